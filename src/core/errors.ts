@@ -1,0 +1,77 @@
+/** The one table of errors that the API can answer: code, HTTP status, title. RFC 9457 bodies are made from it. */
+
+export const ERROR_TABLE = {
+  'invalid-parameter': [400, 'Invalid parameter'],
+  'unknown-parameter': [400, 'Unknown parameter'],
+  'invalid-body': [400, 'Invalid request body'],
+  'invalid-request': [400, 'Bad request'],
+  unauthenticated: [401, 'Authentication required'],
+  'entitlement-missing': [402, 'License entitlement required'],
+  forbidden: [403, 'Forbidden'],
+  'not-found': [404, 'Not found'],
+  'method-not-allowed': [405, 'Method not allowed'],
+  'not-acceptable': [406, 'Not acceptable'],
+  'request-timeout': [408, 'Request timeout'],
+  conflict: [409, 'Conflict'],
+  gone: [410, 'Gone'],
+  'precondition-failed': [412, 'Precondition failed'],
+  'payload-too-large': [413, 'Payload too large'],
+  'uri-too-long': [414, 'URI too long'],
+  'unsupported-media-type': [415, 'Unsupported media type'],
+  'unprocessable': [422, 'Unprocessable content'],
+  'precondition-required': [428, 'Precondition required'],
+  'too-many-requests': [429, 'Too many requests'],
+  'headers-too-large': [431, 'Request header fields too large'],
+  internal: [500, 'Internal server error'],
+  'not-implemented': [501, 'Not implemented'],
+  unavailable: [503, 'Service unavailable'],
+  'deadline-exceeded': [503, 'Deadline exceeded'],
+} as const satisfies Record<string, readonly [number, string]>;
+
+export type ErrorCode = keyof typeof ERROR_TABLE;
+
+/** One wrong member of a request: `name` is the parameter or the JSON pointer into the body. */
+export interface FieldError {
+  name: string;
+  detail: string;
+}
+
+export interface ErrorExtras {
+  /** All wrong members, when there are several. */
+  errors?: FieldError[];
+  /** Response headers, for example Retry-After or Allow. */
+  headers?: Record<string, string>;
+  /** For the log only. */
+  cause?: unknown;
+}
+
+/** A failure with a meaning. `message` is the detail that the client reads. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly status: number;
+  readonly title: string;
+  readonly errors: FieldError[] | undefined;
+  readonly headers: Record<string, string> | undefined;
+
+  constructor(
+    readonly code: ErrorCode,
+    detail: string,
+    extras: ErrorExtras = {},
+  ) {
+    super(detail, { cause: extras.cause });
+    const [status, title] = ERROR_TABLE[code];
+    this.status = status;
+    this.title = title;
+    this.errors = extras.errors;
+    this.headers = extras.headers;
+  }
+}
+
+/** A parameter with a wrong value: 400, and the body names it. */
+export function badParameter(name: string, detail: string): ApiError {
+  return new ApiError('invalid-parameter', `${name}: ${detail}`, { errors: [{ name, detail }] });
+}
+
+export function notFound(what: string, id: string): ApiError {
+  return new ApiError('not-found', `There is no ${what} '${id}'.`);
+}

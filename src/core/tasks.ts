@@ -1,0 +1,370 @@
+/**
+ * Every task that a worker can run: its name, input and output.
+ *
+ * The gateway calls `pools.run(name, input, options)` and does not know on which thread or in which
+ * process the task runs. Inputs carry whole source definitions, so workers hold no catalog of their own
+ * and a catalog reload can never be half visible.
+ */
+
+/** An axis-aligned box: `[minx, miny, maxx, maxy]`, always in x,y (easting/longitude first) order. */
+export type Box = readonly [number, number, number, number];
+
+export type FieldType = 'integer' | 'number' | 'string' | 'boolean' | 'date' | 'date-time' | 'binary' | 'json';
+
+/** One attribute column of a vector source. */
+export interface Field {
+  name: string;
+  type: FieldType;
+  nullable: boolean;
+}
+
+export type GeometryType =
+  | 'Point'
+  | 'LineString'
+  | 'Polygon'
+  | 'MultiPoint'
+  | 'MultiLineString'
+  | 'MultiPolygon'
+  | 'GeometryCollection'
+  | 'Geometry';
+
+/** A table of a GeoPackage file: all a worker must know to read it. */
+export interface GeoPackageSource {
+  kind: 'geopackage';
+  path: string;
+  table: string;
+  geometryColumn: string;
+  geometryType: GeometryType;
+  hasZ: boolean;
+  /** INTEGER PRIMARY KEY column: the feature id. */
+  idColumn: string;
+  /** Whether the table has an rtree_<table>_<column> index. */
+  hasIndex: boolean;
+  /** Anything PROJ reads: `EPSG:4326`, or WKT where the file defines its own CRS. Data is x,y ordered. */
+  crs: string;
+  /** Attribute columns without id and geometry. */
+  fields: Field[];
+}
+
+export type VectorSource = GeoPackageSource;
+
+/** What inspection of one vector layer found. */
+export interface VectorLayerInfo {
+  source: VectorSource;
+  title?: string;
+  description?: string;
+  /** Extent in the source CRS, x,y ordered; absent for an empty layer. */
+  extent?: Box;
+  /** Extent in CRS84 (degrees, longitude first). */
+  extent84?: Box;
+  featureCount: number;
+  /** SLD of the layer_styles row marked default, when the file has one. */
+  defaultSld?: string;
+}
+
+export interface BandInfo {
+  /** 1-based band number. */
+  band: number;
+  /** GDAL type name: Byte, UInt16, Int16, UInt32, Int32, Float32, Float64 ... */
+  type: string;
+  noData: number | null;
+  description: string;
+  /** GDAL colour interpretation: Red, Green, Blue, Alpha, Gray, Palette, Undefined ... */
+  colorInterpretation: string;
+  /** Unit of the values, when the file says so. */
+  unit: string;
+  /** Approximate statistics, from overviews when there are any. */
+  statistics?: { min: number; max: number; mean: number; stdDev: number };
+}
+
+/** What inspection of one raster file found. */
+export interface RasterInfo {
+  path: string;
+  driver: string;
+  /** Columns and rows. */
+  width: number;
+  height: number;
+  /** GDAL geotransform: x origin, pixel width, row rotation, y origin, column rotation, pixel height (negative). */
+  geoTransform: [number, number, number, number, number, number];
+  /** `EPSG:n` when the authority code is known, else WKT. */
+  crs: string;
+  epsg: number | null;
+  extent: Box;
+  extent84: Box;
+  bands: BandInfo[];
+  overviewCount: number;
+  blockSize: [number, number];
+}
+
+/** One layer of a vector tile. */
+export interface TileLayer {
+  name: string;
+  source: VectorSource;
+  /** Attribute names to carry; all when absent. */
+  fields?: string[];
+}
+
+export interface VectorTileTask {
+  layers: TileLayer[];
+  /** CRS of the tile matrix set, anything PROJ reads. */
+  crs: string;
+  /** Extent of the tile in that CRS, x,y ordered. */
+  bbox: Box;
+  /** Grid units per tile side (4096). */
+  extent: number;
+  /** Clip buffer in grid units. */
+  buffer: number;
+  /** Douglas-Peucker tolerance in grid units; 0 keeps every vertex that differs on the grid. */
+  simplify: number;
+  /** Compress the answer. */
+  encoding: 'identity' | 'gzip';
+}
+
+export interface VectorTileResult {
+  /** The encoded tile; length 0 when no feature touches it. */
+  data: Uint8Array;
+  features: number;
+}
+
+export interface ItemsTask {
+  source: VectorSource;
+  limit: number;
+  offset: number;
+  /** Filter box in `bboxCrs`, x,y ordered. minx > maxx means it crosses the antimeridian. */
+  bbox?: Box;
+  bboxCrs?: string;
+  /** Output CRS, anything PROJ reads. */
+  crs: string;
+  /** True when the output CRS is defined northing/latitude first, so that coordinates are written y,x. */
+  swapAxes: boolean;
+  fields?: string[];
+  /** Decimal places of coordinates. */
+  precision: number;
+}
+
+export interface ItemsResult {
+  /** UTF-8: GeoJSON features joined by commas, without the surrounding collection. */
+  features: Uint8Array;
+  returned: number;
+  /** True when at least one more feature follows. */
+  more: boolean;
+}
+
+export interface ItemTask {
+  source: VectorSource;
+  id: string;
+  crs: string;
+  swapAxes: boolean;
+  precision: number;
+}
+
+export interface CountTask {
+  source: VectorSource;
+  bbox?: Box;
+  bboxCrs?: string;
+}
+
+export interface CoverageTask {
+  path: string;
+  /** Window in `crsOfBbox`, x,y ordered. Absent: the whole grid. */
+  bbox?: Box;
+  bboxCrs?: string;
+  /** Output CRS. */
+  crs: string;
+  /** 1-based bands in output order; absent: all. */
+  bands?: number[];
+  /** Output size in pixels; absent: derived from the native resolution. */
+  size?: [number, number];
+  /** Largest allowed output side, in pixels. */
+  maxSize: number;
+  format: 'geotiff' | 'png';
+}
+
+export interface CoverageResult {
+  data: Uint8Array;
+  mediaType: string;
+  width: number;
+  height: number;
+  bbox: Box;
+}
+
+export interface RasterImageTask {
+  path: string;
+  /** Target window in `crs`, x,y ordered. */
+  bbox: Box;
+  crs: string;
+  width: number;
+  height: number;
+  /** `raw` is RGBA, 4 bytes a pixel, row by row from the top, not premultiplied. */
+  format: 'raw' | 'png' | 'jpeg' | 'webp' | 'tiff';
+  quality?: number;
+}
+
+export interface ImageResult {
+  data: Uint8Array;
+  mediaType: string;
+  width: number;
+  height: number;
+  /** True when every pixel is fully transparent. */
+  empty: boolean;
+}
+
+/** Look of a vector layer: the small built-in model until styles are managed. Colours are CSS colours. */
+export interface SimpleStyle {
+  fill?: string;
+  fillOpacity?: number;
+  stroke?: string;
+  strokeWidth?: number;
+  strokeOpacity?: number;
+  pointColor?: string;
+  pointRadius?: number;
+}
+
+export type MapLayer =
+  | {
+      kind: 'vector';
+      name: string;
+      /**
+       * An uncompressed vector tile of one layer whose square grid covers the map's bbox: its origin is the
+       * top left corner of the map, and `unitsPerPixel` grid units make one pixel.
+       */
+      tile: Uint8Array;
+      geometryType: GeometryType;
+      style: SimpleStyle;
+    }
+  | {
+      kind: 'raster';
+      /** RGBA pixels of exactly the map's size. */
+      rgba: Uint8Array;
+    };
+
+export interface MapTask {
+  width: number;
+  height: number;
+  /** CSS colour, or `transparent`. */
+  background: string;
+  /** Bottom layer first. */
+  layers: MapLayer[];
+  /** Grid units of the vector tiles per pixel. */
+  unitsPerPixel: number;
+  /** Grid units per tile side. */
+  tileExtent: number;
+  /** 1 for 96 dpi, 2 for @2x. */
+  scale: number;
+  format: 'png' | 'jpeg' | 'webp' | 'tiff';
+  quality?: number;
+  /** Needed by georeferenced formats. */
+  bbox: Box;
+  crs: string;
+}
+
+export interface TranslateTask {
+  /** Any file that OGR opens. */
+  path: string;
+  /** Layer to read; absent: the first. */
+  layer?: string;
+  /** GeoPackage to create; must not exist. Removed again when the task fails. */
+  output: string;
+  table: string;
+  /** CRS to assume when the file names none. */
+  assumeCrs?: string;
+}
+
+export interface TranslateResult {
+  features: number;
+}
+
+/** What OGR found in a vector file that is not a GeoPackage. */
+export interface OgrLayerInfo {
+  name: string;
+  geometryType: GeometryType;
+  hasZ: boolean;
+  featureCount: number;
+  crs: string | null;
+  extent?: Box;
+  fields: Field[];
+}
+
+export interface LoadTask {
+  /** A GeoPackage with one table, made by `ogr.translate`. Removed after the load. */
+  staging: string;
+  stagingTable: string;
+  /** GeoPackage store to load into; created when missing. */
+  store: string;
+  table: string;
+  title?: string;
+}
+
+export interface Tasks {
+  /** Lists the feature tables of a GeoPackage. */
+  'vector.inspect': { input: { path: string }; output: VectorLayerInfo[] };
+  'vector.tile': { input: VectorTileTask; output: VectorTileResult };
+  'vector.items': { input: ItemsTask; output: ItemsResult };
+  /** One GeoJSON feature as UTF-8, or null when there is none of that id. */
+  'vector.item': { input: ItemTask; output: Uint8Array | null };
+  'vector.count': { input: CountTask; output: number };
+  /** Second half of an import: staging file into the store, one transaction, Hilbert order, rtree. */
+  'vector.load': { input: LoadTask; output: { features: number } };
+  /** First half of an import: any OGR file into a staging GeoPackage, with progress. */
+  'ogr.translate': { input: TranslateTask; output: TranslateResult };
+  'ogr.inspect': { input: { path: string }; output: OgrLayerInfo[] };
+  'raster.inspect': { input: { path: string }; output: RasterInfo };
+  'raster.coverage': { input: CoverageTask; output: CoverageResult };
+  'raster.image': { input: RasterImageTask; output: ImageResult };
+  'map.render': { input: MapTask; output: ImageResult };
+}
+
+export type TaskName = keyof Tasks;
+export type TaskInput<N extends TaskName> = Tasks[N]['input'];
+export type TaskOutput<N extends TaskName> = Tasks[N]['output'];
+
+export interface TaskOptions {
+  /** Aborting drops a queued task at once; a running one stops at its next safe point. */
+  signal?: AbortSignal;
+  /** Milliseconds from now; past it the caller gets a `deadline-exceeded` failure. */
+  deadlineMs?: number;
+  /** Called with 0..1 by tasks that report progress. */
+  onProgress?: (fraction: number) => void;
+}
+
+export interface PoolStatus {
+  name: string;
+  /** Threads or processes that take tasks now. */
+  workers: number;
+  queued: number;
+  running: number;
+  healthy: boolean;
+}
+
+/** Where tasks run. Rejects with `TaskFailure` only. */
+export interface Pools {
+  run<N extends TaskName>(name: N, input: TaskInput<N>, options?: TaskOptions): Promise<TaskOutput<N>>;
+  status(): PoolStatus[];
+  close(): Promise<void>;
+}
+
+/** Why a task failed, as a meaning; the gateway maps meanings to status codes. */
+export type TaskFailureCode =
+  | 'invalid-input'
+  | 'source-unreadable'
+  | 'source-missing'
+  | 'too-large'
+  | 'no-data'
+  | 'cancelled'
+  | 'deadline-exceeded'
+  | 'queue-full'
+  | 'worker-lost'
+  | 'internal';
+
+/** The one error that crosses a thread or process boundary. `message` may be shown to a client. */
+export class TaskFailure extends Error {
+  override readonly name = 'TaskFailure';
+  constructor(
+    readonly code: TaskFailureCode,
+    message: string,
+    /** For the log only: never sent to a client. */
+    readonly cause_?: string,
+  ) {
+    super(message);
+  }
+}
