@@ -1,0 +1,123 @@
+import { ApiError, badParameter } from './errors.js';
+
+/** A representation that a resource can be asked for: by `f=name`, or by one of its media types in Accept. */
+export interface Format {
+  /** Value of the `f` parameter. */
+  readonly name: string;
+  /** Media type of the answer. */
+  readonly mediaType: string;
+  /** Further names that `f` accepts. */
+  readonly aliases?: readonly string[];
+  /** Further media types that Accept may name. */
+  readonly accepts?: readonly string[];
+}
+
+export const JSON_FORMAT: Format = { name: 'json', mediaType: 'application/json' };
+export const HTML_FORMAT: Format = { name: 'html', mediaType: 'text/html; charset=utf-8' };
+export const GEOJSON_FORMAT: Format = {
+  name: 'json',
+  aliases: ['geojson'],
+  mediaType: 'application/geo+json',
+  accepts: ['application/json'],
+};
+export const SCHEMA_FORMAT: Format = {
+  name: 'json',
+  aliases: ['schemajson', 'schema+json'],
+  mediaType: 'application/schema+json',
+  accepts: ['application/json'],
+};
+export const OPENAPI_FORMAT: Format = {
+  name: 'json',
+  mediaType: 'application/vnd.oai.openapi+json;version=3.0',
+  accepts: ['application/vnd.oai.openapi+json', 'application/json'],
+};
+export const MVT_FORMAT: Format = {
+  name: 'mvt',
+  mediaType: 'application/vnd.mapbox-vector-tile',
+  accepts: ['application/x-protobuf'],
+};
+export const PNG_FORMAT: Format = { name: 'png', mediaType: 'image/png', aliases: ['image/png'] };
+export const JPEG_FORMAT: Format = { name: 'jpeg', mediaType: 'image/jpeg', aliases: ['jpg'] };
+export const TIFF_FORMAT: Format = { name: 'tiff', mediaType: 'image/tiff', aliases: ['tif'] };
+export const GEOTIFF_FORMAT: Format = {
+  name: 'geotiff',
+  mediaType: 'image/tiff; application=geotiff',
+  aliases: ['tiff', 'tif', 'image/tiff'],
+  accepts: ['image/tiff'],
+};
+
+/**
+ * Picks the format of an answer: `f` wins over Accept (OGC API Common, 7.5), no Accept or `*` gives the
+ * first format. Throws 400 for an unknown `f`, 406 when Accept names nothing on offer.
+ */
+export function negotiate(f: string | undefined, accept: string | undefined, formats: readonly Format[]): Format {
+  const first = formats[0]!;
+  if (f !== undefined) return formatByName(f, formats);
+  if (!accept || accept === '*/*') return first;
+  const best = bestAccepted(accept, formats);
+  if (!best) {
+    throw new ApiError('not-acceptable', `None of ${formats.map((o) => essence(o.mediaType)).join(', ')} is accepted.`);
+  }
+  return best;
+}
+
+function formatByName(f: string, formats: readonly Format[]): Format {
+  const wanted = f.toLowerCase().replace(/ /g, '+');
+  const found = formats.find((o) => o.name === wanted || o.aliases?.includes(wanted));
+  if (found) return found;
+  throw badParameter('f', `must be one of ${formatNames(formats).join(', ')}`);
+}
+
+/** Every value that `f` may have for these formats. */
+export function formatNames(formats: readonly Format[]): string[] {
+  return formats.flatMap((o) => [o.name, ...(o.aliases ?? [])]);
+}
+
+function essence(mediaType: string): string {
+  const end = mediaType.indexOf(';');
+  return end < 0 ? mediaType : mediaType.slice(0, end).trim();
+}
+
+interface AcceptRange {
+  type: string;
+  q: number;
+}
+
+function parseAccept(accept: string): AcceptRange[] {
+  const ranges: AcceptRange[] = [];
+  for (const part of accept.slice(0, 1024).split(',')) {
+    const [type, ...rest] = part.split(';');
+    if (!type?.trim()) continue;
+    const weight = rest.map((p) => p.trim()).find((p) => p.startsWith('q='));
+    const q = weight ? Number(weight.slice(2)) : 1;
+    ranges.push({ type: type.trim().toLowerCase(), q: Number.isFinite(q) ? q : 0 });
+  }
+  return ranges;
+}
+
+/** Quality of a media type: the most specific matching range decides (RFC 9110, 12.5.1). */
+function quality(type: string, ranges: readonly AcceptRange[]): { q: number; exact: boolean } {
+  const major = `${type.slice(0, type.indexOf('/'))}/*`;
+  const exact = ranges.find((r) => r.type === type);
+  if (exact) return { q: exact.q, exact: true };
+  const range = ranges.find((r) => r.type === major) ?? ranges.find((r) => r.type === '*/*');
+  return { q: range?.q ?? 0, exact: false };
+}
+
+function bestAccepted(accept: string, formats: readonly Format[]): Format | undefined {
+  const ranges = parseAccept(accept);
+  let best: Format | undefined;
+  let bestScore = 0;
+  for (const format of formats) {
+    for (const type of [essence(format.mediaType), ...(format.accepts ?? [])]) {
+      const { q, exact } = quality(type, ranges);
+      // A named type beats a wildcard of the same weight: browsers send text/html and */* together.
+      const score = q > 0 ? q + (exact ? 0.0001 : 0) : 0;
+      if (score > bestScore) {
+        bestScore = score;
+        best = format;
+      }
+    }
+  }
+  return best;
+}

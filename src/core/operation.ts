@@ -1,0 +1,169 @@
+import type { Static, TSchema } from 'typebox';
+import type { Format } from './media.js';
+
+/**
+ * An operation is declared once. Its route, parameter parsing, body validation, TypeScript types, OpenAPI
+ * entry, permission check, audit row, metric labels and contract test all come from this one literal.
+ */
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** A path, query or header parameter: one object for documentation, parsing and the TypeScript type. */
+export interface Param<T = unknown> {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly description: string;
+  /** JSON Schema shown in OpenAPI. */
+  readonly schema: TSchema;
+  readonly required?: boolean;
+  /** Arrays: one comma-separated value (`explode: false`). */
+  readonly explode?: boolean;
+  /** Other query names that mean the same parameter. */
+  readonly aliases?: readonly string[];
+  /** Turns the raw (decoded) text into a value. `undefined` is passed when it is absent. Throws `badParameter`. */
+  parse(raw: string | undefined): T;
+}
+
+export type Params = Record<string, Param>;
+export type ParamValues<P extends Params> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never };
+
+/** The surfaces that have an interface document of their own, and those that have none. */
+export type Surface =
+  | 'features'
+  | 'coverages'
+  | 'tiles'
+  | 'maps'
+  | 'styles'
+  | 'processes'
+  | 'stac'
+  | 'admin'
+  | 'geoservices'
+  | 'streaming'
+  | 'site'
+  | 'operations';
+
+/** Value of the `svc.protocol` label. */
+export type Protocol =
+  | 'OGC-Features'
+  | 'OGC-Coverages'
+  | 'OGC-Tiles'
+  | 'OGC-Maps'
+  | 'OGC-Processes'
+  | 'STAC'
+  | 'Admin'
+  | 'Health'
+  | 'Monitoring'
+  | 'Streaming'
+  | 'Site';
+
+/** Who is asking. `permissions` are labels such as `admin:read` or `*`. */
+export interface Principal {
+  readonly kind: 'anonymous' | 'api-key';
+  readonly id: string;
+  readonly name: string;
+  readonly permissions: readonly string[];
+}
+
+export const ANONYMOUS: Principal = { kind: 'anonymous', id: 'anonymous', name: 'anonymous', permissions: [] };
+
+/** What a handler answers. */
+export interface Reply {
+  readonly status: number;
+  readonly mediaType?: string;
+  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
+  /** Set when `body` is compressed already. */
+  readonly encoding?: 'gzip';
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Entity tag without quotes; `W/` first for a weak one. */
+  readonly etag?: string;
+  readonly cacheControl?: string;
+}
+
+/** One request while it is being answered, as handlers see it. */
+export interface Exchange<P extends Params = Params, B = unknown> {
+  readonly operation: Operation;
+  readonly params: ParamValues<P>;
+  readonly body: B;
+  /** Bytes of the request body when the operation's body is `streamed`; reading applies backpressure. */
+  readonly upload: AsyncIterable<Uint8Array>;
+  /** The negotiated representation; the first of `operation.formats` when nothing was asked for. */
+  readonly format: Format;
+  readonly principal: Principal;
+  /** Request path without query. */
+  readonly path: string;
+  /** Query string as it came, without `?`. */
+  readonly query: string;
+  /** Public origin (and path prefix) for links, without a trailing slash. */
+  readonly baseUrl: string;
+  readonly correlationId: string;
+  /** Aborted when the client goes away. */
+  readonly signal: AbortSignal;
+  header(name: string): string | undefined;
+  /** Adds an entry to the Server-Timing header. Milliseconds. */
+  timing(stage: string, milliseconds: number): void;
+}
+
+export interface ResponseDoc {
+  readonly description: string;
+  /** Media type -> schema; `null` for bytes. */
+  readonly content?: Readonly<Record<string, TSchema | null>>;
+}
+
+export interface BodySpec<S extends TSchema = TSchema> {
+  readonly schema: S;
+  /** Media types taken; the first is documented first. */
+  readonly mediaTypes: readonly string[];
+  readonly required: boolean;
+  /** Bytes; the configured limit when absent. */
+  readonly maxBytes?: number;
+  /** The body is not collected: the handler reads `exchange.upload`. `schema` only documents it. */
+  readonly streamed?: boolean;
+}
+
+export interface Operation {
+  /** operationId, unique in the server: `features.getItems`, `admin.apiKeys.create`. */
+  readonly id: string;
+  readonly method: Method;
+  /** OpenAPI path template below the origin: `/ogc/features/collections/{collectionId}`. */
+  readonly path: string;
+  readonly surface: Surface;
+  readonly protocol: Protocol;
+  readonly summary: string;
+  readonly description?: string;
+  /** OpenAPI tag: the group. */
+  readonly tag?: string;
+  readonly params: Params;
+  readonly formats: readonly Format[];
+  readonly body?: BodySpec;
+  readonly responses: Readonly<Record<number, ResponseDoc>>;
+  /** `public`, or the permission label that the principal must hold. */
+  readonly permission: string;
+  /** False: the path is reserved by the contract and answers 501. */
+  readonly built: boolean;
+  /** True: an audit row is written with the outcome. Only for operations that change something. */
+  readonly audited?: boolean;
+  /** Query parameters beyond `params` are let through to `exchange.query`. Default: unknown ones give 400. */
+  readonly openQuery?: boolean;
+  /** Health probes: logged at Verbose level. */
+  readonly quiet?: boolean;
+  run(exchange: Exchange): Reply | Promise<Reply>;
+}
+
+export interface OperationSpec<P extends Params, S extends TSchema>
+  extends Omit<Operation, 'params' | 'body' | 'run' | 'built' | 'formats'> {
+  readonly params?: P;
+  readonly formats?: readonly Format[];
+  readonly body?: BodySpec<S>;
+  run(exchange: Exchange<P, Static<S>>): Reply | Promise<Reply>;
+}
+
+const NO_PARAMS: Params = {};
+
+/** Declares a built operation. Types of `run` follow from `params` and `body`. */
+export function defineOperation<P extends Params = Record<never, never>, S extends TSchema = TSchema>(
+  spec: OperationSpec<P, S>,
+): Operation {
+  // Handlers are typed by their own parameters; the dispatcher only ever calls them with parsed ones.
+  const run = spec.run as unknown as Operation['run'];
+  return { ...spec, params: spec.params ?? NO_PARAMS, formats: spec.formats ?? [], built: true, run };
+}

@@ -1,0 +1,21 @@
+import type { Reply } from './operation.js';
+
+/** Answers that handlers return; headers common to all are added by the dispatcher. */
+
+export function json(document: unknown, mediaType = 'application/json', status = 200): Reply {
+  return { status, mediaType, body: JSON.stringify(document) };
+}
+
+export function html(page: string, status = 200): Reply {
+  return { status, mediaType: 'text/html; charset=utf-8', body: page };
+}
+
+export function bytes(body: Uint8Array, mediaType: string, extra: Partial<Reply> = {}): Reply {
+  return { status: 200, mediaType, body, ...extra };
+}
+
+export function text(body: string, mediaType = 'text/plain; charset=utf-8', status = 200): Reply {
+  return { status, mediaType, body };
+}
+
+export const NO_CONTENT: Reply = { status: 204 };
