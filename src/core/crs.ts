@@ -1,0 +1,104 @@
+import { badParameter } from './errors.js';
+import type { Box } from './tasks.js';
+
+/**
+ * Coordinate reference systems by authority code: reading the ways a client may write one, and the axis
+ * order that the authority defines. Inside the server coordinates are always x,y (easting or longitude
+ * first); only the edge swaps.
+ */
+export interface Crs {
+  /** `http://www.opengis.net/def/crs/...` */
+  readonly uri: string;
+  /** What PROJ and GDAL read: `EPSG:n` or `OGC:CRS84`. */
+  readonly proj: string;
+  /** EPSG code; 4326 for CRS84, whose coordinates are the same in x,y order. */
+  readonly epsg: number;
+  /** True when the authority puts northing or latitude first. */
+  readonly northFirst: boolean;
+  /** True for degrees. */
+  readonly geographic: boolean;
+}
+
+/** What the CRS database says of an EPSG code; undefined when PROJ does not know it. */
+export interface CrsFacts {
+  northFirst: boolean;
+  geographic: boolean;
+}
+
+export const CRS84: Crs = {
+  uri: 'http://www.opengis.net/def/crs/OGC/1.3/CRS84',
+  proj: 'OGC:CRS84',
+  epsg: 4326,
+  northFirst: false,
+  geographic: true,
+};
+
+const CRS84H_URI = 'http://www.opengis.net/def/crs/OGC/0/CRS84h';
+
+const known = new Map<number, Crs | null>();
+let lookup: (epsg: number) => CrsFacts | undefined = () => undefined;
+
+/** Connects the CRS database (PROJ). Called once per process, before the first request. */
+export function useCrsDatabase(source: (epsg: number) => CrsFacts | undefined): void {
+  lookup = source;
+  known.clear();
+}
+
+/** The CRS of an EPSG code, or undefined when it is unknown. */
+export function crsOfEpsg(epsg: number): Crs | undefined {
+  const cached = known.get(epsg);
+  if (cached !== undefined) return cached ?? undefined;
+  const facts = lookup(epsg);
+  const crs: Crs | null = facts
+    ? { uri: `http://www.opengis.net/def/crs/EPSG/0/${epsg}`, proj: `EPSG:${epsg}`, epsg, ...facts }
+    : null;
+  // Codes are client input: remember only a bounded number of them.
+  if (known.size < 10_000) known.set(epsg, crs);
+  return crs ?? undefined;
+}
+
+const PATTERNS = [
+  /^https?:\/\/www\.opengis\.net\/def\/crs\/EPSG\/[\d.]+\/(\d{1,6})$/i,
+  /^urn:ogc:def:crs:EPSG:[\d.]*:(\d{1,6})$/i,
+  /^\[?EPSG:(\d{1,6})\]?$/i,
+  /^(\d{4,6})$/,
+];
+
+const CRS84_PATTERN =
+  /^(https?:\/\/www\.opengis\.net\/def\/crs\/OGC\/(1\.3|0)\/CRS84h?|urn:ogc:def:crs:OGC:(1\.3)?:CRS84h?|\[?OGC:CRS84h?\]?|CRS84)$/i;
+
+/** Reads a CRS as clients write it. Undefined when it is malformed or unknown. */
+export function parseCrs(text: string): Crs | undefined {
+  const trimmed = text.trim().replace(/^<|>$/g, '');
+  if (CRS84_PATTERN.test(trimmed)) return /84h\]?$/i.test(trimmed) ? { ...CRS84, uri: CRS84H_URI } : CRS84;
+  for (const pattern of PATTERNS) {
+    const match = pattern.exec(trimmed);
+    if (match) return crsOfEpsg(Number(match[1]));
+  }
+  return undefined;
+}
+
+/** As `parseCrs`, but throws 400 naming the parameter. */
+export function resolveCrs(parameter: string, text: string): Crs {
+  const crs = parseCrs(text);
+  if (!crs) throw badParameter(parameter, `is not a known coordinate reference system: '${text.slice(0, 120)}'`);
+  return crs;
+}
+
+/** A box as a client wrote it, in the axis order of `crs`, put in x,y order. Throws 400 when it is empty. */
+export function normaliseBox(parameter: string, box: Box, crs: Crs): Box {
+  const [a, b, c, d] = box;
+  const [minx, miny, maxx, maxy] = crs.northFirst ? [b, a, d, c] : [a, b, c, d];
+  if (miny > maxy) throw badParameter(parameter, 'has its lower corner above its upper corner');
+  // Only longitudes wrap: minx > maxx is a box across the antimeridian there, a mistake elsewhere.
+  if (minx > maxx && !crs.geographic) throw badParameter(parameter, 'has its left edge right of its right edge');
+  if (crs.geographic && (miny < -90.000001 || maxy > 90.000001)) {
+    throw badParameter(parameter, 'has a latitude outside -90 to 90');
+  }
+  return [minx, miny, maxx, maxy];
+}
+
+/** Decimal places that keep about a centimetre: 7 for degrees, 3 for metres. */
+export function coordinatePrecision(crs: Crs): number {
+  return crs.geographic ? 7 : 3;
+}

@@ -1,0 +1,37 @@
+/** The one place for limits. Numbers named in the interface contract are fixed; the others are our choice. */
+export const LIMITS = {
+  /** Items per page of a feature collection: default and range (contract). */
+  itemsDefault: 1000,
+  itemsMax: 2000,
+  /** Largest offset of an items page. */
+  offsetMax: 1_000_000_000,
+  /** Pixels per side of a coverage (contract). */
+  coverageSide: 8192,
+  /** Pixels per side of a rendered map (contract). */
+  mapSide: 4096,
+  mapSideDefault: 256,
+  /** Collections in one map or dataset tile. */
+  collectionsPerRequest: 64,
+  /** Largest zoom of the built-in tile matrix sets. */
+  tileZoom: 24,
+  /** Bytes of a JSON request body. */
+  bodyBytes: 26_214_400,
+  /** Bytes of a request line (path and query). */
+  urlBytes: 8192,
+  /** Bytes of all request headers together; larger requests are refused by the HTTP parser with 431. */
+  headerBytes: 16_384,
+  /** Seconds within which a request body must have arrived. */
+  bodySeconds: 60,
+  /** Milliseconds a request may wait for and use a worker. */
+  requestDeadlineMs: 30_000,
+  /** Queued tasks per pool before requests are answered 503. */
+  poolQueue: 512,
+  /** Response bytes that may wait unsent for one slow client before the producer pauses. */
+  sendBuffer: 262_144,
+  /** Seconds a client may stall while a response is being sent. */
+  sendStallSeconds: 30,
+  /** Bytes of the in-memory tile cache. */
+  tileCacheBytes: 268_435_456,
+  /** Bytes of an uploaded file for import. */
+  uploadBytes: 4_294_967_296,
+} as const;

@@ -1,0 +1,208 @@
+import Type, { type TSchema } from 'typebox';
+import { badParameter } from './errors.js';
+import { formatNames, type Format } from './media.js';
+import type { Param } from './operation.js';
+import type { Box } from './tasks.js';
+import { resolveCrs } from './crs.js';
+import { LIMITS } from './limits.js';
+
+/** Builders of parameters, and the parameters that several surfaces share. */
+
+interface Describe {
+  description: string;
+  in?: 'query' | 'path' | 'header';
+  aliases?: readonly string[];
+}
+
+function missing(name: string): never {
+  throw badParameter(name, 'is required');
+}
+
+/** A whole number in a range; `fallback` when absent. */
+export function integer<D extends number | undefined>(
+  name: string,
+  range: { min: number; max: number; default: D },
+  about: Describe,
+): Param<D extends number ? number : number | undefined> {
+  const { min, max } = range;
+  const schema: TSchema = Type.Integer({
+    minimum: min,
+    maximum: max,
+    ...(range.default === undefined ? {} : { default: range.default }),
+  });
+  return {
+    name,
+    in: about.in ?? 'query',
+    description: about.description,
+    schema,
+    required: about.in === 'path',
+    parse(raw) {
+      if (raw === undefined) return range.default as never;
+      if (!/^[+-]?\d{1,15}$/.test(raw)) throw badParameter(name, 'must be a whole number');
+      const value = Number(raw);
+      if (value < min || value > max) throw badParameter(name, `must be between ${min} and ${max}`);
+      return value as never;
+    },
+  };
+}
+
+/** A path segment that must be a whole number >= 0 (collections and tile coordinates of tiles and maps). */
+export function pathInteger(name: string, description: string): Param<number> {
+  return {
+    name,
+    in: 'path',
+    description,
+    required: true,
+    schema: Type.Integer({ minimum: 0 }),
+    parse(raw) {
+      if (raw === undefined || !/^\d{1,10}$/.test(raw)) throw badParameter(name, 'must be a whole number >= 0');
+      return Number(raw);
+    },
+  };
+}
+
+export function pathString(name: string, description: string): Param<string> {
+  return {
+    name,
+    in: 'path',
+    description,
+    required: true,
+    schema: Type.String({ minLength: 1, maxLength: 256 }),
+    parse(raw) {
+      if (raw === undefined || raw.length === 0) missing(name);
+      if (raw.length > 256) throw badParameter(name, 'is longer than 256 characters');
+      return raw;
+    },
+  };
+}
+
+/** Any text, optional. */
+export function text(name: string, about: Describe, options: { maxLength?: number; schema?: TSchema } = {}): Param<string | undefined> {
+  const maxLength = options.maxLength ?? 4096;
+  return {
+    name,
+    in: about.in ?? 'query',
+    description: about.description,
+    aliases: about.aliases,
+    schema: options.schema ?? Type.String({ maxLength }),
+    parse(raw) {
+      if (raw !== undefined && raw.length > maxLength) throw badParameter(name, `is longer than ${maxLength} characters`);
+      return raw;
+    },
+  };
+}
+
+/** A finite number > 0, optional. */
+export function positiveNumber(name: string, description: string): Param<number | undefined> {
+  return {
+    name,
+    in: 'query',
+    description,
+    schema: Type.Number({ exclusiveMinimum: 0 }),
+    parse(raw) {
+      if (raw === undefined) return undefined;
+      const value = parseNumber(raw);
+      if (value === undefined || value <= 0) throw badParameter(name, 'must be a positive number');
+      return value;
+    },
+  };
+}
+
+/** `true` or `false`. */
+export function flag(name: string, fallback: boolean, description: string): Param<boolean> {
+  return {
+    name,
+    in: 'query',
+    description,
+    schema: Type.Boolean({ default: fallback }),
+    parse(raw) {
+      if (raw === undefined) return fallback;
+      const value = raw.toLowerCase();
+      if (value !== 'true' && value !== 'false') throw badParameter(name, 'must be true or false');
+      return value === 'true';
+    },
+  };
+}
+
+/** Comma-separated names, without repeats, at most `max`. */
+export function list(name: string, max: number, description: string): Param<string[] | undefined> {
+  return {
+    name,
+    in: 'query',
+    description,
+    explode: false,
+    schema: Type.Array(Type.String(), { maxItems: max }),
+    parse(raw) {
+      if (raw === undefined || raw === '') return undefined;
+      const names = raw.split(',').map((part) => part.trim());
+      if (names.some((part) => part === '')) throw badParameter(name, 'has an empty entry');
+      if (names.length > max) throw badParameter(name, `has more than ${max} entries`);
+      return [...new Set(names)];
+    },
+  };
+}
+
+/** The `f` parameter of an operation, documented from its formats; the dispatcher negotiates. */
+export function formatParam(formats: readonly Format[]): Param<string | undefined> {
+  const names = [...new Set(formatNames(formats))];
+  return {
+    name: 'f',
+    in: 'query',
+    description: 'Format of the answer; wins over the Accept header.',
+    schema: Type.String({ enum: names }),
+    parse: (raw) => raw,
+  };
+}
+
+/** Decimal or exponent notation, finite. */
+export function parseNumber(raw: string): number | undefined {
+  const trimmed = raw.trim();
+  if (!/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$/.test(trimmed)) return undefined;
+  const value = Number(trimmed);
+  return Number.isFinite(value) ? value : undefined;
+}
+
+/** Four or six finite numbers; the vertical range of six is dropped. Order of min/max y is checked, x may cross the antimeridian. */
+export function parseBox(name: string, raw: string): Box {
+  const parts = raw.split(',');
+  if (parts.length !== 4 && parts.length !== 6) throw badParameter(name, 'must be 4 or 6 comma-separated numbers');
+  const numbers = parts.map(parseNumber);
+  if (numbers.some((n) => n === undefined)) throw badParameter(name, 'has a part that is not a number');
+  const n = numbers as number[];
+  const box: Box = n.length === 4 ? [n[0]!, n[1]!, n[2]!, n[3]!] : [n[0]!, n[1]!, n[3]!, n[4]!];
+  return box;
+}
+
+/** Bounding box as it was sent: four numbers in the axis order of its CRS. See `crs.ts` for normalising. */
+export const bboxParam: Param<Box | undefined> = {
+  name: 'bbox',
+  in: 'query',
+  description:
+    'minx,miny,maxx,maxy or minx,miny,minz,maxx,maxy,maxz in the CRS of bbox-crs (CRS84 by default; axis order as the CRS defines it).',
+  explode: false,
+  schema: Type.Array(Type.Number(), { minItems: 4, maxItems: 6 }),
+  parse: (raw) => (raw === undefined ? undefined : parseBox('bbox', raw)),
+};
+
+/** A CRS as URI, URN, CURIE, `EPSG:n` or a bare code. The value is the known CRS. */
+export function crsParam(name: 'crs' | 'bbox-crs' | 'filter-crs' | 'subset-crs', description: string) {
+  return {
+    name,
+    in: 'query' as const,
+    description,
+    schema: Type.String({ format: 'uri' }),
+    parse: (raw: string | undefined) => (raw === undefined ? undefined : resolveCrs(name, raw)),
+  } satisfies Param;
+}
+
+export const limitParam = integer(
+  'limit',
+  { min: 1, max: LIMITS.itemsMax, default: LIMITS.itemsDefault as number },
+  { description: 'Most features in the answer.' },
+);
+
+export const offsetParam = integer(
+  'offset',
+  { min: 0, max: LIMITS.offsetMax, default: 0 as number },
+  { description: 'Features to skip.' },
+);

@@ -1,0 +1,103 @@
+import type { HttpResponse } from 'uWebSockets.js';
+import { ApiError } from '../../core/errors.js';
+import { LIMITS } from '../../core/limits.js';
+
+/** Unread bytes above which the socket is paused until the reader catches up. */
+const HIGH_WATER = 1_048_576;
+
+/**
+ * The body of one request. Bytes are copied out of the parser's buffer as they come; when the reader is slow
+ * the socket is paused, so memory stays bounded however large the upload is.
+ */
+export class RequestBody implements AsyncIterable<Uint8Array> {
+  #chunks: Uint8Array[] = [];
+  #size = 0;
+  #ended = false;
+  #aborted = false;
+  #paused = false;
+  #wake: (() => void) | undefined;
+  readonly #res: HttpResponse;
+
+  /** Must be called before the request handler returns to the event loop. */
+  constructor(res: HttpResponse) {
+    this.#res = res;
+    res.onData((chunk, isLast) => this.#take(chunk, isLast));
+  }
+
+  /** True when every byte has arrived (and perhaps waits to be read). */
+  get complete(): boolean {
+    return this.#ended;
+  }
+
+  #take(chunk: ArrayBuffer, isLast: boolean): void {
+    if (this.#aborted) return;
+    if (chunk.byteLength > 0) {
+      this.#chunks.push(new Uint8Array(chunk.slice(0)));
+      this.#size += chunk.byteLength;
+    }
+    if (isLast) this.#ended = true;
+    else if (this.#size > HIGH_WATER && !this.#paused) {
+      this.#paused = true;
+      this.#res.pause();
+    }
+    this.#wake?.();
+  }
+
+  /** The client went away. */
+  abort(): void {
+    this.#aborted = true;
+    this.#chunks = [];
+    this.#wake?.();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      if (this.#aborted) throw new ApiError('invalid-request', 'The request body was cut off.');
+      const chunk = this.#chunks.shift();
+      if (chunk) {
+        this.#size -= chunk.byteLength;
+        this.#resume();
+        yield chunk;
+      } else if (this.#ended) {
+        return;
+      } else {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+    }
+  }
+
+  #resume(): void {
+    if (!this.#paused || this.#aborted || this.#size > HIGH_WATER / 2) return;
+    this.#paused = false;
+    this.#res.resume();
+  }
+
+  /** The whole body. Throws 413 above `maxBytes` and 408 when it takes too long. */
+  async collect(maxBytes: number): Promise<Buffer> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const error = new ApiError('request-timeout', 'The request body took too long to arrive.');
+      timer = setTimeout(() => reject(error), LIMITS.bodySeconds * 1000);
+    });
+    try {
+      return await Promise.race([this.#collect(maxBytes), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #collect(maxBytes: number): Promise<Buffer> {
+    const parts: Uint8Array[] = [];
+    let size = 0;
+    for await (const part of this) {
+      size += part.byteLength;
+      if (size > maxBytes) {
+        throw new ApiError('payload-too-large', `The request body is larger than ${maxBytes} bytes.`);
+      }
+      parts.push(part);
+    }
+    return Buffer.concat(parts, size);
+  }
+}

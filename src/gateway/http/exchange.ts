@@ -1,0 +1,99 @@
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import { JSON_FORMAT, type Format } from '../../core/media.js';
+import { ANONYMOUS, type Exchange, type Operation, type Params, type ParamValues, type Principal } from '../../core/operation.js';
+import { RequestBody } from './body.js';
+import type { RequestSpan } from '../telemetry/spans.js';
+
+const processTag = Math.floor(Math.random() * 36 ** 6)
+  .toString(36)
+  .padStart(6, '0');
+let counter = 0;
+
+const CORRELATION = /^[\w.:-]{1,128}$/;
+
+/**
+ * One request and its response. While the request handler runs, headers are read straight from the parser;
+ * `detach()` copies them before the first wait, because the parser's buffer is gone afterwards.
+ */
+export class HttpExchange implements Exchange {
+  operation!: Operation;
+  params!: ParamValues<Params>;
+  body: unknown;
+  format: Format = JSON_FORMAT;
+  principal: Principal = ANONYMOUS;
+  span: RequestSpan | undefined;
+  aborted = false;
+  responded = false;
+  readonly startedAt = performance.now();
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly baseUrl: string;
+  readonly correlationId: string;
+  readonly hasBody: boolean;
+  #req: HttpRequest | undefined;
+  #headers: Map<string, string> | undefined;
+  #requestBody: RequestBody | undefined;
+  #controller: AbortController | undefined;
+  #timings = '';
+
+  constructor(
+    readonly res: HttpResponse,
+    req: HttpRequest,
+    baseUrlOf: (header: (name: string) => string | undefined) => string,
+  ) {
+    this.#req = req;
+    this.method = req.getCaseSensitiveMethod();
+    this.path = req.getUrl();
+    this.query = req.getQuery() ?? '';
+    this.hasBody = this.method !== 'GET' && this.method !== 'HEAD' && this.method !== 'OPTIONS';
+    const asked = req.getHeader('x-request-id') || req.getHeader('x-correlation-id');
+    this.correlationId = asked && CORRELATION.test(asked) ? asked : `${processTag}-${(counter++).toString(36)}`;
+    this.baseUrl = baseUrlOf((name) => this.header(name));
+  }
+
+  header(name: string): string | undefined {
+    if (this.#req) return this.#req.getHeader(name) || undefined;
+    return this.#headers?.get(name);
+  }
+
+  /** Makes the exchange safe to use after the handler returned. Idempotent; must run in the handler's own turn. */
+  detach(): void {
+    const req = this.#req;
+    if (!req) return;
+    const headers = new Map<string, string>();
+    req.forEachHeader((name, value) => headers.set(name, value));
+    this.#headers = headers;
+    this.#req = undefined;
+    this.res.onAborted(() => {
+      this.aborted = true;
+      this.#requestBody?.abort();
+      this.#controller?.abort();
+    });
+    if (this.hasBody) this.#requestBody = new RequestBody(this.res);
+  }
+
+  get upload(): RequestBody {
+    if (!this.#requestBody) throw new Error('this request has no body to read');
+    return this.#requestBody;
+  }
+
+  /** True when part of the request body has not been taken off the wire: the connection cannot be reused. */
+  get bodyUnread(): boolean {
+    return this.#requestBody !== undefined && !this.#requestBody.complete;
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.aborted) this.#controller.abort();
+    return this.#controller.signal;
+  }
+
+  timing(stage: string, milliseconds: number): void {
+    this.#timings += `${this.#timings ? ', ' : ''}${stage};dur=${milliseconds.toFixed(2)}`;
+  }
+
+  get serverTiming(): string {
+    return this.#timings;
+  }
+}

@@ -1,0 +1,145 @@
+import Type, { type TSchema } from 'typebox';
+import type { Operation, Param, ResponseDoc } from '../../core/operation.js';
+import { ERROR_TABLE } from '../../core/errors.js';
+import { formatParam } from '../../core/params.js';
+
+/** RFC 9457 problem document, as every error answer of the server is. */
+export const ProblemSchema = Type.Object({
+  type: Type.String(),
+  title: Type.String(),
+  status: Type.Integer(),
+  detail: Type.String(),
+  instance: Type.Optional(Type.String()),
+  code: Type.Optional(Type.String()),
+  correlationId: Type.Optional(Type.String()),
+  timestamp: Type.Optional(Type.String({ format: 'date-time' })),
+  errors: Type.Optional(Type.Array(Type.Object({ name: Type.String(), detail: Type.String() }))),
+});
+
+export interface OpenApiInfo {
+  title: string;
+  description: string;
+  serverUrl: string;
+}
+
+/** OpenAPI 3.0 document of a list of operations. */
+export function openApiDocument(info: OpenApiInfo, operations: readonly Operation[]) {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const operation of operations) {
+    const path = (paths[operation.path] ??= {});
+    path[operation.method.toLowerCase()] = operationDocument(operation);
+  }
+  const tags = [...new Set(operations.map((o) => o.tag).filter((tag) => tag !== undefined))];
+  return {
+    openapi: '3.0.3',
+    info: {
+      title: info.title,
+      description: info.description,
+      version: '1.0.0',
+      license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+    },
+    servers: [{ url: info.serverUrl }],
+    tags: tags.map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: { Problem: ProblemSchema },
+      securitySchemes: {
+        apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+        bearer: { type: 'http', scheme: 'bearer' },
+        basic: { type: 'http', scheme: 'basic' },
+      },
+    },
+  };
+}
+
+function operationDocument(operation: Operation) {
+  const { body } = operation;
+  return {
+    operationId: operation.id,
+    summary: operation.summary,
+    ...(operation.description ? { description: operation.description } : {}),
+    ...(operation.tag ? { tags: [operation.tag] } : {}),
+    ...(operation.built ? {} : { 'x-not-implemented': true }),
+    parameters: parameters(operation).map(parameterDocument),
+    ...(body
+      ? {
+          requestBody: {
+            required: body.required,
+            content: Object.fromEntries(body.mediaTypes.map((type) => [type, { schema: downConvert(body.schema) }])),
+          },
+        }
+      : {}),
+    responses: responseDocuments(operation),
+    ...(operation.permission === 'public' ? {} : { security: [{ apiKey: [] }, { bearer: [] }, { basic: [] }] }),
+  };
+}
+
+/** Declared parameters; path parameters that no object declares are documented as strings. */
+function parameters(operation: Operation): Param[] {
+  const declared = Object.values(operation.params);
+  const inPath = [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
+  const implicit = inPath
+    .filter((name) => !declared.some((param) => param.in === 'path' && param.name === name))
+    .map((name): Param => ({ name, in: 'path', description: '', schema: Type.String(), required: true, parse: (raw) => raw }));
+  return [...implicit, ...declared, ...(operation.formats.length > 0 ? [formatParam(operation.formats)] : [])];
+}
+
+function parameterDocument(param: Param) {
+  return {
+    name: param.name,
+    in: param.in,
+    required: param.in === 'path' || (param.required ?? false),
+    ...(param.description ? { description: param.description } : {}),
+    ...(param.explode === false ? { style: 'form', explode: false } : {}),
+    schema: downConvert(param.schema),
+  };
+}
+
+function responseDocuments(operation: Operation) {
+  const documents: Record<string, unknown> = {};
+  for (const [status, response] of Object.entries(operation.responses)) {
+    documents[status] = responseDocument(Number(status), response);
+  }
+  if (!operation.built) documents['501'] = problemResponse(501);
+  if (operation.permission !== 'public') {
+    documents['401'] ??= problemResponse(401);
+    documents['403'] ??= problemResponse(403);
+  }
+  return documents;
+}
+
+function responseDocument(status: number, response: ResponseDoc) {
+  if (status >= 400 && !response.content) return { ...problemResponse(status), description: response.description };
+  if (!response.content) return { description: response.description };
+  const content = Object.entries(response.content).map(([type, schema]) => [
+    type,
+    { schema: schema ? downConvert(schema) : { type: 'string', format: 'binary' } },
+  ]);
+  return { description: response.description, content: Object.fromEntries(content) };
+}
+
+function problemResponse(status: number) {
+  const entry = Object.values(ERROR_TABLE).find(([code]) => code === status);
+  return {
+    description: entry?.[1] ?? 'Error',
+    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+  };
+}
+
+/** JSON Schema 2020-12 -> the OpenAPI 3.0 dialect: no `const`, no array of types, exclusive bounds as flags. */
+export function downConvert(schema: TSchema | unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(downConvert);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const out: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(schema)) {
+    if (key === 'const') out['enum'] = [value];
+    else if (key === 'exclusiveMinimum' && typeof value === 'number') Object.assign(out, { minimum: value, exclusiveMinimum: true });
+    else if (key === 'exclusiveMaximum' && typeof value === 'number') Object.assign(out, { maximum: value, exclusiveMaximum: true });
+    else if (key === 'properties' && value && typeof value === 'object') {
+      out[key] = Object.fromEntries(Object.entries(value).map(([name, sub]) => [name, downConvert(sub)]));
+    } else if (key === 'patternProperties' || key === '$id') continue;
+    else if (key === 'type' && value === 'null') out['nullable'] = true;
+    else out[key] = downConvert(value);
+  }
+  return out;
+}

@@ -1,0 +1,68 @@
+import { ApiError, type ErrorCode } from '../../core/errors.js';
+import { TaskFailure, type TaskFailureCode } from '../../core/tasks.js';
+import type { Reply, Surface } from '../../core/operation.js';
+
+/** What a worker's failure means to an HTTP client. */
+const TASK_FAILURES: Record<TaskFailureCode, ErrorCode> = {
+  'invalid-input': 'invalid-request',
+  'source-unreadable': 'internal',
+  'source-missing': 'not-found',
+  'too-large': 'invalid-request',
+  'no-data': 'not-found',
+  cancelled: 'unavailable',
+  'deadline-exceeded': 'deadline-exceeded',
+  'queue-full': 'unavailable',
+  'worker-lost': 'unavailable',
+  internal: 'internal',
+};
+
+const RETRY_SECONDS = '2';
+
+/** Any thrown value as an `ApiError`; unexpected ones become 500 without their message. */
+export function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof TaskFailure) {
+    const code = TASK_FAILURES[error.code];
+    const detail = code === 'internal' ? 'The request could not be completed.' : error.message;
+    const headers = code === 'unavailable' || code === 'deadline-exceeded' ? { 'retry-after': RETRY_SECONDS } : undefined;
+    return new ApiError(code, detail, { cause: error, headers });
+  }
+  return new ApiError('internal', 'The request could not be completed.', { cause: error });
+}
+
+export interface ProblemContext {
+  surface: Surface | undefined;
+  path: string;
+  correlationId: string;
+  /** Host of the problem type URIs. */
+  vendor: string;
+}
+
+/** RFC 9457 body of an error. */
+export function problemReply(error: ApiError, context: ProblemContext): Reply {
+  return {
+    status: error.status,
+    mediaType: 'application/problem+json',
+    headers: error.headers,
+    cacheControl: 'no-store',
+    body: JSON.stringify({
+      type: problemType(error, context),
+      title: error.title,
+      status: error.status,
+      detail: error.message,
+      instance: context.path,
+      code: error.code,
+      correlationId: context.correlationId,
+      timestamp: new Date().toISOString(),
+      ...(error.errors ? { errors: error.errors } : {}),
+    }),
+  };
+}
+
+function problemType(error: ApiError, context: ProblemContext): string {
+  const base = `https://${context.vendor}/problems`;
+  if (context.surface === 'admin') return `${base}/admin`;
+  if (error.status === 401 || error.status === 403) return `${base}/security`;
+  if (error.errors) return `${base}/validation`;
+  return 'about:blank';
+}

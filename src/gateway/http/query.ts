@@ -1,0 +1,82 @@
+import { ApiError, badParameter } from '../../core/errors.js';
+import type { Operation, Param } from '../../core/operation.js';
+
+/** Decodes `a=1&b=2`; a name given twice is an error, as no operation takes one twice. */
+export function parseQuery(query: string): Map<string, string> {
+  const values = new Map<string, string>();
+  if (query === '') return values;
+  for (const part of query.split('&')) {
+    if (part === '') continue;
+    const cut = part.indexOf('=');
+    const name = decodePart(cut < 0 ? part : part.slice(0, cut));
+    if (values.has(name)) throw badParameter(name, 'is given more than once');
+    values.set(name, cut < 0 ? '' : decodePart(part.slice(cut + 1)));
+  }
+  return values;
+}
+
+function decodePart(text: string): string {
+  if (!text.includes('%') && !text.includes('+')) return text;
+  try {
+    return decodeURIComponent(text.replace(/\+/g, ' '));
+  } catch {
+    throw new ApiError('invalid-request', 'The query string has a malformed percent escape.');
+  }
+}
+
+/** How one operation's parameters are read, prepared once. */
+export interface ParamPlan {
+  readonly entries: readonly (readonly [key: string, param: Param])[];
+  readonly queryNames: ReadonlySet<string>;
+  readonly open: boolean;
+}
+
+export function planParams(operation: Operation): ParamPlan {
+  const entries = Object.entries(operation.params);
+  const queryNames = new Set<string>(operation.formats.length > 0 ? ['f'] : []);
+  for (const [, param] of entries) {
+    if (param.in !== 'query') continue;
+    queryNames.add(param.name);
+    for (const alias of param.aliases ?? []) queryNames.add(alias);
+  }
+  return { entries, queryNames, open: operation.openQuery ?? false };
+}
+
+/** Reads every parameter of an operation; throws 400 for the first wrong or unknown one. */
+export function readParams(
+  plan: ParamPlan,
+  query: Map<string, string>,
+  path: (name: string) => string | undefined,
+  header: (name: string) => string | undefined,
+): Record<string, unknown> {
+  if (!plan.open) {
+    for (const name of query.keys()) {
+      if (!plan.queryNames.has(name)) {
+        const detail = 'is not a parameter of this operation';
+        throw new ApiError('unknown-parameter', `${name}: ${detail}`, { errors: [{ name, detail }] });
+      }
+    }
+  }
+  const values: Record<string, unknown> = {};
+  for (const [key, param] of plan.entries) {
+    values[key] = param.parse(rawValue(param, query, path, header));
+  }
+  return values;
+}
+
+function rawValue(
+  param: Param,
+  query: Map<string, string>,
+  path: (name: string) => string | undefined,
+  header: (name: string) => string | undefined,
+): string | undefined {
+  if (param.in === 'path') return path(param.name);
+  if (param.in === 'header') return header(param.name.toLowerCase());
+  const direct = query.get(param.name);
+  if (direct !== undefined || !param.aliases) return direct;
+  for (const alias of param.aliases) {
+    const value = query.get(alias);
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}

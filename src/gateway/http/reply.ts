@@ -1,0 +1,184 @@
+import { STATUS_CODES } from 'node:http';
+import type { Reply } from '../../core/operation.js';
+import { LIMITS } from '../../core/limits.js';
+import { accepts, chooseEncoding, compress, decompress, type ContentEncoding } from './compression.js';
+import type { HttpExchange } from './exchange.js';
+
+const EXPOSED =
+  'content-crs, content-bbox, etag, link, location, server-timing, x-request-id, retry-after, preference-applied, graticule-features';
+
+/** Headers of every response, one block: the parser-side library writes header text as it is given. */
+const COMMON = `\r\naccess-control-allow-origin: *\r\naccess-control-expose-headers: ${EXPOSED}\r\nx-content-type-options: nosniff`;
+
+const STATUS_LINES: Record<number, string> = Object.fromEntries(
+  Object.entries(STATUS_CODES).map(([code, reason]) => [code, `${code} ${reason}`]),
+);
+
+/** Whether If-None-Match names this entity tag (weak comparison, RFC 9110, 8.8.3.2). */
+export function etagMatches(header: string, etag: string): boolean {
+  if (header.trim() === '*') return true;
+  const opaque = etag.replace(/^W\//, '');
+  return header.split(',').some((candidate) => {
+    const tag = /^(?:W\/)?"([^"]*)"$/.exec(candidate.trim())?.[1];
+    return tag?.replace(/-(gzip|br)$/, '') === opaque;
+  });
+}
+
+type Sent = (status: number, bytes: number) => void;
+
+/** Sends a reply: conditional requests, HEAD, compression, slow readers. `sent` is called once. */
+export function sendReply(x: HttpExchange, reply: Reply, sent: Sent): void {
+  if (x.aborted || x.responded) return;
+  if (reply.etag !== undefined && reply.status === 200) {
+    const condition = x.header('if-none-match');
+    if (condition && etagMatches(condition, reply.etag)) {
+      writeHead(x, { ...reply, status: 304 }, 'identity', 0);
+      sent(304, 0);
+      return;
+    }
+  }
+  const { body } = reply;
+  if (body === undefined) {
+    writeEmpty(x, reply, sent);
+  } else if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
+    x.detach();
+    void stream(x, reply, body, sent);
+  } else {
+    sendBody(x, reply, body, sent);
+  }
+}
+
+function writeEmpty(x: HttpExchange, reply: Reply, sent: Sent): void {
+  writeHead(x, reply, 'identity', 0);
+  sent(reply.status, 0);
+}
+
+function sendBody(x: HttpExchange, reply: Reply, body: string | Uint8Array, sent: Sent): void {
+  const acceptEncoding = x.header('accept-encoding');
+  if (reply.encoding === 'gzip' && body instanceof Uint8Array) {
+    if (accepts(acceptEncoding, 'gzip')) return write(x, reply, body, 'gzip', sent);
+    x.detach();
+    void later(x, reply, decompress(body), 'identity', sent);
+    return;
+  }
+  const encoding = chooseEncoding(reply.mediaType ?? '', body.length, acceptEncoding);
+  if (encoding === 'identity') return write(x, reply, body, encoding, sent);
+  x.detach();
+  void later(x, reply, compress(body, encoding), encoding, sent);
+}
+
+async function later(x: HttpExchange, reply: Reply, body: Promise<Buffer>, encoding: ContentEncoding, sent: Sent) {
+  const ready = await body;
+  if (!x.aborted) write(x, reply, ready, encoding, sent);
+  else sent(499, 0);
+}
+
+function write(x: HttpExchange, reply: Reply, body: string | Uint8Array, encoding: ContentEncoding, sent: Sent): void {
+  const size = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
+  if (x.method === 'HEAD') {
+    writeHead(x, reply, encoding, size);
+  } else if (size <= LIMITS.sendBuffer) {
+    x.responded = true;
+    const close = x.bodyUnread;
+    x.res.cork(() => {
+      head(x, reply, encoding);
+      x.res.end(body, close);
+    });
+  } else {
+    sendLarge(x, reply, body, encoding, size, sent);
+    return;
+  }
+  sent(reply.status, size);
+}
+
+/** Ends a response without a body; HEAD reports the length it would have. */
+function writeHead(x: HttpExchange, reply: Reply, encoding: ContentEncoding, size: number): void {
+  x.responded = true;
+  const close = x.bodyUnread;
+  x.res.cork(() => {
+    head(x, reply, encoding);
+    if (reply.status === 204 || reply.status === 304) x.res.endWithoutBody(undefined, close);
+    else x.res.endWithoutBody(size, close);
+  });
+}
+
+/** Sends a large body as fast as the client reads it: the socket buffers one window, never the whole. */
+function sendLarge(x: HttpExchange, reply: Reply, body: string | Uint8Array, encoding: ContentEncoding, size: number, sent: Sent) {
+  x.detach();
+  x.responded = true;
+  const data = typeof body === 'string' ? Buffer.from(body) : body;
+  const { res } = x;
+  const step = (offset: number): boolean => {
+    const [ok, done] = res.tryEnd(data.subarray(offset), size);
+    if (done) sent(reply.status, size);
+    return ok;
+  };
+  res.cork(() => {
+    head(x, reply, encoding);
+    if (step(0)) return;
+    res.onWritable((offset) => {
+      let ok = false;
+      res.cork(() => {
+        ok = step(offset);
+      });
+      return ok;
+    });
+  });
+}
+
+/** Sends chunks as they come, pausing the producer while the client is slow. */
+async function stream(x: HttpExchange, reply: Reply, chunks: AsyncIterable<Uint8Array>, sent: Sent): Promise<void> {
+  const { res } = x;
+  x.responded = true;
+  let bytes = 0;
+  let drained: (() => void) | undefined;
+  res.onWritable(() => {
+    drained?.();
+    return true;
+  });
+  x.signal.addEventListener('abort', () => drained?.(), { once: true });
+  res.cork(() => head(x, reply, 'identity'));
+  try {
+    for await (const chunk of chunks) {
+      if (x.aborted) break;
+      bytes += chunk.byteLength;
+      let ok = true;
+      res.cork(() => {
+        ok = res.write(chunk);
+      });
+      if (!ok && !x.aborted) {
+        await new Promise<void>((resolve) => {
+          drained = resolve;
+        });
+      }
+    }
+    if (!x.aborted) res.cork(() => res.end());
+    sent(x.aborted ? 499 : reply.status, bytes);
+  } catch {
+    // The head is gone already: cutting the connection is the only honest sign of failure.
+    if (!x.aborted) res.close();
+    sent(500, bytes);
+  }
+}
+
+const CONTROL = /[\r\n]/g;
+
+/** Status line and all headers, written as one block. Values are stripped of line breaks. */
+function head(x: HttpExchange, reply: Reply, encoding: ContentEncoding): void {
+  x.res.writeStatus(STATUS_LINES[reply.status] ?? String(reply.status));
+  let block = `${x.correlationId}${COMMON}`;
+  if (reply.mediaType) block += `\r\ncontent-type: ${reply.mediaType}`;
+  if (encoding !== 'identity') block += `\r\ncontent-encoding: ${encoding}`;
+  if (reply.body !== undefined) block += '\r\nvary: accept, accept-encoding';
+  if (reply.etag !== undefined) block += `\r\netag: ${quoted(reply.etag, encoding)}`;
+  if (reply.cacheControl) block += `\r\ncache-control: ${reply.cacheControl}`;
+  if (x.serverTiming) block += `\r\nserver-timing: ${x.serverTiming}`;
+  for (const name in reply.headers) block += `\r\n${name}: ${reply.headers[name]!.replace(CONTROL, ' ')}`;
+  x.res.writeHeader('x-request-id', block);
+}
+
+/** An entity tag names one representation, so a compressed one gets a suffix. */
+function quoted(etag: string, encoding: ContentEncoding): string {
+  const suffix = encoding === 'identity' ? '' : `-${encoding}`;
+  return etag.startsWith('W/') ? `W/"${etag.slice(2)}${suffix}"` : `"${etag}${suffix}"`;
+}

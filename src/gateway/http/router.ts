@@ -1,0 +1,107 @@
+import type { Method, Operation } from '../../core/operation.js';
+
+/** Operations of one path, by method. */
+export interface Route {
+  readonly template: string;
+  readonly names: readonly string[];
+  readonly methods: Map<Method, Operation>;
+  /** `GET, HEAD, OPTIONS`, for Allow. */
+  allow: string;
+}
+
+export interface Match {
+  readonly route: Route;
+  /** Decoded path parameters in the order of `route.names`. */
+  readonly values: readonly string[];
+}
+
+interface Node {
+  literals: Map<string, Node>;
+  wild?: Node;
+  route?: Route;
+}
+
+const newNode = (): Node => ({ literals: new Map() });
+
+/** Finds the operation of a path in one walk over its segments; literal segments win over parameters. */
+export class Router {
+  readonly #root = newNode();
+  readonly #exact = new Map<string, Match>();
+
+  constructor(operations: readonly Operation[]) {
+    for (const operation of operations) this.#add(operation);
+  }
+
+  #add(operation: Operation): void {
+    const segments = operation.path.split('/').slice(1);
+    const names: string[] = [];
+    let node = this.#root;
+    for (const segment of segments) {
+      const parameter = /^\{(\w+)\}$/.exec(segment);
+      if (parameter) {
+        names.push(parameter[1]!);
+        node.wild ??= newNode();
+        node = node.wild;
+      } else {
+        const next = node.literals.get(segment) ?? newNode();
+        node.literals.set(segment, next);
+        node = next;
+      }
+    }
+    node.route ??= { template: operation.path, names, methods: new Map(), allow: '' };
+    const { route } = node;
+    if (route.methods.has(operation.method)) {
+      throw new Error(`two operations on ${operation.method} ${operation.path}`);
+    }
+    if (route.names.join() !== names.join()) {
+      throw new Error(`path parameters of ${operation.path} and ${route.template} are named differently`);
+    }
+    route.methods.set(operation.method, operation);
+    route.allow = allowOf(route);
+    if (names.length === 0) this.#exact.set(operation.path, { route, values: [] });
+  }
+
+  /** Undefined when no operation has this path. A trailing slash is ignored. */
+  find(path: string): Match | undefined {
+    const exact = this.#exact.get(path);
+    if (exact) return exact;
+    const segments = path.split('/');
+    if (segments.length > 2 && segments[segments.length - 1] === '') segments.pop();
+    const values: string[] = [];
+    const route = walk(this.#root, segments, 1, values);
+    return route && { route, values };
+  }
+}
+
+function walk(node: Node, segments: readonly string[], index: number, values: string[]): Route | undefined {
+  if (index === segments.length) return node.route;
+  const segment = segments[index]!;
+  const literal = node.literals.get(segment);
+  if (literal) {
+    const found = walk(literal, segments, index + 1, values);
+    if (found) return found;
+  }
+  if (!node.wild || segment === '') return undefined;
+  const decoded = decode(segment);
+  if (decoded === undefined) return undefined;
+  values.push(decoded);
+  const found = walk(node.wild, segments, index + 1, values);
+  if (!found) values.pop();
+  return found;
+}
+
+function decode(segment: string): string | undefined {
+  if (!segment.includes('%')) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}
+
+function allowOf(route: Route): string {
+  const methods: string[] = [...route.methods.keys()];
+  if (methods.includes('GET')) methods.push('HEAD');
+  methods.push('OPTIONS');
+  return methods.join(', ');
+}

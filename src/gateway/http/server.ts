@@ -1,0 +1,202 @@
+import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_listen_socket } from 'uWebSockets.js';
+import type { ApiError } from '../../core/errors.js';
+import { ApiError as Failure } from '../../core/errors.js';
+import { LIMITS } from '../../core/limits.js';
+import type { Operation, Reply } from '../../core/operation.js';
+import * as metrics from '../telemetry/metrics.js';
+import { startRequestSpan } from '../telemetry/spans.js';
+import type { Log } from '../telemetry/log.js';
+import type { Dispatcher } from './dispatch.js';
+import { HttpExchange } from './exchange.js';
+import { asApiError, problemReply } from './problem.js';
+import { publicBaseUrl, type BaseUrlOptions } from './base-url.js';
+import { sendReply } from './reply.js';
+
+export interface ServerOptions extends BaseUrlOptions {
+  dispatcher: Dispatcher;
+  log: Log;
+  /** Host of problem type URIs. */
+  vendor: string;
+}
+
+/** The cells one operation's requests are counted in, by status code. */
+interface Cells {
+  duration: ReturnType<typeof metrics.httpRequestDuration.cell>;
+  total: ReturnType<typeof metrics.httpRequests.cell>;
+  serving: ReturnType<typeof metrics.servingDuration.cell>;
+}
+
+/** The HTTP server: the only place that knows the socket library. */
+export class HttpServer {
+  readonly app: TemplatedApp;
+  readonly #options: ServerOptions;
+  readonly #baseUrl: (header: (name: string) => string | undefined) => string;
+  readonly #cells = new Map<Operation | undefined, Map<number, Cells>>();
+  readonly #active = metrics.httpActive.cell();
+  #socket: us_listen_socket | undefined;
+  #idle: (() => void) | undefined;
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+    this.#baseUrl = publicBaseUrl(options);
+    this.app = uWS.App();
+    this.app.any('/*', (res, req) => this.#serve(res, req));
+  }
+
+  /** Resolves with the port. Several processes may share one. */
+  listen(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.app.listen(host, port, (socket) => {
+        if (!socket) return reject(new Error(`cannot listen on ${host}:${port}`));
+        this.#socket = socket;
+        resolve(uWS.getSocketPort(socket as never));
+      });
+    });
+  }
+
+  /** Stops accepting, waits for running requests up to `graceMs`, then closes every connection. */
+  async close(graceMs: number): Promise<void> {
+    if (this.#socket) uWS.closeSocket(this.#socket);
+    this.#socket = undefined;
+    if (this.#active.value > 0) {
+      await Promise.race([
+        new Promise<void>((resolve) => {
+          this.#idle = resolve;
+        }),
+        new Promise<void>((resolve) => setTimeout(resolve, graceMs).unref()),
+      ]);
+    }
+    (this.app as TemplatedApp & { close(): void }).close();
+  }
+
+  #serve(res: HttpResponse, req: HttpRequest): void {
+    const x = new HttpExchange(res, req, this.#baseUrl);
+    this.#active.value++;
+    x.span = startRequestSpan((name) => x.header(name));
+    try {
+      if (x.path.length + x.query.length > LIMITS.urlBytes) {
+        throw new Failure('uri-too-long', `The request line is longer than ${LIMITS.urlBytes} bytes.`);
+      }
+      const reply = this.#options.dispatcher.dispatch(x);
+      if (reply instanceof Promise) {
+        x.detach();
+        reply.then(
+          (ready) => this.#send(x, ready),
+          (error: unknown) => this.#fail(x, error),
+        );
+      } else {
+        this.#send(x, reply);
+      }
+    } catch (error) {
+      this.#fail(x, error);
+    }
+  }
+
+  #send(x: HttpExchange, reply: Reply): void {
+    if (x.aborted) return this.#finish(x, 499, 0);
+    try {
+      sendReply(x, reply, (status, bytes) => this.#finish(x, status, bytes));
+    } catch (error) {
+      this.#options.log.error('sending a response failed', { Path: x.path, Error: String(error) });
+      if (!x.aborted) x.res.close();
+      this.#finish(x, 500, 0);
+    }
+  }
+
+  #fail(x: HttpExchange, thrown: unknown): void {
+    const error = asApiError(thrown);
+    if (error.status >= 500 && error.code !== 'not-implemented') this.#report(x, error);
+    const { operation } = x as { operation: Operation | undefined };
+    metrics.requestErrors.cell(serviceType(operation), operation?.id ?? 'unknown', String(error.status), 'false').inc();
+    this.#send(
+      x,
+      problemReply(error, {
+        surface: operation?.surface,
+        path: x.path,
+        correlationId: x.correlationId,
+        vendor: this.#options.vendor,
+      }),
+    );
+  }
+
+  #report(x: HttpExchange, error: ApiError): void {
+    const cause = error.cause instanceof Error ? error.cause : undefined;
+    const operation = (x.operation as Operation | undefined)?.id ?? 'unknown';
+    if (error.code === 'internal') {
+      metrics.applicationErrors.cell(cause?.name ?? 'Error', operation, serviceType(x.operation)).inc();
+    }
+    const hidden = (cause as { cause_?: string } | undefined)?.cause_;
+    this.#options.log.error(cause?.message ?? error.message, {
+      CorrelationId: x.correlationId,
+      Operation: operation,
+      Path: x.path,
+      ...(hidden ? { Cause: hidden } : {}),
+      ...(cause?.stack && error.code === 'internal' ? { Stack: cause.stack } : {}),
+    });
+  }
+
+  #finish(x: HttpExchange, status: number, bytes: number): void {
+    this.#active.value--;
+    const durationMs = performance.now() - x.startedAt;
+    const operation = x.operation as Operation | undefined;
+    const cells = this.#cellsOf(operation, x.method, status);
+    cells.duration.observe(durationMs);
+    cells.total.inc();
+    cells.serving.observe(durationMs);
+    if (x.span) {
+      const { span } = x.span;
+      span.setAttributes({
+        'svc.protocol': operation?.protocol ?? 'Unknown',
+        'svc.operation': operation?.id ?? 'unknown',
+        'svc.correlation.id': x.correlationId,
+        'http.response.status_code': status,
+      });
+      span.end();
+    }
+    this.#options.log.request({
+      method: x.method,
+      path: x.path,
+      status,
+      durationMs,
+      protocol: operation?.protocol ?? 'Unknown',
+      operation: operation?.id ?? 'unknown',
+      bytes,
+      correlationId: x.correlationId,
+      principal: x.principal.id,
+      traceId: x.span?.traceId,
+      spanId: x.span?.spanId,
+      quiet: operation?.quiet ?? false,
+    });
+    if (this.#idle && this.#active.value === 0) this.#idle();
+  }
+
+  #cellsOf(operation: Operation | undefined, method: string, status: number): Cells {
+    let byStatus = this.#cells.get(operation);
+    if (!byStatus) this.#cells.set(operation, (byStatus = new Map()));
+    // One operation has one method; HEAD shares GET's cells. Unknown paths are counted together.
+    let cells = byStatus.get(status);
+    if (!cells) {
+      const endpoint = operation?.path ?? 'unmatched';
+      const verb = operation?.method ?? (method.length <= 7 ? method : 'OTHER');
+      const code = String(status);
+      cells = {
+        duration: metrics.httpRequestDuration.cell(verb, endpoint, code),
+        total: metrics.httpRequests.cell(verb, endpoint, code),
+        serving: metrics.servingDuration.cell(
+          operation?.protocol ?? 'Unknown',
+          operation?.id ?? 'unknown',
+          `${code[0]}xx`,
+        ),
+      };
+      byStatus.set(status, cells);
+    }
+    return cells;
+  }
+}
+
+/** Value of the `service_type` label. */
+function serviceType(operation: Operation | undefined): string {
+  if (!operation) return 'Generic';
+  if (operation.surface === 'admin') return 'Admin';
+  return operation.protocol.startsWith('OGC') || operation.protocol === 'STAC' ? 'OGC' : 'Generic';
+}

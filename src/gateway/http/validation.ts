@@ -1,0 +1,68 @@
+import { Ajv, type ValidateFunction } from 'ajv';
+import addFormats from 'ajv-formats';
+import type { TSchema } from 'typebox';
+import { ApiError, type FieldError } from '../../core/errors.js';
+import { LIMITS } from '../../core/limits.js';
+import type { BodySpec } from '../../core/operation.js';
+import type { HttpExchange } from './exchange.js';
+
+export type BodyReader = (x: HttpExchange) => Promise<unknown>;
+
+/** Errors reported for one body; a hostile body could have thousands. */
+const MAX_ERRORS = 20;
+
+const ajv = new Ajv({ allErrors: false, strict: false, useDefaults: true });
+// ajv-formats is CommonJS: its default export arrives wrapped under Node's ESM rules.
+(addFormats as unknown as { default: (target: Ajv) => void }).default(ajv);
+
+/** Compiles a schema at start; the function lists what is wrong with a value, or nothing. */
+export function compileSchema(schema: TSchema): (value: unknown) => FieldError[] {
+  const validate: ValidateFunction = ajv.compile(schema);
+  return (value) => {
+    if (validate(value)) return [];
+    return (validate.errors ?? []).slice(0, MAX_ERRORS).map((error) => ({
+      name: error.instancePath || '/',
+      detail: `${error.message ?? 'is invalid'}${error.keyword === 'additionalProperties' ? `: ${error.params['additionalProperty']}` : ''}`,
+    }));
+  };
+}
+
+/** Reads, parses and validates JSON bodies of one operation. */
+export function bodyReader(spec: BodySpec): BodyReader {
+  const check = compileSchema(spec.schema);
+  const maxBytes = spec.maxBytes ?? LIMITS.bodyBytes;
+  return async (x) => {
+    const declared = Number(x.header('content-length') ?? 0);
+    if (declared > maxBytes) {
+      throw new ApiError('payload-too-large', `The request body is larger than ${maxBytes} bytes.`);
+    }
+    const raw = await x.upload.collect(maxBytes);
+    if (raw.length === 0) {
+      if (spec.required) throw new ApiError('invalid-body', 'The request body is missing.');
+      return undefined;
+    }
+    checkMediaType(x.header('content-type'), spec);
+    const value = parseJson(raw);
+    const errors = check(value);
+    if (errors.length > 0) {
+      const [first] = errors;
+      throw new ApiError('invalid-body', `${first!.name} ${first!.detail}`, { errors });
+    }
+    return value;
+  };
+}
+
+function checkMediaType(contentType: string | undefined, spec: BodySpec): void {
+  const essence = (contentType ?? spec.mediaTypes[0]!).split(';')[0]!.trim().toLowerCase();
+  if (spec.mediaTypes.includes(essence)) return;
+  throw new ApiError('unsupported-media-type', `Send ${spec.mediaTypes.join(' or ')}, not ${essence.slice(0, 100)}.`);
+}
+
+function parseJson(raw: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(raw));
+  } catch (cause) {
+    const detail = cause instanceof SyntaxError ? cause.message.slice(0, 200) : 'it is not valid UTF-8';
+    throw new ApiError('invalid-body', `The request body is not JSON: ${detail}.`, { cause });
+  }
+}

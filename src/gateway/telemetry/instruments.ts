@@ -1,0 +1,177 @@
+import type { MetricObject } from './types.js';
+
+/**
+ * Counters, gauges and histograms that cost a few nanoseconds to record: a cell is looked up once per label
+ * set and kept by its user. They plug into prom-client's registry for the scrape, and the OTLP exporter reads
+ * the same cells, so that every number is counted once.
+ */
+
+export interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+export interface HistogramSample {
+  readonly labels: Readonly<Record<string, string>>;
+  /** Observations per bucket, not cumulative; one more than bounds for the rest. */
+  readonly counts: readonly number[];
+  readonly sum: number;
+  readonly count: number;
+}
+
+interface Spec {
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly string[];
+}
+
+/** Dots are not allowed in an exposition name; the dotted form stays the OTLP name. */
+export function expositionName(name: string): string {
+  return name.replace(/\./g, '_');
+}
+
+abstract class Family<Cell> {
+  readonly name: string;
+  readonly dottedName: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+  readonly #cells = new Map<string, { labels: Record<string, string>; cell: Cell }>();
+
+  constructor(spec: Spec) {
+    this.dottedName = spec.name;
+    this.name = expositionName(spec.name);
+    this.help = spec.help;
+    this.labelNames = spec.labels ?? [];
+  }
+
+  protected abstract newCell(): Cell;
+
+  /** The cell of these label values, in the order of `labelNames`. Keep it: the look-up is the slow part. */
+  cell(...values: string[]): Cell {
+    const key = values.join('\u0000');
+    const found = this.#cells.get(key);
+    if (found) return found.cell;
+    const labels: Record<string, string> = {};
+    this.labelNames.forEach((name, i) => {
+      labels[name] = values[i] ?? '';
+    });
+    const cell = this.newCell();
+    this.#cells.set(key, { labels, cell });
+    return cell;
+  }
+
+  protected entries() {
+    return [...this.#cells.values()];
+  }
+
+  /** Kept for prom-client's registry. */
+  reset(): void {
+    this.#cells.clear();
+  }
+}
+
+export class CounterCell {
+  value = 0;
+  inc(by = 1): void {
+    this.value += by;
+  }
+}
+
+export class Counter extends Family<CounterCell> {
+  readonly type = 'counter';
+  protected newCell() {
+    return new CounterCell();
+  }
+  samples(): Sample[] {
+    return this.entries().map(({ labels, cell }) => ({ labels, value: cell.value }));
+  }
+  async get(): Promise<MetricObject> {
+    return { name: this.name, help: this.help, type: this.type, aggregator: 'sum', values: this.samples() };
+  }
+}
+
+export class GaugeCell {
+  value = 0;
+  set(value: number): void {
+    this.value = value;
+  }
+  add(by: number): void {
+    this.value += by;
+  }
+}
+
+export class Gauge extends Family<GaugeCell> {
+  readonly type = 'gauge';
+  #observe: ((gauge: Gauge) => void) | undefined;
+  protected newCell() {
+    return new GaugeCell();
+  }
+  /** Called before every read, to set cells from live state. */
+  observe(read: (gauge: Gauge) => void): this {
+    this.#observe = read;
+    return this;
+  }
+  samples(): Sample[] {
+    this.#observe?.(this);
+    return this.entries().map(({ labels, cell }) => ({ labels, value: cell.value }));
+  }
+  async get(): Promise<MetricObject> {
+    return { name: this.name, help: this.help, type: this.type, aggregator: 'sum', values: this.samples() };
+  }
+}
+
+export class HistogramCell {
+  readonly counts: number[];
+  sum = 0;
+  count = 0;
+  constructor(readonly bounds: readonly number[]) {
+    this.counts = new Array<number>(bounds.length + 1).fill(0);
+  }
+  observe(value: number): void {
+    const { bounds } = this;
+    let i = 0;
+    while (i < bounds.length && value > bounds[i]!) i++;
+    this.counts[i]!++;
+    this.sum += value;
+    this.count++;
+  }
+}
+
+export class Histogram extends Family<HistogramCell> {
+  readonly type = 'histogram';
+  readonly bounds: readonly number[];
+  constructor(spec: Spec & { bounds: readonly number[] }) {
+    super(spec);
+    this.bounds = spec.bounds;
+  }
+  protected newCell() {
+    return new HistogramCell(this.bounds);
+  }
+  samples(): HistogramSample[] {
+    return this.entries().map(({ labels, cell }) => ({
+      labels,
+      counts: [...cell.counts],
+      sum: cell.sum,
+      count: cell.count,
+    }));
+  }
+  async get(): Promise<MetricObject> {
+    const values = this.samples().flatMap((sample) => this.#exposition(sample));
+    return { name: this.name, help: this.help, type: this.type, aggregator: 'sum', values };
+  }
+  #exposition({ labels, counts, sum, count }: HistogramSample) {
+    let cumulative = 0;
+    const buckets = counts.map((n, i) => {
+      cumulative += n;
+      const le = i < this.bounds.length ? this.bounds[i]! : '+Inf';
+      return { labels: { ...labels, le }, value: cumulative, metricName: `${this.name}_bucket` };
+    });
+    return [
+      ...buckets,
+      { labels, value: sum, metricName: `${this.name}_sum` },
+      { labels, value: count, metricName: `${this.name}_count` },
+    ];
+  }
+}
+
+export type Instrument = Counter | Gauge | Histogram;

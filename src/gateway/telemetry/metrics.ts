@@ -1,0 +1,178 @@
+import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
+import { Registry, collectDefaultMetrics, type Metric } from 'prom-client';
+import type { PoolStatus } from '../../core/tasks.js';
+import { Counter, Gauge, Histogram, type Instrument } from './instruments.js';
+
+/** Every instrument is declared here, once; scrape and OTLP read the same cells. Names are the contract's. */
+
+const MILLISECONDS = [0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000];
+
+export const httpRequestDuration = new Histogram({
+  name: 'svc_http_request_duration_ms',
+  help: 'HTTP latency from request head to last byte handed to the socket',
+  labels: ['method', 'endpoint', 'status_code'],
+  bounds: MILLISECONDS,
+});
+export const httpRequests = new Counter({
+  name: 'svc_http_request_total',
+  help: 'HTTP requests answered',
+  labels: ['method', 'endpoint', 'status_code'],
+});
+export const httpActive = new Gauge({ name: 'svc_http_active_requests', help: 'HTTP requests being answered' });
+export const servingDuration = new Histogram({
+  name: 'svc_serving_request_duration_ms',
+  help: 'Serving-plane latency by protocol and operation',
+  labels: ['svc_protocol', 'svc_operation', 'status_class'],
+  bounds: MILLISECONDS,
+});
+export const requestErrors = new Counter({
+  name: 'svc_request_error_total',
+  help: 'Protocol error envelopes on every surface',
+  labels: ['service_type', 'operation', 'error_code', 'in_band'],
+});
+export const applicationErrors = new Counter({
+  name: 'svc_application_errors_total',
+  help: 'Unexpected failures by type',
+  labels: ['error_type', 'operation', 'service_type'],
+});
+export const cacheHits = new Counter({
+  name: 'svc_cache_hits_total',
+  help: 'Answers served from a cache',
+  labels: ['cache_name'],
+});
+export const cacheMisses = new Counter({
+  name: 'svc_cache_misses_total',
+  help: 'Look-ups that a cache could not answer',
+  labels: ['cache_name'],
+});
+export const cacheEvictions = new Counter({
+  name: 'svc_cache_evictions_total',
+  help: 'Entries dropped to stay within the byte budget',
+  labels: ['cache_name'],
+});
+export const cacheHitRatio = new Gauge({
+  name: 'svc_cache_hit_ratio',
+  help: 'Hits / look-ups since the start',
+  labels: ['cache_name'],
+});
+export const cacheBytes = new Gauge({
+  name: 'svc_cache_bytes',
+  help: 'Bytes held by a cache',
+  labels: ['cache_name'],
+});
+export const tileCacheHits = new Counter({ name: 'svc.tile.cache.hits', help: 'Tile cache hits' });
+export const tileCacheMisses = new Counter({ name: 'svc.tile.cache.misses', help: 'Tile cache misses' });
+export const tileCacheGenerated = new Counter({
+  name: 'svc.tile.cache.generated',
+  help: 'Tiles rendered or encoded for the cache',
+});
+export const tileCacheDeleted = new Counter({
+  name: 'svc.tile.cache.deleted',
+  help: 'Tiles removed from the cache by invalidation',
+});
+export const databaseQueryDuration = new Histogram({
+  name: 'svc_database_query_duration_ms',
+  help: 'Store query latency, queueing included',
+  labels: ['query_type'],
+  bounds: MILLISECONDS,
+});
+export const databaseQueries = new Counter({
+  name: 'svc_database_query_total',
+  help: 'Store queries',
+  labels: ['query_type'],
+});
+export const operationDuration = new Histogram({
+  name: 'svc_operation_duration_ms',
+  help: 'Duration of worker tasks by name, queueing included',
+  labels: ['operation'],
+  bounds: MILLISECONDS,
+});
+export const operations = new Counter({
+  name: 'svc_operation_total',
+  help: 'Worker tasks by name and outcome',
+  labels: ['operation', 'outcome'],
+});
+export const poolQueued = new Gauge({ name: 'svc_pool_queued_tasks', help: 'Tasks waiting', labels: ['pool'] });
+export const poolRunning = new Gauge({ name: 'svc_pool_running_tasks', help: 'Tasks running', labels: ['pool'] });
+export const poolWorkers = new Gauge({ name: 'svc_pool_workers', help: 'Threads or processes', labels: ['pool'] });
+export const eventLoopDelay = new Gauge({
+  name: 'svc_gateway_event_loop_delay_ms',
+  help: 'Delay of the gateway thread beyond its sampling interval since the last read',
+  labels: ['quantile'],
+});
+export const memoryUsage = new Gauge({
+  name: 'svc_memory_usage_bytes',
+  help: 'Memory of the gateway process',
+  labels: ['kind'],
+}).observe((gauge) => {
+  const usage = process.memoryUsage();
+  gauge.cell('rss').set(usage.rss);
+  gauge.cell('heap_used').set(usage.heapUsed);
+  gauge.cell('external').set(usage.external);
+});
+
+const INSTRUMENTS: readonly Instrument[] = [
+  httpRequestDuration,
+  httpRequests,
+  httpActive,
+  servingDuration,
+  requestErrors,
+  applicationErrors,
+  cacheHits,
+  cacheMisses,
+  cacheEvictions,
+  cacheHitRatio,
+  cacheBytes,
+  tileCacheHits,
+  tileCacheMisses,
+  tileCacheGenerated,
+  tileCacheDeleted,
+  databaseQueryDuration,
+  databaseQueries,
+  operationDuration,
+  operations,
+  poolQueued,
+  poolRunning,
+  poolWorkers,
+  eventLoopDelay,
+  memoryUsage,
+];
+
+export function instruments(): readonly Instrument[] {
+  return INSTRUMENTS;
+}
+
+/** The registry behind the scrape: our instruments and Node's own process metrics. */
+export function createRegistry(): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  // The registry only asks a metric for its name and get(); our families have both.
+  for (const instrument of INSTRUMENTS) registry.registerMetric(instrument as unknown as Metric);
+  return registry;
+}
+
+/** Samples the gateway thread's delay; the gauge shows the quantiles since the last scrape. */
+export function watchEventLoop(): IntervalHistogram {
+  const resolution = 1;
+  const histogram = monitorEventLoopDelay({ resolution });
+  histogram.enable();
+  const ms = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - resolution);
+  eventLoopDelay.observe((gauge) => {
+    gauge.cell('0.5').set(ms(histogram.percentile(50)));
+    gauge.cell('0.99').set(ms(histogram.percentile(99)));
+    gauge.cell('1').set(ms(histogram.max));
+    histogram.reset();
+  });
+  return histogram;
+}
+
+/** Shows the pools' state in the pool gauges. */
+export function watchPools(status: () => PoolStatus[]): void {
+  poolQueued.observe((gauge) => {
+    for (const pool of status()) {
+      gauge.cell(pool.name).set(pool.queued);
+      poolRunning.cell(pool.name).set(pool.running);
+      poolWorkers.cell(pool.name).set(pool.workers);
+    }
+  });
+}
