@@ -138,6 +138,8 @@ export interface ItemsTask {
   /** True when the output CRS is defined northing/latitude first, so that coordinates are written y,x. */
   swapAxes: boolean;
   fields?: string[];
+  /** True: every geometry is written as null (tables in HTML pages). */
+  skipGeometry?: boolean;
   /** Decimal places of coordinates. */
   precision: number;
 }
@@ -293,6 +295,8 @@ export interface LoadTask {
   store: string;
   table: string;
   title?: string;
+  /** Identity of the load: a second load with the same token into the same store changes nothing. */
+  token?: string;
 }
 
 export interface Tasks {

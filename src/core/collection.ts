@@ -1,0 +1,86 @@
+import type { Crs } from './crs.js';
+import type { BandInfo, Box, RasterInfo, SimpleStyle, VectorSource } from './tasks.js';
+
+/** What one published collection is, on every surface at once. */
+interface CollectionBase {
+  /** Identifier on features, coverages and STAC. */
+  readonly id: string;
+  /** Identifier on tiles and maps, and the layer id of the management API. Stable across restarts. */
+  readonly layerId: number;
+  readonly title: string;
+  readonly description: string;
+  /** CRS84: west, south, east, north. */
+  readonly extent84: Box | undefined;
+  readonly storageCrs: Crs;
+  /** CRSs that clients may ask for; the first is CRS84. */
+  readonly crs: readonly Crs[];
+  /** File that the data comes from. */
+  readonly file: string;
+  /** Changes whenever the content may have changed; part of every cache key. */
+  readonly version: string;
+}
+
+export interface VectorCollection extends CollectionBase {
+  readonly kind: 'vector';
+  readonly source: VectorSource;
+  readonly featureCount: number;
+  readonly style: SimpleStyle;
+}
+
+export interface RasterCollection extends CollectionBase {
+  readonly kind: 'raster';
+  readonly raster: RasterInfo;
+  readonly bands: readonly BandInfo[];
+}
+
+/** A tile archive: tiles are served as they are stored. */
+export interface ArchiveCollection extends CollectionBase {
+  readonly kind: 'archive';
+  readonly container: 'mbtiles';
+  readonly format: 'mvt' | 'png' | 'jpeg' | 'webp';
+  readonly minZoom: number;
+  readonly maxZoom: number;
+  /** Layers of a vector archive: name and fields. */
+  readonly vectorLayers: readonly string[];
+}
+
+export type Collection = VectorCollection | RasterCollection | ArchiveCollection;
+
+/** A source that could not be published, and why. */
+export interface Quarantined {
+  readonly path: string;
+  readonly layer?: string;
+  readonly reason: string;
+}
+
+/** Everything published at one moment. Immutable: a reload makes a new one. */
+export class CatalogSnapshot {
+  readonly #byId: ReadonlyMap<string, Collection>;
+  readonly #byLayerId: ReadonlyMap<number, Collection>;
+
+  constructor(
+    readonly collections: readonly Collection[],
+    readonly quarantined: readonly Quarantined[],
+    /** Counts reloads; shown to operators. */
+    readonly generation: number,
+  ) {
+    this.#byId = new Map(collections.map((c) => [c.id, c]));
+    this.#byLayerId = new Map(collections.map((c) => [c.layerId, c]));
+  }
+
+  byId(id: string): Collection | undefined {
+    return this.#byId.get(id);
+  }
+
+  byLayerId(layerId: number): Collection | undefined {
+    return this.#byLayerId.get(layerId);
+  }
+
+  get vectors(): VectorCollection[] {
+    return this.collections.filter((c) => c.kind === 'vector');
+  }
+
+  get rasters(): RasterCollection[] {
+    return this.collections.filter((c) => c.kind === 'raster');
+  }
+}

@@ -1,0 +1,179 @@
+import type Database from 'better-sqlite3';
+import type { Box, Field, FieldType, GeometryType, VectorLayerInfo } from '../../../core/tasks.js';
+import { TaskFailure } from '../../../core/tasks.js';
+import { connect, quote } from './connection.js';
+
+interface ContentsRow {
+  table_name: string;
+  identifier: string | null;
+  description: string | null;
+  min_x: number | null;
+  min_y: number | null;
+  max_x: number | null;
+  max_y: number | null;
+  column_name: string;
+  geometry_type_name: string;
+  z: number;
+  srs_id: number;
+  organization: string | null;
+  organization_coordsys_id: number | null;
+  definition: string | null;
+}
+
+const CONTENTS = `
+  SELECT c.table_name, c.identifier, c.description, c.min_x, c.min_y, c.max_x, c.max_y,
+         g.column_name, g.geometry_type_name, g.z, g.srs_id,
+         s.organization, s.organization_coordsys_id, s.definition
+  FROM gpkg_contents c
+  JOIN gpkg_geometry_columns g ON g.table_name = c.table_name
+  LEFT JOIN gpkg_spatial_ref_sys s ON s.srs_id = g.srs_id
+  WHERE c.data_type = 'features'
+  ORDER BY c.table_name`;
+
+/** Lists the feature tables of a GeoPackage (OGC 12-128r18, 2.1). */
+export function inspect(path: string): VectorLayerInfo[] {
+  const db = connect(path, true);
+  try {
+    return contents(db).map((row) => layer(db, path, row));
+  } catch (error) {
+    if (error instanceof TaskFailure) throw error;
+    throw new TaskFailure('source-unreadable', `The GeoPackage is damaged: ${(error as Error).message}`);
+  } finally {
+    db.close();
+  }
+}
+
+function contents(db: Database.Database): ContentsRow[] {
+  const isGeoPackage = db
+    .prepare("SELECT count(*) FROM sqlite_master WHERE name IN ('gpkg_contents', 'gpkg_geometry_columns')")
+    .pluck()
+    .get() as number;
+  if (isGeoPackage < 2) throw new TaskFailure('source-unreadable', 'The file has no GeoPackage feature tables.');
+  return db.prepare(CONTENTS).all() as ContentsRow[];
+}
+
+function layer(db: Database.Database, path: string, row: ContentsRow): VectorLayerInfo {
+  const table = row.table_name;
+  const { idColumn, fields } = columns(db, table, row.column_name);
+  const crs = crsOf(row);
+  const hasIndex = indexExists(db, table, row.column_name);
+  const featureCount = countOf(db, table);
+  const extent = extentOf(db, row, hasIndex, featureCount);
+  return {
+    source: {
+      kind: 'geopackage',
+      path,
+      table,
+      geometryColumn: row.column_name,
+      geometryType: geometryType(row.geometry_type_name),
+      hasZ: row.z > 0,
+      idColumn,
+      hasIndex,
+      crs,
+      fields,
+    },
+    title: row.identifier ?? undefined,
+    description: row.description ?? undefined,
+    extent,
+    extent84: extent && toCrs84(db, extent, crs),
+    featureCount,
+    defaultSld: defaultSld(db, table),
+  };
+}
+
+interface ColumnRow {
+  name: string;
+  type: string;
+  notnull: number;
+  pk: number;
+}
+
+function columns(db: Database.Database, table: string, geometryColumn: string) {
+  const rows = db.prepare(`SELECT name, type, "notnull", pk FROM pragma_table_info(?)`).all(table) as ColumnRow[];
+  const id = rows.find((row) => row.pk === 1 && /^INT/i.test(row.type));
+  if (!id) throw new TaskFailure('source-unreadable', `The table ${table} has no INTEGER PRIMARY KEY.`);
+  const fields = rows
+    .filter((row) => row !== id && row.name.toLowerCase() !== geometryColumn.toLowerCase())
+    .map((row): Field => ({ name: row.name, type: fieldType(row.type), nullable: row.notnull === 0 }));
+  return { idColumn: id.name, fields };
+}
+
+/** Column types of OGC 12-128r18, table 1. */
+function fieldType(declared: string): FieldType {
+  const type = declared.toUpperCase();
+  if (type.startsWith('BOOL')) return 'boolean';
+  if (/^(TINYINT|SMALLINT|MEDIUMINT|INT|INTEGER|BIGINT)/.test(type)) return 'integer';
+  if (/^(FLOAT|DOUBLE|REAL|NUMERIC|DECIMAL)/.test(type)) return 'number';
+  if (type.startsWith('DATETIME')) return 'date-time';
+  if (type.startsWith('DATE')) return 'date';
+  if (type.startsWith('BLOB')) return 'binary';
+  if (type.startsWith('JSON')) return 'json';
+  return 'string';
+}
+
+const GEOMETRY_TYPES: Record<string, GeometryType> = {
+  POINT: 'Point',
+  LINESTRING: 'LineString',
+  POLYGON: 'Polygon',
+  MULTIPOINT: 'MultiPoint',
+  MULTILINESTRING: 'MultiLineString',
+  MULTIPOLYGON: 'MultiPolygon',
+  GEOMETRYCOLLECTION: 'GeometryCollection',
+};
+
+function geometryType(name: string): GeometryType {
+  return GEOMETRY_TYPES[name.toUpperCase()] ?? 'Geometry';
+}
+
+function crsOf(row: ContentsRow): string {
+  if (row.organization?.toUpperCase() === 'EPSG' && row.organization_coordsys_id) {
+    return `EPSG:${row.organization_coordsys_id}`;
+  }
+  // srs_id 0 means "undefined geographic": longitude and latitude of an unnamed datum.
+  if (row.srs_id === 0) return 'OGC:CRS84';
+  if (row.srs_id > 0 && row.definition && row.definition !== 'undefined') return row.definition;
+  throw new TaskFailure('source-unreadable', `The table ${row.table_name} has no coordinate reference system.`);
+}
+
+function indexExists(db: Database.Database, table: string, column: string): boolean {
+  const sql = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?";
+  return db.prepare(sql).pluck().get(`rtree_${table}_${column}`) === 1;
+}
+
+function countOf(db: Database.Database, table: string): number {
+  return db.prepare(`SELECT count(*) FROM ${quote(table)}`).pluck().get() as number;
+}
+
+function extentOf(db: Database.Database, row: ContentsRow, hasIndex: boolean, count: number): Box | undefined {
+  if (count === 0) return undefined;
+  const stated = [row.min_x, row.min_y, row.max_x, row.max_y];
+  if (stated.every((n) => n !== null && Number.isFinite(n)) && stated[0]! <= stated[2]! && stated[1]! <= stated[3]!) {
+    return stated as unknown as Box;
+  }
+  const column = quote(row.column_name);
+  const sql = hasIndex
+    ? `SELECT min(minx), min(miny), max(maxx), max(maxy) FROM ${quote(`rtree_${row.table_name}_${row.column_name}`)}`
+    : `SELECT min(ST_MinX(${column})), min(ST_MinY(${column})), max(ST_MaxX(${column})), max(ST_MaxY(${column}))
+       FROM ${quote(row.table_name)}`;
+  const found = db.prepare(sql).raw().get() as (number | null)[];
+  return found.every((n) => n !== null) ? (found as unknown as Box) : undefined;
+}
+
+function toCrs84(db: Database.Database, box: Box, crs: string): Box {
+  if (crs === 'EPSG:4326' || crs === 'OGC:CRS84') return box;
+  const json = db.prepare('SELECT gr_transform_box(?, ?, ?, ?, ?, ?)').pluck().get(...box, crs, 'OGC:CRS84');
+  return JSON.parse(json as string) as Box;
+}
+
+/** QGIS keeps styles in a table of the file; the default one is used for rendering. */
+function defaultSld(db: Database.Database, table: string): string | undefined {
+  const exists = db.prepare("SELECT count(*) FROM sqlite_master WHERE name = 'layer_styles'").pluck().get();
+  if (exists !== 1) return undefined;
+  try {
+    const sql = 'SELECT styleSLD FROM layer_styles WHERE f_table_name = ? ORDER BY useAsDefault DESC LIMIT 1';
+    return (db.prepare(sql).pluck().get(table) as string | null) ?? undefined;
+  } catch {
+    // A table of that name with other columns is not QGIS's.
+    return undefined;
+  }
+}

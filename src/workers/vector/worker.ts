@@ -1,0 +1,41 @@
+import { TaskFailure, type TaskInput, type TaskName, type TaskOutput } from '../../core/tasks.js';
+import { inspect } from '../providers/geopackage/inspect.js';
+import { count, item, items } from './items.js';
+import { load } from './load.js';
+import { vectorTile } from './tile.js';
+
+/** Thread side of the vector pool: Piscina calls the default export with one task at a time. */
+
+export type VectorTaskName = Extract<TaskName, `vector.${string}`>;
+
+/** A failure crosses the thread as data: class identity would be lost. */
+export type VectorAnswer =
+  | { ok: true; value: unknown }
+  | { ok: false; code: TaskFailure['code']; message: string; cause: string | undefined };
+
+const TASKS: { [N in VectorTaskName]: (input: TaskInput<N>) => TaskOutput<N> } = {
+  'vector.inspect': ({ path }) => inspect(path),
+  'vector.tile': vectorTile,
+  'vector.items': items,
+  'vector.item': item,
+  'vector.count': count,
+  'vector.load': load,
+};
+
+export default function runTask({ name, input }: { name: VectorTaskName; input: unknown }): VectorAnswer {
+  try {
+    return { ok: true, value: TASKS[name](input as never) };
+  } catch (error) {
+    if (error instanceof TaskFailure) {
+      return { ok: false, code: error.code, message: error.message, cause: error.cause_ };
+    }
+    const { message, stack } = error as Error;
+    const damaged = /malformed|not a database|disk I\/O/.test(message);
+    return {
+      ok: false,
+      code: damaged ? 'source-unreadable' : 'internal',
+      message: damaged ? 'The file of this collection is damaged.' : message,
+      cause: stack,
+    };
+  }
+}
