@@ -11,9 +11,11 @@
     {
       "target_name": "graticule_core",
       "type": "static_library",
-      "cflags": ["-fPIC", "<!@(pkg-config --cflags proj)"],
+      "cflags": ["-fPIC", "<!@(pkg-config --cflags proj libdeflate)"],
       "sources": [
         "src/native/core/clip.cpp",
+        "src/native/core/compressor.cpp",
+        "src/native/core/crs.cpp",
         "src/native/core/geojson.cpp",
         "src/native/core/json.cpp",
         "src/native/core/number.cpp",
@@ -28,6 +30,19 @@
       ],
     },
     {
+      "target_name": "graticule",
+      "dependencies": ["graticule_core"],
+      "defines": ["NAPI_VERSION=8"],
+      "sources": [
+        "src/native/addon/functions.cpp",
+        "src/native/addon/layer_encoder.cpp",
+        "src/native/addon/module.cpp",
+        "src/native/addon/napi.cpp",
+      ],
+      "libraries": ["<!@(pkg-config --libs proj libdeflate)"],
+    },
+    {
+      # A shared library by type, because gyp forces the suffix .node on loadable modules.
       "target_name": "graticule_sqlite",
       "type": "shared_library",
       "product_extension": "so",

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <new>
 
+#include "pj_holder.h"
+
 namespace graticule {
 namespace {
 
@@ -48,20 +50,6 @@ Known classifyText(std::string_view text) {
   }
   return Known::None;
 }
-
-/** Owns a PJ for the length of a scope. */
-struct PjHolder {
-  explicit PjHolder(PJ* p) : pj(p) {}
-  ~PjHolder() { proj_destroy(pj); }
-  PjHolder(const PjHolder&) = delete;
-  PjHolder& operator=(const PjHolder&) = delete;
-  PJ* release() {
-    PJ* p = pj;
-    pj = nullptr;
-    return p;
-  }
-  PJ* pj;
-};
 
 bool equivalent(PJ_CONTEXT* context, const PJ* crs, const PJ* other) {
   return proj_is_equivalent_to_with_ctx(context, crs, other,
@@ -130,7 +118,7 @@ bool Reprojector::transformBox(const Box& from, Box& to) const {
       source.minY = clampLatitude(source.minY);
       source.maxY = clampLatitude(source.maxY);
     }
-    if (proj_trans_bounds(context_, pj_, PJ_FWD, source.minX, source.minY, source.maxX, source.maxY,
+    if (proj_trans_bounds(context_.get(), pj_, PJ_FWD, source.minX, source.minY, source.maxX, source.maxY,
                           &to.minX, &to.minY, &to.maxX, &to.maxY, kBoxDensity) == 0) {
       return false;
     }
@@ -138,19 +126,15 @@ bool Reprojector::transformBox(const Box& from, Box& to) const {
   return std::isfinite(to.minX) && std::isfinite(to.minY) && std::isfinite(to.maxX) && std::isfinite(to.maxY);
 }
 
-ReprojectorCache::~ReprojectorCache() {
-  entries_.clear();
-  if (context_ != nullptr) proj_context_destroy(context_);
-}
-
 PJ_CONTEXT* ReprojectorCache::context() {
   if (context_ == nullptr) {
-    context_ = proj_context_create();
-    if (context_ == nullptr) throw std::bad_alloc();
-    proj_context_set_enable_network(context_, 0);
-    proj_log_level(context_, PJ_LOG_NONE);
+    PJ_CONTEXT* context = proj_context_create();
+    if (context == nullptr) throw std::bad_alloc();
+    context_.reset(context, proj_context_destroy);
+    proj_context_set_enable_network(context, 0);
+    proj_log_level(context, PJ_LOG_NONE);
   }
-  return context_;
+  return context_.get();
 }
 
 std::shared_ptr<const Reprojector> ReprojectorCache::find(std::string_view from, std::string_view to,
@@ -188,7 +172,7 @@ std::shared_ptr<const Reprojector> ReprojectorCache::make(const std::string& fro
     error = "there is no transformation from " + shorten(from) + " to " + shorten(to);
     return nullptr;
   }
-  return std::make_shared<Reprojector>(Reprojector::Kind::Proj, context(), normal.release(),
+  return std::make_shared<Reprojector>(Reprojector::Kind::Proj, context_, normal.release(),
                                        isGeographic(source.pj), targetKnown == Known::WebMercator);
 }
 

@@ -13,7 +13,7 @@
 namespace graticule {
 
 /** Latitude where Web Mercator's square world ends. */
-constexpr double kMercatorMaxLatitude = 85.0511287798;
+constexpr double kMercatorMaxLatitude = 85.0511287798066;
 
 /**
  * A transformation between two CRS. WGS 84 longitude/latitude and Web Mercator are computed in closed form, all
@@ -23,8 +23,8 @@ class Reprojector {
  public:
   enum class Kind : uint8_t { Identity, LonLatToMercator, MercatorToLonLat, Proj };
 
-  Reprojector(Kind kind, PJ_CONTEXT* context, PJ* pj, bool fromGeographic, bool toMercator)
-      : kind_(kind), context_(context), pj_(pj), clampLatitude_(fromGeographic && toMercator), clampNorthing_(toMercator) {}
+  Reprojector(Kind kind, std::shared_ptr<PJ_CONTEXT> context, PJ* pj, bool fromGeographic, bool toMercator)
+      : kind_(kind), context_(std::move(context)), pj_(pj), clampLatitude_(fromGeographic && toMercator), clampNorthing_(toMercator) {}
   ~Reprojector();
   Reprojector(const Reprojector&) = delete;
   Reprojector& operator=(const Reprojector&) = delete;
@@ -45,7 +45,8 @@ class Reprojector {
 
  private:
   Kind kind_;
-  PJ_CONTEXT* context_;
+  /** Kept alive: a PJ must not outlive the context it was made in. */
+  std::shared_ptr<PJ_CONTEXT> context_;
   PJ* pj_;
   bool clampLatitude_;
   bool clampNorthing_;
@@ -58,7 +59,6 @@ class Reprojector {
 class ReprojectorCache {
  public:
   ReprojectorCache() = default;
-  ~ReprojectorCache();
   ReprojectorCache(const ReprojectorCache&) = delete;
   ReprojectorCache& operator=(const ReprojectorCache&) = delete;
 
@@ -77,7 +77,7 @@ class ReprojectorCache {
 
   std::shared_ptr<const Reprojector> make(const std::string& from, const std::string& to, std::string& error);
 
-  PJ_CONTEXT* context_ = nullptr;
+  std::shared_ptr<PJ_CONTEXT> context_;
   /** Latest first. */
   std::vector<Entry> entries_;
 };
