@@ -58,8 +58,9 @@ interface SourceFile {
 
 async function findFiles(paths: readonly string[]): Promise<SourceFile[]> {
   const files: SourceFile[] = [];
+  // A folder named twice, or below another one, is published once.
   for (const path of paths) await walk(resolve(path), 0, files, await rootOf(path));
-  return files;
+  return [...new Map(files.map((file) => [file.path, file])).values()];
 }
 
 async function rootOf(path: string): Promise<string> {

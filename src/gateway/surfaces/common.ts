@@ -180,7 +180,7 @@ export function surfaceBasics(meta: SurfaceMeta): Operation[] {
           in: 'query',
           description: 'Only json.',
           schema: Type.String({ enum: ['json'] }),
-          parse(raw) {
+          parse(raw: string | undefined) {
             if (raw !== undefined && raw !== 'json') throw badParameter('f', 'must be json');
             return raw;
           },

@@ -1,0 +1,17 @@
+import type { ConfigInputs } from '../core/config.js';
+
+/** What the command line hands to a gateway process, in an environment variable. */
+export interface GatewayStart {
+  flags: NonNullable<ConfigInputs['flags']>;
+  configFile?: string;
+  /** Directory of the engine sockets. */
+  runDir: string;
+}
+
+export const START_VARIABLE = 'GRATICULE_START';
+
+export function readStart(env: NodeJS.ProcessEnv): GatewayStart {
+  const text = env[START_VARIABLE];
+  if (!text) throw new Error('The gateway is started by `graticule serve`.');
+  return JSON.parse(text) as GatewayStart;
+}
