@@ -4,14 +4,12 @@ import type { ConfigInputs } from '../core/config.js';
 export interface GatewayStart {
   flags: NonNullable<ConfigInputs['flags']>;
   configFile?: string;
-  /** Directory of the engine sockets. */
-  runDir: string;
 }
 
 export const START_VARIABLE = 'GRATICULE_START';
 
 export function readStart(env: NodeJS.ProcessEnv): GatewayStart {
   const text = env[START_VARIABLE];
-  if (!text) throw new Error('The gateway is started by `graticule serve`.');
+  if (!text) throw new Error('A gateway is started by `graticule serve`.');
   return JSON.parse(text) as GatewayStart;
 }

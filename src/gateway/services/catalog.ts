@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { watch, type FSWatcher } from 'chokidar';
 import { CatalogSnapshot } from '../../core/collection.js';
@@ -23,7 +24,7 @@ export class Catalog {
   /** Reads all sources beside the running catalog; nothing changes until `commit`. */
   prepare(sources: readonly string[]): Promise<CatalogSnapshot> {
     const stores = join(this.#deps.dataDir, 'stores');
-    return publish([...sources, stores], this.#deps, this.#current.generation + 1);
+    return publish(existsSync(stores) ? [...sources, stores] : sources, this.#deps, this.#current.generation + 1);
   }
 
   commit(snapshot: CatalogSnapshot): void {

@@ -1,8 +1,7 @@
 import type { Collection, VectorCollection } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
-import type { Exchange } from '../../core/operation.js';
 import type { Box, ImageResult, MapLayer, Pools } from '../../core/tasks.js';
-import { runTask } from './run-task.js';
+import { runTask, type TaskContext } from './run-task.js';
 
 export interface ImageRequest {
   /** Bottom first. */
@@ -30,7 +29,7 @@ const SIMPLIFY = UNITS_PER_PIXEL / 4;
  * encoder of the vector tiles, rasters are warped to the same window, Mapnik puts both together. A single
  * raster skips Mapnik.
  */
-export async function renderImage(x: Exchange, pools: Pools, request: ImageRequest): Promise<ImageResult> {
+export async function renderImage(x: TaskContext, pools: Pools, request: ImageRequest): Promise<ImageResult> {
   const { collections, bbox, crs, width, height, format, quality } = request;
   const [only] = collections;
   if (collections.length === 1 && only!.kind === 'raster' && request.background === 'transparent') {
@@ -53,7 +52,7 @@ export async function renderImage(x: Exchange, pools: Pools, request: ImageReque
   });
 }
 
-async function layerOf(x: Exchange, pools: Pools, collection: Collection, request: ImageRequest): Promise<MapLayer | undefined> {
+async function layerOf(x: TaskContext, pools: Pools, collection: Collection, request: ImageRequest): Promise<MapLayer | undefined> {
   if (collection.kind === 'vector') return vectorLayer(x, pools, collection, request);
   if (collection.kind !== 'raster') throw new ApiError('not-implemented', 'Tile archives cannot be drawn into maps.');
   const { bbox, crs, width, height } = request;
@@ -62,7 +61,7 @@ async function layerOf(x: Exchange, pools: Pools, collection: Collection, reques
 }
 
 async function vectorLayer(
-  x: Exchange,
+  x: TaskContext,
   pools: Pools,
   collection: VectorCollection,
   request: ImageRequest,

@@ -1,12 +1,18 @@
 import { LIMITS } from '../../core/limits.js';
-import type { Exchange } from '../../core/operation.js';
 import type { Pools, TaskInput, TaskName, TaskOutput } from '../../core/tasks.js';
 import * as metrics from '../telemetry/metrics.js';
 import { withSpan, type RequestSpan } from '../telemetry/spans.js';
 
+/** The part of a request that a task needs. */
+export interface TaskContext {
+  readonly signal: AbortSignal;
+  readonly span?: unknown;
+  timing(stage: string, milliseconds: number): void;
+}
+
 /** Runs a worker task for a request: deadline, abort, metrics, span and Server-Timing in one place. */
 export async function runTask<N extends TaskName>(
-  x: Exchange,
+  x: TaskContext,
   pools: Pools,
   name: N,
   input: TaskInput<N>,

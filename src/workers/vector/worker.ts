@@ -49,7 +49,7 @@ function attempt(name: VectorTaskName, input: unknown): VectorAnswer {
 function moved(answer: VectorAnswer) {
   const buffers = answer.ok ? buffersOf(answer.value) : [];
   if (buffers.length === 0) return answer;
-  return { [Piscina.transferableSymbol]: buffers, [Piscina.valueSymbol]: answer };
+  return Piscina.move({ [Piscina.transferableSymbol]: buffers, [Piscina.valueSymbol]: answer } as never);
 }
 
 /** Whole buffers at the top level of a result; parts of Node's shared pool cannot move. */

@@ -6,7 +6,7 @@ import type { Pools } from '../../../core/tasks.js';
 import { matrixSize, tileBox, tileMatrixSet, zoomOf, type TileMatrixSet } from '../../../core/tile-matrix.js';
 import type { CachedTile, TileCache } from '../../cache/tile-cache.js';
 import { renderImage } from '../../services/render.js';
-import { runTask } from '../../services/run-task.js';
+import { runTask, type TaskContext } from '../../services/run-task.js';
 import { contentTag } from '../common.js';
 
 /** Grid of a vector tile, and how far features reach over its edge. */
@@ -55,8 +55,8 @@ export function tile(
   const key = tileKey(collections, at, format);
   const cached = deps.tiles.get(key);
   if (cached) return tileReply(cached);
-  const make = format === MVT_FORMAT ? () => encode(x, deps.pools, collections, at) : () => draw(x, deps.pools, collections, at);
-  return deps.tiles.fill(key, make).then(tileReply);
+  const make = format === MVT_FORMAT ? encode : draw;
+  return deps.tiles.fill(key, () => make(detached(x), deps.pools, collections, at)).then(tileReply);
 }
 
 const CACHE_CONTROL = 'public, max-age=60, stale-while-revalidate=300';
@@ -73,10 +73,10 @@ function tileReply(tile: CachedTile): Reply {
   };
 }
 
-async function encode(x: Exchange, pools: Pools, collections: readonly Collection[], at: TileAddress): Promise<CachedTile> {
+async function encode(x: TaskContext, pools: Pools, collections: readonly Collection[], at: TileAddress): Promise<CachedTile> {
   const vectors = collections.filter((c): c is VectorCollection => c.kind === 'vector');
   if (vectors.length === 0) throw new ApiError('not-acceptable', 'A raster collection has no vector tiles; ask for png.');
-  const result = await runTask(detached(x), pools, 'vector.tile', {
+  const result = await runTask(x, pools, 'vector.tile', {
     layers: vectors.map((c) => ({ name: c.id, source: c.source })),
     crs: at.set.crs.proj,
     bbox: tileBox(at.set, at.zoom, at.row, at.column),
@@ -96,8 +96,8 @@ async function encode(x: Exchange, pools: Pools, collections: readonly Collectio
   };
 }
 
-async function draw(x: Exchange, pools: Pools, collections: readonly Collection[], at: TileAddress): Promise<CachedTile> {
-  const image = await renderImage(detached(x), pools, {
+async function draw(x: TaskContext, pools: Pools, collections: readonly Collection[], at: TileAddress): Promise<CachedTile> {
+  const image = await renderImage(x, pools, {
     collections,
     bbox: tileBox(at.set, at.zoom, at.row, at.column),
     crs: at.set.crs.proj,
@@ -117,6 +117,6 @@ async function draw(x: Exchange, pools: Pools, collections: readonly Collection[
 }
 
 /** Several clients may wait for one rendering, so none of them may cancel it by going away. */
-function detached(x: Exchange): Exchange {
-  return Object.create(x, { signal: { value: new AbortController().signal } }) as Exchange;
+function detached(x: Exchange): TaskContext {
+  return { signal: new AbortController().signal, span: x.span, timing: (stage, ms) => x.timing(stage, ms) };
 }
