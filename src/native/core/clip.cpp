@@ -1,5 +1,7 @@
 #include "clip.h"
 
+#include <algorithm>
+
 namespace graticule {
 namespace {
 
@@ -109,15 +111,19 @@ void clipLine(const double* xy, size_t n, double low, double high, Coordinates& 
       joined = false;
       continue;
     }
+    // Clamped: next to a far end the product is coarser than the distance to the border.
+    const auto addAt = [&](double t) {
+      part.add(std::clamp(a[0] + dx * t, low, high), std::clamp(a[1] + dy * t, low, high));
+    };
     if (!joined || t0 > 0) {
       part.finish();
-      part.add(a[0] + dx * t0, a[1] + dy * t0);
+      addAt(t0);
     }
     joined = t1 == 1;
     if (joined) {
       part.add(a[2], a[3]);
     } else {
-      part.add(a[0] + dx * t1, a[1] + dy * t1);
+      addAt(t1);
       part.finish();
     }
   }

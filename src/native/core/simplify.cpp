@@ -47,15 +47,19 @@ size_t compact(int32_t* xy, size_t n, const uint8_t* keep) {
 
 void Simplifier::mark(const int32_t* xy, size_t first, size_t last, double squaredTolerance) {
   stack_.clear();
-  stack_.push_back({static_cast<uint32_t>(first), static_cast<uint32_t>(last)});
-  while (!stack_.empty()) {
-    const Span span = stack_.back();
-    stack_.pop_back();
-    const size_t index = farthest(xy, span.first, span.last, squaredTolerance);
-    if (index == 0) continue;
-    keep_[index] = 1;
-    if (index - span.first > 1) stack_.push_back({span.first, static_cast<uint32_t>(index)});
-    if (span.last - index > 1) stack_.push_back({static_cast<uint32_t>(index), span.last});
+  for (;;) {
+    const size_t index = last - first < 2 ? 0 : farthest(xy, first, last, squaredTolerance);
+    if (index != 0) {
+      // The left half is next, the right one waits.
+      keep_[index] = 1;
+      if (last - index > 1) stack_.push_back({static_cast<uint32_t>(index), static_cast<uint32_t>(last)});
+      last = index;
+    } else {
+      if (stack_.empty()) return;
+      first = stack_.back().first;
+      last = stack_.back().last;
+      stack_.pop_back();
+    }
   }
 }
 

@@ -14,6 +14,12 @@ constexpr uint32_t kClosePath = 15;
 
 constexpr uint32_t command(uint32_t id, uint32_t count) { return count << 3 | id; }
 
+/**
+ * Grid coordinates beyond it are taken for no numbers: clipping against them would be rounding noise. The whole
+ * world at zoom level 30 is 4e12 units wide.
+ */
+constexpr double kMaxCoordinate = 1e15;
+
 /** A command integer carries 29 bits of count. */
 constexpr size_t kMaxCount = (1u << 29) - 1;
 
@@ -76,17 +82,24 @@ size_t dropBorderRuns(int32_t* xy, size_t n, int32_t low, int32_t high) {
 
 /** Twice the signed area by the surveyor's formula; positive is clockwise on a y-down screen. */
 int64_t doubleArea(const int32_t* xy, size_t n) {
-  int64_t sum = 0;
+  // Unsigned, so that a hostile ring of millions of positions wraps instead of overflowing.
+  uint64_t sum = 0;
   int64_t x = xy[2 * n - 2];
   int64_t y = xy[2 * n - 1];
   for (size_t i = 0; i < n; ++i) {
     const int64_t nextX = xy[2 * i];
     const int64_t nextY = xy[2 * i + 1];
-    sum += x * nextY - nextX * y;
+    sum += static_cast<uint64_t>(x * nextY - nextX * y);
     x = nextX;
     y = nextY;
   }
-  return sum;
+  return static_cast<int64_t>(sum);
+}
+
+/** Grows only: shrinking and growing again would zero-fill for every feature. */
+template <typename T>
+void ensure(std::vector<T>& v, size_t size) {
+  if (v.size() < size) v.resize(size);
 }
 
 bool matches(GeometryType type, TileGeometryType wanted) {
@@ -121,7 +134,7 @@ bool TileGeometryEncoder::encode(const Geometry& geometry, TileGeometryType type
 
 Sequence TileGeometryEncoder::project(const Sequence& s) {
   if (reprojector_ == nullptr) return s;
-  projected_.resize(size_t{s.count} * 2);
+  ensure(projected_, size_t{s.count} * 2);
   double* xy = projected_.data();
   for (size_t i = 0; i < s.count; ++i) std::memcpy(xy + 2 * i, s.data + i * s.stride, 16);
   reprojector_->transform(xy, s.count);
@@ -132,16 +145,16 @@ bool TileGeometryEncoder::toFloating(const Sequence& s) {
   floating_.resize(size_t{s.count} * 2);
   double* out = floating_.data();
   Box bounds;
-  bool finite = true;
+  bool sane = true;
   for (size_t i = 0; i < s.count; ++i, out += 2) {
     const double x = grid_.gridX(s.x(i));
     const double y = grid_.gridY(s.y(i));
-    finite &= std::isfinite(x) && std::isfinite(y);
+    sane &= std::fabs(x) <= kMaxCoordinate && std::fabs(y) <= kMaxCoordinate;
     bounds.add(x, y);
     out[0] = x;
     out[1] = y;
   }
-  return finite && bounds.maxX >= grid_.low && bounds.minX <= grid_.high && bounds.maxY >= grid_.low &&
+  return sane && bounds.maxX >= grid_.low && bounds.minX <= grid_.high && bounds.maxY >= grid_.low &&
          bounds.minY <= grid_.high;
 }
 
@@ -166,7 +179,7 @@ void TileGeometryEncoder::encodePoints(const Geometry& geometry, ByteBuffer& out
 void TileGeometryEncoder::encodeLine(const Sequence& sequence, ByteBuffer& out) {
   if (sequence.count < 2) return;
   const Sequence s = project(sequence);
-  ring_.resize(size_t{s.count} * 2);
+  ensure(ring_, size_t{s.count} * 2);
   if (quantiseInside(s, grid_, ring_.data())) {
     writeLine(s.count, out);
     return;
@@ -176,7 +189,7 @@ void TileGeometryEncoder::encodeLine(const Sequence& sequence, ByteBuffer& out) 
   size_t begin = 0;
   for (const uint32_t end : partEnds_) {
     const size_t n = end - begin;
-    ring_.resize(n * 2);
+    ensure(ring_, n * 2);
     for (size_t i = 0; i < n * 2; ++i) ring_[i] = roundToGrid(scratch_[begin * 2 + i]);
     writeLine(n, out);
     begin = end;
@@ -199,7 +212,7 @@ size_t TileGeometryEncoder::prepareRing(const Sequence& sequence) {
   if (sequence.count < 3) return 0;
   const Sequence s = project(sequence);
   // One position more than the ring has: the simplifier closes it.
-  ring_.resize(size_t{s.count} * 2 + 2);
+  ensure(ring_, size_t{s.count} * 2 + 2);
   size_t n = s.count;
   if (quantiseInside(s, grid_, ring_.data())) {
     n = dropRepeatedOfRing(ring_.data(), n);
@@ -207,7 +220,7 @@ size_t TileGeometryEncoder::prepareRing(const Sequence& sequence) {
     if (!toFloating(s)) return 0;
     clipRing(floating_, scratch_, grid_.low, grid_.high);
     n = floating_.size() / 2;
-    ring_.resize(n * 2 + 2);
+    ensure(ring_, n * 2 + 2);
     for (size_t i = 0; i < n * 2; ++i) ring_[i] = roundToGrid(floating_[i]);
     n = dropRepeatedOfRing(ring_.data(), n);
     n = dropBorderRuns(ring_.data(), n, roundToGrid(grid_.low), roundToGrid(grid_.high));
