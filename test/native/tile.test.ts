@@ -168,6 +168,20 @@ describe('gr_mvt geometry', () => {
     }
   });
 
+  it('drops a closed line that thinning leaves without length', () => {
+    const loop = wkb({
+      type: 'LineString',
+      coordinates: [
+        [100, 100],
+        [101, 100],
+        [101, 101],
+        [100, 100],
+      ],
+    });
+    expect(encode.get(planeOptions({ simplify: 3 }), loop)).toHaveLength(0);
+    expect(ringsOf(encode.get(planeOptions({ simplify: 0 }), loop)!)[0]).toHaveLength(4);
+  });
+
   it('thins rings to no fewer than four positions, or drops them', () => {
     const random = randomSource(21);
     for (let k = 0; k < 300; k++) {

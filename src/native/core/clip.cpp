@@ -81,7 +81,37 @@ class PartWriter {
   size_t begin_ = 0;
 };
 
+/** A bit for each side of the box that a position is beyond. */
+inline unsigned beyond(double x, double y, const Box& box) {
+  return static_cast<unsigned>(x < box.minX) | static_cast<unsigned>(x > box.maxX) << 1 |
+         static_cast<unsigned>(y < box.minY) << 2 | static_cast<unsigned>(y > box.maxY) << 3;
+}
+
 }  // namespace
+
+size_t copyNear(const Sequence& sequence, const Box& box, double* out) {
+  const double* begin = out;
+  unsigned shared = 0;
+  bool second = false;
+  for (size_t i = 0; i < sequence.count; ++i) {
+    const double x = sequence.x(i);
+    const double y = sequence.y(i);
+    const unsigned sides = beyond(x, y, box);
+    shared &= sides;
+    if (shared == 0) {
+      shared = sides;
+      second = false;
+    } else if (second) {
+      out -= 2;
+    } else {
+      second = true;
+    }
+    out[0] = x;
+    out[1] = y;
+    out += 2;
+  }
+  return static_cast<size_t>(out - begin) / 2;
+}
 
 void clipRing(Coordinates& ring, Coordinates& scratch, double low, double high) {
   if (ring.empty()) return;

@@ -112,6 +112,14 @@ void TileGeometryEncoder::begin(const TileGrid& grid, double tolerance, const Re
   grid_ = grid;
   tolerance_ = tolerance;
   reprojector_ = reprojector != nullptr && reprojector->identity() ? nullptr : reprojector;
+  clipBox_ = grid.clipBox();
+  hasOriginBox_ = reprojector_ != nullptr && reprojector_->originBox(clipBox_, originBox_);
+}
+
+bool TileGeometryEncoder::mayTouch(const Box& e) const {
+  if (reprojector_ != nullptr && !hasOriginBox_) return true;
+  const Box& box = reprojector_ == nullptr ? clipBox_ : originBox_;
+  return e.maxX >= box.minX && e.minX <= box.maxX && e.maxY >= box.minY && e.minY <= box.maxY;
 }
 
 bool TileGeometryEncoder::encode(const Geometry& geometry, TileGeometryType type, ByteBuffer& out) {
@@ -136,19 +144,27 @@ Sequence TileGeometryEncoder::project(const Sequence& s) {
   if (reprojector_ == nullptr) return s;
   ensure(projected_, size_t{s.count} * 2);
   double* xy = projected_.data();
-  for (size_t i = 0; i < s.count; ++i) std::memcpy(xy + 2 * i, s.data + i * s.stride, 16);
-  reprojector_->transform(xy, s.count);
-  return {reinterpret_cast<const uint8_t*>(xy), s.count, 16, false};
+  uint32_t count = s.count;
+  if (hasOriginBox_) {
+    count = static_cast<uint32_t>(copyNear(s, originBox_, xy));
+  } else {
+    for (size_t i = 0; i < s.count; ++i) std::memcpy(xy + 2 * i, s.data + i * s.stride, 16);
+  }
+  reprojector_->transform(xy, count);
+  return {reinterpret_cast<const uint8_t*>(xy), count, 16, false};
 }
 
 bool TileGeometryEncoder::toFloating(const Sequence& s) {
-  floating_.resize(size_t{s.count} * 2);
+  ensure(near_, size_t{s.count} * 2);
+  const size_t count = copyNear(s, clipBox_, near_.data());
+  floating_.resize(count * 2);
+  const double* in = near_.data();
   double* out = floating_.data();
   Box bounds;
   bool sane = true;
-  for (size_t i = 0; i < s.count; ++i, out += 2) {
-    const double x = grid_.gridX(s.x(i));
-    const double y = grid_.gridY(s.y(i));
+  for (size_t i = 0; i < count; ++i, in += 2, out += 2) {
+    const double x = grid_.gridX(in[0]);
+    const double y = grid_.gridY(in[1]);
     sane &= std::fabs(x) <= kMaxCoordinate && std::fabs(y) <= kMaxCoordinate;
     bounds.add(x, y);
     out[0] = x;
@@ -185,7 +201,7 @@ void TileGeometryEncoder::encodeLine(const Sequence& sequence, ByteBuffer& out) 
     return;
   }
   if (!toFloating(s)) return;
-  clipLine(floating_.data(), s.count, grid_.low, grid_.high, scratch_, partEnds_);
+  clipLine(floating_.data(), floating_.size() / 2, grid_.low, grid_.high, scratch_, partEnds_);
   size_t begin = 0;
   for (const uint32_t end : partEnds_) {
     const size_t n = end - begin;
@@ -199,7 +215,8 @@ void TileGeometryEncoder::encodeLine(const Sequence& sequence, ByteBuffer& out) 
 void TileGeometryEncoder::writeLine(size_t n, ByteBuffer& out) {
   int32_t* xy = ring_.data();
   n = dropRepeated(xy, n);
-  if (tolerance_ > 0) n = simplifier_.line(xy, n, tolerance_);
+  // Thinning can bring equal positions together: a closed line, a spike.
+  if (tolerance_ > 0) n = dropRepeated(xy, simplifier_.line(xy, n, tolerance_));
   if (n < 2 || n > kMaxCount) return;
   uint8_t* p = putVarint32(out.reserve((2 * n + 2) * kMaxVarint32), command(kMoveTo, 1));
   p = writeDelta(p, xy);
@@ -225,7 +242,7 @@ size_t TileGeometryEncoder::prepareRing(const Sequence& sequence) {
     n = dropRepeatedOfRing(ring_.data(), n);
     n = dropBorderRuns(ring_.data(), n, roundToGrid(grid_.low), roundToGrid(grid_.high));
   }
-  if (tolerance_ > 0) n = simplifier_.ring(ring_.data(), n, tolerance_);
+  if (tolerance_ > 0) n = dropRepeatedOfRing(ring_.data(), simplifier_.ring(ring_.data(), n, tolerance_));
   return n < 3 || n > kMaxCount ? 0 : n;
 }
 

@@ -1,5 +1,6 @@
 // Runs the fuzz target without libFuzzer: seeds, a deterministic mutator, a time limit. Usage: driver [seconds] [seed]
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -147,6 +148,17 @@ void mutate(Bytes& b, const std::vector<Bytes>& corpus, Random& random) {
   }
 }
 
+/** The input in work. Written to `crash.bin` when the target aborts (sanitizers: abort_on_error=1). */
+const Bytes* current = nullptr;
+
+void saveInput(int) {
+  if (std::FILE* file = std::fopen("crash.bin", "wb")) {
+    std::fwrite(current->data(), 1, current->size(), file);
+    std::fclose(file);
+  }
+  std::_Exit(1);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -155,6 +167,7 @@ int main(int argc, char** argv) {
   const std::vector<Bytes> corpus = seeds();
   const auto start = std::chrono::steady_clock::now();
   uint64_t runs = 0;
+  std::signal(SIGABRT, saveInput);
   for (;; ++runs) {
     if ((runs & 255) == 0) {
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
@@ -163,6 +176,7 @@ int main(int argc, char** argv) {
     Bytes input = corpus[random.below(corpus.size())];
     if (runs >= corpus.size()) mutate(input, corpus, random);
     input.insert(input.begin(), static_cast<uint8_t>(random.next()));
+    current = &input;
     // An exact heap block, so that a sanitizer sees the first byte read past it.
     const std::unique_ptr<uint8_t[]> block(new uint8_t[input.size()]);
     std::memcpy(block.get(), input.data(), input.size());

@@ -8,6 +8,7 @@
 #include "../core/options.h"
 #include "../core/tile_layer.h"
 #include "../core/wkb.h"
+#include "tile_check.h"
 
 using namespace graticule;
 
@@ -48,6 +49,8 @@ void fuzzTile(uint8_t mode, const uint8_t* blob, size_t size) {
   const uint8_t* tile = encoder.finish(tileSize);
   require((tileSize == 0) == (features == 0));
   require(countTileFeatures(tile, tileSize) == features);
+  const int64_t low = -static_cast<int64_t>(options.buffer);
+  require(features == 0 || tileIsValid(tile, tileSize, low, options.extent - low));
   encoder.release();
 }
 
