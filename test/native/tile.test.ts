@@ -182,6 +182,15 @@ describe('gr_mvt geometry', () => {
     expect(ringsOf(encode.get(planeOptions({ simplify: 0 }), loop)!)[0]).toHaveLength(4);
   });
 
+  it('thins a hostile zigzag in time that grows with its length', () => {
+    const zigzag = Array.from({ length: 200_000 }, (_, i): Position => [i / 50, (i % 2) * 4000]);
+    const blob = wkb({ type: 'LineString', coordinates: zigzag });
+    const started = performance.now();
+    expect(encode.get(planeOptions({ simplify: 0.5 }), blob)!.length).toBeGreaterThan(0);
+    // 0.15 s; the square of the length would be 40 s.
+    expect(performance.now() - started).toBeLessThan(10_000);
+  });
+
   it('thins rings to no fewer than four positions, or drops them', () => {
     const random = randomSource(21);
     for (let k = 0; k < 300; k++) {
