@@ -43,6 +43,12 @@ class Reprojector {
    */
   bool transformBox(const Box& from, Box& to) const;
 
+  /**
+   * The box of all positions whose image is in `to`, where that is exact and cheap: closed forms only, which keep x and y
+   * apart. False for all else.
+   */
+  bool originBox(const Box& to, Box& from) const;
+
  private:
   Kind kind_;
   /** Kept alive: a PJ must not outlive the context it was made in. */
