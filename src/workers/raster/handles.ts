@@ -86,3 +86,8 @@ function giveBack(handle: RasterHandle): void {
   idle.push(handle);
   if (idle.length > IDLE_TOTAL) idle.shift()!.close();
 }
+
+/** Closes what no task uses; to be called when no more tasks come, because GDAL crashes at exit over open views. */
+export function closeIdleRasters(): void {
+  for (const handle of idle.splice(0)) handle.close();
+}

@@ -6,7 +6,7 @@ import type { Layer } from 'gdal-async';
 import { TaskFailure, type TranslateResult, type TranslateTask } from '../../core/tasks.js';
 import { crsOf } from './crs.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
-import { baseGeometryCode, geometryTypeOf, hasZ, openVector } from './ogr.js';
+import { baseGeometryCode, geometryTypeOf, hasNoGeometry, hasZ, openVector } from './ogr.js';
 
 /** Rows per transaction. */
 const TRANSACTION_ROWS = '65536';
@@ -31,6 +31,7 @@ export async function translate(
     written.close();
     // Unlike a rename, a link never replaces a file that came into being meanwhile.
     await link(part, task.output);
+    onProgress(1);
     return { features };
   } catch (error) {
     throw unreadable(
@@ -65,6 +66,7 @@ function layerOf(source: Dataset, name: string | undefined): Layer {
 }
 
 async function translateArguments(task: TranslateTask, source: Dataset, layer: Layer): Promise<string[]> {
+  if (hasNoGeometry(layer.geomType)) throw new TaskFailure('invalid-input', 'The layer has no geometry.');
   if (!layer.srs && task.assumeCrs === undefined) {
     throw new TaskFailure(
       'invalid-input',
