@@ -29,7 +29,7 @@ afterEach(async () => {
 const notesPath = () => join(scratch.path, 'notes');
 const notes = () => readFileSync(notesPath(), 'utf8').trim().split('\n').filter(Boolean);
 const notesOf = (role: string, what: string) => notes().filter((line) => line.startsWith(role) && line.endsWith(what));
-const pids = () => notes().map((line) => Number(/ (\d+) /.exec(line)?.[1]));
+const pids = () => notes().map((line) => Number(/: (\d+) /.exec(line)?.[1]));
 const said = (text: string) => output.includes(text);
 
 function alive(pid: number): boolean {
@@ -70,7 +70,7 @@ it('starts all children and stops them in order on SIGTERM', async () => {
   expect(notesOf('engine', 'starts')).toHaveLength(1);
   supervisor.kill('SIGTERM');
   expect(await exited).toEqual({ code: 0, signal: null });
-  const order = notes().filter((line) => line.endsWith('drains')).map((line) => line.split(' ')[0]);
+  const order = notes().filter((line) => line.endsWith('drains')).map((line) => line.split(/[ :]/)[0]);
   expect(order).toEqual(['gateway', 'gateway', 'engine']);
   expect(pids().some(alive)).toBe(false);
 });
