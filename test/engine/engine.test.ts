@@ -1,8 +1,8 @@
-import { connect } from 'node:net';
 import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { EnginePool } from '../../dist/workers/engine/client.js';
 import type { RasterImageTask } from '../../src/core/tasks.js';
+import { EnginePool } from '../../src/workers/engine/client.js';
 import { DEM, eventually, LANDSAT, type RunningEngine, scratchDirectory, startEngine } from './support.js';
 
 const image = (side: number, more: Partial<RasterImageTask> = {}): RasterImageTask => ({
@@ -24,7 +24,9 @@ let engines: RunningEngine[] = [];
 
 async function start(count: number, env: Record<string, string> = {}): Promise<EnginePool> {
   scratch = scratchDirectory();
-  engines = await Promise.all(Array.from({ length: count }, (_, index) => startEngine(scratch.path, String(index + 1), env)));
+  engines = await Promise.all(
+    Array.from({ length: count }, (_, index) => startEngine(scratch.path, String(index + 1), env)),
+  );
   pool = new EnginePool({ runDir: scratch.path });
   await eventually(() => pool!.status()[0]!.workers === count);
   return pool;
@@ -44,7 +46,7 @@ describe('a lost engine', () => {
     engines[0]!.process.kill('SIGSEGV');
     expect((await engines[0]!.exited).signal).toBe('SIGSEGV');
     const results = await Promise.all(tasks);
-    results.forEach((result, index) => expect(result.data.length).toBe((200 + index) ** 2 * 4));
+    for (const [index, { data }] of results.entries()) expect(data.length).toBe((200 + index) ** 2 * 4);
     expect(pool!.status()[0]).toMatchObject({ workers: 1, running: 0, queued: 0 });
   });
 
@@ -75,7 +77,9 @@ describe('a lost engine', () => {
   it('fails waiting tasks when no engine comes back', async () => {
     await start(1);
     const impatient = new EnginePool({ runDir: `${scratch.path}/nowhere`, absenceMs: 100 });
-    await expect(impatient.run('raster.inspect', { path: DEM })).rejects.toMatchObject({ code: 'worker-lost' });
+    await expect(impatient.run('raster.inspect', { path: DEM })).rejects.toMatchObject({
+      code: 'worker-lost',
+    });
     await impatient.close();
   });
 });
@@ -106,7 +110,9 @@ describe('cancelling and deadlines', () => {
   it('answers at the deadline while the task still runs', async () => {
     const { run } = bound(await start(1));
     const started = performance.now();
-    await expect(run('raster.image', slow(), { deadlineMs: 100 })).rejects.toMatchObject({ code: 'deadline-exceeded' });
+    await expect(run('raster.image', slow(), { deadlineMs: 100 })).rejects.toMatchObject({
+      code: 'deadline-exceeded',
+    });
     expect(performance.now() - started).toBeLessThan(400);
     expect(await run('raster.inspect', { path: DEM })).toMatchObject({ width: 111 });
   });
@@ -136,7 +142,11 @@ describe('cancelling and deadlines', () => {
 describe('an engine', () => {
   it('closes a connection that sends garbage and serves the others on', async () => {
     const { run } = bound(await start(1));
-    for (const garbage of [Buffer.from('GET / HTTP/1.1\r\n\r\n'), Buffer.alloc(1 << 20, 0xff), Buffer.from([4, 0, 0, 0, 2, 1, 2, 3, 4])]) {
+    for (const garbage of [
+      Buffer.from('GET / HTTP/1.1\r\n\r\n'),
+      Buffer.alloc(1 << 20, 0xff),
+      Buffer.from([4, 0, 0, 0, 2, 1, 2, 3, 4]),
+    ]) {
       const socket = connect(engines[0]!.socket);
       socket.on('error', () => {});
       const closed = new Promise((resolve) => socket.once('close', resolve));
@@ -167,8 +177,12 @@ describe('an engine', () => {
   });
 
   it('is replaced when a task does not end after its deadline', async () => {
-    const { run } = bound(await start(1, { GRATICULE_ENGINE_GRACE_MS: '100', GRATICULE_ENGINE_DRAIN_MS: '200' }));
-    await expect(run('raster.image', slow(), { deadlineMs: 50 })).rejects.toMatchObject({ code: 'deadline-exceeded' });
+    const { run } = bound(
+      await start(1, { GRATICULE_ENGINE_GRACE_MS: '100', GRATICULE_ENGINE_DRAIN_MS: '200' }),
+    );
+    await expect(run('raster.image', slow(), { deadlineMs: 50 })).rejects.toMatchObject({
+      code: 'deadline-exceeded',
+    });
     // Exit handlers would crash under the thread that still works.
     expect((await engines[0]!.exited).signal).toBe('SIGKILL');
   });

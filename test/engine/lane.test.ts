@@ -17,7 +17,12 @@ it('runs as many at once as it may, in order', async () => {
   const two = lane({ concurrency: 2 });
   const gates = [gate(), gate(), gate()];
   const started: number[] = [];
-  const runs = gates.map(({ promise }, index) => two.run(() => (started.push(index), promise)));
+  const runs = gates.map(({ promise }, index) =>
+    two.run(() => {
+      started.push(index);
+      return promise;
+    }),
+  );
   expect(started).toEqual([0, 1]);
   gates[1]!.open();
   await runs[1];

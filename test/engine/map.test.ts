@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { MapLayer, MapTask } from '../../src/core/tasks.js';
-import { EnginePool } from '../../dist/workers/engine/client.js';
+import { EnginePool } from '../../src/workers/engine/client.js';
 import { type RunningEngine, scratchDirectory, startEngine, vectorTile } from './support.js';
 
 const scratch = scratchDirectory();
@@ -39,7 +39,17 @@ const box = (minx: number, miny: number, maxx: number, maxy: number): MapLayer =
   kind: 'vector',
   name: 'boxes',
   tile: vectorTile('boxes', [
-    { type: 'polygon', ring: ([[minx, miny], [maxx, miny], [maxx, maxy], [minx, maxy]] as const).map(([x, y]) => [x * 16, y * 16]) },
+    {
+      type: 'polygon',
+      ring: (
+        [
+          [minx, miny],
+          [maxx, miny],
+          [maxx, maxy],
+          [minx, maxy],
+        ] as const
+      ).map(([x, y]) => [x * 16, y * 16]),
+    },
   ]),
   geometryType: 'Polygon',
   style: { fill: '#ff0000', fillOpacity: 1, stroke: '#0000ff', strokeWidth: 2 },
@@ -74,7 +84,15 @@ describe('map.render', () => {
     const line: MapLayer = {
       kind: 'vector',
       name: 'lines',
-      tile: vectorTile('lines', [{ type: 'line', line: [[0, 2048], [4096, 2048]] }]),
+      tile: vectorTile('lines', [
+        {
+          type: 'line',
+          line: [
+            [0, 2048],
+            [4096, 2048],
+          ],
+        },
+      ]),
       geometryType: 'LineString',
       style: { stroke: '#00ff00', strokeWidth: 4 },
     };
@@ -90,7 +108,10 @@ describe('map.render', () => {
     const points: MapLayer = {
       kind: 'vector',
       name: 'points',
-      tile: vectorTile('points', [{ type: 'point', point: [1600, 800] }, { type: 'point', point: [-16, 3200] }]),
+      tile: vectorTile('points', [
+        { type: 'point', point: [1600, 800] },
+        { type: 'point', point: [-16, 3200] },
+      ]),
       geometryType: 'Point',
       style: { pointColor: 'rgb(10,200,30)', pointRadius: 6, strokeWidth: 0 },
     };
@@ -106,7 +127,15 @@ describe('map.render', () => {
       name: 'mixed',
       tile: vectorTile('mixed', [
         { type: 'point', point: [800, 800] },
-        { type: 'polygon', ring: [[1600, 1600], [2400, 1600], [2400, 2400], [1600, 2400]] },
+        {
+          type: 'polygon',
+          ring: [
+            [1600, 1600],
+            [2400, 1600],
+            [2400, 2400],
+            [1600, 2400],
+          ],
+        },
       ]),
       geometryType: 'Geometry',
       style: { pointColor: '#112233', fill: '#445566', fillOpacity: 1 },
@@ -120,20 +149,29 @@ describe('map.render', () => {
     const green = new Uint8Array(256 * 256 * 4);
     for (let at = 0; at < green.length; at += 4) green.set([0, 255, 0, 128], at);
     const red = box(0, 0, 256, 256);
-    const above = await pixels((await pool.run('map.render', map([red, { kind: 'raster', rgba: green }]))).data);
+    const above = await pixels(
+      (await pool.run('map.render', map([red, { kind: 'raster', rgba: green }]))).data,
+    );
     const [r, g, , a] = above(100, 100);
     expect(a).toBe(255);
     expect(Math.abs(r! - 127)).toBeLessThan(3);
     expect(Math.abs(g! - 128)).toBeLessThan(3);
-    const below = await pixels((await pool.run('map.render', map([{ kind: 'raster', rgba: green }, red]))).data);
+    const below = await pixels(
+      (await pool.run('map.render', map([{ kind: 'raster', rgba: green }, red]))).data,
+    );
     expect(below(100, 100)).toEqual([255, 0, 0, 255]);
     const alone = await pixels((await pool.run('map.render', map([{ kind: 'raster', rgba: green }]))).data);
     expect(alone(10, 10)).toEqual([0, 255, 0, 128]);
   });
 
   it('paints translucent backgrounds and translucent fills as asked', async () => {
-    const translucent = { ...box(0, 0, 128, 256), style: { fill: '#ff0000', fillOpacity: 0.5, strokeWidth: 0 } } as MapLayer;
-    const at = await pixels((await pool.run('map.render', map([translucent], { background: 'rgba(0,0,255,0.5)' }))).data);
+    const translucent = {
+      ...box(0, 0, 128, 256),
+      style: { fill: '#ff0000', fillOpacity: 0.5, strokeWidth: 0 },
+    } as MapLayer;
+    const at = await pixels(
+      (await pool.run('map.render', map([translucent], { background: 'rgba(0,0,255,0.5)' }))).data,
+    );
     const [r, g, b, a] = at(200, 100);
     expect([r, g, b]).toEqual([0, 0, 255]);
     expect(Math.abs(a! - 128)).toBeLessThan(2);
@@ -157,8 +195,14 @@ describe('map.render', () => {
   });
 
   it('encodes JPEG on white and WebP with transparency', async () => {
-    const jpeg = await pixels((await pool.run('map.render', map([box(64, 64, 128, 128)], { format: 'jpeg' }))).data);
-    expect(jpeg(10, 10).slice(0, 3).every((value) => value > 250)).toBe(true);
+    const jpeg = await pixels(
+      (await pool.run('map.render', map([box(64, 64, 128, 128)], { format: 'jpeg' }))).data,
+    );
+    expect(
+      jpeg(10, 10)
+        .slice(0, 3)
+        .every((value) => value > 250),
+    ).toBe(true);
     const webp = await pool.run('map.render', map([box(64, 64, 128, 128)], { format: 'webp' }));
     expect(await sharp(webp.data).metadata()).toMatchObject({ format: 'webp', width: 256, hasAlpha: true });
     expect((await pixels(webp.data))(10, 10)[3]).toBe(0);
@@ -166,7 +210,10 @@ describe('map.render', () => {
 
   it('writes a georeferenced TIFF', async () => {
     const place = { bbox: [-34.9, -8, -34.8, -7.95] as const, crs: 'EPSG:4326' };
-    const result = await pool.run('map.render', map([box(64, 32, 128, 96)], { ...place, width: 256, height: 128, format: 'tiff' }));
+    const result = await pool.run(
+      'map.render',
+      map([box(64, 32, 128, 96)], { ...place, width: 256, height: 128, format: 'tiff' }),
+    );
     const path = join(scratch.path, 'map.tif');
     writeFileSync(path, result.data);
     const info = JSON.parse(execFileSync('gdalinfo', ['-json', path], { encoding: 'utf8' }));
@@ -189,13 +236,30 @@ describe('map.render', () => {
     { layers: [{ ...box(0, 0, 1, 1), tile: Uint8Array.from([1, 2, 3, 250, 250, 250]) } as MapLayer] },
     { layers: [{ kind: 'raster', rgba: new Uint8Array(7) } as MapLayer] },
   ])('refuses %j', async (wrong) => {
-    await expect(pool.run('map.render', map([box(0, 0, 10, 10)], wrong as Partial<MapTask>))).rejects.toMatchObject({ code: 'invalid-input' });
+    await expect(
+      pool.run('map.render', map([box(0, 0, 10, 10)], wrong as Partial<MapTask>)),
+    ).rejects.toMatchObject({ code: 'invalid-input' });
   });
 
   it('draws layers whose names are hostile XML', async () => {
     const name = `"/><Style name='x'>&]]><!--`;
-    const layer = { ...box(10, 10, 60, 60), tile: vectorTile(name, [{ type: 'polygon', ring: [[160, 160], [960, 160], [960, 960], [160, 960]] }]) } as MapLayer;
-    expect((await pixels((await pool.run('map.render', map([layer]))).data))(30, 30)).toEqual([255, 0, 0, 255]);
+    const layer = {
+      ...box(10, 10, 60, 60),
+      tile: vectorTile(name, [
+        {
+          type: 'polygon',
+          ring: [
+            [160, 160],
+            [960, 160],
+            [960, 960],
+            [160, 960],
+          ],
+        },
+      ]),
+    } as MapLayer;
+    expect((await pixels((await pool.run('map.render', map([layer]))).data))(30, 30)).toEqual([
+      255, 0, 0, 255,
+    ]);
   });
 
   it('survives damaged tiles', async () => {

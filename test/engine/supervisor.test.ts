@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { EnginePool } from '../../dist/workers/engine/client.js';
+import { EnginePool } from '../../src/workers/engine/client.js';
 import { DEM, ENGINE, eventually, ROOT, scratchDirectory } from './support.js';
 
 const CHILD = join(ROOT, 'test/engine/fixtures/child.mjs');
@@ -28,7 +28,8 @@ afterEach(async () => {
 
 const notesPath = () => join(scratch.path, 'notes');
 const notes = () => readFileSync(notesPath(), 'utf8').trim().split('\n').filter(Boolean);
-const notesOf = (role: string, what: string) => notes().filter((line) => line.startsWith(role) && line.endsWith(what));
+const notesOf = (role: string, what: string) =>
+  notes().filter((line) => line.startsWith(role) && line.endsWith(what));
 const pids = () => notes().map((line) => Number(/: (\d+) /.exec(line)?.[1]));
 const said = (text: string) => output.includes(text);
 
@@ -52,9 +53,13 @@ function start(env: Record<string, string> = {}, more: object = {}): void {
     env: { ...env, TEST_NOTES: notesPath(), TEST_CONFIG: join(scratch.path, 'config') },
     ...more,
   };
-  supervisor = spawn(process.execPath, [join(ROOT, 'test/engine/fixtures/supervised.mjs'), JSON.stringify(options)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  supervisor = spawn(
+    process.execPath,
+    [join(ROOT, 'test/engine/fixtures/supervised.mjs'), JSON.stringify(options)],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   supervisor.stdout!.on('data', (bytes: Buffer) => {
     output += bytes;
   });
@@ -70,7 +75,9 @@ it('starts all children and stops them in order on SIGTERM', async () => {
   expect(notesOf('engine', 'starts')).toHaveLength(1);
   supervisor.kill('SIGTERM');
   expect(await exited).toEqual({ code: 0, signal: null });
-  const order = notes().filter((line) => line.endsWith('drains')).map((line) => line.split(/[ :]/)[0]);
+  const order = notes()
+    .filter((line) => line.endsWith('drains'))
+    .map((line) => line.split(/[ :]/)[0]);
   expect(order).toEqual(['gateway', 'gateway', 'engine']);
   expect(pids().some(alive)).toBe(false);
 });
@@ -149,7 +156,9 @@ it('reloads all gateways or none', async () => {
 it('starts the successor first when an engine asks to be replaced', async () => {
   start({ TEST_REPLACED: 'engine' });
   await eventually(() => notesOf('engine', 'drains').length === 1);
-  const engine = notes().filter((line) => line.startsWith('engine')).map((line) => line.split(' ').slice(1));
+  const engine = notes()
+    .filter((line) => line.startsWith('engine'))
+    .map((line) => line.split(' ').slice(1));
   expect(engine.map(([, what]) => what)).toEqual(['starts', 'starts', 'drains']);
   expect(engine[2]![0]).toBe(engine[0]![0]);
   await eventually(() => !alive(Number(engine[0]![0])));
@@ -162,8 +171,15 @@ it('keeps real engines serving through crashes and leaves no socket behind', asy
   const runDir = join(scratch.path, 'run');
   const pool = new EnginePool({ runDir });
   await eventually(() => pool.status()[0]!.workers === 2);
-  const window = { bbox: [-3886000, -895000, -3878000, -887000] as const, crs: 'EPSG:3857', width: 300, height: 300 };
-  const tasks = Array.from({ length: 50 }, () => pool.run('raster.image', { ...window, path: DEM, format: 'png' }));
+  const window = {
+    bbox: [-3886000, -895000, -3878000, -887000] as const,
+    crs: 'EPSG:3857',
+    width: 300,
+    height: 300,
+  };
+  const tasks = Array.from({ length: 50 }, () =>
+    pool.run('raster.image', { ...window, path: DEM, format: 'png' }),
+  );
   await eventually(() => pool.status()[0]!.running > 10);
   process.kill(enginePids()[0]!, 'SIGSEGV');
   expect(await Promise.all(tasks)).toHaveLength(50);
@@ -181,6 +197,9 @@ it('keeps real engines serving through crashes and leaves no socket behind', asy
 });
 
 function enginePids(): number[] {
-  const children = readFileSync(`/proc/${supervisor.pid}/task/${supervisor.pid}/children`, 'utf8').trim().split(' ').map(Number);
+  const children = readFileSync(`/proc/${supervisor.pid}/task/${supervisor.pid}/children`, 'utf8')
+    .trim()
+    .split(' ')
+    .map(Number);
   return children.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('graticule: engine'));
 }

@@ -24,7 +24,11 @@ export interface RunningEngine {
 }
 
 /** Starts an engine process as the supervisor does, and waits until it serves. */
-export async function startEngine(runDir: string, name = '1', env: Record<string, string> = {}): Promise<RunningEngine> {
+export async function startEngine(
+  runDir: string,
+  name = '1',
+  env: Record<string, string> = {},
+): Promise<RunningEngine> {
   const socket = join(runDir, `engine-${name}.sock`);
   const child = fork(ENGINE, [socket], {
     env: { ...process.env, UV_THREADPOOL_SIZE: '4', GDAL_NUM_THREADS: '1', ...env },
@@ -54,7 +58,10 @@ export async function startEngine(runDir: string, name = '1', env: Record<string
 }
 
 /** Resolves when `condition` holds; throws after `timeoutMs`. */
-export async function eventually(condition: () => boolean | Promise<boolean>, timeoutMs = 10_000): Promise<void> {
+export async function eventually(
+  condition: () => boolean | Promise<boolean>,
+  timeoutMs = 10_000,
+): Promise<void> {
   const until = Date.now() + timeoutMs;
   while (!(await condition())) {
     if (Date.now() > until) throw new Error('The condition did not come true in time.');

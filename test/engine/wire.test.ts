@@ -1,4 +1,4 @@
-import { createServer, connect, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { FrameReader, FrameWriter } from '../../src/workers/engine/frames.js';
@@ -30,11 +30,18 @@ function read(pieces: Iterable<Buffer>): Message[] {
   return messages;
 }
 
-const bytes = (length: number, seed: number) => Uint8Array.from({ length }, (_, index) => (index * 31 + seed) & 255);
+const bytes = (length: number, seed: number) =>
+  Uint8Array.from({ length }, (_, index) => (index * 31 + seed) & 255);
 
 const SAMPLES: Message[] = [
   { kind: 'hello', version: 1, pid: 7 },
-  { kind: 'request', id: 1, task: 'map.render', input: { layers: [{ tile: bytes(300, 1) }, { tile: bytes(0, 2) }], n: 1.5 }, deadlineMs: 10 },
+  {
+    kind: 'request',
+    id: 1,
+    task: 'map.render',
+    input: { layers: [{ tile: bytes(300, 1) }, { tile: bytes(0, 2) }], n: 1.5 },
+    deadlineMs: 10,
+  },
   { kind: 'progress', id: 1, fraction: 0.25 },
   { kind: 'result', id: 1, value: { data: bytes(5000, 3), empty: false, none: null } },
   { kind: 'failure', id: 2, failure: { code: 'no-data', message: 'Nothing there.' } },
@@ -44,7 +51,9 @@ const SAMPLES: Message[] = [
 it('reads back what it wrote, however the bytes are cut', () => {
   const whole = written(...SAMPLES);
   for (const size of [1, 2, 3, 7, 64, 1000, whole.length]) {
-    const pieces = Array.from({ length: Math.ceil(whole.length / size) }, (_, index) => whole.subarray(index * size, (index + 1) * size));
+    const pieces = Array.from({ length: Math.ceil(whole.length / size) }, (_, index) =>
+      whole.subarray(index * size, (index + 1) * size),
+    );
     expect(read(pieces)).toEqual(SAMPLES);
   }
 });

@@ -1,6 +1,7 @@
 /** The engine process: native code that real data can crash, away from the processes that hold connections. */
 
 import { createServer } from 'node:net';
+import type { TranslateTask } from '../../core/tasks.js';
 import { joinSupervisor } from '../../supervisor/child.js';
 import { Connection } from './connection.js';
 import { engineSettings } from './settings.js';
@@ -58,7 +59,10 @@ async function drainAndExit(timeoutMs: number): Promise<void> {
     await wait(20);
   }
   const goodbye = Promise.all([...connections].map((connection) => connection.end()));
-  const clean = await Promise.race([Promise.all([goodbye, threads.close()]).then(() => true), wait(FAREWELL_MS)]);
+  const clean = await Promise.race([
+    Promise.all([goodbye, threads.close()]).then(() => true),
+    wait(FAREWELL_MS),
+  ]);
   if (!clean || threads.running > 0) endAtOnce();
   process.exit(0);
 }
@@ -69,7 +73,9 @@ server.on('connection', (socket) => {
   const connection = new Connection(
     socket,
     (task, input, options) =>
-      task === 'ogr.translate' ? runTranslate(input, options) : threads.run(task, input, options),
+      task === 'ogr.translate'
+        ? runTranslate(input as TranslateTask, options)
+        : threads.run(task, input, options),
     (error) => supervisor.log('warn', `a connection was closed: ${String(error)}`),
   );
   connections.add(connection);

@@ -9,8 +9,6 @@ import { georeferenceOf } from './georeference.js';
 import { type RasterHandle, withRaster } from './handles.js';
 import { bandStatistics } from './statistics.js';
 
-/** More bands than this are refused: no imagery has them, but a hostile header can claim them. */
-const MAX_BANDS = 1024;
 /** Bands whose statistics are sampled; further ones are described without. */
 const MAX_SAMPLED_BANDS = 16;
 
@@ -18,8 +16,6 @@ const MAX_SAMPLED_BANDS = 16;
 export function inspect({ path }: { path: string }): Promise<RasterInfo> {
   return withRaster(path, async (handle) => {
     const { dataset } = handle;
-    if (dataset.bands.count() > MAX_BANDS)
-      throw new TaskFailure('too-large', 'The raster has too many bands.');
     const { geoTransform, crs, extent } = georeferenceOf(dataset);
     await readEnds(dataset);
     const first = dataset.bands.get(1);
