@@ -96,6 +96,8 @@ export interface Exchange<P extends Params = Params, B = unknown> {
   /** Public origin (and path prefix) for links, without a trailing slash. */
   readonly baseUrl: string;
   readonly correlationId: string;
+  /** Trace of this request when tracing is on; opaque to handlers. */
+  readonly span?: unknown;
   /** Aborted when the client goes away. */
   readonly signal: AbortSignal;
   header(name: string): string | undefined;

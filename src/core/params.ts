@@ -206,3 +206,37 @@ export const offsetParam = integer(
   { min: 0, max: LIMITS.offsetMax, default: 0 as number },
   { description: 'Features to skip.' },
 );
+
+const INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2}))?$/;
+
+/** An RFC 3339 instant or interval, as milliseconds since 1970; an open end is absent. */
+export interface TimeRange {
+  start: number | undefined;
+  end: number | undefined;
+}
+
+function parseInstant(raw: string): number {
+  const value = INSTANT.test(raw) ? Date.parse(raw) : Number.NaN;
+  if (Number.isNaN(value)) throw badParameter('datetime', `'${raw.slice(0, 60)}' is not an RFC 3339 date or date-time`);
+  return value;
+}
+
+/** `instant`, `start/end`, `start/..` or `../end` (OGC API Features, 7.15.4). */
+export const datetimeParam: Param<TimeRange | undefined> = {
+  name: 'datetime',
+  in: 'query',
+  description: 'RFC 3339 instant or interval; collections without a temporal property match every instant.',
+  schema: Type.String(),
+  parse(raw) {
+    if (raw === undefined) return undefined;
+    const parts = raw.split('/');
+    if (parts.length === 1) {
+      const instant = parseInstant(raw);
+      return { start: instant, end: instant };
+    }
+    if (parts.length !== 2) throw badParameter('datetime', 'must be an instant or start/end');
+    const [start, end] = parts.map((part) => (part === '' || part === '..' ? undefined : parseInstant(part)));
+    if (start !== undefined && end !== undefined && start > end) throw badParameter('datetime', 'ends before it starts');
+    return { start, end };
+  },
+};

@@ -118,11 +118,14 @@ export interface VectorTileTask {
   simplify: number;
   /** Compress the answer. */
   encoding: 'identity' | 'gzip';
+  /** Smaller tiles stay uncompressed. */
+  gzipMinBytes?: number;
 }
 
 export interface VectorTileResult {
   /** The encoded tile; length 0 when no feature touches it. */
   data: Uint8Array;
+  encoding: 'identity' | 'gzip';
   features: number;
 }
 

@@ -17,9 +17,10 @@ export function vectorTile(task: VectorTileTask): VectorTileResult {
     parts.push(row.tile);
     features += row.features;
   }
-  if (parts.length === 0) return { data: new Uint8Array(0), features: 0 };
+  if (parts.length === 0) return { data: new Uint8Array(0), encoding: 'identity', features: 0 };
   const data = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
-  return { data: task.encoding === 'gzip' ? gzipSync(data, { level: GZIP_LEVEL }) : data, features };
+  if (task.encoding === 'identity' || data.length < (task.gzipMinBytes ?? 0)) return { data, encoding: 'identity', features };
+  return { data: gzipSync(data, { level: GZIP_LEVEL }), encoding: 'gzip', features };
 }
 
 interface LayerRow {

@@ -1,3 +1,4 @@
+import { Piscina } from 'piscina';
 import { TaskFailure, type TaskInput, type TaskName, type TaskOutput } from '../../core/tasks.js';
 import { inspect } from '../providers/geopackage/inspect.js';
 import { count, item, items } from './items.js';
@@ -22,7 +23,11 @@ const TASKS: { [N in VectorTaskName]: (input: TaskInput<N>) => TaskOutput<N> } =
   'vector.load': load,
 };
 
-export default function runTask({ name, input }: { name: VectorTaskName; input: unknown }): VectorAnswer {
+export default function runTask({ name, input }: { name: VectorTaskName; input: unknown }) {
+  return moved(attempt(name, input));
+}
+
+function attempt(name: VectorTaskName, input: unknown): VectorAnswer {
   try {
     return { ok: true, value: TASKS[name](input as never) };
   } catch (error) {
@@ -38,4 +43,20 @@ export default function runTask({ name, input }: { name: VectorTaskName; input: 
       cause: stack,
     };
   }
+}
+
+/** Bytes move to the gateway thread instead of being copied. */
+function moved(answer: VectorAnswer) {
+  const buffers = answer.ok ? buffersOf(answer.value) : [];
+  if (buffers.length === 0) return answer;
+  return Piscina.move({ [Piscina.transferableSymbol]: buffers, [Piscina.valueSymbol]: answer } as never);
+}
+
+/** Whole buffers at the top level of a result; parts of Node's shared pool cannot move. */
+function buffersOf(value: unknown): ArrayBuffer[] {
+  const candidates = value instanceof Uint8Array ? [value] : Object.values(value ?? {});
+  return candidates
+    .filter((part): part is Uint8Array => part instanceof Uint8Array && part.byteLength > 0)
+    .filter((part) => part.byteLength === part.buffer.byteLength)
+    .map((part) => part.buffer as ArrayBuffer);
 }

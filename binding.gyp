@@ -1,0 +1,61 @@
+{
+  # Three targets: the pure C++ core, the N-API addon and the loadable SQLite extension.
+  "target_defaults": {
+    "cflags": ["-Wall", "-Wextra", "-fvisibility=hidden", "-O3", "-fno-math-errno", "-fno-trapping-math"],
+    "cflags!": ["-O2"],
+    "cflags_cc": ["-std=c++17", "-fexceptions", "-fvisibility-inlines-hidden"],
+    "cflags_cc!": ["-fno-exceptions", "-std=gnu++17", "-std=gnu++20", "-fno-rtti"],
+    "ldflags": ["-Wl,--as-needed", "-Wl,--exclude-libs,ALL"],
+  },
+  "targets": [
+    {
+      "target_name": "graticule_core",
+      "type": "static_library",
+      "cflags": ["-fPIC", "<!@(pkg-config --cflags proj libdeflate)"],
+      "sources": [
+        "src/native/core/clip.cpp",
+        "src/native/core/compressor.cpp",
+        "src/native/core/crs.cpp",
+        "src/native/core/geojson.cpp",
+        "src/native/core/json.cpp",
+        "src/native/core/number.cpp",
+        "src/native/core/options.cpp",
+        "src/native/core/reprojector.cpp",
+        "src/native/core/simplify.cpp",
+        "src/native/core/text.cpp",
+        "src/native/core/tile_geometry.cpp",
+        "src/native/core/tile_layer.cpp",
+        "src/native/core/tile_values.cpp",
+        "src/native/core/wkb.cpp",
+      ],
+    },
+    {
+      "target_name": "graticule",
+      "dependencies": ["graticule_core"],
+      "defines": ["NAPI_VERSION=8"],
+      "sources": [
+        "src/native/addon/functions.cpp",
+        "src/native/addon/layer_encoder.cpp",
+        "src/native/addon/module.cpp",
+        "src/native/addon/napi.cpp",
+      ],
+      "libraries": ["<!@(pkg-config --libs proj libdeflate)"],
+    },
+    {
+      # A shared library by type, because gyp forces the suffix .node on loadable modules.
+      "target_name": "graticule_sqlite",
+      "type": "shared_library",
+      "product_extension": "so",
+      "product_prefix": "",
+      "dependencies": ["graticule_core"],
+      "cflags": ["-fPIC"],
+      "sources": [
+        "src/native/sqlite/aggregates.cpp",
+        "src/native/sqlite/extension.cpp",
+        "src/native/sqlite/scalars.cpp",
+      ],
+      "libraries": ["<!@(pkg-config --libs proj)"],
+      "ldflags": ["-Wl,--version-script=<(module_root_dir)/src/native/sqlite/exports.map"],
+    },
+  ],
+}

@@ -1,0 +1,70 @@
+import { availableParallelism, totalmem } from 'node:os';
+import { version } from '../core/version.js';
+
+interface Check {
+  name: string;
+  run(): Promise<string>;
+}
+
+/** What the server needs, each tried for real. */
+const CHECKS: readonly Check[] = [
+  {
+    name: 'Node.js',
+    async run() {
+      if (!process.version.startsWith('v20.')) throw new Error(`${process.version}; version 20 is needed`);
+      return process.version;
+    },
+  },
+  {
+    name: 'native addon',
+    async run() {
+      const { describeCrs } = await import('../native/index.js');
+      return `loads, PROJ knows ${describeCrs('EPSG:3857').name}`;
+    },
+  },
+  {
+    name: 'SQLite extension',
+    async run() {
+      const { default: Database } = await import('better-sqlite3');
+      const { sqliteExtensionPath } = await import('../native/index.js');
+      const db = new Database(':memory:');
+      db.loadExtension(sqliteExtensionPath());
+      return `loads into SQLite ${db.prepare('SELECT sqlite_version()').pluck().get()}`;
+    },
+  },
+  {
+    name: 'uWebSockets.js',
+    async run() {
+      const uws = await import('uWebSockets.js');
+      return typeof uws.App === 'function' ? 'loads' : 'has no App';
+    },
+  },
+  {
+    name: 'GDAL',
+    async run() {
+      const gdal = (await import('gdal-async')).default;
+      return `${gdal.version}, ${gdal.drivers.count()} drivers`;
+    },
+  },
+  {
+    name: 'Mapnik',
+    async run() {
+      const mapnik = (await import('@mapnik/mapnik')).default as { versions?: { mapnik?: string } };
+      return mapnik.versions?.mapnik ?? 'loads';
+    },
+  },
+];
+
+/** `graticule doctor`: tries every part on this machine; exit code 1 when one fails. */
+export async function doctor(): Promise<void> {
+  const lines = [`graticule ${version()}, ${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GiB`];
+  for (const check of CHECKS) {
+    try {
+      lines.push(`  ok    ${check.name}: ${await check.run()}`);
+    } catch (error) {
+      process.exitCode = 1;
+      lines.push(`  FAIL  ${check.name}: ${(error as Error).message.split('\n')[0]}`);
+    }
+  }
+  process.stdout.write(`${lines.join('\n')}\n`);
+}

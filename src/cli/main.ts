@@ -1,0 +1,42 @@
+#!/usr/bin/env node
+import { Command } from 'commander';
+import { ConfigError } from '../core/config.js';
+import { version } from '../core/version.js';
+import { doctor } from './doctor.js';
+import { serve } from './serve.js';
+import { validate } from './validate.js';
+
+/** A whole number, or a message that names the option. */
+const number = (name: string) => (raw: string) => {
+  if (!/^\d+$/.test(raw)) throw new ConfigError([`${name} must be a whole number, not '${raw}'`]);
+  return Number(raw);
+};
+
+const program = new Command('graticule')
+  .description('Geospatial data server: publishes files and databases as OGC APIs, tiles, maps and streams.')
+  .version(version())
+  .showHelpAfterError();
+
+program
+  .command('serve')
+  .description('publish files and folders and serve them')
+  .argument('[sources...]', 'files and folders to publish')
+  .option('--port <n>', 'port of HTTP and WebSocket (8080, or PORT)', number('--port'))
+  .option('--host <address>', 'address to listen on')
+  .option('--data-dir <path>', 'folder for state and stores (./graticule-data)')
+  .option('--config <file>', 'configuration file (YAML)')
+  .option('--processes <n>', 'gateway processes that share the port', number('--processes'))
+  .option('--public-url <url>', 'origin and path prefix that links start with')
+  .option('--save-config <file>', 'write the configuration that results and go on')
+  .action(serve);
+
+program.command('validate').description('check a configuration file').argument('<config>').action(validate);
+program.command('doctor').description('check what the server needs on this machine').action(doctor);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (!(error instanceof ConfigError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 78;
+}

@@ -1,0 +1,59 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ConfigError, type Config } from '../core/config.js';
+import { START_VARIABLE, type GatewayStart } from '../gateway/start.js';
+import { createLog, type Log } from '../gateway/telemetry/log.js';
+import type { LogLevel } from '../supervisor/messages.js';
+import { engineCount, flagsOf, resolveConfig, saveConfig, type ServeOptions } from './settings.js';
+
+/** `graticule serve`: checks the configuration, then supervises gateways and engines until it is stopped. */
+export async function serve(sources: string[], options: ServeOptions): Promise<void> {
+  const flags = flagsOf(sources, options);
+  const { config, settings } = resolveConfig(flags, options.config);
+  const database = config.data.sources.find((source) => /^postgres(ql)?:\/\//.test(source));
+  if (database) throw new ConfigError(['PostGIS databases cannot be published yet; publish files and folders']);
+  if (options.saveConfig) saveConfig(options.saveConfig, settings);
+  await requireFreePort(config);
+  const log = createLog({ level: config.logging.level, pretty: process.stdout.isTTY, process: 'supervisor' });
+  process.exitCode = await run(config, { flags, configFile: options.config }, log);
+  log.flush();
+}
+
+async function run(config: Config, start: GatewayStart, log: Log): Promise<number> {
+  const { supervise } = await import('../supervisor/supervise.js');
+  // Of this server alone: another one on the same data must not meet its engines. Short, as socket paths must be.
+  const runDir = mkdtempSync(join(tmpdir(), 'graticule-'));
+  try {
+    return await supervise({
+      gateways: config.server.processes,
+      engines: engineCount(config),
+      runDir,
+      gatewayEntry: new URL('../gateway/main.js', import.meta.url),
+      engineEntry: new URL('../workers/engine/main.js', import.meta.url),
+      env: { [START_VARIABLE]: JSON.stringify(start) },
+      log: (level, message) => writeLog(log, level, message),
+    });
+  } finally {
+    rmSync(runDir, { recursive: true, force: true });
+  }
+}
+
+function writeLog(log: Log, level: LogLevel, message: string): void {
+  const write = { debug: log.verbose, info: log.info, warn: log.warn, error: log.error }[level];
+  write(message);
+}
+
+/** Gateways share the port, so one that somebody else holds would go unnoticed: it is tried first. */
+function requireFreePort({ server }: Config): Promise<void> {
+  if (server.port === 0) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', (error: NodeJS.ErrnoException) => {
+      const reason = error.code === 'EADDRINUSE' ? 'is in use by another program' : `cannot be used: ${error.message}`;
+      reject(new ConfigError([`port ${server.port} ${reason}; choose another one with --port`]));
+    });
+    probe.listen(server.port, server.host, () => probe.close(() => resolve()));
+  });
+}

@@ -1,0 +1,51 @@
+import { writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { stringify } from 'yaml';
+import { loadConfig, type Config, type Setting } from '../core/config.js';
+
+/** Options of `serve` as commander gives them. */
+export interface ServeOptions {
+  port?: number;
+  host?: string;
+  dataDir?: string;
+  config?: string;
+  processes?: number;
+  publicUrl?: string;
+  saveConfig?: string;
+}
+
+/** Command-line flags by setting path; absent ones leave the setting to the environment, file or default. */
+export function flagsOf(sources: readonly string[], options: ServeOptions): Record<string, unknown> {
+  return {
+    'server.port': options.port,
+    'server.host': options.host,
+    'server.processes': options.processes,
+    'server.publicUrl': options.publicUrl,
+    'data.directory': options.dataDir,
+    'data.sources': sources.length > 0 ? sources.map((source) => resolve(source)) : undefined,
+  };
+}
+
+export function resolveConfig(flags: Record<string, unknown>, file: string | undefined): { config: Config; settings: Setting[] } {
+  return loadConfig({ flags, env: process.env, file });
+}
+
+/** One engine per two cores, at least one. */
+export function engineCount(config: Config): number {
+  return config.workers.engines || Math.max(1, Math.floor(availableParallelism() / 2));
+}
+
+/** Writes the settings that differ from their defaults; secrets stay out. */
+export function saveConfig(file: string, settings: readonly Setting[]): void {
+  const document: Record<string, Record<string, unknown>> = {};
+  for (const { path, value, source, secret } of settings) {
+    if (source === 'default' || secret) continue;
+    const parts = path.split('.');
+    const last = parts.pop()!;
+    let at = document as Record<string, unknown>;
+    for (const part of parts) at = (at[part] ??= {}) as Record<string, unknown>;
+    at[last] = value;
+  }
+  writeFileSync(file, `# Written by graticule serve --save-config\n${stringify(document)}`, { flag: 'w' });
+}

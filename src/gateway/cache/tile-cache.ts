@@ -1,0 +1,123 @@
+import * as metrics from '../telemetry/metrics.js';
+
+/** A tile ready to send: compressed already where that helps, with its entity tag. */
+export interface CachedTile {
+  readonly data: Uint8Array;
+  readonly mediaType: string;
+  readonly encoding: 'gzip' | undefined;
+  readonly etag: string;
+  /** Features in a vector tile; undefined for images. */
+  readonly features: number | undefined;
+  /** True: nothing is in this tile (204). */
+  readonly empty: boolean;
+}
+
+export interface CacheStatistics {
+  entries: number;
+  bytes: number;
+  maxBytes: number;
+  hits: number;
+  misses: number;
+  evictions: number;
+}
+
+/** What an entry costs beyond its bytes: key, object, map slot. */
+const ENTRY_OVERHEAD = 256;
+
+/**
+ * Tiles in memory, bounded by bytes, least recently used first to go. Concurrent requests for one missing
+ * tile wait for a single rendering.
+ */
+export class TileCache {
+  readonly #tiles = new Map<string, CachedTile>();
+  readonly #pending = new Map<string, Promise<CachedTile>>();
+  readonly #maxBytes: number;
+  readonly #hits = metrics.cacheHits.cell('tile');
+  readonly #misses = metrics.cacheMisses.cell('tile');
+  readonly #evictions = metrics.cacheEvictions.cell('tile');
+  readonly #tileHits = metrics.tileCacheHits.cell();
+  readonly #tileMisses = metrics.tileCacheMisses.cell();
+  readonly #generated = metrics.tileCacheGenerated.cell();
+  #bytes = 0;
+  /** Raised by every invalidation, so that a rendering begun before it is not stored after it. */
+  #epoch = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+    metrics.cacheBytes.observe((gauge) => gauge.cell('tile').set(this.#bytes));
+    metrics.cacheHitRatio.observe((gauge) => {
+      const total = this.#hits.value + this.#misses.value;
+      gauge.cell('tile').set(total === 0 ? 0 : this.#hits.value / total);
+    });
+  }
+
+  get(key: string): CachedTile | undefined {
+    const tile = this.#tiles.get(key);
+    if (!tile) return undefined;
+    // Re-inserting keeps the map in order of use.
+    this.#tiles.delete(key);
+    this.#tiles.set(key, tile);
+    this.#hits.value++;
+    this.#tileHits.value++;
+    return tile;
+  }
+
+  /** The tile from an ongoing or new rendering; call after `get` found nothing. */
+  fill(key: string, render: () => Promise<CachedTile>): Promise<CachedTile> {
+    this.#misses.value++;
+    this.#tileMisses.value++;
+    const running = this.#pending.get(key);
+    if (running) return running;
+    const epoch = this.#epoch;
+    const promise = render()
+      .then((tile) => {
+        this.#generated.value++;
+        if (epoch === this.#epoch) this.#store(key, tile);
+        return tile;
+      })
+      .finally(() => this.#pending.delete(key));
+    this.#pending.set(key, promise);
+    return promise;
+  }
+
+  #store(key: string, tile: CachedTile): void {
+    const size = tile.data.byteLength + ENTRY_OVERHEAD;
+    if (size > this.#maxBytes / 8) return;
+    this.#remove(key);
+    this.#tiles.set(key, tile);
+    this.#bytes += size;
+    while (this.#bytes > this.#maxBytes) {
+      const oldest = this.#tiles.keys().next().value!;
+      this.#remove(oldest);
+      this.#evictions.value++;
+    }
+  }
+
+  #remove(key: string): void {
+    const tile = this.#tiles.get(key);
+    if (!tile) return;
+    this.#tiles.delete(key);
+    this.#bytes -= tile.data.byteLength + ENTRY_OVERHEAD;
+  }
+
+  /** Drops the tiles whose key fits; returns how many. Renderings under way are not stored either. */
+  invalidate(fits: (key: string) => boolean): number {
+    this.#epoch++;
+    this.#pending.clear();
+    const doomed = [...this.#tiles.keys()].filter(fits);
+    for (const key of doomed) this.#remove(key);
+    metrics.tileCacheDeleted.cell().inc(doomed.length);
+    return doomed.length;
+  }
+
+  statistics(): CacheStatistics {
+    return {
+      entries: this.#tiles.size,
+      bytes: this.#bytes,
+      maxBytes: this.#maxBytes,
+      hits: this.#hits.value,
+      misses: this.#misses.value,
+      evictions: this.#evictions.value,
+    };
+  }
+}

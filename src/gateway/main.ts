@@ -1,0 +1,88 @@
+import { ConfigError, loadConfig, type Config, type Setting } from '../core/config.js';
+import { useCrsDatabase } from '../core/crs.js';
+import { describeCrs } from '../native/index.js';
+import { joinSupervisor, type PreparedReload, type Supervised } from '../supervisor/child.js';
+import { RUN_DIR_VARIABLE } from '../supervisor/supervise.js';
+import { startGateway, type Gateway } from './gateway.js';
+import { publishedTable } from './report.js';
+import { readStart, type GatewayStart } from './start.js';
+import { createLog, type Log } from './telemetry/log.js';
+
+/** Entry of a gateway process: configuration, start, reload, drain. */
+
+const DRAIN_MS = 8000;
+
+/** CRS facts from PROJ's database. */
+function crsFacts(epsg: number) {
+  try {
+    const { isGeographic, axisSwapped } = describeCrs(`EPSG:${epsg}`);
+    return { geographic: isGeographic, northFirst: axisSwapped };
+  } catch {
+    return undefined;
+  }
+}
+
+function read(start: GatewayStart): { config: Config; settings: Setting[] } {
+  return loadConfig({ flags: start.flags, env: process.env, file: start.configFile });
+}
+
+async function main(): Promise<void> {
+  process.title = 'graticule: gateway';
+  const start = readStart(process.env);
+  let gateway: Gateway | undefined;
+  let log: Log | undefined;
+  const supervised = joinSupervisor({
+    onReload: () => prepareReload(gateway!, start, log!),
+    onDrain: () => void drain(gateway, log),
+  });
+  try {
+    const { config, settings } = read(start);
+    log = createLog({ level: config.logging.level, pretty: process.stdout.isTTY, process: 'gateway' });
+    useCrsDatabase(crsFacts);
+    const runDir = process.env[RUN_DIR_VARIABLE] ?? '';
+    gateway = await startGateway({ config, settings, runDir, log });
+    announce(gateway, config);
+    if (config.data.watch) watchSources(gateway, config, supervised);
+    supervised.ready();
+  } catch (error) {
+    if (error instanceof ConfigError) supervised.configurationError(error.message);
+    throw error;
+  }
+}
+
+/** Person-readable, so on standard error: standard output carries the log. */
+function announce(gateway: Gateway, config: Config): void {
+  const host = config.server.host === '0.0.0.0' || config.server.host === '::' ? 'localhost' : config.server.host;
+  const baseUrl = config.server.publicUrl || `http://${host}:${gateway.port}`;
+  process.stderr.write(publishedTable(gateway.catalog.current, baseUrl));
+}
+
+function watchSources(gateway: Gateway, config: Config, supervised: Supervised): void {
+  gateway.catalog.watch(config.data.sources, (path) => {
+    supervised.requestReload(`${path} changed`);
+  });
+}
+
+async function prepareReload(gateway: Gateway, start: GatewayStart, log: Log): Promise<PreparedReload> {
+  const { config } = read(start);
+  const snapshot = await gateway.prepareReload(config.data.sources);
+  return {
+    commit() {
+      gateway.commitReload(snapshot);
+      const { generation, collections, quarantined } = snapshot;
+      log.info('the catalog was reloaded', {
+        Generation: generation,
+        Collections: collections.length,
+        Quarantined: quarantined.map(({ path, reason }) => `${path}: ${reason}`),
+      });
+    },
+  };
+}
+
+async function drain(gateway: Gateway | undefined, log: Log | undefined): Promise<void> {
+  await gateway?.close(DRAIN_MS);
+  log?.flush();
+  process.exit(0);
+}
+
+await main();

@@ -1,0 +1,21 @@
+import type { Operation } from '../core/operation.js';
+import { coveragesOperations } from './surfaces/coverages/operations.js';
+import { featuresOperations } from './surfaces/features/operations.js';
+import { mapsOperations } from './surfaces/maps/operations.js';
+import { probeOperations, type ProbeDeps } from './surfaces/probes/operations.js';
+import { processesOperations } from './surfaces/processes/operations.js';
+import { stacOperations } from './surfaces/stac/operations.js';
+import { tilesOperations, type TilesDeps } from './surfaces/tiles/operations.js';
+
+/** Every operation of the data surfaces and probes. */
+export function surfaceOperations(deps: TilesDeps & ProbeDeps): Operation[] {
+  return [
+    ...probeOperations(deps),
+    ...featuresOperations(deps),
+    ...tilesOperations(deps),
+    ...mapsOperations(deps),
+    ...coveragesOperations(deps),
+    ...stacOperations(deps),
+    ...processesOperations(),
+  ];
+}

@@ -1,0 +1,43 @@
+import { relative } from 'node:path';
+import type { CatalogSnapshot, Collection } from '../core/collection.js';
+
+/** What was published, as a table for the person at the terminal. */
+export function publishedTable(catalog: CatalogSnapshot, baseUrl: string): string {
+  const rows = catalog.collections.map((c) => [String(c.layerId), c.id, kindOf(c), sizeOf(c), relativeFile(c.file)]);
+  const header = ['layer', 'collection', 'kind', 'size', 'file'];
+  const widths = header.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i]!.length)));
+  const line = (row: string[]) => `  ${row.map((cell, i) => cell.padEnd(widths[i]!)).join('  ')}`.trimEnd();
+  const quarantined = catalog.quarantined.map(
+    ({ path, layer, reason }) => `  not published: ${relativeFile(path)}${layer ? ` (${layer})` : ''}: ${reason}`,
+  );
+  return [
+    '',
+    ...(rows.length > 0 ? [line(header), ...rows.map(line)] : ['  nothing is published yet']),
+    ...quarantined,
+    '',
+    `  map       ${baseUrl}/`,
+    `  features  ${baseUrl}/ogc/features/`,
+    `  tiles     ${baseUrl}/ogc/tiles/`,
+    `  maps      ${baseUrl}/ogc/maps`,
+    `  coverages ${baseUrl}/ogc/coverages/`,
+    `  STAC      ${baseUrl}/stac`,
+    `  API docs  ${baseUrl}/docs`,
+    '',
+  ].join('\n');
+}
+
+function kindOf(collection: Collection): string {
+  if (collection.kind === 'vector') return collection.source.geometryType;
+  return collection.kind === 'raster' ? `raster, ${collection.bands.length} bands` : `${collection.format} tiles`;
+}
+
+function sizeOf(collection: Collection): string {
+  if (collection.kind === 'vector') return `${collection.featureCount} features`;
+  if (collection.kind === 'raster') return `${collection.raster.width} x ${collection.raster.height} px`;
+  return `z${collection.minZoom}-${collection.maxZoom}`;
+}
+
+function relativeFile(path: string): string {
+  const short = relative(process.cwd(), path);
+  return short.startsWith('../../') ? path : short || '.';
+}

@@ -1,0 +1,91 @@
+import type { Collection, VectorCollection } from '../../core/collection.js';
+import { ApiError } from '../../core/errors.js';
+import type { Box, ImageResult, MapLayer, Pools } from '../../core/tasks.js';
+import { runTask, type TaskContext } from './run-task.js';
+
+export interface ImageRequest {
+  /** Bottom first. */
+  collections: readonly Collection[];
+  /** x,y ordered, in `crs`. */
+  bbox: Box;
+  crs: string;
+  width: number;
+  height: number;
+  /** CSS colour or `transparent`. */
+  background: string;
+  format: 'png' | 'jpeg' | 'webp' | 'tiff';
+  quality?: number;
+}
+
+/** Grid units per pixel of the vector data that a map is drawn from: finer than antialiasing shows. */
+const UNITS_PER_PIXEL = 16;
+/** Pixels that symbols may reach over the edge. */
+const MARGIN_PIXELS = 16;
+/** Half a pixel. */
+const SIMPLIFY = UNITS_PER_PIXEL / 4;
+
+/**
+ * Draws collections into one image. Vector data is clipped, projected and generalised to the pixel grid by the
+ * encoder of the vector tiles, rasters are warped to the same window, Mapnik puts both together. A single
+ * raster skips Mapnik.
+ */
+export async function renderImage(x: TaskContext, pools: Pools, request: ImageRequest): Promise<ImageResult> {
+  const { collections, bbox, crs, width, height, format, quality } = request;
+  const [only] = collections;
+  if (collections.length === 1 && only!.kind === 'raster' && request.background === 'transparent') {
+    return runTask(x, pools, 'raster.image', { path: only!.file, bbox, crs, width, height, format, quality });
+  }
+  const layers = await Promise.all(collections.map((collection) => layerOf(x, pools, collection, request)));
+  const side = Math.max(width, height);
+  return runTask(x, pools, 'map.render', {
+    width,
+    height,
+    background: request.background,
+    layers: layers.filter((layer) => layer !== undefined),
+    unitsPerPixel: UNITS_PER_PIXEL,
+    tileExtent: side * UNITS_PER_PIXEL,
+    scale: 1,
+    format,
+    quality,
+    bbox,
+    crs,
+  });
+}
+
+async function layerOf(x: TaskContext, pools: Pools, collection: Collection, request: ImageRequest): Promise<MapLayer | undefined> {
+  if (collection.kind === 'vector') return vectorLayer(x, pools, collection, request);
+  if (collection.kind !== 'raster') throw new ApiError('not-implemented', 'Tile archives cannot be drawn into maps.');
+  const { bbox, crs, width, height } = request;
+  const image = await runTask(x, pools, 'raster.image', { path: collection.file, bbox, crs, width, height, format: 'raw' });
+  return image.empty ? undefined : { kind: 'raster', rgba: image.data };
+}
+
+async function vectorLayer(
+  x: TaskContext,
+  pools: Pools,
+  collection: VectorCollection,
+  request: ImageRequest,
+): Promise<MapLayer | undefined> {
+  const side = Math.max(request.width, request.height);
+  const { data } = await runTask(x, pools, 'vector.tile', {
+    layers: [{ name: collection.id, source: collection.source, fields: [] }],
+    crs: request.crs,
+    bbox: squareFromTopLeft(request),
+    extent: side * UNITS_PER_PIXEL,
+    buffer: MARGIN_PIXELS * UNITS_PER_PIXEL,
+    simplify: SIMPLIFY,
+    encoding: 'identity',
+  });
+  if (data.byteLength === 0) return undefined;
+  const { geometryType } = collection.source;
+  return { kind: 'vector', name: collection.id, tile: data, geometryType, style: collection.style };
+}
+
+/** The encoder's grid is square: the box keeps its top left corner and grows along the shorter side. */
+function squareFromTopLeft({ bbox, width, height }: ImageRequest): Box {
+  const [minx, miny, maxx, maxy] = bbox;
+  const side = Math.max(width, height);
+  const pixelX = (maxx - minx) / width;
+  const pixelY = (maxy - miny) / height;
+  return [minx, maxy - pixelY * side, minx + pixelX * side, maxy];
+}

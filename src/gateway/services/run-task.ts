@@ -1,0 +1,38 @@
+import { LIMITS } from '../../core/limits.js';
+import type { Pools, TaskInput, TaskName, TaskOutput } from '../../core/tasks.js';
+import * as metrics from '../telemetry/metrics.js';
+import { withSpan, type RequestSpan } from '../telemetry/spans.js';
+
+/** The part of a request that a task needs. */
+export interface TaskContext {
+  readonly signal: AbortSignal;
+  readonly span?: unknown;
+  timing(stage: string, milliseconds: number): void;
+}
+
+/** Runs a worker task for a request: deadline, abort, metrics, span and Server-Timing in one place. */
+export async function runTask<N extends TaskName>(
+  x: TaskContext,
+  pools: Pools,
+  name: N,
+  input: TaskInput<N>,
+): Promise<TaskOutput<N>> {
+  const started = performance.now();
+  let outcome = 'failed';
+  try {
+    const output = await withSpan(x.span as RequestSpan | undefined, `svc.${name}`, {}, () =>
+      pools.run(name, input, { signal: x.signal, deadlineMs: LIMITS.requestDeadlineMs }),
+    );
+    outcome = 'ok';
+    return output;
+  } finally {
+    const ms = performance.now() - started;
+    metrics.operationDuration.cell(name).observe(ms);
+    metrics.operations.cell(name, outcome).inc();
+    if (name.startsWith('vector.')) {
+      metrics.databaseQueryDuration.cell(name).observe(ms);
+      metrics.databaseQueries.cell(name).inc();
+    }
+    x.timing(name.replace('.', '-'), ms);
+  }
+}

@@ -1,0 +1,15 @@
+import type { ConfigInputs } from '../core/config.js';
+
+/** What the command line hands to a gateway process, in an environment variable. */
+export interface GatewayStart {
+  flags: NonNullable<ConfigInputs['flags']>;
+  configFile?: string;
+}
+
+export const START_VARIABLE = 'GRATICULE_START';
+
+export function readStart(env: NodeJS.ProcessEnv): GatewayStart {
+  const text = env[START_VARIABLE];
+  if (!text) throw new Error('A gateway is started by `graticule serve`.');
+  return JSON.parse(text) as GatewayStart;
+}

@@ -1,0 +1,219 @@
+import { hash } from 'node:crypto';
+import Type from 'typebox';
+import { ApiError, badParameter, notFound } from '../../core/errors.js';
+import type { CatalogSnapshot, Collection } from '../../core/collection.js';
+import { HTML_FORMAT, JSON_FORMAT, type Format } from '../../core/media.js';
+import { defineOperation, type Exchange, type Method, type Operation, type Reply } from '../../core/operation.js';
+import { LIMITS } from '../../core/limits.js';
+import type { Pools } from '../../core/tasks.js';
+
+/** What every surface is given at assembly. */
+export interface SurfaceDeps {
+  /** The catalog of this moment; never keep it across a wait that must see a reload. */
+  catalog(): CatalogSnapshot;
+  pools: Pools;
+}
+
+/** A link of RFC 8288, as all OGC API documents carry them. */
+export interface Link {
+  href: string;
+  rel: string;
+  type?: string;
+  title?: string;
+  templated?: boolean;
+}
+
+export const META_FORMATS: readonly Format[] = [JSON_FORMAT, HTML_FORMAT];
+
+export const LinkSchema = Type.Object({
+  href: Type.String(),
+  rel: Type.String(),
+  type: Type.Optional(Type.String()),
+  title: Type.Optional(Type.String()),
+  templated: Type.Optional(Type.Boolean()),
+  hreflang: Type.Optional(Type.String()),
+});
+
+/** 16 hexadecimal digits that name exactly these bytes. */
+export function contentTag(content: string | Uint8Array): string {
+  return hash('sha1', content).slice(0, 16);
+}
+
+const REVALIDATE = 'no-cache';
+
+/** A document as JSON or as its page, whichever was negotiated, with an entity tag. */
+export function documentReply(x: Exchange, document: unknown, page: () => string): Reply {
+  const body = x.format === HTML_FORMAT ? page() : JSON.stringify(document);
+  return { status: 200, mediaType: x.format.mediaType, body, etag: contentTag(body), cacheControl: REVALIDATE };
+}
+
+/** `self` and `alternate` links of a resource in all its formats. */
+export function formatLinks(x: Exchange, path: string, formats: readonly Format[], query = ''): Link[] {
+  return formats.map((format) => ({
+    href: withQuery(`${x.baseUrl}${path}`, query, format.name),
+    rel: format === x.format ? 'self' : 'alternate',
+    type: format.mediaType.split(';')[0],
+    title: format === x.format ? 'This document' : `This document as ${format.name.toUpperCase()}`,
+  }));
+}
+
+/** Appends `f` to a query string, replacing one that is there. */
+export function withQuery(url: string, query: string, f: string): string {
+  const kept = query
+    .split('&')
+    .filter((part) => part !== '' && !part.startsWith('f='))
+    .join('&');
+  return `${url}?${kept ? `${kept}&` : ''}f=${f}`;
+}
+
+export function findCollection(catalog: CatalogSnapshot, id: string): Collection {
+  const collection = catalog.byId(id);
+  if (!collection) throw notFound('collection', id.slice(0, 100));
+  return collection;
+}
+
+export function findByLayerId(catalog: CatalogSnapshot, layerId: number): Collection {
+  const collection = catalog.byLayerId(layerId);
+  if (!collection) throw notFound('collection', String(layerId));
+  return collection;
+}
+
+/** Collections named by the `collections` parameter: ids or numbers; all that `fits` when it is absent. */
+export function selectCollections(
+  catalog: CatalogSnapshot,
+  names: readonly string[] | undefined,
+  fits: (collection: Collection) => boolean,
+): Collection[] {
+  if (!names) return catalog.collections.filter(fits).slice(0, LIMITS.collectionsPerRequest);
+  return names.map((name) => {
+    const found = /^\d+$/.test(name) ? catalog.byLayerId(Number(name)) : catalog.byId(name);
+    if (!found) throw notFound('collection', name.slice(0, 100));
+    if (!fits(found)) throw badParameter('collections', `${name} cannot be shown this way`);
+    return found;
+  });
+}
+
+/** An operation that the contract lists and that is not built yet: answers 501. */
+export function notBuilt(
+  spec: Pick<Operation, 'id' | 'path' | 'surface' | 'protocol' | 'summary'> & { method: Method; permission?: string },
+): Operation {
+  return {
+    ...spec,
+    permission: spec.permission ?? 'public',
+    params: {},
+    formats: [],
+    responses: {},
+    built: false,
+    openQuery: true,
+    run() {
+      throw new ApiError('not-implemented', `${spec.summary} is not built yet.`);
+    },
+  };
+}
+
+export interface SurfaceMeta {
+  surface: Operation['surface'];
+  protocol: Operation['protocol'];
+  /** Mount path. */
+  path: string;
+  /** Path of the landing page's operation; with a trailing slash where the contract writes one. */
+  landingPath?: string;
+  title: string;
+  description: string;
+  conformance: readonly string[];
+  /** Paths of the OpenAPI document. */
+  apiPaths: readonly string[];
+  formats: readonly Format[];
+  /** Links of the landing page beyond self, service-desc and conformance. */
+  links(x: Exchange): Link[];
+  landingPage(x: Exchange, document: LandingDocument): string;
+  conformancePage(x: Exchange, document: { conformsTo: readonly string[]; links: Link[] }): string;
+  /** OpenAPI document of the surface. */
+  api(x: Exchange): unknown;
+}
+
+export interface LandingDocument {
+  title: string;
+  description: string;
+  links: Link[];
+}
+
+const OPENAPI_TYPE = 'application/vnd.oai.openapi+json;version=3.0';
+
+/** Landing page, conformance declaration and OpenAPI document: the same three on every surface. */
+export function surfaceBasics(meta: SurfaceMeta): Operation[] {
+  const common = { method: 'GET' as const, surface: meta.surface, protocol: meta.protocol, permission: 'public', tag: 'Capabilities' };
+  const landing = defineOperation({
+    ...common,
+    id: `${meta.surface}.landing`,
+    path: meta.landingPath ?? meta.path,
+    summary: 'Landing page',
+    formats: meta.formats,
+    responses: { 200: { description: 'Landing page', content: { 'application/json': LandingSchema } } },
+    run(x) {
+      const document = landingDocument(meta, x);
+      return documentReply(x, document, () => meta.landingPage(x, document));
+    },
+  });
+  const conformance = defineOperation({
+    ...common,
+    id: `${meta.surface}.conformance`,
+    path: `${meta.path}/conformance`,
+    summary: 'Conformance declaration',
+    formats: meta.formats,
+    responses: { 200: { description: 'Conformance classes', content: { 'application/json': ConformanceSchema } } },
+    run(x) {
+      const document = { conformsTo: meta.conformance, links: formatLinks(x, `${meta.path}/conformance`, meta.formats) };
+      return documentReply(x, document, () => meta.conformancePage(x, document));
+    },
+  });
+  const apis = meta.apiPaths.map((path, i) =>
+    defineOperation({
+      ...common,
+      id: `${meta.surface}.api${i === 0 ? '' : i + 1}`,
+      path,
+      summary: 'OpenAPI document',
+      responses: { 200: { description: 'OpenAPI 3.0 document', content: { [OPENAPI_TYPE]: Type.Object({}) } } },
+      params: {
+        f: {
+          name: 'f',
+          in: 'query',
+          description: 'Only json.',
+          schema: Type.String({ enum: ['json'] }),
+          parse(raw: string | undefined) {
+            if (raw !== undefined && raw !== 'json') throw badParameter('f', 'must be json');
+            return raw;
+          },
+        },
+      },
+      run(x) {
+        const body = JSON.stringify(meta.api(x));
+        return { status: 200, mediaType: OPENAPI_TYPE, body, etag: contentTag(body), cacheControl: REVALIDATE };
+      },
+    }),
+  );
+  return [landing, conformance, ...apis];
+}
+
+function landingDocument(meta: SurfaceMeta, x: Exchange): LandingDocument {
+  const url = `${x.baseUrl}${meta.path}`;
+  return {
+    title: meta.title,
+    description: meta.description,
+    links: [
+      ...formatLinks(x, meta.landingPath ?? meta.path, meta.formats),
+      { href: `${x.baseUrl}${meta.apiPaths[0]}`, rel: 'service-desc', type: OPENAPI_TYPE, title: 'API definition' },
+      { href: `${x.baseUrl}/docs/${meta.surface}`, rel: 'service-doc', type: 'text/html', title: 'API documentation' },
+      { href: `${url}/conformance`, rel: 'conformance', type: 'application/json', title: 'Conformance' },
+      ...meta.links(x),
+    ],
+  };
+}
+
+export const LandingSchema = Type.Object({
+  title: Type.String(),
+  description: Type.String(),
+  links: Type.Array(LinkSchema),
+});
+
+export const ConformanceSchema = Type.Object({ conformsTo: Type.Array(Type.String()) });

@@ -1,0 +1,135 @@
+import Type from 'typebox';
+import { notFound } from '../../../core/errors.js';
+import type { Collection, RasterCollection } from '../../../core/collection.js';
+import { GEOTIFF_FORMAT, PNG_FORMAT, SCHEMA_FORMAT, HTML_FORMAT } from '../../../core/media.js';
+import { defineOperation, type Operation } from '../../../core/operation.js';
+import { bboxParam, crsParam, pathString, positiveNumber, text } from '../../../core/params.js';
+import { openApiDocument } from '../../http/openapi.js';
+import * as pages from '../../pages/index.js';
+import { documentReply, findCollection, META_FORMATS, surfaceBasics, type SurfaceDeps } from '../common.js';
+import { coverage } from './coverage.js';
+import { coverageDocument, coverageSchema, COVERAGES_PATH, coveragesDocument } from './documents.js';
+
+const COMMON = { surface: 'coverages', protocol: 'OGC-Coverages', permission: 'public', method: 'GET' } as const;
+
+const COVERAGES_CONFORMANCE = [
+  'http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/core',
+  'http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/json',
+  'http://www.opengis.net/spec/ogcapi-common-2/1.0/conf/collections',
+  'http://www.opengis.net/spec/ogcapi-coverages-1/1.0/conf/core',
+  'http://www.opengis.net/spec/ogcapi-coverages-1/1.0/conf/geotiff',
+  'http://www.opengis.net/spec/ogcapi-coverages-1/1.0/conf/crs',
+  'http://www.opengis.net/spec/ogcapi-coverages-1/1.0/conf/fieldselection',
+] as const;
+
+const collectionId = pathString('collectionId', 'Identifier of a coverage.');
+
+/** Image tiles and maps may call a coverage a picture; here it keeps its values. */
+const COVERAGE_FORMATS = [GEOTIFF_FORMAT, PNG_FORMAT];
+
+const scaling = {
+  resolution: text('resolution', { description: 'Pixel size in units of the storage CRS: one number, or width,height.' }, { maxLength: 64 }),
+  scaleFactor: positiveNumber('scale-factor', 'Multiplier of the native pixel size.'),
+  scaleSize: text('scale-size', { description: 'width,height in pixels, or axis pairs such as x(400),y(300).' }, { maxLength: 64 }),
+};
+
+const DOCUMENT = { 200: { description: 'Document', content: { 'application/json': Type.Object({}) } } };
+
+/** Raster data with its values: OGC API Coverages part 1. */
+export function coveragesOperations(deps: SurfaceDeps): Operation[] {
+  const { catalog, pools } = deps;
+  const operations: Operation[] = [];
+  operations.push(
+    ...surfaceBasics({
+      ...COMMON,
+      path: COVERAGES_PATH,
+      landingPath: `${COVERAGES_PATH}/`,
+      title: 'Coverages',
+      description: 'Raster data with its values, as GeoTIFF or PNG, in any advertised CRS.',
+      conformance: COVERAGES_CONFORMANCE,
+      apiPaths: [`${COVERAGES_PATH}/api`, `${COVERAGES_PATH}/openapi.json`],
+      formats: META_FORMATS,
+      links: (x) => [
+        { href: `${x.baseUrl}${COVERAGES_PATH}/collections`, rel: 'data', type: 'application/json', title: 'Coverages' },
+      ],
+      landingPage: pages.landingPage,
+      conformancePage: pages.conformancePage,
+      api: (x) =>
+        openApiDocument({ title: 'Graticule Coverages', description: 'OGC API Coverages', serverUrl: x.baseUrl }, operations),
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'coverages.getCollections',
+      path: `${COVERAGES_PATH}/collections`,
+      summary: 'Coverages',
+      tag: 'Collections',
+      formats: META_FORMATS,
+      responses: DOCUMENT,
+      run(x) {
+        const document = coveragesDocument(x, catalog().rasters);
+        return documentReply(x, document, () => pages.collectionsPage(x, document));
+      },
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'coverages.getCollection',
+      path: `${COVERAGES_PATH}/collections/{collectionId}`,
+      summary: 'One coverage',
+      tag: 'Collections',
+      params: { collectionId },
+      formats: META_FORMATS,
+      responses: { ...DOCUMENT, 404: { description: 'No such coverage' } },
+      run(x) {
+        const collection = asRaster(findCollection(catalog(), x.params.collectionId));
+        const document = coverageDocument(x, collection);
+        return documentReply(x, document, () => pages.coveragePage(x, document, collection));
+      },
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'coverages.getSchema',
+      path: `${COVERAGES_PATH}/collections/{collectionId}/schema`,
+      summary: 'Fields of a coverage',
+      tag: 'Collections',
+      params: { collectionId },
+      formats: [SCHEMA_FORMAT, HTML_FORMAT],
+      responses: { 200: { description: 'JSON Schema of the bands', content: { 'application/schema+json': Type.Object({}) } } },
+      run(x) {
+        const document = coverageSchema(x, asRaster(findCollection(catalog(), x.params.collectionId)));
+        return documentReply(x, document, () => pages.documentPage(x, document.title, document));
+      },
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'coverages.getCoverage',
+      path: `${COVERAGES_PATH}/collections/{collectionId}/coverage`,
+      summary: 'Values of a coverage',
+      tag: 'Coverages',
+      params: {
+        collectionId,
+        bbox: bboxParam,
+        bboxCrs: crsParam('bbox-crs', 'CRS of the numbers in bbox; one that the coverage lists.'),
+        crs: crsParam('crs', 'CRS of the answer; one that the coverage lists.'),
+        properties: text('properties', { description: 'Bands in output order: band_1,band_3.' }),
+        ...scaling,
+      },
+      formats: COVERAGE_FORMATS,
+      responses: {
+        200: { description: 'Coverage', content: { [GEOTIFF_FORMAT.mediaType]: null, 'image/png': null } },
+        400: { description: 'A parameter is wrong' },
+        404: { description: 'No such coverage, or no data in the box' },
+        406: { description: 'Format not acceptable' },
+      },
+      run(x) {
+        const collection = asRaster(findCollection(catalog(), x.params.collectionId));
+        return coverage(x, pools, collection, x.params);
+      },
+    }),
+  );
+  return operations;
+}
+
+function asRaster(collection: Collection): RasterCollection {
+  if (collection.kind !== 'raster') throw notFound('coverage', collection.id);
+  return collection;
+}

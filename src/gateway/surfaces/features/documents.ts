@@ -1,0 +1,70 @@
+import type { Collection, VectorCollection } from '../../../core/collection.js';
+import { CRS84 } from '../../../core/crs.js';
+import type { Exchange } from '../../../core/operation.js';
+import { WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
+import { formatLinks, META_FORMATS, type Link } from '../common.js';
+
+export const FEATURES_PATH = '/ogc/features';
+
+/** Extent member of a collection document (OGC 17-069r4, 7.13). */
+export function extentDocument(collection: Collection) {
+  const bbox = collection.extent84 ?? [-180, -90, 180, 90];
+  return {
+    spatial: { bbox: [bbox], crs: CRS84.uri },
+    temporal: { interval: [[null, null]], trs: 'http://www.opengis.net/def/uom/ISO-8601/0/Gregorian' },
+  };
+}
+
+/** Links from a vector collection to its other representations on this server. */
+export function representationLinks(x: Exchange, collection: Collection): Link[] {
+  const tiles = `${x.baseUrl}/ogc/tiles/collections/${collection.layerId}/tiles`;
+  return [
+    {
+      href: `${tiles}`,
+      rel: 'http://www.opengis.net/def/rel/ogc/1.0/tilesets-vector',
+      type: 'application/json',
+      title: 'Vector tilesets',
+    },
+    {
+      href: `${tiles}/${WEB_MERCATOR_QUAD.id}/{tileMatrix}/{tileRow}/{tileCol}?f=mvt`,
+      rel: 'item',
+      type: 'application/vnd.mapbox-vector-tile',
+      title: 'Vector tiles (WebMercatorQuad)',
+      templated: true,
+    },
+    {
+      href: `${x.baseUrl}/ogc/maps/collections/${collection.layerId}/map`,
+      rel: 'http://www.opengis.net/def/rel/ogc/1.0/map',
+      type: 'image/png',
+      title: 'Map',
+    },
+  ];
+}
+
+export function collectionDocument(x: Exchange, collection: VectorCollection) {
+  const path = `${FEATURES_PATH}/collections/${collection.id}`;
+  return {
+    id: collection.id,
+    title: collection.title,
+    description: collection.description,
+    itemType: 'feature',
+    extent: extentDocument(collection),
+    crs: collection.crs.map((crs) => crs.uri),
+    storageCrs: collection.storageCrs.uri,
+    links: [
+      ...formatLinks(x, path, META_FORMATS),
+      { href: `${x.baseUrl}${path}/items?f=json`, rel: 'items', type: 'application/geo+json', title: 'Features as GeoJSON' },
+      { href: `${x.baseUrl}${path}/items?f=html`, rel: 'items', type: 'text/html', title: 'Features as HTML' },
+      ...representationLinks(x, collection),
+    ] as Link[],
+  };
+}
+
+export type CollectionDocument = ReturnType<typeof collectionDocument>;
+
+export function collectionsDocument(x: Exchange, collections: readonly VectorCollection[]) {
+  return {
+    collections: collections.map((collection) => collectionDocument(x, collection)),
+    links: formatLinks(x, `${FEATURES_PATH}/collections`, META_FORMATS),
+  };
+}

@@ -1,0 +1,169 @@
+import Type from 'typebox';
+import { ApiError, badParameter } from '../../../core/errors.js';
+import type { Collection } from '../../../core/collection.js';
+import { CRS84, normaliseBox, type Crs } from '../../../core/crs.js';
+import { LIMITS } from '../../../core/limits.js';
+import { JPEG_FORMAT, JSON_FORMAT, PNG_FORMAT, TIFF_FORMAT, type Format } from '../../../core/media.js';
+import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
+import { bboxParam, crsParam, datetimeParam, flag, integer, list, pathInteger, text } from '../../../core/params.js';
+import type { Box } from '../../../core/tasks.js';
+import { openApiDocument } from '../../http/openapi.js';
+import * as pages from '../../pages/index.js';
+import { renderImage } from '../../services/render.js';
+import { findByLayerId, notBuilt, selectCollections, surfaceBasics, type Link, type SurfaceDeps } from '../common.js';
+import { extentOf } from '../tiles/documents.js';
+import { fitMap, type MapWindow } from './window.js';
+
+const MAPS_PATH = '/ogc/maps';
+const COMMON = { surface: 'maps', protocol: 'OGC-Maps', permission: 'public', method: 'GET' } as const;
+
+const MAPS_CONFORMANCE = ['core', 'collection-map', 'dataset-map', 'collections-selection', 'crs', 'png', 'jpeg', 'tiff', 'scaling'].map(
+  (name) => `https://www.opengis.net/spec/ogcapi-maps-1/1.0/conf/${name}`,
+);
+
+const IMAGES = [PNG_FORMAT, JPEG_FORMAT, TIFF_FORMAT];
+const side = { min: 1, max: LIMITS.mapSide, default: undefined };
+
+const collectionId = pathInteger('collectionId', 'Numeric identifier of a collection.');
+const mapQuery = {
+  bbox: bboxParam,
+  bboxCrs: crsParam('bbox-crs', 'CRS of the numbers in bbox.'),
+  crs: crsParam('crs', 'CRS of the map.'),
+  width: integer('width', side, { description: 'Width in pixels.' }),
+  height: integer('height', side, { description: 'Height in pixels.' }),
+  quality: integer('quality', { min: 1, max: 100, default: undefined }, { description: 'JPEG quality.' }),
+  datetime: datetimeParam,
+  transparent: flag('transparent', true, 'Whether the background is transparent (PNG only).'),
+  bgcolor: {
+    ...text('bgcolor', { description: 'Background as 0xRRGGBB.' }),
+    parse(raw: string | undefined) {
+      if (raw === undefined) return undefined;
+      const hex = /^(?:0x|#)?([0-9a-f]{6})$/i.exec(raw)?.[1];
+      if (!hex) throw badParameter('bgcolor', 'must be 0xRRGGBB');
+      return `#${hex.toLowerCase()}`;
+    },
+  },
+};
+
+const RESPONSES = {
+  200: { description: 'Map', content: { 'image/png': null, 'image/jpeg': null, 'image/tiff': null } },
+  400: { description: 'A parameter is wrong' },
+  404: { description: 'Nothing that can be drawn' },
+};
+
+interface MapParams {
+  bbox: Box | undefined;
+  bboxCrs: Crs | undefined;
+  crs: Crs | undefined;
+  width: number | undefined;
+  height: number | undefined;
+  quality: number | undefined;
+  transparent: boolean;
+  bgcolor: string | undefined;
+}
+
+/** Rendered maps: OGC API Maps part 1. */
+export function mapsOperations(deps: SurfaceDeps): Operation[] {
+  const operations: Operation[] = [];
+  operations.push(
+    ...surfaceBasics({
+      ...COMMON,
+      path: MAPS_PATH,
+      title: 'Maps',
+      description: 'Rendered maps of every collection.',
+      conformance: MAPS_CONFORMANCE,
+      apiPaths: [`${MAPS_PATH}/openapi.json`],
+      formats: [JSON_FORMAT],
+      links: (x) => mapLinks(x, deps),
+      landingPage: pages.landingPage,
+      conformancePage: pages.conformancePage,
+      api: (x) => openApiDocument({ title: 'Graticule Maps', description: 'OGC API Maps', serverUrl: x.baseUrl }, operations),
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'maps.getDatasetMap',
+      path: `${MAPS_PATH}/map`,
+      summary: 'Map of several collections',
+      tag: 'Maps',
+      params: { collections: list('collections', LIMITS.collectionsPerRequest, 'Identifiers; all when absent.'), ...mapQuery },
+      formats: IMAGES,
+      responses: RESPONSES,
+      run(x) {
+        return drawMap(x, deps, selectCollections(deps.catalog(), x.params.collections, drawable), x.params);
+      },
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'maps.getCollectionMap',
+      path: `${MAPS_PATH}/collections/{collectionId}/map`,
+      summary: 'Map of a collection',
+      tag: 'Maps',
+      params: { collectionId, ...mapQuery },
+      formats: IMAGES,
+      responses: RESPONSES,
+      run(x) {
+        return drawMap(x, deps, [findByLayerId(deps.catalog(), x.params.collectionId)], x.params);
+      },
+    }),
+    ...FUTURE,
+  );
+  return operations;
+}
+
+const FUTURE = [
+  ['collections/{collectionId}/styles/{styleId}/map', 'getStyledMap', 'Styled map of a collection'],
+  ['collections/{collectionId}/map/tiles', 'getMapTilesets', 'Map tilesets of a collection'],
+  ['collections/{collectionId}/map/tiles/{tileMatrixSetId}', 'getMapTileset', 'A map tileset of a collection'],
+].map(([path, name, summary]) => notBuilt({ ...COMMON, path: `${MAPS_PATH}/${path}`, id: `maps.${name}`, summary: summary! }));
+
+function drawable(collection: Collection): boolean {
+  return collection.kind !== 'archive';
+}
+
+function mapLinks(x: Exchange, { catalog }: SurfaceDeps): Link[] {
+  const rel = 'http://www.opengis.net/def/rel/ogc/1.0/map';
+  const link = (path: string, title: string): Link => ({ href: `${x.baseUrl}${MAPS_PATH}/${path}`, rel, type: 'image/png', title });
+  const each = catalog().collections.filter(drawable).map((c) => link(`collections/${c.layerId}/map`, `Map of ${c.title}`));
+  return [link('map', 'Map of all collections'), ...each];
+}
+
+async function drawMap(x: Exchange, deps: SurfaceDeps, collections: readonly Collection[], params: MapParams): Promise<Reply> {
+  if (collections.length === 0) throw new ApiError('not-found', 'There is no collection that can be drawn.');
+  const window = mapWindow(collections, params);
+  const image = await renderImage(x, deps.pools, {
+    collections,
+    bbox: window.bbox,
+    crs: window.crs.proj,
+    width: window.width,
+    height: window.height,
+    background: background(x.format, params),
+    format: imageName(x.format),
+    quality: params.quality,
+  });
+  return {
+    status: 200,
+    mediaType: image.mediaType,
+    body: image.data,
+    cacheControl: 'no-cache',
+    headers: { 'content-crs': `<${window.crs.uri}>`, 'content-bbox': window.bbox.join(',') },
+  };
+}
+
+function mapWindow(collections: readonly Collection[], params: MapParams): MapWindow {
+  const bboxCrs = params.bboxCrs ?? CRS84;
+  const asked = params.bbox && normaliseBox('bbox', params.bbox, bboxCrs);
+  const bbox = asked ?? extentOf(collections);
+  if (!bbox) throw new ApiError('not-found', 'The collections are empty: there is nothing to draw.');
+  return fitMap({ bbox, bboxCrs: asked ? bboxCrs : CRS84, crs: params.crs ?? (asked ? bboxCrs : CRS84), width: params.width, height: params.height });
+}
+
+function background(format: Format, { transparent, bgcolor }: MapParams): string {
+  if (bgcolor) return bgcolor;
+  return transparent && format !== JPEG_FORMAT ? 'transparent' : '#ffffff';
+}
+
+function imageName(format: Format): 'png' | 'jpeg' | 'tiff' {
+  if (format === JPEG_FORMAT) return 'jpeg';
+  return format === TIFF_FORMAT ? 'tiff' : 'png';
+}
+

@@ -1,0 +1,127 @@
+import type { Registry } from 'prom-client';
+import { ApiError } from '../../../core/errors.js';
+import { defineOperation, type Operation } from '../../../core/operation.js';
+import { text, json } from '../../../core/reply.js';
+import type { PoolStatus } from '../../../core/tasks.js';
+
+export interface ProbeDeps {
+  registry: Registry;
+  /** Path of the scrape, or undefined when observability is off. */
+  metricsPath: string | undefined;
+  poolStatus(): PoolStatus[];
+  /** Resolves when the state database answers. */
+  pingState(): Promise<void>;
+  catalogStatus(): { generation: number; collections: number; quarantined: number };
+  cacheStatistics(): unknown;
+}
+
+export interface Check {
+  name: string;
+  healthy: boolean;
+  detail?: string;
+}
+
+const COMMON = { surface: 'operations', method: 'GET', permission: 'public', tag: 'Probes', openQuery: true } as const;
+const STATE_TIMEOUT_MS = 2000;
+
+/** Probes, performance snapshot and scrape. */
+export function probeOperations(deps: ProbeDeps): Operation[] {
+  const live = (path: string, id: string) =>
+    defineOperation({
+      ...COMMON,
+      protocol: 'Health',
+      id,
+      path,
+      summary: 'Liveness',
+      quiet: true,
+      responses: { 200: { description: 'The process runs', content: { 'text/plain': null } } },
+      run: () => ({ ...text('Healthy'), cacheControl: 'no-store' }),
+    });
+  const ready = defineOperation({
+    ...COMMON,
+    protocol: 'Health',
+    id: 'operations.ready',
+    path: '/healthz/ready',
+    summary: 'Readiness',
+    quiet: true,
+    responses: {
+      200: { description: 'Every dependency answers', content: { 'text/plain': null } },
+      503: { description: 'Some dependency does not answer' },
+    },
+    async run() {
+      const failing = (await readinessChecks(deps)).filter((check) => !check.healthy);
+      if (failing.length === 0) return { ...text('Ready'), cacheControl: 'no-store' };
+      const errors = failing.map(({ name, detail }) => ({ name, detail: detail ?? 'does not answer' }));
+      throw new ApiError('unavailable', `Not ready: ${failing.map((check) => check.name).join(', ')}.`, {
+        errors,
+        headers: { 'retry-after': '2' },
+      });
+    },
+  });
+  const snapshot = defineOperation({
+    ...COMMON,
+    protocol: 'Monitoring',
+    id: 'operations.snapshot',
+    path: '/healthz/metrics',
+    summary: 'Performance snapshot',
+    permission: 'admin:read',
+    responses: { 200: { description: 'Snapshot', content: { 'application/json': null } } },
+    async run() {
+      const checks = await readinessChecks(deps);
+      return json({
+        ready: checks.every((check) => check.healthy),
+        checks,
+        pools: deps.poolStatus(),
+        catalog: deps.catalogStatus(),
+        tile_cache: deps.cacheStatistics(),
+        uptime_seconds: Math.round(process.uptime()),
+        generated_at: new Date().toISOString(),
+      });
+    },
+  });
+  const operations = [
+    live('/healthz/live', 'operations.live'),
+    live('/healthz', 'operations.healthz'),
+    live('/health', 'operations.health'),
+    ready,
+    snapshot,
+  ];
+  if (deps.metricsPath) operations.push(scrape(deps.metricsPath, deps.registry));
+  return operations;
+}
+
+function scrape(path: string, registry: Registry): Operation {
+  return defineOperation({
+    ...COMMON,
+    protocol: 'Monitoring',
+    id: 'operations.metrics',
+    path,
+    summary: 'Metrics in Prometheus text exposition',
+    permission: 'admin:read',
+    responses: { 200: { description: 'Metrics', content: { 'text/plain': null } } },
+    async run() {
+      return { ...text(await registry.metrics(), registry.contentType), cacheControl: 'no-store' };
+    },
+  });
+}
+
+/** What must answer before traffic comes. Catalog problems do not count: they are quarantined, not fatal. */
+async function readinessChecks(deps: ProbeDeps): Promise<Check[]> {
+  const pools = deps.poolStatus().map(({ name, healthy }): Check => ({ name: `pool:${name}`, healthy }));
+  return [await stateCheck(deps), ...pools];
+}
+
+async function stateCheck(deps: ProbeDeps): Promise<Check> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('timed out')), STATE_TIMEOUT_MS);
+  });
+  try {
+    await Promise.race([deps.pingState(), late]);
+    return { name: 'state-database', healthy: true };
+  } catch (error) {
+    return { name: 'state-database', healthy: false, detail: (error as Error).message };
+  } finally {
+    clearTimeout(timer);
+  }
+}

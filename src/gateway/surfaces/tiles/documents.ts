@@ -1,0 +1,167 @@
+import type { Collection } from '../../../core/collection.js';
+import { CRS84 } from '../../../core/crs.js';
+import type { Exchange } from '../../../core/operation.js';
+import type { Box } from '../../../core/tasks.js';
+import {
+  extentInSet,
+  TILE_MATRIX_SETS,
+  tileLimits,
+  tileMatrixDocument,
+  type TileMatrixSet,
+} from '../../../core/tile-matrix.js';
+import { formatLinks, META_FORMATS, type Link } from '../common.js';
+
+export const TILES_PATH = '/ogc/tiles';
+
+const REL = 'http://www.opengis.net/def/rel/ogc/1.0';
+
+/** What tiles of a set of collections can be: vector when any has features, images always. */
+export function tileFormats(collections: readonly Collection[]): string[] {
+  const images = ['image/png'];
+  return collections.some((c) => c.kind === 'vector') ? ['application/vnd.mapbox-vector-tile', ...images] : images;
+}
+
+/** `tiles`, or `collections/{id}/tiles`: the path a tileset lives under. */
+export function tilesetBase(collection: Collection | undefined): string {
+  return collection ? `${TILES_PATH}/collections/${collection.layerId}/tiles` : `${TILES_PATH}/tiles`;
+}
+
+export function extentOf(collections: readonly Collection[]): Box | undefined {
+  const boxes = collections.map((c) => c.extent84).filter((box): box is Box => box !== undefined);
+  if (boxes.length === 0) return undefined;
+  return [
+    Math.min(...boxes.map((b) => b[0])),
+    Math.min(...boxes.map((b) => b[1])),
+    Math.max(...boxes.map((b) => b[2])),
+    Math.max(...boxes.map((b) => b[3])),
+  ];
+}
+
+interface TilesetSubject {
+  collections: readonly Collection[];
+  collection: Collection | undefined;
+}
+
+export function tilesetItem(x: Exchange, set: TileMatrixSet, subject: TilesetSubject) {
+  const base = tilesetBase(subject.collection);
+  const vector = subject.collections.some((c) => c.kind === 'vector');
+  return {
+    title: subject.collection?.title ?? 'All collections',
+    dataType: vector ? 'vector' : 'map',
+    crs: set.crs.uri,
+    tileMatrixSetId: set.id,
+    tileMatrixSetURI: set.uri,
+    links: [
+      { href: `${x.baseUrl}${base}/${set.id}`, rel: 'self', type: 'application/json', title: `Tileset ${set.id}` },
+      {
+        href: `${x.baseUrl}${TILES_PATH}/tileMatrixSets/${set.id}`,
+        rel: `${REL}/tiling-scheme`,
+        type: 'application/json',
+        title: set.title,
+      },
+    ] as Link[],
+  };
+}
+
+export function tilesetsDocument(x: Exchange, subject: TilesetSubject) {
+  return {
+    tilesets: TILE_MATRIX_SETS.map((set) => tilesetItem(x, set, subject)),
+    links: formatLinks(x, tilesetBase(subject.collection), META_FORMATS),
+  };
+}
+
+export function tilesetDocument(x: Exchange, set: TileMatrixSet, subject: TilesetSubject, query = '') {
+  const base = tilesetBase(subject.collection);
+  const item = tilesetItem(x, set, subject);
+  const extent = extentOf(subject.collections);
+  const inSet = extent && extentInSet(set, extent);
+  const names = subject.collection ? '' : subject.collections.map((c) => c.layerId).join(',');
+  const suffix = query && names ? `&collections=${names}` : '';
+  const mediaTypes = tileFormats(subject.collections);
+  const tileLinks = mediaTypes.map((type) => ({
+    href: `${x.baseUrl}${base}/${set.id}/{tileMatrix}/{tileRow}/{tileCol}?f=${type === 'image/png' ? 'png' : 'mvt'}${suffix}`,
+    rel: 'item',
+    type,
+    templated: true,
+  }));
+  const zooms = Array.from({ length: set.maxZoom + 1 }, (_, zoom) => zoom);
+  return {
+    ...item,
+    description: subject.collection?.description ?? '',
+    mediaTypes,
+    ...(inSet ? { tileMatrixSetLimits: zooms.map((zoom) => tileLimits(set, zoom, inSet)) } : {}),
+    ...(extent
+      ? { boundingBox: { lowerLeft: [extent[0], extent[1]], upperRight: [extent[2], extent[3]], crs: CRS84.uri } }
+      : {}),
+    layers: subject.collections
+      .filter((c) => c.kind === 'vector')
+      .map((c) => ({ id: c.id, title: c.title, dataType: 'vector', geometryDimension: dimensionOf(c) })),
+    links: [...formatLinks(x, `${base}/${set.id}`, META_FORMATS, query), item.links[1]!, ...tileLinks] as Link[],
+  };
+}
+
+function dimensionOf(collection: Collection): number | undefined {
+  if (collection.kind !== 'vector') return undefined;
+  const type = collection.source.geometryType;
+  if (type.includes('Point')) return 0;
+  if (type.includes('Line')) return 1;
+  return type.includes('Polygon') ? 2 : undefined;
+}
+
+export function tileMatrixSetsDocument(x: Exchange) {
+  return {
+    tileMatrixSets: TILE_MATRIX_SETS.map((set) => ({
+      id: set.id,
+      title: set.title,
+      uri: set.uri,
+      crs: set.crs.uri,
+      links: [
+        {
+          href: `${x.baseUrl}${TILES_PATH}/tileMatrixSets/${set.id}`,
+          rel: `${REL}/tiling-scheme`,
+          type: 'application/json',
+          title: set.title,
+        },
+      ] as Link[],
+    })),
+    links: formatLinks(x, `${TILES_PATH}/tileMatrixSets`, META_FORMATS),
+  };
+}
+
+export function tileMatrixSetDocument(set: TileMatrixSet) {
+  return {
+    id: set.id,
+    title: set.title,
+    uri: set.uri,
+    crs: set.crs.uri,
+    orderedAxes: set.crs.geographic ? ['Lon', 'Lat'] : ['X', 'Y'],
+    wellKnownScaleSet: set.wellKnownScaleSet,
+    tileMatrices: Array.from({ length: set.maxZoom + 1 }, (_, zoom) => tileMatrixDocument(set, zoom)),
+  };
+}
+
+export function tiledCollectionDocument(x: Exchange, collection: Collection) {
+  const path = `${TILES_PATH}/collections/${collection.layerId}`;
+  const bbox = collection.extent84 ?? [-180, -90, 180, 90];
+  const rel = collection.kind === 'vector' ? `${REL}/tilesets-vector` : `${REL}/tilesets-map`;
+  return {
+    id: String(collection.layerId),
+    name: collection.id,
+    title: collection.title,
+    description: collection.description,
+    extent: { spatial: { bbox: [bbox], crs: CRS84.uri } },
+    crs: collection.crs.map((crs) => crs.uri),
+    storageCrs: collection.storageCrs.uri,
+    links: [
+      ...formatLinks(x, path, META_FORMATS),
+      { href: `${x.baseUrl}${path}/tiles`, rel, type: 'application/json', title: 'Tilesets' },
+    ] as Link[],
+  };
+}
+
+export function tiledCollectionsDocument(x: Exchange, collections: readonly Collection[]) {
+  return {
+    collections: collections.map((c) => tiledCollectionDocument(x, c)),
+    links: formatLinks(x, `${TILES_PATH}/collections`, META_FORMATS),
+  };
+}

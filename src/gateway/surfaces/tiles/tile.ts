@@ -1,0 +1,122 @@
+import { ApiError, badParameter, notFound } from '../../../core/errors.js';
+import type { Collection, VectorCollection } from '../../../core/collection.js';
+import { MVT_FORMAT, type Format } from '../../../core/media.js';
+import type { Exchange, Reply } from '../../../core/operation.js';
+import type { Pools } from '../../../core/tasks.js';
+import { matrixSize, tileBox, tileMatrixSet, zoomOf, type TileMatrixSet } from '../../../core/tile-matrix.js';
+import type { CachedTile, TileCache } from '../../cache/tile-cache.js';
+import { renderImage } from '../../services/render.js';
+import { runTask, type TaskContext } from '../../services/run-task.js';
+import { contentTag } from '../common.js';
+
+/** Grid of a vector tile, and how far features reach over its edge. */
+const EXTENT = 4096;
+const BUFFER = 64;
+/** Half a grid unit: what is dropped cannot be seen. */
+const SIMPLIFY = 0.5;
+const IMAGE_PIXELS = 256;
+/** Below this size gzip only adds bytes and time. */
+const GZIP_MIN_BYTES = 128;
+
+export interface TileAddress {
+  set: TileMatrixSet;
+  zoom: number;
+  row: number;
+  column: number;
+}
+
+/** Checks a tile's coordinates: 404 for an unknown set, 400 for a matrix or tile that the set does not have. */
+export function tileAddress(setId: string, tileMatrix: string, row: number, column: number): TileAddress {
+  const set = tileMatrixSet(setId);
+  if (!set) throw notFound('tile matrix set', setId.slice(0, 100));
+  const zoom = zoomOf(set, tileMatrix);
+  if (zoom === undefined) throw badParameter('tileMatrix', `${set.id} has no matrix '${tileMatrix.slice(0, 40)}'`);
+  const { columns, rows } = matrixSize(set, zoom);
+  if (row >= rows) throw badParameter('tileRow', `matrix ${zoom} has rows 0 to ${rows - 1}`);
+  if (column >= columns) throw badParameter('tileCol', `matrix ${zoom} has columns 0 to ${columns - 1}`);
+  return { set, zoom, row, column };
+}
+
+/** Names the content of a tile: whatever changes the bytes is in the key. */
+export function tileKey(collections: readonly Collection[], at: TileAddress, format: Format): string {
+  let key = `${format.name}/${at.set.id}/${at.zoom}/${at.row}/${at.column}`;
+  for (const c of collections) key += `/${c.layerId}@${c.version}`;
+  return key;
+}
+
+/** A tile from the cache, or made now. Synchronous when it is cached. */
+export function tile(
+  x: Exchange,
+  deps: { pools: Pools; tiles: TileCache },
+  collections: readonly Collection[],
+  at: TileAddress,
+): Reply | Promise<Reply> {
+  const { format } = x;
+  const key = tileKey(collections, at, format);
+  const cached = deps.tiles.get(key);
+  if (cached) return tileReply(cached);
+  const make = format === MVT_FORMAT ? encode : draw;
+  return deps.tiles.fill(key, () => make(detached(x), deps.pools, collections, at)).then(tileReply);
+}
+
+const CACHE_CONTROL = 'public, max-age=60, stale-while-revalidate=300';
+
+function tileReply(tile: CachedTile): Reply {
+  if (tile.empty) return { status: 204, cacheControl: CACHE_CONTROL };
+  return {
+    status: 200,
+    mediaType: tile.mediaType,
+    body: tile.data,
+    encoding: tile.encoding,
+    etag: tile.etag,
+    cacheControl: CACHE_CONTROL,
+  };
+}
+
+async function encode(x: TaskContext, pools: Pools, collections: readonly Collection[], at: TileAddress): Promise<CachedTile> {
+  const vectors = collections.filter((c): c is VectorCollection => c.kind === 'vector');
+  if (vectors.length === 0) throw new ApiError('not-acceptable', 'A raster collection has no vector tiles; ask for png.');
+  const result = await runTask(x, pools, 'vector.tile', {
+    layers: vectors.map((c) => ({ name: c.id, source: c.source })),
+    crs: at.set.crs.proj,
+    bbox: tileBox(at.set, at.zoom, at.row, at.column),
+    extent: EXTENT,
+    buffer: BUFFER,
+    simplify: SIMPLIFY,
+    encoding: 'gzip',
+    gzipMinBytes: GZIP_MIN_BYTES,
+  });
+  return {
+    data: result.data,
+    mediaType: MVT_FORMAT.mediaType,
+    encoding: result.encoding === 'gzip' ? 'gzip' : undefined,
+    etag: contentTag(result.data),
+    features: result.features,
+    empty: result.data.byteLength === 0,
+  };
+}
+
+async function draw(x: TaskContext, pools: Pools, collections: readonly Collection[], at: TileAddress): Promise<CachedTile> {
+  const image = await renderImage(x, pools, {
+    collections,
+    bbox: tileBox(at.set, at.zoom, at.row, at.column),
+    crs: at.set.crs.proj,
+    width: IMAGE_PIXELS,
+    height: IMAGE_PIXELS,
+    background: 'transparent',
+    format: 'png',
+  });
+  return {
+    data: image.data,
+    mediaType: image.mediaType,
+    encoding: undefined,
+    etag: contentTag(image.data),
+    features: undefined,
+    empty: image.empty,
+  };
+}
+
+/** Several clients may wait for one rendering, so none of them may cancel it by going away. */
+function detached(x: Exchange): TaskContext {
+  return { signal: new AbortController().signal, span: x.span, timing: (stage, ms) => x.timing(stage, ms) };
+}

@@ -1,0 +1,84 @@
+import { ValueType } from '@opentelemetry/api';
+import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { NodeSDK, metrics as sdkMetrics, resources } from '@opentelemetry/sdk-node';
+import { Counter, Gauge, type Histogram, type Instrument } from './instruments.js';
+import { instruments } from './metrics.js';
+import { enableTracing } from './spans.js';
+
+const { AggregationTemporality, DataPointType, PeriodicExportingMetricReader } = sdkMetrics;
+type ScopeMetrics = sdkMetrics.ScopeMetrics;
+type MetricData = ScopeMetrics['metrics'][number];
+
+const SCOPE = { name: 'Graticule', version: '1.0.0' };
+const EXPORT_MS = 10_000;
+
+/** Pushes traces and metrics over OTLP. The metrics are the cells that the scrape shows, read at export time. */
+export function startOtlp(endpoint: string, serviceVersion: string): { shutdown(): Promise<void> } {
+  const base = endpoint.replace(/\/+$/, '');
+  const resource = resources.resourceFromAttributes({ 'service.name': 'graticule', 'service.version': serviceVersion });
+  const started = hrTime();
+  const reader = new PeriodicExportingMetricReader({
+    exporter: new OTLPMetricExporter({ url: `${base}/v1/metrics` }),
+    exportIntervalMillis: EXPORT_MS,
+    metricProducers: [
+      {
+        collect: async () => ({
+          errors: [],
+          resourceMetrics: {
+            resource,
+            scopeMetrics: [{ scope: SCOPE, metrics: instruments().map((instrument) => metricData(instrument, started)) }],
+          },
+        }),
+      },
+    ],
+  });
+  const sdk = new NodeSDK({
+    resource,
+    traceExporter: new OTLPTraceExporter({ url: `${base}/v1/traces` }),
+    metricReaders: [reader],
+    instrumentations: [],
+  });
+  sdk.start();
+  enableTracing();
+  return { shutdown: () => sdk.shutdown() };
+}
+
+type HrTime = [number, number];
+
+function hrTime(): HrTime {
+  const ms = Date.now();
+  return [Math.floor(ms / 1000), (ms % 1000) * 1e6];
+}
+
+function metricData(instrument: Instrument, startTime: HrTime): MetricData {
+  const endTime = hrTime();
+  const descriptor = {
+    name: instrument.dottedName,
+    description: instrument.help,
+    unit: instrument.dottedName.endsWith('_ms') ? 'ms' : '1',
+    valueType: ValueType.DOUBLE,
+  };
+  const common = { descriptor, aggregationTemporality: AggregationTemporality.CUMULATIVE };
+  const point = <T>(labels: Readonly<Record<string, string>>, value: T) => ({
+    startTime,
+    endTime,
+    attributes: { ...labels },
+    value,
+  });
+  if (instrument instanceof Counter) {
+    const dataPoints = instrument.samples().map(({ labels, value }) => point(labels, value));
+    return { ...common, dataPointType: DataPointType.SUM, isMonotonic: true, dataPoints } as MetricData;
+  }
+  if (instrument instanceof Gauge) {
+    const dataPoints = instrument.samples().map(({ labels, value }) => point(labels, value));
+    return { ...common, dataPointType: DataPointType.GAUGE, dataPoints } as MetricData;
+  }
+  return { ...common, dataPointType: DataPointType.HISTOGRAM, dataPoints: histogramPoints(instrument, point) } as MetricData;
+}
+
+function histogramPoints(histogram: Histogram, point: (labels: Readonly<Record<string, string>>, value: unknown) => unknown) {
+  return histogram.samples().map(({ labels, counts, sum, count }) =>
+    point(labels, { buckets: { boundaries: [...histogram.bounds], counts: [...counts] }, sum, count, min: undefined, max: undefined }),
+  );
+}

@@ -1,0 +1,34 @@
+// The N-API addon: context-aware, so that any number of worker threads can load it.
+#include "napi.h"
+
+namespace graticule::addon {
+namespace {
+
+void setFunction(napi_env env, napi_value exports, const char* name, napi_callback callback) {
+  napi_value function;
+  check(napi_create_function(env, name, NAPI_AUTO_LENGTH, callback, nullptr, &function));
+  setProperty(env, exports, name, function);
+}
+
+void initialise(napi_env env, napi_value exports) {
+  const auto destroy = [](napi_env, void* data, void*) { delete static_cast<Environment*>(data); };
+  check(napi_set_instance_data(env, new Environment(), destroy, nullptr));
+  setProperty(env, exports, "LayerEncoder", defineLayerEncoder(env));
+  setFunction(env, exports, "geometryToGeoJson", guarded<geometryToGeoJson>);
+  setFunction(env, exports, "transformBox", guarded<transformBox>);
+  setFunction(env, exports, "transformPoints", guarded<transformPoints>);
+  setFunction(env, exports, "describeCrs", guarded<describeCrs>);
+  setFunction(env, exports, "gzip", guarded<gzip>);
+}
+
+}  // namespace
+}  // namespace graticule::addon
+
+NAPI_MODULE_INIT() {
+  try {
+    graticule::addon::initialise(env, exports);
+  } catch (...) {
+    napi_throw_error(env, nullptr, "the native addon could not be initialised");
+  }
+  return exports;
+}

@@ -1,0 +1,98 @@
+// The little of N-API that the addon needs, and the state of one environment (one thread).
+#pragma once
+
+#include <node_api.h>
+
+#include <exception>
+#include <new>
+#include <string>
+
+#include "../core/compressor.h"
+#include "../core/geojson.h"
+#include "../core/reprojector.h"
+
+namespace graticule::addon {
+
+/** Thrown by the functions of the addon; becomes a JavaScript Error or TypeError. */
+struct Failure {
+  std::string message;
+  bool type = false;
+};
+
+/** State of one environment: every worker thread loads the addon and has its own. */
+struct Environment {
+  ReprojectorCache reprojectors;
+  CompressorCache compressors;
+  GeoJsonGeometryWriter geometryWriter;
+  Geometry geometry;
+  ByteBuffer text;
+};
+
+inline void check(napi_status status) {
+  if (status != napi_ok) throw Failure{"a native call failed", false};
+}
+
+inline Environment& environmentOf(napi_env env) {
+  void* data = nullptr;
+  check(napi_get_instance_data(env, &data));
+  return *static_cast<Environment*>(data);
+}
+
+/** Arguments of a call; the missing ones are undefined. */
+template <size_t N>
+struct Arguments {
+  Arguments(napi_env env, napi_callback_info info) {
+    size_t count = N;
+    check(napi_get_cb_info(env, info, &count, values, &self, nullptr));
+  }
+  napi_value operator[](size_t i) const { return values[i]; }
+
+  napi_value values[N];
+  napi_value self = nullptr;
+};
+
+/** The bytes of a Uint8Array or Buffer; false for anything else. */
+bool bytesOf(napi_env env, napi_value value, const uint8_t*& data, size_t& size);
+/** Reads text into `out`; false when the value is no string. */
+bool readText(napi_env env, napi_value value, std::string& out);
+std::string requireText(napi_env env, napi_value value, const char* what);
+double requireNumber(napi_env env, napi_value value, const char* what);
+
+napi_value toText(napi_env env, const char* text, size_t size);
+inline napi_value toText(napi_env env, const std::string& text) { return toText(env, text.data(), text.size()); }
+napi_value toNumber(napi_env env, double value);
+napi_value toBoolean(napi_env env, bool value);
+/** A Buffer with a copy of the bytes. */
+napi_value toBuffer(napi_env env, const uint8_t* data, size_t size);
+/** [minx, miny, maxx, maxy] */
+napi_value toBox(napi_env env, const Box& box);
+void setProperty(napi_env env, napi_value object, const char* name, napi_value value);
+
+using Function = napi_value (*)(napi_env, napi_callback_info);
+
+/** Turns every C++ exception of F into a JavaScript one: nothing else leaves the addon. */
+template <Function F>
+napi_value guarded(napi_env env, napi_callback_info info) {
+  try {
+    return F(env, info);
+  } catch (const Failure& failure) {
+    bool pending = false;
+    napi_is_exception_pending(env, &pending);
+    if (pending) return nullptr;
+    (failure.type ? napi_throw_type_error : napi_throw_error)(env, nullptr, failure.message.c_str());
+  } catch (const std::bad_alloc&) {
+    napi_throw_range_error(env, "ERR_OUT_OF_MEMORY", "out of memory in native code");
+  } catch (...) {
+    napi_throw_error(env, nullptr, "internal error in native code");
+  }
+  return nullptr;
+}
+
+napi_value defineLayerEncoder(napi_env env);
+napi_value geometryToGeoJson(napi_env env, napi_callback_info info);
+napi_value transformBox(napi_env env, napi_callback_info info);
+napi_value transformPoints(napi_env env, napi_callback_info info);
+napi_value describeCrs(napi_env env, napi_callback_info info);
+napi_value gzip(napi_env env, napi_callback_info info);
+
+}  // namespace graticule::addon

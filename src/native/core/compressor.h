@@ -1,0 +1,28 @@
+// gzip by libdeflate: whole buffers, compressors kept per level.
+#pragma once
+
+#include <libdeflate.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "bytes.h"
+
+namespace graticule {
+
+class CompressorCache {
+ public:
+  CompressorCache() = default;
+  ~CompressorCache();
+  CompressorCache(const CompressorCache&) = delete;
+  CompressorCache& operator=(const CompressorCache&) = delete;
+
+  /** Appends a gzip member (RFC 1952). Level 0 (stored) to 12 (smallest). Throws std::bad_alloc. */
+  void gzip(const uint8_t* data, size_t size, int level, ByteBuffer& out);
+
+ private:
+  std::array<libdeflate_compressor*, 13> compressors_{};
+};
+
+}  // namespace graticule

@@ -1,0 +1,118 @@
+#include "crs.h"
+
+#include <cstring>
+
+#include "pj_holder.h"
+#include "reprojector.h"
+
+namespace graticule {
+namespace {
+
+/** PROJ's confidence, in percent, above which a CRS without a code is taken for the one it resembles. */
+constexpr int kMinConfidence = 90;
+
+std::string textOf(const char* text) { return text == nullptr ? std::string() : std::string(text); }
+
+/** The horizontal CRS inside compound and bound ones. */
+PJ* horizontalOf(PJ_CONTEXT* context, const PJ* crs) {
+  PJ* current = proj_clone(context, crs);
+  while (current != nullptr) {
+    const PJ_TYPE type = proj_get_type(current);
+    PJ* inner = type == PJ_TYPE_BOUND_CRS      ? proj_get_source_crs(context, current)
+                : type == PJ_TYPE_COMPOUND_CRS ? proj_crs_get_sub_crs(context, current, 0)
+                                               : nullptr;
+    if (inner == nullptr) break;
+    proj_destroy(current);
+    current = inner;
+  }
+  return current;
+}
+
+struct Axis {
+  const char* name = "";
+  const char* direction = "";
+  double factor = 1;
+  const char* unit = "";
+};
+
+bool readAxis(PJ_CONTEXT* context, const PJ* cs, int index, Axis& axis) {
+  return proj_cs_get_axis_info(context, cs, index, &axis.name, nullptr, &axis.direction, &axis.factor, &axis.unit,
+                               nullptr, nullptr) != 0 &&
+         axis.name != nullptr && axis.direction != nullptr;
+}
+
+/** The rule by which PROJ itself swaps axes for visualization. */
+bool northingFirst(const Axis& first, const Axis& second) {
+  if (std::strcmp(first.direction, "north") == 0 && std::strcmp(second.direction, "east") == 0) return true;
+  // Polar CRS, where both axes point the same way: EPSG:32661 is northing first, EPSG:5041 is not.
+  return std::strcmp(first.direction, second.direction) == 0 && strncasecmp(first.name, "northing", 8) == 0 &&
+         strncasecmp(second.name, "easting", 7) == 0;
+}
+
+void describeAxes(PJ_CONTEXT* context, const PJ* horizontal, CrsDescription& out) {
+  const PjHolder cs(proj_crs_get_coordinate_system(context, horizontal));
+  Axis first;
+  Axis second;
+  if (cs.pj == nullptr || !readAxis(context, cs.pj, 0, first) || !readAxis(context, cs.pj, 1, second)) return;
+  out.axisSwapped = northingFirst(first, second);
+  out.unit = textOf(first.unit);
+  out.metresPerUnit = first.factor;
+  if (!out.geographic) return;
+  double semiMajor = 6378137.0;
+  const PjHolder ellipsoid(proj_get_ellipsoid(context, horizontal));
+  if (ellipsoid.pj != nullptr) {
+    proj_ellipsoid_get_parameters(context, ellipsoid.pj, &semiMajor, nullptr, nullptr, nullptr);
+  }
+  // The factor of an angular unit is radians.
+  out.metresPerUnit = semiMajor * first.factor;
+}
+
+void identify(PJ_CONTEXT* context, const PJ* crs, CrsDescription& out) {
+  out.authority = textOf(proj_get_id_auth_name(crs, 0));
+  out.code = textOf(proj_get_id_code(crs, 0));
+  if (!out.authority.empty()) return;
+  int* confidence = nullptr;
+  PJ_OBJ_LIST* found = proj_identify(context, crs, "EPSG", nullptr, &confidence);
+  if (found != nullptr && proj_list_get_count(found) > 0 && confidence[0] >= kMinConfidence) {
+    const PjHolder best(proj_list_get(context, found, 0));
+    out.authority = textOf(proj_get_id_auth_name(best.pj, 0));
+    out.code = textOf(proj_get_id_code(best.pj, 0));
+  }
+  proj_int_list_destroy(confidence);
+  proj_list_destroy(found);
+}
+
+void describeArea(PJ_CONTEXT* context, const PJ* crs, CrsDescription& out) {
+  Box area;
+  const char* name = nullptr;
+  // PROJ answers -1000 for a bound it does not know.
+  if (proj_get_area_of_use(context, crs, &area.minX, &area.minY, &area.maxX, &area.maxY, &name) == 0) return;
+  if (area.minX < -180 || area.minY < -90) return;
+  out.areaOfUse = area;
+  out.areaName = textOf(name);
+}
+
+}  // namespace
+
+bool describeCrs(PJ_CONTEXT* context, const std::string& text, CrsDescription& out, std::string& error) {
+  const PjHolder crs(createCrs(context, text, error));
+  if (crs.pj == nullptr) return false;
+  const PjHolder horizontal(horizontalOf(context, crs.pj));
+  if (horizontal.pj == nullptr) {
+    error = "the coordinate reference system has no horizontal part";
+    return false;
+  }
+  out = {};
+  out.name = textOf(proj_get_name(crs.pj));
+  const PJ_TYPE type = proj_get_type(horizontal.pj);
+  out.geographic = type == PJ_TYPE_GEOGRAPHIC_2D_CRS || type == PJ_TYPE_GEOGRAPHIC_3D_CRS;
+  describeAxes(context, horizontal.pj, out);
+  identify(context, crs.pj, out);
+  constexpr const char* kOneLine[] = {"MULTILINE=NO", nullptr};
+  out.wkt = textOf(proj_as_wkt(context, crs.pj, PJ_WKT2_2019, kOneLine));
+  out.wkt1 = textOf(proj_as_wkt(context, crs.pj, PJ_WKT1_GDAL, kOneLine));
+  describeArea(context, crs.pj, out);
+  return true;
+}
+
+}  // namespace graticule

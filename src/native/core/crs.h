@@ -1,0 +1,36 @@
+// What a coordinate reference system is: name, code, axes, unit.
+#pragma once
+
+#include <proj.h>
+
+#include <string>
+
+#include "geometry.h"
+
+namespace graticule {
+
+struct CrsDescription {
+  std::string name;
+  /** Empty when the CRS has no code, nor one that PROJ is sure of. */
+  std::string authority;
+  std::string code;
+  bool geographic = false;
+  /** True when the authority defines northing or latitude as the first axis. */
+  bool axisSwapped = false;
+  /** Unit of the horizontal axes: "degree", "metre", "US survey foot" ... */
+  std::string unit;
+  /** Metres per unit; for degrees along the equator of the CRS's ellipsoid. */
+  double metresPerUnit = 1;
+  /** WKT 2:2019 on one line. */
+  std::string wkt;
+  /** WKT 1 as GDAL writes it; empty when the CRS has none. */
+  std::string wkt1;
+  /** Area of use in degrees, west, south, east, north; invalid (inverted y) when unknown. West > east crosses 180. */
+  Box areaOfUse;
+  std::string areaName;
+};
+
+/** False, and a sentence in `error`, when the text names no CRS. */
+bool describeCrs(PJ_CONTEXT* context, const std::string& text, CrsDescription& description, std::string& error);
+
+}  // namespace graticule

@@ -1,0 +1,246 @@
+#include "geojson.h"
+
+#include <cmath>
+
+#include "json.h"
+#include "number.h"
+#include "text.h"
+#include "wkb.h"
+
+namespace graticule {
+namespace {
+
+/** Memory an idle writer may keep. */
+constexpr size_t kKeptMemory = 4u << 20;
+
+const char* nameOf(GeometryType type) {
+  switch (type) {
+    case GeometryType::Point: return "Point";
+    case GeometryType::LineString: return "LineString";
+    case GeometryType::Polygon: return "Polygon";
+    case GeometryType::MultiPoint: return "MultiPoint";
+    case GeometryType::MultiLineString: return "MultiLineString";
+    case GeometryType::MultiPolygon: return "MultiPolygon";
+    case GeometryType::GeometryCollection: return "GeometryCollection";
+  }
+  return "";
+}
+
+void appendText(ByteBuffer& out, const char* text) { out.append(text, std::strlen(text)); }
+
+/** Twice the signed area, relative to the first position so that large coordinates cancel; positive: ccw. */
+double doubleArea(const double* xy, size_t n) {
+  double sum = 0;
+  for (size_t i = 1; i + 1 < n; ++i) {
+    sum += (xy[2 * i] - xy[0]) * (xy[2 * i + 3] - xy[1]) - (xy[2 * i + 2] - xy[0]) * (xy[2 * i + 1] - xy[1]);
+  }
+  return sum;
+}
+
+void appendReal(ByteBuffer& out, double value) {
+  if (!std::isfinite(value)) {
+    out.appendLiteral("null");
+    return;
+  }
+  out.commit(putShortest(out.reserve(kMaxNumberSize), value));
+}
+
+void appendInteger(ByteBuffer& out, int64_t value) {
+  out.commit(putInteger(out.reserve(kMaxNumberSize), value));
+}
+
+}  // namespace
+
+void GeoJsonGeometryWriter::begin(const CoordinateFormat& format, const Reprojector* reprojector) {
+  format_ = format;
+  reprojector_ = reprojector != nullptr && reprojector->identity() ? nullptr : reprojector;
+}
+
+void GeoJsonGeometryWriter::write(const Geometry& geometry, ByteBuffer& out) {
+  size_t node = 0;
+  if (!writeNode(geometry, node, out)) out.appendLiteral("null");
+}
+
+/** Writes one geometry object; false, and nothing written, when it is empty. Moves `node` past it. */
+bool GeoJsonGeometryWriter::writeNode(const Geometry& geometry, size_t& node, ByteBuffer& out) {
+  const size_t before = out.size();
+  const Node& first = geometry.nodes[node];
+  const GeometryType type = first.type;
+  const bool collection = type == GeometryType::GeometryCollection;
+  out.appendLiteral("{\"type\":\"");
+  appendText(out, nameOf(type));
+  appendText(out, collection ? "\",\"geometries\":" : "\",\"coordinates\":");
+  const bool written = first.simple() ? writeCoordinates(geometry, geometry.nodes[node++], out)
+                                      : writeMembers(geometry, node, collection, out);
+  if (!written) {
+    out.truncate(before);
+    return false;
+  }
+  out.push('}');
+  return true;
+}
+
+bool GeoJsonGeometryWriter::writeMembers(const Geometry& geometry, size_t& node, bool collection, ByteBuffer& out) {
+  const uint32_t members = geometry.nodes[node++].members;
+  out.push('[');
+  const size_t begin = out.size();
+  for (uint32_t i = 0; i < members; ++i) {
+    const size_t before = out.size();
+    if (before != begin) out.push(',');
+    const bool written = collection ? writeNode(geometry, node, out)
+                                    : writeCoordinates(geometry, geometry.nodes[node++], out);
+    if (!written) out.truncate(before);
+  }
+  if (out.size() == begin) return false;
+  out.push(']');
+  return true;
+}
+
+/** Writes the coordinates of a simple geometry; what it wrote is to be cut off again when it returns false. */
+bool GeoJsonGeometryWriter::writeCoordinates(const Geometry& geometry, const Node& node, ByteBuffer& out) {
+  if (node.sequences == 0) return false;
+  if (node.type == GeometryType::Polygon) return writePolygon(geometry, node, out);
+  const Sequence& s = geometry.sequences[node.firstSequence];
+  const bool point = node.type == GeometryType::Point;
+  if (s.count < (point ? 1u : 2u) || !load(s)) return false;
+  if (point) {
+    writePosition(s, 0, out);
+    return true;
+  }
+  out.push('[');
+  for (uint32_t i = 0; i < s.count; ++i) {
+    if (i != 0) out.push(',');
+    writePosition(s, i, out);
+  }
+  out.push(']');
+  return true;
+}
+
+bool GeoJsonGeometryWriter::writePolygon(const Geometry& geometry, const Node& node, ByteBuffer& out) {
+  out.push('[');
+  for (uint32_t i = 0; i < node.sequences; ++i) {
+    const size_t before = out.size();
+    if (i != 0) out.push(',');
+    if (writeRing(geometry.sequences[node.firstSequence + i], i == 0, out)) continue;
+    // Without its exterior ring nothing is left of a polygon; a broken hole is left out.
+    if (i == 0) return false;
+    out.truncate(before);
+  }
+  out.push(']');
+  return true;
+}
+
+bool GeoJsonGeometryWriter::writeRing(const Sequence& s, bool exterior, ByteBuffer& out) {
+  if (s.count < 3 || !load(s)) return false;
+  size_t n = s.count;
+  if (xy_[0] == xy_[2 * n - 2] && xy_[1] == xy_[2 * n - 1]) --n;
+  if (n < 3) return false;
+  const double area = doubleArea(xy_.data(), n);
+  const bool reversed = exterior ? area < 0 : area > 0;
+  out.push('[');
+  writePosition(s, 0, out);
+  for (size_t i = 1; i < n; ++i) {
+    out.push(',');
+    writePosition(s, reversed ? n - i : i, out);
+  }
+  out.push(',');
+  writePosition(s, 0, out);
+  out.push(']');
+  return true;
+}
+
+bool GeoJsonGeometryWriter::load(const Sequence& s) {
+  if (xy_.size() < size_t{s.count} * 2) xy_.resize(size_t{s.count} * 2);
+  double* xy = xy_.data();
+  for (size_t i = 0; i < s.count; ++i) std::memcpy(xy + 2 * i, s.data + i * s.stride, 16);
+  if (reprojector_ != nullptr) reprojector_->transform(xy, s.count);
+  bool finite = true;
+  for (size_t i = 0; i < size_t{s.count} * 2; ++i) finite &= std::isfinite(xy[i]);
+  return finite;
+}
+
+void GeoJsonGeometryWriter::writePosition(const Sequence& s, size_t i, ByteBuffer& out) const {
+  uint8_t* p = out.reserve(3 * kMaxFixedSize + 4);
+  *p++ = '[';
+  p = putFixed(p, xy_[2 * i + format_.swap], format_.precision);
+  *p++ = ',';
+  p = putFixed(p, xy_[2 * i + !format_.swap], format_.precision);
+  if (s.hasZ && std::isfinite(s.z(i))) {
+    *p++ = ',';
+    p = putFixed(p, s.z(i), format_.precision);
+  }
+  *p++ = ']';
+  out.commit(p);
+}
+
+void GeoJsonFeatureWriter::begin(const GeoJsonOptions& options, std::shared_ptr<const Reprojector> reprojector) {
+  reprojector_ = std::move(reprojector);
+  geometryWriter_.begin(options.format, reprojector_.get());
+  keys_.clear();
+  types_.clear();
+  for (const GeoJsonOptions::Field& field : options.fields) {
+    out_.clear();
+    if (!keys_.empty()) out_.push(',');
+    appendJsonString(out_, field.name.data(), field.name.size());
+    out_.push(':');
+    keys_.emplace_back(reinterpret_cast<const char*>(out_.data()), out_.size());
+    types_.push_back(field.type);
+  }
+  out_.clear();
+}
+
+void GeoJsonFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, size_t size) {
+  if (!out_.empty()) out_.push(',');
+  out_.appendLiteral("{\"type\":\"Feature\",");
+  if (id.kind == Value::Kind::Integer) {
+    out_.appendLiteral("\"id\":");
+    appendInteger(out_, id.integer);
+    out_.push(',');
+  } else if (id.kind == Value::Kind::Text) {
+    out_.appendLiteral("\"id\":");
+    appendJsonString(out_, id.bytes, id.size);
+    out_.push(',');
+  }
+  out_.appendLiteral("\"geometry\":");
+  BlobHeader header;
+  if (blob != nullptr && readBlob(blob, size, header, geometry_) == ReadStatus::Ok && !header.empty) {
+    geometryWriter_.write(geometry_, out_);
+  } else {
+    out_.appendLiteral("null");
+  }
+  out_.appendLiteral(",\"properties\":{");
+}
+
+void GeoJsonFeatureWriter::property(size_t field, const Value& value) {
+  if (field >= keys_.size()) return;
+  out_.append(keys_[field].data(), keys_[field].size());
+  switch (value.kind) {
+    case Value::Kind::Null: return out_.appendLiteral("null");
+    case Value::Kind::Blob:
+      return appendBase64String(out_, reinterpret_cast<const uint8_t*>(value.bytes), value.size);
+    case Value::Kind::Real: return appendReal(out_, value.real);
+    case Value::Kind::Boolean: break;
+    case Value::Kind::Integer:
+      if (types_[field] != FieldType::Boolean) return appendInteger(out_, value.integer);
+      break;
+    case Value::Kind::Text:
+      if (types_[field] == FieldType::Json && isJson(value.bytes, value.size)) {
+        return out_.append(value.bytes, value.size);
+      }
+      return appendJsonString(out_, value.bytes, value.size);
+  }
+  if (value.integer != 0) {
+    out_.appendLiteral("true");
+  } else {
+    out_.appendLiteral("false");
+  }
+}
+
+void GeoJsonFeatureWriter::release() {
+  reprojector_.reset();
+  geometryWriter_.begin({}, nullptr);
+  geometry_.clear();
+  out_.shrink(kKeptMemory);
+}
+
+}  // namespace graticule

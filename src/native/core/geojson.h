@@ -1,0 +1,87 @@
+// GeoJSON features (RFC 7946) as UTF-8 text.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bytes.h"
+#include "geometry.h"
+#include "reprojector.h"
+#include "value.h"
+
+namespace graticule {
+
+/** How coordinates are written. */
+struct CoordinateFormat {
+  /** Decimal places, 0 to 15. */
+  int precision = 7;
+  /** Write y,x: for CRS that are defined northing or latitude first. */
+  bool swap = false;
+};
+
+/**
+ * Writes geometries. Exterior rings run counterclockwise in x,y, holes clockwise (RFC 7946, 3.1.6); rings are closed;
+ * Z is kept, M is not. Parts with positions that are no numbers, or have no image in the target CRS, are left out.
+ */
+class GeoJsonGeometryWriter {
+ public:
+  void begin(const CoordinateFormat& format, const Reprojector* reprojector);
+  /** Appends the geometry object; `null` when there is nothing left to write. */
+  void write(const Geometry& geometry, ByteBuffer& out);
+
+ private:
+  bool writeNode(const Geometry& geometry, size_t& node, ByteBuffer& out);
+  bool writeMembers(const Geometry& geometry, size_t& node, bool collection, ByteBuffer& out);
+  bool writeCoordinates(const Geometry& geometry, const Node& node, ByteBuffer& out);
+  bool writePolygon(const Geometry& geometry, const Node& node, ByteBuffer& out);
+  bool writeRing(const Sequence& sequence, bool exterior, ByteBuffer& out);
+  /** Copies a sequence into `xy_`, reprojected; false when a position is no number. */
+  bool load(const Sequence& sequence);
+  void writePosition(const Sequence& sequence, size_t i, ByteBuffer& out) const;
+
+  CoordinateFormat format_;
+  const Reprojector* reprojector_ = nullptr;
+  std::vector<double> xy_;
+};
+
+struct GeoJsonOptions {
+  struct Field {
+    std::string name;
+    FieldType type = FieldType::Any;
+  };
+  std::vector<Field> fields;
+  /** CRS of the data and of the output: anything PROJ reads. */
+  std::string from = "OGC:CRS84";
+  std::string to = "OGC:CRS84";
+  CoordinateFormat format;
+};
+
+/** Writes features, joined by commas. Reusable: begin() starts over and keeps the memory. */
+class GeoJsonFeatureWriter {
+ public:
+  void begin(const GeoJsonOptions& options, std::shared_ptr<const Reprojector> reprojector);
+
+  /** Starts a feature. The id is an integer or text, else there is none. A bad blob makes a null geometry. */
+  void beginFeature(const Value& id, const uint8_t* blob, size_t size);
+  /** The next property, in the order of the fields. */
+  void property(size_t field, const Value& value);
+  void endFeature() { out_.appendLiteral("}}"); }
+
+  const ByteBuffer& text() const { return out_; }
+
+  /** Lets go of the reprojector and of memory beyond what a common page takes. */
+  void release();
+
+ private:
+  /** Ready-made `"name":` texts: escaped once, not once per row. */
+  std::vector<std::string> keys_;
+  std::vector<FieldType> types_;
+  std::shared_ptr<const Reprojector> reprojector_;
+  GeoJsonGeometryWriter geometryWriter_;
+  Geometry geometry_;
+  ByteBuffer out_;
+};
+
+}  // namespace graticule

@@ -1,0 +1,143 @@
+#include "options.h"
+
+#include <cmath>
+
+#include "json.h"
+#include "number.h"
+
+namespace graticule {
+namespace {
+
+bool readField(JsonReader& reader, std::string& name, FieldType& type) {
+  type = FieldType::Any;
+  if (reader.peek() == '"') return reader.readString(name);
+  return reader.readObject([&](const std::string& key) {
+    if (key == "name") return reader.readString(name);
+    if (key != "type") return reader.skip();
+    std::string word;
+    return reader.readString(word) && parseFieldType(word, type);
+  });
+}
+
+template <typename Field>
+bool readFields(JsonReader& reader, std::vector<Field>& fields) {
+  fields.clear();
+  return reader.readArray([&] {
+    Field field;
+    if (!readField(reader, field.name, field.type)) return false;
+    fields.push_back(std::move(field));
+    return true;
+  });
+}
+
+bool readBox(JsonReader& reader, Box& box) {
+  double values[4];
+  int n = 0;
+  const bool read = reader.readArray([&] { return n < 4 && reader.readNumber(values[n++]); });
+  box = {values[0], values[1], values[2], values[3]};
+  return read && n == 4;
+}
+
+bool readUnsigned(JsonReader& reader, uint32_t& value) {
+  double number = 0;
+  if (!reader.readNumber(number) || number < 0 || number > kMaxExtent || number != std::trunc(number)) return false;
+  value = static_cast<uint32_t>(number);
+  return true;
+}
+
+/** Walks the options object and turns the first failure into a sentence. */
+template <typename Member>
+bool readOptions(std::string_view json, std::string& error, Member&& member) {
+  JsonReader reader(json.data(), json.size());
+  std::string current;
+  const bool read = reader.readObject([&](const std::string& key) {
+    current = key;
+    return member(reader, key);
+  });
+  if (read && reader.atEnd()) return true;
+  error = current.empty() ? "the options are not a JSON object" : "the options have a wrong value at '" + current + "'";
+  return false;
+}
+
+bool checkCrs(const std::string& from, const std::string& to, std::string& error) {
+  if (!from.empty() && !to.empty()) return true;
+  error = "the options lack 'from' or 'to'";
+  return false;
+}
+
+}  // namespace
+
+bool parseFieldType(std::string_view name, FieldType& type) {
+  constexpr struct {
+    std::string_view name;
+    FieldType type;
+  } kTypes[] = {{"integer", FieldType::Integer}, {"number", FieldType::Number},      {"string", FieldType::String},
+                {"boolean", FieldType::Boolean}, {"date", FieldType::Date},          {"date-time", FieldType::DateTime},
+                {"binary", FieldType::Binary},   {"json", FieldType::Json}};
+  for (const auto& entry : kTypes) {
+    if (entry.name != name) continue;
+    type = entry.type;
+    return true;
+  }
+  return false;
+}
+
+bool parseTileOptions(std::string_view json, TileLayerOptions& options, std::string& error) {
+  options = {};
+  options.from.clear();
+  options.to.clear();
+  const bool read = readOptions(json, error, [&](JsonReader& reader, const std::string& key) {
+    if (key == "layer") return reader.readString(options.name);
+    if (key == "fields") return readFields(reader, options.columns);
+    if (key == "from") return reader.readString(options.from);
+    if (key == "to") return reader.readString(options.to);
+    if (key == "bbox") return readBox(reader, options.bbox);
+    if (key == "extent") return readUnsigned(reader, options.extent);
+    if (key == "buffer") return readUnsigned(reader, options.buffer);
+    if (key == "simplify") return reader.readNumber(options.simplify);
+    return reader.skip();
+  });
+  return read && checkTileOptions(options, error);
+}
+
+bool checkTileOptions(const TileLayerOptions& options, std::string& error) {
+  if (options.name.empty()) {
+    error = "the options lack 'layer'";
+    return false;
+  }
+  const Box& b = options.bbox;
+  const bool finite = std::isfinite(b.minX) && std::isfinite(b.minY) && std::isfinite(b.maxX) && std::isfinite(b.maxY);
+  if (!finite || !(b.minX < b.maxX) || !(b.minY < b.maxY)) {
+    error = "the options lack a 'bbox' of [minx, miny, maxx, maxy] with an area";
+    return false;
+  }
+  if (options.extent == 0 || options.extent > kMaxExtent || options.buffer > kMaxExtent) {
+    error = "'extent' must be 1 to 1048576 and 'buffer' 0 to 1048576";
+    return false;
+  }
+  if (!(options.simplify >= 0) || !std::isfinite(options.simplify)) {
+    error = "'simplify' must not be negative";
+    return false;
+  }
+  return checkCrs(options.from, options.to, error);
+}
+
+bool parseGeoJsonOptions(std::string_view json, GeoJsonOptions& options, std::string& error) {
+  options = {};
+  options.from.clear();
+  options.to.clear();
+  const bool read = readOptions(json, error, [&](JsonReader& reader, const std::string& key) {
+    if (key == "fields") return readFields(reader, options.fields);
+    if (key == "from") return reader.readString(options.from);
+    if (key == "to") return reader.readString(options.to);
+    if (key == "swap") return reader.readBoolean(options.format.swap);
+    if (key != "precision") return reader.skip();
+    uint32_t precision = 0;
+    if (!readUnsigned(reader, precision) || precision > kMaxPrecision) return false;
+    options.format.precision = static_cast<int>(precision);
+    return true;
+  });
+  return read && checkCrs(options.from, options.to, error);
+}
+
+}  // namespace graticule

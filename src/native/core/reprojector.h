@@ -1,0 +1,88 @@
+// Coordinates from one CRS to another, in batches. Always x,y ordered: easting or longitude first.
+#pragma once
+
+#include <proj.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "geometry.h"
+
+namespace graticule {
+
+/** Latitude where Web Mercator's square world ends. */
+constexpr double kMercatorMaxLatitude = 85.0511287798066;
+
+/**
+ * A transformation between two CRS. WGS 84 longitude/latitude and Web Mercator are computed in closed form, all
+ * else by PROJ. Used by one thread at a time.
+ */
+class Reprojector {
+ public:
+  enum class Kind : uint8_t { Identity, LonLatToMercator, MercatorToLonLat, Proj };
+
+  Reprojector(Kind kind, std::shared_ptr<PJ_CONTEXT> context, PJ* pj, bool fromGeographic, bool toMercator)
+      : kind_(kind), context_(std::move(context)), pj_(pj), clampLatitude_(fromGeographic && toMercator), clampNorthing_(toMercator) {}
+  ~Reprojector();
+  Reprojector(const Reprojector&) = delete;
+  Reprojector& operator=(const Reprojector&) = delete;
+
+  bool identity() const { return kind_ == Kind::Identity; }
+
+  /**
+   * Transforms `n` x,y pairs in place. Latitudes beyond the square world are clamped on the way to Web Mercator.
+   * A position that has no image becomes HUGE_VAL, HUGE_VAL.
+   */
+  void transform(double* xy, size_t n) const;
+
+  /**
+   * The box that holds the image of a box, its edges densified with 21 points. False when there is none. minX >
+   * maxX in a geographic result means that it crosses the antimeridian.
+   */
+  bool transformBox(const Box& from, Box& to) const;
+
+ private:
+  Kind kind_;
+  /** Kept alive: a PJ must not outlive the context it was made in. */
+  std::shared_ptr<PJ_CONTEXT> context_;
+  PJ* pj_;
+  bool clampLatitude_;
+  bool clampNorthing_;
+};
+
+/**
+ * Makes reprojectors and keeps the latest of them. One per thread or database connection: PROJ contexts must not
+ * be shared. PROJ's network access is off.
+ */
+class ReprojectorCache {
+ public:
+  ReprojectorCache() = default;
+  ReprojectorCache(const ReprojectorCache&) = delete;
+  ReprojectorCache& operator=(const ReprojectorCache&) = delete;
+
+  /** Null, and a sentence in `error`, when a CRS is unknown or there is no way between the two. */
+  std::shared_ptr<const Reprojector> find(std::string_view from, std::string_view to, std::string& error);
+
+  /** The PROJ context, made on first use. Throws std::bad_alloc. */
+  PJ_CONTEXT* context();
+
+ private:
+  struct Entry {
+    std::string from;
+    std::string to;
+    std::shared_ptr<const Reprojector> reprojector;
+  };
+
+  std::shared_ptr<const Reprojector> make(const std::string& from, const std::string& to, std::string& error);
+
+  std::shared_ptr<PJ_CONTEXT> context_;
+  /** Latest first. */
+  std::vector<Entry> entries_;
+};
+
+/** Creates a CRS from anything PROJ reads; null, and a sentence in `error`, when the text names none. */
+PJ* createCrs(PJ_CONTEXT* context, const std::string& text, std::string& error);
+
+}  // namespace graticule

@@ -1,0 +1,85 @@
+#include "simplify.h"
+
+namespace graticule {
+namespace {
+
+/** The farthest position between two ends: its index, 0 when there is none above `limit` (squared). */
+size_t farthest(const int32_t* xy, size_t first, size_t last, double limit) {
+  const double ax = xy[2 * first];
+  const double ay = xy[2 * first + 1];
+  const double dx = xy[2 * last] - ax;
+  const double dy = xy[2 * last + 1] - ay;
+  const double length2 = dx * dx + dy * dy;
+  // Distances are compared times length2, so that no vertex costs a division.
+  const double weight = length2 == 0 ? 1 : length2;
+  double greatest = limit * weight;
+  size_t index = 0;
+  for (size_t i = first + 1; i < last; ++i) {
+    const double px = xy[2 * i] - ax;
+    const double py = xy[2 * i + 1] - ay;
+    const double along = px * dx + py * dy;
+    const double across = px * dy - py * dx;
+    const double qx = px - dx;
+    const double qy = py - dy;
+    double d = across * across;
+    d = along <= 0 ? (px * px + py * py) * weight : d;
+    d = along > length2 ? (qx * qx + qy * qy) * weight : d;
+    if (d > greatest) {
+      greatest = d;
+      index = i;
+    }
+  }
+  return index;
+}
+
+size_t compact(int32_t* xy, size_t n, const uint8_t* keep) {
+  size_t kept = 0;
+  for (size_t i = 0; i < n; ++i) {
+    if (!keep[i]) continue;
+    xy[2 * kept] = xy[2 * i];
+    xy[2 * kept + 1] = xy[2 * i + 1];
+    ++kept;
+  }
+  return kept;
+}
+
+}  // namespace
+
+void Simplifier::mark(const int32_t* xy, size_t first, size_t last, double squaredTolerance) {
+  stack_.clear();
+  stack_.push_back({static_cast<uint32_t>(first), static_cast<uint32_t>(last)});
+  while (!stack_.empty()) {
+    const Span span = stack_.back();
+    stack_.pop_back();
+    const size_t index = farthest(xy, span.first, span.last, squaredTolerance);
+    if (index == 0) continue;
+    keep_[index] = 1;
+    if (index - span.first > 1) stack_.push_back({span.first, static_cast<uint32_t>(index)});
+    if (span.last - index > 1) stack_.push_back({static_cast<uint32_t>(index), span.last});
+  }
+}
+
+size_t Simplifier::line(int32_t* xy, size_t n, double tolerance) {
+  if (n < 3) return n;
+  keep_.assign(n, 0);
+  keep_[0] = keep_[n - 1] = 1;
+  mark(xy, 0, n - 1, tolerance * tolerance);
+  return compact(xy, n, keep_.data());
+}
+
+size_t Simplifier::ring(int32_t* xy, size_t n, double tolerance) {
+  if (n < 4) return n;
+  xy[2 * n] = xy[0];
+  xy[2 * n + 1] = xy[1];
+  // A ring has no ends: its first position and the one farthest from it stand in for them.
+  const double squaredTolerance = tolerance * tolerance;
+  const size_t opposite = farthest(xy, 0, n, squaredTolerance);
+  if (opposite == 0) return 0;
+  keep_.assign(n, 0);
+  keep_[0] = keep_[opposite] = 1;
+  mark(xy, 0, opposite, squaredTolerance);
+  mark(xy, opposite, n, squaredTolerance);
+  return compact(xy, n, keep_.data());
+}
+
+}  // namespace graticule

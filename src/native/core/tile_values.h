@@ -1,0 +1,70 @@
+// Keys and values of a vector tile layer, each stored once (Vector Tile Specification 2.1, 4.4).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bytes.h"
+#include "value.h"
+
+namespace graticule {
+
+/** Columns of a layer, and the values they hold so far. */
+class TileValues {
+ public:
+  struct Column {
+    std::string name;
+    FieldType type = FieldType::Any;
+  };
+
+  /** Starts a layer. Columns of one name share a key. */
+  void begin(const std::vector<Column>& columns);
+
+  /**
+   * Appends the key and value index of one attribute to the packed tags of a feature. Null, blobs, numbers that
+   * are not finite and columns beyond the declared ones write nothing.
+   */
+  void tag(size_t column, const Value& value, ByteBuffer& tags);
+
+  /** Appends the layer's `keys` and `values` fields. */
+  void finish(ByteBuffer& layer) const;
+
+ private:
+  struct Slot {
+    uint32_t hash;
+    /** Index of the value plus one; 0: free. */
+    uint32_t index;
+  };
+  struct Extent {
+    uint32_t offset;
+    uint32_t size;
+  };
+  struct ColumnState {
+    const Column* column;
+    uint32_t key;
+    /** Latest value of the column: rows of a sorted table repeat it. */
+    uint32_t lastIndex;
+    Value::Kind lastKind;
+    int64_t lastInteger;
+    double lastReal;
+  };
+
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  uint32_t keyOf(ColumnState& state);
+  bool repeats(const ColumnState& state, const Value& value) const;
+  uint32_t intern(const Value& value);
+  void rehash(size_t size);
+  const uint8_t* text(uint32_t index, size_t& size) const;
+
+  std::vector<Column> columns_;
+  std::vector<ColumnState> states_;
+  std::vector<uint32_t> usedColumns_;
+  /** Encoded Value messages, end to end. */
+  ByteBuffer values_;
+  std::vector<Extent> extents_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace graticule

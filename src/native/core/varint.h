@@ -1,0 +1,62 @@
+// Protocol Buffers wire format: varints and field keys.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace graticule {
+
+constexpr size_t kMaxVarint32 = 5;
+constexpr size_t kMaxVarint64 = 10;
+
+constexpr uint32_t zigzag(int32_t v) {
+  return (static_cast<uint32_t>(v) << 1) ^ static_cast<uint32_t>(v >> 31);
+}
+constexpr uint64_t zigzag64(int64_t v) {
+  return (static_cast<uint64_t>(v) << 1) ^ static_cast<uint64_t>(v >> 63);
+}
+
+inline uint8_t* putVarint64(uint8_t* p, uint64_t v) {
+  while (v >= 0x80) {
+    *p++ = static_cast<uint8_t>(v | 0x80);
+    v >>= 7;
+  }
+  *p++ = static_cast<uint8_t>(v);
+  return p;
+}
+
+/** Without a branch between one byte and two: deltas in a tile mix both, which no predictor learns. */
+inline uint8_t* putVarint32(uint8_t* p, uint32_t v) {
+  if (__builtin_expect(v >= 0x4000, 0)) return putVarint64(p, v);
+  const uint32_t more = v > 0x7f;
+  p[0] = static_cast<uint8_t>(v | more << 7);
+  p[1] = static_cast<uint8_t>(v >> 7);
+  return p + 1 + more;
+}
+
+constexpr size_t varintSize(uint64_t v) {
+  size_t size = 1;
+  while (v >= 0x80) {
+    v >>= 7;
+    ++size;
+  }
+  return size;
+}
+
+/** Reads a varint; null when it does not end before `end` or within ten bytes. */
+inline const uint8_t* getVarint(const uint8_t* p, const uint8_t* end, uint64_t& value) {
+  value = 0;
+  for (int shift = 0; shift < 70 && p < end; shift += 7) {
+    const uint8_t byte = *p++;
+    value |= static_cast<uint64_t>(byte & 0x7f) << (shift & 63);
+    if (byte < 0x80) return p;
+  }
+  return nullptr;
+}
+
+/** Key of a length-delimited field. */
+constexpr uint8_t lengthDelimited(int field) { return static_cast<uint8_t>(field << 3 | 2); }
+/** Key of a varint field. */
+constexpr uint8_t varintField(int field) { return static_cast<uint8_t>(field << 3); }
+
+}  // namespace graticule

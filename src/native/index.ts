@@ -1,0 +1,177 @@
+/**
+ * The native part as TypeScript sees it: tile encoding, GeoJSON geometry, coordinate reference systems, gzip, and the path
+ * of the SQLite extension. Built by `./run build`; every worker thread may import it.
+ */
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import type { Box, Field } from '../core/tasks.js';
+
+/** A column of a tile layer: its name, or name and type where the stored value does not tell (booleans as 0/1). */
+export type LayerField = string | Pick<Field, 'name' | 'type'>;
+
+export interface LayerOptions {
+  /** Name of the layer in the tile. */
+  layer: string;
+  /** Attribute columns, in the order of the values of a row. */
+  fields: readonly LayerField[];
+  /** CRS of the geometries; anything PROJ reads. Coordinates are x,y ordered. */
+  from: string;
+  /** CRS of the tile matrix set. */
+  to: string;
+  /** Extent of the tile in `to`, x,y ordered. */
+  bbox: Box;
+  /** Grid units per tile side: 1 to 1048576. Default 4096. */
+  extent?: number;
+  /** Clip buffer in grid units: 0 to 1048576. Default 64. */
+  buffer?: number;
+  /** Douglas-Peucker tolerance in grid units. Default 0: keep every vertex that differs on the grid. */
+  simplify?: number;
+}
+
+/** A value a tile can hold. Dates become ISO 8601 text; null and undefined are left out. */
+export type LayerValue = string | number | bigint | boolean | Date | null | undefined;
+
+/** Feature id (left out of the tile unless it is an integer >= 0), geometry (GeoPackage blob, WKB or EWKB), values. */
+export type LayerRow = readonly [id: LayerValue, geometry: Uint8Array | null, ...values: LayerValue[]];
+
+interface NativeLayerEncoder {
+  add(rows: readonly LayerRow[]): number;
+  finish(): Buffer;
+  readonly features: number;
+}
+
+export interface CrsDescription {
+  name: string;
+  /** Absent when the CRS has no code, nor one that PROJ is sure of. */
+  authority?: string;
+  code?: string;
+  isGeographic: boolean;
+  /** True when the authority defines northing or latitude as the first axis. */
+  axisSwapped: boolean;
+  /** Unit of the horizontal axes: `degree`, `metre`, `US survey foot` ... */
+  unit: string;
+  /** Metres per unit; for degrees along the equator of the CRS's ellipsoid. */
+  metresPerUnit: number;
+  /** WKT 2:2019, one line. */
+  wkt: string;
+  /** WKT 1 as GDAL and GeoPackage write it; absent when the CRS can not be said in it. */
+  wkt1?: string;
+  /** West, south, east, north in degrees; west > east crosses the antimeridian. */
+  areaOfUse?: Box;
+  areaName?: string;
+}
+
+interface NativeAddon {
+  LayerEncoder: new (options: string) => NativeLayerEncoder;
+  geometryToGeoJson(blob: Uint8Array, options: string): string;
+  transformBox(minx: number, miny: number, maxx: number, maxy: number, from: string, to: string): Box;
+  transformPoints(points: Float64Array, from: string, to: string): void;
+  describeCrs(text: string): CrsDescription;
+  gzip(data: Uint8Array, level: number): Buffer;
+}
+
+/** A file of the build, found from src/ and dist/ alike. Throws when it is not there. */
+function builtFile(name: string): string {
+  const path = fileURLToPath(new URL(`../../build/Release/${name}`, import.meta.url));
+  if (!existsSync(path)) {
+    throw new Error(`The native part is not built: ${path} is missing. Run ./run build.`);
+  }
+  return path;
+}
+
+let loaded: NativeAddon | undefined;
+
+function addon(): NativeAddon {
+  loaded ??= createRequire(import.meta.url)(builtFile('graticule.node')) as NativeAddon;
+  return loaded;
+}
+
+/** Path for better-sqlite3's `db.loadExtension()`. Throws when the extension is not built. */
+export function sqliteExtensionPath(): string {
+  return builtFile('graticule_sqlite.so');
+}
+
+/**
+ * Builds one layer of a vector tile (Mapbox Vector Tile 2.1) from rows. Rows may come in batches of any size.
+ *
+ * A row whose geometry is null, unreadable or leaves nothing in the tile is skipped. A collection of several kinds of
+ * geometry becomes one feature per kind. Throws for wrong options or an unknown CRS.
+ */
+export class LayerEncoder {
+  readonly #native: NativeLayerEncoder;
+
+  constructor(options: LayerOptions) {
+    this.#native = new (addon().LayerEncoder)(JSON.stringify(options));
+  }
+
+  /** Adds rows; returns how many of them the tile shows. Throws a TypeError for a row of the wrong length. */
+  add(rows: readonly LayerRow[]): number {
+    return this.#native.add(rows);
+  }
+
+  /** Features so far. */
+  get features(): number {
+    return this.#native.features;
+  }
+
+  /**
+   * The tile with this one layer; of length 0 without features. Tiles of several layers are such tiles end to end.
+   * Call it once, as the last thing.
+   */
+  finish(): Buffer {
+    return this.#native.finish();
+  }
+}
+
+/** One layer from rows at hand: see {@link LayerEncoder}. */
+export function encodeLayer(options: LayerOptions, rows: Iterable<LayerRow>): Buffer {
+  const encoder = new LayerEncoder(options);
+  encoder.add(Array.isArray(rows) ? rows : Array.from(rows));
+  return encoder.finish();
+}
+
+export interface GeoJsonGeometryOptions {
+  /** CRS of the geometry; anything PROJ reads. */
+  from: string;
+  /** CRS of the output. */
+  to: string;
+  /** Decimal places: 0 to 15. Default 7. */
+  precision?: number;
+  /** Write y,x: for CRS that are defined northing or latitude first. */
+  swap?: boolean;
+}
+
+/**
+ * A GeoPackage blob, WKB or EWKB as the text of a GeoJSON geometry (RFC 7946); `null` when it is empty or has no image
+ * in the output CRS. Z is kept, M is not. Throws for bytes that are no geometry and for an unknown CRS.
+ */
+export function geometryToGeoJSON(blob: Uint8Array, options: GeoJsonGeometryOptions): string {
+  return addon().geometryToGeoJson(blob, JSON.stringify(options));
+}
+
+/**
+ * The box that holds the image of a box, its edges densified; both x,y ordered. minx > maxx in a geographic result means that
+ * it crosses the antimeridian. Throws when there is no image, or a CRS is unknown.
+ */
+export function transformBox(box: Box, from: string, to: string): Box {
+  return addon().transformBox(box[0], box[1], box[2], box[3], from, to);
+}
+
+/**
+ * Transforms x,y pairs in place. A position without an image becomes Infinity, Infinity. Throws for an unknown CRS, and when
+ * there is no way between the two.
+ */
+export function transformPoints(points: Float64Array, from: string, to: string): void {
+  addon().transformPoints(points, from, to);
+}
+
+/** What a CRS is. Takes codes (`EPSG:4326`), URNs, URLs, WKT, PROJJSON and PROJ strings. Throws for any other text. */
+export function describeCrs(text: string): CrsDescription {
+  return addon().describeCrs(text);
+}
+
+/** Compresses to one gzip member. Level 0 (stored) to 12 (smallest); 6 is as small as zlib's 6 in less time. */
+export function gzip(data: Uint8Array, level = 6): Buffer {
+  return addon().gzip(data, level);
+}

@@ -1,0 +1,106 @@
+// What the functions of one database connection share. A connection is used by one thread at a time.
+#pragma once
+
+#include <sqlite3ext.h>
+
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "../core/geojson.h"
+#include "../core/reprojector.h"
+#include "../core/tile_layer.h"
+
+SQLITE_EXTENSION_INIT3
+
+namespace graticule::sqlite {
+
+/** Reprojectors and idle encoders; the last registered function that goes away takes it along. */
+struct Connection {
+  ReprojectorCache reprojectors;
+  std::vector<std::unique_ptr<TileLayerEncoder>> idleTileEncoders;
+  std::vector<std::unique_ptr<GeoJsonFeatureWriter>> idleFeatureWriters;
+  /** Reused by the scalar functions. */
+  Geometry scratch;
+};
+
+using ConnectionRef = std::shared_ptr<Connection>;
+
+inline Connection& connectionOf(sqlite3_context* context) {
+  return **static_cast<ConnectionRef*>(sqlite3_user_data(context));
+}
+
+/** Runs `body` so that no exception crosses SQLite: out of memory is what SQLite calls it. */
+template <typename Body>
+void guarded(sqlite3_context* context, Body&& body) {
+  try {
+    body();
+  } catch (const std::bad_alloc&) {
+    sqlite3_result_error_nomem(context);
+  } catch (...) {
+    sqlite3_result_error(context, "graticule: internal error", -1);
+  }
+}
+
+inline void fail(sqlite3_context* context, const char* function, const std::string& why) {
+  sqlite3_result_error(context, (std::string(function) + ": " + why).c_str(), -1);
+}
+
+inline Value valueOf(sqlite3_value* v) {
+  switch (sqlite3_value_type(v)) {
+    case SQLITE_INTEGER: return Value::ofInteger(sqlite3_value_int64(v));
+    case SQLITE_FLOAT: return Value::ofReal(sqlite3_value_double(v));
+    case SQLITE_TEXT: {
+      const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(v));
+      if (text == nullptr) throw std::bad_alloc();
+      return Value::ofText(text, static_cast<size_t>(sqlite3_value_bytes(v)));
+    }
+    case SQLITE_BLOB: {
+      const void* blob = sqlite3_value_blob(v);
+      return Value::ofBlob(blob == nullptr ? "" : blob, static_cast<size_t>(sqlite3_value_bytes(v)));
+    }
+    default: return {};
+  }
+}
+
+/** The blob of a value; null for anything else. */
+inline const uint8_t* blobOf(sqlite3_value* v, size_t& size) {
+  size = 0;
+  if (sqlite3_value_type(v) != SQLITE_BLOB) return nullptr;
+  const auto* blob = static_cast<const uint8_t*>(sqlite3_value_blob(v));
+  size = static_cast<size_t>(sqlite3_value_bytes(v));
+  return blob;
+}
+
+inline std::string textOf(sqlite3_value* v) {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(v));
+  if (text == nullptr) return {};
+  return std::string(text, static_cast<size_t>(sqlite3_value_bytes(v)));
+}
+
+/** A blob of no bytes for no data: null would read as "no answer". */
+inline void resultBlob(sqlite3_context* context, const uint8_t* data, size_t size) {
+  if (size == 0) {
+    sqlite3_result_zeroblob(context, 0);
+  } else {
+    sqlite3_result_blob64(context, data, size, SQLITE_TRANSIENT);
+  }
+}
+
+void tileStep(sqlite3_context* context, int argc, sqlite3_value** argv);
+void tileFinal(sqlite3_context* context);
+void featuresStep(sqlite3_context* context, int argc, sqlite3_value** argv);
+void featuresFinal(sqlite3_context* context);
+
+void tileFeatureCount(sqlite3_context* context, int argc, sqlite3_value** argv);
+void hilbert(sqlite3_context* context, int argc, sqlite3_value** argv);
+void validGeometry(sqlite3_context* context, int argc, sqlite3_value** argv);
+void transformBox(sqlite3_context* context, int argc, sqlite3_value** argv);
+void minX(sqlite3_context* context, int argc, sqlite3_value** argv);
+void maxX(sqlite3_context* context, int argc, sqlite3_value** argv);
+void minY(sqlite3_context* context, int argc, sqlite3_value** argv);
+void maxY(sqlite3_context* context, int argc, sqlite3_value** argv);
+void isEmpty(sqlite3_context* context, int argc, sqlite3_value** argv);
+
+}  // namespace graticule::sqlite

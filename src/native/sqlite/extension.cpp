@@ -1,0 +1,64 @@
+// The loadable SQLite extension: registers every function on a connection. docs/sqlite-functions.md describes them.
+#include <sqlite3ext.h>
+
+SQLITE_EXTENSION_INIT1
+
+#include "connection.h"
+
+namespace graticule::sqlite {
+namespace {
+
+using Function = void (*)(sqlite3_context*, int, sqlite3_value**);
+using Final = void (*)(sqlite3_context*);
+
+constexpr int kFlags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
+
+struct Definition {
+  const char* name;
+  int arguments;
+  Function scalar;
+  Function step;
+  Final final;
+};
+
+constexpr Definition kDefinitions[] = {
+    {"gr_mvt", -1, nullptr, tileStep, tileFinal},
+    {"gr_geojson", -1, nullptr, featuresStep, featuresFinal},
+    {"gr_mvt_count", 1, tileFeatureCount, nullptr, nullptr},
+    {"gr_hilbert", 5, hilbert, nullptr, nullptr},
+    {"gr_valid_geometry", 1, validGeometry, nullptr, nullptr},
+    {"gr_transform_box", 6, transformBox, nullptr, nullptr},
+    {"ST_MinX", 1, minX, nullptr, nullptr},
+    {"ST_MaxX", 1, maxX, nullptr, nullptr},
+    {"ST_MinY", 1, minY, nullptr, nullptr},
+    {"ST_MaxY", 1, maxY, nullptr, nullptr},
+    {"ST_IsEmpty", 1, isEmpty, nullptr, nullptr},
+};
+
+void dropReference(void* reference) { delete static_cast<ConnectionRef*>(reference); }
+
+int registerFunctions(sqlite3* db) {
+  const auto connection = std::make_shared<Connection>();
+  for (const Definition& d : kDefinitions) {
+    // SQLite calls dropReference() also when the registration fails.
+    const int rc = sqlite3_create_function_v2(db, d.name, d.arguments, kFlags, new ConnectionRef(connection), d.scalar,
+                                              d.step, d.final, dropReference);
+    if (rc != SQLITE_OK) return rc;
+  }
+  return SQLITE_OK;
+}
+
+}  // namespace
+}  // namespace graticule::sqlite
+
+extern "C" __attribute__((visibility("default"))) int sqlite3_graticulesqlite_init(sqlite3* db, char**,
+                                                                                  const sqlite3_api_routines* api) {
+  SQLITE_EXTENSION_INIT2(api);
+  try {
+    const int rc = graticule::sqlite::registerFunctions(db);
+    // Stays loaded: PROJ keeps state per process that must not be unmapped with the last connection.
+    return rc == SQLITE_OK ? SQLITE_OK_LOAD_PERMANENTLY : rc;
+  } catch (...) {
+    return SQLITE_NOMEM;
+  }
+}

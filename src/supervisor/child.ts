@@ -1,0 +1,115 @@
+/** How a gateway or an engine takes part under a supervisor. Works without one too: then it just serves. */
+
+import { EXIT_CONFIGURATION, type LogLevel, type ToChild, type ToSupervisor } from './messages.js';
+
+/** First half of a reload. `commit` must not fail: what can fail belongs before it. */
+export interface PreparedReload {
+  commit(): void;
+  /** Releases what was prepared and is not wanted. */
+  abort?(): void;
+}
+
+export interface ChildHandlers {
+  /** Loads the new configuration beside the running one; a rejection aborts the reload in every gateway. */
+  onReload?: () => Promise<PreparedReload>;
+  /** Finishes what runs and exits the process with code 0. */
+  onDrain: () => void;
+}
+
+export interface Supervised {
+  /** True when a supervisor is there. */
+  readonly supervised: boolean;
+  /** Reports that this process serves. */
+  ready(): void;
+  /** Reports a configuration error and exits so that the supervisor does not start this process again. */
+  configurationError(message: string): never;
+  /** Asks for a successor; false when there is no supervisor to give one. */
+  requestReplacement(reason: string): boolean;
+  /** Asks for a reload of all gateways; false when there is no supervisor. */
+  requestReload(reason: string): boolean;
+  /** A line for the supervisor's log, or stderr without one. */
+  log(level: LogLevel, message: string): void;
+}
+
+/**
+ * Joins the supervisor that forked this process. The process ends with the supervisor, however that one ends.
+ * SIGINT of a terminal reaches the whole process group: under a supervisor it is ignored here, and `drain` follows.
+ */
+export function joinSupervisor(handlers: ChildHandlers): Supervised {
+  const supervised = process.send !== undefined;
+  const send = (message: ToSupervisor): boolean => {
+    if (!supervised || !process.connected) return false;
+    // The channel may close between the check and the write.
+    process.send!(message, undefined, undefined, () => {});
+    return true;
+  };
+  if (supervised) {
+    process.on('message', receiver(handlers, send));
+    process.on('disconnect', () => process.exit(1));
+    for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
+    process.on('SIGTERM', handlers.onDrain);
+  } else {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, handlers.onDrain);
+  }
+  return {
+    supervised,
+    ready: () => void send({ type: 'ready' }),
+    configurationError: (message) => exitMisconfigured(message, supervised),
+    requestReplacement: (reason) => send({ type: 'replace', reason }),
+    requestReload: (reason) => send({ type: 'reload', reason }),
+    log: (level, message) => {
+      if (!send({ type: 'log', level, message })) process.stderr.write(`${level}: ${message}\n`);
+    },
+  };
+}
+
+function exitMisconfigured(message: string, supervised: boolean): never {
+  if (supervised && process.connected) {
+    const report: ToSupervisor = { type: 'configuration-error', message };
+    process.send!(report, undefined, undefined, () => process.exit(EXIT_CONFIGURATION));
+    // The message must leave before the process does; nothing may run meanwhile.
+    throw new ConfigurationExit(message);
+  }
+  process.stderr.write(`${message}\n`);
+  process.exit(EXIT_CONFIGURATION);
+}
+
+/** Unwinds a start that failed for its configuration; the process exits as soon as the report has left. */
+export class ConfigurationExit extends Error {
+  override readonly name = 'ConfigurationExit';
+}
+
+function receiver(
+  handlers: ChildHandlers,
+  send: (message: ToSupervisor) => boolean,
+): (message: ToChild) => void {
+  let prepared: { round: number; reload: PreparedReload } | null = null;
+  const forget = () => {
+    prepared?.reload.abort?.();
+    prepared = null;
+  };
+  const prepare = async (round: number) => {
+    forget();
+    try {
+      const reload = (await handlers.onReload?.()) ?? { commit: () => {} };
+      prepared = { round, reload };
+      send({ type: 'prepared', round, ok: true });
+    } catch (error) {
+      send({
+        type: 'prepared',
+        round,
+        ok: false,
+        reason: error instanceof Error ? error.message : String(error),
+      });
+    }
+  };
+  return (message) => {
+    if (message.type === 'drain') handlers.onDrain();
+    else if (message.type === 'prepare') void prepare(message.round);
+    else if (message.type === 'abort') forget();
+    else if (message.type === 'commit' && prepared?.round === message.round) {
+      prepared.reload.commit();
+      prepared = null;
+    }
+  };
+}

@@ -1,0 +1,29 @@
+/** Messages between the supervisor and its children, over the IPC channel of `child_process.fork`. */
+
+/** Exit code of a child whose configuration is wrong (EX_CONFIG): starting it again cannot help. */
+export const EXIT_CONFIGURATION = 78;
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+export type ToChild =
+  /** Load the new configuration beside the old one and answer `prepared`. */
+  | { type: 'prepare'; round: number }
+  /** Switch to what was prepared in this round. */
+  | { type: 'commit'; round: number }
+  /** Forget what was prepared in this round. */
+  | { type: 'abort'; round: number }
+  /** Finish what runs, take nothing new, exit with code 0. */
+  | { type: 'drain' };
+
+export type ToSupervisor =
+  /** The child serves. */
+  | { type: 'ready' }
+  | { type: 'prepared'; round: number; ok: true }
+  | { type: 'prepared'; round: number; ok: false; reason: string }
+  /** The child cannot start or go on because of its configuration; it exits with `EXIT_CONFIGURATION` next. */
+  | { type: 'configuration-error'; message: string }
+  /** The child asks for a successor, and to be drained once that one is ready. */
+  | { type: 'replace'; reason: string }
+  /** The child asks for a reload of all gateways, for example because a watched file changed. */
+  | { type: 'reload'; reason: string }
+  | { type: 'log'; level: LogLevel; message: string };

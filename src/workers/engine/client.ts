@@ -1,0 +1,272 @@
+/** The gateway's pool of engine processes. */
+
+import { type FSWatcher, watch } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  type PoolStatus,
+  TaskFailure,
+  type TaskInput,
+  type TaskOptions,
+  type TaskOutput,
+} from '../../core/tasks.js';
+import { EngineLink } from './link.js';
+import { ENGINE_TASKS, type EngineTaskName } from './wire.js';
+
+export interface EnginePoolOptions {
+  /** Directory in which engines put their sockets, named `engine-*.sock`. */
+  runDir: string;
+  /** Tasks that one engine gets at once; the others wait here, where they can still go to another engine. */
+  maxInFlight?: number;
+  /** Waiting tasks; one more fails with `queue-full`. */
+  maxQueue?: number;
+  /** How long tasks wait while there is no engine at all, in milliseconds. */
+  absenceMs?: number;
+}
+
+/** One task from its arrival to its answer, over all its attempts. */
+interface Job {
+  task: EngineTaskName;
+  input: unknown;
+  onProgress?: (fraction: number) => void;
+  /** On the clock of `performance.now()`. */
+  deadline: number | undefined;
+  /** Engines lost while they ran this task. */
+  losses: number;
+  resolve(value: unknown): void;
+  reject(failure: TaskFailure): void;
+  /** Tells the engine that runs it to stop. */
+  recall?: () => void;
+}
+
+const SOCKET_NAME = /^engine-.+\.sock$/;
+const RESCAN_MS = 1_000;
+/** A task that was lost with its engine twice may be what crashes them. */
+const MAX_LOSSES = 2;
+
+/**
+ * Sends tasks to the least loaded engine. A task that was running when its engine went away runs once more on
+ * another one; such tasks go alone among their kind per engine, so that one that crashes engines cannot take the
+ * others with it a second time. All engine tasks are idempotent.
+ */
+export class EnginePool {
+  readonly #options: Required<EnginePoolOptions>;
+  readonly #links = new Map<string, EngineLink>();
+  readonly #queue: Job[] = [];
+  readonly #retries: Job[] = [];
+  readonly #retrying = new Set<EngineLink>();
+  readonly #watcher: FSWatcher | null;
+  readonly #rescanTimer: NodeJS.Timeout;
+  #absentSince: number | null = performance.now();
+  #closed = false;
+
+  constructor({ runDir, maxInFlight = 32, maxQueue = 1024, absenceMs = 30_000 }: EnginePoolOptions) {
+    this.#options = { runDir, maxInFlight, maxQueue, absenceMs };
+    this.#watcher = this.#watch();
+    this.#rescanTimer = setInterval(() => void this.#rescan(), RESCAN_MS).unref();
+    void this.#rescan();
+  }
+
+  /** Runs a task on an engine. Rejects with `TaskFailure` only. */
+  run<N extends EngineTaskName>(
+    task: N,
+    input: TaskInput<N>,
+    options: TaskOptions = {},
+  ): Promise<TaskOutput<N>> {
+    const { signal, deadlineMs, onProgress } = options;
+    if (!ENGINE_TASKS.has(task))
+      return Promise.reject(new TaskFailure('invalid-input', `Engines do not run ${task}.`));
+    if (this.#closed) return Promise.reject(new TaskFailure('worker-lost', 'The server is shutting down.'));
+    if (signal?.aborted) return Promise.reject(cancelled());
+    if (this.#queue.length + this.#retries.length >= this.#options.maxQueue) {
+      return Promise.reject(
+        new TaskFailure('queue-full', 'The server is busy: too many tasks are waiting.', 'engine queue'),
+      );
+    }
+    return new Promise<TaskOutput<N>>((resolve, reject) => {
+      const deadline = deadlineMs === undefined ? undefined : performance.now() + deadlineMs;
+      const job: Job = {
+        task,
+        input,
+        onProgress,
+        deadline,
+        losses: 0,
+        resolve: done(resolve),
+        reject: done(reject),
+      };
+      const onAbort = () => this.#drop(job, cancelled());
+      const timer =
+        deadlineMs === undefined ? undefined : setTimeout(() => this.#drop(job, tooLate()), deadlineMs);
+      function done<T>(end: (outcome: T) => void): (outcome: unknown) => void {
+        return (outcome) => {
+          clearTimeout(timer);
+          signal?.removeEventListener('abort', onAbort);
+          end(outcome as T);
+        };
+      }
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#queue.push(job);
+      this.#dispatch();
+    });
+  }
+
+  status(): PoolStatus[] {
+    const links = [...this.#links.values()];
+    const workers = links.filter(({ ready }) => ready).length;
+    const running = links.reduce((sum, { inFlight }) => sum + inFlight, 0);
+    const queued = this.#queue.length + this.#retries.length;
+    return [{ name: 'engine', workers, queued, running, healthy: workers > 0 }];
+  }
+
+  /** Resolves to true once an engine is there, or to false after `timeoutMs`. */
+  async whenReady(timeoutMs: number): Promise<boolean> {
+    const until = performance.now() + timeoutMs;
+    while (!this.#closed && performance.now() < until) {
+      if (this.status()[0]!.healthy) return true;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    return false;
+  }
+
+  /** Ends all connections; tasks that still wait or run fail with `worker-lost`. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#watcher?.close();
+    clearInterval(this.#rescanTimer);
+    for (const link of this.#links.values()) link.close();
+    this.#links.clear();
+    this.#failWaiting('The server is shutting down.');
+  }
+
+  #watch(): FSWatcher | null {
+    try {
+      const watcher = watch(this.#options.runDir, { persistent: false }, () => void this.#rescan());
+      watcher.on('error', () => {});
+      return watcher;
+    } catch {
+      // The directory may come later; the regular scan finds it.
+      return null;
+    }
+  }
+
+  async #rescan(): Promise<void> {
+    const found = await readdir(this.#options.runDir).catch(() => [] as string[]);
+    if (this.#closed) return;
+    const present = new Set(
+      found.filter((name) => SOCKET_NAME.test(name)).map((name) => join(this.#options.runDir, name)),
+    );
+    for (const path of present) {
+      if (!this.#links.has(path))
+        this.#links.set(path, new EngineLink(path, { onChange: () => this.#dispatch() }));
+    }
+    for (const [path, link] of this.#links) {
+      if (present.has(path) || link.inFlight > 0) continue;
+      link.close();
+      this.#links.delete(path);
+    }
+    this.#noticeAbsence();
+  }
+
+  #noticeAbsence(): void {
+    if ([...this.#links.values()].some(({ ready }) => ready)) {
+      this.#absentSince = null;
+      return;
+    }
+    const now = performance.now();
+    this.#absentSince ??= now;
+    if (now - this.#absentSince > this.#options.absenceMs)
+      this.#failWaiting('No worker process is available.');
+  }
+
+  #failWaiting(message: string): void {
+    const waiting = [...this.#retries.splice(0), ...this.#queue.splice(0)];
+    for (const job of waiting) job.reject(new TaskFailure('worker-lost', message));
+  }
+
+  #drop(job: Job, failure: TaskFailure): void {
+    for (const queue of [this.#queue, this.#retries]) {
+      const index = queue.indexOf(job);
+      if (index >= 0) queue.splice(index, 1);
+    }
+    job.recall?.();
+    job.reject(failure);
+  }
+
+  #dispatch(): void {
+    if (this.#closed) return;
+    for (let link = this.#free(true); this.#retries.length > 0 && link; link = this.#free(true)) {
+      this.#retrying.add(link);
+      this.#start(this.#retries.shift()!, link);
+    }
+    for (let link = this.#free(false); this.#queue.length > 0 && link; link = this.#free(false)) {
+      this.#start(this.#queue.shift()!, link);
+    }
+  }
+
+  /** The least loaded engine with a free place. */
+  #free(forRetry: boolean): EngineLink | undefined {
+    let best: EngineLink | undefined;
+    for (const link of this.#links.values()) {
+      if (!link.ready || link.inFlight >= this.#options.maxInFlight) continue;
+      if (forRetry && this.#retrying.has(link)) continue;
+      if (!best || link.inFlight < best.inFlight) best = link;
+    }
+    return best;
+  }
+
+  #start(job: Job, link: EngineLink): void {
+    const ended = () => {
+      job.recall = undefined;
+      if (job.losses > 0) this.#retrying.delete(link);
+    };
+    const { task, input, onProgress } = job;
+    const deadlineMs = job.deadline === undefined ? undefined : job.deadline - performance.now();
+    try {
+      const recall = link.send({
+        task,
+        input,
+        deadlineMs,
+        onProgress,
+        resolve: (value) => {
+          ended();
+          job.resolve(value);
+        },
+        reject: (error) => {
+          ended();
+          job.reject(error as TaskFailure);
+        },
+        lost: (reason, started) => {
+          ended();
+          if (started) job.losses += 1;
+          this.#lost(job, reason);
+        },
+      });
+      job.recall = () => {
+        ended();
+        recall();
+      };
+    } catch (error) {
+      ended();
+      job.reject(
+        new TaskFailure('too-large', 'The task is too large to be sent to a worker.', String(error)),
+      );
+    }
+  }
+
+  #lost(job: Job, reason: string): void {
+    if (job.losses >= MAX_LOSSES || this.#closed) {
+      job.reject(new TaskFailure('worker-lost', 'The worker that ran the task was lost.', reason));
+      return;
+    }
+    (job.losses > 0 ? this.#retries : this.#queue).push(job);
+    this.#dispatch();
+  }
+}
+
+function cancelled(): TaskFailure {
+  return new TaskFailure('cancelled', 'The task was cancelled.');
+}
+
+function tooLate(): TaskFailure {
+  return new TaskFailure('deadline-exceeded', 'The task did not finish in time.');
+}

@@ -1,0 +1,70 @@
+/** The engine process: native code that real data can crash, away from the processes that hold connections. */
+
+import { createServer } from 'node:net';
+import { joinSupervisor } from '../../supervisor/child.js';
+import { Connection } from './connection.js';
+import { engineSettings } from './settings.js';
+import { EngineThreads } from './threads.js';
+import { runTranslate } from './translate-process.js';
+
+const RSS_CHECK_MS = 2000;
+
+process.title = 'graticule: engine';
+const settings = engineSettings(process.argv[2], process.env);
+const connections = new Set<Connection>();
+const server = createServer();
+let draining = false;
+
+const supervisor = joinSupervisor({ onDrain: () => void drainAndExit(settings.drainMs) });
+
+function lost(reason: string): void {
+  if (draining) return;
+  supervisor.log('error', reason);
+  process.exit(70);
+}
+
+/** Asks to be replaced; without a supervisor the engine just ends, finished with what it has. */
+function recycle(reason: string): void {
+  if (draining) return;
+  supervisor.log('warn', `engine wants to be replaced: ${reason}`);
+  if (!supervisor.requestReplacement(reason)) void drainAndExit(settings.drainMs);
+}
+
+async function drainAndExit(timeoutMs: number): Promise<void> {
+  if (draining) return;
+  draining = true;
+  server.close();
+  for (const connection of connections) connection.drain();
+  const until = Date.now() + timeoutMs;
+  while (Date.now() < until && [...connections].some(({ running }) => running > 0)) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  await Promise.race([
+    Promise.all([...connections].map((connection) => connection.end())),
+    new Promise((resolve) => setTimeout(resolve, 1000)),
+  ]);
+  process.exit(0);
+}
+
+const threads = new EngineThreads({ ...settings, onStuck: recycle, onLost: lost });
+
+server.on('connection', (socket) => {
+  const connection = new Connection(
+    socket,
+    (task, input, options) =>
+      task === 'ogr.translate' ? runTranslate(input, options) : threads.run(task, input, options),
+    (error) => supervisor.log('warn', `a connection was closed: ${String(error)}`),
+  );
+  connections.add(connection);
+  socket.on('close', () => connections.delete(connection));
+});
+server.on('error', (error) => lost(`the engine socket failed: ${String(error)}`));
+
+setInterval(() => {
+  const { rss } = process.memoryUsage();
+  if (rss > settings.rssLimitBytes) recycle(`resident memory is ${rss >> 20} MiB`);
+}, RSS_CHECK_MS).unref();
+
+await threads.warm();
+// Listening starts with the native code loaded: whoever can connect can send tasks.
+server.listen(settings.socketPath, () => supervisor.ready());

@@ -1,0 +1,126 @@
+/** The two threads of an engine that run native code, and the tasks that they run. */
+
+import { Piscina } from 'piscina';
+import type { ImageResult, TaskInput } from '../../core/tasks.js';
+import { TaskFailure } from '../../core/tasks.js';
+import { Cancellation } from '../cancellation.js';
+import { type Answer, failureFrom } from '../failure.js';
+import { movableBuffers, type ThreadTask } from '../thread.js';
+import { Lane, type LaneTaskOptions } from './lane.js';
+import type { EngineTaskName } from './wire.js';
+
+export interface EngineThreadsOptions {
+  /** Concurrent tasks of the raster thread. */
+  rasterConcurrency: number;
+  mapConcurrency: number;
+  maxQueue: number;
+  graceMs: number;
+  onStuck: (reason: string) => void;
+  /** A thread ended: its native code cannot be loaded again in this process. */
+  onLost: (reason: string) => void;
+}
+
+export interface EngineTaskOptions extends LaneTaskOptions {
+  onProgress?: (fraction: number) => void;
+}
+
+/** Exactly one thread that lives as long as the process: a second one could not load the same native code. */
+function singleThread(
+  name: string,
+  file: URL,
+  concurrency: number,
+  onLost: (reason: string) => void,
+): Piscina {
+  const pool = new Piscina({
+    filename: file.href,
+    minThreads: 1,
+    maxThreads: 1,
+    idleTimeout: Number.POSITIVE_INFINITY,
+    concurrentTasksPerWorker: concurrency,
+    // Waiting on an atomic would stop the thread's event loop, and with it the calls that still run.
+    atomics: 'disabled',
+    recordTiming: false,
+  });
+  pool.on('error', (error: unknown) => onLost(`the ${name} thread failed: ${String(error)}`));
+  for (const thread of pool.threads)
+    thread.on('exit', (code) => onLost(`the ${name} thread ended with code ${code}`));
+  return pool;
+}
+
+export class EngineThreads {
+  readonly #raster: Piscina;
+  readonly #map: Piscina;
+  readonly #rasterLane: Lane;
+  readonly #mapLane: Lane;
+
+  constructor(options: EngineThreadsOptions) {
+    const { rasterConcurrency, mapConcurrency, maxQueue, graceMs, onStuck, onLost } = options;
+    this.#raster = singleThread(
+      'raster',
+      new URL('../raster/worker.js', import.meta.url),
+      rasterConcurrency,
+      onLost,
+    );
+    this.#map = singleThread('map', new URL('../map/worker.js', import.meta.url), mapConcurrency, onLost);
+    this.#rasterLane = new Lane({
+      name: 'raster',
+      concurrency: rasterConcurrency,
+      maxQueue,
+      graceMs,
+      onStuck,
+    });
+    this.#mapLane = new Lane({ name: 'map', concurrency: mapConcurrency, maxQueue, graceMs, onStuck });
+  }
+
+  /** Resolves when both threads have loaded their native code. */
+  async warm(): Promise<void> {
+    await Promise.all(
+      [this.#raster, this.#map].map((pool) => this.#call(pool, 'warm', null, new Cancellation())),
+    );
+  }
+
+  get busy(): number {
+    return this.#rasterLane.running + this.#mapLane.running + this.#rasterLane.queued + this.#mapLane.queued;
+  }
+
+  /** Runs one task. Rejects with `TaskFailure`. */
+  run(task: EngineTaskName, input: unknown, options: EngineTaskOptions): Promise<unknown> {
+    if (task === 'map.render') return this.#render(input as TaskInput<'map.render'>, options);
+    return this.#rasterLane.run(
+      (cancellation) => this.#call(this.#raster, task, input, cancellation),
+      options,
+    );
+  }
+
+  /** Georeferenced TIFFs are drawn by Mapnik and written by GDAL, which live on different threads. */
+  async #render(input: TaskInput<'map.render'>, options: EngineTaskOptions): Promise<unknown> {
+    const started = performance.now();
+    const drawn = { ...input, format: input.format === 'tiff' ? 'raw' : input.format };
+    const image = (await this.#mapLane.run(
+      (cancellation) => this.#call(this.#map, 'map.render', drawn, cancellation),
+      options,
+    )) as ImageResult;
+    if (input.format !== 'tiff') return image;
+    const { width, height, bbox, crs } = input;
+    const tiff = { rgba: image.data, width, height, bbox, crs };
+    const left =
+      options.deadlineMs === undefined ? undefined : options.deadlineMs - (performance.now() - started);
+    const data = await this.#rasterLane.run(
+      (cancellation) => this.#call(this.#raster, 'raster.encode-tiff', tiff, cancellation),
+      { ...options, deadlineMs: left },
+    );
+    return { ...image, data, mediaType: 'image/tiff; application=geotiff' };
+  }
+
+  async #call(pool: Piscina, task: string, input: unknown, cancellation: Cancellation): Promise<unknown> {
+    const message: ThreadTask = { task, input, flag: cancellation.shared };
+    let result: Answer;
+    try {
+      result = await pool.run(message, { transferList: movableBuffers(input) });
+    } catch (error) {
+      throw new TaskFailure('worker-lost', 'The worker that ran the task was lost.', String(error));
+    }
+    if (result.ok) return result.value;
+    throw failureFrom(result.failure);
+  }
+}

@@ -1,0 +1,57 @@
+/** Carries `TaskFailure` over thread and process boundaries, where an error's own fields are lost. */
+
+import { TaskFailure, type TaskFailureCode } from '../core/tasks.js';
+
+/** A `TaskFailure` as plain data. */
+export interface FailureMessage {
+  code: TaskFailureCode;
+  message: string;
+  /** For the log only. */
+  cause?: string;
+}
+
+/** What a worker thread or process answers for one task. */
+export type Answer<T = unknown> = { ok: true; value: T } | { ok: false; failure: FailureMessage };
+
+const CODES: ReadonlySet<string> = new Set<TaskFailureCode>([
+  'invalid-input',
+  'source-unreadable',
+  'source-missing',
+  'too-large',
+  'no-data',
+  'cancelled',
+  'deadline-exceeded',
+  'queue-full',
+  'worker-lost',
+  'internal',
+]);
+
+/** Any thrown value as a `TaskFailure`; what is not one already becomes `internal` and keeps its text for the log. */
+export function toFailure(error: unknown): TaskFailure {
+  if (error instanceof TaskFailure) return error;
+  const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return new TaskFailure('internal', 'The task failed unexpectedly.', cause);
+}
+
+export function failureMessage(error: unknown): FailureMessage {
+  const { code, message, cause_ } = toFailure(error);
+  return cause_ === undefined ? { code, message } : { code, message, cause: cause_ };
+}
+
+/** Reads a failure that came from outside this process; a malformed one becomes `internal`. */
+export function failureFrom(value: unknown): TaskFailure {
+  const { code, message, cause } = (value ?? {}) as Partial<Record<keyof FailureMessage, unknown>>;
+  if (typeof code !== 'string' || !CODES.has(code) || typeof message !== 'string') {
+    return new TaskFailure('internal', 'The worker sent a malformed failure.');
+  }
+  return new TaskFailure(code as TaskFailureCode, message, typeof cause === 'string' ? cause : undefined);
+}
+
+/** Runs a task body and turns its outcome into an `Answer`, so that nothing but plain data leaves the thread. */
+export async function answer<T>(body: () => Promise<T>): Promise<Answer<T>> {
+  try {
+    return { ok: true, value: await body() };
+  } catch (error) {
+    return { ok: false, failure: failureMessage(error) };
+  }
+}

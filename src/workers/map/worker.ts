@@ -1,0 +1,17 @@
+/** The one thread of an engine that runs Mapnik; its calls are asynchronous, so that it takes several tasks at once. */
+
+import { TaskFailure } from '../../core/tasks.js';
+import { Cancellation } from '../cancellation.js';
+import { type Answer, answer } from '../failure.js';
+import { moved, type ThreadTask } from '../thread.js';
+import { type RenderTask, render } from './render.js';
+
+export default async function run({ task, input, flag }: ThreadTask): Promise<Answer> {
+  return moved(
+    await answer(async () => {
+      if (task === 'warm') return null;
+      if (task !== 'map.render') throw new TaskFailure('invalid-input', 'Unknown task.');
+      return render(input as RenderTask, new Cancellation(flag));
+    }),
+  );
+}

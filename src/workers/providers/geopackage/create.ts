@@ -1,0 +1,93 @@
+import type Database from 'better-sqlite3';
+import { quote } from './connection.js';
+
+type Db = Database.Database;
+
+/** 'GPKG' and version 1.3 (OGC 12-128r18, 1.1.1.1). */
+const APPLICATION_ID = 0x47504b47;
+const USER_VERSION = 10300;
+
+const CORE_TABLES = `
+CREATE TABLE IF NOT EXISTS gpkg_spatial_ref_sys (
+  srs_name TEXT NOT NULL, srs_id INTEGER PRIMARY KEY, organization TEXT NOT NULL,
+  organization_coordsys_id INTEGER NOT NULL, definition TEXT NOT NULL, description TEXT);
+CREATE TABLE IF NOT EXISTS gpkg_contents (
+  table_name TEXT NOT NULL PRIMARY KEY, data_type TEXT NOT NULL, identifier TEXT UNIQUE, description TEXT DEFAULT '',
+  last_change DATETIME NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ','now')),
+  min_x DOUBLE, min_y DOUBLE, max_x DOUBLE, max_y DOUBLE, srs_id INTEGER,
+  CONSTRAINT fk_gc_r_srs_id FOREIGN KEY (srs_id) REFERENCES gpkg_spatial_ref_sys(srs_id));
+CREATE TABLE IF NOT EXISTS gpkg_geometry_columns (
+  table_name TEXT NOT NULL, column_name TEXT NOT NULL, geometry_type_name TEXT NOT NULL,
+  srs_id INTEGER NOT NULL, z TINYINT NOT NULL, m TINYINT NOT NULL,
+  CONSTRAINT pk_geom_cols PRIMARY KEY (table_name, column_name),
+  CONSTRAINT uk_gc_table_name UNIQUE (table_name),
+  CONSTRAINT fk_gc_tn FOREIGN KEY (table_name) REFERENCES gpkg_contents(table_name),
+  CONSTRAINT fk_gc_srs FOREIGN KEY (srs_id) REFERENCES gpkg_spatial_ref_sys (srs_id));
+CREATE TABLE IF NOT EXISTS gpkg_extensions (
+  table_name TEXT, column_name TEXT, extension_name TEXT NOT NULL, definition TEXT NOT NULL, scope TEXT NOT NULL,
+  CONSTRAINT ge_tce UNIQUE (table_name, column_name, extension_name));
+CREATE TABLE IF NOT EXISTS graticule_loads (
+  token TEXT PRIMARY KEY, table_name TEXT NOT NULL, features INTEGER NOT NULL,
+  loaded_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ','now')));
+INSERT OR IGNORE INTO gpkg_spatial_ref_sys VALUES
+  ('Undefined cartesian SRS', -1, 'NONE', -1, 'undefined', NULL),
+  ('Undefined geographic SRS', 0, 'NONE', 0, 'undefined', NULL),
+  ('WGS 84 geodetic', 4326, 'EPSG', 4326,
+   'GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433],AUTHORITY["EPSG","4326"]]',
+   'longitude/latitude');`;
+
+/** Makes an empty or existing SQLite file a GeoPackage store: write-ahead log, core tables. */
+export function prepareStore(db: Db): void {
+  db.pragma('journal_mode = WAL');
+  db.pragma('synchronous = FULL');
+  db.pragma(`application_id = ${APPLICATION_ID}`);
+  db.pragma(`user_version = ${USER_VERSION}`);
+  db.exec(CORE_TABLES);
+}
+
+const RTREE_DEFINITION = 'http://www.geopackage.org/spec120/#extension_rtree';
+
+/** Builds the rtree index of a filled table, with the triggers that keep it true (OGC 12-128r18, F.3). */
+export function createSpatialIndex(db: Db, table: string, column: string, id: string): void {
+  const name = `rtree_${table}_${column}`;
+  const rtree = quote(name);
+  const t = quote(table);
+  const c = quote(column);
+  const i = quote(id);
+  db.exec(`CREATE VIRTUAL TABLE ${rtree} USING rtree(id, minx, maxx, miny, maxy);
+    INSERT INTO ${rtree} SELECT ${i}, ST_MinX(${c}), ST_MaxX(${c}), ST_MinY(${c}), ST_MaxY(${c})
+      FROM ${t} WHERE ${c} NOTNULL AND NOT ST_IsEmpty(${c});`);
+  const insert = (row: string) =>
+    `INSERT OR REPLACE INTO ${rtree} VALUES (${row}.${i}, ST_MinX(${row}.${c}), ST_MaxX(${row}.${c}), ST_MinY(${row}.${c}), ST_MaxY(${row}.${c}));`;
+  const filled = `(NEW.${c} NOTNULL AND NOT ST_IsEmpty(NEW.${c}))`;
+  const bare = `(NEW.${c} ISNULL OR ST_IsEmpty(NEW.${c}))`;
+  const trigger = (suffix: string) => quote(`${name}_${suffix}`);
+  db.exec(`
+    CREATE TRIGGER ${trigger('insert')} AFTER INSERT ON ${t} WHEN ${filled}
+      BEGIN ${insert('NEW')} END;
+    CREATE TRIGGER ${trigger('update6')} AFTER UPDATE OF ${c} ON ${t}
+      WHEN OLD.${i} = NEW.${i} AND ${filled} AND (OLD.${c} NOTNULL AND NOT ST_IsEmpty(OLD.${c}))
+      BEGIN UPDATE ${rtree} SET minx = ST_MinX(NEW.${c}), maxx = ST_MaxX(NEW.${c}),
+        miny = ST_MinY(NEW.${c}), maxy = ST_MaxY(NEW.${c}) WHERE id = NEW.${i}; END;
+    CREATE TRIGGER ${trigger('update7')} AFTER UPDATE OF ${c} ON ${t}
+      WHEN OLD.${i} = NEW.${i} AND ${filled} AND (OLD.${c} ISNULL OR ST_IsEmpty(OLD.${c}))
+      BEGIN ${insert('NEW')} END;
+    CREATE TRIGGER ${trigger('update2')} AFTER UPDATE OF ${c} ON ${t}
+      WHEN OLD.${i} = NEW.${i} AND ${bare}
+      BEGIN DELETE FROM ${rtree} WHERE id = OLD.${i}; END;
+    CREATE TRIGGER ${trigger('update5')} AFTER UPDATE ON ${t}
+      WHEN OLD.${i} != NEW.${i} AND ${filled}
+      BEGIN DELETE FROM ${rtree} WHERE id = OLD.${i}; ${insert('NEW')} END;
+    CREATE TRIGGER ${trigger('update4')} AFTER UPDATE ON ${t}
+      WHEN OLD.${i} != NEW.${i} AND ${bare}
+      BEGIN DELETE FROM ${rtree} WHERE id IN (OLD.${i}, NEW.${i}); END;
+    CREATE TRIGGER ${trigger('delete')} AFTER DELETE ON ${t} WHEN OLD.${c} NOTNULL
+      BEGIN DELETE FROM ${rtree} WHERE id = OLD.${i}; END;`);
+  db.prepare('INSERT OR IGNORE INTO gpkg_extensions VALUES (?, ?, ?, ?, ?)').run(
+    table,
+    column,
+    'gpkg_rtree_index',
+    RTREE_DEFINITION,
+    'write-only',
+  );
+}

@@ -1,0 +1,174 @@
+/** Coordinate reference systems and boxes, always in x,y (easting or longitude first) order. */
+
+import gdal, { type CoordinateTransformation, type SpatialReference } from 'gdal-async';
+import { type Box, TaskFailure } from '../../core/tasks.js';
+
+export interface Crs {
+  srs: SpatialReference;
+  /** Text that GDAL's utilities read as this CRS. */
+  text: string;
+  epsg: number | null;
+  /** True when the authority defines northing or latitude first. */
+  northingFirst: boolean;
+}
+
+const CACHE_SIZE = 64;
+const byText = new Map<string, Crs>();
+
+/**
+ * Reads `EPSG:n`, `OGC:CRS84`, WKT or anything else that PROJ reads without a file or a network.
+ * Fails with `invalid-input`.
+ */
+export function crsOf(text: string): Crs {
+  const known = byText.get(text);
+  if (known) return known;
+  const crs = parseCrs(text);
+  if (byText.size >= CACHE_SIZE) byText.delete(byText.keys().next().value as string);
+  byText.set(text, crs);
+  return crs;
+}
+
+function parseCrs(text: string): Crs {
+  const code = /^(EPSG|OGC|IAU|IGNF|ESRI):[A-Za-z0-9_:]{1,40}$/i.test(text);
+  // Anything but codes, PROJ strings and WKT could be taken for a file name or URL.
+  if (!code && !/^\s*(\+proj=|[A-Z_]+\s*\[)/i.test(text))
+    throw new TaskFailure('invalid-input', 'Unknown coordinate reference system.');
+  try {
+    return describe(gdal.SpatialReference.fromUserInput(text), code ? text : undefined);
+  } catch (error) {
+    throw new TaskFailure('invalid-input', 'Unknown coordinate reference system.', String(error));
+  }
+}
+
+/** The CRS that a dataset or layer carries. */
+export function crsOfDataset(srs: SpatialReference): Crs {
+  // Through WKT, because a dataset's own object may carry an axis order of its driver.
+  return crsOf(srs.toWKT());
+}
+
+function describe(srs: SpatialReference, text?: string): Crs {
+  const epsg = epsgOf(srs);
+  return {
+    srs,
+    text: text ?? (epsg === null ? srs.toWKT() : `EPSG:${epsg}`),
+    epsg,
+    northingFirst: srs.EPSGTreatsAsLatLong() || srs.EPSGTreatsAsNorthingEasting(),
+  };
+}
+
+function epsgOf(srs: SpatialReference): number | null {
+  try {
+    if (srs.getAuthorityName(null) !== 'EPSG') return null;
+    const code = Number(srs.getAuthorityCode(null));
+    return Number.isInteger(code) && code > 0 ? code : null;
+  } catch {
+    return null;
+  }
+}
+
+export function sameCrs(a: Crs, b: Crs): boolean {
+  if (a === b || a.text === b.text) return true;
+  return a.northingFirst === b.northingFirst && a.srs.isSame(b.srs);
+}
+
+export const CRS84 = 'OGC:CRS84';
+
+/** Moves one point; null where the transformation is not defined. */
+export type PointTransform = (x: number, y: number) => [number, number] | null;
+
+const transforms = new Map<string, PointTransform>();
+
+/** The transformation between two CRS, both in x,y order. */
+export function pointTransform(from: Crs, to: Crs): PointTransform {
+  if (sameCrs(from, to)) return (x, y) => [x, y];
+  const key = `${from.text}\n${to.text}`;
+  const known = transforms.get(key);
+  if (known) return known;
+  const transform = createTransform(from, to);
+  if (transforms.size >= CACHE_SIZE) transforms.delete(transforms.keys().next().value as string);
+  transforms.set(key, transform);
+  return transform;
+}
+
+function createTransform(from: Crs, to: Crs): PointTransform {
+  let native: CoordinateTransformation;
+  try {
+    native = new gdal.CoordinateTransformation(from.srs, to.srs);
+  } catch (error) {
+    throw new TaskFailure(
+      'invalid-input',
+      'There is no transformation between the two reference systems.',
+      String(error),
+    );
+  }
+  return (x, y) => {
+    try {
+      const point = from.northingFirst ? native.transformPoint(y, x) : native.transformPoint(x, y);
+      if (!Number.isFinite(point.x) || !Number.isFinite(point.y)) return null;
+      return to.northingFirst ? [point.y, point.x] : [point.x, point.y];
+    } catch {
+      return null;
+    }
+  };
+}
+
+/** Samples on each side of the grid whose points stand for a box. */
+const DENSITY = 21;
+
+/**
+ * Smallest box in `to` around a box in `from`, from a grid of points over it and the poles inside it.
+ * Null when no point can be transformed.
+ */
+export function transformBox(box: Box, from: Crs, to: Crs): Box | null {
+  if (sameCrs(from, to)) return box;
+  const move = pointTransform(from, to);
+  const grown: [number, number, number, number] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (let row = 0; row < DENSITY; row++) {
+    for (let column = 0; column < DENSITY; column++) {
+      const x = box[0] + ((box[2] - box[0]) * column) / (DENSITY - 1);
+      const y = box[1] + ((box[3] - box[1]) * row) / (DENSITY - 1);
+      include(grown, move(x, y));
+    }
+  }
+  if (to.srs.isGeographic()) includePoles(grown, box, from, to);
+  return grown[0] <= grown[2] && grown[1] <= grown[3] ? grown : null;
+}
+
+function include(box: [number, number, number, number], point: [number, number] | null): void {
+  if (!point) return;
+  box[0] = Math.min(box[0], point[0]);
+  box[1] = Math.min(box[1], point[1]);
+  box[2] = Math.max(box[2], point[0]);
+  box[3] = Math.max(box[3], point[1]);
+}
+
+/** A projected box around a pole reaches every longitude. */
+function includePoles(grown: [number, number, number, number], box: Box, from: Crs, to: Crs): void {
+  if (from.srs.isGeographic()) return;
+  for (const latitude of [-90, 90]) {
+    const pole = pointTransform(to, from)(0, latitude);
+    if (!pole || pole[0] < box[0] || pole[0] > box[2] || pole[1] < box[1] || pole[1] > box[3]) continue;
+    // Cylindrical projections map the pole to a line or to infinity: it must come back as itself.
+    const back = pointTransform(from, to)(pole[0], pole[1]);
+    if (!back || Math.abs(back[1] - latitude) > 1e-6) continue;
+    include(grown, [-180, latitude]);
+    include(grown, [180, latitude]);
+  }
+}
+
+export function intersection(a: Box, b: Box): Box | null {
+  const box: Box = [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.min(a[3], b[3])];
+  return box[0] < box[2] && box[1] < box[3] ? box : null;
+}
+
+/** Checks a box from a request. Fails with `invalid-input`. */
+export function checkedBox(box: unknown): Box {
+  if (Array.isArray(box) && box.length === 4 && box.every((value) => Number.isFinite(value))) {
+    const [minx, miny, maxx, maxy] = box as unknown as Box;
+    if (minx < maxx && miny < maxy) return [minx, miny, maxx, maxy];
+  }
+  throw new TaskFailure(
+    'invalid-input',
+    'The bounding box needs four finite numbers, minimum below maximum.',
+  );
+}

@@ -1,0 +1,124 @@
+/**
+ * The one place that loads and configures GDAL.
+ *
+ * gdal-async can be loaded by one thread of a process only, once: import this file from that thread alone.
+ */
+
+import { stat } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
+import gdal, { type Dataset } from 'gdal-async';
+import { TaskFailure } from '../../core/tasks.js';
+
+const CONFIGURATION: Record<string, string> = {
+  GDAL_NUM_THREADS: '1',
+  // Megabytes shared by all open datasets; the default, 5 % of the machine, would outgrow the engine's RSS cap.
+  GDAL_CACHEMAX: '256',
+  // Statistics and the like must never be written beside the data.
+  GDAL_PAM_ENABLED: 'YES',
+  GDAL_DISABLE_READDIR_ON_OPEN: 'FALSE',
+  // No file may make GDAL talk to the network.
+  CPL_VSIL_CURL_ALLOWED_EXTENSIONS: '.none',
+  PROJ_NETWORK: 'OFF',
+  GML_DOWNLOAD_SCHEMA: 'NO',
+  GML_SKIP_RESOLVE_ELEMS: 'ALL',
+  GMLJP2_DOWNLOAD: 'NO',
+  OGR_GMLAS_DOWNLOAD: 'NO',
+  // Decoders of damaged or hostile images stop instead of guessing.
+  GDAL_PNG_WHOLE_IMAGE_OPTIM: 'YES',
+  JPEGMEM: '64M',
+  OGR_GEOJSON_MAX_OBJ_SIZE: '200',
+};
+for (const [name, value] of Object.entries(CONFIGURATION)) gdal.config.set(name, value);
+
+/** Raster formats that are pure data: none of them names another file or a server to read from. */
+export const RASTER_DRIVERS = [
+  'GTiff',
+  'netCDF',
+  'PNG',
+  'JPEG',
+  'JP2OpenJPEG',
+  'GPKG',
+  'HFA',
+  'AAIGrid',
+  'SRTMHGT',
+  'DTED',
+  'WEBP',
+  'GIF',
+];
+
+/** Vector formats that are pure data. */
+export const VECTOR_DRIVERS = [
+  'GeoJSON',
+  'GeoJSONSeq',
+  'TopoJSON',
+  'ESRIJSON',
+  'ESRI Shapefile',
+  'FlatGeobuf',
+  'CSV',
+  'GML',
+  'LIBKML',
+  'KML',
+  'GPX',
+  'GPKG',
+  'MapInfo File',
+  'DXF',
+];
+
+/** A file as it was when it was looked at: a changed stamp means that handles on it are stale. */
+export interface FileStamp {
+  size: number;
+  mtimeMs: number;
+}
+
+/**
+ * Checks that a path names a plain local file, so that GDAL cannot take it for a connection string.
+ * Fails with `invalid-input` or `source-missing`.
+ */
+export async function plainFile(path: string): Promise<FileStamp> {
+  if (typeof path !== 'string' || !isAbsolute(path) || /^\/+vsi/i.test(path) || path.includes('\0')) {
+    throw new TaskFailure('invalid-input', 'The source is not an absolute path of a local file.');
+  }
+  let found: Awaited<ReturnType<typeof stat>>;
+  try {
+    found = await stat(path);
+  } catch (error) {
+    throw new TaskFailure(
+      'source-missing',
+      'The source file does not exist or cannot be reached.',
+      String(error),
+    );
+  }
+  if (!found.isFile()) throw new TaskFailure('invalid-input', 'The source is not a file.');
+  if (found.size === 0) throw new TaskFailure('source-unreadable', 'The source file is empty.');
+  return { size: found.size, mtimeMs: found.mtimeMs };
+}
+
+/** An error of GDAL while it read a source: what it says is about the file, but may hold paths of the server. */
+export function unreadable(what: string, error: unknown): TaskFailure {
+  if (error instanceof TaskFailure) return error;
+  return new TaskFailure('source-unreadable', what, error instanceof Error ? error.message : String(error));
+}
+
+/** Opens a raster file read-only with the allowed formats only. */
+export async function openRaster(path: string): Promise<Dataset> {
+  let dataset: Dataset;
+  try {
+    dataset = await gdal.openAsync(path, 'r', RASTER_DRIVERS);
+  } catch (error) {
+    throw unreadable('The file is not a raster of a supported format, or is damaged.', error);
+  }
+  if (dataset.bands.count() > 0) return dataset;
+  dataset.close();
+  throw new TaskFailure('source-unreadable', 'The file holds no raster bands of its own.');
+}
+
+let scratchCount = 0;
+
+/** A fresh name in GDAL's in-memory file system. */
+export function scratchPath(extension: string): string {
+  scratchCount += 1;
+  return `/vsimem/scratch-${process.pid}-${scratchCount}${extension}`;
+}
+
+export type { Dataset };
+export { gdal };

@@ -1,0 +1,88 @@
+/** Open read-only raster datasets, kept for the next task. */
+
+import { TaskFailure } from '../../core/tasks.js';
+import { type Dataset, type FileStamp, gdal, openRaster, plainFile, unreadable } from './gdal.js';
+
+/** Idle handles on one file: GDAL runs one call at a time per dataset, so parallel tasks need several. */
+const IDLE_PER_FILE = 4;
+const IDLE_TOTAL = 32;
+
+/** One open dataset, used by one task at a time. */
+export class RasterHandle {
+  readonly #views = new Map<string, Dataset>();
+
+  constructor(
+    readonly path: string,
+    readonly stamp: FileStamp,
+    readonly dataset: Dataset,
+  ) {}
+
+  /**
+   * The dataset with only these 1-based bands, in this order. It reads through the handle's dataset, overviews
+   * included, and lives as long as the handle.
+   */
+  async bands(numbers: readonly number[]): Promise<Dataset> {
+    const count = this.dataset.bands.count();
+    if (numbers.length === count && numbers.every((band, index) => band === index + 1)) return this.dataset;
+    const key = numbers.join(',');
+    const known = this.#views.get(key);
+    if (known) return known;
+    const selection = numbers.flatMap((band) => ['-b', String(band)]);
+    const view = await gdal.translateAsync('', this.dataset, ['-of', 'VRT', ...selection]);
+    this.#views.set(key, view);
+    return view;
+  }
+
+  close(): void {
+    // Views first: they read from the dataset, and GDAL crashes at exit when they outlive it.
+    for (const view of this.#views.values()) view.close();
+    this.#views.clear();
+    this.dataset.close();
+  }
+}
+
+/** Least recently used handles are at the front. */
+const idle: RasterHandle[] = [];
+
+/**
+ * Runs `use` with a handle that no other task uses meanwhile. A handle whose file was replaced is reopened.
+ * Errors of GDAL that `use` lets through become `source-unreadable`.
+ */
+export async function withRaster<T>(path: string, use: (handle: RasterHandle) => Promise<T>): Promise<T> {
+  const stamp = await plainFile(path);
+  const handle = takeIdle(path, stamp) ?? new RasterHandle(path, stamp, await openRaster(path));
+  try {
+    const result = await use(handle);
+    giveBack(handle);
+    return result;
+  } catch (error) {
+    // After a failed read the driver's state is not to be trusted.
+    if (!(error instanceof TaskFailure)) {
+      handle.close();
+      throw unreadable('The raster could not be read: the file is damaged or incomplete.', error);
+    }
+    giveBack(handle);
+    throw error;
+  }
+}
+
+function takeIdle(path: string, stamp: FileStamp): RasterHandle | undefined {
+  for (let index = idle.length - 1; index >= 0; index--) {
+    const handle = idle[index]!;
+    if (handle.path !== path) continue;
+    idle.splice(index, 1);
+    if (handle.stamp.size === stamp.size && handle.stamp.mtimeMs === stamp.mtimeMs) return handle;
+    handle.close();
+  }
+  return undefined;
+}
+
+function giveBack(handle: RasterHandle): void {
+  const sameFile = idle.filter((other) => other.path === handle.path).length;
+  if (sameFile >= IDLE_PER_FILE) {
+    handle.close();
+    return;
+  }
+  idle.push(handle);
+  if (idle.length > IDLE_TOTAL) idle.shift()!.close();
+}

@@ -1,0 +1,40 @@
+/** Task `raster.image`. */
+
+import { type ImageResult, type RasterImageTask, TaskFailure } from '../../core/tasks.js';
+import type { Cancellation } from '../cancellation.js';
+import { checkedBox, crsOf } from './crs.js';
+import { encodeImage, isEmpty, MEDIA_TYPES } from './encode.js';
+import { withRaster } from './handles.js';
+import { renderingOf } from './palette.js';
+import { readPicture } from './picture.js';
+
+/** Largest side of an image in pixels. */
+const MAX_SIDE = 8192;
+
+/** A window of the raster as an image for maps and tiles. */
+export function image(task: RasterImageTask, cancellation: Cancellation): Promise<ImageResult> {
+  const { width, height, format } = task;
+  checkSize(width, height);
+  if (!(format in MEDIA_TYPES)) throw new TaskFailure('invalid-input', 'Unknown image format.');
+  const box = checkedBox(task.bbox);
+  const crs = crsOf(task.crs);
+  return withRaster(task.path, async (handle) => {
+    const rendering = await renderingOf(handle);
+    const rgba = await readPicture(handle, rendering, { box, crs, width, height }, cancellation);
+    cancellation.check();
+    const data = await encodeImage({ rgba, width, height }, format, { box, crs: task.crs }, task.quality);
+    return { data, mediaType: MEDIA_TYPES[format], width, height, empty: isEmpty(rgba) };
+  });
+}
+
+export function checkSize(width: number, height: number, maxSide = MAX_SIDE): void {
+  if (!Number.isInteger(width) || !Number.isInteger(height) || width < 1 || height < 1) {
+    throw new TaskFailure('invalid-input', 'Width and height need to be positive integers.');
+  }
+  if (width > maxSide || height > maxSide) {
+    throw new TaskFailure(
+      'too-large',
+      `The output would be ${width} x ${height} pixels; ${maxSide} per side are allowed.`,
+    );
+  }
+}

@@ -1,0 +1,137 @@
+/** Vector files through OGR: task `ogr.inspect`, and opening for the translation. */
+
+import { open } from 'node:fs/promises';
+import { extname } from 'node:path';
+import type { FieldDefn, Layer } from 'gdal-async';
+import {
+  type Box,
+  type Field,
+  type FieldType,
+  type GeometryType,
+  type OgrLayerInfo,
+  TaskFailure,
+} from '../../core/tasks.js';
+import { crsOfDataset } from './crs.js';
+import { type Dataset, gdal, plainFile, unreadable, VECTOR_DRIVERS } from './gdal.js';
+
+/** Columns of a CSV file that hold geometry. */
+const CSV_OPTIONS = {
+  AUTODETECT_TYPE: 'YES',
+  KEEP_GEOM_COLUMNS: 'NO',
+  GEOM_POSSIBLE_NAMES: 'WKT,wkt,geom,geometry,the_geom,GEOMETRY',
+  X_POSSIBLE_NAMES: 'x,lon,lng,long,longitude,easting',
+  Y_POSSIBLE_NAMES: 'y,lat,latitude,northing',
+};
+
+/** Opens a vector file read-only with the allowed formats. Archives are refused: a zip bomb would unpack inside GDAL. */
+export async function openVector(path: string): Promise<Dataset> {
+  await plainFile(path);
+  await refuseArchive(path);
+  try {
+    if (extname(path).toLowerCase() === '.csv')
+      return await gdal.drivers.get('CSV').openAsync(path, 'r', CSV_OPTIONS);
+    return await gdal.openAsync(path, 'r', VECTOR_DRIVERS);
+  } catch (error) {
+    throw unreadable('The file is not a vector file of a supported format, or is damaged.', error);
+  }
+}
+
+async function refuseArchive(path: string): Promise<void> {
+  const file = await open(path);
+  try {
+    const head = Buffer.alloc(4);
+    await file.read(head, 0, 4, 0);
+    const zip = head[0] === 0x50 && head[1] === 0x4b && (head[2] === 3 || head[2] === 5 || head[2] === 7);
+    const gzip = head[0] === 0x1f && head[1] === 0x8b;
+    if (zip || gzip)
+      throw new TaskFailure('invalid-input', 'Compressed archives are not read: unpack the file first.');
+  } finally {
+    await file.close();
+  }
+}
+
+/** Describes every layer of a vector file. */
+export async function inspectLayers({ path }: { path: string }): Promise<OgrLayerInfo[]> {
+  const dataset = await openVector(path);
+  try {
+    const infos: OgrLayerInfo[] = [];
+    for (const layer of await dataset.layers) infos.push(await describeLayer(layer));
+    if (infos.length === 0) throw new TaskFailure('source-unreadable', 'The file holds no vector layer.');
+    return infos;
+  } catch (error) {
+    throw unreadable('The vector file could not be read: it is damaged or incomplete.', error);
+  } finally {
+    dataset.close();
+  }
+}
+
+async function describeLayer(layer: Layer): Promise<OgrLayerInfo> {
+  const featureCount = await layer.features.countAsync(true);
+  const info: OgrLayerInfo = {
+    name: layer.name,
+    geometryType: geometryTypeOf(layer.geomType),
+    hasZ: hasZ(layer.geomType),
+    featureCount,
+    crs: layer.srs ? crsOfDataset(layer.srs).text : null,
+    fields: layer.fields.map(fieldOf),
+  };
+  const extent = featureCount > 0 ? extentOf(layer) : undefined;
+  return extent ? { ...info, extent } : info;
+}
+
+function extentOf(layer: Layer): Box | undefined {
+  try {
+    const { minX, minY, maxX, maxY } = layer.getExtent(true);
+    return [minX, minY, maxX, maxY].every(Number.isFinite) ? [minX, minY, maxX, maxY] : undefined;
+  } catch {
+    // Layers without geometry have none.
+    return undefined;
+  }
+}
+
+const GEOMETRY_TYPES: Record<number, GeometryType> = {
+  1: 'Point',
+  2: 'LineString',
+  3: 'Polygon',
+  4: 'MultiPoint',
+  5: 'MultiLineString',
+  6: 'MultiPolygon',
+  7: 'GeometryCollection',
+  // Curves are read as lines.
+  8: 'LineString',
+  9: 'LineString',
+  10: 'Polygon',
+  11: 'MultiLineString',
+  12: 'MultiPolygon',
+};
+
+/** Base code of an OGR geometry type (OGC 06-103r4 table 7): ISO offsets are 1000 for Z, 2000 M, 3000 ZM; old 2.5D sets the top bit. */
+export function baseGeometryCode(code: number): number {
+  return (code >>> 0 >= 0x80000000 ? code & 0x7fffffff : code) % 1000;
+}
+
+export function hasZ(code: number): boolean {
+  if (code >>> 0 >= 0x80000000) return true;
+  const dimension = Math.floor(code / 1000);
+  return dimension === 1 || dimension === 3;
+}
+
+export function geometryTypeOf(code: number): GeometryType {
+  return GEOMETRY_TYPES[baseGeometryCode(code)] ?? 'Geometry';
+}
+
+const FIELD_TYPES: Record<string, FieldType> = {
+  integer: 'integer',
+  integer64: 'integer',
+  real: 'number',
+  string: 'string',
+  date: 'date',
+  datetime: 'date-time',
+  time: 'string',
+  binary: 'binary',
+};
+
+function fieldOf(field: FieldDefn): Field {
+  // List types become JSON text in a GeoPackage.
+  return { name: field.name, type: FIELD_TYPES[field.type.toLowerCase()] ?? 'json', nullable: true };
+}

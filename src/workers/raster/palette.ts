@@ -1,0 +1,71 @@
+/** How the bands of a raster become colours. */
+
+import type { ColorTable } from 'gdal-async';
+import { TaskFailure } from '../../core/tasks.js';
+import type { RasterHandle } from './handles.js';
+import { bandStatistics } from './statistics.js';
+
+/** Linear stretch of a band's values to 0..255. */
+export interface Stretch {
+  min: number;
+  max: number;
+}
+
+export type Rendering =
+  /** One band of indices; `colors` holds RGBA per index. */
+  | { kind: 'palette'; bands: [number]; colors: Uint8Array }
+  /** Bytes shown as they are: gray or red, green, blue; a following alpha band is used as such. */
+  | { kind: 'bytes'; bands: number[]; samples: 1 | 3 }
+  /** Values stretched to bytes by each band's statistics. */
+  | { kind: 'stretch'; bands: number[]; samples: 1 | 3; stretches: Stretch[] };
+
+/** Chooses how to show a raster. `selection` holds 1-based bands; absent: all. */
+export async function renderingOf(handle: RasterHandle, selection?: readonly number[]): Promise<Rendering> {
+  const { dataset } = handle;
+  const numbers = selection ?? Array.from({ length: dataset.bands.count() }, (_, index) => index + 1);
+  const roles = numbers.map((number) => ({ number, band: dataset.bands.get(number) }));
+  const table = roles[0]!.band.colorTable;
+  if (table && roles[0]!.band.dataType === 'Byte' && colorBands(roles).length === 1) {
+    return { kind: 'palette', bands: [roles[0]!.number], colors: lookupTable(table) };
+  }
+  const colors = selection ? colorBands(roles) : inColorOrder(colorBands(roles));
+  const samples = colors.length >= 3 ? 3 : 1;
+  const shown = colors.slice(0, samples);
+  if (shown.length === 0)
+    throw new TaskFailure('invalid-input', 'The selection holds no band that can be shown.');
+  const alpha = roles.find(({ band }) => band.colorInterpretation === 'Alpha');
+  const bands = [...shown, ...(alpha ? [alpha] : [])].map(({ number }) => number);
+  if (shown.every(({ band }) => band.dataType === 'Byte')) return { kind: 'bytes', bands, samples };
+  const stretches = await Promise.all(shown.map(({ number }) => stretchOf(handle, number)));
+  return { kind: 'stretch', bands: shown.map(({ number }) => number), samples, stretches };
+}
+
+type Role = { number: number; band: { colorInterpretation: string | null; dataType: string | null } };
+
+function colorBands<T extends Role>(roles: T[]): T[] {
+  return roles.filter(({ band }) => band.colorInterpretation !== 'Alpha');
+}
+
+/** Bands that say they are red, green and blue come first; without all three the file's order stands. */
+function inColorOrder<T extends Role>(roles: T[]): T[] {
+  const named = ['Red', 'Green', 'Blue'].map((color) =>
+    roles.find(({ band }) => band.colorInterpretation === color),
+  );
+  return named.every((role) => role !== undefined) ? (named as T[]) : roles;
+}
+
+function lookupTable(table: ColorTable): Uint8Array {
+  const colors = new Uint8Array(256 * 4);
+  for (let index = 0; index < Math.min(256, table.count()); index++) {
+    const { c1, c2, c3, c4 } = table.get(index);
+    colors.set([c1, c2, c3, c4], index * 4);
+  }
+  return colors;
+}
+
+async function stretchOf(handle: RasterHandle, number: number): Promise<Stretch> {
+  const statistics = await bandStatistics(handle, number);
+  if (!statistics) return { min: 0, max: 1 };
+  const { min, max } = statistics;
+  return max > min ? { min, max } : { min: min - 0.5, max: max + 0.5 };
+}

@@ -1,0 +1,108 @@
+/** Body of task `ogr.translate`: any OGR vector file into a staging GeoPackage. */
+
+import { link, rm, stat } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
+import type { Layer } from 'gdal-async';
+import { TaskFailure, type TranslateResult, type TranslateTask } from '../../core/tasks.js';
+import { crsOf } from './crs.js';
+import { type Dataset, gdal, unreadable } from './gdal.js';
+import { baseGeometryCode, geometryTypeOf, hasZ, openVector } from './ogr.js';
+
+/** Rows per transaction. */
+const TRANSACTION_ROWS = '65536';
+
+/**
+ * Writes `part`, then gives it its final name, so that the output is there as a whole or not at all.
+ * Reports progress from 0 to 1.
+ */
+export async function translate(
+  task: TranslateTask,
+  part: string,
+  onProgress: (fraction: number) => void,
+): Promise<TranslateResult> {
+  await checkOutput(task);
+  const source = await openVector(task.path);
+  try {
+    const layer = layerOf(source, task.layer);
+    const args = await translateArguments(task, source, layer);
+    const options = { progress_cb: (fraction: number) => onProgress(fraction) };
+    const written = await gdal.vectorTranslateAsync(part, source, args, options);
+    const features = await written.layers.get(task.table).features.countAsync(true);
+    written.close();
+    // Unlike a rename, a link never replaces a file that came into being meanwhile.
+    await link(part, task.output);
+    return { features };
+  } catch (error) {
+    throw unreadable(
+      'The vector file could not be translated: it is damaged or holds what a GeoPackage cannot.',
+      error,
+    );
+  } finally {
+    source.close();
+    for (const suffix of ['', '-journal', '-wal', '-shm']) await rm(part + suffix, { force: true });
+  }
+}
+
+async function checkOutput({ output, table }: TranslateTask): Promise<void> {
+  if (!isAbsolute(output) || /^\/+vsi/i.test(output))
+    throw new TaskFailure('invalid-input', 'The output is not an absolute path.');
+  if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(table))
+    throw new TaskFailure('invalid-input', 'The table name is not a plain identifier.');
+  const exists = await stat(output).then(
+    () => true,
+    () => false,
+  );
+  if (exists) throw new TaskFailure('invalid-input', 'The output exists already.');
+}
+
+function layerOf(source: Dataset, name: string | undefined): Layer {
+  if (source.layers.count() === 0)
+    throw new TaskFailure('source-unreadable', 'The file holds no vector layer.');
+  if (name === undefined) return source.layers.get(0);
+  if (!source.layers.map((layer) => layer.name).includes(name))
+    throw new TaskFailure('invalid-input', 'The file has no such layer.');
+  return source.layers.get(name);
+}
+
+async function translateArguments(task: TranslateTask, source: Dataset, layer: Layer): Promise<string[]> {
+  if (!layer.srs && task.assumeCrs === undefined) {
+    throw new TaskFailure(
+      'invalid-input',
+      'The file names no coordinate reference system: one has to be given.',
+    );
+  }
+  const assumed = layer.srs ? [] : ['-a_srs', crsOf(task.assumeCrs!).text];
+  return [
+    ...['-f', 'GPKG', '-nln', task.table, '-gt', TRANSACTION_ROWS],
+    ...['-lco', 'FID=fid', '-lco', 'GEOMETRY_NAME=geom', '-lco', 'SPATIAL_INDEX=NO'],
+    ...['-nlt', 'CONVERT_TO_LINEAR', ...(await geometryArguments(source, layer))],
+    ...assumed,
+    layer.name,
+  ];
+}
+
+/** The declared type of the output, wide enough for every feature and no wider. */
+async function geometryArguments(source: Dataset, layer: Layer): Promise<string[]> {
+  const code = baseGeometryCode(layer.geomType);
+  const z = hasZ(layer.geomType) ? 'Z' : '';
+  // Shapefiles, and those who copy them, say Polygon and LineString of multi geometries too.
+  if (code === 2 || code === 3) return ['-nlt', code === 2 ? `MULTILINESTRING${z}` : `MULTIPOLYGON${z}`];
+  if (geometryTypeOf(layer.geomType) !== 'Geometry') return [];
+  const found = await geometryTypesIn(source, layer);
+  for (const type of ['POINT', 'LINESTRING', 'POLYGON']) {
+    const dimension = [...found].some((name) => name.includes(' Z')) ? 'Z' : '';
+    const names = new Set([...found].map((name) => name.replace(/ [ZM]+$/, '')));
+    if (names.size === 0 || [...names].some((name) => name !== type && name !== `MULTI${type}`)) continue;
+    return ['-nlt', names.has(`MULTI${type}`) ? `MULTI${type}${dimension}` : `${type}${dimension}`];
+  }
+  return [];
+}
+
+/** OGC names of the geometry types that really occur. */
+async function geometryTypesIn(source: Dataset, layer: Layer): Promise<Set<string>> {
+  const table = `"${layer.name.replaceAll('"', '\\"')}"`;
+  const result = await source.executeSQLAsync(
+    `SELECT DISTINCT OGR_GEOMETRY FROM ${table} WHERE OGR_GEOMETRY IS NOT NULL`,
+  );
+  return new Set(result.features.map((feature) => String(feature.fields.get(0)).toUpperCase()));
+}

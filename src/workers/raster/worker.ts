@@ -1,0 +1,46 @@
+/**
+ * The one thread of an engine that runs GDAL. Its calls are asynchronous, so that it takes several tasks at once.
+ */
+
+import { type Box, TaskFailure, type TaskInput } from '../../core/tasks.js';
+import { Cancellation } from '../cancellation.js';
+import { type Answer, answer } from '../failure.js';
+import { moved, type ThreadTask } from '../thread.js';
+import { coverage } from './coverage.js';
+import { encodeImage } from './encode.js';
+import { image } from './image.js';
+import { inspect } from './inspect.js';
+import { inspectLayers } from './ogr.js';
+
+/** Pixels of a map as a georeferenced TIFF: GDAL writes it for the map thread, which cannot. */
+export interface EncodeTiffTask {
+  rgba: Uint8Array;
+  width: number;
+  height: number;
+  bbox: Box;
+  crs: string;
+}
+
+const TASKS = {
+  /** Answers once GDAL is loaded. */
+  warm: async () => null,
+  'raster.inspect': (input: TaskInput<'raster.inspect'>) => inspect(input),
+  'raster.coverage': (input: TaskInput<'raster.coverage'>, cancellation: Cancellation) =>
+    coverage(input, cancellation),
+  'raster.image': (input: TaskInput<'raster.image'>, cancellation: Cancellation) =>
+    image(input, cancellation),
+  'raster.encode-tiff': ({ rgba, width, height, bbox, crs }: EncodeTiffTask) =>
+    encodeImage({ rgba, width, height }, 'tiff', { box: bbox, crs }),
+  'ogr.inspect': (input: TaskInput<'ogr.inspect'>) => inspectLayers(input),
+};
+
+export default async function run({ task, input, flag }: ThreadTask): Promise<Answer> {
+  const body = TASKS[task as keyof typeof TASKS] as
+    | ((input: unknown, cancellation: Cancellation) => Promise<unknown>)
+    | undefined;
+  const result = await answer(async () => {
+    if (!body) throw new TaskFailure('invalid-input', 'Unknown task.');
+    return body(input, new Cancellation(flag));
+  });
+  return moved(result);
+}

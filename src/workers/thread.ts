@@ -1,0 +1,31 @@
+/** What crosses between an engine's main thread and its worker threads. */
+
+import { Piscina } from 'piscina';
+import type { CancellationFlag } from './cancellation.js';
+import type { Answer } from './failure.js';
+
+export interface ThreadTask {
+  task: string;
+  input: unknown;
+  flag: CancellationFlag;
+}
+
+/** Lets the bytes of an answer change threads without a copy where their memory can. */
+export function moved(result: Answer): Answer {
+  const buffers = result.ok ? movableBuffers(result.value) : [];
+  if (buffers.length === 0) return result;
+  const transferable = { [Piscina.transferableSymbol]: buffers, [Piscina.valueSymbol]: result };
+  return Piscina.move(transferable as never) as never;
+}
+
+/** Memory of all byte arrays in a value that can change its owner. */
+export function movableBuffers(value: unknown, into: ArrayBuffer[] = []): ArrayBuffer[] {
+  if (value instanceof Uint8Array) {
+    // Memory that a native library owns, or that is shared with other arrays, is copied instead.
+    const whole = value.byteLength === value.buffer.byteLength && !Buffer.isBuffer(value);
+    if (whole && value.buffer instanceof ArrayBuffer && value.byteLength > 0) into.push(value.buffer);
+  } else if (value !== null && typeof value === 'object') {
+    for (const item of Object.values(value)) movableBuffers(item, into);
+  }
+  return into;
+}
