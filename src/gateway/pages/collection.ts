@@ -6,7 +6,7 @@ import type {
 } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
 import type { BandInfo, Field } from '../../core/tasks.js';
-import { badges } from './collections.js';
+import { badgeLine, badgesOf } from './collections.js';
 import { type Crumb, page, section } from './layout.js';
 import { anchor, type Link, linkList, representationLine, resources } from './links.js';
 import { backdropLayer, mapLayer } from './map-data.js';
@@ -28,7 +28,7 @@ export interface CollectionPage {
 export function collectionPage(input: CollectionPage): string {
   const { baseUrl, collection, links } = input;
   const body = html`<h1><bdi>${collection.title}</bdi></h1>
-<p class="badges">${badges(collection)}</p>
+${badgeLine(badgesOf(collection))}
 ${collection.description && collection.description !== collection.title ? html`<p class="lead"><bdi>${collection.description}</bdi></p>` : undefined}
 ${representationLine(links)}
 ${collectionMap(input)}

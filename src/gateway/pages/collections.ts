@@ -1,14 +1,20 @@
 import type { Collection } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
+import type { Box } from '../../core/tasks.js';
 import { extentPicture } from './extent-picture.js';
 import { type Crumb, page } from './layout.js';
 import { type Link, representationLine, resources, safeHref } from './links.js';
 import { count, extentText, shortened } from './values.js';
 
-/** A collection as one surface offers it. */
+/** A collection on a card. */
 export interface CollectionEntry {
-  readonly collection: Collection;
-  /** The collection's own page on this surface. */
+  readonly title: string;
+  readonly description?: string;
+  /** CRS84: west, south, east, north. */
+  readonly extent84?: Box;
+  /** What it is, in a few words each. */
+  readonly badges: readonly string[];
+  /** The collection's own page. */
   readonly href: string;
   /** What can be had of it: items, tiles, map, coverage. Self and alternate links are not shown. */
   readonly links: readonly Link[];
@@ -41,14 +47,14 @@ export function collectionCards(entries: readonly CollectionEntry[], level: 2 | 
   return html`<ul class="cards">${entries.map((entry) => card(entry, level))}</ul>`;
 }
 
-function card({ collection, href, links }: CollectionEntry, level: 2 | 3): Markup {
-  const { title, description, extent84 } = collection;
-  const link = html`<a href="${safeHref(href)}"><bdi>${title}</bdi></a>`;
-  const shown = resources(links).filter((own) => !own.templated && own.title);
+function card(entry: CollectionEntry, level: 2 | 3): Markup {
+  const { title, description, extent84 } = entry;
+  const link = html`<a href="${safeHref(entry.href)}"><bdi>${title}</bdi></a>`;
+  const shown = resources(entry.links).filter((own) => !own.templated && own.title);
   return html`<li class="card">
 ${extentPicture(extent84)}
 <div class="card-text">${level === 2 ? html`<h2>${link}</h2>` : html`<h3>${link}</h3>`}
-<p class="badges">${badges(collection)}</p>
+${badgeLine(entry.badges)}
 ${description && description !== title ? html`<p><bdi>${shortened(description, 240)}</bdi></p>` : undefined}
 <p class="muted">${extent84 ? extentText(extent84) : 'No extent known'}</p>
 ${shown.length > 0 ? html`<ul class="inline">${shown.map(cardLink)}</ul>` : undefined}
@@ -59,12 +65,13 @@ function cardLink(link: Link): Markup {
   return html`<li><a href="${safeHref(link.href)}">${link.title}</a></li>`;
 }
 
-/** What a collection is, in a few words. */
-export function badges(collection: Collection): Markup[] {
-  return describe(collection).map((text) => html`<span class="badge">${text}</span> `);
+export function badgeLine(badges: readonly string[]): Markup | undefined {
+  if (badges.length === 0) return undefined;
+  return html`<p class="badges">${badges.map((text) => html`<span class="badge">${text}</span> `)}</p>`;
 }
 
-function describe(collection: Collection): string[] {
+/** What a collection is, in a few words. */
+export function badgesOf(collection: Collection): string[] {
   switch (collection.kind) {
     case 'vector':
       return [collection.source.geometryType, `${count(collection.featureCount)} features`];

@@ -1,7 +1,8 @@
 import { html, type Markup } from '../../core/html.js';
 import { type Crumb, page, section } from './layout.js';
 import { type Link, linkList, representationLine, resources } from './links.js';
-import { propertyValue } from './values.js';
+import { table } from './table.js';
+import { propertyValue, shortened } from './values.js';
 
 export interface DocumentPage {
   readonly baseUrl: string;
@@ -18,6 +19,7 @@ export interface DocumentPage {
 const MAX_NODES = 2000;
 const MAX_DEPTH = 10;
 const MAX_JSON = 20_000;
+const MAX_COLUMNS = 12;
 
 /** Any JSON document, readable: STAC catalogs and collections, tile matrix sets, schemas. */
 export function documentPage(input: DocumentPage): string {
@@ -36,26 +38,86 @@ class Drawing {
   #left = MAX_NODES;
 
   members(value: unknown, hidden: ReadonlySet<string> = new Set(), depth = 0): Markup | undefined {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return this.value(value, depth);
+    if (!isRecord(value)) return this.#value(value, depth);
     const entries = Object.entries(value).filter(
       ([name, member]) => !hidden.has(name) && member !== undefined,
     );
     if (entries.length === 0) return undefined;
-    return html`<dl class="document">${entries.map(([name, member]) => html`<div><dt><bdi>${name}</bdi></dt><dd>${this.value(member, depth + 1)}</dd></div>`)}</dl>`;
+    const rows = entries.map(
+      ([name, member]) =>
+        html`<div><dt><bdi>${name}</bdi></dt><dd>${this.#member(name, member, depth + 1)}</dd></div>`,
+    );
+    return html`<dl class="document">${rows}</dl>`;
   }
 
-  value(value: unknown, depth: number): Markup {
+  #member(name: string, value: unknown, depth: number): Markup {
+    if (name === 'links' && isLinks(value)) return linkList(value) ?? propertyValue(undefined);
+    return this.#value(value, depth);
+  }
+
+  #value(value: unknown, depth: number): Markup {
     this.#left -= 1;
     if (typeof value !== 'object' || value === null) return propertyValue(value);
     if (depth >= MAX_DEPTH || this.#left <= 0) return asJson(value);
     if (!Array.isArray(value)) return this.members(value, undefined, depth) ?? propertyValue(undefined);
-    if (value.length === 0) return propertyValue(undefined);
-    if (value.every((part) => typeof part === 'number')) return html`<code>${value.join(', ')}</code>`;
-    return html`<ul class="plain">${value.map((part) => html`<li>${this.value(part, depth + 1)}</li>`)}</ul>`;
+    return this.#array(value, depth);
+  }
+
+  #array(values: readonly unknown[], depth: number): Markup {
+    if (values.length === 0) return propertyValue(undefined);
+    if (values.every(isNumber)) return html`<code>${values.join(', ')}</code>`;
+    const names = columnsOf(values);
+    if (names) return this.#table(values as readonly Record<string, unknown>[], names);
+    return html`<ul class="plain">${values.map((part) => html`<li>${this.#value(part, depth + 1)}</li>`)}</ul>`;
+  }
+
+  #table(values: readonly Record<string, unknown>[], names: readonly string[]): Markup {
+    this.#left -= values.length * names.length;
+    const rows = values.map((row) => html`<tr>${names.map((name) => tableCell(row[name]))}</tr>`);
+    return table('List', names, rows);
   }
 }
 
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number';
+}
+
+function isLinks(value: unknown): value is Link[] {
+  return (
+    Array.isArray(value) &&
+    value.every((link) => isRecord(link) && typeof link.href === 'string' && typeof link.rel === 'string')
+  );
+}
+
+/** Member names of a list of flat objects that are all alike: such a list reads best as a table. */
+function columnsOf(values: readonly unknown[]): string[] | undefined {
+  const [first] = values;
+  if (values.length < 2 || !isRecord(first)) return undefined;
+  const names = Object.keys(first);
+  const alike = (value: unknown) =>
+    isRecord(value) && Object.keys(value).join() === names.join() && Object.values(value).every(isFlat);
+  return names.length > 0 && names.length <= MAX_COLUMNS && values.every(alike) ? names : undefined;
+}
+
+function isFlat(value: unknown): boolean {
+  return (
+    typeof value !== 'object' ||
+    value === null ||
+    (Array.isArray(value) && value.length <= 4 && value.every(isNumber))
+  );
+}
+
+function tableCell(value: unknown): Markup {
+  if (Array.isArray(value)) return html`<td class="num">${value.join(', ')}</td>`;
+  return typeof value === 'number'
+    ? html`<td class="num">${value}</td>`
+    : html`<td>${propertyValue(value)}</td>`;
+}
+
 function asJson(value: object): Markup {
-  const text = JSON.stringify(value);
-  return html`<code>${text.length > MAX_JSON ? `${text.slice(0, MAX_JSON)}…` : text}</code>`;
+  return html`<code>${shortened(JSON.stringify(value), MAX_JSON)}</code>`;
 }

@@ -1,6 +1,6 @@
 import type { Collection } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
-import { type CollectionEntry, collectionCards } from './collections.js';
+import { badgesOf, type CollectionEntry, collectionCards } from './collections.js';
 import { page, section } from './layout.js';
 import { anchor, type Link } from './links.js';
 import { backdropLayer, itemsUrl, mapLayers, unionOf } from './map-data.js';
@@ -79,33 +79,23 @@ function surfaceCards(surfaces: readonly SurfaceEntry[], baseUrl: string): Marku
   return html`<ul class="cards">${cards}</ul>`;
 }
 
-/** Where a collection is found on the data interfaces. */
+/** A collection on a card of the start page. */
 export function homeEntry(collection: Collection, baseUrl: string): CollectionEntry {
-  const tiles = {
-    href: `${baseUrl}/ogc/tiles/collections/${collection.layerId}`,
-    rel: 'tiles',
-    title: 'Tiles',
-  };
-  const map = { href: `${baseUrl}/ogc/maps/collections/${collection.layerId}/map`, rel: 'map', title: 'Map' };
+  const { title, description, extent84 } = collection;
+  return { title, description, extent84, badges: badgesOf(collection), ...whereabouts(collection, baseUrl) };
+}
+
+/** Where a collection is found on the data interfaces. */
+function whereabouts(collection: Collection, baseUrl: string): { href: string; links: Link[] } {
+  const { kind, layerId } = collection;
+  const tiles = { href: `${baseUrl}/ogc/tiles/collections/${layerId}`, rel: 'tiles', title: 'Tiles' };
+  if (kind === 'archive') return { href: tiles.href, links: [tiles] };
+  const map = { href: `${baseUrl}/ogc/maps/collections/${layerId}/map`, rel: 'map', title: 'Map' };
   const id = encodeURIComponent(collection.id);
-  switch (collection.kind) {
-    case 'vector': {
-      const href = `${baseUrl}/ogc/features/collections/${id}`;
-      return {
-        collection,
-        href,
-        links: [{ href: itemsUrl(collection, baseUrl), rel: 'items', title: 'Items' }, tiles, map],
-      };
-    }
-    case 'raster': {
-      const href = `${baseUrl}/ogc/coverages/collections/${id}`;
-      return {
-        collection,
-        href,
-        links: [{ href: `${href}/coverage`, rel: 'coverage', title: 'Coverage' }, tiles, map],
-      };
-    }
-    case 'archive':
-      return { collection, href: tiles.href, links: [tiles] };
+  if (kind === 'vector') {
+    const items = { href: itemsUrl(collection, baseUrl), rel: 'items', title: 'Items' };
+    return { href: `${baseUrl}/ogc/features/collections/${id}`, links: [items, tiles, map] };
   }
+  const href = `${baseUrl}/ogc/coverages/collections/${id}`;
+  return { href, links: [{ href: `${href}/coverage`, rel: 'coverage', title: 'Coverage' }, tiles, map] };
 }

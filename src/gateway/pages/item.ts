@@ -2,7 +2,7 @@ import type { Collection, VectorCollection } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
 import type { PageFeature } from './items.js';
 import { type Crumb, page, section } from './layout.js';
-import { findLink, type Link, linkList, representationLine, resources } from './links.js';
+import { type Link, linkList, representationLine, resources } from './links.js';
 import { backdropLayer, completeStyle } from './map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead } from './map-frame.js';
 import type { MapData } from './page-data.js';
@@ -15,6 +15,8 @@ export interface ItemPage {
   readonly collection: VectorCollection;
   readonly feature: PageFeature;
   readonly links: readonly Link[];
+  /** This feature as GeoJSON in CRS84. */
+  readonly geoJsonHref: string;
   readonly published: readonly Collection[];
 }
 
@@ -30,16 +32,13 @@ ${section('Related', linkList(resources(links)))}`;
   return page({ ...input, title, body, head: mapHead(baseUrl), scripts: MAP_SCRIPTS, alternates: links });
 }
 
-function itemMap({ baseUrl, collection, links, published }: ItemPage): Markup | undefined {
-  const source =
-    findLink(links, 'alternate', 'application/geo+json') ?? findLink(links, 'self', 'application/geo+json');
-  if (!source) return undefined;
+function itemMap({ baseUrl, collection, geoJsonHref, published }: ItemPage): Markup {
   const data: MapData = {
     baseUrl,
     bounds: collection.extent84 ?? null,
     layers: [],
     backdrop: backdropLayer(published, collection, baseUrl),
-    features: { href: source.href, title: collection.title, style: completeStyle(collection) },
+    features: { href: geoJsonHref, title: collection.title, style: completeStyle(collection) },
   };
   return mapFrame({ data, label: 'Map of this feature' });
 }

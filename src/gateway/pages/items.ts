@@ -19,8 +19,10 @@ export interface ItemsPage {
   readonly crumbs: readonly Crumb[];
   readonly collection: VectorCollection;
   readonly features: readonly PageFeature[];
-  /** Links of the items document; `prev`, `next` and the GeoJSON of this page are taken from them. */
+  /** Links of the items document; `prev` and `next` are taken from them. */
   readonly links: readonly Link[];
+  /** Exactly these features as GeoJSON in CRS84. */
+  readonly geoJsonHref: string;
   /** URL of the items resource without query; a feature's page is below it. */
   readonly itemsHref: string;
   readonly offset: number;
@@ -68,17 +70,13 @@ function itemsForm({ itemsHref, limit, bbox }: ItemsPage): Markup {
 }
 
 function itemsMap(input: ItemsPage): Markup {
-  const { baseUrl, collection, links } = input;
-  const source =
-    findLink(links, 'alternate', 'application/geo+json') ?? findLink(links, 'self', 'application/geo+json');
+  const { baseUrl, collection, geoJsonHref } = input;
   const data: MapData = {
     baseUrl,
     bounds: collection.extent84 ?? null,
     layers: [],
     backdrop: backdropLayer(input.published, collection, baseUrl),
-    features: source
-      ? { href: source.href, title: collection.title, style: completeStyle(collection) }
-      : null,
+    features: { href: geoJsonHref, title: collection.title, style: completeStyle(collection) },
   };
   return mapFrame({
     data,

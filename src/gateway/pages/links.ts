@@ -39,9 +39,9 @@ export function resources(links: readonly Link[]): Link[] {
   return links.filter((link) => !OWN_RELATIONS.has(link.rel) && !PAGING_RELATIONS.has(link.rel));
 }
 
-/** This resource in other formats: self and alternate links that are not this page. */
+/** This resource in other formats. */
 export function representations(links: readonly Link[]): Link[] {
-  return links.filter((link) => OWN_RELATIONS.has(link.rel) && essence(link.type) !== 'text/html');
+  return links.filter((link) => link.rel === 'alternate' && essence(link.type) !== 'text/html');
 }
 
 /** A list of links with their media types; empty markup when there are none. */

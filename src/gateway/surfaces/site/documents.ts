@@ -49,6 +49,15 @@ export const INTERFACE_DOCUMENTS: readonly InterfaceDocument[] = [
   },
 ];
 
+/** The interfaces that the start page lists. */
+export const SURFACES: readonly SurfaceEntry[] = [
+  ...INTERFACE_DOCUMENTS.filter(({ surface }) => surface !== 'stac' && surface !== 'admin').map(
+    ({ surface, title, description }) => ({ title, description, path: `/ogc/${surface}` }),
+  ),
+  { title: 'STAC', description: 'SpatioTemporal Asset Catalog of what is published.', path: '/stac' },
+  { title: 'Interface documents', description: 'Every operation, to read and to try out.', path: '/docs' },
+];
+
 /** JSON representation of the start page. */
 export interface HomeDocument {
   title: string;
