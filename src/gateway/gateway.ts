@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Config, Setting } from '../core/config.js';
 import type { CatalogSnapshot } from '../core/collection.js';
 import { version } from '../core/version.js';
@@ -11,6 +12,9 @@ import { Catalog } from './services/catalog.js';
 import type { Log } from './telemetry/log.js';
 import { createRegistry, watchEventLoop, watchPools } from './telemetry/metrics.js';
 import { startOtlp } from './telemetry/otlp.js';
+
+/** Where the console's build puts what browsers load: beside the compiled gateway. */
+const PUBLIC_DIR = fileURLToPath(new URL('../public', import.meta.url));
 
 export interface GatewayOptions {
   config: Config;
@@ -66,6 +70,8 @@ export async function startGateway({ config, settings, runDir, log }: GatewayOpt
       quarantined: catalog.current.quarantined.length,
     }),
     cacheStatistics: () => tiles.statistics(),
+    publicDir: PUBLIC_DIR,
+    version: version(),
   });
   const dispatcher = new Dispatcher({
     operations,

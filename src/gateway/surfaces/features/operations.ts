@@ -100,7 +100,7 @@ function collectionOperations({ catalog }: SurfaceDeps): Operation[] {
         const collection = findCollection(catalog(), x.params.collectionId);
         asVector(collection);
         const document = collectionDocument(x, collection);
-        return documentReply(x, document, () => pages.collectionPage(x, document, collection));
+        return documentReply(x, document, () => pages.collectionPage(x, document, collection, catalog().collections));
       },
     }),
   ];
@@ -130,7 +130,7 @@ function itemOperations({ catalog, pools }: SurfaceDeps): Operation[] {
         const query = { limit: limit.value, limitGiven: limit.given, offset, bbox, bboxCrs, crs };
         const page = await readItems(x, pools, collection, query);
         if (x.format !== HTML_FORMAT) return geoJsonReply(page, x.format);
-        return documentReply(x, undefined, () => pages.itemsPage(x, page, featureRows(page)));
+        return documentReply(x, undefined, () => pages.itemsPage(x, page, featureRows(page), catalog().collections));
       },
     }),
     defineOperation({
@@ -152,7 +152,7 @@ function itemOperations({ catalog, pools }: SurfaceDeps): Operation[] {
         asVector(collection);
         const feature = await readItem(x, pools, collection, x.params.featureId, x.params.crs);
         if (x.format === HTML_FORMAT) {
-          return documentReply(x, undefined, () => pages.itemPage(x, collection, JSON.parse(feature.text)));
+          return documentReply(x, undefined, () => pages.itemPage(x, collection, JSON.parse(feature.text), catalog().collections));
         }
         return {
           status: 200,
