@@ -208,7 +208,7 @@ function runOf(implementation: Implementation, envelope: Envelope, deps: AdminDe
   return async (x) => {
     const data = await implementation.answer(x as never, deps);
     const location = implementation.location?.(data as never);
-    const headers = location === undefined ? {} : { location: BASE_PATH + location };
+    const headers: Record<string, string> = location === undefined ? {} : { location: BASE_PATH + location };
     if (status === 204) return { status, headers };
     return { status, mediaType: 'application/json', body: JSON.stringify(wrap(data, envelope)), headers };
   };

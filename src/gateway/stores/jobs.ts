@@ -353,6 +353,18 @@ export class JobStore {
     await this.db.insertInto('job_artifacts').values(artifact).execute();
   }
 
+  /** Number of artifacts of each of these jobs that has any. */
+  async artifactCounts(jobIds: readonly string[]): Promise<Map<string, number>> {
+    if (jobIds.length === 0) return new Map();
+    const rows = await this.db
+      .selectFrom('job_artifacts')
+      .select((w) => ['job_id', w.fn.countAll<number>().as('count')])
+      .where('job_id', 'in', jobIds)
+      .groupBy('job_id')
+      .execute();
+    return new Map(rows.map((row) => [row.job_id, row.count]));
+  }
+
   artifacts(jobId: string): Promise<JobArtifactRow[]> {
     return this.db
       .selectFrom('job_artifacts')

@@ -61,7 +61,7 @@ export class JobEngine {
     this.#kinds.set(kind.kind, kind as unknown as JobKind);
   }
 
-  /** Throws for a kind that was never registered, as a row of a newer version can name one. */
+  /** Undefined for a kind that is not known here: a row of another version can name one. */
   kindOf(name: string): JobKind | undefined {
     return this.#kinds.get(name);
   }

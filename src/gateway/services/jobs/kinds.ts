@@ -36,8 +36,11 @@ export interface JobContext<I = unknown> {
   readonly signal: AbortSignal;
   /** Part of the whole job that is done, 0..1. Cheap: written at most twice a second. */
   progress(fraction: number): void;
-  /** Runs one phase and keeps its beginning, end and outcome. */
-  step<T>(phase: string, message: string, work: () => Promise<T>): Promise<T>;
+  /**
+   * Runs one phase and keeps its beginning, end and outcome. A phase does not begin once the signal is
+   * aborted, unless it must `always` follow the one before it.
+   */
+  step<T>(phase: string, message: string, work: () => Promise<T>, always?: boolean): Promise<T>;
   log(level: LogLevel, message: string): Promise<void>;
   /** A warning that stays with the job. */
   warn(message: string): Promise<void>;

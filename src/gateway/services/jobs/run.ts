@@ -95,7 +95,8 @@ export class JobRun implements JobContext {
       await store.release(this.id, instance);
       return undefined;
     }
-    await this.kind.cleanup?.(this.input, this.id);
+    // What cleanup could not remove must not keep the job from ending.
+    await this.kind.cleanup?.(this.input, this.id).catch(this.options.onError);
     if (outcome.failure) await this.log('error', outcome.failure.message);
     return store.finish(this.id, instance, outcome);
   }
@@ -127,8 +128,8 @@ export class JobRun implements JobContext {
       });
   }
 
-  async step<T>(phase: string, message: string, work: () => Promise<T>): Promise<T> {
-    this.signal.throwIfAborted();
+  async step<T>(phase: string, message: string, work: () => Promise<T>, always = false): Promise<T> {
+    if (!always) this.signal.throwIfAborted();
     const { store } = this.options;
     this.#progress.phase = phase;
     this.options.onProgress(this.#progress);
