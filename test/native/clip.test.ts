@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { transformPoints } from '../../src/native/index.js';
 import {
   decode,
   geoPackageBlob,
@@ -59,6 +60,19 @@ function perimeter(rings: Position[][]): number {
     }
   }
   return sum;
+}
+
+/** Positions of each part of a tile of one feature; rings begin with their smallest position. */
+function parts(tile: Buffer): string[][] {
+  if (tile.length === 0) return [];
+  const feature = decode(tile).plane!.feature(0);
+  return feature.loadGeometry().map((part) => {
+    const positions = part.map((p) => `${p.x} ${p.y}`);
+    if (feature.type !== 3) return positions;
+    positions.pop();
+    const first = positions.indexOf([...positions].sort()[0]!);
+    return [...positions.slice(first), ...positions.slice(0, first)];
+  });
 }
 
 describe('clipping', () => {
@@ -123,6 +137,34 @@ describe('clipping', () => {
         }
       }
       expect(Math.abs(length - expected)).toBeLessThan(line.length * 4);
+    }
+  });
+
+  it('does not depend on what is left out before projection', () => {
+    const random = randomSource(31);
+    const options = { to: 'EPSG:3857', bbox: [4e5, 5e6, 9e5, 5.5e6], buffer: 64 };
+    const [fromDegrees, fromMetres] = ['EPSG:4326', 'EPSG:3857'].map((from) =>
+      planeOptions({ ...options, from }),
+    );
+    for (let k = 0; k < 300; k++) {
+      const ring = starRing(
+        random,
+        random() * 12,
+        35 + random() * 15,
+        random() * 14,
+        5 + Math.floor(random() * 200),
+      );
+      const metres = Float64Array.from(ring.flat());
+      transformPoints(metres, 'EPSG:4326', 'EPSG:3857');
+      const projected = ring.map((_, i): Position => [metres[2 * i]!, metres[2 * i + 1]!]);
+      for (const shape of [
+        (r: Position[]) => wkb({ type: 'Polygon', coordinates: [r] }),
+        (r: Position[]) => wkb({ type: 'LineString', coordinates: r }),
+      ]) {
+        expect(parts(encode.get(fromDegrees!, shape(ring))!)).toEqual(
+          parts(encode.get(fromMetres!, shape(projected))!),
+        );
+      }
     }
   });
 

@@ -8,8 +8,8 @@
 namespace graticule {
 
 /**
- * Douglas-Peucker on flat x,y pairs of grid units, with distances to segments. Long sequences are thinned in runs, which
- * bounds the time per vertex. Iterative; its stack and flags are kept from call to call.
+ * Douglas-Peucker on flat x,y pairs of grid units, with distances to segments. Long sequences are thinned in
+ * runs, which bounds the time per vertex. Iterative; its stack and flags are kept from call to call.
  */
 class Simplifier {
  public:
