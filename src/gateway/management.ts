@@ -73,6 +73,6 @@ function configDocument(settings: readonly Setting[]): ConfigDocument {
   return {
     environment: process.env['NODE_ENV'] ?? 'production',
     contentRoot: resolve('.'),
-    entries: () => settings.map((setting) => ({ ...setting, value: setting.secret ? undefined : setting.value })),
+    settings,
   };
 }
