@@ -8,7 +8,6 @@ import { engineSettings } from './settings.js';
 import { EngineThreads } from './threads.js';
 import { runTranslate } from './translate-process.js';
 
-const RSS_CHECK_MS = 2000;
 const REPLACEMENT_INTERVAL_MS = 60_000;
 const FAREWELL_MS = 1000;
 
@@ -83,11 +82,11 @@ server.on('connection', (socket) => {
 });
 server.on('error', (error) => lost(`the engine socket failed: ${String(error)}`));
 
-setInterval(() => {
-  const { rss } = process.memoryUsage();
-  if (rss > settings.rssLimitBytes) recycle(`resident memory is ${rss >> 20} MiB`);
-}, RSS_CHECK_MS).unref();
-
 await threads.warm();
 // Listening starts with the native code loaded: whoever can connect can send tasks.
 server.listen(settings.socketPath, () => supervisor.ready());
+
+setInterval(() => {
+  const { rss } = process.memoryUsage();
+  if (rss > settings.rssLimitBytes) recycle(`resident memory is ${rss >> 20} MiB`);
+}, settings.rssCheckMs).unref();
