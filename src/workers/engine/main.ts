@@ -58,10 +58,8 @@ async function drainAndExit(timeoutMs: number): Promise<void> {
     await wait(20);
   }
   const goodbye = Promise.all([...connections].map((connection) => connection.end()));
-  const clean = await Promise.race([
-    Promise.all([goodbye, threads.close()]).then(() => true),
-    wait(FAREWELL_MS),
-  ]);
+  const left = Math.max(FAREWELL_MS, until - Date.now());
+  const clean = await Promise.race([Promise.all([goodbye, threads.close()]).then(() => true), wait(left)]);
   if (!clean || threads.running > 0) endAtOnce();
   process.exit(0);
 }
