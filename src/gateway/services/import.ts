@@ -102,6 +102,16 @@ export class ImportService {
     return job;
   }
 
+  /** Whether there is a collection of that id. */
+  isTaken(table: string): boolean {
+    return this.#deps.isPublished(table);
+  }
+
+  /** Removes an uploaded file that no job came to own. */
+  async discard(file: string): Promise<void> {
+    await rm(file, { force: true });
+  }
+
   /** Imports, newest first; only those that have not ended when `active`. */
   list(active: boolean, limit = 200): Promise<JobRow[]> {
     const states = active ? ['Queued', 'Running'] : undefined;
@@ -130,7 +140,7 @@ export class ImportService {
   }
 
   #refuseTaken(table: string): void {
-    if (this.#deps.isPublished(table)) throw new ApiError('conflict', `There is a collection '${table}' already.`);
+    if (this.isTaken(table)) throw new ApiError('conflict', `There is a collection '${table}' already.`);
   }
 
   async #run(context: JobContext<ImportInput>): Promise<ImportResult> {
