@@ -56,13 +56,11 @@ export async function withRaster<T>(path: string, use: (handle: RasterHandle) =>
     giveBack(handle);
     return result;
   } catch (error) {
-    // After a failed read the driver's state is not to be trusted.
-    if (!(error instanceof TaskFailure)) {
-      handle.close();
-      throw unreadable('The raster could not be read: the file is damaged or incomplete.', error);
-    }
-    giveBack(handle);
-    throw error;
+    // After a failed read the driver's state is not to be trusted, and a file that misses something may get it (a world file).
+    const usable = error instanceof TaskFailure && error.code !== 'source-unreadable';
+    if (usable) giveBack(handle);
+    else handle.close();
+    throw unreadable('The raster could not be read: the file is damaged or incomplete.', error);
   }
 }
 
@@ -85,4 +83,9 @@ function giveBack(handle: RasterHandle): void {
   }
   idle.push(handle);
   if (idle.length > IDLE_TOTAL) idle.shift()!.close();
+}
+
+/** Closes what no task uses; to be called when no more tasks come, because GDAL crashes at exit over open views. */
+export function closeIdleRasters(): void {
+  for (const handle of idle.splice(0)) handle.close();
 }

@@ -1,0 +1,41 @@
+import type { Setting } from '../../core/config.js';
+
+/** The configuration in force, as the management API shows it. */
+export interface ConfigDocument {
+  /** Name of the deployment environment: `production`, `development`. */
+  readonly environment: string;
+  /** Directory that relative paths start from. */
+  readonly contentRoot: string;
+  readonly settings: readonly Setting[];
+}
+
+/** What stands for a secret that is set. */
+export const MASK = '***';
+
+/** A value as it may be shown: secrets are masked, unset ones are null. */
+export function shownValue({ secret, value }: Setting): unknown {
+  if (!isSet(value)) return value ?? null;
+  return secret ? MASK : value;
+}
+
+export function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== '';
+}
+
+/** First word of a setting's path: the section that it is in. */
+export function sectionOf({ path }: Setting): string {
+  const dot = path.indexOf('.');
+  return dot < 0 ? path : path.slice(0, dot);
+}
+
+/** Settings by section, in the order of the configuration's schema. */
+export function sections(settings: readonly Setting[]): Map<string, Setting[]> {
+  const found = new Map<string, Setting[]>();
+  for (const setting of settings) {
+    const section = sectionOf(setting);
+    const list = found.get(section);
+    if (list) list.push(setting);
+    else found.set(section, [setting]);
+  }
+  return found;
+}

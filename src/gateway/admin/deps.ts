@@ -1,0 +1,26 @@
+import type { ApiKeys } from '../auth/api-keys.js';
+import type { JobEngine } from '../services/jobs/engine.js';
+import type { ImportService } from '../services/import.js';
+import type { State } from '../stores/state.js';
+import type { CacheControl } from './cache-control.js';
+import type { ConfigDocument } from './config-document.js';
+
+/** Facts about this server that do not change while it runs. */
+export interface ServerFacts {
+  /** Three numeric parts: clients compare them. */
+  version: string;
+  releaseChannel: 'stable' | 'lts' | 'preview' | 'alpha' | 'beta' | 'rc' | 'nightly' | 'dev';
+}
+
+/** Everything that management operations act on; assembled once, at start. */
+export interface AdminDeps {
+  readonly server: ServerFacts;
+  readonly state: State;
+  readonly keys: ApiKeys;
+  readonly jobs: JobEngine;
+  readonly imports: ImportService;
+  readonly cache: CacheControl;
+  readonly config: ConfigDocument;
+  /** The OpenAPI document of the management API, as JSON data. */
+  openApi(): unknown;
+}

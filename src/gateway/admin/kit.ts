@@ -1,0 +1,224 @@
+import type { Static, TSchema } from 'typebox';
+import { ApiError } from '../../core/errors.js';
+import type {
+  BodySpec,
+  Exchange,
+  Method,
+  Operation,
+  Params,
+  Reply,
+  ResponseDoc,
+} from '../../core/operation.js';
+import type { AdminDeps } from './deps.js';
+import { dataSchema, errorDocs, type Envelope, wrap } from './envelope.js';
+
+/**
+ * The management API has four shapes. A group is a table of rows made by the four functions of their names;
+ * a row without an implementation is routed, documented and guarded like any other, and answers 501.
+ */
+export type Shape = 'resource' | 'action' | 'report' | 'setting';
+
+export const BASE_PATH = '/api/v1/admin';
+
+/** `GET /api-keys`: method and path below the base path. */
+export type Route = `${Method} /${string}`;
+
+interface Common<P extends Params, S extends TSchema> {
+  readonly description?: string;
+  readonly params?: P;
+  readonly body?: BodySpec<S>;
+  /** Statuses of documented failures. */
+  readonly errors?: readonly number[];
+  /** When the reply of this one row is unlike its group's. */
+  readonly envelope?: Envelope;
+}
+
+/** An implementation that gives data: the kit makes the reply. */
+export interface Answer<P extends Params, S extends TSchema> extends Common<P, S> {
+  /** Schema of what `answer` gives. */
+  readonly data: TSchema;
+  /** Status of success; 200 when absent. */
+  readonly status?: number;
+  /** `Location` of what was made, relative to the base path. */
+  location?(data: never): string;
+  answer(x: Exchange<P, Static<S>>, deps: AdminDeps): unknown;
+}
+
+/** An implementation that makes its replies itself: other media types, several statuses. */
+export interface Replies<P extends Params, S extends TSchema> extends Common<P, S> {
+  readonly responses: Readonly<Record<number, ResponseDoc>>;
+  reply(x: Exchange<P, Static<S>>, deps: AdminDeps): Reply | Promise<Reply>;
+}
+
+/** A row's implementation with the types of its parameters and body erased. */
+export type Implementation = Answer<Params, TSchema> | Replies<Params, TSchema>;
+
+export interface Row {
+  readonly shape: Shape;
+  readonly method: Method;
+  /** Below the base path. */
+  readonly path: string;
+  readonly summary: string;
+  readonly implementation?: Implementation;
+}
+
+export interface GroupAbout {
+  /** OpenAPI tag. */
+  readonly tag: string;
+  /** Word of the permission labels and operation ids: `admin:{scope}:read`. */
+  readonly scope: string;
+  readonly envelope: Envelope;
+}
+
+export interface Group extends GroupAbout {
+  readonly rows: readonly Row[];
+}
+
+/** An operation of the management API. */
+export interface AdminOperation extends Operation {
+  readonly shape: Shape;
+  /** Scope of its group: the resource type of audit rows. */
+  readonly scope: string;
+}
+
+export function group(about: GroupAbout, rows: readonly Row[]): Group {
+  return { ...about, rows };
+}
+
+/** Something is read or worked out; nothing changes. */
+export function report<P extends Params = Record<never, never>, S extends TSchema = TSchema>(
+  route: Route,
+  summary: string,
+  implementation?: Answer<P, S> | Replies<P, S>,
+): Row {
+  return row('report', route, summary, implementation as Implementation | undefined);
+}
+
+/** Something is done. */
+export function action<P extends Params = Record<never, never>, S extends TSchema = TSchema>(
+  route: Route,
+  summary: string,
+  implementation?: Answer<P, S> | Replies<P, S>,
+): Row {
+  return row('action', route, summary, implementation as Implementation | undefined);
+}
+
+const RESOURCE_METHODS = { list: 'GET', create: 'POST', get: 'GET', update: 'PUT', remove: 'DELETE' } as const;
+export type Verb = keyof typeof RESOURCE_METHODS;
+
+/** Things with an id that are listed, made, read, changed and removed; the verbs without a summary do not exist. */
+export function resource(
+  itemPath: `/${string}`,
+  summaries: Readonly<Partial<Record<Verb, string>>>,
+  implementations: Readonly<Partial<Record<Verb, Implementation>>> = {},
+): Row[] {
+  const listPath = itemPath.slice(0, itemPath.lastIndexOf('/'));
+  return (Object.keys(summaries) as Verb[]).map((verb) => {
+    const path = verb === 'list' || verb === 'create' ? listPath : itemPath;
+    return row('resource', `${RESOURCE_METHODS[verb]} ${path}` as Route, summaries[verb]!, implementations[verb]);
+  });
+}
+
+/** One value that is read and replaced. */
+export function setting(
+  path: `/${string}`,
+  summaries: { get: string; set: string },
+  implementations: { get?: Implementation; set?: Implementation } = {},
+): Row[] {
+  return [
+    row('setting', `GET ${path}`, summaries.get, implementations.get),
+    row('setting', `PUT ${path}`, summaries.set, implementations.set),
+  ];
+}
+
+/** Types an implementation by its own parameters and body, for the tables that take several at once. */
+export function implement<P extends Params = Record<never, never>, S extends TSchema = TSchema>(
+  implementation: Answer<P, S> | Replies<P, S>,
+): Implementation {
+  return implementation as Implementation;
+}
+
+function row(shape: Shape, route: Route, summary: string, implementation: Implementation | undefined): Row {
+  const [method, path] = route.split(' ') as [Method, string];
+  return { shape, method, path, summary, ...(implementation ? { implementation } : {}) };
+}
+
+export function jsonBody<S extends TSchema>(schema: S, required = true): BodySpec<S> {
+  return { schema, mediaTypes: ['application/json'], required };
+}
+
+/** The operations of a group, ready for the dispatcher. */
+export function operationsOf(about: Group, deps: AdminDeps): AdminOperation[] {
+  return about.rows.map((one) => operationOf(about, one, deps));
+}
+
+function operationOf(about: Group, { shape, method, path, summary, implementation }: Row, deps: AdminDeps): AdminOperation {
+  const reads = shape === 'report' || method === 'GET';
+  const common = {
+    id: `admin.${camel(about.scope)}.${camel(summary)}`,
+    method,
+    path: BASE_PATH + path,
+    surface: 'admin',
+    protocol: 'Admin',
+    summary,
+    tag: about.tag,
+    formats: [],
+    permission: `admin:${about.scope}:${reads ? 'read' : 'write'}`,
+    audited: !reads,
+    shape,
+    scope: about.scope,
+  } as const;
+  if (!implementation) return { ...common, ...reserved(method, path, summary) };
+  const { description, params, body, errors } = implementation;
+  const envelope = implementation.envelope ?? about.envelope;
+  return {
+    ...common,
+    description,
+    params: params ?? {},
+    body,
+    responses: { ...responsesOf(implementation, envelope), ...errorDocs(errors ?? []) },
+    built: true,
+    run: runOf(implementation, envelope, deps),
+  };
+}
+
+/** A path that the contract holds and that this version does not serve. */
+function reserved(method: Method, path: string, summary: string) {
+  return {
+    params: {},
+    responses: errorDocs([501]),
+    built: false,
+    openQuery: true,
+    run(): never {
+      throw new ApiError('not-implemented', `${summary} (${method} ${BASE_PATH}${path}) is not implemented yet.`);
+    },
+  };
+}
+
+function responsesOf(implementation: Implementation, envelope: Envelope): Readonly<Record<number, ResponseDoc>> {
+  if ('responses' in implementation) return implementation.responses;
+  const { data, status = 200 } = implementation;
+  if (status === 204) return { 204: { description: 'Done.' } };
+  return { [status]: { description: 'Success.', content: { 'application/json': dataSchema(data, envelope) } } };
+}
+
+function runOf(implementation: Implementation, envelope: Envelope, deps: AdminDeps): Operation['run'] {
+  if ('reply' in implementation) return (x) => implementation.reply(x as never, deps);
+  const { status = 200 } = implementation;
+  return async (x) => {
+    const data = await implementation.answer(x as never, deps);
+    const location = implementation.location?.(data as never);
+    const headers: Record<string, string> = location === undefined ? {} : { location: BASE_PATH + location };
+    if (status === 204) return { status, headers };
+    return { status, mediaType: 'application/json', body: JSON.stringify(wrap(data, envelope)), headers };
+  };
+}
+
+/** `List Admin API Keys` -> `listAdminApiKeys`. */
+export function camel(words: string): string {
+  return words
+    .split(/[^A-Za-z0-9]+/)
+    .filter((word) => word !== '')
+    .map((word, i) => (i === 0 ? word.toLowerCase() : word[0]!.toUpperCase() + word.slice(1).toLowerCase()))
+    .join('');
+}

@@ -1,0 +1,96 @@
+import Type from 'typebox';
+import { badParameter } from '../../core/errors.js';
+import type { Param } from '../../core/operation.js';
+import { text } from '../../core/params.js';
+
+/** Parameters that management operations share. */
+
+/** Any text, optional. */
+export function filter(name: string, description: string, aliases: readonly string[] = []): Param<string | undefined> {
+  return text(name, { description, aliases }, { maxLength: 512 });
+}
+
+/** One of some words in any case; numbers stand for nothing. The value is spelled as in `values`. */
+export function enumeration<T extends string>(
+  name: string,
+  values: readonly T[],
+  description: string,
+  fallback?: T,
+): Param<T | undefined> {
+  return {
+    name,
+    in: 'query',
+    description,
+    schema: Type.Enum([...values], fallback === undefined ? {} : { default: fallback }),
+    parse: (raw) => (raw === undefined ? fallback : word(name, values, raw)),
+  };
+}
+
+/** Comma-separated words, each as in `enumeration`. */
+export function enumerations<T extends string>(
+  name: string,
+  values: readonly T[],
+  description: string,
+): Param<T[] | undefined> {
+  return {
+    name,
+    in: 'query',
+    description,
+    explode: false,
+    schema: Type.Array(Type.Enum([...values])),
+    parse: (raw) => raw?.split(',').map((part) => word(name, values, part.trim())),
+  };
+}
+
+function word<T extends string>(name: string, values: readonly T[], raw: string): T {
+  const found = values.find((value) => value.toLowerCase() === raw.toLowerCase());
+  if (found === undefined) throw badParameter(name, `must be one of ${values.join(', ')}`);
+  return found;
+}
+
+/** A time with its offset from UTC (RFC 3339); the value is milliseconds since 1970. */
+export function time(name: string, description: string): Param<number | undefined> {
+  return {
+    name,
+    in: 'query',
+    description,
+    schema: Type.String({ format: 'date-time' }),
+    parse(raw) {
+      if (raw === undefined) return undefined;
+      const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/.test(raw);
+      const value = rfc3339 ? Date.parse(raw) : Number.NaN;
+      if (Number.isNaN(value)) throw badParameter(name, 'must be a date-time with offset, as 2026-01-31T12:00:00Z');
+      return value;
+    },
+  };
+}
+
+/** Where a page begins: what `nextCursor` of the page before said. The value is what `cursorOf` was given. */
+export function cursor(kind: string): Param<readonly (string | number)[] | undefined> {
+  return {
+    name: 'cursor',
+    in: 'query',
+    description: 'Value of nextCursor of the page before.',
+    schema: Type.String({ maxLength: 512 }),
+    parse(raw) {
+      if (raw === undefined) return undefined;
+      const parts = raw.length <= 512 ? decoded(raw) : undefined;
+      if (parts?.[0] !== kind) throw badParameter('cursor', 'is not a cursor of this list');
+      return parts.slice(1);
+    },
+  };
+}
+
+export function cursorOf(kind: string, position: readonly (string | number)[]): string {
+  return Buffer.from(JSON.stringify([kind, ...position])).toString('base64url');
+}
+
+function decoded(raw: string): (string | number)[] | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(raw, 'base64url').toString('utf8'));
+    const plain = Array.isArray(value) && value.every((part) => typeof part === 'string' || Number.isSafeInteger(part));
+    return plain ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,133 @@
+import { timingSafeEqual } from 'node:crypto';
+import { ANONYMOUS, type Principal } from '../../core/operation.js';
+import type { StoredApiKey } from '../stores/api-keys.js';
+import type { State } from '../stores/state.js';
+import { ApiKeys, keyHash, keyStatus } from './api-keys.js';
+import { type Credentials, presentedKey, unauthenticated } from './credentials.js';
+
+export interface AuthenticatorOptions {
+  /** Milliseconds for which a key is believed without asking the database: what a revocation elsewhere may take. */
+  trustMs?: number;
+  /** Milliseconds between writes of lastUsedAt. */
+  touchMs?: number;
+  /** Called when uses could not be written; they are tried again. */
+  onError?(error: unknown): void;
+}
+
+/** Known keys; a valid key is 128 bytes here, and strangers' keys are never kept. */
+const MAX_KNOWN = 10_000;
+const DEFAULT_TRUST_MS = 1000;
+const DEFAULT_TOUCH_MS = 60_000;
+
+interface Known {
+  principal: Principal;
+  expiresAt: number | null;
+  checkedAt: number;
+}
+
+export interface Authenticator {
+  readonly keys: ApiKeys;
+  /**
+   * Who asks. Answers at once for a key checked within the last second; no credentials give the anonymous
+   * principal. Throws (or rejects with) `unauthenticated` for unknown, revoked and expired keys.
+   */
+  authenticate(credentials: Credentials): Principal | Promise<Principal>;
+  /** Writes pending lastUsedAt times. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createAuthenticator(state: State, options: AuthenticatorOptions = {}): Authenticator {
+  return new KeyAuthenticator(state, options);
+}
+
+class KeyAuthenticator implements Authenticator {
+  readonly keys: ApiKeys;
+  readonly #known = new Map<string, Known>();
+  readonly #asking = new Map<string, Promise<Principal>>();
+  #uses = new Map<string, number>();
+  readonly #timer: NodeJS.Timeout;
+  readonly #trustMs: number;
+
+  constructor(
+    private readonly state: State,
+    options: AuthenticatorOptions,
+  ) {
+    this.keys = new ApiKeys(state.apiKeys, (hash) => this.#forget(hash));
+    this.#trustMs = options.trustMs ?? DEFAULT_TRUST_MS;
+    const report = options.onError ?? (() => {});
+    this.#timer = setInterval(() => void this.flush().catch(report), options.touchMs ?? DEFAULT_TOUCH_MS);
+    this.#timer.unref();
+  }
+
+  authenticate(credentials: Credentials): Principal | Promise<Principal> {
+    const secret = presentedKey(credentials);
+    if (secret === undefined) return ANONYMOUS;
+    const hash = keyHash(secret);
+    const known = this.#known.get(hash);
+    const now = Date.now();
+    if (!known || now - known.checkedAt > this.#trustMs) return this.#ask(hash);
+    if (known.expiresAt !== null && known.expiresAt <= now) throw unauthenticated();
+    this.#uses.set(known.principal.id, now);
+    return known.principal;
+  }
+
+  /** Requests that bring the same key while it is being looked up share the answer. */
+  #ask(hash: string): Promise<Principal> {
+    const asking = this.#asking.get(hash);
+    if (asking) return asking;
+    const answer = this.#lookUp(hash).finally(() => {
+      if (this.#asking.get(hash) === answer) this.#asking.delete(hash);
+    });
+    this.#asking.set(hash, answer);
+    return answer;
+  }
+
+  async #lookUp(hash: string): Promise<Principal> {
+    const askedAt = Date.now();
+    const found = await this.state.apiKeys.byHash(hash);
+    if (!found || !sameHash(found.hash, hash) || keyStatus(found) !== 'active') {
+      this.#known.delete(hash);
+      throw unauthenticated();
+    }
+    // A key revoked while the answer was on its way was told to forget: the answer is not kept then.
+    if (this.#asking.has(hash)) this.#remember(hash, found, askedAt);
+    this.#uses.set(found.id, askedAt);
+    return principalOf(found);
+  }
+
+  #remember(hash: string, key: StoredApiKey, checkedAt: number): void {
+    this.#known.delete(hash);
+    this.#known.set(hash, { principal: principalOf(key), expiresAt: key.expiresAt, checkedAt });
+    if (this.#known.size > MAX_KNOWN) this.#known.delete(this.#known.keys().next().value!);
+  }
+
+  #forget(hash: string): void {
+    this.#known.delete(hash);
+    this.#asking.delete(hash);
+  }
+
+  async flush(): Promise<void> {
+    const uses = this.#uses;
+    this.#uses = new Map();
+    try {
+      await this.state.apiKeys.touch(uses);
+    } catch (error) {
+      for (const [id, at] of uses) if (!this.#uses.has(id)) this.#uses.set(id, at);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.flush();
+  }
+}
+
+function sameHash(a: string, b: string): boolean {
+  return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
+}
+
+function principalOf(key: StoredApiKey): Principal {
+  return { kind: 'api-key', id: key.id, name: key.name, permissions: key.permissions };
+}

@@ -1,0 +1,30 @@
+import type { Principal } from '../../core/operation.js';
+
+/**
+ * Whether a principal holds a permission. Labels are words joined by `:`; a grant covers a wanted label when
+ * - it is `*`, or the same label;
+ * - it ends in `:*` and the wanted label begins with what is before the `*`: `admin:*` covers `admin:jobs:read`;
+ * - it names the same verb (the last word) on an outer scope: `admin:read` covers `admin:jobs:read`;
+ * - it ends in `write` where the wanted label ends in `read`, by the rule above: who may change may look;
+ * - it begins with the verb, as data grants do, and names an outer resource: `write:parcels` covers
+ *   `write:parcels/3`.
+ */
+export function permits(principal: Pick<Principal, 'permissions'>, label: string): boolean {
+  return principal.permissions.some((grant) => covers(grant, label));
+}
+
+export function covers(grant: string, wanted: string): boolean {
+  if (grant === '*' || grant === wanted) return true;
+  if (grant.endsWith(':*')) return wanted.startsWith(grant.slice(0, -1));
+  if (wanted.startsWith(`${grant}/`)) return true;
+  const given = split(grant);
+  const asked = split(wanted);
+  if (given.scope === '') return false;
+  const verb = given.verb === asked.verb || (given.verb === 'write' && asked.verb === 'read');
+  return verb && (asked.scope === given.scope || asked.scope.startsWith(`${given.scope}:`));
+}
+
+function split(label: string): { scope: string; verb: string } {
+  const cut = label.lastIndexOf(':');
+  return { scope: label.slice(0, Math.max(cut, 0)), verb: label.slice(cut + 1) };
+}

@@ -1,0 +1,13 @@
+/** Vector files that an import takes, by the ending of their names. Archives are not unpacked. */
+export const IMPORT_FORMATS: Readonly<Record<string, { name: string; description: string }>> = {
+  '.geojson': { name: 'GeoJson', description: 'GeoJSON (RFC 7946)' },
+  '.json': { name: 'GeoJson', description: 'GeoJSON, TopoJSON or Esri JSON' },
+  '.geojsonl': { name: 'GeoJson', description: 'GeoJSON text sequence or newline-delimited GeoJSON' },
+  '.topojson': { name: 'GeoJson', description: 'TopoJSON' },
+  '.gpkg': { name: 'GeoPackage', description: 'OGC GeoPackage' },
+  '.fgb': { name: 'FlatGeobuf', description: 'FlatGeobuf' },
+  '.gml': { name: 'Gml', description: 'OGC GML' },
+  '.kml': { name: 'Kml', description: 'OGC KML' },
+  '.gpx': { name: 'Gpx', description: 'GPX' },
+  '.csv': { name: 'Csv', description: 'CSV with a WKT column, or longitude and latitude columns' },
+};

@@ -1,0 +1,232 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { ApiError, notFound } from '../../../core/errors.js';
+import type { Claim, JobRow, JobState, JobStore, Progress } from '../../stores/jobs.js';
+import type { JobKind } from './kinds.js';
+import { JobRun } from './run.js';
+
+export interface JobEngineOptions {
+  /** Jobs that this instance runs at once. */
+  concurrency?: number;
+  /** Milliseconds after which a silent instance's job is taken over. */
+  leaseMs?: number;
+  /** Milliseconds between looks for jobs that other instances submitted or left behind. */
+  pollMs?: number;
+  onError?(error: unknown): void;
+}
+
+export interface SubmitOptions {
+  /** Who asks: `api-key:<id>`, `cli`. */
+  owner: string;
+  /** The same key of the same owner gives the same job. */
+  idempotencyKey?: string;
+  correlationId?: string;
+  /** References of what the job works on: `collection:roads`. */
+  resources?: readonly string[];
+}
+
+/** What observers are told: progress while the job runs here, the state at its end. */
+export interface JobNews extends Progress {
+  state: JobState;
+}
+
+const DEFAULTS = { concurrency: 2, leaseMs: 10_000, pollMs: 1000 };
+const MAX_ATTEMPTS = 3;
+
+/**
+ * Runs durable jobs. A job is a row; whoever leases the row runs it, and a lease that is not prolonged falls
+ * to the next instance that looks. So a killed process loses time, never a job.
+ */
+export class JobEngine {
+  /** Names this instance in leases. */
+  readonly instance = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
+  readonly #kinds = new Map<string, JobKind>();
+  readonly #running = new Map<string, { run: JobRun; done: Promise<void> }>();
+  readonly #observers = new Map<string, Set<(news: JobNews) => void>>();
+  readonly #options: Required<JobEngineOptions>;
+  #timer: NodeJS.Timeout | undefined;
+  #claiming: Promise<void> | undefined;
+  #again = false;
+
+  constructor(
+    readonly store: JobStore,
+    options: JobEngineOptions = {},
+  ) {
+    this.#options = { ...DEFAULTS, onError: () => {}, ...options };
+  }
+
+  register<I, R>(kind: JobKind<I, R>): void {
+    if (this.#kinds.has(kind.kind)) throw new Error(`the job kind ${kind.kind} is registered twice`);
+    // A kind only ever sees the inputs that were submitted for it.
+    this.#kinds.set(kind.kind, kind as unknown as JobKind);
+  }
+
+  /** Undefined for a kind that is not known here: a row of another version can name one. */
+  kindOf(name: string): JobKind | undefined {
+    return this.#kinds.get(name);
+  }
+
+  get kinds(): readonly JobKind[] {
+    return [...this.#kinds.values()];
+  }
+
+  /** Begins to run jobs. */
+  start(): void {
+    this.#timer ??= setInterval(() => this.#look(), this.#options.pollMs);
+    this.#timer.unref();
+    this.#look();
+  }
+
+  /** Stops the runs and hands their jobs on. Resolves when every run has stopped. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    await this.#claiming;
+    for (const { run } of this.#running.values()) run.stop('shutdown');
+    await Promise.all([...this.#running.values()].map(({ done }) => done));
+  }
+
+  /** Durable once resolved. */
+  async submit(kind: string, input: unknown, options: SubmitOptions): Promise<{ job: JobRow; created: boolean }> {
+    const known = this.#kinds.get(kind);
+    if (!known) throw new Error(`the job kind ${kind} is not registered`);
+    const { resources = [], ...rest } = options;
+    const maxAttempts = known.maxAttempts ?? MAX_ATTEMPTS;
+    const added = await this.store.add({ kind, input, maxAttempts, resources, ...rest });
+    this.#look();
+    return added;
+  }
+
+  /** Throws `not-found`. */
+  async get(id: string): Promise<JobRow> {
+    return (await this.store.get(id)) ?? missing(id);
+  }
+
+  /** Throws `not-found`, and `conflict` for a job that has ended otherwise. Cancelling twice is no error. */
+  async cancel(id: string): Promise<JobRow> {
+    const { job, changed } = (await this.store.cancel(id)) ?? missing(id);
+    if (!changed && job.state !== 'Cancelled') {
+      throw new ApiError('conflict', `The job has ended already: ${job.state}.`);
+    }
+    this.#running.get(id)?.run.stop('cancelled');
+    if (changed && job.state === 'Cancelled') {
+      await this.#kinds.get(job.kind)?.cleanup?.(JSON.parse(job.input_json), id);
+      this.#tell(id, news(job));
+    }
+    return job;
+  }
+
+  /** Throws `not-found`, and `conflict` for a job that cannot be run again. */
+  async retry(id: string): Promise<JobRow> {
+    const before = await this.get(id);
+    const kind = this.#kinds.get(before.kind);
+    const refusal = kind ? await kind.refuseRetry?.(JSON.parse(before.input_json)) : 'Its kind is not known here.';
+    if (refusal) throw new ApiError('conflict', refusal);
+    const { job, changed } = (await this.store.retry(id, kind!.maxAttempts ?? MAX_ATTEMPTS)) ?? missing(id);
+    if (!changed) throw new ApiError('conflict', `Only failed and cancelled jobs are run again, not ${job.state}.`);
+    this.#look();
+    return job;
+  }
+
+  /** Calls back on progress of a job that runs here, and at its end. Returns how to stop that. */
+  observe(id: string, listener: (news: JobNews) => void): () => void {
+    const listeners = this.#observers.get(id) ?? new Set();
+    this.#observers.set(id, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0) this.#observers.delete(id);
+    };
+  }
+
+  /** The job once it has ended, wherever it runs. Rejects with the signal's reason. */
+  async finished(id: string, signal?: AbortSignal): Promise<JobRow> {
+    for (;;) {
+      signal?.throwIfAborted();
+      const news = this.#nextNews(id, signal);
+      const job = await this.get(id);
+      if (job.state !== 'Queued' && job.state !== 'Running') return job;
+      await news;
+    }
+  }
+
+  #nextNews(id: string, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        stop();
+        signal?.removeEventListener('abort', end);
+        resolve();
+      };
+      // The job may run in another process, which tells nothing: look again after a while.
+      const timer = setTimeout(end, this.#options.pollMs);
+      const stop = this.observe(id, ({ state }) => {
+        if (state !== 'Running') end();
+      });
+      signal?.addEventListener('abort', end);
+    });
+  }
+
+  #tell(id: string, message: JobNews): void {
+    for (const listener of this.#observers.get(id) ?? []) listener(message);
+  }
+
+  /** Claims jobs while there is room. One round at a time; a call during a round asks for one more. */
+  #look(): void {
+    if (!this.#timer || this.#kinds.size === 0) return;
+    this.#again = true;
+    this.#claiming ??= this.#claimAll()
+      .catch(this.#options.onError)
+      .finally(() => {
+        this.#claiming = undefined;
+        if (this.#again) this.#look();
+      });
+  }
+
+  async #claimAll(): Promise<void> {
+    const { concurrency, leaseMs } = this.#options;
+    this.#again = false;
+    while (this.#timer && this.#running.size < concurrency) {
+      const claim = await this.store.claim(this.instance, [...this.#kinds.keys()], leaseMs);
+      if (!claim) return;
+      this.#begin(claim);
+    }
+  }
+
+  #begin({ job, takenOver }: Claim): void {
+    const { store } = this;
+    const { leaseMs, onError } = this.#options;
+    const kind = this.#kinds.get(job.kind)!;
+    const refusal = job.cancel_requested_at === null ? unfit(job, kind, takenOver) : undefined;
+    const onProgress = (progress: Progress) => this.#tell(job.id, { ...progress, state: 'Running' });
+    const fit = refusal === undefined ? kind : { ...kind, cleanup: kind.cleanup?.bind(kind), run: refusal };
+    const run = new JobRun(fit, job, { store, instance: this.instance, leaseMs, onProgress, onError });
+    const done = (takenOver ? store.closeSteps(job.id, 'Interrupted').catch(onError) : Promise.resolve())
+      .then(() => run.settle())
+      .then((ended) => {
+        this.#running.delete(job.id);
+        if (ended) this.#tell(job.id, news(ended));
+        this.#look();
+      });
+    this.#running.set(job.id, { run, done });
+  }
+}
+
+/** Why a job that another instance left behind is not run again, as a run that fails with that reason. */
+function unfit(job: JobRow, kind: JobKind, takenOver: boolean): (() => Promise<never>) | undefined {
+  if (!takenOver) return undefined;
+  if (!kind.resumable) return refuse('The server stopped while the job ran, and it cannot be resumed.');
+  if (job.attempt <= job.max_attempts) return undefined;
+  return refuse(`The server stopped while the job ran, ${job.max_attempts} times: it is given up.`);
+}
+
+function refuse(reason: string): () => Promise<never> {
+  return () => Promise.reject(new ApiError('unavailable', reason));
+}
+
+function news(job: JobRow): JobNews {
+  return { state: job.state, phase: job.phase, fraction: job.fraction, etaMs: job.eta_ms };
+}
+
+function missing(id: string): never {
+  throw notFound('job', id);
+}

@@ -1,0 +1,61 @@
+import type { JobArtifactRow } from '../../stores/jobs.js';
+
+/** What kind of work a job does, as the console groups it. */
+export type ConsoleKind = 'Geoprocessing' | 'ExtractTransformLoad' | 'TileCache';
+
+/** A sort of job: how it is run, and what becomes of it when its process dies. */
+export interface JobKind<I = unknown, R = unknown> {
+  readonly kind: string;
+  /** Shown to people. */
+  readonly title: string;
+  readonly console: ConsoleKind;
+  /** Ordinal of the operation type on the wire: 1 Import, 4 TileCache, 6 Export ... */
+  readonly operationType: number;
+  /** Whether `run` may be called again after a run that ended without a trace. */
+  readonly resumable: boolean;
+  /** Runs before the job is given up; 3 when absent. */
+  readonly maxAttempts?: number;
+  run(context: JobContext<I>): Promise<R>;
+  /** Removes what a job leaves on disk. Called before every end, perhaps twice, also for jobs that never ran. */
+  cleanup?(input: I, jobId: string): Promise<void>;
+  /** Why a failed job cannot be run again; undefined when it can. */
+  refuseRetry?(input: I): Promise<string | undefined>;
+}
+
+export type LogLevel = 'info' | 'warning' | 'error';
+
+/** What a run sees of its job. Writes reject when the job has been given to another instance. */
+export interface JobContext<I = unknown> {
+  readonly id: string;
+  readonly input: I;
+  /** Counted from 1. */
+  readonly attempt: number;
+  /** What the last run saved with `checkpoint`; undefined in a first run. */
+  readonly saved: unknown;
+  /** Aborted on cancellation, when the server stops, and when the lease is lost. */
+  readonly signal: AbortSignal;
+  /** Part of the whole job that is done, 0..1. Cheap: written at most twice a second. */
+  progress(fraction: number): void;
+  /**
+   * Runs one phase and keeps its beginning, end and outcome. A phase does not begin once the signal is
+   * aborted, unless it must `always` follow the one before it.
+   */
+  step<T>(phase: string, message: string, work: () => Promise<T>, always?: boolean): Promise<T>;
+  log(level: LogLevel, message: string): Promise<void>;
+  /** A warning that stays with the job. */
+  warn(message: string): Promise<void>;
+  /** Durable once resolved. */
+  checkpoint(data: unknown): Promise<void>;
+  artifact(artifact: Omit<JobArtifactRow, 'id' | 'job_id' | 'created_at'>): Promise<void>;
+}
+
+/** Why a run's signal was aborted. */
+export type StopReason = 'cancelled' | 'shutdown' | 'lease-lost';
+
+/** Reason of the abort signal of a run. */
+export class JobStopped extends Error {
+  override readonly name = 'JobStopped';
+  constructor(readonly reason: StopReason) {
+    super(`The job was stopped: ${reason}.`);
+  }
+}

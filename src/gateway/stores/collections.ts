@@ -1,0 +1,84 @@
+import type { StateDb } from './state.js';
+
+/** A published source. `definition` is JSON data. */
+export interface StoredCollection {
+  slug: string;
+  kind: string;
+  definition: unknown;
+  sourcePath: string | null;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** Published sources, and the integers that stand for their slugs. */
+export class CollectionStore {
+  constructor(readonly db: StateDb) {}
+
+  /** The integer of a slug, the same forever; made on first use. */
+  async idOf(slug: string): Promise<number> {
+    const found = await this.#find(slug);
+    if (found !== undefined) return found;
+    // Another process may have been quicker: then there is nothing to insert and the row is read.
+    await this.db
+      .insertInto('collection_ids')
+      .values({ slug })
+      .onConflict((c) => c.doNothing())
+      .execute();
+    return (await this.#find(slug))!;
+  }
+
+  async #find(slug: string): Promise<number | undefined> {
+    const row = await this.db.selectFrom('collection_ids').select('id').where('slug', '=', slug).executeTakeFirst();
+    return row?.id;
+  }
+
+  async get(slug: string): Promise<StoredCollection | undefined> {
+    const row = await this.db.selectFrom('collections').selectAll().where('slug', '=', slug).executeTakeFirst();
+    return row && stored(row);
+  }
+
+  async list(): Promise<StoredCollection[]> {
+    const rows = await this.db.selectFrom('collections').selectAll().orderBy('slug').execute();
+    return rows.map(stored);
+  }
+
+  /** Adds or replaces. */
+  async put(collection: { slug: string; kind: string; definition: unknown; sourcePath?: string }): Promise<void> {
+    const now = Date.now();
+    const changed = {
+      kind: collection.kind,
+      definition_json: JSON.stringify(collection.definition),
+      source_path: collection.sourcePath ?? null,
+      updated_at: now,
+    };
+    await this.db
+      .insertInto('collections')
+      .values({ slug: collection.slug, created_at: now, ...changed })
+      .onConflict((c) => c.column('slug').doUpdateSet(changed))
+      .execute();
+  }
+
+  /** False when there was none. Its integer stays taken. */
+  async remove(slug: string): Promise<boolean> {
+    const result = await this.db.deleteFrom('collections').where('slug', '=', slug).executeTakeFirst();
+    return result.numDeletedRows > 0n;
+  }
+}
+
+function stored(row: {
+  slug: string;
+  kind: string;
+  definition_json: string;
+  source_path: string | null;
+  created_at: number;
+  updated_at: number;
+}): StoredCollection {
+  return {
+    slug: row.slug,
+    kind: row.kind,
+    definition: JSON.parse(row.definition_json),
+    sourcePath: row.source_path,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

@@ -1,0 +1,105 @@
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type DatabaseIntrospector,
+  type Dialect,
+  type DialectAdapter,
+  type Driver,
+  type Kysely,
+  type QueryCompiler,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
+import type { StateLink } from '../../workers/state/link.js';
+
+/** Kysely dialect of SQLite whose statements run on the state thread. */
+export class StateDialect implements Dialect {
+  constructor(readonly link: StateLink) {}
+
+  createDriver(): Driver {
+    return new StateDriver(this.link);
+  }
+
+  createQueryCompiler(): QueryCompiler {
+    return new SqliteQueryCompiler();
+  }
+
+  createAdapter(): DialectAdapter {
+    return new StateAdapter();
+  }
+
+  createIntrospector(db: Kysely<unknown>): DatabaseIntrospector {
+    return new SqliteIntrospector(db);
+  }
+}
+
+class StateAdapter extends SqliteAdapter {
+  // Migrations run in one BEGIN IMMEDIATE, so two processes that start together migrate once.
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
+}
+
+class StateDriver implements Driver {
+  readonly #link: StateLink;
+  readonly #connection: StateConnection;
+  #held = false;
+  readonly #queue: (() => void)[] = [];
+
+  constructor(link: StateLink) {
+    this.#link = link;
+    this.#connection = new StateConnection(link);
+  }
+
+  async init(): Promise<void> {}
+
+  /** There is one connection; callers get it in the order in which they asked. */
+  async acquireConnection(): Promise<DatabaseConnection> {
+    if (this.#held) await new Promise<void>((resolve) => this.#queue.push(resolve));
+    this.#held = true;
+    return this.#connection;
+  }
+
+  async releaseConnection(): Promise<void> {
+    const next = this.#queue.shift();
+    if (next) next();
+    else this.#held = false;
+  }
+
+  async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    // IMMEDIATE takes the write lock at once: a read that becomes a write can otherwise fail half way.
+    await connection.executeQuery(CompiledQuery.raw('begin immediate'));
+  }
+
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('commit'));
+  }
+
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('rollback'));
+  }
+
+  destroy(): Promise<void> {
+    return this.#link.close();
+  }
+}
+
+class StateConnection implements DatabaseConnection {
+  constructor(readonly link: StateLink) {}
+
+  async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+    const { rows, changes, lastRowId } = await this.link.run(sql, parameters);
+    return {
+      rows: rows as R[],
+      ...(changes === undefined ? {} : { numAffectedRows: BigInt(changes) }),
+      ...(lastRowId === undefined ? {} : { insertId: BigInt(lastRowId) }),
+    };
+  }
+
+  // biome-ignore lint/correctness/useYield: Kysely's interface asks for it; pages are read with LIMIT instead.
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error('The state database does not stream; read it in pages.');
+  }
+}

@@ -1,0 +1,141 @@
+import type { Generated } from 'kysely';
+
+/** Tables of the state database. Times are milliseconds since 1970 UTC; `*_json` columns hold JSON text. */
+
+export interface CollectionIdTable {
+  id: Generated<number>;
+  slug: string;
+}
+
+export interface CollectionTable {
+  slug: string;
+  kind: string;
+  definition_json: string;
+  /** File or connection that the collection was published from. */
+  source_path: string | null;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface ApiKeyTable {
+  id: string;
+  name: string;
+  /** First characters of the key, shown to people. */
+  prefix: string;
+  /** SHA-256 of the key, hex. */
+  hash: string;
+  permissions_json: string;
+  created_at: number;
+  created_by: string | null;
+  updated_at: number;
+  expires_at: number | null;
+  last_used_at: number | null;
+  rotated_at: number | null;
+  revoked_at: number | null;
+}
+
+export interface AuditTable {
+  id: number;
+  at: number;
+  event_type: string;
+  action: string;
+  actor: string;
+  actor_type: string;
+  outcome: string;
+  resource_type: string;
+  resource_id: string | null;
+  correlation_id: string;
+  remote_ip: string | null;
+  user_agent: string | null;
+  details: string | null;
+  previous_hash: string;
+  hash: string;
+}
+
+export interface JobTable {
+  id: string;
+  kind: string;
+  state: string;
+  input_json: string;
+  result_json: string | null;
+  /** What a resumed run needs to know of the run before it. */
+  checkpoint_json: string | null;
+  owner: string;
+  idempotency_key: string | null;
+  correlation_id: string | null;
+  created_at: number;
+  updated_at: number;
+  started_at: number | null;
+  completed_at: number | null;
+  /** Number of the current or last run, counted from 1. */
+  attempt: number;
+  max_attempts: number;
+  lease_owner: string | null;
+  lease_expires_at: number | null;
+  heartbeat_at: number | null;
+  cancel_requested_at: number | null;
+  phase: string | null;
+  /** 0..1 of the current phase's work. */
+  fraction: number | null;
+  /** Milliseconds left, estimated from the rate so far. */
+  eta_ms: number | null;
+  failure_code: string | null;
+  failure_message: string | null;
+  warnings_json: string;
+  resources_json: string;
+}
+
+export interface JobLogTable {
+  id: Generated<number>;
+  job_id: string;
+  at: number;
+  level: string;
+  message: string;
+  phase: string | null;
+}
+
+export interface JobStepTable {
+  job_id: string;
+  ordinal: number;
+  attempt: number;
+  phase: string;
+  status: string;
+  message: string;
+  started_at: number;
+  completed_at: number | null;
+}
+
+export interface JobArtifactTable {
+  id: string;
+  job_id: string;
+  label: string;
+  kind: string;
+  content_type: string;
+  size_bytes: number | null;
+  location: string;
+  created_at: number;
+}
+
+export interface DocumentTable {
+  kind: string;
+  id: string;
+  version: number;
+  etag: string;
+  body_json: string;
+  created_at: number;
+  created_by: string | null;
+  updated_at: number;
+  updated_by: string | null;
+}
+
+export interface StateTables {
+  collection_ids: CollectionIdTable;
+  collections: CollectionTable;
+  api_keys: ApiKeyTable;
+  audit: AuditTable;
+  jobs: JobTable;
+  job_logs: JobLogTable;
+  job_steps: JobStepTable;
+  job_artifacts: JobArtifactTable;
+  documents: DocumentTable;
+}

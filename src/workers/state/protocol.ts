@@ -1,0 +1,33 @@
+/** Messages between the gateway thread and the one thread that owns the state database. */
+
+export interface StateRequest {
+  id: number;
+  sql: string;
+  parameters: readonly unknown[];
+}
+
+export interface StateRows {
+  id: number;
+  rows: Record<string, unknown>[];
+  /** Rows that an INSERT, UPDATE or DELETE touched; absent for statements that return rows. */
+  changes?: number;
+  lastRowId?: number;
+}
+
+export interface StateFault {
+  id: number;
+  /** SQLite's symbolic code, such as `SQLITE_CONSTRAINT_UNIQUE`. */
+  code: string;
+  message: string;
+}
+
+/** Sent once, before any reply: the file is open, or why not. */
+export type StateOpened = { opened: true } | { opened: false; message: string };
+
+export type StateReply = StateRows | StateFault;
+
+export interface StateWorkerData {
+  path: string;
+  /** Milliseconds to wait for a lock that another process holds. */
+  busyTimeout: number;
+}

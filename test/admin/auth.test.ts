@@ -1,0 +1,141 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ANONYMOUS } from '../../src/core/operation.js';
+import { type Authenticator, createAuthenticator } from '../../src/gateway/auth/authenticator.js';
+import { permits } from '../../src/gateway/auth/permissions.js';
+import { type TemporaryState, temporaryState } from '../support/state.js';
+
+const REFUSED = { code: 'unauthenticated', status: 401 };
+const attempt = async (auth: Authenticator, credentials: Parameters<Authenticator['authenticate']>[0]) =>
+  auth.authenticate(credentials);
+
+describe('API keys', () => {
+  let t: TemporaryState;
+  let auth: Authenticator;
+  const closing: Authenticator[] = [];
+  const authenticator = (options = {}) => {
+    const made = createAuthenticator(t.state, options);
+    closing.push(made);
+    return made;
+  };
+  beforeEach(async () => {
+    t = await temporaryState();
+    auth = authenticator();
+  });
+  afterEach(async () => {
+    for (const one of closing.splice(0)) await one.close();
+    await t.close();
+  });
+
+  it('admits a key by header, bearer token and basic password, the second time at once', async () => {
+    const { secret, key } = await auth.keys.create({ name: 'ci', permissions: ['admin:read'] }, 'me');
+    expect(secret).toMatch(/^grt_[\w-]{43}$/);
+    expect(key.prefix).toBe(secret.slice(0, 12));
+    const basic = `Basic ${Buffer.from(`anyone:${secret}`).toString('base64')}`;
+    for (const credentials of [{ apiKey: secret }, { authorization: `bearer ${secret}` }, { authorization: basic }]) {
+      expect(await attempt(auth, credentials)).toMatchObject({ id: key.id, kind: 'api-key', permissions: ['admin:read'] });
+    }
+    expect(auth.authenticate({ apiKey: secret })).not.toBeInstanceOf(Promise);
+    expect(auth.authenticate({})).toBe(ANONYMOUS);
+  });
+
+  it('never stores the key itself', async () => {
+    const { secret } = await auth.keys.create({ name: 'ci', permissions: [] }, 'me');
+    expect(JSON.stringify(await t.state.apiKeys.list())).not.toContain(secret.slice(13));
+  });
+
+  it.each([
+    { apiKey: 'grt_unknown' },
+    { apiKey: 'x'.repeat(513) },
+    { authorization: 'Bearer' },
+    { authorization: 'Bearer ' },
+    { authorization: 'Digest a=b' },
+    { authorization: 'Basic !!!' },
+    { authorization: `Basic ${Buffer.from('nocolon').toString('base64')}` },
+  ])('refuses %j', async (credentials) => {
+    await expect(attempt(auth, credentials)).rejects.toMatchObject(REFUSED);
+  });
+
+  it('refuses a revoked key at once here and within the trust time elsewhere', async () => {
+    const other = createAuthenticator(await t.again(), { trustMs: 50 });
+    const { secret, key } = await auth.keys.create({ name: 'ci', permissions: ['*'] }, 'me');
+    await attempt(auth, { apiKey: secret });
+    await attempt(other, { apiKey: secret });
+    const revoked = await auth.keys.revoke(key.id);
+    await expect(attempt(auth, { apiKey: secret })).rejects.toMatchObject(REFUSED);
+    await new Promise((resolve) => setTimeout(resolve, 80));
+    await expect(attempt(other, { apiKey: secret })).rejects.toMatchObject(REFUSED);
+    expect((await auth.keys.revoke(key.id)).revokedAt).toBe(revoked.revokedAt);
+    await expect(auth.keys.rotate(key.id)).rejects.toMatchObject({ code: 'not-found' });
+    await other.close();
+  });
+
+  it('refuses a key revoked while it was being looked up', async () => {
+    const { secret, key } = await auth.keys.create({ name: 'ci', permissions: ['*'] }, 'me');
+    const asked = attempt(auth, { apiKey: secret });
+    await auth.keys.revoke(key.id);
+    await asked.catch(() => {});
+    await expect(attempt(auth, { apiKey: secret })).rejects.toMatchObject(REFUSED);
+  });
+
+  it('refuses an expired key, also one that was known before', async () => {
+    const expiresAt = Date.now() + 60;
+    const { secret } = await auth.keys.create({ name: 'brief', permissions: [], expiresAt }, 'me');
+    await attempt(auth, { apiKey: secret });
+    await new Promise((resolve) => setTimeout(resolve, 80));
+    await expect(attempt(auth, { apiKey: secret })).rejects.toMatchObject(REFUSED);
+  });
+
+  it('rotation ends the old secret and keeps the key', async () => {
+    const first = await auth.keys.create({ name: 'ci', permissions: ['*'] }, 'me');
+    await attempt(auth, { apiKey: first.secret });
+    const second = await auth.keys.rotate(first.key.id);
+    expect(second.key.id).toBe(first.key.id);
+    await expect(attempt(auth, { apiKey: first.secret })).rejects.toMatchObject(REFUSED);
+    expect(await attempt(auth, { apiKey: second.secret })).toMatchObject({ id: first.key.id });
+  });
+
+  it('generates the first key once, and takes the environment key instead when there is one', async () => {
+    const first = await auth.keys.ensureFirst(undefined);
+    expect(first).toMatchObject({ from: 'generated' });
+    expect(await auth.keys.ensureFirst(undefined)).toEqual({ from: 'stored' });
+    const chosen = 'a-long-key-that-someone-chose';
+    expect(await auth.keys.ensureFirst(chosen)).toEqual({ from: 'environment', weak: false, revoked: false });
+    expect(await attempt(auth, { apiKey: chosen })).toMatchObject({ permissions: ['*'] });
+    expect(await auth.keys.ensureFirst('short')).toMatchObject({ weak: true });
+    await expect(attempt(auth, { apiKey: chosen })).rejects.toMatchObject(REFUSED);
+    expect(await auth.keys.ensureFirst('short')).toMatchObject({ revoked: false });
+    expect(await t.state.apiKeys.list()).toHaveLength(3);
+  });
+
+  it('writes the time of use in batches', async () => {
+    const { secret, key } = await auth.keys.create({ name: 'ci', permissions: [] }, 'me');
+    await attempt(auth, { apiKey: secret });
+    expect((await auth.keys.get(key.id)).lastUsedAt).toBeNull();
+    await auth.flush();
+    expect((await auth.keys.get(key.id)).lastUsedAt).toBeGreaterThan(Date.now() - 5000);
+  });
+});
+
+describe('permissions', () => {
+  it.each([
+    ['*', 'admin:jobs:write', true],
+    ['admin:read', 'admin:jobs:read', true],
+    ['admin:read', 'admin:jobs:write', false],
+    ['admin:write', 'admin:jobs:read', true],
+    ['admin:write', 'admin:jobs:write', true],
+    ['admin:jobs:write', 'admin:jobs:read', true],
+    ['admin:jobs:read', 'admin:api-keys:read', false],
+    ['admin:job:read', 'admin:jobs:read', false],
+    ['admin:jobs:read', 'admin:read', false],
+    ['admin:*', 'admin:api-keys:write', true],
+    ['admin:*', 'administrator:read', false],
+    ['write:parcels', 'write:parcels/3', true],
+    ['write:parcels/3', 'write:parcels/31', false],
+    ['write:parcels', 'write:parcels2', false],
+    ['read', 'admin:read', false],
+    ['', 'admin:read', false],
+    ['features:read', 'features:read', true],
+  ])('%s on %s: %s', (grant, label, expected) => {
+    expect(permits({ permissions: [grant] }, label)).toBe(expected);
+  });
+});

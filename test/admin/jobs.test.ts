@@ -1,0 +1,169 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ApiError } from '../../src/core/errors.js';
+import { JobEngine, type JobNews } from '../../src/gateway/services/jobs/engine.js';
+import type { JobContext, JobKind } from '../../src/gateway/services/jobs/kinds.js';
+import { type TemporaryState, temporaryState } from '../support/state.js';
+
+describe('job engine', () => {
+  let t: TemporaryState;
+  let jobs: JobEngine;
+  let errors: unknown[];
+  beforeEach(async () => {
+    t = await temporaryState();
+    errors = [];
+    jobs = new JobEngine(t.state.jobs, { leaseMs: 300, pollMs: 30, onError: (error) => errors.push(error) });
+  });
+  afterEach(async () => {
+    await jobs.stop();
+    await t.close();
+  });
+
+  function kind(run: (context: JobContext<never>) => Promise<unknown>, extra: Partial<JobKind<never>> = {}) {
+    jobs.register<never, unknown>({
+      kind: 'k',
+      title: 'K',
+      console: 'Geoprocessing',
+      operationType: 9,
+      resumable: true,
+      run,
+      ...extra,
+    });
+    jobs.start();
+  }
+  const submit = async (input: unknown = {}, key?: string) =>
+    (await jobs.submit('k', input, { owner: 'me', ...(key ? { idempotencyKey: key } : {}) })).job.id;
+  const forever = (context: JobContext<never>) => sleep(60_000, undefined, { signal: context.signal });
+
+  it('runs a job with its input and keeps result, steps, logs and artifacts', async () => {
+    kind(async (context) => {
+      const { n } = context.input as { n: number };
+      const doubled = await context.step('double', 'Doubling', async () => n * 2);
+      await context.warn('odd');
+      const file = { label: 'out', kind: 'file', content_type: 'text/plain', size_bytes: 1, location: '/x' };
+      await context.artifact(file);
+      return { doubled };
+    });
+    const id = await submit({ n: 21 });
+    const job = await jobs.finished(id);
+    expect(job).toMatchObject({ state: 'Succeeded', result_json: '{"doubled":42}', warnings_json: '["odd"]' });
+    expect(await t.state.jobs.steps(id)).toMatchObject([{ ordinal: 1, phase: 'double', status: 'Succeeded' }]);
+    expect((await t.state.jobs.logs(id, 0, 10)).map((line) => line.message)).toEqual(['Doubling', 'odd']);
+    expect(await t.state.jobs.artifacts(id)).toMatchObject([{ label: 'out' }]);
+  });
+
+  it('reports progress to observers at once and to the row as it goes', async () => {
+    const seen: (number | null)[] = [];
+    kind(async (context) => {
+      for (let i = 1; i <= 8; i++) {
+        await sleep(100);
+        context.progress(i / 8);
+      }
+    });
+    const id = await submit();
+    jobs.observe(id, (news: JobNews) => seen.push(news.fraction));
+    await sleep(750);
+    const half = await jobs.get(id);
+    expect(half.fraction).toBeGreaterThan(0);
+    expect(half.fraction).toBeLessThan(1);
+    expect(half.eta_ms).toBeGreaterThan(0);
+    await jobs.finished(id);
+    expect(seen).toEqual([...seen].sort((a, b) => a! - b!));
+    expect(seen.at(-1)).toBe(1);
+  });
+
+  it('keeps the reason of a failure when it has a meaning, and hides it when it has none', async () => {
+    kind(async (context) => {
+      if ((context.input as { known: boolean }).known) throw new ApiError('unprocessable', 'The file is empty.');
+      throw new TypeError('secret detail');
+    });
+    const known = await jobs.finished(await submit({ known: true }));
+    expect(known).toMatchObject({ failure_code: 'unprocessable', failure_message: 'The file is empty.' });
+    const unknown = await jobs.finished(await submit({ known: false }));
+    expect(unknown.failure_code).toBe('internal');
+    expect(unknown.failure_message).not.toContain('secret');
+    expect(errors).toMatchObject([{ message: 'secret detail' }]);
+  });
+
+  it('cancels a running job through its signal, and cleans up', async () => {
+    const cleaned: string[] = [];
+    kind(forever, { cleanup: async (_input, id) => void cleaned.push(id) });
+    const id = await submit();
+    await sleep(100);
+    await jobs.cancel(id);
+    expect(await jobs.finished(id)).toMatchObject({ state: 'Cancelled', failure_code: 'cancelled' });
+    expect(cleaned).toEqual([id]);
+    expect((await jobs.cancel(id)).state).toBe('Cancelled');
+  });
+
+  it('cancels a waiting job at once, refuses to cancel an ended one', async () => {
+    const cleaned: string[] = [];
+    jobs = new JobEngine(t.state.jobs, { concurrency: 1, pollMs: 30 });
+    kind(forever, { cleanup: async (_input, id) => void cleaned.push(id) });
+    const [first, second] = [await submit(), await submit()];
+    await sleep(60);
+    expect((await jobs.cancel(second)).state).toBe('Cancelled');
+    expect(cleaned).toEqual([second]);
+    await jobs.cancel(first);
+    await jobs.finished(first);
+    await expect(jobs.cancel('nope')).rejects.toMatchObject({ code: 'not-found' });
+  });
+
+  it('runs a failed job again when asked, and no other', async () => {
+    kind(async (context) => {
+      if (context.attempt === 1) throw new ApiError('unavailable', 'Not now.');
+      return 'done';
+    });
+    const id = await submit();
+    expect((await jobs.finished(id)).state).toBe('Failed');
+    await jobs.retry(id);
+    expect(await jobs.finished(id)).toMatchObject({ state: 'Succeeded', attempt: 2, failure_code: null });
+    await expect(jobs.retry(id)).rejects.toMatchObject({ code: 'conflict' });
+  });
+
+  it('gives the same job for the same idempotency key of the same owner', async () => {
+    kind(async () => 1);
+    const first = await submit({}, 'once');
+    expect(await submit({}, 'once')).toBe(first);
+    expect((await jobs.submit('k', {}, { owner: 'you', idempotencyKey: 'once' })).job.id).not.toBe(first);
+  });
+
+  it('runs no more at once than it may, and each job once over two engines', async () => {
+    const other = new JobEngine((await t.again()).jobs, { concurrency: 2, pollMs: 30 });
+    let now = 0;
+    let most = 0;
+    const ran: string[] = [];
+    const run = async (context: JobContext<never>) => {
+      ran.push(context.id);
+      most = Math.max(most, ++now);
+      await sleep(30);
+      now -= 1;
+    };
+    kind(run);
+    other.register<never, unknown>({ ...jobs.kindOf('k')!, run } as JobKind<never>);
+    other.start();
+    const ids = await Promise.all(Array.from({ length: 12 }, () => submit()));
+    await Promise.all(ids.map((id) => jobs.finished(id)));
+    expect(ran.sort()).toEqual(ids.sort());
+    expect(most).toBeGreaterThan(1);
+    expect(most).toBeLessThanOrEqual(4);
+    await other.stop();
+  });
+
+  it('stops a run whose lease was taken, and leaves the row to the new holder', async () => {
+    let reason: unknown;
+    kind(async (context) => {
+      await forever(context).catch(() => {
+        reason = context.signal.reason;
+      });
+      throw reason;
+    });
+    const id = await submit();
+    await sleep(60);
+    const { db } = t.state.jobs;
+    await db.updateTable('jobs').set({ lease_owner: 'someone', lease_expires_at: Date.now() + 60_000 }).execute();
+    await sleep(300);
+    expect(reason).toMatchObject({ reason: 'lease-lost' });
+    expect(await jobs.get(id)).toMatchObject({ state: 'Running', lease_owner: 'someone' });
+  });
+});

@@ -1,0 +1,118 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openState } from '../../src/gateway/stores/state.js';
+import { stateWorker, type TemporaryState, temporaryState } from '../support/state.js';
+
+const EVENT = {
+  at: 1_700_000_000_000,
+  event_type: 'AdminAction',
+  action: 'admin.apiKeys.create',
+  actor: 'key-1',
+  actor_type: 'ApiKey',
+  outcome: 'Success',
+  resource_type: 'api-keys',
+  resource_id: null,
+  correlation_id: 'c',
+  remote_ip: null,
+  user_agent: null,
+  details: null,
+};
+
+describe('state database', () => {
+  let t: TemporaryState;
+  beforeEach(async () => {
+    t = await temporaryState();
+  });
+  afterEach(() => t.close());
+
+  it('gives a slug the same integer in every process and after a restart', async () => {
+    const other = await t.again();
+    const [roads, lakes] = await Promise.all([t.state.collections.idOf('roads'), other.collections.idOf('lakes')]);
+    expect(roads).not.toBe(lakes);
+    expect(await other.collections.idOf('roads')).toBe(roads);
+    await t.state.collections.put({ slug: 'roads', kind: 'vector', definition: { a: 1 } });
+    await t.state.collections.remove('roads');
+    expect(await t.state.collections.idOf('roads')).toBe(roads);
+    expect(await t.state.collections.idOf('rivers')).toBeGreaterThan(Math.max(roads, lakes));
+  });
+
+  it('keeps collection definitions and replaces them', async () => {
+    await t.state.collections.put({ slug: 'roads', kind: 'vector', definition: { a: 1 }, sourcePath: '/x' });
+    await t.state.collections.put({ slug: 'roads', kind: 'vector', definition: { a: 2 } });
+    expect(await t.state.collections.list()).toMatchObject([{ slug: 'roads', definition: { a: 2 }, sourcePath: null }]);
+    expect(await t.state.collections.get('lakes')).toBeUndefined();
+  });
+
+  it('migrates once when several processes open a new file together', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'graticule-state-'));
+    const path = join(directory, 'nested', 'state.db');
+    const states = await Promise.all([1, 2, 3].map(() => openState(path, stateWorker())));
+    for (const state of states) await state.check();
+    for (const state of states) await state.close();
+    await rm(directory, { recursive: true });
+  });
+
+  it('refuses a file that is no database', async () => {
+    const path = join(t.directory, 'other.db');
+    await writeFile(path, 'this is not a database, and it is longer than a header of one hundred bytes'.repeat(3));
+    await expect(openState(path, stateWorker())).rejects.toThrow(/not a database/);
+  });
+
+  it('rolls a transaction back and goes on', async () => {
+    await t.state.documents.create('d', 'one', { n: 1 }, 'me');
+    const failing = t.state.documents.update('d', 'one', 'me', () => {
+      throw new Error('no');
+    });
+    await expect(failing).rejects.toThrow('no');
+    expect(await t.state.documents.get('d', 'one')).toMatchObject({ version: 1, body: { n: 1 } });
+  });
+
+  it('versions documents and checks the etag', async () => {
+    const made = await t.state.documents.create('d', 'one', { n: 1 }, 'me');
+    await expect(t.state.documents.create('d', 'one', {}, 'me')).rejects.toMatchObject({ code: 'conflict' });
+    const bump = (body: { n: number }) => ({ n: body.n + 1 });
+    const changed = await t.state.documents.update('d', 'one', 'you', bump, made.etag);
+    expect(changed).toMatchObject({ version: 2, body: { n: 2 }, createdBy: 'me', updatedBy: 'you' });
+    const stale = t.state.documents.update('d', 'one', 'you', bump, made.etag);
+    await expect(stale).rejects.toMatchObject({ code: 'precondition-failed' });
+    await expect(t.state.documents.update('d', 'two', 'me', bump)).rejects.toMatchObject({ code: 'not-found' });
+    expect(await t.state.documents.remove('d', 'one')).toBe(true);
+    expect(await t.state.documents.list('d')).toEqual([]);
+  });
+
+  it('counts concurrent changes of one document from two processes without losing one', async () => {
+    const other = await t.again();
+    await t.state.documents.create('d', 'n', { n: 0 }, 'me');
+    const bump = (body: { n: number }) => ({ n: body.n + 1 });
+    const all = Array.from({ length: 20 }, (_, i) => (i % 2 ? t.state : other).documents.update('d', 'n', 'me', bump));
+    await Promise.all(all);
+    expect(await t.state.documents.get('d', 'n')).toMatchObject({ version: 21, body: { n: 20 } });
+  });
+
+  it('chains audit rows of two processes and finds a row that was changed or removed', async () => {
+    const other = await t.again();
+    await Promise.all(Array.from({ length: 10 }, (_, i) => (i % 2 ? t.state : other).audit.append(EVENT)));
+    expect(await t.state.audit.verify()).toEqual({ rowsChecked: 10 });
+    expect((await t.state.audit.list({ limit: 3, beforeId: 8 })).map((row) => row.id)).toEqual([7, 6, 5]);
+    expect(await t.state.audit.list({ limit: 3, equals: { actor: 'nobody' } })).toEqual([]);
+
+    const raw = new Database(t.state.path);
+    expect(() => raw.exec(`UPDATE audit SET actor = 'x' WHERE id = 4`)).toThrow(/append-only/);
+    expect(() => raw.exec(`DELETE FROM audit WHERE id = 4`)).toThrow(/append-only/);
+    raw.exec(`DROP TRIGGER audit_is_not_updated; DROP TRIGGER audit_is_not_deleted`);
+    raw.exec(`UPDATE audit SET actor = 'x' WHERE id = 4`);
+    expect((await t.state.audit.verify()).broken).toEqual({ id: 4, reason: expect.stringContaining('changed') });
+    raw.exec(`DELETE FROM audit WHERE id = 4`);
+    expect((await t.state.audit.verify()).broken).toEqual({ id: 5, reason: expect.stringContaining('missing') });
+    raw.close();
+  });
+
+  it('answers with an error after it is closed', async () => {
+    const other = await t.again();
+    await other.close();
+    await expect(other.check()).rejects.toThrow();
+  });
+});

@@ -1,0 +1,44 @@
+import { appendFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { JobEngine } from '../../../src/gateway/services/jobs/engine.js';
+import type { JobContext } from '../../../src/gateway/services/jobs/kinds.js';
+import { openState } from '../../../src/gateway/stores/state.js';
+
+/**
+ * A server that only runs jobs: `count` counts to 10, one line of its trace file per number. Arguments:
+ * state database, script of the state thread, trace file, whether the kind is resumable.
+ */
+const [path, worker, trace, resumable] = process.argv.slice(2) as [string, string, string, string];
+
+const state = await openState(path, new URL(worker));
+const jobs = new JobEngine(state.jobs, { leaseMs: 600, pollMs: 50 });
+
+async function count(context: JobContext): Promise<{ counted: number }> {
+  const from = (context.saved as { next: number } | undefined)?.next ?? 1;
+  for (let n = from; n <= 10; n++) {
+    await sleep(60, undefined, { signal: context.signal });
+    appendFileSync(trace, `${n}\n`);
+    await context.checkpoint({ next: n + 1 });
+    context.progress(n / 10);
+  }
+  return { counted: 10 };
+}
+
+jobs.register({
+  kind: 'count',
+  title: 'Count',
+  console: 'Geoprocessing',
+  operationType: 9,
+  resumable: resumable === 'true',
+  run: count,
+  cleanup: async () => appendFileSync(trace, 'cleaned\n'),
+});
+jobs.start();
+process.on('SIGTERM', () => {
+  void jobs
+    .stop()
+    .then(() => state.close())
+    .then(() => process.exit(0));
+});
+setInterval(() => {}, 1000);
+process.send?.('ready');
