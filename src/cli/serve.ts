@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { ConfigError, type Config } from '../core/config.js';
 import { START_VARIABLE, type GatewayStart } from '../gateway/start.js';
 import { createLog, type Log } from '../gateway/telemetry/log.js';
 import type { LogLevel } from '../supervisor/messages.js';
+import { noteServer } from './local.js';
 import { engineCount, flagsOf, resolveConfig, saveConfig, type ServeOptions } from './settings.js';
 
 /** `graticule serve`: checks the configuration, then supervises gateways and engines until it is stopped. */
@@ -17,14 +18,16 @@ export async function serve(sources: string[], options: ServeOptions): Promise<v
   if (options.saveConfig) saveConfig(options.saveConfig, settings);
   await requireFreePort(config);
   const log = createLog({ level: config.logging.level, pretty: process.stdout.isTTY, process: 'supervisor' });
-  process.exitCode = await run(config, { flags, configFile: options.config }, log);
+  const code = await run(config, { flags, configFile: options.config }, log);
   log.flush();
+  process.exit(code);
 }
 
 async function run(config: Config, start: GatewayStart, log: Log): Promise<number> {
   const { supervise } = await import('../supervisor/supervise.js');
   // Of this server alone: another one on the same data must not meet its engines. Short, as socket paths must be.
   const runDir = mkdtempSync(join(tmpdir(), 'graticule-'));
+  const forget = noteServer(resolve(config.data.directory));
   try {
     return await supervise({
       gateways: config.server.processes,
@@ -36,6 +39,7 @@ async function run(config: Config, start: GatewayStart, log: Log): Promise<numbe
       log: (level, message) => writeLog(log, level, message),
     });
   } finally {
+    forget();
     rmSync(runDir, { recursive: true, force: true });
   }
 }
