@@ -26,7 +26,9 @@ export async function importFile(file: string, options: ImportOptions): Promise<
   const { config } = resolveConfig({ 'data.directory': options.dataDir }, options.config);
   const dataDir = resolve(config.data.directory);
   const state = await openState(join(dataDir, 'state.db'));
-  const jobs = new JobEngine(state.jobs, { onError: (error: unknown) => process.stderr.write(`${String(error)}\n`) });
+  const jobs = new JobEngine(state.jobs, {
+    onError: (error: unknown) => process.stderr.write(`${String(error)}\n`),
+  });
   try {
     await withPools(async (pools) => {
       const known = new Set((await state.collections.list()).map((collection) => collection.slug));
@@ -56,10 +58,15 @@ async function follow(jobs: JobEngine, id: string, table: string): Promise<void>
   for (;;) {
     const row = await jobs.store.get(id);
     if (!row) throw new Error('the job is gone');
-    bar.update(Math.round((row.state === 'Succeeded' ? 1 : (row.fraction ?? 0)) * 100), { phase: row.phase ?? '' });
+    bar.update(Math.round((row.state === 'Succeeded' ? 1 : (row.fraction ?? 0)) * 100), {
+      phase: row.phase ?? '',
+    });
     if (row.state !== 'Queued' && row.state !== 'Running') {
       bar.stop();
-      if (row.state !== 'Succeeded') throw new ConfigError([`the import ${row.state.toLowerCase()}: ${row.failure_message ?? 'no reason given'}`]);
+      if (row.state !== 'Succeeded')
+        throw new ConfigError([
+          `the import ${row.state.toLowerCase()}: ${row.failure_message ?? 'no reason given'}`,
+        ]);
       process.stdout.write(`imported into the collection ${table}\n`);
       return;
     }

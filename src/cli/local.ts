@@ -1,7 +1,7 @@
+import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ChildProcess, fork } from 'node:child_process';
 import type { Pools } from '../core/tasks.js';
 import { createPools } from '../workers/pools.js';
 

@@ -2,19 +2,20 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { ConfigError, type Config } from '../core/config.js';
-import { START_VARIABLE, type GatewayStart } from '../gateway/start.js';
+import { type Config, ConfigError } from '../core/config.js';
+import { type GatewayStart, START_VARIABLE } from '../gateway/start.js';
 import { createLog, type Log } from '../gateway/telemetry/log.js';
 import type { LogLevel } from '../supervisor/messages.js';
 import { noteServer } from './local.js';
-import { engineCount, flagsOf, resolveConfig, saveConfig, type ServeOptions } from './settings.js';
+import { engineCount, flagsOf, resolveConfig, type ServeOptions, saveConfig } from './settings.js';
 
 /** `graticule serve`: checks the configuration, then supervises gateways and engines until it is stopped. */
 export async function serve(sources: string[], options: ServeOptions): Promise<void> {
   const flags = flagsOf(sources, options);
   const { config, settings } = resolveConfig(flags, options.config);
   const database = config.data.sources.find((source) => /^postgres(ql)?:\/\//.test(source));
-  if (database) throw new ConfigError(['PostGIS databases cannot be published yet; publish files and folders']);
+  if (database)
+    throw new ConfigError(['PostGIS databases cannot be published yet; publish files and folders']);
   if (options.saveConfig) saveConfig(options.saveConfig, settings);
   await requireFreePort(config);
   const log = createLog({ level: config.logging.level, pretty: process.stdout.isTTY, process: 'supervisor' });
@@ -55,7 +56,8 @@ function requireFreePort({ server }: Config): Promise<void> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once('error', (error: NodeJS.ErrnoException) => {
-      const reason = error.code === 'EADDRINUSE' ? 'is in use by another program' : `cannot be used: ${error.message}`;
+      const reason =
+        error.code === 'EADDRINUSE' ? 'is in use by another program' : `cannot be used: ${error.message}`;
       reject(new ConfigError([`port ${server.port} ${reason}; choose another one with --port`]));
     });
     probe.listen(server.port, server.host, () => probe.close(() => resolve()));

@@ -64,7 +64,12 @@ export interface Principal {
   readonly permissions: readonly string[];
 }
 
-export const ANONYMOUS: Principal = { kind: 'anonymous', id: 'anonymous', name: 'anonymous', permissions: [] };
+export const ANONYMOUS: Principal = {
+  kind: 'anonymous',
+  id: 'anonymous',
+  name: 'anonymous',
+  permissions: [],
+};
 
 /** What a handler answers. */
 export interface Reply {

@@ -9,7 +9,15 @@
 /** An axis-aligned box: `[minx, miny, maxx, maxy]`, always in x,y (easting/longitude first) order. */
 export type Box = readonly [number, number, number, number];
 
-export type FieldType = 'integer' | 'number' | 'string' | 'boolean' | 'date' | 'date-time' | 'binary' | 'json';
+export type FieldType =
+  | 'integer'
+  | 'number'
+  | 'string'
+  | 'boolean'
+  | 'date'
+  | 'date-time'
+  | 'binary'
+  | 'json';
 
 /** One attribute column of a vector source. */
 export interface Field {

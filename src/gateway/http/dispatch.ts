@@ -1,10 +1,10 @@
 import { ApiError } from '../../core/errors.js';
 import { negotiate } from '../../core/media.js';
 import type { Operation, Principal, Reply } from '../../core/operation.js';
-import { bodyReader, type BodyReader } from './validation.js';
-import { parseQuery, planParams, readParams, type ParamPlan } from './query.js';
-import { Router, type Match } from './router.js';
 import type { HttpExchange } from './exchange.js';
+import { type ParamPlan, parseQuery, planParams, readParams } from './query.js';
+import { type Match, Router } from './router.js';
+import { type BodyReader, bodyReader } from './validation.js';
 
 export interface Credentials {
   apiKey: string | undefined;
@@ -63,7 +63,9 @@ export class Dispatcher {
     const method = x.method === 'HEAD' ? 'GET' : x.method;
     const operation = match.route.methods.get(method as Operation['method']);
     if (!operation) {
-      throw new ApiError('method-not-allowed', `${x.method} is not allowed here.`, { headers: { allow: match.route.allow } });
+      throw new ApiError('method-not-allowed', `${x.method} is not allowed here.`, {
+        headers: { allow: match.route.allow },
+      });
     }
     x.operation = operation;
     const prepared = this.#prepared.get(operation)!;
@@ -115,9 +117,13 @@ export class Dispatcher {
   #authorise(operation: Operation, principal: Principal): void {
     if (operation.permission === 'public' || this.#options.permits(principal, operation.permission)) return;
     if (principal.kind === 'anonymous') {
-      throw new ApiError('unauthenticated', 'This operation needs an API key, bearer token or basic credentials.', {
-        headers: { 'www-authenticate': 'Bearer, Basic realm="graticule"' },
-      });
+      throw new ApiError(
+        'unauthenticated',
+        'This operation needs an API key, bearer token or basic credentials.',
+        {
+          headers: { 'www-authenticate': 'Bearer, Basic realm="graticule"' },
+        },
+      );
     }
     throw new ApiError('forbidden', `The permission ${operation.permission} is missing.`);
   }

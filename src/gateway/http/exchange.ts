@@ -1,8 +1,15 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import { JSON_FORMAT, type Format } from '../../core/media.js';
-import { ANONYMOUS, type Exchange, type Operation, type Params, type ParamValues, type Principal } from '../../core/operation.js';
-import { RequestBody } from './body.js';
+import { type Format, JSON_FORMAT } from '../../core/media.js';
+import {
+  ANONYMOUS,
+  type Exchange,
+  type Operation,
+  type Params,
+  type ParamValues,
+  type Principal,
+} from '../../core/operation.js';
 import type { RequestSpan } from '../telemetry/spans.js';
+import { RequestBody } from './body.js';
 
 const processTag = Math.floor(Math.random() * 36 ** 6)
   .toString(36)
@@ -48,7 +55,8 @@ export class HttpExchange implements Exchange {
     this.query = req.getQuery() ?? '';
     this.hasBody = this.method !== 'GET' && this.method !== 'HEAD' && this.method !== 'OPTIONS';
     const asked = req.getHeader('x-request-id') || req.getHeader('x-correlation-id');
-    this.correlationId = asked && CORRELATION.test(asked) ? asked : `${processTag}-${(counter++).toString(36)}`;
+    this.correlationId =
+      asked && CORRELATION.test(asked) ? asked : `${processTag}-${(counter++).toString(36)}`;
     this.baseUrl = baseUrlOf((name) => this.header(name));
   }
 

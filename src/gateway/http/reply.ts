@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
-import type { Reply } from '../../core/operation.js';
 import { LIMITS } from '../../core/limits.js';
-import { accepts, chooseEncoding, compress, decompress, type ContentEncoding } from './compression.js';
+import type { Reply } from '../../core/operation.js';
+import { accepts, type ContentEncoding, chooseEncoding, compress, decompress } from './compression.js';
 import type { HttpExchange } from './exchange.js';
 
 const EXPOSED =
@@ -67,13 +67,25 @@ function sendBody(x: HttpExchange, reply: Reply, body: string | Uint8Array, sent
   void later(x, reply, compress(body, encoding), encoding, sent);
 }
 
-async function later(x: HttpExchange, reply: Reply, body: Promise<Buffer>, encoding: ContentEncoding, sent: Sent) {
+async function later(
+  x: HttpExchange,
+  reply: Reply,
+  body: Promise<Buffer>,
+  encoding: ContentEncoding,
+  sent: Sent,
+) {
   const ready = await body;
   if (!x.aborted) write(x, reply, ready, encoding, sent);
   else sent(499, 0);
 }
 
-function write(x: HttpExchange, reply: Reply, body: string | Uint8Array, encoding: ContentEncoding, sent: Sent): void {
+function write(
+  x: HttpExchange,
+  reply: Reply,
+  body: string | Uint8Array,
+  encoding: ContentEncoding,
+  sent: Sent,
+): void {
   const size = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
   if (x.method === 'HEAD') {
     writeHead(x, reply, encoding, size);
@@ -106,7 +118,14 @@ function writeHead(x: HttpExchange, reply: Reply, encoding: ContentEncoding, siz
 }
 
 /** Sends a large body as fast as the client reads it: the socket buffers one window, never the whole. */
-function sendLarge(x: HttpExchange, reply: Reply, body: string | Uint8Array, encoding: ContentEncoding, size: number, sent: Sent) {
+function sendLarge(
+  x: HttpExchange,
+  reply: Reply,
+  body: string | Uint8Array,
+  encoding: ContentEncoding,
+  size: number,
+  sent: Sent,
+) {
   x.detach();
   x.responded = true;
   const data = typeof body === 'string' ? Buffer.from(body) : body;
@@ -130,7 +149,12 @@ function sendLarge(x: HttpExchange, reply: Reply, body: string | Uint8Array, enc
 }
 
 /** Sends chunks as they come, pausing the producer while the client is slow. */
-async function stream(x: HttpExchange, reply: Reply, chunks: AsyncIterable<Uint8Array>, sent: Sent): Promise<void> {
+async function stream(
+  x: HttpExchange,
+  reply: Reply,
+  chunks: AsyncIterable<Uint8Array>,
+  sent: Sent,
+): Promise<void> {
   const { res } = x;
   x.responded = true;
   let bytes = 0;

@@ -91,13 +91,18 @@ function plain(logger: pino.Logger): Omit<Log, 'request' | 'flush'> {
 }
 
 function prettyLog(options: { level: LogLevel; process: string }): Log {
-  const target = pino.transport({ target: 'pino-pretty', options: { translateTime: 'HH:MM:ss', ignore: 'pid,hostname' } });
+  const target = pino.transport({
+    target: 'pino-pretty',
+    options: { translateTime: 'HH:MM:ss', ignore: 'pid,hostname' },
+  });
   const logger = pino({ level: PINO_LEVELS[options.level], base: {} }, target);
   return {
     ...plain(logger),
     request(event) {
       const level = event.quiet ? 'trace' : 'info';
-      logger[level](`${event.method} ${event.path} ${event.status} ${event.durationMs.toFixed(1)} ms ${event.bytes} B`);
+      logger[level](
+        `${event.method} ${event.path} ${event.status} ${event.durationMs.toFixed(1)} ms ${event.bytes} B`,
+      );
     },
     flush: () => logger.flush(),
   };

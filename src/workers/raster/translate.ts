@@ -3,7 +3,12 @@
 import { link, rename, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import type { Layer } from 'gdal-async';
-import { type ExportFormat, TaskFailure, type TranslateResult, type TranslateTask } from '../../core/tasks.js';
+import {
+  type ExportFormat,
+  TaskFailure,
+  type TranslateResult,
+  type TranslateTask,
+} from '../../core/tasks.js';
 import { crsOf } from './crs.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
 import { baseGeometryCode, geometryTypeOf, hasNoGeometry, hasZ, openVector } from './ogr.js';

@@ -1,6 +1,6 @@
-import type { CountTask, Field, ItemTask, ItemsResult, ItemsTask, VectorSource } from '../../core/tasks.js';
+import type { CountTask, Field, ItemsResult, ItemsTask, ItemTask, VectorSource } from '../../core/tasks.js';
 import { quote, statement } from '../providers/geopackage/connection.js';
-import { boxesInSource, withinBoxes, type Condition } from '../providers/geopackage/window.js';
+import { boxesInSource, type Condition, withinBoxes } from '../providers/geopackage/window.js';
 
 /** Columns one SQL function call can take besides options, id and geometry. */
 const MAX_COLUMNS = 90;
@@ -15,7 +15,9 @@ export function items(task: ItemsTask): ItemsResult {
   const page = `SELECT ${columnList(source, fields, task.skipGeometry)} FROM ${quote(source.table)} t
     WHERE ${condition.sql} ORDER BY t.${quote(source.idColumn)} LIMIT ? OFFSET ?`;
   const ahead = `SELECT count(*) FROM (SELECT 1 FROM ${quote(source.table)} t WHERE ${condition.sql} LIMIT ? OFFSET ?)`;
-  const there = statement(source.path, ahead).pluck().get(...condition.values, limit + 1, offset) as number;
+  const there = statement(source.path, ahead)
+    .pluck()
+    .get(...condition.values, limit + 1, offset) as number;
   const returned = Math.min(there, limit);
   const features =
     returned === 0
@@ -33,7 +35,9 @@ export function item(task: ItemTask): Uint8Array | null {
   const fields = chosen(source, undefined);
   const row = `SELECT ${columnList(source, fields)} FROM ${quote(source.table)} t WHERE t.${quote(source.idColumn)} = ?`;
   const sql = `SELECT gr_geojson(?, ${arguments_(fields)}) FROM (${row})`;
-  const found = statement(source.path, sql).pluck().get(options(task, fields), BigInt(task.id)) as Buffer | null;
+  const found = statement(source.path, sql)
+    .pluck()
+    .get(options(task, fields), BigInt(task.id)) as Buffer | null;
   return found && found.length > 0 ? found : null;
 }
 
@@ -41,7 +45,9 @@ export function count(task: CountTask): number {
   const { source } = task;
   const condition = conditionOf(task);
   const sql = `SELECT count(*) FROM ${quote(source.table)} t WHERE ${condition.sql}`;
-  return statement(source.path, sql).pluck().get(...condition.values) as number;
+  return statement(source.path, sql)
+    .pluck()
+    .get(...condition.values) as number;
 }
 
 function conditionOf(task: CountTask): Condition {
@@ -57,7 +63,11 @@ export function chosen(source: VectorSource, names: readonly string[] | undefine
 /** id, geometry and attributes as c0, c1, ... so that no name can clash. */
 function columnList(source: VectorSource, fields: readonly Field[], skipGeometry = false): string {
   const geometry = skipGeometry ? 'NULL' : `t.${quote(source.geometryColumn)}`;
-  const columns = [`t.${quote(source.idColumn)}`, geometry, ...fields.map((field) => `t.${quote(field.name)}`)];
+  const columns = [
+    `t.${quote(source.idColumn)}`,
+    geometry,
+    ...fields.map((field) => `t.${quote(field.name)}`),
+  ];
   return columns.map((column, i) => `${column} AS c${i}`).join(', ');
 }
 

@@ -1,6 +1,6 @@
 import type { Box, TileLayer, VectorTileResult, VectorTileTask } from '../../core/tasks.js';
-import { quote, statement } from '../providers/geopackage/connection.js';
 import { gzip } from '../../native/index.js';
+import { quote, statement } from '../providers/geopackage/connection.js';
 import { boxesInSource } from '../providers/geopackage/window.js';
 import { chosen } from './items.js';
 
@@ -19,7 +19,8 @@ export function vectorTile(task: VectorTileTask): VectorTileResult {
   }
   if (parts.length === 0) return { data: new Uint8Array(0), encoding: 'identity', features: 0 };
   const data = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
-  if (task.encoding === 'identity' || data.length < (task.gzipMinBytes ?? 0)) return { data, encoding: 'identity', features };
+  if (task.encoding === 'identity' || data.length < (task.gzipMinBytes ?? 0))
+    return { data, encoding: 'identity', features };
   return { data: gzip(data, GZIP_LEVEL), encoding: 'gzip', features };
 }
 

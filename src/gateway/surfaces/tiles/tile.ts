@@ -1,9 +1,9 @@
-import { ApiError, badParameter, notFound } from '../../../core/errors.js';
 import type { Collection, VectorCollection } from '../../../core/collection.js';
-import { MVT_FORMAT, type Format } from '../../../core/media.js';
+import { ApiError, badParameter, notFound } from '../../../core/errors.js';
+import { type Format, MVT_FORMAT } from '../../../core/media.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
-import { matrixSize, tileBox, tileMatrixSet, zoomOf, type TileMatrixSet } from '../../../core/tile-matrix.js';
+import { matrixSize, type TileMatrixSet, tileBox, tileMatrixSet, zoomOf } from '../../../core/tile-matrix.js';
 import type { CachedTile, TileCache } from '../../cache/tile-cache.js';
 import { renderImage } from '../../services/render.js';
 import { runTask, type TaskContext } from '../../services/run-task.js';
@@ -30,7 +30,8 @@ export function tileAddress(setId: string, tileMatrix: string, row: number, colu
   const set = tileMatrixSet(setId);
   if (!set) throw notFound('tile matrix set', setId.slice(0, 100));
   const zoom = zoomOf(set, tileMatrix);
-  if (zoom === undefined) throw badParameter('tileMatrix', `${set.id} has no matrix '${tileMatrix.slice(0, 40)}'`);
+  if (zoom === undefined)
+    throw badParameter('tileMatrix', `${set.id} has no matrix '${tileMatrix.slice(0, 40)}'`);
   const { columns, rows } = matrixSize(set, zoom);
   if (row >= rows) throw badParameter('tileRow', `matrix ${zoom} has rows 0 to ${rows - 1}`);
   if (column >= columns) throw badParameter('tileCol', `matrix ${zoom} has columns 0 to ${columns - 1}`);
@@ -73,9 +74,15 @@ function tileReply(tile: CachedTile): Reply {
   };
 }
 
-async function encode(x: TaskContext, pools: Pools, collections: readonly Collection[], at: TileAddress): Promise<CachedTile> {
+async function encode(
+  x: TaskContext,
+  pools: Pools,
+  collections: readonly Collection[],
+  at: TileAddress,
+): Promise<CachedTile> {
   const vectors = collections.filter((c): c is VectorCollection => c.kind === 'vector');
-  if (vectors.length === 0) throw new ApiError('not-acceptable', 'A raster collection has no vector tiles; ask for png.');
+  if (vectors.length === 0)
+    throw new ApiError('not-acceptable', 'A raster collection has no vector tiles; ask for png.');
   const result = await runTask(x, pools, 'vector.tile', {
     layers: vectors.map((c) => ({ name: c.id, source: c.source })),
     crs: at.set.crs.proj,
@@ -96,7 +103,12 @@ async function encode(x: TaskContext, pools: Pools, collections: readonly Collec
   };
 }
 
-async function draw(x: TaskContext, pools: Pools, collections: readonly Collection[], at: TileAddress): Promise<CachedTile> {
+async function draw(
+  x: TaskContext,
+  pools: Pools,
+  collections: readonly Collection[],
+  at: TileAddress,
+): Promise<CachedTile> {
   const image = await renderImage(x, pools, {
     collections,
     bbox: tileBox(at.set, at.zoom, at.row, at.column),

@@ -34,8 +34,14 @@ function one(source: VectorSource, box: Box): Condition {
   const values = [maxx, minx, maxy, miny];
   if (source.hasIndex) {
     const index = quote(`rtree_${source.table}_${source.geometryColumn}`);
-    return { sql: `SELECT id FROM ${index} WHERE minx <= ? AND maxx >= ? AND miny <= ? AND maxy >= ?`, values };
+    return {
+      sql: `SELECT id FROM ${index} WHERE minx <= ? AND maxx >= ? AND miny <= ? AND maxy >= ?`,
+      values,
+    };
   }
   const g = `t.${quote(source.geometryColumn)}`;
-  return { sql: `(ST_MinX(${g}) <= ? AND ST_MaxX(${g}) >= ? AND ST_MinY(${g}) <= ? AND ST_MaxY(${g}) >= ?)`, values };
+  return {
+    sql: `(ST_MinX(${g}) <= ? AND ST_MaxX(${g}) >= ? AND ST_MinY(${g}) <= ? AND ST_MaxY(${g}) >= ?)`,
+    values,
+  };
 }
