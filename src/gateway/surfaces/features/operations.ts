@@ -7,7 +7,7 @@ import * as pages from '../../pages/index.js';
 import { documentReply, findCollection, LinkSchema, META_FORMATS, notBuilt, surfaceBasics, type SurfaceDeps } from '../common.js';
 import { FEATURES_CONFORMANCE } from './conformance.js';
 import { collectionDocument, collectionsDocument, FEATURES_PATH } from './documents.js';
-import { asVector, featureRows, formatNotBuilt, geoJsonReply, readItem, readItems } from './items.js';
+import { asVector, featureRows, formatNotBuilt, geoJsonReply, LINKED_FORMATS, readItem, readItems } from './items.js';
 
 const later = (name: string, mediaType: string): Format => ({ name, mediaType });
 const GML = later('gml', 'application/gml+xml;version=3.2');
@@ -168,7 +168,7 @@ function itemOperations({ catalog, pools }: SurfaceDeps): Operation[] {
 }
 
 function refuseUnbuilt(format: Format): void {
-  if (format !== GEOJSON_FORMAT && format !== HTML_FORMAT) throw formatNotBuilt(format.name);
+  if (!LINKED_FORMATS.includes(format)) throw formatNotBuilt(format.name);
 }
 
 const ITEMS = `${FEATURES_PATH}/collections/{collectionId}/items`;
