@@ -263,13 +263,18 @@ export interface MapTask {
   crs: string;
 }
 
+/** OGR drivers that write a whole collection into one file. */
+export type ExportFormat = 'GPKG' | 'GeoJSON' | 'FlatGeobuf' | 'CSV' | 'KML';
+
 export interface TranslateTask {
   /** Any file that OGR opens. */
   path: string;
   /** Layer to read; absent: the first. */
   layer?: string;
-  /** GeoPackage to create; must not exist. Removed again when the task fails. */
+  /** File to create; must not exist. Removed again when the task fails. */
   output: string;
+  /** What to write; a staging GeoPackage when absent. */
+  format?: ExportFormat;
   table: string;
   /** CRS to assume when the file names none. */
   assumeCrs?: string;

@@ -1,13 +1,21 @@
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Config, Setting } from '../core/config.js';
 import type { CatalogSnapshot } from '../core/collection.js';
+import type { Pools } from '../core/tasks.js';
 import { version } from '../core/version.js';
 import { createPools } from '../workers/pools.js';
+import { createAuthenticator } from './auth/authenticator.js';
+import type { FirstKey } from './auth/api-keys.js';
+import { permits } from './auth/permissions.js';
+import { auditor } from './audit.js';
 import { TileCache } from './cache/tile-cache.js';
 import { Dispatcher } from './http/dispatch.js';
 import { HttpServer } from './http/server.js';
+import { startManagement } from './management.js';
 import { surfaceOperations } from './operations.js';
 import { Catalog } from './services/catalog.js';
+import { openState } from './stores/state.js';
 import type { Log } from './telemetry/log.js';
 import { createRegistry, watchEventLoop, watchPools } from './telemetry/metrics.js';
 import { startOtlp } from './telemetry/otlp.js';
@@ -18,86 +26,103 @@ export interface GatewayOptions {
   /** Directory of the engine sockets. */
   runDir: string;
   log: Log;
+  /** Asks for a reload of the catalog in every gateway. */
+  requestReload(reason: string): void;
 }
 
 /** A running gateway: one process, one event loop, one port. */
 export interface Gateway {
   readonly port: number;
   readonly catalog: Catalog;
-  /** Reads a new catalog from these sources beside the running one. */
-  prepareReload(sources: readonly string[]): Promise<CatalogSnapshot>;
-  commitReload(snapshot: CatalogSnapshot): void;
+  readonly firstKey: FirstKey;
   /** Answers what runs, takes nothing new, releases everything. */
   close(graceMs: number): Promise<void>;
 }
 
-/** Assembles and starts a gateway. Rejects when the state database or the port cannot be used. */
-export async function startGateway({ config, settings, runDir, log }: GatewayOptions): Promise<Gateway> {
-  const dataDir = resolve(config.data.directory);
-  const { vectorThreads, queue } = config.workers;
-  const pools = createPools({ vectorThreads, maxQueue: queue, runDir });
-  const tiles = new TileCache(config.cache.tileBytes);
-  const ids = new Map<string, number>();
-  const catalog = new Catalog({
-    pools,
-    dataDir,
-    layerIdOf: async (id) => {
-      if (!ids.has(id)) ids.set(id, ids.size + 1);
-      return ids.get(id)!;
-    },
-  });
-  const { observability } = config;
-  const registry = createRegistry();
-  watchEventLoop();
-  watchPools(() => pools.status());
-  const otlp = observability.otlpEndpoint ? startOtlp(observability.otlpEndpoint, version()) : undefined;
+const PUBLIC_DIR = fileURLToPath(new URL('../public', import.meta.url));
 
-  const operations = surfaceOperations({
-    catalog: () => catalog.current,
+/** Assembles and starts a gateway. Rejects when the state database or the port cannot be used. */
+export async function startGateway({ config, settings, runDir, log, requestReload }: GatewayOptions): Promise<Gateway> {
+  const dataDir = resolve(config.data.directory);
+  const state = await openState(join(dataDir, 'state.db'));
+  const authenticator = createAuthenticator(state, {
+    onError: (error) => log.warn('the last use of API keys could not be noted', { Error: String(error) }),
+  });
+  const firstKey = await authenticator.keys.ensureFirst(config.security.adminKey || undefined);
+  const pools = createPools({ vectorThreads: config.workers.vectorThreads, maxQueue: config.workers.queue, runDir });
+  const tiles = new TileCache(config.cache.tileBytes);
+  const catalog = new Catalog({ pools, dataDir, layerIdOf: (id) => state.collections.idOf(id) });
+  const otlp = startTelemetry(config, pools);
+
+  const management = startManagement({
+    config,
+    settings,
+    dataDir,
+    state,
+    keys: authenticator.keys,
     pools,
     tiles,
-    registry,
-    metricsPath: observability.enabled ? observability.prometheus.path : undefined,
-    poolStatus: () => pools.status(),
-    pingState: async () => {},
-    catalogStatus: () => ({
-      generation: catalog.current.generation,
-      collections: catalog.current.collections.length,
-      quarantined: catalog.current.quarantined.length,
-    }),
-    cacheStatistics: () => tiles.statistics(),
+    catalog,
+    log,
+    requestReload,
   });
+  const operations = [
+    ...surfaceOperations({
+      catalog: () => catalog.current,
+      pools,
+      tiles,
+      publicDir: PUBLIC_DIR,
+      version: version(),
+      registry: createRegistry(),
+      metricsPath: config.observability.enabled ? config.observability.prometheus.path : undefined,
+      poolStatus: () => pools.status(),
+      pingState: () => state.check(),
+      catalogStatus: () => statusOf(catalog.current),
+      cacheStatistics: () => tiles.statistics(),
+    }),
+    ...management.operations,
+  ];
   const dispatcher = new Dispatcher({
     operations,
-    authenticate: () => {
-      throw new Error('no auth');
-    },
-    permits: () => false,
-    audit: async () => {},
+    authenticate: (credentials) => authenticator.authenticate(credentials),
+    permits,
+    audit: auditor(state.audit),
   });
   catalog.commit(await catalog.prepare(config.data.sources));
-  const { server: settingsOfServer } = config;
+  management.start();
   const server = new HttpServer({
     dispatcher,
     log,
-    vendor: settingsOfServer.vendor,
-    publicUrl: settingsOfServer.publicUrl || undefined,
-    trustProxy: settingsOfServer.trustProxy,
-    fallbackHost: `localhost:${settingsOfServer.port}`,
+    vendor: config.server.vendor,
+    publicUrl: config.server.publicUrl || undefined,
+    trustProxy: config.server.trustProxy,
+    fallbackHost: `localhost:${config.server.port}`,
   });
-  const port = await server.listen(settingsOfServer.host, settingsOfServer.port);
-  void settings;
-  void join;
+  const port = await server.listen(config.server.host, config.server.port);
   return {
     port,
     catalog,
-    prepareReload: (sources) => catalog.prepare(sources),
-    commitReload: (snapshot) => catalog.commit(snapshot),
+    firstKey,
     async close(graceMs) {
       await server.close(graceMs);
+      await management.close();
       await catalog.close();
       await pools.close();
+      await authenticator.close();
+      await state.close();
       await otlp?.shutdown();
     },
   };
+}
+
+function startTelemetry(config: Config, pools: Pools) {
+  watchEventLoop();
+  watchPools(() => pools.status());
+  const { otlpEndpoint } = config.observability;
+  return otlpEndpoint ? startOtlp(otlpEndpoint, version()) : undefined;
+}
+
+function statusOf(snapshot: CatalogSnapshot) {
+  const { generation, collections, quarantined } = snapshot;
+  return { generation, collections: collections.length, quarantined: quarantined.length };
 }

@@ -40,7 +40,13 @@ async function main(): Promise<void> {
     log = createLog({ level: config.logging.level, pretty: process.stdout.isTTY, process: 'gateway' });
     useCrsDatabase(crsFacts);
     const runDir = process.env[RUN_DIR_VARIABLE] ?? '';
-    gateway = await startGateway({ config, settings, runDir, log });
+    gateway = await startGateway({
+      config,
+      settings,
+      runDir,
+      log,
+      requestReload: (reason) => void supervised.requestReload(reason),
+    });
     announce(gateway, config);
     if (config.data.watch) watchSources(gateway, config, supervised);
     supervised.ready();
@@ -55,6 +61,12 @@ function announce(gateway: Gateway, config: Config): void {
   const host = config.server.host === '0.0.0.0' || config.server.host === '::' ? 'localhost' : config.server.host;
   const baseUrl = config.server.publicUrl || `http://${host}:${gateway.port}`;
   process.stderr.write(publishedTable(gateway.catalog.current, baseUrl));
+  const { firstKey } = gateway;
+  if (firstKey.from === 'generated') {
+    process.stderr.write(`  first administrator key, shown only this once: ${firstKey.secret}\n\n`);
+  } else if (firstKey.from === 'environment' && firstKey.weak) {
+    process.stderr.write('  warning: SVC_ADMIN_KEY is short; use at least 24 characters\n\n');
+  }
 }
 
 function watchSources(gateway: Gateway, config: Config, supervised: Supervised): void {
@@ -65,10 +77,10 @@ function watchSources(gateway: Gateway, config: Config, supervised: Supervised):
 
 async function prepareReload(gateway: Gateway, start: GatewayStart, log: Log): Promise<PreparedReload> {
   const { config } = read(start);
-  const snapshot = await gateway.prepareReload(config.data.sources);
+  const snapshot = await gateway.catalog.prepare(config.data.sources);
   return {
     commit() {
-      gateway.commitReload(snapshot);
+      gateway.catalog.commit(snapshot);
       const { generation, collections, quarantined } = snapshot;
       log.info('the catalog was reloaded', {
         Generation: generation,

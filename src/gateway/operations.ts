@@ -4,13 +4,16 @@ import { featuresOperations } from './surfaces/features/operations.js';
 import { mapsOperations } from './surfaces/maps/operations.js';
 import { probeOperations, type ProbeDeps } from './surfaces/probes/operations.js';
 import { processesOperations } from './surfaces/processes/operations.js';
+import { siteOperations, type SiteDeps } from './surfaces/site/operations.js';
+import { SURFACES } from './surfaces/site/documents.js';
 import { stacOperations } from './surfaces/stac/operations.js';
 import { tilesOperations, type TilesDeps } from './surfaces/tiles/operations.js';
 
-/** Every operation of the data surfaces and probes. */
-export function surfaceOperations(deps: TilesDeps & ProbeDeps): Operation[] {
+/** Every operation of the data surfaces, the site and the probes. */
+export function surfaceOperations(deps: TilesDeps & ProbeDeps & Omit<SiteDeps, 'surfaces'>): Operation[] {
   return [
     ...probeOperations(deps),
+    ...siteOperations({ ...deps, surfaces: SURFACES }),
     ...featuresOperations(deps),
     ...tilesOperations(deps),
     ...mapsOperations(deps),

@@ -1,6 +1,6 @@
 /**
- * The native part as TypeScript sees it: tile encoding, GeoJSON geometry, coordinate reference systems, gzip, and the path
- * of the SQLite extension. Built by `./run build`; every worker thread may import it.
+ * The native part as TypeScript sees it: tile encoding, GeoJSON geometry, coordinate reference systems,
+ * gzip, and the path of the SQLite extension. Built by `./run build`; every worker thread may import it.
  */
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -32,7 +32,10 @@ export interface LayerOptions {
 /** A value a tile can hold. Dates become ISO 8601 text; null and undefined are left out. */
 export type LayerValue = string | number | bigint | boolean | Date | null | undefined;
 
-/** Feature id (left out of the tile unless it is an integer >= 0), geometry (GeoPackage blob, WKB or EWKB), values. */
+/**
+ * Feature id (left out of the tile unless it is an integer >= 0), geometry (GeoPackage blob, WKB or EWKB),
+ * values.
+ */
 export type LayerRow = readonly [id: LayerValue, geometry: Uint8Array | null, ...values: LayerValue[]];
 
 interface NativeLayerEncoder {
@@ -143,30 +146,34 @@ export interface GeoJsonGeometryOptions {
 }
 
 /**
- * A GeoPackage blob, WKB or EWKB as the text of a GeoJSON geometry (RFC 7946); `null` when it is empty or has no image
- * in the output CRS. Z is kept, M is not. Throws for bytes that are no geometry and for an unknown CRS.
+ * A GeoPackage blob, WKB or EWKB as the text of a GeoJSON geometry (RFC 7946); `null` when it is empty or
+ * has no image in the output CRS. Z is kept, M is not. Throws for bytes that are no geometry and for an
+ * unknown CRS.
  */
 export function geometryToGeoJSON(blob: Uint8Array, options: GeoJsonGeometryOptions): string {
   return addon().geometryToGeoJson(blob, JSON.stringify(options));
 }
 
 /**
- * The box that holds the image of a box, its edges densified; both x,y ordered. minx > maxx in a geographic result means that
- * it crosses the antimeridian. Throws when there is no image, or a CRS is unknown.
+ * The box that holds the image of a box, its edges densified; both x,y ordered. minx > maxx in a geographic
+ * result means that it crosses the antimeridian. Throws when there is no image, or a CRS is unknown.
  */
 export function transformBox(box: Box, from: string, to: string): Box {
   return addon().transformBox(box[0], box[1], box[2], box[3], from, to);
 }
 
 /**
- * Transforms x,y pairs in place. A position without an image becomes Infinity, Infinity. Throws for an unknown CRS, and when
- * there is no way between the two.
+ * Transforms x,y pairs in place. A position without an image becomes Infinity, Infinity. Throws for an
+ * unknown CRS, and when there is no way between the two.
  */
 export function transformPoints(points: Float64Array, from: string, to: string): void {
   addon().transformPoints(points, from, to);
 }
 
-/** What a CRS is. Takes codes (`EPSG:4326`), URNs, URLs, WKT, PROJJSON and PROJ strings. Throws for any other text. */
+/**
+ * What a CRS is. Takes codes (`EPSG:4326`), URNs, URLs, WKT, PROJJSON and PROJ strings. Throws for any
+ * other text.
+ */
 export function describeCrs(text: string): CrsDescription {
   return addon().describeCrs(text);
 }

@@ -14,6 +14,8 @@ export interface ChildHandlers {
   onReload?: () => Promise<PreparedReload>;
   /** Finishes what runs and exits the process with code 0. */
   onDrain: () => void;
+  /** Ends the process at once because the supervisor is gone. Absent: `process.exit(1)`. */
+  onOrphaned?: () => void;
 }
 
 export interface Supervised {
@@ -22,7 +24,7 @@ export interface Supervised {
   /** Reports that this process serves. */
   ready(): void;
   /** Reports a configuration error and exits so that the supervisor does not start this process again. */
-  configurationError(message: string): never;
+  configurationError(message: string): Promise<never>;
   /** Asks for a successor; false when there is no supervisor to give one. */
   requestReplacement(reason: string): boolean;
   /** Asks for a reload of all gateways; false when there is no supervisor. */
@@ -45,7 +47,7 @@ export function joinSupervisor(handlers: ChildHandlers): Supervised {
   };
   if (supervised) {
     process.on('message', receiver(handlers, send));
-    process.on('disconnect', () => process.exit(1));
+    process.on('disconnect', handlers.onOrphaned ?? (() => process.exit(1)));
     for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
     process.on('SIGTERM', handlers.onDrain);
   } else {
@@ -63,20 +65,14 @@ export function joinSupervisor(handlers: ChildHandlers): Supervised {
   };
 }
 
-function exitMisconfigured(message: string, supervised: boolean): never {
+async function exitMisconfigured(message: string, supervised: boolean): Promise<never> {
+  const report: ToSupervisor = { type: 'configuration-error', message };
   if (supervised && process.connected) {
-    const report: ToSupervisor = { type: 'configuration-error', message };
-    process.send!(report, undefined, undefined, () => process.exit(EXIT_CONFIGURATION));
-    // The message must leave before the process does; nothing may run meanwhile.
-    throw new ConfigurationExit(message);
+    await new Promise<void>((resolve) => process.send?.(report, undefined, undefined, () => resolve()));
+  } else {
+    process.stderr.write(`${message}\n`);
   }
-  process.stderr.write(`${message}\n`);
   process.exit(EXIT_CONFIGURATION);
-}
-
-/** Unwinds a start that failed for its configuration; the process exits as soon as the report has left. */
-export class ConfigurationExit extends Error {
-  override readonly name = 'ConfigurationExit';
 }
 
 function receiver(

@@ -97,8 +97,11 @@ function writeHead(x: HttpExchange, reply: Reply, encoding: ContentEncoding, siz
   const close = x.bodyUnread;
   x.res.cork(() => {
     head(x, reply, encoding);
-    if (reply.status === 204 || reply.status === 304) x.res.endWithoutBody(undefined, close);
-    else x.res.endWithoutBody(size, close);
+    if (reply.status !== 204 && reply.status !== 304) x.res.endWithoutBody(size, close);
+    // These two have no length. The library aborts the process when its length is `undefined`, so a
+    // connection that must close is ended with an empty body instead.
+    else if (close) x.res.end('', true);
+    else x.res.endWithoutBody();
   });
 }
 

@@ -21,12 +21,15 @@ interface Node {
   route?: Route;
 }
 
+/** Paths whose match is remembered: clients ask for the same tiles again and again. */
+const MAX_REMEMBERED = 8192;
+
 const newNode = (): Node => ({ literals: new Map() });
 
 /** Finds the operation of a path in one walk over its segments; literal segments win over parameters. */
 export class Router {
   readonly #root = newNode();
-  readonly #exact = new Map<string, Match>();
+  readonly #remembered = new Map<string, Match>();
 
   constructor(operations: readonly Operation[]) {
     for (const operation of operations) this.#add(operation);
@@ -58,13 +61,20 @@ export class Router {
     }
     route.methods.set(operation.method, operation);
     route.allow = allowOf(route);
-    if (names.length === 0) this.#exact.set(operation.path, { route, values: [] });
   }
 
   /** Undefined when no operation has this path. A trailing slash is ignored. */
   find(path: string): Match | undefined {
-    const exact = this.#exact.get(path);
-    if (exact) return exact;
+    const remembered = this.#remembered.get(path);
+    if (remembered) return remembered;
+    const match = this.#search(path);
+    if (!match) return undefined;
+    if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear();
+    this.#remembered.set(path, match);
+    return match;
+  }
+
+  #search(path: string): Match | undefined {
     const segments = path.split('/');
     if (segments.length > 2 && segments[segments.length - 1] === '') segments.pop();
     const values: string[] = [];

@@ -6,6 +6,7 @@ import { HTML_FORMAT, JSON_FORMAT, type Format } from '../../core/media.js';
 import { defineOperation, type Exchange, type Method, type Operation, type Reply } from '../../core/operation.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Pools } from '../../core/tasks.js';
+import { PAGE_HEADERS } from '../pages/security.js';
 
 /** What every surface is given at assembly. */
 export interface SurfaceDeps {
@@ -43,8 +44,10 @@ const REVALIDATE = 'no-cache';
 
 /** A document as JSON or as its page, whichever was negotiated, with an entity tag. */
 export function documentReply(x: Exchange, document: unknown, page: () => string): Reply {
-  const body = x.format === HTML_FORMAT ? page() : JSON.stringify(document);
-  return { status: 200, mediaType: x.format.mediaType, body, etag: contentTag(body), cacheControl: REVALIDATE };
+  const html = x.format === HTML_FORMAT;
+  const body = html ? page() : JSON.stringify(document);
+  const reply = { status: 200, mediaType: x.format.mediaType, body, etag: contentTag(body), cacheControl: REVALIDATE };
+  return html ? { ...reply, headers: PAGE_HEADERS } : reply;
 }
 
 /** `self` and `alternate` links of a resource in all its formats. */

@@ -1,4 +1,5 @@
 import pino from 'pino';
+import { LineWriter } from './line-writer.js';
 
 /** Levels as the CLEF readers name them. */
 export const LOG_LEVELS = ['Verbose', 'Debug', 'Information', 'Warning', 'Error', 'Fatal'] as const;
@@ -57,7 +58,7 @@ const FLUSH_MS = 100;
  */
 export function createLog(options: { level: LogLevel; pretty: boolean; process: string }): Log {
   if (options.pretty) return prettyLog(options);
-  const destination = pino.destination({ dest: 1, sync: false, minLength: 8192 });
+  const destination = new LineWriter(1);
   const timer = setInterval(() => destination.flush(), FLUSH_MS);
   timer.unref();
   const logger = pino(

@@ -25,6 +25,9 @@ Encoder& encoderOf(napi_env env, napi_value self) {
 
 napi_value construct(napi_env env, napi_callback_info info) {
   const Arguments<1> arguments(env, info);
+  napi_value target = nullptr;
+  check(napi_get_new_target(env, info, &target));
+  if (target == nullptr) throw Failure{"LayerEncoder must be called with new", true};
   TileLayerOptions options;
   std::string error;
   if (!parseTileOptions(requireText(env, arguments[0], "options"), options, error)) throw Failure{error, true};

@@ -1,5 +1,7 @@
 #include "clip.h"
 
+#include <algorithm>
+
 namespace graticule {
 namespace {
 
@@ -79,7 +81,37 @@ class PartWriter {
   size_t begin_ = 0;
 };
 
+/** A bit for each side of the box that a position is beyond. */
+inline unsigned beyond(double x, double y, const Box& box) {
+  return static_cast<unsigned>(x < box.minX) | static_cast<unsigned>(x > box.maxX) << 1 |
+         static_cast<unsigned>(y < box.minY) << 2 | static_cast<unsigned>(y > box.maxY) << 3;
+}
+
 }  // namespace
+
+size_t copyNear(const Sequence& sequence, const Box& box, double* out) {
+  const double* begin = out;
+  unsigned shared = 0;
+  bool second = false;
+  for (size_t i = 0; i < sequence.count; ++i) {
+    const double x = sequence.x(i);
+    const double y = sequence.y(i);
+    const unsigned sides = beyond(x, y, box);
+    shared &= sides;
+    if (shared == 0) {
+      shared = sides;
+      second = false;
+    } else if (second) {
+      out -= 2;
+    } else {
+      second = true;
+    }
+    out[0] = x;
+    out[1] = y;
+    out += 2;
+  }
+  return static_cast<size_t>(out - begin) / 2;
+}
 
 void clipRing(Coordinates& ring, Coordinates& scratch, double low, double high) {
   if (ring.empty()) return;
@@ -109,15 +141,19 @@ void clipLine(const double* xy, size_t n, double low, double high, Coordinates& 
       joined = false;
       continue;
     }
+    // Clamped: next to a far end the product is coarser than the distance to the border.
+    const auto addAt = [&](double t) {
+      part.add(std::clamp(a[0] + dx * t, low, high), std::clamp(a[1] + dy * t, low, high));
+    };
     if (!joined || t0 > 0) {
       part.finish();
-      part.add(a[0] + dx * t0, a[1] + dy * t0);
+      addAt(t0);
     }
     joined = t1 == 1;
     if (joined) {
       part.add(a[2], a[3]);
     } else {
-      part.add(a[0] + dx * t1, a[1] + dy * t1);
+      addAt(t1);
       part.finish();
     }
   }

@@ -5,10 +5,19 @@
 #include <cstdint>
 #include <vector>
 
+#include "geometry.h"
+
 namespace graticule {
 
 /** Flat x,y pairs. */
 using Coordinates = std::vector<double>;
+
+/**
+ * Copies the positions of a sequence that matter for clipping against `box`; returns how many. Of positions in
+ * a row that are all beyond the same side of the box only the first and the last are kept: what lies between
+ * them can not touch it. `out` takes 2 * count numbers.
+ */
+size_t copyNear(const Sequence& sequence, const Box& box, double* out);
 
 /**
  * Clips a ring (Sutherland-Hodgman, one pass per axis). The ring is implicitly closed: its first position need not be

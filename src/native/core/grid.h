@@ -29,10 +29,11 @@ struct TileGrid {
   double gridX(double x) const { return (x - originX) * scaleX; }
   double gridY(double y) const { return (y - originY) * scaleY; }
 
-  /** False when no position of the box can fall into the clip box. */
-  bool touches(const Box& box) const {
-    return gridX(box.maxX) >= low && gridX(box.minX) <= high && gridY(box.minY) >= low &&
-           gridY(box.maxY) <= high;
+  /** The clip box in the CRS of the tile, a hundredth of a grid unit wider on each side. */
+  Box clipBox() const {
+    const double margin = 0.01;
+    return {originX + (low - margin) / scaleX, originY + (high + margin) / scaleY,
+            originX + (high + margin) / scaleX, originY + (low - margin) / scaleY};
   }
 };
 

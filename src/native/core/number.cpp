@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 namespace graticule {
 namespace {
@@ -46,35 +47,78 @@ uint8_t* trimZeros(uint8_t* out) {
   return out[-1] == '.' ? out - 1 : out;
 }
 
-/** value * scale rounded to the nearest integer by its exact product: what is lost in the product is looked at. */
+/** value * scale rounded to the nearest integer by its exact product. Both are positive, the product below 2^52. */
 uint64_t scaledExactly(double value, double scale) {
   const double product = value * scale;
-  double rounded = std::floor(product + 0.5);
+  auto scaled = static_cast<int64_t>(product + 0.5);
+  const auto rounded = static_cast<double>(scaled);
   const double nearTie = std::fabs(std::fabs(product - rounded) - 0.5);
-  if (nearTie < 1e-3 || product > 1e12) {
+  if (__builtin_expect(nearTie < 1e-3 || product > 1e12, 0)) {
     // The sign of a fused multiply-add is exact, however near the tie is.
     if (std::fma(value, scale, -(rounded + 0.5)) >= 0) {
-      rounded += 1;
+      ++scaled;
     } else if (std::fma(value, scale, -(rounded - 0.5)) < 0) {
-      rounded -= 1;
+      --scaled;
     }
   }
-  return static_cast<uint64_t>(rounded);
+  return static_cast<uint64_t>(scaled);
 }
+
+constexpr uint64_t powerOfTen(int exponent) { return exponent == 0 ? 1 : 10 * powerOfTen(exponent - 1); }
+
+uint8_t* putWhole(uint8_t* out, uint64_t v) {
+  if (v < 10) {
+    *out = static_cast<uint8_t>('0' + v);
+    return out + 1;
+  }
+  if (v < 100) {
+    std::memcpy(out, kPairs.text + 2 * v, 2);
+    return out + 2;
+  }
+  uint8_t digits[20];
+  uint8_t* const end = digits + sizeof digits;
+  const uint8_t* begin = digitsBefore(end, v);
+  for (; begin != end; ++begin) *out++ = *begin;
+  return out;
+}
+
+/** Writes scaled / 10^P. P is a constant, so that no digit costs a division. */
+template <int P>
+uint8_t* putScaled(uint8_t* out, uint64_t scaled) {
+  constexpr uint64_t kPower = powerOfTen(P);
+  using Fraction = std::conditional_t<(P <= 9), uint32_t, uint64_t>;
+  const uint64_t whole = scaled / kPower;
+  auto fraction = static_cast<Fraction>(scaled - whole * kPower);
+  out = putWhole(out, whole);
+  if (fraction == 0) return out;
+  *out++ = '.';
+  uint8_t* w = out + P;
+  for (int i = P; i >= 2; i -= 2) {
+    const Fraction rest = fraction / 100;
+    w -= 2;
+    std::memcpy(w, kPairs.text + 2 * (fraction - rest * 100), 2);
+    fraction = rest;
+  }
+  if (P % 2 != 0) *out = static_cast<uint8_t>('0' + fraction);
+  return trimZeros(out + P);
+}
+
+using ScaledWriter = uint8_t* (*)(uint8_t*, uint64_t);
+constexpr ScaledWriter kScaledWriters[] = {
+    putScaled<0>,  putScaled<1>,  putScaled<2>,  putScaled<3>,  putScaled<4>,  putScaled<5>,
+    putScaled<6>,  putScaled<7>,  putScaled<8>,  putScaled<9>,  putScaled<10>, putScaled<11>,
+    putScaled<12>, putScaled<13>, putScaled<14>, putScaled<15>,
+};
 
 }  // namespace
 
 uint8_t* putInteger(uint8_t* out, int64_t value) {
-  uint8_t digits[20];
   auto magnitude = static_cast<uint64_t>(value);
   if (value < 0) {
     *out++ = '-';
     magnitude = 0 - magnitude;
   }
-  const uint8_t* begin = digitsBefore(digits + sizeof digits, magnitude);
-  const auto n = static_cast<size_t>(digits + sizeof digits - begin);
-  std::memcpy(out, begin, n);
-  return out + n;
+  return putWhole(out, magnitude);
 }
 
 uint8_t* putFixed(uint8_t* out, double value, int precision) {
@@ -92,20 +136,7 @@ uint8_t* putFixed(uint8_t* out, double value, int precision) {
     return out + 1;
   }
   if (value < 0) *out++ = '-';
-  // Digits are padded so that at least one stands before the point.
-  uint8_t digits[32];
-  uint8_t* const end = digits + sizeof digits;
-  std::memset(digits, '0', sizeof digits);
-  uint8_t* begin = digitsBefore(end, scaled);
-  uint8_t* const point = end - precision;
-  if (begin >= point) begin = point - 1;
-  const auto whole = static_cast<size_t>(point - begin);
-  std::memcpy(out, begin, whole);
-  out += whole;
-  if (precision == 0) return out;
-  *out++ = '.';
-  std::memcpy(out, point, static_cast<size_t>(precision));
-  return trimZeros(out + precision);
+  return kScaledWriters[precision](out, scaled);
 }
 
 uint8_t* putShortest(uint8_t* out, double value) {

@@ -16,8 +16,9 @@ constexpr size_t kMaxNumberSize = 32;
 uint8_t* putInteger(uint8_t* out, int64_t value);
 
 /**
- * Writes a finite number with at most `precision` (0 to 15) decimals, rounded as Number.prototype.toFixed does (exactly,
- * ties away from zero). Trailing zeros and "-0" are never written.
+ * Writes a finite number with at most `precision` (0 to 15) decimals, rounded as Number.prototype.toFixed does:
+ * exactly, ties away from zero. From 2^52 units of the last decimal on, ties go to even. Trailing zeros and
+ * "-0" are never written.
  */
 uint8_t* putFixed(uint8_t* out, double value, int precision);
 

@@ -126,6 +126,23 @@ bool Reprojector::transformBox(const Box& from, Box& to) const {
   return std::isfinite(to.minX) && std::isfinite(to.minY) && std::isfinite(to.maxX) && std::isfinite(to.maxY);
 }
 
+bool Reprojector::originBox(const Box& to, Box& from) const {
+  if (kind_ != Kind::LonLatToMercator && kind_ != Kind::MercatorToLonLat) return false;
+  double corners[4] = {to.minX, to.minY, to.maxX, to.maxY};
+  if (kind_ == Kind::LonLatToMercator) {
+    mercatorToLonLat(corners, 2);
+    // Latitudes beyond the square world are clamped onto its border.
+    if (corners[1] <= -kMercatorMaxLatitude) corners[1] = -HUGE_VAL;
+    if (corners[3] >= kMercatorMaxLatitude) corners[3] = HUGE_VAL;
+  } else {
+    lonLatToMercator(corners, 2);
+    if (to.minY <= -kMercatorMaxLatitude) corners[1] = -HUGE_VAL;
+    if (to.maxY >= kMercatorMaxLatitude) corners[3] = HUGE_VAL;
+  }
+  from = {corners[0], corners[1], corners[2], corners[3]};
+  return true;
+}
+
 PJ_CONTEXT* ReprojectorCache::context() {
   if (context_ == nullptr) {
     PJ_CONTEXT* context = proj_context_create();

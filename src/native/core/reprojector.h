@@ -24,7 +24,11 @@ class Reprojector {
   enum class Kind : uint8_t { Identity, LonLatToMercator, MercatorToLonLat, Proj };
 
   Reprojector(Kind kind, std::shared_ptr<PJ_CONTEXT> context, PJ* pj, bool fromGeographic, bool toMercator)
-      : kind_(kind), context_(std::move(context)), pj_(pj), clampLatitude_(fromGeographic && toMercator), clampNorthing_(toMercator) {}
+      : kind_(kind),
+        context_(std::move(context)),
+        pj_(pj),
+        clampLatitude_(fromGeographic && toMercator),
+        clampNorthing_(toMercator) {}
   ~Reprojector();
   Reprojector(const Reprojector&) = delete;
   Reprojector& operator=(const Reprojector&) = delete;
@@ -42,6 +46,12 @@ class Reprojector {
    * maxX in a geographic result means that it crosses the antimeridian.
    */
   bool transformBox(const Box& from, Box& to) const;
+
+  /**
+   * The box of all positions whose image is in `to`, where that is exact and cheap: closed forms only, which
+   * keep x and y apart. False for all else.
+   */
+  bool originBox(const Box& to, Box& from) const;
 
  private:
   Kind kind_;

@@ -1,7 +1,15 @@
 #include "simplify.h"
 
+#include <algorithm>
+
 namespace graticule {
 namespace {
+
+/**
+ * Longest run that is thinned as one; its ends stay. Zigzags split off one vertex at a time, so without a bound a
+ * hostile line costs the square of its length.
+ */
+constexpr size_t kMaxRun = 512;
 
 /** The farthest position between two ends: its index, 0 when there is none above `limit` (squared). */
 size_t farthest(const int32_t* xy, size_t first, size_t last, double limit) {
@@ -46,23 +54,36 @@ size_t compact(int32_t* xy, size_t n, const uint8_t* keep) {
 }  // namespace
 
 void Simplifier::mark(const int32_t* xy, size_t first, size_t last, double squaredTolerance) {
+  while (first < last) {
+    const size_t end = std::min(first + kMaxRun, last);
+    keep_[first] = 1;
+    markRun(xy, first, end, squaredTolerance);
+    first = end;
+  }
+}
+
+void Simplifier::markRun(const int32_t* xy, size_t first, size_t last, double squaredTolerance) {
   stack_.clear();
-  stack_.push_back({static_cast<uint32_t>(first), static_cast<uint32_t>(last)});
-  while (!stack_.empty()) {
-    const Span span = stack_.back();
-    stack_.pop_back();
-    const size_t index = farthest(xy, span.first, span.last, squaredTolerance);
-    if (index == 0) continue;
-    keep_[index] = 1;
-    if (index - span.first > 1) stack_.push_back({span.first, static_cast<uint32_t>(index)});
-    if (span.last - index > 1) stack_.push_back({static_cast<uint32_t>(index), span.last});
+  for (;;) {
+    const size_t index = last - first < 2 ? 0 : farthest(xy, first, last, squaredTolerance);
+    if (index != 0) {
+      // The left half is next, the right one waits.
+      keep_[index] = 1;
+      if (last - index > 1) stack_.push_back({static_cast<uint32_t>(index), static_cast<uint32_t>(last)});
+      last = index;
+    } else {
+      if (stack_.empty()) return;
+      first = stack_.back().first;
+      last = stack_.back().last;
+      stack_.pop_back();
+    }
   }
 }
 
 size_t Simplifier::line(int32_t* xy, size_t n, double tolerance) {
   if (n < 3) return n;
   keep_.assign(n, 0);
-  keep_[0] = keep_[n - 1] = 1;
+  keep_[n - 1] = 1;
   mark(xy, 0, n - 1, tolerance * tolerance);
   return compact(xy, n, keep_.data());
 }
@@ -76,7 +97,6 @@ size_t Simplifier::ring(int32_t* xy, size_t n, double tolerance) {
   const size_t opposite = farthest(xy, 0, n, squaredTolerance);
   if (opposite == 0) return 0;
   keep_.assign(n, 0);
-  keep_[0] = keep_[opposite] = 1;
   mark(xy, 0, opposite, squaredTolerance);
   mark(xy, opposite, n, squaredTolerance);
   return compact(xy, n, keep_.data());

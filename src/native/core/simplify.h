@@ -8,8 +8,8 @@
 namespace graticule {
 
 /**
- * Douglas-Peucker on flat x,y pairs of grid units, with distances to segments. Iterative; its stack and flags are kept
- * from call to call.
+ * Douglas-Peucker on flat x,y pairs of grid units, with distances to segments. Long sequences are thinned in
+ * runs, which bounds the time per vertex. Iterative; its stack and flags are kept from call to call.
  */
 class Simplifier {
  public:
@@ -24,6 +24,7 @@ class Simplifier {
 
  private:
   void mark(const int32_t* xy, size_t first, size_t last, double squaredTolerance);
+  void markRun(const int32_t* xy, size_t first, size_t last, double squaredTolerance);
 
   struct Span {
     uint32_t first;

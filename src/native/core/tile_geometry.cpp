@@ -14,6 +14,12 @@ constexpr uint32_t kClosePath = 15;
 
 constexpr uint32_t command(uint32_t id, uint32_t count) { return count << 3 | id; }
 
+/**
+ * Grid coordinates beyond it are taken for no numbers: clipping against them would be rounding noise. The whole
+ * world at zoom level 30 is 4e12 units wide.
+ */
+constexpr double kMaxCoordinate = 1e15;
+
 /** A command integer carries 29 bits of count. */
 constexpr size_t kMaxCount = (1u << 29) - 1;
 
@@ -76,17 +82,24 @@ size_t dropBorderRuns(int32_t* xy, size_t n, int32_t low, int32_t high) {
 
 /** Twice the signed area by the surveyor's formula; positive is clockwise on a y-down screen. */
 int64_t doubleArea(const int32_t* xy, size_t n) {
-  int64_t sum = 0;
+  // Unsigned, so that a hostile ring of millions of positions wraps instead of overflowing.
+  uint64_t sum = 0;
   int64_t x = xy[2 * n - 2];
   int64_t y = xy[2 * n - 1];
   for (size_t i = 0; i < n; ++i) {
     const int64_t nextX = xy[2 * i];
     const int64_t nextY = xy[2 * i + 1];
-    sum += x * nextY - nextX * y;
+    sum += static_cast<uint64_t>(x * nextY - nextX * y);
     x = nextX;
     y = nextY;
   }
-  return sum;
+  return static_cast<int64_t>(sum);
+}
+
+/** Grows only: shrinking and growing again would zero-fill for every feature. */
+template <typename T>
+void ensure(std::vector<T>& v, size_t size) {
+  if (v.size() < size) v.resize(size);
 }
 
 bool matches(GeometryType type, TileGeometryType wanted) {
@@ -99,6 +112,14 @@ void TileGeometryEncoder::begin(const TileGrid& grid, double tolerance, const Re
   grid_ = grid;
   tolerance_ = tolerance;
   reprojector_ = reprojector != nullptr && reprojector->identity() ? nullptr : reprojector;
+  clipBox_ = grid.clipBox();
+  hasOriginBox_ = reprojector_ != nullptr && reprojector_->originBox(clipBox_, originBox_);
+}
+
+bool TileGeometryEncoder::mayTouch(const Box& e) const {
+  if (reprojector_ != nullptr && !hasOriginBox_) return true;
+  const Box& box = reprojector_ == nullptr ? clipBox_ : originBox_;
+  return e.maxX >= box.minX && e.minX <= box.maxX && e.maxY >= box.minY && e.minY <= box.maxY;
 }
 
 bool TileGeometryEncoder::encode(const Geometry& geometry, TileGeometryType type, ByteBuffer& out) {
@@ -121,27 +142,35 @@ bool TileGeometryEncoder::encode(const Geometry& geometry, TileGeometryType type
 
 Sequence TileGeometryEncoder::project(const Sequence& s) {
   if (reprojector_ == nullptr) return s;
-  projected_.resize(size_t{s.count} * 2);
+  ensure(projected_, size_t{s.count} * 2);
   double* xy = projected_.data();
-  for (size_t i = 0; i < s.count; ++i) std::memcpy(xy + 2 * i, s.data + i * s.stride, 16);
-  reprojector_->transform(xy, s.count);
-  return {reinterpret_cast<const uint8_t*>(xy), s.count, 16, false};
+  uint32_t count = s.count;
+  if (hasOriginBox_) {
+    count = static_cast<uint32_t>(copyNear(s, originBox_, xy));
+  } else {
+    for (size_t i = 0; i < s.count; ++i) std::memcpy(xy + 2 * i, s.data + i * s.stride, 16);
+  }
+  reprojector_->transform(xy, count);
+  return {reinterpret_cast<const uint8_t*>(xy), count, 16, false};
 }
 
 bool TileGeometryEncoder::toFloating(const Sequence& s) {
-  floating_.resize(size_t{s.count} * 2);
+  ensure(near_, size_t{s.count} * 2);
+  const size_t count = copyNear(s, clipBox_, near_.data());
+  floating_.resize(count * 2);
+  const double* in = near_.data();
   double* out = floating_.data();
   Box bounds;
-  bool finite = true;
-  for (size_t i = 0; i < s.count; ++i, out += 2) {
-    const double x = grid_.gridX(s.x(i));
-    const double y = grid_.gridY(s.y(i));
-    finite &= std::isfinite(x) && std::isfinite(y);
+  bool sane = true;
+  for (size_t i = 0; i < count; ++i, in += 2, out += 2) {
+    const double x = grid_.gridX(in[0]);
+    const double y = grid_.gridY(in[1]);
+    sane &= std::fabs(x) <= kMaxCoordinate && std::fabs(y) <= kMaxCoordinate;
     bounds.add(x, y);
     out[0] = x;
     out[1] = y;
   }
-  return finite && bounds.maxX >= grid_.low && bounds.minX <= grid_.high && bounds.maxY >= grid_.low &&
+  return sane && bounds.maxX >= grid_.low && bounds.minX <= grid_.high && bounds.maxY >= grid_.low &&
          bounds.minY <= grid_.high;
 }
 
@@ -166,17 +195,17 @@ void TileGeometryEncoder::encodePoints(const Geometry& geometry, ByteBuffer& out
 void TileGeometryEncoder::encodeLine(const Sequence& sequence, ByteBuffer& out) {
   if (sequence.count < 2) return;
   const Sequence s = project(sequence);
-  ring_.resize(size_t{s.count} * 2);
+  ensure(ring_, size_t{s.count} * 2);
   if (quantiseInside(s, grid_, ring_.data())) {
     writeLine(s.count, out);
     return;
   }
   if (!toFloating(s)) return;
-  clipLine(floating_.data(), s.count, grid_.low, grid_.high, scratch_, partEnds_);
+  clipLine(floating_.data(), floating_.size() / 2, grid_.low, grid_.high, scratch_, partEnds_);
   size_t begin = 0;
   for (const uint32_t end : partEnds_) {
     const size_t n = end - begin;
-    ring_.resize(n * 2);
+    ensure(ring_, n * 2);
     for (size_t i = 0; i < n * 2; ++i) ring_[i] = roundToGrid(scratch_[begin * 2 + i]);
     writeLine(n, out);
     begin = end;
@@ -186,7 +215,8 @@ void TileGeometryEncoder::encodeLine(const Sequence& sequence, ByteBuffer& out) 
 void TileGeometryEncoder::writeLine(size_t n, ByteBuffer& out) {
   int32_t* xy = ring_.data();
   n = dropRepeated(xy, n);
-  if (tolerance_ > 0) n = simplifier_.line(xy, n, tolerance_);
+  // Thinning can bring equal positions together: a closed line, a spike.
+  if (tolerance_ > 0) n = dropRepeated(xy, simplifier_.line(xy, n, tolerance_));
   if (n < 2 || n > kMaxCount) return;
   uint8_t* p = putVarint32(out.reserve((2 * n + 2) * kMaxVarint32), command(kMoveTo, 1));
   p = writeDelta(p, xy);
@@ -199,7 +229,7 @@ size_t TileGeometryEncoder::prepareRing(const Sequence& sequence) {
   if (sequence.count < 3) return 0;
   const Sequence s = project(sequence);
   // One position more than the ring has: the simplifier closes it.
-  ring_.resize(size_t{s.count} * 2 + 2);
+  ensure(ring_, size_t{s.count} * 2 + 2);
   size_t n = s.count;
   if (quantiseInside(s, grid_, ring_.data())) {
     n = dropRepeatedOfRing(ring_.data(), n);
@@ -207,12 +237,12 @@ size_t TileGeometryEncoder::prepareRing(const Sequence& sequence) {
     if (!toFloating(s)) return 0;
     clipRing(floating_, scratch_, grid_.low, grid_.high);
     n = floating_.size() / 2;
-    ring_.resize(n * 2 + 2);
+    ensure(ring_, n * 2 + 2);
     for (size_t i = 0; i < n * 2; ++i) ring_[i] = roundToGrid(floating_[i]);
     n = dropRepeatedOfRing(ring_.data(), n);
     n = dropBorderRuns(ring_.data(), n, roundToGrid(grid_.low), roundToGrid(grid_.high));
   }
-  if (tolerance_ > 0) n = simplifier_.ring(ring_.data(), n, tolerance_);
+  if (tolerance_ > 0) n = dropRepeatedOfRing(ring_.data(), simplifier_.ring(ring_.data(), n, tolerance_));
   return n < 3 || n > kMaxCount ? 0 : n;
 }
 

@@ -25,6 +25,9 @@ class TileGeometryEncoder {
   /** The reprojector must outlive the encoder's use; null when the data is in the CRS of the tile. */
   void begin(const TileGrid& grid, double tolerance, const Reprojector* reprojector);
 
+  /** False when no position of an envelope of the data can fall into the tile. */
+  bool mayTouch(const Box& envelope) const;
+
   /**
    * Encodes all members of one type; a collection may hold several. The packed command integers are appended
    * to `out`. False, and `out` as it was, when nothing of them is left in the tile.
@@ -36,9 +39,15 @@ class TileGeometryEncoder {
   void encodeLine(const Sequence& sequence, ByteBuffer& out);
   void encodePolygon(const Geometry& geometry, const Node& node, ByteBuffer& out);
 
-  /** The sequence in the CRS of the tile. Its bytes are valid until the next call. */
+  /**
+   * The sequence in the CRS of the tile, perhaps without positions that clipping would drop. Its bytes are valid until
+   * the next call.
+   */
   Sequence project(const Sequence& sequence);
-  /** Fills `floating_` with the sequence in grid units; false when it is outside or holds a non-number. */
+  /**
+   * Fills `floating_` with what clipping needs of the sequence, in grid units; false when it is outside or holds a
+   * non-number.
+   */
   bool toFloating(const Sequence& sequence);
   /** Fills `ring_` with a clipped, cleaned ring; returns its vertices, the first not repeated; 0: vanished. */
   size_t prepareRing(const Sequence& sequence);
@@ -49,9 +58,14 @@ class TileGeometryEncoder {
   TileGrid grid_;
   double tolerance_ = 0;
   const Reprojector* reprojector_ = nullptr;
+  /** The clip box in the CRS of the tile, and of the data where `hasOriginBox_` says so. */
+  Box clipBox_;
+  Box originBox_;
+  bool hasOriginBox_ = false;
 
   Simplifier simplifier_;
   Coordinates projected_;
+  Coordinates near_;
   Coordinates floating_;
   Coordinates scratch_;
   std::vector<uint32_t> partEnds_;

@@ -48,8 +48,7 @@ void TileLayerEncoder::begin(const TileLayerOptions& options, std::shared_ptr<co
 bool TileLayerEncoder::addGeometry(const uint8_t* blob, size_t size) {
   BlobHeader header;
   if (blob == nullptr || readHeader(blob, size, header) != ReadStatus::Ok || header.empty) return false;
-  const bool sameCrs = reprojector_ == nullptr || reprojector_->identity();
-  if (header.hasEnvelope && sameCrs && !grid_.touches(header.envelope)) return false;
+  if (header.hasEnvelope && !encoder_.mayTouch(header.envelope)) return false;
   if (readWkb(blob + header.wkbOffset, size - header.wkbOffset, geometry_) != ReadStatus::Ok) return false;
   commands_.clear();
   tags_.clear();

@@ -32,8 +32,8 @@ struct TileLayerOptions {
 };
 
 /**
- * Builds one layer. Reusable: begin() starts over and keeps the memory. Per feature: addGeometry(), then, if that is true,
- * tag() for each attribute and endFeature().
+ * Builds one layer. Reusable: begin() starts over and keeps the memory. Per feature: addGeometry(), then, if
+ * that is true, tag() for each attribute and endFeature().
  */
 class TileLayerEncoder {
  public:

@@ -66,11 +66,13 @@ inline Value valueOf(sqlite3_value* v) {
 
 /** The blob of a value; null for anything else. */
 inline const uint8_t* blobOf(sqlite3_value* v, size_t& size) {
+  static constexpr uint8_t kNoBytes = 0;
   size = 0;
   if (sqlite3_value_type(v) != SQLITE_BLOB) return nullptr;
   const auto* blob = static_cast<const uint8_t*>(sqlite3_value_blob(v));
   size = static_cast<size_t>(sqlite3_value_bytes(v));
-  return blob;
+  // SQLite gives no pointer for a blob of no bytes.
+  return size == 0 ? &kNoBytes : blob;
 }
 
 inline std::string textOf(sqlite3_value* v) {

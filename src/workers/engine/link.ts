@@ -144,9 +144,10 @@ export class EngineLink {
   #down(socket: Socket): void {
     if (socket !== this.#socket) return;
     clearInterval(this.#pingTimer);
-    this.#loseAll('the connection to the engine broke');
     if (this.#state === 'closed') return;
+    // Before the requests are given back, or they would be sent here again.
     this.#state = 'down';
+    this.#loseAll('the connection to the engine broke');
     this.#retryTimer = setTimeout(() => this.#connect(), this.#retryMs).unref();
     this.#retryMs = Math.min(LAST_RETRY_MS, this.#retryMs * 2);
     this.events.onChange();

@@ -1,13 +1,15 @@
 /** The engine process: native code that real data can crash, away from the processes that hold connections. */
 
 import { createServer } from 'node:net';
+import type { TranslateTask } from '../../core/tasks.js';
 import { joinSupervisor } from '../../supervisor/child.js';
 import { Connection } from './connection.js';
 import { engineSettings } from './settings.js';
 import { EngineThreads } from './threads.js';
 import { runTranslate } from './translate-process.js';
 
-const RSS_CHECK_MS = 2000;
+const REPLACEMENT_INTERVAL_MS = 60_000;
+const FAREWELL_MS = 1000;
 
 process.title = 'graticule: engine';
 const settings = engineSettings(process.argv[2], process.env);
@@ -15,17 +17,33 @@ const connections = new Set<Connection>();
 const server = createServer();
 let draining = false;
 
-const supervisor = joinSupervisor({ onDrain: () => void drainAndExit(settings.drainMs) });
+let replacementAskedAt = Number.NEGATIVE_INFINITY;
+
+const supervisor = joinSupervisor({
+  onDrain: () => void drainAndExit(settings.drainMs),
+  onOrphaned: endAtOnce,
+});
+
+/** Exit handlers of native libraries crash while their threads still work: nothing of them may run. */
+function endAtOnce(): void {
+  process.kill(process.pid, 'SIGKILL');
+}
+
+function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
 
 function lost(reason: string): void {
   if (draining) return;
   supervisor.log('error', reason);
-  process.exit(70);
+  // The line needs a turn of the event loop to leave.
+  setImmediate(endAtOnce);
 }
 
 /** Asks to be replaced; without a supervisor the engine just ends, finished with what it has. */
 function recycle(reason: string): void {
-  if (draining) return;
+  if (draining || performance.now() - replacementAskedAt < REPLACEMENT_INTERVAL_MS) return;
+  replacementAskedAt = performance.now();
   supervisor.log('warn', `engine wants to be replaced: ${reason}`);
   if (!supervisor.requestReplacement(reason)) void drainAndExit(settings.drainMs);
 }
@@ -37,12 +55,12 @@ async function drainAndExit(timeoutMs: number): Promise<void> {
   for (const connection of connections) connection.drain();
   const until = Date.now() + timeoutMs;
   while (Date.now() < until && [...connections].some(({ running }) => running > 0)) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await wait(20);
   }
-  await Promise.race([
-    Promise.all([...connections].map((connection) => connection.end())),
-    new Promise((resolve) => setTimeout(resolve, 1000)),
-  ]);
+  const goodbye = Promise.all([...connections].map((connection) => connection.end()));
+  const left = Math.max(FAREWELL_MS, until - Date.now());
+  const clean = await Promise.race([Promise.all([goodbye, threads.close()]).then(() => true), wait(left)]);
+  if (!clean || threads.running > 0) endAtOnce();
   process.exit(0);
 }
 
@@ -52,7 +70,9 @@ server.on('connection', (socket) => {
   const connection = new Connection(
     socket,
     (task, input, options) =>
-      task === 'ogr.translate' ? runTranslate(input, options) : threads.run(task, input, options),
+      task === 'ogr.translate'
+        ? runTranslate(input as TranslateTask, options)
+        : threads.run(task, input, options),
     (error) => supervisor.log('warn', `a connection was closed: ${String(error)}`),
   );
   connections.add(connection);
@@ -60,11 +80,11 @@ server.on('connection', (socket) => {
 });
 server.on('error', (error) => lost(`the engine socket failed: ${String(error)}`));
 
-setInterval(() => {
-  const { rss } = process.memoryUsage();
-  if (rss > settings.rssLimitBytes) recycle(`resident memory is ${rss >> 20} MiB`);
-}, RSS_CHECK_MS).unref();
-
 await threads.warm();
 // Listening starts with the native code loaded: whoever can connect can send tasks.
 server.listen(settings.socketPath, () => supervisor.ready());
+
+setInterval(() => {
+  const { rss } = process.memoryUsage();
+  if (rss > settings.rssLimitBytes) recycle(`resident memory is ${rss >> 20} MiB`);
+}, settings.rssCheckMs).unref();

@@ -79,8 +79,14 @@ export class EngineThreads {
     );
   }
 
-  get busy(): number {
-    return this.#rasterLane.running + this.#mapLane.running + this.#rasterLane.queued + this.#mapLane.queued;
+  /** Tasks that native code works on now, those included that nobody waits for any more. */
+  get running(): number {
+    return this.#rasterLane.running + this.#mapLane.running;
+  }
+
+  /** Closes the files that stayed open; no task may follow. */
+  async close(): Promise<void> {
+    await this.#call(this.#raster, 'close', null, new Cancellation());
   }
 
   /** Runs one task. Rejects with `TaskFailure`. */

@@ -4,18 +4,17 @@
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
-import { TaskFailure, type TranslateResult } from '../../core/tasks.js';
+import { TaskFailure, type TranslateResult, type TranslateTask } from '../../core/tasks.js';
 import { type Answer, failureFrom } from '../failure.js';
+import { type FromTranslator, partPath, removePart } from '../raster/translation.js';
 import { Lane } from './lane.js';
 import type { EngineTaskOptions } from './threads.js';
-
-export type FromTranslator = { progress: number } | { answer: Answer<TranslateResult> };
 
 /** Imports are long and disk-bound: more at once would only slow the reads. */
 const lane = new Lane({ name: 'import', concurrency: 2, maxQueue: 64, graceMs: 60_000, onStuck: () => {} });
 
 export function runTranslate(
-  input: unknown,
+  input: TranslateTask,
   { onProgress, ...options }: EngineTaskOptions,
 ): Promise<TranslateResult> {
   const stop = new AbortController();
@@ -31,7 +30,7 @@ export function runTranslate(
 }
 
 function translateInChild(
-  input: unknown,
+  input: TranslateTask,
   signal: AbortSignal,
   onProgress?: (fraction: number) => void,
 ): Promise<TranslateResult> {
@@ -42,15 +41,16 @@ function translateInChild(
     });
     const complaints = tailOf(child);
     let result: Answer<TranslateResult> | undefined;
-    const kill = () => child.kill('SIGTERM');
+    const kill = () => child.kill('SIGKILL');
     signal.addEventListener('abort', kill, { once: true });
     child.on('message', (message: FromTranslator) => {
       if ('progress' in message) onProgress?.(message.progress);
       else result = message.answer;
     });
     child.on('error', () => {});
-    child.on('close', (code, killer) => {
+    child.on('close', async (code, killer) => {
       signal.removeEventListener('abort', kill);
+      if (child.pid) await removePart(partPath(input.output, child.pid));
       if (result?.ok) resolve(result.value);
       else if (result) reject(failureFrom(result.failure));
       else if (signal.aborted) reject(new TaskFailure('cancelled', 'The task was cancelled.'));

@@ -27,13 +27,8 @@ declare module '@mapnik/mapnik' {
     data(): Buffer;
     encode(format: string, callback: Callback<Buffer>): void;
     view(x: number, y: number, width: number, height: number): ImageView;
-    isSolid(
-      callback: (
-        error: Error | null,
-        solid: boolean,
-        pixel?: { r: number; g: number; b: number; a: number },
-      ) => void,
-    ): void;
+    isSolid(callback: Callback<boolean>): void;
+    getPixel(x: number, y: number): number;
   }
 
   class ImageView {

@@ -159,7 +159,7 @@ function croppedPixels(pixels: Buffer, side: number, width: number, height: numb
 async function isTransparent(canvas: Image, { background, layers }: RenderTask): Promise<boolean> {
   if (parseColor(background).a > 0) return false;
   if (layers.length === 0) return true;
-  return new Promise((resolve, reject) => {
-    canvas.isSolid((error, solid, pixel) => (error ? reject(error) : resolve(solid && pixel?.a === 0)));
-  });
+  const solid = await promisify(canvas.isSolid.bind(canvas))();
+  // The alpha channel is the highest byte of a pixel.
+  return solid && canvas.getPixel(0, 0) >>> 24 === 0;
 }

@@ -9,7 +9,8 @@ import { type Georeference, georeferenceOf } from './georeference.js';
 import { type RasterHandle, withRaster } from './handles.js';
 import { checkSize } from './image.js';
 import { renderingOf } from './palette.js';
-import { readPicture, warpFailure } from './picture.js';
+import { readPicture } from './picture.js';
+import { warpFailure } from './warp.js';
 
 const MAX_BANDS = 256;
 /** Fraction of a pixel within which an edge counts as lying on the grid. */

@@ -10,23 +10,15 @@ import gdal, { type Dataset } from 'gdal-async';
 import { TaskFailure } from '../../core/tasks.js';
 
 const CONFIGURATION: Record<string, string> = {
+  // Parallelism comes from several tasks at once.
   GDAL_NUM_THREADS: '1',
   // Megabytes shared by all open datasets; the default, 5 % of the machine, would outgrow the engine's RSS cap.
   GDAL_CACHEMAX: '256',
-  // Statistics and the like must never be written beside the data.
-  GDAL_PAM_ENABLED: 'YES',
-  GDAL_DISABLE_READDIR_ON_OPEN: 'FALSE',
   // No file may make GDAL talk to the network.
   CPL_VSIL_CURL_ALLOWED_EXTENSIONS: '.none',
   PROJ_NETWORK: 'OFF',
   GML_DOWNLOAD_SCHEMA: 'NO',
   GML_SKIP_RESOLVE_ELEMS: 'ALL',
-  GMLJP2_DOWNLOAD: 'NO',
-  OGR_GMLAS_DOWNLOAD: 'NO',
-  // Decoders of damaged or hostile images stop instead of guessing.
-  GDAL_PNG_WHOLE_IMAGE_OPTIM: 'YES',
-  JPEGMEM: '64M',
-  OGR_GEOJSON_MAX_OBJ_SIZE: '200',
 };
 for (const [name, value] of Object.entries(CONFIGURATION)) gdal.config.set(name, value);
 
@@ -107,9 +99,29 @@ export async function openRaster(path: string): Promise<Dataset> {
   } catch (error) {
     throw unreadable('The file is not a raster of a supported format, or is damaged.', error);
   }
-  if (dataset.bands.count() > 0) return dataset;
-  dataset.close();
-  throw new TaskFailure('source-unreadable', 'The file holds no raster bands of its own.');
+  try {
+    checkShape(dataset);
+    return dataset;
+  } catch (error) {
+    dataset.close();
+    throw error;
+  }
+}
+
+/** More bands than this are refused: no imagery has them, but a hostile header can claim them. */
+const MAX_BANDS = 1024;
+/** GDAL reads whole blocks: one of more bytes than this would not leave the engine enough memory. */
+const MAX_BLOCK_BYTES = 256 << 20;
+/** The widest sample type, complex double. */
+const MAX_SAMPLE_BYTES = 16;
+
+function checkShape(dataset: Dataset): void {
+  const count = dataset.bands.count();
+  if (count === 0) throw new TaskFailure('source-unreadable', 'The file holds no raster bands of its own.');
+  if (count > MAX_BANDS) throw new TaskFailure('too-large', 'The raster has too many bands.');
+  const { x, y } = dataset.bands.get(1).blockSize;
+  if (x * y * MAX_SAMPLE_BYTES > MAX_BLOCK_BYTES)
+    throw new TaskFailure('too-large', 'The blocks of the raster are too large.');
 }
 
 let scratchCount = 0;

@@ -3,9 +3,9 @@
 import { TaskFailure } from '../../core/tasks.js';
 import { type Dataset, type FileStamp, gdal, openRaster, plainFile, unreadable } from './gdal.js';
 
-/** Idle handles on one file: GDAL runs one call at a time per dataset, so parallel tasks need several. */
-const IDLE_PER_FILE = 4;
-const IDLE_TOTAL = 32;
+/** Idle handles on one file: GDAL runs one call at a time per dataset, so each of the parallel tasks needs its own. */
+const IDLE_PER_FILE = 8;
+const IDLE_TOTAL = 64;
 
 /** One open dataset, used by one task at a time. */
 export class RasterHandle {
@@ -56,13 +56,11 @@ export async function withRaster<T>(path: string, use: (handle: RasterHandle) =>
     giveBack(handle);
     return result;
   } catch (error) {
-    // After a failed read the driver's state is not to be trusted.
-    if (!(error instanceof TaskFailure)) {
-      handle.close();
-      throw unreadable('The raster could not be read: the file is damaged or incomplete.', error);
-    }
-    giveBack(handle);
-    throw error;
+    // After a failed read the driver's state is not to be trusted, and a file that misses something may get it (a world file).
+    const usable = error instanceof TaskFailure && error.code !== 'source-unreadable';
+    if (usable) giveBack(handle);
+    else handle.close();
+    throw unreadable('The raster could not be read: the file is damaged or incomplete.', error);
   }
 }
 
@@ -85,4 +83,9 @@ function giveBack(handle: RasterHandle): void {
   }
   idle.push(handle);
   if (idle.length > IDLE_TOTAL) idle.shift()!.close();
+}
+
+/** Closes what no task uses; to be called when no more tasks come, because GDAL crashes at exit over open views. */
+export function closeIdleRasters(): void {
+  for (const handle of idle.splice(0)) handle.close();
 }

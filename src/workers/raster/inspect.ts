@@ -9,8 +9,6 @@ import { georeferenceOf } from './georeference.js';
 import { type RasterHandle, withRaster } from './handles.js';
 import { bandStatistics } from './statistics.js';
 
-/** More bands than this are refused: no imagery has them, but a hostile header can claim them. */
-const MAX_BANDS = 1024;
 /** Bands whose statistics are sampled; further ones are described without. */
 const MAX_SAMPLED_BANDS = 16;
 
@@ -18,8 +16,6 @@ const MAX_SAMPLED_BANDS = 16;
 export function inspect({ path }: { path: string }): Promise<RasterInfo> {
   return withRaster(path, async (handle) => {
     const { dataset } = handle;
-    if (dataset.bands.count() > MAX_BANDS)
-      throw new TaskFailure('too-large', 'The raster has too many bands.');
     const { geoTransform, crs, extent } = georeferenceOf(dataset);
     await readEnds(dataset);
     const first = dataset.bands.get(1);
@@ -46,9 +42,18 @@ function extent84Of(box: Box | null): Box {
   return [clamp(box[0], 180), clamp(box[1], 90), clamp(box[2], 180), clamp(box[3], 90)];
 }
 
-/** Reads the blocks at the corners and the middle of the first and last band; GDAL fails when one is cut off. */
+/** Reads blocks of the first and last band, and of their overviews; GDAL fails when one is cut off. */
 async function readEnds(dataset: Dataset): Promise<void> {
-  const { x: width, y: height } = dataset.rasterSize;
+  for (const number of new Set([1, dataset.bands.count()])) {
+    const band = dataset.bands.get(number);
+    await readCorners(band);
+    for (let index = 0; index < band.overviews.count(); index++) await readCorners(band.overviews.get(index));
+  }
+}
+
+/** Formats differ in which end of the image lies at the end of the file, so all corners and the middle are read. */
+async function readCorners(band: RasterBand): Promise<void> {
+  const { x: width, y: height } = band.size;
   const spots: [number, number][] = [
     [0, 0],
     [width - 1, height - 1],
@@ -56,10 +61,7 @@ async function readEnds(dataset: Dataset): Promise<void> {
     [0, height - 1],
     [width >> 1, height >> 1],
   ];
-  for (const number of new Set([1, dataset.bands.count()])) {
-    const band = dataset.bands.get(number);
-    for (const [x, y] of spots) await band.pixels.getAsync(x, y);
-  }
+  for (const [x, y] of spots) await band.pixels.getAsync(x, y);
 }
 
 async function describeBands(handle: RasterHandle): Promise<BandInfo[]> {

@@ -28,8 +28,8 @@ export async function openVector(path: string): Promise<Dataset> {
   await plainFile(path);
   await refuseArchive(path);
   try {
-    if (extname(path).toLowerCase() === '.csv')
-      return await gdal.drivers.get('CSV').openAsync(path, 'r', CSV_OPTIONS);
+    // Only the synchronous call hands open options on (gdal-async 3.12); for CSV it reads no more than the head.
+    if (extname(path).toLowerCase() === '.csv') return gdal.drivers.get('CSV').open(path, 'r', CSV_OPTIONS);
     return await gdal.openAsync(path, 'r', VECTOR_DRIVERS);
   } catch (error) {
     throw unreadable('The file is not a vector file of a supported format, or is damaged.', error);
@@ -108,6 +108,11 @@ const GEOMETRY_TYPES: Record<number, GeometryType> = {
 /** Base code of an OGR geometry type (OGC 06-103r4 table 7): ISO offsets are 1000 for Z, 2000 M, 3000 ZM; old 2.5D sets the top bit. */
 export function baseGeometryCode(code: number): number {
   return (code >>> 0 >= 0x80000000 ? code & 0x7fffffff : code) % 1000;
+}
+
+/** True for tables without a geometry column (wkbNone). */
+export function hasNoGeometry(code: number): boolean {
+  return code === 100;
 }
 
 export function hasZ(code: number): boolean {

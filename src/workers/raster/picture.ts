@@ -1,19 +1,11 @@
 /** RGBA pixels of a window of a raster in any CRS. */
 
-import { type Box, TaskFailure } from '../../core/tasks.js';
+import type { RasterBand } from 'gdal-async';
 import type { Cancellation } from '../cancellation.js';
-import { type Crs, intersection, sameCrs, transformBox } from './crs.js';
-import { type Dataset, gdal } from './gdal.js';
-import { georeferenceOf } from './georeference.js';
+import type { Dataset } from './gdal.js';
 import type { RasterHandle } from './handles.js';
 import type { Rendering, Stretch } from './palette.js';
-
-export interface PictureWindow {
-  box: Box;
-  crs: Crs;
-  width: number;
-  height: number;
-}
+import { kernelOptions, type PictureWindow, sourceWindow, warpToMemory } from './warp.js';
 
 /** Reads the window; pixels outside the raster and nodata pixels are transparent. */
 export async function readPicture(
@@ -24,10 +16,11 @@ export async function readPicture(
 ): Promise<Uint8Array> {
   const { width, height } = window;
   const rgba = new Uint8Array(width * height * 4);
-  if (!touches(handle, window)) return rgba;
+  const source = sourceWindow(handle, window);
+  if (source === 'nothing') return rgba;
   const view = await handle.bands(rendering.bands);
   cancellation.check();
-  const warped = await warp(view, rendering, window);
+  const warped = await warpToMemory(view, rendering, window, kernelOptions(handle, source));
   try {
     cancellation.check();
     if (rendering.kind === 'stretch') await stretchInto(rgba, warped, rendering.stretches, window);
@@ -39,47 +32,21 @@ export async function readPicture(
   }
 }
 
-function touches(handle: RasterHandle, window: PictureWindow): boolean {
-  const { crs, extent } = georeferenceOf(handle.dataset);
-  // A window without any place in the raster's CRS (over the horizon of its projection) shows nothing of it.
-  const box = sameCrs(crs, window.crs) ? window.box : transformBox(window.box, window.crs, crs);
-  return box !== null && intersection(box, extent) !== null;
-}
-
-/** The window as an in-memory dataset: bytes with an alpha band, or Float32 where nodata is NaN. */
-async function warp(view: Dataset, rendering: Rendering, window: PictureWindow): Promise<Dataset> {
-  const outside = rendering.kind === 'stretch' ? ['-ot', 'Float32', '-dstnodata', 'nan'] : ['-dstalpha'];
-  const resampling = rendering.kind === 'palette' ? 'near' : 'bilinear';
-  try {
-    return await gdal.warpAsync(
-      'picture',
-      null,
-      [view],
-      [
-        ...['-of', 'MEM', '-t_srs', window.crs.text],
-        ...['-te', ...window.box.map(String)],
-        ...['-ts', String(window.width), String(window.height)],
-        ...['-r', resampling, '-ovr', 'AUTO', '-et', '0.125'],
-        ...outside,
-      ],
-    );
-  } catch (error) {
-    throw warpFailure(error);
-  }
-}
-
-/** Tells a window that cannot be reprojected from a file that cannot be read. */
-export function warpFailure(error: unknown): unknown {
-  const text = String(error);
-  if (!/transform|project|PROJ|latitude|longitude/i.test(text)) return error;
-  return new TaskFailure(
-    'invalid-input',
-    'The window cannot be reprojected to the reference system of the raster.',
-    text,
-  );
-}
-
 type Size = { width: number; height: number };
+
+/** Images up to this many pixels are copied out of memory faster than a thread change takes. */
+const COPY_AT_ONCE_PIXELS = 512 * 512;
+
+/** Reads a whole band of an in-memory dataset. */
+async function readBand<T extends Uint8Array | Float32Array>(
+  band: RasterBand,
+  { width, height }: Size,
+  into: T,
+  layout: { pixel_space?: number; line_space?: number; offset?: number } = {},
+): Promise<T> {
+  if (width * height <= COPY_AT_ONCE_PIXELS) return band.pixels.read<T>(0, 0, width, height, into, layout);
+  return band.pixels.readAsync<T>(0, 0, width, height, into, layout);
+}
 
 async function bytesInto(
   rgba: Uint8Array,
@@ -91,7 +58,7 @@ async function bytesInto(
   const targets = samples === 3 ? [0, 1, 2, 3] : [0, 3];
   for (const [index, band] of bands.entries()) {
     const interleaved = { pixel_space: 4, line_space: 4 * width, offset: targets[index]! };
-    await band.pixels.readAsync(0, 0, width, height, rgba, interleaved);
+    await readBand(band, { width, height }, rgba, interleaved);
   }
   if (samples === 3) return;
   for (let at = 0; at < rgba.length; at += 4) rgba[at + 1] = rgba[at + 2] = rgba[at]!;
@@ -104,8 +71,8 @@ async function paletteInto(
   { width, height }: Size,
 ): Promise<void> {
   const [indices, alpha] = [warped.bands.get(1), warped.bands.get(2)];
-  const values = await indices.pixels.readAsync(0, 0, width, height, new Uint8Array(width * height));
-  const valid = await alpha.pixels.readAsync(0, 0, width, height, new Uint8Array(width * height));
+  const values = await readBand(indices, { width, height }, new Uint8Array(width * height));
+  const valid = await readBand(alpha, { width, height }, new Uint8Array(width * height));
   for (let pixel = 0; pixel < values.length; pixel++) {
     if (valid[pixel] === 0) continue;
     const color = values[pixel]! * 4;
@@ -123,13 +90,7 @@ async function stretchInto(
   const gray = stretches.length === 1;
   const bands = stretches.map((_, index) => warped.bands.get(index + 1));
   for (const [sample, { min, max }] of stretches.entries()) {
-    const values = await bands[sample]!.pixels.readAsync(
-      0,
-      0,
-      width,
-      height,
-      new Float32Array(width * height),
-    );
+    const values = await readBand(bands[sample]!, { width, height }, new Float32Array(width * height));
     const factor = 255 / (max - min);
     for (let pixel = 0, at = 0; pixel < values.length; pixel++, at += 4) {
       const value = values[pixel]!;

@@ -1,12 +1,13 @@
 /** Body of task `ogr.translate`: any OGR vector file into a staging GeoPackage. */
 
-import { link, rm, stat } from 'node:fs/promises';
+import { link, rename, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import type { Layer } from 'gdal-async';
-import { TaskFailure, type TranslateResult, type TranslateTask } from '../../core/tasks.js';
+import { type ExportFormat, TaskFailure, type TranslateResult, type TranslateTask } from '../../core/tasks.js';
 import { crsOf } from './crs.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
-import { baseGeometryCode, geometryTypeOf, hasZ, openVector } from './ogr.js';
+import { baseGeometryCode, geometryTypeOf, hasNoGeometry, hasZ, openVector } from './ogr.js';
+import { removePart } from './translation.js';
 
 /** Rows per transaction. */
 const TRANSACTION_ROWS = '65536';
@@ -27,10 +28,11 @@ export async function translate(
     const args = await translateArguments(task, source, layer);
     const options = { progress_cb: (fraction: number) => onProgress(fraction) };
     const written = await gdal.vectorTranslateAsync(part, source, args, options);
-    const features = await written.layers.get(task.table).features.countAsync(true);
+    // Drivers that only write cannot be asked what they wrote.
+    const features = await (task.format ? layer : written.layers.get(task.table)).features.countAsync(true);
     written.close();
-    // Unlike a rename, a link never replaces a file that came into being meanwhile.
-    await link(part, task.output);
+    await publish(part, task.output);
+    onProgress(1);
     return { features };
   } catch (error) {
     throw unreadable(
@@ -39,7 +41,18 @@ export async function translate(
     );
   } finally {
     source.close();
-    for (const suffix of ['', '-journal', '-wal', '-shm']) await rm(part + suffix, { force: true });
+    await removePart(part);
+  }
+}
+
+/** Unlike a rename, a link never replaces a file that came into being meanwhile; not every file system has links. */
+async function publish(part: string, output: string): Promise<void> {
+  try {
+    await link(part, output);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'ENOSYS') throw error;
+    await rename(part, output);
   }
 }
 
@@ -65,6 +78,7 @@ function layerOf(source: Dataset, name: string | undefined): Layer {
 }
 
 async function translateArguments(task: TranslateTask, source: Dataset, layer: Layer): Promise<string[]> {
+  if (hasNoGeometry(layer.geomType)) throw new TaskFailure('invalid-input', 'The layer has no geometry.');
   if (!layer.srs && task.assumeCrs === undefined) {
     throw new TaskFailure(
       'invalid-input',
@@ -72,6 +86,7 @@ async function translateArguments(task: TranslateTask, source: Dataset, layer: L
     );
   }
   const assumed = layer.srs ? [] : ['-a_srs', crsOf(task.assumeCrs!).text];
+  if (task.format) return [...exportArguments(task.format, task.table), ...assumed, layer.name];
   return [
     ...['-f', 'GPKG', '-nln', task.table, '-gt', TRANSACTION_ROWS],
     ...['-lco', 'FID=fid', '-lco', 'GEOMETRY_NAME=geom', '-lco', 'SPATIAL_INDEX=NO'],
@@ -79,6 +94,21 @@ async function translateArguments(task: TranslateTask, source: Dataset, layer: L
     ...assumed,
     layer.name,
   ];
+}
+
+/** Formats that fix their CRS get it; coordinates of the others stay as they are stored. */
+function exportArguments(format: ExportFormat, table: string): string[] {
+  const named = ['-f', format, '-nln', table];
+  switch (format) {
+    case 'GeoJSON':
+      return [...named, '-t_srs', 'OGC:CRS84', '-lco', 'RFC7946=YES'];
+    case 'KML':
+      return [...named, '-t_srs', 'OGC:CRS84'];
+    case 'CSV':
+      return [...named, '-lco', 'GEOMETRY=AS_WKT'];
+    default:
+      return named;
+  }
 }
 
 /** The declared type of the output, wide enough for every feature and no wider. */

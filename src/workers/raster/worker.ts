@@ -8,6 +8,7 @@ import { type Answer, answer } from '../failure.js';
 import { moved, type ThreadTask } from '../thread.js';
 import { coverage } from './coverage.js';
 import { encodeImage } from './encode.js';
+import { closeIdleRasters } from './handles.js';
 import { image } from './image.js';
 import { inspect } from './inspect.js';
 import { inspectLayers } from './ogr.js';
@@ -24,6 +25,7 @@ export interface EncodeTiffTask {
 const TASKS = {
   /** Answers once GDAL is loaded. */
   warm: async () => null,
+  close: async () => closeIdleRasters(),
   'raster.inspect': (input: TaskInput<'raster.inspect'>) => inspect(input),
   'raster.coverage': (input: TaskInput<'raster.coverage'>, cancellation: Cancellation) =>
     coverage(input, cancellation),

@@ -1,11 +1,11 @@
-import { gzipSync } from 'node:zlib';
 import type { Box, TileLayer, VectorTileResult, VectorTileTask } from '../../core/tasks.js';
 import { quote, statement } from '../providers/geopackage/connection.js';
+import { gzip } from '../../native/index.js';
 import { boxesInSource } from '../providers/geopackage/window.js';
 import { chosen } from './items.js';
 
 /** Favours speed: tiles are compressed once and served often, but the first client waits. */
-const GZIP_LEVEL = 4;
+const GZIP_LEVEL = 6;
 
 /** Encodes a vector tile (Mapbox Vector Tile 2.1): one SQL statement per layer, layers are concatenated. */
 export function vectorTile(task: VectorTileTask): VectorTileResult {
@@ -20,7 +20,7 @@ export function vectorTile(task: VectorTileTask): VectorTileResult {
   if (parts.length === 0) return { data: new Uint8Array(0), encoding: 'identity', features: 0 };
   const data = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
   if (task.encoding === 'identity' || data.length < (task.gzipMinBytes ?? 0)) return { data, encoding: 'identity', features };
-  return { data: gzipSync(data, { level: GZIP_LEVEL }), encoding: 'gzip', features };
+  return { data: gzip(data, GZIP_LEVEL), encoding: 'gzip', features };
 }
 
 interface LayerRow {

@@ -82,7 +82,7 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
       run(x) {
         const collection = asRaster(findCollection(catalog(), x.params.collectionId));
         const document = coverageDocument(x, collection);
-        return documentReply(x, document, () => pages.coveragePage(x, document, collection));
+        return documentReply(x, document, () => pages.coveragePage(x, document, collection, catalog().collections));
       },
     }),
     defineOperation({

@@ -1,7 +1,7 @@
 import { ApiError, badParameter, notFound } from '../../../core/errors.js';
 import type { VectorCollection } from '../../../core/collection.js';
 import { coordinatePrecision, CRS84, normaliseBox, type Crs } from '../../../core/crs.js';
-import { HTML_FORMAT, type Format } from '../../../core/media.js';
+import { GEOJSON_FORMAT, HTML_FORMAT, type Format } from '../../../core/media.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Box, ItemsResult, Pools } from '../../../core/tasks.js';
 import { runTask } from '../../services/run-task.js';
@@ -10,6 +10,9 @@ import { FEATURES_PATH } from './documents.js';
 
 /** Features in an HTML page when no limit is asked for: a page is read by eyes. */
 const HTML_PAGE = 50;
+
+/** Formats that are built; the contract names more, which answer 501. */
+export const LINKED_FORMATS: readonly Format[] = [GEOJSON_FORMAT, HTML_FORMAT];
 
 export interface ItemsQuery {
   limit: number;
@@ -76,7 +79,7 @@ export async function readItems(x: Exchange, pools: Pools, collection: VectorCol
 
 function itemsLinks(x: Exchange, collection: VectorCollection, page: { limit: number; offset: number; more: boolean }): Link[] {
   const path = `${FEATURES_PATH}/collections/${collection.id}/items`;
-  const links = formatLinks(x, path, x.operation.formats, x.query);
+  const links = formatLinks(x, path, LINKED_FORMATS, x.query);
   const to = (offset: number) => {
     const kept = x.query.split('&').filter((part) => !/^(offset|limit|f)=/.test(part) && part !== '');
     const query = [...kept, `limit=${page.limit}`, `offset=${offset}`].join('&');
@@ -134,7 +137,7 @@ export async function readItem(x: Exchange, pools: Pools, collection: VectorColl
   if (!feature) throw notFound('feature', id.slice(0, 100));
   const path = `${FEATURES_PATH}/collections/${collection.id}`;
   const links: Link[] = [
-    ...formatLinks(x, `${path}/items/${encodeURIComponent(id)}`, x.operation.formats, x.query),
+    ...formatLinks(x, `${path}/items/${encodeURIComponent(id)}`, LINKED_FORMATS, x.query),
     { href: `${x.baseUrl}${path}`, rel: 'collection', type: 'application/json', title: collection.title },
   ];
   // The tag names the feature itself, not its links: it must be the same behind every host name.

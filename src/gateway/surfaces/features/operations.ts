@@ -7,7 +7,7 @@ import * as pages from '../../pages/index.js';
 import { documentReply, findCollection, LinkSchema, META_FORMATS, notBuilt, surfaceBasics, type SurfaceDeps } from '../common.js';
 import { FEATURES_CONFORMANCE } from './conformance.js';
 import { collectionDocument, collectionsDocument, FEATURES_PATH } from './documents.js';
-import { asVector, featureRows, formatNotBuilt, geoJsonReply, readItem, readItems } from './items.js';
+import { asVector, featureRows, formatNotBuilt, geoJsonReply, LINKED_FORMATS, readItem, readItems } from './items.js';
 
 const later = (name: string, mediaType: string): Format => ({ name, mediaType });
 const GML = later('gml', 'application/gml+xml;version=3.2');
@@ -100,7 +100,7 @@ function collectionOperations({ catalog }: SurfaceDeps): Operation[] {
         const collection = findCollection(catalog(), x.params.collectionId);
         asVector(collection);
         const document = collectionDocument(x, collection);
-        return documentReply(x, document, () => pages.collectionPage(x, document, collection));
+        return documentReply(x, document, () => pages.collectionPage(x, document, collection, catalog().collections));
       },
     }),
   ];
@@ -130,7 +130,7 @@ function itemOperations({ catalog, pools }: SurfaceDeps): Operation[] {
         const query = { limit: limit.value, limitGiven: limit.given, offset, bbox, bboxCrs, crs };
         const page = await readItems(x, pools, collection, query);
         if (x.format !== HTML_FORMAT) return geoJsonReply(page, x.format);
-        return documentReply(x, undefined, () => pages.itemsPage(x, page, featureRows(page)));
+        return documentReply(x, undefined, () => pages.itemsPage(x, page, featureRows(page), catalog().collections));
       },
     }),
     defineOperation({
@@ -152,7 +152,7 @@ function itemOperations({ catalog, pools }: SurfaceDeps): Operation[] {
         asVector(collection);
         const feature = await readItem(x, pools, collection, x.params.featureId, x.params.crs);
         if (x.format === HTML_FORMAT) {
-          return documentReply(x, undefined, () => pages.itemPage(x, collection, JSON.parse(feature.text)));
+          return documentReply(x, undefined, () => pages.itemPage(x, collection, JSON.parse(feature.text), catalog().collections));
         }
         return {
           status: 200,
@@ -168,7 +168,7 @@ function itemOperations({ catalog, pools }: SurfaceDeps): Operation[] {
 }
 
 function refuseUnbuilt(format: Format): void {
-  if (format !== GEOJSON_FORMAT && format !== HTML_FORMAT) throw formatNotBuilt(format.name);
+  if (!LINKED_FORMATS.includes(format)) throw formatNotBuilt(format.name);
 }
 
 const ITEMS = `${FEATURES_PATH}/collections/{collectionId}/items`;

@@ -1,0 +1,49 @@
+import type { Geometry, Position } from 'geojson';
+
+/** west, south, east, north in degrees; east may exceed 180 when the box crosses the antimeridian. */
+export type Bounds = [number, number, number, number];
+
+/** Web Mercator ends at 85 degrees; the empty polar strips of a world map are cut a little earlier. */
+const SOUTH = -62;
+const NORTH = 80;
+
+/** A box that a Mercator map can show. */
+export function viewBounds(box: readonly [number, number, number, number]): Bounds {
+  const [west, south, east, north] = box;
+  const unrolled = west > east ? east + 360 : east;
+  const world = unrolled - west > 300;
+  return [west, clampTo(south, world ? SOUTH : -85), unrolled, clampTo(north, world ? NORTH : 85)];
+}
+
+function clampTo(latitude: number, limit: number): number {
+  return limit < 0 ? Math.max(latitude, limit) : Math.min(latitude, limit);
+}
+
+/** Box around geometries; undefined when they have no position at all. */
+export function boundsOf(geometries: readonly (Geometry | null)[]): Bounds | undefined {
+  const box: Bounds = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const geometry of geometries) if (geometry) extendByGeometry(box, geometry);
+  return box[0] <= box[2] ? box : undefined;
+}
+
+function extendByGeometry(box: Bounds, geometry: Geometry): void {
+  if (geometry.type === 'GeometryCollection') {
+    for (const part of geometry.geometries) extendByGeometry(box, part);
+  } else {
+    extendByPositions(box, geometry.coordinates);
+  }
+}
+
+type Nested = Position | Nested[];
+
+function extendByPositions(box: Bounds, positions: Nested): void {
+  const [x, y] = positions;
+  if (typeof x === 'number' && typeof y === 'number') {
+    box[0] = Math.min(box[0], x);
+    box[1] = Math.min(box[1], y);
+    box[2] = Math.max(box[2], x);
+    box[3] = Math.max(box[3], y);
+  } else {
+    for (const part of positions as Nested[]) extendByPositions(box, part);
+  }
+}

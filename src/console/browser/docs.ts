@@ -1,0 +1,33 @@
+import type { DocsData } from '../../gateway/pages/page-data.js';
+import { onThisOrigin, pageData } from './page.js';
+
+/** The interface viewer's own bundle, a classic script that runs before this module. */
+interface SwaggerUI {
+  (options: Record<string, unknown>): unknown;
+  presets: { apis: unknown };
+}
+
+declare global {
+  interface Window {
+    SwaggerUIBundle?: SwaggerUI;
+  }
+}
+
+const { baseUrl, openapi } = pageData<DocsData>('docs-data');
+const place = document.getElementById('viewer');
+const viewer = window.SwaggerUIBundle;
+if (place && viewer) {
+  viewer({
+    url: onThisOrigin(openapi, baseUrl),
+    domNode: place,
+    presets: [viewer.presets.apis],
+    deepLinking: true,
+    docExpansion: 'list',
+    defaultModelsExpandDepth: 0,
+    tryItOutEnabled: true,
+    // Nothing is sent to a validator outside.
+    validatorUrl: null,
+  });
+} else if (place) {
+  place.textContent = 'The viewer could not be loaded; the document above can.';
+}

@@ -1,0 +1,125 @@
+import { type MapGeoJSONFeature, type Map as MapLibreMap, type PointLike, Popup } from 'maplibre-gl';
+import type { MapData, MapLayerData } from '../../gateway/pages/page-data.js';
+import type { LayerIds } from './layers.js';
+import { onThisOrigin } from './page.js';
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+const MAX_PROPERTIES = 40;
+const MAX_FEATURES = 4;
+const MAX_TEXT = 300;
+/** Pixels around the pointer in which thin lines and points are still met. */
+const REACH = 4;
+
+/** Highlights the feature under the pointer and tells about it on a click. */
+export function inspect(map: MapLibreMap, data: MapData, ids: LayerIds): void {
+  const layers = new Map<string, MapLayerData>();
+  for (const layer of data.layers) for (const id of ids.get(layer.id) ?? []) layers.set(id, layer);
+  const asked = [...layers.keys()].filter((id) => map.getLayer(id)?.type !== 'raster');
+  if (asked.length === 0) return;
+  const highlight = new Highlight(map);
+  const at = (point: Point) => {
+    const exact = map.queryRenderedFeatures([point.x, point.y], { layers: asked });
+    return exact.length > 0 ? exact : map.queryRenderedFeatures(around(point), { layers: asked });
+  };
+  map.on('mousemove', ({ point }) => {
+    const [top] = at(point);
+    map.getCanvas().style.cursor = top ? 'pointer' : '';
+    highlight.show(top);
+  });
+  map.on('mouseout', () => highlight.show(undefined));
+  map.on('click', ({ point, lngLat }) => {
+    const found = distinct(at(point)).slice(0, MAX_FEATURES);
+    if (found.length === 0) return;
+    const parts = found.map((feature) => featureCard(feature, layers.get(feature.layer.id)!, data.baseUrl));
+    const box = document.createElement('div');
+    box.className = 'popup';
+    box.append(...parts);
+    new Popup({ maxWidth: '20rem' }).setLngLat(lngLat).setDOMContent(box).addTo(map);
+  });
+}
+
+function around({ x, y }: Point): [PointLike, PointLike] {
+  return [
+    [x - REACH, y - REACH],
+    [x + REACH, y + REACH],
+  ];
+}
+
+/** Sets the hover state of one feature at a time; features without an id cannot have one. */
+class Highlight {
+  #current: MapGeoJSONFeature | undefined;
+
+  constructor(readonly map: MapLibreMap) {}
+
+  show(feature: MapGeoJSONFeature | undefined): void {
+    if (same(feature, this.#current)) return;
+    this.#set(this.#current, false);
+    this.#current = feature;
+    this.#set(feature, true);
+  }
+
+  #set(feature: MapGeoJSONFeature | undefined, hover: boolean): void {
+    if (feature?.id === undefined) return;
+    const { id, source, sourceLayer } = feature;
+    this.map.setFeatureState({ id, source, ...(sourceLayer ? { sourceLayer } : {}) }, { hover });
+  }
+}
+
+function same(a: MapGeoJSONFeature | undefined, b: MapGeoJSONFeature | undefined): boolean {
+  return a?.source === b?.source && a?.id === b?.id && a?.id !== undefined;
+}
+
+/** A feature cut by tile edges, or drawn as fill and edge, is met several times. */
+function distinct(features: readonly MapGeoJSONFeature[]): MapGeoJSONFeature[] {
+  const seen = new Set<string>();
+  return features.filter((feature) => {
+    const key = `${feature.source} ${feature.id ?? JSON.stringify(feature.properties)}`;
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
+}
+
+function featureCard(feature: MapGeoJSONFeature, layer: MapLayerData, baseUrl: string): HTMLElement {
+  const card = document.createElement('section');
+  const heading = document.createElement('h3');
+  heading.append(isolated(layer.title));
+  card.append(heading, propertyList(feature.properties));
+  if (layer.kind === 'vector' && layer.items && feature.id !== undefined) {
+    const link = document.createElement('a');
+    link.href = onThisOrigin(`${layer.items}/${encodeURIComponent(String(feature.id))}?f=html`, baseUrl);
+    link.textContent = `Feature ${feature.id}`;
+    card.append(link);
+  }
+  return card;
+}
+
+/** Names and values as text nodes: nothing of the data is ever read as markup. */
+export function propertyList(properties: Readonly<Record<string, unknown>>): HTMLElement {
+  const list = document.createElement('dl');
+  for (const [name, value] of Object.entries(properties).slice(0, MAX_PROPERTIES)) {
+    if (value === null || value === '') continue;
+    const term = document.createElement('dt');
+    term.append(isolated(name));
+    const description = document.createElement('dd');
+    description.append(isolated(shown(value)));
+    list.append(term, description);
+  }
+  return list;
+}
+
+function shown(value: unknown): string {
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+}
+
+/** Keeps right-to-left text from turning its surroundings. */
+function isolated(text: string): HTMLElement {
+  const element = document.createElement('bdi');
+  element.textContent = text;
+  return element;
+}

@@ -1,0 +1,78 @@
+import { resolve } from 'node:path';
+import type { Config, Setting } from '../core/config.js';
+import type { Operation } from '../core/operation.js';
+import type { Pools } from '../core/tasks.js';
+import { version } from '../core/version.js';
+import { adminOperations } from './admin/index.js';
+import type { ConfigDocument } from './admin/config-document.js';
+import type { ApiKeys } from './auth/api-keys.js';
+import { cacheControl } from './cache/control.js';
+import type { TileCache } from './cache/tile-cache.js';
+import { openApiDocument } from './http/openapi.js';
+import type { Catalog } from './services/catalog.js';
+import { ImportService } from './services/import.js';
+import { JobEngine } from './services/jobs/engine.js';
+import type { State } from './stores/state.js';
+import type { Log } from './telemetry/log.js';
+
+export interface ManagementOptions {
+  config: Config;
+  settings: readonly Setting[];
+  dataDir: string;
+  state: State;
+  keys: ApiKeys;
+  pools: Pools;
+  tiles: TileCache;
+  catalog: Catalog;
+  log: Log;
+  requestReload(reason: string): void;
+}
+
+export interface Management {
+  readonly operations: readonly Operation[];
+  /** Begins to run jobs. */
+  start(): void;
+  close(): Promise<void>;
+}
+
+/** The management API with everything it acts on: jobs, imports, cache, configuration. */
+export function startManagement(options: ManagementOptions): Management {
+  const { config, state, keys, pools, catalog, log } = options;
+  const jobs = new JobEngine(state.jobs, {
+    onError: (error: unknown) => log.error('the job engine failed', { Error: String(error) }),
+  });
+  const imports = new ImportService({
+    pools,
+    jobs,
+    dataDir: options.dataDir,
+    async publish(collection) {
+      // This process shows the collection before the job succeeds; the others follow with the reload.
+      catalog.commit(await catalog.prepare(config.data.sources));
+      options.requestReload(`${collection.id} was imported`);
+    },
+    isPublished: (id) => catalog.current.byId(id) !== undefined,
+  });
+  const operations: Operation[] = adminOperations({
+    server: { version: version(), releaseChannel: 'preview' },
+    state,
+    keys,
+    jobs,
+    imports,
+    cache: cacheControl(options.tiles, catalog),
+    config: configDocument(options.settings),
+    openApi: () =>
+      openApiDocument(
+        { title: 'Graticule management', description: 'Management API', serverUrl: config.server.publicUrl || '/' },
+        operations,
+      ),
+  });
+  return { operations, start: () => jobs.start(), close: () => jobs.stop() };
+}
+
+function configDocument(settings: readonly Setting[]): ConfigDocument {
+  return {
+    environment: process.env['NODE_ENV'] ?? 'production',
+    contentRoot: resolve('.'),
+    settings,
+  };
+}

@@ -1,0 +1,140 @@
+import type {
+  ArchiveCollection,
+  Collection,
+  RasterCollection,
+  VectorCollection,
+} from '../../core/collection.js';
+import { html, type Markup } from '../../core/html.js';
+import type { BandInfo, Field } from '../../core/tasks.js';
+import { badgeLine, badgesOf } from './collections.js';
+import { type Crumb, page, section } from './layout.js';
+import { anchor, type Link, linkList, representationLine, resources } from './links.js';
+import { backdropLayer, coversWorld, mapLayer } from './map-data.js';
+import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture } from './map-frame.js';
+import type { MapData } from './page-data.js';
+import { table } from './table.js';
+import { count, crsName, extentText, facts, propertyValue } from './values.js';
+
+export interface CollectionPage {
+  readonly baseUrl: string;
+  readonly crumbs: readonly Crumb[];
+  readonly collection: Collection;
+  readonly links: readonly Link[];
+  /** All published collections: one of them may become the map's backdrop. */
+  readonly published: readonly Collection[];
+}
+
+/** A collection of any kind: map, facts, fields or bands, links to every representation. */
+export function collectionPage(input: CollectionPage): string {
+  const { baseUrl, collection, links } = input;
+  const body = html`<h1><bdi>${collection.title}</bdi></h1>
+${badgeLine(badgesOf(collection))}
+${collection.description && collection.description !== collection.title ? html`<p class="lead"><bdi>${collection.description}</bdi></p>` : undefined}
+${representationLine(links)}
+${collectionMap(input)}
+${section('Data', linkList(resources(links)))}
+${section('Facts', collectionFacts(collection))}
+${contents(collection)}`;
+  return page({
+    ...input,
+    title: collection.title,
+    body,
+    head: mapHead(baseUrl),
+    scripts: MAP_SCRIPTS,
+    alternates: links,
+  });
+}
+
+function collectionMap(input: CollectionPage): Markup {
+  const { baseUrl, collection } = input;
+  const data: MapData = {
+    baseUrl,
+    bounds: collection.extent84 ?? null,
+    layers: [mapLayer(collection, baseUrl)],
+    backdrop: coversWorld(collection) ? null : backdropLayer(input.published, baseUrl),
+    features: null,
+  };
+  return mapFrame({ data, label: `Map of ${collection.title}`, picture: mapPicture(baseUrl, collection) });
+}
+
+function collectionFacts(collection: Collection): Markup {
+  return facts([
+    ['Identifier', html`<code>${collection.id}</code>`],
+    ['Number on tiles and maps', collection.layerId],
+    ['Extent', collection.extent84 && extentText(collection.extent84)],
+    ['Storage CRS', crsAnchor(collection.storageCrs.uri)],
+    ['CRSs on request', html`${collection.crs.map((crs) => html`${crsAnchor(crs.uri)} `)}`],
+    ...ownFacts(collection),
+  ]);
+}
+
+function crsAnchor(uri: string): Markup {
+  return anchor(uri, crsName(uri));
+}
+
+type Fact = readonly [string, Markup | string | number | undefined];
+
+function ownFacts(collection: Collection): Fact[] {
+  switch (collection.kind) {
+    case 'vector':
+      return vectorFacts(collection);
+    case 'raster':
+      return rasterFacts(collection);
+    case 'archive':
+      return archiveFacts(collection);
+  }
+}
+
+function vectorFacts({ source, featureCount }: VectorCollection): Fact[] {
+  return [
+    ['Geometry', source.hasZ ? `${source.geometryType} with heights` : source.geometryType],
+    ['Features', count(featureCount)],
+    ['Spatial index', source.hasIndex ? 'yes' : 'no'],
+  ];
+}
+
+function rasterFacts({ raster }: RasterCollection): Fact[] {
+  const [, pixelWidth, , , , pixelHeight] = raster.geoTransform;
+  return [
+    ['Size', `${count(raster.width)} × ${count(raster.height)} pixels`],
+    ['Pixel', `${Math.abs(pixelWidth)} × ${Math.abs(pixelHeight)} CRS units`],
+    ['Blocks', `${raster.blockSize[0]} × ${raster.blockSize[1]}`],
+    ['Overviews', raster.overviewCount],
+    ['Format of the file', raster.driver],
+  ];
+}
+
+function archiveFacts({ format, minZoom, maxZoom, vectorLayers }: ArchiveCollection): Fact[] {
+  return [
+    ['Tiles', format.toUpperCase()],
+    ['Zoom levels', `${minZoom} to ${maxZoom}`],
+    ['Layers in the tiles', vectorLayers.length > 0 ? vectorLayers.join(', ') : undefined],
+  ];
+}
+
+function contents(collection: Collection): Markup | undefined {
+  if (collection.kind === 'vector') return section('Fields', fieldTable(collection.source.fields));
+  return collection.kind === 'raster' ? section('Bands', bandTable(collection.bands)) : undefined;
+}
+
+function fieldTable(fields: readonly Field[]): Markup | undefined {
+  if (fields.length === 0) return undefined;
+  const rows = fields.map(
+    (field) =>
+      html`<tr><th scope="row"><bdi>${field.name}</bdi></th><td>${field.type}</td><td>${field.nullable ? 'optional' : 'required'}</td></tr>`,
+  );
+  return table('Fields', ['Name', 'Type', 'Value'], rows);
+}
+
+function bandTable(bands: readonly BandInfo[]): Markup | undefined {
+  if (bands.length === 0) return undefined;
+  const rows = bands.map(
+    ({ band, type, description, colorInterpretation, unit, noData, statistics: s }) =>
+      html`<tr><th scope="row" class="num">${band}</th><td>${propertyValue(description || colorInterpretation)}</td><td>${type}</td><td>${propertyValue(unit)}</td><td class="num">${propertyValue(noData)}</td><td class="num">${s ? `${round(s.min)} to ${round(s.max)}` : propertyValue(null)}</td><td class="num">${s ? round(s.mean) : propertyValue(null)}</td></tr>`,
+  );
+  return table('Bands', ['Band', 'Description', 'Type', 'Unit', 'No data', 'Range', 'Mean'], rows);
+}
+
+function round(value: number): string {
+  return String(Number(value.toPrecision(6)));
+}

@@ -1,0 +1,54 @@
+import type { Crumb } from './layout.js';
+
+/** Mount paths of the surfaces that have pages. */
+const SURFACES: Readonly<Record<string, string>> = {
+  '/ogc/features': 'Features',
+  '/ogc/tiles': 'Tiles',
+  '/ogc/maps': 'Maps',
+  '/ogc/coverages': 'Coverages',
+  '/ogc/processes': 'Processes',
+  '/stac': 'STAC',
+};
+
+const SEGMENTS: Readonly<Record<string, string>> = {
+  collections: 'Collections',
+  conformance: 'Conformance',
+  items: 'Items',
+  schema: 'Schema',
+  tiles: 'Tilesets',
+  tileMatrixSets: 'Tile matrix sets',
+};
+
+/**
+ * The way from the start page down to a path. A segment that names something of the data is shown as it is,
+ * or by its title when `titles` has one.
+ */
+export function crumbsOf(
+  baseUrl: string,
+  path: string,
+  titles: Readonly<Record<string, string>> = {},
+): Crumb[] {
+  const mount = Object.keys(SURFACES).find((known) => path === known || path.startsWith(`${known}/`));
+  if (mount === undefined) return [];
+  const crumbs: Crumb[] = [{ title: SURFACES[mount]!, href: `${baseUrl}${mount}` }];
+  let href = `${baseUrl}${mount}`;
+  for (const segment of path.slice(mount.length).split('/')) {
+    if (segment === '') continue;
+    href += `/${segment}`;
+    const name = decoded(segment);
+    crumbs.push({ title: own(titles, name) ?? own(SEGMENTS, name) ?? name, href });
+  }
+  return crumbs;
+}
+
+function own(names: Readonly<Record<string, string>>, name: string): string | undefined {
+  return Object.hasOwn(names, name) ? names[name] : undefined;
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

@@ -1,0 +1,59 @@
+import { html, type Markup, scriptJson } from '../../core/html.js';
+import { assetUrl, page } from './layout.js';
+import { anchor, safeHref } from './links.js';
+import type { DocsData } from './page-data.js';
+
+/** An interface document (OpenAPI). `path` and `openapi` start with a slash. */
+export interface InterfaceDocument {
+  readonly surface: string;
+  readonly title: string;
+  readonly description: string;
+  readonly openapi: string;
+}
+
+export interface DocsListPage {
+  readonly baseUrl: string;
+  readonly documents: readonly InterfaceDocument[];
+}
+
+export function docsListPage({ baseUrl, documents }: DocsListPage): string {
+  const body = html`<h1>Interface documents</h1>
+<p class="lead">Every operation with its parameters and answers, to read and to try out.</p>
+<ul class="cards">${documents.map((document) => documentCard(document, baseUrl))}</ul>`;
+  return page({ baseUrl, title: 'Interface documents', crumbs: [docsCrumb(baseUrl)], body });
+}
+
+function documentCard({ surface, title, description, openapi }: InterfaceDocument, baseUrl: string): Markup {
+  return html`<li class="card"><div class="card-text"><h2>${anchor(`${baseUrl}/docs/${surface}`, title)}</h2><p>${description}</p>
+<ul class="inline"><li>${anchor(`${baseUrl}${openapi}`, 'OpenAPI (JSON)')}</li></ul></div></li>`;
+}
+
+export interface DocsViewerPage {
+  readonly baseUrl: string;
+  readonly document: InterfaceDocument;
+}
+
+/** The viewer of one interface document. Without scripts it is a link to the document. */
+export function docsViewerPage({ baseUrl, document }: DocsViewerPage): string {
+  const { surface, title, description, openapi } = document;
+  const href = `${baseUrl}${openapi}`;
+  const data: DocsData = { baseUrl, openapi: href };
+  const body = html`<h1>${title}</h1>
+<p class="lead">${description}</p>
+<p><a href="${safeHref(href)}">OpenAPI document (JSON)</a></p>
+<noscript><p class="map-note">The viewer needs JavaScript; the document above does not.</p></noscript>
+<div id="viewer" class="viewer"></div>
+<script type="application/json" id="docs-data">${scriptJson(data)}</script>`;
+  return page({
+    baseUrl,
+    title,
+    crumbs: [docsCrumb(baseUrl), { title, href: `${baseUrl}/docs/${surface}` }],
+    body,
+    head: html`<link rel="stylesheet" href="${assetUrl(baseUrl, 'swagger-ui.css')}">\n<script defer src="${assetUrl(baseUrl, 'swagger-ui-bundle.js')}"></script>\n`,
+    scripts: ['docs.js'],
+  });
+}
+
+function docsCrumb(baseUrl: string) {
+  return { title: 'Interface documents', href: `${baseUrl}/docs` };
+}

@@ -1,0 +1,200 @@
+import type { Collection, VectorCollection } from '../../core/collection.js';
+import type { Box } from '../../core/tasks.js';
+import * as collectionPages from './collection.js';
+import * as listPages from './collections.js';
+import { crumbsOf } from './crumbs.js';
+import * as documentPages from './document.js';
+import * as itemPages from './item.js';
+import * as itemsPages from './items.js';
+import * as landingPages from './landing.js';
+import { findLink, type Link, representations } from './links.js';
+import * as tilePages from './tile-sets.js';
+
+/** Pages of the data surfaces, made from the same documents that are their JSON representation. */
+
+/** What a page must know of the request. */
+export interface PageRequest {
+  readonly baseUrl: string;
+  /** Request path without query. */
+  readonly path: string;
+  /** Query string without `?`. */
+  readonly query: string;
+}
+
+export interface LandingDocument {
+  readonly title: string;
+  readonly description: string;
+  readonly links: readonly Link[];
+}
+
+export function landingPage(x: PageRequest, document: LandingDocument): string {
+  return landingPages.landingPage({ baseUrl: x.baseUrl, crumbs: crumbsOf(x.baseUrl, x.path), ...document });
+}
+
+export interface ConformanceDocument {
+  readonly conformsTo: readonly string[];
+  readonly links?: readonly Link[];
+}
+
+export function conformancePage(x: PageRequest, document: ConformanceDocument): string {
+  return landingPages.conformancePage({
+    baseUrl: x.baseUrl,
+    crumbs: crumbsOf(x.baseUrl, x.path),
+    ...document,
+  });
+}
+
+/** Collection document (OGC 17-069r4, 7.13, and its relatives) as far as a card shows it. */
+export interface CollectionDocument {
+  readonly id: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly itemType?: string;
+  readonly extent?: { readonly spatial: { readonly bbox: readonly (readonly number[])[] } };
+  readonly links: readonly Link[];
+}
+
+export interface CollectionsDocument {
+  readonly collections: readonly CollectionDocument[];
+  readonly links: readonly Link[];
+}
+
+export function collectionsPage(x: PageRequest, document: CollectionsDocument): string {
+  const entries = document.collections.map((collection) => entryOf(x, collection));
+  return listPages.collectionsPage({
+    baseUrl: x.baseUrl,
+    crumbs: crumbsOf(x.baseUrl, x.path),
+    entries,
+    links: document.links,
+  });
+}
+
+function entryOf(x: PageRequest, document: CollectionDocument): listPages.CollectionEntry {
+  const { id, title, description, itemType, links } = document;
+  const own = findLink(links, 'self', 'text/html') ?? findLink(links, 'alternate', 'text/html');
+  return {
+    title,
+    description,
+    extent84: boxOf(document.extent?.spatial.bbox[0]),
+    badges: itemType ? [itemType] : [],
+    href: own?.href ?? `${x.baseUrl}${x.path.replace(/\/$/, '')}/${encodeURIComponent(id)}`,
+    links,
+  };
+}
+
+function boxOf(numbers: readonly number[] | undefined): Box | undefined {
+  const [west, south, east, north] = numbers ?? [];
+  if (west === undefined || south === undefined || east === undefined || north === undefined)
+    return undefined;
+  return [west, south, east, north];
+}
+
+/** `published` is everything in the catalog: one of it may become the map's backdrop. */
+export function collectionPage(
+  x: PageRequest,
+  document: { readonly links: readonly Link[] },
+  collection: Collection,
+  published: readonly Collection[] = [],
+): string {
+  return collectionPages.collectionPage({
+    baseUrl: x.baseUrl,
+    crumbs: crumbsOf(x.baseUrl, x.path, titleOf(collection)),
+    collection,
+    links: document.links,
+    published,
+  });
+}
+
+export const coveragePage = collectionPage;
+
+export interface FeaturesPage {
+  readonly collection: VectorCollection;
+  readonly links: readonly Link[];
+  readonly numberMatched: number | undefined;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+export function itemsPage(
+  x: PageRequest,
+  page: FeaturesPage,
+  features: readonly itemsPages.PageFeature[],
+  published: readonly Collection[] = [],
+): string {
+  const { collection, links, numberMatched, limit, offset } = page;
+  const itemsHref = `${x.baseUrl}${x.path.replace(/\/$/, '')}`;
+  const query = new URLSearchParams(x.query);
+  return itemsPages.itemsPage({
+    baseUrl: x.baseUrl,
+    crumbs: crumbsOf(x.baseUrl, x.path, titleOf(collection)),
+    collection,
+    features,
+    links,
+    geoJsonHref: geoJsonHref(itemsHref, query, { limit, offset }),
+    itemsHref,
+    offset,
+    limit,
+    bbox: query.get('bbox') ?? undefined,
+    numberMatched,
+    published,
+  });
+}
+
+export function itemPage(
+  x: PageRequest,
+  collection: VectorCollection,
+  feature: itemsPages.PageFeature & { readonly links?: readonly Link[] },
+  published: readonly Collection[] = [],
+): string {
+  return itemPages.itemPage({
+    baseUrl: x.baseUrl,
+    crumbs: crumbsOf(x.baseUrl, x.path, titleOf(collection)),
+    collection,
+    feature,
+    links: feature.links ?? [],
+    geoJsonHref: geoJsonHref(`${x.baseUrl}${x.path}`, new URLSearchParams(x.query), {}),
+    published,
+  });
+}
+
+/** What the page shows, for its map: the page's own query, but always in CRS84, and with its own paging. */
+function geoJsonHref(
+  href: string,
+  query: URLSearchParams,
+  paging: { limit?: number; offset?: number },
+): string {
+  const own = new URLSearchParams(query);
+  own.delete('crs');
+  own.set('f', 'json');
+  if (paging.limit !== undefined) own.set('limit', String(paging.limit));
+  if (paging.offset !== undefined) own.set('offset', String(paging.offset));
+  return `${href}?${own}`;
+}
+
+/** Any other document; lists of tile sets and tile matrix sets have pages of their own. */
+export function documentPage(x: PageRequest, title: string, document: object): string {
+  const { links = [], description, tilesets, tileMatrixSets } = document as DocumentMembers;
+  const common = { baseUrl: x.baseUrl, crumbs: crumbsOf(x.baseUrl, x.path), links: withJson(x, links) };
+  if (tilesets) return tilePages.tileSetsPage({ ...common, title, tilesets });
+  if (tileMatrixSets) return tilePages.tileMatrixSetsPage({ ...common, tileMatrixSets });
+  return documentPages.documentPage({ ...common, title, description, document });
+}
+
+interface DocumentMembers {
+  readonly links?: readonly Link[];
+  readonly description?: string;
+  readonly tilesets?: readonly tilePages.TileSetEntry[];
+  readonly tileMatrixSets?: readonly tilePages.TileMatrixSetEntry[];
+}
+
+/** Documents that link no other format of themselves still have one. */
+function withJson(x: PageRequest, links: readonly Link[]): readonly Link[] {
+  if (representations(links).length > 0) return links;
+  const query = new URLSearchParams(x.query);
+  query.set('f', 'json');
+  return [...links, { href: `${x.baseUrl}${x.path}?${query}`, rel: 'alternate', type: 'application/json' }];
+}
+
+function titleOf(collection: Collection): Record<string, string> {
+  return { [collection.id]: collection.title };
+}

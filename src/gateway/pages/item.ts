@@ -1,0 +1,53 @@
+import type { Collection, VectorCollection } from '../../core/collection.js';
+import { html, type Markup } from '../../core/html.js';
+import type { PageFeature } from './items.js';
+import { type Crumb, page, section } from './layout.js';
+import { type Link, linkList, representationLine, resources } from './links.js';
+import { backdropLayer, completeStyle } from './map-data.js';
+import { MAP_SCRIPTS, mapFrame, mapHead } from './map-frame.js';
+import type { MapData } from './page-data.js';
+import { table } from './table.js';
+import { propertyValue } from './values.js';
+
+export interface ItemPage {
+  readonly baseUrl: string;
+  readonly crumbs: readonly Crumb[];
+  readonly collection: VectorCollection;
+  readonly feature: PageFeature;
+  readonly links: readonly Link[];
+  /** This feature as GeoJSON in CRS84. */
+  readonly geoJsonHref: string;
+  readonly published: readonly Collection[];
+}
+
+/** One feature: map and every property. */
+export function itemPage(input: ItemPage): string {
+  const { baseUrl, collection, feature, links } = input;
+  const title = `${collection.title} ${feature.id ?? ''}`.trim();
+  const body = html`<h1><bdi>${collection.title}</bdi> <span class="muted">${feature.id}</span></h1>
+${representationLine(links)}
+${itemMap(input)}
+${section('Properties', propertyTable(feature))}
+${section('Related', linkList(resources(links)))}`;
+  return page({ ...input, title, body, head: mapHead(baseUrl), scripts: MAP_SCRIPTS, alternates: links });
+}
+
+function itemMap({ baseUrl, collection, geoJsonHref, published }: ItemPage): Markup {
+  const data: MapData = {
+    baseUrl,
+    bounds: collection.extent84 ?? null,
+    layers: [],
+    backdrop: backdropLayer(published, baseUrl),
+    features: { href: geoJsonHref, title: collection.title, style: completeStyle(collection) },
+  };
+  return mapFrame({ data, label: 'Map of this feature' });
+}
+
+function propertyTable({ properties }: PageFeature): Markup {
+  const entries = Object.entries(properties ?? {});
+  if (entries.length === 0) return html`<p>This feature has no properties.</p>`;
+  const rows = entries.map(
+    ([name, value]) => html`<tr><th scope="row"><bdi>${name}</bdi></th><td>${propertyValue(value)}</td></tr>`,
+  );
+  return table('Properties', ['Property', 'Value'], rows);
+}

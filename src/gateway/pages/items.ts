@@ -1,0 +1,121 @@
+import type { Collection, VectorCollection } from '../../core/collection.js';
+import { html, type Markup } from '../../core/html.js';
+import { type Crumb, page } from './layout.js';
+import { findLink, type Link, representationLine, safeHref } from './links.js';
+import { backdropLayer, completeStyle } from './map-data.js';
+import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture } from './map-frame.js';
+import type { MapData } from './page-data.js';
+import { table } from './table.js';
+import { count, propertyValue } from './values.js';
+
+/** A GeoJSON feature as far as a table shows it; its geometry is drawn by the script. */
+export interface PageFeature {
+  readonly id?: string | number;
+  readonly properties: Readonly<Record<string, unknown>> | null;
+}
+
+export interface ItemsPage {
+  readonly baseUrl: string;
+  readonly crumbs: readonly Crumb[];
+  readonly collection: VectorCollection;
+  readonly features: readonly PageFeature[];
+  /** Links of the items document; `prev` and `next` are taken from them. */
+  readonly links: readonly Link[];
+  /** Exactly these features as GeoJSON in CRS84. */
+  readonly geoJsonHref: string;
+  /** URL of the items resource without query; a feature's page is below it. */
+  readonly itemsHref: string;
+  readonly offset: number;
+  readonly limit: number;
+  /** As the client sent it, to fill the form in. */
+  readonly bbox?: string;
+  /** Features that match in all, when it was counted. */
+  readonly numberMatched?: number;
+  readonly published: readonly Collection[];
+}
+
+/** A page of features: map and table that point at each other, paging that works without scripts. */
+export function itemsPage(input: ItemsPage): string {
+  const { baseUrl, collection, features, links } = input;
+  const title = `${collection.title}: items`;
+  const paging = pagingLinks(links);
+  const body = html`<h1><bdi>${collection.title}</bdi>: items</h1>
+<p class="lead">${rangeText(input)}</p>
+${representationLine(links)}
+${itemsForm(input)}
+${features.length > 0 ? itemsMap(input) : undefined}
+${paging}
+${features.length > 0 ? itemsTable(input) : undefined}
+${features.length > 0 ? paging : undefined}`;
+  return page({ ...input, title, body, head: mapHead(baseUrl), scripts: MAP_SCRIPTS, alternates: links });
+}
+
+function rangeText({ features, offset, numberMatched }: ItemsPage): string {
+  const total = numberMatched === undefined ? '' : ` of ${count(numberMatched)}`;
+  if (features.length === 0) {
+    return offset > 0
+      ? `No features from ${count(offset + 1)} on${total && `, ${count(numberMatched!)} in all`}.`
+      : 'No features match.';
+  }
+  return `Features ${count(offset + 1)} to ${count(offset + features.length)}${total}.`;
+}
+
+function itemsForm({ itemsHref, limit, bbox }: ItemsPage): Markup {
+  return html`<form class="filter" method="get" action="${safeHref(itemsHref)}">
+<input type="hidden" name="f" value="html">
+<label>Bounding box <input name="bbox" value="${bbox ?? ''}" placeholder="west,south,east,north" size="28" inputmode="text" autocomplete="off" data-bbox></label>
+<label>Per page <input name="limit" type="number" min="1" max="2000" value="${limit}"></label>
+<button type="submit">Show</button>
+</form>`;
+}
+
+function itemsMap(input: ItemsPage): Markup {
+  const { baseUrl, collection, geoJsonHref } = input;
+  const data: MapData = {
+    baseUrl,
+    bounds: collection.extent84 ?? null,
+    layers: [],
+    backdrop: backdropLayer(input.published, baseUrl),
+    features: { href: geoJsonHref, title: collection.title, style: completeStyle(collection) },
+  };
+  return mapFrame({
+    data,
+    label: `Map of the features on this page`,
+    picture: mapPicture(baseUrl, collection),
+  });
+}
+
+function pagingLinks(links: readonly Link[]): Markup | undefined {
+  const previous = findLink(links, 'prev') ?? findLink(links, 'previous');
+  const next = findLink(links, 'next');
+  if (!previous && !next) return undefined;
+  return html`<nav class="paging" aria-label="Pages">${step(previous, 'prev', '← Previous')}${step(next, 'next', 'Next →')}</nav>`;
+}
+
+function step(link: Link | undefined, rel: string, text: string): Markup {
+  if (!link) return html`<span class="off">${text}</span>`;
+  return html`<a class="button" rel="${rel}" href="${safeHref(link.href)}">${text}</a>`;
+}
+
+function itemsTable({ collection, features, itemsHref }: ItemsPage): Markup {
+  const names = collection.source.fields.map((field) => field.name);
+  const numeric = new Set(
+    collection.source.fields.filter((f) => f.type === 'integer' || f.type === 'number').map((f) => f.name),
+  );
+  const rows = features.map((feature, index) => {
+    const cells = names.map((name) => cell(feature.properties?.[name], numeric.has(name)));
+    return html`<tr data-row="${index}"><th scope="row">${itemAnchor(feature, itemsHref)}</th>${cells}</tr>\n`;
+  });
+  return html`<div class="items">${table('Features', ['id', ...names], rows)}</div>`;
+}
+
+function cell(value: unknown, numeric: boolean): Markup {
+  return numeric
+    ? html`<td class="num">${propertyValue(value)}</td>`
+    : html`<td>${propertyValue(value)}</td>`;
+}
+
+function itemAnchor({ id }: PageFeature, itemsHref: string): Markup {
+  if (id === undefined) return propertyValue(undefined);
+  return html`<a href="${safeHref(`${itemsHref}/${encodeURIComponent(id)}`)}"><bdi>${id}</bdi></a>`;
+}

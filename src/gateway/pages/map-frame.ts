@@ -1,0 +1,79 @@
+import type { Collection } from '../../core/collection.js';
+import { html, type Markup, scriptJson } from '../../core/html.js';
+import { assetUrl } from './layout.js';
+import { legendColor } from './map-data.js';
+import type { MapData, MapLayerData } from './page-data.js';
+
+export interface MapFrame {
+  readonly data: MapData;
+  /** Names the map for those who cannot see it. */
+  readonly label: string;
+  /** Image shown where there is no JavaScript or no WebGL. */
+  readonly picture?: string;
+  /** Shows a checkbox per layer. */
+  readonly switcher?: boolean;
+  readonly large?: boolean;
+}
+
+export const MAP_SCRIPTS = ['map.js'] as const;
+
+/** Style sheet of the map library; pages with a map put it in their head. */
+export function mapHead(baseUrl: string): Markup {
+  return html`<link rel="stylesheet" href="${assetUrl(baseUrl, 'maplibre-gl.css')}">\n`;
+}
+
+/**
+ * The place of a map, and what stands there without one. The script sets `data-map-state` to `loading`,
+ * `ready`, `idle` (everything drawn) or `failed`.
+ */
+export function mapFrame(frame: MapFrame): Markup {
+  const { data, label, picture } = frame;
+  const fallback = picture
+    ? html`<img class="map-picture" src="${picture}" alt="${label}">`
+    : html`<p class="map-note">The map needs JavaScript.</p>`;
+  return html`<figure class="${frame.large ? 'map-figure map-large' : 'map-figure'}">
+<div class="map" data-map data-map-state="loading" data-picture="${picture ?? ''}" role="region" aria-label="${label}"><noscript>${fallback}</noscript></div>
+<p class="map-message" role="status" hidden></p>
+${frame.switcher ? layerSwitcher(data.layers) : undefined}
+<script type="application/json" id="map-data">${scriptJson(data)}</script>
+</figure>`;
+}
+
+function layerSwitcher(layers: readonly MapLayerData[]): Markup | undefined {
+  if (layers.length === 0) return undefined;
+  return html`<fieldset class="switcher"><legend>Layers</legend><ul>${layers.map(switcherEntry)}</ul></fieldset>`;
+}
+
+/** The checkbox appears once the script can act on it; until then the entry is a legend. */
+function switcherEntry(layer: MapLayerData): Markup {
+  const color = legendColor(layer);
+  const shape = layer.kind === 'raster' ? 'raster' : layer.geometry;
+  const swatch = html`<svg class="swatch" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true" focusable="false">${swatchShape(shape, color)}</svg>`;
+  return html`<li><label><input type="checkbox" checked hidden data-layer="${layer.id}">${swatch}<bdi>${layer.title}</bdi></label></li>`;
+}
+
+function swatchShape(shape: string, color: string | undefined): Markup {
+  switch (shape) {
+    case 'point':
+      return html`<circle cx="8" cy="8" r="5" fill="${color}"/>`;
+    case 'line':
+      return html`<path d="M1 12L6 5l4 5 5-7" fill="none" stroke="${color}" stroke-width="2"/>`;
+    case 'raster':
+      return html`<path d="M1 1h7v7H1zM8 8h7v7H8z" fill="currentColor" opacity=".75"/><path d="M8 1h7v7H8zM1 8h7v7H1z" fill="currentColor" opacity=".3"/>`;
+    default:
+      return html`<rect x="1.5" y="1.5" width="13" height="13" rx="2" fill="${color}" fill-opacity=".45" stroke="${color}"/>`;
+  }
+}
+
+const PICTURE_WIDTH = 1024;
+
+/** A rendered map of a collection, for readers without scripts; as high as its extent asks for. */
+export function mapPicture(baseUrl: string, collection: Collection): string | undefined {
+  const box = collection.extent84;
+  if (!box) return undefined;
+  const middle = ((box[1] + box[3]) / 2) * (Math.PI / 180);
+  const width = (box[0] > box[2] ? box[2] + 360 - box[0] : box[2] - box[0]) * Math.max(0.2, Math.cos(middle));
+  const ratio = width > 0 ? (box[3] - box[1]) / width : 1;
+  const height = Math.round(PICTURE_WIDTH * Math.min(1, Math.max(0.25, ratio)));
+  return `${baseUrl}/ogc/maps/collections/${collection.layerId}/map?f=png&width=${PICTURE_WIDTH}&height=${height}`;
+}

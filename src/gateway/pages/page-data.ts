@@ -1,0 +1,60 @@
+import type { Box, SimpleStyle } from '../../core/tasks.js';
+
+/** What a page tells its scripts, as JSON in `<script type="application/json" id="map-data">`. Types only. */
+
+export type MapGeometry = 'point' | 'line' | 'polygon' | 'mixed';
+
+interface LayerData {
+  readonly id: string;
+  readonly title: string;
+  /** URL template with {z}, {x}, {y}. */
+  readonly tiles: string;
+  /** CRS84; west > east crosses the antimeridian. */
+  readonly extent: Box | null;
+  readonly minZoom: number;
+  /** Zoom of the most detailed tiles; further zooming magnifies them. */
+  readonly maxZoom: number;
+}
+
+export interface VectorLayerData extends LayerData {
+  readonly kind: 'vector';
+  /** Layers inside the tiles. */
+  readonly sourceLayers: readonly string[];
+  readonly geometry: MapGeometry;
+  /** Complete: every member that the geometry needs is set. */
+  readonly style: SimpleStyle;
+  /** Items of the collection; a feature's page is this URL, a slash and its id. */
+  readonly items: string | null;
+}
+
+export interface RasterLayerData extends LayerData {
+  readonly kind: 'raster';
+}
+
+export type MapLayerData = VectorLayerData | RasterLayerData;
+
+export interface FeaturesData {
+  /** URL of a GeoJSON feature or feature collection; its features are in the order of the page's rows. */
+  readonly href: string;
+  readonly title: string;
+  readonly style: SimpleStyle;
+}
+
+export interface MapData {
+  /** Base URL that the links start with. */
+  readonly baseUrl: string;
+  /** CRS84 box to show first. */
+  readonly bounds: Box | null;
+  /** Top layer first. */
+  readonly layers: readonly MapLayerData[];
+  /** Polygons of the world for orientation, drawn faintly under everything. */
+  readonly backdrop: VectorLayerData | null;
+  /** The features of this page, drawn from GeoJSON above the layers. */
+  readonly features: FeaturesData | null;
+}
+
+/** Data of the interface document viewer, `<script type="application/json" id="docs-data">`. */
+export interface DocsData {
+  readonly baseUrl: string;
+  readonly openapi: string;
+}

@@ -1,0 +1,149 @@
+import Type from 'typebox';
+import type { CatalogSnapshot } from '../../../core/collection.js';
+import { notFound } from '../../../core/errors.js';
+import { HTML_FORMAT, JSON_FORMAT } from '../../../core/media.js';
+import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
+import { pathString } from '../../../core/params.js';
+import { html, json, text } from '../../../core/reply.js';
+import { docsListPage, docsViewerPage } from '../../pages/docs.js';
+import { homePage, type SurfaceEntry } from '../../pages/home.js';
+import { PAGE_HEADERS } from '../../pages/security.js';
+import { Assets } from './assets.js';
+import { homeDocument, homeLinks, INTERFACE_DOCUMENTS } from './documents.js';
+
+export interface SiteDeps {
+  catalog(): CatalogSnapshot;
+  /** Interfaces to list, in order. `path` starts with a slash. */
+  readonly surfaces: readonly SurfaceEntry[];
+  /** Directory that the console's build writes: scripts and style sheets. Read once. */
+  readonly publicDir: string;
+  readonly version: string;
+}
+
+const SITE = { method: 'GET', surface: 'site', protocol: 'Site', permission: 'public' } as const;
+const HTML_ANSWER = { 'text/html': Type.String() };
+
+/** Start page, interface documents and the files that pages are made of. */
+export function siteOperations(deps: SiteDeps): Operation[] {
+  const assets = Assets.read(deps.publicDir);
+  return [home(deps), docsList(), docsViewer(), asset(assets), favicon(assets), robots()];
+}
+
+function pageReply(document: string): Reply {
+  return { ...html(document), headers: PAGE_HEADERS, cacheControl: 'no-cache' };
+}
+
+function home(deps: SiteDeps): Operation {
+  return defineOperation({
+    ...SITE,
+    id: 'site.home',
+    path: '/',
+    summary: 'Start page',
+    description: 'Lists every interface and every published collection; as HTML with a map of all layers.',
+    formats: [HTML_FORMAT, JSON_FORMAT],
+    responses: {
+      200: { description: 'The start page.', content: { ...HTML_ANSWER, 'application/json': null } },
+    },
+    run: ({ format, baseUrl }) => {
+      const catalog = deps.catalog();
+      const { surfaces, version } = deps;
+      if (format === JSON_FORMAT) {
+        return { ...json(homeDocument(catalog, surfaces, version, baseUrl)), cacheControl: 'no-cache' };
+      }
+      const { collections } = catalog;
+      return pageReply(homePage({ baseUrl, version, surfaces, collections, links: homeLinks(baseUrl) }));
+    },
+  });
+}
+
+function docsList(): Operation {
+  return defineOperation({
+    ...SITE,
+    id: 'site.docs',
+    path: '/docs',
+    summary: 'Interface documents',
+    formats: [HTML_FORMAT],
+    responses: { 200: { description: 'Page that lists the interface documents.', content: HTML_ANSWER } },
+    run: ({ baseUrl }) => pageReply(docsListPage({ baseUrl, documents: INTERFACE_DOCUMENTS })),
+  });
+}
+
+const surfaceParam = pathString(
+  'surface',
+  'Interface: features, tiles, maps, coverages, processes, stac or admin.',
+);
+
+function docsViewer(): Operation {
+  return defineOperation({
+    ...SITE,
+    id: 'site.docsViewer',
+    path: '/docs/{surface}',
+    summary: 'Viewer of one interface document',
+    params: { surface: surfaceParam },
+    formats: [HTML_FORMAT],
+    responses: {
+      200: { description: 'Page with the viewer.', content: HTML_ANSWER },
+      404: { description: 'There is no such interface.' },
+    },
+    run: ({ baseUrl, params }) => {
+      const document = INTERFACE_DOCUMENTS.find(({ surface }) => surface === params.surface);
+      if (!document) throw notFound('interface document', params.surface);
+      return pageReply(docsViewerPage({ baseUrl, document }));
+    },
+  });
+}
+
+const fileParam = pathString('file', 'Name of a script, style sheet or image.');
+
+function asset(assets: Assets): Operation {
+  return defineOperation({
+    ...SITE,
+    id: 'site.asset',
+    path: '/assets/{file}',
+    summary: 'Script, style sheet or image of the pages',
+    params: { file: fileParam },
+    responses: {
+      200: { description: 'The file.' },
+      404: { description: 'There is no such file.' },
+    },
+    run: ({ params }) => found(assets, params.file),
+  });
+}
+
+function favicon(assets: Assets): Operation {
+  return defineOperation({
+    ...SITE,
+    id: 'site.favicon',
+    path: '/favicon.ico',
+    summary: 'Icon of the site',
+    responses: { 200: { description: 'The icon, as SVG.' } },
+    run: () => found(assets, 'mark.svg'),
+  });
+}
+
+function found(assets: Assets, name: string): Reply {
+  const reply = assets.find(name);
+  if (!reply) throw notFound('file', name);
+  return reply;
+}
+
+/** Crawlers read the pages; tiles, images and item lists would only load the server. */
+const ROBOTS = `User-agent: *
+Disallow: /ogc/tiles/
+Disallow: /ogc/maps/
+Disallow: /ogc/features/collections/*/items
+Disallow: /ogc/coverages/collections/*/coverage
+Disallow: /api/
+Disallow: /rest/
+`;
+
+function robots(): Operation {
+  return defineOperation({
+    ...SITE,
+    id: 'site.robots',
+    path: '/robots.txt',
+    summary: 'What crawlers should leave alone',
+    responses: { 200: { description: 'Robots exclusion rules (RFC 9309).' } },
+    run: (_: Exchange) => ({ ...text(ROBOTS), cacheControl: 'public, max-age=86400' }),
+  });
+}

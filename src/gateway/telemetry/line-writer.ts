@@ -1,0 +1,91 @@
+import { write, writeSync } from 'node:fs';
+
+const CAPACITY = 65_536;
+/** UTF-8 bytes a UTF-16 unit can take. */
+const MAX_UNIT_BYTES = 3;
+/** Blocks that may wait for a slow reader of the log; further lines are dropped and counted. */
+const MAX_WAITING = 256;
+
+/**
+ * Gathers log lines in blocks and writes them in the background, one write at a time. A reader that stalls
+ * costs lines, never the gateway's time or memory; the number lost is written when the reader is back.
+ */
+export class LineWriter {
+  readonly #fd: number;
+  #block = Buffer.allocUnsafe(CAPACITY);
+  #length = 0;
+  #waiting: Buffer[] = [];
+  #writing: Buffer | undefined;
+  #dropped = 0;
+
+  constructor(fd: number) {
+    this.#fd = fd;
+  }
+
+  /** Takes whole lines, line end included. */
+  write(line: string): void {
+    if (line.length * MAX_UNIT_BYTES > CAPACITY - this.#length) {
+      this.#close();
+      if (line.length * MAX_UNIT_BYTES > CAPACITY) {
+        this.#enqueue(Buffer.from(line));
+        return;
+      }
+    }
+    this.#length += this.#block.write(line, this.#length);
+  }
+
+  /** Hands what was gathered to the background writer. */
+  flush(): void {
+    if (this.#length > 0) this.#close();
+  }
+
+  /** Writes everything before it returns; for the end of the process. */
+  flushSync(): void {
+    this.flush();
+    for (const block of this.#waiting.splice(0)) {
+      try {
+        writeSync(this.#fd, block);
+      } catch {
+        // The reader is gone or full, and so is the time to wait for it.
+        return;
+      }
+    }
+  }
+
+  #close(): void {
+    const block = this.#block.subarray(0, this.#length);
+    this.#block = Buffer.allocUnsafe(CAPACITY);
+    this.#length = 0;
+    if (block.length > 0) this.#enqueue(block);
+  }
+
+  #enqueue(block: Buffer): void {
+    if (this.#waiting.length >= MAX_WAITING) {
+      this.#dropped++;
+      return;
+    }
+    this.#waiting.push(block);
+    if (!this.#writing) this.#next();
+  }
+
+  #next(): void {
+    const block = this.#waiting.shift();
+    this.#writing = block;
+    if (!block) return this.#reportDropped();
+    write(this.#fd, block, 0, block.length, null, (error, written) => {
+      if (error && error.code !== 'EAGAIN') return this.#next();
+      const rest = block.subarray(error ? 0 : written);
+      if (rest.length > 0) this.#waiting.unshift(rest);
+      if (error) setTimeout(() => this.#next(), 10);
+      else this.#next();
+    });
+  }
+
+  #reportDropped(): void {
+    if (this.#dropped === 0) return;
+    const blocks = this.#dropped;
+    this.#dropped = 0;
+    const event = { '@t': new Date().toISOString(), '@l': 'Warning', '@m': `${blocks} blocks of log lines were dropped` };
+    this.write(`${JSON.stringify(event)}\n`);
+  }
+}

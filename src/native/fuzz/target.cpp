@@ -1,0 +1,100 @@
+// Fuzz target: bytes from outside through every reader and encoder of the core. docs/fuzzing.md tells how to run it.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "../core/geojson.h"
+#include "../core/json.h"
+#include "../core/options.h"
+#include "../core/tile_layer.h"
+#include "../core/wkb.h"
+#include "tile_check.h"
+
+using namespace graticule;
+
+namespace {
+
+/** What must hold for every input; abort() is what a fuzzer sees. */
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+TileLayerOptions tileOptions(uint8_t mode) {
+  TileLayerOptions options;
+  options.name = "fuzz";
+  options.columns = {{"text", FieldType::String}, {"flag", FieldType::Boolean}};
+  options.from = (mode & 1) != 0 ? "EPSG:4326" : "EPSG:3857";
+  options.to = "EPSG:3857";
+  options.bbox = (mode & 2) != 0 ? Box{0, 0, 10, 10} : Box{-20037508, -20037508, 20037508, 20037508};
+  options.extent = (mode & 4) != 0 ? 16 : 4096;
+  options.buffer = (mode & 8) != 0 ? 0 : 64;
+  options.simplify = (mode & 16) != 0 ? 1.5 : 0;
+  return options;
+}
+
+void fuzzTile(uint8_t mode, const uint8_t* blob, size_t size) {
+  static ReprojectorCache reprojectors;
+  static TileLayerEncoder encoder;
+  std::string error;
+  const TileLayerOptions options = tileOptions(mode);
+  encoder.begin(options, reprojectors.find(options.from, options.to, error));
+  for (uint64_t id = 0; id < 2; ++id) {
+    if (!encoder.addGeometry(blob, size)) continue;
+    encoder.tag(0, Value::ofText(reinterpret_cast<const char*>(blob), size));
+    encoder.tag(1, Value::ofInteger(static_cast<int64_t>(size)));
+    encoder.endFeature(&id);
+  }
+  const uint32_t features = encoder.features();
+  size_t tileSize = 0;
+  const uint8_t* tile = encoder.finish(tileSize);
+  require((tileSize == 0) == (features == 0));
+  require(countTileFeatures(tile, tileSize) == features);
+  const int64_t low = -static_cast<int64_t>(options.buffer);
+  require(features == 0 || tileIsValid(tile, tileSize, low, options.extent - low));
+  encoder.release();
+}
+
+void fuzzGeoJson(uint8_t mode, const uint8_t* blob, size_t size) {
+  static ReprojectorCache reprojectors;
+  static GeoJsonFeatureWriter writer;
+  GeoJsonOptions options;
+  options.fields = {{"text", FieldType::String}, {"json", FieldType::Json}, {"bytes", FieldType::Binary}};
+  options.from = "EPSG:3857";
+  options.to = (mode & 1) != 0 ? "OGC:CRS84" : "EPSG:3857";
+  options.format = {mode % 16, (mode & 2) != 0};
+  std::string error;
+  writer.begin(options, reprojectors.find(options.from, options.to, error));
+  const auto* text = reinterpret_cast<const char*>(blob);
+  writer.beginFeature(Value::ofText(text, size), blob, size);
+  writer.property(0, Value::ofText(text, size));
+  writer.property(1, Value::ofText(text, size));
+  writer.property(2, Value::ofBlob(blob, size));
+  writer.endFeature();
+  require(isJson(reinterpret_cast<const char*>(writer.text().data()), writer.text().size()));
+  writer.release();
+}
+
+void fuzzParsers(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  std::string error;
+  TileLayerOptions tile;
+  require(parseTileOptions(text, tile, error) || !error.empty());
+  GeoJsonOptions geoJson;
+  error.clear();
+  require(parseGeoJsonOptions(text, geoJson, error) || !error.empty());
+  countTileFeatures(data, size);
+  Geometry geometry;
+  Box box;
+  readEnvelope(data, size, geometry, box);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size < 1) return 0;
+  const uint8_t mode = data[0];
+  fuzzTile(mode, data + 1, size - 1);
+  fuzzGeoJson(mode, data + 1, size - 1);
+  fuzzParsers(data + 1, size - 1);
+  return 0;
+}

@@ -1,0 +1,186 @@
+/** The supervisor: starts gateways and engines, keeps them running, reloads and stops them together. */
+
+import { type ChildProcess, fork } from 'node:child_process';
+import { chmodSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { EXIT_CONFIGURATION, type LogLevel, type ToSupervisor } from './messages.js';
+import { Reloader, type ReloadOutcome } from './reload.js';
+import { DEFAULT_TIMING, Slot, type SlotChild, type SlotTiming } from './slot.js';
+
+export interface SuperviseOptions {
+  gateways: number;
+  engines: number;
+  /** Directory for the sockets of the engines; created, readable by this user only. */
+  runDir: string;
+  /** Compiled modules of the children. */
+  gatewayEntry: string | URL;
+  engineEntry: string | URL;
+  gatewayArguments?: string[];
+  /** Added to the environment of all children. */
+  env?: Record<string, string>;
+  log(level: LogLevel, message: string): void;
+  timing?: Partial<SlotTiming>;
+  /** Called once every gateway and every engine serves. */
+  onReady?(): void;
+}
+
+/** Environment variable that tells a gateway where the engine sockets are. */
+export const RUN_DIR_VARIABLE = 'GRATICULE_RUN_DIR';
+
+/** A gateway that fails to start this often in a row ends the server. */
+const MAX_FAILED_GATEWAY_STARTS = 3;
+/** `sun_path` of Linux without its terminating zero. */
+const MAX_SOCKET_PATH = 107;
+
+/**
+ * Runs until SIGTERM or SIGINT, or until the gateways cannot run. Resolves with the exit code for the process:
+ * 0 after a graceful stop, 78 for a wrong configuration, 1 when gateways keep failing. A second signal exits at once.
+ */
+export function supervise(options: SuperviseOptions): Promise<number> {
+  process.title = 'graticule: supervisor';
+  prepareRunDir(options.runDir);
+  return new Promise((resolve) => new Supervisor(options, resolve));
+}
+
+function prepareRunDir(runDir: string): void {
+  mkdirSync(runDir, { recursive: true, mode: 0o700 });
+  // Whoever can connect to an engine can read files through it.
+  chmodSync(runDir, 0o700);
+  if (Buffer.byteLength(socketPath(runDir, 99, 99_999)) > MAX_SOCKET_PATH) {
+    throw new Error(`The path of the run directory is too long for a socket: ${runDir}`);
+  }
+  for (const name of readdirSync(runDir))
+    if (/^engine-.*\.sock$/.test(name)) rmSync(join(runDir, name), { force: true });
+}
+
+function socketPath(runDir: string, index: number, generation: number): string {
+  return join(runDir, `engine-${index}-${generation}.sock`);
+}
+
+class Supervisor {
+  readonly #engines: Slot[];
+  readonly #gateways: Slot[];
+  readonly #reloader = new Reloader(() => this.#servingGateways());
+  #announced = false;
+  #stopping = false;
+
+  constructor(
+    private readonly options: SuperviseOptions,
+    private readonly finish: (code: number) => void,
+  ) {
+    const { engines, gateways } = options;
+    this.#engines = Array.from({ length: engines }, (_, index) => this.#engineSlot(index + 1));
+    this.#gateways = Array.from({ length: gateways }, (_, index) => this.#gatewaySlot(index + 1));
+    process.on('SIGTERM', this.#onStopSignal);
+    process.on('SIGINT', this.#onStopSignal);
+    process.on('SIGHUP', this.#onReloadSignal);
+    // Whatever ends this process takes the children along; those that it cannot reach notice the closed channel.
+    process.on('exit', this.#killAll);
+  }
+
+  #engineSlot(index: number): Slot {
+    const { runDir, engineEntry, log } = this.options;
+    return new Slot({
+      name: `engine ${index}`,
+      log,
+      timing: { ...DEFAULT_TIMING, ...this.options.timing },
+      maxFailedStarts: 0,
+      launch: (generation) =>
+        this.#fork(engineEntry, [socketPath(runDir, index, generation)], {
+          UV_THREADPOOL_SIZE: '4',
+          GDAL_NUM_THREADS: '1',
+        }),
+      cleanUp: (generation) => rmSync(socketPath(runDir, index, generation), { force: true }),
+      onReady: () => this.#announce(),
+    });
+  }
+
+  #gatewaySlot(index: number): Slot {
+    const { runDir, gatewayEntry, gatewayArguments = [], log } = this.options;
+    return new Slot({
+      name: `gateway ${index}`,
+      log,
+      timing: { ...DEFAULT_TIMING, ...this.options.timing },
+      maxFailedStarts: MAX_FAILED_GATEWAY_STARTS,
+      launch: () =>
+        this.#fork(gatewayEntry, gatewayArguments, {
+          [RUN_DIR_VARIABLE]: runDir,
+          GRATICULE_GATEWAY: String(index),
+        }),
+      onReady: () => this.#announce(),
+      onMessage: (message, child) => this.#receive(message, child),
+      onConfigurationError: (message) => this.#misconfigured(message),
+      onGiveUp: (message) => void this.#stop(1, message),
+    });
+  }
+
+  #fork(entry: string | URL, args: string[], env: Record<string, string>): ChildProcess {
+    return fork(entry, args, {
+      env: { ...process.env, ...env, ...this.options.env },
+      serialization: 'advanced',
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+  }
+
+  #receive(message: ToSupervisor, child: SlotChild): void {
+    if (message.type === 'prepared') this.#reloader.receive(message, child);
+    else if (message.type === 'reload') void this.#reload(message.reason);
+  }
+
+  #servingGateways(): SlotChild[] {
+    return this.#gateways.flatMap(({ serving }) => (serving ? [serving] : []));
+  }
+
+  #announce(): void {
+    if (this.#announced || ![...this.#gateways, ...this.#engines].every(({ serving }) => serving)) return;
+    this.#announced = true;
+    this.options.onReady?.();
+  }
+
+  /** Ends the server unless other gateways still serve with the configuration they have. */
+  #misconfigured(message: string): boolean {
+    if (this.#servingGateways().length > 0) {
+      this.options.log('error', message);
+      return false;
+    }
+    void this.#stop(EXIT_CONFIGURATION, message);
+    return true;
+  }
+
+  async #reload(reason: string): Promise<void> {
+    const { log } = this.options;
+    if (this.#stopping) return;
+    log('info', `reload: ${reason}`);
+    const outcome: ReloadOutcome = await this.#reloader.reload();
+    if (outcome.ok) log('info', 'reload: all gateways serve the new configuration');
+    else log('error', `reload: the old configuration stays: ${outcome.reason}`);
+  }
+
+  /** Gateways first: their last requests still need the engines. */
+  async #stop(code: number, reason?: string): Promise<void> {
+    if (this.#stopping) return;
+    this.#stopping = true;
+    if (reason) this.options.log('error', reason);
+    await Promise.all(this.#gateways.map((slot) => slot.stop()));
+    await Promise.all(this.#engines.map((slot) => slot.stop()));
+    process.off('SIGTERM', this.#onStopSignal);
+    process.off('SIGINT', this.#onStopSignal);
+    process.off('SIGHUP', this.#onReloadSignal);
+    process.off('exit', this.#killAll);
+    this.finish(code);
+  }
+
+  readonly #onStopSignal = (signal: NodeJS.Signals): void => {
+    if (this.#stopping) process.exit(1);
+    this.options.log('info', `${signal}: stopping`);
+    void this.#stop(0);
+  };
+
+  readonly #onReloadSignal = (): void => {
+    void this.#reload('SIGHUP');
+  };
+
+  readonly #killAll = (): void => {
+    for (const slot of [...this.#gateways, ...this.#engines]) slot.kill();
+  };
+}

@@ -1,0 +1,208 @@
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { RasterImageTask } from '../../src/core/tasks.js';
+import { EnginePool } from '../../src/workers/engine/client.js';
+import { DEM, eventually, LANDSAT, type RunningEngine, scratchDirectory, startEngine } from './support.js';
+
+const image = (side: number, more: Partial<RasterImageTask> = {}): RasterImageTask => ({
+  path: LANDSAT,
+  bbox: [-3886000, -895000, -3878000, -887000],
+  crs: 'EPSG:3857',
+  width: side,
+  height: side,
+  format: 'raw',
+  ...more,
+});
+
+/** Keeps GDAL busy for about a second. */
+const slow = () => image(4096, { format: 'jpeg' });
+
+let scratch: ReturnType<typeof scratchDirectory>;
+let pool: EnginePool | undefined;
+let engines: RunningEngine[] = [];
+
+async function start(count: number, env: Record<string, string> = {}): Promise<EnginePool> {
+  scratch = scratchDirectory();
+  engines = await Promise.all(
+    Array.from({ length: count }, (_, index) => startEngine(scratch.path, String(index + 1), env)),
+  );
+  pool = new EnginePool({ runDir: scratch.path });
+  await eventually(() => pool!.status()[0]!.workers === count);
+  return pool;
+}
+
+afterEach(async () => {
+  await pool?.close();
+  await Promise.all(engines.map((engine) => engine.stop()));
+  scratch.remove();
+});
+
+describe('a lost engine', () => {
+  it('loses none of 50 tasks in flight when it crashes', async () => {
+    const { run } = bound(await start(2));
+    const tasks = Array.from({ length: 50 }, (_, index) => run('raster.image', image(200 + index)));
+    await eventually(() => pool!.status()[0]!.running > 10);
+    engines[0]!.process.kill('SIGSEGV');
+    expect((await engines[0]!.exited).signal).toBe('SIGSEGV');
+    const results = await Promise.all(tasks);
+    for (const [index, { data }] of results.entries()) expect(data.length).toBe((200 + index) ** 2 * 4);
+    expect(pool!.status()[0]).toMatchObject({ workers: 1, running: 0, queued: 0 });
+  });
+
+  it('loses none when it was the only one and a new one comes', async () => {
+    const { run } = bound(await start(1));
+    const tasks = Array.from({ length: 50 }, () => run('raster.image', image(300)));
+    await eventually(() => pool!.status()[0]!.running > 10);
+    engines[0]!.process.kill('SIGSEGV');
+    await engines[0]!.exited;
+    expect(pool!.status()[0]!.healthy).toBe(false);
+    engines.push(await startEngine(scratch.path, '2'));
+    expect(await Promise.all(tasks)).toHaveLength(50);
+  });
+
+  it('is not given the same task a third time', async () => {
+    const { run } = bound(await start(1));
+    const outcome = run('raster.image', slow()).catch((error) => error);
+    for (const name of ['2', '3']) {
+      await eventually(() => pool!.status()[0]!.running === 1);
+      const current = engines.at(-1)!;
+      current.process.kill('SIGKILL');
+      await current.exited;
+      engines.push(await startEngine(scratch.path, name));
+    }
+    expect(await outcome).toMatchObject({ name: 'TaskFailure', code: 'worker-lost' });
+  });
+
+  it('fails waiting tasks when no engine comes back', async () => {
+    await start(1);
+    const impatient = new EnginePool({ runDir: `${scratch.path}/nowhere`, absenceMs: 100 });
+    await expect(impatient.run('raster.inspect', { path: DEM })).rejects.toMatchObject({
+      code: 'worker-lost',
+    });
+    await impatient.close();
+  });
+});
+
+/** Methods of a pool that can be passed around. */
+function bound(of: EnginePool): Pick<EnginePool, 'run'> {
+  return { run: of.run.bind(of) };
+}
+
+describe('cancelling and deadlines', () => {
+  it('drops a queued task at once and never runs it', async () => {
+    const { run } = bound(await start(1, { GRATICULE_ENGINE_RASTER_TASKS: '1' }));
+    const first = run('raster.image', slow());
+    const abort = new AbortController();
+    const started = performance.now();
+    const second = run('raster.image', slow(), { signal: abort.signal });
+    setTimeout(() => abort.abort(), 50);
+    await expect(second).rejects.toMatchObject({ code: 'cancelled' });
+    expect(performance.now() - started).toBeLessThan(400);
+    const { data } = await first;
+    expect(data.length).toBeGreaterThan(0);
+    const probe = performance.now();
+    await run('raster.inspect', { path: DEM });
+    // The cancelled task would have kept the only place for longer than this.
+    expect(performance.now() - probe).toBeLessThan(400);
+  });
+
+  it('answers at the deadline while the task still runs', async () => {
+    const { run } = bound(await start(1));
+    const started = performance.now();
+    await expect(run('raster.image', slow(), { deadlineMs: 100 })).rejects.toMatchObject({
+      code: 'deadline-exceeded',
+    });
+    expect(performance.now() - started).toBeLessThan(400);
+    expect(await run('raster.inspect', { path: DEM })).toMatchObject({ width: 111 });
+  });
+
+  it('leaves no abort listener behind', async () => {
+    const { run } = bound(await start(1));
+    const { signal } = new AbortController();
+    const add = vi.spyOn(signal, 'addEventListener');
+    const remove = vi.spyOn(signal, 'removeEventListener');
+    await Promise.all(Array.from({ length: 10 }, () => run('raster.inspect', { path: DEM }, { signal })));
+    await run('raster.inspect', { path: '/nonexistent' }, { signal }).catch(() => {});
+    expect(add).toHaveBeenCalledTimes(11);
+    expect(remove).toHaveBeenCalledTimes(11);
+  });
+
+  it('refuses more than the queue holds', async () => {
+    await start(1);
+    const small = new EnginePool({ runDir: scratch.path, maxInFlight: 1, maxQueue: 2 });
+    await small.whenReady(5000);
+    const runs = [1, 2, 3].map(() => small.run('raster.image', image(512)));
+    await expect(small.run('raster.inspect', { path: DEM })).rejects.toMatchObject({ code: 'queue-full' });
+    await Promise.all(runs);
+    await small.close();
+  });
+});
+
+describe('an engine', () => {
+  it('closes a connection that sends garbage and serves the others on', async () => {
+    const { run } = bound(await start(1));
+    for (const garbage of [
+      Buffer.from('GET / HTTP/1.1\r\n\r\n'),
+      Buffer.alloc(1 << 20, 0xff),
+      Buffer.from([4, 0, 0, 0, 2, 1, 2, 3, 4]),
+    ]) {
+      const socket = connect(engines[0]!.socket);
+      socket.on('error', () => {});
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      socket.resume();
+      socket.write(garbage);
+      await closed;
+    }
+    expect(await run('raster.inspect', { path: DEM })).toMatchObject({ width: 111 });
+  });
+
+  it('answers small tasks while a large result is on its way', async () => {
+    const { run } = bound(await start(1));
+    const order: string[] = [];
+    const large = run('raster.image', image(4096)).then(({ data }) => {
+      order.push('large');
+      return data;
+    });
+    await run('raster.inspect', { path: DEM }).then(() => order.push('small'));
+    expect((await large).length).toBe(4096 * 4096 * 4);
+    expect(order).toEqual(['small', 'large']);
+  });
+
+  it('ends by itself when its memory grows over the limit, finishing what runs', async () => {
+    const { run } = bound(
+      await start(1, { GRATICULE_ENGINE_RSS_MB: '230', GRATICULE_ENGINE_RSS_CHECK_MS: '20' }),
+    );
+    const { data } = await run('raster.image', slow());
+    expect(data.length).toBeGreaterThan(0);
+    expect(await engines[0]!.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it('is replaced when a task does not end after its deadline', async () => {
+    const { run } = bound(
+      await start(1, { GRATICULE_ENGINE_GRACE_MS: '100', GRATICULE_ENGINE_DRAIN_MS: '200' }),
+    );
+    // Opens the file and loads what GDAL loads once: the deadline shall pass while pixels are computed.
+    await run('raster.image', image(16));
+    await expect(run('raster.image', slow(), { deadlineMs: 100 })).rejects.toMatchObject({
+      code: 'deadline-exceeded',
+    });
+    // Exit handlers would crash under the thread that still works.
+    expect((await engines[0]!.exited).signal).toBe('SIGKILL');
+  });
+
+  it('finishes running tasks on SIGTERM', async () => {
+    const { run } = bound(await start(1));
+    const running = run('raster.image', slow());
+    await eventually(() => pool!.status()[0]!.running === 1);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    engines[0]!.process.kill('SIGTERM');
+    expect((await running).data.length).toBeGreaterThan(0);
+    expect(await engines[0]!.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it('has its name', async () => {
+    await start(1);
+    expect(readFileSync(`/proc/${engines[0]!.process.pid}/cmdline`, 'utf8')).toContain('graticule: engine');
+  });
+});

@@ -1,0 +1,278 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { MapLayer, MapTask } from '../../src/core/tasks.js';
+import { EnginePool } from '../../src/workers/engine/client.js';
+import { type RunningEngine, scratchDirectory, startEngine, vectorTile } from './support.js';
+
+const scratch = scratchDirectory();
+let engine: RunningEngine;
+let pool: EnginePool;
+
+beforeAll(async () => {
+  engine = await startEngine(scratch.path);
+  pool = new EnginePool({ runDir: scratch.path });
+});
+afterAll(async () => {
+  await pool.close();
+  await engine.stop();
+  scratch.remove();
+});
+
+const map = (layers: MapLayer[], more: Partial<MapTask> = {}): MapTask => ({
+  width: 256,
+  height: 256,
+  background: 'transparent',
+  layers,
+  unitsPerPixel: 16,
+  tileExtent: 4096,
+  scale: 1,
+  format: 'png',
+  bbox: [0, 0, 256, 256],
+  crs: 'EPSG:3857',
+  ...more,
+});
+
+const box = (minx: number, miny: number, maxx: number, maxy: number): MapLayer => ({
+  kind: 'vector',
+  name: 'boxes',
+  tile: vectorTile('boxes', [
+    {
+      type: 'polygon',
+      ring: (
+        [
+          [minx, miny],
+          [maxx, miny],
+          [maxx, maxy],
+          [minx, maxy],
+        ] as const
+      ).map(([x, y]) => [x * 16, y * 16]),
+    },
+  ]),
+  geometryType: 'Polygon',
+  style: { fill: '#ff0000', fillOpacity: 1, stroke: '#0000ff', strokeWidth: 2 },
+});
+
+async function pixels(image: Uint8Array): Promise<(x: number, y: number) => number[]> {
+  const { data, info } = await sharp(image).ensureAlpha().raw().toBuffer({ resolveWithObject: true });
+  return (x, y) => [...data.subarray((y * info.width + x) * 4, (y * info.width + x) * 4 + 4)];
+}
+
+describe('map.render', () => {
+  it('draws a polygon with its fill and its line in the right place', async () => {
+    const result = await pool.run('map.render', map([box(64, 32, 128, 96)]));
+    expect(result).toMatchObject({ mediaType: 'image/png', width: 256, height: 256, empty: false });
+    const at = await pixels(result.data);
+    expect(at(96, 64)).toEqual([255, 0, 0, 255]);
+    expect(at(64, 64)).toEqual([0, 0, 255, 255]);
+    expect(at(96, 95)).toEqual([0, 0, 255, 255]);
+    expect(at(50, 64)).toEqual([0, 0, 0, 0]);
+    expect(at(96, 110)).toEqual([0, 0, 0, 0]);
+  });
+
+  it('draws maps that are not square', async () => {
+    const wide = await pool.run('map.render', map([box(200, 32, 240, 60)], { width: 256, height: 80 }));
+    expect(await sharp(wide.data).metadata()).toMatchObject({ width: 256, height: 80 });
+    expect((await pixels(wide.data))(220, 40)).toEqual([255, 0, 0, 255]);
+    const high = await pool.run('map.render', map([box(10, 200, 60, 240)], { width: 80, height: 256 }));
+    expect((await pixels(high.data))(30, 220)).toEqual([255, 0, 0, 255]);
+  });
+
+  it('makes symbols larger with the scale', async () => {
+    const line: MapLayer = {
+      kind: 'vector',
+      name: 'lines',
+      tile: vectorTile('lines', [
+        {
+          type: 'line',
+          line: [
+            [0, 2048],
+            [4096, 2048],
+          ],
+        },
+      ]),
+      geometryType: 'LineString',
+      style: { stroke: '#00ff00', strokeWidth: 4 },
+    };
+    const thickness = async (scale: number) => {
+      const at = await pixels((await pool.run('map.render', map([line], { scale }))).data);
+      return Array.from({ length: 256 }, (_, y) => at(128, y)[3]!).filter((alpha) => alpha > 128).length;
+    };
+    expect(await thickness(1)).toBe(4);
+    expect(await thickness(2)).toBe(8);
+  });
+
+  it('draws points as markers, also those just outside', async () => {
+    const points: MapLayer = {
+      kind: 'vector',
+      name: 'points',
+      tile: vectorTile('points', [
+        { type: 'point', point: [1600, 800] },
+        { type: 'point', point: [-16, 3200] },
+      ]),
+      geometryType: 'Point',
+      style: { pointColor: 'rgb(10,200,30)', pointRadius: 6, strokeWidth: 0 },
+    };
+    const at = await pixels((await pool.run('map.render', map([points]))).data);
+    expect(at(100, 50)).toEqual([10, 200, 30, 255]);
+    expect(at(110, 50)[3]).toBe(0);
+    expect(at(2, 200)).toEqual([10, 200, 30, 255]);
+  });
+
+  it('draws every kind of geometry of a mixed layer', async () => {
+    const mixed: MapLayer = {
+      kind: 'vector',
+      name: 'mixed',
+      tile: vectorTile('mixed', [
+        { type: 'point', point: [800, 800] },
+        {
+          type: 'polygon',
+          ring: [
+            [1600, 1600],
+            [2400, 1600],
+            [2400, 2400],
+            [1600, 2400],
+          ],
+        },
+      ]),
+      geometryType: 'Geometry',
+      style: { pointColor: '#112233', fill: '#445566', fillOpacity: 1 },
+    };
+    const at = await pixels((await pool.run('map.render', map([mixed]))).data);
+    expect(at(50, 50)).toEqual([0x11, 0x22, 0x33, 255]);
+    expect(at(125, 125)).toEqual([0x44, 0x55, 0x66, 255]);
+  });
+
+  it('keeps the order of vector and raster layers and blends them', async () => {
+    const green = new Uint8Array(256 * 256 * 4);
+    for (let at = 0; at < green.length; at += 4) green.set([0, 255, 0, 128], at);
+    const red = box(0, 0, 256, 256);
+    const above = await pixels(
+      (await pool.run('map.render', map([red, { kind: 'raster', rgba: green }]))).data,
+    );
+    const [r, g, , a] = above(100, 100);
+    expect(a).toBe(255);
+    expect(Math.abs(r! - 127)).toBeLessThan(3);
+    expect(Math.abs(g! - 128)).toBeLessThan(3);
+    const below = await pixels(
+      (await pool.run('map.render', map([{ kind: 'raster', rgba: green }, red]))).data,
+    );
+    expect(below(100, 100)).toEqual([255, 0, 0, 255]);
+    const alone = await pixels((await pool.run('map.render', map([{ kind: 'raster', rgba: green }]))).data);
+    expect(alone(10, 10)).toEqual([0, 255, 0, 128]);
+  });
+
+  it('paints translucent backgrounds and translucent fills as asked', async () => {
+    const translucent = {
+      ...box(0, 0, 128, 256),
+      style: { fill: '#ff0000', fillOpacity: 0.5, strokeWidth: 0 },
+    } as MapLayer;
+    const at = await pixels(
+      (await pool.run('map.render', map([translucent], { background: 'rgba(0,0,255,0.5)' }))).data,
+    );
+    const [r, g, b, a] = at(200, 100);
+    expect([r, g, b]).toEqual([0, 0, 255]);
+    expect(Math.abs(a! - 128)).toBeLessThan(2);
+    const over = at(60, 100);
+    expect(Math.abs(over[3]! - 191)).toBeLessThan(3);
+    expect(over[0]!).toBeGreaterThan(160);
+  });
+
+  it('draws two layers of the same name', async () => {
+    const second = { ...box(140, 140, 200, 200), style: { fill: '#00ff00', fillOpacity: 1 } } as MapLayer;
+    const at = await pixels((await pool.run('map.render', map([box(10, 10, 60, 60), second]))).data);
+    expect(at(30, 30)).toEqual([255, 0, 0, 255]);
+    expect(at(170, 170)).toEqual([0, 255, 0, 255]);
+  });
+
+  it('knows an empty map', async () => {
+    expect((await pool.run('map.render', map([]))).empty).toBe(true);
+    const nothing = { ...box(0, 0, 1, 1), tile: new Uint8Array(0) } as MapLayer;
+    expect((await pool.run('map.render', map([nothing]))).empty).toBe(true);
+    expect((await pool.run('map.render', map([nothing], { background: '#ffffff' }))).empty).toBe(false);
+  });
+
+  it('encodes JPEG on white and WebP with transparency', async () => {
+    const jpeg = await pixels(
+      (await pool.run('map.render', map([box(64, 64, 128, 128)], { format: 'jpeg' }))).data,
+    );
+    expect(
+      jpeg(10, 10)
+        .slice(0, 3)
+        .every((value) => value > 250),
+    ).toBe(true);
+    const webp = await pool.run('map.render', map([box(64, 64, 128, 128)], { format: 'webp' }));
+    expect(await sharp(webp.data).metadata()).toMatchObject({ format: 'webp', width: 256, hasAlpha: true });
+    expect((await pixels(webp.data))(10, 10)[3]).toBe(0);
+  });
+
+  it('writes a georeferenced TIFF', async () => {
+    const place = { bbox: [-34.9, -8, -34.8, -7.95] as const, crs: 'EPSG:4326' };
+    const result = await pool.run(
+      'map.render',
+      map([box(64, 32, 128, 96)], { ...place, width: 256, height: 128, format: 'tiff' }),
+    );
+    const path = join(scratch.path, 'map.tif');
+    writeFileSync(path, result.data);
+    const info = JSON.parse(execFileSync('gdalinfo', ['-json', path], { encoding: 'utf8' }));
+    expect(info.size).toEqual([256, 128]);
+    expect(info.stac['proj:epsg']).toBe(4326);
+    expect(info.cornerCoordinates.upperLeft).toEqual([-34.9, -7.95]);
+    expect(info.bands[3].colorInterpretation).toBe('Alpha');
+    expect((await pixels(result.data))(96, 64)).toEqual([255, 0, 0, 255]);
+  });
+
+  it.each([
+    { background: '"/><Layer name="x"' },
+    { width: 0 },
+    { unitsPerPixel: 17 },
+    { unitsPerPixel: 32 },
+    { scale: 0 },
+    { quality: 1000 },
+    { layers: [{ ...box(0, 0, 1, 1), style: { fill: 'url(javascript:0)' } } as MapLayer] },
+    { layers: [{ ...box(0, 0, 1, 1), style: { strokeWidth: Number.NaN } } as MapLayer] },
+    { layers: [{ ...box(0, 0, 1, 1), tile: Uint8Array.from([1, 2, 3, 250, 250, 250]) } as MapLayer] },
+    { layers: [{ kind: 'raster', rgba: new Uint8Array(7) } as MapLayer] },
+  ])('refuses %j', async (wrong) => {
+    await expect(
+      pool.run('map.render', map([box(0, 0, 10, 10)], wrong as Partial<MapTask>)),
+    ).rejects.toMatchObject({ code: 'invalid-input' });
+  });
+
+  it('draws layers whose names are hostile XML', async () => {
+    const name = `"/><Style name='x'>&]]><!--`;
+    const layer = {
+      ...box(10, 10, 60, 60),
+      tile: vectorTile(name, [
+        {
+          type: 'polygon',
+          ring: [
+            [160, 160],
+            [960, 160],
+            [960, 960],
+            [160, 960],
+          ],
+        },
+      ]),
+    } as MapLayer;
+    expect((await pixels((await pool.run('map.render', map([layer]))).data))(30, 30)).toEqual([
+      255, 0, 0, 255,
+    ]);
+  });
+
+  it('survives damaged tiles', async () => {
+    const tile = (box(64, 32, 128, 96) as Extract<MapLayer, { kind: 'vector' }>).tile;
+    for (let at = 0; at < tile.length; at++) {
+      for (const value of [0, 127, 255]) {
+        const damaged = tile.slice();
+        damaged[at] = value;
+        const layer = { ...box(0, 0, 1, 1), tile: damaged } as MapLayer;
+        const outcome = await pool.run('map.render', map([layer])).catch((error) => error);
+        if (outcome instanceof Error) expect(outcome).toMatchObject({ name: 'TaskFailure' });
+      }
+    }
+    expect(engine.process.exitCode).toBeNull();
+  });
+});

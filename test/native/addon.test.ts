@@ -1,0 +1,98 @@
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { encodeLayer, gzip, LayerEncoder, type LayerOptions, type LayerRow } from '../../src/native/index.js';
+import { decode, HALF_WORLD, openDatabase, WORLD_MAP, wkb } from './support.js';
+
+const OPTIONS: LayerOptions = {
+  layer: 'countries',
+  fields: ['name', 'fid'],
+  from: 'EPSG:4326',
+  to: 'EPSG:3857',
+  bbox: [-HALF_WORLD, 0, 0, HALF_WORLD],
+};
+const POINT = wkb({ type: 'Point', coordinates: [-10, 10] });
+
+describe('LayerEncoder', () => {
+  it('writes the very bytes of gr_mvt', () => {
+    const db = openDatabase(WORLD_MAP);
+    const inSql = db
+      .prepare<[string], Buffer>('SELECT gr_mvt(?, fid, geom, name, fid) FROM countries')
+      .pluck()
+      .get(JSON.stringify(OPTIONS))!;
+    const rows = db
+      .prepare('SELECT fid, geom, name, fid FROM countries')
+      .raw()
+      .all() as unknown as LayerRow[];
+    expect(encodeLayer(OPTIONS, rows).equals(inSql)).toBe(true);
+    const batches = new LayerEncoder(OPTIONS);
+    let added = 0;
+    for (let i = 0; i < rows.length; i += 37) added += batches.add(rows.slice(i, i + 37));
+    expect(added).toBe(batches.features);
+    expect(batches.finish().equals(inSql)).toBe(true);
+  });
+
+  it('takes each kind of JavaScript value', () => {
+    const values = [
+      1,
+      -2,
+      0.5,
+      true,
+      'ä',
+      12n,
+      new Date(0),
+      null,
+      undefined,
+      Number.NaN,
+      2n ** 70n,
+      {},
+    ] as never[];
+    const fields = values.map((_, i) => `v${i}`);
+    const tile = encodeLayer({ ...OPTIONS, fields }, [[5n, POINT, ...values]]);
+    const feature = decode(tile).countries!.feature(0);
+    expect(feature.id).toBe(5);
+    expect(feature.properties).toEqual({
+      v0: 1,
+      v1: -2,
+      v2: 0.5,
+      v3: true,
+      v4: 'ä',
+      v5: 12,
+      v6: '1970-01-01T00:00:00.000Z',
+    });
+  });
+
+  it('skips rows without a readable geometry', () => {
+    const encoder = new LayerEncoder({ ...OPTIONS, fields: [] });
+    expect(
+      encoder.add([
+        [1, null],
+        [2, Buffer.from('bad')],
+        [3, POINT],
+      ]),
+    ).toBe(1);
+    expect(encodeLayer(OPTIONS, [])).toHaveLength(0);
+  });
+
+  it('refuses wrong rows and options', () => {
+    const encoder = new LayerEncoder(OPTIONS);
+    expect(() => encoder.add([[1, POINT]])).toThrow(TypeError);
+    expect(() => encoder.add('rows' as never)).toThrow(/rows must be an array/);
+    expect(() => encoder.add([7 as never])).toThrow(/a row must be an array/);
+    expect(() => new LayerEncoder({ ...OPTIONS, layer: '' })).toThrow(/lack 'layer'/);
+    expect(() => new LayerEncoder({ ...OPTIONS, to: 'EPSG:1' })).toThrow(
+      /unknown coordinate reference system/,
+    );
+    expect(() => encodeLayer({ ...OPTIONS, bbox: [0, 0, Number.NaN, 1] }, [])).toThrow(/bbox/);
+  });
+});
+
+describe('gzip', () => {
+  it('writes gzip members that zlib reads', () => {
+    const data = Buffer.from('graticule '.repeat(5000));
+    for (const level of [0, 1, 6, 12]) expect(gunzipSync(gzip(data, level)).equals(data)).toBe(true);
+    expect(gunzipSync(gzip(new Uint8Array(0)))).toHaveLength(0);
+    expect(gzip(data).length).toBeLessThan(data.length / 50);
+    expect(() => gzip(data, 13)).toThrow(/0 to 12/);
+    expect(() => gzip('text' as never)).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,96 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, openSync, closeSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A real server of the build output, on a private port and data folder. */
+export interface TestServer {
+  url: string;
+  adminKey: string;
+  dataDir: string;
+  /** The supervisor. */
+  process: ChildProcess;
+  /** Everything written to standard output and standard error. */
+  log(): string;
+  /** Stops it as an operator would; rejects when it does not end in time. */
+  stop(): Promise<void>;
+}
+
+export interface ServerSetup {
+  /** Files and folders to publish; the demo data when absent. */
+  sources?: string[];
+  args?: string[];
+  env?: Record<string, string>;
+  /** Reused, not removed at the end, when given. */
+  dataDir?: string;
+}
+
+const ADMIN_KEY = 'test-key-of-the-administrator-1';
+const START_MS = 60_000;
+const STOP_MS = 20_000;
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as { port: number };
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+export async function startServer(setup: ServerSetup = {}): Promise<TestServer> {
+  const port = await freePort();
+  const dataDir = setup.dataDir ?? mkdtempSync(join(tmpdir(), 'graticule-test-'));
+  const logFile = join(dataDir, 'test.log');
+  const out = openSync(logFile, 'a');
+  const sources = setup.sources ?? ['demo/data'];
+  const child = spawn(
+    process.execPath,
+    ['dist/cli/main.js', 'serve', ...sources, '--port', String(port), '--host', '127.0.0.1', '--data-dir', dataDir, ...(setup.args ?? [])],
+    { stdio: ['ignore', out, out], env: { ...process.env, SVC_ADMIN_KEY: ADMIN_KEY, ...setup.env } },
+  );
+  closeSync(out);
+  const log = () => readFileSync(logFile, 'utf8');
+  const url = `http://127.0.0.1:${port}`;
+  await untilReady(url, child, log);
+  return {
+    url,
+    adminKey: ADMIN_KEY,
+    dataDir,
+    process: child,
+    log,
+    async stop() {
+      await stopProcess(child);
+      if (!setup.dataDir) rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function untilReady(url: string, child: ChildProcess, log: () => string): Promise<void> {
+  const until = Date.now() + START_MS;
+  while (Date.now() < until) {
+    if (child.exitCode !== null) throw new Error(`the server ended with code ${child.exitCode}:\n${log()}`);
+    const ready = await fetch(`${url}/healthz/ready`).then(
+      (response) => response.ok,
+      () => false,
+    );
+    if (ready) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  child.kill('SIGKILL');
+  throw new Error(`the server was not ready in time:\n${log()}`);
+}
+
+async function stopProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+  const [code, signal] = await ended;
+  clearTimeout(late);
+  if (signal === 'SIGKILL') throw new Error('the server did not stop in time');
+  if (code !== 0) throw new Error(`the server stopped with code ${code}`);
+}
