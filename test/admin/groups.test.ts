@@ -27,7 +27,9 @@ describe('management API', () => {
     const { body, mediaType } = await api.call('GET /openapi.json', { query: { f: 'json' } });
     expect(mediaType).toBe('application/vnd.oai.openapi+json');
     expect(body).toEqual({ openapi: '3.0.3' });
-    await expect(api.call('GET /openapi.json', { query: { f: 'yaml' } })).rejects.toMatchObject({ status: 400 });
+    await expect(api.call('GET /openapi.json', { query: { f: 'yaml' } })).rejects.toMatchObject({
+      status: 400,
+    });
   });
 
   it('answers 501 by name for what is not built', async () => {
@@ -87,7 +89,12 @@ describe('management API', () => {
     });
 
     it('lets nobody give away what they do not hold', async () => {
-      const principal = { kind: 'api-key' as const, id: 'k', name: 'k', permissions: ['admin:api-keys:write'] };
+      const principal = {
+        kind: 'api-key' as const,
+        id: 'k',
+        name: 'k',
+        permissions: ['admin:api-keys:write'],
+      };
       const stronger = api.call('POST /api-keys', { principal, body: { name: 'x', permissions: ['*'] } });
       await expect(stronger).rejects.toMatchObject({ status: 403 });
       const { key } = await api.auth.keys.create({ name: 'root', permissions: ['*'] }, 'me');
@@ -98,7 +105,11 @@ describe('management API', () => {
     });
 
     it('answers 404 for an unknown key', async () => {
-      for (const route of ['POST /api-keys/{id}/rotate', 'POST /api-keys/{id}/revoke', 'GET /api-keys/{id}/effective-permissions']) {
+      for (const route of [
+        'POST /api-keys/{id}/rotate',
+        'POST /api-keys/{id}/revoke',
+        'GET /api-keys/{id}/effective-permissions',
+      ]) {
         await expect(api.call(route, { path: { id: 'nope' } })).rejects.toMatchObject({ status: 404 });
       }
     });
@@ -108,22 +119,34 @@ describe('management API', () => {
     it.each([
       [{ scope: 'all' }, { kind: 'all' }],
       [{ scope: 'ogc-metadata' }, { kind: 'metadata' }],
-      [{ scope: 'collection', collectionId: 'roads' }, { kind: 'collection', collectionId: 'roads' }],
-      [{ scope: 'layer', serviceId: 's', layerId: 3 }, { kind: 'layer', serviceId: 's', layerId: 3 }],
-      [{ scope: 'service', serviceId: 's' }, { kind: 'service', serviceId: 's' }],
+      [
+        { scope: 'collection', collectionId: 'roads' },
+        { kind: 'collection', collectionId: 'roads' },
+      ],
+      [
+        { scope: 'layer', serviceId: 's', layerId: 3 },
+        { kind: 'layer', serviceId: 's', layerId: 3 },
+      ],
+      [
+        { scope: 'service', serviceId: 's' },
+        { kind: 'service', serviceId: 's' },
+      ],
     ])('invalidates %j', async (body, scope) => {
       const { body: reply } = await api.call('POST /cache/invalidate', { body });
       expect(reply.data).toMatchObject({ success: true, scope: body.scope, timestamp: ISO });
       expect(api.invalidated).toEqual([scope]);
     });
 
-    it.each([{}, { scope: 'world' }, { scope: 'collection' }, { scope: 'layer', layerId: 1 }, { scope: 'layer', serviceId: 's' }])(
-      'refuses to invalidate %j',
-      async (body) => {
-        await expect(api.call('POST /cache/invalidate', { body })).rejects.toMatchObject({ status: 400 });
-        expect(api.invalidated).toEqual([]);
-      },
-    );
+    it.each([
+      {},
+      { scope: 'world' },
+      { scope: 'collection' },
+      { scope: 'layer', layerId: 1 },
+      { scope: 'layer', serviceId: 's' },
+    ])('refuses to invalidate %j', async (body) => {
+      await expect(api.call('POST /cache/invalidate', { body })).rejects.toMatchObject({ status: 400 });
+      expect(api.invalidated).toEqual([]);
+    });
 
     it.each([
       [{ keyPattern: 'a*', scope: 'all' }, { kind: 'pattern', pattern: 'a*' }, 'pattern'],
@@ -137,11 +160,24 @@ describe('management API', () => {
     });
 
     it('tells figures as they are', async () => {
-      expect((await api.call('GET /cache/status')).body.data).toMatchObject({ isHealthy: true, isUsingFallback: false });
+      expect((await api.call('GET /cache/status')).body.data).toMatchObject({
+        isHealthy: true,
+        isUsingFallback: false,
+      });
       const { body } = await api.call('GET /operations/cache/statistics');
-      expect(body.data).toMatchObject({ hits: 3, misses: 1, hitRatio: 0.75, missRatio: 0.25, localKeyCount: 3 });
-      expect((await api.call('GET /operations/cache/health')).body.data).toMatchObject({ cacheEnabled: true });
-      await expect(api.call('POST /operations/cache/invalidate', { body: {} })).rejects.toMatchObject({ status: 400 });
+      expect(body.data).toMatchObject({
+        hits: 3,
+        misses: 1,
+        hitRatio: 0.75,
+        missRatio: 0.25,
+        localKeyCount: 3,
+      });
+      expect((await api.call('GET /operations/cache/health')).body.data).toMatchObject({
+        cacheEnabled: true,
+      });
+      await expect(api.call('POST /operations/cache/invalidate', { body: {} })).rejects.toMatchObject({
+        status: 400,
+      });
     });
   });
 
@@ -150,8 +186,17 @@ describe('management API', () => {
     expect(config).toMatchObject({ version: '2026.3.0', environment: 'test' });
     const names = config.sections.map((section: { name: string }) => section.name);
     expect(names).toEqual(['server', 'security']);
-    expect(config.sections[0].properties[0]).toMatchObject({ name: 'port', currentValue: 8080, source: 'flag' });
-    const replies = ['config', 'configuration/metadata', 'configuration/auto-documentation', 'configuration/summary'];
+    expect(config.sections[0].properties[0]).toMatchObject({
+      name: 'port',
+      currentValue: 8080,
+      source: 'flag',
+    });
+    const replies = [
+      'config',
+      'configuration/metadata',
+      'configuration/auto-documentation',
+      'configuration/summary',
+    ];
     for (const path of replies) {
       expect(JSON.stringify((await api.call(`GET /${path}`)).body)).not.toContain('topsecret');
     }
@@ -212,12 +257,15 @@ describe('management API', () => {
       expect(later.body.items).toEqual([]);
     });
 
-    it.each([{ pageSize: '0' }, { cursor: 'x' }, { cursor: 'WyJqb2JzIiwxXQ' }, { outcome: '1' }, { from: 'yesterday' }])(
-      'refuses the query %j',
-      async (query) => {
-        await expect(api.call('GET /observability/audit', { query })).rejects.toMatchObject({ status: 400 });
-      },
-    );
+    it.each<Record<string, string>>([
+      { pageSize: '0' },
+      { cursor: 'x' },
+      { cursor: 'WyJqb2JzIiwxXQ' },
+      { outcome: '1' },
+      { from: 'yesterday' },
+    ])('refuses the query %j', async (query) => {
+      await expect(api.call('GET /observability/audit', { query })).rejects.toMatchObject({ status: 400 });
+    });
 
     it('is exported for log collectors and verified', async () => {
       for (let i = 0; i < 3; i++) await record(200, 'a|b=c\nd');
@@ -227,7 +275,9 @@ describe('management API', () => {
       expect(lines.map((line: string) => JSON.parse(line).auditId)).toEqual([3, 2, 1]);
       const cef = await api.call('GET /observability/audit/export', { query: { format: 'cef', limit: '1' } });
       expect(cef.body.trim().split('\n')).toHaveLength(1);
-      expect(cef.body).toMatch(/^CEF:0\|Graticule\|graticule\|2026\.3\.0\|admin\.apiKeys\.revokeAdminApiKey\|AdminAction Success\|3\|/);
+      expect(cef.body).toMatch(
+        /^CEF:0\|Graticule\|graticule\|2026\.3\.0\|admin\.apiKeys\.revokeAdminApiKey\|AdminAction Success\|3\|/,
+      );
       expect(cef.body).toContain('cs2=c\\=1|2');
       expect((await api.call('GET /observability/audit/verify')).body).toEqual({
         verified: true,

@@ -1,5 +1,5 @@
-import { timestamp } from './envelope.js';
 import type { AuditRow } from '../stores/audit.js';
+import { timestamp } from './envelope.js';
 
 /** Audit rows as the wire and as log collectors read them. */
 

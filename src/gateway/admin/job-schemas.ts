@@ -1,5 +1,9 @@
 import Type, { type TSchema } from 'typebox';
-import { OptionalStringSchema as Text, OptionalTimestampSchema as Time, TimestampSchema } from './envelope.js';
+import {
+  OptionalStringSchema as Text,
+  OptionalTimestampSchema as Time,
+  TimestampSchema,
+} from './envelope.js';
 
 const S = Type.String();
 const I = Type.Integer();
@@ -35,7 +39,13 @@ const summaryMembers = {
   updatedAt: TimestampSchema,
   completedAt: Time,
   resourceRefs: Strings,
-  latestEvent: Type.Object({ type: S, status: Status, phase: Text, message: Text, occurredAt: TimestampSchema }),
+  latestEvent: Type.Object({
+    type: S,
+    status: Status,
+    phase: Text,
+    message: Text,
+    occurredAt: TimestampSchema,
+  }),
   links: Type.Record(S, S),
 };
 

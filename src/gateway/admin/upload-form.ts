@@ -34,7 +34,8 @@ export function parseUploadForm(fields: ReadonlyMap<string, string>): UploadForm
   const targetSchema = fields.get('targetschema') || 'main';
   if (targetSchema !== 'main') wrong('TargetSchema', 'can only be main: the embedded store has one schema');
   const targetSrid = whole('TargetSrid', fields) ?? 4326;
-  if (targetSrid !== 4326) wrong('TargetSrid', 'can only be 4326: data keeps its CRS and is served in any other');
+  if (targetSrid !== 4326)
+    wrong('TargetSrid', 'can only be 4326: data keeps its CRS and is served in any other');
   return {
     tableName,
     sourceSrid: whole('SourceSrid', fields),

@@ -67,6 +67,7 @@ const LOADED = 0.95;
 export function tableName(words: string): string {
   const name = words
     .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '_')
     .replace(/^_+|_+$/g, '')
@@ -173,10 +174,16 @@ export class ImportService {
     const layer = input.layer === undefined ? layers[0] : layers.find(({ name }) => name === input.layer);
     if (!layer) {
       const names = layers.map(({ name }) => name).slice(0, 20);
-      throw new ApiError('unprocessable', `The file has no such layer; it has: ${names.join(', ') || 'none'}.`);
+      throw new ApiError(
+        'unprocessable',
+        `The file has no such layer; it has: ${names.join(', ') || 'none'}.`,
+      );
     }
     if (layer.crs === null && input.assumeCrs === undefined) {
-      throw new ApiError('unprocessable', 'The file names no coordinate reference system: one has to be given.');
+      throw new ApiError(
+        'unprocessable',
+        'The file names no coordinate reference system: one has to be given.',
+      );
     }
     return layer;
   }

@@ -4,7 +4,7 @@ import type { CacheScope } from '../../../src/gateway/admin/cache-control.js';
 import { adminOperations } from '../../../src/gateway/admin/index.js';
 import type { AdminOperation } from '../../../src/gateway/admin/kit.js';
 import { createAuthenticator } from '../../../src/gateway/auth/authenticator.js';
-import { ImportService, type ImportedCollection } from '../../../src/gateway/services/import.js';
+import { type ImportedCollection, ImportService } from '../../../src/gateway/services/import.js';
 import { JobEngine } from '../../../src/gateway/services/jobs/engine.js';
 import { temporaryState } from '../../support/state.js';
 import { type Call, type Called, call } from './call.js';
@@ -38,7 +38,16 @@ export async function adminHarness() {
     isPublished: (id) => published.some((collection) => collection.id === id),
   });
   const invalidated: CacheScope[] = [];
-  const figures = { enabled: true, entries: 3, bytes: 900, maxBytes: 1000, hits: 3, misses: 1, evictions: 0, ttlSeconds: 0 };
+  const figures = {
+    enabled: true,
+    entries: 3,
+    bytes: 900,
+    maxBytes: 1000,
+    hits: 3,
+    misses: 1,
+    evictions: 0,
+    ttlSeconds: 0,
+  };
   const operations = adminOperations({
     server: { version: '2026.3.0', releaseChannel: 'preview' },
     state: t.state,

@@ -1,7 +1,7 @@
-import { compileSchema } from '../../../src/gateway/http/validation.js';
 import { ApiError } from '../../../src/core/errors.js';
 import { JSON_FORMAT } from '../../../src/core/media.js';
 import type { Exchange, Operation, Principal, Reply } from '../../../src/core/operation.js';
+import { compileSchema } from '../../../src/gateway/http/validation.js';
 
 export const ADMIN: Principal = { kind: 'api-key', id: 'key-1', name: 'test', permissions: ['*'] };
 
@@ -26,7 +26,8 @@ export interface Called {
 export async function call(operation: Operation, request: Call = {}): Promise<Called> {
   const params = Object.fromEntries(
     Object.entries(operation.params).map(([key, param]) => {
-      const values = param.in === 'path' ? request.path : param.in === 'header' ? request.headers : request.query;
+      const values =
+        param.in === 'path' ? request.path : param.in === 'header' ? request.headers : request.query;
       const names = [param.name, ...(param.aliases ?? [])];
       const given = names.map((name) => values?.[name]).find((value) => value !== undefined);
       return [key, param.parse(given)];
@@ -34,7 +35,8 @@ export async function call(operation: Operation, request: Call = {}): Promise<Ca
   );
   if (operation.body && !operation.body.streamed) {
     const errors = compileSchema(operation.body.schema)(request.body);
-    if (errors.length > 0) throw new ApiError('invalid-body', `${errors[0]!.name} ${errors[0]!.detail}`, { errors });
+    if (errors.length > 0)
+      throw new ApiError('invalid-body', `${errors[0]!.name} ${errors[0]!.detail}`, { errors });
   }
   const exchange: Exchange = {
     operation,

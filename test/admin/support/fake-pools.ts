@@ -1,7 +1,13 @@
 import { existsSync } from 'node:fs';
 import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Pools, TaskFailure, type TaskInput, type TaskName, type TaskOptions } from '../../../src/core/tasks.js';
+import {
+  type Pools,
+  TaskFailure,
+  type TaskInput,
+  type TaskName,
+  type TaskOptions,
+} from '../../../src/core/tasks.js';
 
 /**
  * Pools that stand in for the workers at their seam, and keep their promises: staging files and the store are
@@ -21,7 +27,8 @@ export class FakePools implements Pools {
     const failure = this.failures.get(name);
     if (failure) throw failure;
     if (name === 'ogr.inspect') return (await this.#inspect(input as TaskInput<'ogr.inspect'>)) as never;
-    if (name === 'ogr.translate') return (await this.#translate(input as TaskInput<'ogr.translate'>, options)) as never;
+    if (name === 'ogr.translate')
+      return (await this.#translate(input as TaskInput<'ogr.translate'>, options)) as never;
     if (name === 'vector.load') return (await this.#load(input as TaskInput<'vector.load'>)) as never;
     throw new Error(`no fake of ${name}`);
   }
@@ -51,7 +58,9 @@ export class FakePools implements Pools {
 
   async #load({ staging, store, table, token }: TaskInput<'vector.load'>) {
     if (!existsSync(staging)) throw new TaskFailure('source-missing', 'The staging file is gone.');
-    const content: Record<string, string> = existsSync(store) ? JSON.parse(await readFile(store, 'utf8')) : {};
+    const content: Record<string, string> = existsSync(store)
+      ? JSON.parse(await readFile(store, 'utf8'))
+      : {};
     if (content[table] !== token) {
       if (content[table]) throw new TaskFailure('invalid-input', `The store has a table ${table} already.`);
       content[table] = token!;

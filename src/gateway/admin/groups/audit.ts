@@ -10,7 +10,14 @@ import { cursor, cursorOf, enumeration, filter, time } from '../params.js';
 
 const S = Type.String();
 const I = Type.Integer();
-const EVENT_TYPES = ['Authentication', 'Authorization', 'AdminAction', 'ConfigChange', 'DataExport', 'DataDelete'] as const;
+const EVENT_TYPES = [
+  'Authentication',
+  'Authorization',
+  'AdminAction',
+  'ConfigChange',
+  'DataExport',
+  'DataDelete',
+] as const;
 const ACTOR_TYPES = ['Anonymous', 'UserId', 'ApiKey', 'System'] as const;
 const OUTCOMES = ['Success', 'Failure', 'Denied'] as const;
 
@@ -44,13 +51,21 @@ const listParams = {
   outcome: enumeration('outcome', OUTCOMES, 'Only this outcome.'),
   resourceId: filter('resourceId', 'Only this resource.'),
   correlationId: filter('correlationId', 'Only this request.'),
-  pageSize: integer('pageSize', { min: 1, max: 500, default: 50 as number }, { description: 'Most entries in the answer.' }),
+  pageSize: integer(
+    'pageSize',
+    { min: 1, max: 500, default: 50 as number },
+    { description: 'Most entries in the answer.' },
+  ),
   cursor: cursor('audit'),
 };
 const exportParams = {
   ...common,
   format: enumeration('format', ['jsonl', 'cef'], 'JSON lines, or Common Event Format.', 'jsonl'),
-  limit: integer('limit', { min: 1, max: 1_000_000, default: 100_000 as number }, { description: 'Most entries.' }),
+  limit: integer(
+    'limit',
+    { min: 1, max: 1_000_000, default: 100_000 as number },
+    { description: 'Most entries.' },
+  ),
 };
 
 /** Rows that an export reads at once. */
@@ -148,7 +163,11 @@ async function* lines(
   let beforeId: number | undefined;
   while (left > 0) {
     const asked = Math.min(left, EXPORT_PAGE);
-    const rows = await store.list({ ...about, limit: asked, ...(beforeId === undefined ? {} : { beforeId }) });
+    const rows = await store.list({
+      ...about,
+      limit: asked,
+      ...(beforeId === undefined ? {} : { beforeId }),
+    });
     if (rows.length > 0) yield Buffer.from(rows.map(line).join(''));
     if (rows.length < asked) return;
     left -= rows.length;

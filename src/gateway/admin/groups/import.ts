@@ -4,12 +4,19 @@ import { LIMITS } from '../../../core/limits.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { json } from '../../../core/reply.js';
-import { IMPORT_FORMATS } from '../../services/import-formats.js';
 import type { ImportInput, ImportResult } from '../../services/import.js';
+import { IMPORT_FORMATS } from '../../services/import-formats.js';
 import { receiveUpload, type Upload } from '../../services/upload.js';
 import type { JobRow } from '../../stores/jobs.js';
 import type { AdminDeps } from '../deps.js';
-import { errorDocs, OptionalStringSchema, optionalTimestamp, OptionalTimestampSchema, timestamp, TimestampSchema } from '../envelope.js';
+import {
+  errorDocs,
+  OptionalStringSchema,
+  OptionalTimestampSchema,
+  optionalTimestamp,
+  TimestampSchema,
+  timestamp,
+} from '../envelope.js';
 import { percent } from '../job-views.js';
 import { action, BASE_PATH, group, report } from '../kit.js';
 import { parseUploadForm, type UploadForm, UploadFormSchema } from '../upload-form.js';
@@ -34,7 +41,13 @@ const Job = Type.Object({
   completedAt: OptionalTimestampSchema,
 });
 const Queued = Type.Object({ jobId: S, statusUrl: S, cancelUrl: S, message: S });
-const Imported = Type.Object({ success: Type.Boolean(), tableName: S, featureCount: Type.Integer(), format: S, jobId: S });
+const Imported = Type.Object({
+  success: Type.Boolean(),
+  tableName: S,
+  featureCount: Type.Integer(),
+  format: S,
+  jobId: S,
+});
 
 const byId = { jobId: pathString('jobId', 'Id of the import job.') };
 
@@ -77,11 +90,15 @@ export const imports = group({ tag: 'Import', scope: 'import', envelope: 'raw' }
     async answer({ params }, deps) {
       const { id } = await deps.imports.get(params.jobId);
       const job = await deps.jobs.cancel(id);
-      return { jobId: id, message: job.state === 'Cancelled' ? 'The import is cancelled.' : 'The import is being cancelled.' };
+      return {
+        jobId: id,
+        message: job.state === 'Cancelled' ? 'The import is cancelled.' : 'The import is being cancelled.',
+      };
     },
   }),
   action('POST /import/upload', 'Upload and Import a Geospatial File', {
-    description: 'Data keeps its coordinate reference system and is served in any other; TargetSrid can only be 4326.',
+    description:
+      'Data keeps its coordinate reference system and is served in any other; TargetSrid can only be 4326.',
     body: {
       schema: UploadFormSchema,
       mediaTypes: ['multipart/form-data'],
@@ -117,7 +134,11 @@ async function upload(x: Exchange, deps: AdminDeps): Promise<Reply> {
 }
 
 /** Until the job is durable the file is ours to remove. */
-async function submit(x: Exchange, file: Upload, deps: AdminDeps): Promise<{ form: UploadForm; job: JobRow }> {
+async function submit(
+  x: Exchange,
+  file: Upload,
+  deps: AdminDeps,
+): Promise<{ form: UploadForm; job: JobRow }> {
   const form = parseUploadForm(file.fields);
   const input: ImportInput = { file: file.path, table: form.tableName, owned: true };
   if (form.sourceSrid !== undefined) input.assumeCrs = `EPSG:${form.sourceSrid}`;
@@ -131,7 +152,11 @@ async function submit(x: Exchange, file: Upload, deps: AdminDeps): Promise<{ for
 function queued({ id }: JobRow): Reply {
   const { statusUrl, cancelUrl } = links(id);
   const message = 'The file is imported in the background.';
-  return json({ jobId: id, statusUrl, cancelUrl, message } satisfies Static<typeof Queued>, 'application/json', 202);
+  return json(
+    { jobId: id, statusUrl, cancelUrl, message } satisfies Static<typeof Queued>,
+    'application/json',
+    202,
+  );
 }
 
 function imported(job: JobRow, file: Upload): Reply {
@@ -139,7 +164,13 @@ function imported(job: JobRow, file: Upload): Reply {
   const { table, features } = JSON.parse(job.result_json!) as ImportResult;
   const extension = file.path.slice(file.path.lastIndexOf('.'));
   const format = IMPORT_FORMATS[extension]!.name;
-  return json({ success: true, tableName: table, featureCount: features, format, jobId: job.id } satisfies Static<typeof Imported>);
+  return json({
+    success: true,
+    tableName: table,
+    featureCount: features,
+    format,
+    jobId: job.id,
+  } satisfies Static<typeof Imported>);
 }
 
 /** What the client's file is to blame for is 422 or a conflict; the rest is ours. */
@@ -187,4 +218,3 @@ function jobView(job: JobRow): Static<typeof Job> {
     completedAt: optionalTimestamp(job.completed_at),
   };
 }
-

@@ -2,7 +2,6 @@ import type { ParamValues } from '../../../core/operation.js';
 import { integer, pathString } from '../../../core/params.js';
 import type { JobQuery, JobRow } from '../../stores/jobs.js';
 import type { AdminDeps } from '../deps.js';
-import { action, group, report } from '../kit.js';
 import {
   CONSOLE_KINDS,
   JOB_STATES,
@@ -14,11 +13,24 @@ import {
   JobPage,
   JobSteps,
 } from '../job-schemas.js';
-import { actionViews, artifactView, BACKEND, detailView, logView, stepView, summaryView } from '../job-views.js';
+import {
+  actionViews,
+  artifactView,
+  BACKEND,
+  detailView,
+  logView,
+  stepView,
+  summaryView,
+} from '../job-views.js';
+import { action, group, report } from '../kit.js';
 import { cursor, cursorOf, enumeration, enumerations, filter, time } from '../params.js';
 
 const limit = (most: number, fallback: number) =>
-  integer('limit', { min: 1, max: most, default: fallback as number }, { description: 'Most items in the answer.' });
+  integer(
+    'limit',
+    { min: 1, max: most, default: fallback as number },
+    { description: 'Most items in the answer.' },
+  );
 
 const listParams = {
   status: enumerations('status', JOB_STATES, 'Only jobs in one of these states.'),

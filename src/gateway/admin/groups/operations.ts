@@ -4,7 +4,13 @@ import type { Param } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import type { JobRow } from '../../stores/jobs.js';
 import type { AdminDeps } from '../deps.js';
-import { OptionalStringSchema, optionalTimestamp, OptionalTimestampSchema, timestamp, TimestampSchema } from '../envelope.js';
+import {
+  OptionalStringSchema,
+  OptionalTimestampSchema,
+  optionalTimestamp,
+  TimestampSchema,
+  timestamp,
+} from '../envelope.js';
 import { duration, percent, statusOrdinal } from '../job-views.js';
 import { action, group, report } from '../kit.js';
 
@@ -79,7 +85,8 @@ export const operations = group({ tag: 'Operations', scope: 'operations', envelo
     errors: [400, 404, 409, 503],
     async answer({ params }, deps) {
       const job = await deps.jobs.cancel(params.operationId);
-      const message = job.state === 'Cancelled' ? 'The operation is cancelled.' : 'The operation is being cancelled.';
+      const message =
+        job.state === 'Cancelled' ? 'The operation is cancelled.' : 'The operation is being cancelled.';
       return { OperationId: job.id, Type: typeOf(job, deps), Message: message };
     },
   }),
