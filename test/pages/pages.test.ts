@@ -177,12 +177,13 @@ describe('a map', () => {
   it('shows points above lines above polygons above rasters on the start page, with one checkbox each', () => {
     const collections = [
       rasterCollection(),
-      vectorCollection({ id: 'areas' }),
+      vectorCollection({ id: 'areas', featureCount: 5 }),
+      vectorCollection({ id: 'parts', featureCount: 50 }),
       vectorCollection({ id: 'stops' }, 'Point'),
       vectorCollection({ id: 'ways' }, 'MultiLineString'),
     ];
     const page = homePage({ baseUrl: BASE, version: '1', surfaces: SURFACES, collections, links: [] });
-    const order = ['stops', 'ways', 'areas', 'dem'];
+    const order = ['stops', 'ways', 'parts', 'areas', 'dem'];
     expect(mapOf(page).layers.map((layer) => layer.id)).toEqual(order);
     expect([...page.matchAll(/data-layer="(\w+)"/g)].map((match) => match[1])).toEqual(order);
   });

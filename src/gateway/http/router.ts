@@ -37,6 +37,8 @@ export class Router {
 
   #add(operation: Operation): void {
     const segments = operation.path.split('/').slice(1);
+    // A path that the contract writes with a trailing slash is found without it, and the other way round.
+    if (segments.length > 1 && segments[segments.length - 1] === '') segments.pop();
     const names: string[] = [];
     let node = this.#root;
     for (const segment of segments) {

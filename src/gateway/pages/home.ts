@@ -39,7 +39,7 @@ ${section(
     3,
   ),
 )}
-<p class="muted">Graticule ${version}</p>`;
+<p class="part muted">Graticule ${version}</p>`;
   return page({
     baseUrl,
     title: 'Graticule',

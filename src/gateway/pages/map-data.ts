@@ -25,10 +25,19 @@ export function mapLayer(collection: Collection, baseUrl: string): MapLayerData 
   }
 }
 
-/** Layers of many collections, top first: points, lines, polygons, then rasters. */
+/**
+ * Layers of many collections, top first: points, lines, polygons, then rasters. Of two alike, the one with
+ * more features is on top, as states above their countries.
+ */
 export function mapLayers(collections: readonly Collection[], baseUrl: string): MapLayerData[] {
-  const layers = collections.map((collection) => mapLayer(collection, baseUrl));
+  const layers = [...collections]
+    .sort((a, b) => featuresOf(b) - featuresOf(a))
+    .map((collection) => mapLayer(collection, baseUrl));
   return layers.sort((a, b) => drawingRank(a) - drawingRank(b));
+}
+
+function featuresOf(collection: Collection): number {
+  return collection.kind === 'vector' ? collection.featureCount : 0;
 }
 
 function drawingRank(layer: MapLayerData): number {
