@@ -8,7 +8,7 @@ import { createPools } from '../workers/pools.js';
 import { createAuthenticator } from './auth/authenticator.js';
 import type { FirstKey } from './auth/api-keys.js';
 import { permits } from './auth/permissions.js';
-import { auditor } from './audit.js';
+import { auditTo } from './admin/audit-trail.js';
 import { TileCache } from './cache/tile-cache.js';
 import { Dispatcher } from './http/dispatch.js';
 import { HttpServer } from './http/server.js';
@@ -86,7 +86,7 @@ export async function startGateway({ config, settings, runDir, log, requestReloa
     operations,
     authenticate: (credentials) => authenticator.authenticate(credentials),
     permits,
-    audit: auditor(state.audit),
+    audit: auditTo(state),
   });
   catalog.commit(await catalog.prepare(config.data.sources));
   management.start();
