@@ -5,10 +5,10 @@ import type { Config, Setting } from '../core/config.js';
 import type { Pools } from '../core/tasks.js';
 import { version } from '../core/version.js';
 import { createPools } from '../workers/pools.js';
-import { auditor } from './audit.js';
-import type { FirstKey } from './auth/api-keys.js';
 import { createAuthenticator } from './auth/authenticator.js';
+import type { FirstKey } from './auth/api-keys.js';
 import { permits } from './auth/permissions.js';
+import { auditTo } from './admin/audit-trail.js';
 import { TileCache } from './cache/tile-cache.js';
 import { Dispatcher } from './http/dispatch.js';
 import { HttpServer } from './http/server.js';
@@ -96,7 +96,7 @@ export async function startGateway({
     operations,
     authenticate: (credentials) => authenticator.authenticate(credentials),
     permits,
-    audit: auditor(state.audit),
+    audit: auditTo(state),
   });
   catalog.commit(await catalog.prepare(config.data.sources));
   management.start();

@@ -154,9 +154,11 @@ describe('import', () => {
       api.call('POST /import/upload', form(fields, content, filename));
 
     it('imports a small file while the client waits', async () => {
-      const { status, body } = await upload({ TableName: 'towns', SourceSrid: '4326' });
+      const fields = { TableName: 'towns', SourceSrid: '4326' };
+      const { status, body } = await upload(fields, '{}', 'Towns 2020.geojson');
       expect(status).toBe(200);
       expect(body).toMatchObject({ success: true, tableName: 'towns', featureCount: 3, format: 'GeoJson' });
+      expect(api.published).toMatchObject([{ id: 'towns', title: 'Towns 2020' }]);
       expect(await leftovers()).toEqual([]);
       expect(JSON.parse(await readFile(join(api.dataDir, 'stores/default.gpkg'), 'utf8'))).toHaveProperty(
         'towns',

@@ -140,13 +140,24 @@ async function submit(
   deps: AdminDeps,
 ): Promise<{ form: UploadForm; job: JobRow }> {
   const form = parseUploadForm(file.fields);
-  const input: ImportInput = { file: file.path, table: form.tableName, owned: true };
+  const input: ImportInput = {
+    file: file.path,
+    table: form.tableName,
+    title: titleOf(file.fileName),
+    owned: true,
+  };
   if (form.sourceSrid !== undefined) input.assumeCrs = `EPSG:${form.sourceSrid}`;
   if (form.overwriteExisting && deps.imports.isTaken(form.tableName)) {
     throw new ApiError('not-implemented', 'Replacing an existing collection is not implemented yet.');
   }
   const owner = `${x.principal.kind}:${x.principal.id}`;
   return { form, job: await deps.imports.submit(input, { owner, correlationId: x.correlationId }) };
+}
+
+/** The client's name for the file: the one on disk says nothing to people. */
+function titleOf(fileName: string): string {
+  const end = fileName.lastIndexOf('.');
+  return fileName.slice(0, end).replace(/\p{C}/gu, '').slice(0, 200);
 }
 
 function queued({ id }: JobRow): Reply {
