@@ -35,7 +35,6 @@ export class HttpExchange implements Exchange {
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  readonly baseUrl: string;
   readonly correlationId: string;
   readonly hasBody: boolean;
   #req: HttpRequest | undefined;
@@ -47,7 +46,7 @@ export class HttpExchange implements Exchange {
   constructor(
     readonly res: HttpResponse,
     req: HttpRequest,
-    baseUrlOf: (header: (name: string) => string | undefined) => string,
+    readonly baseUrlOf: (header: (name: string) => string | undefined) => string,
   ) {
     this.#req = req;
     this.method = req.getCaseSensitiveMethod();
@@ -57,7 +56,15 @@ export class HttpExchange implements Exchange {
     const asked = req.getHeader('x-request-id') || req.getHeader('x-correlation-id');
     this.correlationId =
       asked && CORRELATION.test(asked) ? asked : `${processTag}-${(counter++).toString(36)}`;
-    this.baseUrl = baseUrlOf((name) => this.header(name));
+  }
+
+  get baseUrl(): string {
+    return this.baseUrlOf((name) => this.header(name));
+  }
+
+  /** True until `detach`: the response is corked and nothing has waited yet. */
+  get attached(): boolean {
+    return this.#req !== undefined;
   }
 
   header(name: string): string | undefined {

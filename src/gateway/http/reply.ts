@@ -91,11 +91,17 @@ function write(
     writeHead(x, reply, encoding, size);
   } else if (size <= LIMITS.sendBuffer) {
     x.responded = true;
-    const close = x.bodyUnread;
-    x.res.cork(() => {
+    if (x.attached) {
+      // The library corks the handler's own turn.
       head(x, reply, encoding);
-      x.res.end(body, close);
-    });
+      x.res.end(body);
+    } else {
+      const close = x.bodyUnread;
+      x.res.cork(() => {
+        head(x, reply, encoding);
+        x.res.end(body, close);
+      });
+    }
   } else {
     sendLarge(x, reply, body, encoding, size, sent);
     return;
@@ -190,18 +196,36 @@ async function stream(
 
 const CONTROL = /[\r\n]/g;
 
+/** Header blocks of constant replies, in the encoding that they are kept in. */
+const blocks = new WeakMap<Reply, string>();
+
 /** Status line and all headers, written as one block. Values are stripped of line breaks. */
 function head(x: HttpExchange, reply: Reply, encoding: ContentEncoding): void {
-  x.res.writeStatus(STATUS_LINES[reply.status] ?? String(reply.status));
-  let block = `${x.correlationId}${COMMON}`;
+  // 200 is the library's own default.
+  if (reply.status !== 200) x.res.writeStatus(STATUS_LINES[reply.status] ?? String(reply.status));
+  let block = x.correlationId + blockOf(reply, encoding);
+  if (x.serverTiming) block += `\r\nserver-timing: ${x.serverTiming}`;
+  x.res.writeHeader('x-request-id', block);
+}
+
+function blockOf(reply: Reply, encoding: ContentEncoding): string {
+  const keep = reply.constant && encoding === (reply.encoding ?? 'identity');
+  const kept = keep ? blocks.get(reply) : undefined;
+  if (kept !== undefined) return kept;
+  const block = headerBlock(reply, encoding);
+  if (keep) blocks.set(reply, block);
+  return block;
+}
+
+function headerBlock(reply: Reply, encoding: ContentEncoding): string {
+  let block = COMMON;
   if (reply.mediaType) block += `\r\ncontent-type: ${reply.mediaType}`;
   if (encoding !== 'identity') block += `\r\ncontent-encoding: ${encoding}`;
   if (reply.body !== undefined) block += '\r\nvary: accept, accept-encoding';
   if (reply.etag !== undefined) block += `\r\netag: ${quoted(reply.etag, encoding)}`;
   if (reply.cacheControl) block += `\r\ncache-control: ${reply.cacheControl}`;
-  if (x.serverTiming) block += `\r\nserver-timing: ${x.serverTiming}`;
   for (const name in reply.headers) block += `\r\n${name}: ${reply.headers[name]!.replace(CONTROL, ' ')}`;
-  x.res.writeHeader('x-request-id', block);
+  return block;
 }
 
 /** An entity tag names one representation, so a compressed one gets a suffix. */
