@@ -44,8 +44,15 @@ async function record(origin: string, paths: readonly string[]) {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('end', () => {
-          const headers = Object.entries(response.headers).filter(([name]) => !VARIABLE.has(name)) as [string, string][];
-          resolve({ path, body: Buffer.concat(chunks).toString('base64'), headers: Object.fromEntries(headers) });
+          const headers = Object.entries(response.headers).filter(([name]) => !VARIABLE.has(name)) as [
+            string,
+            string,
+          ][];
+          resolve({
+            path,
+            body: Buffer.concat(chunks).toString('base64'),
+            headers: Object.fromEntries(headers),
+          });
         });
         response.on('error', reject);
       });
@@ -58,14 +65,24 @@ const graticule = await startGraticule(['demo/data'], { port: 18_081, core: SERV
 const paths = await tilePaths(graticule.origin);
 const answers = await record(graticule.origin, paths);
 writeFileSync(join(folder, 'answers.json'), JSON.stringify(answers));
-const raw = await startScript('bench/support/raw-uws.mjs', [join(folder, 'answers.json')], { port: 18_082, core: SERVER_CORE });
+const raw = await startScript('bench/support/raw-uws.mjs', [join(folder, 'answers.json')], {
+  port: 18_082,
+  core: SERVER_CORE,
+});
 
 const bytes = answers.map((answer) => Buffer.from(answer.body, 'base64').length);
 const contenders = { graticule, 'raw uWebSockets.js': raw };
 const samples: Record<string, Sample[]> = { graticule: [], 'raw uWebSockets.js': [] };
 for (let round = 0; round <= rounds; round++) {
   for (const [name, server] of Object.entries(contenders)) {
-    const sample = await load({ ...server, paths, headers: HEADERS, seconds, connections: 32, core: LOAD_CORE });
+    const sample = await load({
+      ...server,
+      paths,
+      headers: HEADERS,
+      seconds,
+      connections: 32,
+      core: LOAD_CORE,
+    });
     if (sample.errors > 0) throw new Error(`${name}: ${sample.errors} errors`);
     // The first round warms both up.
     if (round > 0) samples[name]!.push(sample);
@@ -95,7 +112,11 @@ publish({
     },
   })),
   ratios: [
-    { what: 'requests per second, graticule / raw handler', rounds: by('requestsPerSecond', false), goal: 0.8 },
+    {
+      what: 'requests per second, graticule / raw handler',
+      rounds: by('requestsPerSecond', false),
+      goal: 0.8,
+    },
     { what: 'CPU per request, raw handler / graticule', rounds: by('cpuMicrosPerRequest', true) },
   ],
 });

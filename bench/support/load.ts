@@ -69,8 +69,12 @@ export async function load(options: LoadOptions): Promise<Sample> {
 }
 
 function luaScript({ paths, headers }: LoadOptions): string {
-  const list = shuffled(paths).map((path) => JSON.stringify(path)).join(',');
-  const head = Object.entries(headers ?? {}).map(([name, value]) => `[${JSON.stringify(name)}]=${JSON.stringify(value)}`);
+  const list = shuffled(paths)
+    .map((path) => JSON.stringify(path))
+    .join(',');
+  const head = Object.entries(headers ?? {}).map(
+    ([name, value]) => `[${JSON.stringify(name)}]=${JSON.stringify(value)}`,
+  );
   return `
 local paths = {${list}}
 local requests = {}
@@ -89,7 +93,14 @@ end`;
 function parse(stdout: string, cpu: number): Sample {
   const line = /RESULT (\d+) (\d+) (\d+) ([\d.]+) ([\d.]+) (\d+)/.exec(stdout);
   if (!line) throw new Error(`wrk said:\n${stdout}`);
-  const [requests, micros, bytes, p50Ms, p99Ms, errors] = line.slice(1).map(Number) as [number, number, number, number, number, number];
+  const [requests, micros, bytes, p50Ms, p99Ms, errors] = line.slice(1).map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
   return {
     requestsPerSecond: requests / (micros / 1e6),
     cpuMicrosPerRequest: (cpu * 1e6) / requests,

@@ -1,11 +1,15 @@
 /** The limit for cached tiles: a bare uWebSockets.js handler that answers the same bytes with the same headers. */
-import { readFileSync } from 'node:fs';
+
 import uWS from 'uWebSockets.js';
+import { readFileSync } from 'node:fs';
 
 const [port, file] = process.argv.slice(2);
 /** path -> [gzipped body, header block] */
 const answers = new Map(
-  JSON.parse(readFileSync(file, 'utf8')).map(({ path, body, headers }) => [path, { body: Buffer.from(body, 'base64'), headers: Object.entries(headers) }]),
+  JSON.parse(readFileSync(file, 'utf8')).map(({ path, body, headers }) => [
+    path,
+    { body: Buffer.from(body, 'base64'), headers: Object.entries(headers) },
+  ]),
 );
 uWS
   .App()

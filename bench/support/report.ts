@@ -29,16 +29,19 @@ export interface Report {
   notes?: string[];
 }
 
-const number = (value: number) => (value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(2) : value.toPrecision(3));
+const number = (value: number) =>
+  value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(2) : value.toPrecision(3);
 
 function markdown(report: Report): string {
   const columns = Object.keys(report.figures[0]?.rounds ?? {});
   const rows = report.figures.map(
-    (figure) => `| ${figure.name} | ${columns.map((column) => number(median(figure.rounds[column] ?? [Number.NaN]))).join(' | ')} |`,
+    (figure) =>
+      `| ${figure.name} | ${columns.map((column) => number(median(figure.rounds[column] ?? [Number.NaN]))).join(' | ')} |`,
   );
   const ratios = report.ratios.map(({ what, rounds, goal }) => {
     const range = `${number(Math.min(...rounds))} to ${number(Math.max(...rounds))}`;
-    const verdict = goal === undefined ? '' : median(rounds) >= goal ? ` (goal ${goal}: met)` : ` (goal ${goal}: MISSED)`;
+    const verdict =
+      goal === undefined ? '' : median(rounds) >= goal ? ` (goal ${goal}: met)` : ` (goal ${goal}: MISSED)`;
     return `- ${what}: **${number(median(rounds))}**, rounds ${range}${verdict}`;
   });
   return [
@@ -62,7 +65,10 @@ function markdown(report: Report): string {
 export function publish(report: Report): void {
   mkdirSync('bench/results', { recursive: true });
   const text = markdown(report);
-  writeFileSync(`bench/results/${report.bench}.json`, `${JSON.stringify({ ...report, machine: cpus()[0]!.model.trim(), node: process.version }, null, 2)}\n`);
+  writeFileSync(
+    `bench/results/${report.bench}.json`,
+    `${JSON.stringify({ ...report, machine: cpus()[0]!.model.trim(), node: process.version }, null, 2)}\n`,
+  );
   writeFileSync(`bench/results/${report.bench}.md`, text);
   console.log(text);
 }

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,10 @@ export interface BenchServer {
 async function answers(url: string, child: ChildProcess): Promise<void> {
   for (let i = 0; i < 300; i++) {
     if (child.exitCode !== null) throw new Error(`the server ended with code ${child.exitCode}`);
-    const ok = await fetch(url).then((response) => response.ok, () => false);
+    const ok = await fetch(url).then(
+      (response) => response.ok,
+      () => false,
+    );
     if (ok) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
@@ -27,7 +30,8 @@ function childTitled(parent: number, title: string): number {
     try {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
       const ppid = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
-      if (ppid === parent && readFileSync(`/proc/${name}/cmdline`, 'utf8').startsWith(title)) return Number(name);
+      if (ppid === parent && readFileSync(`/proc/${name}/cmdline`, 'utf8').startsWith(title))
+        return Number(name);
     } catch {
       // The process ended while it was looked at.
     }
@@ -36,13 +40,30 @@ function childTitled(parent: number, title: string): number {
 }
 
 /** Starts Graticule on these sources, pinned to a core; its log goes to a file, as in production to a pipe. */
-export async function startGraticule(sources: readonly string[], options: { port: number; core: number; env?: Record<string, string> }): Promise<BenchServer> {
+export async function startGraticule(
+  sources: readonly string[],
+  options: { port: number; core: number; env?: Record<string, string> },
+): Promise<BenchServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'graticule-bench-'));
   const log = openSync(join(dataDir, 'log'), 'w');
   const child = spawn(
     'taskset',
-    ['-c', String(options.core), 'node', 'dist/cli/main.js', 'serve', ...sources, '--port', String(options.port), '--data-dir', dataDir],
-    { stdio: ['ignore', log, log], env: { ...process.env, SVC_ADMIN_KEY: 'bench-bench-bench-bench', ...options.env } },
+    [
+      '-c',
+      String(options.core),
+      'node',
+      'dist/cli/main.js',
+      'serve',
+      ...sources,
+      '--port',
+      String(options.port),
+      '--data-dir',
+      dataDir,
+    ],
+    {
+      stdio: ['ignore', log, log],
+      env: { ...process.env, SVC_ADMIN_KEY: 'bench-bench-bench-bench', ...options.env },
+    },
   );
   const origin = `http://127.0.0.1:${options.port}`;
   await answers(`${origin}/healthz/ready`, child);
@@ -58,8 +79,16 @@ export async function startGraticule(sources: readonly string[], options: { port
 }
 
 /** Starts a plain Node script, pinned to a core. */
-export async function startScript(script: string, args: readonly string[], options: { port: number; core: number }): Promise<BenchServer> {
-  const child = spawn('taskset', ['-c', String(options.core), 'node', script, String(options.port), ...args], { stdio: 'inherit' });
+export async function startScript(
+  script: string,
+  args: readonly string[],
+  options: { port: number; core: number },
+): Promise<BenchServer> {
+  const child = spawn(
+    'taskset',
+    ['-c', String(options.core), 'node', script, String(options.port), ...args],
+    { stdio: 'inherit' },
+  );
   const origin = `http://127.0.0.1:${options.port}`;
   await answers(`${origin}/`, child);
   return {
