@@ -68,10 +68,7 @@ function docsList(): Operation {
   });
 }
 
-const surfaceParam = pathString(
-  'surface',
-  'Interface: features, tiles, maps, coverages, processes, stac or admin.',
-);
+const surfaceParam = pathString('surface', 'Interface: features, tiles, maps, coverages, stac or admin.');
 
 function docsViewer(): Operation {
   return defineOperation({
