@@ -132,9 +132,8 @@ describe('GDAL reads coverages', () => {
       origin.bands.map((band: { type: string }) => band.type),
     );
     expect(info.stac['proj:epsg']).toBe(31985);
-    info.geoTransform.forEach((value: number, i: number) =>
-      expect(value).toBeCloseTo(origin.geoTransform[i], 6),
-    );
+    for (const [i, value] of origin.geoTransform.entries())
+      expect(info.geoTransform[i]).toBeCloseTo(value, 6);
   });
 
   it('keeps every pixel value of the file', async () => {

@@ -39,6 +39,7 @@ export function raw(url: string, asked: RawRequest = {}): Promise<RawResponse> {
   });
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: documents are compared member by member in tests
 export async function json<T = any>(url: string, asked: RawRequest = {}): Promise<T> {
   const answer = await raw(url, asked);
   if (answer.status !== 200)
