@@ -109,17 +109,20 @@ function write(
   sent(reply.status, size);
 }
 
-/** Ends a response without a body; HEAD reports the length it would have. */
+/**
+ * Ends a response without a body; HEAD reports the length it would have. That length is written as a header:
+ * given to the library, it takes the response for unfinished and aborts the process. 204 and 304 have none.
+ */
 function writeHead(x: HttpExchange, reply: Reply, encoding: ContentEncoding, size: number): void {
   x.responded = true;
   const close = x.bodyUnread;
+  const length = size > 0 ? `\r\ncontent-length: ${size}` : '';
   x.res.cork(() => {
-    head(x, reply, encoding);
-    if (reply.status !== 204 && reply.status !== 304) x.res.endWithoutBody(size, close);
-    // These two have no length. The library aborts the process when its length is `undefined`, so a
-    // connection that must close is ended with an empty body instead.
-    else if (close) x.res.end('', true);
-    else x.res.endWithoutBody();
+    head(x, reply, encoding, length);
+    // The library aborts the process as well when its length is `undefined` and the connection must close.
+    if (close) x.res.end('', true);
+    else if (length || reply.status === 204 || reply.status === 304) x.res.endWithoutBody();
+    else x.res.endWithoutBody(0);
   });
 }
 
@@ -200,12 +203,12 @@ const CONTROL = /[\r\n]/g;
 const blocks = new WeakMap<Reply, string>();
 
 /** Status line and all headers, written as one block. Values are stripped of line breaks. */
-function head(x: HttpExchange, reply: Reply, encoding: ContentEncoding): void {
+function head(x: HttpExchange, reply: Reply, encoding: ContentEncoding, length = ''): void {
   // 200 is the library's own default.
   if (reply.status !== 200) x.res.writeStatus(STATUS_LINES[reply.status] ?? String(reply.status));
   let block = x.correlationId + blockOf(reply, encoding);
   if (x.serverTiming) block += `\r\nserver-timing: ${x.serverTiming}`;
-  x.res.writeHeader('x-request-id', block);
+  x.res.writeHeader('x-request-id', block + length);
 }
 
 function blockOf(reply: Reply, encoding: ContentEncoding): string {

@@ -82,11 +82,9 @@ export function tilesetDocument(x: Exchange, set: TileMatrixSet, subject: Tilese
   const item = tilesetItem(x, set, subject);
   const extent = extentOf(subject.collections);
   const inSet = extent && extentInSet(set, extent);
-  const names = subject.collection ? '' : subject.collections.map((c) => c.layerId).join(',');
-  const suffix = query && names ? `&collections=${names}` : '';
   const mediaTypes = tileFormats(subject.collections);
   const tileLinks = mediaTypes.map((type) => ({
-    href: `${x.baseUrl}${base}/${set.id}/{tileMatrix}/{tileRow}/{tileCol}?f=${type === 'image/png' ? 'png' : 'mvt'}${suffix}`,
+    href: `${x.baseUrl}${base}/${set.id}/{tileMatrix}/{tileRow}/{tileCol}?f=${type === 'image/png' ? 'png' : 'mvt'}${query ? selection(subject, type) : ''}`,
     rel: 'item',
     type,
     templated: true,
@@ -115,6 +113,13 @@ export function tilesetDocument(x: Exchange, set: TileMatrixSet, subject: Tilese
       ...tileLinks,
     ] as Link[],
   };
+}
+
+/** The `collections` parameter of a dataset's tiles: vector tiles refuse rasters, so it names none there. */
+function selection(subject: TilesetSubject, type: string): string {
+  if (subject.collection) return '';
+  const shown = subject.collections.filter((c) => type === 'image/png' || c.kind === 'vector');
+  return `&collections=${shown.map((c) => c.layerId).join(',')}`;
 }
 
 function dimensionOf(collection: Collection): number | undefined {
