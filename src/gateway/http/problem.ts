@@ -56,6 +56,8 @@ export function problemReply(error: ApiError, context: ProblemContext): Reply {
       correlationId: context.correlationId,
       timestamp: new Date().toISOString(),
       ...(error.errors ? { errors: error.errors } : {}),
+      // Clients of the management API read either style of error body.
+      ...(context.surface === 'admin' ? { success: false, message: error.message } : {}),
     }),
   };
 }
