@@ -22,7 +22,9 @@ try {
   const result = JSON.parse(readFileSync(report, 'utf8'));
   passed = result.numPassedTests;
   // A file that could not even be loaded counts: its tests did not run.
-  const broken = result.testResults.filter((file) => file.status === 'failed' && file.assertionResults.length === 0);
+  const broken = result.testResults.filter(
+    (file) => file.status === 'failed' && file.assertionResults.length === 0,
+  );
   failed = result.numFailedTests + broken.length;
 } catch {
   failed = 1;

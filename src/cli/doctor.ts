@@ -57,7 +57,9 @@ const CHECKS: readonly Check[] = [
 
 /** `graticule doctor`: tries every part on this machine; exit code 1 when one fails. */
 export async function doctor(): Promise<void> {
-  const lines = [`graticule ${version()}, ${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GiB`];
+  const lines = [
+    `graticule ${version()}, ${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GiB`,
+  ];
   for (const check of CHECKS) {
     try {
       lines.push(`  ok    ${check.name}: ${await check.run()}`);

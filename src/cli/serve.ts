@@ -1,30 +1,34 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { ConfigError, type Config } from '../core/config.js';
-import { START_VARIABLE, type GatewayStart } from '../gateway/start.js';
+import { join, resolve } from 'node:path';
+import { type Config, ConfigError } from '../core/config.js';
+import { type GatewayStart, START_VARIABLE } from '../gateway/start.js';
 import { createLog, type Log } from '../gateway/telemetry/log.js';
 import type { LogLevel } from '../supervisor/messages.js';
-import { engineCount, flagsOf, resolveConfig, saveConfig, type ServeOptions } from './settings.js';
+import { noteServer } from './local.js';
+import { engineCount, flagsOf, resolveConfig, type ServeOptions, saveConfig } from './settings.js';
 
 /** `graticule serve`: checks the configuration, then supervises gateways and engines until it is stopped. */
 export async function serve(sources: string[], options: ServeOptions): Promise<void> {
   const flags = flagsOf(sources, options);
   const { config, settings } = resolveConfig(flags, options.config);
   const database = config.data.sources.find((source) => /^postgres(ql)?:\/\//.test(source));
-  if (database) throw new ConfigError(['PostGIS databases cannot be published yet; publish files and folders']);
+  if (database)
+    throw new ConfigError(['PostGIS databases cannot be published yet; publish files and folders']);
   if (options.saveConfig) saveConfig(options.saveConfig, settings);
   await requireFreePort(config);
   const log = createLog({ level: config.logging.level, pretty: process.stdout.isTTY, process: 'supervisor' });
-  process.exitCode = await run(config, { flags, configFile: options.config }, log);
+  const code = await run(config, { flags, configFile: options.config }, log);
   log.flush();
+  process.exit(code);
 }
 
 async function run(config: Config, start: GatewayStart, log: Log): Promise<number> {
   const { supervise } = await import('../supervisor/supervise.js');
   // Of this server alone: another one on the same data must not meet its engines. Short, as socket paths must be.
   const runDir = mkdtempSync(join(tmpdir(), 'graticule-'));
+  const forget = noteServer(resolve(config.data.directory));
   try {
     return await supervise({
       gateways: config.server.processes,
@@ -36,6 +40,7 @@ async function run(config: Config, start: GatewayStart, log: Log): Promise<numbe
       log: (level, message) => writeLog(log, level, message),
     });
   } finally {
+    forget();
     rmSync(runDir, { recursive: true, force: true });
   }
 }
@@ -51,7 +56,8 @@ function requireFreePort({ server }: Config): Promise<void> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once('error', (error: NodeJS.ErrnoException) => {
-      const reason = error.code === 'EADDRINUSE' ? 'is in use by another program' : `cannot be used: ${error.message}`;
+      const reason =
+        error.code === 'EADDRINUSE' ? 'is in use by another program' : `cannot be used: ${error.message}`;
       reject(new ConfigError([`port ${server.port} ${reason}; choose another one with --port`]));
     });
     probe.listen(server.port, server.host, () => probe.close(() => resolve()));

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { stringify } from 'yaml';
-import { loadConfig, type Config, type Setting } from '../core/config.js';
+import { type Config, loadConfig, type Setting } from '../core/config.js';
 
 /** Options of `serve` as commander gives them. */
 export interface ServeOptions {
@@ -27,7 +27,10 @@ export function flagsOf(sources: readonly string[], options: ServeOptions): Reco
   };
 }
 
-export function resolveConfig(flags: Record<string, unknown>, file: string | undefined): { config: Config; settings: Setting[] } {
+export function resolveConfig(
+  flags: Record<string, unknown>,
+  file: string | undefined,
+): { config: Config; settings: Setting[] } {
   return loadConfig({ flags, env: process.env, file });
 }
 

@@ -7,5 +7,6 @@ export function validate(file: string): void {
   const fromFile = settings.filter((setting) => setting.source === 'file').length;
   process.stdout.write(`${file}: valid, ${fromFile} settings\n`);
   const missing = config.data.sources.filter((source) => !existsSync(source));
-  for (const source of missing) process.stdout.write(`  warning: ${source} does not exist; it would be quarantined\n`);
+  for (const source of missing)
+    process.stdout.write(`  warning: ${source} does not exist; it would be quarantined\n`);
 }

@@ -10,7 +10,8 @@ import { LIMITS } from './limits.js';
  * `SVC_OBSERVABILITY__PROMETHEUS__PATH` in the environment.
  */
 
-const text = (description: string, value: string, extra = {}) => Type.String({ description, default: value, ...extra });
+const text = (description: string, value: string, extra = {}) =>
+  Type.String({ description, default: value, ...extra });
 const whole = (description: string, value: number, minimum: number, maximum: number) =>
   Type.Integer({ description, default: value, minimum, maximum });
 const yes = (description: string, value: boolean) => Type.Boolean({ description, default: value });
@@ -23,7 +24,10 @@ export const ConfigSchema = section({
     port: whole('Port of HTTP and WebSocket.', 8080, 0, 65_535),
     host: text('Address to listen on.', '0.0.0.0'),
     processes: whole('Gateway processes that share the port.', 1, 1, 64),
-    publicUrl: text('Origin and path prefix that links start with; derived from each request when empty.', ''),
+    publicUrl: text(
+      'Origin and path prefix that links start with; derived from each request when empty.',
+      '',
+    ),
     trustProxy: yes('Believe X-Forwarded-Proto, -Host and -Prefix.', true),
     vendor: text('Host name in problem type URIs.', 'graticule.invalid'),
   }),
@@ -52,7 +56,9 @@ export const ConfigSchema = section({
     otlpEndpoint: text('Where traces and metrics are pushed (OTLP over HTTP); nowhere when empty.', ''),
   }),
   security: section({
-    adminKey: text('First administrator key; generated and printed once when empty.', '', { 'x-secret': true }),
+    adminKey: text('First administrator key; generated and printed once when empty.', '', {
+      'x-secret': true,
+    }),
   }),
 });
 
@@ -105,7 +111,9 @@ interface Leaf {
 function leaves(schema: TSchema, prefix = ''): Leaf[] {
   const properties = (schema as { properties?: Record<string, TSchema> }).properties;
   if (!properties) return [{ path: prefix, schema }];
-  return Object.entries(properties).flatMap(([name, sub]) => leaves(sub, prefix ? `${prefix}.${name}` : name));
+  return Object.entries(properties).flatMap(([name, sub]) =>
+    leaves(sub, prefix ? `${prefix}.${name}` : name),
+  );
 }
 
 export function environmentName(path: string): string {
@@ -154,7 +162,8 @@ function readConfigFile(path: string): Record<string, unknown> {
     throw new ConfigError([`${path} is not YAML: ${(error as Error).message}`]);
   }
   if (value === null) return {};
-  if (typeof value !== 'object' || Array.isArray(value)) throw new ConfigError([`${path} does not hold sections`]);
+  if (typeof value !== 'object' || Array.isArray(value))
+    throw new ConfigError([`${path} does not hold sections`]);
   return value as Record<string, unknown>;
 }
 
@@ -171,14 +180,21 @@ function unknownKeys(value: Record<string, unknown>, schema: TSchema, prefix: st
   });
 }
 
-function pick(path: string, schema: Leaf['schema'], { flags, env }: ConfigInputs, file: Record<string, unknown>) {
+function pick(
+  path: string,
+  schema: Leaf['schema'],
+  { flags, env }: ConfigInputs,
+  file: Record<string, unknown>,
+) {
   const flag = flags?.[path];
   if (flag !== undefined) return { raw: flag, source: 'flag' as const };
   const fromEnv = env?.[longName(path)] ?? env?.[environmentName(path)];
   if (fromEnv !== undefined && fromEnv !== '') {
     return { raw: schema.type === 'array' ? fromEnv.split(',') : fromEnv, source: 'environment' as const };
   }
-  const fromFile = path.split('.').reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], file);
+  const fromFile = path
+    .split('.')
+    .reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], file);
   if (fromFile !== undefined && fromFile !== null) return { raw: fromFile, source: 'file' as const };
   return { raw: schema.default, source: 'default' as const };
 }

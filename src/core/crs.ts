@@ -81,7 +81,8 @@ export function parseCrs(text: string): Crs | undefined {
 /** As `parseCrs`, but throws 400 naming the parameter. */
 export function resolveCrs(parameter: string, text: string): Crs {
   const crs = parseCrs(text);
-  if (!crs) throw badParameter(parameter, `is not a known coordinate reference system: '${text.slice(0, 120)}'`);
+  if (!crs)
+    throw badParameter(parameter, `is not a known coordinate reference system: '${text.slice(0, 120)}'`);
   return crs;
 }
 
@@ -91,7 +92,8 @@ export function normaliseBox(parameter: string, box: Box, crs: Crs): Box {
   const [minx, miny, maxx, maxy] = crs.northFirst ? [b, a, d, c] : [a, b, c, d];
   if (miny > maxy) throw badParameter(parameter, 'has its lower corner above its upper corner');
   // Only longitudes wrap: minx > maxx is a box across the antimeridian there, a mistake elsewhere.
-  if (minx > maxx && !crs.geographic) throw badParameter(parameter, 'has its left edge right of its right edge');
+  if (minx > maxx && !crs.geographic)
+    throw badParameter(parameter, 'has its left edge right of its right edge');
   if (crs.geographic && (miny < -90.000001 || maxy > 90.000001)) {
     throw badParameter(parameter, 'has a latitude outside -90 to 90');
   }

@@ -6,7 +6,13 @@ export class Markup {
   }
 }
 
-const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const ESCAPES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
 
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (char) => ESCAPES[char]!);
@@ -32,5 +38,9 @@ export function html(strings: TemplateStringsArray, ...parts: Part[]): Markup {
 
 /** JSON for a script element: cannot end the element early. */
 export function scriptJson(value: unknown): Markup {
-  return new Markup(JSON.stringify(value).replace(/</g, '\\u003c').replace(/\u2028|\u2029/g, ' '));
+  return new Markup(
+    JSON.stringify(value)
+      .replace(/</g, '\\u003c')
+      .replace(/\u2028|\u2029/g, ' '),
+  );
 }

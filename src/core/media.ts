@@ -50,13 +50,20 @@ export const GEOTIFF_FORMAT: Format = {
  * Picks the format of an answer: `f` wins over Accept (OGC API Common, 7.5), no Accept or `*` gives the
  * first format. Throws 400 for an unknown `f`, 406 when Accept names nothing on offer.
  */
-export function negotiate(f: string | undefined, accept: string | undefined, formats: readonly Format[]): Format {
+export function negotiate(
+  f: string | undefined,
+  accept: string | undefined,
+  formats: readonly Format[],
+): Format {
   const first = formats[0]!;
   if (f !== undefined) return formatByName(f, formats);
   if (!accept || accept === '*/*') return first;
   const best = bestAccepted(accept, formats);
   if (!best) {
-    throw new ApiError('not-acceptable', `None of ${formats.map((o) => essence(o.mediaType)).join(', ')} is accepted.`);
+    throw new ApiError(
+      'not-acceptable',
+      `None of ${formats.map((o) => essence(o.mediaType)).join(', ')} is accepted.`,
+    );
   }
   return best;
 }

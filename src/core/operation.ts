@@ -64,7 +64,12 @@ export interface Principal {
   readonly permissions: readonly string[];
 }
 
-export const ANONYMOUS: Principal = { kind: 'anonymous', id: 'anonymous', name: 'anonymous', permissions: [] };
+export const ANONYMOUS: Principal = {
+  kind: 'anonymous',
+  id: 'anonymous',
+  name: 'anonymous',
+  permissions: [],
+};
 
 /** What a handler answers. */
 export interface Reply {
@@ -77,6 +82,8 @@ export interface Reply {
   /** Entity tag without quotes; `W/` first for a weak one. */
   readonly etag?: string;
   readonly cacheControl?: string;
+  /** This very object answers many requests: what is made from it may be kept with it. */
+  readonly constant?: true;
 }
 
 /** One request while it is being answered, as handlers see it. */

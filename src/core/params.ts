@@ -1,10 +1,10 @@
 import Type, { type TSchema } from 'typebox';
+import { resolveCrs } from './crs.js';
 import { badParameter } from './errors.js';
-import { formatNames, type Format } from './media.js';
+import { LIMITS } from './limits.js';
+import { type Format, formatNames } from './media.js';
 import type { Param } from './operation.js';
 import type { Box } from './tasks.js';
-import { resolveCrs } from './crs.js';
-import { LIMITS } from './limits.js';
 
 /** Builders of parameters, and the parameters that several surfaces share. */
 
@@ -55,7 +55,8 @@ export function pathInteger(name: string, description: string): Param<number> {
     required: true,
     schema: Type.Integer({ minimum: 0 }),
     parse(raw) {
-      if (raw === undefined || !/^\d{1,10}$/.test(raw)) throw badParameter(name, 'must be a whole number >= 0');
+      if (raw === undefined || !/^\d{1,10}$/.test(raw))
+        throw badParameter(name, 'must be a whole number >= 0');
       return Number(raw);
     },
   };
@@ -77,7 +78,11 @@ export function pathString(name: string, description: string): Param<string> {
 }
 
 /** Any text, optional. */
-export function text(name: string, about: Describe, options: { maxLength?: number; schema?: TSchema } = {}): Param<string | undefined> {
+export function text(
+  name: string,
+  about: Describe,
+  options: { maxLength?: number; schema?: TSchema } = {},
+): Param<string | undefined> {
   const maxLength = options.maxLength ?? 4096;
   return {
     name,
@@ -86,7 +91,8 @@ export function text(name: string, about: Describe, options: { maxLength?: numbe
     aliases: about.aliases,
     schema: options.schema ?? Type.String({ maxLength }),
     parse(raw) {
-      if (raw !== undefined && raw.length > maxLength) throw badParameter(name, `is longer than ${maxLength} characters`);
+      if (raw !== undefined && raw.length > maxLength)
+        throw badParameter(name, `is longer than ${maxLength} characters`);
       return raw;
     },
   };
@@ -165,7 +171,8 @@ export function parseNumber(raw: string): number | undefined {
 /** Four or six finite numbers; the vertical range of six is dropped. Order of min/max y is checked, x may cross the antimeridian. */
 export function parseBox(name: string, raw: string): Box {
   const parts = raw.split(',');
-  if (parts.length !== 4 && parts.length !== 6) throw badParameter(name, 'must be 4 or 6 comma-separated numbers');
+  if (parts.length !== 4 && parts.length !== 6)
+    throw badParameter(name, 'must be 4 or 6 comma-separated numbers');
   const numbers = parts.map(parseNumber);
   if (numbers.some((n) => n === undefined)) throw badParameter(name, 'has a part that is not a number');
   const n = numbers as number[];
@@ -217,7 +224,8 @@ export interface TimeRange {
 
 function parseInstant(raw: string): number {
   const value = INSTANT.test(raw) ? Date.parse(raw) : Number.NaN;
-  if (Number.isNaN(value)) throw badParameter('datetime', `'${raw.slice(0, 60)}' is not an RFC 3339 date or date-time`);
+  if (Number.isNaN(value))
+    throw badParameter('datetime', `'${raw.slice(0, 60)}' is not an RFC 3339 date or date-time`);
   return value;
 }
 
@@ -236,7 +244,8 @@ export const datetimeParam: Param<TimeRange | undefined> = {
     }
     if (parts.length !== 2) throw badParameter('datetime', 'must be an instant or start/end');
     const [start, end] = parts.map((part) => (part === '' || part === '..' ? undefined : parseInstant(part)));
-    if (start !== undefined && end !== undefined && start > end) throw badParameter('datetime', 'ends before it starts');
+    if (start !== undefined && end !== undefined && start > end)
+      throw badParameter('datetime', 'ends before it starts');
     return { start, end };
   },
 };

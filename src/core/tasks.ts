@@ -9,7 +9,15 @@
 /** An axis-aligned box: `[minx, miny, maxx, maxy]`, always in x,y (easting/longitude first) order. */
 export type Box = readonly [number, number, number, number];
 
-export type FieldType = 'integer' | 'number' | 'string' | 'boolean' | 'date' | 'date-time' | 'binary' | 'json';
+export type FieldType =
+  | 'integer'
+  | 'number'
+  | 'string'
+  | 'boolean'
+  | 'date'
+  | 'date-time'
+  | 'binary'
+  | 'json';
 
 /** One attribute column of a vector source. */
 export interface Field {
@@ -263,13 +271,18 @@ export interface MapTask {
   crs: string;
 }
 
+/** OGR drivers that write a whole collection into one file. */
+export type ExportFormat = 'GPKG' | 'GeoJSON' | 'FlatGeobuf' | 'CSV' | 'KML';
+
 export interface TranslateTask {
   /** Any file that OGR opens. */
   path: string;
   /** Layer to read; absent: the first. */
   layer?: string;
-  /** GeoPackage to create; must not exist. Removed again when the task fails. */
+  /** File to create; must not exist. Removed again when the task fails. */
   output: string;
+  /** What to write; a staging GeoPackage when absent. */
+  format?: ExportFormat;
   table: string;
   /** CRS to assume when the file names none. */
   assumeCrs?: string;

@@ -1,6 +1,6 @@
-import type { Box } from './tasks.js';
 import { CRS84, type Crs } from './crs.js';
 import { LIMITS } from './limits.js';
+import type { Box } from './tasks.js';
 
 /** Tile matrix sets (OGC 17-083r4, two-dimensional): regular quadtrees with the origin top left. */
 export interface TileMatrixSet {

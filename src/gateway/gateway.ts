@@ -1,14 +1,14 @@
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Config, Setting } from '../core/config.js';
 import type { CatalogSnapshot } from '../core/collection.js';
+import type { Config, Setting } from '../core/config.js';
 import type { Pools } from '../core/tasks.js';
 import { version } from '../core/version.js';
 import { createPools } from '../workers/pools.js';
-import { createAuthenticator } from './auth/authenticator.js';
+import { auditTo } from './admin/audit-trail.js';
 import type { FirstKey } from './auth/api-keys.js';
+import { createAuthenticator } from './auth/authenticator.js';
 import { permits } from './auth/permissions.js';
-import { auditor } from './audit.js';
 import { TileCache } from './cache/tile-cache.js';
 import { Dispatcher } from './http/dispatch.js';
 import { HttpServer } from './http/server.js';
@@ -42,14 +42,24 @@ export interface Gateway {
 const PUBLIC_DIR = fileURLToPath(new URL('../public', import.meta.url));
 
 /** Assembles and starts a gateway. Rejects when the state database or the port cannot be used. */
-export async function startGateway({ config, settings, runDir, log, requestReload }: GatewayOptions): Promise<Gateway> {
+export async function startGateway({
+  config,
+  settings,
+  runDir,
+  log,
+  requestReload,
+}: GatewayOptions): Promise<Gateway> {
   const dataDir = resolve(config.data.directory);
   const state = await openState(join(dataDir, 'state.db'));
   const authenticator = createAuthenticator(state, {
     onError: (error) => log.warn('the last use of API keys could not be noted', { Error: String(error) }),
   });
   const firstKey = await authenticator.keys.ensureFirst(config.security.adminKey || undefined);
-  const pools = createPools({ vectorThreads: config.workers.vectorThreads, maxQueue: config.workers.queue, runDir });
+  const pools = createPools({
+    vectorThreads: config.workers.vectorThreads,
+    maxQueue: config.workers.queue,
+    runDir,
+  });
   const tiles = new TileCache(config.cache.tileBytes);
   const catalog = new Catalog({ pools, dataDir, layerIdOf: (id) => state.collections.idOf(id) });
   const otlp = startTelemetry(config, pools);
@@ -86,7 +96,7 @@ export async function startGateway({ config, settings, runDir, log, requestReloa
     operations,
     authenticate: (credentials) => authenticator.authenticate(credentials),
     permits,
-    audit: auditor(state.audit),
+    audit: auditTo(state),
   });
   catalog.commit(await catalog.prepare(config.data.sources));
   management.start();

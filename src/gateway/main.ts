@@ -1,11 +1,11 @@
-import { ConfigError, loadConfig, type Config, type Setting } from '../core/config.js';
+import { type Config, ConfigError, loadConfig, type Setting } from '../core/config.js';
 import { useCrsDatabase } from '../core/crs.js';
 import { describeCrs } from '../native/index.js';
 import { joinSupervisor, type PreparedReload, type Supervised } from '../supervisor/child.js';
 import { RUN_DIR_VARIABLE } from '../supervisor/supervise.js';
-import { startGateway, type Gateway } from './gateway.js';
+import { type Gateway, startGateway } from './gateway.js';
 import { publishedTable } from './report.js';
-import { readStart, type GatewayStart } from './start.js';
+import { type GatewayStart, readStart } from './start.js';
 import { createLog, type Log } from './telemetry/log.js';
 
 /** Entry of a gateway process: configuration, start, reload, drain. */
@@ -58,7 +58,8 @@ async function main(): Promise<void> {
 
 /** Person-readable, so on standard error: standard output carries the log. */
 function announce(gateway: Gateway, config: Config): void {
-  const host = config.server.host === '0.0.0.0' || config.server.host === '::' ? 'localhost' : config.server.host;
+  const host =
+    config.server.host === '0.0.0.0' || config.server.host === '::' ? 'localhost' : config.server.host;
   const baseUrl = config.server.publicUrl || `http://${host}:${gateway.port}`;
   process.stderr.write(publishedTable(gateway.catalog.current, baseUrl));
   const { firstKey } = gateway;

@@ -3,8 +3,8 @@ import type { Config, Setting } from '../core/config.js';
 import type { Operation } from '../core/operation.js';
 import type { Pools } from '../core/tasks.js';
 import { version } from '../core/version.js';
-import { adminOperations } from './admin/index.js';
 import type { ConfigDocument } from './admin/config-document.js';
+import { adminOperations } from './admin/index.js';
 import type { ApiKeys } from './auth/api-keys.js';
 import { cacheControl } from './cache/control.js';
 import type { TileCache } from './cache/tile-cache.js';
@@ -62,7 +62,11 @@ export function startManagement(options: ManagementOptions): Management {
     config: configDocument(options.settings),
     openApi: () =>
       openApiDocument(
-        { title: 'Graticule management', description: 'Management API', serverUrl: config.server.publicUrl || '/' },
+        {
+          title: 'Graticule management',
+          description: 'Management API',
+          serverUrl: config.server.publicUrl || '/',
+        },
         operations,
       ),
   });

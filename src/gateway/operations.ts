@@ -2,12 +2,12 @@ import type { Operation } from '../core/operation.js';
 import { coveragesOperations } from './surfaces/coverages/operations.js';
 import { featuresOperations } from './surfaces/features/operations.js';
 import { mapsOperations } from './surfaces/maps/operations.js';
-import { probeOperations, type ProbeDeps } from './surfaces/probes/operations.js';
+import { type ProbeDeps, probeOperations } from './surfaces/probes/operations.js';
 import { processesOperations } from './surfaces/processes/operations.js';
-import { siteOperations, type SiteDeps } from './surfaces/site/operations.js';
 import { SURFACES } from './surfaces/site/documents.js';
+import { type SiteDeps, siteOperations } from './surfaces/site/operations.js';
 import { stacOperations } from './surfaces/stac/operations.js';
-import { tilesOperations, type TilesDeps } from './surfaces/tiles/operations.js';
+import { type TilesDeps, tilesOperations } from './surfaces/tiles/operations.js';
 
 /** Every operation of the data surfaces, the site and the probes. */
 export function surfaceOperations(deps: TilesDeps & ProbeDeps & Omit<SiteDeps, 'surfaces'>): Operation[] {

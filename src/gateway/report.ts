@@ -3,12 +3,19 @@ import type { CatalogSnapshot, Collection } from '../core/collection.js';
 
 /** What was published, as a table for the person at the terminal. */
 export function publishedTable(catalog: CatalogSnapshot, baseUrl: string): string {
-  const rows = catalog.collections.map((c) => [String(c.layerId), c.id, kindOf(c), sizeOf(c), relativeFile(c.file)]);
+  const rows = catalog.collections.map((c) => [
+    String(c.layerId),
+    c.id,
+    kindOf(c),
+    sizeOf(c),
+    relativeFile(c.file),
+  ]);
   const header = ['layer', 'collection', 'kind', 'size', 'file'];
   const widths = header.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i]!.length)));
   const line = (row: string[]) => `  ${row.map((cell, i) => cell.padEnd(widths[i]!)).join('  ')}`.trimEnd();
   const quarantined = catalog.quarantined.map(
-    ({ path, layer, reason }) => `  not published: ${relativeFile(path)}${layer ? ` (${layer})` : ''}: ${reason}`,
+    ({ path, layer, reason }) =>
+      `  not published: ${relativeFile(path)}${layer ? ` (${layer})` : ''}: ${reason}`,
   );
   return [
     '',
@@ -28,7 +35,9 @@ export function publishedTable(catalog: CatalogSnapshot, baseUrl: string): strin
 
 function kindOf(collection: Collection): string {
   if (collection.kind === 'vector') return collection.source.geometryType;
-  return collection.kind === 'raster' ? `raster, ${collection.bands.length} bands` : `${collection.format} tiles`;
+  return collection.kind === 'raster'
+    ? `raster, ${collection.bands.length} bands`
+    : `${collection.format} tiles`;
 }
 
 function sizeOf(collection: Collection): string {

@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
 import type { Pools, TaskInput, TaskName, TaskOptions, TaskOutput } from '../core/tasks.js';
 import { EnginePool } from './engine/client.js';
+import type { EngineTaskName } from './engine/wire.js';
 import { VectorPool } from './vector/pool.js';
 import type { VectorTaskName } from './vector/worker.js';
-import type { EngineTaskName } from './engine/wire.js';
 
 export interface PoolsOptions {
   /** Threads of the vector pool; 0 means one per core. */

@@ -31,8 +31,16 @@ describe('API keys', () => {
     expect(secret).toMatch(/^grt_[\w-]{43}$/);
     expect(key.prefix).toBe(secret.slice(0, 12));
     const basic = `Basic ${Buffer.from(`anyone:${secret}`).toString('base64')}`;
-    for (const credentials of [{ apiKey: secret }, { authorization: `bearer ${secret}` }, { authorization: basic }]) {
-      expect(await attempt(auth, credentials)).toMatchObject({ id: key.id, kind: 'api-key', permissions: ['admin:read'] });
+    for (const credentials of [
+      { apiKey: secret },
+      { authorization: `bearer ${secret}` },
+      { authorization: basic },
+    ]) {
+      expect(await attempt(auth, credentials)).toMatchObject({
+        id: key.id,
+        kind: 'api-key',
+        permissions: ['admin:read'],
+      });
     }
     expect(auth.authenticate({ apiKey: secret })).not.toBeInstanceOf(Promise);
     expect(auth.authenticate({})).toBe(ANONYMOUS);

@@ -46,8 +46,14 @@ describe('job engine', () => {
     });
     const id = await submit({ n: 21 });
     const job = await jobs.finished(id);
-    expect(job).toMatchObject({ state: 'Succeeded', result_json: '{"doubled":42}', warnings_json: '["odd"]' });
-    expect(await t.state.jobs.steps(id)).toMatchObject([{ ordinal: 1, phase: 'double', status: 'Succeeded' }]);
+    expect(job).toMatchObject({
+      state: 'Succeeded',
+      result_json: '{"doubled":42}',
+      warnings_json: '["odd"]',
+    });
+    expect(await t.state.jobs.steps(id)).toMatchObject([
+      { ordinal: 1, phase: 'double', status: 'Succeeded' },
+    ]);
     expect((await t.state.jobs.logs(id, 0, 10)).map((line) => line.message)).toEqual(['Doubling', 'odd']);
     expect(await t.state.jobs.artifacts(id)).toMatchObject([{ label: 'out' }]);
   });
@@ -74,7 +80,8 @@ describe('job engine', () => {
 
   it('keeps the reason of a failure when it has a meaning, and hides it when it has none', async () => {
     kind(async (context) => {
-      if ((context.input as { known: boolean }).known) throw new ApiError('unprocessable', 'The file is empty.');
+      if ((context.input as { known: boolean }).known)
+        throw new ApiError('unprocessable', 'The file is empty.');
       throw new TypeError('secret detail');
     });
     const known = await jobs.finished(await submit({ known: true }));
@@ -161,7 +168,10 @@ describe('job engine', () => {
     const id = await submit();
     await sleep(60);
     const { db } = t.state.jobs;
-    await db.updateTable('jobs').set({ lease_owner: 'someone', lease_expires_at: Date.now() + 60_000 }).execute();
+    await db
+      .updateTable('jobs')
+      .set({ lease_owner: 'someone', lease_expires_at: Date.now() + 60_000 })
+      .execute();
     await sleep(300);
     expect(reason).toMatchObject({ reason: 'lease-lost' });
     expect(await jobs.get(id)).toMatchObject({ state: 'Running', lease_owner: 'someone' });

@@ -30,7 +30,10 @@ describe('state database', () => {
 
   it('gives a slug the same integer in every process and after a restart', async () => {
     const other = await t.again();
-    const [roads, lakes] = await Promise.all([t.state.collections.idOf('roads'), other.collections.idOf('lakes')]);
+    const [roads, lakes] = await Promise.all([
+      t.state.collections.idOf('roads'),
+      other.collections.idOf('lakes'),
+    ]);
     expect(roads).not.toBe(lakes);
     expect(await other.collections.idOf('roads')).toBe(roads);
     await t.state.collections.put({ slug: 'roads', kind: 'vector', definition: { a: 1 } });
@@ -42,7 +45,9 @@ describe('state database', () => {
   it('keeps collection definitions and replaces them', async () => {
     await t.state.collections.put({ slug: 'roads', kind: 'vector', definition: { a: 1 }, sourcePath: '/x' });
     await t.state.collections.put({ slug: 'roads', kind: 'vector', definition: { a: 2 } });
-    expect(await t.state.collections.list()).toMatchObject([{ slug: 'roads', definition: { a: 2 }, sourcePath: null }]);
+    expect(await t.state.collections.list()).toMatchObject([
+      { slug: 'roads', definition: { a: 2 }, sourcePath: null },
+    ]);
     expect(await t.state.collections.get('lakes')).toBeUndefined();
   });
 
@@ -57,7 +62,10 @@ describe('state database', () => {
 
   it('refuses a file that is no database', async () => {
     const path = join(t.directory, 'other.db');
-    await writeFile(path, 'this is not a database, and it is longer than a header of one hundred bytes'.repeat(3));
+    await writeFile(
+      path,
+      'this is not a database, and it is longer than a header of one hundred bytes'.repeat(3),
+    );
     await expect(openState(path, stateWorker())).rejects.toThrow(/not a database/);
   });
 
@@ -78,7 +86,9 @@ describe('state database', () => {
     expect(changed).toMatchObject({ version: 2, body: { n: 2 }, createdBy: 'me', updatedBy: 'you' });
     const stale = t.state.documents.update('d', 'one', 'you', bump, made.etag);
     await expect(stale).rejects.toMatchObject({ code: 'precondition-failed' });
-    await expect(t.state.documents.update('d', 'two', 'me', bump)).rejects.toMatchObject({ code: 'not-found' });
+    await expect(t.state.documents.update('d', 'two', 'me', bump)).rejects.toMatchObject({
+      code: 'not-found',
+    });
     expect(await t.state.documents.remove('d', 'one')).toBe(true);
     expect(await t.state.documents.list('d')).toEqual([]);
   });
@@ -87,7 +97,9 @@ describe('state database', () => {
     const other = await t.again();
     await t.state.documents.create('d', 'n', { n: 0 }, 'me');
     const bump = (body: { n: number }) => ({ n: body.n + 1 });
-    const all = Array.from({ length: 20 }, (_, i) => (i % 2 ? t.state : other).documents.update('d', 'n', 'me', bump));
+    const all = Array.from({ length: 20 }, (_, i) =>
+      (i % 2 ? t.state : other).documents.update('d', 'n', 'me', bump),
+    );
     await Promise.all(all);
     expect(await t.state.documents.get('d', 'n')).toMatchObject({ version: 21, body: { n: 20 } });
   });
@@ -104,9 +116,15 @@ describe('state database', () => {
     expect(() => raw.exec(`DELETE FROM audit WHERE id = 4`)).toThrow(/append-only/);
     raw.exec(`DROP TRIGGER audit_is_not_updated; DROP TRIGGER audit_is_not_deleted`);
     raw.exec(`UPDATE audit SET actor = 'x' WHERE id = 4`);
-    expect((await t.state.audit.verify()).broken).toEqual({ id: 4, reason: expect.stringContaining('changed') });
+    expect((await t.state.audit.verify()).broken).toEqual({
+      id: 4,
+      reason: expect.stringContaining('changed'),
+    });
     raw.exec(`DELETE FROM audit WHERE id = 4`);
-    expect((await t.state.audit.verify()).broken).toEqual({ id: 5, reason: expect.stringContaining('missing') });
+    expect((await t.state.audit.verify()).broken).toEqual({
+      id: 5,
+      reason: expect.stringContaining('missing'),
+    });
     raw.close();
   });
 

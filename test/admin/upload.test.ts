@@ -13,7 +13,11 @@ describe('upload', () => {
   afterEach(() => rm(directory, { recursive: true }));
 
   const rules = (maxBytes = 10_000) => ({ directory, maxBytes, extensions: new Set(['.geojson', '.csv']) });
-  const file = (content: string | Buffer, filename = 'roads.geojson'): FormPart => ({ name: 'file', filename, content });
+  const file = (content: string | Buffer, filename = 'roads.geojson'): FormPart => ({
+    name: 'file',
+    filename,
+    content,
+  });
   const receive = (parts: FormPart[], maxBytes?: number) => {
     const { contentType, body } = multipart(parts);
     return receiveUpload({ contentType, bytes: chunks(body) }, rules(maxBytes));
@@ -45,7 +49,11 @@ describe('upload', () => {
     ['an empty file', [file('')], { status: 400 }],
     ['a form without a file', [{ name: 'TableName', content: 'roads' }], { status: 400 }],
     ['two files', [file('a'), file('b')], { status: 400 }],
-    ['too many fields', [...Array.from({ length: 50 }, (_, i) => ({ name: `f${i}`, content: 'x' })), file('a')], { status: 400 }],
+    [
+      'too many fields',
+      [...Array.from({ length: 50 }, (_, i) => ({ name: `f${i}`, content: 'x' })), file('a')],
+      { status: 400 },
+    ],
     ['a long field', [{ name: 'TableName', content: 'x'.repeat(70_000) }, file('a')], { status: 413 }],
   ])('refuses %s and keeps nothing', async (_name, parts, expected) => {
     await expect(receive(parts)).rejects.toMatchObject(expected);
@@ -58,7 +66,9 @@ describe('upload', () => {
     ['multipart/form-data', 415],
     ['multipart/form-data; charset=utf-8', 400],
   ])('refuses the content type %s', async (contentType, status) => {
-    await expect(receiveUpload({ contentType, bytes: chunks(Buffer.from('x')) }, rules())).rejects.toMatchObject({ status });
+    await expect(
+      receiveUpload({ contentType, bytes: chunks(Buffer.from('x')) }, rules()),
+    ).rejects.toMatchObject({ status });
   });
 
   it.each([50, 300, 2000])('refuses a form cut off after %i bytes and keeps nothing', async (at) => {
@@ -74,7 +84,9 @@ describe('upload', () => {
       yield* chunks(body.subarray(0, 4000));
       throw new Error('connection reset');
     }
-    await expect(receiveUpload({ contentType, bytes: gone() }, rules())).rejects.toMatchObject({ status: 400 });
+    await expect(receiveUpload({ contentType, bytes: gone() }, rules())).rejects.toMatchObject({
+      status: 400,
+    });
     expect(await readdir(directory)).toEqual([]);
   });
 

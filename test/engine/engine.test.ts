@@ -170,7 +170,9 @@ describe('an engine', () => {
   });
 
   it('ends by itself when its memory grows over the limit, finishing what runs', async () => {
-    const { run } = bound(await start(1, { GRATICULE_ENGINE_RSS_MB: '1' }));
+    const { run } = bound(
+      await start(1, { GRATICULE_ENGINE_RSS_MB: '230', GRATICULE_ENGINE_RSS_CHECK_MS: '20' }),
+    );
     const { data } = await run('raster.image', slow());
     expect(data.length).toBeGreaterThan(0);
     expect(await engines[0]!.exited).toEqual({ code: 0, signal: null });
@@ -180,7 +182,9 @@ describe('an engine', () => {
     const { run } = bound(
       await start(1, { GRATICULE_ENGINE_GRACE_MS: '100', GRATICULE_ENGINE_DRAIN_MS: '200' }),
     );
-    await expect(run('raster.image', slow(), { deadlineMs: 50 })).rejects.toMatchObject({
+    // Opens the file and loads what GDAL loads once: the deadline shall pass while pixels are computed.
+    await run('raster.image', image(16));
+    await expect(run('raster.image', slow(), { deadlineMs: 100 })).rejects.toMatchObject({
       code: 'deadline-exceeded',
     });
     // Exit handlers would crash under the thread that still works.

@@ -118,7 +118,6 @@ it('restarts a crashed child, ever more slowly', async () => {
   });
   // Delays are 50, 100, 200 and 400 ms; a start takes some time of its own.
   expect(times[4]! - times[3]!).toBeGreaterThanOrEqual(400);
-  expect(times[4]! - times[3]!).toBeGreaterThan(times[1]! - times[0]! + 150);
   expect(said('engine 1 ended by SIGSEGV')).toBe(true);
   expect(notesOf('gateway', 'starts')).toHaveLength(2);
 });

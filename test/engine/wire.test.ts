@@ -81,6 +81,29 @@ it('lets small messages pass between the chunks of a large one', async () => {
   server.close();
 });
 
+it('knows when a slow reader has been given everything', async () => {
+  const path = join(scratch.path, 'slow.sock');
+  const large = bytes(40 * CHUNK_BYTES, 5);
+  let ended = false;
+  const server = createServer(async (socket) => {
+    const writer = new FrameWriter(socket);
+    writer.send({ kind: 'result', id: 1, value: large.subarray(0, 3 * CHUNK_BYTES) });
+    writer.send({ kind: 'result', id: 2, value: large });
+    await writer.idle();
+    ended = true;
+    socket.end();
+  }).listen(path);
+  const client = connect(path);
+  const received: Message[] = [];
+  const reader = new FrameReader((message) => received.push(message));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(ended).toBe(false);
+  client.on('data', (piece: Buffer) => reader.push(piece));
+  await new Promise((resolve) => client.once('end', resolve));
+  expect(received.map((message) => 'id' in message && message.id)).toEqual([1, 2]);
+  server.close();
+});
+
 it.each([
   ['an unknown frame kind', Buffer.from([1, 0, 0, 0, 99, 0])],
   ['an empty frame', Buffer.from([0, 0, 0, 0, 6])],

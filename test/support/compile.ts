@@ -1,21 +1,20 @@
-import { mkdirSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
  * Compiles one TypeScript file and what it imports of ours, so that a thread or a child process can run it.
- * The output lies inside the repository, where Node finds the packages.
+ * The output lies inside the repository, where Node finds the packages, and is named by its content: test
+ * processes that run at the same time share it.
  */
 export function compile(source: string): URL {
-  const directory = join(ROOT, 'build', 'test', String(process.pid));
-  mkdirSync(directory, { recursive: true });
-  const outfile = join(directory, source.replace(/[\\/]/g, '-').replace(/\.ts$/, '.mjs'));
-  buildSync({
+  const { outputFiles } = buildSync({
     entryPoints: [join(ROOT, source)],
-    outfile,
+    write: false,
     bundle: true,
     packages: 'external',
     platform: 'node',
@@ -23,5 +22,11 @@ export function compile(source: string): URL {
     target: 'node20',
     logLevel: 'error',
   });
-  return pathToFileURL(outfile);
+  const { contents, text } = outputFiles[0]!;
+  const directory = join(ROOT, 'build', 'test');
+  mkdirSync(directory, { recursive: true });
+  const path = join(directory, `${basename(source, '.ts')}-${hash('sha256', text, 'hex').slice(0, 12)}.mjs`);
+  writeFileSync(`${path}.${process.pid}`, contents);
+  renameSync(`${path}.${process.pid}`, path);
+  return pathToFileURL(path);
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, openSync, closeSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,7 +49,18 @@ export async function startServer(setup: ServerSetup = {}): Promise<TestServer> 
   const sources = setup.sources ?? ['demo/data'];
   const child = spawn(
     process.execPath,
-    ['dist/cli/main.js', 'serve', ...sources, '--port', String(port), '--host', '127.0.0.1', '--data-dir', dataDir, ...(setup.args ?? [])],
+    [
+      'dist/cli/main.js',
+      'serve',
+      ...sources,
+      '--port',
+      String(port),
+      '--host',
+      '127.0.0.1',
+      '--data-dir',
+      dataDir,
+      ...(setup.args ?? []),
+    ],
     { stdio: ['ignore', out, out], env: { ...process.env, SVC_ADMIN_KEY: ADMIN_KEY, ...setup.env } },
   );
   closeSync(out);

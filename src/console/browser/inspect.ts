@@ -3,6 +3,11 @@ import type { MapData, MapLayerData } from '../../gateway/pages/page-data.js';
 import type { LayerIds } from './layers.js';
 import { onThisOrigin } from './page.js';
 
+interface Point {
+  x: number;
+  y: number;
+}
+
 const MAX_PROPERTIES = 40;
 const MAX_FEATURES = 4;
 const MAX_TEXT = 300;
@@ -16,7 +21,10 @@ export function inspect(map: MapLibreMap, data: MapData, ids: LayerIds): void {
   const asked = [...layers.keys()].filter((id) => map.getLayer(id)?.type !== 'raster');
   if (asked.length === 0) return;
   const highlight = new Highlight(map);
-  const at = (point: { x: number; y: number }) => map.queryRenderedFeatures(around(point), { layers: asked });
+  const at = (point: Point) => {
+    const exact = map.queryRenderedFeatures([point.x, point.y], { layers: asked });
+    return exact.length > 0 ? exact : map.queryRenderedFeatures(around(point), { layers: asked });
+  };
   map.on('mousemove', ({ point }) => {
     const [top] = at(point);
     map.getCanvas().style.cursor = top ? 'pointer' : '';
@@ -34,7 +42,7 @@ export function inspect(map: MapLibreMap, data: MapData, ids: LayerIds): void {
   });
 }
 
-function around({ x, y }: { x: number; y: number }): [PointLike, PointLike] {
+function around({ x, y }: Point): [PointLike, PointLike] {
   return [
     [x - REACH, y - REACH],
     [x + REACH, y + REACH],

@@ -13,6 +13,10 @@ type Expression = LayerSpecification extends { filter?: infer F } ? F : never;
 const hovered = <T>(on: T, off: T) =>
   ['case', ['boolean', ['feature-state', 'hover'], false], on, off] as never;
 
+/** Full width from zoom 5 on; thinner before, where outlines lie close together. */
+const zoomed = (width: (share: number) => unknown) =>
+  ['interpolate', ['linear'], ['zoom'], 0, width(0.4), 5, width(1)] as never;
+
 /** Adds every layer of the page, the bottom one first. */
 export function addLayers(map: MapLibreMap, data: MapData, colors: MapColors): LayerIds {
   const ids: LayerIds = new Map();
@@ -86,9 +90,10 @@ function styleLayers({ source, sourceLayer, geometry, style, colors }: Styled): 
   } = style;
   const line = {
     'line-color': hovered(colors.highlight, stroke),
-    'line-width': hovered(strokeWidth + 1.5, strokeWidth),
+    'line-width': zoomed((share) => hovered(strokeWidth * share + 1.5, strokeWidth * share)),
     'line-opacity': hovered(1, strokeOpacity),
   };
+  const lineWidth = Math.max(strokeWidth, 1.5);
   const round = { 'line-cap': 'round', 'line-join': 'round' } as const;
   const layers: LayerSpecification[] = [];
   if (has('polygon')) {
@@ -111,7 +116,7 @@ function styleLayers({ source, sourceLayer, geometry, style, colors }: Styled): 
       type: 'line',
       filter: only('LineString'),
       layout: round,
-      paint: { ...line, 'line-width': hovered(strokeWidth + 2, Math.max(strokeWidth, 1.5)) },
+      paint: { ...line, 'line-width': zoomed((share) => hovered(lineWidth * share + 2, lineWidth * share)) },
     });
   }
   if (has('point')) {
@@ -136,7 +141,7 @@ function addBackdrop(map: MapLibreMap, layer: VectorLayerData, baseUrl: string, 
   for (const sourceLayer of layer.sourceLayers) {
     const base = { source, 'source-layer': sourceLayer };
     const land = { 'fill-color': colors.land };
-    const coast = { 'line-color': colors.coast, 'line-width': 0.75 };
+    const coast = { 'line-color': colors.coast, 'line-width': zoomed((share) => 0.9 * share) };
     map.addLayer({ ...base, id: `backdrop/${sourceLayer}/land`, type: 'fill', paint: land });
     map.addLayer({ ...base, id: `backdrop/${sourceLayer}/coast`, type: 'line', paint: coast });
   }

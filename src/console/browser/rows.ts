@@ -1,7 +1,7 @@
 import type { Feature, FeatureCollection } from 'geojson';
 import { type GeoJSONSource, type Map as MapLibreMap, Popup } from 'maplibre-gl';
 import type { FeaturesData } from '../../gateway/pages/page-data.js';
-import { boundsOf } from './bounds.js';
+import { boundsOf, viewBounds } from './bounds.js';
 import { propertyList } from './inspect.js';
 import { addStyled, FEATURES_SOURCE } from './layers.js';
 import type { MapColors } from './theme.js';
@@ -25,7 +25,7 @@ export async function showPageFeatures(
   map.addSource(FEATURES_SOURCE, { type: 'geojson', data: collection });
   const ids = addStyled(map, { source: FEATURES_SOURCE, geometry: 'mixed', style: data.style, colors });
   const box = boundsOf(features.map((feature) => feature.geometry));
-  if (box) map.fitBounds(box, FIT);
+  if (box) map.fitBounds(viewBounds(box), FIT);
   tie(map, ids, features);
 }
 
@@ -66,7 +66,7 @@ function tie(map: MapLibreMap, layers: string[], features: readonly Feature[]): 
     row.addEventListener('click', (event) => {
       if (event.target instanceof HTMLAnchorElement) return;
       const box = boundsOf([features[index]?.geometry ?? null]);
-      if (box) map.fitBounds(box, { ...FIT, duration: reducedMotion() ? 0 : 400 });
+      if (box) map.fitBounds(viewBounds(box), { ...FIT, duration: reducedMotion() ? 0 : 400 });
     });
   }
 }

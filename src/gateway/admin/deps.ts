@@ -1,6 +1,6 @@
 import type { ApiKeys } from '../auth/api-keys.js';
-import type { JobEngine } from '../services/jobs/engine.js';
 import type { ImportService } from '../services/import.js';
+import type { JobEngine } from '../services/jobs/engine.js';
 import type { State } from '../stores/state.js';
 import type { CacheControl } from './cache-control.js';
 import type { ConfigDocument } from './config-document.js';

@@ -1,6 +1,6 @@
 import Type, { type TSchema } from 'typebox';
-import type { ResponseDoc } from '../../core/operation.js';
 import { ERROR_TABLE } from '../../core/errors.js';
+import type { ResponseDoc } from '../../core/operation.js';
 
 /** `wrapped`: `{success, data, message?, timestamp}`; `raw`: the data itself. */
 export type Envelope = 'wrapped' | 'raw';
@@ -33,8 +33,12 @@ export function dataSchema(data: TSchema, envelope: Envelope): TSchema {
 
 /** Documentation of failures; their bodies are problem documents. */
 export function errorDocs(statuses: readonly number[]): Record<number, ResponseDoc> {
-  const titles = new Map<number, string>(Object.values(ERROR_TABLE).map(([status, title]) => [status, title]));
-  return Object.fromEntries(statuses.map((status) => [status, { description: titles.get(status) ?? 'Error' }]));
+  const titles = new Map<number, string>(
+    Object.values(ERROR_TABLE).map(([status, title]) => [status, title]),
+  );
+  return Object.fromEntries(
+    statuses.map((status) => [status, { description: titles.get(status) ?? 'Error' }]),
+  );
 }
 
 /** A time as the wire has it: RFC 3339, UTC. */

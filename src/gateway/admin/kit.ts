@@ -10,7 +10,7 @@ import type {
   ResponseDoc,
 } from '../../core/operation.js';
 import type { AdminDeps } from './deps.js';
-import { dataSchema, errorDocs, type Envelope, wrap } from './envelope.js';
+import { dataSchema, type Envelope, errorDocs, wrap } from './envelope.js';
 
 /**
  * The management API has four shapes. A group is a table of rows made by the four functions of their names;
@@ -103,7 +103,13 @@ export function action<P extends Params = Record<never, never>, S extends TSchem
   return row('action', route, summary, implementation as Implementation | undefined);
 }
 
-const RESOURCE_METHODS = { list: 'GET', create: 'POST', get: 'GET', update: 'PUT', remove: 'DELETE' } as const;
+const RESOURCE_METHODS = {
+  list: 'GET',
+  create: 'POST',
+  get: 'GET',
+  update: 'PUT',
+  remove: 'DELETE',
+} as const;
 export type Verb = keyof typeof RESOURCE_METHODS;
 
 /** Things with an id that are listed, made, read, changed and removed; the verbs without a summary do not exist. */
@@ -115,7 +121,12 @@ export function resource(
   const listPath = itemPath.slice(0, itemPath.lastIndexOf('/'));
   return (Object.keys(summaries) as Verb[]).map((verb) => {
     const path = verb === 'list' || verb === 'create' ? listPath : itemPath;
-    return row('resource', `${RESOURCE_METHODS[verb]} ${path}` as Route, summaries[verb]!, implementations[verb]);
+    return row(
+      'resource',
+      `${RESOURCE_METHODS[verb]} ${path}` as Route,
+      summaries[verb]!,
+      implementations[verb],
+    );
   });
 }
 
@@ -152,7 +163,11 @@ export function operationsOf(about: Group, deps: AdminDeps): AdminOperation[] {
   return about.rows.map((one) => operationOf(about, one, deps));
 }
 
-function operationOf(about: Group, { shape, method, path, summary, implementation }: Row, deps: AdminDeps): AdminOperation {
+function operationOf(
+  about: Group,
+  { shape, method, path, summary, implementation }: Row,
+  deps: AdminDeps,
+): AdminOperation {
   const reads = shape === 'report' || method === 'GET';
   const common = {
     id: `admin.${camel(about.scope)}.${camel(summary)}`,
@@ -190,16 +205,24 @@ function reserved(method: Method, path: string, summary: string) {
     built: false,
     openQuery: true,
     run(): never {
-      throw new ApiError('not-implemented', `${summary} (${method} ${BASE_PATH}${path}) is not implemented yet.`);
+      throw new ApiError(
+        'not-implemented',
+        `${summary} (${method} ${BASE_PATH}${path}) is not implemented yet.`,
+      );
     },
   };
 }
 
-function responsesOf(implementation: Implementation, envelope: Envelope): Readonly<Record<number, ResponseDoc>> {
+function responsesOf(
+  implementation: Implementation,
+  envelope: Envelope,
+): Readonly<Record<number, ResponseDoc>> {
   if ('responses' in implementation) return implementation.responses;
   const { data, status = 200 } = implementation;
   if (status === 204) return { 204: { description: 'Done.' } };
-  return { [status]: { description: 'Success.', content: { 'application/json': dataSchema(data, envelope) } } };
+  return {
+    [status]: { description: 'Success.', content: { 'application/json': dataSchema(data, envelope) } },
+  };
 }
 
 function runOf(implementation: Implementation, envelope: Envelope, deps: AdminDeps): Operation['run'] {

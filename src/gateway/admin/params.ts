@@ -6,7 +6,11 @@ import { text } from '../../core/params.js';
 /** Parameters that management operations share. */
 
 /** Any text, optional. */
-export function filter(name: string, description: string, aliases: readonly string[] = []): Param<string | undefined> {
+export function filter(
+  name: string,
+  description: string,
+  aliases: readonly string[] = [],
+): Param<string | undefined> {
   return text(name, { description, aliases }, { maxLength: 512 });
 }
 
@@ -59,7 +63,8 @@ export function time(name: string, description: string): Param<number | undefine
       if (raw === undefined) return undefined;
       const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/.test(raw);
       const value = rfc3339 ? Date.parse(raw) : Number.NaN;
-      if (Number.isNaN(value)) throw badParameter(name, 'must be a date-time with offset, as 2026-01-31T12:00:00Z');
+      if (Number.isNaN(value))
+        throw badParameter(name, 'must be a date-time with offset, as 2026-01-31T12:00:00Z');
       return value;
     },
   };
@@ -88,7 +93,8 @@ export function cursorOf(kind: string, position: readonly (string | number)[]): 
 function decoded(raw: string): (string | number)[] | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(raw, 'base64url').toString('utf8'));
-    const plain = Array.isArray(value) && value.every((part) => typeof part === 'string' || Number.isSafeInteger(part));
+    const plain =
+      Array.isArray(value) && value.every((part) => typeof part === 'string' || Number.isSafeInteger(part));
     return plain ? value : undefined;
   } catch {
     return undefined;

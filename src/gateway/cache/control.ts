@@ -15,7 +15,8 @@ export function cacheControl(tiles: TileCache, catalog: Catalog): CacheControl {
 
 /** Which cache keys a scope covers. Keys list their layers as `/layerId@version`. */
 function keyFilter(scope: CacheScope, catalog: Catalog): (key: string) => boolean {
-  const ofLayer = (layerId: number | undefined) => (key: string) => layerId !== undefined && key.includes(`/${layerId}@`);
+  const ofLayer = (layerId: number | undefined) => (key: string) =>
+    layerId !== undefined && key.includes(`/${layerId}@`);
   switch (scope.kind) {
     case 'all':
     case 'service':
@@ -28,7 +29,10 @@ function keyFilter(scope: CacheScope, catalog: Catalog): (key: string) => boolea
     case 'layer':
       return ofLayer(scope.layerId);
     case 'pattern': {
-      const escaped = scope.pattern.slice(0, 256).split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+      const escaped = scope.pattern
+        .slice(0, 256)
+        .split('*')
+        .map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
       const pattern = new RegExp(`^${escaped.join('[^]*')}$`);
       return (key) => pattern.test(key);
     }

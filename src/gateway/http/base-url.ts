@@ -11,7 +11,9 @@ const HOST = /^[\w.-]+(:\d{1,5})?$|^\[[0-9a-f:]+\](:\d{1,5})?$/i;
 const PREFIX = /^(\/[\w.~-]+)*\/?$/;
 
 /** Origin (and prefix) of links in answers: configured, else forwarded, else the Host header. No trailing slash. */
-export function publicBaseUrl(options: BaseUrlOptions): (header: (name: string) => string | undefined) => string {
+export function publicBaseUrl(
+  options: BaseUrlOptions,
+): (header: (name: string) => string | undefined) => string {
   if (options.publicUrl) {
     const fixed = options.publicUrl.replace(/\/+$/, '');
     return () => fixed;

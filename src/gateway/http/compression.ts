@@ -3,7 +3,8 @@ import { brotliCompress, constants, gunzip, gzip } from 'node:zlib';
 
 /** Bodies below this many bytes are sent as they are. */
 const MIN_BYTES = 1024;
-const COMPRESSIBLE = /^(text\/|application\/(json|geo\+json|schema\+json|problem\+json|xml|gml\+xml|vnd\.oai|javascript|vnd\.mapbox)|image\/svg)/;
+const COMPRESSIBLE =
+  /^(text\/|application\/(json|geo\+json|schema\+json|problem\+json|xml|gml\+xml|vnd\.oai|javascript|vnd\.mapbox)|image\/svg)/;
 
 const gzipAsync = promisify(gzip);
 const gunzipAsync = promisify(gunzip);
@@ -21,7 +22,11 @@ export function accepts(header: string | undefined, coding: 'gzip' | 'br'): bool
 }
 
 /** The coding to use for a body that is not compressed yet. */
-export function chooseEncoding(mediaType: string, size: number, acceptEncoding: string | undefined): ContentEncoding {
+export function chooseEncoding(
+  mediaType: string,
+  size: number,
+  acceptEncoding: string | undefined,
+): ContentEncoding {
   if (size < MIN_BYTES || !COMPRESSIBLE.test(mediaType)) return 'identity';
   if (accepts(acceptEncoding, 'br')) return 'br';
   if (accepts(acceptEncoding, 'gzip')) return 'gzip';

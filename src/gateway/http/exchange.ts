@@ -1,8 +1,15 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import { JSON_FORMAT, type Format } from '../../core/media.js';
-import { ANONYMOUS, type Exchange, type Operation, type Params, type ParamValues, type Principal } from '../../core/operation.js';
-import { RequestBody } from './body.js';
+import { type Format, JSON_FORMAT } from '../../core/media.js';
+import {
+  ANONYMOUS,
+  type Exchange,
+  type Operation,
+  type Params,
+  type ParamValues,
+  type Principal,
+} from '../../core/operation.js';
 import type { RequestSpan } from '../telemetry/spans.js';
+import { RequestBody } from './body.js';
 
 const processTag = Math.floor(Math.random() * 36 ** 6)
   .toString(36)
@@ -28,7 +35,6 @@ export class HttpExchange implements Exchange {
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  readonly baseUrl: string;
   readonly correlationId: string;
   readonly hasBody: boolean;
   #req: HttpRequest | undefined;
@@ -40,7 +46,7 @@ export class HttpExchange implements Exchange {
   constructor(
     readonly res: HttpResponse,
     req: HttpRequest,
-    baseUrlOf: (header: (name: string) => string | undefined) => string,
+    readonly baseUrlOf: (header: (name: string) => string | undefined) => string,
   ) {
     this.#req = req;
     this.method = req.getCaseSensitiveMethod();
@@ -48,8 +54,17 @@ export class HttpExchange implements Exchange {
     this.query = req.getQuery() ?? '';
     this.hasBody = this.method !== 'GET' && this.method !== 'HEAD' && this.method !== 'OPTIONS';
     const asked = req.getHeader('x-request-id') || req.getHeader('x-correlation-id');
-    this.correlationId = asked && CORRELATION.test(asked) ? asked : `${processTag}-${(counter++).toString(36)}`;
-    this.baseUrl = baseUrlOf((name) => this.header(name));
+    this.correlationId =
+      asked && CORRELATION.test(asked) ? asked : `${processTag}-${(counter++).toString(36)}`;
+  }
+
+  get baseUrl(): string {
+    return this.baseUrlOf((name) => this.header(name));
+  }
+
+  /** True until `detach`: the response is corked and nothing has waited yet. */
+  get attached(): boolean {
+    return this.#req !== undefined;
   }
 
   header(name: string): string | undefined {

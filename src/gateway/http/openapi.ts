@@ -1,6 +1,6 @@
 import Type, { type TSchema } from 'typebox';
-import type { Operation, Param, ResponseDoc } from '../../core/operation.js';
 import { ERROR_TABLE } from '../../core/errors.js';
+import type { Operation, Param, ResponseDoc } from '../../core/operation.js';
 import { formatParam } from '../../core/params.js';
 
 /** RFC 9457 problem document, as every error answer of the server is. */
@@ -65,12 +65,16 @@ function operationDocument(operation: Operation) {
       ? {
           requestBody: {
             required: body.required,
-            content: Object.fromEntries(body.mediaTypes.map((type) => [type, { schema: downConvert(body.schema) }])),
+            content: Object.fromEntries(
+              body.mediaTypes.map((type) => [type, { schema: downConvert(body.schema) }]),
+            ),
           },
         }
       : {}),
     responses: responseDocuments(operation),
-    ...(operation.permission === 'public' ? {} : { security: [{ apiKey: [] }, { bearer: [] }, { basic: [] }] }),
+    ...(operation.permission === 'public'
+      ? {}
+      : { security: [{ apiKey: [] }, { bearer: [] }, { basic: [] }] }),
   };
 }
 
@@ -80,8 +84,21 @@ function parameters(operation: Operation): Param[] {
   const inPath = [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
   const implicit = inPath
     .filter((name) => !declared.some((param) => param.in === 'path' && param.name === name))
-    .map((name): Param => ({ name, in: 'path', description: '', schema: Type.String(), required: true, parse: (raw) => raw }));
-  return [...implicit, ...declared, ...(operation.formats.length > 0 ? [formatParam(operation.formats)] : [])];
+    .map(
+      (name): Param => ({
+        name,
+        in: 'path',
+        description: '',
+        schema: Type.String(),
+        required: true,
+        parse: (raw) => raw,
+      }),
+    );
+  return [
+    ...implicit,
+    ...declared,
+    ...(operation.formats.length > 0 ? [formatParam(operation.formats)] : []),
+  ];
 }
 
 function parameterDocument(param: Param) {
@@ -109,7 +126,8 @@ function responseDocuments(operation: Operation) {
 }
 
 function responseDocument(status: number, response: ResponseDoc) {
-  if (status >= 400 && !response.content) return { ...problemResponse(status), description: response.description };
+  if (status >= 400 && !response.content)
+    return { ...problemResponse(status), description: response.description };
   if (!response.content) return { description: response.description };
   const content = Object.entries(response.content).map(([type, schema]) => [
     type,
@@ -133,8 +151,10 @@ export function downConvert(schema: TSchema | unknown): unknown {
   const out: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(schema)) {
     if (key === 'const') out['enum'] = [value];
-    else if (key === 'exclusiveMinimum' && typeof value === 'number') Object.assign(out, { minimum: value, exclusiveMinimum: true });
-    else if (key === 'exclusiveMaximum' && typeof value === 'number') Object.assign(out, { maximum: value, exclusiveMaximum: true });
+    else if (key === 'exclusiveMinimum' && typeof value === 'number')
+      Object.assign(out, { minimum: value, exclusiveMinimum: true });
+    else if (key === 'exclusiveMaximum' && typeof value === 'number')
+      Object.assign(out, { maximum: value, exclusiveMaximum: true });
     else if (key === 'properties' && value && typeof value === 'object') {
       out[key] = Object.fromEntries(Object.entries(value).map(([name, sub]) => [name, downConvert(sub)]));
     } else if (key === 'patternProperties' || key === '$id') continue;

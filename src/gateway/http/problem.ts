@@ -1,6 +1,6 @@
 import { ApiError, type ErrorCode } from '../../core/errors.js';
-import { TaskFailure, type TaskFailureCode } from '../../core/tasks.js';
 import type { Reply, Surface } from '../../core/operation.js';
+import { TaskFailure, type TaskFailureCode } from '../../core/tasks.js';
 
 /** What a worker's failure means to an HTTP client. */
 const TASK_FAILURES: Record<TaskFailureCode, ErrorCode> = {
@@ -24,7 +24,8 @@ export function asApiError(error: unknown): ApiError {
   if (error instanceof TaskFailure) {
     const code = TASK_FAILURES[error.code];
     const detail = code === 'internal' ? 'The request could not be completed.' : error.message;
-    const headers = code === 'unavailable' || code === 'deadline-exceeded' ? { 'retry-after': RETRY_SECONDS } : undefined;
+    const headers =
+      code === 'unavailable' || code === 'deadline-exceeded' ? { 'retry-after': RETRY_SECONDS } : undefined;
     return new ApiError(code, detail, { cause: error, headers });
   }
   return new ApiError('internal', 'The request could not be completed.', { cause: error });

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
-import type { Reply } from '../../core/operation.js';
 import { LIMITS } from '../../core/limits.js';
-import { accepts, chooseEncoding, compress, decompress, type ContentEncoding } from './compression.js';
+import type { Reply } from '../../core/operation.js';
+import { accepts, type ContentEncoding, chooseEncoding, compress, decompress } from './compression.js';
 import type { HttpExchange } from './exchange.js';
 
 const EXPOSED =
@@ -67,23 +67,41 @@ function sendBody(x: HttpExchange, reply: Reply, body: string | Uint8Array, sent
   void later(x, reply, compress(body, encoding), encoding, sent);
 }
 
-async function later(x: HttpExchange, reply: Reply, body: Promise<Buffer>, encoding: ContentEncoding, sent: Sent) {
+async function later(
+  x: HttpExchange,
+  reply: Reply,
+  body: Promise<Buffer>,
+  encoding: ContentEncoding,
+  sent: Sent,
+) {
   const ready = await body;
   if (!x.aborted) write(x, reply, ready, encoding, sent);
   else sent(499, 0);
 }
 
-function write(x: HttpExchange, reply: Reply, body: string | Uint8Array, encoding: ContentEncoding, sent: Sent): void {
+function write(
+  x: HttpExchange,
+  reply: Reply,
+  body: string | Uint8Array,
+  encoding: ContentEncoding,
+  sent: Sent,
+): void {
   const size = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
   if (x.method === 'HEAD') {
     writeHead(x, reply, encoding, size);
   } else if (size <= LIMITS.sendBuffer) {
     x.responded = true;
-    const close = x.bodyUnread;
-    x.res.cork(() => {
+    if (x.attached) {
+      // The library corks the handler's own turn.
       head(x, reply, encoding);
-      x.res.end(body, close);
-    });
+      x.res.end(body);
+    } else {
+      const close = x.bodyUnread;
+      x.res.cork(() => {
+        head(x, reply, encoding);
+        x.res.end(body, close);
+      });
+    }
   } else {
     sendLarge(x, reply, body, encoding, size, sent);
     return;
@@ -91,22 +109,32 @@ function write(x: HttpExchange, reply: Reply, body: string | Uint8Array, encodin
   sent(reply.status, size);
 }
 
-/** Ends a response without a body; HEAD reports the length it would have. */
+/**
+ * Ends a response without a body; HEAD reports the length it would have. That length is written as a header:
+ * given to the library, it takes the response for unfinished and aborts the process. 204 and 304 have none.
+ */
 function writeHead(x: HttpExchange, reply: Reply, encoding: ContentEncoding, size: number): void {
   x.responded = true;
   const close = x.bodyUnread;
+  const length = size > 0 ? `\r\ncontent-length: ${size}` : '';
   x.res.cork(() => {
-    head(x, reply, encoding);
-    if (reply.status !== 204 && reply.status !== 304) x.res.endWithoutBody(size, close);
-    // These two have no length. The library aborts the process when its length is `undefined`, so a
-    // connection that must close is ended with an empty body instead.
-    else if (close) x.res.end('', true);
-    else x.res.endWithoutBody();
+    head(x, reply, encoding, length);
+    // The library aborts the process as well when its length is `undefined` and the connection must close.
+    if (close) x.res.end('', true);
+    else if (length || reply.status === 204 || reply.status === 304) x.res.endWithoutBody();
+    else x.res.endWithoutBody(0);
   });
 }
 
 /** Sends a large body as fast as the client reads it: the socket buffers one window, never the whole. */
-function sendLarge(x: HttpExchange, reply: Reply, body: string | Uint8Array, encoding: ContentEncoding, size: number, sent: Sent) {
+function sendLarge(
+  x: HttpExchange,
+  reply: Reply,
+  body: string | Uint8Array,
+  encoding: ContentEncoding,
+  size: number,
+  sent: Sent,
+) {
   x.detach();
   x.responded = true;
   const data = typeof body === 'string' ? Buffer.from(body) : body;
@@ -130,7 +158,12 @@ function sendLarge(x: HttpExchange, reply: Reply, body: string | Uint8Array, enc
 }
 
 /** Sends chunks as they come, pausing the producer while the client is slow. */
-async function stream(x: HttpExchange, reply: Reply, chunks: AsyncIterable<Uint8Array>, sent: Sent): Promise<void> {
+async function stream(
+  x: HttpExchange,
+  reply: Reply,
+  chunks: AsyncIterable<Uint8Array>,
+  sent: Sent,
+): Promise<void> {
   const { res } = x;
   x.responded = true;
   let bytes = 0;
@@ -166,18 +199,36 @@ async function stream(x: HttpExchange, reply: Reply, chunks: AsyncIterable<Uint8
 
 const CONTROL = /[\r\n]/g;
 
+/** Header blocks of constant replies, in the encoding that they are kept in. */
+const blocks = new WeakMap<Reply, string>();
+
 /** Status line and all headers, written as one block. Values are stripped of line breaks. */
-function head(x: HttpExchange, reply: Reply, encoding: ContentEncoding): void {
-  x.res.writeStatus(STATUS_LINES[reply.status] ?? String(reply.status));
-  let block = `${x.correlationId}${COMMON}`;
+function head(x: HttpExchange, reply: Reply, encoding: ContentEncoding, length = ''): void {
+  // 200 is the library's own default.
+  if (reply.status !== 200) x.res.writeStatus(STATUS_LINES[reply.status] ?? String(reply.status));
+  let block = x.correlationId + blockOf(reply, encoding);
+  if (x.serverTiming) block += `\r\nserver-timing: ${x.serverTiming}`;
+  x.res.writeHeader('x-request-id', block + length);
+}
+
+function blockOf(reply: Reply, encoding: ContentEncoding): string {
+  const keep = reply.constant && encoding === (reply.encoding ?? 'identity');
+  const kept = keep ? blocks.get(reply) : undefined;
+  if (kept !== undefined) return kept;
+  const block = headerBlock(reply, encoding);
+  if (keep) blocks.set(reply, block);
+  return block;
+}
+
+function headerBlock(reply: Reply, encoding: ContentEncoding): string {
+  let block = COMMON;
   if (reply.mediaType) block += `\r\ncontent-type: ${reply.mediaType}`;
   if (encoding !== 'identity') block += `\r\ncontent-encoding: ${encoding}`;
   if (reply.body !== undefined) block += '\r\nvary: accept, accept-encoding';
   if (reply.etag !== undefined) block += `\r\netag: ${quoted(reply.etag, encoding)}`;
   if (reply.cacheControl) block += `\r\ncache-control: ${reply.cacheControl}`;
-  if (x.serverTiming) block += `\r\nserver-timing: ${x.serverTiming}`;
   for (const name in reply.headers) block += `\r\n${name}: ${reply.headers[name]!.replace(CONTROL, ' ')}`;
-  x.res.writeHeader('x-request-id', block);
+  return block;
 }
 
 /** An entity tag names one representation, so a compressed one gets a suffix. */

@@ -1,15 +1,20 @@
-import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_listen_socket } from 'uWebSockets.js';
+import uWS, {
+  type HttpRequest,
+  type HttpResponse,
+  type TemplatedApp,
+  type us_listen_socket,
+} from 'uWebSockets.js';
 import type { ApiError } from '../../core/errors.js';
 import { ApiError as Failure } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Operation, Reply } from '../../core/operation.js';
+import type { Log } from '../telemetry/log.js';
 import * as metrics from '../telemetry/metrics.js';
 import { startRequestSpan } from '../telemetry/spans.js';
-import type { Log } from '../telemetry/log.js';
+import { type BaseUrlOptions, publicBaseUrl } from './base-url.js';
 import type { Dispatcher } from './dispatch.js';
 import { HttpExchange } from './exchange.js';
 import { asApiError, problemReply } from './problem.js';
-import { publicBaseUrl, type BaseUrlOptions } from './base-url.js';
 import { sendReply } from './reply.js';
 
 export interface ServerOptions extends BaseUrlOptions {
@@ -107,7 +112,9 @@ export class HttpServer {
     const error = asApiError(thrown);
     if (error.status >= 500 && error.code !== 'not-implemented') this.#report(x, error);
     const { operation } = x as { operation: Operation | undefined };
-    metrics.requestErrors.cell(serviceType(operation), operation?.id ?? 'unknown', String(error.status), 'false').inc();
+    metrics.requestErrors
+      .cell(serviceType(operation), operation?.id ?? 'unknown', String(error.status), 'false')
+      .inc();
     this.#send(
       x,
       problemReply(error, {

@@ -55,7 +55,10 @@ export function bodyReader(spec: BodySpec): BodyReader {
 function checkMediaType(contentType: string | undefined, spec: BodySpec): void {
   const essence = (contentType ?? spec.mediaTypes[0]!).split(';')[0]!.trim().toLowerCase();
   if (spec.mediaTypes.includes(essence)) return;
-  throw new ApiError('unsupported-media-type', `Send ${spec.mediaTypes.join(' or ')}, not ${essence.slice(0, 100)}.`);
+  throw new ApiError(
+    'unsupported-media-type',
+    `Send ${spec.mediaTypes.join(' or ')}, not ${essence.slice(0, 100)}.`,
+  );
 }
 
 function parseJson(raw: Buffer): unknown {

@@ -9,7 +9,7 @@ import type { BandInfo, Field } from '../../core/tasks.js';
 import { badgeLine, badgesOf } from './collections.js';
 import { type Crumb, page, section } from './layout.js';
 import { anchor, type Link, linkList, representationLine, resources } from './links.js';
-import { backdropLayer, mapLayer } from './map-data.js';
+import { backdropLayer, coversWorld, mapLayer } from './map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture } from './map-frame.js';
 import type { MapData } from './page-data.js';
 import { table } from './table.js';
@@ -51,7 +51,7 @@ function collectionMap(input: CollectionPage): Markup {
     baseUrl,
     bounds: collection.extent84 ?? null,
     layers: [mapLayer(collection, baseUrl)],
-    backdrop: backdropLayer(input.published, collection, baseUrl),
+    backdrop: coversWorld(collection) ? null : backdropLayer(input.published, baseUrl),
     features: null,
   };
   return mapFrame({ data, label: `Map of ${collection.title}`, picture: mapPicture(baseUrl, collection) });

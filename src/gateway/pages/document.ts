@@ -18,8 +18,10 @@ export interface DocumentPage {
 /** Values drawn one by one; what lies beyond is shown as JSON text. */
 const MAX_NODES = 2000;
 const MAX_DEPTH = 10;
-const MAX_JSON = 20_000;
+const MAX_JSON = 2_000;
 const MAX_COLUMNS = 12;
+/** Members or parts shown of one object or list. */
+const MAX_PARTS = 500;
 
 /** Any JSON document, readable: STAC catalogs and collections, tile matrix sets, schemas. */
 export function documentPage(input: DocumentPage): string {
@@ -43,11 +45,13 @@ class Drawing {
       ([name, member]) => !hidden.has(name) && member !== undefined,
     );
     if (entries.length === 0) return undefined;
-    const rows = entries.map(
-      ([name, member]) =>
-        html`<div><dt><bdi>${name}</bdi></dt><dd>${this.#member(name, member, depth + 1)}</dd></div>`,
-    );
-    return html`<dl class="document">${rows}</dl>`;
+    const rows = entries
+      .slice(0, MAX_PARTS)
+      .map(
+        ([name, member]) =>
+          html`<div><dt><bdi>${name}</bdi></dt><dd>${this.#member(name, member, depth + 1)}</dd></div>`,
+      );
+    return html`<dl class="document">${rows}</dl>${omitted(entries.length)}`;
   }
 
   #member(name: string, value: unknown, depth: number): Markup {
@@ -65,10 +69,12 @@ class Drawing {
 
   #array(values: readonly unknown[], depth: number): Markup {
     if (values.length === 0) return propertyValue(undefined);
-    if (values.every(isNumber)) return html`<code>${values.join(', ')}</code>`;
-    const names = columnsOf(values);
-    if (names) return this.#table(values as readonly Record<string, unknown>[], names);
-    return html`<ul class="plain">${values.map((part) => html`<li>${this.#value(part, depth + 1)}</li>`)}</ul>`;
+    const shown = values.slice(0, MAX_PARTS);
+    const rest = omitted(values.length);
+    if (shown.every(isNumber)) return html`<code>${shown.join(', ')}</code>${rest}`;
+    const names = columnsOf(shown);
+    if (names) return html`${this.#table(shown as readonly Record<string, unknown>[], names)}${rest}`;
+    return html`<ul class="plain">${shown.map((part) => html`<li>${this.#value(part, depth + 1)}</li>`)}</ul>${rest}`;
   }
 
   #table(values: readonly Record<string, unknown>[], names: readonly string[]): Markup {
@@ -76,6 +82,13 @@ class Drawing {
     const rows = values.map((row) => html`<tr>${names.map((name) => tableCell(row[name]))}</tr>`);
     return table('List', names, rows);
   }
+}
+
+/** Says what a page leaves out. */
+function omitted(total: number): Markup | undefined {
+  return total > MAX_PARTS
+    ? html`<p class="muted">… and ${total - MAX_PARTS} more in the JSON document</p>`
+    : undefined;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

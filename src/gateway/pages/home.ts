@@ -39,7 +39,7 @@ ${section(
     3,
   ),
 )}
-<p class="muted">Graticule ${version}</p>`;
+<p class="part muted">Graticule ${version}</p>`;
   return page({
     baseUrl,
     title: 'Graticule',
@@ -64,7 +64,7 @@ function homeMap({ baseUrl, collections }: HomePage): Markup {
     baseUrl,
     bounds: unionOf(collections.map((c) => c.extent84).filter((box) => box !== undefined)) ?? null,
     layers,
-    backdrop: backdropLayer(collections, undefined, baseUrl),
+    backdrop: backdropLayer(collections, baseUrl),
     features: null,
   };
   const picture = `${baseUrl}/ogc/maps/map?f=png&width=1024&height=512`;

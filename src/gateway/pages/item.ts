@@ -37,7 +37,7 @@ function itemMap({ baseUrl, collection, geoJsonHref, published }: ItemPage): Mar
     baseUrl,
     bounds: collection.extent84 ?? null,
     layers: [],
-    backdrop: backdropLayer(published, collection, baseUrl),
+    backdrop: backdropLayer(published, baseUrl),
     features: { href: geoJsonHref, title: collection.title, style: completeStyle(collection) },
   };
   return mapFrame({ data, label: 'Map of this feature' });

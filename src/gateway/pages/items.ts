@@ -75,7 +75,7 @@ function itemsMap(input: ItemsPage): Markup {
     baseUrl,
     bounds: collection.extent84 ?? null,
     layers: [],
-    backdrop: backdropLayer(input.published, collection, baseUrl),
+    backdrop: backdropLayer(input.published, baseUrl),
     features: { href: geoJsonHref, title: collection.title, style: completeStyle(collection) },
   };
   return mapFrame({

@@ -63,6 +63,15 @@ function relAttribute(rel: string): Markup | undefined {
   return /^[a-z-]{1,40}$/.test(rel) ? html` rel="${rel}"` : undefined;
 }
 
+const RELATION_NAMES: Record<string, string> = {
+  conformance: 'Conformance',
+  data: 'Collections',
+  parent: 'Parent',
+  root: 'Root',
+  'service-desc': 'API definition',
+  'service-doc': 'API documentation',
+};
+
 /** `http://www.opengis.net/def/rel/ogc/1.0/tilesets-vector` reads as `tilesets vector`. */
 function relationName(rel: string): string {
   const last =
@@ -70,7 +79,7 @@ function relationName(rel: string): string {
       .replace(/^\[ogc-rel:|\]$/g, '')
       .split(/[/#]/)
       .pop() || rel;
-  return last.replace(/-/g, ' ');
+  return Object.hasOwn(RELATION_NAMES, last) ? RELATION_NAMES[last]! : last.replace(/-/g, ' ');
 }
 
 function essence(type: string | undefined): string {
@@ -92,6 +101,7 @@ const FORMAT_NAMES: Record<string, string> = {
   'application/geo+json': 'GeoJSON',
   'application/schema+json': 'JSON Schema',
   'application/gml+xml': 'GML',
+  'application/xml': 'XML',
   'text/csv': 'CSV',
 };
 

@@ -25,10 +25,19 @@ export function mapLayer(collection: Collection, baseUrl: string): MapLayerData 
   }
 }
 
-/** Layers of many collections, top first: points, lines, polygons, then rasters. */
+/**
+ * Layers of many collections, top first: points, lines, polygons, then rasters. Of two alike, the one with
+ * more features is on top, as states above their countries.
+ */
 export function mapLayers(collections: readonly Collection[], baseUrl: string): MapLayerData[] {
-  const layers = collections.map((collection) => mapLayer(collection, baseUrl));
+  const layers = [...collections]
+    .sort((a, b) => featuresOf(b) - featuresOf(a))
+    .map((collection) => mapLayer(collection, baseUrl));
   return layers.sort((a, b) => drawingRank(a) - drawingRank(b));
+}
+
+function featuresOf(collection: Collection): number {
+  return collection.kind === 'vector' ? collection.featureCount : 0;
 }
 
 function drawingRank(layer: MapLayerData): number {
@@ -110,26 +119,20 @@ function mapGeometry(type: GeometryType): MapGeometry {
   return type.endsWith('Polygon') ? 'polygon' : 'mixed';
 }
 
-/** The collection to show faintly below others: polygons that cover the world, the fewest features first. */
-function backdropOf(collections: readonly Collection[], except?: Collection): VectorCollection | undefined {
-  return collections
-    .filter((c): c is VectorCollection => c.kind === 'vector' && c !== except && coversWorld(c))
-    .sort((a, b) => a.featureCount - b.featureCount)[0];
-}
-
-/** The backdrop for a map of `collection`, or null when nothing suits. */
-export function backdropLayer(
-  published: readonly Collection[],
-  collection: Collection | undefined,
-  baseUrl: string,
-): VectorLayerData | null {
-  const found = backdropOf(published, collection);
+/**
+ * What to show faintly below a map for orientation: polygons that cover the world, the fewest features first.
+ * Null when there are none.
+ */
+export function backdropLayer(published: readonly Collection[], baseUrl: string): VectorLayerData | null {
+  const [found] = published.filter(coversWorld).sort((a, b) => a.featureCount - b.featureCount);
   return found ? vectorLayer(found, baseUrl) : null;
 }
 
-function coversWorld(collection: VectorCollection): boolean {
+/** Such a collection needs no backdrop of its own. */
+export function coversWorld(collection: Collection): collection is VectorCollection {
   const box = collection.extent84;
-  if (!box || !collection.source.geometryType.endsWith('Polygon')) return false;
+  if (!box || collection.kind !== 'vector' || !collection.source.geometryType.endsWith('Polygon'))
+    return false;
   return box[2] - box[0] > 300 && box[3] - box[1] > 120;
 }
 

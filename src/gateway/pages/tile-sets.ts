@@ -33,7 +33,7 @@ ${tilesets.map((set) => section(tileSetName(set), tileSetBody(set)))}`;
 
 function tileSetName(set: TileSetEntry): string {
   const grid = set.tileMatrixSetId ?? set.tileMatrixSetURI?.split('/').pop() ?? crsName(set.crs);
-  return set.title ?? `${grid} (${set.dataType})`;
+  return set.title ? `${set.title}, ${grid}` : grid;
 }
 
 function tileSetBody(set: TileSetEntry): Markup {

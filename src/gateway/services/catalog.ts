@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { watch, type FSWatcher } from 'chokidar';
+import { type FSWatcher, watch } from 'chokidar';
 import { CatalogSnapshot } from '../../core/collection.js';
-import { publish, type PublishDeps } from './publish.js';
+import { type PublishDeps, publish } from './publish.js';
 
 /** Quiet time after the last change of a file before the catalog is read again. */
 const SETTLE_MS = 800;
@@ -24,7 +24,11 @@ export class Catalog {
   /** Reads all sources beside the running catalog; nothing changes until `commit`. */
   prepare(sources: readonly string[]): Promise<CatalogSnapshot> {
     const stores = join(this.#deps.dataDir, 'stores');
-    return publish(existsSync(stores) ? [...sources, stores] : sources, this.#deps, this.#current.generation + 1);
+    return publish(
+      existsSync(stores) ? [...sources, stores] : sources,
+      this.#deps,
+      this.#current.generation + 1,
+    );
   }
 
   commit(snapshot: CatalogSnapshot): void {
@@ -34,7 +38,11 @@ export class Catalog {
   /** Calls `changed` once after published files changed and came to rest. */
   watch(sources: readonly string[], changed: (path: string) => void): void {
     let timer: NodeJS.Timeout | undefined;
-    this.#watcher = watch([...sources], { ignoreInitial: true, depth: 6, ignored: /(^|\/)\..|-(wal|shm|journal)$/ });
+    this.#watcher = watch([...sources], {
+      ignoreInitial: true,
+      depth: 6,
+      ignored: /(^|\/)\..|-(wal|shm|journal)$/,
+    });
     this.#watcher.on('all', (_event, path) => {
       clearTimeout(timer);
       timer = setTimeout(() => changed(path), SETTLE_MS);

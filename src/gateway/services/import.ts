@@ -67,6 +67,7 @@ const LOADED = 0.95;
 export function tableName(words: string): string {
   const name = words
     .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '_')
     .replace(/^_+|_+$/g, '')
@@ -102,6 +103,16 @@ export class ImportService {
     return job;
   }
 
+  /** Whether there is a collection of that id. */
+  isTaken(table: string): boolean {
+    return this.#deps.isPublished(table);
+  }
+
+  /** Removes an uploaded file that no job came to own. */
+  async discard(file: string): Promise<void> {
+    await rm(file, { force: true });
+  }
+
   /** Imports, newest first; only those that have not ended when `active`. */
   list(active: boolean, limit = 200): Promise<JobRow[]> {
     const states = active ? ['Queued', 'Running'] : undefined;
@@ -130,7 +141,7 @@ export class ImportService {
   }
 
   #refuseTaken(table: string): void {
-    if (this.#deps.isPublished(table)) throw new ApiError('conflict', `There is a collection '${table}' already.`);
+    if (this.isTaken(table)) throw new ApiError('conflict', `There is a collection '${table}' already.`);
   }
 
   async #run(context: JobContext<ImportInput>): Promise<ImportResult> {
@@ -163,10 +174,16 @@ export class ImportService {
     const layer = input.layer === undefined ? layers[0] : layers.find(({ name }) => name === input.layer);
     if (!layer) {
       const names = layers.map(({ name }) => name).slice(0, 20);
-      throw new ApiError('unprocessable', `The file has no such layer; it has: ${names.join(', ') || 'none'}.`);
+      throw new ApiError(
+        'unprocessable',
+        `The file has no such layer; it has: ${names.join(', ') || 'none'}.`,
+      );
     }
     if (layer.crs === null && input.assumeCrs === undefined) {
-      throw new ApiError('unprocessable', 'The file names no coordinate reference system: one has to be given.');
+      throw new ApiError(
+        'unprocessable',
+        'The file names no coordinate reference system: one has to be given.',
+      );
     }
     return layer;
   }

@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, extname, join, resolve } from 'node:path';
 import { CatalogSnapshot, type Collection, type Quarantined } from '../../core/collection.js';
-import { CRS84, crsOfEpsg, parseCrs, type Crs } from '../../core/crs.js';
+import { CRS84, type Crs, crsOfEpsg, parseCrs } from '../../core/crs.js';
+import { type Pools, type RasterInfo, TaskFailure, type VectorLayerInfo } from '../../core/tasks.js';
 import { WEB_MERCATOR } from '../../core/tile-matrix.js';
-import { TaskFailure, type Pools, type RasterInfo, type VectorLayerInfo } from '../../core/tasks.js';
 import { defaultStyle } from './default-style.js';
 
 /** Extensions by what reads them. Archives and folders of other kinds are left alone. */
@@ -33,7 +33,11 @@ type Found = { collections: Draft[]; quarantined: Quarantined[] };
 type Draft = { name: string; file: string; make(id: string, layerId: number): Collection };
 
 /** Reads every source below the given files and folders and makes one catalog of them. Never throws for a bad source. */
-export async function publish(paths: readonly string[], deps: PublishDeps, generation: number): Promise<CatalogSnapshot> {
+export async function publish(
+  paths: readonly string[],
+  deps: PublishDeps,
+  generation: number,
+): Promise<CatalogSnapshot> {
   const files = await findFiles(paths);
   const found: Found[] = new Array(files.length);
   let next = 0;
@@ -108,16 +112,27 @@ async function readFile(path: string, deps: PublishDeps): Promise<Found> {
   if (GEOPACKAGE.has(extension)) return readGeoPackage(path, path, version, deps);
   if (RASTER.has(extension)) return readRaster(path, version, deps);
   if (OGR.has(extension)) return readGeoPackage(await convert(path, version, deps), path, version, deps);
-  throw new TaskFailure('source-unreadable', `Files of type ${extension || 'without extension'} are not published.`);
+  throw new TaskFailure(
+    'source-unreadable',
+    `Files of type ${extension || 'without extension'} are not published.`,
+  );
 }
 
 /** Hash of what tells a changed file from an unchanged one without reading it. */
 async function versionOf(path: string): Promise<string> {
   const { size, mtimeMs, ino } = await stat(path);
-  return createHash('sha1').update(`${path}\u0000${size}\u0000${mtimeMs}\u0000${ino}`).digest('hex').slice(0, 12);
+  return createHash('sha1')
+    .update(`${path}\u0000${size}\u0000${mtimeMs}\u0000${ino}`)
+    .digest('hex')
+    .slice(0, 12);
 }
 
-async function readGeoPackage(gpkg: string, file: string, version: string, deps: PublishDeps): Promise<Found> {
+async function readGeoPackage(
+  gpkg: string,
+  file: string,
+  version: string,
+  deps: PublishDeps,
+): Promise<Found> {
   const layers = await deps.pools.run('vector.inspect', { path: gpkg }, { deadlineMs: INSPECT_DEADLINE_MS });
   const found: Found = { collections: [], quarantined: [] };
   for (const layer of layers) {
@@ -154,7 +169,10 @@ function vectorCollection(layer: VectorLayerInfo, file: string, version: string)
 async function readRaster(path: string, version: string, deps: PublishDeps): Promise<Found> {
   const raster = await deps.pools.run('raster.inspect', { path }, { deadlineMs: INSPECT_DEADLINE_MS });
   const name = basename(path, extname(path));
-  return { collections: [{ name, file: path, make: rasterCollection(raster, name, version) }], quarantined: [] };
+  return {
+    collections: [{ name, file: path, make: rasterCollection(raster, name, version) }],
+    quarantined: [],
+  };
 }
 
 function rasterCollection(raster: RasterInfo, name: string, version: string) {
@@ -183,7 +201,8 @@ async function convert(path: string, version: string, deps: PublishDeps): Promis
   await mkdir(folder, { recursive: true });
   const layers = await deps.pools.run('ogr.inspect', { path }, { deadlineMs: INSPECT_DEADLINE_MS });
   const spatial = layers.filter((layer) => layer.featureCount !== 0);
-  if (spatial.length === 0) throw new TaskFailure('source-unreadable', 'The file has no features with a geometry.');
+  if (spatial.length === 0)
+    throw new TaskFailure('source-unreadable', 'The file has no features with a geometry.');
   const partial = `${store}.${process.pid}.partial`;
   try {
     for (const layer of spatial) await convertLayer(path, layer.name, partial, deps);
@@ -200,20 +219,36 @@ async function convertLayer(path: string, layer: string, store: string, deps: Pu
   const table = slug(layer).replace(/-/g, '_');
   await rm(staging, { force: true });
   const options = { deadlineMs: IMPORT_DEADLINE_MS };
-  await deps.pools.run('ogr.translate', { path, layer, output: staging, table, assumeCrs: 'OGC:CRS84' }, options);
-  await deps.pools.run('vector.load', { staging, stagingTable: table, store, table, title: titleOf(layer) }, options);
+  await deps.pools.run(
+    'ogr.translate',
+    { path, layer, output: staging, table, assumeCrs: 'OGC:CRS84' },
+    options,
+  );
+  await deps.pools.run(
+    'vector.load',
+    { staging, stagingTable: table, store, table, title: titleOf(layer) },
+    options,
+  );
 }
 
 function knownCrs(text: string): Crs {
   const crs = text === 'OGC:CRS84' ? CRS84 : parseCrs(text);
   if (crs) return crs;
   // A CRS of the file's own: data can be read and reprojected, but clients cannot name it.
-  return { uri: 'http://www.opengis.net/def/crs/OGC/0/unknown', proj: text, epsg: 0, northFirst: false, geographic: false };
+  return {
+    uri: 'http://www.opengis.net/def/crs/OGC/0/unknown',
+    proj: text,
+    epsg: 0,
+    northFirst: false,
+    geographic: false,
+  };
 }
 
 /** CRS84, the storage CRS, and the two that maps use; no repeats. */
 function advertised(storage: Crs): Crs[] {
-  const list = [CRS84, storage, crsOfEpsg(4326), WEB_MERCATOR].filter((crs): crs is Crs => crs !== undefined && (crs.epsg > 0 || crs === CRS84));
+  const list = [CRS84, storage, crsOfEpsg(4326), WEB_MERCATOR].filter(
+    (crs): crs is Crs => crs !== undefined && (crs.epsg > 0 || crs === CRS84),
+  );
   return list.filter((crs, i) => list.findIndex((other) => other.uri === crs.uri) === i);
 }
 
@@ -225,7 +260,8 @@ async function assignIds(drafts: readonly Draft[], deps: PublishDeps): Promise<C
   const collections: Collection[] = [];
   for (const draft of drafts) {
     const plain = slug(draft.name);
-    const base = uses.get(plain)! > 1 ? slug(`${basename(draft.file, extname(draft.file))}-${draft.name}`) : plain;
+    const base =
+      uses.get(plain)! > 1 ? slug(`${basename(draft.file, extname(draft.file))}-${draft.name}`) : plain;
     let id = base;
     for (let n = 2; taken.has(id); n++) id = `${base}-${n}`;
     taken.add(id);

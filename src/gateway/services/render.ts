@@ -52,11 +52,24 @@ export async function renderImage(x: TaskContext, pools: Pools, request: ImageRe
   });
 }
 
-async function layerOf(x: TaskContext, pools: Pools, collection: Collection, request: ImageRequest): Promise<MapLayer | undefined> {
+async function layerOf(
+  x: TaskContext,
+  pools: Pools,
+  collection: Collection,
+  request: ImageRequest,
+): Promise<MapLayer | undefined> {
   if (collection.kind === 'vector') return vectorLayer(x, pools, collection, request);
-  if (collection.kind !== 'raster') throw new ApiError('not-implemented', 'Tile archives cannot be drawn into maps.');
+  if (collection.kind !== 'raster')
+    throw new ApiError('not-implemented', 'Tile archives cannot be drawn into maps.');
   const { bbox, crs, width, height } = request;
-  const image = await runTask(x, pools, 'raster.image', { path: collection.file, bbox, crs, width, height, format: 'raw' });
+  const image = await runTask(x, pools, 'raster.image', {
+    path: collection.file,
+    bbox,
+    crs,
+    width,
+    height,
+    format: 'raw',
+  });
   return image.empty ? undefined : { kind: 'raster', rgba: image.data };
 }
 

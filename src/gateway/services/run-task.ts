@@ -1,7 +1,7 @@
 import { LIMITS } from '../../core/limits.js';
 import type { Pools, TaskInput, TaskName, TaskOutput } from '../../core/tasks.js';
 import * as metrics from '../telemetry/metrics.js';
-import { withSpan, type RequestSpan } from '../telemetry/spans.js';
+import { type RequestSpan, withSpan } from '../telemetry/spans.js';
 
 /** The part of a request that a task needs. */
 export interface TaskContext {

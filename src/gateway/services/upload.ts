@@ -69,7 +69,9 @@ export async function receiveUpload(source: UploadSource, rules: UploadRules): P
     writing.push(file);
   });
   for (const limit of ['filesLimit', 'fieldsLimit', 'partsLimit'] as const) {
-    form.on(limit, () => refuse(new ApiError('invalid-request', 'The form has more parts than an import takes.')));
+    form.on(limit, () =>
+      refuse(new ApiError('invalid-request', 'The form has more parts than an import takes.')),
+    );
   }
   const failure = await pipeline(Readable.from(source.bytes), form).then(() => undefined, broken);
   if (failure) stop.abort();
@@ -85,7 +87,10 @@ function parser(contentType: string | undefined, maxBytes: number): Form {
     throw new ApiError('unsupported-media-type', 'Send the file as multipart/form-data.');
   }
   try {
-    return new Busboy({ headers: { 'content-type': contentType! }, limits: { ...LIMITS, fileSize: maxBytes } });
+    return new Busboy({
+      headers: { 'content-type': contentType! },
+      limits: { ...LIMITS, fileSize: maxBytes },
+    });
   } catch (cause) {
     throw new ApiError('invalid-request', 'The multipart form has no boundary.', { cause });
   }

@@ -23,7 +23,12 @@ export class ApiKeyStore {
   constructor(readonly db: StateDb) {}
 
   async list(): Promise<StoredApiKey[]> {
-    const rows = await this.db.selectFrom('api_keys').selectAll().orderBy('created_at').orderBy('id').execute();
+    const rows = await this.db
+      .selectFrom('api_keys')
+      .selectAll()
+      .orderBy('created_at')
+      .orderBy('id')
+      .execute();
     return rows.map(stored);
   }
 
@@ -44,7 +49,17 @@ export class ApiKeyStore {
 
   /** False when a key of the same hash is there already. */
   async add(key: StoredApiKey): Promise<boolean> {
-    const { permissions, createdAt, createdBy, updatedAt, expiresAt, lastUsedAt, rotatedAt, revokedAt, ...rest } = key;
+    const {
+      permissions,
+      createdAt,
+      createdBy,
+      updatedAt,
+      expiresAt,
+      lastUsedAt,
+      rotatedAt,
+      revokedAt,
+      ...rest
+    } = key;
     const result = await this.db
       .insertInto('api_keys')
       .values({
@@ -64,7 +79,11 @@ export class ApiKeyStore {
   }
 
   /** The key after the change; undefined when there is none of that id, or it is revoked. */
-  rotate(id: string, secret: { hash: string; prefix: string }, now: number): Promise<StoredApiKey | undefined> {
+  rotate(
+    id: string,
+    secret: { hash: string; prefix: string },
+    now: number,
+  ): Promise<StoredApiKey | undefined> {
     return this.#change(id, { ...secret, rotated_at: now, updated_at: now });
   }
 

@@ -47,7 +47,12 @@ export class AuditStore {
   append(event: AuditEvent): Promise<number> {
     // The write lock is taken before the last row is read, so that processes do not fork the chain.
     return this.db.transaction().execute(async (trx) => {
-      const last = await trx.selectFrom('audit').select(['id', 'hash']).orderBy('id', 'desc').limit(1).executeTakeFirst();
+      const last = await trx
+        .selectFrom('audit')
+        .select(['id', 'hash'])
+        .orderBy('id', 'desc')
+        .limit(1)
+        .executeTakeFirst();
       const row = { ...event, id: (last?.id ?? 0) + 1, previous_hash: last?.hash ?? GENESIS };
       await trx
         .insertInto('audit')

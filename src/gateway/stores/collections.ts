@@ -28,12 +28,20 @@ export class CollectionStore {
   }
 
   async #find(slug: string): Promise<number | undefined> {
-    const row = await this.db.selectFrom('collection_ids').select('id').where('slug', '=', slug).executeTakeFirst();
+    const row = await this.db
+      .selectFrom('collection_ids')
+      .select('id')
+      .where('slug', '=', slug)
+      .executeTakeFirst();
     return row?.id;
   }
 
   async get(slug: string): Promise<StoredCollection | undefined> {
-    const row = await this.db.selectFrom('collections').selectAll().where('slug', '=', slug).executeTakeFirst();
+    const row = await this.db
+      .selectFrom('collections')
+      .selectAll()
+      .where('slug', '=', slug)
+      .executeTakeFirst();
     return row && stored(row);
   }
 
@@ -43,7 +51,12 @@ export class CollectionStore {
   }
 
   /** Adds or replaces. */
-  async put(collection: { slug: string; kind: string; definition: unknown; sourcePath?: string }): Promise<void> {
+  async put(collection: {
+    slug: string;
+    kind: string;
+    definition: unknown;
+    sourcePath?: string;
+  }): Promise<void> {
     const now = Date.now();
     const changed = {
       kind: collection.kind,

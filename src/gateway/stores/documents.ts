@@ -64,7 +64,8 @@ export class DocumentStore {
         .executeTakeFirstOrThrow();
       return stored<T>(row);
     } catch (error) {
-      if (error instanceof StateError && error.duplicate) throw new ApiError('conflict', `'${id}' is there already.`);
+      if (error instanceof StateError && error.duplicate)
+        throw new ApiError('conflict', `'${id}' is there already.`);
       throw error;
     }
   }

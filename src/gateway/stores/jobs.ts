@@ -93,7 +93,9 @@ export class JobStore {
   }
 
   async get(id: string): Promise<JobRow | undefined> {
-    return (await this.db.selectFrom('jobs').selectAll().where('id', '=', id).executeTakeFirst()) as JobRow | undefined;
+    return (await this.db.selectFrom('jobs').selectAll().where('id', '=', id).executeTakeFirst()) as
+      | JobRow
+      | undefined;
   }
 
   async list(query: JobQuery): Promise<JobRow[]> {
@@ -133,7 +135,10 @@ export class JobStore {
         .select(['id', 'state'])
         .where('kind', 'in', kinds)
         .where((w) =>
-          w.or([w('state', '=', 'Queued'), w.and([w('state', '=', 'Running'), w('lease_expires_at', '<=', now)])]),
+          w.or([
+            w('state', '=', 'Queued'),
+            w.and([w('state', '=', 'Running'), w('lease_expires_at', '<=', now)]),
+          ]),
         )
         .orderBy('created_at')
         .orderBy('id')
@@ -181,7 +186,10 @@ export class JobStore {
 
   /** False: the lease is lost. */
   async checkpoint(id: string, instance: string, data: unknown): Promise<boolean> {
-    const row = await this.#held(id, instance, { checkpoint_json: JSON.stringify(data), updated_at: Date.now() });
+    const row = await this.#held(id, instance, {
+      checkpoint_json: JSON.stringify(data),
+      updated_at: Date.now(),
+    });
     return row !== undefined;
   }
 
@@ -210,7 +218,13 @@ export class JobStore {
   async release(id: string, instance: string): Promise<void> {
     await this.db
       .updateTable('jobs')
-      .set((w) => ({ lease_expires_at: 0, attempt: w('attempt', '-', 1), updated_at: Date.now() }))
+      // Without an owner, so that a heartbeat still on its way does not prolong the lease.
+      .set((w) => ({
+        lease_owner: null,
+        lease_expires_at: 0,
+        attempt: w('attempt', '-', 1),
+        updated_at: Date.now(),
+      }))
       .where('id', '=', id)
       .where('lease_owner', '=', instance)
       .where('state', '=', 'Running')
@@ -237,7 +251,12 @@ export class JobStore {
       if (!job) return undefined;
       if (job.state !== 'Queued' && job.state !== 'Running') return { job, changed: false };
       const now = Date.now();
-      const ended = { state: 'Cancelled', completed_at: now, failure_code: 'cancelled', failure_message: 'Cancelled.' };
+      const ended = {
+        state: 'Cancelled',
+        completed_at: now,
+        failure_code: 'cancelled',
+        failure_message: 'Cancelled.',
+      };
       const row = await trx
         .updateTable('jobs')
         .set({ cancel_requested_at: now, updated_at: now, ...(job.state === 'Queued' ? ended : {}) })
@@ -346,7 +365,12 @@ export class JobStore {
   }
 
   steps(jobId: string): Promise<JobStepRow[]> {
-    return this.db.selectFrom('job_steps').selectAll().where('job_id', '=', jobId).orderBy('ordinal').execute();
+    return this.db
+      .selectFrom('job_steps')
+      .selectAll()
+      .where('job_id', '=', jobId)
+      .orderBy('ordinal')
+      .execute();
   }
 
   async addArtifact(artifact: Insertable<JobArtifactTable>): Promise<void> {

@@ -1,10 +1,16 @@
 import { hash } from 'node:crypto';
 import Type from 'typebox';
-import { ApiError, badParameter, notFound } from '../../core/errors.js';
 import type { CatalogSnapshot, Collection } from '../../core/collection.js';
-import { HTML_FORMAT, JSON_FORMAT, type Format } from '../../core/media.js';
-import { defineOperation, type Exchange, type Method, type Operation, type Reply } from '../../core/operation.js';
+import { ApiError, badParameter, notFound } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
+import { type Format, HTML_FORMAT, JSON_FORMAT } from '../../core/media.js';
+import {
+  defineOperation,
+  type Exchange,
+  type Method,
+  type Operation,
+  type Reply,
+} from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
 import { PAGE_HEADERS } from '../pages/security.js';
 
@@ -46,7 +52,13 @@ const REVALIDATE = 'no-cache';
 export function documentReply(x: Exchange, document: unknown, page: () => string): Reply {
   const html = x.format === HTML_FORMAT;
   const body = html ? page() : JSON.stringify(document);
-  const reply = { status: 200, mediaType: x.format.mediaType, body, etag: contentTag(body), cacheControl: REVALIDATE };
+  const reply = {
+    status: 200,
+    mediaType: x.format.mediaType,
+    body,
+    etag: contentTag(body),
+    cacheControl: REVALIDATE,
+  };
   return html ? { ...reply, headers: PAGE_HEADERS } : reply;
 }
 
@@ -98,7 +110,10 @@ export function selectCollections(
 
 /** An operation that the contract lists and that is not built yet: answers 501. */
 export function notBuilt(
-  spec: Pick<Operation, 'id' | 'path' | 'surface' | 'protocol' | 'summary'> & { method: Method; permission?: string },
+  spec: Pick<Operation, 'id' | 'path' | 'surface' | 'protocol' | 'summary'> & {
+    method: Method;
+    permission?: string;
+  },
 ): Operation {
   return {
     ...spec,
@@ -145,7 +160,13 @@ const OPENAPI_TYPE = 'application/vnd.oai.openapi+json;version=3.0';
 
 /** Landing page, conformance declaration and OpenAPI document: the same three on every surface. */
 export function surfaceBasics(meta: SurfaceMeta): Operation[] {
-  const common = { method: 'GET' as const, surface: meta.surface, protocol: meta.protocol, permission: 'public', tag: 'Capabilities' };
+  const common = {
+    method: 'GET' as const,
+    surface: meta.surface,
+    protocol: meta.protocol,
+    permission: 'public',
+    tag: 'Capabilities',
+  };
   const landing = defineOperation({
     ...common,
     id: `${meta.surface}.landing`,
@@ -164,9 +185,14 @@ export function surfaceBasics(meta: SurfaceMeta): Operation[] {
     path: `${meta.path}/conformance`,
     summary: 'Conformance declaration',
     formats: meta.formats,
-    responses: { 200: { description: 'Conformance classes', content: { 'application/json': ConformanceSchema } } },
+    responses: {
+      200: { description: 'Conformance classes', content: { 'application/json': ConformanceSchema } },
+    },
     run(x) {
-      const document = { conformsTo: meta.conformance, links: formatLinks(x, `${meta.path}/conformance`, meta.formats) };
+      const document = {
+        conformsTo: meta.conformance,
+        links: formatLinks(x, `${meta.path}/conformance`, meta.formats),
+      };
       return documentReply(x, document, () => meta.conformancePage(x, document));
     },
   });
@@ -176,7 +202,9 @@ export function surfaceBasics(meta: SurfaceMeta): Operation[] {
       id: `${meta.surface}.api${i === 0 ? '' : i + 1}`,
       path,
       summary: 'OpenAPI document',
-      responses: { 200: { description: 'OpenAPI 3.0 document', content: { [OPENAPI_TYPE]: Type.Object({}) } } },
+      responses: {
+        200: { description: 'OpenAPI 3.0 document', content: { [OPENAPI_TYPE]: Type.Object({}) } },
+      },
       params: {
         f: {
           name: 'f',
@@ -191,7 +219,13 @@ export function surfaceBasics(meta: SurfaceMeta): Operation[] {
       },
       run(x) {
         const body = JSON.stringify(meta.api(x));
-        return { status: 200, mediaType: OPENAPI_TYPE, body, etag: contentTag(body), cacheControl: REVALIDATE };
+        return {
+          status: 200,
+          mediaType: OPENAPI_TYPE,
+          body,
+          etag: contentTag(body),
+          cacheControl: REVALIDATE,
+        };
       },
     }),
   );
@@ -205,8 +239,18 @@ function landingDocument(meta: SurfaceMeta, x: Exchange): LandingDocument {
     description: meta.description,
     links: [
       ...formatLinks(x, meta.landingPath ?? meta.path, meta.formats),
-      { href: `${x.baseUrl}${meta.apiPaths[0]}`, rel: 'service-desc', type: OPENAPI_TYPE, title: 'API definition' },
-      { href: `${x.baseUrl}/docs/${meta.surface}`, rel: 'service-doc', type: 'text/html', title: 'API documentation' },
+      {
+        href: `${x.baseUrl}${meta.apiPaths[0]}`,
+        rel: 'service-desc',
+        type: OPENAPI_TYPE,
+        title: 'API definition',
+      },
+      {
+        href: `${x.baseUrl}/docs/${meta.surface}`,
+        rel: 'service-doc',
+        type: 'text/html',
+        title: 'API documentation',
+      },
       { href: `${url}/conformance`, rel: 'conformance', type: 'application/json', title: 'Conformance' },
       ...meta.links(x),
     ],

@@ -85,7 +85,11 @@ export class LineWriter {
     if (this.#dropped === 0) return;
     const blocks = this.#dropped;
     this.#dropped = 0;
-    const event = { '@t': new Date().toISOString(), '@l': 'Warning', '@m': `${blocks} blocks of log lines were dropped` };
+    const event = {
+      '@t': new Date().toISOString(),
+      '@l': 'Warning',
+      '@m': `${blocks} blocks of log lines were dropped`,
+    };
     this.write(`${JSON.stringify(event)}\n`);
   }
 }

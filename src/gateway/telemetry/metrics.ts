@@ -1,5 +1,5 @@
-import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
-import { Registry, collectDefaultMetrics, type Metric } from 'prom-client';
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import type { PoolStatus } from '../../core/tasks.js';
 import { Counter, Gauge, Histogram, type Instrument } from './instruments.js';
 
@@ -18,7 +18,10 @@ export const httpRequests = new Counter({
   help: 'HTTP requests answered',
   labels: ['method', 'endpoint', 'status_code'],
 });
-export const httpActive = new Gauge({ name: 'svc_http_active_requests', help: 'HTTP requests being answered' });
+export const httpActive = new Gauge({
+  name: 'svc_http_active_requests',
+  help: 'HTTP requests being answered',
+});
 export const servingDuration = new Histogram({
   name: 'svc_serving_request_duration_ms',
   help: 'Serving-plane latency by protocol and operation',
@@ -92,9 +95,21 @@ export const operations = new Counter({
   help: 'Worker tasks by name and outcome',
   labels: ['operation', 'outcome'],
 });
-export const poolQueued = new Gauge({ name: 'svc_pool_queued_tasks', help: 'Tasks waiting', labels: ['pool'] });
-export const poolRunning = new Gauge({ name: 'svc_pool_running_tasks', help: 'Tasks running', labels: ['pool'] });
-export const poolWorkers = new Gauge({ name: 'svc_pool_workers', help: 'Threads or processes', labels: ['pool'] });
+export const poolQueued = new Gauge({
+  name: 'svc_pool_queued_tasks',
+  help: 'Tasks waiting',
+  labels: ['pool'],
+});
+export const poolRunning = new Gauge({
+  name: 'svc_pool_running_tasks',
+  help: 'Tasks running',
+  labels: ['pool'],
+});
+export const poolWorkers = new Gauge({
+  name: 'svc_pool_workers',
+  help: 'Threads or processes',
+  labels: ['pool'],
+});
 export const eventLoopDelay = new Gauge({
   name: 'svc_gateway_event_loop_delay_ms',
   help: 'Delay of the gateway thread beyond its sampling interval since the last read',

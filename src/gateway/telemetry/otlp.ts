@@ -1,7 +1,7 @@
 import { ValueType } from '@opentelemetry/api';
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
-import { NodeSDK, metrics as sdkMetrics, resources } from '@opentelemetry/sdk-node';
+import { NodeSDK, resources, metrics as sdkMetrics } from '@opentelemetry/sdk-node';
 import { Counter, Gauge, type Histogram, type Instrument } from './instruments.js';
 import { instruments } from './metrics.js';
 import { enableTracing } from './spans.js';
@@ -16,7 +16,10 @@ const EXPORT_MS = 10_000;
 /** Pushes traces and metrics over OTLP. The metrics are the cells that the scrape shows, read at export time. */
 export function startOtlp(endpoint: string, serviceVersion: string): { shutdown(): Promise<void> } {
   const base = endpoint.replace(/\/+$/, '');
-  const resource = resources.resourceFromAttributes({ 'service.name': 'graticule', 'service.version': serviceVersion });
+  const resource = resources.resourceFromAttributes({
+    'service.name': 'graticule',
+    'service.version': serviceVersion,
+  });
   const started = hrTime();
   const reader = new PeriodicExportingMetricReader({
     exporter: new OTLPMetricExporter({ url: `${base}/v1/metrics` }),
@@ -27,7 +30,9 @@ export function startOtlp(endpoint: string, serviceVersion: string): { shutdown(
           errors: [],
           resourceMetrics: {
             resource,
-            scopeMetrics: [{ scope: SCOPE, metrics: instruments().map((instrument) => metricData(instrument, started)) }],
+            scopeMetrics: [
+              { scope: SCOPE, metrics: instruments().map((instrument) => metricData(instrument, started)) },
+            ],
           },
         }),
       },
@@ -74,11 +79,24 @@ function metricData(instrument: Instrument, startTime: HrTime): MetricData {
     const dataPoints = instrument.samples().map(({ labels, value }) => point(labels, value));
     return { ...common, dataPointType: DataPointType.GAUGE, dataPoints } as MetricData;
   }
-  return { ...common, dataPointType: DataPointType.HISTOGRAM, dataPoints: histogramPoints(instrument, point) } as MetricData;
+  return {
+    ...common,
+    dataPointType: DataPointType.HISTOGRAM,
+    dataPoints: histogramPoints(instrument, point),
+  } as MetricData;
 }
 
-function histogramPoints(histogram: Histogram, point: (labels: Readonly<Record<string, string>>, value: unknown) => unknown) {
+function histogramPoints(
+  histogram: Histogram,
+  point: (labels: Readonly<Record<string, string>>, value: unknown) => unknown,
+) {
   return histogram.samples().map(({ labels, counts, sum, count }) =>
-    point(labels, { buckets: { boundaries: [...histogram.bounds], counts: [...counts] }, sum, count, min: undefined, max: undefined }),
+    point(labels, {
+      buckets: { boundaries: [...histogram.bounds], counts: [...counts] },
+      sum,
+      count,
+      min: undefined,
+      max: undefined,
+    }),
   );
 }

@@ -49,10 +49,11 @@ export class Connection {
     if (!this.socket.destroyed) this.#writer.send({ kind: 'goaway' });
   }
 
-  /** Resolves when everything written has left, at the latest with the end of the connection. */
-  end(): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.socket.destroyed) return resolve();
+  /** Resolves when everything sent has left, at the latest with the end of the connection. */
+  async end(): Promise<void> {
+    await this.#writer.idle();
+    if (this.socket.destroyed) return;
+    await new Promise<void>((resolve) => {
       this.socket.once('close', () => resolve());
       this.socket.end();
     });

@@ -161,6 +161,7 @@ export class FrameWriter {
   readonly #small: Uint8Array[][] = [];
   readonly #streams: Generator<Uint8Array[]>[] = [];
   #blocked = false;
+  #onIdle: (() => void)[] = [];
 
   constructor(private readonly socket: Socket) {
     socket.on('drain', () => {
@@ -184,6 +185,15 @@ export class FrameWriter {
     this.#pump();
   }
 
+  /** Resolves when every frame has been handed to the socket, or the socket is gone. */
+  idle(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.socket.destroyed || !this.#blocked) return resolve();
+      this.#onIdle.push(resolve);
+      this.socket.once('close', resolve);
+    });
+  }
+
   #pump(): void {
     if (this.#blocked || this.socket.destroyed) return;
     this.socket.cork();
@@ -193,6 +203,8 @@ export class FrameWriter {
       for (const part of frame) this.#blocked = !this.socket.write(part);
     }
     process.nextTick(() => this.socket.uncork());
+    // Not blocked means that nothing is left.
+    if (!this.#blocked) for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 
   #nextChunk(): Uint8Array[] | undefined {

@@ -8,7 +8,6 @@ import { engineSettings } from './settings.js';
 import { EngineThreads } from './threads.js';
 import { runTranslate } from './translate-process.js';
 
-const RSS_CHECK_MS = 2000;
 const REPLACEMENT_INTERVAL_MS = 60_000;
 const FAREWELL_MS = 1000;
 
@@ -59,10 +58,8 @@ async function drainAndExit(timeoutMs: number): Promise<void> {
     await wait(20);
   }
   const goodbye = Promise.all([...connections].map((connection) => connection.end()));
-  const clean = await Promise.race([
-    Promise.all([goodbye, threads.close()]).then(() => true),
-    wait(FAREWELL_MS),
-  ]);
+  const left = Math.max(FAREWELL_MS, until - Date.now());
+  const clean = await Promise.race([Promise.all([goodbye, threads.close()]).then(() => true), wait(left)]);
   if (!clean || threads.running > 0) endAtOnce();
   process.exit(0);
 }
@@ -83,11 +80,11 @@ server.on('connection', (socket) => {
 });
 server.on('error', (error) => lost(`the engine socket failed: ${String(error)}`));
 
-setInterval(() => {
-  const { rss } = process.memoryUsage();
-  if (rss > settings.rssLimitBytes) recycle(`resident memory is ${rss >> 20} MiB`);
-}, RSS_CHECK_MS).unref();
-
 await threads.warm();
 // Listening starts with the native code loaded: whoever can connect can send tasks.
 server.listen(settings.socketPath, () => supervisor.ready());
+
+setInterval(() => {
+  const { rss } = process.memoryUsage();
+  if (rss > settings.rssLimitBytes) recycle(`resident memory is ${rss >> 20} MiB`);
+}, settings.rssCheckMs).unref();

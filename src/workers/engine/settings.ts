@@ -12,6 +12,7 @@ export interface EngineSettings {
   drainMs: number;
   /** Resident memory above which the engine is replaced. */
   rssLimitBytes: number;
+  rssCheckMs: number;
 }
 
 /** Throws on a missing socket path or a malformed number. */
@@ -32,5 +33,6 @@ export function engineSettings(socketPath: string | undefined, env: NodeJS.Proce
     graceMs: number('GRATICULE_ENGINE_GRACE_MS', 10_000),
     drainMs: number('GRATICULE_ENGINE_DRAIN_MS', 8_000),
     rssLimitBytes: number('GRATICULE_ENGINE_RSS_MB', 1536) * (1 << 20),
+    rssCheckMs: number('GRATICULE_ENGINE_RSS_CHECK_MS', 2000),
   };
 }

@@ -3,9 +3,9 @@
 import { TaskFailure } from '../../core/tasks.js';
 import { type Dataset, type FileStamp, gdal, openRaster, plainFile, unreadable } from './gdal.js';
 
-/** Idle handles on one file: GDAL runs one call at a time per dataset, so parallel tasks need several. */
-const IDLE_PER_FILE = 4;
-const IDLE_TOTAL = 32;
+/** Idle handles on one file: GDAL runs one call at a time per dataset, so each of the parallel tasks needs its own. */
+const IDLE_PER_FILE = 8;
+const IDLE_TOTAL = 64;
 
 /** One open dataset, used by one task at a time. */
 export class RasterHandle {

@@ -3,7 +3,12 @@
 import { link, rename, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import type { Layer } from 'gdal-async';
-import { TaskFailure, type TranslateResult, type TranslateTask } from '../../core/tasks.js';
+import {
+  type ExportFormat,
+  TaskFailure,
+  type TranslateResult,
+  type TranslateTask,
+} from '../../core/tasks.js';
 import { crsOf } from './crs.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
 import { baseGeometryCode, geometryTypeOf, hasNoGeometry, hasZ, openVector } from './ogr.js';
@@ -28,7 +33,8 @@ export async function translate(
     const args = await translateArguments(task, source, layer);
     const options = { progress_cb: (fraction: number) => onProgress(fraction) };
     const written = await gdal.vectorTranslateAsync(part, source, args, options);
-    const features = await written.layers.get(task.table).features.countAsync(true);
+    // Drivers that only write cannot be asked what they wrote.
+    const features = await (task.format ? layer : written.layers.get(task.table)).features.countAsync(true);
     written.close();
     await publish(part, task.output);
     onProgress(1);
@@ -85,6 +91,7 @@ async function translateArguments(task: TranslateTask, source: Dataset, layer: L
     );
   }
   const assumed = layer.srs ? [] : ['-a_srs', crsOf(task.assumeCrs!).text];
+  if (task.format) return [...exportArguments(task.format, task.table), ...assumed, layer.name];
   return [
     ...['-f', 'GPKG', '-nln', task.table, '-gt', TRANSACTION_ROWS],
     ...['-lco', 'FID=fid', '-lco', 'GEOMETRY_NAME=geom', '-lco', 'SPATIAL_INDEX=NO'],
@@ -92,6 +99,21 @@ async function translateArguments(task: TranslateTask, source: Dataset, layer: L
     ...assumed,
     layer.name,
   ];
+}
+
+/** Formats that fix their CRS get it; coordinates of the others stay as they are stored. */
+function exportArguments(format: ExportFormat, table: string): string[] {
+  const named = ['-f', format, '-nln', table];
+  switch (format) {
+    case 'GeoJSON':
+      return [...named, '-t_srs', 'OGC:CRS84', '-lco', 'RFC7946=YES'];
+    case 'KML':
+      return [...named, '-t_srs', 'OGC:CRS84'];
+    case 'CSV':
+      return [...named, '-lco', 'GEOMETRY=AS_WKT'];
+    default:
+      return named;
+  }
 }
 
 /** The declared type of the output, wide enough for every feature and no wider. */

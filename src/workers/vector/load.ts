@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import type Database from 'better-sqlite3';
-import { TaskFailure, type LoadTask } from '../../core/tasks.js';
+import { type LoadTask, TaskFailure } from '../../core/tasks.js';
 import { connect, quote } from '../providers/geopackage/connection.js';
 import { createSpatialIndex, prepareStore } from '../providers/geopackage/create.js';
 
@@ -28,7 +28,7 @@ export function load(task: LoadTask): { features: number } {
     prepareStore(db);
     const done = loadedBefore(db, task);
     if (done !== undefined) return { features: done };
-    db.prepare("ATTACH ? AS staging").run(task.staging);
+    db.prepare('ATTACH ? AS staging').run(task.staging);
     const features = db.transaction(() => copy(db, task)).immediate();
     db.exec('DETACH staging');
     // Readers are in other threads: let them see the rows without the log in between.
@@ -67,8 +67,12 @@ function copy(db: Db, task: LoadTask): number {
 
 function describe(db: Db, table: string): Staged {
   const geometry = db
-    .prepare('SELECT column_name, geometry_type_name, srs_id, z, m FROM staging.gpkg_geometry_columns WHERE table_name = ?')
-    .get(table) as { column_name: string; geometry_type_name: string; srs_id: number; z: number; m: number } | undefined;
+    .prepare(
+      'SELECT column_name, geometry_type_name, srs_id, z, m FROM staging.gpkg_geometry_columns WHERE table_name = ?',
+    )
+    .get(table) as
+    | { column_name: string; geometry_type_name: string; srs_id: number; z: number; m: number }
+    | undefined;
   if (!geometry) throw new TaskFailure('invalid-input', 'The staging file has no such feature table.');
   const columns = db
     .prepare(`SELECT name, type, "notnull", pk FROM pragma_table_info(?, 'staging')`)
@@ -77,7 +81,9 @@ function describe(db: Db, table: string): Staged {
   if (!id) throw new TaskFailure('invalid-input', 'The staging table has no primary key.');
   const g = quote(geometry.column_name);
   const box = db
-    .prepare(`SELECT min(ST_MinX(${g})), min(ST_MinY(${g})), max(ST_MaxX(${g})), max(ST_MaxY(${g})) FROM staging.${quote(table)}`)
+    .prepare(
+      `SELECT min(ST_MinX(${g})), min(ST_MinY(${g})), max(ST_MaxX(${g})), max(ST_MaxY(${g})) FROM staging.${quote(table)}`,
+    )
     .raw()
     .get() as (number | null)[];
   return {
@@ -95,16 +101,27 @@ function describe(db: Db, table: string): Staged {
 /** The staging file's CRS under a free id of the store, or the id it has there already. */
 function adoptCrs(db: Db, stagingId: number): number {
   const crs = db
-    .prepare('SELECT organization, organization_coordsys_id AS code, definition FROM staging.gpkg_spatial_ref_sys WHERE srs_id = ?')
+    .prepare(
+      'SELECT organization, organization_coordsys_id AS code, definition FROM staging.gpkg_spatial_ref_sys WHERE srs_id = ?',
+    )
     .get(stagingId) as { organization: string; code: number; definition: string } | undefined;
   if (!crs) throw new TaskFailure('invalid-input', 'The staging table names no coordinate reference system.');
   const known = db
-    .prepare('SELECT srs_id FROM gpkg_spatial_ref_sys WHERE organization = ? COLLATE NOCASE AND organization_coordsys_id = ? AND (definition = ? OR organization = ?)')
+    .prepare(
+      'SELECT srs_id FROM gpkg_spatial_ref_sys WHERE organization = ? COLLATE NOCASE AND organization_coordsys_id = ? AND (definition = ? OR organization = ?)',
+    )
     .pluck()
     .get(crs.organization, crs.code, crs.definition, 'EPSG') as number | undefined;
   if (known !== undefined) return known;
   const taken = db.prepare('SELECT 1 FROM gpkg_spatial_ref_sys WHERE srs_id = ?').get(stagingId);
-  const id = taken ? (db.prepare('SELECT max(srs_id, 100000) + 1 FROM (SELECT max(srs_id) AS srs_id FROM gpkg_spatial_ref_sys)').pluck().get() as number) : stagingId;
+  const id = taken
+    ? (db
+        .prepare(
+          'SELECT max(srs_id, 100000) + 1 FROM (SELECT max(srs_id) AS srs_id FROM gpkg_spatial_ref_sys)',
+        )
+        .pluck()
+        .get() as number)
+    : stagingId;
   db.prepare(
     `INSERT INTO gpkg_spatial_ref_sys (srs_name, srs_id, organization, organization_coordsys_id, definition, description)
      SELECT srs_name, ?, organization, organization_coordsys_id, definition, description
@@ -115,7 +132,8 @@ function adoptCrs(db: Db, stagingId: number): number {
 
 function createTable(db: Db, task: LoadTask, staged: Staged, srsId: number): void {
   const attributes = staged.columns.map(
-    ({ name, type, notnull }) => `${quote(name)} ${type.replace(/[^\w() ,]/g, '')}${notnull ? ' NOT NULL' : ''}`,
+    ({ name, type, notnull }) =>
+      `${quote(name)} ${type.replace(/[^\w() ,]/g, '')}${notnull ? ' NOT NULL' : ''}`,
   );
   const definitions = [
     `${quote(staged.id)} INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL`,

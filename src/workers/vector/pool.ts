@@ -1,5 +1,11 @@
 import { Piscina } from 'piscina';
-import { TaskFailure, type PoolStatus, type TaskInput, type TaskOptions, type TaskOutput } from '../../core/tasks.js';
+import {
+  type PoolStatus,
+  TaskFailure,
+  type TaskInput,
+  type TaskOptions,
+  type TaskOutput,
+} from '../../core/tasks.js';
 import type { VectorAnswer, VectorTaskName } from './worker.js';
 
 interface Waiting {
@@ -36,8 +42,13 @@ export class VectorPool {
     });
   }
 
-  run<N extends VectorTaskName>(name: N, input: TaskInput<N>, options: TaskOptions = {}): Promise<TaskOutput<N>> {
-    if (options.signal?.aborted) return Promise.reject(new TaskFailure('cancelled', 'The request was cancelled.'));
+  run<N extends VectorTaskName>(
+    name: N,
+    input: TaskInput<N>,
+    options: TaskOptions = {},
+  ): Promise<TaskOutput<N>> {
+    if (options.signal?.aborted)
+      return Promise.reject(new TaskFailure('cancelled', 'The request was cancelled.'));
     if (this.#queue.length >= this.#options.maxQueue) {
       return Promise.reject(new TaskFailure('queue-full', 'The server is busy; try again soon.'));
     }
@@ -116,7 +127,8 @@ export class VectorPool {
   }
 
   async close(): Promise<void> {
-    for (const task of this.#queue.splice(0)) task.fail(new TaskFailure('cancelled', 'The server is stopping.'));
+    for (const task of this.#queue.splice(0))
+      task.fail(new TaskFailure('cancelled', 'The server is stopping.'));
     await this.#pool.close();
   }
 }

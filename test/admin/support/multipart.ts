@@ -8,7 +8,8 @@ export interface FormPart {
 export function multipart(parts: readonly FormPart[]): { contentType: string; body: Buffer } {
   const boundary = 'graticule-test-boundary';
   const chunks = parts.flatMap(({ name, content, filename }) => {
-    const file = filename === undefined ? '' : `; filename="${filename}"\r\nContent-Type: application/octet-stream`;
+    const file =
+      filename === undefined ? '' : `; filename="${filename}"\r\nContent-Type: application/octet-stream`;
     return [
       Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="${name}"${file}\r\n\r\n`),
       Buffer.from(content),

@@ -7,10 +7,10 @@ import { permits } from '../../auth/permissions.js';
 import type { StoredApiKey } from '../../stores/api-keys.js';
 import {
   OptionalStringSchema,
-  optionalTimestamp,
   OptionalTimestampSchema,
-  timestamp,
+  optionalTimestamp,
   TimestampSchema,
+  timestamp,
 } from '../envelope.js';
 import { action, group, jsonBody, report } from '../kit.js';
 

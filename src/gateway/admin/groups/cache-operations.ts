@@ -113,7 +113,10 @@ function scopeOf({ keyPattern, serviceId, layerId, scope }: Static<typeof Invali
 } {
   if (keyPattern !== undefined) return { scope: { kind: 'pattern', pattern: keyPattern }, name: 'pattern' };
   if (layerId !== undefined) {
-    return { scope: { kind: 'layer', layerId, ...(serviceId === undefined ? {} : { serviceId }) }, name: 'layer' };
+    return {
+      scope: { kind: 'layer', layerId, ...(serviceId === undefined ? {} : { serviceId }) },
+      name: 'layer',
+    };
   }
   if (serviceId !== undefined) return { scope: { kind: 'service', serviceId }, name: 'service' };
   if (scope === 'ogc-metadata') return { scope: { kind: 'metadata' }, name: 'ogc-metadata' };

@@ -4,7 +4,11 @@ import type { CacheScope } from '../cache-control.js';
 import { TimestampSchema } from '../envelope.js';
 import { action, group, jsonBody, report } from '../kit.js';
 
-const Status = Type.Object({ isHealthy: Type.Boolean(), isUsingFallback: Type.Boolean(), timestamp: TimestampSchema });
+const Status = Type.Object({
+  isHealthy: Type.Boolean(),
+  isUsingFallback: Type.Boolean(),
+  timestamp: TimestampSchema,
+});
 
 const Invalidate = Type.Object({
   scope: Type.Enum(['layer', 'service', 'collection', 'ogc-metadata', 'all']),

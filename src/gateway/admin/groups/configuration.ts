@@ -96,7 +96,10 @@ const OPENAPI_TYPE = 'application/vnd.oai.openapi+json';
 
 /** What the server is configured to do, and its interface document. */
 export const configuration = group({ tag: 'Configuration', scope: 'configuration', envelope: 'raw' }, [
-  report('GET /config', 'Get Configuration Documentation', { data: Model, answer: (_x, deps) => model(deps) }),
+  report('GET /config', 'Get Configuration Documentation', {
+    data: Model,
+    answer: (_x, deps) => model(deps),
+  }),
   report('GET /openapi.json', 'Get Admin OpenAPI Specification', {
     params: { f: enumeration('f', ['json'], 'Format of the document.') },
     responses: { 200: { description: 'The document.', content: { [OPENAPI_TYPE]: Type.Object({}) } } },
@@ -180,10 +183,17 @@ function property(setting: Setting) {
 
 function markdown(settings: readonly Setting[]): string {
   const rows = settings.map((setting) => {
-    const cells = [`\`${setting.path}\``, setting.type, `\`${JSON.stringify(shownDefault(setting))}\``, `\`${setting.env}\``];
+    const cells = [
+      `\`${setting.path}\``,
+      setting.type,
+      `\`${JSON.stringify(shownDefault(setting))}\``,
+      `\`${setting.env}\``,
+    ];
     return `| ${[...cells, setting.description.replaceAll('|', '\\|')].join(' | ')} |`;
   });
-  return ['| Setting | Type | Default | Environment | Meaning |', '|---|---|---|---|---|', ...rows].join('\n');
+  return ['| Setting | Type | Default | Environment | Meaning |', '|---|---|---|---|---|', ...rows].join(
+    '\n',
+  );
 }
 
 /** The schema is compiled into the server: it changes only when the server does. */

@@ -1,13 +1,188 @@
+import type { ParamValues } from '../../../core/operation.js';
+import { integer, pathString } from '../../../core/params.js';
+import type { JobQuery, JobRow } from '../../stores/jobs.js';
+import type { AdminDeps } from '../deps.js';
+import {
+  CONSOLE_KINDS,
+  JOB_STATES,
+  JobActed,
+  JobActions,
+  JobArtifacts,
+  JobDetail,
+  JobLogs,
+  JobPage,
+  JobSteps,
+} from '../job-schemas.js';
+import {
+  actionViews,
+  artifactView,
+  BACKEND,
+  detailView,
+  logView,
+  stepView,
+  summaryView,
+} from '../job-views.js';
 import { action, group, report } from '../kit.js';
+import { cursor, cursorOf, enumeration, enumerations, filter, time } from '../params.js';
+
+const limit = (most: number, fallback: number) =>
+  integer(
+    'limit',
+    { min: 1, max: most, default: fallback as number },
+    { description: 'Most items in the answer.' },
+  );
+
+const listParams = {
+  status: enumerations('status', JOB_STATES, 'Only jobs in one of these states.'),
+  kind: enumeration('kind', CONSOLE_KINDS, 'Only jobs of this kind.'),
+  backend: filter('backend', `Only jobs of this backend; all jobs run on ${BACKEND}.`),
+  actor: filter('actor', 'Only jobs that this actor asked for: api-key:{id}.', ['requestedBy']),
+  resourceRef: filter('resourceRef', 'Only jobs on this resource: collection:{id}.'),
+  correlationId: filter('correlationId', 'Only jobs of this request.'),
+  from: time('from', 'Only jobs made at this time or later.'),
+  to: time('to', 'Only jobs made before this time.'),
+  queue: filter('queue', 'Only jobs of this queue; jobs have none.'),
+  environment: filter('environment', 'Only jobs of this environment; jobs have none.'),
+  server: filter('server', 'Only jobs of this server; jobs have none.'),
+  definitionId: filter('definitionId', 'Only jobs of this definition; jobs have none.'),
+  traceId: filter('traceId', 'Only jobs of this trace; jobs have none.'),
+  releaseId: filter('releaseId', 'Only jobs of this release; jobs have none.'),
+  alertId: filter('alertId', 'Only jobs of this alert; jobs have none.'),
+  changeSetId: filter('changeSetId', 'Only jobs of this change set; jobs have none.'),
+  limit: limit(200, 50),
+  cursor: cursor('jobs'),
+};
+
+const byId = { jobId: pathString('jobId', 'Id of the job.') };
+const unavailable = [404, 503];
 
 /** Background jobs of every kind. */
 export const jobs = group({ tag: 'Console jobs', scope: 'jobs', envelope: 'raw' }, [
-  report('GET /jobs', 'List Console Jobs'),
-  report('GET /jobs/{jobId}', 'Get Console Job Detail'),
-  report('GET /jobs/{jobId}/logs', 'Get Console Job Logs'),
-  report('GET /jobs/{jobId}/artifacts', 'Get Console Job Artifacts'),
-  report('GET /jobs/{jobId}/actions', 'Get Console Job Actions'),
-  action('POST /jobs/{jobId}/cancel', 'Cancel Console Job'),
-  action('POST /jobs/{jobId}/retry', 'Retry Console Job'),
-  report('GET /jobs/{jobId}/steps', 'Get Console Job Steps'),
+  report('GET /jobs', 'List Console Jobs', {
+    params: listParams,
+    data: JobPage,
+    errors: [400, 503],
+    answer: ({ params }, deps) => page(params, deps),
+  }),
+  report('GET /jobs/{jobId}', 'Get Console Job Detail', {
+    params: byId,
+    data: JobDetail,
+    errors: unavailable,
+    async answer({ params }, deps) {
+      const job = await deps.jobs.get(params.jobId);
+      const { store } = deps.jobs;
+      const [artifacts, steps] = await Promise.all([store.artifactCounts([job.id]), store.steps(job.id)]);
+      return detailView(facts(job, artifacts, deps), steps);
+    },
+  }),
+  report('GET /jobs/{jobId}/logs', 'Get Console Job Logs', {
+    params: { ...byId, limit: limit(500, 100), cursor: cursor('job-logs') },
+    data: JobLogs,
+    errors: unavailable,
+    async answer({ params }, deps) {
+      const job = await deps.jobs.get(params.jobId);
+      const after = Number(params.cursor?.[0] ?? 0);
+      const rows = await deps.jobs.store.logs(job.id, after, params.limit + 1);
+      const shown = rows.slice(0, params.limit);
+      const nextCursor = rows.length > shown.length ? cursorOf('job-logs', [shown.at(-1)!.id]) : undefined;
+      return { ...reference(job), state: 'available', items: shown.map(logView), nextCursor };
+    },
+  }),
+  report('GET /jobs/{jobId}/artifacts', 'Get Console Job Artifacts', {
+    params: { ...byId, limit: limit(200, 100), cursor: cursor('job-artifacts') },
+    data: JobArtifacts,
+    errors: unavailable,
+    async answer({ params }, deps) {
+      const job = await deps.jobs.get(params.jobId);
+      const skip = Number(params.cursor?.[0] ?? 0);
+      const rows = await deps.jobs.store.artifacts(job.id);
+      const end = skip + params.limit;
+      const nextCursor = rows.length > end ? cursorOf('job-artifacts', [end]) : undefined;
+      return { ...reference(job), items: rows.slice(skip, end).map(artifactView), nextCursor };
+    },
+  }),
+  report('GET /jobs/{jobId}/actions', 'Get Console Job Actions', {
+    params: byId,
+    data: JobActions,
+    errors: unavailable,
+    async answer({ params }, deps) {
+      const job = await deps.jobs.get(params.jobId);
+      return { ...reference(job), actions: actionViews(job) };
+    },
+  }),
+  action('POST /jobs/{jobId}/cancel', 'Cancel Console Job', {
+    params: byId,
+    data: JobActed,
+    errors: [404, 409, 503],
+    async answer({ params }, deps) {
+      const job = await deps.jobs.cancel(params.jobId);
+      const message = job.state === 'Cancelled' ? 'The job is cancelled.' : 'The job is being cancelled.';
+      return { ...reference(job), action: 'cancel', status: job.state, message };
+    },
+  }),
+  action('POST /jobs/{jobId}/retry', 'Retry Console Job', {
+    params: byId,
+    data: JobActed,
+    errors: [404, 409, 503],
+    async answer({ params }, deps) {
+      const job = await deps.jobs.retry(params.jobId);
+      return { ...reference(job), action: 'retry', status: job.state, message: 'The job is queued again.' };
+    },
+  }),
+  report('GET /jobs/{jobId}/steps', 'Get Console Job Steps', {
+    params: byId,
+    data: JobSteps,
+    errors: unavailable,
+    async answer({ params }, deps) {
+      const job = await deps.jobs.get(params.jobId);
+      const steps = await deps.jobs.store.steps(job.id);
+      return { ...reference(job), state: 'available', steps: steps.map(stepView) };
+    },
+  }),
 ]);
+
+async function page(params: ParamValues<typeof listParams>, deps: AdminDeps) {
+  if (asksForAbsent(params)) return { items: [] };
+  const rows = await deps.jobs.store.list(query(params, deps));
+  const shown = rows.slice(0, params.limit);
+  const artifacts = await deps.jobs.store.artifactCounts(shown.map(({ id }) => id));
+  const last = shown.at(-1);
+  const more = rows.length > shown.length && last;
+  return {
+    items: shown.map((job) => summaryView(facts(job, artifacts, deps))),
+    ...(more ? { nextCursor: cursorOf('jobs', [last.created_at, last.id]) } : {}),
+  };
+}
+
+/** Filters on what no job here has: nothing fits. */
+function asksForAbsent(params: ParamValues<typeof listParams>): boolean {
+  const { queue, environment, server, definitionId, traceId, releaseId, alertId, changeSetId } = params;
+  const absent = [queue, environment, server, definitionId, traceId, releaseId, alertId, changeSetId];
+  if (absent.some((value) => value !== undefined)) return true;
+  return params.backend !== undefined && params.backend.toLowerCase() !== BACKEND;
+}
+
+/** One more row than is shown tells whether there is another page. */
+function query(params: ParamValues<typeof listParams>, deps: AdminDeps): JobQuery {
+  const { kind, status, cursor: position } = params;
+  const kinds = deps.jobs.kinds.filter((known) => known.console === kind).map((known) => known.kind);
+  return {
+    limit: params.limit + 1,
+    ...(status ? { states: status } : {}),
+    ...(kind ? { kinds } : {}),
+    ...(params.actor === undefined ? {} : { owner: params.actor }),
+    ...(params.correlationId === undefined ? {} : { correlationId: params.correlationId }),
+    ...(params.resourceRef === undefined ? {} : { resource: params.resourceRef }),
+    ...(params.from === undefined ? {} : { from: params.from }),
+    ...(params.to === undefined ? {} : { to: params.to }),
+    ...(position ? { before: { createdAt: Number(position[0]), id: String(position[1]) } } : {}),
+  };
+}
+
+function facts(job: JobRow, artifacts: ReadonlyMap<string, number>, deps: AdminDeps) {
+  return { job, kind: deps.jobs.kindOf(job.kind), artifactCount: artifacts.get(job.id) ?? 0 };
+}
+
+function reference(job: JobRow) {
+  return { jobId: job.id, correlationId: job.correlation_id };
+}

@@ -5,7 +5,11 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
   report('GET /migration/performance-evidence/latest', 'Get Latest Migration Performance Evidence'),
   report('GET /migration/performance-evidence/history', 'List Migration Performance Evidence History'),
   report('GET /migration/performance-evidence/{evidenceId}', 'Get Migration Performance Evidence'),
-  ...resource('/migration/runs/{runId}', { list: 'List Migration Runs', create: 'Record Migration Run Started', get: 'Get Migration Run' }),
+  ...resource('/migration/runs/{runId}', {
+    list: 'List Migration Runs',
+    create: 'Record Migration Run Started',
+    get: 'Get Migration Run',
+  }),
   action('POST /migration/runs/{runId}/complete', 'Record Migration Run Completed'),
   action('POST /migration/runs/{runId}/cancel', 'Cancel Migration Run'),
   report('GET /migration/runs/{runId}/evidence-pack', 'Download Migration Run Evidence Pack'),

@@ -10,8 +10,15 @@ export const observability = group({ tag: 'Observability', scope: 'observability
   action('POST /observability/alerts/{eventId}/acknowledge', 'Acknowledge Observability Alert'),
   action('POST /observability/alerts/{eventId}/resolve', 'Resolve Observability Alert'),
   action('POST /observability/alerts/{eventId}/suppress', 'Suppress Observability Alert'),
-  ...resource('/observability/autonomy/policies/{rule}', { list: 'List Ops Autonomy Policies', get: 'Get Ops Autonomy Policy', update: 'Set Ops Autonomy Policy' }),
-  ...setting('/observability/autonomy/settings', { get: 'Get Ops Autonomy Settings', set: 'Set Ops Autonomy Settings' }),
+  ...resource('/observability/autonomy/policies/{rule}', {
+    list: 'List Ops Autonomy Policies',
+    get: 'Get Ops Autonomy Policy',
+    update: 'Set Ops Autonomy Policy',
+  }),
+  ...setting('/observability/autonomy/settings', {
+    get: 'Get Ops Autonomy Settings',
+    set: 'Set Ops Autonomy Settings',
+  }),
   report('GET /observability/events', 'List Operate Events'),
   report('GET /observability/findings', 'Get Ops Findings'),
   action('POST /observability/findings/{findingId}/propose', 'Propose Ops Finding Action'),

@@ -6,5 +6,8 @@ export const replicas = group({ tag: 'Services', scope: 'replicas', envelope: 'w
   report('GET /services/{serviceId}/replicas/{replicaId}', 'Get Service Replica'),
   report('GET /services/{serviceId}/replicas/{replicaId}/conflicts', 'List Replica Conflicts'),
   report('GET /services/{serviceId}/replicas/{replicaId}/conflicts/{conflictId}', 'Get Replica Conflict'),
-  action('POST /services/{serviceId}/replicas/{replicaId}/conflicts/{conflictId}/resolve', 'Resolve Replica Conflict'),
+  action(
+    'POST /services/{serviceId}/replicas/{replicaId}/conflicts/{conflictId}/resolve',
+    'Resolve Replica Conflict',
+  ),
 ]);

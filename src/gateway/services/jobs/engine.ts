@@ -87,7 +87,11 @@ export class JobEngine {
   }
 
   /** Durable once resolved. */
-  async submit(kind: string, input: unknown, options: SubmitOptions): Promise<{ job: JobRow; created: boolean }> {
+  async submit(
+    kind: string,
+    input: unknown,
+    options: SubmitOptions,
+  ): Promise<{ job: JobRow; created: boolean }> {
     const known = this.#kinds.get(kind);
     if (!known) throw new Error(`the job kind ${kind} is not registered`);
     const { resources = [], ...rest } = options;
@@ -120,10 +124,13 @@ export class JobEngine {
   async retry(id: string): Promise<JobRow> {
     const before = await this.get(id);
     const kind = this.#kinds.get(before.kind);
-    const refusal = kind ? await kind.refuseRetry?.(JSON.parse(before.input_json)) : 'Its kind is not known here.';
+    const refusal = kind
+      ? await kind.refuseRetry?.(JSON.parse(before.input_json))
+      : 'Its kind is not known here.';
     if (refusal) throw new ApiError('conflict', refusal);
     const { job, changed } = (await this.store.retry(id, kind!.maxAttempts ?? MAX_ATTEMPTS)) ?? missing(id);
-    if (!changed) throw new ApiError('conflict', `Only failed and cancelled jobs are run again, not ${job.state}.`);
+    if (!changed)
+      throw new ApiError('conflict', `Only failed and cancelled jobs are run again, not ${job.state}.`);
     this.#look();
     return job;
   }

@@ -83,7 +83,8 @@ export class JobRun implements JobContext {
   }
 
   #failure(error: unknown): { code: string; message: string } {
-    if (error instanceof ApiError || error instanceof TaskFailure) return { code: error.code, message: error.message };
+    if (error instanceof ApiError || error instanceof TaskFailure)
+      return { code: error.code, message: error.message };
     this.options.onError(error);
     return { code: 'internal', message: 'The job failed because of an internal error.' };
   }

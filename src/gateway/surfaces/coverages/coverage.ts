@@ -1,6 +1,6 @@
-import { badParameter } from '../../../core/errors.js';
 import type { RasterCollection } from '../../../core/collection.js';
-import { CRS84, normaliseBox, type Crs } from '../../../core/crs.js';
+import { CRS84, type Crs, normaliseBox } from '../../../core/crs.js';
+import { badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { PNG_FORMAT } from '../../../core/media.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
@@ -24,7 +24,12 @@ export interface CoverageParams {
 type Size = [number, number];
 
 /** Reads a window of a coverage (contract: coverage retrieval parameters). */
-export async function coverage(x: Exchange, pools: Pools, collection: RasterCollection, params: CoverageParams): Promise<Reply> {
+export async function coverage(
+  x: Exchange,
+  pools: Pools,
+  collection: RasterCollection,
+  params: CoverageParams,
+): Promise<Reply> {
   const crs = advertisedCrs(collection, 'crs', params.crs) ?? collection.storageCrs;
   const bboxCrs = advertisedCrs(collection, 'bbox-crs', params.bboxCrs) ?? CRS84;
   const bbox = params.bbox && windowOf(params.bbox, bboxCrs);
@@ -87,19 +92,31 @@ function bandsOf(collection: RasterCollection, properties: string | undefined): 
 }
 
 /** Output size in pixels from at most one of resolution, scale-factor and scale-size. */
-function outputSize(collection: RasterCollection, params: CoverageParams, bbox: Box | undefined, bboxCrs: Crs): Size | undefined {
-  const given = [params.resolution, params.scaleFactor, params.scaleSize].filter((value) => value !== undefined);
-  if (given.length > 1) throw badParameter('scale-size', 'only one of resolution, scale-factor and scale-size may be given');
+function outputSize(
+  collection: RasterCollection,
+  params: CoverageParams,
+  bbox: Box | undefined,
+  bboxCrs: Crs,
+): Size | undefined {
+  const given = [params.resolution, params.scaleFactor, params.scaleSize].filter(
+    (value) => value !== undefined,
+  );
+  if (given.length > 1)
+    throw badParameter('scale-size', 'only one of resolution, scale-factor and scale-size may be given');
   if (params.scaleSize !== undefined) return parseScaleSize(params.scaleSize);
   const native = nativeResolution(collection);
-  if (params.resolution !== undefined) return derived('resolution', collection, parseResolution(params.resolution), bbox, bboxCrs);
+  if (params.resolution !== undefined)
+    return derived('resolution', collection, parseResolution(params.resolution), bbox, bboxCrs);
   if (params.scaleFactor === undefined) return undefined;
   const factor = params.scaleFactor;
   return derived('scale-factor', collection, [native[0] * factor, native[1] * factor], bbox, bboxCrs);
 }
 
 function nativeResolution({ raster }: RasterCollection): Size {
-  return [(raster.extent[2] - raster.extent[0]) / raster.width, (raster.extent[3] - raster.extent[1]) / raster.height];
+  return [
+    (raster.extent[2] - raster.extent[0]) / raster.width,
+    (raster.extent[3] - raster.extent[1]) / raster.height,
+  ];
 }
 
 function parseResolution(raw: string): Size {
@@ -111,14 +128,25 @@ function parseResolution(raw: string): Size {
 }
 
 /** The guard of the contract: computed in the storage CRS, from the requested box or the whole extent. */
-function derived(name: string, collection: RasterCollection, pixel: Size, bbox: Box | undefined, bboxCrs: Crs): Size {
-  const extent = bbox ? clipped(collection, transformed(bbox, bboxCrs, collection)) : collection.raster.extent;
+function derived(
+  name: string,
+  collection: RasterCollection,
+  pixel: Size,
+  bbox: Box | undefined,
+  bboxCrs: Crs,
+): Size {
+  const extent = bbox
+    ? clipped(collection, transformed(bbox, bboxCrs, collection))
+    : collection.raster.extent;
   const size: Size = [
     Math.max(1, Math.round((extent[2] - extent[0]) / pixel[0])),
     Math.max(1, Math.round((extent[3] - extent[1]) / pixel[1])),
   ];
   if (size.some((side) => side > LIMITS.coverageSide)) {
-    throw badParameter(name, `the output would be ${size[0]} x ${size[1]} pixels; at most ${LIMITS.coverageSide} a side`);
+    throw badParameter(
+      name,
+      `the output would be ${size[0]} x ${size[1]} pixels; at most ${LIMITS.coverageSide} a side`,
+    );
   }
   return size;
 }
@@ -134,7 +162,12 @@ function transformed(bbox: Box, crs: Crs, collection: RasterCollection): Box {
 
 function clipped({ raster }: RasterCollection, box: Box): Box {
   const [minx, miny, maxx, maxy] = raster.extent;
-  const cut: Box = [Math.max(minx, box[0]), Math.max(miny, box[1]), Math.min(maxx, box[2]), Math.min(maxy, box[3])];
+  const cut: Box = [
+    Math.max(minx, box[0]),
+    Math.max(miny, box[1]),
+    Math.min(maxx, box[2]),
+    Math.min(maxy, box[3]),
+  ];
   return cut[0] < cut[2] && cut[1] < cut[3] ? cut : box;
 }
 

@@ -1,7 +1,7 @@
 import type { RasterCollection } from '../../../core/collection.js';
 import { CRS84 } from '../../../core/crs.js';
 import type { Exchange } from '../../../core/operation.js';
-import { formatLinks, META_FORMATS, type Link } from '../common.js';
+import { formatLinks, type Link, META_FORMATS } from '../common.js';
 
 export const COVERAGES_PATH = '/ogc/coverages';
 
@@ -34,11 +34,36 @@ export function coverageDocument(x: Exchange, collection: RasterCollection) {
     defaultFields: raster.bands.map((band) => bandName(band.band)),
     links: [
       ...formatLinks(x, path, META_FORMATS),
-      { href: `${url}/schema`, rel: 'http://www.opengis.net/def/rel/ogc/1.0/schema', type: 'application/schema+json', title: 'Bands' },
-      { href: `${url}/coverage?f=geotiff`, rel: 'http://www.opengis.net/def/rel/ogc/1.0/coverage', type: 'image/tiff; application=geotiff', title: 'Coverage as GeoTIFF' },
-      { href: `${url}/coverage?f=png`, rel: 'http://www.opengis.net/def/rel/ogc/1.0/coverage', type: 'image/png', title: 'Coverage as PNG' },
-      { href: `${x.baseUrl}/ogc/maps/collections/${collection.layerId}/map`, rel: 'http://www.opengis.net/def/rel/ogc/1.0/map', type: 'image/png', title: 'Map' },
-      { href: `${x.baseUrl}/stac/collections/${collection.id}`, rel: 'related', type: 'application/json', title: 'STAC collection' },
+      {
+        href: `${url}/schema`,
+        rel: 'http://www.opengis.net/def/rel/ogc/1.0/schema',
+        type: 'application/schema+json',
+        title: 'Bands',
+      },
+      {
+        href: `${url}/coverage?f=geotiff`,
+        rel: 'http://www.opengis.net/def/rel/ogc/1.0/coverage',
+        type: 'image/tiff; application=geotiff',
+        title: 'Coverage as GeoTIFF',
+      },
+      {
+        href: `${url}/coverage?f=png`,
+        rel: 'http://www.opengis.net/def/rel/ogc/1.0/coverage',
+        type: 'image/png',
+        title: 'Coverage as PNG',
+      },
+      {
+        href: `${x.baseUrl}/ogc/maps/collections/${collection.layerId}/map`,
+        rel: 'http://www.opengis.net/def/rel/ogc/1.0/map',
+        type: 'image/png',
+        title: 'Map',
+      },
+      {
+        href: `${x.baseUrl}/stac/collections/${collection.id}`,
+        rel: 'related',
+        type: 'application/json',
+        title: 'STAC collection',
+      },
     ] as Link[],
   };
 }

@@ -1,16 +1,21 @@
 import Type from 'typebox';
-import { notFound } from '../../../core/errors.js';
 import type { Collection, RasterCollection } from '../../../core/collection.js';
-import { GEOTIFF_FORMAT, PNG_FORMAT, SCHEMA_FORMAT, HTML_FORMAT } from '../../../core/media.js';
+import { notFound } from '../../../core/errors.js';
+import { GEOTIFF_FORMAT, HTML_FORMAT, PNG_FORMAT, SCHEMA_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
 import { bboxParam, crsParam, pathString, positiveNumber, text } from '../../../core/params.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
-import { documentReply, findCollection, META_FORMATS, surfaceBasics, type SurfaceDeps } from '../common.js';
+import { documentReply, findCollection, META_FORMATS, type SurfaceDeps, surfaceBasics } from '../common.js';
 import { coverage } from './coverage.js';
-import { coverageDocument, coverageSchema, COVERAGES_PATH, coveragesDocument } from './documents.js';
+import { COVERAGES_PATH, coverageDocument, coverageSchema, coveragesDocument } from './documents.js';
 
-const COMMON = { surface: 'coverages', protocol: 'OGC-Coverages', permission: 'public', method: 'GET' } as const;
+const COMMON = {
+  surface: 'coverages',
+  protocol: 'OGC-Coverages',
+  permission: 'public',
+  method: 'GET',
+} as const;
 
 const COVERAGES_CONFORMANCE = [
   'http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/core',
@@ -28,9 +33,17 @@ const collectionId = pathString('collectionId', 'Identifier of a coverage.');
 const COVERAGE_FORMATS = [GEOTIFF_FORMAT, PNG_FORMAT];
 
 const scaling = {
-  resolution: text('resolution', { description: 'Pixel size in units of the storage CRS: one number, or width,height.' }, { maxLength: 64 }),
+  resolution: text(
+    'resolution',
+    { description: 'Pixel size in units of the storage CRS: one number, or width,height.' },
+    { maxLength: 64 },
+  ),
   scaleFactor: positiveNumber('scale-factor', 'Multiplier of the native pixel size.'),
-  scaleSize: text('scale-size', { description: 'width,height in pixels, or axis pairs such as x(400),y(300).' }, { maxLength: 64 }),
+  scaleSize: text(
+    'scale-size',
+    { description: 'width,height in pixels, or axis pairs such as x(400),y(300).' },
+    { maxLength: 64 },
+  ),
 };
 
 const DOCUMENT = { 200: { description: 'Document', content: { 'application/json': Type.Object({}) } } };
@@ -50,12 +63,20 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
       apiPaths: [`${COVERAGES_PATH}/api`, `${COVERAGES_PATH}/openapi.json`],
       formats: META_FORMATS,
       links: (x) => [
-        { href: `${x.baseUrl}${COVERAGES_PATH}/collections`, rel: 'data', type: 'application/json', title: 'Coverages' },
+        {
+          href: `${x.baseUrl}${COVERAGES_PATH}/collections`,
+          rel: 'data',
+          type: 'application/json',
+          title: 'Coverages',
+        },
       ],
       landingPage: pages.landingPage,
       conformancePage: pages.conformancePage,
       api: (x) =>
-        openApiDocument({ title: 'Graticule Coverages', description: 'OGC API Coverages', serverUrl: x.baseUrl }, operations),
+        openApiDocument(
+          { title: 'Graticule Coverages', description: 'OGC API Coverages', serverUrl: x.baseUrl },
+          operations,
+        ),
     }),
     defineOperation({
       ...COMMON,
@@ -82,7 +103,9 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
       run(x) {
         const collection = asRaster(findCollection(catalog(), x.params.collectionId));
         const document = coverageDocument(x, collection);
-        return documentReply(x, document, () => pages.coveragePage(x, document, collection, catalog().collections));
+        return documentReply(x, document, () =>
+          pages.coveragePage(x, document, collection, catalog().collections),
+        );
       },
     }),
     defineOperation({
@@ -93,7 +116,12 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
       tag: 'Collections',
       params: { collectionId },
       formats: [SCHEMA_FORMAT, HTML_FORMAT],
-      responses: { 200: { description: 'JSON Schema of the bands', content: { 'application/schema+json': Type.Object({}) } } },
+      responses: {
+        200: {
+          description: 'JSON Schema of the bands',
+          content: { 'application/schema+json': Type.Object({}) },
+        },
+      },
       run(x) {
         const document = coverageSchema(x, asRaster(findCollection(catalog(), x.params.collectionId)));
         return documentReply(x, document, () => pages.documentPage(x, document.title, document));

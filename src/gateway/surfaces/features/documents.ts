@@ -2,7 +2,7 @@ import type { Collection, VectorCollection } from '../../../core/collection.js';
 import { CRS84 } from '../../../core/crs.js';
 import type { Exchange } from '../../../core/operation.js';
 import { WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
-import { formatLinks, META_FORMATS, type Link } from '../common.js';
+import { formatLinks, type Link, META_FORMATS } from '../common.js';
 
 export const FEATURES_PATH = '/ogc/features';
 
@@ -53,8 +53,18 @@ export function collectionDocument(x: Exchange, collection: VectorCollection) {
     storageCrs: collection.storageCrs.uri,
     links: [
       ...formatLinks(x, path, META_FORMATS),
-      { href: `${x.baseUrl}${path}/items?f=json`, rel: 'items', type: 'application/geo+json', title: 'Features as GeoJSON' },
-      { href: `${x.baseUrl}${path}/items?f=html`, rel: 'items', type: 'text/html', title: 'Features as HTML' },
+      {
+        href: `${x.baseUrl}${path}/items?f=json`,
+        rel: 'items',
+        type: 'application/geo+json',
+        title: 'Features as GeoJSON',
+      },
+      {
+        href: `${x.baseUrl}${path}/items?f=html`,
+        rel: 'items',
+        type: 'text/html',
+        title: 'Features as HTML',
+      },
       ...representationLinks(x, collection),
     ] as Link[],
   };

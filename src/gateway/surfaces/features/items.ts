@@ -1,15 +1,18 @@
-import { ApiError, badParameter, notFound } from '../../../core/errors.js';
 import type { VectorCollection } from '../../../core/collection.js';
-import { coordinatePrecision, CRS84, normaliseBox, type Crs } from '../../../core/crs.js';
-import { HTML_FORMAT, type Format } from '../../../core/media.js';
+import { CRS84, type Crs, coordinatePrecision, normaliseBox } from '../../../core/crs.js';
+import { ApiError, badParameter, notFound } from '../../../core/errors.js';
+import { type Format, GEOJSON_FORMAT, HTML_FORMAT } from '../../../core/media.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Box, ItemsResult, Pools } from '../../../core/tasks.js';
 import { runTask } from '../../services/run-task.js';
-import { contentTag, formatLinks, withQuery, type Link } from '../common.js';
+import { contentTag, formatLinks, type Link, withQuery } from '../common.js';
 import { FEATURES_PATH } from './documents.js';
 
 /** Features in an HTML page when no limit is asked for: a page is read by eyes. */
 const HTML_PAGE = 50;
+
+/** Formats that are built; the contract names more, which answer 501. */
+export const LINKED_FORMATS: readonly Format[] = [GEOJSON_FORMAT, HTML_FORMAT];
 
 export interface ItemsQuery {
   limit: number;
@@ -42,7 +45,12 @@ export function outputCrs(collection: VectorCollection, asked: Crs | undefined):
 }
 
 /** Reads one page of a collection. Counts exactly where the index answers, never by reading the table. */
-export async function readItems(x: Exchange, pools: Pools, collection: VectorCollection, query: ItemsQuery): Promise<ItemsPage> {
+export async function readItems(
+  x: Exchange,
+  pools: Pools,
+  collection: VectorCollection,
+  query: ItemsQuery,
+): Promise<ItemsPage> {
   const crs = outputCrs(collection, query.crs);
   const bboxCrs = query.bboxCrs ?? CRS84;
   const bbox = query.bbox && normaliseBox('bbox', query.bbox, bboxCrs);
@@ -74,16 +82,24 @@ export async function readItems(x: Exchange, pools: Pools, collection: VectorCol
   };
 }
 
-function itemsLinks(x: Exchange, collection: VectorCollection, page: { limit: number; offset: number; more: boolean }): Link[] {
+function itemsLinks(
+  x: Exchange,
+  collection: VectorCollection,
+  page: { limit: number; offset: number; more: boolean },
+): Link[] {
   const path = `${FEATURES_PATH}/collections/${collection.id}/items`;
-  const links = formatLinks(x, path, x.operation.formats, x.query);
+  const links = formatLinks(x, path, LINKED_FORMATS, x.query);
   const to = (offset: number) => {
     const kept = x.query.split('&').filter((part) => !/^(offset|limit|f)=/.test(part) && part !== '');
     const query = [...kept, `limit=${page.limit}`, `offset=${offset}`].join('&');
-    return { href: withQuery(`${x.baseUrl}${path}`, query, x.format.name), type: x.format.mediaType.split(';')[0] };
+    return {
+      href: withQuery(`${x.baseUrl}${path}`, query, x.format.name),
+      type: x.format.mediaType.split(';')[0],
+    };
   };
   if (page.more) links.push({ ...to(page.offset + page.limit), rel: 'next', title: 'Next page' });
-  if (page.offset > 0) links.push({ ...to(Math.max(0, page.offset - page.limit)), rel: 'prev', title: 'Previous page' });
+  if (page.offset > 0)
+    links.push({ ...to(Math.max(0, page.offset - page.limit)), rel: 'prev', title: 'Previous page' });
   links.push({
     href: `${x.baseUrl}${FEATURES_PATH}/collections/${collection.id}`,
     rel: 'collection',
@@ -122,7 +138,13 @@ export function featureRows(page: ItemsPage): { id: string | number; properties:
 }
 
 /** One feature as GeoJSON text, with its links. Throws 404. */
-export async function readItem(x: Exchange, pools: Pools, collection: VectorCollection, id: string, asked: Crs | undefined) {
+export async function readItem(
+  x: Exchange,
+  pools: Pools,
+  collection: VectorCollection,
+  id: string,
+  asked: Crs | undefined,
+) {
   const crs = outputCrs(collection, asked);
   const feature = await runTask(x, pools, 'vector.item', {
     source: collection.source,
@@ -134,7 +156,7 @@ export async function readItem(x: Exchange, pools: Pools, collection: VectorColl
   if (!feature) throw notFound('feature', id.slice(0, 100));
   const path = `${FEATURES_PATH}/collections/${collection.id}`;
   const links: Link[] = [
-    ...formatLinks(x, `${path}/items/${encodeURIComponent(id)}`, x.operation.formats, x.query),
+    ...formatLinks(x, `${path}/items/${encodeURIComponent(id)}`, LINKED_FORMATS, x.query),
     { href: `${x.baseUrl}${path}`, rel: 'collection', type: 'application/json', title: collection.title },
   ];
   // The tag names the feature itself, not its links: it must be the same behind every host name.

@@ -1,13 +1,36 @@
 import Type from 'typebox';
-import { GEOJSON_FORMAT, HTML_FORMAT, type Format } from '../../../core/media.js';
+import { type Format, GEOJSON_FORMAT, HTML_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
-import { bboxParam, crsParam, datetimeParam, limitParam, offsetParam, pathString } from '../../../core/params.js';
+import {
+  bboxParam,
+  crsParam,
+  datetimeParam,
+  limitParam,
+  offsetParam,
+  pathString,
+} from '../../../core/params.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
-import { documentReply, findCollection, LinkSchema, META_FORMATS, notBuilt, surfaceBasics, type SurfaceDeps } from '../common.js';
+import {
+  documentReply,
+  findCollection,
+  LinkSchema,
+  META_FORMATS,
+  notBuilt,
+  type SurfaceDeps,
+  surfaceBasics,
+} from '../common.js';
 import { FEATURES_CONFORMANCE } from './conformance.js';
 import { collectionDocument, collectionsDocument, FEATURES_PATH } from './documents.js';
-import { asVector, featureRows, formatNotBuilt, geoJsonReply, readItem, readItems } from './items.js';
+import {
+  asVector,
+  featureRows,
+  formatNotBuilt,
+  geoJsonReply,
+  LINKED_FORMATS,
+  readItem,
+  readItems,
+} from './items.js';
 
 const later = (name: string, mediaType: string): Format => ({ name, mediaType });
 const GML = later('gml', 'application/gml+xml;version=3.2');
@@ -22,7 +45,10 @@ const featureId = pathString('featureId', 'Identifier of a feature.');
 const crs = crsParam('crs', 'CRS of the coordinates in the answer; one that the collection lists.');
 const bboxCrs = crsParam('bbox-crs', 'CRS of the numbers in bbox.');
 /** The limit as it came: an HTML page shows fewer features unless the client names a number. */
-const limitGiven = { ...limitParam, parse: (raw: string | undefined) => ({ value: limitParam.parse(raw), given: raw !== undefined }) };
+const limitGiven = {
+  ...limitParam,
+  parse: (raw: string | undefined) => ({ value: limitParam.parse(raw), given: raw !== undefined }),
+};
 
 const FeatureSchema = Type.Object({
   type: Type.Literal('Feature'),
@@ -53,7 +79,12 @@ export function featuresOperations(deps: SurfaceDeps): Operation[] {
     apiPaths: [`${FEATURES_PATH}/api`, `${FEATURES_PATH}/openapi.json`],
     formats: META_FORMATS,
     links: (x) => [
-      { href: `${x.baseUrl}${FEATURES_PATH}/collections`, rel: 'data', type: 'application/json', title: 'Collections' },
+      {
+        href: `${x.baseUrl}${FEATURES_PATH}/collections`,
+        rel: 'data',
+        type: 'application/json',
+        title: 'Collections',
+      },
     ],
     landingPage: pages.landingPage,
     conformancePage: pages.conformancePage,
@@ -100,7 +131,9 @@ function collectionOperations({ catalog }: SurfaceDeps): Operation[] {
         const collection = findCollection(catalog(), x.params.collectionId);
         asVector(collection);
         const document = collectionDocument(x, collection);
-        return documentReply(x, document, () => pages.collectionPage(x, document, collection, catalog().collections));
+        return documentReply(x, document, () =>
+          pages.collectionPage(x, document, collection, catalog().collections),
+        );
       },
     }),
   ];
@@ -115,10 +148,21 @@ function itemOperations({ catalog, pools }: SurfaceDeps): Operation[] {
       path: `${FEATURES_PATH}/collections/{collectionId}/items`,
       summary: 'Features of a collection',
       tag: 'Features',
-      params: { collectionId, limit: limitGiven, offset: offsetParam, bbox: bboxParam, bboxCrs, crs, datetime: datetimeParam },
+      params: {
+        collectionId,
+        limit: limitGiven,
+        offset: offsetParam,
+        bbox: bboxParam,
+        bboxCrs,
+        crs,
+        datetime: datetimeParam,
+      },
       formats: ITEM_FORMATS,
       responses: {
-        200: { description: 'Features', content: { 'application/geo+json': FeatureCollectionSchema, 'text/html': null } },
+        200: {
+          description: 'Features',
+          content: { 'application/geo+json': FeatureCollectionSchema, 'text/html': null },
+        },
         400: { description: 'A parameter is wrong' },
         404: { description: 'No such collection' },
       },
@@ -130,7 +174,9 @@ function itemOperations({ catalog, pools }: SurfaceDeps): Operation[] {
         const query = { limit: limit.value, limitGiven: limit.given, offset, bbox, bboxCrs, crs };
         const page = await readItems(x, pools, collection, query);
         if (x.format !== HTML_FORMAT) return geoJsonReply(page, x.format);
-        return documentReply(x, undefined, () => pages.itemsPage(x, page, featureRows(page), catalog().collections));
+        return documentReply(x, undefined, () =>
+          pages.itemsPage(x, page, featureRows(page), catalog().collections),
+        );
       },
     }),
     defineOperation({
@@ -143,7 +189,10 @@ function itemOperations({ catalog, pools }: SurfaceDeps): Operation[] {
       params: { collectionId, featureId, crs },
       formats: ITEM_FORMATS,
       responses: {
-        200: { description: 'Feature', content: { 'application/geo+json': FeatureSchema, 'text/html': null } },
+        200: {
+          description: 'Feature',
+          content: { 'application/geo+json': FeatureSchema, 'text/html': null },
+        },
         404: { description: 'No such feature' },
       },
       async run(x) {
@@ -152,7 +201,9 @@ function itemOperations({ catalog, pools }: SurfaceDeps): Operation[] {
         asVector(collection);
         const feature = await readItem(x, pools, collection, x.params.featureId, x.params.crs);
         if (x.format === HTML_FORMAT) {
-          return documentReply(x, undefined, () => pages.itemPage(x, collection, JSON.parse(feature.text), catalog().collections));
+          return documentReply(x, undefined, () =>
+            pages.itemPage(x, collection, JSON.parse(feature.text), catalog().collections),
+          );
         }
         return {
           status: 200,
@@ -168,7 +219,7 @@ function itemOperations({ catalog, pools }: SurfaceDeps): Operation[] {
 }
 
 function refuseUnbuilt(format: Format): void {
-  if (format !== GEOJSON_FORMAT && format !== HTML_FORMAT) throw formatNotBuilt(format.name);
+  if (!LINKED_FORMATS.includes(format)) throw formatNotBuilt(format.name);
 }
 
 const ITEMS = `${FEATURES_PATH}/collections/{collectionId}/items`;
@@ -177,8 +228,20 @@ const WRITE = 'features:write';
 /** Operations of the contract that come with later work. */
 const FUTURE: Operation[] = (
   [
-    ['GET', `${FEATURES_PATH}/schemas/svc-ogcapi-features.xsd`, 'getSchema', 'GML application schema', undefined],
-    ['GET', `${FEATURES_PATH}/collections/{collectionId}/queryables`, 'getQueryables', 'Queryables', undefined],
+    [
+      'GET',
+      `${FEATURES_PATH}/schemas/svc-ogcapi-features.xsd`,
+      'getSchema',
+      'GML application schema',
+      undefined,
+    ],
+    [
+      'GET',
+      `${FEATURES_PATH}/collections/{collectionId}/queryables`,
+      'getQueryables',
+      'Queryables',
+      undefined,
+    ],
     ['POST', ITEMS, 'createItem', 'Create a feature', WRITE],
     ['POST', `${ITEMS}/batch`, 'batch', 'Batch of edits', WRITE],
     ['PUT', `${ITEMS}/{featureId}`, 'replaceItem', 'Replace a feature', WRITE],
@@ -186,11 +249,22 @@ const FUTURE: Operation[] = (
     ['DELETE', `${ITEMS}/{featureId}`, 'deleteItem', 'Delete a feature', WRITE],
     ['GET', `${FEATURES_PATH}/collections/{collectionId}/h3`, 'getH3', 'H3 aggregation', undefined],
     ['POST', `${FEATURES_PATH}/collections/{collectionId}/clusters`, 'clusters', 'Clusters', undefined],
-    ['POST', `${FEATURES_PATH}/collections/{collectionId}/spatial-join`, 'spatialJoin', 'Spatial join', undefined],
-    ['POST', `${FEATURES_PATH}/collections/{collectionId}/buffer-aggregate`, 'bufferAggregate', 'Buffer and aggregate', undefined],
+    [
+      'POST',
+      `${FEATURES_PATH}/collections/{collectionId}/spatial-join`,
+      'spatialJoin',
+      'Spatial join',
+      undefined,
+    ],
+    [
+      'POST',
+      `${FEATURES_PATH}/collections/{collectionId}/buffer-aggregate`,
+      'bufferAggregate',
+      'Buffer and aggregate',
+      undefined,
+    ],
     ['POST', `${FEATURES_PATH}/collections/{collectionId}/density`, 'density', 'Density', undefined],
   ] as const
 ).map(([method, path, name, summary, permission]) =>
   notBuilt({ ...COMMON, method, path, id: `features.${name}`, summary, permission: permission ?? 'public' }),
 );
-

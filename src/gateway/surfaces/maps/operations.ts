@@ -1,25 +1,48 @@
-import Type from 'typebox';
-import { ApiError, badParameter } from '../../../core/errors.js';
 import type { Collection } from '../../../core/collection.js';
-import { CRS84, normaliseBox, type Crs } from '../../../core/crs.js';
+import { CRS84, type Crs, normaliseBox } from '../../../core/crs.js';
+import { ApiError, badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
-import { JPEG_FORMAT, JSON_FORMAT, PNG_FORMAT, TIFF_FORMAT, type Format } from '../../../core/media.js';
+import { type Format, JPEG_FORMAT, JSON_FORMAT, PNG_FORMAT, TIFF_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
-import { bboxParam, crsParam, datetimeParam, flag, integer, list, pathInteger, text } from '../../../core/params.js';
+import {
+  bboxParam,
+  crsParam,
+  datetimeParam,
+  flag,
+  integer,
+  list,
+  pathInteger,
+  text,
+} from '../../../core/params.js';
 import type { Box } from '../../../core/tasks.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
 import { renderImage } from '../../services/render.js';
-import { findByLayerId, notBuilt, selectCollections, surfaceBasics, type Link, type SurfaceDeps } from '../common.js';
+import {
+  findByLayerId,
+  type Link,
+  notBuilt,
+  type SurfaceDeps,
+  selectCollections,
+  surfaceBasics,
+} from '../common.js';
 import { extentOf } from '../tiles/documents.js';
 import { fitMap, type MapWindow } from './window.js';
 
 const MAPS_PATH = '/ogc/maps';
 const COMMON = { surface: 'maps', protocol: 'OGC-Maps', permission: 'public', method: 'GET' } as const;
 
-const MAPS_CONFORMANCE = ['core', 'collection-map', 'dataset-map', 'collections-selection', 'crs', 'png', 'jpeg', 'tiff', 'scaling'].map(
-  (name) => `https://www.opengis.net/spec/ogcapi-maps-1/1.0/conf/${name}`,
-);
+const MAPS_CONFORMANCE = [
+  'core',
+  'collection-map',
+  'dataset-map',
+  'collections-selection',
+  'crs',
+  'png',
+  'jpeg',
+  'tiff',
+  'scaling',
+].map((name) => `https://www.opengis.net/spec/ogcapi-maps-1/1.0/conf/${name}`);
 
 const IMAGES = [PNG_FORMAT, JPEG_FORMAT, TIFF_FORMAT];
 const side = { min: 1, max: LIMITS.mapSide, default: undefined };
@@ -77,7 +100,11 @@ export function mapsOperations(deps: SurfaceDeps): Operation[] {
       links: (x) => mapLinks(x, deps),
       landingPage: pages.landingPage,
       conformancePage: pages.conformancePage,
-      api: (x) => openApiDocument({ title: 'Graticule Maps', description: 'OGC API Maps', serverUrl: x.baseUrl }, operations),
+      api: (x) =>
+        openApiDocument(
+          { title: 'Graticule Maps', description: 'OGC API Maps', serverUrl: x.baseUrl },
+          operations,
+        ),
     }),
     defineOperation({
       ...COMMON,
@@ -85,7 +112,10 @@ export function mapsOperations(deps: SurfaceDeps): Operation[] {
       path: `${MAPS_PATH}/map`,
       summary: 'Map of several collections',
       tag: 'Maps',
-      params: { collections: list('collections', LIMITS.collectionsPerRequest, 'Identifiers; all when absent.'), ...mapQuery },
+      params: {
+        collections: list('collections', LIMITS.collectionsPerRequest, 'Identifiers; all when absent.'),
+        ...mapQuery,
+      },
       formats: IMAGES,
       responses: RESPONSES,
       run(x) {
@@ -113,8 +143,14 @@ export function mapsOperations(deps: SurfaceDeps): Operation[] {
 const FUTURE = [
   ['collections/{collectionId}/styles/{styleId}/map', 'getStyledMap', 'Styled map of a collection'],
   ['collections/{collectionId}/map/tiles', 'getMapTilesets', 'Map tilesets of a collection'],
-  ['collections/{collectionId}/map/tiles/{tileMatrixSetId}', 'getMapTileset', 'A map tileset of a collection'],
-].map(([path, name, summary]) => notBuilt({ ...COMMON, path: `${MAPS_PATH}/${path}`, id: `maps.${name}`, summary: summary! }));
+  [
+    'collections/{collectionId}/map/tiles/{tileMatrixSetId}',
+    'getMapTileset',
+    'A map tileset of a collection',
+  ],
+].map(([path, name, summary]) =>
+  notBuilt({ ...COMMON, path: `${MAPS_PATH}/${path}`, id: `maps.${name}`, summary: summary! }),
+);
 
 function drawable(collection: Collection): boolean {
   return collection.kind !== 'archive';
@@ -122,12 +158,24 @@ function drawable(collection: Collection): boolean {
 
 function mapLinks(x: Exchange, { catalog }: SurfaceDeps): Link[] {
   const rel = 'http://www.opengis.net/def/rel/ogc/1.0/map';
-  const link = (path: string, title: string): Link => ({ href: `${x.baseUrl}${MAPS_PATH}/${path}`, rel, type: 'image/png', title });
-  const each = catalog().collections.filter(drawable).map((c) => link(`collections/${c.layerId}/map`, `Map of ${c.title}`));
+  const link = (path: string, title: string): Link => ({
+    href: `${x.baseUrl}${MAPS_PATH}/${path}`,
+    rel,
+    type: 'image/png',
+    title,
+  });
+  const each = catalog()
+    .collections.filter(drawable)
+    .map((c) => link(`collections/${c.layerId}/map`, `Map of ${c.title}`));
   return [link('map', 'Map of all collections'), ...each];
 }
 
-async function drawMap(x: Exchange, deps: SurfaceDeps, collections: readonly Collection[], params: MapParams): Promise<Reply> {
+async function drawMap(
+  x: Exchange,
+  deps: SurfaceDeps,
+  collections: readonly Collection[],
+  params: MapParams,
+): Promise<Reply> {
   if (collections.length === 0) throw new ApiError('not-found', 'There is no collection that can be drawn.');
   const window = mapWindow(collections, params);
   const image = await renderImage(x, deps.pools, {
@@ -154,7 +202,13 @@ function mapWindow(collections: readonly Collection[], params: MapParams): MapWi
   const asked = params.bbox && normaliseBox('bbox', params.bbox, bboxCrs);
   const bbox = asked ?? extentOf(collections);
   if (!bbox) throw new ApiError('not-found', 'The collections are empty: there is nothing to draw.');
-  return fitMap({ bbox, bboxCrs: asked ? bboxCrs : CRS84, crs: params.crs ?? (asked ? bboxCrs : CRS84), width: params.width, height: params.height });
+  return fitMap({
+    bbox,
+    bboxCrs: asked ? bboxCrs : CRS84,
+    crs: params.crs ?? (asked ? bboxCrs : CRS84),
+    width: params.width,
+    height: params.height,
+  });
 }
 
 function background(format: Format, { transparent, bgcolor }: MapParams): string {
@@ -166,4 +220,3 @@ function imageName(format: Format): 'png' | 'jpeg' | 'tiff' {
   if (format === JPEG_FORMAT) return 'jpeg';
   return format === TIFF_FORMAT ? 'tiff' : 'png';
 }
-

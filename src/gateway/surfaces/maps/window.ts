@@ -1,5 +1,5 @@
-import { badParameter } from '../../../core/errors.js';
 import type { Crs } from '../../../core/crs.js';
+import { badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Box } from '../../../core/tasks.js';
 import { transformBox } from '../../../native/index.js';
@@ -36,7 +36,8 @@ export function fitMap(asked: Asked): MapWindow {
 }
 
 function inMapCrs({ bbox, bboxCrs, crs }: Asked): Box {
-  if (bbox[0] > bbox[2]) throw badParameter('bbox', 'crosses the antimeridian, which maps do not draw in one piece');
+  if (bbox[0] > bbox[2])
+    throw badParameter('bbox', 'crosses the antimeridian, which maps do not draw in one piece');
   if (bboxCrs.proj === crs.proj || bboxCrs.epsg === crs.epsg) return bbox;
   let box: Box;
   try {
@@ -54,5 +55,7 @@ function sizeOf({ width, height }: Asked, aspect: number): { width: number; heig
   if (width !== undefined) return { width, height: bounded(width / aspect) };
   if (height !== undefined) return { width: bounded(height * aspect), height };
   const side = LIMITS.mapSideDefault;
-  return aspect >= 1 ? { width: side, height: bounded(side / aspect) } : { width: bounded(side * aspect), height: side };
+  return aspect >= 1
+    ? { width: side, height: bounded(side / aspect) }
+    : { width: bounded(side * aspect), height: side };
 }

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import { ApiError } from '../../../core/errors.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
-import { text, json } from '../../../core/reply.js';
+import { json, text } from '../../../core/reply.js';
 import type { PoolStatus } from '../../../core/tasks.js';
 
 export interface ProbeDeps {
@@ -21,7 +21,13 @@ export interface Check {
   detail?: string;
 }
 
-const COMMON = { surface: 'operations', method: 'GET', permission: 'public', tag: 'Probes', openQuery: true } as const;
+const COMMON = {
+  surface: 'operations',
+  method: 'GET',
+  permission: 'public',
+  tag: 'Probes',
+  openQuery: true,
+} as const;
 const STATE_TIMEOUT_MS = 2000;
 
 /** Probes, performance snapshot and scrape. */

@@ -19,6 +19,14 @@ const OPERATIONS: readonly (readonly [Method, string, string, string, string])[]
 
 export function processesOperations(): Operation[] {
   return OPERATIONS.map(([method, path, name, summary, permission]) =>
-    notBuilt({ surface: 'processes', protocol: 'OGC-Processes', id: `processes.${name}`, method, path: PATH + path, summary, permission }),
+    notBuilt({
+      surface: 'processes',
+      protocol: 'OGC-Processes',
+      id: `processes.${name}`,
+      method,
+      path: PATH + path,
+      summary,
+      permission,
+    }),
   );
 }

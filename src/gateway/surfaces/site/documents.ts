@@ -30,12 +30,6 @@ export const INTERFACE_DOCUMENTS: readonly InterfaceDocument[] = [
     openapi: '/ogc/coverages/openapi.json',
   },
   {
-    surface: 'processes',
-    title: 'Processes',
-    description: 'OGC API Processes: computations on the data.',
-    openapi: '/ogc/processes/openapi.json',
-  },
-  {
     surface: 'stac',
     title: 'STAC',
     description: 'SpatioTemporal Asset Catalog of what is published.',

@@ -4,10 +4,11 @@ import { notFound } from '../../../core/errors.js';
 import { HTML_FORMAT, JSON_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
-import { html, json, text } from '../../../core/reply.js';
+import { html, text } from '../../../core/reply.js';
 import { docsListPage, docsViewerPage } from '../../pages/docs.js';
 import { homePage, type SurfaceEntry } from '../../pages/home.js';
 import { PAGE_HEADERS } from '../../pages/security.js';
+import { contentTag, documentReply } from '../common.js';
 import { Assets } from './assets.js';
 import { homeDocument, homeLinks, INTERFACE_DOCUMENTS } from './documents.js';
 
@@ -30,7 +31,7 @@ export function siteOperations(deps: SiteDeps): Operation[] {
 }
 
 function pageReply(document: string): Reply {
-  return { ...html(document), headers: PAGE_HEADERS, cacheControl: 'no-cache' };
+  return { ...html(document), headers: PAGE_HEADERS, cacheControl: 'no-cache', etag: contentTag(document) };
 }
 
 function home(deps: SiteDeps): Operation {
@@ -44,14 +45,13 @@ function home(deps: SiteDeps): Operation {
     responses: {
       200: { description: 'The start page.', content: { ...HTML_ANSWER, 'application/json': null } },
     },
-    run: ({ format, baseUrl }) => {
+    run: (x) => {
       const catalog = deps.catalog();
       const { surfaces, version } = deps;
-      if (format === JSON_FORMAT) {
-        return { ...json(homeDocument(catalog, surfaces, version, baseUrl)), cacheControl: 'no-cache' };
-      }
-      const { collections } = catalog;
-      return pageReply(homePage({ baseUrl, version, surfaces, collections, links: homeLinks(baseUrl) }));
+      const { baseUrl } = x;
+      return documentReply(x, homeDocument(catalog, surfaces, version, baseUrl), () =>
+        homePage({ baseUrl, version, surfaces, collections: catalog.collections, links: homeLinks(baseUrl) }),
+      );
     },
   });
 }
@@ -68,10 +68,7 @@ function docsList(): Operation {
   });
 }
 
-const surfaceParam = pathString(
-  'surface',
-  'Interface: features, tiles, maps, coverages, processes, stac or admin.',
-);
+const surfaceParam = pathString('surface', 'Interface: features, tiles, maps, coverages, stac or admin.');
 
 function docsViewer(): Operation {
   return defineOperation({

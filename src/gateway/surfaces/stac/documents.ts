@@ -25,7 +25,11 @@ export function catalogDocument(x: Exchange, collections: readonly Collection[])
     links: [
       { href: url, rel: 'self', type: 'application/json', title: 'This catalog' },
       { href: url, rel: 'root', type: 'application/json' },
-      { href: `${url}/openapi.json`, rel: 'service-desc', type: 'application/vnd.oai.openapi+json;version=3.0' },
+      {
+        href: `${url}/openapi.json`,
+        rel: 'service-desc',
+        type: 'application/vnd.oai.openapi+json;version=3.0',
+      },
       { href: `${x.baseUrl}/docs/stac`, rel: 'service-doc', type: 'text/html' },
       { href: `${url}/conformance`, rel: 'conformance', type: 'application/json' },
       { href: `${url}/collections`, rel: 'data', type: 'application/json' },

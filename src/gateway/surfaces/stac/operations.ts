@@ -1,11 +1,17 @@
 import Type from 'typebox';
-import { JSON_FORMAT, HTML_FORMAT, type Format } from '../../../core/media.js';
+import { type Format, HTML_FORMAT, JSON_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
-import { documentReply, findCollection, notBuilt, surfaceBasics, type SurfaceDeps } from '../common.js';
-import { catalogDocument, stacCollectionDocument, stacCollectionsDocument, STAC_CONFORMANCE, STAC_PATH } from './documents.js';
+import { documentReply, findCollection, notBuilt, type SurfaceDeps, surfaceBasics } from '../common.js';
+import {
+  catalogDocument,
+  STAC_CONFORMANCE,
+  STAC_PATH,
+  stacCollectionDocument,
+  stacCollectionsDocument,
+} from './documents.js';
 
 const COMMON = { surface: 'stac', protocol: 'STAC', permission: 'public', method: 'GET' } as const;
 
@@ -26,7 +32,8 @@ export function stacOperations({ catalog }: SurfaceDeps): Operation[] {
     links: () => [],
     landingPage: pages.landingPage,
     conformancePage: pages.conformancePage,
-    api: (x) => openApiDocument({ title: 'Graticule STAC', description: 'STAC API', serverUrl: x.baseUrl }, operations),
+    api: (x) =>
+      openApiDocument({ title: 'Graticule STAC', description: 'STAC API', serverUrl: x.baseUrl }, operations),
   });
   operations.push(
     defineOperation({
@@ -78,8 +85,15 @@ const FUTURE: Operation[] = (
     ['GET', '/collections/{collectionId}/items', 'getItems', 'Items of a collection'],
     ['GET', '/collections/{collectionId}/items/{itemId}', 'getItem', 'One item'],
     ['GET', '/queryables', 'getQueryables', 'Queryables'],
-    ['GET', '/collections/{collectionId}/queryables', 'getCollectionQueryables', 'Queryables of a collection'],
+    [
+      'GET',
+      '/collections/{collectionId}/queryables',
+      'getCollectionQueryables',
+      'Queryables of a collection',
+    ],
     ['GET', '/search', 'search', 'Item search'],
     ['POST', '/search', 'postSearch', 'Item search'],
   ] as const
-).map(([method, path, name, summary]) => notBuilt({ ...COMMON, method, path: `${STAC_PATH}${path}`, id: `stac.${name}`, summary }));
+).map(([method, path, name, summary]) =>
+  notBuilt({ ...COMMON, method, path: `${STAC_PATH}${path}`, id: `stac.${name}`, summary }),
+);

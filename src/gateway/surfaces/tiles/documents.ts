@@ -5,11 +5,11 @@ import type { Box } from '../../../core/tasks.js';
 import {
   extentInSet,
   TILE_MATRIX_SETS,
+  type TileMatrixSet,
   tileLimits,
   tileMatrixDocument,
-  type TileMatrixSet,
 } from '../../../core/tile-matrix.js';
-import { formatLinks, META_FORMATS, type Link } from '../common.js';
+import { formatLinks, type Link, META_FORMATS } from '../common.js';
 
 export const TILES_PATH = '/ogc/tiles';
 
@@ -18,7 +18,9 @@ const REL = 'http://www.opengis.net/def/rel/ogc/1.0';
 /** What tiles of a set of collections can be: vector when any has features, images always. */
 export function tileFormats(collections: readonly Collection[]): string[] {
   const images = ['image/png'];
-  return collections.some((c) => c.kind === 'vector') ? ['application/vnd.mapbox-vector-tile', ...images] : images;
+  return collections.some((c) => c.kind === 'vector')
+    ? ['application/vnd.mapbox-vector-tile', ...images]
+    : images;
 }
 
 /** `tiles`, or `collections/{id}/tiles`: the path a tileset lives under. */
@@ -52,7 +54,12 @@ export function tilesetItem(x: Exchange, set: TileMatrixSet, subject: TilesetSub
     tileMatrixSetId: set.id,
     tileMatrixSetURI: set.uri,
     links: [
-      { href: `${x.baseUrl}${base}/${set.id}`, rel: 'self', type: 'application/json', title: `Tileset ${set.id}` },
+      {
+        href: `${x.baseUrl}${base}/${set.id}`,
+        rel: 'self',
+        type: 'application/json',
+        title: `Tileset ${set.id}`,
+      },
       {
         href: `${x.baseUrl}${TILES_PATH}/tileMatrixSets/${set.id}`,
         rel: `${REL}/tiling-scheme`,
@@ -75,11 +82,9 @@ export function tilesetDocument(x: Exchange, set: TileMatrixSet, subject: Tilese
   const item = tilesetItem(x, set, subject);
   const extent = extentOf(subject.collections);
   const inSet = extent && extentInSet(set, extent);
-  const names = subject.collection ? '' : subject.collections.map((c) => c.layerId).join(',');
-  const suffix = query && names ? `&collections=${names}` : '';
   const mediaTypes = tileFormats(subject.collections);
   const tileLinks = mediaTypes.map((type) => ({
-    href: `${x.baseUrl}${base}/${set.id}/{tileMatrix}/{tileRow}/{tileCol}?f=${type === 'image/png' ? 'png' : 'mvt'}${suffix}`,
+    href: `${x.baseUrl}${base}/${set.id}/{tileMatrix}/{tileRow}/{tileCol}?f=${type === 'image/png' ? 'png' : 'mvt'}${query ? selection(subject, type) : ''}`,
     rel: 'item',
     type,
     templated: true,
@@ -91,13 +96,30 @@ export function tilesetDocument(x: Exchange, set: TileMatrixSet, subject: Tilese
     mediaTypes,
     ...(inSet ? { tileMatrixSetLimits: zooms.map((zoom) => tileLimits(set, zoom, inSet)) } : {}),
     ...(extent
-      ? { boundingBox: { lowerLeft: [extent[0], extent[1]], upperRight: [extent[2], extent[3]], crs: CRS84.uri } }
+      ? {
+          boundingBox: {
+            lowerLeft: [extent[0], extent[1]],
+            upperRight: [extent[2], extent[3]],
+            crs: CRS84.uri,
+          },
+        }
       : {}),
     layers: subject.collections
       .filter((c) => c.kind === 'vector')
       .map((c) => ({ id: c.id, title: c.title, dataType: 'vector', geometryDimension: dimensionOf(c) })),
-    links: [...formatLinks(x, `${base}/${set.id}`, META_FORMATS, query), item.links[1]!, ...tileLinks] as Link[],
+    links: [
+      ...formatLinks(x, `${base}/${set.id}`, META_FORMATS, query),
+      item.links[1]!,
+      ...tileLinks,
+    ] as Link[],
   };
+}
+
+/** The `collections` parameter of a dataset's tiles: vector tiles refuse rasters, so it names none there. */
+function selection(subject: TilesetSubject, type: string): string {
+  if (subject.collection) return '';
+  const shown = subject.collections.filter((c) => type === 'image/png' || c.kind === 'vector');
+  return `&collections=${shown.map((c) => c.layerId).join(',')}`;
 }
 
 function dimensionOf(collection: Collection): number | undefined {

@@ -1,27 +1,34 @@
 import Type from 'typebox';
-import { badParameter, notFound } from '../../../core/errors.js';
 import type { Collection } from '../../../core/collection.js';
+import type { Crs } from '../../../core/crs.js';
+import { badParameter, notFound } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { MVT_FORMAT, PNG_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
 import { crsParam, datetimeParam, list, pathInteger, pathString, text } from '../../../core/params.js';
-import { tileMatrixSet, type TileMatrixSet } from '../../../core/tile-matrix.js';
-import type { Crs } from '../../../core/crs.js';
+import { type TileMatrixSet, tileMatrixSet } from '../../../core/tile-matrix.js';
 import type { TileCache } from '../../cache/tile-cache.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
-import { documentReply, findByLayerId, META_FORMATS, selectCollections, surfaceBasics, type SurfaceDeps } from '../common.js';
+import {
+  documentReply,
+  findByLayerId,
+  META_FORMATS,
+  type SurfaceDeps,
+  selectCollections,
+  surfaceBasics,
+} from '../common.js';
 import { TILES_CONFORMANCE } from './conformance.js';
 import {
+  TILES_PATH,
   tiledCollectionDocument,
   tiledCollectionsDocument,
   tileMatrixSetDocument,
   tileMatrixSetsDocument,
   tilesetDocument,
   tilesetsDocument,
-  TILES_PATH,
 } from './documents.js';
-import { tile, tileAddress } from './tile.js';
+import { type TileAddress, tile, tileAddress, tilePlan } from './tile.js';
 
 export interface TilesDeps extends SurfaceDeps {
   tiles: TileCache;
@@ -30,11 +37,18 @@ export interface TilesDeps extends SurfaceDeps {
 const COMMON = { surface: 'tiles', protocol: 'OGC-Tiles', permission: 'public', method: 'GET' } as const;
 
 const collectionId = pathInteger('collectionId', 'Numeric identifier of a collection.');
-const tileMatrixSetId = pathString('tileMatrixSetId', 'Identifier of a tile matrix set, for example WebMercatorQuad.');
+const tileMatrixSetId = pathString(
+  'tileMatrixSetId',
+  'Identifier of a tile matrix set, for example WebMercatorQuad.',
+);
 const tileMatrix = pathString('tileMatrix', 'Identifier of a matrix: the zoom level.');
 const tileRow = pathInteger('tileRow', 'Row of the tile, 0 at the top.');
 const tileCol = pathInteger('tileCol', 'Column of the tile, 0 at the left.');
-const collections = list('collections', LIMITS.collectionsPerRequest, 'Identifiers of the collections to show; all when absent.');
+const collections = list(
+  'collections',
+  LIMITS.collectionsPerRequest,
+  'Identifiers of the collections to show; all when absent.',
+);
 const tileQuery = {
   datetime: datetimeParam,
   subset: text('subset', { description: 'Axis subset; the published collections have no further axes.' }),
@@ -43,7 +57,12 @@ const tileQuery = {
 };
 
 const DOCUMENT = { 200: { description: 'Document', content: { 'application/json': Type.Object({}) } } };
-const METADATA = { ...DOCUMENT, 400: { description: 'A parameter is wrong' }, 404: { description: 'Not found' }, 406: { description: 'Format not acceptable' } };
+const METADATA = {
+  ...DOCUMENT,
+  400: { description: 'A parameter is wrong' },
+  404: { description: 'Not found' },
+  406: { description: 'Format not acceptable' },
+};
 const TILE_RESPONSES = {
   200: { description: 'Tile', content: { [MVT_FORMAT.mediaType]: null, [PNG_FORMAT.mediaType]: null } },
   204: { description: 'Nothing is in this tile' },
@@ -66,13 +85,32 @@ export function tilesOperations(deps: TilesDeps): Operation[] {
       apiPaths: [`${TILES_PATH}/openapi.json`],
       formats: META_FORMATS,
       links: (x) => [
-        { href: `${x.baseUrl}${TILES_PATH}/collections`, rel: 'data', type: 'application/json', title: 'Collections' },
-        { href: `${x.baseUrl}${TILES_PATH}/tiles`, rel: 'http://www.opengis.net/def/rel/ogc/1.0/tilesets-vector', type: 'application/json', title: 'Tilesets' },
-        { href: `${x.baseUrl}${TILES_PATH}/tileMatrixSets`, rel: 'http://www.opengis.net/def/rel/ogc/1.0/tiling-schemes', type: 'application/json', title: 'Tile matrix sets' },
+        {
+          href: `${x.baseUrl}${TILES_PATH}/collections`,
+          rel: 'data',
+          type: 'application/json',
+          title: 'Collections',
+        },
+        {
+          href: `${x.baseUrl}${TILES_PATH}/tiles`,
+          rel: 'http://www.opengis.net/def/rel/ogc/1.0/tilesets-vector',
+          type: 'application/json',
+          title: 'Tilesets',
+        },
+        {
+          href: `${x.baseUrl}${TILES_PATH}/tileMatrixSets`,
+          rel: 'http://www.opengis.net/def/rel/ogc/1.0/tiling-schemes',
+          type: 'application/json',
+          title: 'Tile matrix sets',
+        },
       ],
       landingPage: pages.landingPage,
       conformancePage: pages.conformancePage,
-      api: (x) => openApiDocument({ title: 'Graticule Tiles', description: 'OGC API Tiles', serverUrl: x.baseUrl }, operations),
+      api: (x) =>
+        openApiDocument(
+          { title: 'Graticule Tiles', description: 'OGC API Tiles', serverUrl: x.baseUrl },
+          operations,
+        ),
     }),
     ...collectionOperations(deps),
     ...tilesetOperations(deps),
@@ -157,7 +195,9 @@ function tilesetOperations({ catalog }: TilesDeps): Operation[] {
       run(x) {
         const collection = findByLayerId(catalog(), x.params.collectionId);
         const document = tilesetsDocument(x, { collections: [collection], collection });
-        return documentReply(x, document, () => pages.documentPage(x, `Tilesets of ${collection.title}`, document));
+        return documentReply(x, document, () =>
+          pages.documentPage(x, `Tilesets of ${collection.title}`, document),
+        );
       },
     }),
     defineOperation({
@@ -191,10 +231,12 @@ function tileOperations(deps: TilesDeps): Operation[] {
       formats: [MVT_FORMAT, PNG_FORMAT],
       responses: TILE_RESPONSES,
       run(x) {
-        const collection = findByLayerId(deps.catalog(), x.params.collectionId);
-        const at = tileAddress(x.params.tileMatrixSetId, x.params.tileMatrix, x.params.tileRow, x.params.tileCol);
-        refuseUnknownAxes(x.params, at.set);
-        return tile(x, deps, [collection], at);
+        const catalog = deps.catalog();
+        const plan = tilePlan(x, catalog, () => {
+          const collection = findByLayerId(catalog, x.params.collectionId);
+          return { collections: [collection], at: readAddress(x.params) };
+        });
+        return tile(x, deps, plan);
       },
     }),
     defineOperation({
@@ -207,10 +249,13 @@ function tileOperations(deps: TilesDeps): Operation[] {
       formats: [MVT_FORMAT, PNG_FORMAT],
       responses: TILE_RESPONSES,
       run(x) {
-        const at = tileAddress(x.params.tileMatrixSetId, x.params.tileMatrix, x.params.tileRow, x.params.tileCol);
-        refuseUnknownAxes(x.params, at.set);
-        const fits = x.format === MVT_FORMAT ? (c: Collection) => c.kind === 'vector' : tileable;
-        return tile(x, deps, selectCollections(deps.catalog(), x.params.collections, fits), at);
+        const catalog = deps.catalog();
+        const plan = tilePlan(x, catalog, () => {
+          const fits = x.format === MVT_FORMAT ? (c: Collection) => c.kind === 'vector' : tileable;
+          const chosen = selectCollections(catalog, x.params.collections, fits);
+          return { collections: chosen, at: readAddress(x.params) };
+        });
+        return tile(x, deps, plan);
       },
     }),
   ];
@@ -258,8 +303,21 @@ function requireSet(id: string): TileMatrixSet {
   return set;
 }
 
+interface TileParams {
+  tileMatrixSetId: string;
+  tileMatrix: string;
+  tileRow: number;
+  tileCol: number;
+  subset: string | undefined;
+  crs: Crs | undefined;
+}
+
 /** No published collection has an axis beyond x and y; a tile has the CRS of its set. */
-function refuseUnknownAxes(params: { subset: string | undefined; crs: Crs | undefined }, set: TileMatrixSet): void {
+function readAddress(params: TileParams): TileAddress {
+  const at = tileAddress(params.tileMatrixSetId, params.tileMatrix, params.tileRow, params.tileCol);
   if (params.subset !== undefined) throw badParameter('subset', 'these collections have no further axis');
-  if (params.crs && params.crs.uri !== set.crs.uri) throw badParameter('crs', `tiles of ${set.id} are in ${set.crs.uri}`);
+  if (params.crs && params.crs.uri !== at.set.crs.uri) {
+    throw badParameter('crs', `tiles of ${at.set.id} are in ${at.set.crs.uri}`);
+  }
+  return at;
 }

@@ -55,7 +55,11 @@ function inodeOf(path: string): number {
   try {
     return statSync(path).ino;
   } catch (error) {
-    throw new TaskFailure('source-missing', 'The file of this collection is gone.', `${path}: ${String(error)}`);
+    throw new TaskFailure(
+      'source-missing',
+      'The file of this collection is gone.',
+      `${path}: ${String(error)}`,
+    );
   }
 }
 
@@ -76,7 +80,11 @@ export function connect(path: string, readonly: boolean): Db {
     db.loadExtension(sqliteExtensionPath());
     return db;
   } catch (error) {
-    throw new TaskFailure('source-unreadable', 'The file is not a readable GeoPackage.', `${path}: ${String(error)}`);
+    throw new TaskFailure(
+      'source-unreadable',
+      'The file is not a readable GeoPackage.',
+      `${path}: ${String(error)}`,
+    );
   }
 }
 

@@ -48,7 +48,8 @@ function contents(db: Database.Database): ContentsRow[] {
     .prepare("SELECT count(*) FROM sqlite_master WHERE name IN ('gpkg_contents', 'gpkg_geometry_columns')")
     .pluck()
     .get() as number;
-  if (isGeoPackage < 2) throw new TaskFailure('source-unreadable', 'The file has no GeoPackage feature tables.');
+  if (isGeoPackage < 2)
+    throw new TaskFailure('source-unreadable', 'The file has no GeoPackage feature tables.');
   return db.prepare(CONTENTS).all() as ContentsRow[];
 }
 
@@ -89,7 +90,9 @@ interface ColumnRow {
 }
 
 function columns(db: Database.Database, table: string, geometryColumn: string) {
-  const rows = db.prepare(`SELECT name, type, "notnull", pk FROM pragma_table_info(?)`).all(table) as ColumnRow[];
+  const rows = db
+    .prepare(`SELECT name, type, "notnull", pk FROM pragma_table_info(?)`)
+    .all(table) as ColumnRow[];
   const id = rows.find((row) => row.pk === 1 && /^INT/i.test(row.type));
   if (!id) throw new TaskFailure('source-unreadable', `The table ${table} has no INTEGER PRIMARY KEY.`);
   const fields = rows
@@ -132,7 +135,10 @@ function crsOf(row: ContentsRow): string {
   // srs_id 0 means "undefined geographic": longitude and latitude of an unnamed datum.
   if (row.srs_id === 0) return 'OGC:CRS84';
   if (row.srs_id > 0 && row.definition && row.definition !== 'undefined') return row.definition;
-  throw new TaskFailure('source-unreadable', `The table ${row.table_name} has no coordinate reference system.`);
+  throw new TaskFailure(
+    'source-unreadable',
+    `The table ${row.table_name} has no coordinate reference system.`,
+  );
 }
 
 function indexExists(db: Database.Database, table: string, column: string): boolean {
@@ -141,13 +147,25 @@ function indexExists(db: Database.Database, table: string, column: string): bool
 }
 
 function countOf(db: Database.Database, table: string): number {
-  return db.prepare(`SELECT count(*) FROM ${quote(table)}`).pluck().get() as number;
+  return db
+    .prepare(`SELECT count(*) FROM ${quote(table)}`)
+    .pluck()
+    .get() as number;
 }
 
-function extentOf(db: Database.Database, row: ContentsRow, hasIndex: boolean, count: number): Box | undefined {
+function extentOf(
+  db: Database.Database,
+  row: ContentsRow,
+  hasIndex: boolean,
+  count: number,
+): Box | undefined {
   if (count === 0) return undefined;
   const stated = [row.min_x, row.min_y, row.max_x, row.max_y];
-  if (stated.every((n) => n !== null && Number.isFinite(n)) && stated[0]! <= stated[2]! && stated[1]! <= stated[3]!) {
+  if (
+    stated.every((n) => n !== null && Number.isFinite(n)) &&
+    stated[0]! <= stated[2]! &&
+    stated[1]! <= stated[3]!
+  ) {
     return stated as unknown as Box;
   }
   const column = quote(row.column_name);
@@ -161,7 +179,10 @@ function extentOf(db: Database.Database, row: ContentsRow, hasIndex: boolean, co
 
 function toCrs84(db: Database.Database, box: Box, crs: string): Box {
   if (crs === 'EPSG:4326' || crs === 'OGC:CRS84') return box;
-  const json = db.prepare('SELECT gr_transform_box(?, ?, ?, ?, ?, ?)').pluck().get(...box, crs, 'OGC:CRS84');
+  const json = db
+    .prepare('SELECT gr_transform_box(?, ?, ?, ?, ?, ?)')
+    .pluck()
+    .get(...box, crs, 'OGC:CRS84');
   return JSON.parse(json as string) as Box;
 }
 

@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs';
+import { basename, extname, join, resolve } from 'node:path';
+import { SingleBar } from 'cli-progress';
+import { ConfigError } from '../core/config.js';
+import { ImportService, tableName } from '../gateway/services/import.js';
+import { JobEngine } from '../gateway/services/jobs/engine.js';
+import { openState } from '../gateway/stores/state.js';
+import { notifyServer, withPools } from './local.js';
+import { resolveConfig } from './settings.js';
+
+export interface ImportOptions {
+  dataDir?: string;
+  config?: string;
+  layer?: string;
+  name?: string;
+  title?: string;
+  crs?: string;
+}
+
+const POLL_MS = 150;
+
+/** `graticule import FILE`: loads a vector file into the store as a durable job, with a progress bar. */
+export async function importFile(file: string, options: ImportOptions): Promise<void> {
+  const path = resolve(file);
+  if (!existsSync(path)) throw new ConfigError([`there is no file ${file}`]);
+  const { config } = resolveConfig({ 'data.directory': options.dataDir }, options.config);
+  const dataDir = resolve(config.data.directory);
+  const state = await openState(join(dataDir, 'state.db'));
+  const jobs = new JobEngine(state.jobs, {
+    onError: (error: unknown) => process.stderr.write(`${String(error)}\n`),
+  });
+  try {
+    await withPools(async (pools) => {
+      const known = new Set((await state.collections.list()).map((collection) => collection.slug));
+      const imports = new ImportService({
+        pools,
+        jobs,
+        dataDir,
+        publish: async () => void notifyServer(dataDir),
+        isPublished: (id) => known.has(id),
+      });
+      jobs.start();
+      const table = tableName(options.name ?? basename(path, extname(path)));
+      const input = { file: path, layer: options.layer, table, title: options.title, assumeCrs: options.crs };
+      const job = await imports.submit(input, { owner: 'command line' });
+      await follow(jobs, job.id, table);
+    });
+  } finally {
+    await jobs.stop();
+    await state.close();
+  }
+}
+
+/** Shows the job's progress until it ends; wherever it runs, its row tells. */
+async function follow(jobs: JobEngine, id: string, table: string): Promise<void> {
+  const bar = new SingleBar({ format: '  {bar} {percentage}% {phase}', barsize: 30, hideCursor: true });
+  bar.start(100, 0, { phase: 'waiting' });
+  for (;;) {
+    const row = await jobs.store.get(id);
+    if (!row) throw new Error('the job is gone');
+    bar.update(Math.round((row.state === 'Succeeded' ? 1 : (row.fraction ?? 0)) * 100), {
+      phase: row.phase ?? '',
+    });
+    if (row.state !== 'Queued' && row.state !== 'Running') {
+      bar.stop();
+      if (row.state !== 'Succeeded')
+        throw new ConfigError([
+          `the import ${row.state.toLowerCase()}: ${row.failure_message ?? 'no reason given'}`,
+        ]);
+      process.stdout.write(`imported into the collection ${table}\n`);
+      return;
+    }
+    await new Promise((done) => setTimeout(done, POLL_MS));
+  }
+}

@@ -1,0 +1,52 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Pools } from '../core/tasks.js';
+import { createPools } from '../workers/pools.js';
+
+/** Workers for one command: a vector thread here and an engine process, gone when the command ends. */
+export async function withPools<T>(work: (pools: Pools) => Promise<T>): Promise<T> {
+  const runDir = mkdtempSync(join(tmpdir(), 'graticule-'));
+  const engine = startEngine(runDir);
+  const pools = createPools({ vectorThreads: 1, maxQueue: 64, runDir });
+  try {
+    return await work(pools);
+  } finally {
+    await pools.close();
+    engine.kill('SIGTERM');
+    rmSync(runDir, { recursive: true, force: true });
+  }
+}
+
+function startEngine(runDir: string): ChildProcess {
+  return fork(new URL('../workers/engine/main.js', import.meta.url), [join(runDir, 'engine-1-1.sock')], {
+    env: { ...process.env, UV_THREADPOOL_SIZE: '4', GDAL_NUM_THREADS: '1' },
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+}
+
+const PID_FILE = 'server.pid';
+
+/** Notes the running server of a data folder, so that commands can tell it of their changes. */
+export function noteServer(dataDir: string): () => void {
+  mkdirSync(dataDir, { recursive: true });
+  const file = join(dataDir, PID_FILE);
+  writeFileSync(file, String(process.pid));
+  return () => rmSync(file, { force: true });
+}
+
+/** Asks the server of a data folder, if one runs, to read its catalog again. */
+export function notifyServer(dataDir: string): boolean {
+  const file = join(dataDir, PID_FILE);
+  if (!existsSync(file)) return false;
+  const pid = Number(readFileSync(file, 'utf8'));
+  try {
+    // Only a process that calls itself our supervisor: the number may belong to somebody else by now.
+    if (!readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('graticule: supervisor')) return false;
+    process.kill(pid, 'SIGHUP');
+    return true;
+  } catch {
+    return false;
+  }
+}

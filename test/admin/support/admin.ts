@@ -1,0 +1,104 @@
+import { join } from 'node:path';
+import type { Setting } from '../../../src/core/config.js';
+import type { CacheScope } from '../../../src/gateway/admin/cache-control.js';
+import { adminOperations } from '../../../src/gateway/admin/index.js';
+import type { AdminOperation } from '../../../src/gateway/admin/kit.js';
+import { createAuthenticator } from '../../../src/gateway/auth/authenticator.js';
+import { type ImportedCollection, ImportService } from '../../../src/gateway/services/import.js';
+import { JobEngine } from '../../../src/gateway/services/jobs/engine.js';
+import { temporaryState } from '../../support/state.js';
+import { type Call, type Called, call } from './call.js';
+import { FakePools } from './fake-pools.js';
+
+const setting = (path: string, value: unknown, extra: Partial<Setting> = {}): Setting => ({
+  path,
+  type: typeof value,
+  description: `About ${path}.`,
+  default: '',
+  value,
+  source: 'default',
+  env: `SVC_${path.toUpperCase().replaceAll('.', '__')}`,
+  secret: false,
+  ...extra,
+});
+
+/** The whole management API over a real state database, with fakes at its outer seams. */
+export async function adminHarness() {
+  const t = await temporaryState();
+  const auth = createAuthenticator(t.state);
+  const jobs = new JobEngine(t.state.jobs, { leaseMs: 400, pollMs: 30 });
+  const pools = new FakePools();
+  const dataDir = join(t.directory, 'data');
+  const published: ImportedCollection[] = [];
+  const imports = new ImportService({
+    pools,
+    jobs,
+    dataDir,
+    publish: async (collection) => void published.push(collection),
+    isPublished: (id) => published.some((collection) => collection.id === id),
+  });
+  const invalidated: CacheScope[] = [];
+  const figures = {
+    enabled: true,
+    entries: 3,
+    bytes: 900,
+    maxBytes: 1000,
+    hits: 3,
+    misses: 1,
+    evictions: 0,
+    ttlSeconds: 0,
+  };
+  const operations = adminOperations({
+    server: { version: '2026.3.0', releaseChannel: 'preview' },
+    state: t.state,
+    keys: auth.keys,
+    jobs,
+    imports,
+    cache: {
+      status: () => figures,
+      invalidate(scope) {
+        invalidated.push(scope);
+        return 2;
+      },
+    },
+    config: {
+      environment: 'test',
+      contentRoot: '/srv',
+      settings: [
+        setting('server.port', 8080, { source: 'flag' }),
+        setting('server.host', '0.0.0.0'),
+        setting('security.adminKey', 'topsecret', { secret: true, source: 'environment' }),
+      ],
+    },
+    openApi: () => ({ openapi: '3.0.3' }),
+  });
+  return {
+    ...t,
+    auth,
+    jobs,
+    pools,
+    dataDir,
+    imports,
+    published,
+    invalidated,
+    operations,
+    /** Calls an operation by method and path template below the base path. */
+    call(route: string, request?: Call): Promise<Called> {
+      return call(find(operations, route), request);
+    },
+    async close() {
+      await jobs.stop();
+      await auth.close();
+      await t.close();
+    },
+  };
+}
+
+export type AdminHarness = Awaited<ReturnType<typeof adminHarness>>;
+
+function find(operations: readonly AdminOperation[], route: string): AdminOperation {
+  const [method, path] = route.split(' ');
+  const found = operations.find((o) => o.method === method && o.path === `/api/v1/admin${path}`);
+  if (!found) throw new Error(`no operation ${route}`);
+  return found;
+}

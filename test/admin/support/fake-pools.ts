@@ -1,0 +1,79 @@
+import { existsSync } from 'node:fs';
+import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Pools,
+  TaskFailure,
+  type TaskInput,
+  type TaskName,
+  type TaskOptions,
+} from '../../../src/core/tasks.js';
+
+/**
+ * Pools that stand in for the workers at their seam, and keep their promises: staging files and the store are
+ * real files (JSON), a load is one step, knows its token, and removes the staging file.
+ */
+export class FakePools implements Pools {
+  readonly calls: TaskName[] = [];
+  /** Milliseconds that a translation takes. */
+  translateMs = 0;
+  /** Fails the task of this name with that. */
+  readonly failures = new Map<TaskName, TaskFailure>();
+  /** Called after a load has committed, before it answers. */
+  afterLoad: () => Promise<void> = async () => {};
+
+  async run<N extends TaskName>(name: N, input: TaskInput<N>, options: TaskOptions = {}): Promise<never> {
+    this.calls.push(name);
+    const failure = this.failures.get(name);
+    if (failure) throw failure;
+    if (name === 'ogr.inspect') return (await this.#inspect(input as TaskInput<'ogr.inspect'>)) as never;
+    if (name === 'ogr.translate')
+      return (await this.#translate(input as TaskInput<'ogr.translate'>, options)) as never;
+    if (name === 'vector.load') return (await this.#load(input as TaskInput<'vector.load'>)) as never;
+    throw new Error(`no fake of ${name}`);
+  }
+
+  async #inspect({ path }: TaskInput<'ogr.inspect'>) {
+    if (!existsSync(path)) throw new TaskFailure('source-missing', 'There is no such file.');
+    const crs = (await readFile(path, 'utf8')).includes('nocrs') ? null : 'EPSG:4326';
+    const common = { geometryType: 'Point' as const, hasZ: false, featureCount: 3, crs, fields: [] };
+    return [
+      { name: 'towns', ...common },
+      { name: 'rivers', ...common },
+    ];
+  }
+
+  async #translate({ path, output, layer }: TaskInput<'ogr.translate'>, { signal, onProgress }: TaskOptions) {
+    if (existsSync(output)) throw new TaskFailure('invalid-input', 'The output exists already.');
+    for (let part = 1; part <= 4; part++) {
+      await sleep(this.translateMs / 4, undefined, signal ? { signal } : {}).catch(() => {
+        throw new TaskFailure('cancelled', 'Cancelled.');
+      });
+      onProgress?.(part / 4);
+    }
+    await copyFile(path, output);
+    await writeFile(`${output}-wal`, layer ?? '');
+    return { features: 3 };
+  }
+
+  async #load({ staging, store, table, token }: TaskInput<'vector.load'>) {
+    if (!existsSync(staging)) throw new TaskFailure('source-missing', 'The staging file is gone.');
+    const content: Record<string, string> = existsSync(store)
+      ? JSON.parse(await readFile(store, 'utf8'))
+      : {};
+    if (content[table] !== token) {
+      if (content[table]) throw new TaskFailure('invalid-input', `The store has a table ${table} already.`);
+      content[table] = token!;
+      await writeFile(store, JSON.stringify(content));
+    }
+    await rm(staging);
+    await this.afterLoad();
+    return { features: 3 };
+  }
+
+  status() {
+    return [];
+  }
+
+  async close(): Promise<void> {}
+}

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { ANONYMOUS } from '../../src/core/operation.js';
+import type { AdminDeps } from '../../src/gateway/admin/deps.js';
+import { adminOperations, GROUPS } from '../../src/gateway/admin/index.js';
+import { supportTable } from '../../src/gateway/admin/support-table.js';
+import { permits } from '../../src/gateway/auth/permissions.js';
+import { Dispatcher } from '../../src/gateway/http/dispatch.js';
+import { openApiDocument } from '../../src/gateway/http/openapi.js';
+import { Router } from '../../src/gateway/http/router.js';
+import { contractOperations } from './operations.js';
+
+// Declaring operations needs no dependencies: only running one does.
+const operations = adminOperations({} as AdminDeps);
+const contract = contractOperations();
+const key = (method: string, path: string) => `${method} ${path}`;
+const declared = new Map(operations.map((o) => [key(o.method, o.path), o]));
+
+describe('management API against its contract', () => {
+  it('lists 381 operations on 308 paths', () => {
+    expect(contract).toHaveLength(381);
+    expect(new Set(contract.map(({ path }) => path)).size).toBe(308);
+  });
+
+  it('declares every operation of the contract, and no other', () => {
+    const wanted = contract.map(({ method, path }) => key(method, `/api/v1/admin${path}`));
+    expect([...declared.keys()].sort()).toEqual(wanted.sort());
+    expect(operations).toHaveLength(declared.size);
+  });
+
+  it.each(contract)('$method $path', ({ method, path, summary }) => {
+    const operation = declared.get(key(method, `/api/v1/admin${path}`))!;
+    expect(operation.summary).toBe(summary);
+    expect(operation.permission).toMatch(/^admin:[a-z-]+:(read|write)$/);
+    expect(operation.surface).toBe('admin');
+    expect(operation.tag).toBeTruthy();
+    expect(Object.keys(operation.responses).length).toBeGreaterThan(0);
+    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((found) => found[1]);
+    const params = Object.values(operation.params).filter((param) => param.in === 'path');
+    if (operation.built) expect(params.map((param) => param.name)).toEqual(inPath);
+    // A GET never changes anything: it is neither audited nor guarded by a write permission.
+    if (method === 'GET')
+      expect([operation.audited, operation.permission.endsWith(':read')]).toEqual([false, true]);
+  });
+
+  it('gives every operation an id of its own', () => {
+    expect(new Set(operations.map((o) => o.id)).size).toBe(operations.length);
+  });
+
+  it('answers 501 with its name where it is not built', async () => {
+    for (const operation of operations.filter((o) => !o.built)) {
+      const run = async () => operation.run({} as never);
+      await expect(run()).rejects.toMatchObject({
+        status: 501,
+        message: expect.stringContaining(operation.summary),
+      });
+    }
+  });
+
+  it('routes every path to its own operation', () => {
+    const router = new Router(operations);
+    for (const operation of operations) {
+      const path = operation.path.replaceAll(/\{\w+\}/g, 'a-value');
+      expect(router.find(path)?.route.methods.get(operation.method)).toBe(operation);
+    }
+  });
+
+  it('is taken by the dispatcher: every body schema compiles', () => {
+    const seams = { authenticate: () => ANONYMOUS, permits, audit: async () => {} };
+    expect(() => new Dispatcher({ operations, ...seams })).not.toThrow();
+  });
+
+  it('is documented operation by operation', () => {
+    const info = { title: 't', description: 'd', serverUrl: 'http://x' };
+    const { paths } = openApiDocument(info, operations);
+    for (const { method, path, summary } of contract) {
+      const entry = paths[`/api/v1/admin${path}`]![method.toLowerCase()] as Record<string, unknown>;
+      expect(entry).toMatchObject({ summary, operationId: expect.any(String), tags: [expect.any(String)] });
+      expect(entry.responses).toMatchObject({ 401: expect.anything(), 403: expect.anything() });
+    }
+  });
+
+  it('has a support table that is up to date', () => {
+    const written = readFileSync(new URL('../../docs/support.md', import.meta.url), 'utf8');
+    expect(written, 'run: node dist/cli/support.js > docs/support.md').toBe(supportTable(GROUPS));
+  });
+});

@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.js';
+import { json, raw } from './support/http.js';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startServer();
+});
+
+afterAll(() => server?.stop());
+
+const ENTRIES = ['/', '/ogc/features/', '/ogc/tiles/', '/ogc/maps', '/ogc/coverages/', '/stac', '/docs'];
+/** Far more than the demo data has: a crawl that reaches it runs in circles. */
+const MAX_PAGES = 1500;
+
+/** Coordinate systems, conformance classes and schemas are named by the address of their definition. */
+const DEFINITIONS = new Set([
+  'http://www.opengis.net',
+  'https://www.opengis.net',
+  'https://api.stacspec.org',
+  'https://json-schema.org',
+]);
+
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+
+interface Found {
+  url: string;
+  from: string;
+  type?: string;
+}
+
+/** Every `href` of a JSON document, with the media type that stands beside it. */
+function hrefsOfJson(
+  value: unknown,
+  found: { href: string; type?: string }[] = [],
+): { href: string; type?: string }[] {
+  if (Array.isArray(value)) for (const entry of value) hrefsOfJson(entry, found);
+  else if (value && typeof value === 'object') {
+    const { href, type } = value as { href?: unknown; type?: unknown };
+    if (typeof href === 'string') found.push({ href, ...(typeof type === 'string' ? { type } : {}) });
+    for (const entry of Object.values(value)) hrefsOfJson(entry, found);
+  }
+  return found;
+}
+
+const ENTITIES: Record<string, string> = {
+  '&amp;': '&',
+  '&quot;': '"',
+  '&#39;': "'",
+  '&lt;': '<',
+  '&gt;': '>',
+};
+
+function hrefsOfHtml(html: string): { href: string }[] {
+  return [...html.matchAll(/\s(?:href|src)="([^"]*)"/g)]
+    .map((match) => ({ href: match[1]!.replace(/&(amp|quot|#39|lt|gt);/g, (entity) => ENTITIES[entity]!) }))
+    .filter(({ href }) => !href.startsWith('#') && !href.startsWith('data:'));
+}
+
+/** Templates are followed at the tile that every matrix has. */
+function filled(href: string): string {
+  return href
+    .replace(/\{tileMatrixSetId\}/g, 'WebMercatorQuad')
+    .replace(/\{(tileMatrix|tileRow|tileCol|z|x|y)\}/g, '0');
+}
+
+/** Documents are opened and searched for links; pictures, tiles and data are only asked for. */
+function isDocument(type: string): boolean {
+  return /^(text\/html|application\/(json|schema\+json|vnd\.oai))/.test(type);
+}
+
+/** Walks links from `entries`; returns what was wrong, and every address that was asked for. */
+async function crawl(entries: Found[], accept: string): Promise<{ wrong: string[]; asked: Set<string> }> {
+  const queue = [...entries];
+  const asked = new Set(queue.map((entry) => entry.url));
+  const wrong: string[] = [];
+  for (let at = queue.shift(); at && asked.size < MAX_PAGES; at = queue.shift()) {
+    const answer = await raw(at.url, {
+      headers: { accept: at.type ?? accept, 'x-api-key': server.adminKey },
+    });
+    const type = answer.headers['content-type'] ?? '';
+    if (answer.status >= 400) wrong.push(`${answer.status} ${at.url} (linked from ${at.from})`);
+    if (at.type && answer.status === 200 && type.split(';')[0] !== at.type.split(';')[0]) {
+      wrong.push(`${at.url} is ${type}, its link says ${at.type} (linked from ${at.from})`);
+    }
+    if (answer.status !== 200 || !isDocument(type) || /\/items/.test(at.url)) continue;
+    const text = answer.body.toString('utf8');
+    const links = type.startsWith('text/html') ? hrefsOfHtml(text) : hrefsOfJson(JSON.parse(text));
+    for (const link of links) {
+      const url = new URL(filled(link.href), at.url);
+      url.hash = '';
+      if (DEFINITIONS.has(url.origin)) continue;
+      if (url.origin !== server.url) {
+        wrong.push(`${url.href} leaves the server (linked from ${at.url})`);
+      } else if (!asked.has(url.href)) {
+        asked.add(url.href);
+        queue.push({
+          url: url.href,
+          from: at.url,
+          ...('type' in link && link.type ? { type: link.type as string } : {}),
+        });
+      }
+    }
+  }
+  return { wrong, asked };
+}
+
+describe('every link that the server hands out', () => {
+  it('can be followed from the JSON documents, and is the media type it says', async () => {
+    const entries = ENTRIES.filter((path) => path !== '/' && path !== '/docs').map((path) => ({
+      url: `${server.url}${path}`,
+      from: 'start',
+    }));
+    const { wrong, asked } = await crawl(entries, '*/*');
+    expect(wrong).toEqual([]);
+    for (const path of [
+      '/ogc/features/collections/countries',
+      '/ogc/coverages/collections/l7_etms/schema',
+      '/stac/collections/countries',
+    ]) {
+      expect([...asked].some((url) => url.startsWith(`${server.url}${path}`))).toBe(true);
+    }
+    expect(asked.size).toBeLessThan(MAX_PAGES);
+  }, 120_000);
+
+  it('can be followed from the HTML pages', async () => {
+    const { wrong, asked } = await crawl(
+      ENTRIES.map((path) => ({ url: `${server.url}${path}`, from: 'start' })),
+      BROWSER,
+    );
+    expect(wrong).toEqual([]);
+    expect([...asked].some((url) => url.includes('/ogc/features/collections/countries/items'))).toBe(true);
+    expect(asked.size).toBeLessThan(MAX_PAGES);
+  }, 120_000);
+
+  it('is absolute in JSON and starts with the address that the client used', async () => {
+    const host = `localhost:${new URL(server.url).port}`;
+    const document = await json(`${server.url}/ogc/features/`, { headers: { host } });
+    for (const link of document.links) expect(link.href.startsWith(`http://${host}/`)).toBe(true);
+  });
+});
+
+describe('the OpenAPI document of each surface', () => {
+  const APIS = {
+    features: '/ogc/features/api',
+    tiles: '/ogc/tiles/openapi.json',
+    maps: '/ogc/maps/openapi.json',
+    coverages: '/ogc/coverages/openapi.json',
+    stac: '/stac/openapi.json',
+    admin: '/api/v1/admin/openapi.json',
+  };
+
+  it.each(Object.entries(APIS))('of %s names its version, its paths and no path twice', async (_, path) => {
+    const document = await json(`${server.url}${path}`, { headers: { 'x-api-key': server.adminKey } });
+    expect(document.openapi).toMatch(/^3\./);
+    expect(document.info.version).toMatch(/^\d/);
+    const ids = Object.values<Record<string, { operationId: string }>>(document.paths).flatMap((methods) =>
+      Object.entries(methods)
+        .filter(([method]) => /^(get|put|post|delete|patch)$/.test(method))
+        .map(([, operation]) => operation.operationId),
+    );
+    expect(ids.length).toBeGreaterThan(4);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('lists only GET paths that are routed', async () => {
+    const document = await json(`${server.url}/ogc/features/api`);
+    const values: Record<string, string> = { collectionId: 'countries', featureId: '1' };
+    const wrong: string[] = [];
+    for (const [path, methods] of Object.entries<Record<string, unknown>>(document.paths)) {
+      if (!('get' in methods)) continue;
+      const url = `${document.servers[0].url}${path.replace(/\{(\w+)\}/g, (_, name) => values[name]!)}`;
+      const { status } = await raw(url);
+      if (status === 404 || status === 500) wrong.push(`${status} ${url}`);
+    }
+    expect(wrong).toEqual([]);
+  });
+});

@@ -1,0 +1,266 @@
+import { describe, expect, it } from 'vitest';
+import { docsListPage, docsViewerPage } from '../../src/gateway/pages/docs.js';
+import { homePage } from '../../src/gateway/pages/home.js';
+import * as pages from '../../src/gateway/pages/index.js';
+import { type Link, safeHref } from '../../src/gateway/pages/links.js';
+import type { MapData } from '../../src/gateway/pages/page-data.js';
+import { INTERFACE_DOCUMENTS, SURFACES } from '../../src/gateway/surfaces/site/documents.js';
+import {
+  BASE,
+  HOSTILE,
+  published,
+  rasterCollection,
+  vectorCollection,
+  worldCollection,
+} from './collections.js';
+import { expectSoundPage, loaded, pageJson } from './structure.js';
+
+const at = (path: string, query = '') => ({ baseUrl: BASE, path, query });
+
+function links(text: string): Link[] {
+  return [
+    { href: `${BASE}/x?f=html`, rel: 'self', type: 'text/html', title: text },
+    { href: `${BASE}/x?f=json`, rel: 'alternate', type: 'application/json', title: text },
+    { href: `${BASE}/y`, rel: 'items', type: 'application/geo+json', title: text },
+    { href: 'java\tscript:alert(1)', rel: 'related', title: text },
+    { href: `${BASE}/t/{tileMatrix}?f=mvt`, rel: 'item', type: text, title: text, templated: true },
+  ];
+}
+
+/** Every kind of page, with a text put wherever data or configuration can put one. */
+function everyPage(text: string): Record<string, string> {
+  const vector = vectorCollection({ id: text, title: text, description: text });
+  const raster = rasterCollection({ id: text, title: text, description: text });
+  vector.source.fields.push({ name: text, type: 'string', nullable: true });
+  const feature = { id: text, properties: { name: text, lanes: 4, [text]: { nested: [text] } } };
+  const all = [vector, raster, worldCollection()];
+  const own = links(text);
+  const path = `/ogc/features/collections/${encodeURIComponent(text)}`;
+  const document = { id: text, title: text, description: text, [text]: [text, { [text]: text }], links: own };
+  const collection = {
+    id: text,
+    title: text,
+    description: text,
+    itemType: text,
+    extent: { spatial: { bbox: [[170, -10, -170, 10]] } },
+    links: own,
+  };
+  const tileset = { title: text, dataType: text, crs: text, tileMatrixSetId: text, links: own };
+  return {
+    home: homePage({ baseUrl: BASE, version: text, surfaces: SURFACES, collections: all, links: own }),
+    docs: docsListPage({ baseUrl: BASE, documents: INTERFACE_DOCUMENTS }),
+    viewer: docsViewerPage({
+      baseUrl: BASE,
+      document: { surface: 'x', title: text, description: text, openapi: '/openapi' },
+    }),
+    landing: pages.landingPage(at('/ogc/features/'), { title: text, description: text, links: own }),
+    conformance: pages.conformancePage(at('/ogc/features/conformance'), {
+      conformsTo: [text, 'http://www.opengis.net/spec/a/1.0/conf/b'],
+      links: own,
+    }),
+    collections: pages.collectionsPage(at('/ogc/features/collections'), {
+      collections: [collection],
+      links: own,
+    }),
+    collection: pages.collectionPage(at(path), { links: own }, vector, all),
+    coverage: pages.coveragePage(at(path), { links: own }, raster, all),
+    items: pages.itemsPage(
+      at(`${path}/items`, `bbox=${encodeURIComponent(text)}`),
+      { collection: vector, links: own, numberMatched: 3, limit: 10, offset: 0 },
+      [feature],
+      all,
+    ),
+    item: pages.itemPage(at(`${path}/items/1`), vector, { ...feature, links: own }, all),
+    tilesets: pages.documentPage(at('/ogc/tiles/tiles'), text, { tilesets: [tileset], links: own }),
+    matrixSets: pages.documentPage(at('/ogc/tiles/tileMatrixSets'), text, {
+      tileMatrixSets: [{ id: text, title: text, uri: text, links: own }],
+      links: own,
+    }),
+    document: pages.documentPage(at('/stac'), text, document),
+  };
+}
+
+describe('every page', () => {
+  for (const [name, page] of Object.entries(everyPage('Plain'))) {
+    it(`${name} is a sound document`, () => expectSoundPage(page));
+    it(`${name} loads only its own assets below the public prefix`, () => {
+      expect(loaded(page).length).toBeGreaterThan(1);
+      for (const source of loaded(page)) expect(source).toMatch(/^\/prefix\/assets\/[\w.-]+$/);
+    });
+  }
+
+  for (const [name, page] of Object.entries(everyPage(HOSTILE))) {
+    it(`${name} shows hostile text as text`, () => {
+      expectSoundPage(page);
+      expect(page).not.toContain('<script>');
+      expect(page).not.toContain('<img src=x');
+      expect(page).not.toMatch(/href="[^"]*script:/);
+    });
+  }
+
+  it('keeps right-to-left data from turning its surroundings', () => {
+    for (const name of ['collection', 'items', 'item', 'collections']) {
+      expect(everyPage('שלום')[name]).toContain('<bdi>שלום</bdi>');
+    }
+  });
+});
+
+describe('links', () => {
+  it.each([
+    'javascript:alert(1)',
+    ' JAVASCRIPT:alert(1)',
+    'java\nscript:alert(1)',
+    '\u0001javascript:x',
+    'data:text/html,x',
+    'vbscript:x',
+  ])('refuses %j', (href) => expect(safeHref(href)).toBe('#'));
+
+  it.each(['https://a.example/b?c=d', '/x', 'items/5:6', '?f=json', '#main', 'http://a.example'])(
+    'keeps %j',
+    (href) => expect(safeHref(href)).toBe(href),
+  );
+
+  it('lead to other formats of the page, and show templates without linking them', () => {
+    const page = pages.landingPage(at('/ogc/tiles/'), { title: 'T', description: '', links: links('text') });
+    expect(page).toContain(`<a href="${BASE}/x?f=json" rel="alternate">JSON</a>`);
+    expect(page).toContain(`<code class="template">${BASE}/t/{tileMatrix}?f=mvt</code>`);
+    expect(page).not.toContain(`href="${BASE}/t/`);
+  });
+});
+
+describe('a map', () => {
+  const mapOf = (page: string) => pageJson<MapData>(page, 'map-data');
+
+  it('draws a collection from its own tiles, row before column', () => {
+    const data = mapOf(
+      pages.collectionPage(
+        at('/ogc/features/collections/roads'),
+        { links: [] },
+        vectorCollection(),
+        published(),
+      ),
+    );
+    const [layer] = data.layers;
+    expect(layer).toMatchObject({ kind: 'vector', sourceLayers: ['roads'], geometry: 'polygon' });
+    expect(layer!.tiles).toBe(`${BASE}/ogc/tiles/collections/7/tiles/WebMercatorQuad/{z}/{y}/{x}?f=mvt`);
+    expect(data.bounds).toEqual([5, 45, 11, 48]);
+    expect(data.backdrop?.id).toBe('countries');
+  });
+
+  it('has no backdrop below a collection that covers the world itself', () => {
+    const data = mapOf(
+      pages.collectionPage(
+        at('/ogc/features/collections/countries'),
+        { links: [] },
+        worldCollection(),
+        published(),
+      ),
+    );
+    expect(data.backdrop).toBeNull();
+  });
+
+  it('draws rasters as image tiles', () => {
+    const data = mapOf(
+      pages.coveragePage(
+        at('/ogc/coverages/collections/dem'),
+        { links: [] },
+        rasterCollection(),
+        published(),
+      ),
+    );
+    expect(data.layers[0]).toMatchObject({
+      kind: 'raster',
+      tiles: expect.stringMatching(/\/collections\/8\/.*f=png$/),
+    });
+  });
+
+  it('shows points above lines above polygons above rasters on the start page, with one checkbox each', () => {
+    const collections = [
+      rasterCollection(),
+      vectorCollection({ id: 'areas', featureCount: 5 }),
+      vectorCollection({ id: 'parts', featureCount: 50 }),
+      vectorCollection({ id: 'stops' }, 'Point'),
+      vectorCollection({ id: 'ways' }, 'MultiLineString'),
+    ];
+    const page = homePage({ baseUrl: BASE, version: '1', surfaces: SURFACES, collections, links: [] });
+    const order = ['stops', 'ways', 'parts', 'areas', 'dem'];
+    expect(mapOf(page).layers.map((layer) => layer.id)).toEqual(order);
+    expect([...page.matchAll(/data-layer="(\w+)"/g)].map((match) => match[1])).toEqual(order);
+  });
+
+  it('fetches exactly the features of an items page, in CRS84 whatever the page asked for', () => {
+    const query = 'f=html&bbox=5,45,6,46&crs=http://www.opengis.net/def/crs/EPSG/0/3857';
+    const page = {
+      collection: vectorCollection(),
+      links: [],
+      numberMatched: undefined,
+      limit: 50,
+      offset: 100,
+    };
+    const html = pages.itemsPage(at('/ogc/features/collections/roads/items', query), page, [
+      { id: 1, properties: {} },
+    ]);
+    const url = new URL(mapOf(html).features!.href);
+    expect(url.pathname).toBe('/prefix/ogc/features/collections/roads/items');
+    expect(Object.fromEntries(url.searchParams)).toEqual({
+      f: 'json',
+      bbox: '5,45,6,46',
+      limit: '50',
+      offset: '100',
+    });
+  });
+
+  it('has a rendered picture in its place where there are no scripts', () => {
+    const page = pages.collectionPage(
+      at('/ogc/features/collections/roads'),
+      { links: [] },
+      vectorCollection(),
+    );
+    expect(page).toMatch(
+      /<noscript><img class="map-picture" src="[^"]+\/ogc\/maps\/collections\/7\/map\?f=png&amp;width=1024&amp;height=\d+"/,
+    );
+  });
+});
+
+describe('an items page', () => {
+  const request = at('/ogc/features/collections/roads/items');
+  const next = { href: `${BASE}/next?offset=20&f=html`, rel: 'next', type: 'text/html' };
+  const page = { collection: vectorCollection(), links: [next], numberMatched: 12345, limit: 10, offset: 10 };
+
+  it('counts, pages and links every feature without scripts', () => {
+    const html = pages.itemsPage(request, page, [{ id: 'a/b', properties: { name: 'Main St', lanes: 2 } }]);
+    expect(html).toContain('Features 11 to 11 of 12,345.');
+    expect(html).toContain(`rel="next" href="${BASE}/next?offset=20&amp;f=html"`);
+    expect(html).toContain(`<a href="${BASE}/ogc/features/collections/roads/items/a%2Fb">`);
+    expect(html).toContain('<td class="num">2</td>');
+  });
+
+  it('says so when nothing matches, and draws no map then', () => {
+    const html = pages.itemsPage(request, { ...page, links: [], numberMatched: 0, offset: 0 }, []);
+    expect(html).toContain('No features match.');
+    expect(html).not.toContain('data-map');
+    expectSoundPage(html);
+  });
+});
+
+describe('a document page', () => {
+  it('shows lists of like objects as a table', () => {
+    const tileMatrices = [0, 1].map((zoom) => ({
+      id: String(zoom),
+      cellSize: 156543 / 2 ** zoom,
+      pointOfOrigin: [-1, 1],
+    }));
+    const page = pages.documentPage(at('/ogc/tiles/tileMatrixSets/W'), 'W', { id: 'W', tileMatrices });
+    expect(page).toContain('<th scope="col"><bdi>cellSize</bdi></th>');
+    expect(page).toContain('<td class="num">78271.5</td>');
+  });
+
+  it('stays small for a document without end', () => {
+    const wide = Array.from({ length: 200_000 }, (_, i) => [`x${i}`]);
+    let deep: unknown = 'bottom';
+    for (let i = 0; i < 2000; i++) deep = { deep };
+    const page = pages.documentPage(at('/stac'), 'W', { deep, wide });
+    expectSoundPage(page);
+    expect(page.length).toBeLessThan(300_000);
+  });
+});

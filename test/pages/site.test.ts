@@ -1,0 +1,126 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CatalogSnapshot } from '../../src/core/collection.js';
+import { ApiError } from '../../src/core/errors.js';
+import { HTML_FORMAT, JSON_FORMAT } from '../../src/core/media.js';
+import type { Exchange, Operation, Reply } from '../../src/core/operation.js';
+import { type HomeDocument, SURFACES } from '../../src/gateway/surfaces/site/documents.js';
+import { siteOperations } from '../../src/gateway/surfaces/site/operations.js';
+import { BASE, published } from './collections.js';
+import { expectSoundPage } from './structure.js';
+
+const SCRIPT = 'export const answer = 42;\n'.repeat(100);
+let publicDir: string;
+let operations: Operation[];
+
+beforeAll(() => {
+  const root = mkdtempSync(join(tmpdir(), 'graticule-site-'));
+  publicDir = join(root, 'public');
+  mkdirSync(join(publicDir, 'folder'), { recursive: true });
+  writeFileSync(join(root, 'secret.js'), 'secret');
+  writeFileSync(join(publicDir, 'folder', 'inner.js'), 'inner');
+  writeFileSync(join(publicDir, 'map.js'), SCRIPT);
+  writeFileSync(join(publicDir, 'draw-ABCD2345.js'), SCRIPT);
+  writeFileSync(join(publicDir, 'site.css'), 'body{}');
+  writeFileSync(join(publicDir, 'mark.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>');
+  writeFileSync(join(publicDir, 'notes.secret'), 'no type, not served');
+  symlinkSync(join(root, 'secret.js'), join(publicDir, 'linked.js'));
+  const catalog = new CatalogSnapshot(published(), [], 1);
+  operations = siteOperations({ catalog: () => catalog, surfaces: SURFACES, publicDir, version: '1.2.3' });
+});
+
+afterAll(() => rmSync(join(publicDir, '..'), { recursive: true, force: true }));
+
+function run(id: string, params: Record<string, string> = {}, format = HTML_FORMAT): Reply {
+  const operation = operations.find((o) => o.id === id)!;
+  return operation.run({
+    params,
+    format,
+    baseUrl: BASE,
+    path: operation.path,
+    query: '',
+  } as unknown as Exchange) as Reply;
+}
+
+function code(action: () => unknown): string {
+  try {
+    action();
+  } catch (error) {
+    if (error instanceof ApiError) return error.code;
+    throw error;
+  }
+  return 'none';
+}
+
+describe('assets', () => {
+  it('are compressed once, typed, tagged, and cached for ever when their name carries a hash', () => {
+    const plain = run('site.asset', { file: 'map.js' });
+    const hashed = run('site.asset', { file: 'draw-ABCD2345.js' });
+    expect(gunzipSync(plain.body as Uint8Array).toString()).toBe(SCRIPT);
+    expect(plain).toMatchObject({
+      encoding: 'gzip',
+      mediaType: 'text/javascript; charset=utf-8',
+      cacheControl: 'public, no-cache',
+    });
+    expect(hashed.cacheControl).toBe('public, max-age=31536000, immutable');
+    expect(hashed.etag).toBe(plain.etag);
+    expect(run('site.asset', { file: 'site.css' }).etag).not.toBe(plain.etag);
+  });
+
+  it.each([
+    'nothing.js',
+    '../secret.js',
+    '..%2fsecret.js',
+    '/etc/passwd',
+    'folder',
+    'folder/inner.js',
+    'linked.js',
+    'notes.secret',
+    '',
+    '.',
+    '..',
+    'constructor',
+    '__proto__',
+    'map.js\0',
+  ])('named %j are not found', (file) => expect(code(() => run('site.asset', { file }))).toBe('not-found'));
+
+  it('give the icon', () => {
+    expect(run('site.favicon').mediaType).toBe('image/svg+xml');
+  });
+});
+
+describe('the start page', () => {
+  it('is a page under a strict policy', () => {
+    const reply = run('site.home');
+    expectSoundPage(reply.body as string);
+    expect(reply.headers?.['content-security-policy']).toContain("script-src 'self';");
+    for (const { path } of SURFACES) expect(reply.body).toContain(`href="${BASE}${path}"`);
+  });
+
+  it('lists interfaces and collections as JSON too', () => {
+    const document = JSON.parse(run('site.home', {}, JSON_FORMAT).body as string) as HomeDocument;
+    expect(document.version).toBe('1.2.3');
+    expect(document.collections.map((c) => c.id)).toEqual(['countries', 'roads', 'dem']);
+    expect(document.collections[1]!.links[0]!.href).toBe(`${BASE}/ogc/features/collections/roads`);
+    expect(document.surfaces.flatMap((s) => s.links.map((link) => link.href))).toContain(`${BASE}/stac`);
+  });
+});
+
+describe('interface documents', () => {
+  it.each([
+    ['features', '/ogc/features/api'],
+    ['admin', '/api/v1/admin/openapi.json'],
+  ])('of %s are viewed from %s', (surface, path) => {
+    const page = run('site.docsViewer', { surface }).body as string;
+    expectSoundPage(page);
+    expect(page).toContain(`"openapi":"${BASE}${path}"`);
+    expect(run('site.docs').body).toContain(`href="${BASE}/docs/${surface}"`);
+  });
+
+  it('of an unknown interface are not found', () => {
+    expect(code(() => run('site.docsViewer', { surface: '<script>' }))).toBe('not-found');
+  });
+});
