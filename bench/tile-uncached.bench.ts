@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import type { Box, VectorTileTask } from '../src/core/tasks.js';
 import { closeAll, reader, statement } from '../src/workers/providers/geopackage/connection.js';
 import { vectorTile } from '../src/workers/vector/tile.js';
-import { buildings, TILE_SIDE, tilesInside } from './support/buildings.js';
+import { buildings, TILE_SIDE, tilesInside, ZOOM } from './support/buildings.js';
 import { type Cost, cost, pin } from './support/core.js';
 import { median, option, publish } from './support/report.js';
 
@@ -94,8 +94,9 @@ for (let round = 0; round <= rounds; round++) {
   samples.rate.push(rate);
 }
 
-interface Size {
+interface Series {
   rows: number;
+  zoom: number;
   source: Source;
   tiles: Box[];
   /** Mean per tile. */
@@ -103,22 +104,27 @@ interface Size {
   costs: Cost[];
 }
 
-const sizes = ROW_COUNTS.map((rows, i): Size => {
-  const source = sources[i]!;
-  const tiles = tilesInside(rows, 16);
+/** As many tiles of every table, so that caches have the same to do; deeper tiles are the corner of those of ZOOM. */
+function series(rows: number, zoom: number): Series {
+  const source = sources[ROW_COUNTS.indexOf(rows)]!;
+  const side = TILE_SIDE / 2 ** (zoom - ZOOM);
+  const tiles = tilesInside(rows, 4).map(([minx, miny]): Box => [minx, miny, minx + side, miny + side]);
   const total = tiles.reduce((sum, bbox) => sum + vectorTile(taskOf(source, bbox)).features, 0);
-  return { rows, source, tiles, features: total / tiles.length, costs: [] };
-});
+  return { rows, zoom, source, tiles, features: total / tiles.length, costs: [] };
+}
+
+const tables = ROW_COUNTS.map((rows) => series(rows, ZOOM));
+const zooms = [ZOOM + 1, ZOOM + 2].map((zoom) => series(ROW_COUNTS.at(-1)!, zoom));
 for (let round = 0; round <= rounds; round++) {
-  for (const size of sizes) {
-    const sample = perTile(size.tiles, (bbox) => vectorTile(taskOf(size.source, bbox)));
-    if (round > 0) size.costs.push(sample);
+  for (const one of [...tables, ...zooms]) {
+    const sample = perTile(one.tiles, (bbox) => vectorTile(taskOf(one.source, bbox)));
+    if (round > 0) one.costs.push(sample);
   }
 }
-const perFeature = (size: Size) => size.costs.map(({ cpuMs }) => (cpuMs * 1e3) / size.features);
-const sizeNotes = sizes.map((size) => {
-  const [ms, us] = [median(size.costs.map(({ cpuMs }) => cpuMs)), median(perFeature(size))];
-  return `${size.rows} rows: ${ms.toFixed(2)} ms CPU per tile, ${Math.round(size.features)} features in the mean of ${size.tiles.length} tiles, **${us.toFixed(3)} us per feature**`;
+const perFeature = (one: Series) => one.costs.map(({ cpuMs }) => (cpuMs * 1e3) / one.features);
+const seriesNotes = [...tables, ...zooms].map((one) => {
+  const [ms, us] = [median(one.costs.map(({ cpuMs }) => cpuMs)), median(perFeature(one))];
+  return `${one.rows} rows, zoom ${one.zoom}: ${Math.round(one.features)} features in a tile, ${ms.toFixed(2)} ms CPU, **${us.toFixed(2)} us per feature**`;
 });
 closeAll();
 
@@ -156,11 +162,11 @@ publish({
     { what: 'CPU, floor / tile', rounds: samples.tile.map((s, i) => floor[i]! / s.cpuMs), goal: 0.4 },
     {
       what: 'CPU per feature, table of 20,000 rows / of 1,000,000 rows (1: the size of the table costs nothing)',
-      rounds: perFeature(sizes[0]!).map((us, i) => us / perFeature(sizes[2]!)[i]!),
+      rounds: perFeature(tables[0]!).map((us, i) => us / perFeature(tables[2]!)[i]!),
     },
   ],
   notes: [
     `bare loop: ${(1e3 / median(samples.rate)).toFixed(0)} M vertices/s; tile: ${((median(samples.tile.map((s) => s.cpuMs)) * 1e3) / features).toFixed(3)} us per feature`,
-    ...sizeNotes,
+    ...seriesNotes,
   ],
 });

@@ -45,18 +45,28 @@ uint32_t hashBytes(const uint8_t* p, size_t n) {
   return static_cast<uint32_t>(h ^ h >> 32);
 }
 
-/** Writes a Value message; at most value.size + 16 bytes, text excepted, which is sanitised on its way. */
+/** Writes a Value message of text as it is. */
+void appendText(ByteBuffer& out, const char* text, size_t size) {
+  uint8_t* p = out.reserve(1 + kMaxVarint64 + size);
+  *p++ = kStringValue;
+  p = putVarint64(p, size);
+  if (size != 0) std::memcpy(p, text, size);
+  out.commit(p + size);
+}
+
+/** Writes a Value message of text whose broken UTF-8 is replaced. */
+void appendSanitisedText(ByteBuffer& out, const char* text, size_t size) {
+  // Length first, so malformed text (which grows) is measured before it is written.
+  const size_t sanitised = sanitisedSize(text, size);
+  uint8_t* p = out.reserve(1 + kMaxVarint64 + sanitised);
+  *p++ = kStringValue;
+  out.commit(putVarint64(p, sanitised));
+  appendSanitised(out, text, size);
+}
+
+/** Writes a Value message; text as it is. */
 void appendValue(ByteBuffer& out, const Value& value) {
-  if (value.kind == Value::Kind::Text) {
-    // Length first, so malformed text (which grows) is measured before it is written.
-    const size_t size = sanitisedSize(value.bytes, value.size);
-    uint8_t* p = out.reserve(1 + kMaxVarint64 + size);
-    *p++ = kStringValue;
-    p = putVarint64(p, size);
-    out.commit(p);
-    appendSanitised(out, value.bytes, value.size);
-    return;
-  }
+  if (value.kind == Value::Kind::Text) return appendText(out, value.bytes, value.size);
   uint8_t* p = out.reserve(1 + kMaxVarint64);
   if (value.kind == Value::Kind::Real) {
     *p++ = kDoubleValue;
@@ -147,24 +157,45 @@ const uint8_t* TileValues::text(uint32_t index, size_t& size) const {
 }
 
 uint32_t TileValues::intern(const Value& value) {
-  // Encoded in place at the end, and taken back when it is there already.
   const size_t offset = values_.size();
   appendValue(values_, value);
+  uint32_t hash = hashOf(offset);
+  uint32_t index = find(offset, hash);
+  // Only text that is new is looked at for broken UTF-8: what a layer holds is well-formed.
+  if (index == kNone && value.kind == Value::Kind::Text && !isUtf8(value.bytes, value.size)) {
+    values_.truncate(offset);
+    appendSanitisedText(values_, value.bytes, value.size);
+    hash = hashOf(offset);
+    index = find(offset, hash);
+  }
+  if (index == kNone) return insert(offset, hash);
+  values_.truncate(offset);
+  return index;
+}
+
+uint32_t TileValues::hashOf(size_t offset) const {
+  return hashBytes(values_.data() + offset, values_.size() - offset);
+}
+
+uint32_t TileValues::find(size_t offset, uint32_t hash) const {
   const size_t size = values_.size() - offset;
-  const uint8_t* bytes = values_.data() + offset;
-  const uint32_t hash = hashBytes(bytes, size);
-  if ((extents_.size() + 1) * 2 > slots_.size()) rehash(slots_.size() * 2);
   const size_t mask = slots_.size() - 1;
-  size_t at = hash & mask;
-  for (; slots_[at].index != 0; at = (at + 1) & mask) {
+  for (size_t at = hash & mask; slots_[at].index != 0; at = (at + 1) & mask) {
     if (slots_[at].hash != hash) continue;
     const Extent& other = extents_[slots_[at].index - 1];
-    if (other.size == size && std::memcmp(values_.data() + other.offset, bytes, size) == 0) {
-      values_.truncate(offset);
+    if (other.size == size && std::memcmp(values_.data() + other.offset, values_.data() + offset, size) == 0) {
       return slots_[at].index - 1;
     }
   }
-  extents_.push_back({static_cast<uint32_t>(offset), static_cast<uint32_t>(size)});
+  return kNone;
+}
+
+uint32_t TileValues::insert(size_t offset, uint32_t hash) {
+  if ((extents_.size() + 1) * 2 > slots_.size()) rehash(slots_.size() * 2);
+  const size_t mask = slots_.size() - 1;
+  size_t at = hash & mask;
+  while (slots_[at].index != 0) at = (at + 1) & mask;
+  extents_.push_back({static_cast<uint32_t>(offset), static_cast<uint32_t>(values_.size() - offset)});
   slots_[at] = {hash, static_cast<uint32_t>(extents_.size())};
   return static_cast<uint32_t>(extents_.size() - 1);
 }

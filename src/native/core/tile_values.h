@@ -54,7 +54,12 @@ class TileValues {
 
   uint32_t keyOf(ColumnState& state);
   bool repeats(const ColumnState& state, const Value& value) const;
+  /** Index of a value, which is encoded at the end of `values_` and taken back when it is there already. */
   uint32_t intern(const Value& value);
+  /** What follows speaks of the Value message from `offset` to the end of `values_`. */
+  uint32_t hashOf(size_t offset) const;
+  uint32_t find(size_t offset, uint32_t hash) const;
+  uint32_t insert(size_t offset, uint32_t hash);
   void rehash(size_t size);
   const uint8_t* text(uint32_t index, size_t& size) const;
 
