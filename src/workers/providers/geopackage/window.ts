@@ -1,4 +1,4 @@
-import type { Box, VectorSource } from '../../../core/tasks.js';
+import { type Box, TaskFailure, type VectorSource } from '../../../core/tasks.js';
 import { transformBox } from '../../../native/index.js';
 import { quote } from './connection.js';
 
@@ -8,7 +8,10 @@ export interface Condition {
   values: (number | string)[];
 }
 
-/** A box, perhaps across the antimeridian, as one or two plain boxes in the source's CRS. */
+/**
+ * A box, perhaps across the antimeridian, as one or two plain boxes in the source's CRS. Throws `invalid-input`
+ * when it lies where that CRS is not defined.
+ */
 export function boxesInSource(source: VectorSource, box: Box, crs: string): Box[] {
   const plain: Box[] =
     box[0] <= box[2]
@@ -17,7 +20,16 @@ export function boxesInSource(source: VectorSource, box: Box, crs: string): Box[
           [box[0], box[1], 180, box[3]],
           [-180, box[1], box[2], box[3]],
         ];
-  return plain.map((part) => transformBox(part, crs, source.crs));
+  return plain.map((part) => inSource(part, crs, source));
+}
+
+function inSource(box: Box, crs: string, source: VectorSource): Box {
+  try {
+    return transformBox(box, crs, source.crs);
+  } catch (error) {
+    const message = 'The bounding box cannot be expressed in the CRS of the data.';
+    throw new TaskFailure('invalid-input', message, (error as Error).message);
+  }
 }
 
 /** Rows whose envelope touches one of the boxes. Alias of the table is `t`. */
