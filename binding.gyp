@@ -19,6 +19,7 @@
         "src/native/core/compressor.cpp",
         "src/native/core/crs.cpp",
         "src/native/core/geojson.cpp",
+        "src/native/core/intersects_box.cpp",
         "src/native/core/json.cpp",
         "src/native/core/number.cpp",
         "src/native/core/options.cpp",

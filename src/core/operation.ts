@@ -82,6 +82,8 @@ export interface Reply {
   /** Entity tag without quotes; `W/` first for a weak one. */
   readonly etag?: string;
   readonly cacheControl?: string;
+  /** This very object answers many requests: what is made from it may be kept with it. */
+  readonly constant?: true;
 }
 
 /** One request while it is being answered, as handlers see it. */

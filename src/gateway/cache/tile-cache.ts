@@ -1,15 +1,11 @@
+import type { Reply } from '../../core/operation.js';
 import * as metrics from '../telemetry/metrics.js';
 
 /** A tile ready to send: compressed already where that helps, with its entity tag. */
 export interface CachedTile {
-  readonly data: Uint8Array;
-  readonly mediaType: string;
-  readonly encoding: 'gzip' | undefined;
-  readonly etag: string;
-  /** Features in a vector tile; undefined for images. */
-  readonly features: number | undefined;
-  /** True: nothing is in this tile (204). */
-  readonly empty: boolean;
+  /** The answer that every request for this tile gets; without a body when nothing is in the tile. */
+  readonly reply: Reply;
+  readonly bytes: number;
 }
 
 export interface CacheStatistics {
@@ -81,7 +77,7 @@ export class TileCache {
   }
 
   #store(key: string, tile: CachedTile): void {
-    const size = tile.data.byteLength + ENTRY_OVERHEAD;
+    const size = tile.bytes + ENTRY_OVERHEAD;
     if (size > this.#maxBytes / 8) return;
     this.#remove(key);
     this.#tiles.set(key, tile);
@@ -97,7 +93,7 @@ export class TileCache {
     const tile = this.#tiles.get(key);
     if (!tile) return;
     this.#tiles.delete(key);
-    this.#bytes -= tile.data.byteLength + ENTRY_OVERHEAD;
+    this.#bytes -= tile.bytes + ENTRY_OVERHEAD;
   }
 
   /** Drops the tiles whose key fits; returns how many. Renderings under way are not stored either. */

@@ -1,6 +1,7 @@
 import { ApiError } from '../../core/errors.js';
 import { negotiate } from '../../core/media.js';
 import type { Operation, Principal, Reply } from '../../core/operation.js';
+import { Recent } from '../../core/recent.js';
 import type { HttpExchange } from './exchange.js';
 import { type ParamPlan, parseQuery, planParams, readParams } from './query.js';
 import { type Match, Router } from './router.js';
@@ -34,6 +35,21 @@ interface Prepared {
   readonly readBody: BodyReader | undefined;
 }
 
+/**
+ * A target (path and query) that was read before. Clients ask for the same tiles again and again: what does
+ * not depend on their headers is worked out once. The parameters are shared, so handlers must not change them.
+ */
+interface Known {
+  readonly prepared: Prepared;
+  readonly params: HttpExchange['params'];
+  /** Value of the `f` parameter. */
+  readonly f: string | undefined;
+}
+
+/** Targets that are remembered, and the longest one. */
+const MAX_KNOWN = 8192;
+const MAX_KNOWN_LENGTH = 512;
+
 const MAX_AGE = '86400';
 const ALLOWED_HEADERS =
   'authorization, content-type, content-crs, if-match, if-none-match, x-api-key, x-request-id, traceparent, prefer, idempotency-key';
@@ -45,6 +61,7 @@ const ALLOWED_HEADERS =
 export class Dispatcher {
   readonly #router: Router;
   readonly #prepared = new Map<Operation, Prepared>();
+  readonly #known = new Recent<string, Known>(MAX_KNOWN);
   readonly #options: DispatchOptions;
 
   constructor(options: DispatchOptions) {
@@ -57,6 +74,13 @@ export class Dispatcher {
   }
 
   dispatch(x: HttpExchange): Reply | Promise<Reply> {
+    const known = x.hasBody ? undefined : this.#known.get(targetOf(x));
+    if (!known || x.method === 'OPTIONS') return this.#dispatchNew(x);
+    x.operation = known.prepared.operation;
+    return this.#identify(x, () => this.#resume(x, known));
+  }
+
+  #dispatchNew(x: HttpExchange): Reply | Promise<Reply> {
     const match = this.#router.find(x.path);
     if (!match) throw new ApiError('not-found', `There is nothing at ${x.path}.`);
     if (x.method === 'OPTIONS') return preflight(match);
@@ -69,31 +93,54 @@ export class Dispatcher {
     }
     x.operation = operation;
     const prepared = this.#prepared.get(operation)!;
-    const principal = this.#authenticate(x);
-    if (principal instanceof Promise) {
-      x.detach();
-      return principal.then((known) => this.#admit(x, prepared, match, known));
-    }
-    return this.#admit(x, prepared, match, principal);
+    return this.#identify(x, () => this.#admit(x, prepared, match));
   }
 
-  #authenticate(x: HttpExchange): Principal | Promise<Principal> {
+  /** Finds out who asks and whether they may; then goes on. */
+  #identify(x: HttpExchange, next: () => Reply | Promise<Reply>): Reply | Promise<Reply> {
     const apiKey = x.header('x-api-key');
     const authorization = x.header('authorization');
-    if (!apiKey && !authorization) return x.principal;
-    return this.#options.authenticate({ apiKey, authorization });
+    if (apiKey || authorization) {
+      const principal = this.#options.authenticate({ apiKey, authorization });
+      if (principal instanceof Promise) {
+        x.detach();
+        return principal.then((known) => {
+          x.principal = known;
+          this.#authorise(x.operation, known);
+          return next();
+        });
+      }
+      x.principal = principal;
+    }
+    this.#authorise(x.operation, x.principal);
+    return next();
   }
 
-  #admit(x: HttpExchange, prepared: Prepared, match: Match, principal: Principal): Reply | Promise<Reply> {
-    x.principal = principal;
+  #resume(x: HttpExchange, { prepared, params, f }: Known): Reply | Promise<Reply> {
     const { operation } = prepared;
-    this.#authorise(operation, principal);
+    if (operation.formats.length > 0) x.format = negotiate(f, x.header('accept'), operation.formats);
+    x.params = params;
+    return this.#run(x, operation);
+  }
+
+  #admit(x: HttpExchange, prepared: Prepared, match: Match): Reply | Promise<Reply> {
+    const { operation, plan } = prepared;
+    const query = parseQuery(x.query);
+    const f = query.get('f');
+    if (operation.formats.length > 0) {
+      // Every operation with formats takes one from `f`, else from Accept.
+      x.format = negotiate(f, x.header('accept'), operation.formats);
+    } else if (f !== undefined && !plan.queryNames.has('f')) {
+      // f=json is a habit of clients; it is harmless where there is only one format.
+      query.delete('f');
+    }
     x.params = readParams(
-      prepared.plan,
-      this.#query(x, operation, prepared),
+      plan,
+      query,
       (name) => match.values[match.route.names.indexOf(name)],
       (name) => x.header(name),
     ) as HttpExchange['params'];
+    if (!x.hasBody && !plan.readsHeaders) this.#remember(x, { prepared, params: x.params, f });
     if (!prepared.readBody) return this.#run(x, operation);
     x.detach();
     return prepared.readBody(x).then((body) => {
@@ -102,16 +149,9 @@ export class Dispatcher {
     });
   }
 
-  /** Parses the query and settles the format, which every operation with formats takes from `f` or Accept. */
-  #query(x: HttpExchange, operation: Operation, prepared: Prepared): Map<string, string> {
-    const query = parseQuery(x.query);
-    if (operation.formats.length > 0) {
-      x.format = negotiate(query.get('f'), x.header('accept'), operation.formats);
-    } else if (query.has('f') && !prepared.plan.queryNames.has('f')) {
-      // f=json is a habit of clients; it is harmless where there is only one format.
-      query.delete('f');
-    }
-    return query;
+  #remember(x: HttpExchange, known: Known): void {
+    const target = targetOf(x);
+    if (target.length <= MAX_KNOWN_LENGTH) this.#known.set(target, known);
   }
 
   #authorise(operation: Operation, principal: Principal): void {
@@ -154,6 +194,10 @@ export class Dispatcher {
     await this.#options.audit(entry(reply.status));
     return reply;
   }
+}
+
+function targetOf(x: HttpExchange): string {
+  return x.query === '' ? x.path : `${x.path}?${x.query}`;
 }
 
 function preflight(match: Match): Reply {

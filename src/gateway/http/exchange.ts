@@ -31,11 +31,12 @@ export class HttpExchange implements Exchange {
   span: RequestSpan | undefined;
   aborted = false;
   responded = false;
+  /** Called when the connection is lost after `detach`. */
+  onGone: (() => void) | undefined;
   readonly startedAt = performance.now();
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  readonly baseUrl: string;
   readonly correlationId: string;
   readonly hasBody: boolean;
   #req: HttpRequest | undefined;
@@ -47,7 +48,7 @@ export class HttpExchange implements Exchange {
   constructor(
     readonly res: HttpResponse,
     req: HttpRequest,
-    baseUrlOf: (header: (name: string) => string | undefined) => string,
+    readonly baseUrlOf: (header: (name: string) => string | undefined) => string,
   ) {
     this.#req = req;
     this.method = req.getCaseSensitiveMethod();
@@ -57,7 +58,15 @@ export class HttpExchange implements Exchange {
     const asked = req.getHeader('x-request-id') || req.getHeader('x-correlation-id');
     this.correlationId =
       asked && CORRELATION.test(asked) ? asked : `${processTag}-${(counter++).toString(36)}`;
-    this.baseUrl = baseUrlOf((name) => this.header(name));
+  }
+
+  get baseUrl(): string {
+    return this.baseUrlOf((name) => this.header(name));
+  }
+
+  /** True until `detach`: the response is corked and nothing has waited yet. */
+  get attached(): boolean {
+    return this.#req !== undefined;
   }
 
   header(name: string): string | undefined {
@@ -77,6 +86,7 @@ export class HttpExchange implements Exchange {
       this.aborted = true;
       this.#requestBody?.abort();
       this.#controller?.abort();
+      this.onGone?.();
     });
     if (this.hasBody) this.#requestBody = new RequestBody(this.res);
   }

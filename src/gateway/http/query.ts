@@ -29,6 +29,8 @@ export interface ParamPlan {
   readonly entries: readonly (readonly [key: string, param: Param])[];
   readonly queryNames: ReadonlySet<string>;
   readonly open: boolean;
+  /** True when some parameter is a request header: the target alone does not give the values. */
+  readonly readsHeaders: boolean;
 }
 
 export function planParams(operation: Operation): ParamPlan {
@@ -39,7 +41,8 @@ export function planParams(operation: Operation): ParamPlan {
     queryNames.add(param.name);
     for (const alias of param.aliases ?? []) queryNames.add(alias);
   }
-  return { entries, queryNames, open: operation.openQuery ?? false };
+  const readsHeaders = entries.some(([, param]) => param.in === 'header');
+  return { entries, queryNames, open: operation.openQuery ?? false, readsHeaders };
 }
 
 /** Reads every parameter of an operation; throws 400 for the first wrong or unknown one. */

@@ -24,6 +24,10 @@ export function etagMatches(header: string, etag: string): boolean {
   });
 }
 
+/** Head and body up to this size fit into the library's cork buffer of 16 KiB. */
+const CORK_BYTES = 12_288;
+const nothing = (): void => undefined;
+
 type Sent = (status: number, bytes: number) => void;
 
 /** Sends a reply: conditional requests, HEAD, compression, slow readers. `sent` is called once. */
@@ -91,11 +95,20 @@ function write(
     writeHead(x, reply, encoding, size);
   } else if (size <= LIMITS.sendBuffer) {
     x.responded = true;
-    const close = x.bodyUnread;
-    x.res.cork(() => {
+    if (x.attached) {
+      // When the socket is lost while a body that exceeds the cork buffer is written, the library leaves the
+      // response unfinished; without an abort handler it then aborts the process.
+      if (size > CORK_BYTES) x.res.onAborted(nothing);
+      // The library corks the handler's own turn.
       head(x, reply, encoding);
-      x.res.end(body, close);
-    });
+      x.res.end(body);
+    } else {
+      const close = x.bodyUnread;
+      x.res.cork(() => {
+        head(x, reply, encoding);
+        x.res.end(body, close);
+      });
+    }
   } else {
     sendLarge(x, reply, body, encoding, size, sent);
     return;
@@ -120,7 +133,7 @@ function writeHead(x: HttpExchange, reply: Reply, encoding: ContentEncoding, siz
   });
 }
 
-/** Sends a large body as fast as the client reads it: the socket buffers one window, never the whole. */
+/** Sends a large body as fast as the client reads it, or until it goes away. */
 function sendLarge(
   x: HttpExchange,
   reply: Reply,
@@ -133,18 +146,24 @@ function sendLarge(
   x.responded = true;
   const data = typeof body === 'string' ? Buffer.from(body) : body;
   const { res } = x;
-  const step = (offset: number): boolean => {
+  let offset = 0;
+  const step = (): boolean => {
     const [ok, done] = res.tryEnd(data.subarray(offset), size);
-    if (done) sent(reply.status, size);
+    if (done) {
+      x.onGone = undefined;
+      sent(reply.status, size);
+    }
     return ok;
   };
+  x.onGone = () => sent(499, offset);
   res.cork(() => {
     head(x, reply, encoding);
-    if (step(0)) return;
-    res.onWritable((offset) => {
+    if (step()) return;
+    res.onWritable((written) => {
+      offset = written;
       let ok = false;
       res.cork(() => {
-        ok = step(offset);
+        ok = step();
       });
       return ok;
     });
@@ -193,18 +212,36 @@ async function stream(
 
 const CONTROL = /[\r\n]/g;
 
+/** Header blocks of constant replies, in the encoding that they are kept in. */
+const blocks = new WeakMap<Reply, string>();
+
 /** Status line and all headers, written as one block. Values are stripped of line breaks. */
 function head(x: HttpExchange, reply: Reply, encoding: ContentEncoding, length = ''): void {
-  x.res.writeStatus(STATUS_LINES[reply.status] ?? String(reply.status));
-  let block = `${x.correlationId}${COMMON}`;
+  // 200 is the library's own default.
+  if (reply.status !== 200) x.res.writeStatus(STATUS_LINES[reply.status] ?? String(reply.status));
+  let block = x.correlationId + blockOf(reply, encoding);
+  if (x.serverTiming) block += `\r\nserver-timing: ${x.serverTiming}`;
+  x.res.writeHeader('x-request-id', block + length);
+}
+
+function blockOf(reply: Reply, encoding: ContentEncoding): string {
+  const keep = reply.constant && encoding === (reply.encoding ?? 'identity');
+  const kept = keep ? blocks.get(reply) : undefined;
+  if (kept !== undefined) return kept;
+  const block = headerBlock(reply, encoding);
+  if (keep) blocks.set(reply, block);
+  return block;
+}
+
+function headerBlock(reply: Reply, encoding: ContentEncoding): string {
+  let block = COMMON;
   if (reply.mediaType) block += `\r\ncontent-type: ${reply.mediaType}`;
   if (encoding !== 'identity') block += `\r\ncontent-encoding: ${encoding}`;
   if (reply.body !== undefined) block += '\r\nvary: accept, accept-encoding';
   if (reply.etag !== undefined) block += `\r\netag: ${quoted(reply.etag, encoding)}`;
   if (reply.cacheControl) block += `\r\ncache-control: ${reply.cacheControl}`;
-  if (x.serverTiming) block += `\r\nserver-timing: ${x.serverTiming}`;
   for (const name in reply.headers) block += `\r\n${name}: ${reply.headers[name]!.replace(CONTROL, ' ')}`;
-  x.res.writeHeader('x-request-id', block + length);
+  return block;
 }
 
 /** An entity tag names one representation, so a compressed one gets a suffix. */

@@ -21,15 +21,11 @@ interface Node {
   route?: Route;
 }
 
-/** Paths whose match is remembered: clients ask for the same tiles again and again. */
-const MAX_REMEMBERED = 8192;
-
 const newNode = (): Node => ({ literals: new Map() });
 
 /** Finds the operation of a path in one walk over its segments; literal segments win over parameters. */
 export class Router {
   readonly #root = newNode();
-  readonly #remembered = new Map<string, Match>();
 
   constructor(operations: readonly Operation[]) {
     for (const operation of operations) this.#add(operation);
@@ -67,16 +63,6 @@ export class Router {
 
   /** Undefined when no operation has this path. A trailing slash is ignored. */
   find(path: string): Match | undefined {
-    const remembered = this.#remembered.get(path);
-    if (remembered) return remembered;
-    const match = this.#search(path);
-    if (!match) return undefined;
-    if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear();
-    this.#remembered.set(path, match);
-    return match;
-  }
-
-  #search(path: string): Match | undefined {
     const segments = path.split('/');
     if (segments.length > 2 && segments[segments.length - 1] === '') segments.pop();
     const values: string[] = [];

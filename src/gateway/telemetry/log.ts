@@ -123,14 +123,21 @@ function now(): string {
   return `${secondText}${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}Z`;
 }
 
+const PLAIN = /^[\w\-./{}:~@ ]*$/;
+
+/** A JSON string; paths hardly ever hold anything to escape. */
+function quoted(text: string): string {
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
+}
+
 /** Written by hand: one event per request is the hottest line of the log. Paths carry no query string. */
 function clefLine(e: RequestEvent, process: string): string {
   const trace = e.traceId ? `,"@tr":"${e.traceId}","@sp":"${e.spanId}"` : '';
   const level = e.quiet ? ',"@l":"Verbose"' : e.status >= 500 ? ',"@l":"Error"' : '';
   return (
     `{"@t":"${now()}","@mt":"{Method} {Path} answered {StatusCode} in {DurationMs} ms"${level}${trace},` +
-    `"Method":"${e.method}","Path":${JSON.stringify(e.path)},"StatusCode":${e.status},` +
+    `"Method":"${e.method}","Path":${quoted(e.path)},"StatusCode":${e.status},` +
     `"DurationMs":${e.durationMs.toFixed(2)},"Protocol":"${e.protocol}","Operation":"${e.operation}",` +
-    `"Bytes":${e.bytes},"CorrelationId":"${e.correlationId}","Principal":${JSON.stringify(e.principal)},"Process":"${process}"}\n`
+    `"Bytes":${e.bytes},"CorrelationId":"${e.correlationId}","Principal":${quoted(e.principal)},"Process":"${process}"}\n`
   );
 }

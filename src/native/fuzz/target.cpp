@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "../core/geojson.h"
+#include "../core/intersects_box.h"
 #include "../core/json.h"
 #include "../core/options.h"
 #include "../core/tile_layer.h"
@@ -85,7 +86,10 @@ void fuzzParsers(const uint8_t* data, size_t size) {
   countTileFeatures(data, size);
   Geometry geometry;
   Box box;
-  readEnvelope(data, size, geometry, box);
+  const ReadStatus status = readEnvelope(data, size, geometry, box);
+  bool hit = false;
+  intersectsBox(data, size, {0, 0, 50, 50}, geometry, hit);
+  require(!hit || status == ReadStatus::Ok);
 }
 
 }  // namespace

@@ -97,6 +97,7 @@ void featuresFinal(sqlite3_context* context);
 
 void tileFeatureCount(sqlite3_context* context, int argc, sqlite3_value** argv);
 void hilbert(sqlite3_context* context, int argc, sqlite3_value** argv);
+void intersectsBox(sqlite3_context* context, int argc, sqlite3_value** argv);
 void validGeometry(sqlite3_context* context, int argc, sqlite3_value** argv);
 void transformBox(sqlite3_context* context, int argc, sqlite3_value** argv);
 void minX(sqlite3_context* context, int argc, sqlite3_value** argv);

@@ -26,6 +26,7 @@ constexpr Definition kDefinitions[] = {
     {"gr_geojson", -1, nullptr, featuresStep, featuresFinal},
     {"gr_mvt_count", 1, tileFeatureCount, nullptr, nullptr},
     {"gr_hilbert", 5, hilbert, nullptr, nullptr},
+    {"gr_intersects_box", 5, intersectsBox, nullptr, nullptr},
     {"gr_valid_geometry", 1, validGeometry, nullptr, nullptr},
     {"gr_transform_box", 6, transformBox, nullptr, nullptr},
     {"ST_MinX", 1, minX, nullptr, nullptr},

@@ -1,7 +1,8 @@
-// Functions of one row: envelopes for the rtree triggers, Hilbert index, validity, boxes between CRS.
+// Functions of one row: envelopes for the rtree triggers, Hilbert index, boxes, validity, boxes between CRS.
 #include <cmath>
 
 #include "../core/hilbert.h"
+#include "../core/intersects_box.h"
 #include "../core/number.h"
 #include "../core/wkb.h"
 #include "connection.h"
@@ -64,6 +65,19 @@ void hilbert(sqlite3_context* context, int, sqlite3_value** argv) {
     const uint32_t x = hilbertCell((box.minX + box.maxX) / 2, world.minX, world.maxX);
     const uint32_t y = hilbertCell((box.minY + box.maxY) / 2, world.minY, world.maxY);
     sqlite3_result_int64(context, hilbertIndex(x, y));
+  });
+}
+
+void intersectsBox(sqlite3_context* context, int, sqlite3_value** argv) {
+  guarded(context, [&] {
+    Box box;
+    if (!boxOf(argv + 1, box)) return fail(context, "gr_intersects_box", "the box must be four numbers");
+    size_t size = 0;
+    const uint8_t* blob = blobOf(argv[0], size);
+    bool answer = false;
+    if (blob == nullptr) return;
+    const ReadStatus status = graticule::intersectsBox(blob, size, box, connectionOf(context).scratch, answer);
+    if (status == ReadStatus::Ok) sqlite3_result_int(context, answer);
   });
 }
 

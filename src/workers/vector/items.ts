@@ -1,31 +1,41 @@
 import type { CountTask, Field, ItemsResult, ItemsTask, ItemTask, VectorSource } from '../../core/tasks.js';
 import { quote, statement } from '../providers/geopackage/connection.js';
-import { boxesInSource, type Condition, withinBoxes } from '../providers/geopackage/window.js';
+import { boxesInSource, matchingIds, type Query } from '../providers/geopackage/window.js';
 
 /** Columns one SQL function call can take besides options, id and geometry. */
 const MAX_COLUMNS = 90;
 
-const ANY: Condition = { sql: '1', values: [] };
+interface PageRow {
+  features: Buffer | null;
+  returned: number;
+  /** Ids found, one more than the page holds when another page follows. */
+  found: number;
+}
 
-/** A page of features, written as GeoJSON inside the database: no row crosses into JavaScript. */
+/**
+ * A page of features, written as GeoJSON inside the database: no row crosses into JavaScript. One statement, so that
+ * features and counts are of one moment; the filter runs once.
+ */
 export function items(task: ItemsTask): ItemsResult {
   const { source, limit, offset } = task;
-  const condition = conditionOf(task);
   const fields = chosen(source, task.fields);
-  const page = `SELECT ${columnList(source, fields, task.skipGeometry)} FROM ${quote(source.table)} t
-    WHERE ${condition.sql} ORDER BY t.${quote(source.idColumn)} LIMIT ? OFFSET ?`;
-  const ahead = `SELECT count(*) FROM (SELECT 1 FROM ${quote(source.table)} t WHERE ${condition.sql} LIMIT ? OFFSET ?)`;
-  const there = statement(source.path, ahead)
-    .pluck()
-    .get(...condition.values, limit + 1, offset) as number;
-  const returned = Math.min(there, limit);
-  const features =
-    returned === 0
-      ? null
-      : (statement(source.path, `SELECT gr_geojson(?, ${arguments_(fields)}) FROM (${page})`)
-          .pluck()
-          .get(options(task, fields), ...condition.values, limit, offset) as Buffer | null);
-  return { features: features ?? new Uint8Array(0), returned, more: there > limit };
+  const ids = idsOf(task);
+  const id = `t.${quote(source.idColumn)}`;
+  // Without a filter no row lies between the ids of a page: one walk instead of a search for each.
+  const ofPage = task.bbox ? `${id} IN (SELECT id FROM page)` : `${id} >= (SELECT min(id) FROM page)`;
+  const sql = `WITH page AS MATERIALIZED (SELECT id FROM (${ids.sql}) ORDER BY id LIMIT ? OFFSET ?)
+    SELECT gr_geojson(?, ${arguments_(fields)}) AS features, count(*) AS returned, (SELECT count(*) FROM page) AS found
+    FROM (SELECT ${columnList(source, fields, task.skipGeometry)} FROM ${quote(source.table)} t
+      WHERE ${ofPage} ORDER BY ${id} LIMIT ?)`;
+  const page = statement(source.path, sql);
+  const { features, returned, found } = page.get(
+    ...ids.values,
+    limit + 1,
+    offset,
+    options(task, fields),
+    limit,
+  ) as PageRow;
+  return { features: features ?? new Uint8Array(0), returned, more: found > limit };
 }
 
 /** One feature by id, or null. Ids that are not whole numbers name no feature. */
@@ -41,18 +51,17 @@ export function item(task: ItemTask): Uint8Array | null {
   return found && found.length > 0 ? found : null;
 }
 
+/** Features whose geometry touches the box; all without one. */
 export function count(task: CountTask): number {
-  const { source } = task;
-  const condition = conditionOf(task);
-  const sql = `SELECT count(*) FROM ${quote(source.table)} t WHERE ${condition.sql}`;
-  return statement(source.path, sql)
+  const ids = idsOf(task);
+  return statement(task.source.path, `SELECT count(*) FROM (${ids.sql})`)
     .pluck()
-    .get(...condition.values) as number;
+    .get(...ids.values) as number;
 }
 
-function conditionOf(task: CountTask): Condition {
-  if (!task.bbox) return ANY;
-  return withinBoxes(task.source, boxesInSource(task.source, task.bbox, task.bboxCrs ?? 'OGC:CRS84'));
+function idsOf(task: CountTask): Query {
+  const boxes = task.bbox && boxesInSource(task.source, task.bbox, task.bboxCrs ?? 'OGC:CRS84');
+  return matchingIds(task.source, boxes);
 }
 
 export function chosen(source: VectorSource, names: readonly string[] | undefined): Field[] {

@@ -1,7 +1,7 @@
 import type { Box, TileLayer, VectorTileResult, VectorTileTask } from '../../core/tasks.js';
 import { gzip } from '../../native/index.js';
 import { quote, statement } from '../providers/geopackage/connection.js';
-import { boxesInSource } from '../providers/geopackage/window.js';
+import { boxesInSource, indexOf } from '../providers/geopackage/window.js';
 import { chosen } from './items.js';
 
 /** Favours speed: tiles are compressed once and served often, but the first client waits. */
@@ -32,17 +32,16 @@ interface LayerRow {
 function encodeLayer(task: VectorTileTask, layer: TileLayer): LayerRow | undefined {
   const { source } = layer;
   const fields = chosen(source, layer.fields);
-  const [window] = boxesInSource(source, buffered(task), task.crs);
+  const [minx, miny, maxx, maxy] = around(boxesInSource(source, buffered(task), task.crs));
   const g = `t.${quote(source.geometryColumn)}`;
   const id = `t.${quote(source.idColumn)}`;
   const values = fields.map((field) => `, t.${quote(field.name)}`).join('');
   const from = source.hasIndex
-    ? `${quote(`rtree_${source.table}_${source.geometryColumn}`)} r JOIN ${quote(source.table)} t ON ${id} = r.id
+    ? `${indexOf(source)} r JOIN ${quote(source.table)} t ON ${id} = r.id
        WHERE r.minx <= ? AND r.maxx >= ? AND r.miny <= ? AND r.maxy >= ?`
     : `${quote(source.table)} t
        WHERE ST_MinX(${g}) <= ? AND ST_MaxX(${g}) >= ? AND ST_MinY(${g}) <= ? AND ST_MaxY(${g}) >= ?`;
   const sql = `SELECT gr_mvt(?, ${id}, ${g}${values}) AS tile, count(*) AS features FROM ${from}`;
-  const [minx, miny, maxx, maxy] = window!;
   const options = JSON.stringify({
     layer: layer.name,
     fields: fields.map((field) => field.name),
@@ -61,4 +60,10 @@ function buffered(task: VectorTileTask): Box {
   const margin = ((task.bbox[2] - task.bbox[0]) / task.extent) * task.buffer;
   const [minx, miny, maxx, maxy] = task.bbox;
   return [minx - margin, miny - margin, maxx + margin, maxy + margin];
+}
+
+/** The box around boxes. The encoder drops what a wide window reads in vain, at the antimeridian. */
+function around(boxes: readonly Box[]): Box {
+  const side = (i: 0 | 1 | 2 | 3) => boxes.map((box) => box[i]);
+  return [Math.min(...side(0)), Math.min(...side(1)), Math.max(...side(2)), Math.max(...side(3))];
 }

@@ -28,7 +28,7 @@ import {
   tilesetDocument,
   tilesetsDocument,
 } from './documents.js';
-import { tile, tileAddress } from './tile.js';
+import { type TileAddress, tile, tileAddress, tilePlan } from './tile.js';
 
 export interface TilesDeps extends SurfaceDeps {
   tiles: TileCache;
@@ -231,15 +231,12 @@ function tileOperations(deps: TilesDeps): Operation[] {
       formats: [MVT_FORMAT, PNG_FORMAT],
       responses: TILE_RESPONSES,
       run(x) {
-        const collection = findByLayerId(deps.catalog(), x.params.collectionId);
-        const at = tileAddress(
-          x.params.tileMatrixSetId,
-          x.params.tileMatrix,
-          x.params.tileRow,
-          x.params.tileCol,
-        );
-        refuseUnknownAxes(x.params, at.set);
-        return tile(x, deps, [collection], at);
+        const catalog = deps.catalog();
+        const plan = tilePlan(x, catalog, () => {
+          const collection = findByLayerId(catalog, x.params.collectionId);
+          return { collections: [collection], at: readAddress(x.params) };
+        });
+        return tile(x, deps, plan);
       },
     }),
     defineOperation({
@@ -252,15 +249,13 @@ function tileOperations(deps: TilesDeps): Operation[] {
       formats: [MVT_FORMAT, PNG_FORMAT],
       responses: TILE_RESPONSES,
       run(x) {
-        const at = tileAddress(
-          x.params.tileMatrixSetId,
-          x.params.tileMatrix,
-          x.params.tileRow,
-          x.params.tileCol,
-        );
-        refuseUnknownAxes(x.params, at.set);
-        const fits = x.format === MVT_FORMAT ? (c: Collection) => c.kind === 'vector' : tileable;
-        return tile(x, deps, selectCollections(deps.catalog(), x.params.collections, fits), at);
+        const catalog = deps.catalog();
+        const plan = tilePlan(x, catalog, () => {
+          const fits = x.format === MVT_FORMAT ? (c: Collection) => c.kind === 'vector' : tileable;
+          const chosen = selectCollections(catalog, x.params.collections, fits);
+          return { collections: chosen, at: readAddress(x.params) };
+        });
+        return tile(x, deps, plan);
       },
     }),
   ];
@@ -308,12 +303,21 @@ function requireSet(id: string): TileMatrixSet {
   return set;
 }
 
+interface TileParams {
+  tileMatrixSetId: string;
+  tileMatrix: string;
+  tileRow: number;
+  tileCol: number;
+  subset: string | undefined;
+  crs: Crs | undefined;
+}
+
 /** No published collection has an axis beyond x and y; a tile has the CRS of its set. */
-function refuseUnknownAxes(
-  params: { subset: string | undefined; crs: Crs | undefined },
-  set: TileMatrixSet,
-): void {
+function readAddress(params: TileParams): TileAddress {
+  const at = tileAddress(params.tileMatrixSetId, params.tileMatrix, params.tileRow, params.tileCol);
   if (params.subset !== undefined) throw badParameter('subset', 'these collections have no further axis');
-  if (params.crs && params.crs.uri !== set.crs.uri)
-    throw badParameter('crs', `tiles of ${set.id} are in ${set.crs.uri}`);
+  if (params.crs && params.crs.uri !== at.set.crs.uri) {
+    throw badParameter('crs', `tiles of ${at.set.id} are in ${at.set.crs.uri}`);
+  }
+  return at;
 }

@@ -1,4 +1,4 @@
-import type { Collection, VectorCollection } from '../../../core/collection.js';
+import type { CatalogSnapshot, Collection, VectorCollection } from '../../../core/collection.js';
 import { ApiError, badParameter, notFound } from '../../../core/errors.js';
 import { type Format, MVT_FORMAT } from '../../../core/media.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
@@ -45,44 +45,62 @@ export function tileKey(collections: readonly Collection[], at: TileAddress, for
   return key;
 }
 
+/** What a request for a tile asks for, worked out once per target and catalog. */
+export interface TilePlan {
+  readonly catalog: CatalogSnapshot;
+  readonly format: Format;
+  readonly collections: readonly Collection[];
+  readonly at: TileAddress;
+  readonly key: string;
+}
+
+const plans = new WeakMap<object, TilePlan>();
+
+/** The plan of these parameters; `make` reads and checks them when they are new, or the catalog is. */
+export function tilePlan(
+  x: Exchange,
+  catalog: CatalogSnapshot,
+  make: () => { collections: readonly Collection[]; at: TileAddress },
+): TilePlan {
+  const known = plans.get(x.params);
+  if (known && known.catalog === catalog && known.format === x.format) return known;
+  const { collections, at } = make();
+  const plan = { catalog, format: x.format, collections, at, key: tileKey(collections, at, x.format) };
+  plans.set(x.params, plan);
+  return plan;
+}
+
 /** A tile from the cache, or made now. Synchronous when it is cached. */
 export function tile(
   x: Exchange,
   deps: { pools: Pools; tiles: TileCache },
-  collections: readonly Collection[],
-  at: TileAddress,
+  plan: TilePlan,
 ): Reply | Promise<Reply> {
-  const { format } = x;
-  const key = tileKey(collections, at, format);
-  const cached = deps.tiles.get(key);
-  if (cached) return tileReply(cached);
-  const make = format === MVT_FORMAT ? encode : draw;
-  return deps.tiles.fill(key, () => make(detached(x), deps.pools, collections, at)).then(tileReply);
+  const cached = deps.tiles.get(plan.key);
+  if (cached) return cached.reply;
+  const make = plan.format === MVT_FORMAT ? encode : draw;
+  return deps.tiles.fill(plan.key, () => make(detached(x), deps.pools, plan)).then((made) => made.reply);
 }
 
 const CACHE_CONTROL = 'public, max-age=60, stale-while-revalidate=300';
 
-function tileReply(tile: CachedTile): Reply {
-  if (tile.empty) return { status: 204, cacheControl: CACHE_CONTROL };
-  return {
-    status: 200,
-    mediaType: tile.mediaType,
-    body: tile.data,
-    encoding: tile.encoding,
-    etag: tile.etag,
-    cacheControl: CACHE_CONTROL,
-  };
+function cachedTile(
+  data: Uint8Array,
+  mediaType: string,
+  encoding: 'gzip' | undefined,
+  empty: boolean,
+): CachedTile {
+  const common = { cacheControl: CACHE_CONTROL, constant: true } as const;
+  if (empty) return { reply: { ...common, status: 204 }, bytes: 0 };
+  const etag = contentTag(data);
+  return { reply: { ...common, status: 200, mediaType, body: data, encoding, etag }, bytes: data.byteLength };
 }
 
-async function encode(
-  x: TaskContext,
-  pools: Pools,
-  collections: readonly Collection[],
-  at: TileAddress,
-): Promise<CachedTile> {
+async function encode(x: TaskContext, pools: Pools, { collections, at }: TilePlan): Promise<CachedTile> {
   const vectors = collections.filter((c): c is VectorCollection => c.kind === 'vector');
-  if (vectors.length === 0)
+  if (vectors.length === 0) {
     throw new ApiError('not-acceptable', 'A raster collection has no vector tiles; ask for png.');
+  }
   const result = await runTask(x, pools, 'vector.tile', {
     layers: vectors.map((c) => ({ name: c.id, source: c.source })),
     crs: at.set.crs.proj,
@@ -93,22 +111,11 @@ async function encode(
     encoding: 'gzip',
     gzipMinBytes: GZIP_MIN_BYTES,
   });
-  return {
-    data: result.data,
-    mediaType: MVT_FORMAT.mediaType,
-    encoding: result.encoding === 'gzip' ? 'gzip' : undefined,
-    etag: contentTag(result.data),
-    features: result.features,
-    empty: result.data.byteLength === 0,
-  };
+  const encoding = result.encoding === 'gzip' ? 'gzip' : undefined;
+  return cachedTile(result.data, MVT_FORMAT.mediaType, encoding, result.data.byteLength === 0);
 }
 
-async function draw(
-  x: TaskContext,
-  pools: Pools,
-  collections: readonly Collection[],
-  at: TileAddress,
-): Promise<CachedTile> {
+async function draw(x: TaskContext, pools: Pools, { collections, at }: TilePlan): Promise<CachedTile> {
   const image = await renderImage(x, pools, {
     collections,
     bbox: tileBox(at.set, at.zoom, at.row, at.column),
@@ -118,17 +125,14 @@ async function draw(
     background: 'transparent',
     format: 'png',
   });
-  return {
-    data: image.data,
-    mediaType: image.mediaType,
-    encoding: undefined,
-    etag: contentTag(image.data),
-    features: undefined,
-    empty: image.empty,
-  };
+  return cachedTile(image.data, image.mediaType, undefined, image.empty);
 }
 
 /** Several clients may wait for one rendering, so none of them may cancel it by going away. */
 function detached(x: Exchange): TaskContext {
-  return { signal: new AbortController().signal, span: x.span, timing: (stage, ms) => x.timing(stage, ms) };
+  return {
+    signal: new AbortController().signal,
+    span: x.span,
+    timing: (stage, ms) => x.timing(stage, ms),
+  };
 }

@@ -2,25 +2,18 @@ import { type Box, TaskFailure, type VectorSource } from '../../../core/tasks.js
 import { transformBox } from '../../../native/index.js';
 import { quote } from './connection.js';
 
-/** Condition on the rows of a source: SQL text and its values. */
-export interface Condition {
+/** SQL text and the values of its parameters, in their order. */
+export interface Query {
   sql: string;
-  values: (number | string)[];
+  values: number[];
 }
 
 /**
- * A box, perhaps across the antimeridian, as one or two plain boxes in the source's CRS. Throws `invalid-input`
- * when it lies where that CRS is not defined.
+ * A box, perhaps across the antimeridian, as plain boxes in the source's CRS: one, seldom two. Throws
+ * `invalid-input` when it lies where that CRS is not defined.
  */
 export function boxesInSource(source: VectorSource, box: Box, crs: string): Box[] {
-  const plain: Box[] =
-    box[0] <= box[2]
-      ? [box]
-      : [
-          [box[0], box[1], 180, box[3]],
-          [-180, box[1], box[2], box[3]],
-        ];
-  return plain.map((part) => inSource(part, crs, source));
+  return plain(box).flatMap((part) => plain(inSource(part, crs, source)));
 }
 
 function inSource(box: Box, crs: string, source: VectorSource): Box {
@@ -32,28 +25,50 @@ function inSource(box: Box, crs: string, source: VectorSource): Box {
   }
 }
 
-/** Rows whose envelope touches one of the boxes. Alias of the table is `t`. */
-export function withinBoxes(source: VectorSource, boxes: readonly Box[]): Condition {
-  const parts = boxes.map((box) => one(source, box));
-  const values = parts.flatMap((part) => part.values);
-  if (!source.hasIndex) return { sql: `(${parts.map((part) => part.sql).join(' OR ')})`, values };
-  const union = parts.map((part) => part.sql).join(' UNION ');
-  return { sql: `t.${quote(source.idColumn)} IN (${union})`, values };
+/** Cuts a box across the antimeridian (minx > maxx, degrees) in two. */
+function plain(box: Box): Box[] {
+  const [minx, miny, maxx, maxy] = box;
+  if (minx <= maxx) return [box];
+  return [
+    [minx, miny, 180, maxy],
+    [-180, miny, maxx, maxy],
+  ];
 }
 
-function one(source: VectorSource, box: Box): Condition {
-  const [minx, miny, maxx, maxy] = box;
-  const values = [maxx, minx, maxy, miny];
+/** The index of a source as a quoted name. */
+export function indexOf(source: VectorSource): string {
+  return quote(`rtree_${source.table}_${source.geometryColumn}`);
+}
+
+/**
+ * Selects `id` of every row, or of the rows whose geometry touches one of the boxes (in the source's CRS): a row whose
+ * envelope merely does is left out. No row comes twice; the order is undefined.
+ */
+export function matchingIds(source: VectorSource, boxes: readonly Box[] | undefined): Query {
+  const id = quote(source.idColumn);
+  if (!boxes) return { sql: `SELECT t.${id} AS id FROM ${quote(source.table)} t`, values: [] };
   if (source.hasIndex) {
-    const index = quote(`rtree_${source.table}_${source.geometryColumn}`);
+    const parts = boxes.map((box) => idsByIndex(source, box));
     return {
-      sql: `SELECT id FROM ${index} WHERE minx <= ? AND maxx >= ? AND miny <= ? AND maxy >= ?`,
-      values,
+      sql: parts.map((part) => part.sql).join(' UNION '),
+      values: parts.flatMap((part) => part.values),
     };
   }
-  const g = `t.${quote(source.geometryColumn)}`;
+  const touching = boxes.map(() => `gr_intersects_box(t.${quote(source.geometryColumn)}, ?, ?, ?, ?)`);
   return {
-    sql: `(ST_MinX(${g}) <= ? AND ST_MaxX(${g}) >= ? AND ST_MinY(${g}) <= ? AND ST_MaxY(${g}) >= ?)`,
-    values,
+    sql: `SELECT t.${id} AS id FROM ${quote(source.table)} t WHERE ${touching.join(' OR ')}`,
+    values: boxes.flat(),
   };
+}
+
+/** The table is read only for rows at the border of the box: an envelope inside it needs no second look. */
+function idsByIndex(source: VectorSource, [minx, miny, maxx, maxy]: Box): Query {
+  const geometry = `(SELECT t.${quote(source.geometryColumn)} FROM ${quote(source.table)} t
+    WHERE t.${quote(source.idColumn)} = r.id)`;
+  const sql = `SELECT r.id AS id FROM ${indexOf(source)} r
+    WHERE r.minx <= ? AND r.maxx >= ? AND r.miny <= ? AND r.maxy >= ?
+      AND (r.minx >= ? AND r.maxx <= ? AND r.miny >= ? AND r.maxy <= ? OR gr_intersects_box(${geometry}, ?, ?, ?, ?))`;
+  const touching = [maxx, minx, maxy, miny];
+  const inside = [minx, maxx, miny, maxy];
+  return { sql, values: [...touching, ...inside, minx, miny, maxx, maxy] };
 }

@@ -1,0 +1,18 @@
+/** A map that forgets: emptied when it is full, so that keys chosen by clients cannot fill the memory. */
+export class Recent<K, V> {
+  readonly #entries = new Map<K, V>();
+  readonly #max: number;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get(key: K): V | undefined {
+    return this.#entries.get(key);
+  }
+
+  set(key: K, value: V): void {
+    if (this.#entries.size >= this.#max) this.#entries.clear();
+    this.#entries.set(key, value);
+  }
+}
