@@ -71,7 +71,7 @@ export function tileMatrixSet(id: string): TileMatrixSet | undefined {
 
 /** Zoom of a tileMatrix identifier, or undefined when the set has no such matrix. */
 export function zoomOf(set: TileMatrixSet, tileMatrix: string): number | undefined {
-  if (!/^\d{1,2}$/.test(tileMatrix)) return undefined;
+  if (!/^(0|[1-9]\d?)$/.test(tileMatrix)) return undefined;
   const zoom = Number(tileMatrix);
   return zoom <= set.maxZoom ? zoom : undefined;
 }

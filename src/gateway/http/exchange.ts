@@ -31,6 +31,8 @@ export class HttpExchange implements Exchange {
   span: RequestSpan | undefined;
   aborted = false;
   responded = false;
+  /** Called when the connection is lost after `detach`. */
+  onGone: (() => void) | undefined;
   readonly startedAt = performance.now();
   readonly method: string;
   readonly path: string;
@@ -84,6 +86,7 @@ export class HttpExchange implements Exchange {
       this.aborted = true;
       this.#requestBody?.abort();
       this.#controller?.abort();
+      this.onGone?.();
     });
     if (this.hasBody) this.#requestBody = new RequestBody(this.res);
   }

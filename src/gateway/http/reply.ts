@@ -24,6 +24,10 @@ export function etagMatches(header: string, etag: string): boolean {
   });
 }
 
+/** Head and body up to this size fit into the library's cork buffer of 16 KiB. */
+const CORK_BYTES = 12_288;
+const nothing = (): void => undefined;
+
 type Sent = (status: number, bytes: number) => void;
 
 /** Sends a reply: conditional requests, HEAD, compression, slow readers. `sent` is called once. */
@@ -92,6 +96,9 @@ function write(
   } else if (size <= LIMITS.sendBuffer) {
     x.responded = true;
     if (x.attached) {
+      // When the socket is lost while a body that exceeds the cork buffer is written, the library leaves the
+      // response unfinished; without an abort handler it then aborts the process.
+      if (size > CORK_BYTES) x.res.onAborted(nothing);
       // The library corks the handler's own turn.
       head(x, reply, encoding);
       x.res.end(body);
@@ -126,7 +133,7 @@ function writeHead(x: HttpExchange, reply: Reply, encoding: ContentEncoding, siz
   });
 }
 
-/** Sends a large body as fast as the client reads it: the socket buffers one window, never the whole. */
+/** Sends a large body as fast as the client reads it, or until it goes away. */
 function sendLarge(
   x: HttpExchange,
   reply: Reply,
@@ -139,18 +146,24 @@ function sendLarge(
   x.responded = true;
   const data = typeof body === 'string' ? Buffer.from(body) : body;
   const { res } = x;
-  const step = (offset: number): boolean => {
+  let offset = 0;
+  const step = (): boolean => {
     const [ok, done] = res.tryEnd(data.subarray(offset), size);
-    if (done) sent(reply.status, size);
+    if (done) {
+      x.onGone = undefined;
+      sent(reply.status, size);
+    }
     return ok;
   };
+  x.onGone = () => sent(499, offset);
   res.cork(() => {
     head(x, reply, encoding);
-    if (step(0)) return;
-    res.onWritable((offset) => {
+    if (step()) return;
+    res.onWritable((written) => {
+      offset = written;
       let ok = false;
       res.cork(() => {
-        ok = step(offset);
+        ok = step();
       });
       return ok;
     });

@@ -1,4 +1,4 @@
-import type { Box, VectorSource } from '../../../core/tasks.js';
+import { type Box, TaskFailure, type VectorSource } from '../../../core/tasks.js';
 import { transformBox } from '../../../native/index.js';
 import { quote } from './connection.js';
 
@@ -8,9 +8,21 @@ export interface Query {
   values: number[];
 }
 
-/** A box, perhaps across the antimeridian, as plain boxes in the source's CRS: one, seldom two. */
+/**
+ * A box, perhaps across the antimeridian, as plain boxes in the source's CRS: one, seldom two. Throws
+ * `invalid-input` when it lies where that CRS is not defined.
+ */
 export function boxesInSource(source: VectorSource, box: Box, crs: string): Box[] {
-  return plain(box).flatMap((part) => plain(transformBox(part, crs, source.crs)));
+  return plain(box).flatMap((part) => plain(inSource(part, crs, source)));
+}
+
+function inSource(box: Box, crs: string, source: VectorSource): Box {
+  try {
+    return transformBox(box, crs, source.crs);
+  } catch (error) {
+    const message = 'The bounding box cannot be expressed in the CRS of the data.';
+    throw new TaskFailure('invalid-input', message, (error as Error).message);
+  }
 }
 
 /** Cuts a box across the antimeridian (minx > maxx, degrees) in two. */
