@@ -1,4 +1,4 @@
-import type { Collection, VectorCollection } from '../../../core/collection.js';
+import type { ArchiveCollection, Collection, VectorCollection } from '../../../core/collection.js';
 import { ApiError, badParameter, notFound } from '../../../core/errors.js';
 import { type Format, MVT_FORMAT } from '../../../core/media.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
@@ -45,19 +45,26 @@ export function tileKey(collections: readonly Collection[], at: TileAddress, for
   return key;
 }
 
-/** A tile from the cache, or made now. Synchronous when it is cached. */
+/**
+ * A tile from the cache, or made now. Synchronous when it is cached. An archive is only ever the single
+ * collection of a tile, and `format` is its own.
+ */
 export function tile(
   x: Exchange,
   deps: { pools: Pools; tiles: TileCache },
   collections: readonly Collection[],
   at: TileAddress,
+  format: Format,
 ): Reply | Promise<Reply> {
-  const { format } = x;
   const key = tileKey(collections, at, format);
   const cached = deps.tiles.get(key);
   if (cached) return tileReply(cached);
-  const make = format === MVT_FORMAT ? encode : draw;
-  return deps.tiles.fill(key, () => make(detached(x), deps.pools, collections, at)).then(tileReply);
+  const make = () => {
+    const [first] = collections;
+    if (first?.kind === 'archive') return stored(detached(x), deps.pools, first, at, format);
+    return (format === MVT_FORMAT ? encode : draw)(detached(x), deps.pools, collections, at);
+  };
+  return deps.tiles.fill(key, make).then(tileReply);
 }
 
 const CACHE_CONTROL = 'public, max-age=60, stale-while-revalidate=300';
@@ -99,6 +106,25 @@ async function encode(
     encoding: result.encoding === 'gzip' ? 'gzip' : undefined,
     etag: contentTag(result.data),
     features: result.features,
+    empty: result.data.byteLength === 0,
+  };
+}
+
+/** The tile as the archive holds it. */
+async function stored(
+  x: TaskContext,
+  pools: Pools,
+  { file, container }: ArchiveCollection,
+  { zoom, row, column }: TileAddress,
+  format: Format,
+): Promise<CachedTile> {
+  const result = await runTask(x, pools, 'vector.archiveTile', { path: file, container, zoom, row, column });
+  return {
+    data: result.data,
+    mediaType: format.mediaType,
+    encoding: result.encoding === 'gzip' ? 'gzip' : undefined,
+    etag: contentTag(result.data),
+    features: undefined,
     empty: result.data.byteLength === 0,
   };
 }
