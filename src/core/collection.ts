@@ -1,5 +1,13 @@
 import type { Crs } from './crs.js';
-import type { BandInfo, Box, RasterInfo, SimpleStyle, VectorSource } from './tasks.js';
+import type {
+  ArchiveContainer,
+  ArchiveFormat,
+  BandInfo,
+  Box,
+  RasterInfo,
+  SimpleStyle,
+  VectorSource,
+} from './tasks.js';
 
 /** What one published collection is, on every surface at once. */
 interface CollectionBase {
@@ -36,12 +44,14 @@ export interface RasterCollection extends CollectionBase {
 /** A tile archive: tiles are served as they are stored. */
 export interface ArchiveCollection extends CollectionBase {
   readonly kind: 'archive';
-  readonly container: 'mbtiles';
-  readonly format: 'mvt' | 'png' | 'jpeg' | 'webp';
+  readonly container: ArchiveContainer;
+  readonly format: ArchiveFormat;
   readonly minZoom: number;
   readonly maxZoom: number;
-  /** Layers of a vector archive: name and fields. */
+  /** Names of the layers in the tiles of a vector archive. */
   readonly vectorLayers: readonly string[];
+  /** Who is to be named with the tiles; may hold markup. */
+  readonly attribution: string | undefined;
 }
 
 export type Collection = VectorCollection | RasterCollection | ArchiveCollection;

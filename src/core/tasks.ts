@@ -137,6 +137,41 @@ export interface VectorTileResult {
   features: number;
 }
 
+export type ArchiveContainer = 'mbtiles' | 'pmtiles';
+export type ArchiveFormat = 'mvt' | 'png' | 'jpeg' | 'webp';
+
+/** What inspection of a tile archive found. Its tiles are those of WebMercatorQuad. */
+export interface ArchiveInfo {
+  path: string;
+  container: ArchiveContainer;
+  format: ArchiveFormat;
+  minZoom: number;
+  maxZoom: number;
+  /** Extent in CRS84, from the metadata or from the tiles. */
+  extent84: Box;
+  title?: string;
+  description?: string;
+  attribution?: string;
+  /** Names of the layers in vector tiles, as far as the metadata lists them. */
+  vectorLayers: string[];
+}
+
+export interface ArchiveTileTask {
+  path: string;
+  container: ArchiveContainer;
+  zoom: number;
+  /** Counted from the top, whatever the container does. */
+  row: number;
+  column: number;
+}
+
+export interface ArchiveTile {
+  /** The stored bytes; length 0 when the archive has no such tile. */
+  data: Uint8Array;
+  /** `gzip` when the stored bytes are gzip, which has been checked. */
+  encoding: 'identity' | 'gzip';
+}
+
 export interface ItemsTask {
   source: VectorSource;
   limit: number;
@@ -323,6 +358,9 @@ export interface Tasks {
   /** One GeoJSON feature as UTF-8, or null when there is none of that id. */
   'vector.item': { input: ItemTask; output: Uint8Array | null };
   'vector.count': { input: CountTask; output: number };
+  /** Metadata of a tile archive. */
+  'vector.archive': { input: { path: string; container: ArchiveContainer }; output: ArchiveInfo };
+  'vector.archiveTile': { input: ArchiveTileTask; output: ArchiveTile };
   /** Second half of an import: staging file into the store, one transaction, Hilbert order, rtree. */
   'vector.load': { input: LoadTask; output: { features: number } };
   /** First half of an import: any OGR file into a staging GeoPackage, with progress. */

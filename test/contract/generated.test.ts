@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
-const printed = (...args: string[]) => execFileSync(process.execPath, ['dist/cli/configuration.js', ...args], { encoding: 'utf8' });
+const printed = (...args: string[]) =>
+  execFileSync(process.execPath, ['dist/cli/configuration.js', ...args], { encoding: 'utf8' });
 
 test('docs/configuration.md lists the settings that there are', () => {
   expect(readFileSync('docs/configuration.md', 'utf8')).toBe(printed());

@@ -70,7 +70,8 @@ const PICTURE_WIDTH = 1024;
 /** A rendered map of a collection, for readers without scripts; as high as its extent asks for. */
 export function mapPicture(baseUrl: string, collection: Collection): string | undefined {
   const box = collection.extent84;
-  if (!box) return undefined;
+  // Archives are not drawn into maps.
+  if (!box || collection.kind === 'archive') return undefined;
   const middle = ((box[1] + box[3]) / 2) * (Math.PI / 180);
   const width = (box[0] > box[2] ? box[2] + 360 - box[0] : box[2] - box[0]) * Math.max(0.2, Math.cos(middle));
   const ratio = width > 0 ? (box[3] - box[1]) / width : 1;

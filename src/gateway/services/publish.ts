@@ -4,14 +4,26 @@ import { mkdir, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, extname, join, resolve } from 'node:path';
 import { CatalogSnapshot, type Collection, type Quarantined } from '../../core/collection.js';
 import { CRS84, type Crs, crsOfEpsg, parseCrs } from '../../core/crs.js';
-import { type Pools, type RasterInfo, TaskFailure, type VectorLayerInfo } from '../../core/tasks.js';
+import {
+  type ArchiveContainer,
+  type ArchiveInfo,
+  type Pools,
+  type RasterInfo,
+  TaskFailure,
+  type VectorLayerInfo,
+} from '../../core/tasks.js';
 import { WEB_MERCATOR } from '../../core/tile-matrix.js';
 import { defaultStyle } from './default-style.js';
 
-/** Extensions by what reads them. Archives and folders of other kinds are left alone. */
+/** Extensions by what reads them. Files and folders of other kinds are left alone. */
 const GEOPACKAGE = new Set(['.gpkg']);
 const RASTER = new Set(['.tif', '.tiff', '.nc', '.jp2', '.img', '.asc', '.vrt']);
 const OGR = new Set(['.geojson', '.json', '.geojsonl', '.shp', '.fgb', '.csv', '.gml', '.kml', '.gpx']);
+
+const ARCHIVE: ReadonlyMap<string, ArchiveContainer> = new Map([
+  ['.mbtiles', 'mbtiles'],
+  ['.pmtiles', 'pmtiles'],
+]);
 
 const MAX_DEPTH = 6;
 const MAX_FILES = 10_000;
@@ -93,7 +105,7 @@ async function walk(path: string, depth: number, files: SourceFile[], root: stri
 
 function isSource(path: string): boolean {
   const extension = extname(path).toLowerCase();
-  return GEOPACKAGE.has(extension) || RASTER.has(extension) || OGR.has(extension);
+  return [GEOPACKAGE, RASTER, OGR, ARCHIVE].some((extensions) => extensions.has(extension));
 }
 
 async function readSource(file: SourceFile, deps: PublishDeps): Promise<Found> {
@@ -111,6 +123,8 @@ async function readFile(path: string, deps: PublishDeps): Promise<Found> {
   const version = await versionOf(path);
   if (GEOPACKAGE.has(extension)) return readGeoPackage(path, path, version, deps);
   if (RASTER.has(extension)) return readRaster(path, version, deps);
+  const container = ARCHIVE.get(extension);
+  if (container) return readArchive(path, container, version, deps);
   if (OGR.has(extension)) return readGeoPackage(await convert(path, version, deps), path, version, deps);
   throw new TaskFailure(
     'source-unreadable',
@@ -190,6 +204,43 @@ function rasterCollection(raster: RasterInfo, name: string, version: string) {
     version,
     raster,
     bands: raster.bands,
+  });
+}
+
+async function readArchive(
+  path: string,
+  container: ArchiveContainer,
+  version: string,
+  deps: PublishDeps,
+): Promise<Found> {
+  const options = { deadlineMs: INSPECT_DEADLINE_MS };
+  const archive = await deps.pools.run('vector.archive', { path, container }, options);
+  const name = basename(path, extname(path));
+  return {
+    collections: [{ name, file: path, make: archiveCollection(archive, name, version) }],
+    quarantined: [],
+  };
+}
+
+function archiveCollection(archive: ArchiveInfo, name: string, version: string) {
+  return (id: string, layerId: number): Collection => ({
+    kind: 'archive',
+    id,
+    layerId,
+    title: archive.title && archive.title !== name ? archive.title : titleOf(name),
+    description: archive.description ?? '',
+    extent84: archive.extent84,
+    storageCrs: WEB_MERCATOR,
+    // Tiles are served as they are stored: in no other CRS.
+    crs: [WEB_MERCATOR],
+    file: archive.path,
+    version,
+    container: archive.container,
+    format: archive.format,
+    minZoom: archive.minZoom,
+    maxZoom: archive.maxZoom,
+    vectorLayers: archive.vectorLayers,
+    attribution: archive.attribution,
   });
 }
 

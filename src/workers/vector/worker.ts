@@ -1,6 +1,7 @@
 import { Piscina } from 'piscina';
 import { TaskFailure, type TaskInput, type TaskName, type TaskOutput } from '../../core/tasks.js';
 import { inspect } from '../providers/geopackage/inspect.js';
+import { archive, archiveTile } from './archive.js';
 import { count, item, items } from './items.js';
 import { load } from './load.js';
 import { vectorTile } from './tile.js';
@@ -14,22 +15,24 @@ export type VectorAnswer =
   | { ok: true; value: unknown }
   | { ok: false; code: TaskFailure['code']; message: string; cause: string | undefined };
 
-const TASKS: { [N in VectorTaskName]: (input: TaskInput<N>) => TaskOutput<N> } = {
+const TASKS: { [N in VectorTaskName]: (input: TaskInput<N>) => TaskOutput<N> | Promise<TaskOutput<N>> } = {
   'vector.inspect': ({ path }) => inspect(path),
   'vector.tile': vectorTile,
   'vector.items': items,
   'vector.item': item,
   'vector.count': count,
+  'vector.archive': archive,
+  'vector.archiveTile': archiveTile,
   'vector.load': load,
 };
 
-export default function runTask({ name, input }: { name: VectorTaskName; input: unknown }) {
-  return moved(attempt(name, input));
+export default async function runTask({ name, input }: { name: VectorTaskName; input: unknown }) {
+  return moved(await attempt(name, input));
 }
 
-function attempt(name: VectorTaskName, input: unknown): VectorAnswer {
+async function attempt(name: VectorTaskName, input: unknown): Promise<VectorAnswer> {
   try {
-    return { ok: true, value: TASKS[name](input as never) };
+    return { ok: true, value: await TASKS[name](input as never) };
   } catch (error) {
     if (error instanceof TaskFailure) {
       return { ok: false, code: error.code, message: error.message, cause: error.cause_ };

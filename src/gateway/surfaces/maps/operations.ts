@@ -1,6 +1,6 @@
 import type { Collection } from '../../../core/collection.js';
 import { CRS84, type Crs, normaliseBox } from '../../../core/crs.js';
-import { ApiError, badParameter } from '../../../core/errors.js';
+import { ApiError, badParameter, notFound } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { type Format, JPEG_FORMAT, JSON_FORMAT, PNG_FORMAT, TIFF_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
@@ -132,7 +132,9 @@ export function mapsOperations(deps: SurfaceDeps): Operation[] {
       formats: IMAGES,
       responses: RESPONSES,
       run(x) {
-        return drawMap(x, deps, [findByLayerId(deps.catalog(), x.params.collectionId)], x.params);
+        const collection = findByLayerId(deps.catalog(), x.params.collectionId);
+        if (!drawable(collection)) throw notFound('map of', collection.id);
+        return drawMap(x, deps, [collection], x.params);
       },
     }),
     ...FUTURE,

@@ -68,12 +68,20 @@ export function stacCollectionDocument(x: Exchange, collection: Collection) {
 }
 
 function dataLinks(x: Exchange, collection: Collection): Link[] {
+  if (collection.kind === 'archive') {
+    const href = `${x.baseUrl}/ogc/tiles/collections/${collection.layerId}`;
+    return [{ href, rel: 'related', type: 'application/json', title: 'Tiles' }];
+  }
   if (collection.kind !== 'vector') return [];
   const href = `${x.baseUrl}/ogc/features/collections/${collection.id}`;
   return [{ href, rel: 'related', type: 'application/json', title: 'Features' }];
 }
 
 function assetsOf(x: Exchange, collection: Collection) {
+  if (collection.kind === 'archive') {
+    const href = `${x.baseUrl}/ogc/tiles/collections/${collection.layerId}/tiles/WebMercatorQuad`;
+    return { tiles: { href, type: 'application/json', title: 'Tileset', roles: ['metadata'] } };
+  }
   const map = {
     href: `${x.baseUrl}/ogc/maps/collections/${collection.layerId}/map`,
     type: 'image/png',

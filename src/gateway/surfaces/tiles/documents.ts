@@ -1,4 +1,4 @@
-import type { Collection } from '../../../core/collection.js';
+import type { Collection, VectorCollection } from '../../../core/collection.js';
 import { CRS84 } from '../../../core/crs.js';
 import type { Exchange } from '../../../core/operation.js';
 import type { Box } from '../../../core/tasks.js';
@@ -10,18 +10,11 @@ import {
   tileMatrixDocument,
 } from '../../../core/tile-matrix.js';
 import { formatLinks, type Link, META_FORMATS } from '../common.js';
+import { matrixSetsOf, tileFormats } from './formats.js';
 
 export const TILES_PATH = '/ogc/tiles';
 
 const REL = 'http://www.opengis.net/def/rel/ogc/1.0';
-
-/** What tiles of a set of collections can be: vector when any has features, images always. */
-export function tileFormats(collections: readonly Collection[]): string[] {
-  const images = ['image/png'];
-  return collections.some((c) => c.kind === 'vector')
-    ? ['application/vnd.mapbox-vector-tile', ...images]
-    : images;
-}
 
 /** `tiles`, or `collections/{id}/tiles`: the path a tileset lives under. */
 export function tilesetBase(collection: Collection | undefined): string {
@@ -46,10 +39,9 @@ interface TilesetSubject {
 
 export function tilesetItem(x: Exchange, set: TileMatrixSet, subject: TilesetSubject) {
   const base = tilesetBase(subject.collection);
-  const vector = subject.collections.some((c) => c.kind === 'vector');
   return {
     title: subject.collection?.title ?? 'All collections',
-    dataType: vector ? 'vector' : 'map',
+    dataType: subject.collections.some(holdsFeatures) ? 'vector' : 'map',
     crs: set.crs.uri,
     tileMatrixSetId: set.id,
     tileMatrixSetURI: set.uri,
@@ -70,9 +62,14 @@ export function tilesetItem(x: Exchange, set: TileMatrixSet, subject: TilesetSub
   };
 }
 
+/** Whether tiles of the collection can carry features. */
+function holdsFeatures(collection: Collection): boolean {
+  return collection.kind === 'vector' || (collection.kind === 'archive' && collection.format === 'mvt');
+}
+
 export function tilesetsDocument(x: Exchange, subject: TilesetSubject) {
   return {
-    tilesets: TILE_MATRIX_SETS.map((set) => tilesetItem(x, set, subject)),
+    tilesets: matrixSetsOf(subject.collection).map((set) => tilesetItem(x, set, subject)),
     links: formatLinks(x, tilesetBase(subject.collection), META_FORMATS),
   };
 }
@@ -82,19 +79,22 @@ export function tilesetDocument(x: Exchange, set: TileMatrixSet, subject: Tilese
   const item = tilesetItem(x, set, subject);
   const extent = extentOf(subject.collections);
   const inSet = extent && extentInSet(set, extent);
-  const mediaTypes = tileFormats(subject.collections);
-  const tileLinks = mediaTypes.map((type) => ({
-    href: `${x.baseUrl}${base}/${set.id}/{tileMatrix}/{tileRow}/{tileCol}?f=${type === 'image/png' ? 'png' : 'mvt'}${query ? selection(subject, type) : ''}`,
+  const formats = tileFormats(subject.collections);
+  const tileLinks = formats.map(({ name, mediaType }) => ({
+    href: `${x.baseUrl}${base}/${set.id}/{tileMatrix}/{tileRow}/{tileCol}?f=${name}${query ? selection(subject, mediaType) : ''}`,
     rel: 'item',
-    type,
+    type: mediaType,
     templated: true,
   }));
-  const zooms = Array.from({ length: set.maxZoom + 1 }, (_, zoom) => zoom);
+  const attribution = subject.collection?.kind === 'archive' ? subject.collection.attribution : undefined;
   return {
     ...item,
     description: subject.collection?.description ?? '',
-    mediaTypes,
-    ...(inSet ? { tileMatrixSetLimits: zooms.map((zoom) => tileLimits(set, zoom, inSet)) } : {}),
+    ...(attribution ? { attribution } : {}),
+    mediaTypes: formats.map(({ mediaType }) => mediaType),
+    ...(inSet
+      ? { tileMatrixSetLimits: zoomsOf(set, subject.collection).map((zoom) => tileLimits(set, zoom, inSet)) }
+      : {}),
     ...(extent
       ? {
           boundingBox: {
@@ -104,9 +104,7 @@ export function tilesetDocument(x: Exchange, set: TileMatrixSet, subject: Tilese
           },
         }
       : {}),
-    layers: subject.collections
-      .filter((c) => c.kind === 'vector')
-      .map((c) => ({ id: c.id, title: c.title, dataType: 'vector', geometryDimension: dimensionOf(c) })),
+    layers: subject.collections.flatMap(layersOf),
     links: [
       ...formatLinks(x, `${base}/${set.id}`, META_FORMATS, query),
       item.links[1]!,
@@ -122,8 +120,22 @@ function selection(subject: TilesetSubject, type: string): string {
   return `&collections=${shown.map((c) => c.layerId).join(',')}`;
 }
 
-function dimensionOf(collection: Collection): number | undefined {
-  if (collection.kind !== 'vector') return undefined;
+/** Zoom levels that have tiles. */
+function zoomsOf(set: TileMatrixSet, collection: Collection | undefined): number[] {
+  const [first, last] =
+    collection?.kind === 'archive' ? [collection.minZoom, collection.maxZoom] : [0, set.maxZoom];
+  return Array.from({ length: last - first + 1 }, (_, i) => first + i);
+}
+
+function layersOf(collection: Collection) {
+  if (collection.kind === 'archive')
+    return collection.vectorLayers.map((id) => ({ id, title: id, dataType: 'vector' }));
+  if (collection.kind !== 'vector') return [];
+  const { id, title } = collection;
+  return [{ id, title, dataType: 'vector', geometryDimension: dimensionOf(collection) }];
+}
+
+function dimensionOf(collection: VectorCollection): number | undefined {
   const type = collection.source.geometryType;
   if (type.includes('Point')) return 0;
   if (type.includes('Line')) return 1;
@@ -165,7 +177,7 @@ export function tileMatrixSetDocument(set: TileMatrixSet) {
 export function tiledCollectionDocument(x: Exchange, collection: Collection) {
   const path = `${TILES_PATH}/collections/${collection.layerId}`;
   const bbox = collection.extent84 ?? [-180, -90, 180, 90];
-  const rel = collection.kind === 'vector' ? `${REL}/tilesets-vector` : `${REL}/tilesets-map`;
+  const rel = holdsFeatures(collection) ? `${REL}/tilesets-vector` : `${REL}/tilesets-map`;
   return {
     id: String(collection.layerId),
     name: collection.id,

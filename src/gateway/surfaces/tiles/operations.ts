@@ -3,7 +3,7 @@ import type { Collection } from '../../../core/collection.js';
 import type { Crs } from '../../../core/crs.js';
 import { badParameter, notFound } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
-import { MVT_FORMAT, PNG_FORMAT } from '../../../core/media.js';
+import { type Format, MVT_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
 import { crsParam, datetimeParam, list, pathInteger, pathString, text } from '../../../core/params.js';
 import { type TileMatrixSet, tileMatrixSet } from '../../../core/tile-matrix.js';
@@ -28,6 +28,7 @@ import {
   tilesetDocument,
   tilesetsDocument,
 } from './documents.js';
+import { formatOf, isMade, MADE_FORMATS, matrixSetsOf, TILE_FORMATS } from './formats.js';
 import { type TileAddress, tile, tileAddress, tilePlan } from './tile.js';
 
 export interface TilesDeps extends SurfaceDeps {
@@ -63,13 +64,16 @@ const METADATA = {
   404: { description: 'Not found' },
   406: { description: 'Format not acceptable' },
 };
-const TILE_RESPONSES = {
-  200: { description: 'Tile', content: { [MVT_FORMAT.mediaType]: null, [PNG_FORMAT.mediaType]: null } },
+const tileResponses = (formats: readonly Format[]) => ({
+  200: {
+    description: 'Tile',
+    content: Object.fromEntries(formats.map(({ mediaType }) => [mediaType, null])),
+  },
   204: { description: 'Nothing is in this tile' },
   400: { description: 'Tile matrix or coordinates outside the set' },
-  404: { description: 'No such collection or tile matrix set' },
+  404: { description: 'No such collection, or it has no tiles in this tile matrix set' },
   406: { description: 'Format not acceptable' },
-};
+});
 
 /** Vector and map tiles: OGC API Tiles part 1. */
 export function tilesOperations(deps: TilesDeps): Operation[] {
@@ -80,7 +84,8 @@ export function tilesOperations(deps: TilesDeps): Operation[] {
       path: TILES_PATH,
       landingPath: `${TILES_PATH}/`,
       title: 'Tiles',
-      description: 'Vector tiles (MVT) and image tiles (PNG) of every collection.',
+      description:
+        'Vector tiles (MVT) and image tiles (PNG) of every collection, and tile archives as they are.',
       conformance: TILES_CONFORMANCE,
       apiPaths: [`${TILES_PATH}/openapi.json`],
       formats: META_FORMATS,
@@ -163,7 +168,10 @@ function tilesetOperations({ catalog }: TilesDeps): Operation[] {
       formats: META_FORMATS,
       responses: METADATA,
       run(x) {
-        const document = tilesetsDocument(x, { collections: catalog().collections, collection: undefined });
+        const document = tilesetsDocument(x, {
+          collections: catalog().collections.filter(isMade),
+          collection: undefined,
+        });
         return documentReply(x, document, () => pages.documentPage(x, 'Tilesets', document));
       },
     }),
@@ -178,7 +186,7 @@ function tilesetOperations({ catalog }: TilesDeps): Operation[] {
       responses: METADATA,
       run(x) {
         const set = requireSet(x.params.tileMatrixSetId);
-        const chosen = selectCollections(catalog(), x.params.collections, tileable);
+        const chosen = selectCollections(catalog(), x.params.collections, isMade);
         const document = tilesetDocument(x, set, { collections: chosen, collection: undefined }, x.query);
         return documentReply(x, document, () => pages.documentPage(x, document.title, document));
       },
@@ -212,6 +220,7 @@ function tilesetOperations({ catalog }: TilesDeps): Operation[] {
       run(x) {
         const collection = findByLayerId(catalog(), x.params.collectionId);
         const set = requireSet(x.params.tileMatrixSetId);
+        requireTileset(collection, set);
         const document = tilesetDocument(x, set, { collections: [collection], collection });
         return documentReply(x, document, () => pages.documentPage(x, document.title, document));
       },
@@ -228,13 +237,15 @@ function tileOperations(deps: TilesDeps): Operation[] {
       summary: 'A tile of a collection',
       tag: 'Tiles',
       params: { collectionId, tileMatrixSetId, tileMatrix, tileRow, tileCol, ...tileQuery },
-      formats: [MVT_FORMAT, PNG_FORMAT],
-      responses: TILE_RESPONSES,
+      formats: TILE_FORMATS,
+      responses: tileResponses(TILE_FORMATS),
       run(x) {
         const catalog = deps.catalog();
         const plan = tilePlan(x, catalog, () => {
           const collection = findByLayerId(catalog, x.params.collectionId);
-          return { collections: [collection], at: readAddress(x.params) };
+          const at = readAddress(x.params);
+          requireTileset(collection, at.set);
+          return { collections: [collection], at, format: formatOf(x, collection) };
         });
         return tile(x, deps, plan);
       },
@@ -246,14 +257,14 @@ function tileOperations(deps: TilesDeps): Operation[] {
       summary: 'A tile of several collections',
       tag: 'Tiles',
       params: { tileMatrixSetId, tileMatrix, tileRow, tileCol, collections, ...tileQuery },
-      formats: [MVT_FORMAT, PNG_FORMAT],
-      responses: TILE_RESPONSES,
+      formats: MADE_FORMATS,
+      responses: tileResponses(MADE_FORMATS),
       run(x) {
         const catalog = deps.catalog();
         const plan = tilePlan(x, catalog, () => {
-          const fits = x.format === MVT_FORMAT ? (c: Collection) => c.kind === 'vector' : tileable;
+          const fits = x.format === MVT_FORMAT ? (c: Collection) => c.kind === 'vector' : isMade;
           const chosen = selectCollections(catalog, x.params.collections, fits);
-          return { collections: chosen, at: readAddress(x.params) };
+          return { collections: chosen, at: readAddress(x.params), format: x.format };
         });
         return tile(x, deps, plan);
       },
@@ -293,8 +304,8 @@ function matrixSetOperations(): Operation[] {
   ];
 }
 
-function tileable(collection: Collection): boolean {
-  return collection.kind !== 'archive';
+function requireTileset(collection: Collection, set: TileMatrixSet): void {
+  if (!matrixSetsOf(collection).includes(set)) throw notFound(`tileset of ${collection.id}`, set.id);
 }
 
 function requireSet(id: string): TileMatrixSet {

@@ -1,4 +1,9 @@
-import type { CatalogSnapshot, Collection, VectorCollection } from '../../../core/collection.js';
+import type {
+  ArchiveCollection,
+  CatalogSnapshot,
+  Collection,
+  VectorCollection,
+} from '../../../core/collection.js';
 import { ApiError, badParameter, notFound } from '../../../core/errors.js';
 import { type Format, MVT_FORMAT } from '../../../core/media.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
@@ -49,6 +54,7 @@ export function tileKey(collections: readonly Collection[], at: TileAddress, for
 export interface TilePlan {
   readonly catalog: CatalogSnapshot;
   readonly format: Format;
+  /** An archive is only ever the single collection of a tile. */
   readonly collections: readonly Collection[];
   readonly at: TileAddress;
   readonly key: string;
@@ -60,13 +66,14 @@ const plans = new WeakMap<object, TilePlan>();
 export function tilePlan(
   x: Exchange,
   catalog: CatalogSnapshot,
-  make: () => { collections: readonly Collection[]; at: TileAddress },
+  make: () => Pick<TilePlan, 'collections' | 'at' | 'format'>,
 ): TilePlan {
   const known = plans.get(x.params);
   if (known && known.catalog === catalog && known.format === x.format) return known;
-  const { collections, at } = make();
-  const plan = { catalog, format: x.format, collections, at, key: tileKey(collections, at, x.format) };
-  plans.set(x.params, plan);
+  const made = make();
+  const plan = { ...made, catalog, key: tileKey(made.collections, made.at, made.format) };
+  // A collection that lacks the format asked for answers in another one, which hangs on more than the target.
+  if (plan.format === x.format) plans.set(x.params, plan);
   return plan;
 }
 
@@ -78,8 +85,13 @@ export function tile(
 ): Reply | Promise<Reply> {
   const cached = deps.tiles.get(plan.key);
   if (cached) return cached.reply;
-  const make = plan.format === MVT_FORMAT ? encode : draw;
+  const make = makerOf(plan);
   return deps.tiles.fill(plan.key, () => make(detached(x), deps.pools, plan)).then((made) => made.reply);
+}
+
+function makerOf({ collections, format }: TilePlan) {
+  if (collections[0]?.kind === 'archive') return stored;
+  return format === MVT_FORMAT ? encode : draw;
 }
 
 const CACHE_CONTROL = 'public, max-age=60, stale-while-revalidate=300';
@@ -113,6 +125,19 @@ async function encode(x: TaskContext, pools: Pools, { collections, at }: TilePla
   });
   const encoding = result.encoding === 'gzip' ? 'gzip' : undefined;
   return cachedTile(result.data, MVT_FORMAT.mediaType, encoding, result.data.byteLength === 0);
+}
+
+/** The tile as the archive holds it. */
+async function stored(
+  x: TaskContext,
+  pools: Pools,
+  { collections, at, format }: TilePlan,
+): Promise<CachedTile> {
+  const { file, container } = collections[0] as ArchiveCollection;
+  const { zoom, row, column } = at;
+  const result = await runTask(x, pools, 'vector.archiveTile', { path: file, container, zoom, row, column });
+  const encoding = result.encoding === 'gzip' ? 'gzip' : undefined;
+  return cachedTile(result.data, format.mediaType, encoding, result.data.byteLength === 0);
 }
 
 async function draw(x: TaskContext, pools: Pools, { collections, at }: TilePlan): Promise<CachedTile> {

@@ -1,0 +1,59 @@
+import type { Collection } from '../../../core/collection.js';
+import { ApiError, badParameter } from '../../../core/errors.js';
+import {
+  type Format,
+  formatNames,
+  JPEG_FORMAT,
+  MVT_FORMAT,
+  negotiate,
+  PNG_FORMAT,
+  WEBP_FORMAT,
+} from '../../../core/media.js';
+import type { Exchange } from '../../../core/operation.js';
+import type { ArchiveFormat } from '../../../core/tasks.js';
+import { TILE_MATRIX_SETS, type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
+
+/** Formats of tiles that are made on request. */
+export const MADE_FORMATS: readonly Format[] = [MVT_FORMAT, PNG_FORMAT];
+
+/** Formats of the tiles of one collection: archives may hold further ones. */
+export const TILE_FORMATS: readonly Format[] = [...MADE_FORMATS, JPEG_FORMAT, WEBP_FORMAT];
+
+const STORED: Record<ArchiveFormat, readonly Format[]> = {
+  mvt: [MVT_FORMAT],
+  png: [PNG_FORMAT],
+  jpeg: [JPEG_FORMAT],
+  webp: [WEBP_FORMAT],
+};
+
+const IMAGES: readonly Format[] = [PNG_FORMAT];
+const ARCHIVE_SETS: readonly TileMatrixSet[] = [WEB_MERCATOR_QUAD];
+
+/** What tiles of these collections can be: vector when any has features, images always, an archive only its own. */
+export function tileFormats(collections: readonly Collection[]): readonly Format[] {
+  const [first] = collections;
+  if (first?.kind === 'archive') return STORED[first.format];
+  return collections.some((c) => c.kind === 'vector') ? MADE_FORMATS : IMAGES;
+}
+
+/** Tile matrix sets that a collection, or the dataset when undefined, has tiles in. */
+export function matrixSetsOf(collection: Collection | undefined): readonly TileMatrixSet[] {
+  return collection?.kind === 'archive' ? ARCHIVE_SETS : TILE_MATRIX_SETS;
+}
+
+/** Whether tiles of the collection are made on request, alone or together with others. */
+export function isMade(collection: Collection): boolean {
+  return collection.kind !== 'archive';
+}
+
+/**
+ * The format of a tile of one collection, among those that this collection has. 406 when an archive is asked
+ * for another one than its own.
+ */
+export function formatOf(x: Exchange, collection: Collection): Format {
+  const offered = isMade(collection) ? MADE_FORMATS : tileFormats([collection]);
+  if (!/(^|&)f=/.test(x.query)) return negotiate(undefined, x.header('accept'), offered);
+  if (offered.includes(x.format)) return x.format;
+  if (isMade(collection)) throw badParameter('f', `must be one of ${formatNames(offered).join(', ')}`);
+  throw new ApiError('not-acceptable', `The tiles of this archive are stored as ${offered[0]!.name} only.`);
+}

@@ -1,0 +1,187 @@
+import Database from 'better-sqlite3';
+import { LIMITS } from '../../../core/limits.js';
+import {
+  type ArchiveFormat,
+  type ArchiveInfo,
+  type ArchiveTile,
+  type ArchiveTileTask,
+  type Box,
+  TaskFailure,
+} from '../../../core/tasks.js';
+import { keptOpen } from './kept-open.js';
+import {
+  damaged,
+  layerNames,
+  MAX_TILE_BYTES,
+  metadataText,
+  NO_TILE,
+  storedTile,
+  tileRangeBounds,
+  unsupported,
+  validBounds,
+} from './stored.js';
+
+type Db = Database.Database;
+
+interface MBTiles {
+  db: Db;
+  /** Columns `size` and `data` by zoom level, column and TMS row. */
+  lookup: Database.Statement;
+}
+
+const CACHE_KIB = 4096;
+/** Metadata rows read; the standard defines a dozen. */
+const MAX_METADATA = 200;
+const MAX_METADATA_BYTES = 16_777_216;
+
+const FORMATS: Record<string, ArchiveFormat> = {
+  pbf: 'mvt',
+  'application/vnd.mapbox-vector-tile': 'mvt',
+  png: 'png',
+  'image/png': 'png',
+  jpg: 'jpeg',
+  jpeg: 'jpeg',
+  'image/jpeg': 'jpeg',
+  webp: 'webp',
+  'image/webp': 'webp',
+};
+
+const opened = keptOpen(openArchive, ({ db }) => db.close());
+
+/** Metadata of an archive (MBTiles 1.3); what it leaves out is derived from the tiles. */
+export function inspectMBTiles(path: string): ArchiveInfo {
+  return guarded(() => {
+    const { db } = opened(path);
+    const metadata = metadataOf(db);
+    const format = formatOf(db, metadata.get('format'));
+    const { minZoom, maxZoom } = zoomsOf(db, metadata);
+    const bounds = validBounds((metadata.get('bounds') ?? '').split(',').map(Number));
+    return {
+      path,
+      container: 'mbtiles',
+      format,
+      minZoom,
+      maxZoom,
+      extent84: bounds ?? boundsOfTiles(db),
+      title: metadataText(metadata.get('name')),
+      description: metadataText(metadata.get('description')),
+      attribution: metadataText(metadata.get('attribution')),
+      vectorLayers: layerNames(parsed(metadata.get('json'))),
+    };
+  });
+}
+
+/** A tile as it is stored; length 0 where there is none. Rows are counted from the south in the file. */
+export function mbtilesTile({ path, zoom, row, column }: ArchiveTileTask): ArchiveTile {
+  return guarded(() => {
+    const found = opened(path).lookup.get(zoom, column, 2 ** zoom - 1 - row) as
+      | { size: number | null; data: unknown }
+      | undefined;
+    if (!found || found.size === null) return NO_TILE;
+    if (found.size > MAX_TILE_BYTES) throw unsupported('a tile is larger than 32 MiB');
+    if (!(found.data instanceof Uint8Array)) throw damaged('a tile is not a blob');
+    return storedTile(found.data);
+  });
+}
+
+function guarded<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof TaskFailure) throw error;
+    throw damaged((error as Error).message, (error as Error).stack);
+  }
+}
+
+function openArchive(path: string): MBTiles {
+  const db = new Database(path, { readonly: true, fileMustExist: true, timeout: 10_000 });
+  try {
+    db.pragma('trusted_schema = OFF');
+    db.pragma(`cache_size = -${CACHE_KIB}`);
+    const names = db.prepare("SELECT name FROM sqlite_master WHERE name IN ('tiles', 'metadata')").all();
+    if (names.length < 2) throw unsupported('it has no tables named tiles and metadata');
+    return { db, lookup: db.prepare(lookupSql(db)) };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+const CELL = `length(tile_data) AS size, CASE WHEN length(tile_data) <= ${MAX_TILE_BYTES} THEN tile_data END AS data`;
+const BY_ADDRESS = `SELECT ${CELL} FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?`;
+
+/** The standard only advises an index; without one every tile would cost a scan of the whole file. */
+function lookupSql(db: Db): string {
+  const plan = db.prepare(`EXPLAIN QUERY PLAN ${BY_ADDRESS}`).all(0, 0, 0) as { detail: string }[];
+  if (!plan.some(({ detail }) => detail.startsWith('SCAN'))) return BY_ADDRESS;
+  if (db.prepare("SELECT type FROM sqlite_master WHERE name = 'tiles'").pluck().get() !== 'table')
+    throw unsupported('its tiles have no index on zoom_level, tile_column and tile_row');
+  // Temporary tables live beside the file, which itself is never written.
+  db.exec(`
+    CREATE TEMP TABLE addresses (z INTEGER, x INTEGER, y INTEGER, tile INTEGER, PRIMARY KEY (z, x, y)) WITHOUT ROWID;
+    INSERT OR IGNORE INTO temp.addresses
+      SELECT zoom_level, tile_column, tile_row, rowid FROM tiles
+      WHERE zoom_level IS NOT NULL AND tile_column IS NOT NULL AND tile_row IS NOT NULL;`);
+  return `SELECT ${CELL} FROM temp.addresses a JOIN tiles t ON t.rowid = a.tile WHERE a.z = ? AND a.x = ? AND a.y = ?`;
+}
+
+function metadataOf(db: Db): Map<string, string> {
+  const sql = `SELECT name, value FROM metadata
+    WHERE typeof(name) = 'text' AND length(value) <= ${MAX_METADATA_BYTES} LIMIT ${MAX_METADATA}`;
+  const rows = db.prepare(sql).all() as { name: string; value: unknown }[];
+  return new Map(rows.map(({ name, value }) => [name.toLowerCase(), String(value)]));
+}
+
+function formatOf(db: Db, named: string | undefined): ArchiveFormat {
+  const sample = db.prepare('SELECT substr(tile_data, 1, 16) FROM tiles LIMIT 1').pluck().get();
+  if (sample === undefined) throw unsupported('it has no tiles');
+  const format = named === undefined ? sniffed(sample) : FORMATS[named.trim().toLowerCase()];
+  if (!format) throw unsupported(`tiles of format ${(named ?? 'unknown').slice(0, 60)} are not known`);
+  return format;
+}
+
+/** Format told by the first bytes of a tile. Anything gzipped, or that begins with a layer, is a vector tile. */
+function sniffed(bytes: unknown): ArchiveFormat | undefined {
+  if (!(bytes instanceof Uint8Array)) return undefined;
+  const hex = Buffer.from(bytes).toString('hex');
+  if (hex.startsWith('89504e470d0a1a0a')) return 'png';
+  if (hex.startsWith('ffd8ff')) return 'jpeg';
+  if (/^52494646.{8}57454250/.test(hex)) return 'webp';
+  return hex.startsWith('1f8b') || hex.startsWith('1a') ? 'mvt' : undefined;
+}
+
+function zoomsOf(db: Db, metadata: Map<string, string>): { minZoom: number; maxZoom: number } {
+  const stated = (name: string) => {
+    const value = metadata.get(name)?.trim() ?? '';
+    return /^\d{1,2}$/.test(value) ? Number(value) : undefined;
+  };
+  const extreme = (side: 'min' | 'max') =>
+    Number(db.prepare(`SELECT ${side}(zoom_level) FROM tiles`).pluck().get());
+  const minZoom = stated('minzoom') ?? extreme('min');
+  const maxZoom = Math.min(stated('maxzoom') ?? extreme('max'), LIMITS.tileZoom);
+  if (!Number.isInteger(minZoom) || !Number.isInteger(maxZoom) || minZoom < 0 || minZoom > maxZoom)
+    throw damaged('its zoom levels make no range');
+  return { minZoom, maxZoom };
+}
+
+/** What the tiles of the highest zoom cover: the closest that the file itself tells. */
+function boundsOfTiles(db: Db): Box {
+  const zoom = Number(db.prepare('SELECT max(zoom_level) FROM tiles').pluck().get());
+  const [minColumn, maxColumn, south, north] = db
+    .prepare(
+      'SELECT min(tile_column), max(tile_column), min(tile_row), max(tile_row) FROM tiles WHERE zoom_level = ?',
+    )
+    .raw()
+    .get(zoom) as [number, number, number, number];
+  const top = 2 ** zoom - 1;
+  return tileRangeBounds(zoom, { minColumn, maxColumn, minRow: top - north, maxRow: top - south });
+}
+
+function parsed(json: string | undefined): unknown {
+  try {
+    return json === undefined ? undefined : JSON.parse(json);
+  } catch {
+    // Layer names are only shown; the tiles are whole without them.
+    return undefined;
+  }
+}

@@ -1,0 +1,90 @@
+import { gunzipSync } from 'node:zlib';
+import { type ArchiveTile, type Box, TaskFailure } from '../../../core/tasks.js';
+
+/** Largest tile that is served, as stored and inflated. */
+export const MAX_TILE_BYTES = 33_554_432;
+const MAX_INFLATED_BYTES = 67_108_864;
+/** Layer names kept of an archive. */
+const MAX_LAYERS = 1000;
+
+/** What the tiles of WebMercatorQuad cover, in CRS84. */
+const WORLD: Box = [-180, -85.0511287798066, 180, 85.0511287798066];
+
+/** No tile at an address: length 0. */
+export const NO_TILE: ArchiveTile = { data: new Uint8Array(0), encoding: 'identity' };
+
+/**
+ * A stored tile with its content encoding, told by the bytes themselves. Gzip is tried here, bounded, because
+ * whoever inflates it later must be able to rely on it. Throws `source-unreadable` for damaged bytes.
+ */
+export function storedTile(data: Uint8Array): ArchiveTile {
+  if (data.byteLength === 0) return NO_TILE;
+  if (data[0] !== 0x1f || data[1] !== 0x8b) return { data, encoding: 'identity' };
+  return inflate(data, MAX_INFLATED_BYTES).byteLength === 0 ? NO_TILE : { data, encoding: 'gzip' };
+}
+
+/** Inflates gzip up to a number of bytes. */
+export function inflate(data: Uint8Array, maxBytes: number): Uint8Array {
+  try {
+    return gunzipSync(data, { maxOutputLength: maxBytes });
+  } catch (error) {
+    throw damaged('compressed data cannot be inflated', error);
+  }
+}
+
+export function damaged(what: string, cause?: unknown): TaskFailure {
+  return new TaskFailure(
+    'source-unreadable',
+    `The tile archive is damaged: ${what}.`,
+    cause === undefined ? undefined : String(cause),
+  );
+}
+
+export function unsupported(what: string): TaskFailure {
+  return new TaskFailure('source-unreadable', `The tile archive cannot be served: ${what}.`);
+}
+
+/** A bounding box in CRS84 cut to the world of the tiles; undefined when it is none. */
+export function validBounds(numbers: readonly number[]): Box | undefined {
+  if (numbers.length !== 4 || !numbers.every(Number.isFinite)) return undefined;
+  const [west, south, east, north] = numbers as [number, number, number, number];
+  const box: Box = [
+    Math.max(west, WORLD[0]),
+    Math.max(south, WORLD[1]),
+    Math.min(east, WORLD[2]),
+    Math.min(north, WORLD[3]),
+  ];
+  return box[0] < box[2] && box[1] < box[3] ? box : undefined;
+}
+
+/** Extent in CRS84 of a range of tiles; row 0 is at the top. */
+export function tileRangeBounds(
+  zoom: number,
+  range: { minRow: number; maxRow: number; minColumn: number; maxColumn: number },
+): Box {
+  const count = 2 ** zoom;
+  const longitude = (column: number) => (column / count) * 360 - 180;
+  const latitude = (row: number) => (Math.atan(Math.sinh(Math.PI * (1 - (2 * row) / count))) * 180) / Math.PI;
+  const box = [
+    longitude(range.minColumn),
+    latitude(range.maxRow + 1),
+    longitude(range.maxColumn + 1),
+    latitude(range.minRow),
+  ];
+  return validBounds(box) ?? WORLD;
+}
+
+/** Layer names of a `vector_layers` member (MBTiles 1.3, "Vector tileset metadata"). */
+export function layerNames(metadata: unknown): string[] {
+  const layers = (metadata as { vector_layers?: unknown } | null)?.vector_layers;
+  if (!Array.isArray(layers)) return [];
+  return layers
+    .map((layer) => (layer as { id?: unknown } | null)?.id)
+    .filter((id): id is string => typeof id === 'string')
+    .slice(0, MAX_LAYERS);
+}
+
+/** Text of a metadata member; absent when it is empty or something else. */
+export function metadataText(value: unknown): string | undefined {
+  return typeof value === 'string' && value.trim() !== '' ? value.trim().slice(0, 4000) : undefined;
+}
