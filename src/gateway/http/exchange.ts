@@ -55,7 +55,7 @@ export class HttpExchange implements Exchange {
     this.path = req.getUrl();
     this.query = req.getQuery() ?? '';
     this.hasBody = this.method !== 'GET' && this.method !== 'HEAD' && this.method !== 'OPTIONS';
-    const asked = req.getHeader('x-request-id') || req.getHeader('x-correlation-id');
+    const asked = req.getHeader('x-request-id');
     this.correlationId =
       asked && CORRELATION.test(asked) ? asked : `${processTag}-${(counter++).toString(36)}`;
   }
