@@ -18,8 +18,6 @@ export const LIMITS = {
   bodyBytes: 26_214_400,
   /** Bytes of a request line (path and query). */
   urlBytes: 8192,
-  /** Bytes of all request headers together; larger requests are refused by the HTTP parser with 431. */
-  headerBytes: 16_384,
   /** Seconds within which a request body must have arrived. */
   bodySeconds: 60,
   /** Milliseconds a request may wait for and use a worker. */
@@ -28,8 +26,8 @@ export const LIMITS = {
   poolQueue: 512,
   /** Response bytes that may wait unsent for one slow client before the producer pauses. */
   sendBuffer: 262_144,
-  /** Seconds a client may stall while a response is being sent. */
-  sendStallSeconds: 30,
+  /** Bytes of large answers that all slow clients together may leave unread before the slowest are cut off. */
+  unsentBytes: 268_435_456,
   /** Bytes of the in-memory tile cache. */
   tileCacheBytes: 268_435_456,
   /** Bytes of an uploaded file for import. */

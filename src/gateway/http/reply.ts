@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { LIMITS } from '../../core/limits.js';
 import type { Reply } from '../../core/operation.js';
+import { Backlog, type Sending } from './backlog.js';
 import { accepts, type ContentEncoding, chooseEncoding, compress, decompress } from './compression.js';
 import type { HttpExchange } from './exchange.js';
 
@@ -26,6 +27,7 @@ export function etagMatches(header: string, etag: string): boolean {
 
 /** Head and body up to this size fit into the library's cork buffer of 16 KiB. */
 const CORK_BYTES = 12_288;
+const backlog = new Backlog();
 const nothing = (): void => undefined;
 
 type Sent = (status: number, bytes: number) => void;
@@ -147,26 +149,31 @@ function sendLarge(
   const data = typeof body === 'string' ? Buffer.from(body) : body;
   const { res } = x;
   let offset = 0;
+  const sending: Sending = { bytes: size, cut: () => res.close() };
+  const finish = (status: number, bytes: number) => {
+    x.onGone = undefined;
+    backlog.remove(sending);
+    sent(status, bytes);
+  };
   const step = (): boolean => {
     const [ok, done] = res.tryEnd(data.subarray(offset), size);
-    if (done) {
-      x.onGone = undefined;
-      sent(reply.status, size);
-    }
+    if (done) finish(reply.status, size);
     return ok;
   };
-  x.onGone = () => sent(499, offset);
+  x.onGone = () => finish(499, offset);
   res.cork(() => {
     head(x, reply, encoding);
     if (step()) return;
     res.onWritable((written) => {
       offset = written;
+      backlog.progressed(sending);
       let ok = false;
       res.cork(() => {
         ok = step();
       });
       return ok;
     });
+    backlog.add(sending);
   });
 }
 

@@ -1,0 +1,248 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import sharp from 'sharp';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.js';
+
+const ARTEFACTS = 'test/artefacts';
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--use-angle=swiftshader',
+  '--enable-unsafe-swiftshader',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+let server: TestServer;
+let browser: Browser;
+let context: BrowserContext;
+let problems: string[];
+
+beforeAll(async () => {
+  mkdirSync(ARTEFACTS, { recursive: true });
+  server = await startServer();
+  browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ARGUMENTS });
+}, 90_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+beforeEach(() => {
+  problems = [];
+});
+
+/** Nothing a page does may fail, complain, or ask another server for anything. */
+afterEach(async () => {
+  await context?.close();
+  expect(problems).toEqual([]);
+});
+
+async function open(
+  path: string,
+  options: { width?: number; javaScriptEnabled?: boolean } = {},
+): Promise<Page> {
+  const { width = 1280, javaScriptEnabled = true } = options;
+  context = await browser.newContext({ viewport: { width, height: 900 }, javaScriptEnabled });
+  const page = await context.newPage();
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning')
+      problems.push(`console: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
+  page.on('request', (request) => {
+    const url = new URL(request.url());
+    if (/^https?:$/.test(url.protocol) && url.origin !== server.url)
+      problems.push(`leaves the origin: ${url.href}`);
+  });
+  page.on('response', (response) => {
+    if (response.status() >= 400) problems.push(`${response.status()} ${response.url()}`);
+  });
+  await page.goto(`${server.url}${path}`);
+  return page;
+}
+
+/** Waits until the map has drawn everything, saves a picture of the page, and returns the one of the map. */
+async function drawn(page: Page, name: string): Promise<Buffer> {
+  await page.locator('[data-map-state="idle"]').first().waitFor({ state: 'attached', timeout: 60_000 });
+  const map = await page.locator('[data-map]').first().screenshot();
+  await page.screenshot({ path: join(ARTEFACTS, `${name}.png`), fullPage: true });
+  return map;
+}
+
+/** Colours of a picture, each channel in 16 steps, by their share of the pixels. */
+async function colours(picture: Buffer): Promise<Map<string, number>> {
+  const { data, info } = await sharp(picture).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+  const found = new Map<string, number>();
+  for (let i = 0; i < data.length; i += 3) {
+    const key = `${data[i]! >> 4},${data[i + 1]! >> 4},${data[i + 2]! >> 4}`;
+    found.set(key, (found.get(key) ?? 0) + 1 / (info.width * info.height));
+  }
+  return found;
+}
+
+/** Share of pixels whose red, green and blue are all within `tolerance` of a colour. */
+async function shareNear(
+  picture: Buffer,
+  [r, g, b]: [number, number, number],
+  tolerance: number,
+): Promise<number> {
+  const { data, info } = await sharp(picture).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+  let near = 0;
+  for (let i = 0; i < data.length; i += 3) {
+    if (
+      Math.abs(data[i]! - r) < tolerance &&
+      Math.abs(data[i + 1]! - g) < tolerance &&
+      Math.abs(data[i + 2]! - b) < tolerance
+    )
+      near++;
+  }
+  return near / (info.width * info.height);
+}
+
+function rgb(hex: string): [number, number, number] {
+  const value = Number.parseInt(hex.slice(1), 16);
+  return [value >> 16, (value >> 8) & 255, value & 255];
+}
+
+/** Colour of a collection on the map, from the legend of the page. */
+async function legendColour(page: Page, collection: string): Promise<[number, number, number]> {
+  const swatch = page.locator(`label:has([data-layer="${collection}"]) .swatch`).first();
+  const markup = await swatch.innerHTML();
+  return rgb(/stroke="(#[0-9a-f]{6})"/i.exec(markup)![1]!);
+}
+
+describe('the start page', () => {
+  it('shows the map of all layers', async () => {
+    const page = await open('/');
+    const map = await drawn(page, 'start');
+    const found = await colours(map);
+    expect(found.size).toBeGreaterThan(8);
+    expect(Math.max(...found.values())).toBeLessThan(0.9);
+    const line = await legendColour(page, 'states_provinces');
+    expect(await shareNear(map, line, 48)).toBeGreaterThan(0.005);
+  });
+
+  it('lets a layer be switched off and on', async () => {
+    const page = await open('/');
+    const before = await drawn(page, 'start-all');
+    const line = await legendColour(page, 'countries');
+    const box = page.locator('input[data-layer="countries"]');
+    await page.locator('label:has([data-layer="countries"])').click();
+    expect(await box.isChecked()).toBe(false);
+    await page.waitForTimeout(300);
+    const without = await drawn(page, 'start-without-countries');
+    expect(await shareNear(without, line, 40)).toBeLessThan((await shareNear(before, line, 40)) / 2);
+  });
+
+  it('follows the pointer: zooming in asks for finer tiles', async () => {
+    const page = await open('/');
+    await drawn(page, 'start-before-zoom');
+    const zooms = new Set<number>();
+    page.on('request', (request) => {
+      const match = /WebMercatorQuad\/(\d+)\//.exec(request.url());
+      if (match) zooms.add(Number(match[1]));
+    });
+    const area = (await page.locator('[data-map]').boundingBox())!;
+    await page.mouse.move(area.x + area.width * 0.52, area.y + area.height * 0.35);
+    for (let i = 0; i < 6; i++) {
+      await page.mouse.wheel(0, -400);
+      await page.waitForTimeout(150);
+    }
+    await page.waitForTimeout(800);
+    await drawn(page, 'start-zoomed');
+    expect(Math.max(...zooms)).toBeGreaterThan(2);
+  });
+
+  it('lists interfaces and collections without JavaScript, with a picture of the map', async () => {
+    const page = await open('/', { javaScriptEnabled: false });
+    await page.screenshot({ path: join(ARTEFACTS, 'start-no-script.png'), fullPage: true });
+    const text = await page.locator('main').textContent();
+    for (const title of ['Features', 'Tiles', 'Countries', 'States provinces', 'L7 ETMs'])
+      expect(text).toContain(title);
+    const size = await page
+      .locator('img.map-picture')
+      .evaluate((image) => (image as HTMLImageElement).naturalWidth);
+    expect(size).toBeGreaterThan(100);
+  });
+});
+
+describe('the page of a collection', () => {
+  it('shows its map in its colour', async () => {
+    const page = await open('/ogc/features/collections/countries?f=html');
+    const map = await drawn(page, 'collection');
+    expect((await colours(map)).size).toBeGreaterThan(8);
+    expect(await page.locator('h1').textContent()).toContain('Countries');
+  });
+
+  it('of a raster shows its picture', async () => {
+    const page = await open('/ogc/coverages/collections/l7_etms?f=html');
+    const map = await drawn(page, 'coverage');
+    expect((await colours(map)).size).toBeGreaterThan(30);
+  });
+});
+
+describe('the page of features', () => {
+  it('shows them in a table and on a map', async () => {
+    const page = await open('/ogc/features/collections/countries/items?f=html');
+    const map = await drawn(page, 'items');
+    expect((await colours(map)).size).toBeGreaterThan(8);
+    expect(await page.locator('tbody tr').count()).toBe(50);
+    expect(await page.locator('table').textContent()).toContain('Norway');
+  });
+
+  it('has its table without JavaScript, and its next page', async () => {
+    const page = await open('/ogc/features/collections/countries/items?f=html', { javaScriptEnabled: false });
+    await page.screenshot({ path: join(ARTEFACTS, 'items-no-script.png'), fullPage: true });
+    expect(await page.locator('tbody tr').count()).toBe(50);
+    const first = await page.locator('tbody tr').first().textContent();
+    await page.locator('a[rel="next"]').first().click();
+    await page.waitForURL(/offset=50/);
+    expect(await page.locator('tbody tr').count()).toBe(50);
+    expect(await page.locator('tbody tr').first().textContent()).not.toBe(first);
+  });
+
+  it('leads to a single feature with its values', async () => {
+    const page = await open('/ogc/features/collections/countries/items/1?f=html');
+    await drawn(page, 'item');
+    expect(await page.locator('main').textContent()).toContain('Norway');
+  });
+});
+
+describe('the interface documents', () => {
+  it('are rendered by a viewer that this server serves', async () => {
+    const page = await open('/docs/features');
+    await page.getByText('/ogc/features/collections', { exact: false }).first().waitFor({ timeout: 30_000 });
+    await page.screenshot({ path: join(ARTEFACTS, 'docs.png') });
+    expect(await page.locator('.opblock').count()).toBeGreaterThan(4);
+  });
+});
+
+describe('a narrow screen', () => {
+  it.each([
+    ['start', '/'],
+    ['collection', '/ogc/features/collections/countries?f=html'],
+    ['items', '/ogc/features/collections/countries/items?f=html'],
+    ['item', '/ogc/features/collections/countries/items/1?f=html'],
+    ['coverage', '/ogc/coverages/collections/l7_etms?f=html'],
+    ['collections', '/ogc/features/collections?f=html'],
+    ['conformance', '/ogc/features/conformance?f=html'],
+    ['tileset', '/ogc/tiles/collections/3/tiles/WebMercatorQuad?f=html'],
+    ['docs', '/docs'],
+  ])('of 360 pixels shows the %s page without scrolling sideways', async (name, path) => {
+    const page = await open(path, { width: 360 });
+    if ((await page.locator('[data-map]').count()) > 0) await drawn(page, `narrow-${name}`);
+    else await page.screenshot({ path: join(ARTEFACTS, `narrow-${name}.png`), fullPage: true });
+    const [scroll, client] = await page.evaluate(() => [
+      document.documentElement.scrollWidth,
+      document.documentElement.clientWidth,
+    ]);
+    expect(scroll).toBeLessThanOrEqual(client!);
+  });
+});
