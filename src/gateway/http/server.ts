@@ -8,7 +8,7 @@ import type { ApiError } from '../../core/errors.js';
 import { ApiError as Failure } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Operation, Reply } from '../../core/operation.js';
-import type { Log } from '../telemetry/log.js';
+import type { Log, RequestKind } from '../telemetry/log.js';
 import * as metrics from '../telemetry/metrics.js';
 import { startRequestSpan } from '../telemetry/spans.js';
 import { type BaseUrlOptions, publicBaseUrl } from './base-url.js';
@@ -26,6 +26,7 @@ export interface ServerOptions extends BaseUrlOptions {
 
 /** The cells one operation's requests are counted in, by status code. */
 interface Cells {
+  kind: RequestKind;
   duration: ReturnType<typeof metrics.httpRequestDuration.cell>;
   total: ReturnType<typeof metrics.httpRequests.cell>;
   serving: ReturnType<typeof metrics.servingDuration.cell>;
@@ -162,19 +163,14 @@ export class HttpServer {
       });
       span.end();
     }
-    this.#options.log.request({
-      method: x.method,
+    this.#options.log.request(cells.kind, {
       path: x.path,
-      status,
       durationMs,
-      protocol: operation?.protocol ?? 'Unknown',
-      operation: operation?.id ?? 'unknown',
       bytes,
       correlationId: x.correlationId,
       principal: x.principal.id,
       traceId: x.span?.traceId,
       spanId: x.span?.spanId,
-      quiet: operation?.quiet ?? false,
     });
     if (this.#idle && this.#active.value === 0) this.#idle();
   }
@@ -189,6 +185,13 @@ export class HttpServer {
       const verb = operation?.method ?? (method.length <= 7 ? method : 'OTHER');
       const code = String(status);
       cells = {
+        kind: {
+          method: verb,
+          status,
+          protocol: operation?.protocol ?? 'Unknown',
+          operation: operation?.id ?? 'unknown',
+          quiet: operation?.quiet ?? false,
+        },
         duration: metrics.httpRequestDuration.cell(verb, endpoint, code),
         total: metrics.httpRequests.cell(verb, endpoint, code),
         serving: metrics.servingDuration.cell(

@@ -25,20 +25,25 @@ const CLEF_NAMES: Record<string, LogLevel> = {
 
 export type Properties = Record<string, unknown>;
 
-/** The completion event of a request. */
+/** What requests of one operation, method and status have in common. Kept by who reports them. */
+export interface RequestKind {
+  readonly method: string;
+  readonly status: number;
+  readonly protocol: string;
+  readonly operation: string;
+  /** Health probes: written at Verbose level only. */
+  readonly quiet: boolean;
+}
+
+/** The completion event of one request. */
 export interface RequestEvent {
-  method: string;
-  path: string;
-  status: number;
-  durationMs: number;
-  protocol: string;
-  operation: string;
-  bytes: number;
-  correlationId: string;
-  principal: string;
-  traceId: string | undefined;
-  spanId: string | undefined;
-  quiet: boolean;
+  readonly path: string;
+  readonly durationMs: number;
+  readonly bytes: number;
+  readonly correlationId: string;
+  readonly principal: string;
+  readonly traceId: string | undefined;
+  readonly spanId: string | undefined;
 }
 
 export interface Log {
@@ -46,7 +51,7 @@ export interface Log {
   info(message: string, properties?: Properties): void;
   warn(message: string, properties?: Properties): void;
   error(message: string, properties?: Properties): void;
-  request(event: RequestEvent): void;
+  request(kind: RequestKind, event: RequestEvent): void;
   flush(): void;
 }
 
@@ -72,10 +77,16 @@ export function createLog(options: { level: LogLevel; pretty: boolean; process: 
     destination,
   );
   const logs = { request: logger.isLevelEnabled('info'), probes: logger.isLevelEnabled('trace') };
+  const constants = new WeakMap<RequestKind, string>();
+  const constantOf = (kind: RequestKind): string => {
+    let text = constants.get(kind);
+    if (text === undefined) constants.set(kind, (text = constantPart(kind, options.process)));
+    return text;
+  };
   return {
     ...plain(logger),
-    request(event) {
-      if (event.quiet ? logs.probes : logs.request) destination.write(clefLine(event, options.process));
+    request(kind, event) {
+      if (kind.quiet ? logs.probes : logs.request) destination.write(clefLine(constantOf(kind), event));
     },
     flush: () => destination.flushSync(),
   };
@@ -98,11 +109,10 @@ function prettyLog(options: { level: LogLevel; process: string }): Log {
   const logger = pino({ level: PINO_LEVELS[options.level], base: {} }, target);
   return {
     ...plain(logger),
-    request(event) {
-      const level = event.quiet ? 'trace' : 'info';
-      logger[level](
-        `${event.method} ${event.path} ${event.status} ${event.durationMs.toFixed(1)} ms ${event.bytes} B`,
-      );
+    request(kind, event) {
+      const level = kind.quiet ? 'trace' : 'info';
+      const took = `${event.durationMs.toFixed(1)} ms ${event.bytes} B`;
+      logger[level](`${kind.method} ${event.path} ${kind.status} ${took}`);
     },
     flush: () => logger.flush(),
   };
@@ -117,10 +127,10 @@ function now(): string {
   const whole = Math.floor(ms / 1000);
   if (whole !== second) {
     second = whole;
-    secondText = new Date(whole * 1000).toISOString().slice(0, 20);
+    secondText = `{"@t":"${new Date(whole * 1000).toISOString().slice(0, 20)}`;
   }
   const rest = ms - whole * 1000;
-  return `${secondText}${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}Z`;
+  return secondText + (rest < 10 ? '00' : rest < 100 ? '0' : '') + rest;
 }
 
 const PLAIN = /^[\w\-./{}:~@ ]*$/;
@@ -130,14 +140,23 @@ function quoted(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
-/** Written by hand: one event per request is the hottest line of the log. Paths carry no query string. */
-function clefLine(e: RequestEvent, process: string): string {
+/** The members that a kind of request always has. */
+function constantPart(kind: RequestKind, process: string): string {
+  const level = kind.quiet ? 'Verbose' : kind.status >= 500 && kind.status !== 501 ? 'Error' : undefined;
+  const members = {
+    '@mt': '{Method} {Path} answered {StatusCode} in {DurationMs} ms',
+    ...(level ? { '@l': level } : {}),
+    Method: kind.method,
+    StatusCode: kind.status,
+    Protocol: kind.protocol,
+    Operation: kind.operation,
+    Process: process,
+  };
+  return `Z",${JSON.stringify(members).slice(1, -1)},"Path":`;
+}
+
+/** Put together by hand: one event per request is the hottest line of the log. Paths carry no query string. */
+function clefLine(constant: string, e: RequestEvent): string {
   const trace = e.traceId ? `,"@tr":"${e.traceId}","@sp":"${e.spanId}"` : '';
-  const level = e.quiet ? ',"@l":"Verbose"' : e.status >= 500 ? ',"@l":"Error"' : '';
-  return (
-    `{"@t":"${now()}","@mt":"{Method} {Path} answered {StatusCode} in {DurationMs} ms"${level}${trace},` +
-    `"Method":"${e.method}","Path":${quoted(e.path)},"StatusCode":${e.status},` +
-    `"DurationMs":${e.durationMs.toFixed(2)},"Protocol":"${e.protocol}","Operation":"${e.operation}",` +
-    `"Bytes":${e.bytes},"CorrelationId":"${e.correlationId}","Principal":${quoted(e.principal)},"Process":"${process}"}\n`
-  );
+  return `${now()}${constant}${quoted(e.path)},"DurationMs":${e.durationMs.toFixed(2)},"Bytes":${e.bytes},"CorrelationId":"${e.correlationId}","Principal":${quoted(e.principal)}${trace}}\n`;
 }
