@@ -61,7 +61,7 @@ async function record(origin: string, paths: readonly string[]) {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-bench-'));
-const graticule = await startGraticule(['demo/data'], { port: 18_081, core: SERVER_CORE });
+const graticule = await startGraticule(['demo/data'], { port: 18_081, cores: String(SERVER_CORE) });
 const paths = await tilePaths(graticule.origin);
 const answers = await record(graticule.origin, paths);
 writeFileSync(join(folder, 'answers.json'), JSON.stringify(answers));

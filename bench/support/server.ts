@@ -42,7 +42,7 @@ function childTitled(parent: number, title: string): number {
 /** Starts Graticule on these sources, pinned to a core; its log goes to a file, as in production to a pipe. */
 export async function startGraticule(
   sources: readonly string[],
-  options: { port: number; core: number; env?: Record<string, string> },
+  options: { port: number; cores: string; env?: Record<string, string> },
 ): Promise<BenchServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'graticule-bench-'));
   const log = openSync(join(dataDir, 'log'), 'w');
@@ -50,7 +50,7 @@ export async function startGraticule(
     'taskset',
     [
       '-c',
-      String(options.core),
+      options.cores,
       'node',
       'dist/cli/main.js',
       'serve',

@@ -33,3 +33,6 @@ export const LIMITS = {
   /** Bytes of an uploaded file for import. */
   uploadBytes: 4_294_967_296,
 } as const;
+
+/** Niceness of threads and processes that compute: with fewer cores than work, answering requests goes first. */
+export const WORKER_NICENESS = 10;

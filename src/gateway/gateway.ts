@@ -26,6 +26,8 @@ export interface GatewayOptions {
   /** Directory of the engine sockets. */
   runDir: string;
   log: Log;
+  /** True in one gateway of a server: it makes the first key and talks to the person at the terminal. */
+  first: boolean;
   /** Asks for a reload of the catalog in every gateway. */
   requestReload(reason: string): void;
 }
@@ -48,13 +50,17 @@ export async function startGateway({
   runDir,
   log,
   requestReload,
+  first,
 }: GatewayOptions): Promise<Gateway> {
   const dataDir = resolve(config.data.directory);
   const state = await openState(join(dataDir, 'state.db'));
   const authenticator = createAuthenticator(state, {
     onError: (error) => log.warn('the last use of API keys could not be noted', { Error: String(error) }),
   });
-  const firstKey = await authenticator.keys.ensureFirst(config.security.adminKey || undefined);
+  const { keys } = authenticator;
+  const firstKey: FirstKey = first
+    ? await keys.ensureFirst(config.security.adminKey || undefined)
+    : { from: 'stored' };
   const pools = createPools({
     vectorThreads: config.workers.vectorThreads,
     maxQueue: config.workers.queue,
@@ -69,7 +75,7 @@ export async function startGateway({
     settings,
     dataDir,
     state,
-    keys: authenticator.keys,
+    keys,
     pools,
     tiles,
     catalog,

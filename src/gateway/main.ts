@@ -40,14 +40,16 @@ async function main(): Promise<void> {
     log = createLog({ level: config.logging.level, pretty: process.stdout.isTTY, process: 'gateway' });
     useCrsDatabase(crsFacts);
     const runDir = process.env[RUN_DIR_VARIABLE] ?? '';
+    const first = (process.env.GRATICULE_GATEWAY ?? '1') === '1';
     gateway = await startGateway({
+      first,
       config,
       settings,
       runDir,
       log,
       requestReload: (reason) => void supervised.requestReload(reason),
     });
-    announce(gateway, config);
+    if (first) announce(gateway, config);
     if (config.data.watch) watchSources(gateway, config, supervised);
     supervised.ready();
   } catch (error) {

@@ -1,6 +1,8 @@
 /** The engine process: native code that real data can crash, away from the processes that hold connections. */
 
 import { createServer } from 'node:net';
+import { setPriority } from 'node:os';
+import { WORKER_NICENESS } from '../../core/limits.js';
 import type { TranslateTask } from '../../core/tasks.js';
 import { joinSupervisor } from '../../supervisor/child.js';
 import { Connection } from './connection.js';
@@ -12,6 +14,8 @@ const REPLACEMENT_INTERVAL_MS = 60_000;
 const FAREWELL_MS = 1000;
 
 process.title = 'graticule: engine';
+// Before any thread starts, so that all inherit it: drawing yields to the gateways when cores are short.
+setPriority(WORKER_NICENESS);
 const settings = engineSettings(process.argv[2], process.env);
 const connections = new Set<Connection>();
 const server = createServer();

@@ -1,4 +1,6 @@
+import { setPriority } from 'node:os';
 import { Piscina } from 'piscina';
+import { WORKER_NICENESS } from '../../core/limits.js';
 import { TaskFailure, type TaskInput, type TaskName, type TaskOutput } from '../../core/tasks.js';
 import { inspect } from '../providers/geopackage/inspect.js';
 import { archive, archiveTile } from './archive.js';
@@ -14,6 +16,9 @@ export type VectorTaskName = Extract<TaskName, `vector.${string}`>;
 export type VectorAnswer =
   | { ok: true; value: unknown }
   | { ok: false; code: TaskFailure['code']; message: string; cause: string | undefined };
+
+// Linux gives each thread a priority of its own: encoding yields to the event loop when cores are short.
+setPriority(WORKER_NICENESS);
 
 const TASKS: { [N in VectorTaskName]: (input: TaskInput<N>) => TaskOutput<N> | Promise<TaskOutput<N>> } = {
   'vector.inspect': ({ path }) => inspect(path),

@@ -47,13 +47,16 @@ export function isMade(collection: Collection): boolean {
 }
 
 /**
- * The format of a tile of one collection, among those that this collection has. 406 when an archive is asked
- * for another one than its own.
+ * The format of a tile of one collection, among those that this collection has. 406 when it is asked for one
+ * that other collections have.
  */
 export function formatOf(x: Exchange, collection: Collection): Format {
-  const offered = isMade(collection) ? MADE_FORMATS : tileFormats([collection]);
+  const offered = tileFormats([collection]);
   if (!/(^|&)f=/.test(x.query)) return negotiate(undefined, x.header('accept'), offered);
   if (offered.includes(x.format)) return x.format;
-  if (isMade(collection)) throw badParameter('f', `must be one of ${formatNames(offered).join(', ')}`);
-  throw new ApiError('not-acceptable', `The tiles of this archive are stored as ${offered[0]!.name} only.`);
+  if (isMade(collection) && !MADE_FORMATS.includes(x.format)) {
+    throw badParameter('f', `must be one of ${formatNames(MADE_FORMATS).join(', ')}`);
+  }
+  const names = offered.map((format) => format.name).join(', ');
+  throw new ApiError('not-acceptable', `Tiles of this collection are ${names} only.`);
 }

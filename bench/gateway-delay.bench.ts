@@ -1,0 +1,73 @@
+import { load } from './support/load.js';
+import { option, publish } from './support/report.js';
+import { startGraticule } from './support/server.js';
+
+/**
+ * Whether the event loop stays free while the pools are saturated: its delay beyond the sampling interval, from
+ * the scraped gauge, once idle and once with every vector thread encoding tiles that are not cached.
+ */
+const rounds = option('rounds', 7);
+const seconds = option('seconds', 3);
+const KEY = 'bench-bench-bench-bench';
+
+const graticule = await startGraticule(['demo/data'], { port: 18_083, cores: '0,1' });
+
+async function delays(): Promise<{ p50: number; p99: number; max: number }> {
+  const text = await (await fetch(`${graticule.origin}/metrics`, { headers: { 'x-api-key': KEY } })).text();
+  const read = (quantile: string) => {
+    const line = text
+      .split('\n')
+      .find((l) => l.startsWith(`svc_gateway_event_loop_delay_ms{quantile="${quantile}"}`));
+    return Number(line?.split(' ')[1]);
+  };
+  return { p50: read('0.5'), p99: read('0.99'), max: read('1') };
+}
+
+/** Distinct tiles, so that none is cached when it is asked for. */
+function tiles(round: number): string[] {
+  const zoom = 9 + round;
+  const paths: string[] = [];
+  const middle = 2 ** zoom / 2;
+  for (let row = 0; row < 64; row++) {
+    for (let column = 0; column < 64; column++) {
+      const at = `${zoom}/${Math.floor(middle * 0.68) + row}/${Math.floor(middle * 1.05) + column}`;
+      paths.push(`/ogc/tiles/tiles/WebMercatorQuad/${at}?collections=states_provinces`);
+    }
+  }
+  return paths;
+}
+
+const idle: number[][] = [[], [], []];
+const busy: number[][] = [[], [], []];
+const rates: number[] = [];
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+for (let round = 0; round <= rounds; round++) {
+  await delays();
+  await pause(seconds * 1000);
+  const quiet = await delays();
+  const sample = await load({ ...graticule, paths: tiles(round), seconds, connections: 64, core: 1 });
+  const loaded = await delays();
+  if (round === 0) continue;
+  for (const [into, from] of [
+    [idle, quiet],
+    [busy, loaded],
+  ] as const) {
+    into[0]!.push(from.p50);
+    into[1]!.push(from.p99);
+    into[2]!.push(from.max);
+  }
+  rates.push(sample.requestsPerSecond);
+}
+await graticule.stop();
+
+const figure = (name: string, [p50, p99, max]: number[][]) => ({
+  name,
+  rounds: { 'p50 ms': p50!, 'p99 ms': p99!, 'max ms': max! },
+});
+publish({
+  bench: 'gateway-delay',
+  command: `./run bench gateway-delay --rounds ${rounds} --seconds ${seconds}`,
+  about: `Delay of the gateway's event loop, idle and while 64 connections ask for tiles that are not cached (${Math.round(rates.reduce((a, b) => a + b, 0) / rates.length)} requests/s); gateway, vector threads and load generator share the machine's cores.`,
+  figures: [figure('idle', idle), figure('pools saturated', busy)],
+  ratios: [{ what: '5 ms / largest delay while saturated', rounds: busy[2]!.map((ms) => 5 / ms), goal: 1 }],
+});
