@@ -8,6 +8,12 @@ export interface CachedTile {
   readonly bytes: number;
 }
 
+interface Entry {
+  readonly tile: CachedTile;
+  /** Since eviction last came by. Marking is cheaper than keeping the map in order of use. */
+  used: boolean;
+}
+
 export interface CacheStatistics {
   entries: number;
   bytes: number;
@@ -21,11 +27,11 @@ export interface CacheStatistics {
 const ENTRY_OVERHEAD = 256;
 
 /**
- * Tiles in memory, bounded by bytes, least recently used first to go. Concurrent requests for one missing
+ * Tiles in memory, bounded by bytes; those that were not used for long go first. Concurrent requests for one missing
  * tile wait for a single rendering.
  */
 export class TileCache {
-  readonly #tiles = new Map<string, CachedTile>();
+  readonly #tiles = new Map<string, Entry>();
   readonly #pending = new Map<string, Promise<CachedTile>>();
   readonly #maxBytes: number;
   readonly #hits = metrics.cacheHits.cell('tile');
@@ -48,14 +54,12 @@ export class TileCache {
   }
 
   get(key: string): CachedTile | undefined {
-    const tile = this.#tiles.get(key);
-    if (!tile) return undefined;
-    // Re-inserting keeps the map in order of use.
-    this.#tiles.delete(key);
-    this.#tiles.set(key, tile);
+    const entry = this.#tiles.get(key);
+    if (!entry) return undefined;
+    entry.used = true;
     this.#hits.value++;
     this.#tileHits.value++;
-    return tile;
+    return entry.tile;
   }
 
   /** The tile from an ongoing or new rendering; call after `get` found nothing. */
@@ -71,7 +75,10 @@ export class TileCache {
         if (epoch === this.#epoch) this.#store(key, tile);
         return tile;
       })
-      .finally(() => this.#pending.delete(key));
+      .finally(() => {
+        // After an invalidation another rendering of the same key may be under way.
+        if (this.#pending.get(key) === promise) this.#pending.delete(key);
+      });
     this.#pending.set(key, promise);
     return promise;
   }
@@ -80,20 +87,30 @@ export class TileCache {
     const size = tile.bytes + ENTRY_OVERHEAD;
     if (size > this.#maxBytes / 8) return;
     this.#remove(key);
-    this.#tiles.set(key, tile);
+    this.#tiles.set(key, { tile, used: false });
     this.#bytes += size;
-    while (this.#bytes > this.#maxBytes) {
-      const oldest = this.#tiles.keys().next().value!;
-      this.#remove(oldest);
-      this.#evictions.value++;
+    this.#makeRoom();
+  }
+
+  /** Second chance: a tile that was used since it was last looked at goes to the end of the line instead. */
+  #makeRoom(): void {
+    for (const [key, entry] of this.#tiles) {
+      if (this.#bytes <= this.#maxBytes) return;
+      if (entry.used) {
+        this.#tiles.delete(key);
+        this.#tiles.set(key, { tile: entry.tile, used: false });
+      } else {
+        this.#remove(key);
+        this.#evictions.value++;
+      }
     }
   }
 
   #remove(key: string): void {
-    const tile = this.#tiles.get(key);
-    if (!tile) return;
+    const entry = this.#tiles.get(key);
+    if (!entry) return;
     this.#tiles.delete(key);
-    this.#bytes -= tile.bytes + ENTRY_OVERHEAD;
+    this.#bytes -= entry.tile.bytes + ENTRY_OVERHEAD;
   }
 
   /** Drops the tiles whose key fits; returns how many. Renderings under way are not stored either. */

@@ -56,8 +56,7 @@ export class HttpExchange implements Exchange {
     this.query = req.getQuery() ?? '';
     this.hasBody = this.method !== 'GET' && this.method !== 'HEAD' && this.method !== 'OPTIONS';
     const asked = req.getHeader('x-request-id');
-    this.correlationId =
-      asked && CORRELATION.test(asked) ? asked : `${processTag}-${(counter++).toString(36)}`;
+    this.correlationId = asked && CORRELATION.test(asked) ? asked : `${processTag}-${counter++}`;
   }
 
   get baseUrl(): string {

@@ -144,7 +144,7 @@ function quoted(text: string): string {
 function constantPart(kind: RequestKind, process: string): string {
   const level = kind.quiet ? 'Verbose' : kind.status >= 500 && kind.status !== 501 ? 'Error' : undefined;
   const members = {
-    '@mt': '{Method} {Path} answered {StatusCode} in {DurationMs} ms',
+    '@mt': '{Method} {Path} {StatusCode} {DurationMs} ms',
     ...(level ? { '@l': level } : {}),
     Method: kind.method,
     StatusCode: kind.status,
