@@ -36,7 +36,7 @@ export function publishedTable(catalog: CatalogSnapshot, baseUrl: string): strin
 function kindOf(collection: Collection): string {
   if (collection.kind === 'vector') return collection.source.geometryType;
   return collection.kind === 'raster'
-    ? `raster, ${collection.bands.length} bands`
+    ? `raster, ${collection.bands.length} band${collection.bands.length === 1 ? '' : 's'}`
     : `${collection.format} tiles`;
 }
 

@@ -62,7 +62,10 @@ function collectionFacts(collection: Collection): Markup {
     ['Identifier', html`<code>${collection.id}</code>`],
     ['Number on tiles and maps', collection.layerId],
     ['Extent', collection.extent84 && extentText(collection.extent84)],
-    ['Storage CRS', crsAnchor(collection.storageCrs.uri)],
+    [
+      'Storage CRS',
+      collection.storageCrs.epsg > 0 ? crsAnchor(collection.storageCrs.uri) : 'defined by the file',
+    ],
     ['CRSs on request', html`${collection.crs.map((crs) => html`${crsAnchor(crs.uri)} `)}`],
     ...ownFacts(collection),
   ]);
@@ -97,7 +100,10 @@ function rasterFacts({ raster }: RasterCollection): Fact[] {
   const [, pixelWidth, , , , pixelHeight] = raster.geoTransform;
   return [
     ['Size', `${count(raster.width)} × ${count(raster.height)} pixels`],
-    ['Pixel', `${Math.abs(pixelWidth)} × ${Math.abs(pixelHeight)} CRS units`],
+    [
+      'Pixel',
+      `${Number(Math.abs(pixelWidth).toPrecision(8))} × ${Number(Math.abs(pixelHeight).toPrecision(8))} CRS units`,
+    ],
     ['Blocks', `${raster.blockSize[0]} × ${raster.blockSize[1]}`],
     ['Overviews', raster.overviewCount],
     ['Format of the file', raster.driver],

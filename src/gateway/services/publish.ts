@@ -13,6 +13,7 @@ import {
   type VectorLayerInfo,
 } from '../../core/tasks.js';
 import { WEB_MERCATOR } from '../../core/tile-matrix.js';
+import { describeCrs } from '../../native/index.js';
 import { defaultStyle } from './default-style.js';
 
 /** Extensions by what reads them. Files and folders of other kinds are left alone. */
@@ -98,8 +99,15 @@ async function walk(path: string, depth: number, files: SourceFile[], root: stri
   if (info.isFile()) {
     if (depth === 0 || isSource(real)) files.push({ path: real });
   } else if (info.isDirectory() && depth < MAX_DEPTH) {
-    const names = (await readdir(real)).filter((name) => !name.startsWith('.')).sort();
-    for (const name of names) await walk(join(real, name), depth + 1, files, root);
+    const names = await readdir(real).catch(() => undefined);
+    if (!names) {
+      files.push({ path, problem: 'The folder cannot be read.' });
+      return;
+    }
+    names.sort();
+    for (const name of names) {
+      if (!name.startsWith('.')) await walk(join(real, name), depth + 1, files, root);
+    }
   }
 }
 
@@ -282,8 +290,18 @@ async function convertLayer(path: string, layer: string, store: string, deps: Pu
   );
 }
 
+/** The EPSG code of a CRS that a file spells out, when PROJ is sure of it. */
+function identifiedCrs(wkt: string): Crs | undefined {
+  try {
+    const { authority, code } = describeCrs(wkt);
+    return authority === 'EPSG' ? crsOfEpsg(Number(code)) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 function knownCrs(text: string): Crs {
-  const crs = text === 'OGC:CRS84' ? CRS84 : parseCrs(text);
+  const crs = text === 'OGC:CRS84' ? CRS84 : (parseCrs(text) ?? identifiedCrs(text));
   if (crs) return crs;
   // A CRS of the file's own: data can be read and reprojected, but clients cannot name it.
   return {

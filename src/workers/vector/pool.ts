@@ -82,9 +82,12 @@ export class VectorPool {
         if (answer.ok) resolve(answer.value);
         else reject(new TaskFailure(answer.code, answer.message, answer.cause));
       },
-      fail(error) {
+      fail: (error) => {
         if (task.done) return;
         finish();
+        // One that never began must not hold a place in the queue.
+        const place = this.#queue.indexOf(task);
+        if (place >= 0) this.#queue.splice(place, 1);
         reject(error);
       },
     };

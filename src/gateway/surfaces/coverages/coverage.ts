@@ -50,7 +50,7 @@ export async function coverage(
     cacheControl: 'no-cache',
     headers: {
       'content-bbox': result.bbox.join(','),
-      ...(crs.epsg === 4326 ? {} : { 'content-crs': `<${crs.uri}>` }),
+      ...(crs.epsg === 4326 || crs.epsg === 0 ? {} : { 'content-crs': `<${crs.uri}>` }),
       link: linkHeader(x, collection),
     },
   };

@@ -22,7 +22,8 @@ export function coverageDocument(x: Exchange, collection: RasterCollection) {
       spatial: { bbox: [raster.extent84], storageCrsBbox: [raster.extent], crs: CRS84.uri },
     },
     crs: collection.crs.map((crs) => crs.uri),
-    storageCrs: collection.storageCrs.uri,
+    // A CRS without a code has no URI that clients could send.
+    storageCrs: collection.storageCrs.epsg > 0 ? collection.storageCrs.uri : undefined,
     grid: gridDocument(collection),
     domain: {
       type: 'Grid',

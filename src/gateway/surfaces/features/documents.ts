@@ -50,7 +50,8 @@ export function collectionDocument(x: Exchange, collection: VectorCollection) {
     itemType: 'feature',
     extent: extentDocument(collection),
     crs: collection.crs.map((crs) => crs.uri),
-    storageCrs: collection.storageCrs.uri,
+    // A CRS without a code has no URI that clients could send.
+    storageCrs: collection.storageCrs.epsg > 0 ? collection.storageCrs.uri : undefined,
     links: [
       ...formatLinks(x, path, META_FORMATS),
       {

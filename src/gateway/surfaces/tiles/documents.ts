@@ -185,7 +185,8 @@ export function tiledCollectionDocument(x: Exchange, collection: Collection) {
     description: collection.description,
     extent: { spatial: { bbox: [bbox], crs: CRS84.uri } },
     crs: collection.crs.map((crs) => crs.uri),
-    storageCrs: collection.storageCrs.uri,
+    // A CRS without a code has no URI that clients could send.
+    storageCrs: collection.storageCrs.epsg > 0 ? collection.storageCrs.uri : undefined,
     links: [
       ...formatLinks(x, path, META_FORMATS),
       { href: `${x.baseUrl}${path}/tiles`, rel, type: 'application/json', title: 'Tilesets' },
