@@ -82,14 +82,16 @@ export interface Reply {
   /** Entity tag without quotes; `W/` first for a weak one. */
   readonly etag?: string;
   readonly cacheControl?: string;
-  /** This very object answers many requests: what is made from it may be kept with it. */
-  readonly constant?: true;
+  /** Given when this very object answers many requests: what is made from it is kept in here. */
+  readonly constant?: { block?: string };
 }
 
 /** One request while it is being answered, as handlers see it. */
 export interface Exchange<P extends Params = Params, B = unknown> {
   readonly operation: Operation;
   readonly params: ParamValues<P>;
+  /** Lives as long as this target (path and query) is remembered: for what a handler works out from it. */
+  readonly memo: { value?: unknown };
   readonly body: B;
   /** Bytes of the request body when the operation's body is `streamed`; reading applies backpressure. */
   readonly upload: AsyncIterable<Uint8Array>;

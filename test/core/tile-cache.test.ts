@@ -18,10 +18,10 @@ describe('the tile cache', () => {
     const cache = new TileCache(100_000);
     await fill(cache, 'hot', 9_744);
     for (let i = 0; i < 100; i++) {
-      expect(cache.get('hot')).toBeDefined();
+      expect(cache.find('hot')).toBeDefined();
       await fill(cache, `cold${i}`, 9_744);
     }
-    expect(cache.get('cold0')).toBeUndefined();
+    expect(cache.find('cold0')).toBeUndefined();
   });
 
   test('renders a tile once for all who wait for it', async () => {
@@ -54,7 +54,18 @@ describe('the tile cache', () => {
     cache.invalidate(() => true);
     finish();
     await slow;
-    expect(cache.get('a')).toBeUndefined();
+    expect(cache.find('a')).toBeUndefined();
+  });
+
+  test('a slot that was kept is not used once its tile has left', async () => {
+    const cache = new TileCache(100_000);
+    await fill(cache, 'a', 10);
+    const slot = cache.find('a');
+    expect(cache.find('a', slot)).toBe(slot);
+    cache.invalidate(() => true);
+    expect(cache.find('a', slot)).toBeUndefined();
+    await fill(cache, 'a', 20);
+    expect(cache.find('a', slot)?.tile.bytes).toBe(20);
   });
 
   test('invalidation drops only what fits', async () => {
@@ -62,7 +73,7 @@ describe('the tile cache', () => {
     await fill(cache, 'mvt/1', 10);
     await fill(cache, 'mvt/2', 10);
     expect(cache.invalidate((key) => key.endsWith('1'))).toBe(1);
-    expect(cache.get('mvt/1')).toBeUndefined();
-    expect(cache.get('mvt/2')).toBeDefined();
+    expect(cache.find('mvt/1')).toBeUndefined();
+    expect(cache.find('mvt/2')).toBeDefined();
   });
 });

@@ -8,10 +8,13 @@ export interface CachedTile {
   readonly bytes: number;
 }
 
-interface Entry {
+/** A place in the cache. Who asks for the same tile again may keep it, and finds the tile without a look-up. */
+export interface TileSlot {
   readonly tile: CachedTile;
   /** Since eviction last came by. Marking is cheaper than keeping the map in order of use. */
   used: boolean;
+  /** False once the tile has left the cache. */
+  live: boolean;
 }
 
 export interface CacheStatistics {
@@ -31,7 +34,7 @@ const ENTRY_OVERHEAD = 256;
  * tile wait for a single rendering.
  */
 export class TileCache {
-  readonly #tiles = new Map<string, Entry>();
+  readonly #tiles = new Map<string, TileSlot>();
   readonly #pending = new Map<string, Promise<CachedTile>>();
   readonly #maxBytes: number;
   readonly #hits = metrics.cacheHits.cell('tile');
@@ -53,16 +56,17 @@ export class TileCache {
     });
   }
 
-  get(key: string): CachedTile | undefined {
-    const entry = this.#tiles.get(key);
-    if (!entry) return undefined;
-    entry.used = true;
+  /** The slot of a tile that is there; `last` is where the caller found it before. */
+  find(key: string, last?: TileSlot): TileSlot | undefined {
+    const slot = last?.live ? last : this.#tiles.get(key);
+    if (!slot) return undefined;
+    slot.used = true;
     this.#hits.value++;
     this.#tileHits.value++;
-    return entry.tile;
+    return slot;
   }
 
-  /** The tile from an ongoing or new rendering; call after `get` found nothing. */
+  /** The tile from an ongoing or new rendering; call after `find` found nothing. */
   fill(key: string, render: () => Promise<CachedTile>): Promise<CachedTile> {
     this.#misses.value++;
     this.#tileMisses.value++;
@@ -87,18 +91,19 @@ export class TileCache {
     const size = tile.bytes + ENTRY_OVERHEAD;
     if (size > this.#maxBytes / 8) return;
     this.#remove(key);
-    this.#tiles.set(key, { tile, used: false });
+    this.#tiles.set(key, { tile, used: false, live: true });
     this.#bytes += size;
     this.#makeRoom();
   }
 
   /** Second chance: a tile that was used since it was last looked at goes to the end of the line instead. */
   #makeRoom(): void {
-    for (const [key, entry] of this.#tiles) {
+    for (const [key, slot] of this.#tiles) {
       if (this.#bytes <= this.#maxBytes) return;
-      if (entry.used) {
+      if (slot.used) {
+        slot.used = false;
         this.#tiles.delete(key);
-        this.#tiles.set(key, { tile: entry.tile, used: false });
+        this.#tiles.set(key, slot);
       } else {
         this.#remove(key);
         this.#evictions.value++;
@@ -107,10 +112,11 @@ export class TileCache {
   }
 
   #remove(key: string): void {
-    const entry = this.#tiles.get(key);
-    if (!entry) return;
+    const slot = this.#tiles.get(key);
+    if (!slot) return;
+    slot.live = false;
     this.#tiles.delete(key);
-    this.#bytes -= entry.tile.bytes + ENTRY_OVERHEAD;
+    this.#bytes -= slot.tile.bytes + ENTRY_OVERHEAD;
   }
 
   /** Drops the tiles whose key fits; returns how many. Renderings under way are not stored either. */

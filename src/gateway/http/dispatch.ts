@@ -42,6 +42,7 @@ interface Prepared {
 interface Known {
   readonly prepared: Prepared;
   readonly params: HttpExchange['params'];
+  readonly memo: { value?: unknown };
   /** Value of the `f` parameter. */
   readonly f: string | undefined;
 }
@@ -116,10 +117,11 @@ export class Dispatcher {
     return next();
   }
 
-  #resume(x: HttpExchange, { prepared, params, f }: Known): Reply | Promise<Reply> {
+  #resume(x: HttpExchange, { prepared, params, memo, f }: Known): Reply | Promise<Reply> {
     const { operation } = prepared;
     if (operation.formats.length > 0) x.format = negotiate(f, x.header('accept'), operation.formats);
     x.params = params;
+    x.memo = memo;
     return this.#run(x, operation);
   }
 
@@ -140,7 +142,10 @@ export class Dispatcher {
       (name) => match.values[match.route.names.indexOf(name)],
       (name) => x.header(name),
     ) as HttpExchange['params'];
-    if (!x.hasBody && !plan.readsHeaders) this.#remember(x, { prepared, params: x.params, f });
+    x.memo = {};
+    if (!x.hasBody && !plan.readsHeaders) {
+      this.#remember(x, { prepared, params: x.params, memo: x.memo, f });
+    }
     if (!prepared.readBody) return this.#run(x, operation);
     x.detach();
     return prepared.readBody(x).then((body) => {

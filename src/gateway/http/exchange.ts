@@ -16,6 +16,9 @@ const processTag = Math.floor(Math.random() * 36 ** 6)
   .padStart(6, '0');
 let counter = 0;
 
+/** Until the target is known. Frozen, so that nothing is ever kept for all targets. */
+const NO_MEMO: { value?: unknown } = Object.freeze({});
+
 const CORRELATION = /^[\w.:-]{1,128}$/;
 
 /**
@@ -25,6 +28,7 @@ const CORRELATION = /^[\w.:-]{1,128}$/;
 export class HttpExchange implements Exchange {
   operation!: Operation;
   params!: ParamValues<Params>;
+  memo: { value?: unknown } = NO_MEMO;
   body: unknown;
   format: Format = JSON_FORMAT;
   principal: Principal = ANONYMOUS;

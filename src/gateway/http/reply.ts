@@ -219,9 +219,6 @@ async function stream(
 
 const CONTROL = /[\r\n]/g;
 
-/** Header blocks of constant replies, in the encoding that they are kept in. */
-const blocks = new WeakMap<Reply, string>();
-
 /** Status line and all headers, written as one block. Values are stripped of line breaks. */
 function head(x: HttpExchange, reply: Reply, encoding: ContentEncoding, length = ''): void {
   // 200 is the library's own default.
@@ -232,12 +229,11 @@ function head(x: HttpExchange, reply: Reply, encoding: ContentEncoding, length =
 }
 
 function blockOf(reply: Reply, encoding: ContentEncoding): string {
-  const keep = reply.constant && encoding === (reply.encoding ?? 'identity');
-  const kept = keep ? blocks.get(reply) : undefined;
-  if (kept !== undefined) return kept;
-  const block = headerBlock(reply, encoding);
-  if (keep) blocks.set(reply, block);
-  return block;
+  const { constant } = reply;
+  // Only the encoding that the body is kept in; a client that cannot read it is rare.
+  if (!constant || encoding !== (reply.encoding ?? 'identity')) return headerBlock(reply, encoding);
+  constant.block ??= headerBlock(reply, encoding);
+  return constant.block;
 }
 
 function headerBlock(reply: Reply, encoding: ContentEncoding): string {

@@ -9,7 +9,7 @@ import { type Format, MVT_FORMAT } from '../../../core/media.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
 import { matrixSize, type TileMatrixSet, tileBox, tileMatrixSet, zoomOf } from '../../../core/tile-matrix.js';
-import type { CachedTile, TileCache } from '../../cache/tile-cache.js';
+import type { CachedTile, TileCache, TileSlot } from '../../cache/tile-cache.js';
 import { renderImage } from '../../services/render.js';
 import { runTask, type TaskContext } from '../../services/run-task.js';
 import { contentTag } from '../common.js';
@@ -58,9 +58,9 @@ export interface TilePlan {
   readonly collections: readonly Collection[];
   readonly at: TileAddress;
   readonly key: string;
+  /** Where the tile was found last. */
+  slot?: TileSlot;
 }
-
-const plans = new WeakMap<object, TilePlan>();
 
 /** The plan of these parameters; `make` reads and checks them when they are new, or the catalog is. */
 export function tilePlan(
@@ -68,12 +68,12 @@ export function tilePlan(
   catalog: CatalogSnapshot,
   make: () => Pick<TilePlan, 'collections' | 'at' | 'format'>,
 ): TilePlan {
-  const known = plans.get(x.params);
+  const known = x.memo.value as TilePlan | undefined;
   if (known && known.catalog === catalog && known.format === x.format) return known;
   const made = make();
-  const plan = { ...made, catalog, key: tileKey(made.collections, made.at, made.format) };
+  const plan: TilePlan = { ...made, catalog, key: tileKey(made.collections, made.at, made.format) };
   // A collection that lacks the format asked for answers in another one, which hangs on more than the target.
-  if (plan.format === x.format) plans.set(x.params, plan);
+  if (plan.format === x.format) x.memo.value = plan;
   return plan;
 }
 
@@ -83,8 +83,11 @@ export function tile(
   deps: { pools: Pools; tiles: TileCache },
   plan: TilePlan,
 ): Reply | Promise<Reply> {
-  const cached = deps.tiles.get(plan.key);
-  if (cached) return cached.reply;
+  const slot = deps.tiles.find(plan.key, plan.slot);
+  if (slot) {
+    plan.slot = slot;
+    return slot.tile.reply;
+  }
   const make = makerOf(plan);
   return deps.tiles.fill(plan.key, () => make(detached(x), deps.pools, plan)).then((made) => made.reply);
 }
@@ -102,7 +105,7 @@ function cachedTile(
   encoding: 'gzip' | undefined,
   empty: boolean,
 ): CachedTile {
-  const common = { cacheControl: CACHE_CONTROL, constant: true } as const;
+  const common = { cacheControl: CACHE_CONTROL, constant: {} };
   if (empty) return { reply: { ...common, status: 204 }, bytes: 0 };
   const etag = contentTag(data);
   return { reply: { ...common, status: 200, mediaType, body: data, encoding, etag }, bytes: data.byteLength };
