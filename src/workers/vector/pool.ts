@@ -6,12 +6,13 @@ import {
   type TaskOptions,
   type TaskOutput,
 } from '../../core/tasks.js';
-import type { VectorAnswer, VectorTaskName } from './worker.js';
+import { type Answer, failureFrom } from '../failure.js';
+import type { VectorTaskName } from './worker.js';
 
 interface Waiting {
   name: VectorTaskName;
   input: unknown;
-  settle(answer: VectorAnswer): void;
+  settle(answer: Answer): void;
   fail(error: TaskFailure): void;
   done: boolean;
 }
@@ -80,7 +81,7 @@ export class VectorPool {
         if (task.done) return;
         finish();
         if (answer.ok) resolve(answer.value);
-        else reject(new TaskFailure(answer.code, answer.message, answer.cause));
+        else reject(failureFrom(answer.failure));
       },
       fail: (error) => {
         if (task.done) return;
@@ -110,7 +111,7 @@ export class VectorPool {
   async #start(task: Waiting): Promise<void> {
     this.#running++;
     try {
-      task.settle((await this.#pool.run({ name: task.name, input: task.input })) as VectorAnswer);
+      task.settle((await this.#pool.run({ name: task.name, input: task.input })) as Answer);
     } catch (error) {
       task.fail(new TaskFailure('worker-lost', 'A worker stopped unexpectedly.', String(error)));
     } finally {

@@ -2,6 +2,7 @@ import { setPriority } from 'node:os';
 import { Piscina } from 'piscina';
 import { WORKER_NICENESS } from '../../core/limits.js';
 import { TaskFailure, type TaskInput, type TaskName, type TaskOutput } from '../../core/tasks.js';
+import { type Answer, answer } from '../failure.js';
 import { inspect } from '../providers/geopackage/inspect.js';
 import { archive, archiveTile } from './archive.js';
 import { count, item, items } from './items.js';
@@ -11,11 +12,6 @@ import { vectorTile } from './tile.js';
 /** Thread side of the vector pool: Piscina calls the default export with one task at a time. */
 
 export type VectorTaskName = Extract<TaskName, `vector.${string}`>;
-
-/** A failure crosses the thread as data: class identity would be lost. */
-export type VectorAnswer =
-  | { ok: true; value: unknown }
-  | { ok: false; code: TaskFailure['code']; message: string; cause: string | undefined };
 
 // Linux gives each thread a priority of its own: encoding yields to the event loop when cores are short.
 setPriority(WORKER_NICENESS);
@@ -32,32 +28,25 @@ const TASKS: { [N in VectorTaskName]: (input: TaskInput<N>) => TaskOutput<N> | P
 };
 
 export default async function runTask({ name, input }: { name: VectorTaskName; input: unknown }) {
-  return moved(await attempt(name, input));
+  return moved(await answer(() => attempt(name, input)));
 }
 
-async function attempt(name: VectorTaskName, input: unknown): Promise<VectorAnswer> {
+async function attempt(name: VectorTaskName, input: unknown): Promise<unknown> {
   try {
-    return { ok: true, value: await TASKS[name](input as never) };
+    return await TASKS[name](input as never);
   } catch (error) {
-    if (error instanceof TaskFailure) {
-      return { ok: false, code: error.code, message: error.message, cause: error.cause_ };
-    }
     const { message, stack } = error as Error;
-    const damaged = /malformed|not a database|disk I\/O/.test(message);
-    return {
-      ok: false,
-      code: damaged ? 'source-unreadable' : 'internal',
-      message: damaged ? 'The file of this collection is damaged.' : message,
-      cause: stack,
-    };
+    // What SQLite says of a file whose pages are broken.
+    if (!/malformed|not a database|disk I\/O/.test(message)) throw error;
+    throw new TaskFailure('source-unreadable', 'The file of this collection is damaged.', stack);
   }
 }
 
 /** Bytes move to the gateway thread instead of being copied. */
-function moved(answer: VectorAnswer) {
-  const buffers = answer.ok ? buffersOf(answer.value) : [];
-  if (buffers.length === 0) return answer;
-  return Piscina.move({ [Piscina.transferableSymbol]: buffers, [Piscina.valueSymbol]: answer } as never);
+function moved(result: Answer) {
+  const buffers = result.ok ? buffersOf(result.value) : [];
+  if (buffers.length === 0) return result;
+  return Piscina.move({ [Piscina.transferableSymbol]: buffers, [Piscina.valueSymbol]: result } as never);
 }
 
 /** Whole buffers at the top level of a result; parts of Node's shared pool cannot move. */
