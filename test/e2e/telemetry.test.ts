@@ -1,0 +1,140 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.js';
+
+/** Stands where an OpenTelemetry collector would: keeps the bytes of every push by path. */
+interface Collector {
+  url: string;
+  received: Map<string, Buffer[]>;
+  server: Server;
+}
+
+async function startCollector(): Promise<Collector> {
+  const received = new Map<string, Buffer[]>();
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const body = Buffer.concat(chunks);
+      const plain = request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body;
+      const path = request.url ?? '';
+      received.set(path, [...(received.get(path) ?? []), plain]);
+      response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  return { url: `http://127.0.0.1:${port}`, received, server };
+}
+
+const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
+const ITEMS = '/ogc/features/collections/countries/items?limit=1&bbox=5,45,15,55';
+
+let collector: Collector;
+let server: TestServer;
+let scrape: string;
+
+beforeAll(async () => {
+  collector = await startCollector();
+  server = await startServer({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } });
+  const traced = await fetch(`${server.url}${ITEMS}`, {
+    headers: { traceparent: `00-${TRACE_ID}-00f067aa0ba902b7-01` },
+  });
+  expect(traced.status).toBe(200);
+  expect((await fetch(`${server.url}/ogc/features/collections/none/items`)).status).toBe(404);
+  const metrics = await fetch(`${server.url}/metrics`, { headers: { 'x-api-key': server.adminKey } });
+  scrape = await metrics.text();
+});
+
+afterAll(async () => {
+  await server?.stop();
+  collector?.server.close();
+});
+
+describe('the scrape', () => {
+  it('is for administrators', async () => {
+    expect((await fetch(`${server.url}/metrics`)).status).toBe(401);
+    expect((await fetch(`${server.url}/healthz/metrics`)).status).toBe(401);
+  });
+
+  it('counts requests, errors, tasks and the event loop', () => {
+    expect(scrape).toMatch(
+      /svc_http_request_total\{method="GET",endpoint="\/ogc\/features\/collections\/\{collectionId\}\/items",status_code="200"\} 1/,
+    );
+    expect(scrape).toMatch(
+      /svc_serving_request_duration_ms_count\{svc_protocol="OGC-Features"[^}]*status_class="2xx"\} 1/,
+    );
+    expect(scrape).toMatch(/svc_request_error_total\{[^}]*error_code="404",in_band="false"\} 1/);
+    expect(scrape).toMatch(/svc_database_query_total\{query_type="vector.items"\} 1/);
+    expect(scrape).toMatch(/svc_gateway_event_loop_delay_ms\{quantile="0.99"\} \d/);
+    expect(scrape).toMatch(/svc_pool_workers\{pool="engine"\} [1-9]/);
+  });
+
+  it('has cumulative buckets that end at the count', () => {
+    const name = 'svc_http_request_duration_ms';
+    const lines = scrape
+      .split('\n')
+      .filter((line) => line.includes('{collectionId}/items",status_code="200"'));
+    const buckets = lines
+      .filter((line) => line.startsWith(`${name}_bucket`))
+      .map((line) => Number(line.split(' ').at(-1)));
+    const count = Number(
+      lines
+        .find((line) => line.startsWith(`${name}_count`))
+        ?.split(' ')
+        .at(-1),
+    );
+    expect(buckets.length).toBeGreaterThan(5);
+    expect(buckets).toEqual([...buckets].sort((a, b) => a - b));
+    expect(buckets.at(-1)).toBe(count);
+  });
+});
+
+describe('the log', () => {
+  const events = () =>
+    server
+      .log()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+  it('has one completion event per request, with trace and span', async () => {
+    const completed = await untilFound(() => events().find((event) => event['@tr'] === TRACE_ID));
+    expect(completed).toMatchObject({ Method: 'GET', StatusCode: 200, Protocol: 'OGC-Features' });
+    expect(completed['@sp']).toMatch(/^[0-9a-f]{16}$/);
+    expect(events().filter((event) => event['@tr'] === TRACE_ID)).toHaveLength(1);
+  });
+
+  it('never holds a query string', () => {
+    expect(server.log()).not.toContain('bbox=');
+  });
+
+  it('does not show probes at its usual level', () => {
+    expect(events().some((event) => String(event.Path).startsWith('/healthz/ready'))).toBe(false);
+  });
+});
+
+describe('the push', () => {
+  it('delivers traces and the same metrics before the server ends', async () => {
+    await server.stop();
+    const traces = Buffer.concat(collector.received.get('/v1/traces') ?? []);
+    expect(traces.includes('svc.http.request')).toBe(true);
+    expect(traces.includes('svc.vector.items')).toBe(true);
+    expect(traces.includes(Buffer.from(TRACE_ID, 'hex'))).toBe(true);
+    const metrics = Buffer.concat(collector.received.get('/v1/metrics') ?? []);
+    expect(metrics.includes('svc_http_request_total')).toBe(true);
+    expect(metrics.includes('svc.tile.cache.hits')).toBe(true);
+  });
+});
+
+/** Log lines leave in blocks, so an event may need a moment. */
+async function untilFound<T>(look: () => T | undefined): Promise<T> {
+  for (let i = 0; i < 100; i++) {
+    const found = look();
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error('not found in time');
+}
