@@ -116,6 +116,8 @@ async function write(
     await pipeline(stream, out, { signal });
     return { fileName, path, size: out.bytesWritten };
   } catch (error) {
+    // The file may only now come into being: a stream that was ended while it opened closes after that.
+    if (!out.closed) await new Promise((closed) => out.once('close', closed));
     await rm(path, { force: true });
     throw error;
   }
