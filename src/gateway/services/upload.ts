@@ -117,7 +117,7 @@ async function write(
     return { fileName, path, size: out.bytesWritten };
   } catch (error) {
     // The file may only now come into being: a stream that was ended while it opened closes after that.
-    if (!out.closed) await new Promise((closed) => out.once('close', closed));
+    if (!out.closed) await new Promise<void>((closed) => out.once('close', () => closed()));
     await rm(path, { force: true });
     throw error;
   }
