@@ -35,6 +35,7 @@ async function attempt(name: VectorTaskName, input: unknown): Promise<unknown> {
   try {
     return await TASKS[name](input as never);
   } catch (error) {
+    if (error instanceof TaskFailure) throw error;
     const { message, stack } = error as Error;
     // What SQLite says of a file whose pages are broken.
     if (!/malformed|not a database|disk I\/O/.test(message)) throw error;
