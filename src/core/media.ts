@@ -26,11 +26,6 @@ export const SCHEMA_FORMAT: Format = {
   mediaType: 'application/schema+json',
   accepts: ['application/json'],
 };
-export const OPENAPI_FORMAT: Format = {
-  name: 'json',
-  mediaType: 'application/vnd.oai.openapi+json;version=3.0',
-  accepts: ['application/vnd.oai.openapi+json', 'application/json'],
-};
 export const MVT_FORMAT: Format = {
   name: 'mvt',
   mediaType: 'application/vnd.mapbox-vector-tile',

@@ -17,5 +17,3 @@ export function bytes(body: Uint8Array, mediaType: string, extra: Partial<Reply>
 export function text(body: string, mediaType = 'text/plain; charset=utf-8', status = 200): Reply {
   return { status, mediaType, body };
 }
-
-export const NO_CONTENT: Reply = { status: 204 };

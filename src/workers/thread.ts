@@ -11,8 +11,8 @@ export interface ThreadTask {
 }
 
 /** Lets the bytes of an answer change threads without a copy where their memory can. */
-export function moved(result: Answer): Answer {
-  const buffers = result.ok ? movableBuffers(result.value) : [];
+export function moved(result: Answer, movable: (value: unknown) => ArrayBuffer[] = movableBuffers): Answer {
+  const buffers = result.ok ? movable(result.value) : [];
   if (buffers.length === 0) return result;
   const transferable = { [Piscina.transferableSymbol]: buffers, [Piscina.valueSymbol]: result };
   return Piscina.move(transferable as never) as never;

@@ -6,7 +6,7 @@ import { accepts, type ContentEncoding, chooseEncoding, compress, decompress } f
 import type { HttpExchange } from './exchange.js';
 
 const EXPOSED =
-  'content-crs, content-bbox, etag, link, location, server-timing, x-request-id, retry-after, preference-applied, graticule-features';
+  'content-crs, content-bbox, etag, link, location, server-timing, x-request-id, retry-after, preference-applied';
 
 /** Headers of every response, one block: the parser-side library writes header text as it is given. */
 const COMMON = `\r\naccess-control-allow-origin: *\r\naccess-control-expose-headers: ${EXPOSED}\r\nx-content-type-options: nosniff`;

@@ -1,9 +1,9 @@
 import { setPriority } from 'node:os';
-import { Piscina } from 'piscina';
 import { WORKER_NICENESS } from '../../core/limits.js';
 import { TaskFailure, type TaskInput, type TaskName, type TaskOutput } from '../../core/tasks.js';
-import { type Answer, answer } from '../failure.js';
+import { answer } from '../failure.js';
 import { inspect } from '../providers/geopackage/inspect.js';
+import { moved } from '../thread.js';
 import { archive, archiveTile } from './archive.js';
 import { count, item, items } from './items.js';
 import { load } from './load.js';
@@ -28,7 +28,7 @@ const TASKS: { [N in VectorTaskName]: (input: TaskInput<N>) => TaskOutput<N> | P
 };
 
 export default async function runTask({ name, input }: { name: VectorTaskName; input: unknown }) {
-  return moved(await answer(() => attempt(name, input)));
+  return moved(await answer(() => attempt(name, input)), buffersOf);
 }
 
 async function attempt(name: VectorTaskName, input: unknown): Promise<unknown> {
@@ -41,13 +41,6 @@ async function attempt(name: VectorTaskName, input: unknown): Promise<unknown> {
     if (!/malformed|not a database|disk I\/O/.test(message)) throw error;
     throw new TaskFailure('source-unreadable', 'The file of this collection is damaged.', stack);
   }
-}
-
-/** Bytes move to the gateway thread instead of being copied. */
-function moved(result: Answer) {
-  const buffers = result.ok ? buffersOf(result.value) : [];
-  if (buffers.length === 0) return result;
-  return Piscina.move({ [Piscina.transferableSymbol]: buffers, [Piscina.valueSymbol]: result } as never);
 }
 
 /** Whole buffers at the top level of a result; parts of Node's shared pool cannot move. */

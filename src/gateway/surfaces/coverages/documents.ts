@@ -69,8 +69,6 @@ export function coverageDocument(x: Exchange, collection: RasterCollection) {
   };
 }
 
-export type CoverageDocument = ReturnType<typeof coverageDocument>;
-
 function gridDocument({ raster }: RasterCollection) {
   const [, resolutionX, , , , resolutionY] = raster.geoTransform;
   return {

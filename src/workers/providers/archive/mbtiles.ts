@@ -8,9 +8,10 @@ import {
   type Box,
   TaskFailure,
 } from '../../../core/tasks.js';
-import { keptOpen } from './kept-open.js';
+import { keptOpen } from '../kept-open.js';
 import {
   damaged,
+  KEEP_OPEN,
   layerNames,
   MAX_TILE_BYTES,
   metadataText,
@@ -46,12 +47,12 @@ const FORMATS: Record<string, ArchiveFormat> = {
   'image/webp': 'webp',
 };
 
-const opened = keptOpen(openArchive, ({ db }) => db.close());
+const opened = keptOpen(openArchive, ({ db }) => db.close(), KEEP_OPEN);
 
 /** Metadata of an archive (MBTiles 1.3); what it leaves out is derived from the tiles. */
 export function inspectMBTiles(path: string): ArchiveInfo {
   return guarded(() => {
-    const { db } = opened(path);
+    const { db } = opened.get(path);
     const metadata = metadataOf(db);
     const format = formatOf(db, metadata.get('format'));
     const { minZoom, maxZoom } = zoomsOf(db, metadata);
@@ -74,7 +75,7 @@ export function inspectMBTiles(path: string): ArchiveInfo {
 /** A tile as it is stored; length 0 where there is none. Rows are counted from the south in the file. */
 export function mbtilesTile({ path, zoom, row, column }: ArchiveTileTask): ArchiveTile {
   return guarded(() => {
-    const found = opened(path).lookup.get(zoom, column, 2 ** zoom - 1 - row) as
+    const found = opened.get(path).lookup.get(zoom, column, 2 ** zoom - 1 - row) as
       | { size: number | null; data: unknown }
       | undefined;
     if (!found || found.size === null) return NO_TILE;

@@ -17,10 +17,11 @@ import {
   type ArchiveTileTask,
   TaskFailure,
 } from '../../../core/tasks.js';
-import { keptOpen } from './kept-open.js';
+import { keptOpen } from '../kept-open.js';
 import {
   damaged,
   inflate,
+  KEEP_OPEN,
   layerNames,
   MAX_TILE_BYTES,
   metadataText,
@@ -95,12 +96,12 @@ interface Archive {
   documents: PMTiles;
 }
 
-const opened = keptOpen(openArchive, ({ source }) => source.close());
+const opened = keptOpen(openArchive, ({ source }) => source.close(), KEEP_OPEN);
 
 /** Header and metadata of an archive (PMTiles version 3). */
 export async function inspectPMTiles(path: string): Promise<ArchiveInfo> {
   return guarded(async () => {
-    const archive = opened(path);
+    const archive = opened.get(path);
     const header = await archive.tiles.getHeader();
     const format = checked(header, archive.source);
     const metadata = await metadataOf(archive, header);
@@ -123,7 +124,7 @@ export async function inspectPMTiles(path: string): Promise<ArchiveInfo> {
 /** A tile as it is stored; length 0 where there is none. */
 export async function pmtilesTile({ path, zoom, row, column }: ArchiveTileTask): Promise<ArchiveTile> {
   return guarded(async () => {
-    const found = await opened(path).tiles.getZxy(zoom, column, row);
+    const found = await opened.get(path).tiles.getZxy(zoom, column, row);
     return found ? storedTile(new Uint8Array(found.data)) : NO_TILE;
   });
 }

@@ -1,5 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { type ArchiveTile, type Box, TaskFailure } from '../../../core/tasks.js';
+import type { KeptOpenOptions } from '../kept-open.js';
 
 /** Largest tile that is served, as stored and inflated. */
 export const MAX_TILE_BYTES = 33_554_432;
@@ -88,3 +89,9 @@ export function layerNames(metadata: unknown): string[] {
 export function metadataText(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value.trim().slice(0, 4000) : undefined;
 }
+
+/** Archives kept open per thread and container; one that was replaced or written to is opened anew. */
+export const KEEP_OPEN: KeptOpenOptions = {
+  max: 16,
+  stamp: ({ ino, size, mtimeMs }) => `${ino}/${size}/${mtimeMs}`,
+};

@@ -1,13 +1,12 @@
-import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { TaskFailure } from '../../../core/tasks.js';
 import { sqliteExtensionPath } from '../../../native/index.js';
+import { keptOpen } from '../kept-open.js';
 
 type Db = Database.Database;
 
 interface Open {
   db: Db;
-  inode: number;
   statements: Map<string, Database.Statement>;
 }
 
@@ -16,16 +15,24 @@ const MAX_OPEN = 24;
 const MAX_STATEMENTS = 64;
 const CACHE_KIB = 8192;
 
-const open = new Map<string, Open>();
+/** Read-only connections. By inode: a store that is written to stays open, a replaced file does not. */
+const opened = keptOpen<Open>(
+  (path) => ({ db: connect(path, true), statements: new Map() }),
+  ({ db }) => db.close(),
+  { max: MAX_OPEN, stamp: ({ ino }) => ino },
+);
 
 /** A read-only connection to a GeoPackage, kept open; reopened when the file was replaced. */
 export function reader(path: string): Db {
-  return opened(path).db;
+  return opened.get(path).db;
 }
+
+/** Closes every connection of this thread. */
+export const { closeAll } = opened;
 
 /** A prepared statement of a file, kept with its connection. */
 export function statement(path: string, sql: string): Database.Statement {
-  const entry = opened(path);
+  const entry = opened.get(path);
   let prepared = entry.statements.get(sql);
   if (!prepared) {
     if (entry.statements.size >= MAX_STATEMENTS) entry.statements.clear();
@@ -33,42 +40,6 @@ export function statement(path: string, sql: string): Database.Statement {
     entry.statements.set(sql, prepared);
   }
   return prepared;
-}
-
-function opened(path: string): Open {
-  const inode = inodeOf(path);
-  const found = open.get(path);
-  if (found && found.inode === inode) {
-    // Re-inserting keeps the map in order of use.
-    open.delete(path);
-    open.set(path, found);
-    return found;
-  }
-  found?.db.close();
-  const entry = { db: connect(path, true), inode, statements: new Map() };
-  open.set(path, entry);
-  evict();
-  return entry;
-}
-
-function inodeOf(path: string): number {
-  try {
-    return statSync(path).ino;
-  } catch (error) {
-    throw new TaskFailure(
-      'source-missing',
-      'The file of this collection is gone.',
-      `${path}: ${String(error)}`,
-    );
-  }
-}
-
-function evict(): void {
-  while (open.size > MAX_OPEN) {
-    const [path, entry] = open.entries().next().value!;
-    entry.db.close();
-    open.delete(path);
-  }
 }
 
 /** Opens a GeoPackage with the native functions loaded. Schemas of foreign files are not trusted. */
@@ -86,12 +57,6 @@ export function connect(path: string, readonly: boolean): Db {
       `${path}: ${String(error)}`,
     );
   }
-}
-
-/** Closes every connection of this thread. */
-export function closeAll(): void {
-  for (const { db } of open.values()) db.close();
-  open.clear();
 }
 
 /** Quotes an SQL identifier. */

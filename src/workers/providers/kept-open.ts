@@ -1,0 +1,62 @@
+import { type Stats, statSync } from 'node:fs';
+import { TaskFailure } from '../../core/tasks.js';
+
+export interface KeptOpenOptions {
+  /** Files kept open per thread. */
+  max: number;
+  /** What tells a file from its successor: when it changes, the file is opened anew. */
+  stamp: (stats: Stats) => string | number;
+}
+
+export interface KeptOpen<T> {
+  /** The open file. Throws `source-missing` when there is none. */
+  get(path: string): T;
+  /** Closes every file of this thread. */
+  closeAll(): void;
+}
+
+/** Opens files once per thread and keeps the most recently used ones. */
+export function keptOpen<T>(
+  open: (path: string) => T,
+  close: (file: T) => void,
+  options: KeptOpenOptions,
+): KeptOpen<T> {
+  const kept = new Map<string, { file: T; stamp: string | number }>();
+  const drop = (path: string) => {
+    const entry = kept.get(path);
+    if (!entry) return;
+    kept.delete(path);
+    close(entry.file);
+  };
+  const get = (path: string): T => {
+    const stamp = options.stamp(statsOf(path));
+    const found = kept.get(path);
+    if (found?.stamp === stamp) {
+      // Re-inserting keeps the map in order of use.
+      kept.delete(path);
+      kept.set(path, found);
+      return found.file;
+    }
+    drop(path);
+    const file = open(path);
+    kept.set(path, { file, stamp });
+    while (kept.size > options.max) drop(kept.keys().next().value!);
+    return file;
+  };
+  const closeAll = () => {
+    for (const path of [...kept.keys()]) drop(path);
+  };
+  return { get, closeAll };
+}
+
+function statsOf(path: string): Stats {
+  try {
+    return statSync(path);
+  } catch (error) {
+    throw new TaskFailure(
+      'source-missing',
+      'The file of this collection is gone.',
+      `${path}: ${String(error)}`,
+    );
+  }
+}
