@@ -1,6 +1,6 @@
-import type { ItemsTask } from '../src/core/tasks.js';
+import type { ItemsTask } from '../src/core/features.js';
 import { closeAll, statement } from '../src/workers/providers/geopackage/connection.js';
-import { items } from '../src/workers/vector/items.js';
+import { items } from '../src/workers/providers/geopackage/items.js';
 import { buildings } from './support/buildings.js';
 import { type Cost, cost, pin } from './support/core.js';
 import { option, publish } from './support/report.js';
@@ -38,6 +38,7 @@ interface Row {
 
 const source = buildings(ROWS, 4326);
 const task: ItemsTask = {
+  format: 'geojson',
   source,
   limit: LIMIT,
   offset: OFFSET,

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { Box, VectorTileTask } from '../src/core/tasks.js';
 import { closeAll, reader, statement } from '../src/workers/providers/geopackage/connection.js';
-import { vectorTile } from '../src/workers/vector/tile.js';
+import { tileLayer } from '../src/workers/providers/geopackage/tile.js';
 import { buildings, TILE_SIDE, tilesInside, ZOOM } from './support/buildings.js';
 import { type Cost, cost, pin } from './support/core.js';
 import { median, option, publish } from './support/report.js';
@@ -71,6 +71,8 @@ function perTile(tiles: readonly Box[], work: (bbox: Box) => void): Cost {
 mkdirSync('.cache/bench', { recursive: true });
 execFileSync('g++', ['-std=c++17', '-O3', '-o', ENCODE_RATE, 'src/native/bench/encode_rate.cpp']);
 
+const encode = (task: VectorTileTask) => tileLayer(task, task.layers[0]!);
+
 const ROW_COUNTS = [20_000, 200_000, 1_000_000];
 const sources = ROW_COUNTS.map((rows) => buildings(rows));
 pin(CORE);
@@ -78,13 +80,13 @@ const source = sources[1]!;
 const tiles = tilesInside(ROW_COUNTS[1]!, 16);
 writeFileSync(VERTICES, Buffer.concat(tiles.map((bbox) => vertices(source, bbox))));
 const vertexCount = tiles.reduce((sum, bbox) => sum + vertices(source, bbox).length / 16, 0) / tiles.length;
-const results = tiles.map((bbox) => vectorTile(taskOf(source, bbox)));
+const results = tiles.map((bbox) => encode(taskOf(source, bbox)));
 const features = results.reduce((sum, tile) => sum + tile.features, 0) / tiles.length;
-const bytes = results.reduce((sum, tile) => sum + tile.data.length, 0) / tiles.length;
+const bytes = results.reduce((sum, tile) => sum + tile.tile.length, 0) / tiles.length;
 
 const samples = { tile: [] as Cost[], scan: [] as Cost[], rate: [] as number[] };
 for (let round = 0; round <= rounds; round++) {
-  const tile = perTile(tiles, (bbox) => vectorTile(taskOf(source, bbox)));
+  const tile = perTile(tiles, (bbox) => encode(taskOf(source, bbox)));
   const scan = perTile(tiles, (bbox) => statement(source.path, SCAN).get(...windowOf(bbox)));
   const rate = encodeRate(tiles[0]!).nsPerVertex;
   // The first round warms up.
@@ -109,7 +111,7 @@ function series(rows: number, zoom: number): Series {
   const source = sources[ROW_COUNTS.indexOf(rows)]!;
   const side = TILE_SIDE / 2 ** (zoom - ZOOM);
   const tiles = tilesInside(rows, 4).map(([minx, miny]): Box => [minx, miny, minx + side, miny + side]);
-  const total = tiles.reduce((sum, bbox) => sum + vectorTile(taskOf(source, bbox)).features, 0);
+  const total = tiles.reduce((sum, bbox) => sum + encode(taskOf(source, bbox)).features, 0);
   return { rows, zoom, source, tiles, features: total / tiles.length, costs: [] };
 }
 
@@ -117,7 +119,7 @@ const tables = ROW_COUNTS.map((rows) => series(rows, ZOOM));
 const zooms = [ZOOM + 1, ZOOM + 2].map((zoom) => series(ROW_COUNTS.at(-1)!, zoom));
 for (let round = 0; round <= rounds; round++) {
   for (const one of [...tables, ...zooms]) {
-    const sample = perTile(one.tiles, (bbox) => vectorTile(taskOf(one.source, bbox)));
+    const sample = perTile(one.tiles, (bbox) => encode(taskOf(one.source, bbox)));
     if (round > 0) one.costs.push(sample);
   }
 }

@@ -154,7 +154,7 @@ export function buildings(rows: number, crs: BuildingCrs = 3857): GeoPackageSour
     load({ staging, stagingTable: 'buildings', store: part, table: 'buildings' });
     renameSync(part, path);
   }
-  return inspect(path)[0]!.source;
+  return inspect(path)[0]!.source as GeoPackageSource;
 }
 
 /** Different tiles of ZOOM that lie inside the data (their buffers perhaps not), `count` of them at the most. */

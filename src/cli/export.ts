@@ -45,6 +45,10 @@ export async function exportCollection(id: string, file: string, options: Export
       const collection = (await publish(sources, deps, 0)).byId(id);
       if (collection?.kind !== 'vector')
         throw new ConfigError([`there is no vector collection '${id}' in ${dataDir}`]);
+      if (collection.source.kind !== 'geopackage')
+        throw new ConfigError([
+          'collections of a database are exported with ogr2ogr, from the database itself',
+        ]);
       const { path, table } = collection.source;
       bar.start(100, 0);
       const task = {

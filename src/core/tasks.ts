@@ -6,9 +6,13 @@
  * and a catalog reload can never be half visible.
  */
 
+import type { Expression } from './cql2/ast.js';
+import type { CountTask, ItemResult, ItemsResult, ItemsTask, ItemTask } from './features.js';
+
 /** An axis-aligned box: `[minx, miny, maxx, maxy]`, always in x,y (easting/longitude first) order. */
 export type Box = readonly [number, number, number, number];
 
+/** `array` is a JSON array of `Field.items`; `json` is any JSON value. */
 export type FieldType =
   | 'integer'
   | 'number'
@@ -17,13 +21,27 @@ export type FieldType =
   | 'date'
   | 'date-time'
   | 'binary'
-  | 'json';
+  | 'json'
+  | 'array';
 
 /** One attribute column of a vector source. */
 export interface Field {
   name: string;
   type: FieldType;
   nullable: boolean;
+  /** Type of the members of an `array`. */
+  items?: FieldType;
+  /** Name of the column's type in the database, where values must be cast to it: `uuid`, `numeric(8,2)`, `int4[]`. */
+  sqlType?: string;
+  title?: string;
+  description?: string;
+  /** All values that the column may hold, where the store says so. */
+  enumeration?: (string | number)[];
+  /** Least and greatest value that the column may hold, where the store says so. */
+  range?: [min: number | null, max: number | null];
+  maxLength?: number;
+  /** True when the store fills the column itself: never written by clients. */
+  generated?: boolean;
 }
 
 export type GeometryType =
@@ -52,9 +70,33 @@ export interface GeoPackageSource {
   crs: string;
   /** Attribute columns without id and geometry. */
   fields: Field[];
+  /** False when rows cannot be changed: a view, a copy of a foreign file, a file or folder without write permission. */
+  writable: boolean;
 }
 
-export type VectorSource = GeoPackageSource;
+/** A table or view of a PostGIS database. */
+export interface PostgisSource {
+  kind: 'postgis';
+  /** libpq connection URL. May hold a password: it is never logged nor sent to a client. */
+  database: string;
+  schema: string;
+  table: string;
+  geometryColumn: string;
+  geometryType: GeometryType;
+  hasZ: boolean;
+  srid: number;
+  /** A single column that is a key, or is taken for one in a view. */
+  idColumn: string;
+  idType: 'integer' | 'string' | 'uuid';
+  /** Whether a GiST (or other spatial) index covers the geometry column. */
+  hasIndex: boolean;
+  /** Anything PROJ reads. Data is x,y ordered. */
+  crs: string;
+  fields: Field[];
+  writable: boolean;
+}
+
+export type VectorSource = GeoPackageSource | PostgisSource;
 
 /** What inspection of one vector layer found. */
 export interface VectorLayerInfo {
@@ -110,6 +152,7 @@ export interface TileLayer {
   source: VectorSource;
   /** Attribute names to carry; all when absent. */
   fields?: string[];
+  filter?: Expression;
 }
 
 export interface VectorTileTask {
@@ -170,46 +213,6 @@ export interface ArchiveTile {
   data: Uint8Array;
   /** `gzip` when the stored bytes are gzip, which has been checked. */
   encoding: 'identity' | 'gzip';
-}
-
-export interface ItemsTask {
-  source: VectorSource;
-  limit: number;
-  offset: number;
-  /** Filter box in `bboxCrs`, x,y ordered. minx > maxx means it crosses the antimeridian. */
-  bbox?: Box;
-  bboxCrs?: string;
-  /** Output CRS, anything PROJ reads. */
-  crs: string;
-  /** True when the output CRS is defined northing/latitude first, so that coordinates are written y,x. */
-  swapAxes: boolean;
-  fields?: string[];
-  /** True: every geometry is written as null (tables in HTML pages). */
-  skipGeometry?: boolean;
-  /** Decimal places of coordinates. */
-  precision: number;
-}
-
-export interface ItemsResult {
-  /** UTF-8: GeoJSON features joined by commas, without the surrounding collection. */
-  features: Uint8Array;
-  returned: number;
-  /** True when at least one more feature follows. */
-  more: boolean;
-}
-
-export interface ItemTask {
-  source: VectorSource;
-  id: string;
-  crs: string;
-  swapAxes: boolean;
-  precision: number;
-}
-
-export interface CountTask {
-  source: VectorSource;
-  bbox?: Box;
-  bboxCrs?: string;
 }
 
 export interface CoverageTask {
@@ -355,8 +358,8 @@ export interface Tasks {
   'vector.inspect': { input: { path: string }; output: VectorLayerInfo[] };
   'vector.tile': { input: VectorTileTask; output: VectorTileResult };
   'vector.items': { input: ItemsTask; output: ItemsResult };
-  /** One GeoJSON feature as UTF-8, or null when there is none of that id. */
-  'vector.item': { input: ItemTask; output: Uint8Array | null };
+  /** One feature, or null when there is none of that id. */
+  'vector.item': { input: ItemTask; output: ItemResult | null };
   'vector.count': { input: CountTask; output: number };
   /** Metadata of a tile archive. */
   'vector.archive': { input: { path: string; container: ArchiveContainer }; output: ArchiveInfo };
@@ -406,6 +409,7 @@ export type TaskFailureCode =
   | 'invalid-input'
   | 'source-unreadable'
   | 'source-missing'
+  | 'store-unavailable'
   | 'too-large'
   | 'no-data'
   | 'cancelled'

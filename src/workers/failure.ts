@@ -17,6 +17,7 @@ const CODES: ReadonlySet<string> = new Set<TaskFailureCode>([
   'invalid-input',
   'source-unreadable',
   'source-missing',
+  'store-unavailable',
   'too-large',
   'no-data',
   'cancelled',

@@ -33,6 +33,7 @@ export function vectorCollection(
       hasZ: false,
       idColumn: 'fid',
       hasIndex: true,
+      writable: false,
       crs: 'EPSG:4326',
       fields: [
         { name: 'name', type: 'string', nullable: true },

@@ -7,6 +7,7 @@ const TASK_FAILURES: Record<TaskFailureCode, ErrorCode> = {
   'invalid-input': 'invalid-request',
   'source-unreadable': 'internal',
   'source-missing': 'not-found',
+  'store-unavailable': 'unavailable',
   'too-large': 'invalid-request',
   'no-data': 'not-found',
   cancelled: 'unavailable',

@@ -73,7 +73,8 @@ bool parseFieldType(std::string_view name, FieldType& type) {
     FieldType type;
   } kTypes[] = {{"integer", FieldType::Integer}, {"number", FieldType::Number},      {"string", FieldType::String},
                 {"boolean", FieldType::Boolean}, {"date", FieldType::Date},          {"date-time", FieldType::DateTime},
-                {"binary", FieldType::Binary},   {"json", FieldType::Json}};
+                {"binary", FieldType::Binary},   {"json", FieldType::Json},
+                {"array", FieldType::Json}};
   for (const auto& entry : kTypes) {
     if (entry.name != name) continue;
     type = entry.type;

@@ -3,9 +3,9 @@ import { WORKER_NICENESS } from '../../core/limits.js';
 import { TaskFailure, type TaskInput, type TaskName, type TaskOutput } from '../../core/tasks.js';
 import { answer } from '../failure.js';
 import { inspect } from '../providers/geopackage/inspect.js';
+import { storeOf } from '../providers/store.js';
 import { moved } from '../thread.js';
 import { archive, archiveTile } from './archive.js';
-import { count, item, items } from './items.js';
 import { load } from './load.js';
 import { vectorTile } from './tile.js';
 
@@ -19,9 +19,9 @@ setPriority(WORKER_NICENESS);
 const TASKS: { [N in VectorTaskName]: (input: TaskInput<N>) => TaskOutput<N> | Promise<TaskOutput<N>> } = {
   'vector.inspect': ({ path }) => inspect(path),
   'vector.tile': vectorTile,
-  'vector.items': items,
-  'vector.item': item,
-  'vector.count': count,
+  'vector.items': (task) => storeOf(task.source).items(task),
+  'vector.item': (task) => storeOf(task.source).item(task),
+  'vector.count': (task) => storeOf(task.source).count(task),
   'vector.archive': archive,
   'vector.archiveTile': archiveTile,
   'vector.load': load,

@@ -1,9 +1,11 @@
 import type { VectorCollection } from '../../../core/collection.js';
+import type { Expression } from '../../../core/cql2/ast.js';
 import { CRS84, type Crs, coordinatePrecision, normaliseBox } from '../../../core/crs.js';
 import { ApiError, badParameter, notFound } from '../../../core/errors.js';
+import type { ItemsResult } from '../../../core/features.js';
 import { type Format, GEOJSON_FORMAT, HTML_FORMAT } from '../../../core/media.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
-import type { Box, ItemsResult, Pools } from '../../../core/tasks.js';
+import type { Box, Pools } from '../../../core/tasks.js';
 import { runTask } from '../../services/run-task.js';
 import { contentTag, formatLinks, type Link, withQuery } from '../common.js';
 import { FEATURES_PATH } from './documents.js';
@@ -56,10 +58,16 @@ export async function readItems(
   const bbox = query.bbox && normaliseBox('bbox', query.bbox, bboxCrs);
   const page = x.format === HTML_FORMAT;
   const limit = page && !query.limitGiven ? HTML_PAGE : query.limit;
-  const window = { source: collection.source, bbox, bboxCrs: bboxCrs.proj };
+  const { source } = collection;
+  const filter: Expression | undefined = bbox && {
+    op: 's_intersects',
+    args: [{ property: source.geometryColumn }, { bbox, crs: bboxCrs.proj }],
+  };
+  const window = { source, filter };
   const [result, numberMatched] = await Promise.all([
     runTask(x, pools, 'vector.items', {
       ...window,
+      format: 'geojson',
       limit,
       offset: query.offset,
       crs: crs.proj,
@@ -147,6 +155,7 @@ export async function readItem(
 ) {
   const crs = outputCrs(collection, asked);
   const feature = await runTask(x, pools, 'vector.item', {
+    format: 'geojson',
     source: collection.source,
     id,
     crs: crs.proj,
@@ -160,8 +169,8 @@ export async function readItem(
     { href: `${x.baseUrl}${path}`, rel: 'collection', type: 'application/json', title: collection.title },
   ];
   // The tag names the feature itself, not its links: it must be the same behind every host name.
-  const tag = contentTag(feature);
-  const text = Buffer.from(feature).toString('utf8');
+  const tag = contentTag(feature.data);
+  const text = Buffer.from(feature.data).toString('utf8');
   return { crs, links, tag, text: `${text.slice(0, -1)},"links":${JSON.stringify(links)}}` };
 }
 

@@ -1,3 +1,5 @@
+import { accessSync, constants } from 'node:fs';
+import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
 import type { Box, Field, FieldType, GeometryType, VectorLayerInfo } from '../../../core/tasks.js';
 import { TaskFailure } from '../../../core/tasks.js';
@@ -72,6 +74,7 @@ function layer(db: Database.Database, path: string, row: ContentsRow): VectorLay
       hasIndex,
       crs,
       fields,
+      writable: isWritable(path),
     },
     title: row.identifier ?? undefined,
     description: row.description ?? undefined,
@@ -80,6 +83,17 @@ function layer(db: Database.Database, path: string, row: ContentsRow): VectorLay
     featureCount,
     defaultSld: defaultSld(db, table),
   };
+}
+
+/** Views have no key and are refused before; here only the file counts. */
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    accessSync(dirname(path), constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 interface ColumnRow {

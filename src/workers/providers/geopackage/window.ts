@@ -1,22 +1,22 @@
-import { type Box, TaskFailure, type VectorSource } from '../../../core/tasks.js';
+import { type Box, type GeoPackageSource, TaskFailure } from '../../../core/tasks.js';
 import { transformBox } from '../../../native/index.js';
 import { quote } from './connection.js';
 
 /** SQL text and the values of its parameters, in their order. */
 export interface Query {
   sql: string;
-  values: number[];
+  values: (number | string | bigint | Uint8Array | null)[];
 }
 
 /**
  * A box, perhaps across the antimeridian, as plain boxes in the source's CRS: one, seldom two. Throws
  * `invalid-input` when it lies where that CRS is not defined.
  */
-export function boxesInSource(source: VectorSource, box: Box, crs: string): Box[] {
+export function boxesInSource(source: GeoPackageSource, box: Box, crs: string): Box[] {
   return plain(box).flatMap((part) => plain(inSource(part, crs, source)));
 }
 
-function inSource(box: Box, crs: string, source: VectorSource): Box {
+function inSource(box: Box, crs: string, source: GeoPackageSource): Box {
   try {
     return transformBox(box, crs, source.crs);
   } catch (error) {
@@ -36,7 +36,7 @@ function plain(box: Box): Box[] {
 }
 
 /** The index of a source as a quoted name. */
-export function indexOf(source: VectorSource): string {
+export function indexOf(source: GeoPackageSource): string {
   return quote(`rtree_${source.table}_${source.geometryColumn}`);
 }
 
@@ -44,7 +44,7 @@ export function indexOf(source: VectorSource): string {
  * Selects `id` of every row, or of the rows whose geometry touches one of the boxes (in the source's CRS): a row whose
  * envelope merely does is left out. No row comes twice; the order is undefined.
  */
-export function matchingIds(source: VectorSource, boxes: readonly Box[] | undefined): Query {
+export function matchingIds(source: GeoPackageSource, boxes: readonly Box[] | undefined): Query {
   const id = quote(source.idColumn);
   if (!boxes) return { sql: `SELECT t.${id} AS id FROM ${quote(source.table)} t`, values: [] };
   if (source.hasIndex) {
@@ -62,7 +62,7 @@ export function matchingIds(source: VectorSource, boxes: readonly Box[] | undefi
 }
 
 /** The table is read only for rows at the border of the box: an envelope inside it needs no second look. */
-function idsByIndex(source: VectorSource, [minx, miny, maxx, maxy]: Box): Query {
+function idsByIndex(source: GeoPackageSource, [minx, miny, maxx, maxy]: Box): Query {
   const geometry = `(SELECT t.${quote(source.geometryColumn)} FROM ${quote(source.table)} t
     WHERE t.${quote(source.idColumn)} = r.id)`;
   const sql = `SELECT r.id AS id FROM ${indexOf(source)} r

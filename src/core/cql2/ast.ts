@@ -1,0 +1,61 @@
+import type { Geometry } from 'geojson';
+
+/**
+ * The one filter tree: CQL2 (OGC 21-065r2) in the shape of its JSON encoding. Text is parsed into it, JSON is
+ * validated into it, parameters such as `bbox`, `datetime` and `ids` become parts of it, and each store has one
+ * writer that turns it into SQL.
+ *
+ * `check` makes a tree fit for a writer: property names exist and have fitting types, temporal literals are valid,
+ * and every spatial literal is x,y ordered and names its CRS.
+ */
+export type Expression = boolean | Call;
+
+/** An operator, predicate or function, named in lower case: `and`, `=`, `s_intersects`, `casei`, `+`. */
+export interface Call {
+  readonly op: string;
+  readonly args: readonly Operand[];
+}
+
+export interface PropertyName {
+  readonly property: string;
+}
+
+/** A full date: `2020-02-29`. */
+export interface DateLiteral {
+  readonly date: string;
+}
+
+/** A UTC timestamp (RFC 3339, `Z`). */
+export interface TimestampLiteral {
+  readonly timestamp: string;
+}
+
+/** Both ends are included; `..` leaves one open. */
+export interface IntervalLiteral {
+  readonly interval: readonly [IntervalEnd, IntervalEnd];
+}
+
+export type IntervalEnd = string | DateLiteral | TimestampLiteral | PropertyName | Call;
+
+/** minx, miny, maxx, maxy, or with minz and maxz. minx > maxx crosses the antimeridian. */
+export interface BoxLiteral {
+  readonly bbox: readonly number[];
+  /** Set by `check`: anything PROJ reads; coordinates are x,y ordered. */
+  readonly crs?: string;
+}
+
+/** GeoJSON geometry. `crs` is set by `check`: anything PROJ reads; coordinates are x,y ordered. */
+export type GeometryLiteral = Geometry & { readonly crs?: string };
+
+export type Scalar = string | number | boolean;
+
+export type Operand =
+  | Scalar
+  | Call
+  | PropertyName
+  | DateLiteral
+  | TimestampLiteral
+  | IntervalLiteral
+  | BoxLiteral
+  | GeometryLiteral
+  | readonly Operand[];

@@ -1,0 +1,102 @@
+/** What is asked of a feature store, whatever it is: queries, pages, counts. */
+
+import type { Expression } from './cql2/ast.js';
+import type { Field, VectorSource } from './tasks.js';
+
+/** Features of a source that a filter lets through; all without one. The filter has been checked. */
+export interface FeatureQuery {
+  source: VectorSource;
+  filter?: Expression;
+}
+
+export interface SortKey {
+  /** A field of the source, or its id column. */
+  field: string;
+  descending: boolean;
+}
+
+/** A place in an ordered listing: the values of the sort keys at one feature, and its id. */
+export interface PageKey {
+  values: (string | number | boolean | null)[];
+  id: string;
+}
+
+/** How features are written. */
+export interface FeatureOutput {
+  /**
+   * `geojson`: features joined by commas. `csv`: records of id, WKT and fields, each ended by CRLF, without a header.
+   * `gml`: `sf:featureMember` elements.
+   */
+  format: 'geojson' | 'csv' | 'gml';
+  /** Output CRS, anything PROJ reads. */
+  crs: string;
+  /** True when the output CRS is defined northing or latitude first: coordinates are written y,x. */
+  swapAxes: boolean;
+  /** Decimal places of coordinates. */
+  precision: number;
+  /** Attribute names to write; all when absent. */
+  fields?: string[];
+  /** True: geometries are left out (null in GeoJSON). */
+  skipGeometry?: boolean;
+  /** For `gml`: the local name of the feature elements, and the srsName of their geometries. */
+  gml?: { type: string; srsName: string };
+}
+
+/** A page in the order of `sort`, then of the id. */
+export interface ItemsTask extends FeatureQuery, FeatureOutput {
+  limit: number;
+  offset: number;
+  sort?: SortKey[];
+  /** Only what follows this key; `offset` counts from there. */
+  after?: PageKey;
+  /** The page that ends just before this key. */
+  before?: PageKey;
+  /** Writing stops with the feature that reaches this size, before the page is full. */
+  maxBytes?: number;
+}
+
+export interface ItemsResult {
+  features: Uint8Array;
+  returned: number;
+  /** True when another feature follows the last one (with `before`: precedes the first one). */
+  more: boolean;
+  /** Keys of the first and last feature; absent for an empty page. */
+  first?: PageKey;
+  last?: PageKey;
+}
+
+export interface ItemTask extends FeatureQuery, FeatureOutput {
+  id: string;
+}
+
+export interface ItemResult {
+  /** The feature as the output format writes it. */
+  data: Uint8Array;
+  /** 16 hexadecimal digits that name the stored row, whatever the output is. */
+  row: string;
+}
+
+export interface CountTask extends FeatureQuery {
+  /** Counting stops here; the answer is at most this. */
+  atMost?: number;
+}
+
+/** Rows for computing with, in the order of the id. */
+export interface RowsQuery extends FeatureQuery {
+  fields: string[];
+  geometry: boolean;
+  limit: number;
+}
+
+export interface FeatureRow {
+  id: string | number | bigint;
+  /** GeoPackage blob, WKB or EWKB in the source's CRS. */
+  geometry: Uint8Array | null;
+  /** In the order of the query's fields. Dates as ISO 8601 text, JSON and arrays as JSON text. */
+  values: (string | number | bigint | boolean | null)[];
+}
+
+/** The field of a source by name. */
+export function fieldOf(source: VectorSource, name: string): Field | undefined {
+  return source.fields.find((field) => field.name === name);
+}

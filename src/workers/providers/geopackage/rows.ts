@@ -1,0 +1,37 @@
+import type { FeatureRow, RowsQuery } from '../../../core/features.js';
+import type { GeoPackageSource } from '../../../core/tasks.js';
+import { quote, reader } from './connection.js';
+import { idsOf } from './filter.js';
+
+const BATCH = 1024;
+
+/** Rows in the order of the id, in batches. */
+export async function* rows(query: RowsQuery): AsyncGenerator<FeatureRow[]> {
+  const source = query.source as GeoPackageSource;
+  const ids = idsOf(source, query.filter);
+  const id = `t.${quote(source.idColumn)}`;
+  const geometry = query.geometry ? `t.${quote(source.geometryColumn)}` : 'NULL';
+  const columns = [id, geometry, ...query.fields.map((name) => `t.${quote(name)}`)];
+  const sql = `SELECT ${columns.join(', ')} FROM ${quote(source.table)} t
+    WHERE ${id} IN (${ids.sql}) ORDER BY ${id} LIMIT ?`;
+  // Prepared for this reading alone: a kept statement could be asked again while its cursor is open.
+  const cursor = reader(source.path)
+    .prepare(sql)
+    .raw()
+    .iterate(...ids.values, query.limit) as IterableIterator<unknown[]>;
+  const booleans = query.fields.map((name) => source.fields.find((f) => f.name === name)?.type === 'boolean');
+  let batch: FeatureRow[] = [];
+  for (const [rowId, blob, ...values] of cursor) {
+    batch.push({
+      id: rowId as FeatureRow['id'],
+      geometry: blob as Uint8Array | null,
+      values: values.map((value, i) =>
+        booleans[i] && value !== null ? value === 1 : value,
+      ) as FeatureRow['values'],
+    });
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}

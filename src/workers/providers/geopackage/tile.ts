@@ -1,0 +1,54 @@
+import type { Box, GeoPackageSource, TileLayer, VectorTileTask } from '../../../core/tasks.js';
+import { quote, statement } from './connection.js';
+import { idsOf } from './filter.js';
+import { chosen } from './items.js';
+import { boxesInSource, indexOf } from './window.js';
+
+/** One layer of a tile as one SQL statement: the rtree window, aggregated by `gr_mvt`. */
+export function tileLayer(task: VectorTileTask, layer: TileLayer): { tile: Uint8Array; features: number } {
+  const source = layer.source as GeoPackageSource;
+  const fields = chosen(source, layer.fields);
+  const [minx, miny, maxx, maxy] = around(boxesInSource(source, buffered(task), task.crs));
+  const g = `t.${quote(source.geometryColumn)}`;
+  const id = `t.${quote(source.idColumn)}`;
+  const values = fields.map((field) => `, t.${quote(field.name)}`).join('');
+  const from = source.hasIndex
+    ? `${indexOf(source)} r JOIN ${quote(source.table)} t ON ${id} = r.id
+       WHERE r.minx <= ? AND r.maxx >= ? AND r.miny <= ? AND r.maxy >= ?`
+    : `${quote(source.table)} t
+       WHERE ST_MinX(${g}) <= ? AND ST_MaxX(${g}) >= ? AND ST_MinY(${g}) <= ? AND ST_MaxY(${g}) >= ?`;
+  const chosenIds = layer.filter === undefined ? undefined : idsOf(source, layer.filter);
+  const filtered = chosenIds ? ` AND ${id} IN (${chosenIds.sql})` : '';
+  const sql = `SELECT gr_mvt(?, ${id}, ${g}${values}) AS tile, count(*) AS features FROM ${from}${filtered}`;
+  const options = JSON.stringify({
+    layer: layer.name,
+    fields: fields.map((field) => field.name),
+    from: source.crs,
+    to: task.crs,
+    bbox: task.bbox,
+    extent: task.extent,
+    buffer: task.buffer,
+    simplify: task.simplify,
+  });
+  const window = [maxx, minx, maxy, miny];
+  const row = statement(source.path, sql).get(options, ...window, ...(chosenIds?.values ?? [])) as LayerRow;
+  return { tile: row.tile ?? new Uint8Array(0), features: row.features };
+}
+
+interface LayerRow {
+  tile: Buffer | null;
+  features: number;
+}
+
+/** The tile's box widened by the clip buffer, so that features beside it are read too. */
+function buffered(task: VectorTileTask): Box {
+  const margin = ((task.bbox[2] - task.bbox[0]) / task.extent) * task.buffer;
+  const [minx, miny, maxx, maxy] = task.bbox;
+  return [minx - margin, miny - margin, maxx + margin, maxy + margin];
+}
+
+/** The box around boxes. The encoder drops what a wide window reads in vain, at the antimeridian. */
+function around(boxes: readonly Box[]): Box {
+  const side = (i: 0 | 1 | 2 | 3) => boxes.map((box) => box[i]);
+  return [Math.min(...side(0)), Math.min(...side(1)), Math.max(...side(2)), Math.max(...side(3))];
+}
