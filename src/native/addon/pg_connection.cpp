@@ -36,6 +36,27 @@ std::string trimmed(const char* text) {
   return message;
 }
 
+/** The SQLSTATE in a message of the server that refused a connection: `FATAL:  53300: sorry`. libpq tells it nowhere. */
+std::string stateIn(const std::string& message) {
+  constexpr size_t kSize = 5;
+  for (size_t at = message.find(":  "); at != std::string::npos; at = message.find(":  ", at + 1)) {
+    const size_t begin = at + 3;
+    const size_t end = message.find_first_not_of("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", begin);
+    if (end == begin + kSize && message.compare(end, 2, ": ") == 0) return message.substr(begin, kSize);
+  }
+  return kUnreachable;
+}
+
+/** Throws for a URL that libpq cannot read, without its words: they may hold the password. */
+void checkUrl(const std::string& url) {
+  char* error = nullptr;
+  PQconninfoOption* options = PQconninfoParse(url.c_str(), &error);
+  const bool readable = options != nullptr;
+  PQconninfoFree(options);
+  PQfreemem(error);
+  if (!readable) throw PgError{kUnreachable, "the URL of the database cannot be read"};
+}
+
 }  // namespace
 
 PgConnection::PgConnection() {
@@ -56,19 +77,22 @@ void PgConnection::connect(const std::string& url, int timeoutMs) {
   const char* keywords[] = {"application_name", "keepalives_idle", "keepalives_interval", "keepalives_count",
                             "tcp_user_timeout", "dbname",          "client_encoding",     nullptr};
   const char* values[] = {"graticule", "30", "10", "3", "30000", url.c_str(), "UTF8", nullptr};
+  checkUrl(url);
   close();
   connection_ = PQconnectStartParams(keywords, values, 1);
   if (connection_ == nullptr) throw std::bad_alloc();
   if (PQstatus(connection_) == CONNECTION_BAD) failConnection(kUnreachable);
   PQsetNoticeProcessor(connection_, ignoreNotice, nullptr);
+  PQsetErrorVerbosity(connection_, PQERRORS_VERBOSE);
   const auto end = Clock::now() + std::chrono::milliseconds(timeoutMs);
   for (auto state = PGRES_POLLING_WRITING; state != PGRES_POLLING_OK; state = PQconnectPoll(connection_)) {
-    if (state == PGRES_POLLING_FAILED) failConnection(kUnreachable);
+    if (state == PGRES_POLLING_FAILED) failConnection(stateIn(PQerrorMessage(connection_)));
     if (cancelRequested_) throw PgError{kCancelled, "the connection was given up"};
     const int left = millisecondsUntil(end);
     if (left == 0) throw PgError{kUnreachable, "the server did not answer in time"};
     wait(state == PGRES_POLLING_READING ? POLLIN : POLLOUT, left);
   }
+  PQsetErrorVerbosity(connection_, PQERRORS_DEFAULT);
   if (PQsetnonblocking(connection_, 1) != 0) failConnection(kUnreachable);
   alive_ = true;
 }
@@ -240,7 +264,7 @@ void PgConnection::fail(const PGresult* result) {
   throw PgError{state == nullptr ? kBroken : state, trimmed(PQresultErrorMessage(result))};
 }
 
-void PgConnection::failConnection(const char* state) {
+void PgConnection::failConnection(const std::string& state) {
   alive_ = false;
   busy_ = false;
   throw PgError{state, trimmed(PQerrorMessage(connection_))};

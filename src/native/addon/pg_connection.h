@@ -15,7 +15,7 @@ namespace graticule::addon {
 
 /** What the server, or the way to it, said. Thrown. */
 struct PgError {
-  /** SQLSTATE; 08006 for a connection that broke, 08001 for one that could not be made. */
+  /** SQLSTATE; 08006 for a connection that broke, 08001 for one that could not be made for no reason of the server. */
   std::string state;
   std::string message;
 };
@@ -75,7 +75,7 @@ class PgConnection {
   void cancelNow();
   void expect(bool sent);
   [[noreturn]] void fail(const PGresult* result);
-  [[noreturn]] void failConnection(const char* state);
+  [[noreturn]] void failConnection(const std::string& state);
 
   PGconn* connection_ = nullptr;
   bool alive_ = false;
