@@ -39,6 +39,7 @@
       "sources": [
         "src/native/addon/functions.cpp",
         "src/native/addon/layer_encoder.cpp",
+        "src/native/addon/loop_meter.cpp",
         "src/native/addon/module.cpp",
         "src/native/addon/napi.cpp",
       ],

@@ -19,6 +19,7 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "transformPoints", guarded<transformPoints>);
   setFunction(env, exports, "describeCrs", guarded<describeCrs>);
   setFunction(env, exports, "gzip", guarded<gzip>);
+  setFunction(env, exports, "watchLoop", guarded<watchLoop>);
 }
 
 }  // namespace

@@ -94,5 +94,6 @@ napi_value transformBox(napi_env env, napi_callback_info info);
 napi_value transformPoints(napi_env env, napi_callback_info info);
 napi_value describeCrs(napi_env env, napi_callback_info info);
 napi_value gzip(napi_env env, napi_callback_info info);
+napi_value watchLoop(napi_env env, napi_callback_info info);
 
 }  // namespace graticule::addon
