@@ -1,6 +1,6 @@
 import { LIMITS } from '../limits.js';
 import { type Expression, isCall, isInterval, isProperty, type Operand } from './ast.js';
-import { Cql2Error, type Place } from './error.js';
+import { Cql2Error, NO_PREDICATE, type Place } from './error.js';
 import { arityOf } from './operators.js';
 
 /** What a whole filter may hold, in whichever encoding it came. */
@@ -42,5 +42,5 @@ export function checkArity(op: string, count: number, place: Place, name = `'${o
 export function asExpression(operand: Operand): Expression {
   if (typeof operand === 'boolean' || isCall(operand)) return operand;
   if (isProperty(operand)) return { op: '=', args: [operand, true] };
-  throw new Cql2Error('a filter must be a predicate: something that is true or false');
+  throw new Cql2Error(NO_PREDICATE);
 }

@@ -13,7 +13,7 @@ import {
   isTimestamp,
   type Operand,
 } from './ast.js';
-import { Cql2Error, shown } from './error.js';
+import { Cql2Error, NO_PREDICATE, shown } from './error.js';
 import { type FunctionDefinition, functionNamed, type Kind } from './functions.js';
 import { closeNames } from './names.js';
 import {
@@ -45,6 +45,7 @@ export interface CheckOptions extends FilterSchema {
  */
 export function check(expression: Expression, options: CheckOptions): Expression {
   const checked = new Checker(options).operand(expression);
+  if (kindOf(checked, options) !== 'boolean') throw new Cql2Error(NO_PREDICATE);
   return checked as Expression;
 }
 
@@ -197,16 +198,17 @@ class Checker {
 
   #expect(arg: Operand, kinds: readonly Kind[], who: string): void {
     if (kinds.includes(kindOf(arg, this.options))) return;
-    throw new Cql2Error(`${who} takes a ${kinds.join(' or ')}, found ${this.#described(arg)}`);
+    throw new Cql2Error(`${who} takes ${withArticle(kinds.join(' or '))}, found ${this.#described(arg)}`);
   }
 
   #described(arg: Operand): string {
     const kind = kindOf(arg, this.options);
-    const article = /^[aei]/.test(kind) ? 'an' : 'a';
-    if (typeof arg === 'object' && isProperty(arg)) return `'${shown(arg.property)}', ${article} ${kind}`;
-    return typeof arg === 'string' ? `the string '${shown(arg)}'` : `${article} ${kind}`;
+    if (typeof arg === 'object' && isProperty(arg)) return `'${shown(arg.property)}' (${kind})`;
+    return typeof arg === 'string' ? `the string '${shown(arg)}'` : withArticle(kind);
   }
 }
+
+const withArticle = (noun: string) => `${/^[aei]/.test(noun) ? 'an' : 'a'} ${noun}`;
 
 function instant(text: string, kind: 'date' | 'timestamp'): Operand {
   const read = kind === 'date' ? readDate(text) : readTimestamp(text);

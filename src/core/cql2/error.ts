@@ -15,6 +15,8 @@ export class Cql2Error extends Error {
   }
 }
 
+export const NO_PREDICATE = 'a filter must be a predicate: something that is true or false';
+
 /** Client text as part of a message: short, and on one line. */
 export function shown(text: string): string {
   const line = text.replace(/\p{C}/gu, '\u{fffd}');
