@@ -1,9 +1,7 @@
 {
   # Three targets: the pure C++ core, the N-API addon and the loadable SQLite extension. Debian packages that they need:
-  # g++ make python3 pkg-config libproj-dev libdeflate-dev libpq-dev libsqlite3-dev (for sqlite3ext.h only: SQLite itself is
-  # g++ make python3 pkg-config libproj-dev libgeos-dev libdeflate-dev libsqlite3-dev (for sqlite3ext.h only: SQLite
-  # itself is the one inside better-sqlite3).
-  # the one inside better-sqlite3).
+  # g++ make python3 pkg-config libproj-dev libgeos-dev libdeflate-dev libpq-dev libsqlite3-dev (for sqlite3ext.h only:
+  # SQLite itself is the one inside better-sqlite3).
   "target_defaults": {
     "cflags": ["-Wall", "-Wextra", "-fvisibility=hidden", "-O3", "-fno-math-errno", "-fno-trapping-math"],
     "cflags!": ["-O2"],

@@ -32,6 +32,8 @@ export interface VectorCollection extends CollectionBase {
   readonly kind: 'vector';
   readonly source: VectorSource;
   readonly featureCount: number;
+  /** True when `featureCount` is the database's estimate. */
+  readonly countEstimated?: boolean;
   readonly style: SimpleStyle;
 }
 
