@@ -69,6 +69,7 @@
         "src/native/sqlite/extension.cpp",
         "src/native/sqlite/predicates.cpp",
         "src/native/sqlite/scalars.cpp",
+        "src/native/sqlite/translate.cpp",
       ],
       "libraries": ["<!@(pkg-config --libs proj)", "-lgeos_c"],
       "ldflags": ["-Wl,--version-script=<(module_root_dir)/src/native/sqlite/exports.map"],
