@@ -59,6 +59,7 @@
       "cflags": ["<!@(pkg-config --cflags libpq)"],
       "libraries": ["<!@(pkg-config --libs proj libdeflate libpq)"],
       "libraries": ["<!@(pkg-config --libs proj libdeflate)", "-lgeos_c"],
+      "libraries": ["<!@(pkg-config --libs proj libdeflate libpq)", "-lgeos_c"],
     },
     {
       # A shared library by type, because gyp forces the suffix .node on loadable modules.
@@ -73,6 +74,7 @@
         "src/native/sqlite/extension.cpp",
         "src/native/sqlite/predicates.cpp",
         "src/native/sqlite/scalars.cpp",
+        "src/native/sqlite/translate.cpp",
       ],
       "libraries": ["<!@(pkg-config --libs proj)", "-lgeos_c"],
       "ldflags": ["-Wl,--version-script=<(module_root_dir)/src/native/sqlite/exports.map"],
