@@ -1,7 +1,7 @@
 {
   # Three targets: the pure C++ core, the N-API addon and the loadable SQLite extension. Debian packages that they need:
-  # g++ make python3 pkg-config libproj-dev libgeos-dev libdeflate-dev libsqlite3-dev (for sqlite3ext.h only: SQLite
-  # itself is the one inside better-sqlite3).
+  # g++ make python3 pkg-config libproj-dev libgeos-dev libdeflate-dev libpq-dev libsqlite3-dev (for sqlite3ext.h only:
+  # SQLite itself is the one inside better-sqlite3).
   "target_defaults": {
     "cflags": ["-Wall", "-Wextra", "-fvisibility=hidden", "-O3", "-fno-math-errno", "-fno-trapping-math"],
     "cflags!": ["-O2"],
@@ -28,6 +28,7 @@
         "src/native/core/json.cpp",
         "src/native/core/number.cpp",
         "src/native/core/options.cpp",
+        "src/native/core/pg_values.cpp",
         "src/native/core/reprojector.cpp",
         "src/native/core/simplify.cpp",
         "src/native/core/spatial_predicate.cpp",
@@ -49,8 +50,13 @@
         "src/native/addon/layer_encoder.cpp",
         "src/native/addon/module.cpp",
         "src/native/addon/napi.cpp",
+        "src/native/addon/pg_client.cpp",
+        "src/native/addon/pg_connection.cpp",
+        "src/native/addon/pg_jobs.cpp",
+        "src/native/addon/pg_page.cpp",
       ],
-      "libraries": ["<!@(pkg-config --libs proj libdeflate)", "-lgeos_c"],
+      "cflags": ["<!@(pkg-config --cflags libpq)"],
+      "libraries": ["<!@(pkg-config --libs proj libdeflate libpq)", "-lgeos_c"],
     },
     {
       # A shared library by type, because gyp forces the suffix .node on loadable modules.

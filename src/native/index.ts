@@ -2,10 +2,8 @@
  * The native part as TypeScript sees it: tile encoding, GeoJSON geometry, coordinate reference systems,
  * gzip, and the path of the SQLite extension. Built by `./run build`; every worker thread may import it.
  */
-import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
 import type { Box, Field } from '../core/tasks.js';
+import { builtFile, nativeAddon } from './built.js';
 
 /** A column of a tile layer: its name, or name and type where the stored value does not tell (booleans as 0/1). */
 export type LayerField = string | Pick<Field, 'name' | 'type'>;
@@ -77,21 +75,7 @@ interface NativeAddon {
   gzip(data: Uint8Array, level: number): Buffer;
 }
 
-/** A file of the build, found from src/ and dist/ alike. Throws when it is not there. */
-function builtFile(name: string): string {
-  const path = fileURLToPath(new URL(`../../build/Release/${name}`, import.meta.url));
-  if (!existsSync(path)) {
-    throw new Error(`The native part is not built: ${path} is missing. Run ./run build.`);
-  }
-  return path;
-}
-
-let loaded: NativeAddon | undefined;
-
-function addon(): NativeAddon {
-  loaded ??= createRequire(import.meta.url)(builtFile('graticule.node')) as NativeAddon;
-  return loaded;
-}
+const addon = () => nativeAddon() as NativeAddon;
 
 /** Path for better-sqlite3's `db.loadExtension()`. Throws when the extension is not built. */
 export function sqliteExtensionPath(): string {

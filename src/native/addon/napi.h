@@ -52,7 +52,7 @@ struct Arguments {
   }
   napi_value operator[](size_t i) const { return values[i]; }
 
-  napi_value values[N];
+  napi_value values[N == 0 ? 1 : N];
   napi_value self = nullptr;
 };
 
