@@ -57,8 +57,6 @@
         "src/native/addon/pg_page.cpp",
       ],
       "cflags": ["<!@(pkg-config --cflags libpq)"],
-      "libraries": ["<!@(pkg-config --libs proj libdeflate libpq)"],
-      "libraries": ["<!@(pkg-config --libs proj libdeflate)", "-lgeos_c"],
       "libraries": ["<!@(pkg-config --libs proj libdeflate libpq)", "-lgeos_c"],
     },
     {
