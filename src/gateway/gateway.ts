@@ -6,6 +6,7 @@ import type { Pools } from '../core/tasks.js';
 import { version } from '../core/version.js';
 import { createPools } from '../workers/pools.js';
 import { auditTo } from './admin/audit-trail.js';
+import { defaultPolicy } from './auth/access.js';
 import type { FirstKey } from './auth/api-keys.js';
 import { createAuthenticator } from './auth/authenticator.js';
 import { permits } from './auth/permissions.js';
@@ -94,6 +95,7 @@ export async function startGateway({
     ...surfaceOperations({
       catalog: () => catalog.current,
       pools,
+      access: defaultPolicy,
       tiles,
       publicDir: PUBLIC_DIR,
       version: version(),

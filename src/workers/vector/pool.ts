@@ -9,6 +9,7 @@ import {
 import { Cancellation } from '../cancellation.js';
 import { type Answer, failureFrom } from '../failure.js';
 import { FILES, type LaneName, laneOf, placeFor, ThreadLoad } from './placing.js';
+import { packed } from './sources.js';
 import type { VectorMessage, VectorTaskName, VectorThreadData } from './worker.js';
 
 interface Waiting {
@@ -143,7 +144,7 @@ export class VectorPool {
 
   async #start(task: Waiting, { pool, load }: Thread): Promise<void> {
     const { name, input, lane, cancellation } = task;
-    const message: VectorMessage = { name, input, flag: cancellation?.shared };
+    const message: VectorMessage = { name, input: packed(input), flag: cancellation?.shared };
     this.#running++;
     load.began(lane);
     try {

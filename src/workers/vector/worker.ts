@@ -11,6 +11,7 @@ import { storeOf } from '../providers/store.js';
 import { moved } from '../thread.js';
 import { archive, archiveTile } from './archive.js';
 import { load } from './load.js';
+import { unpacked } from './sources.js';
 import { vectorTile } from './tile.js';
 
 /**
@@ -57,7 +58,7 @@ const TASKS: {
 };
 
 export default async function runTask({ name, input, flag }: VectorMessage) {
-  return moved(await answer(() => attempt(name, input, flag && new Cancellation(flag))), buffersOf);
+  return moved(await answer(() => attempt(name, unpacked(input), flag && new Cancellation(flag))), buffersOf);
 }
 
 async function attempt(name: VectorTaskName, input: unknown, cancellation?: Cancellation): Promise<unknown> {
