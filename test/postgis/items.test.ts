@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PageKey, SortKey } from '../../src/core/features.js';
+import type { ItemsTask, PageKey, SortKey } from '../../src/core/features.js';
 import type { PostgisSource } from '../../src/core/tasks.js';
 import { closeAll } from '../../src/workers/providers/postgis/database.js';
 import { postgisStore } from '../../src/workers/providers/postgis/store.js';
@@ -109,6 +109,26 @@ describe('pages', () => {
   it('are those of a window, across the antimeridian too', async () => {
     expect((await page(sources.sorted!, { filter: box([2.5, 0, 5, 90]) })).ids).toEqual([3, 4, 5]);
     expect((await page(sources.dateline!, { filter: box([170, -10, -170, 10]) })).ids).toEqual([1, 2]);
+  });
+
+  it('are CSV records and GML members, backwards too', async () => {
+    const source = sources.sorted!;
+    const { first } = await page(source, { limit: 1, offset: 2 });
+    const text = async (task: Partial<ItemsTask>) => {
+      const found = await postgisStore.items({
+        ...CRS84,
+        source,
+        limit: 10,
+        offset: 0,
+        before: first,
+        fields: ['m'],
+        ...task,
+      });
+      return Buffer.from(found.features).toString();
+    };
+    expect(await text({ format: 'csv' })).toBe('1,"POINT (1 1)",1\r\n2,"POINT (2 2)",0\r\n');
+    const gml = await text({ format: 'gml', gml: { type: 'place', srsName: 'urn:x' } });
+    expect(gml.match(/<app:m>\d<\/app:m>/g)).toEqual(['<app:m>1</app:m>', '<app:m>0</app:m>']);
   });
 
   it('read geography', async () => {

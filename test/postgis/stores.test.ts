@@ -54,9 +54,13 @@ const both = <T>(table: string, ask: (source: GeoPackageSource | PostgisSource) 
   Promise.all(pairs[table]!.map(ask)) as Promise<[T, T]>;
 
 describe.each(TABLES)('%s, in both stores', (table) => {
-  it('has the same features', async () => {
+  it.each([
+    ['geojson', undefined],
+    ['csv', undefined],
+    ['gml', { type: 'place', srsName: 'http://www.opengis.net/def/crs/OGC/1.3/CRS84' }],
+  ] as const)('has the same features as %s', async (format, gml) => {
     const [file, database] = await both(table, async (source) => {
-      const found = await storeOf(source).items({ ...CRS84, source, limit: 2000, offset: 0 });
+      const found = await storeOf(source).items({ ...CRS84, format, gml, source, limit: 2000, offset: 0 });
       return Buffer.from(found.features);
     });
     expect(file.length).toBeGreaterThan(1000);

@@ -8,6 +8,7 @@ import type {
   ItemTask,
 } from '../../../core/features.js';
 import type { Field, PostgisSource } from '../../../core/tasks.js';
+import { xmlName } from '../../../core/xml-name.js';
 import type { PageOutput } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
 import { chosen, columnsOf } from './columns.js';
@@ -103,12 +104,12 @@ function outputOf(
 ): PageOutput {
   const { format, crs, swapAxes, precision, skipGeometry, gml } = output;
   const options = {
-    fields: fields.map(({ name, type }) => ({ name, type })),
+    fields: fields.map(({ name, type }) => ({ name: gml ? xmlName(name) : name, type })),
     from: source.crs,
     to: crs,
     swap: swapAxes,
     precision,
-    ...gml,
+    ...(gml ? { ...gml, geometry: xmlName(source.geometryColumn) } : {}),
   };
   return {
     format,
