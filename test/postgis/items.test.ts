@@ -287,6 +287,37 @@ describe('counts and rows', () => {
   });
 });
 
+describe('rows that nobody expects', () => {
+  it('are written as far as they can be said', async () => {
+    await run(
+      postgres.url,
+      `CREATE TABLE strange (id int PRIMARY KEY, n numeric, d date, t timestamptz, f float8, x text, geom geometry);
+       INSERT INTO strange VALUES
+         (1, 'NaN', 'infinity', '-infinity', 'Infinity', E'\\x01\\u2028', 'SRID=4326;POINT EMPTY'),
+         (2, repeat('9', 3000)::numeric, '0001-01-01 BC', '294276-12-31', '-0', repeat('x', 1000000),
+           'SRID=4326;TRIANGLE((0 0, 1 0, 1 1, 0 0))'),
+         (3, 0.10, NULL, NULL, 5e-324, '', 'SRID=4326;POLYGON((0 0, 1 1, 1 0, 0 1, 0 0))'),
+         (4, NULL, NULL, NULL, NULL, NULL, 'SRID=4326;POINT(1e308 1e308)'),
+         (5, NULL, NULL, NULL, NULL, NULL, 'SRID=4326;GEOMETRYCOLLECTION(POINT(1 2), LINESTRING EMPTY)');`,
+    );
+    const source = (await layerOf(postgres.url, 'strange')).source as PostgisSource;
+    const { list, features } = await page(source);
+    expect(list.map(({ geometry }) => (geometry as { type: string } | null)?.type)).toEqual([
+      undefined,
+      undefined,
+      'Polygon',
+      'Point',
+      'GeometryCollection',
+    ]);
+    expect(list[0]!.properties).toEqual({ n: null, d: null, t: null, f: null, x: '\u0001\u2028' });
+    expect(list[1]!.properties).toMatchObject({ d: '0000-01-01', t: '+294276-12-31T00:00:00Z', f: 0 });
+    expect(Buffer.from(features).toString()).toContain(`"n":${'9'.repeat(3000)},`);
+    expect(Buffer.from(features).toString()).toContain('"n":0.10,');
+    const bbox = box([0, 0, 0.2, 0.9]);
+    expect((await page(source, { filter: bbox })).ids).toEqual(expect.arrayContaining([3]));
+  });
+});
+
 describe('a page of huge polygons', () => {
   it('ends at the byte budget and keeps memory flat', async () => {
     await run(

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -16,15 +17,16 @@ constexpr size_t kMaxStatements = 64;
 constexpr int kForever = -1;
 /** How long a server may take to end a cancelled statement before the connection is given up. */
 constexpr int kCancelMs = 5000;
+/** Time until a cancellation is sent again; doubles. */
+constexpr int kFirstCancelMs = 50;
 constexpr const char* kBroken = "08006";
 constexpr const char* kUnreachable = "08001";
 constexpr const char* kCancelled = "57014";
 constexpr int kBinary = 1;
 
-using Clock = std::chrono::steady_clock;
-
-int millisecondsUntil(Clock::time_point end) {
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+int millisecondsUntil(std::chrono::steady_clock::time_point end) {
+  using std::chrono::milliseconds;
+  const auto left = std::chrono::duration_cast<milliseconds>(end - std::chrono::steady_clock::now()).count();
   return left < 0 ? 0 : static_cast<int>(left);
 }
 
@@ -211,18 +213,25 @@ void PgConnection::runSimple(bool sent) {
 
 /** Waits for a result; null when the statement has ended. */
 PgConnection::Result PgConnection::readResult() {
-  auto end = Clock::time_point::max();
   while (PQisBusy(connection_) == 1) {
-    if (cancelRequested_ && !cancelSent_) cancelNow();
-    if (cancelSent_ && end == Clock::time_point::max()) end = Clock::now() + std::chrono::milliseconds(kCancelMs);
-    const int left = cancelSent_ ? millisecondsUntil(end) : kForever;
-    if (left == 0) failConnection(kBroken);
-    wait(POLLIN, left);
+    wait(POLLIN, pursueCancel());
     if (PQconsumeInput(connection_) == 0) failConnection(kBroken);
   }
   // Rows that have arrived already would keep a cancelled statement busy without a wait.
   if (cancelRequested_ && !cancelSent_ && busy_) cancelNow();
   return Result(PQgetResult(connection_));
+}
+
+/**
+ * Sends a cancellation that was requested, and sends it again after a while: one that reaches the session before the
+ * statement does is lost. Returns how long to wait for the end.
+ */
+int PgConnection::pursueCancel() {
+  if (!cancelRequested_ && !cancelSent_) return kForever;
+  const auto now = Clock::now();
+  if (!cancelSent_ || now >= nextCancel_) cancelNow();
+  if (now - firstCancel_ > std::chrono::milliseconds(kCancelMs)) failConnection(kBroken);
+  return millisecondsUntil(nextCancel_) + 1;
 }
 
 void PgConnection::flush() {
@@ -244,7 +253,11 @@ void PgConnection::wait(short events, int timeoutMs) {
 }
 
 void PgConnection::cancelNow() {
+  const auto now = Clock::now();
+  if (!cancelSent_) firstCancel_ = now;
   cancelSent_ = true;
+  // Each wait is as long as all before it.
+  nextCancel_ = now + std::max<Clock::duration>(now - firstCancel_, std::chrono::milliseconds(kFirstCancelMs));
   PGcancel* cancel = PQgetCancel(connection_);
   if (cancel == nullptr) return;
   char error[256];

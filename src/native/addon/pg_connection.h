@@ -4,6 +4,7 @@
 #include <libpq-fe.h>
 
 #include <atomic>
+#include <chrono>
 #include <list>
 #include <memory>
 #include <optional>
@@ -54,6 +55,7 @@ class PgConnection {
   void forgetCancel();
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Statement {
     std::string sql;
     /** Empty until the statement is asked a second time. */
@@ -72,6 +74,7 @@ class PgConnection {
   Result readResult();
   void flush();
   void wait(short events, int timeoutMs);
+  int pursueCancel();
   void cancelNow();
   void expect(bool sent);
   [[noreturn]] void fail(const PGresult* result);
@@ -82,6 +85,8 @@ class PgConnection {
   bool busy_ = false;
   /** A cancel request was sent for the statement in work. */
   bool cancelSent_ = false;
+  Clock::time_point firstCancel_;
+  Clock::time_point nextCancel_;
   Result row_;
   std::atomic<bool> cancelRequested_{false};
   /** A pipe that wakes wait(). */
