@@ -1,14 +1,7 @@
 import { hash } from 'node:crypto';
-import type {
-  CountTask,
-  FeatureOutput,
-  ItemResult,
-  ItemsResult,
-  ItemsTask,
-  ItemTask,
-} from '../../../core/features.js';
+import type { CountTask, ItemResult, ItemsResult, ItemsTask, ItemTask } from '../../../core/features.js';
 import type { Field, GeoPackageSource } from '../../../core/tasks.js';
-import { xmlName } from '../../../core/xml-name.js';
+import { writerOptions } from '../writer.js';
 import { quote, statement } from './connection.js';
 import { idsOf } from './filter.js';
 import { keyOf, type Order, orderOf } from './order.js';
@@ -53,7 +46,7 @@ export function items(task: ItemsTask): ItemsResult {
     limit + 1,
     offset,
     limit,
-    options(source, task, fields),
+    writerOptions(source, task, fields),
     limit,
   ) as PageRow;
   const { features, returned, firstId, lastId, found } = page;
@@ -100,9 +93,9 @@ export function item(task: ItemTask): ItemResult | null {
   const data = select(WRITERS[task.format], fields, task.skipGeometry);
   const sql = `SELECT ${data} AS data, ${select('gr_geojson', all)} AS stored`;
   const found = statement(source.path, sql).get(
-    options(source, task, fields),
+    writerOptions(source, task, fields),
     id,
-    options(source, { format: 'geojson', crs: source.crs, swapAxes: false, precision: EXACT }, all),
+    writerOptions(source, { format: 'geojson', crs: source.crs, swapAxes: false, precision: EXACT }, all),
     id,
   ) as { data: Buffer | null; stored: Buffer | null };
   if (!found.data || !found.stored || found.data.length === 0) return null;
@@ -138,22 +131,4 @@ function columnList(source: GeoPackageSource, fields: readonly Field[], skipGeom
 
 function arguments_(fields: readonly Field[]): string {
   return Array.from({ length: fields.length + 2 }, (_, i) => `c${i}`).join(', ');
-}
-
-function options(
-  source: GeoPackageSource,
-  output: FeatureOutput & { maxBytes?: number },
-  fields: readonly Field[],
-): string {
-  const { gml } = output;
-  const named = gml ? fields.map(({ name, type }) => ({ name: xmlName(name), type })) : fields;
-  return JSON.stringify({
-    fields: named.map(({ name, type }) => ({ name, type })),
-    from: source.crs,
-    to: output.crs,
-    swap: output.swapAxes,
-    precision: output.precision,
-    maxBytes: output.maxBytes,
-    ...(gml ? { ...gml, geometry: xmlName(source.geometryColumn) } : {}),
-  });
 }
