@@ -86,7 +86,7 @@ beforeAll(async () => {
     Array.from({ length: 300 }, () => row(random)),
   );
 });
-afterAll(() => stores.stop());
+afterAll(() => stores?.stop());
 
 it('finds the same features for random filters', async () => {
   const filters = new RandomFilter(seeded(11));
