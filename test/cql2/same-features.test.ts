@@ -58,6 +58,13 @@ function shape(random: Random): Shape {
         ],
       ],
     }),
+    () => ({
+      type: 'GeometryCollection',
+      geometries: [
+        { type: 'Point', coordinates: at() },
+        { type: 'LineString', coordinates: [[x, y], at(), [x, y + 1]] },
+      ],
+    }),
     () => ({ type: 'MultiPoint', coordinates: [[x, y], at()] }),
   ])();
 }
