@@ -24,6 +24,7 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "wkbToGeoPackage", guarded<wkbToGeoPackage>);
   setFunction(env, exports, "validateGeometry", guarded<validateGeometry>);
   setFunction(env, exports, "gzip", guarded<gzip>);
+  setFunction(env, exports, "watchLoop", guarded<watchLoop>);
 }
 
 }  // namespace
