@@ -33,13 +33,20 @@ export const ConfigSchema = section({
   }),
   data: section({
     directory: text('Folder for state and stores.', './graticule-data'),
-    sources: Type.Array(Type.String(), { description: 'Files and folders to publish.', default: [] }),
+    sources: Type.Array(Type.String(), {
+      description:
+        'Files, folders and PostGIS databases (postgresql://...) to publish; DATABASE_URL when there are none.',
+      default: [],
+    }),
     watch: yes('Reload the catalog when a published file changes.', true),
   }),
   workers: section({
     engines: whole('Engine processes (GDAL, Mapnik); 0 means one per two cores.', 0, 0, 64),
     vectorThreads: whole('Threads that read and encode vector data; 0 means one per core.', 0, 0, 128),
     queue: whole('Tasks that may wait per pool before requests get 503.', LIMITS.poolQueue, 1, 100_000),
+  }),
+  postgis: section({
+    connections: whole('Connections to each PostGIS database, per gateway process.', 8, 1, 1000),
   }),
   cache: section({
     tileBytes: whole('Bytes of tiles kept in memory.', LIMITS.tileCacheBytes, 0, 2 ** 40),
@@ -102,6 +109,9 @@ const WELL_KNOWN: Record<string, string> = {
   'security.adminKey': 'SVC_ADMIN_KEY',
   'observability.enabled': 'SVC_OBSERVABILITY',
 };
+
+/** Variables that stand in for a setting that nobody makes. */
+const FALLBACKS: Record<string, string> = { 'data.sources': 'DATABASE_URL' };
 
 interface Leaf {
   path: string;
@@ -196,6 +206,8 @@ function pick(
     .split('.')
     .reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], file);
   if (fromFile !== undefined && fromFile !== null) return { raw: fromFile, source: 'file' as const };
+  const fallback = env?.[FALLBACKS[path] ?? ''];
+  if (fallback) return { raw: [fallback], source: 'environment' as const };
   return { raw: schema.default, source: 'default' as const };
 }
 

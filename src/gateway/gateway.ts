@@ -6,6 +6,7 @@ import type { Pools } from '../core/tasks.js';
 import { version } from '../core/version.js';
 import { createPools } from '../workers/pools.js';
 import { auditTo } from './admin/audit-trail.js';
+import { defaultPolicy } from './auth/access.js';
 import type { FirstKey } from './auth/api-keys.js';
 import { createAuthenticator } from './auth/authenticator.js';
 import { permits } from './auth/permissions.js';
@@ -15,6 +16,7 @@ import { HttpServer } from './http/server.js';
 import { startManagement } from './management.js';
 import { surfaceOperations } from './operations.js';
 import { Catalog } from './services/catalog.js';
+import { Databases } from './services/databases.js';
 import { openState } from './stores/state.js';
 import type { Log } from './telemetry/log.js';
 import { createRegistry, watchEventLoop, watchPools } from './telemetry/metrics.js';
@@ -64,10 +66,17 @@ export async function startGateway({
   const pools = createPools({
     vectorThreads: config.workers.vectorThreads,
     maxQueue: config.workers.queue,
+    connections: config.postgis.connections,
     runDir,
   });
   const tiles = new TileCache(config.cache.tileBytes);
-  const catalog = new Catalog({ pools, dataDir, layerIdOf: (id) => state.collections.idOf(id) });
+  const databases = new Databases(pools);
+  const catalog = new Catalog({
+    pools,
+    databases,
+    dataDir,
+    layerIdOf: (id) => state.collections.idOf(id),
+  });
   const otlp = startTelemetry(config, pools);
 
   const management = startManagement({
@@ -86,6 +95,7 @@ export async function startGateway({
     ...surfaceOperations({
       catalog: () => catalog.current,
       pools,
+      access: defaultPolicy,
       tiles,
       publicDir: PUBLIC_DIR,
       version: version(),
@@ -93,6 +103,7 @@ export async function startGateway({
       metricsPath: config.observability.enabled ? config.observability.prometheus.path : undefined,
       poolStatus: () => pools.status(),
       pingState: () => state.check(),
+      databaseStatus: () => databases.status(),
       catalogStatus: () => statusOf(catalog.current),
       cacheStatistics: () => tiles.statistics(),
     }),
@@ -105,6 +116,7 @@ export async function startGateway({
     audit: auditTo(state),
   });
   catalog.commit(await catalog.prepare(config.data.sources));
+  databases.watch((name) => requestReload(`${name} answers`));
   management.start();
   const server = new HttpServer({
     dispatcher,
@@ -122,6 +134,7 @@ export async function startGateway({
     async close(graceMs) {
       await server.close(graceMs);
       await management.close();
+      databases.close();
       await catalog.close();
       await pools.close();
       await authenticator.close();

@@ -73,6 +73,7 @@ interface NativeAddon {
   transformPoints(points: Float64Array, from: string, to: string): void;
   describeCrs(text: string): CrsDescription;
   gzip(data: Uint8Array, level: number): Buffer;
+  watchLoop(bounds: readonly number[]): Float64Array;
 }
 
 const addon = () => nativeAddon() as NativeAddon;
@@ -212,4 +213,33 @@ export function describeCrs(text: string): CrsDescription {
 /** Compresses to one gzip member. Level 0 (stored) to 12 (smallest); 6 is as small as zlib's 6 in less time. */
 export function gzip(data: Uint8Array, level = 6): Buffer {
   return addon().gzip(data, level);
+}
+
+/** CPU milliseconds of the turns of an event loop. */
+export interface LoopTurns {
+  /** Turns per bucket, not cumulative; one more than bounds for the rest. */
+  counts: number[];
+  sum: number;
+  count: number;
+  /** The longest turn since this was last read. */
+  largest: number;
+}
+
+/**
+ * Measures every turn of this thread's event loop from now on: the CPU time that callbacks took between two polls.
+ * Time in which the thread slept or was not scheduled does not count. The result reads the figures so far.
+ */
+export function watchLoop(bounds: readonly number[]): () => LoopTurns {
+  const numbers = addon().watchLoop(bounds);
+  const tail = bounds.length + 1;
+  return () => {
+    const largest = numbers[tail + 2]!;
+    numbers[tail + 2] = 0;
+    return {
+      counts: [...numbers.subarray(0, tail)],
+      sum: numbers[tail]!,
+      count: numbers[tail + 1]!,
+      largest,
+    };
+  };
 }

@@ -38,6 +38,7 @@ export class HttpServer {
   readonly #options: ServerOptions;
   readonly #baseUrl: (header: (name: string) => string | undefined) => string;
   readonly #cells = new Map<Operation | undefined, Map<number, Cells>>();
+  #last: { operation: Operation | undefined; cells: Cells } | undefined;
   readonly #active = metrics.httpActive.cell();
   #socket: us_listen_socket | undefined;
   #idle: (() => void) | undefined;
@@ -101,7 +102,10 @@ export class HttpServer {
   #send(x: HttpExchange, reply: Reply): void {
     if (x.aborted) return this.#finish(x, 499, 0);
     try {
-      sendReply(x, reply, (status, bytes) => this.#finish(x, status, bytes));
+      sendReply(x, reply, (status, bytes, error) => {
+        if (error !== undefined) this.#report(x, asApiError(error));
+        this.#finish(x, status, bytes);
+      });
     } catch (error) {
       this.#options.log.error('sending a response failed', { Path: x.path, Error: String(error) });
       if (!x.aborted) x.res.close();
@@ -176,6 +180,15 @@ export class HttpServer {
   }
 
   #cellsOf(operation: Operation | undefined, method: string, status: number): Cells {
+    // Requests of one kind come in runs.
+    const last = this.#last;
+    if (last && last.operation === operation && last.cells.kind.status === status) return last.cells;
+    const cells = this.#findCells(operation, method, status);
+    this.#last = { operation, cells };
+    return cells;
+  }
+
+  #findCells(operation: Operation | undefined, method: string, status: number): Cells {
     let byStatus = this.#cells.get(operation);
     if (!byStatus) this.#cells.set(operation, (byStatus = new Map()));
     // One operation has one method; HEAD shares GET's cells. Unknown paths are counted together.

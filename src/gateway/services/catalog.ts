@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
 import { CatalogSnapshot } from '../../core/collection.js';
-import { type PublishDeps, publish } from './publish.js';
+import { isDatabase } from '../../core/database-url.js';
+import { publish } from './publish/index.js';
+import type { PublishDeps } from './publish/source.js';
 
 /** Quiet time after the last change of a file before the catalog is read again. */
 const SETTLE_MS = 800;
@@ -38,11 +40,14 @@ export class Catalog {
   /** Calls `changed` once after published files changed and came to rest. */
   watch(sources: readonly string[], changed: (path: string) => void): void {
     let timer: NodeJS.Timeout | undefined;
-    this.#watcher = watch([...sources], {
-      ignoreInitial: true,
-      depth: 6,
-      ignored: /(^|\/)\..|-(wal|shm|journal)$/,
-    });
+    this.#watcher = watch(
+      sources.filter((source) => !isDatabase(source)),
+      {
+        ignoreInitial: true,
+        depth: 6,
+        ignored: /(^|\/)\..|-(wal|shm|journal)$/,
+      },
+    );
     this.#watcher.on('all', (_event, path) => {
       clearTimeout(timer);
       timer = setTimeout(() => changed(path), SETTLE_MS);

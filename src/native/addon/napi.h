@@ -102,5 +102,6 @@ napi_value geojsonToWkb(napi_env env, napi_callback_info info);
 napi_value wkbToGeoPackage(napi_env env, napi_callback_info info);
 napi_value validateGeometry(napi_env env, napi_callback_info info);
 napi_value gzip(napi_env env, napi_callback_info info);
+napi_value watchLoop(napi_env env, napi_callback_info info);
 
 }  // namespace graticule::addon

@@ -1,72 +1,15 @@
-import Type from 'typebox';
-import { type Format, GEOJSON_FORMAT, HTML_FORMAT } from '../../../core/media.js';
-import { defineOperation, type Operation } from '../../../core/operation.js';
-import {
-  bboxParam,
-  crsParam,
-  datetimeParam,
-  limitParam,
-  offsetParam,
-  pathString,
-} from '../../../core/params.js';
+import type { Operation } from '../../../core/operation.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
-import {
-  documentReply,
-  findCollection,
-  LinkSchema,
-  META_FORMATS,
-  notBuilt,
-  type SurfaceDeps,
-  surfaceBasics,
-} from '../common.js';
+import { META_FORMATS, notBuilt, type SurfaceDeps, surfaceBasics } from '../common.js';
+import { collectionOperations } from './collection-operations.js';
 import { FEATURES_CONFORMANCE } from './conformance.js';
-import { collectionDocument, collectionsDocument, FEATURES_PATH } from './documents.js';
-import {
-  asVector,
-  featureRows,
-  formatNotBuilt,
-  geoJsonReply,
-  LINKED_FORMATS,
-  readItem,
-  readItems,
-} from './items.js';
-
-const later = (name: string, mediaType: string): Format => ({ name, mediaType });
-const GML = later('gml', 'application/gml+xml;version=3.2');
-const XML = later('xml', 'application/xml');
-const CSV = later('csv', 'text/csv; charset=utf-8');
-const ITEM_FORMATS = [GEOJSON_FORMAT, HTML_FORMAT, GML, XML, CSV];
+import { FEATURES_PATH } from './documents.js';
+import { itemOperations } from './item-operations.js';
 
 const COMMON = { surface: 'features', protocol: 'OGC-Features', permission: 'public' } as const;
 
-const collectionId = pathString('collectionId', 'Identifier of a collection.');
-const featureId = pathString('featureId', 'Identifier of a feature.');
-const crs = crsParam('crs', 'CRS of the coordinates in the answer; one that the collection lists.');
-const bboxCrs = crsParam('bbox-crs', 'CRS of the numbers in bbox.');
-/** The limit as it came: an HTML page shows fewer features unless the client names a number. */
-const limitGiven = {
-  ...limitParam,
-  parse: (raw: string | undefined) => ({ value: limitParam.parse(raw), given: raw !== undefined }),
-};
-
-const FeatureSchema = Type.Object({
-  type: Type.Literal('Feature'),
-  id: Type.Union([Type.String(), Type.Integer()]),
-  geometry: Type.Unknown(),
-  properties: Type.Record(Type.String(), Type.Unknown()),
-});
-
-const FeatureCollectionSchema = Type.Object({
-  type: Type.Literal('FeatureCollection'),
-  features: Type.Array(FeatureSchema),
-  numberMatched: Type.Optional(Type.Integer()),
-  numberReturned: Type.Integer(),
-  links: Type.Array(LinkSchema),
-  timeStamp: Type.String({ format: 'date-time' }),
-});
-
-/** Vector features: OGC API Features parts 1 and 2. */
+/** Vector features: OGC API Features. */
 export function featuresOperations(deps: SurfaceDeps): Operation[] {
   const operations: Operation[] = [];
   const basics = surfaceBasics({
@@ -74,7 +17,7 @@ export function featuresOperations(deps: SurfaceDeps): Operation[] {
     path: FEATURES_PATH,
     landingPath: `${FEATURES_PATH}/`,
     title: 'Features',
-    description: 'Vector features by collection, as GeoJSON and HTML.',
+    description: 'Vector features by collection: GeoJSON, GML, CSV and HTML, filtered by CQL2, in any CRS.',
     conformance: FEATURES_CONFORMANCE,
     apiPaths: [`${FEATURES_PATH}/api`, `${FEATURES_PATH}/openapi.json`],
     formats: META_FORMATS,
@@ -84,6 +27,12 @@ export function featuresOperations(deps: SurfaceDeps): Operation[] {
         rel: 'data',
         type: 'application/json',
         title: 'Collections',
+      },
+      {
+        href: `${x.baseUrl}${FEATURES_PATH}/functions`,
+        rel: 'http://www.opengis.net/def/rel/ogc/1.0/functions',
+        type: 'application/json',
+        title: 'Functions of filters',
       },
     ],
     landingPage: pages.landingPage,
@@ -98,150 +47,12 @@ export function featuresOperations(deps: SurfaceDeps): Operation[] {
   return operations;
 }
 
-function collectionOperations({ catalog }: SurfaceDeps): Operation[] {
-  return [
-    defineOperation({
-      ...COMMON,
-      id: 'features.getCollections',
-      method: 'GET',
-      path: `${FEATURES_PATH}/collections`,
-      summary: 'Feature collections',
-      tag: 'Collections',
-      formats: META_FORMATS,
-      responses: { 200: { description: 'Collections', content: { 'application/json': Type.Object({}) } } },
-      run(x) {
-        const document = collectionsDocument(x, catalog().vectors);
-        return documentReply(x, document, () => pages.collectionsPage(x, document));
-      },
-    }),
-    defineOperation({
-      ...COMMON,
-      id: 'features.getCollection',
-      method: 'GET',
-      path: `${FEATURES_PATH}/collections/{collectionId}`,
-      summary: 'One feature collection',
-      tag: 'Collections',
-      params: { collectionId },
-      formats: META_FORMATS,
-      responses: {
-        200: { description: 'Collection', content: { 'application/json': Type.Object({}) } },
-        404: { description: 'No such collection' },
-      },
-      run(x) {
-        const collection = findCollection(catalog(), x.params.collectionId);
-        asVector(collection);
-        const document = collectionDocument(x, collection);
-        return documentReply(x, document, () =>
-          pages.collectionPage(x, document, collection, catalog().collections),
-        );
-      },
-    }),
-  ];
-}
-
-function itemOperations({ catalog, pools }: SurfaceDeps): Operation[] {
-  return [
-    defineOperation({
-      ...COMMON,
-      id: 'features.getItems',
-      method: 'GET',
-      path: `${FEATURES_PATH}/collections/{collectionId}/items`,
-      summary: 'Features of a collection',
-      tag: 'Features',
-      params: {
-        collectionId,
-        limit: limitGiven,
-        offset: offsetParam,
-        bbox: bboxParam,
-        bboxCrs,
-        crs,
-        datetime: datetimeParam,
-      },
-      formats: ITEM_FORMATS,
-      responses: {
-        200: {
-          description: 'Features',
-          content: { 'application/geo+json': FeatureCollectionSchema, 'text/html': null },
-        },
-        400: { description: 'A parameter is wrong' },
-        404: { description: 'No such collection' },
-      },
-      async run(x) {
-        refuseUnbuilt(x.format);
-        const collection = findCollection(catalog(), x.params.collectionId);
-        asVector(collection);
-        const { limit, offset, bbox, bboxCrs, crs } = x.params;
-        const query = { limit: limit.value, limitGiven: limit.given, offset, bbox, bboxCrs, crs };
-        const page = await readItems(x, pools, collection, query);
-        if (x.format !== HTML_FORMAT) return geoJsonReply(page, x.format);
-        return documentReply(x, undefined, () =>
-          pages.itemsPage(x, page, featureRows(page), catalog().collections),
-        );
-      },
-    }),
-    defineOperation({
-      ...COMMON,
-      id: 'features.getItem',
-      method: 'GET',
-      path: `${FEATURES_PATH}/collections/{collectionId}/items/{featureId}`,
-      summary: 'One feature',
-      tag: 'Features',
-      params: { collectionId, featureId, crs },
-      formats: ITEM_FORMATS,
-      responses: {
-        200: {
-          description: 'Feature',
-          content: { 'application/geo+json': FeatureSchema, 'text/html': null },
-        },
-        404: { description: 'No such feature' },
-      },
-      async run(x) {
-        refuseUnbuilt(x.format);
-        const collection = findCollection(catalog(), x.params.collectionId);
-        asVector(collection);
-        const feature = await readItem(x, pools, collection, x.params.featureId, x.params.crs);
-        if (x.format === HTML_FORMAT) {
-          return documentReply(x, undefined, () =>
-            pages.itemPage(x, collection, JSON.parse(feature.text), catalog().collections),
-          );
-        }
-        return {
-          status: 200,
-          mediaType: x.format.mediaType,
-          body: feature.text,
-          etag: feature.tag,
-          cacheControl: 'no-cache',
-          headers: { 'content-crs': `<${feature.crs.uri}>` },
-        };
-      },
-    }),
-  ];
-}
-
-function refuseUnbuilt(format: Format): void {
-  if (!LINKED_FORMATS.includes(format)) throw formatNotBuilt(format.name);
-}
-
 const ITEMS = `${FEATURES_PATH}/collections/{collectionId}/items`;
 const WRITE = 'features:write';
 
 /** Operations of the contract that come with later work. */
 const FUTURE: Operation[] = (
   [
-    [
-      'GET',
-      `${FEATURES_PATH}/schemas/svc-ogcapi-features.xsd`,
-      'getSchema',
-      'GML application schema',
-      undefined,
-    ],
-    [
-      'GET',
-      `${FEATURES_PATH}/collections/{collectionId}/queryables`,
-      'getQueryables',
-      'Queryables',
-      undefined,
-    ],
     ['POST', ITEMS, 'createItem', 'Create a feature', WRITE],
     ['POST', `${ITEMS}/batch`, 'batch', 'Batch of edits', WRITE],
     ['PUT', `${ITEMS}/{featureId}`, 'replaceItem', 'Replace a feature', WRITE],

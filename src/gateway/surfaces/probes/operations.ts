@@ -3,6 +3,7 @@ import { ApiError } from '../../../core/errors.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
 import { json, text } from '../../../core/reply.js';
 import type { PoolStatus } from '../../../core/tasks.js';
+import { exposition } from '../../telemetry/metrics.js';
 
 export interface ProbeDeps {
   registry: Registry;
@@ -11,6 +12,7 @@ export interface ProbeDeps {
   poolStatus(): PoolStatus[];
   /** Resolves when the state database answers. */
   pingState(): Promise<void>;
+  databaseStatus(): Promise<{ name: string; up: boolean; published: boolean; reason: string }[]>;
   catalogStatus(): { generation: number; collections: number; quarantined: number };
   cacheStatistics(): unknown;
 }
@@ -106,7 +108,7 @@ function scrape(path: string, registry: Registry): Operation {
     permission: 'admin:read',
     responses: { 200: { description: 'Metrics', content: { 'text/plain': null } } },
     async run() {
-      return { ...text(await registry.metrics(), registry.contentType), cacheControl: 'no-store' };
+      return { ...text(await exposition(registry), registry.contentType), cacheControl: 'no-store' };
     },
   });
 }
@@ -114,7 +116,18 @@ function scrape(path: string, registry: Registry): Operation {
 /** What must answer before traffic comes. Catalog problems do not count: they are quarantined, not fatal. */
 async function readinessChecks(deps: ProbeDeps): Promise<Check[]> {
   const pools = deps.poolStatus().map(({ name, healthy }): Check => ({ name: `pool:${name}`, healthy }));
-  return [await stateCheck(deps), ...pools];
+  const [state, databases] = await Promise.all([stateCheck(deps), databaseChecks(deps)]);
+  return [state, ...pools, ...databases];
+}
+
+/** Only databases with collections count: one that was down from the start is quarantined. */
+async function databaseChecks(deps: ProbeDeps): Promise<Check[]> {
+  const published = (await deps.databaseStatus()).filter((database) => database.published);
+  return published.map(({ name, up, reason }) => ({
+    name: `database:${name}`,
+    healthy: up,
+    ...(up ? {} : { detail: reason }),
+  }));
 }
 
 async function stateCheck(deps: ProbeDeps): Promise<Check> {

@@ -1,0 +1,43 @@
+import type { Collection } from '../../core/collection.js';
+import type { Expression } from '../../core/cql2/ast.js';
+import type { Principal } from '../../core/operation.js';
+import { permits } from './permissions.js';
+
+export type AccessAction = 'read' | 'write';
+
+/** What a principal may do with a collection. A refusal has no parts; a permission may be narrowed by both. */
+export interface Access {
+  readonly allowed: boolean;
+  /** Only rows that pass exist for this principal. A checked filter, as stores take it. */
+  readonly filter?: Expression;
+  /** Names of the attributes that exist (read) or that may be changed (write); all when absent. */
+  readonly fields?: readonly string[];
+}
+
+/** The one access decision: every read and every write of a collection asks it. Synchronous: it is on every way. */
+export type AccessPolicy = (principal: Principal, collection: Collection, action: AccessAction) => Access;
+
+const ALL: Access = { allowed: true };
+const NONE: Access = { allowed: false };
+
+/** Everybody reads; who holds `features:write`, or `write:` and the collection's id, also writes. */
+export const defaultPolicy: AccessPolicy = (principal, { id }, action) => {
+  if (action === 'read') return ALL;
+  return permits(principal, 'features:write') || permits(principal, `write:${id}`) ? ALL : NONE;
+};
+
+/** Both filters together; absent ones let everything through. */
+export function bothFilters(a: Expression | undefined, b: Expression | undefined): Expression | undefined {
+  if (a === undefined || a === true) return b;
+  if (b === undefined || b === true) return a;
+  return { op: 'and', args: [a, b] };
+}
+
+/** The names in both lists; an absent list holds every name. */
+export function bothFields(
+  a: readonly string[] | undefined,
+  b: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return a.filter((name) => b.includes(name));
+}

@@ -1,0 +1,34 @@
+import { hash } from 'node:crypto';
+import type { VectorCollection } from '../../../core/collection.js';
+import type { Format } from '../../../core/media.js';
+
+/**
+ * Strong entity tags of one feature. A tag names one representation (RFC 9110, 8.8.3): the stored row, the format and
+ * the CRS. It is the same behind every host name.
+ */
+export function itemTag(row: string, format: Format, crs: { uri: string }): string {
+  return hash('sha1', `${row}\u0000${format.name}\u0000${crs.uri}`).slice(0, 16);
+}
+
+const STRONG_TAG = /^"([^"]*)"$/;
+/** Suffix that a compressed representation's tag carries. */
+const ENCODING = /-(gzip|br)$/;
+
+/** The opaque parts of an If-Match header; `*` for any. Weak tags never match (RFC 9110, 13.1.1) and are left out. */
+export function acceptedTags(header: string): '*' | string[] {
+  if (header.trim() === '*') return '*';
+  return header.split(',').flatMap((part) => {
+    const tag = STRONG_TAG.exec(part.trim())?.[1];
+    return tag === undefined ? [] : [tag.replace(ENCODING, '')];
+  });
+}
+
+/** Whether a tag names any representation of the row: whichever a client read, it read this row. */
+export function namesRow(
+  tags: readonly string[],
+  row: string,
+  collection: VectorCollection,
+  formats: readonly Format[],
+): boolean {
+  return formats.some((format) => collection.crs.some((crs) => tags.includes(itemTag(row, format, crs))));
+}
