@@ -1,7 +1,7 @@
 {
   # Three targets: the pure C++ core, the N-API addon and the loadable SQLite extension. Debian packages that they need:
-  # g++ make python3 pkg-config libproj-dev libdeflate-dev libsqlite3-dev (for sqlite3ext.h only: SQLite itself is
-  # the one inside better-sqlite3).
+  # g++ make python3 pkg-config libproj-dev libgeos-dev libdeflate-dev libsqlite3-dev (for sqlite3ext.h only: SQLite
+  # itself is the one inside better-sqlite3).
   "target_defaults": {
     "cflags": ["-Wall", "-Wextra", "-fvisibility=hidden", "-O3", "-fno-math-errno", "-fno-trapping-math"],
     "cflags!": ["-O2"],
@@ -18,18 +18,23 @@
         "src/native/core/clip.cpp",
         "src/native/core/compressor.cpp",
         "src/native/core/crs.cpp",
+        "src/native/core/geodesic.cpp",
         "src/native/core/geojson.cpp",
+        "src/native/core/geojson_reader.cpp",
+        "src/native/core/geos.cpp",
         "src/native/core/intersects_box.cpp",
         "src/native/core/json.cpp",
         "src/native/core/number.cpp",
         "src/native/core/options.cpp",
         "src/native/core/reprojector.cpp",
         "src/native/core/simplify.cpp",
+        "src/native/core/spatial_predicate.cpp",
         "src/native/core/text.cpp",
         "src/native/core/tile_geometry.cpp",
         "src/native/core/tile_layer.cpp",
         "src/native/core/tile_values.cpp",
         "src/native/core/wkb.cpp",
+        "src/native/core/wkb_writer.cpp",
       ],
     },
     {
@@ -38,11 +43,12 @@
       "defines": ["NAPI_VERSION=8"],
       "sources": [
         "src/native/addon/functions.cpp",
+        "src/native/addon/geometry_functions.cpp",
         "src/native/addon/layer_encoder.cpp",
         "src/native/addon/module.cpp",
         "src/native/addon/napi.cpp",
       ],
-      "libraries": ["<!@(pkg-config --libs proj libdeflate)"],
+      "libraries": ["<!@(pkg-config --libs proj libdeflate)", "-lgeos_c"],
     },
     {
       # A shared library by type, because gyp forces the suffix .node on loadable modules.
@@ -55,9 +61,10 @@
       "sources": [
         "src/native/sqlite/aggregates.cpp",
         "src/native/sqlite/extension.cpp",
+        "src/native/sqlite/predicates.cpp",
         "src/native/sqlite/scalars.cpp",
       ],
-      "libraries": ["<!@(pkg-config --libs proj)"],
+      "libraries": ["<!@(pkg-config --libs proj)", "-lgeos_c"],
       "ldflags": ["-Wl,--version-script=<(module_root_dir)/src/native/sqlite/exports.map"],
     },
   ],

@@ -68,6 +68,9 @@ export interface CrsDescription {
 interface NativeAddon {
   LayerEncoder: new (options: string) => NativeLayerEncoder;
   geometryToGeoJson(blob: Uint8Array, options: string): string;
+  geojsonToWkb(geometry: string, options: string): Buffer;
+  wkbToGeoPackage(geometry: Uint8Array, srsId: number): Buffer;
+  validateGeometry(geometry: Uint8Array): Invalidity | null;
   transformBox(minx: number, miny: number, maxx: number, maxy: number, from: string, to: string): Box;
   transformPoints(points: Float64Array, from: string, to: string): void;
   describeCrs(text: string): CrsDescription;
@@ -152,6 +155,50 @@ export interface GeoJsonGeometryOptions {
  */
 export function geometryToGeoJSON(blob: Uint8Array, options: GeoJsonGeometryOptions): string {
   return addon().geometryToGeoJson(blob, JSON.stringify(options));
+}
+
+export interface GeoJsonReadOptions {
+  /** CRS of the GeoJSON; anything PROJ reads. */
+  from: string;
+  /** CRS of the answer. */
+  to: string;
+  /** True when the text is y,x ordered: CRS that are defined northing or latitude first. */
+  swap?: boolean;
+  /** 2: z is dropped. 3: z is written, 0 where it is missing. Absent: z is written when any position has one. */
+  dimension?: 2 | 3;
+  /** Most positions: up to 1048576. Default 500000. */
+  maxVertices?: number;
+}
+
+/**
+ * A GeoJSON geometry (RFC 7946), as object or text, as WKB: ISO, little endian, x,y ordered. Throws an Error whose
+ * message may be shown to a client and begins with the place, `coordinates/0/3 is not a finite number`: for numbers
+ * that are not finite, open rings and rings below four positions, lines below two, a fourth ordinate, collections
+ * nested more than 16 deep, too many positions, positions without an image in `to`, and unknown CRS.
+ */
+export function geojsonToWkb(geometry: object | string, options: GeoJsonReadOptions): Buffer {
+  const text = typeof geometry === 'string' ? geometry : JSON.stringify(geometry);
+  return addon().geojsonToWkb(text, JSON.stringify(options));
+}
+
+/**
+ * WKB, EWKB or a GeoPackage blob as GeoPackage blob: x,y envelope unless it is a point, the empty flag where it
+ * applies. Throws for bytes that are no geometry.
+ */
+export function wkbToGeoPackage(geometry: Uint8Array, srsId: number): Buffer {
+  return addon().wkbToGeoPackage(geometry, srsId);
+}
+
+/** Why a geometry is not valid, and where when that is a place. */
+export interface Invalidity {
+  reason: string;
+  x?: number;
+  y?: number;
+}
+
+/** Null for a valid geometry (OGC 06-103r4), judged by GEOS. Throws for bytes that are no geometry. */
+export function validateGeometry(geometry: Uint8Array): Invalidity | null {
+  return addon().validateGeometry(geometry);
 }
 
 /**

@@ -18,6 +18,9 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "transformBox", guarded<transformBox>);
   setFunction(env, exports, "transformPoints", guarded<transformPoints>);
   setFunction(env, exports, "describeCrs", guarded<describeCrs>);
+  setFunction(env, exports, "geojsonToWkb", guarded<geojsonToWkb>);
+  setFunction(env, exports, "wkbToGeoPackage", guarded<wkbToGeoPackage>);
+  setFunction(env, exports, "validateGeometry", guarded<validateGeometry>);
   setFunction(env, exports, "gzip", guarded<gzip>);
 }
 

@@ -9,6 +9,8 @@
 
 #include "../core/compressor.h"
 #include "../core/geojson.h"
+#include "../core/geojson_reader.h"
+#include "../core/geos.h"
 #include "../core/reprojector.h"
 
 namespace graticule::addon {
@@ -24,6 +26,9 @@ struct Environment {
   ReprojectorCache reprojectors;
   CompressorCache compressors;
   GeoJsonGeometryWriter geometryWriter;
+  GeoJsonReader geometryReader;
+  /** Made on first use. */
+  std::unique_ptr<Geos> geos;
   Geometry geometry;
   ByteBuffer text;
 };
@@ -93,6 +98,9 @@ napi_value geometryToGeoJson(napi_env env, napi_callback_info info);
 napi_value transformBox(napi_env env, napi_callback_info info);
 napi_value transformPoints(napi_env env, napi_callback_info info);
 napi_value describeCrs(napi_env env, napi_callback_info info);
+napi_value geojsonToWkb(napi_env env, napi_callback_info info);
+napi_value wkbToGeoPackage(napi_env env, napi_callback_info info);
+napi_value validateGeometry(napi_env env, napi_callback_info info);
 napi_value gzip(napi_env env, napi_callback_info info);
 
 }  // namespace graticule::addon

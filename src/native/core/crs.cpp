@@ -13,21 +13,6 @@ constexpr int kMinConfidence = 90;
 
 std::string textOf(const char* text) { return text == nullptr ? std::string() : std::string(text); }
 
-/** The horizontal CRS inside compound and bound ones. */
-PJ* horizontalOf(PJ_CONTEXT* context, const PJ* crs) {
-  PJ* current = proj_clone(context, crs);
-  while (current != nullptr) {
-    const PJ_TYPE type = proj_get_type(current);
-    PJ* inner = type == PJ_TYPE_BOUND_CRS      ? proj_get_source_crs(context, current)
-                : type == PJ_TYPE_COMPOUND_CRS ? proj_crs_get_sub_crs(context, current, 0)
-                                               : nullptr;
-    if (inner == nullptr) break;
-    proj_destroy(current);
-    current = inner;
-  }
-  return current;
-}
-
 struct Axis {
   const char* name = "";
   const char* direction = "";
@@ -93,6 +78,20 @@ void describeArea(PJ_CONTEXT* context, const PJ* crs, CrsDescription& out) {
 }
 
 }  // namespace
+
+PJ* horizontalOf(PJ_CONTEXT* context, const PJ* crs) {
+  PJ* current = proj_clone(context, crs);
+  while (current != nullptr) {
+    const PJ_TYPE type = proj_get_type(current);
+    PJ* inner = type == PJ_TYPE_BOUND_CRS      ? proj_get_source_crs(context, current)
+                : type == PJ_TYPE_COMPOUND_CRS ? proj_crs_get_sub_crs(context, current, 0)
+                                               : nullptr;
+    if (inner == nullptr) break;
+    proj_destroy(current);
+    current = inner;
+  }
+  return current;
+}
 
 bool describeCrs(PJ_CONTEXT* context, const std::string& text, CrsDescription& out, std::string& error) {
   const PjHolder crs(createCrs(context, text, error));

@@ -33,4 +33,7 @@ struct CrsDescription {
 /** False, and a sentence in `error`, when the text names no CRS. */
 bool describeCrs(PJ_CONTEXT* context, const std::string& text, CrsDescription& description, std::string& error);
 
+/** The horizontal CRS inside compound and bound ones, to be destroyed by the caller; null when there is none. */
+PJ* horizontalOf(PJ_CONTEXT* context, const PJ* crs);
+
 }  // namespace graticule

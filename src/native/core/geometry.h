@@ -50,7 +50,7 @@ struct Node {
 struct Geometry {
   std::vector<Node> nodes;
   std::vector<Sequence> sequences;
-  /** Byte-swapped coordinates of big-endian input; null for little-endian input. */
+  /** Coordinates that the blob does not hold as they are: of big-endian input, of text. Else null. */
   std::unique_ptr<uint8_t[]> swapped;
 
   void clear() {

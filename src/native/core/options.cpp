@@ -141,4 +141,19 @@ bool parseGeoJsonOptions(std::string_view json, GeoJsonOptions& options, std::st
   return read && checkCrs(options.from, options.to, error);
 }
 
+bool parseGeoJsonReadOptions(std::string_view json, GeoJsonReadOptions& options, std::string& error) {
+  options = {};
+  options.from.clear();
+  options.to.clear();
+  const bool read = readOptions(json, error, [&](JsonReader& reader, const std::string& key) {
+    if (key == "from") return reader.readString(options.from);
+    if (key == "to") return reader.readString(options.to);
+    if (key == "swap") return reader.readBoolean(options.swap);
+    if (key == "maxVertices") return readUnsigned(reader, options.maxVertices);
+    if (key != "dimension") return reader.skip();
+    return readUnsigned(reader, options.dimension) && (options.dimension == 2 || options.dimension == 3);
+  });
+  return read && checkCrs(options.from, options.to, error);
+}
+
 }  // namespace graticule

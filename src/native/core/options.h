@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "geojson.h"
+#include "geojson_reader.h"
 #include "tile_layer.h"
 
 namespace graticule {
@@ -24,6 +25,9 @@ bool checkTileOptions(const TileLayerOptions& options, std::string& error);
 
 /** Reads `{fields, from, to, swap, precision}`; `from` and `to` are required. */
 bool parseGeoJsonOptions(std::string_view json, GeoJsonOptions& options, std::string& error);
+
+/** Reads `{from, to, swap, dimension, maxVertices}`; `from` and `to` are required. */
+bool parseGeoJsonReadOptions(std::string_view json, GeoJsonReadOptions& options, std::string& error);
 
 /** FieldType of src/core/tasks.ts by its name; false for another word. */
 bool parseFieldType(std::string_view name, FieldType& type);

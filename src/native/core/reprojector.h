@@ -35,6 +35,9 @@ class Reprojector {
 
   bool identity() const { return kind_ == Kind::Identity; }
 
+  /** True when latitudes beyond the square world of Web Mercator are clamped on the way. */
+  bool clampsLatitude() const { return kind_ == Kind::LonLatToMercator || clampLatitude_; }
+
   /**
    * Transforms `n` x,y pairs in place. Latitudes beyond the square world are clamped on the way to Web Mercator.
    * A position that has no image becomes HUGE_VAL, HUGE_VAL.

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "../core/geodesic.h"
 #include "../core/geojson.h"
+#include "../core/geos.h"
 #include "../core/reprojector.h"
 #include "../core/tile_layer.h"
 
@@ -23,6 +25,11 @@ struct Connection {
   std::vector<std::unique_ptr<GeoJsonFeatureWriter>> idleFeatureWriters;
   /** Reused by the scalar functions. */
   Geometry scratch;
+  /** Made on first use. What was made in it keeps it alive. */
+  std::shared_ptr<Geos> geos;
+  /** The CRS that distances were last measured in. */
+  std::string measuredCrs;
+  CrsMeasure measure;
 };
 
 using ConnectionRef = std::shared_ptr<Connection>;
@@ -100,6 +107,15 @@ void hilbert(sqlite3_context* context, int argc, sqlite3_value** argv);
 void intersectsBox(sqlite3_context* context, int argc, sqlite3_value** argv);
 void validGeometry(sqlite3_context* context, int argc, sqlite3_value** argv);
 void transformBox(sqlite3_context* context, int argc, sqlite3_value** argv);
+void intersects(sqlite3_context* context, int argc, sqlite3_value** argv);
+void equals(sqlite3_context* context, int argc, sqlite3_value** argv);
+void disjoint(sqlite3_context* context, int argc, sqlite3_value** argv);
+void touches(sqlite3_context* context, int argc, sqlite3_value** argv);
+void within(sqlite3_context* context, int argc, sqlite3_value** argv);
+void overlaps(sqlite3_context* context, int argc, sqlite3_value** argv);
+void crosses(sqlite3_context* context, int argc, sqlite3_value** argv);
+void contains(sqlite3_context* context, int argc, sqlite3_value** argv);
+void distanceMetres(sqlite3_context* context, int argc, sqlite3_value** argv);
 void minX(sqlite3_context* context, int argc, sqlite3_value** argv);
 void maxX(sqlite3_context* context, int argc, sqlite3_value** argv);
 void minY(sqlite3_context* context, int argc, sqlite3_value** argv);

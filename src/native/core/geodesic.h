@@ -1,0 +1,86 @@
+// Distances over the ground between geometries in longitude and latitude.
+#pragma once
+
+#include <proj.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "geometry.h"
+
+namespace graticule {
+
+struct Vector3 {
+  double x;
+  double y;
+  double z;
+};
+
+/** What makes metres of the coordinates of a CRS. */
+struct CrsMeasure {
+  bool geographic = false;
+  /** Metres per unit of the plane; radians per unit of a geographic CRS. */
+  double unit = 1;
+  double semiMajorMetre = 6378137;
+  double flattening = 1 / 298.257223563;
+};
+
+/** False, and a sentence in `error`, when the text names no CRS. */
+bool measureOf(PJ_CONTEXT* context, const std::string& crs, CrsMeasure& measure, std::string& error);
+
+/**
+ * A geometry on the unit sphere: edges are arcs of great circles, kept in a tree of boxes. Latitudes are taken as they
+ * are, so that the ellipsoid is the sphere; only lengths are measured on it.
+ */
+class SphereGeometry {
+ public:
+  SphereGeometry(const Geometry& geometry, double radiansPerUnit);
+
+  double radiansPerUnit() const { return radiansPerUnit_; }
+  bool empty() const { return arcs_.empty(); }
+
+ private:
+  friend class NearestArcs;
+
+  /** A point has the same vector twice. */
+  struct Arc {
+    Vector3 from;
+    Vector3 to;
+  };
+  struct Bounds {
+    Vector3 low;
+    Vector3 high;
+  };
+  struct Polygon {
+    uint32_t begin;
+    uint32_t end;
+    /** The cap that holds it: its centre, the cosine of its radius, and a point that is not in it. */
+    Vector3 centre;
+    double cosine;
+    Vector3 outside;
+  };
+
+  void addSequence(const Sequence& sequence, bool closed);
+  void closePolygon(uint32_t begin);
+  void buildTree();
+  bool holds(const Vector3& point) const;
+
+  double radiansPerUnit_;
+  std::vector<Arc> arcs_;
+  std::vector<Polygon> polygons_;
+  /** First arc of each simple geometry: it lies wholly inside or outside a polygon that it does not meet. */
+  std::vector<uint32_t> starts_;
+  /** Level by level from the leaves up, `kFanout` to one; the last is the root. */
+  std::vector<std::vector<Bounds>> levels_;
+};
+
+/**
+ * The least distance in metres: the nearest points are found among great circles on the sphere, and the geodesic
+ * between them is measured on the ellipsoid, as ST_Distance of PostGIS's geography does. 0 where they meet or one holds
+ * the other; nothing for empty geometries. Polygons are taken for the side of their ring that is less than a hemisphere.
+ */
+std::optional<double> geodesicDistance(const SphereGeometry& a, const SphereGeometry& b, const CrsMeasure& measure);
+
+}  // namespace graticule

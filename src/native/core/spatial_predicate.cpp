@@ -1,0 +1,97 @@
+#include "spatial_predicate.h"
+
+namespace graticule {
+namespace {
+
+using Plain = char (*)(GEOSContextHandle_t, const GEOSGeometry*, const GEOSGeometry*);
+using Prepared = char (*)(GEOSContextHandle_t, const GEOSPreparedGeometry*, const GEOSGeometry*);
+
+struct Functions {
+  Plain plain;
+  /** With the first, or the second, operand prepared; null: there is none. */
+  Prepared first;
+  Prepared second;
+};
+
+/** In the order of Predicate. */
+constexpr Functions kFunctions[] = {
+    {GEOSIntersects_r, GEOSPreparedIntersects_r, GEOSPreparedIntersects_r},
+    {GEOSEquals_r, nullptr, nullptr},
+    {GEOSDisjoint_r, GEOSPreparedDisjoint_r, GEOSPreparedDisjoint_r},
+    {GEOSTouches_r, GEOSPreparedTouches_r, GEOSPreparedTouches_r},
+    {GEOSWithin_r, GEOSPreparedWithin_r, GEOSPreparedContains_r},
+    {GEOSOverlaps_r, GEOSPreparedOverlaps_r, GEOSPreparedOverlaps_r},
+    {GEOSCrosses_r, GEOSPreparedCrosses_r, GEOSPreparedCrosses_r},
+    {GEOSContains_r, GEOSPreparedContains_r, GEOSPreparedWithin_r},
+};
+
+bool apart(const Box& a, const Box& b) {
+  return a.minX > b.maxX || a.maxX < b.minX || a.minY > b.maxY || a.maxY < b.minY;
+}
+
+char call(const Functions& functions, SpatialOperand& a, SpatialOperand& b) {
+  constexpr char kFailed = 2;
+  if (a.geos() == nullptr || b.geos() == nullptr) return kFailed;
+  if (a.lasting && functions.first != nullptr) {
+    return a.prepared() == nullptr ? kFailed : functions.first(a.handle(), a.prepared(), b.geos());
+  }
+  if (b.lasting && functions.second != nullptr) {
+    return b.prepared() == nullptr ? kFailed : functions.second(b.handle(), b.prepared(), a.geos());
+  }
+  return functions.plain(a.handle(), a.geos(), b.geos());
+}
+
+}  // namespace
+
+ReadStatus SpatialOperand::read(const uint8_t* blob, size_t size) {
+  BlobHeader header;
+  if (const ReadStatus s = readBlob(blob, size, header, geometry_); s != ReadStatus::Ok) return s;
+  empty_ = header.empty || geometry_.empty();
+  if (!empty_) envelope_ = header.hasEnvelope ? header.envelope : envelopeOf(geometry_);
+  return ReadStatus::Ok;
+}
+
+ReadStatus SpatialOperand::readCopy(const uint8_t* blob, size_t size) {
+  copy_.reset(new uint8_t[size]);
+  std::memcpy(copy_.get(), blob, size);
+  return read(copy_.get(), size);
+}
+
+const GEOSGeometry* SpatialOperand::geos() {
+  if (made_ == nullptr) made_ = geos_->read(geometry_);
+  return made_.get();
+}
+
+const GEOSPreparedGeometry* SpatialOperand::prepared() {
+  if (prepared_ == nullptr) prepared_ = GeosPrepared(GEOSPrepare_r(handle(), made_.get()), GeosDeleter{handle()});
+  return prepared_.get();
+}
+
+const SphereGeometry& SpatialOperand::sphere(double radiansPerUnit) {
+  if (sphere_ == nullptr || sphere_->radiansPerUnit() != radiansPerUnit) {
+    sphere_ = std::make_unique<SphereGeometry>(geometry_, radiansPerUnit);
+  }
+  return *sphere_;
+}
+
+std::optional<bool> evaluate(Predicate predicate, SpatialOperand& a, SpatialOperand& b) {
+  if (a.empty() || b.empty()) {
+    return predicate == Predicate::Disjoint || (predicate == Predicate::Equals && a.empty() && b.empty());
+  }
+  if (apart(a.envelope(), b.envelope())) return predicate == Predicate::Disjoint;
+  const char answer = call(kFunctions[static_cast<size_t>(predicate)], a, b);
+  if (answer > 1) return std::nullopt;
+  return answer == 1;
+}
+
+std::optional<double> planarDistance(SpatialOperand& a, SpatialOperand& b) {
+  if (a.empty() || b.empty() || a.geos() == nullptr || b.geos() == nullptr) return std::nullopt;
+  double distance = 0;
+  const int done = a.lasting   ? GEOSPreparedDistance_r(a.handle(), a.prepared(), b.geos(), &distance)
+                   : b.lasting ? GEOSPreparedDistance_r(b.handle(), b.prepared(), a.geos(), &distance)
+                               : GEOSDistance_r(a.handle(), a.geos(), b.geos(), &distance);
+  if (done != 1) return std::nullopt;
+  return distance;
+}
+
+}  // namespace graticule
