@@ -32,6 +32,8 @@ export interface VectorCollection extends CollectionBase {
   readonly kind: 'vector';
   readonly source: VectorSource;
   readonly featureCount: number;
+  /** Cursor of the last edit that `featureCount`, `extent84` and `version` know of. */
+  readonly cursor: number;
   readonly style: SimpleStyle;
 }
 
@@ -84,6 +86,12 @@ export class CatalogSnapshot {
 
   byLayerId(layerId: number): Collection | undefined {
     return this.#byLayerId.get(layerId);
+  }
+
+  /** The same catalog with another definition of one collection. */
+  replacing(changed: Collection): CatalogSnapshot {
+    const collections = this.collections.map((c) => (c.id === changed.id ? changed : c));
+    return new CatalogSnapshot(collections, this.quarantined, this.generation);
   }
 
   get vectors(): VectorCollection[] {

@@ -6,6 +6,7 @@ import type { Pools } from '../core/tasks.js';
 import { version } from '../core/version.js';
 import { createPools } from '../workers/pools.js';
 import { auditTo } from './admin/audit-trail.js';
+import { defaultPolicy } from './auth/access.js';
 import type { FirstKey } from './auth/api-keys.js';
 import { createAuthenticator } from './auth/authenticator.js';
 import { permits } from './auth/permissions.js';
@@ -15,6 +16,7 @@ import { HttpServer } from './http/server.js';
 import { startManagement } from './management.js';
 import { surfaceOperations } from './operations.js';
 import { Catalog } from './services/catalog.js';
+import { type EditNote, Edits } from './services/edits.js';
 import { openState } from './stores/state.js';
 import type { Log } from './telemetry/log.js';
 import { createRegistry, watchEventLoop, watchPools } from './telemetry/metrics.js';
@@ -30,6 +32,8 @@ export interface GatewayOptions {
   first: boolean;
   /** Asks for a reload of the catalog in every gateway. */
   requestReload(reason: string): void;
+  /** Tells the other gateways of an edit. */
+  announceEdit(note: EditNote): void;
 }
 
 /** A running gateway: one process, one event loop, one port. */
@@ -50,6 +54,7 @@ export async function startGateway({
   runDir,
   log,
   requestReload,
+  announceEdit,
   first,
 }: GatewayOptions): Promise<Gateway> {
   const dataDir = resolve(config.data.directory);
@@ -68,6 +73,10 @@ export async function startGateway({
   });
   const tiles = new TileCache(config.cache.tileBytes);
   const catalog = new Catalog({ pools, dataDir, layerIdOf: (id) => state.collections.idOf(id) });
+  const edits = new Edits(pools, (note) => {
+    catalog.touch(note.collection, note.change);
+    announceEdit(note);
+  });
   const otlp = startTelemetry(config, pools);
 
   const management = startManagement({
@@ -86,6 +95,8 @@ export async function startGateway({
     ...surfaceOperations({
       catalog: () => catalog.current,
       pools,
+      access: defaultPolicy,
+      edits,
       tiles,
       publicDir: PUBLIC_DIR,
       version: version(),

@@ -149,6 +149,11 @@ async function versionOf(path: string): Promise<string> {
     .slice(0, 12);
 }
 
+/** A version of a source after edits of ours: the same in every process, and after every reload. */
+export function editedVersion(version: string, cursor: number): string {
+  return `${version.split('.')[0]}.${cursor}`;
+}
+
 async function readGeoPackage(
   gpkg: string,
   file: string,
@@ -171,6 +176,8 @@ async function readGeoPackage(
 
 function vectorCollection(layer: VectorLayerInfo, file: string, version: string) {
   const storageCrs = knownCrs(layer.source.crs);
+  // What is served of a foreign file is a copy: edits of it would never reach the file.
+  const isCopy = layer.source.kind === 'geopackage' && layer.source.path !== file;
   return (id: string, layerId: number): Collection => ({
     kind: 'vector',
     id,
@@ -181,9 +188,10 @@ function vectorCollection(layer: VectorLayerInfo, file: string, version: string)
     storageCrs,
     crs: advertised(storageCrs),
     file,
-    version,
-    source: layer.source,
+    version: editedVersion(version, layer.cursor),
+    source: isCopy ? { ...layer.source, writable: false } : layer.source,
     featureCount: layer.featureCount,
+    cursor: layer.cursor,
     style: defaultStyle(layer.source.geometryType, id),
   });
 }

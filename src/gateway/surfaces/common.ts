@@ -12,6 +12,7 @@ import {
   type Reply,
 } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
+import type { AccessPolicy } from '../auth/access.js';
 import { PAGE_HEADERS } from '../pages/security.js';
 
 /** What every surface is given at assembly. */
@@ -19,6 +20,8 @@ export interface SurfaceDeps {
   /** The catalog of this moment; never keep it across a wait that must see a reload. */
   catalog(): CatalogSnapshot;
   pools: Pools;
+  /** What a principal may do with a collection. */
+  access: AccessPolicy;
 }
 
 /** A link of RFC 8288, as all OGC API documents carry them. */

@@ -22,6 +22,7 @@ const TASKS: { [N in VectorTaskName]: (input: TaskInput<N>) => TaskOutput<N> | P
   'vector.items': (task) => storeOf(task.source).items(task),
   'vector.item': (task) => storeOf(task.source).item(task),
   'vector.count': (task) => storeOf(task.source).count(task),
+  'vector.edit': (task) => storeOf(task.source).edit(task),
   'vector.archive': archive,
   'vector.archiveTile': archiveTile,
   'vector.load': load,

@@ -9,9 +9,21 @@ import type { Box, Pools } from '../../../core/tasks.js';
 import { runTask } from '../../services/run-task.js';
 import { contentTag, formatLinks, type Link, withQuery } from '../common.js';
 import { FEATURES_PATH } from './documents.js';
+import { itemTag } from './item-tag.js';
 
 /** Features in an HTML page when no limit is asked for: a page is read by eyes. */
 const HTML_PAGE = 50;
+
+const later = (name: string, mediaType: string): Format => ({ name, mediaType });
+
+/** Every representation of features. */
+export const ITEM_FORMATS: readonly Format[] = [
+  GEOJSON_FORMAT,
+  HTML_FORMAT,
+  later('gml', 'application/gml+xml;version=3.2'),
+  later('xml', 'application/xml'),
+  later('csv', 'text/csv; charset=utf-8'),
+];
 
 /** Formats that are built; the contract names more, which answer 501. */
 export const LINKED_FORMATS: readonly Format[] = [GEOJSON_FORMAT, HTML_FORMAT];
@@ -168,8 +180,7 @@ export async function readItem(
     ...formatLinks(x, `${path}/items/${encodeURIComponent(id)}`, LINKED_FORMATS, x.query),
     { href: `${x.baseUrl}${path}`, rel: 'collection', type: 'application/json', title: collection.title },
   ];
-  // The tag names the feature itself, not its links: it must be the same behind every host name.
-  const tag = contentTag(feature.data);
+  const tag = itemTag(feature.row, x.format, crs);
   const text = Buffer.from(feature.data).toString('utf8');
   return { crs, links, tag, text: `${text.slice(0, -1)},"links":${JSON.stringify(links)}}` };
 }

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { type Format, GEOJSON_FORMAT, HTML_FORMAT } from '../../../core/media.js';
+import { type Format, HTML_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
 import {
   bboxParam,
@@ -22,21 +22,17 @@ import {
 } from '../common.js';
 import { FEATURES_CONFORMANCE } from './conformance.js';
 import { collectionDocument, collectionsDocument, FEATURES_PATH } from './documents.js';
+import { type EditDeps, editOperations } from './edits/operations.js';
 import {
   asVector,
   featureRows,
   formatNotBuilt,
   geoJsonReply,
+  ITEM_FORMATS,
   LINKED_FORMATS,
   readItem,
   readItems,
 } from './items.js';
-
-const later = (name: string, mediaType: string): Format => ({ name, mediaType });
-const GML = later('gml', 'application/gml+xml;version=3.2');
-const XML = later('xml', 'application/xml');
-const CSV = later('csv', 'text/csv; charset=utf-8');
-const ITEM_FORMATS = [GEOJSON_FORMAT, HTML_FORMAT, GML, XML, CSV];
 
 const COMMON = { surface: 'features', protocol: 'OGC-Features', permission: 'public' } as const;
 
@@ -67,7 +63,7 @@ const FeatureCollectionSchema = Type.Object({
 });
 
 /** Vector features: OGC API Features parts 1 and 2. */
-export function featuresOperations(deps: SurfaceDeps): Operation[] {
+export function featuresOperations(deps: SurfaceDeps & EditDeps): Operation[] {
   const operations: Operation[] = [];
   const basics = surfaceBasics({
     ...COMMON,
@@ -94,7 +90,13 @@ export function featuresOperations(deps: SurfaceDeps): Operation[] {
         operations,
       ),
   });
-  operations.push(...basics, ...collectionOperations(deps), ...itemOperations(deps), ...FUTURE);
+  operations.push(
+    ...basics,
+    ...collectionOperations(deps),
+    ...itemOperations(deps),
+    ...editOperations(deps),
+    ...FUTURE,
+  );
   return operations;
 }
 
@@ -222,9 +224,6 @@ function refuseUnbuilt(format: Format): void {
   if (!LINKED_FORMATS.includes(format)) throw formatNotBuilt(format.name);
 }
 
-const ITEMS = `${FEATURES_PATH}/collections/{collectionId}/items`;
-const WRITE = 'features:write';
-
 /** Operations of the contract that come with later work. */
 const FUTURE: Operation[] = (
   [
@@ -242,11 +241,6 @@ const FUTURE: Operation[] = (
       'Queryables',
       undefined,
     ],
-    ['POST', ITEMS, 'createItem', 'Create a feature', WRITE],
-    ['POST', `${ITEMS}/batch`, 'batch', 'Batch of edits', WRITE],
-    ['PUT', `${ITEMS}/{featureId}`, 'replaceItem', 'Replace a feature', WRITE],
-    ['PATCH', `${ITEMS}/{featureId}`, 'updateItem', 'Update a feature', WRITE],
-    ['DELETE', `${ITEMS}/{featureId}`, 'deleteItem', 'Delete a feature', WRITE],
     ['GET', `${FEATURES_PATH}/collections/{collectionId}/h3`, 'getH3', 'H3 aggregation', undefined],
     ['POST', `${FEATURES_PATH}/collections/{collectionId}/clusters`, 'clusters', 'Clusters', undefined],
     [

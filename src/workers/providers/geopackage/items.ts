@@ -51,28 +51,46 @@ export function items(task: ItemsTask): ItemsResult {
   return { features: features ?? new Uint8Array(0), returned, more: found > limit };
 }
 
-/** Decimal places that tell any two stored positions apart. */
-const EXACT = 15;
-
 /** One feature by id, or null. Ids that are not whole numbers name no feature. */
 export function item(task: ItemTask): ItemResult | null {
   if (!/^-?\d{1,18}$/.test(task.id)) return null;
   const source = task.source as GeoPackageSource;
   const fields = chosen(source, task.fields);
-  const all = chosen(source, undefined);
   const id = BigInt(task.id);
-  const select = (columns: readonly Field[], skipGeometry?: boolean) =>
-    `(SELECT gr_geojson(?, ${arguments_(columns)}) FROM (SELECT ${columnList(source, columns, skipGeometry)}
-      FROM ${quote(source.table)} t WHERE t.${quote(source.idColumn)} = ?))`;
-  const sql = `SELECT ${select(fields, task.skipGeometry)} AS data, ${select(all)} AS stored`;
-  const found = statement(source.path, sql).get(
+  const shown = featureSql(source, fields, task.skipGeometry);
+  const stored = featureSql(source, chosen(source, undefined));
+  const found = statement(source.path, `SELECT ${shown} AS data, ${stored} AS stored`).get(
     options(source, task, fields),
     id,
-    options(source, { crs: source.crs, swapAxes: false, precision: EXACT }, all),
+    storedOptions(source),
     id,
   ) as { data: Buffer | null; stored: Buffer | null };
   if (!found.data || !found.stored || found.data.length === 0) return null;
-  return { data: found.data, row: hash('sha1', found.stored).slice(0, 16) };
+  return { data: found.data, row: rowName(found.stored) };
+}
+
+/** An expression that writes one feature; its parameters are options and id. Of length 0 when there is none. */
+export function featureSql(
+  source: GeoPackageSource,
+  fields: readonly Field[],
+  skipGeometry?: boolean,
+): string {
+  return `(SELECT gr_geojson(?, ${arguments_(fields)}) FROM (SELECT ${columnList(source, fields, skipGeometry)}
+    FROM ${quote(source.table)} t WHERE t.${quote(source.idColumn)} = ?))`;
+}
+
+/** Decimal places that tell any two stored positions apart. */
+const EXACT = 15;
+
+/** Writes a feature as it is stored: all attributes, in the CRS of the source, every digit. */
+export function storedOptions(source: GeoPackageSource): string {
+  const output = { crs: source.crs, swapAxes: false, precision: EXACT };
+  return options(source, output, chosen(source, undefined));
+}
+
+/** The name of a stored row, from the feature that `storedOptions` writes. */
+export function rowName(stored: Uint8Array): string {
+  return hash('sha1', stored).slice(0, 16);
 }
 
 /** Features that the filter lets through. */
@@ -106,7 +124,7 @@ function arguments_(fields: readonly Field[]): string {
   return Array.from({ length: fields.length + 2 }, (_, i) => `c${i}`).join(', ');
 }
 
-function options(
+export function options(
   source: VectorSource,
   output: Pick<FeatureOutput, 'crs' | 'swapAxes' | 'precision'>,
   fields: readonly Field[],
