@@ -1,7 +1,9 @@
 {
   # Three targets: the pure C++ core, the N-API addon and the loadable SQLite extension. Debian packages that they need:
+  # g++ make python3 pkg-config libproj-dev libdeflate-dev libpq-dev libsqlite3-dev (for sqlite3ext.h only: SQLite itself is
   # g++ make python3 pkg-config libproj-dev libgeos-dev libdeflate-dev libsqlite3-dev (for sqlite3ext.h only: SQLite
   # itself is the one inside better-sqlite3).
+  # the one inside better-sqlite3).
   "target_defaults": {
     "cflags": ["-Wall", "-Wextra", "-fvisibility=hidden", "-O3", "-fno-math-errno", "-fno-trapping-math"],
     "cflags!": ["-O2"],
@@ -18,14 +20,17 @@
         "src/native/core/clip.cpp",
         "src/native/core/compressor.cpp",
         "src/native/core/crs.cpp",
+        "src/native/core/csv.cpp",
         "src/native/core/geodesic.cpp",
         "src/native/core/geojson.cpp",
         "src/native/core/geojson_reader.cpp",
         "src/native/core/geos.cpp",
+        "src/native/core/gml.cpp",
         "src/native/core/intersects_box.cpp",
         "src/native/core/json.cpp",
         "src/native/core/number.cpp",
         "src/native/core/options.cpp",
+        "src/native/core/pg_values.cpp",
         "src/native/core/reprojector.cpp",
         "src/native/core/simplify.cpp",
         "src/native/core/spatial_predicate.cpp",
@@ -45,9 +50,16 @@
         "src/native/addon/functions.cpp",
         "src/native/addon/geometry_functions.cpp",
         "src/native/addon/layer_encoder.cpp",
+        "src/native/addon/loop_meter.cpp",
         "src/native/addon/module.cpp",
         "src/native/addon/napi.cpp",
+        "src/native/addon/pg_client.cpp",
+        "src/native/addon/pg_connection.cpp",
+        "src/native/addon/pg_jobs.cpp",
+        "src/native/addon/pg_page.cpp",
       ],
+      "cflags": ["<!@(pkg-config --cflags libpq)"],
+      "libraries": ["<!@(pkg-config --libs proj libdeflate libpq)"],
       "libraries": ["<!@(pkg-config --libs proj libdeflate)", "-lgeos_c"],
     },
     {

@@ -18,6 +18,14 @@ export const LIMITS = {
   bodyBytes: 26_214_400,
   /** Bytes of a request line (path and query). */
   urlBytes: 8192,
+  /** Characters of a filter in CQL2 text. */
+  filterCharacters: 262_144,
+  /** Operators, literals and property names in one filter; positions of its geometries count apart. */
+  filterNodes: 10_000,
+  /** Levels of nesting of a filter. */
+  filterDepth: 100,
+  /** Positions of all the geometries in one filter. */
+  filterPositions: 100_000,
   /** Seconds within which a request body must have arrived. */
   bodySeconds: 60,
   /** Milliseconds a request may wait for and use a worker. */

@@ -85,6 +85,8 @@ export interface PostgisSource {
   geometryColumn: string;
   geometryType: GeometryType;
   hasZ: boolean;
+  /** True when the column is of type `geography`. */
+  geography?: boolean;
   srid: number;
   /** A single column that is a key, or is taken for one in a view. */
   idColumn: string;
@@ -109,6 +111,8 @@ export interface VectorLayerInfo {
   /** Extent in CRS84 (degrees, longitude first). */
   extent84?: Box;
   featureCount: number;
+  /** True when `featureCount` is the database's estimate. */
+  countEstimated?: boolean;
   /** Cursor of the last edit that the other members know of; 0 when the store has had none. */
   cursor: number;
   /** SLD of the layer_styles row marked default, when the file has one. */

@@ -2,10 +2,8 @@
  * The native part as TypeScript sees it: tile encoding, GeoJSON geometry, coordinate reference systems,
  * gzip, and the path of the SQLite extension. Built by `./run build`; every worker thread may import it.
  */
-import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
 import type { Box, Field } from '../core/tasks.js';
+import { builtFile, nativeAddon } from './built.js';
 
 /** A column of a tile layer: its name, or name and type where the stored value does not tell (booleans as 0/1). */
 export type LayerField = string | Pick<Field, 'name' | 'type'>;
@@ -75,23 +73,10 @@ interface NativeAddon {
   transformPoints(points: Float64Array, from: string, to: string): void;
   describeCrs(text: string): CrsDescription;
   gzip(data: Uint8Array, level: number): Buffer;
+  watchLoop(bounds: readonly number[]): Float64Array;
 }
 
-/** A file of the build, found from src/ and dist/ alike. Throws when it is not there. */
-function builtFile(name: string): string {
-  const path = fileURLToPath(new URL(`../../build/Release/${name}`, import.meta.url));
-  if (!existsSync(path)) {
-    throw new Error(`The native part is not built: ${path} is missing. Run ./run build.`);
-  }
-  return path;
-}
-
-let loaded: NativeAddon | undefined;
-
-function addon(): NativeAddon {
-  loaded ??= createRequire(import.meta.url)(builtFile('graticule.node')) as NativeAddon;
-  return loaded;
-}
+const addon = () => nativeAddon() as NativeAddon;
 
 /** Path for better-sqlite3's `db.loadExtension()`. Throws when the extension is not built. */
 export function sqliteExtensionPath(): string {
@@ -228,4 +213,33 @@ export function describeCrs(text: string): CrsDescription {
 /** Compresses to one gzip member. Level 0 (stored) to 12 (smallest); 6 is as small as zlib's 6 in less time. */
 export function gzip(data: Uint8Array, level = 6): Buffer {
   return addon().gzip(data, level);
+}
+
+/** CPU milliseconds of the turns of an event loop. */
+export interface LoopTurns {
+  /** Turns per bucket, not cumulative; one more than bounds for the rest. */
+  counts: number[];
+  sum: number;
+  count: number;
+  /** The longest turn since this was last read. */
+  largest: number;
+}
+
+/**
+ * Measures every turn of this thread's event loop from now on: the CPU time that callbacks took between two polls.
+ * Time in which the thread slept or was not scheduled does not count. The result reads the figures so far.
+ */
+export function watchLoop(bounds: readonly number[]): () => LoopTurns {
+  const numbers = addon().watchLoop(bounds);
+  const tail = bounds.length + 1;
+  return () => {
+    const largest = numbers[tail + 2]!;
+    numbers[tail + 2] = 0;
+    return {
+      counts: [...numbers.subarray(0, tail)],
+      sum: numbers[tail]!,
+      count: numbers[tail + 1]!,
+      largest,
+    };
+  };
 }

@@ -69,6 +69,8 @@ describe('the scrape', () => {
     expect(scrape).toMatch(/svc_request_error_total\{[^}]*error_code="404",in_band="false"\} 1/);
     expect(scrape).toMatch(/svc_database_query_total\{query_type="vector.items"\} 1/);
     expect(scrape).toMatch(/svc_gateway_event_loop_delay_ms\{quantile="0.99"\} \d/);
+    expect(scrape).toMatch(/svc_gateway_event_loop_turn_ms_bucket\{le="5"\} [1-9]/);
+    expect(scrape).toMatch(/svc_gateway_event_loop_longest_turn_ms [\d.]+/);
     expect(scrape).toMatch(/svc_pool_workers\{pool="engine"\} [1-9]/);
   });
 

@@ -1,6 +1,13 @@
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { encodeLayer, gzip, LayerEncoder, type LayerOptions, type LayerRow } from '../../src/native/index.js';
+import {
+  encodeLayer,
+  gzip,
+  LayerEncoder,
+  type LayerOptions,
+  type LayerRow,
+  watchLoop,
+} from '../../src/native/index.js';
 import { decode, HALF_WORLD, openDatabase, WORLD_MAP, wkb } from './support.js';
 
 const OPTIONS: LayerOptions = {
@@ -94,5 +101,25 @@ describe('gzip', () => {
     expect(gzip(data).length).toBeLessThan(data.length / 50);
     expect(() => gzip(data, 13)).toThrow(/0 to 12/);
     expect(() => gzip('text' as never)).toThrow(TypeError);
+  });
+});
+
+describe('watchLoop', () => {
+  it('counts the CPU time of a turn, and not the time slept', async () => {
+    const turns = watchLoop([5, 20]);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    const before = turns();
+    const busyUntil = process.cpuUsage().user + 40_000;
+    // 40 ms of CPU in one turn.
+    while (process.cpuUsage().user < busyUntil) Math.sqrt(Math.random());
+    await new Promise(setImmediate);
+    await new Promise(setImmediate);
+    const after = turns();
+    expect(after.largest).toBeGreaterThan(20);
+    expect(after.counts[2]).toBe(before.counts[2]! + 1);
+    expect(after.count).toBeGreaterThan(before.count);
+    expect(after.counts.reduce((a, b) => a + b)).toBe(after.count);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect(turns().counts[2]).toBe(after.counts[2]);
   });
 });

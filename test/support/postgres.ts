@@ -9,6 +9,10 @@ import pg from 'pg';
 export interface TestPostgres {
   /** Connection URL for `pg`, libpq and GDAL: a Unix socket; no TCP port is open. */
   url: string;
+  /** Ends the server as a power cut of its clients would look; the data stays. */
+  halt(): Promise<void>;
+  /** Starts the halted server again. */
+  start(): Promise<void>;
   /** Stops the server and removes all it wrote. */
   stop(): Promise<void>;
 }
@@ -21,20 +25,28 @@ const START_MS = 30_000;
 const OWNER = 'graticule';
 
 /**
- * Runs the server given as arguments until the input closes, which it also does when the test process dies in
- * any way. Then stops the server at once and removes its folder.
+ * Runs the server given as arguments; `halt` and `start` on its input end it and start it again. When the input
+ * closes, which it also does when the test process dies in any way, it stops the server at once and removes its folder.
  */
 const KEEPER = `
 folder=$1; shift
-"$@" >"$folder/log" 2>&1 &
-server=$!
-read -r _
-kill -INT $server
-wait $server
+start() { "$@" >>"$folder/log" 2>&1 & server=$!; }
+halt() { [ -z "$server" ] || { kill -INT $server; wait $server; server=; }; }
+start "$@"
+while read -r word; do
+  case $word in
+    halt) halt ;;
+    start) start "$@" ;;
+  esac
+done
+halt
 rm -rf "$folder"`;
 
-/** Starts a server in a fresh folder below the temporary directory. Rejects when PostGIS is not installed. */
-export async function startPostgres(): Promise<TestPostgres> {
+/**
+ * Starts a server in a fresh folder below the temporary directory, with more settings such as `max_connections=10`.
+ * Rejects when PostGIS is not installed.
+ */
+export async function startPostgres(extra: string[] = []): Promise<TestPostgres> {
   if (!existsSync(join(PROGRAMS, 'postgres')) || !existsSync(POSTGIS))
     throw new Error(`PostgreSQL ${VERSION} with PostGIS is not installed: ${INSTALL}`);
   const folder = mkdtempSync(join(tmpdir(), 'graticule-pg-'));
@@ -68,6 +80,7 @@ export async function startPostgres(): Promise<TestPostgres> {
     'synchronous_commit=off',
     'listen_addresses=',
     `unix_socket_directories=${folder}`,
+    ...extra,
   ];
   const server = [...prefix, join(PROGRAMS, 'postgres'), '-D', data, ...settings.flatMap((s) => ['-c', s])];
   // A process group of its own: an interrupt from the terminal must not end the keeper before its work.
@@ -88,7 +101,18 @@ export async function startPostgres(): Promise<TestPostgres> {
     await stop();
     throw error;
   }
-  return { url, stop };
+  return {
+    url,
+    stop,
+    async halt() {
+      keeper.stdin.write('halt\n');
+      while (existsSync(join(data, 'postmaster.pid'))) await pause();
+    },
+    async start() {
+      keeper.stdin.write('start\n');
+      await untilReady(url, join(folder, 'log'));
+    },
+  };
 }
 
 /** PostgreSQL refuses to run as root: then it runs as the user of the Debian package, who gets the folder. */
@@ -103,6 +127,8 @@ function run([program, ...args]: string[], cwd: string): void {
   execFileSync(program!, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'] });
 }
 
+const pause = () => new Promise((resolve) => setTimeout(resolve, 100));
+
 async function untilReady(url: string, log: string): Promise<void> {
   const until = Date.now() + START_MS;
   for (;;) {
@@ -116,7 +142,7 @@ async function untilReady(url: string, log: string): Promise<void> {
         const lines = existsSync(log) ? readFileSync(log, 'utf8') : '';
         throw new Error(`PostgreSQL was not ready in time: ${String(error)}\n${lines}`);
       }
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await pause();
     } finally {
       await client.end().catch(() => {});
     }

@@ -10,7 +10,7 @@ import type { Geometry } from 'geojson';
  */
 export type Expression = boolean | Call;
 
-/** An operator, predicate or function, named in lower case: `and`, `=`, `s_intersects`, `casei`, `+`. */
+/** An operator, predicate or function, named as the JSON encoding does: `and`, `=`, `isNull`, `t_finishedBy`, `casei`. */
 export interface Call {
   readonly op: string;
   readonly args: readonly Operand[];
@@ -35,7 +35,8 @@ export interface IntervalLiteral {
   readonly interval: readonly [IntervalEnd, IntervalEnd];
 }
 
-export type IntervalEnd = string | DateLiteral | TimestampLiteral | PropertyName | Call;
+/** A string is a date, a timestamp or `..`. */
+export type IntervalEnd = string | PropertyName | Call;
 
 /** minx, miny, maxx, maxy, or with minz and maxz. minx > maxx crosses the antimeridian. */
 export interface BoxLiteral {
@@ -59,3 +60,25 @@ export type Operand =
   | BoxLiteral
   | GeometryLiteral
   | readonly Operand[];
+
+export const isCall = (value: Operand): value is Call => typeof value === 'object' && 'op' in value;
+
+export const isProperty = (value: Operand): value is PropertyName =>
+  typeof value === 'object' && 'property' in value;
+
+export const isDate = (value: Operand): value is DateLiteral => typeof value === 'object' && 'date' in value;
+
+export const isTimestamp = (value: Operand): value is TimestampLiteral =>
+  typeof value === 'object' && 'timestamp' in value;
+
+export const isInterval = (value: Operand): value is IntervalLiteral =>
+  typeof value === 'object' && 'interval' in value;
+
+/** A GeoJSON geometry may have a member `bbox` too. */
+export const isGeometry = (value: Operand): value is GeometryLiteral =>
+  typeof value === 'object' && 'type' in value;
+
+export const isBox = (value: Operand): value is BoxLiteral =>
+  typeof value === 'object' && 'bbox' in value && !('type' in value);
+
+export const isArray = (value: Operand): value is readonly Operand[] => Array.isArray(value);

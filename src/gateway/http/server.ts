@@ -38,6 +38,7 @@ export class HttpServer {
   readonly #options: ServerOptions;
   readonly #baseUrl: (header: (name: string) => string | undefined) => string;
   readonly #cells = new Map<Operation | undefined, Map<number, Cells>>();
+  #last: { operation: Operation | undefined; cells: Cells } | undefined;
   readonly #active = metrics.httpActive.cell();
   #socket: us_listen_socket | undefined;
   #idle: (() => void) | undefined;
@@ -176,6 +177,15 @@ export class HttpServer {
   }
 
   #cellsOf(operation: Operation | undefined, method: string, status: number): Cells {
+    // Requests of one kind come in runs.
+    const last = this.#last;
+    if (last && last.operation === operation && last.cells.kind.status === status) return last.cells;
+    const cells = this.#findCells(operation, method, status);
+    this.#last = { operation, cells };
+    return cells;
+  }
+
+  #findCells(operation: Operation | undefined, method: string, status: number): Cells {
     let byStatus = this.#cells.get(operation);
     if (!byStatus) this.#cells.set(operation, (byStatus = new Map()));
     // One operation has one method; HEAD shares GET's cells. Unknown paths are counted together.

@@ -42,14 +42,14 @@ export class Edits {
     return source.kind === 'geopackage' ? this.#inTurn(source.path, x.signal, work) : work();
   }
 
-  async #inTurn<T>(file: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  async #inTurn<T>(file: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
     const lane = this.#lanes.get(file) ?? { last: Promise.resolve(), waiting: 0 };
     this.#lanes.set(file, lane);
     if (lane.waiting >= LIMITS.editQueue)
       throw new TaskFailure('queue-full', 'The server is busy; try again soon.');
     const late = performance.now() + LIMITS.requestDeadlineMs;
     const turn = lane.last.then(() => {
-      if (signal.aborted) throw new TaskFailure('cancelled', 'The request was cancelled.');
+      if (signal?.aborted) throw new TaskFailure('cancelled', 'The request was cancelled.');
       if (performance.now() > late) throw new TaskFailure('deadline-exceeded', 'The request took too long.');
       return work();
     });

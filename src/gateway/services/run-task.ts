@@ -5,7 +5,8 @@ import { type RequestSpan, withSpan } from '../telemetry/spans.js';
 
 /** The part of a request that a task needs. */
 export interface TaskContext {
-  readonly signal: AbortSignal;
+  /** Aborted when nobody waits for the result any more; absent when somebody always does. */
+  readonly signal?: AbortSignal;
   readonly span?: unknown;
   timing(stage: string, milliseconds: number): void;
 }

@@ -121,7 +121,7 @@ export class Gauge extends Family<GaugeCell> {
 }
 
 export class HistogramCell {
-  readonly counts: number[];
+  counts: number[];
   sum = 0;
   count = 0;
   constructor(readonly bounds: readonly number[]) {
@@ -140,6 +140,7 @@ export class HistogramCell {
 export class Histogram extends Family<HistogramCell> {
   readonly type = 'histogram';
   readonly bounds: readonly number[];
+  #observe: ((histogram: Histogram) => void) | undefined;
   constructor(spec: Spec & { bounds: readonly number[] }) {
     super(spec);
     this.bounds = spec.bounds;
@@ -147,7 +148,13 @@ export class Histogram extends Family<HistogramCell> {
   protected newCell() {
     return new HistogramCell(this.bounds);
   }
+  /** Called before every read, to set cells from what was counted elsewhere. */
+  observe(read: (histogram: Histogram) => void): this {
+    this.#observe = read;
+    return this;
+  }
   samples(): HistogramSample[] {
+    this.#observe?.(this);
     return this.entries().map(({ labels, cell }) => ({
       labels,
       counts: [...cell.counts],

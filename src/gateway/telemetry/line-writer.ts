@@ -22,6 +22,13 @@ export class LineWriter {
     this.#fd = fd;
   }
 
+  /** Takes whole lines of ASCII, line end included: one byte per unit, copied as they are. */
+  writeAscii(line: string): void {
+    if (line.length > CAPACITY - this.#length) this.#close();
+    if (line.length > CAPACITY) this.#enqueue(Buffer.from(line, 'latin1'));
+    else this.#length += this.#block.write(line, this.#length, 'latin1');
+  }
+
   /** Takes whole lines, line end included. */
   write(line: string): void {
     if (line.length * MAX_UNIT_BYTES > CAPACITY - this.#length) {

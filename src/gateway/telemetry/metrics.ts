@@ -1,6 +1,7 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import type { PoolStatus } from '../../core/tasks.js';
+import { watchLoop } from '../../native/index.js';
 import { Counter, Gauge, Histogram, type Instrument } from './instruments.js';
 
 /** Every instrument is declared here, once; scrape and OTLP read the same cells. Names are the contract's. */
@@ -115,6 +116,15 @@ export const eventLoopDelay = new Gauge({
   help: 'Delay of the gateway thread beyond its sampling interval since the last read',
   labels: ['quantile'],
 });
+export const eventLoopTurn = new Histogram({
+  name: 'svc_gateway_event_loop_turn_ms',
+  help: 'CPU time of each turn of the gateway thread: how long its own code kept new events waiting',
+  bounds: [0.1, 0.25, 0.5, 1, 2, 5, 10, 25, 50, 100, 250],
+});
+export const eventLoopLongestTurn = new Gauge({
+  name: 'svc_gateway_event_loop_longest_turn_ms',
+  help: 'The longest turn of the gateway thread since the last read, CPU time',
+});
 export const memoryUsage = new Gauge({
   name: 'svc_memory_usage_bytes',
   help: 'Memory of the gateway process',
@@ -150,6 +160,8 @@ const INSTRUMENTS: readonly Instrument[] = [
   poolRunning,
   poolWorkers,
   eventLoopDelay,
+  eventLoopTurn,
+  eventLoopLongestTurn,
   memoryUsage,
 ];
 
@@ -166,6 +178,25 @@ export function createRegistry(): Registry {
   return registry;
 }
 
+/** Milliseconds of formatting at a time. */
+const SCRAPE_SLICE_MS = 1;
+
+/**
+ * Writes all instruments as Prometheus text. Many label sets make it long, so the loop gets its turn between
+ * instruments.
+ */
+export async function exposition(registry: Registry): Promise<string> {
+  let text = '';
+  let since = performance.now();
+  for (const { name } of registry.getMetricsAsArray()) {
+    text += `${await registry.getSingleMetricAsString(name)}\n\n`;
+    if (performance.now() - since < SCRAPE_SLICE_MS) continue;
+    await new Promise(setImmediate);
+    since = performance.now();
+  }
+  return text;
+}
+
 /** Samples the gateway thread's delay; the gauge shows the quantiles since the last scrape. */
 export function watchEventLoop(): IntervalHistogram {
   const resolution = 1;
@@ -177,6 +208,12 @@ export function watchEventLoop(): IntervalHistogram {
     gauge.cell('0.99').set(ms(histogram.percentile(99)));
     gauge.cell('1').set(ms(histogram.max));
     histogram.reset();
+  });
+  const turns = watchLoop(eventLoopTurn.bounds);
+  eventLoopTurn.observe((turn) => {
+    const { counts, sum, count, largest } = turns();
+    Object.assign(turn.cell(), { counts, sum, count });
+    eventLoopLongestTurn.cell().set(largest);
   });
   return histogram;
 }

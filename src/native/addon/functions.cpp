@@ -25,9 +25,9 @@ napi_value geometryToGeoJson(napi_env env, napi_callback_info info) {
   const uint8_t* blob = nullptr;
   size_t size = 0;
   if (!bytesOf(env, arguments[0], blob, size)) throw Failure{"the geometry must be a Uint8Array", true};
-  GeoJsonOptions options;
+  FeatureOptions options;
   std::string error;
-  if (!parseGeoJsonOptions(requireText(env, arguments[1], "options"), options, error)) throw Failure{error, true};
+  if (!parseFeatureOptions(requireText(env, arguments[1], "options"), options, error)) throw Failure{error, true};
   const auto reprojector = environment.reprojectors.find(options.from, options.to, error);
   if (reprojector == nullptr) throw Failure{error, false};
   BlobHeader header;

@@ -1,5 +1,6 @@
 // The N-API addon: context-aware, so that any number of worker threads can load it.
 #include "napi.h"
+#include "pg_client.h"
 
 namespace graticule::addon {
 namespace {
@@ -14,6 +15,7 @@ void initialise(napi_env env, napi_value exports) {
   const auto destroy = [](napi_env, void* data, void*) { delete static_cast<Environment*>(data); };
   check(napi_set_instance_data(env, new Environment(), destroy, nullptr));
   setProperty(env, exports, "LayerEncoder", defineLayerEncoder(env));
+  setProperty(env, exports, "PostgresConnection", definePostgresConnection(env));
   setFunction(env, exports, "geometryToGeoJson", guarded<geometryToGeoJson>);
   setFunction(env, exports, "transformBox", guarded<transformBox>);
   setFunction(env, exports, "transformPoints", guarded<transformPoints>);
@@ -22,6 +24,7 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "wkbToGeoPackage", guarded<wkbToGeoPackage>);
   setFunction(env, exports, "validateGeometry", guarded<validateGeometry>);
   setFunction(env, exports, "gzip", guarded<gzip>);
+  setFunction(env, exports, "watchLoop", guarded<watchLoop>);
 }
 
 }  // namespace

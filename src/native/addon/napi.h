@@ -52,7 +52,7 @@ struct Arguments {
   }
   napi_value operator[](size_t i) const { return values[i]; }
 
-  napi_value values[N];
+  napi_value values[N == 0 ? 1 : N];
   napi_value self = nullptr;
 };
 
@@ -102,5 +102,6 @@ napi_value geojsonToWkb(napi_env env, napi_callback_info info);
 napi_value wkbToGeoPackage(napi_env env, napi_callback_info info);
 napi_value validateGeometry(napi_env env, napi_callback_info info);
 napi_value gzip(napi_env env, napi_callback_info info);
+napi_value watchLoop(napi_env env, napi_callback_info info);
 
 }  // namespace graticule::addon

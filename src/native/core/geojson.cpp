@@ -45,6 +45,14 @@ void appendReal(ByteBuffer& out, double value) {
   out.commit(putShortest(out.reserve(kMaxNumberSize), value));
 }
 
+/** JSON, and numbers that are too precise for a double, are written as they are. */
+bool isBareText(FieldType type, const Value& value) {
+  if (type == FieldType::Json) return isJson(value.bytes, value.size);
+  if (type != FieldType::Number || value.size == 0) return false;
+  const char first = value.bytes[0];
+  return (first == '-' || (first >= '0' && first <= '9')) && isJson(value.bytes, value.size);
+}
+
 void appendInteger(ByteBuffer& out, int64_t value) {
   out.commit(putInteger(out.reserve(kMaxNumberSize), value));
 }
@@ -224,9 +232,7 @@ void GeoJsonFeatureWriter::property(size_t field, const Value& value) {
       if (types_[field] != FieldType::Boolean) return appendInteger(out_, value.integer);
       break;
     case Value::Kind::Text:
-      if (types_[field] == FieldType::Json && isJson(value.bytes, value.size)) {
-        return out_.append(value.bytes, value.size);
-      }
+      if (isBareText(types_[field], value)) return out_.append(value.bytes, value.size);
       return appendJsonString(out_, value.bytes, value.size);
   }
   if (value.integer != 0) {

@@ -7,19 +7,12 @@
 #include <vector>
 
 #include "bytes.h"
+#include "feature_options.h"
 #include "geometry.h"
 #include "reprojector.h"
 #include "value.h"
 
 namespace graticule {
-
-/** How coordinates are written. */
-struct CoordinateFormat {
-  /** Decimal places, 0 to 15. */
-  int precision = 7;
-  /** Write y,x: for CRS that are defined northing or latitude first. */
-  bool swap = false;
-};
 
 /**
  * Writes geometries. Exterior rings run counterclockwise in x,y, holes clockwise (RFC 7946, 3.1.6); rings are closed;
@@ -46,17 +39,7 @@ class GeoJsonGeometryWriter {
   std::vector<double> xy_;
 };
 
-struct GeoJsonOptions {
-  struct Field {
-    std::string name;
-    FieldType type = FieldType::Any;
-  };
-  std::vector<Field> fields;
-  /** CRS of the data and of the output: anything PROJ reads. */
-  std::string from = "OGC:CRS84";
-  std::string to = "OGC:CRS84";
-  CoordinateFormat format;
-};
+using GeoJsonOptions = FeatureOptions;
 
 /** Writes features, joined by commas. Reusable: begin() starts over and keeps the memory. */
 class GeoJsonFeatureWriter {

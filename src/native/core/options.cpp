@@ -45,6 +45,13 @@ bool readUnsigned(JsonReader& reader, uint32_t& value) {
   return true;
 }
 
+bool readSize(JsonReader& reader, uint64_t& value) {
+  double number = 0;
+  if (!reader.readNumber(number) || number < 0 || number > 9007199254740991.0) return false;
+  value = static_cast<uint64_t>(number);
+  return true;
+}
+
 /** Walks the options object and turns the first failure into a sentence. */
 template <typename Member>
 bool readOptions(std::string_view json, std::string& error, Member&& member) {
@@ -123,7 +130,7 @@ bool checkTileOptions(const TileLayerOptions& options, std::string& error) {
   return checkCrs(options.from, options.to, error);
 }
 
-bool parseGeoJsonOptions(std::string_view json, GeoJsonOptions& options, std::string& error) {
+bool parseFeatureOptions(std::string_view json, FeatureOptions& options, std::string& error) {
   options = {};
   options.from.clear();
   options.to.clear();
@@ -132,6 +139,10 @@ bool parseGeoJsonOptions(std::string_view json, GeoJsonOptions& options, std::st
     if (key == "from") return reader.readString(options.from);
     if (key == "to") return reader.readString(options.to);
     if (key == "swap") return reader.readBoolean(options.format.swap);
+    if (key == "type") return reader.readString(options.type);
+    if (key == "geometry") return reader.readString(options.geometry);
+    if (key == "srsName") return reader.readString(options.srsName);
+    if (key == "maxBytes") return readSize(reader, options.maxBytes);
     if (key != "precision") return reader.skip();
     uint32_t precision = 0;
     if (!readUnsigned(reader, precision) || precision > kMaxPrecision) return false;

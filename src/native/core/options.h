@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "geojson.h"
+#include "feature_options.h"
 #include "geojson_reader.h"
 #include "tile_layer.h"
 
@@ -23,8 +23,10 @@ bool parseTileOptions(std::string_view json, TileLayerOptions& options, std::str
 /** Checks what parseTileOptions() checks, for options that came another way. */
 bool checkTileOptions(const TileLayerOptions& options, std::string& error);
 
-/** Reads `{fields, from, to, swap, precision}`; `from` and `to` are required. */
-bool parseGeoJsonOptions(std::string_view json, GeoJsonOptions& options, std::string& error);
+/**
+ * Reads `{fields, from, to, swap, precision, maxBytes, type, geometry, srsName}`; `from` and `to` are required.
+ */
+bool parseFeatureOptions(std::string_view json, FeatureOptions& options, std::string& error);
 
 /** Reads `{from, to, swap, dimension, maxVertices}`; `from` and `to` are required. */
 bool parseGeoJsonReadOptions(std::string_view json, GeoJsonReadOptions& options, std::string& error);

@@ -1,5 +1,7 @@
 #include "text.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <cstring>
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -53,6 +55,33 @@ uint8_t* putEscape(uint8_t* out, uint8_t byte) {
   out[3] = static_cast<uint8_t>(kHex[byte >> 4]);
   out[4] = static_cast<uint8_t>(kHex[byte & 15]);
   return out + 5;
+}
+
+/** What stands for a character in XML; null: itself. Empty for what XML 1.0 cannot hold. */
+const char* xmlEntity(uint8_t byte) {
+  switch (byte) {
+    case '&': return "&amp;";
+    case '<': return "&lt;";
+    case '>': return "&gt;";
+    case '"': return "&quot;";
+    case '\r': return "&#13;";
+    case '\n':
+    case '\t': return nullptr;
+    default: return byte < 0x20 ? "" : nullptr;
+  }
+}
+
+/** The code point of a well-formed sequence. */
+uint32_t codePoint(const uint8_t* p, int length) {
+  if (length == 1) return p[0];
+  uint32_t code = p[0] & (0x7Fu >> length);
+  for (int i = 1; i < length; ++i) code = code << 6 | (p[i] & 0x3Fu);
+  return code;
+}
+
+bool isIdCharacter(uint32_t code) {
+  return (code >= 'A' && code <= 'Z') || (code >= 'a' && code <= 'z') || (code >= '0' && code <= '9') || code == '-' ||
+         code == '.';
 }
 
 }  // namespace
@@ -143,11 +172,10 @@ void appendJsonString(ByteBuffer& out, const char* text, size_t size) {
   out.commit(w);
 }
 
-void appendBase64String(ByteBuffer& out, const uint8_t* bytes, size_t size) {
+void appendBase64(ByteBuffer& out, const uint8_t* bytes, size_t size) {
   constexpr char kAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   const auto digit = [&](uint32_t six) { return static_cast<uint8_t>(kAlphabet[six & 63]); };
-  uint8_t* w = out.reserve((size + 2) / 3 * 4 + 2);
-  *w++ = '"';
+  uint8_t* w = out.reserve((size + 2) / 3 * 4);
   size_t i = 0;
   for (; i + 3 <= size; i += 3, w += 4) {
     const uint32_t v = uint32_t{bytes[i]} << 16 | uint32_t{bytes[i + 1]} << 8 | bytes[i + 2];
@@ -165,7 +193,57 @@ void appendBase64String(ByteBuffer& out, const uint8_t* bytes, size_t size) {
     w[3] = '=';
     w += 4;
   }
-  *w++ = '"';
+  out.commit(w);
+}
+
+void appendBase64String(ByteBuffer& out, const uint8_t* bytes, size_t size) {
+  out.push('"');
+  appendBase64(out, bytes, size);
+  out.push('"');
+}
+
+void appendXmlText(ByteBuffer& out, const char* text, size_t size) {
+  // Six bytes at the most come from one.
+  uint8_t* w = out.reserve(size * 6);
+  const uint8_t* p = asBytes(text);
+  for (const uint8_t* end = p + size; p != end;) {
+    if (const char* entity = xmlEntity(*p); entity != nullptr) {
+      const size_t length = std::strlen(entity);
+      std::memcpy(w, entity, length);
+      w += length;
+      ++p;
+      continue;
+    }
+    const int length = utf8Length(p, end);
+    if (length == 0) {
+      std::memcpy(w, kReplacement, 3);
+      w += 3;
+      ++p;
+      continue;
+    }
+    // U+FFFE and U+FFFF are no characters.
+    const bool character = length != 3 || p[0] != 0xEF || p[1] != 0xBF || p[2] < 0xBE;
+    if (character) w = std::copy(p, p + length, w);
+    p += length;
+  }
+  out.commit(w);
+}
+
+void appendXmlId(ByteBuffer& out, const char* text, size_t size) {
+  // Eight bytes come from one, ten from four.
+  uint8_t* w = out.reserve(size * 8);
+  const uint8_t* p = asBytes(text);
+  for (const uint8_t* end = p + size; p != end;) {
+    const int length = utf8Length(p, end);
+    const uint32_t code = length == 0 ? 0xFFFD : codePoint(p, length);
+    const bool escape = code == '_' ? end - p > 1 && p[1] == 'x' : !isIdCharacter(code);
+    if (escape) {
+      w += std::snprintf(reinterpret_cast<char*>(w), 12, code > 0xFFFF ? "_x%06X_" : "_x%04X_", code);
+    } else {
+      *w++ = static_cast<uint8_t>(code);
+    }
+    p += length == 0 ? 1 : length;
+  }
   out.commit(w);
 }
 

@@ -21,7 +21,22 @@ void appendSanitised(ByteBuffer& out, const char* text, size_t size);
 /** Appends a JSON string with its quotes; broken UTF-8 becomes U+FFFD. */
 void appendJsonString(ByteBuffer& out, const char* text, size_t size);
 
+/** Appends the bytes in base64 (RFC 4648, clause 4, padded). */
+void appendBase64(ByteBuffer& out, const uint8_t* bytes, size_t size);
+
 /** Appends a JSON string that holds the bytes in base64 (RFC 4648, clause 4, padded). */
 void appendBase64String(ByteBuffer& out, const uint8_t* bytes, size_t size);
+
+/**
+ * Appends text for XML 1.0, fit for elements and attributes in double quotes. Characters that XML cannot hold are left
+ * out; broken UTF-8 becomes U+FFFD.
+ */
+void appendXmlText(ByteBuffer& out, const char* text, size_t size);
+
+/**
+ * Appends text as the rest of an XML name: letters, digits, `-`, `.` and `_` of ASCII stay, all else becomes `_xHHHH_`,
+ * and so does a `_` before `x`, so that no two texts give the same name.
+ */
+void appendXmlId(ByteBuffer& out, const char* text, size_t size);
 
 }  // namespace graticule

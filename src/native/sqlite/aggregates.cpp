@@ -1,4 +1,4 @@
-// gr_mvt and gr_geojson: a whole tile layer or page of features as one value.
+// gr_mvt, gr_geojson, gr_csv and gr_gml: a whole tile layer or page of features as one value.
 #include "../core/options.h"
 #include "connection.h"
 
@@ -15,8 +15,6 @@ struct Group {
   bool failed;
 };
 
-using Encoders = std::vector<std::unique_ptr<TileLayerEncoder>>;
-using Writers = std::vector<std::unique_ptr<GeoJsonFeatureWriter>>;
 
 template <typename Encoder>
 std::unique_ptr<Encoder> takeIdle(std::vector<std::unique_ptr<Encoder>>& idle) {
@@ -59,19 +57,48 @@ TileLayerEncoder* openTile(sqlite3_context* context, int argc, sqlite3_value** a
   return encoder.release();
 }
 
-GeoJsonFeatureWriter* openFeatures(sqlite3_context* context, int argc, sqlite3_value** argv) {
-  constexpr const char* kFunction = "gr_geojson";
-  if (argc < kFirstValue) return fail(context, kFunction, "needs options, id and geometry"), nullptr;
-  GeoJsonOptions options;
+/** What tells one feature format from another. */
+constexpr const char* nameOf(const FeaturePage<GeoJsonFeatureWriter>*) { return "gr_geojson"; }
+constexpr const char* nameOf(const FeaturePage<CsvFeatureWriter>*) { return "gr_csv"; }
+constexpr const char* nameOf(const FeaturePage<GmlFeatureWriter>*) { return "gr_gml"; }
+
+auto& idleOf(Connection& c, const FeaturePage<GeoJsonFeatureWriter>*) { return c.idleGeoJsonPages; }
+auto& idleOf(Connection& c, const FeaturePage<CsvFeatureWriter>*) { return c.idleCsvPages; }
+auto& idleOf(Connection& c, const FeaturePage<GmlFeatureWriter>*) { return c.idleGmlPages; }
+
+template <typename Page>
+bool check(const Page*, const FeatureOptions&, std::string&) {
+  return true;
+}
+bool check(const FeaturePage<GmlFeatureWriter>*, const FeatureOptions& options, std::string& error) {
+  return checkGmlOptions(options, error);
+}
+
+template <typename Page>
+Page* openPage(sqlite3_context* context, int argc, sqlite3_value** argv) {
+  constexpr const Page* kTag = nullptr;
+  const char* function = nameOf(kTag);
+  if (argc < kFirstValue) return fail(context, function, "needs options, id and geometry"), nullptr;
+  FeatureOptions options;
   std::string error;
-  if (!parseGeoJsonOptions(textOf(argv[0]), options, error)) return fail(context, kFunction, error), nullptr;
-  if (!checkArguments(context, kFunction, argc, options.fields.size())) return nullptr;
+  if (!parseFeatureOptions(textOf(argv[0]), options, error) || !check(kTag, options, error)) {
+    return fail(context, function, error), nullptr;
+  }
+  if (!checkArguments(context, function, argc, options.fields.size())) return nullptr;
   Connection& connection = connectionOf(context);
   auto reprojector = connection.reprojectors.find(options.from, options.to, error);
-  if (reprojector == nullptr) return fail(context, kFunction, error), nullptr;
-  auto writer = takeIdle(connection.idleFeatureWriters);
-  writer->begin(options, std::move(reprojector));
-  return writer.release();
+  if (reprojector == nullptr) return fail(context, function, error), nullptr;
+  auto page = takeIdle(idleOf(connection, kTag));
+  page->writer.begin(options, std::move(reprojector));
+  page->maxBytes = options.maxBytes;
+  page->written = {};
+  return page.release();
+}
+
+void remember(FeatureId& id, const Value& value) {
+  id.kind = value.kind == Value::Kind::Integer || value.kind == Value::Kind::Text ? value.kind : Value::Kind::Null;
+  id.integer = value.integer;
+  if (id.kind == Value::Kind::Text) id.text.assign(value.bytes, value.size);
 }
 
 /** The group's encoder, opened by its first row; null after a failure. */
@@ -121,25 +148,84 @@ void tileFinal(sqlite3_context* context) {
   });
 }
 
-void featuresStep(sqlite3_context* context, int argc, sqlite3_value** argv) {
+namespace {
+
+template <typename Page>
+void pageStep(sqlite3_context* context, int argc, sqlite3_value** argv) {
   guarded(context, [&] {
-    auto* writer = encoderOf<GeoJsonFeatureWriter>(context, argc, argv, openFeatures);
-    if (writer == nullptr) return;
+    Page* page = encoderOf<Page>(context, argc, argv, openPage<Page>);
+    if (page == nullptr || page->full()) return;
     size_t size = 0;
     const uint8_t* blob = blobOf(argv[2], size);
-    writer->beginFeature(valueOf(argv[1]), blob, size);
-    for (int i = kFirstValue; i < argc; ++i) writer->property(static_cast<size_t>(i - kFirstValue), valueOf(argv[i]));
-    writer->endFeature();
+    const Value id = valueOf(argv[1]);
+    page->writer.beginFeature(id, blob, size);
+    for (int i = kFirstValue; i < argc; ++i) {
+      page->writer.property(static_cast<size_t>(i - kFirstValue), valueOf(argv[i]));
+    }
+    page->writer.endFeature();
+    if (page->written.features++ == 0) remember(page->written.first, id);
+    remember(page->written.last, id);
   });
 }
 
-void featuresFinal(sqlite3_context* context) {
+template <typename Page>
+void pageFinal(sqlite3_context* context) {
   guarded(context, [&] {
-    auto* writer = finalEncoderOf<GeoJsonFeatureWriter>(context);
-    if (writer == nullptr) return resultBlob(context, nullptr, 0);
-    resultBlob(context, writer->text().data(), writer->text().size());
-    giveBack(connectionOf(context).idleFeatureWriters, writer);
+    Connection& connection = connectionOf(context);
+    Page* page = finalEncoderOf<Page>(context);
+    if (page == nullptr) {
+      connection.written = {};
+      return resultBlob(context, nullptr, 0);
+    }
+    const ByteBuffer& text = page->writer.text();
+    resultBlob(context, text.data(), text.size());
+    connection.written = page->written;
+    connection.written.size = text.size();
+    giveBack(idleOf(connection, page), page);
   });
+}
+
+/** What the latest page of this connection holds; null when the argument is not that page. */
+const Written* writtenOf(sqlite3_context* context, sqlite3_value* value) {
+  size_t size = 0;
+  const Written& written = connectionOf(context).written;
+  return blobOf(value, size) != nullptr && size == written.size ? &written : nullptr;
+}
+
+void resultId(sqlite3_context* context, const FeatureId& id) {
+  if (id.kind == Value::Kind::Integer) return sqlite3_result_int64(context, id.integer);
+  if (id.kind != Value::Kind::Text) return;
+  sqlite3_result_text64(context, id.text.data(), id.text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+}  // namespace
+
+void geoJsonStep(sqlite3_context* c, int argc, sqlite3_value** argv) {
+  pageStep<FeaturePage<GeoJsonFeatureWriter>>(c, argc, argv);
+}
+void geoJsonFinal(sqlite3_context* c) { pageFinal<FeaturePage<GeoJsonFeatureWriter>>(c); }
+void csvStep(sqlite3_context* c, int argc, sqlite3_value** argv) {
+  pageStep<FeaturePage<CsvFeatureWriter>>(c, argc, argv);
+}
+void csvFinal(sqlite3_context* c) { pageFinal<FeaturePage<CsvFeatureWriter>>(c); }
+void gmlStep(sqlite3_context* c, int argc, sqlite3_value** argv) {
+  pageStep<FeaturePage<GmlFeatureWriter>>(c, argc, argv);
+}
+void gmlFinal(sqlite3_context* c) { pageFinal<FeaturePage<GmlFeatureWriter>>(c); }
+
+void writtenCount(sqlite3_context* context, int, sqlite3_value** argv) {
+  const Written* written = writtenOf(context, argv[0]);
+  if (written != nullptr) sqlite3_result_int64(context, written->features);
+}
+
+void writtenFirst(sqlite3_context* context, int, sqlite3_value** argv) {
+  const Written* written = writtenOf(context, argv[0]);
+  if (written != nullptr) resultId(context, written->first);
+}
+
+void writtenLast(sqlite3_context* context, int, sqlite3_value** argv) {
+  const Written* written = writtenOf(context, argv[0]);
+  if (written != nullptr) resultId(context, written->last);
 }
 
 void tileFeatureCount(sqlite3_context* context, int, sqlite3_value** argv) {

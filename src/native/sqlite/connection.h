@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "../core/csv.h"
 #include "../core/geodesic.h"
 #include "../core/geojson.h"
 #include "../core/geos.h"
+#include "../core/gml.h"
 #include "../core/reprojector.h"
 #include "../core/tile_layer.h"
 
@@ -18,11 +20,45 @@ SQLITE_EXTENSION_INIT3
 
 namespace graticule::sqlite {
 
+/** The id of a feature: an integer, text, or Null. */
+struct FeatureId {
+  Value::Kind kind = Value::Kind::Null;
+  int64_t integer = 0;
+  std::string text;
+};
+
+/** What a page holds. */
+struct Written {
+  int64_t features = 0;
+  FeatureId first;
+  FeatureId last;
+  /** Bytes of the page: tells whether a value can be that page. */
+  size_t size = 0;
+};
+
+/** A page of features in work. */
+template <typename Writer>
+struct FeaturePage {
+  Writer writer;
+  uint64_t maxBytes = 0;
+  Written written;
+
+  bool full() const { return maxBytes != 0 && writer.text().size() >= maxBytes; }
+  void release() { writer.release(); }
+};
+
+template <typename Writer>
+using FeaturePages = std::vector<std::unique_ptr<FeaturePage<Writer>>>;
+
 /** Reprojectors and idle encoders; the last registered function that goes away takes it along. */
 struct Connection {
   ReprojectorCache reprojectors;
   std::vector<std::unique_ptr<TileLayerEncoder>> idleTileEncoders;
-  std::vector<std::unique_ptr<GeoJsonFeatureWriter>> idleFeatureWriters;
+  FeaturePages<GeoJsonFeatureWriter> idleGeoJsonPages;
+  FeaturePages<CsvFeatureWriter> idleCsvPages;
+  FeaturePages<GmlFeatureWriter> idleGmlPages;
+  /** The page that was finished last. */
+  Written written;
   /** Reused by the scalar functions. */
   Geometry scratch;
   /** Made on first use. What was made in it keeps it alive. */
@@ -99,8 +135,15 @@ inline void resultBlob(sqlite3_context* context, const uint8_t* data, size_t siz
 
 void tileStep(sqlite3_context* context, int argc, sqlite3_value** argv);
 void tileFinal(sqlite3_context* context);
-void featuresStep(sqlite3_context* context, int argc, sqlite3_value** argv);
-void featuresFinal(sqlite3_context* context);
+void geoJsonStep(sqlite3_context* context, int argc, sqlite3_value** argv);
+void geoJsonFinal(sqlite3_context* context);
+void csvStep(sqlite3_context* context, int argc, sqlite3_value** argv);
+void csvFinal(sqlite3_context* context);
+void gmlStep(sqlite3_context* context, int argc, sqlite3_value** argv);
+void gmlFinal(sqlite3_context* context);
+void writtenCount(sqlite3_context* context, int argc, sqlite3_value** argv);
+void writtenFirst(sqlite3_context* context, int argc, sqlite3_value** argv);
+void writtenLast(sqlite3_context* context, int argc, sqlite3_value** argv);
 
 void tileFeatureCount(sqlite3_context* context, int argc, sqlite3_value** argv);
 void hilbert(sqlite3_context* context, int argc, sqlite3_value** argv);

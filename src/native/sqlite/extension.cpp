@@ -11,7 +11,7 @@ namespace {
 using Function = void (*)(sqlite3_context*, int, sqlite3_value**);
 using Final = void (*)(sqlite3_context*);
 
-constexpr int kFlags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
+constexpr int kFlags = SQLITE_UTF8 | SQLITE_INNOCUOUS;
 
 struct Definition {
   const char* name;
@@ -19,11 +19,17 @@ struct Definition {
   Function scalar;
   Function step;
   Final final;
+  bool deterministic = true;
 };
 
 constexpr Definition kDefinitions[] = {
     {"gr_mvt", -1, nullptr, tileStep, tileFinal},
-    {"gr_geojson", -1, nullptr, featuresStep, featuresFinal},
+    {"gr_geojson", -1, nullptr, geoJsonStep, geoJsonFinal},
+    {"gr_csv", -1, nullptr, csvStep, csvFinal},
+    {"gr_gml", -1, nullptr, gmlStep, gmlFinal},
+    {"gr_written", 1, writtenCount, nullptr, nullptr, false},
+    {"gr_first_id", 1, writtenFirst, nullptr, nullptr, false},
+    {"gr_last_id", 1, writtenLast, nullptr, nullptr, false},
     {"gr_mvt_count", 1, tileFeatureCount, nullptr, nullptr},
     {"gr_hilbert", 5, hilbert, nullptr, nullptr},
     {"gr_intersects_box", 5, intersectsBox, nullptr, nullptr},
@@ -51,7 +57,8 @@ int registerFunctions(sqlite3* db) {
   const auto connection = std::make_shared<Connection>();
   for (const Definition& d : kDefinitions) {
     // SQLite calls dropReference() also when the registration fails.
-    const int rc = sqlite3_create_function_v2(db, d.name, d.arguments, kFlags, new ConnectionRef(connection), d.scalar,
+    const int flags = kFlags | (d.deterministic ? SQLITE_DETERMINISTIC : 0);
+    const int rc = sqlite3_create_function_v2(db, d.name, d.arguments, flags, new ConnectionRef(connection), d.scalar,
                                               d.step, d.final, dropReference);
     if (rc != SQLITE_OK) return rc;
   }

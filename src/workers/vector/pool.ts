@@ -7,6 +7,7 @@ import {
   type TaskOutput,
 } from '../../core/tasks.js';
 import { type Answer, failureFrom } from '../failure.js';
+import { packed } from './sources.js';
 import type { VectorTaskName } from './worker.js';
 
 interface Waiting {
@@ -111,7 +112,7 @@ export class VectorPool {
   async #start(task: Waiting): Promise<void> {
     this.#running++;
     try {
-      task.settle((await this.#pool.run({ name: task.name, input: task.input })) as Answer);
+      task.settle((await this.#pool.run({ name: task.name, input: packed(task.input) })) as Answer);
     } catch (error) {
       task.fail(new TaskFailure('worker-lost', 'A worker stopped unexpectedly.', String(error)));
     } finally {

@@ -7,6 +7,7 @@ import { storeOf } from '../providers/store.js';
 import { moved } from '../thread.js';
 import { archive, archiveTile } from './archive.js';
 import { load } from './load.js';
+import { unpacked } from './sources.js';
 import { vectorTile } from './tile.js';
 
 /** Thread side of the vector pool: Piscina calls the default export with one task at a time. */
@@ -29,7 +30,7 @@ const TASKS: { [N in VectorTaskName]: (input: TaskInput<N>) => TaskOutput<N> | P
 };
 
 export default async function runTask({ name, input }: { name: VectorTaskName; input: unknown }) {
-  return moved(await answer(() => attempt(name, input)), buffersOf);
+  return moved(await answer(() => attempt(name, unpacked(input))), buffersOf);
 }
 
 async function attempt(name: VectorTaskName, input: unknown): Promise<unknown> {

@@ -3,6 +3,7 @@ import { ApiError } from '../../../core/errors.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
 import { json, text } from '../../../core/reply.js';
 import type { PoolStatus } from '../../../core/tasks.js';
+import { exposition } from '../../telemetry/metrics.js';
 
 export interface ProbeDeps {
   registry: Registry;
@@ -106,7 +107,7 @@ function scrape(path: string, registry: Registry): Operation {
     permission: 'admin:read',
     responses: { 200: { description: 'Metrics', content: { 'text/plain': null } } },
     async run() {
-      return { ...text(await registry.metrics(), registry.contentType), cacheControl: 'no-store' };
+      return { ...text(await exposition(registry), registry.contentType), cacheControl: 'no-store' };
     },
   });
 }

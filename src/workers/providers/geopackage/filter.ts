@@ -1,6 +1,7 @@
 import type { BoxLiteral, Call, Expression, PropertyName } from '../../../core/cql2/ast.js';
 import { type Box, type GeoPackageSource, TaskFailure } from '../../../core/tasks.js';
-import { boxesInSource, matchingIds, type Query } from './window.js';
+import { boxesInSource } from '../boxes.js';
+import { matchingIds, type Query } from './window.js';
 
 /** Selects `id` of every row that the filter lets through. No row comes twice; the order is undefined. */
 export function idsOf(source: GeoPackageSource, filter: Expression | undefined): Query {

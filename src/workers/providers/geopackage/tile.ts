@@ -1,8 +1,9 @@
 import type { Box, GeoPackageSource, TileLayer, VectorTileTask } from '../../../core/tasks.js';
+import { boxesInSource } from '../boxes.js';
 import { quote, statement } from './connection.js';
 import { idsOf } from './filter.js';
 import { chosen } from './items.js';
-import { boxesInSource, indexOf } from './window.js';
+import { indexOf } from './window.js';
 
 /** One layer of a tile as one SQL statement: the rtree window, aggregated by `gr_mvt`. */
 export function tileLayer(task: VectorTileTask, layer: TileLayer): { tile: Uint8Array; features: number } {

@@ -1,38 +1,10 @@
-import { type Box, type GeoPackageSource, TaskFailure } from '../../../core/tasks.js';
-import { transformBox } from '../../../native/index.js';
+import type { Box, GeoPackageSource } from '../../../core/tasks.js';
 import { quote } from './connection.js';
 
 /** SQL text and the values of its parameters, in their order. */
 export interface Query {
   sql: string;
   values: (number | string | bigint | Uint8Array | null)[];
-}
-
-/**
- * A box, perhaps across the antimeridian, as plain boxes in the source's CRS: one, seldom two. Throws
- * `invalid-input` when it lies where that CRS is not defined.
- */
-export function boxesInSource(source: GeoPackageSource, box: Box, crs: string): Box[] {
-  return plain(box).flatMap((part) => plain(inSource(part, crs, source)));
-}
-
-function inSource(box: Box, crs: string, source: GeoPackageSource): Box {
-  try {
-    return transformBox(box, crs, source.crs);
-  } catch (error) {
-    const message = 'The bounding box cannot be expressed in the CRS of the data.';
-    throw new TaskFailure('invalid-input', message, (error as Error).message);
-  }
-}
-
-/** Cuts a box across the antimeridian (minx > maxx, degrees) in two. */
-function plain(box: Box): Box[] {
-  const [minx, miny, maxx, maxy] = box;
-  if (minx <= maxx) return [box];
-  return [
-    [minx, miny, 180, maxy],
-    [-180, miny, maxx, maxy],
-  ];
 }
 
 /** The index of a source as a quoted name. */

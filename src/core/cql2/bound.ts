@@ -1,0 +1,46 @@
+import { LIMITS } from '../limits.js';
+import { type Expression, isCall, isInterval, isProperty, type Operand } from './ast.js';
+import { Cql2Error, NO_PREDICATE, type Place } from './error.js';
+import { arityOf } from './operators.js';
+
+/** What a whole filter may hold, in whichever encoding it came. */
+
+/**
+ * Throws when a tree is too deep or too large for those who walk it. Itself it needs no stack: chains of operators are
+ * as deep as they are long.
+ */
+export function bound(root: Operand): void {
+  const open: [operand: Operand, depth: number][] = [[root, 1]];
+  for (let nodes = 0; open.length > 0; nodes++) {
+    const [operand, depth] = open.pop()!;
+    if (depth > LIMITS.filterDepth)
+      throw new Cql2Error(`the filter is nested more than ${LIMITS.filterDepth} levels deep`);
+    if (nodes >= LIMITS.filterNodes)
+      throw new Cql2Error(`the filter has more than ${LIMITS.filterNodes} operators and operands`);
+    for (const part of partsOf(operand)) open.push([part, depth + 1]);
+  }
+}
+
+/** The operands within an operand; none in a literal. */
+export function partsOf(operand: Operand): readonly Operand[] {
+  if (typeof operand !== 'object') return [];
+  if (Array.isArray(operand)) return operand;
+  if (isCall(operand)) return operand.args;
+  return isInterval(operand) ? operand.interval : [];
+}
+
+/** Throws when an operator has too few or too many operands. Functions are checked by `check`. */
+export function checkArity(op: string, count: number, place: Place, name = `'${op}'`): void {
+  const arity = arityOf(op);
+  if (!arity || (count >= arity[0] && count <= arity[1])) return;
+  const [least, most] = arity;
+  const wanted = most === least ? `${least}` : `at least ${least}`;
+  throw new Cql2Error(`${name} takes ${wanted} operand${least === 1 ? '' : 's'}, found ${count}`, place);
+}
+
+/** A whole filter: a predicate, or a property that `check` will find to be boolean. */
+export function asExpression(operand: Operand): Expression {
+  if (typeof operand === 'boolean' || isCall(operand)) return operand;
+  if (isProperty(operand)) return { op: '=', args: [operand, true] };
+  throw new Cql2Error(NO_PREDICATE);
+}

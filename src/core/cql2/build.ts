@@ -1,0 +1,49 @@
+import type { Expression, Scalar } from './ast.js';
+
+/** Parts of filters that parameters such as `bbox`, `datetime` and `ids` become. They need no further `check`. */
+
+/** All of them; undefined and `true` are left out. Undefined when nothing is left: every feature passes. */
+export function and(...parts: readonly (Expression | undefined)[]): Expression | undefined {
+  const conditions = parts.flatMap((part) => {
+    if (part === undefined || part === true) return [];
+    return typeof part === 'object' && part.op === 'and' ? (part.args as Expression[]) : [part];
+  });
+  if (conditions.includes(false)) return false;
+  return conditions.length > 1 ? { op: 'and', args: conditions } : conditions[0];
+}
+
+/** The property has this value; `null` asks for features without one. */
+export function equals(property: string, value: Scalar | null): Expression {
+  if (value === null) return { op: 'isNull', args: [{ property }] };
+  return { op: '=', args: [{ property }, value] };
+}
+
+/** The property has one of these values; nothing passes when there are none. */
+export function oneOf(property: string, values: readonly Scalar[]): Expression {
+  return values.length > 0 && { op: 'in', args: [{ property }, values] };
+}
+
+/**
+ * The geometry shares a point with the box: minx, miny, maxx, maxy, or with minz and maxz (minx, miny, minz, maxx,
+ * maxy, maxz). x,y ordered in `crs`, which is anything PROJ reads; minx > maxx crosses the antimeridian.
+ */
+export function bboxFilter(column: string, box: readonly number[], crs: string): Expression {
+  return { op: 's_intersects', args: [{ property: column }, { bbox: box, crs }] };
+}
+
+/**
+ * The instant in the column lies in the interval, both ends included. Ends are milliseconds since 1970 UTC; a missing
+ * one is open. A date lies in the interval when any of its day (UTC) does.
+ */
+export function temporalFilter(
+  column: string,
+  type: 'date' | 'date-time',
+  { start, end }: { start?: number; end?: number },
+): Expression {
+  const written = (time: number | undefined) => {
+    if (time === undefined) return '..';
+    const text = new Date(time).toISOString();
+    return type === 'date' ? text.slice(0, 10) : text;
+  };
+  return { op: 't_intersects', args: [{ property: column }, { interval: [written(start), written(end)] }] };
+}

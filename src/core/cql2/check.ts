@@ -1,0 +1,237 @@
+import type { Crs } from '../crs.js';
+import {
+  type Call,
+  type Expression,
+  type IntervalEnd,
+  isArray,
+  isBox,
+  isCall,
+  isDate,
+  isGeometry,
+  isInterval,
+  isProperty,
+  isTimestamp,
+  type Operand,
+} from './ast.js';
+import { Cql2Error, NO_PREDICATE, shown } from './error.js';
+import { type FunctionDefinition, functionNamed, type Kind } from './functions.js';
+import { closeNames } from './names.js';
+import {
+  ARITHMETIC,
+  ARRAY,
+  arityOf,
+  COMPARISONS,
+  DISTANCE,
+  isOneOf,
+  SPATIAL,
+  TEMPORAL,
+  TEMPORAL_INSTANT,
+} from './operators.js';
+import { SpatialLiterals } from './spatial.js';
+import { readDate, readTimestamp } from './temporal.js';
+import { type FilterSchema, kindOf, kindOfProperty } from './types.js';
+
+export interface CheckOptions extends FilterSchema {
+  /** Another name of the geometry column; `geometry` unless a field has that name. */
+  readonly geometryAlias?: string;
+  /** CRS of the spatial literals, in the axis order of its authority. */
+  readonly filterCrs: Crs;
+}
+
+/**
+ * Makes a tree fit for the writers of SQL: every name exists, every operand has a fitting type, instants are real and
+ * in UTC, strings beside instants become instants, spatial literals are x,y ordered and carry `crs`, functions have
+ * their own name instead of an alias. Throws `Cql2Error`.
+ */
+export function check(expression: Expression, options: CheckOptions): Expression {
+  const checked = new Checker(options).operand(expression);
+  if (kindOf(checked, options) !== 'boolean') throw new Cql2Error(NO_PREDICATE);
+  return checked as Expression;
+}
+
+const COMPARABLE: readonly Kind[] = ['string', 'number', 'boolean', 'date', 'timestamp'];
+const INSTANTS: readonly Kind[] = ['date', 'timestamp'];
+const TIMES: readonly Kind[] = ['date', 'timestamp', 'interval'];
+
+class Checker {
+  readonly #literals: SpatialLiterals;
+
+  constructor(readonly options: CheckOptions) {
+    this.#literals = new SpatialLiterals(options.filterCrs);
+  }
+
+  operand(value: Operand): Operand {
+    if (typeof value !== 'object') return value;
+    if (isArray(value)) return value.map((member) => this.operand(member));
+    if (isCall(value)) return this.#call(value);
+    if (isProperty(value)) return { property: this.#property(value.property) };
+    if (isDate(value)) return instant(value.date, 'date');
+    if (isTimestamp(value)) return instant(value.timestamp, 'timestamp');
+    if (isInterval(value)) return this.#interval(value.interval);
+    if (isBox(value)) return this.#literals.box(value);
+    return isGeometry(value) ? this.#literals.geometry(value) : value;
+  }
+
+  #property(name: string): string {
+    if (kindOfProperty(name, this.options)) return name;
+    const { fields, idColumn, geometryColumn, geometryAlias = 'geometry' } = this.options;
+    if (name === geometryAlias) return geometryColumn;
+    const close = closeNames(name, [...fields.map((field) => field.name), idColumn, geometryAlias]);
+    const hint = close.length > 0 ? `; did you mean ${close.map((other) => `'${other}'`).join(' or ')}?` : '';
+    throw new Cql2Error(`there is no property '${shown(name)}'${hint}`);
+  }
+
+  #interval([start, end]: readonly [IntervalEnd, IntervalEnd]): Operand {
+    const ends = [this.#intervalEnd(start), this.#intervalEnd(end)] as const;
+    const [from, to] = ends;
+    if (typeof from === 'string' && typeof to === 'string' && startOf(from) > endOf(to))
+      throw new Cql2Error(`the interval from ${from} to ${to} ends before it begins`);
+    return { interval: ends };
+  }
+
+  #intervalEnd(end: IntervalEnd): IntervalEnd {
+    if (typeof end === 'string') {
+      const read = end === '..' ? end : (readDate(end) ?? readTimestamp(end));
+      if (!read) throw new Cql2Error(`'${shown(end)}' is neither a date, a timestamp nor '..'`);
+      return read;
+    }
+    const checked = this.operand(end) as IntervalEnd;
+    this.#expect(checked, INSTANTS, 'the end of an interval');
+    return checked;
+  }
+
+  #call(call: Call): Call {
+    const { op } = call;
+    const definition = arityOf(op) ? undefined : functionNamed(op);
+    if (!arityOf(op) && !definition) throw new Cql2Error(`there is no function '${shown(op)}'`);
+    const checked: Call = { op: definition?.name ?? op, args: call.args.map((arg) => this.operand(arg)) };
+    if (definition) this.#function(definition, checked.args);
+    return definition ? checked : this.#operator(checked);
+  }
+
+  #operator(call: Call): Call {
+    const { op, args } = call;
+    if (isOneOf(COMPARISONS, op)) return { op, args: this.#comparable(op, args) };
+    if (op === 'between') return { op, args: this.#comparable('BETWEEN', args) };
+    if (op === 'in') return this.#inList(call);
+    if (isOneOf(TEMPORAL, op)) return { op, args: this.#times(op, args) };
+    const name = `'${op}'`;
+    if (isOneOf(ARITHMETIC, op)) this.#expectAll(args, ['number'], name);
+    else if (op === 'and' || op === 'or' || op === 'not')
+      this.#expectAll(args, ['boolean'], op.toUpperCase());
+    else if (op === 'casei' || op === 'accenti') this.#expectAll(args, ['string'], op.toUpperCase());
+    else if (op === 'like') this.#like(args);
+    else if (isOneOf(SPATIAL, op)) this.#expectAll(args, ['geometry'], name);
+    else if (isOneOf(DISTANCE, op)) this.#distance(op, args);
+    else if (isOneOf(ARRAY, op)) this.#arrays(op, args);
+    else if (isInterval(args[0]!) || isArray(args[0]!))
+      throw new Cql2Error('IS NULL takes no interval and no array');
+    return call;
+  }
+
+  /** Operands of one kind; strings beside instants are read as instants. */
+  #comparable(op: string, args: readonly Operand[]): Operand[] {
+    const temporal = args.some((arg) => INSTANTS.includes(kindOf(arg, this.options)));
+    const read = temporal ? args.map(asInstant) : [...args];
+    const [first, ...others] = read as [Operand, ...Operand[]];
+    this.#expectAll(read, COMPARABLE, `'${op}'`);
+    for (const other of others) {
+      const kinds = [kindOf(first, this.options), kindOf(other, this.options)] as const;
+      const same = kinds[0] === kinds[1] || kinds.every((kind) => INSTANTS.includes(kind));
+      if (!same)
+        throw new Cql2Error(
+          `'${op}' cannot compare ${this.#described(first)} with ${this.#described(other)}`,
+        );
+    }
+    return read;
+  }
+
+  #inList({ args: [value, list] }: Call): Call {
+    if (!isArray(list!)) throw new Cql2Error('IN takes a list');
+    const [checked, ...members] = this.#comparable('IN', [value!, ...list]);
+    return { op: 'in', args: [checked!, members] };
+  }
+
+  #like([value, pattern]: readonly Operand[]): void {
+    this.#expect(value!, ['string'], 'LIKE');
+    let inner = pattern!;
+    while (typeof inner === 'object' && isCall(inner) && (inner.op === 'casei' || inner.op === 'accenti'))
+      inner = inner.args[0]!;
+    if (typeof inner !== 'string')
+      throw new Cql2Error('the pattern of LIKE must be a string in quotes, or CASEI or ACCENTI of one');
+  }
+
+  #distance(op: string, [a, b, distance]: readonly Operand[]): void {
+    this.#expectAll([a!, b!], ['geometry'], `'${op}'`);
+    if (typeof distance !== 'number' || distance < 0)
+      throw new Cql2Error(`'${op}' takes a distance in metres: a number that is not negative`);
+  }
+
+  #times(op: string, args: readonly Operand[]): Operand[] {
+    const read = args.map(asInstant);
+    this.#expectAll(read, isOneOf(TEMPORAL_INSTANT, op) ? TIMES : ['interval'], `'${op}'`);
+    return read;
+  }
+
+  #arrays(op: string, args: readonly Operand[]): void {
+    this.#expectAll(args, ['array', 'json'], `'${op}'`);
+    for (const member of args.filter(isArray).flat()) this.#expect(member, COMPARABLE, `an array of '${op}'`);
+  }
+
+  #function(
+    { name, args: wanted, least = wanted.length, repeats }: FunctionDefinition,
+    args: readonly Operand[],
+  ) {
+    if (args.length < least || (args.length > wanted.length && !repeats))
+      throw new Cql2Error(`the function '${name}' takes ${signature(wanted.length, least, repeats)}`);
+    for (const [i, arg] of args.entries()) {
+      const { kinds, count, name: argument } = wanted[Math.min(i, wanted.length - 1)]!;
+      this.#expect(arg, kinds, `the function '${name}'`);
+      if (count && !(typeof arg === 'number' && Number.isSafeInteger(arg) && arg >= 0))
+        throw new Cql2Error(`the ${argument} of the function '${name}' must be a whole number, not negative`);
+    }
+  }
+
+  #expectAll(args: readonly Operand[], kinds: readonly Kind[], who: string): void {
+    for (const arg of args) this.#expect(arg, kinds, who);
+  }
+
+  #expect(arg: Operand, kinds: readonly Kind[], who: string): void {
+    if (kinds.includes(kindOf(arg, this.options))) return;
+    throw new Cql2Error(`${who} takes ${withArticle(kinds.join(' or '))}, found ${this.#described(arg)}`);
+  }
+
+  #described(arg: Operand): string {
+    const kind = kindOf(arg, this.options);
+    if (typeof arg === 'object' && isProperty(arg)) return `'${shown(arg.property)}' (${kind})`;
+    return typeof arg === 'string' ? `the string '${shown(arg)}'` : withArticle(kind);
+  }
+}
+
+const withArticle = (noun: string) => `${/^[aei]/.test(noun) ? 'an' : 'a'} ${noun}`;
+
+function instant(text: string, kind: 'date' | 'timestamp'): Operand {
+  const read = kind === 'date' ? readDate(text) : readTimestamp(text);
+  if (read === undefined) throw new Cql2Error(`'${shown(text)}' is not a ${kind}`);
+  return kind === 'date' ? { date: read } : { timestamp: read };
+}
+
+/** Milliseconds since 1970. NaN, which is neither before nor after anything, for an open end. */
+const startOf = (end: string) => Date.parse(end);
+
+/** As `startOf`; a date lasts until its midnight. */
+const endOf = (end: string) => Date.parse(end.includes('T') || end === '..' ? end : `${end}T23:59:59.999Z`);
+
+/** A string that says a date or timestamp as such. */
+function asInstant(arg: Operand): Operand {
+  if (typeof arg !== 'string') return arg;
+  const date = readDate(arg);
+  if (date) return { date };
+  const timestamp = readTimestamp(arg);
+  return timestamp ? { timestamp } : arg;
+}
+
+function signature(most: number, least: number, repeats: true | undefined): string {
+  const counted = repeats ? `at least ${least}` : least === most ? `${least}` : `${least} to ${most}`;
+  return `${counted} argument${counted === '1' ? '' : 's'}`;
+}

@@ -1,0 +1,92 @@
+/** The operators of CQL2 as the JSON encoding names them, with the number of their operands. */
+
+export const COMPARISONS = ['=', '<>', '<', '>', '<=', '>='] as const;
+export const ARITHMETIC = ['+', '-', '*', '/', '%', 'div', '^'] as const;
+
+/** `s_dwithin` and `s_beyond` are ours: they take a distance in metres as a third operand. */
+export const SPATIAL = [
+  's_intersects',
+  's_equals',
+  's_disjoint',
+  's_touches',
+  's_within',
+  's_overlaps',
+  's_crosses',
+  's_contains',
+] as const;
+export const DISTANCE = ['s_dwithin', 's_beyond'] as const;
+
+/** Those that compare instants as well as intervals. */
+export const TEMPORAL_INSTANT = ['t_after', 't_before', 't_disjoint', 't_equals', 't_intersects'] as const;
+export const TEMPORAL = [
+  ...TEMPORAL_INSTANT,
+  't_contains',
+  't_during',
+  't_finishedBy',
+  't_finishes',
+  't_meets',
+  't_metBy',
+  't_overlappedBy',
+  't_overlaps',
+  't_startedBy',
+  't_starts',
+] as const;
+export const ARRAY = ['a_equals', 'a_contains', 'a_containedBy', 'a_overlaps'] as const;
+
+/** Least and greatest number of operands. */
+type Arity = readonly [least: number, most: number];
+
+const arities = (names: readonly string[], least: number, most = least) =>
+  names.map((name): [string, Arity] => [name, [least, most]]);
+
+const OPERATORS = new Map<string, Arity>([
+  ...arities(['and', 'or'], 2, Number.POSITIVE_INFINITY),
+  ...arities(['not', 'isNull', 'casei', 'accenti'], 1),
+  ...arities([...COMPARISONS, 'like', 'in', ...ARITHMETIC, ...SPATIAL, ...TEMPORAL, ...ARRAY], 2),
+  ...arities(['between', ...DISTANCE], 3),
+]);
+
+const BY_LOWER_CASE = new Map([...OPERATORS.keys()].map((name) => [name.toLowerCase(), name]));
+
+/** The operator of that name, however its letters are cased. */
+export function operatorNamed(name: string): string | undefined {
+  return BY_LOWER_CASE.get(name.toLowerCase());
+}
+
+/** Undefined for what is no operator of the language: a function. */
+export function arityOf(operator: string): Arity | undefined {
+  return OPERATORS.get(operator);
+}
+
+export const isOneOf = <T extends string>(names: readonly T[], name: string): name is T =>
+  (names as readonly string[]).includes(name);
+
+/** Words that are no property name unless quoted. */
+export const RESERVED = new Set([
+  'and',
+  'or',
+  'not',
+  'like',
+  'between',
+  'in',
+  'is',
+  'null',
+  'true',
+  'false',
+  'div',
+]);
+
+/** Words that begin a literal when a parenthesis follows; quoted when printed, as the standard asks. */
+export const CONSTRUCTORS = new Set([
+  'date',
+  'timestamp',
+  'interval',
+  'bbox',
+  'point',
+  'linestring',
+  'polygon',
+  'multipoint',
+  'multilinestring',
+  'multipolygon',
+  'geometrycollection',
+]);

@@ -1,0 +1,90 @@
+import { LIMITS } from '../limits.js';
+import type { Call, Expression, IntervalEnd, IntervalLiteral, Operand } from './ast.js';
+import { asExpression, bound, checkArity } from './bound.js';
+import { Cql2Error, shown } from './error.js';
+import { readBox, readGeometry } from './geojson.js';
+import { operatorNamed } from './operators.js';
+
+/**
+ * Reads CQL2 JSON (OGC 21-065r2, clause 8.3) that has been parsed already: any value is checked and copied, nothing of
+ * it is trusted. Takes bounded time and stack. Throws `Cql2Error` with a JSON pointer.
+ */
+export function parseJson(value: unknown): Expression {
+  const found = operand(value, '', 1);
+  bound(found);
+  return asExpression(found);
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+function operand(value: unknown, pointer: string, depth: number): Operand {
+  if (depth > LIMITS.filterDepth)
+    throw new Cql2Error(`the filter is nested more than ${LIMITS.filterDepth} levels deep`);
+  if (typeof value === 'string') return readString(value, pointer);
+  if (typeof value === 'boolean') return value;
+  if (typeof value === 'number') return readNumber(value, pointer);
+  if (Array.isArray(value)) return list(value, pointer, depth);
+  if (typeof value === 'object' && value !== null) return objectOperand(value as Members, pointer, depth);
+  throw new Cql2Error(`expected an operand, found ${shown(String(value))}`, { pointer });
+}
+
+function objectOperand(members: Members, pointer: string, depth: number): Operand {
+  const has = (name: string) => Object.hasOwn(members, name);
+  const text = (name: string) => {
+    const value = members[name];
+    if (typeof value !== 'string')
+      throw new Cql2Error('expected a string', { pointer: `${pointer}/${name}` });
+    return readString(value, `${pointer}/${name}`);
+  };
+  if (has('op')) return callOf(text('op'), members['args'], pointer, depth);
+  if (has('property')) return { property: text('property') };
+  if (has('date')) return { date: text('date') };
+  if (has('timestamp')) return { timestamp: text('timestamp') };
+  if (has('interval')) return intervalOf(members['interval'], `${pointer}/interval`, depth);
+  if (has('type')) return readGeometry(members, pointer);
+  if (has('bbox')) return { bbox: readBox(members['bbox'], `${pointer}/bbox`) };
+  throw new Cql2Error('expected an operator, a property or a literal', { pointer });
+}
+
+function callOf(name: string, args: unknown, pointer: string, depth: number): Call {
+  if (!Array.isArray(args))
+    throw new Cql2Error('expected an array of operands', { pointer: `${pointer}/args` });
+  const op = operatorNamed(name) ?? name;
+  checkArity(op, args.length, { pointer: `${pointer}/args` }, `'${shown(name)}'`);
+  return { op, args: list(args, `${pointer}/args`, depth) };
+}
+
+function list(values: readonly unknown[], pointer: string, depth: number): Operand[] {
+  if (values.length > LIMITS.filterNodes)
+    throw new Cql2Error(`the filter has more than ${LIMITS.filterNodes} operators and operands`, { pointer });
+  return values.map((value, i) => operand(value, `${pointer}/${i}`, depth + 1));
+}
+
+function intervalOf(value: unknown, pointer: string, depth: number): IntervalLiteral {
+  if (!Array.isArray(value) || value.length !== 2)
+    throw new Cql2Error('expected an array of a start and an end', { pointer });
+  const end = (i: 0 | 1): IntervalEnd => {
+    const found = operand(value[i], `${pointer}/${i}`, depth + 1);
+    if (typeof found === 'string') return found;
+    if (typeof found === 'object') {
+      if ('date' in found) return found.date;
+      if ('timestamp' in found) return found.timestamp;
+      if ('op' in found || 'property' in found) return found;
+    }
+    throw new Cql2Error("expected a date, a timestamp, '..' or a property", { pointer: `${pointer}/${i}` });
+  };
+  return { interval: [end(0), end(1)] };
+}
+
+/** Neither store can hold these characters, nor can they be sent to one. */
+function readString(value: string, pointer: string): string {
+  if (/[\p{Surrogate}\0]/u.test(value)) throw new Cql2Error('invalid character in a string', { pointer });
+  if (value.length > LIMITS.filterCharacters)
+    throw new Cql2Error(`a string is longer than ${LIMITS.filterCharacters} characters`, { pointer });
+  return value;
+}
+
+function readNumber(value: number, pointer: string): number {
+  if (!Number.isFinite(value)) throw new Cql2Error('a number is too large or not a number', { pointer });
+  return value === 0 ? 0 : value;
+}

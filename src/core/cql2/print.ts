@@ -1,0 +1,143 @@
+import type { Geometry, Position } from 'geojson';
+import {
+  type Call,
+  type Expression,
+  isArray,
+  isBox,
+  isCall,
+  isDate,
+  isGeometry,
+  isInterval,
+  isProperty,
+  isTimestamp,
+  type Operand,
+} from './ast.js';
+import { isPlainName, quoteString } from './lexer.js';
+import {
+  ARITHMETIC,
+  arityOf,
+  COMPARISONS,
+  CONSTRUCTORS,
+  isOneOf,
+  operatorNamed,
+  RESERVED,
+} from './operators.js';
+
+/** A tree as canonical CQL2 text: keywords in upper case, parentheses only where needed. `parseText` reads it back. */
+export function print(expression: Expression): string {
+  return operand(expression);
+}
+
+/** A tree as CQL2 JSON. The CRS that `check` puts into spatial literals is left out: the encoding has no place for it. */
+export function toJson(expression: Expression): unknown {
+  return JSON.parse(JSON.stringify(expression, (key, value) => (key === 'crs' ? undefined : value)));
+}
+
+function operand(value: Operand): string {
+  if (typeof value === 'string') return quoteString(value);
+  if (typeof value === 'number') return String(value);
+  if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE';
+  if (isArray(value)) return `(${value.map(operand).join(', ')})`;
+  if (isCall(value)) return call(value);
+  if (isProperty(value)) return name(value.property);
+  if (isDate(value)) return `DATE(${quoteString(value.date)})`;
+  if (isTimestamp(value)) return `TIMESTAMP(${quoteString(value.timestamp)})`;
+  if (isInterval(value)) return `INTERVAL(${value.interval.map(operand).join(', ')})`;
+  if (isBox(value)) return `BBOX(${value.bbox.join(', ')})`;
+  return isGeometry(value) ? wellKnownText(value) : '';
+}
+
+function name(property: string): string {
+  const word = property.toLowerCase();
+  const special = RESERVED.has(word) || CONSTRUCTORS.has(word) || operatorNamed(word) !== undefined;
+  return isPlainName(property) && !special ? property : `"${property.replaceAll('"', '""')}"`;
+}
+
+/** How tightly an operator binds; operands that bind less are put in parentheses. */
+const OR = 1;
+const AND = 2;
+const NOT = 3;
+const PREDICATE = 4;
+const SUM = 5;
+const PRODUCT = 6;
+const POWER = 7;
+const OPERAND = 8;
+
+function strength(value: Operand): number {
+  if (typeof value !== 'object' || !isCall(value)) return OPERAND;
+  const { op } = value;
+  if (op === 'or') return OR;
+  if (op === 'and') return AND;
+  if (op === 'not') return negatable(value.args[0]!) ? PREDICATE : NOT;
+  if (op === '+' || op === '-') return SUM;
+  if (op === '^') return POWER;
+  if (isOneOf(ARITHMETIC, op)) return PRODUCT;
+  return isOneOf(COMPARISONS, op) || ['like', 'between', 'in', 'isNull'].includes(op) ? PREDICATE : OPERAND;
+}
+
+/** Predicates that have a NOT of their own: NOT LIKE, NOT BETWEEN, NOT IN, IS NOT NULL. */
+const negatable = (value: Operand) =>
+  typeof value === 'object' && isCall(value) && ['like', 'between', 'in', 'isNull'].includes(value.op);
+
+function enclosed(value: Operand, least: number): string {
+  return strength(value) < least ? `(${operand(value)})` : operand(value);
+}
+
+function call({ op, args }: Call): string {
+  const [first, second] = args as [Operand, Operand];
+  if (op === 'and') return args.map((arg) => enclosed(arg, NOT)).join(' AND ');
+  if (op === 'or') return args.map((arg) => enclosed(arg, AND)).join(' OR ');
+  if (op === 'not') return negatable(first) ? range(first as Call, 'NOT ') : `NOT ${enclosed(first, NOT)}`;
+  if (isOneOf(COMPARISONS, op)) return `${enclosed(first, SUM)} ${op} ${enclosed(second, SUM)}`;
+  if (isOneOf(ARITHMETIC, op)) return arithmetic(op, first, second);
+  if (negatable({ op, args })) return range({ op, args }, '');
+  return `${arityOf(op) ? op.toUpperCase() : op}(${args.map(operand).join(', ')})`;
+}
+
+function range({ op, args }: Call, not: string): string {
+  const [left, second, third] = args as [Operand, Operand, Operand];
+  const subject = enclosed(left, SUM);
+  switch (op) {
+    case 'isNull':
+      return `${subject} IS ${not}NULL`;
+    case 'like':
+      return `${subject} ${not}LIKE ${enclosed(second, SUM)}`;
+    case 'between':
+      return `${subject} ${not}BETWEEN ${enclosed(second, SUM)} AND ${enclosed(third, SUM)}`;
+    default: {
+      const members = isArray(second) ? second.map((member) => enclosed(member, SUM)) : [operand(second)];
+      return `${subject} ${not}IN (${members.join(', ')})`;
+    }
+  }
+}
+
+/** Chains read from the left; powers have no chains. */
+function arithmetic(op: string, left: Operand, right: Operand): string {
+  const own = strength({ op, args: [] });
+  const least = op === '^' ? OPERAND : own;
+  return `${enclosed(left, least)} ${op === 'div' ? 'DIV' : op} ${enclosed(right, own + 1)}`;
+}
+
+function wellKnownText(geometry: Geometry): string {
+  if (geometry.type === 'GeometryCollection')
+    return `GEOMETRYCOLLECTION(${geometry.geometries.map(wellKnownText).join(', ')})`;
+  const { type, coordinates } = geometry;
+  const z = firstPosition(coordinates).length > 2 ? ' Z ' : '';
+  return `${type.toUpperCase()}${z}${type === 'Point' ? `(${position(coordinates)})` : nested(coordinates, type === 'MultiPoint')}`;
+}
+
+type Nested = Position | Nested[];
+
+function firstPosition(value: Nested): Position {
+  return typeof value[0] === 'number' ? (value as Position) : firstPosition(value[0] as Nested);
+}
+
+function nested(value: Nested, pointsEnclosed: boolean): string {
+  if (typeof value[0] === 'number') {
+    const text = position(value as Position);
+    return pointsEnclosed ? `(${text})` : text;
+  }
+  return `(${(value as Nested[]).map((member) => nested(member, pointsEnclosed)).join(', ')})`;
+}
+
+const position = (numbers: Position) => numbers.join(' ');

@@ -1,0 +1,63 @@
+import type { Field, FieldType } from '../tasks.js';
+import {
+  isArray,
+  isBox,
+  isCall,
+  isDate,
+  isGeometry,
+  isInterval,
+  isProperty,
+  isTimestamp,
+  type Operand,
+} from './ast.js';
+import { functionNamed, type Kind } from './functions.js';
+import { ARITHMETIC, isOneOf } from './operators.js';
+
+/** What the filter language must know of a source; a `VectorSource` is one. */
+export interface FilterSchema {
+  readonly fields: readonly Field[];
+  readonly idColumn: string;
+  /** Type of the ids; integers when absent. */
+  readonly idType?: 'integer' | 'string' | 'uuid';
+  readonly geometryColumn: string;
+}
+
+const KINDS: Record<FieldType, Kind> = {
+  integer: 'number',
+  number: 'number',
+  string: 'string',
+  boolean: 'boolean',
+  date: 'date',
+  'date-time': 'timestamp',
+  binary: 'binary',
+  json: 'json',
+  array: 'array',
+};
+
+/** What a property is; undefined when there is none of that name. */
+export function kindOfProperty(name: string, schema: FilterSchema): Kind | undefined {
+  if (name === schema.geometryColumn) return 'geometry';
+  if (name === schema.idColumn) return (schema.idType ?? 'integer') === 'integer' ? 'number' : 'string';
+  const field = schema.fields.find((candidate) => candidate.name === name);
+  return field && KINDS[field.type];
+}
+
+/** What an operand is, by looking at it alone. Its property must exist, and its function. */
+export function kindOf(operand: Operand, schema: FilterSchema): Kind {
+  if (typeof operand === 'string') return 'string';
+  if (typeof operand === 'number') return 'number';
+  if (typeof operand === 'boolean') return 'boolean';
+  if (isArray(operand)) return 'array';
+  if (isCall(operand)) return kindOfCall(operand.op);
+  if (isProperty(operand)) return kindOfProperty(operand.property, schema) ?? 'string';
+  if (isDate(operand)) return 'date';
+  if (isTimestamp(operand)) return 'timestamp';
+  if (isInterval(operand)) return 'interval';
+  return isGeometry(operand) || isBox(operand) ? 'geometry' : 'string';
+}
+
+function kindOfCall(op: string): Kind {
+  if (isOneOf(ARITHMETIC, op)) return 'number';
+  if (op === 'casei' || op === 'accenti') return 'string';
+  return functionNamed(op)?.returns ?? 'boolean';
+}

@@ -1,0 +1,89 @@
+import type { Geometry, Position } from 'geojson';
+import type { BoxLiteral, GeometryLiteral } from './ast.js';
+import type { Tokens } from './tokens.js';
+
+/** Spatial literals of CQL2 text: well-known text with an optional Z, and BBOX. Coordinates stay as written. */
+
+const TYPES: Record<string, Geometry['type']> = {
+  point: 'Point',
+  linestring: 'LineString',
+  polygon: 'Polygon',
+  multipoint: 'MultiPoint',
+  multilinestring: 'MultiLineString',
+  multipolygon: 'MultiPolygon',
+  geometrycollection: 'GeometryCollection',
+};
+
+/** The geometry type that a word names when a parenthesis follows: `POINT(`, `POINT Z (`, `POINTZ(`. */
+export function geometryAhead(tokens: Tokens): Geometry['type'] | undefined {
+  const { kind, text } = tokens.peek();
+  if (kind !== 'word') return undefined;
+  const word = text.toLowerCase();
+  if (tokens.sees('(', 1)) return TYPES[word] ?? (word.endsWith('z') ? TYPES[word.slice(0, -1)] : undefined);
+  return tokens.sees('z', 1) && tokens.sees('(', 2) ? TYPES[word] : undefined;
+}
+
+/** Rule `spatialInstance`, after `geometryAhead` has found its type. */
+export function geometry(tokens: Tokens, type: Geometry['type']): GeometryLiteral {
+  const hasZ = tokens.take().text.toLowerCase().endsWith('z') || tokens.accept('z');
+  tokens.expect('(');
+  if (type === 'GeometryCollection') return { type, geometries: tokens.list(() => member(tokens)) };
+  return { type, coordinates: coordinates(tokens, type, hasZ) } as GeometryLiteral;
+}
+
+function member(tokens: Tokens): Geometry {
+  const type = geometryAhead(tokens);
+  if (!type || type === 'GeometryCollection') return tokens.fail('a geometry');
+  return geometry(tokens, type);
+}
+
+/** What stands in the parentheses; the first one has been taken. */
+function coordinates(tokens: Tokens, type: Geometry['type'], hasZ: boolean): unknown {
+  const line = () => tokens.list(() => position(tokens, hasZ));
+  const opened = <T>(rule: () => T) => {
+    tokens.expect('(');
+    return rule();
+  };
+  const lines = () => tokens.list(() => opened(line));
+  switch (type) {
+    case 'Point': {
+      const point = position(tokens, hasZ);
+      tokens.expect(')');
+      return point;
+    }
+    case 'LineString':
+      return line();
+    case 'MultiPoint':
+      return tokens.list(() => memberPoint(tokens, hasZ));
+    case 'Polygon':
+    case 'MultiLineString':
+      return lines();
+    default:
+      return tokens.list(() => opened(lines));
+  }
+}
+
+/** Points of a MultiPoint are written with and without parentheses. */
+function memberPoint(tokens: Tokens, hasZ: boolean): Position {
+  const enclosed = tokens.accept('(');
+  const point = position(tokens, hasZ);
+  if (enclosed) tokens.expect(')');
+  return point;
+}
+
+function position(tokens: Tokens, hasZ: boolean): Position {
+  const [x, y] = [tokens.signedNumber(), tokens.signedNumber()];
+  const more = tokens.peek().kind === 'number' || tokens.sees('-') || tokens.sees('+');
+  return hasZ || more ? [x, y, tokens.signedNumber()] : [x, y];
+}
+
+/** Rule `bboxTaggedText`: four or six numbers. */
+export function box(tokens: Tokens): BoxLiteral {
+  tokens.take();
+  tokens.expect('(');
+  const bbox = [tokens.signedNumber()];
+  while (bbox.length < 6 && tokens.accept(',')) bbox.push(tokens.signedNumber());
+  if (bbox.length !== 4 && bbox.length !== 6) tokens.fail("','");
+  tokens.expect(')');
+  return { bbox };
+}

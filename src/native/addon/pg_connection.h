@@ -1,0 +1,95 @@
+// One connection to PostgreSQL over libpq. Nothing here knows Node.
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <atomic>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace graticule::addon {
+
+/** What the server, or the way to it, said. Thrown. */
+struct PgError {
+  /** SQLSTATE; 08006 for a connection that broke, 08001 for one that could not be made. */
+  std::string state;
+  std::string message;
+};
+
+using PgParams = std::vector<std::optional<std::string>>;
+
+/**
+ * Runs one statement at a time and hands its rows over as they arrive, so that memory does not grow with the answer.
+ * Used by one thread; only requestCancel() may be called by others. A statement that is asked a second time is
+ * prepared. Results are binary.
+ */
+class PgConnection {
+ public:
+  PgConnection();
+  ~PgConnection();
+  PgConnection(const PgConnection&) = delete;
+  PgConnection& operator=(const PgConnection&) = delete;
+
+  /** Connects by URL or keyword string as libpq does (environment, passfile, service). Throws PgError. */
+  void connect(const std::string& url, int timeoutMs);
+  /** Lets go of the connection. */
+  void close();
+  /** False once the connection is broken. */
+  bool alive() const { return alive_; }
+
+  /** Sends a statement; next() reads its rows, finish() must follow. */
+  void send(const std::string& sql, const PgParams& params);
+  /** The next row as a result of one row; null after the last. Valid until the next call. Throws PgError. */
+  const PGresult* next();
+  /** Ends the statement: cancels what has not been read. Never throws. */
+  void finish() noexcept;
+
+  /** Ends the statement that runs, or the next one if none does, with SQLSTATE 57014. Any thread. */
+  void requestCancel();
+  /** Forgets a cancellation that came too late. */
+  void forgetCancel();
+
+ private:
+  struct Statement {
+    std::string sql;
+    /** Empty until the statement is asked a second time. */
+    std::string name;
+  };
+  using Statements = std::list<Statement>;
+  struct ClearResult {
+    void operator()(PGresult* result) const { PQclear(result); }
+  };
+  using Result = std::unique_ptr<PGresult, ClearResult>;
+
+  Statement& statementOf(const std::string& sql);
+  void prepare(Statement& statement);
+  void deallocate(const Statement& statement);
+  void runSimple(bool sent);
+  Result readResult();
+  void flush();
+  void wait(short events, int timeoutMs);
+  void cancelNow();
+  void expect(bool sent);
+  [[noreturn]] void fail(const PGresult* result);
+  [[noreturn]] void failConnection(const char* state);
+
+  PGconn* connection_ = nullptr;
+  bool alive_ = false;
+  bool busy_ = false;
+  /** A cancel request was sent for the statement in work. */
+  bool cancelSent_ = false;
+  Result row_;
+  std::atomic<bool> cancelRequested_{false};
+  /** A pipe that wakes wait(). */
+  int wake_[2] = {-1, -1};
+  /** Latest first. */
+  Statements statements_;
+  std::unordered_map<std::string, Statements::iterator> byText_;
+  uint64_t prepared_ = 0;
+};
+
+}  // namespace graticule::addon

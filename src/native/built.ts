@@ -1,0 +1,21 @@
+/** The files that node-gyp builds. */
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+/** A file of the build, found from src/ and dist/ alike. Throws when it is not there. */
+export function builtFile(name: string): string {
+  const path = fileURLToPath(new URL(`../../build/Release/${name}`, import.meta.url));
+  if (!existsSync(path)) {
+    throw new Error(`The native part is not built: ${path} is missing. Run ./run build.`);
+  }
+  return path;
+}
+
+let loaded: unknown;
+
+/** The exports of the addon, loaded on first use. Every thread has its own. */
+export function nativeAddon(): unknown {
+  loaded ??= createRequire(import.meta.url)(builtFile('graticule.node'));
+  return loaded;
+}

@@ -1,0 +1,94 @@
+// What the writers of features share: options, and positions on their way out.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "geometry.h"
+#include "number.h"
+#include "reprojector.h"
+#include "value.h"
+
+namespace graticule {
+
+/** How coordinates are written. */
+struct CoordinateFormat {
+  /** Decimal places, 0 to 15. */
+  int precision = 7;
+  /** Write y,x: for CRS that are defined northing or latitude first. */
+  bool swap = false;
+};
+
+struct FeatureOptions {
+  struct Field {
+    std::string name;
+    FieldType type = FieldType::Any;
+  };
+  /** For GML the names are XML names (NCName). */
+  std::vector<Field> fields;
+  /** CRS of the data and of the output: anything PROJ reads. */
+  std::string from = "OGC:CRS84";
+  std::string to = "OGC:CRS84";
+  CoordinateFormat format;
+  /** A page takes no more features once its text has this size; 0: no bound. */
+  uint64_t maxBytes = 0;
+  /** GML only: XML names of the feature and geometry elements, and the srsName of geometries. */
+  std::string type;
+  std::string geometry = "geometry";
+  std::string srsName;
+};
+
+/** The positions of one sequence at a time, reprojected, ready to be written. */
+class OutputPositions {
+ public:
+  /** The reprojector must outlive the use of this; null: none is needed. */
+  void begin(const CoordinateFormat& format, const Reprojector* reprojector) {
+    format_ = format;
+    reprojector_ = reprojector != nullptr && reprojector->identity() ? nullptr : reprojector;
+  }
+
+  /** Takes a sequence; false when a position is no number or has no image. */
+  bool load(const Sequence& s) {
+    sequence_ = &s;
+    if (xy_.size() < size_t{s.count} * 2) xy_.resize(size_t{s.count} * 2);
+    double* xy = xy_.data();
+    for (size_t i = 0; i < s.count; ++i) std::memcpy(xy + 2 * i, s.data + i * s.stride, 16);
+    if (reprojector_ != nullptr) reprojector_->transform(xy, s.count);
+    bool finite = true;
+    for (size_t i = 0; i < size_t{s.count} * 2; ++i) finite &= std::isfinite(xy[i]);
+    return finite;
+  }
+
+  /** Appends position `i` with spaces between ordinates; with `z`, 0 where it is missing. */
+  void append(size_t i, bool z, ByteBuffer& out) const {
+    uint8_t* p = out.reserve(3 * kMaxFixedSize + 2);
+    p = putFixed(p, xy_[2 * i + format_.swap], format_.precision);
+    *p++ = ' ';
+    p = putFixed(p, xy_[2 * i + !format_.swap], format_.precision);
+    if (z) {
+      *p++ = ' ';
+      const double height = sequence_->hasZ ? sequence_->z(i) : 0;
+      p = putFixed(p, std::isfinite(height) ? height : 0, format_.precision);
+    }
+    out.commit(p);
+  }
+
+ private:
+  CoordinateFormat format_;
+  const Reprojector* reprojector_ = nullptr;
+  const Sequence* sequence_ = nullptr;
+  std::vector<double> xy_;
+};
+
+/** True when any position has a z. */
+inline bool hasZ(const Geometry& geometry) {
+  for (const Sequence& s : geometry.sequences) {
+    if (s.hasZ) return true;
+  }
+  return false;
+}
+
+}  // namespace graticule

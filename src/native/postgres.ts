@@ -1,0 +1,126 @@
+/**
+ * PostgreSQL through libpq, on a thread of the connection's own: JavaScript never waits. Rows are read in binary as
+ * they arrive, and pages and tiles are written from them without becoming JavaScript values.
+ */
+import type { PageKey } from '../core/features.js';
+import { nativeAddon } from './built.js';
+import type { LayerOptions } from './index.js';
+
+/** A value of a row: timestamps and dates as ISO 8601 text, numeric and uuid as text, unknown types as bytes. */
+export type PgValue = string | number | bigint | boolean | Uint8Array | null;
+export type PgParams = readonly (string | null)[];
+
+/** What PostgreSQL, or the way to it, said. */
+export interface PgError extends Error {
+  /** SQLSTATE: 08001 without a connection, 08006 for one that broke, 57014 when cancelled. */
+  code: string;
+  /** Whether the connection can be used further. */
+  alive: boolean;
+}
+
+/** One text that the rows of a page are written into. */
+export interface PageOutput {
+  format: 'geojson' | 'csv' | 'gml';
+  /** Options of the format's writer, as JSON text. */
+  options: string;
+  /** Column of each property, counted from 0. */
+  columns: number[];
+  /** False: geometries are left out. */
+  geometry: boolean;
+}
+
+export interface PageOptions {
+  outputs: PageOutput[];
+  /** Columns of the page keys: text. */
+  keys: number[];
+  /** Rows to write; one more tells that there is more. */
+  limit: number;
+  /** Writing stops with the feature that makes the first output this long. */
+  maxBytes?: number;
+  /** The rows come last one first; they are written first one first. */
+  reverse?: boolean;
+}
+
+export interface PgPage {
+  outputs: Uint8Array[];
+  returned: number;
+  more: boolean;
+  first?: PageKey;
+  last?: PageKey;
+}
+
+interface NativeConnection {
+  connect(url: string, timeoutMs: number): Promise<void>;
+  query(sql: string, params: PgParams): Promise<PgValue[][]>;
+  open(sql: string, params: PgParams): Promise<void>;
+  fetch(maxRows: number): Promise<{ rows: PgValue[][]; done: boolean }>;
+  finish(): Promise<void>;
+  page(sql: string, params: PgParams, options: string): Promise<PgPage>;
+  tile(sql: string, params: PgParams, options: string): Promise<{ tile: Uint8Array; features: number }>;
+  cancel(): void;
+  close(): void;
+}
+
+/**
+ * One connection; one call at a time. Every call rejects with a `PgError`. Rows of features begin with id and geometry
+ * (EWKB); values, then page keys follow.
+ */
+export class PostgresConnection {
+  readonly #native: NativeConnection;
+
+  constructor() {
+    const { PostgresConnection: Native } = nativeAddon() as {
+      PostgresConnection: new () => NativeConnection;
+    };
+    this.#native = new Native();
+  }
+
+  /** Connects as libpq does: what the URL leaves out comes from the environment, the password file, the service. */
+  connect(url: string, timeoutMs: number): Promise<void> {
+    return this.#native.connect(url, timeoutMs);
+  }
+
+  /** All rows of a small answer (64 MiB at most). */
+  query(sql: string, params: PgParams = []): Promise<PgValue[][]> {
+    return this.#native.query(sql, params);
+  }
+
+  /** A page of features. Memory holds what is written, not what is read. */
+  page(sql: string, params: PgParams, options: PageOptions): Promise<PgPage> {
+    return this.#native.page(sql, params, JSON.stringify(options));
+  }
+
+  /** One layer of a vector tile. */
+  tile(
+    sql: string,
+    params: PgParams,
+    options: LayerOptions,
+  ): Promise<{ tile: Uint8Array; features: number }> {
+    return this.#native.tile(sql, params, JSON.stringify(options));
+  }
+
+  /** Rows in batches; the statement ends when the consumer stops. */
+  async *rows(sql: string, params: PgParams, batch: number): AsyncGenerator<PgValue[][]> {
+    await this.#native.open(sql, params);
+    let done = false;
+    try {
+      while (!done) {
+        const next = await this.#native.fetch(batch);
+        done = next.done;
+        if (next.rows.length > 0) yield next.rows;
+      }
+    } finally {
+      if (!done) await this.#native.finish();
+    }
+  }
+
+  /** Ends the call that runs, which rejects with 57014. */
+  cancel(): void {
+    this.#native.cancel();
+  }
+
+  /** Ends the call that runs and the connection. */
+  close(): void {
+    this.#native.close();
+  }
+}
