@@ -18,7 +18,7 @@ class GeoJsonPageWriter final : public FeatureWriter {
  public:
   bool begin(std::string_view json, ReprojectorCache& reprojectors, std::string& error) override {
     GeoJsonOptions options;
-    if (!parseGeoJsonOptions(json, options, error)) return false;
+    if (!parseFeatureOptions(json, options, error)) return false;
     auto reprojector = reprojectors.find(options.from, options.to, error);
     if (reprojector == nullptr) return false;
     writer_.begin(options, std::move(reprojector));
