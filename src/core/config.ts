@@ -41,6 +41,9 @@ export const ConfigSchema = section({
     vectorThreads: whole('Threads that read and encode vector data; 0 means one per core.', 0, 0, 128),
     queue: whole('Tasks that may wait per pool before requests get 503.', LIMITS.poolQueue, 1, 100_000),
   }),
+  postgis: section({
+    connections: whole('Connections to each PostGIS database, per gateway process.', 8, 1, 1000),
+  }),
   cache: section({
     tileBytes: whole('Bytes of tiles kept in memory.', LIMITS.tileCacheBytes, 0, 2 ** 40),
   }),

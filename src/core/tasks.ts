@@ -87,6 +87,8 @@ export interface PostgisSource {
   hasZ: boolean;
   /** True when the column is of type `geography`. */
   geography?: boolean;
+  /** True when the column is declared to hold curves. */
+  curved?: boolean;
   srid: number;
   /** A single column that is a key, or is taken for one in a view. */
   idColumn: string;
@@ -117,6 +119,13 @@ export interface VectorLayerInfo {
   cursor: number;
   /** SLD of the layer_styles row marked default, when the file has one. */
   defaultSld?: string;
+}
+
+/** What discovery found in a database. */
+export interface DiscoveredDatabase {
+  layers: VectorLayerInfo[];
+  /** What cannot be published, and why; without a layer it concerns the whole database. */
+  problems: { layer?: string; reason: string }[];
 }
 
 export interface BandInfo {
@@ -363,6 +372,10 @@ export interface LoadTask {
 export interface Tasks {
   /** Lists the feature tables of a GeoPackage. */
   'vector.inspect': { input: { path: string }; output: VectorLayerInfo[] };
+  /** Lists what a PostGIS database can publish. */
+  'vector.discover': { input: { database: string }; output: DiscoveredDatabase };
+  /** Resolves when the database answers. */
+  'vector.ping': { input: { database: string }; output: null };
   'vector.tile': { input: VectorTileTask; output: VectorTileResult };
   'vector.items': { input: ItemsTask; output: ItemsResult };
   /** One feature, or null when there is none of that id. */

@@ -69,6 +69,7 @@ export async function startGateway({
   const pools = createPools({
     vectorThreads: config.workers.vectorThreads,
     maxQueue: config.workers.queue,
+    connections: config.postgis.connections,
     runDir,
   });
   const tiles = new TileCache(config.cache.tileBytes);

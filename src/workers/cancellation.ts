@@ -2,6 +2,9 @@
 
 import { TaskFailure } from '../core/tasks.js';
 
+/** How often the flag is looked at on behalf of a call that cannot look itself. */
+const WATCH_MS = 20;
+
 /** Shared memory of one flag; crosses to worker threads with the task. */
 export type CancellationFlag = SharedArrayBuffer;
 
@@ -23,5 +26,13 @@ export class Cancellation {
   /** Throws `cancelled` once cancellation was requested. To be called at safe points. */
   check(): void {
     if (this.requested) throw new TaskFailure('cancelled', 'The task was cancelled.');
+  }
+
+  /** Calls `stop` from the time of the request on, again and again until the returned function is called. */
+  onRequest(stop: () => void): () => void {
+    const timer = setInterval(() => {
+      if (this.requested) stop();
+    }, WATCH_MS);
+    return () => clearInterval(timer);
   }
 }

@@ -9,14 +9,17 @@ export interface PoolsOptions {
   /** Threads of the vector pool; 0 means one per core. */
   vectorThreads: number;
   maxQueue: number;
+  /** Connections to each PostGIS database. */
+  connections: number;
   /** Directory of the engine sockets. */
   runDir: string;
 }
 
 /** The pools of a gateway process: vector threads here, GDAL and Mapnik in the engines. */
 export function createPools(options: PoolsOptions): Pools {
-  const { maxQueue, runDir } = options;
-  const vector = new VectorPool({ threads: options.vectorThreads || availableParallelism(), maxQueue });
+  const { maxQueue, runDir, connections } = options;
+  const threads = options.vectorThreads || availableParallelism();
+  const vector = new VectorPool({ threads, maxQueue, connections });
   const engines = new EnginePool({ runDir, maxQueue });
   return {
     run<N extends TaskName>(name: N, input: TaskInput<N>, taskOptions?: TaskOptions): Promise<TaskOutput<N>> {

@@ -15,13 +15,12 @@ export async function runEdits(task: EditTask, begin: () => Promise<EditSession>
   if (prepared.every(isFailure) || (task.mode === 'atomic' && failed >= 0)) {
     return { outcomes: withoutTransaction(prepared, task, failed) };
   }
-  const session = await begin();
   try {
-    return await inSession(session, task, prepared);
+    return await inSession(await begin(), task, prepared);
   } catch (error) {
-    // The first failure is the one to tell; a connection that is gone has rolled back by itself.
-    await session.rollback().catch(() => {});
-    throw error;
+    // The store takes none of it: the transaction could not begin, or a rule that is looked at last was broken.
+    if (!(error instanceof Refusal)) throw error;
+    return { outcomes: prepared.map(() => error.outcome) };
   }
 }
 
@@ -40,24 +39,25 @@ async function inSession(
   task: EditTask,
   prepared: readonly (PreparedEdit | EditFailure)[],
 ): Promise<EditResult> {
-  const outcomes: EditOutcome[] = [];
-  const change = new Change();
-  for (const edit of prepared) {
-    const outcome = isFailure(edit) ? edit : await attempt(session, task, edit, change);
-    outcomes.push(outcome);
-    if (!outcome.ok && task.mode !== 'each') break;
-  }
-  const last = outcomes[outcomes.length - 1];
-  if (task.mode === 'atomic' && last && !last.ok) {
+  try {
+    const outcomes: EditOutcome[] = [];
+    const events: NewEvent[] = [];
+    for (const edit of prepared) {
+      const outcome = isFailure(edit) ? edit : await attempt(session, task, edit, events);
+      outcomes.push(outcome);
+      if (!outcome.ok && task.mode !== 'each') break;
+    }
+    const last = outcomes[outcomes.length - 1];
+    const undo = task.mode === 'atomic' && last && !last.ok;
+    if (events.length > 0 && !undo)
+      return { outcomes, change: changeOf(events, await session.commit(events)) };
     await session.rollback();
-    return { outcomes: undone(prepared.length, outcomes.length - 1, last) };
+    return { outcomes: undo ? undone(prepared.length, outcomes.length - 1, last) : outcomes };
+  } catch (error) {
+    // The first failure is the one to tell; a connection that is gone has rolled back by itself.
+    await session.rollback().catch(() => {});
+    throw error;
   }
-  if (change.cursor === undefined) {
-    await session.rollback();
-    return { outcomes };
-  }
-  await session.commit();
-  return { outcomes, change: change.result };
 }
 
 /** Outcomes of an atomic edit whose operation number `index` failed. */
@@ -71,14 +71,14 @@ async function attempt(
   session: EditSession,
   task: EditTask,
   edit: PreparedEdit,
-  change: Change,
+  events: NewEvent[],
 ): Promise<EditOutcome> {
   const many = task.operations.length > 1;
   if (many) await session.savepoint();
   try {
     const { id, event } = await apply(session, task, edit);
-    change.add(event, await session.record(event));
     if (many) await session.keep();
+    events.push(event);
     return { ok: true, id };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
@@ -219,22 +219,15 @@ function widen(part: unknown, box: [number, number, number, number]): void {
 }
 
 /** What the edits of one transaction do to their collection, all together. */
-class Change {
-  cursor: number | undefined;
-  #features = 0;
-  #extent84: Box | undefined;
-
-  add(event: NewEvent, cursor: number): void {
-    this.cursor = cursor;
-    if (event.operation === 'insert') this.#features += 1;
-    if (event.operation === 'delete') this.#features -= 1;
-    const box = event.envelopeAfter;
-    if (box) this.#extent84 = around(this.#extent84 ?? box, box);
+function changeOf(events: readonly NewEvent[], cursor: number): CollectionChange {
+  let features = 0;
+  let extent84: Box | undefined;
+  for (const { operation, envelopeAfter } of events) {
+    if (operation === 'insert') features += 1;
+    if (operation === 'delete') features -= 1;
+    if (envelopeAfter) extent84 = around(extent84 ?? envelopeAfter, envelopeAfter);
   }
-
-  get result(): CollectionChange {
-    return { cursor: this.cursor!, features: this.#features, extent84: this.#extent84 };
-  }
+  return { cursor, features, extent84 };
 }
 
 /** The smallest box around two. */

@@ -45,9 +45,8 @@ export interface EditSession {
   insert(id: string | undefined, change: RowChange): Promise<string>;
   update(id: string, change: RowChange): Promise<void>;
   delete(id: string): Promise<void>;
-  /** Writes an event; returns its cursor. */
-  record(event: NewEvent): Promise<number>;
-  commit(): Promise<void>;
+  /** Writes the events and makes all durable; returns the cursor of the last event. */
+  commit(events: readonly NewEvent[]): Promise<number>;
   rollback(): Promise<void>;
 }
 

@@ -9,7 +9,9 @@ import type {
   RowsQuery,
 } from '../../core/features.js';
 import type { TileLayer, VectorSource, VectorTileTask } from '../../core/tasks.js';
+import type { Cancellation } from '../cancellation.js';
 import { geopackageStore } from './geopackage/store.js';
+import { postgisStore } from './postgis/store.js';
 
 /** One encoded layer of a vector tile. */
 export interface EncodedLayer {
@@ -18,15 +20,18 @@ export interface EncodedLayer {
   features: number;
 }
 
-/** The one interface to vector data. Everything throws `TaskFailure` only for what is known to go wrong. */
+/**
+ * The one interface to vector data. Everything throws `TaskFailure` only for what is known to go wrong. A store that
+ * waits for a database ends the wait when the cancellation is requested.
+ */
 export interface FeatureStore {
-  items(task: ItemsTask): Promise<ItemsResult>;
+  items(task: ItemsTask, cancellation?: Cancellation): Promise<ItemsResult>;
   /** Null when there is no feature of that id, or the filter hides it. */
-  item(task: ItemTask): Promise<ItemResult | null>;
-  count(task: CountTask): Promise<number>;
-  tileLayer(task: VectorTileTask, layer: TileLayer): Promise<EncodedLayer>;
+  item(task: ItemTask, cancellation?: Cancellation): Promise<ItemResult | null>;
+  count(task: CountTask, cancellation?: Cancellation): Promise<number>;
+  tileLayer(task: VectorTileTask, layer: TileLayer, cancellation?: Cancellation): Promise<EncodedLayer>;
   /** Rows in batches; ends the query when the consumer stops early. */
-  rows(query: RowsQuery): AsyncIterable<FeatureRow[]>;
+  rows(query: RowsQuery, cancellation?: Cancellation): AsyncIterable<FeatureRow[]>;
   /** Resolves once rows and events are durable; what clients did wrong is in the outcomes. */
   edit(task: EditTask): Promise<EditResult>;
 }
@@ -37,6 +42,6 @@ export function storeOf(source: VectorSource): FeatureStore {
     case 'geopackage':
       return geopackageStore;
     case 'postgis':
-      throw new Error('PostGIS is not built yet');
+      return postgisStore;
   }
 }

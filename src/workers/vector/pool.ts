@@ -6,13 +6,18 @@ import {
   type TaskOptions,
   type TaskOutput,
 } from '../../core/tasks.js';
+import { Cancellation } from '../cancellation.js';
 import { type Answer, failureFrom } from '../failure.js';
+import { FILES, type LaneName, laneOf, placeFor, ThreadLoad } from './placing.js';
 import { packed } from './sources.js';
-import type { VectorTaskName } from './worker.js';
+import type { VectorMessage, VectorTaskName, VectorThreadData } from './worker.js';
 
 interface Waiting {
   name: VectorTaskName;
   input: unknown;
+  lane: LaneName;
+  /** Only for tasks that can be stopped while they run. */
+  cancellation: Cancellation | undefined;
   settle(answer: Answer): void;
   fail(error: TaskFailure): void;
   done: boolean;
@@ -22,26 +27,38 @@ export interface VectorPoolOptions {
   threads: number;
   /** Tasks that may wait; more are refused with `queue-full`. */
   maxQueue: number;
+  /** Connections to each PostGIS database, over all threads; each thread has at least one. */
+  connections: number;
 }
 
+interface Thread {
+  pool: Piscina;
+  load: ThreadLoad;
+}
+
+/** More than we ever give a thread: who runs where and when is decided here. */
+const NO_LIMIT = 10_000;
+
 /**
- * Threads that read and encode vector data. Tasks wait in our own queue, so that abort and deadline only ever
- * drop tasks that have not begun: a thread inside SQLite is never torn down.
+ * Threads that read and encode vector data. Tasks wait in our own queue, so that abort and deadline drop what has not
+ * begun, and never tear down a thread inside SQLite; a database is asked to stop. Threads read one file at a time, and
+ * wait for as many answers of a database as they have connections to it.
  */
 export class VectorPool {
-  readonly #pool: Piscina;
+  readonly #threads: Thread[];
+  readonly #perDatabase: number;
   readonly #queue: Waiting[] = [];
   readonly #options: VectorPoolOptions;
   #running = 0;
 
   constructor(options: VectorPoolOptions) {
     this.#options = options;
-    this.#pool = new Piscina({
-      filename: new URL('./worker.js', import.meta.url).href,
-      minThreads: options.threads,
-      maxThreads: options.threads,
-      concurrentTasksPerWorker: 1,
-    });
+    this.#perDatabase = Math.max(1, Math.floor(options.connections / options.threads));
+    const workerData: VectorThreadData = { connections: this.#perDatabase };
+    this.#threads = Array.from({ length: options.threads }, () => ({
+      pool: thread(workerData),
+      load: new ThreadLoad(),
+    }));
   }
 
   run<N extends VectorTaskName>(
@@ -68,6 +85,7 @@ export class VectorPool {
     reject: (error: TaskFailure) => void,
   ): Waiting {
     let timer: NodeJS.Timeout | undefined;
+    const lane = laneOf(input);
     const abort = () => task.fail(new TaskFailure('cancelled', 'The request was cancelled.'));
     const finish = () => {
       task.done = true;
@@ -77,6 +95,8 @@ export class VectorPool {
     const task: Waiting = {
       name,
       input,
+      lane,
+      cancellation: lane === FILES ? undefined : new Cancellation(),
       done: false,
       settle(answer) {
         if (task.done) return;
@@ -90,6 +110,7 @@ export class VectorPool {
         // One that never began must not hold a place in the queue.
         const place = this.#queue.indexOf(task);
         if (place >= 0) this.#queue.splice(place, 1);
+        else task.cancellation?.request();
         reject(error);
       },
     };
@@ -101,39 +122,69 @@ export class VectorPool {
     return task;
   }
 
+  /** Starts what can start, first come first served within each lane. */
   #next(): void {
-    while (this.#running < this.#options.threads) {
-      const task = this.#queue.shift();
-      if (!task) return;
-      if (!task.done) void this.#start(task);
+    const full = new Set<LaneName>();
+    for (let i = 0; i < this.#queue.length; ) {
+      const task = this.#queue[i]!;
+      const thread = full.has(task.lane) ? undefined : this.#placeFor(task.lane);
+      if (thread) {
+        this.#queue.splice(i, 1);
+        void this.#start(task, thread);
+      } else {
+        full.add(task.lane);
+        i++;
+      }
     }
   }
 
-  async #start(task: Waiting): Promise<void> {
+  #placeFor(lane: LaneName): Thread | undefined {
+    return placeFor(this.#threads, lane, lane === FILES ? 1 : this.#perDatabase);
+  }
+
+  async #start(task: Waiting, { pool, load }: Thread): Promise<void> {
+    const { name, input, lane, cancellation } = task;
+    const message: VectorMessage = { name, input: packed(input), flag: cancellation?.shared };
     this.#running++;
+    load.began(lane);
     try {
-      task.settle((await this.#pool.run({ name: task.name, input: packed(task.input) })) as Answer);
+      task.settle((await pool.run(message)) as Answer);
     } catch (error) {
       task.fail(new TaskFailure('worker-lost', 'A worker stopped unexpectedly.', String(error)));
     } finally {
       this.#running--;
+      load.ended(lane);
       this.#next();
     }
   }
 
   status(): PoolStatus {
+    const workers = this.#threads.reduce((sum, { pool }) => sum + pool.threads.length, 0);
     return {
       name: 'vector',
-      workers: this.#pool.threads.length,
+      workers,
       queued: this.#queue.length,
       running: this.#running,
-      healthy: this.#pool.threads.length > 0,
+      healthy: workers > 0,
     };
   }
 
   async close(): Promise<void> {
     for (const task of this.#queue.splice(0))
       task.fail(new TaskFailure('cancelled', 'The server is stopping.'));
-    await this.#pool.close();
+    await Promise.all(this.#threads.map(({ pool }) => pool.close()));
   }
+}
+
+/** One thread that never ends. It must not sleep on an atomic: answers of databases wake its event loop. */
+function thread(workerData: VectorThreadData): Piscina {
+  return new Piscina({
+    filename: new URL('./worker.js', import.meta.url).href,
+    minThreads: 1,
+    maxThreads: 1,
+    concurrentTasksPerWorker: NO_LIMIT,
+    atomics: 'disabled',
+    recordTiming: false,
+    workerData,
+  });
 }

@@ -1,16 +1,20 @@
 import type { VectorTileResult, VectorTileTask } from '../../core/tasks.js';
 import { gzip } from '../../native/index.js';
+import type { Cancellation } from '../cancellation.js';
 import { storeOf } from '../providers/store.js';
 
 /** Favours speed: tiles are compressed once and served often, but the first client waits. */
 const GZIP_LEVEL = 6;
 
 /** Encodes a vector tile (Mapbox Vector Tile 2.1); its layers are concatenated. */
-export async function vectorTile(task: VectorTileTask): Promise<VectorTileResult> {
+export async function vectorTile(
+  task: VectorTileTask,
+  cancellation?: Cancellation,
+): Promise<VectorTileResult> {
   const parts: Uint8Array[] = [];
   let features = 0;
   for (const layer of task.layers) {
-    const encoded = await storeOf(layer.source).tileLayer(task, layer);
+    const encoded = await storeOf(layer.source).tileLayer(task, layer, cancellation);
     if (encoded.tile.length === 0) continue;
     parts.push(encoded.tile);
     features += encoded.features;

@@ -1,8 +1,12 @@
 import { setPriority } from 'node:os';
+import { workerData } from 'piscina';
 import { WORKER_NICENESS } from '../../core/limits.js';
 import { TaskFailure, type TaskInput, type TaskName, type TaskOutput } from '../../core/tasks.js';
+import { Cancellation, type CancellationFlag } from '../cancellation.js';
 import { answer } from '../failure.js';
 import { inspect } from '../providers/geopackage/inspect.js';
+import { limitConnections } from '../providers/postgis/database.js';
+import { discover, ping } from '../providers/postgis/discover.js';
 import { storeOf } from '../providers/store.js';
 import { moved } from '../thread.js';
 import { archive, archiveTile } from './archive.js';
@@ -10,32 +14,57 @@ import { load } from './load.js';
 import { unpacked } from './sources.js';
 import { vectorTile } from './tile.js';
 
-/** Thread side of the vector pool: Piscina calls the default export with one task at a time. */
+/**
+ * Thread side of the vector pool: Piscina calls the default export with each task. Tasks that read files keep the
+ * thread until they are done; tasks that wait for a database run beside each other.
+ */
 
 export type VectorTaskName = Extract<TaskName, `vector.${string}`>;
+
+/** What a thread is told when it starts. */
+export interface VectorThreadData {
+  /** Connections that it may open to each database. */
+  connections: number;
+}
+
+export interface VectorMessage {
+  name: VectorTaskName;
+  input: unknown;
+  /** Raised when nobody waits for the answer any more. */
+  flag?: CancellationFlag;
+}
+
+limitConnections((workerData as VectorThreadData).connections);
 
 // Linux gives each thread a priority of its own: encoding yields to the event loop when cores are short.
 setPriority(WORKER_NICENESS);
 
-const TASKS: { [N in VectorTaskName]: (input: TaskInput<N>) => TaskOutput<N> | Promise<TaskOutput<N>> } = {
+const TASKS: {
+  [N in VectorTaskName]: (
+    input: TaskInput<N>,
+    cancellation?: Cancellation,
+  ) => TaskOutput<N> | Promise<TaskOutput<N>>;
+} = {
   'vector.inspect': ({ path }) => inspect(path),
+  'vector.discover': discover,
+  'vector.ping': ping,
   'vector.tile': vectorTile,
-  'vector.items': (task) => storeOf(task.source).items(task),
-  'vector.item': (task) => storeOf(task.source).item(task),
-  'vector.count': (task) => storeOf(task.source).count(task),
+  'vector.items': (task, cancellation) => storeOf(task.source).items(task, cancellation),
+  'vector.item': (task, cancellation) => storeOf(task.source).item(task, cancellation),
+  'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),
   'vector.edit': (task) => storeOf(task.source).edit(task),
   'vector.archive': archive,
   'vector.archiveTile': archiveTile,
   'vector.load': load,
 };
 
-export default async function runTask({ name, input }: { name: VectorTaskName; input: unknown }) {
-  return moved(await answer(() => attempt(name, unpacked(input))), buffersOf);
+export default async function runTask({ name, input, flag }: VectorMessage) {
+  return moved(await answer(() => attempt(name, unpacked(input), flag && new Cancellation(flag))), buffersOf);
 }
 
-async function attempt(name: VectorTaskName, input: unknown): Promise<unknown> {
+async function attempt(name: VectorTaskName, input: unknown, cancellation?: Cancellation): Promise<unknown> {
   try {
-    return await TASKS[name](input as never);
+    return await TASKS[name](input as never, cancellation);
   } catch (error) {
     if (error instanceof TaskFailure) throw error;
     const { message, stack } = error as Error;

@@ -15,7 +15,7 @@ import { quote } from './connection.js';
 import { guarded } from './edit-errors.js';
 import { idsOf } from './filter.js';
 import { chosen, featureSql, options, rowName, storedOptions } from './items.js';
-import { recordEvent, trimOutbox } from './outbox.js';
+import { recordEvents } from './outbox.js';
 import { rtreeOf, type TableFacts, type Writer, writer } from './writer.js';
 
 /** Edits rows of a GeoPackage and writes the events, in one transaction of its only writer. */
@@ -35,7 +35,6 @@ class GeoPackageSession implements EditSession {
   readonly #facts: TableFacts;
   /** Around the new geometries, in the CRS of the source. */
   #extent: Box | undefined;
-  #cursor = 0;
 
   private constructor(
     private readonly writer: Writer,
@@ -137,15 +136,11 @@ class GeoPackageSession implements EditSession {
     if (this.#facts.tendsIndex) this.#run(`DELETE FROM ${rtreeOf(this.#source)} WHERE id = ?`, [key]);
   }
 
-  async record(event: NewEvent): Promise<number> {
-    this.#cursor = guarded(() => recordEvent(this.writer, this.#source.table, this.task.origin, event));
-    return this.#cursor;
-  }
-
-  async commit(): Promise<void> {
-    guarded(() => trimOutbox(this.writer, this.#cursor));
+  async commit(events: readonly NewEvent[]): Promise<number> {
+    const cursor = guarded(() => recordEvents(this.writer, this.#source.table, this.task.origin, events));
     this.#noteContents();
     this.#run('COMMIT');
+    return cursor;
   }
 
   async rollback(): Promise<void> {

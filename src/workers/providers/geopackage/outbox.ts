@@ -24,34 +24,39 @@ const INSERT = `INSERT INTO graticule_outbox (event_id, time, collection, layer_
   protocol, request_id, actor, envelope_before, envelope_after, geometry, attributes, changed_attributes,
   geometry_changed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-/** Writes an event in the open transaction; returns its cursor. */
-export function recordEvent(writer: Writer, table: string, origin: EditOrigin, event: NewEvent): number {
-  const { lastInsertRowid } = writer
-    .statement(INSERT)
-    .run(
-      randomUUID(),
-      new Date().toISOString(),
-      origin.collection,
-      origin.layerId,
-      table,
-      event.featureId,
-      event.operation,
-      origin.protocol,
-      origin.requestId,
-      origin.actor,
-      json(event.envelopeBefore),
-      json(event.envelopeAfter),
-      event.geometry ?? null,
-      event.attributes ?? null,
-      JSON.stringify(event.changedAttributes),
-      event.geometryChanged ? 1 : 0,
-    );
-  return Number(lastInsertRowid);
+/** Writes events in the open transaction and forgets the oldest ones; returns the cursor of the last. */
+export function recordEvents(
+  writer: Writer,
+  table: string,
+  origin: EditOrigin,
+  events: readonly NewEvent[],
+): number {
+  const insert = writer.statement(INSERT);
+  let cursor = 0;
+  for (const event of events) cursor = Number(insert.run(...columnsOf(table, origin, event)).lastInsertRowid);
+  writer.statement('DELETE FROM graticule_outbox WHERE cursor <= ?').run(cursor - OUTBOX_EVENTS);
+  return cursor;
 }
 
-/** Forgets the oldest events beyond what is kept. */
-export function trimOutbox(writer: Writer, newest: number): void {
-  writer.statement('DELETE FROM graticule_outbox WHERE cursor <= ?').run(newest - OUTBOX_EVENTS);
+function columnsOf(table: string, origin: EditOrigin, event: NewEvent) {
+  return [
+    randomUUID(),
+    new Date().toISOString(),
+    origin.collection,
+    origin.layerId,
+    table,
+    event.featureId,
+    event.operation,
+    origin.protocol,
+    origin.requestId,
+    origin.actor,
+    json(event.envelopeBefore),
+    json(event.envelopeAfter),
+    event.geometry ?? null,
+    event.attributes ?? null,
+    JSON.stringify(event.changedAttributes),
+    event.geometryChanged ? 1 : 0,
+  ];
 }
 
 /** Cursor of the newest event of a file; 0 without one. Survives the trimming of all events. */

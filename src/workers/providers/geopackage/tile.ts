@@ -1,5 +1,5 @@
-import type { Box, GeoPackageSource, TileLayer, VectorTileTask } from '../../../core/tasks.js';
-import { boxesInSource } from '../boxes.js';
+import type { GeoPackageSource, TileLayer, VectorTileTask } from '../../../core/tasks.js';
+import { tileWindow } from '../window.js';
 import { quote, statement } from './connection.js';
 import { idsOf } from './filter.js';
 import { chosen } from './items.js';
@@ -9,7 +9,7 @@ import { indexOf } from './window.js';
 export function tileLayer(task: VectorTileTask, layer: TileLayer): { tile: Uint8Array; features: number } {
   const source = layer.source as GeoPackageSource;
   const fields = chosen(source, layer.fields);
-  const [minx, miny, maxx, maxy] = around(boxesInSource(source, buffered(task), task.crs));
+  const [minx, miny, maxx, maxy] = tileWindow(source, task);
   const g = `t.${quote(source.geometryColumn)}`;
   const id = `t.${quote(source.idColumn)}`;
   const values = fields.map((field) => `, t.${quote(field.name)}`).join('');
@@ -39,17 +39,4 @@ export function tileLayer(task: VectorTileTask, layer: TileLayer): { tile: Uint8
 interface LayerRow {
   tile: Buffer | null;
   features: number;
-}
-
-/** The tile's box widened by the clip buffer, so that features beside it are read too. */
-function buffered(task: VectorTileTask): Box {
-  const margin = ((task.bbox[2] - task.bbox[0]) / task.extent) * task.buffer;
-  const [minx, miny, maxx, maxy] = task.bbox;
-  return [minx - margin, miny - margin, maxx + margin, maxy + margin];
-}
-
-/** The box around boxes. The encoder drops what a wide window reads in vain, at the antimeridian. */
-function around(boxes: readonly Box[]): Box {
-  const side = (i: 0 | 1 | 2 | 3) => boxes.map((box) => box[i]);
-  return [Math.min(...side(0)), Math.min(...side(1)), Math.max(...side(2)), Math.max(...side(3))];
 }

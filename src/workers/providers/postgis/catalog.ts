@@ -1,0 +1,201 @@
+import type { Field, FieldType } from '../../../core/tasks.js';
+import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
+
+/** What the database's catalog says of one geometry column and its table. */
+export interface SpatialTable {
+  oid: string;
+  schema: string;
+  table: string;
+  /** pg_class.relkind: r table, v view, m materialised view, p partitioned table, f foreign table. */
+  kind: string;
+  geometryColumn: string;
+  geography: boolean;
+  /** Declared type such as `MultiPolygonZ` or `Geometry`. */
+  geometryType: string;
+  srid: number;
+  comment: string | null;
+  writable: boolean;
+  /** Whether a spatial index covers the column. */
+  indexed: boolean;
+  /** The planner's estimate of the rows; -1 when the table was never analysed. */
+  estimate: number;
+}
+
+/**
+ * Tables of extensions and partitions are left out: the former are nobody's data, the latter are part of their parent.
+ * Bits of pg_relation_is_updatable: 4 UPDATE, 8 INSERT, 16 DELETE.
+ */
+const TABLES = `
+  SELECT c.oid::text, n.nspname, c.relname, c.relkind::text, a.attname, y.typname = 'geography',
+    CASE y.typname WHEN 'geometry' THEN postgis_typmod_type(a.atttypmod)
+      ELSE CASE a.atttypmod WHEN -1 THEN 'Geometry' ELSE postgis_typmod_type(a.atttypmod) END END,
+    CASE WHEN y.typname = 'geography' AND a.atttypmod = -1 THEN 4326 ELSE postgis_typmod_srid(a.atttypmod) END::int4,
+    obj_description(c.oid, 'pg_class'),
+    has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE')
+      AND has_table_privilege(c.oid, 'DELETE') AND pg_relation_is_updatable(c.oid, true) & 28 = 28,
+    EXISTS (SELECT FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
+      WHERE i.indrelid = c.oid AND i.indisvalid AND i.indpred IS NULL AND i.indkey[0] = a.attnum
+        AND m.amname IN ('gist', 'spgist', 'brin')),
+    c.reltuples::float8
+  FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_type y ON y.oid = a.atttypid
+    JOIN pg_extension e ON e.extname = 'postgis' AND e.extnamespace = y.typnamespace
+  WHERE y.typname IN ('geometry', 'geography') AND a.attnum > 0 AND NOT a.attisdropped
+    AND c.relkind IN ('r', 'v', 'm', 'p', 'f') AND NOT c.relispartition
+    AND n.nspname !~ '^pg_' AND n.nspname NOT IN ('information_schema', 'topology', 'tiger', 'tiger_data')
+    AND has_schema_privilege(n.oid, 'USAGE') AND has_column_privilege(c.oid, a.attnum, 'SELECT')
+    AND NOT EXISTS (SELECT FROM pg_depend d
+      WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+  ORDER BY n.nspname, c.relname, a.attnum`;
+
+/** The geometry columns that the user may read. */
+export async function spatialTables(connection: PostgresConnection): Promise<SpatialTable[]> {
+  const rows = await connection.query(TABLES);
+  return rows.map((row) => {
+    const [oid, schema, table, kind, geometryColumn, geography, geometryType, srid, ...rest] = row;
+    const [comment, writable, indexed, estimate] = rest;
+    return {
+      oid,
+      schema,
+      table,
+      kind,
+      geometryColumn,
+      geography,
+      geometryType,
+      srid,
+      comment,
+      writable,
+      indexed,
+      estimate,
+    } as SpatialTable;
+  });
+}
+
+/** One attribute of a table that is no geometry. */
+export interface Attribute {
+  field: Field;
+  /** Its key type when features can be named by it. */
+  idType: 'integer' | 'string' | 'uuid' | undefined;
+}
+
+/** Types of a domain are those below it. The trailing CASE is the length of varchar(n) and char(n). */
+const COLUMNS = `
+  SELECT a.attname, format_type(b.oid, CASE WHEN y.typtype = 'd' THEN y.typtypmod ELSE a.atttypmod END),
+    b.typcategory::text, b.typtype::text, b.typname, format_type(nullif(b.typelem, 0), NULL),
+    NOT (a.attnotnull OR y.typnotnull), a.attidentity = 'a' OR a.attgenerated <> '',
+    col_description(a.attrelid, a.attnum),
+    (SELECT jsonb_agg(v.enumlabel ORDER BY v.enumsortorder) FROM pg_enum v WHERE v.enumtypid = b.oid),
+    CASE WHEN b.typname IN ('varchar', 'bpchar') AND greatest(a.atttypmod, y.typtypmod) > 4
+      THEN greatest(a.atttypmod, y.typtypmod) - 4 END
+  FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid
+    JOIN pg_type b ON b.oid = CASE WHEN y.typtype = 'd' THEN y.typbasetype ELSE y.oid END
+  WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped
+    AND b.typname NOT IN ('geometry', 'geography', 'raster', 'topogeometry')
+    AND has_column_privilege(a.attrelid, a.attnum, 'SELECT')
+  ORDER BY a.attnum`;
+
+export async function attributesOf(connection: PostgresConnection, oid: string): Promise<Attribute[]> {
+  return (await connection.query(COLUMNS, [oid])).map(attribute);
+}
+
+function attribute(row: PgValue[]): Attribute {
+  const [name, sqlType, category, kind, typeName, element, nullable, generated, comment, labels, maxLength] =
+    row as [string, string, string, string, string, string | null, boolean, boolean, ...PgValue[]];
+  const type = fieldType(typeName, category, kind);
+  const field: Field = { name, type, nullable, sqlType };
+  if (type === 'array') field.items = elementType(element ?? 'text');
+  if (generated) field.generated = true;
+  if (typeof comment === 'string') field.description = comment;
+  if (typeof labels === 'string') field.enumeration = JSON.parse(labels) as string[];
+  if (typeof maxLength === 'number') field.maxLength = maxLength;
+  return { field, idType: KEY_TYPES[typeName] };
+}
+
+const KEY_TYPES: Record<string, Attribute['idType']> = {
+  int2: 'integer',
+  int4: 'integer',
+  int8: 'integer',
+  uuid: 'uuid',
+  text: 'string',
+  varchar: 'string',
+  bpchar: 'string',
+};
+
+const FIELD_TYPES: Record<string, FieldType> = {
+  int2: 'integer',
+  int4: 'integer',
+  int8: 'integer',
+  float4: 'number',
+  float8: 'number',
+  numeric: 'number',
+  bool: 'boolean',
+  date: 'date',
+  timestamp: 'date-time',
+  timestamptz: 'date-time',
+  bytea: 'binary',
+  json: 'json',
+  jsonb: 'json',
+  hstore: 'json',
+};
+
+/** Whatever has no counterpart is text, as PostgreSQL writes it: intervals, ranges, enums, networks. */
+function fieldType(typeName: string, category: string, kind: string): FieldType {
+  if (category === 'A') return 'array';
+  // A composite type is a JSON object.
+  if (kind === 'c') return 'json';
+  return FIELD_TYPES[typeName] ?? 'string';
+}
+
+const ELEMENT_TYPES: readonly [RegExp, FieldType][] = [
+  [/^(smallint|integer|bigint)$/, 'integer'],
+  [/^(real|double precision|numeric)$/, 'number'],
+  [/^boolean$/, 'boolean'],
+  [/^jsonb?$/, 'json'],
+  [/^date$/, 'date'],
+  [/^timestamp/, 'date-time'],
+];
+
+function elementType(name: string): FieldType {
+  return ELEMENT_TYPES.find(([pattern]) => pattern.test(name))?.[1] ?? 'string';
+}
+
+/** The single column that identifies the rows of a table, or why there is none. */
+export type Key = { column: string } | { problem: string };
+
+/** Primary keys first, then unique indexes over what is not null; names break ties so that the answer is stable. */
+const KEYS = `
+  SELECT i.indisprimary, i.indnkeyatts::int4, a.attname, a.attnotnull, a.attnum::int4
+  FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+  WHERE i.indrelid = $1::oid AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
+  ORDER BY i.indisprimary DESC, a.attnum`;
+
+/** Names that views give to a key. */
+const KEY_NAMES = ['fid', 'id', 'gid', 'ogc_fid', 'objectid'];
+
+export async function keyOf(
+  connection: PostgresConnection,
+  table: SpatialTable,
+  attributes: readonly Attribute[],
+  isUnique: (column: string) => Promise<boolean>,
+): Promise<Key> {
+  const indexes = (await connection.query(KEYS, [table.oid])) as [boolean, number, string, boolean, number][];
+  const usable = (name: string) => attributes.some(({ field, idType }) => field.name === name && idType);
+  // A column of a materialised view is never declared not null: its rows are looked at below.
+  const single = indexes.find(([, columns, name, notNull]) => columns === 1 && notNull && usable(name));
+  if (single) return { column: single[2] };
+  if ('vmf'.includes(table.kind)) {
+    const indexed = indexes.filter(([, columns]) => columns === 1).map(([, , name]) => name);
+    const named = KEY_NAMES.flatMap((key) =>
+      attributes.filter(({ field }) => field.name.toLowerCase() === key).map(({ field }) => field.name),
+    );
+    for (const name of [...indexed, ...named])
+      if (usable(name) && (await isUnique(name))) return { column: name };
+    return {
+      problem: 'No column identifies its rows: name a unique one of integers or uuids fid, id or gid.',
+    };
+  }
+  const primary = indexes.find(([isPrimary]) => isPrimary);
+  if (primary && primary[1] > 1) return { problem: 'Its primary key has several columns.' };
+  if (primary) return { problem: `Its primary key ${primary[2]} is neither integer, uuid nor text.` };
+  return { problem: 'It has no primary key.' };
+}

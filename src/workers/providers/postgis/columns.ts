@@ -1,0 +1,62 @@
+import type { Field, PostgisSource } from '../../../core/tasks.js';
+import { column, geometryOf } from './names.js';
+
+/** Types that `readPgValue` of the native part knows; what is not here is spelled out by the server. */
+const BINARY_TYPES = new Set([
+  'boolean',
+  'smallint',
+  'integer',
+  'bigint',
+  'real',
+  'double precision',
+  'numeric',
+  'text',
+  'character varying',
+  'character',
+  'bpchar',
+  'name',
+  'uuid',
+  'json',
+  'jsonb',
+  'date',
+  'timestamp without time zone',
+  'timestamp with time zone',
+  'bytea',
+]);
+
+/** `exact` keeps every digit of a numeric, as text; `number` makes it a double. */
+export type NumericForm = 'exact' | 'number';
+
+/** The SQL of a field's value in a SELECT list, of a type that is read in binary. */
+export function selected(field: Field, form: NumericForm): string {
+  const value = column(field.name);
+  const type = (field.sqlType ?? 'text').replace(/\(.*?\)/, '');
+  if (type === 'numeric' && form === 'number') return `${value}::float8`;
+  if (BINARY_TYPES.has(type)) return value;
+  return field.type === 'json' || field.type === 'array' ? `to_jsonb(${value})` : `${value}::text`;
+}
+
+/** Id, geometry and values: what the rows of a page, a tile or a computation begin with. */
+export function columnsOf(
+  source: PostgisSource,
+  fields: readonly Field[],
+  form: NumericForm,
+  geometry = true,
+): string[] {
+  return [
+    column(source.idColumn),
+    geometry ? writtenGeometry(source) : 'NULL',
+    ...fields.map((field) => selected(field, form)),
+  ];
+}
+
+/** Arcs become line strings: GeoJSON and tiles know no curves. */
+function writtenGeometry(source: PostgisSource): string {
+  const geometry = geometryOf(source);
+  return source.curved ? `ST_CurveToLine(${geometry})` : geometry;
+}
+
+/** The named fields of a source in its own order; all when no names are given. */
+export function chosen(source: PostgisSource, names: readonly string[] | undefined): Field[] {
+  return names ? source.fields.filter((field) => names.includes(field.name)) : source.fields;
+}

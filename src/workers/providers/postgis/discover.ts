@@ -1,0 +1,190 @@
+import type {
+  Box,
+  DiscoveredDatabase,
+  GeometryType,
+  PostgisSource,
+  VectorLayerInfo,
+} from '../../../core/tasks.js';
+import { transformBox } from '../../../native/index.js';
+import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
+import type { Cancellation } from '../../cancellation.js';
+import { attributesOf, keyOf, type SpatialTable, spatialTables } from './catalog.js';
+import { poolOf, withConnection } from './database.js';
+import { isPgError } from './failure.js';
+import { Measure } from './measure.js';
+import { quote } from './names.js';
+import { newestCursor } from './outbox.js';
+
+/**
+ * Lists what a database can publish: each geometry column of a table or view that the user may read. What cannot be
+ * published is listed with the reason.
+ */
+export function discover(
+  { database }: { database: string },
+  cancellation?: Cancellation,
+): Promise<DiscoveredDatabase> {
+  return withConnection(database, (connection) => listing(connection, database), { cancellation });
+}
+
+/** Resolves when the database answers, or all connections of this thread are in use: then tasks tell. */
+export async function ping({ database }: { database: string }, cancellation?: Cancellation): Promise<null> {
+  if (poolOf(database).saturated) return null;
+  await withConnection(database, (connection) => connection.query('SELECT 1'), { cancellation });
+  return null;
+}
+
+async function listing(connection: PostgresConnection, database: string): Promise<DiscoveredDatabase> {
+  const found: DiscoveredDatabase = { layers: [], problems: [] };
+  const [[installed]] = (await connection.query(
+    "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'postgis')",
+  )) as [[boolean]];
+  if (!installed) return { layers: [], problems: [{ reason: 'The database has no PostGIS extension.' }] };
+  const tables = await spatialTables(connection);
+  const cursor = await newestCursor(connection);
+  const measure = new Measure(connection);
+  for (const table of tables) {
+    const result = await layerOf(connection, database, table, measure).catch((error: unknown) => {
+      // One table that cannot be read, such as a view over something dropped, must not hide the others.
+      if (!isPgError(error) || !error.alive) throw error;
+      return { problem: `It cannot be read: ${error.message}` };
+    });
+    if ('problem' in result) {
+      const columns = tables.filter(({ oid }) => oid === table.oid).length;
+      const layer = `${table.schema}.${table.table}${columns > 1 ? `.${table.geometryColumn}` : ''}`;
+      found.problems.push({ layer, reason: result.problem });
+    } else found.layers.push({ ...result, cursor });
+  }
+  return found;
+}
+
+async function layerOf(
+  connection: PostgresConnection,
+  database: string,
+  table: SpatialTable,
+  measure: Measure,
+): Promise<Omit<VectorLayerInfo, 'cursor'> | { problem: string }> {
+  const attributes = await attributesOf(connection, table.oid);
+  const name = `${quote(table.schema)}.${quote(table.table)}`;
+  const key = await keyOf(connection, table, attributes, (column) => isUnique(connection, name, column));
+  if ('problem' in key) return key;
+  const sample = await sampleOf(connection, name, table);
+  const srid = table.srid || sample.srids[0] || 0;
+  if (sample.srids.length > 1) return { problem: 'Its geometries have several SRIDs.' };
+  if (srid === 0) return { problem: 'Its SRID is not known: give the column an SRID.' };
+  const crs = await crsOf(connection, srid);
+  if (!crs) return { problem: `Its SRID ${srid} is not in spatial_ref_sys.` };
+  const { type, hasZ, curved } = declaredType(table.geometryType);
+  const source: PostgisSource = {
+    kind: 'postgis',
+    database,
+    schema: table.schema,
+    table: table.table,
+    geometryColumn: table.geometryColumn,
+    geometryType: type === 'Geometry' && !table.writable ? sample.type : type,
+    hasZ: type === 'Geometry' ? sample.hasZ : hasZ,
+    srid,
+    idColumn: key.column,
+    idType: attributes.find(({ field }) => field.name === key.column)!.idType!,
+    // An index over geography knows nothing of boxes in degrees.
+    hasIndex: table.indexed && !table.geography,
+    crs,
+    fields: attributes.map(({ field }) => field).filter((field) => field.name !== key.column),
+    writable: table.writable,
+  };
+  if (table.geography) source.geography = true;
+  if (curved) source.curved = true;
+  const { count, estimated, extent } = await measure.table(table);
+  return {
+    source,
+    description: table.comment ?? undefined,
+    extent,
+    extent84: extent && inCrs84(extent, crs),
+    featureCount: count,
+    ...(estimated ? { countEstimated: true } : {}),
+  };
+}
+
+const UNIQUE_SAMPLE = 10_000;
+
+async function isUnique(connection: PostgresConnection, table: string, column: string): Promise<boolean> {
+  const [row] = await connection.query(
+    `SELECT count(*) = count(DISTINCT v) FROM (SELECT ${quote(column)} AS v FROM ${table} LIMIT ${UNIQUE_SAMPLE}) s`,
+  );
+  return row![0] === true;
+}
+
+const GEOMETRY_SAMPLE = 200;
+
+interface Sample {
+  srids: number[];
+  type: GeometryType;
+  hasZ: boolean;
+}
+
+/** What the first rows hold, where the column's declaration leaves something open. */
+async function sampleOf(connection: PostgresConnection, name: string, table: SpatialTable): Promise<Sample> {
+  const declared = declaredType(table.geometryType);
+  if (table.srid !== 0 && declared.type !== 'Geometry') return { srids: [table.srid], ...declared };
+  const geometry = `${quote(table.geometryColumn)}::geometry`;
+  const rows = (await connection.query(
+    `SELECT DISTINCT ST_SRID(g), GeometryType(g), ST_Zmflag(g) >= 2
+     FROM (SELECT ${geometry} AS g FROM ${name} WHERE ${quote(table.geometryColumn)} IS NOT NULL
+       LIMIT ${GEOMETRY_SAMPLE}) s`,
+  )) as [number, string, boolean][];
+  const types = new Set(rows.map(([, type]) => declaredType(type).type));
+  return {
+    srids: [...new Set(rows.map(([srid]) => srid))],
+    type: commonType(types),
+    hasZ: rows.some(([, , z]) => z),
+  };
+}
+
+/** The type that holds all others: a multi type above its single one. */
+function commonType(types: ReadonlySet<GeometryType>): GeometryType {
+  const [first, second] = [...types].sort((a, b) => a.length - b.length);
+  if (types.size === 1) return first!;
+  return types.size === 2 && second === `Multi${first}` ? second : 'Geometry';
+}
+
+const TYPES: Record<string, { type: GeometryType; curved?: boolean }> = {
+  POINT: { type: 'Point' },
+  LINESTRING: { type: 'LineString' },
+  POLYGON: { type: 'Polygon' },
+  MULTIPOINT: { type: 'MultiPoint' },
+  MULTILINESTRING: { type: 'MultiLineString' },
+  MULTIPOLYGON: { type: 'MultiPolygon' },
+  GEOMETRYCOLLECTION: { type: 'GeometryCollection' },
+  CIRCULARSTRING: { type: 'LineString', curved: true },
+  COMPOUNDCURVE: { type: 'LineString', curved: true },
+  CURVEPOLYGON: { type: 'Polygon', curved: true },
+  MULTICURVE: { type: 'MultiLineString', curved: true },
+  MULTISURFACE: { type: 'MultiPolygon', curved: true },
+};
+
+/** A type as PostGIS spells it: `MultiPolygonZ`, `POINT`, `GeometryM`. */
+function declaredType(name: string): { type: GeometryType; hasZ: boolean; curved: boolean } {
+  const [, base, flags] = /^(.*?)(ZM|Z|M)?$/.exec(name.toUpperCase())!;
+  const { type, curved = false } = TYPES[base!] ?? { type: 'Geometry' };
+  return { type, hasZ: flags?.startsWith('Z') ?? false, curved };
+}
+
+/** EPSG codes by their number, other definitions in whole. */
+async function crsOf(connection: PostgresConnection, srid: number): Promise<string | undefined> {
+  const rows = await connection.query(
+    'SELECT auth_name, auth_srid, srtext, proj4text FROM spatial_ref_sys WHERE srid = $1::int4',
+    [String(srid)],
+  );
+  if (rows.length === 0) return undefined;
+  const [authority, code, wkt, proj] = rows[0] as PgValue[];
+  if (typeof authority === 'string' && authority.toUpperCase() === 'EPSG' && code) return `EPSG:${code}`;
+  return String(wkt || proj || '') || undefined;
+}
+
+function inCrs84(extent: Box, crs: string): Box | undefined {
+  try {
+    return transformBox(extent, crs, 'OGC:CRS84');
+  } catch {
+    // Data outside the area that its CRS can express: published without an extent.
+    return undefined;
+  }
+}

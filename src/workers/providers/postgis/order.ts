@@ -1,0 +1,128 @@
+import type { PageKey, SortKey } from '../../../core/features.js';
+import { fieldOf } from '../../../core/features.js';
+import { type PostgisSource, TaskFailure } from '../../../core/tasks.js';
+import { column } from './names.js';
+import type { SqlParams } from './params.js';
+
+/** One key of an order. NULL is greater than every value, as PostgreSQL's indexes have it. */
+interface OrderKey {
+  name: string;
+  sqlType: string;
+  nullable: boolean;
+  descending: boolean;
+}
+
+const ID_TYPES: Record<PostgisSource['idType'], string> = { integer: 'int8', string: 'text', uuid: 'uuid' };
+
+/** An order of features: the sort keys, then the id. */
+export class Order {
+  readonly #keys: OrderKey[];
+  readonly #id: OrderKey;
+
+  constructor(source: PostgisSource, sort: readonly SortKey[], backwards: boolean) {
+    this.#keys = sort.map((key) => orderKey(source, key, backwards));
+    this.#id = idKey(source, backwards);
+  }
+
+  /** Columns that make up the page key of a row, besides the id: text that PostgreSQL reads back exactly. */
+  get keyColumns(): string[] {
+    return this.#keys.map(({ name }) => `${column(name)}::text`);
+  }
+
+  get orderBy(): string {
+    return this.#all.map(({ name, descending }) => `${column(name)}${descending ? ' DESC' : ''}`).join(', ');
+  }
+
+  get #all(): OrderKey[] {
+    return [...this.#keys, this.#id];
+  }
+
+  /** The condition on rows that follow a key. */
+  after(key: PageKey, params: SqlParams): string {
+    if (key.values.length !== this.#keys.length)
+      throw new TaskFailure('invalid-input', 'The page key does not belong to this order.');
+    const places = [
+      ...this.#keys.map((order, i) => placeOf(order, key.values[i]!, params)),
+      placeOf(this.#id, key.id, params),
+    ];
+    return asRow(this.#all, places) ?? asChoices(places);
+  }
+}
+
+/** What sets a row apart from the value of one key: it follows, or it is the same. */
+interface Place {
+  column: string;
+  value: string | null;
+  follows: string;
+  same: string;
+}
+
+function placeOf(key: OrderKey, value: string | number | boolean | null, params: SqlParams): Place {
+  const name = column(key.name);
+  if (value === null) {
+    return {
+      column: name,
+      value,
+      follows: key.descending ? `${name} IS NOT NULL` : 'FALSE',
+      same: `${name} IS NULL`,
+    };
+  }
+  const given = params.add(value, key.sqlType);
+  const greater = key.nullable ? `(${name} > ${given} OR ${name} IS NULL)` : `${name} > ${given}`;
+  return {
+    column: name,
+    value: given,
+    follows: key.descending ? `${name} < ${given}` : greater,
+    same: `${name} = ${given}`,
+  };
+}
+
+/** One comparison of rows, which an index over the keys answers; only where all keys run the same way without NULL. */
+function asRow(keys: readonly OrderKey[], places: readonly Place[]): string | undefined {
+  const alike = keys.every(({ nullable, descending }) => !nullable && descending === keys[0]!.descending);
+  if (!alike) return undefined;
+  const names = places.map((place) => place.column).join(', ');
+  const values = places.map((place) => place.value).join(', ');
+  return `(${names}) ${keys[0]!.descending ? '<' : '>'} (${values})`;
+}
+
+function asChoices(places: readonly Place[]): string {
+  const choices = places.map((place, i) =>
+    [...places.slice(0, i).map(({ same }) => same), place.follows].join(' AND '),
+  );
+  return `(${choices.map((choice) => `(${choice})`).join(' OR ')})`;
+}
+
+function orderKey(source: PostgisSource, { field: name, descending }: SortKey, backwards: boolean): OrderKey {
+  if (name === source.idColumn) return { ...idKey(source, backwards), descending: descending !== backwards };
+  const field = fieldOf(source, name);
+  if (!field || field.type === 'json' || field.type === 'binary')
+    throw new TaskFailure('invalid-input', `Features cannot be sorted by '${name}'.`);
+  const { nullable, sqlType = 'text' } = field;
+  return { name, sqlType, nullable, descending: descending !== backwards };
+}
+
+function idKey(source: PostgisSource, backwards: boolean): OrderKey {
+  return { name: source.idColumn, sqlType: ID_TYPES[source.idType], nullable: false, descending: backwards };
+}
+
+/** The condition on the row of an id; undefined when no row can have it. */
+export function idIs(source: PostgisSource, id: string, params: SqlParams): string | undefined {
+  if (!isId(source, id)) return undefined;
+  return `${column(source.idColumn)} = ${params.add(id, ID_TYPES[source.idType])}`;
+}
+
+const INT8_MAX = 9_223_372_036_854_775_807n;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+function isId(source: PostgisSource, id: string): boolean {
+  switch (source.idType) {
+    case 'integer':
+      // Written the one way that we write it, so that a feature has one URL.
+      return /^(0|-?[1-9]\d{0,18})$/.test(id) && BigInt(id) <= INT8_MAX && BigInt(id) >= -INT8_MAX - 1n;
+    case 'uuid':
+      return UUID.test(id);
+    case 'string':
+      return !id.includes('\u0000');
+  }
+}

@@ -1,0 +1,27 @@
+import type { FeatureRow, RowsQuery } from '../../../core/features.js';
+import type { PostgisSource } from '../../../core/tasks.js';
+import type { Cancellation } from '../../cancellation.js';
+import { columnsOf } from './columns.js';
+import { batches } from './database.js';
+import { whereOf } from './filter.js';
+import { column, tableOf } from './names.js';
+import { SqlParams } from './params.js';
+
+const BATCH = 1024;
+
+/** Rows in the order of the id, in batches. A connection is in use until the consumer stops. */
+export async function* rows(query: RowsQuery, cancellation?: Cancellation): AsyncGenerator<FeatureRow[]> {
+  const source = query.source as PostgisSource;
+  const fields = query.fields.map((name) => source.fields.find((field) => field.name === name)!);
+  const params = new SqlParams();
+  const sql = `SELECT ${columnsOf(source, fields, 'number', query.geometry).join(', ')} FROM ${tableOf(source)}
+    WHERE ${whereOf(source, query.filter, params)}
+    ORDER BY ${column(source.idColumn)} LIMIT ${params.add(query.limit, 'int8')}`;
+  for await (const batch of batches(source.database, sql, params.values, BATCH, cancellation)) {
+    yield batch.map(([id, geometry, ...values]) => ({
+      id: id as FeatureRow['id'],
+      geometry: geometry as Uint8Array | null,
+      values: values as FeatureRow['values'],
+    }));
+  }
+}

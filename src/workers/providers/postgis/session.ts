@@ -1,0 +1,40 @@
+import { LIMITS } from '../../../core/limits.js';
+import { PostgresConnection } from '../../../native/postgres.js';
+
+const CONNECT_MS = 5000;
+/** Below the deadline of a request, so that the server gives up before the client is told so. */
+export const STATEMENT_MS = LIMITS.requestDeadlineMs - 1000;
+
+/**
+ * One round trip sets a session up and asks how many connections the server has left. PostGIS may live in a schema
+ * that the search path does not name. Plans are made for the values at hand: where a window lies decides what is
+ * fast. Compiling (jit) costs more than it saves in answers of milliseconds.
+ */
+const SETUP = `SELECT
+  set_config('search_path', concat_ws(', ', nullif(current_setting('search_path'), ''),
+    (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+     WHERE e.extname = 'postgis')), false),
+  set_config('statement_timeout', $1::text, false), set_config('TimeZone', 'UTC', false),
+  set_config('DateStyle', 'ISO, YMD', false), set_config('IntervalStyle', 'iso_8601', false),
+  set_config('extra_float_digits', '1', false), set_config('bytea_output', 'hex', false),
+  set_config('standard_conforming_strings', 'on', false),
+  set_config('plan_cache_mode', 'force_custom_plan', false), set_config('jit', 'off', false),
+  current_setting('max_connections')::int4 - current_setting('superuser_reserved_connections')::int4
+    - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')::int4`;
+
+/** Opens a session that answers in UTC and ISO 8601. Rejects with `PgError`. */
+export async function openSession(
+  url: string,
+  opening: (connection: PostgresConnection) => void,
+): Promise<{ connection: PostgresConnection; room: number }> {
+  const connection = new PostgresConnection();
+  opening(connection);
+  try {
+    await connection.connect(url, CONNECT_MS);
+    const [row] = await connection.query(SETUP, [String(STATEMENT_MS)]);
+    return { connection, room: Number(row!.at(-1)) };
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}

@@ -1,0 +1,36 @@
+import type { PostgisSource, TileLayer, VectorTileTask } from '../../../core/tasks.js';
+import type { Cancellation } from '../../cancellation.js';
+import type { EncodedLayer } from '../store.js';
+import { tileWindow } from '../window.js';
+import { chosen, columnsOf } from './columns.js';
+import { withConnection } from './database.js';
+import { envelope, whereOf } from './filter.js';
+import { geometryOf, tableOf } from './names.js';
+import { SqlParams } from './params.js';
+
+/** One layer of a tile: the window's rows by the spatial index, encoded as they arrive. */
+export async function tileLayer(
+  task: VectorTileTask,
+  layer: TileLayer,
+  cancellation?: Cancellation,
+): Promise<EncodedLayer> {
+  const source = layer.source as PostgisSource;
+  const fields = chosen(source, layer.fields);
+  const params = new SqlParams();
+  const window = envelope(tileWindow(source, task), source, params);
+  const sql = `SELECT ${columnsOf(source, fields, 'number').join(', ')} FROM ${tableOf(source)}
+    WHERE ${geometryOf(source)} && ${window} AND (${whereOf(source, layer.filter, params)})`;
+  const options = {
+    layer: layer.name,
+    fields: fields.map((field) => field.name),
+    from: source.crs,
+    to: task.crs,
+    bbox: task.bbox,
+    extent: task.extent,
+    buffer: task.buffer,
+    simplify: task.simplify,
+  };
+  return withConnection(source.database, (connection) => connection.tile(sql, params.values, options), {
+    cancellation,
+  });
+}

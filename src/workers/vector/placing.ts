@@ -1,0 +1,66 @@
+/** On which thread a task of the vector pool runs, and when. */
+
+import type { VectorSource, VectorTileTask } from '../../core/tasks.js';
+
+/** Tasks of one lane share a limit per thread: those that read files, and those of each database. */
+export type LaneName = string;
+
+/** Reading files keeps a thread busy: one task at a time. */
+export const FILES: LaneName = 'files';
+
+/** The lane of a task: its database's, when all that it reads lies there. */
+export function laneOf(input: unknown): LaneName {
+  const { source, layers, database } = input as {
+    source?: VectorSource;
+    layers?: VectorTileTask['layers'];
+    database?: string;
+  };
+  if (database) return database;
+  const sources = layers ? layers.map((layer) => layer.source) : [source];
+  const [first] = sources;
+  const waits = sources.every((one) => one?.kind === 'postgis');
+  return waits && first?.kind === 'postgis' ? first.database : FILES;
+}
+
+/** How busy one thread is. */
+export class ThreadLoad {
+  readonly #lanes = new Map<LaneName, number>();
+  #total = 0;
+
+  of(lane: LaneName): number {
+    return this.#lanes.get(lane) ?? 0;
+  }
+
+  get total(): number {
+    return this.#total;
+  }
+
+  began(lane: LaneName): void {
+    this.#total++;
+    this.#lanes.set(lane, this.of(lane) + 1);
+  }
+
+  ended(lane: LaneName): void {
+    this.#total--;
+    const left = this.of(lane) - 1;
+    if (left > 0) this.#lanes.set(lane, left);
+    else this.#lanes.delete(lane);
+  }
+}
+
+/**
+ * The thread for one more task of a lane; undefined when every thread has all that it may of this lane. A database's
+ * task keeps clear of threads that read files, where it would have to wait for the file.
+ */
+export function placeFor<T extends { load: ThreadLoad }>(
+  threads: readonly T[],
+  lane: LaneName,
+  perThread: number,
+): T | undefined {
+  const cost = ({ load }: T) => (lane === FILES ? 0 : load.of(FILES) * 1_000_000) + load.total;
+  let best: T | undefined;
+  for (const thread of threads) {
+    if (thread.load.of(lane) < perThread && (!best || cost(thread) < cost(best))) best = thread;
+  }
+  return best;
+}
