@@ -1,9 +1,7 @@
 {
   # Three targets: the pure C++ core, the N-API addon and the loadable SQLite extension. Debian packages that they need:
-  # g++ make python3 pkg-config libproj-dev libdeflate-dev libpq-dev libsqlite3-dev (for sqlite3ext.h only: SQLite itself is
-  # g++ make python3 pkg-config libproj-dev libgeos-dev libdeflate-dev libsqlite3-dev (for sqlite3ext.h only: SQLite
-  # itself is the one inside better-sqlite3).
-  # the one inside better-sqlite3).
+  # g++ make python3 pkg-config libproj-dev libgeos-dev libdeflate-dev libpq-dev libsqlite3-dev (for sqlite3ext.h only:
+  # SQLite itself is the one inside better-sqlite3).
   "target_defaults": {
     "cflags": ["-Wall", "-Wextra", "-fvisibility=hidden", "-O3", "-fno-math-errno", "-fno-trapping-math"],
     "cflags!": ["-O2"],
@@ -59,8 +57,7 @@
         "src/native/addon/pg_page.cpp",
       ],
       "cflags": ["<!@(pkg-config --cflags libpq)"],
-      "libraries": ["<!@(pkg-config --libs proj libdeflate libpq)"],
-      "libraries": ["<!@(pkg-config --libs proj libdeflate)", "-lgeos_c"],
+      "libraries": ["<!@(pkg-config --libs proj libdeflate libpq)", "-lgeos_c"],
     },
     {
       # A shared library by type, because gyp forces the suffix .node on loadable modules.
@@ -75,6 +72,7 @@
         "src/native/sqlite/extension.cpp",
         "src/native/sqlite/predicates.cpp",
         "src/native/sqlite/scalars.cpp",
+        "src/native/sqlite/translate.cpp",
       ],
       "libraries": ["<!@(pkg-config --libs proj)", "-lgeos_c"],
       "ldflags": ["-Wl,--version-script=<(module_root_dir)/src/native/sqlite/exports.map"],

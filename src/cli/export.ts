@@ -2,8 +2,10 @@ import { existsSync } from 'node:fs';
 import { extname, join, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
 import { ConfigError } from '../core/config.js';
+import { isDatabase } from '../core/database-url.js';
 import { type ExportFormat, TaskFailure } from '../core/tasks.js';
-import { publish } from '../gateway/services/publish.js';
+import { Databases } from '../gateway/services/databases.js';
+import { publish } from '../gateway/services/publish/index.js';
 import { openState } from '../gateway/stores/state.js';
 import { withPools } from './local.js';
 import { resolveConfig } from './settings.js';
@@ -40,8 +42,10 @@ export async function exportCollection(id: string, file: string, options: Export
   try {
     await withPools(async (pools) => {
       const stores = join(dataDir, 'stores');
-      const sources = existsSync(stores) ? [...config.data.sources, stores] : config.data.sources;
-      const deps = { pools, dataDir, layerIdOf: (slug: string) => state.collections.idOf(slug) };
+      const files = config.data.sources.filter((source) => !isDatabase(source));
+      const sources = existsSync(stores) ? [...files, stores] : files;
+      const databases = new Databases(pools);
+      const deps = { pools, databases, dataDir, layerIdOf: (slug: string) => state.collections.idOf(slug) };
       const collection = (await publish(sources, deps, 0)).byId(id);
       if (collection?.kind !== 'vector')
         throw new ConfigError([`there is no vector collection '${id}' in ${dataDir}`]);

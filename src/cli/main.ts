@@ -21,8 +21,8 @@ const program = new Command('graticule')
 
 program
   .command('serve')
-  .description('publish files and folders and serve them')
-  .argument('[sources...]', 'files and folders to publish')
+  .description('publish files, folders and databases and serve them')
+  .argument('[sources...]', 'files, folders and PostGIS databases (postgresql://...) to publish')
   .option('--port <n>', 'port of HTTP and WebSocket (8080, or PORT)', number('--port'))
   .option('--host <address>', 'address to listen on')
   .option('--data-dir <path>', 'folder for state and stores (./graticule-data)')

@@ -13,9 +13,6 @@ import { engineCount, flagsOf, resolveConfig, type ServeOptions, saveConfig } fr
 export async function serve(sources: string[], options: ServeOptions): Promise<void> {
   const flags = flagsOf(sources, options);
   const { config, settings } = resolveConfig(flags, options.config);
-  const database = config.data.sources.find((source) => /^postgres(ql)?:\/\//.test(source));
-  if (database)
-    throw new ConfigError(['PostGIS databases cannot be published yet; publish files and folders']);
   if (options.saveConfig) saveConfig(options.saveConfig, settings);
   await requireFreePort(config);
   const log = createLog({ level: config.logging.level, pretty: process.stdout.isTTY, process: 'supervisor' });

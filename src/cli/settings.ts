@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { type Config, loadConfig, type Setting } from '../core/config.js';
+import { isDatabase, withoutPassword } from '../core/database-url.js';
 
 /** Options of `serve` as commander gives them. */
 export interface ServeOptions {
@@ -23,7 +24,10 @@ export function flagsOf(sources: readonly string[], options: ServeOptions): Reco
     'server.processes': options.processes,
     'server.publicUrl': options.publicUrl,
     'data.directory': options.dataDir,
-    'data.sources': sources.length > 0 ? sources.map((source) => resolve(source)) : undefined,
+    'data.sources':
+      sources.length > 0
+        ? sources.map((source) => (isDatabase(source) ? source : resolve(source)))
+        : undefined,
   };
 }
 
@@ -39,7 +43,10 @@ export function engineCount(config: Config): number {
   return config.workers.engines || Math.max(1, Math.floor(availableParallelism() / 2));
 }
 
-/** Writes the settings that differ from their defaults; secrets stay out. */
+/**
+ * Writes the settings that differ from their defaults; secrets stay out. Databases are written without their passwords:
+ * those come from PGPASSWORD or the password file.
+ */
 export function saveConfig(file: string, settings: readonly Setting[]): void {
   const document: Record<string, Record<string, unknown>> = {};
   for (const { path, value, source, secret } of settings) {
@@ -48,7 +55,7 @@ export function saveConfig(file: string, settings: readonly Setting[]): void {
     const last = parts.pop()!;
     let at = document as Record<string, unknown>;
     for (const part of parts) at = (at[part] ??= {}) as Record<string, unknown>;
-    at[last] = value;
+    at[last] = Array.isArray(value) ? value.map((one) => withoutPassword(String(one))) : value;
   }
   writeFileSync(file, `# Written by graticule serve --save-config\n${stringify(document)}`, { flag: 'w' });
 }

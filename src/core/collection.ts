@@ -22,7 +22,7 @@ interface CollectionBase {
   readonly storageCrs: Crs;
   /** CRSs that clients may ask for; the first is CRS84. */
   readonly crs: readonly Crs[];
-  /** File that the data comes from. */
+  /** File that the data comes from, or the URL of its database without passwords. */
   readonly file: string;
   /** Changes whenever the content may have changed; part of every cache key. */
   readonly version: string;
@@ -32,6 +32,8 @@ export interface VectorCollection extends CollectionBase {
   readonly kind: 'vector';
   readonly source: VectorSource;
   readonly featureCount: number;
+  /** True when `featureCount` is the database's estimate. */
+  readonly countEstimated?: boolean;
   /** Cursor of the last edit that `featureCount`, `extent84` and `version` know of. */
   readonly cursor: number;
   readonly style: SimpleStyle;

@@ -33,7 +33,11 @@ export const ConfigSchema = section({
   }),
   data: section({
     directory: text('Folder for state and stores.', './graticule-data'),
-    sources: Type.Array(Type.String(), { description: 'Files and folders to publish.', default: [] }),
+    sources: Type.Array(Type.String(), {
+      description:
+        'Files, folders and PostGIS databases (postgresql://...) to publish; DATABASE_URL when there are none.',
+      default: [],
+    }),
     watch: yes('Reload the catalog when a published file changes.', true),
   }),
   workers: section({
@@ -105,6 +109,9 @@ const WELL_KNOWN: Record<string, string> = {
   'security.adminKey': 'SVC_ADMIN_KEY',
   'observability.enabled': 'SVC_OBSERVABILITY',
 };
+
+/** Variables that stand in for a setting that nobody makes. */
+const FALLBACKS: Record<string, string> = { 'data.sources': 'DATABASE_URL' };
 
 interface Leaf {
   path: string;
@@ -199,6 +206,8 @@ function pick(
     .split('.')
     .reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], file);
   if (fromFile !== undefined && fromFile !== null) return { raw: fromFile, source: 'file' as const };
+  const fallback = env?.[FALLBACKS[path] ?? ''];
+  if (fallback) return { raw: [fallback], source: 'environment' as const };
   return { raw: schema.default, source: 'default' as const };
 }
 

@@ -38,6 +38,8 @@ export const LIMITS = {
   unsentBytes: 268_435_456,
   /** Bytes of the in-memory tile cache. */
   tileCacheBytes: 268_435_456,
+  /** Milliseconds that a tile made from a database is served again: others may write to it unseen. */
+  databaseTileMs: 60_000,
   /** Levels of arrays and objects in a geometry, and in the value of a property. */
   jsonDepth: 64,
   /** Operations of one batch of edits (contract). */

@@ -214,6 +214,7 @@ export const offsetParam = integer(
   { description: 'Features to skip.' },
 );
 
+const DAY_MS = 86_400_000;
 const INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2}))?$/;
 
 /** An RFC 3339 instant or interval, as milliseconds since 1970; an open end is absent. */
@@ -222,11 +223,15 @@ export interface TimeRange {
   end: number | undefined;
 }
 
-function parseInstant(raw: string): number {
-  const value = INSTANT.test(raw) ? Date.parse(raw) : Number.NaN;
-  if (Number.isNaN(value))
-    throw badParameter('datetime', `'${raw.slice(0, 60)}' is not an RFC 3339 date or date-time`);
-  return value;
+/** First and last millisecond: a date without a time is a whole day (UTC). */
+function parseInstant(raw: string): { first: number; last: number } {
+  const first = INSTANT.test(raw) ? Date.parse(raw) : Number.NaN;
+  // Date.parse takes 30 February for 1 March.
+  const real =
+    !Number.isNaN(first) &&
+    new Date(`${raw.slice(0, 10)}T00:00:00Z`).toISOString().startsWith(raw.slice(0, 10));
+  if (!real) throw badParameter('datetime', `'${raw.slice(0, 60)}' is not an RFC 3339 date or date-time`);
+  return { first, last: raw.length === 10 ? first + DAY_MS - 1 : first };
 }
 
 /** `instant`, `start/end`, `start/..` or `../end` (OGC API Features, 7.15.4). */
@@ -239,11 +244,13 @@ export const datetimeParam: Param<TimeRange | undefined> = {
     if (raw === undefined) return undefined;
     const parts = raw.split('/');
     if (parts.length === 1) {
-      const instant = parseInstant(raw);
-      return { start: instant, end: instant };
+      const { first, last } = parseInstant(raw);
+      return { start: first, end: last };
     }
     if (parts.length !== 2) throw badParameter('datetime', 'must be an instant or start/end');
-    const [start, end] = parts.map((part) => (part === '' || part === '..' ? undefined : parseInstant(part)));
+    const [from, to] = parts.map((part) => (part === '' || part === '..' ? undefined : parseInstant(part)));
+    const start = from?.first;
+    const end = to?.last;
     if (start !== undefined && end !== undefined && start > end)
       throw badParameter('datetime', 'ends before it starts');
     return { start, end };

@@ -16,6 +16,7 @@ import { HttpServer } from './http/server.js';
 import { startManagement } from './management.js';
 import { surfaceOperations } from './operations.js';
 import { Catalog } from './services/catalog.js';
+import { Databases } from './services/databases.js';
 import { type EditNote, Edits } from './services/edits.js';
 import { openState } from './stores/state.js';
 import type { Log } from './telemetry/log.js';
@@ -73,7 +74,13 @@ export async function startGateway({
     runDir,
   });
   const tiles = new TileCache(config.cache.tileBytes);
-  const catalog = new Catalog({ pools, dataDir, layerIdOf: (id) => state.collections.idOf(id) });
+  const databases = new Databases(pools);
+  const catalog = new Catalog({
+    pools,
+    databases,
+    dataDir,
+    layerIdOf: (id) => state.collections.idOf(id),
+  });
   const edits = new Edits(pools, (note) => {
     catalog.touch(note.collection, note.change);
     announceEdit(note);
@@ -105,6 +112,7 @@ export async function startGateway({
       metricsPath: config.observability.enabled ? config.observability.prometheus.path : undefined,
       poolStatus: () => pools.status(),
       pingState: () => state.check(),
+      databaseStatus: () => databases.status(),
       catalogStatus: () => statusOf(catalog.current),
       cacheStatistics: () => tiles.statistics(),
     }),
@@ -117,6 +125,7 @@ export async function startGateway({
     audit: auditTo(state),
   });
   catalog.commit(await catalog.prepare(config.data.sources));
+  databases.watch((name) => requestReload(`${name} answers`));
   management.start();
   const server = new HttpServer({
     dispatcher,
@@ -134,6 +143,7 @@ export async function startGateway({
     async close(graceMs) {
       await server.close(graceMs);
       await management.close();
+      databases.close();
       await catalog.close();
       await pools.close();
       await authenticator.close();

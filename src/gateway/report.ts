@@ -1,5 +1,6 @@
 import { relative } from 'node:path';
 import type { CatalogSnapshot, Collection } from '../core/collection.js';
+import { isDatabase } from '../core/database-url.js';
 
 /** What was published, as a table for the person at the terminal. */
 export function publishedTable(catalog: CatalogSnapshot, baseUrl: string): string {
@@ -10,7 +11,7 @@ export function publishedTable(catalog: CatalogSnapshot, baseUrl: string): strin
     sizeOf(c),
     relativeFile(c.file),
   ]);
-  const header = ['layer', 'collection', 'kind', 'size', 'file'];
+  const header = ['layer', 'collection', 'kind', 'size', 'source'];
   const widths = header.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i]!.length)));
   const line = (row: string[]) => `  ${row.map((cell, i) => cell.padEnd(widths[i]!)).join('  ')}`.trimEnd();
   const quarantined = catalog.quarantined.map(
@@ -41,12 +42,14 @@ function kindOf(collection: Collection): string {
 }
 
 function sizeOf(collection: Collection): string {
-  if (collection.kind === 'vector') return `${collection.featureCount} features`;
+  if (collection.kind === 'vector')
+    return `${collection.countEstimated ? '~' : ''}${collection.featureCount} features`;
   if (collection.kind === 'raster') return `${collection.raster.width} x ${collection.raster.height} px`;
   return `z${collection.minZoom}-${collection.maxZoom}`;
 }
 
 function relativeFile(path: string): string {
+  if (isDatabase(path)) return path;
   const short = relative(process.cwd(), path);
   return short.startsWith('../../') ? path : short || '.';
 }

@@ -41,19 +41,24 @@ describe('xmlName', () => {
     const random = randomSource(9);
     for (let i = 0; i < 20_000; i++) {
       const name = Array.from({ length: 1 + Math.floor(random() * 6) }, () => {
-        const pool = ['_', 'x', '0', '2', '_x', 'F', String.fromCodePoint(Math.floor(random() * 0x2ffff))];
+        const pool = [
+          '_',
+          'x',
+          '0',
+          '2',
+          '_x',
+          'F',
+          '😀',
+          String.fromCodePoint(Math.floor(random() * 0xd7ff)),
+        ];
         return pool[Math.floor(random() * pool.length)];
-      })
-        .join('')
-        .toWellFormed();
+      }).join('');
       expect(nameOfXml(xmlName(name))).toBe(name);
     }
   });
 
   it('makes names that XML tools take, old letter tables included', () => {
-    const names = Array.from({ length: 0x3000 }, (_, i) => String.fromCodePoint(i + 1)).filter((c) =>
-      c.isWellFormed(),
-    );
+    const names = Array.from({ length: 0x3000 }, (_, i) => String.fromCodePoint(i + 1));
     const sample = [...names, '面', '가', '힣', '龥', '龦', '\uffff', '😀'];
     const elements = sample.flatMap((c) => [xmlName(c), xmlName(`a${c}`)]);
     const xml = `<root>${elements.map((name) => `<${name}/>`).join('')}</root>`;

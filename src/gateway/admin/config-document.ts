@@ -1,4 +1,5 @@
 import type { Setting } from '../../core/config.js';
+import { withoutPassword } from '../../core/database-url.js';
 
 /** The configuration in force, as the management API shows it. */
 export interface ConfigDocument {
@@ -15,7 +16,8 @@ export const MASK = '***';
 /** A value as it may be shown: secrets are masked, unset ones are null. */
 export function shownValue({ secret, value }: Setting): unknown {
   if (!isSet(value)) return value ?? null;
-  return secret ? MASK : value;
+  if (secret) return MASK;
+  return Array.isArray(value) ? value.map((one) => withoutPassword(String(one))) : value;
 }
 
 export function isSet(value: unknown): boolean {

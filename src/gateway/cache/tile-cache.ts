@@ -11,6 +11,8 @@ export interface CachedTile {
 /** A place in the cache. Who asks for the same tile again may keep it, and finds the tile without a look-up. */
 export interface TileSlot {
   readonly tile: CachedTile;
+  /** Milliseconds since the epoch; never for tiles of data that tells when it changes. */
+  readonly expires: number;
   /** Since eviction last came by. Marking is cheaper than keeping the map in order of use. */
   used: boolean;
   /** False once the tile has left the cache. */
@@ -28,6 +30,7 @@ export interface CacheStatistics {
 
 /** What an entry costs beyond its bytes: key, object, map slot. */
 const ENTRY_OVERHEAD = 256;
+const NEVER = Number.POSITIVE_INFINITY;
 
 /**
  * Tiles in memory, bounded by bytes; those that were not used for long go first. Concurrent requests for one missing
@@ -60,14 +63,18 @@ export class TileCache {
   find(key: string, last?: TileSlot): TileSlot | undefined {
     const slot = last?.live ? last : this.#tiles.get(key);
     if (!slot) return undefined;
+    if (slot.expires !== NEVER && slot.expires < Date.now()) {
+      this.#remove(key);
+      return undefined;
+    }
     slot.used = true;
     this.#hits.value++;
     this.#tileHits.value++;
     return slot;
   }
 
-  /** The tile from an ongoing or new rendering; call after `find` found nothing. */
-  fill(key: string, render: () => Promise<CachedTile>): Promise<CachedTile> {
+  /** The tile from an ongoing or new rendering, kept no longer than `maxAgeMs`; call after `find` found nothing. */
+  fill(key: string, render: () => Promise<CachedTile>, maxAgeMs = NEVER): Promise<CachedTile> {
     this.#misses.value++;
     this.#tileMisses.value++;
     const running = this.#pending.get(key);
@@ -76,7 +83,7 @@ export class TileCache {
     const promise = render()
       .then((tile) => {
         this.#generated.value++;
-        if (epoch === this.#epoch) this.#store(key, tile);
+        if (epoch === this.#epoch) this.#store(key, tile, maxAgeMs);
         return tile;
       })
       .finally(() => {
@@ -87,11 +94,11 @@ export class TileCache {
     return promise;
   }
 
-  #store(key: string, tile: CachedTile): void {
+  #store(key: string, tile: CachedTile, maxAgeMs: number): void {
     const size = tile.bytes + ENTRY_OVERHEAD;
     if (size > this.#maxBytes / 8) return;
     this.#remove(key);
-    this.#tiles.set(key, { tile, used: false, live: true });
+    this.#tiles.set(key, { tile, expires: Date.now() + maxAgeMs, used: false, live: true });
     this.#bytes += size;
     this.#makeRoom();
   }

@@ -30,7 +30,8 @@ const CORK_BYTES = 12_288;
 const backlog = new Backlog();
 const nothing = (): void => undefined;
 
-type Sent = (status: number, bytes: number) => void;
+/** `error` says why a stream ended early through no fault of the client. */
+type Sent = (status: number, bytes: number, error?: unknown) => void;
 
 /** Sends a reply: conditional requests, HEAD, compression, slow readers. `sent` is called once. */
 export function sendReply(x: HttpExchange, reply: Reply, sent: Sent): void {
@@ -47,6 +48,7 @@ export function sendReply(x: HttpExchange, reply: Reply, sent: Sent): void {
   if (body === undefined) {
     writeEmpty(x, reply, sent);
   } else if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
+    if (x.method === 'HEAD') return writeEmpty(x, reply, sent);
     x.detach();
     void stream(x, reply, body, sent);
   } else {
@@ -119,7 +121,7 @@ function write(
 }
 
 /**
- * Ends a response without a body; HEAD reports the length it would have. That length is written as a header:
+ * Ends a response without a body; HEAD reports the length it would have, unless that is a stream's. That length is written as a header:
  * given to the library, it takes the response for unfinished and aborts the process. 204 and 304 have none.
  */
 function writeHead(x: HttpExchange, reply: Reply, encoding: ContentEncoding, size: number): void {
@@ -130,7 +132,8 @@ function writeHead(x: HttpExchange, reply: Reply, encoding: ContentEncoding, siz
     head(x, reply, encoding, length);
     // The library aborts the process as well when its length is `undefined` and the connection must close.
     if (close) x.res.end('', true);
-    else if (length || reply.status === 204 || reply.status === 304) x.res.endWithoutBody();
+    else if (length || reply.body !== undefined || reply.status === 204 || reply.status === 304)
+      x.res.endWithoutBody();
     else x.res.endWithoutBody(0);
   });
 }
@@ -210,10 +213,11 @@ async function stream(
     }
     if (!x.aborted) res.cork(() => res.end());
     sent(x.aborted ? 499 : reply.status, bytes);
-  } catch {
+  } catch (error) {
+    if (x.aborted) return sent(499, bytes);
     // The head is gone already: cutting the connection is the only honest sign of failure.
-    if (!x.aborted) res.close();
-    sent(500, bytes);
+    res.close();
+    sent(500, bytes, error);
   }
 }
 

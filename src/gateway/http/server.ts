@@ -102,7 +102,10 @@ export class HttpServer {
   #send(x: HttpExchange, reply: Reply): void {
     if (x.aborted) return this.#finish(x, 499, 0);
     try {
-      sendReply(x, reply, (status, bytes) => this.#finish(x, status, bytes));
+      sendReply(x, reply, (status, bytes, error) => {
+        if (error !== undefined) this.#report(x, asApiError(error));
+        this.#finish(x, status, bytes);
+      });
     } catch (error) {
       this.#options.log.error('sending a response failed', { Path: x.path, Error: String(error) });
       if (!x.aborted) x.res.close();

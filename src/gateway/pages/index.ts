@@ -113,6 +113,9 @@ export interface FeaturesPage {
   readonly numberMatched: number | undefined;
   readonly limit: number;
   readonly offset: number;
+  /** Set when a token says where the page begins. */
+  readonly after?: unknown;
+  readonly before?: unknown;
 }
 
 export function itemsPage(
@@ -132,7 +135,7 @@ export function itemsPage(
     links,
     geoJsonHref: geoJsonHref(itemsHref, query, { limit, offset }),
     itemsHref,
-    offset,
+    offset: page.after || page.before ? undefined : offset,
     limit,
     bbox: query.get('bbox') ?? undefined,
     numberMatched,

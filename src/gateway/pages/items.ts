@@ -25,7 +25,8 @@ export interface ItemsPage {
   readonly geoJsonHref: string;
   /** URL of the items resource without query; a feature's page is below it. */
   readonly itemsHref: string;
-  readonly offset: number;
+  /** Features before the page; absent when it was reached by a link that counts none. */
+  readonly offset: number | undefined;
   readonly limit: number;
   /** As the client sent it, to fill the form in. */
   readonly bbox?: string;
@@ -52,12 +53,15 @@ ${features.length > 0 ? paging : undefined}`;
 
 function rangeText({ features, offset, numberMatched }: ItemsPage): string {
   const total = numberMatched === undefined ? '' : ` of ${count(numberMatched)}`;
+  if (features.length > 0 && offset === undefined)
+    return `${count(features.length)} features${total}, further on in the collection.`;
   if (features.length === 0) {
-    return offset > 0
+    return offset
       ? `No features from ${count(offset + 1)} on${total && `, ${count(numberMatched!)} in all`}.`
       : 'No features match.';
   }
-  return `Features ${count(offset + 1)} to ${count(offset + features.length)}${total}.`;
+  const before = offset ?? 0;
+  return `Features ${count(before + 1)} to ${count(before + features.length)}${total}.`;
 }
 
 function itemsForm({ itemsHref, limit, bbox }: ItemsPage): Markup {

@@ -2,9 +2,12 @@ import { existsSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
 import { CatalogSnapshot, type VectorCollection } from '../../core/collection.js';
+import { isDatabase } from '../../core/database-url.js';
 import type { CollectionChange } from '../../core/edits.js';
 import type { Box } from '../../core/tasks.js';
-import { editedVersion, type PublishDeps, publish } from './publish.js';
+import { editedVersion } from './publish/collections.js';
+import { publish } from './publish/index.js';
+import type { PublishDeps } from './publish/source.js';
 
 /** Quiet time after the last change of a file before the catalog is read again. */
 const SETTLE_MS = 800;
@@ -79,11 +82,14 @@ export class Catalog {
       paths.clear();
       if (foreign !== undefined) changed(foreign);
     };
-    this.#watcher = watch([...sources], {
-      ignoreInitial: true,
-      depth: 6,
-      ignored: /(^|\/)\..|-(wal|shm|journal)$/,
-    });
+    this.#watcher = watch(
+      sources.filter((source) => !isDatabase(source)),
+      {
+        ignoreInitial: true,
+        depth: 6,
+        ignored: /(^|\/)\..|-(wal|shm|journal)$/,
+      },
+    );
     this.#watcher.on('all', (_event, path) => {
       paths.add(path);
       clearTimeout(timer);

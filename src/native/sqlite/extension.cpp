@@ -33,6 +33,7 @@ constexpr Definition kDefinitions[] = {
     {"gr_mvt_count", 1, tileFeatureCount, nullptr, nullptr},
     {"gr_hilbert", 5, hilbert, nullptr, nullptr},
     {"gr_intersects_box", 5, intersectsBox, nullptr, nullptr},
+    {"gr_translate", 3, translate, nullptr, nullptr},
     {"gr_valid_geometry", 1, validGeometry, nullptr, nullptr},
     {"gr_transform_box", 6, transformBox, nullptr, nullptr},
     {"gr_s_intersects", 2, intersects, nullptr, nullptr},

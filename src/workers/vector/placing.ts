@@ -1,6 +1,6 @@
 /** On which thread a task of the vector pool runs, and when. */
 
-import type { VectorSource, VectorTileTask } from '../../core/tasks.js';
+import type { TaskName, VectorSource, VectorTileTask } from '../../core/tasks.js';
 
 /** Tasks of one lane share a limit per thread: those that read files, and those of each database. */
 export type LaneName = string;
@@ -9,13 +9,14 @@ export type LaneName = string;
 export const FILES: LaneName = 'files';
 
 /** The lane of a task: its database's, when all that it reads lies there. */
-export function laneOf(input: unknown): LaneName {
+export function laneOf(name: TaskName, input: unknown): LaneName {
   const { source, layers, database } = input as {
     source?: VectorSource;
     layers?: VectorTileTask['layers'];
     database?: string;
   };
-  if (database) return database;
+  // Asking whether a database answers must not wait behind those who wait for its answers.
+  if (database) return name === 'vector.ping' ? `ping ${database}` : database;
   const sources = layers ? layers.map((layer) => layer.source) : [source];
   const [first] = sources;
   const waits = sources.every((one) => one?.kind === 'postgis');

@@ -85,7 +85,7 @@ export class VectorPool {
     reject: (error: TaskFailure) => void,
   ): Waiting {
     let timer: NodeJS.Timeout | undefined;
-    const lane = laneOf(input);
+    const lane = laneOf(name, input);
     const abort = () => task.fail(new TaskFailure('cancelled', 'The request was cancelled.'));
     const finish = () => {
       task.done = true;

@@ -1,8 +1,10 @@
 import type { Collection, VectorCollection } from '../../../core/collection.js';
 import { CRS84 } from '../../../core/crs.js';
+import { GEOJSON_FORMAT } from '../../../core/media.js';
 import type { Exchange } from '../../../core/operation.js';
 import { WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
 import { formatLinks, type Link, META_FORMATS } from '../common.js';
+import { ITEM_FORMATS } from './formats.js';
 
 export const FEATURES_PATH = '/ogc/features';
 
@@ -54,17 +56,29 @@ export function collectionDocument(x: Exchange, collection: VectorCollection) {
     storageCrs: collection.storageCrs.epsg > 0 ? collection.storageCrs.uri : undefined,
     links: [
       ...formatLinks(x, path, META_FORMATS),
-      {
-        href: `${x.baseUrl}${path}/items?f=json`,
+      ...ITEM_FORMATS.map((format) => ({
+        href: `${x.baseUrl}${path}/items?f=${format.name}`,
         rel: 'items',
-        type: 'application/geo+json',
-        title: 'Features as GeoJSON',
+        type: format.mediaType.split(';')[0]!,
+        title: `Features as ${format === GEOJSON_FORMAT ? 'GeoJSON' : format.name.toUpperCase()}`,
+      })),
+      {
+        href: `${x.baseUrl}${path}/queryables?f=json`,
+        rel: 'http://www.opengis.net/def/rel/ogc/1.0/queryables',
+        type: 'application/schema+json',
+        title: 'Properties that filters may name',
       },
       {
-        href: `${x.baseUrl}${path}/items?f=html`,
-        rel: 'items',
-        type: 'text/html',
-        title: 'Features as HTML',
+        href: `${x.baseUrl}${path}/schema?f=json`,
+        rel: 'http://www.opengis.net/def/rel/ogc/1.0/schema',
+        type: 'application/schema+json',
+        title: 'Schema of the features',
+      },
+      {
+        href: `${x.baseUrl}${FEATURES_PATH}/schemas/svc-ogcapi-features.xsd`,
+        rel: 'describedby',
+        type: 'application/xml',
+        title: 'GML application schema',
       },
       ...representationLinks(x, collection),
     ] as Link[],

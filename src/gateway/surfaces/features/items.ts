@@ -1,195 +1,186 @@
-import type { VectorCollection } from '../../../core/collection.js';
-import type { Expression } from '../../../core/cql2/ast.js';
-import { CRS84, type Crs, coordinatePrecision, normaliseBox } from '../../../core/crs.js';
-import { ApiError, badParameter, notFound } from '../../../core/errors.js';
-import type { ItemsResult } from '../../../core/features.js';
-import { type Format, GEOJSON_FORMAT, HTML_FORMAT } from '../../../core/media.js';
-import type { Exchange, Reply } from '../../../core/operation.js';
-import type { Box, Pools } from '../../../core/tasks.js';
+import type { Expression } from '../../../core/cql2/index.js';
+import { CRS84, type Crs, coordinatePrecision } from '../../../core/crs.js';
+import type { FeatureOutput, ItemsResult, ItemsTask, PageKey } from '../../../core/features.js';
+import { type Format, HTML_FORMAT } from '../../../core/media.js';
+import type { Exchange, Params, ParamValues } from '../../../core/operation.js';
+import type { Field, Pools } from '../../../core/tasks.js';
+import { xmlName } from '../../../core/xml-name.js';
+import { parseQuery } from '../../http/query.js';
 import { runTask } from '../../services/run-task.js';
-import { contentTag, formatLinks, type Link, withQuery } from '../common.js';
-import { FEATURES_PATH } from './documents.js';
-import { itemTag } from './item-tag.js';
+import { storeFormat } from './formats.js';
+import type { itemsParams } from './params.js';
+import { chosenFields, selection, sortKeys } from './selection.js';
+import { readToken } from './token.js';
+import type { View } from './view.js';
 
 /** Features in an HTML page when no limit is asked for: a page is read by eyes. */
 const HTML_PAGE = 50;
+/** Bytes of features in the first part of a long page, which the client waits for, and in the further ones. */
+const FIRST_PART = 131_072;
+export const FURTHER_PART = 1_048_576;
+/** Matches are counted only up to here, and only where that is cheap. */
+const COUNTED = 10_000;
+/** Tables that may be read as a whole to count. */
+const SMALL_TABLE = 100_000;
 
-const later = (name: string, mediaType: string): Format => ({ name, mediaType });
-
-/** Every representation of features. */
-export const ITEM_FORMATS: readonly Format[] = [
-  GEOJSON_FORMAT,
-  HTML_FORMAT,
-  later('gml', 'application/gml+xml;version=3.2'),
-  later('xml', 'application/xml'),
-  later('csv', 'text/csv; charset=utf-8'),
-];
-
-/** Formats that are built; the contract names more, which answer 501. */
-export const LINKED_FORMATS: readonly Format[] = [GEOJSON_FORMAT, HTML_FORMAT];
-
-export interface ItemsQuery {
-  limit: number;
-  /** True when the client named a limit. */
-  limitGiven: boolean;
-  offset: number;
-  bbox: Box | undefined;
-  bboxCrs: Crs | undefined;
-  crs: Crs | undefined;
+/** A request for a page, read and checked. */
+export interface PagePlan {
+  readonly view: View;
+  readonly fields: readonly Field[];
+  readonly crs: Crs;
+  readonly limit: number;
+  readonly offset: number;
+  /** Place that the request goes on from. */
+  readonly after: PageKey | undefined;
+  readonly before: PageKey | undefined;
+  /** True when a parameter narrows the collection. */
+  readonly selects: boolean;
+  readonly task: ItemsTask;
 }
 
-export interface ItemsPage {
-  collection: VectorCollection;
-  links: Link[];
-  numberMatched: number | undefined;
-  numberReturned: number;
-  limit: number;
-  offset: number;
-  timeStamp: string;
-  crs: Crs;
-  result: ItemsResult;
+/** The first part of a page, which mostly is all of it. */
+export interface Page extends PagePlan {
+  readonly first: ItemsResult;
+  /** True when `first` is not the whole page. */
+  readonly continues: boolean;
+  /** True when features precede the page. */
+  readonly precedes: boolean;
+  readonly numberMatched: number | undefined;
 }
 
-/** Output CRS: one that the collection advertises (OGC 18-058r1, requirement 13). */
-export function outputCrs(collection: VectorCollection, asked: Crs | undefined): Crs {
-  if (!asked) return CRS84;
-  const known = collection.crs.find((crs) => crs.uri === asked.uri);
-  if (!known) throw badParameter('crs', `is not offered by this collection; see its crs list`);
-  return known;
-}
-
-/** Reads one page of a collection. Counts exactly where the index answers, never by reading the table. */
-export async function readItems(
+/** Reads the parameters of a page. Throws 400. */
+export function planPage(
   x: Exchange,
-  pools: Pools,
-  collection: VectorCollection,
-  query: ItemsQuery,
-): Promise<ItemsPage> {
-  const crs = outputCrs(collection, query.crs);
-  const bboxCrs = query.bboxCrs ?? CRS84;
-  const bbox = query.bbox && normaliseBox('bbox', query.bbox, bboxCrs);
-  const page = x.format === HTML_FORMAT;
-  const limit = page && !query.limitGiven ? HTML_PAGE : query.limit;
-  const { source } = collection;
-  const filter: Expression | undefined = bbox && {
-    op: 's_intersects',
-    args: [{ property: source.geometryColumn }, { bbox, crs: bboxCrs.proj }],
-  };
-  const window = { source, filter };
-  const [result, numberMatched] = await Promise.all([
-    runTask(x, pools, 'vector.items', {
-      ...window,
-      format: 'geojson',
-      limit,
-      offset: query.offset,
-      crs: crs.proj,
-      swapAxes: crs.northFirst,
-      precision: coordinatePrecision(crs),
-      skipGeometry: page,
-    }),
-    bbox ? runTask(x, pools, 'vector.count', window) : collection.featureCount,
-  ]);
+  view: View,
+  params: Omit<ParamValues<typeof itemsParams>, 'collectionId'>,
+): PagePlan {
+  const filter = selection(view, { ...params, others: otherParameters(x) });
+  const sort = sortKeys(view, params.sortby);
+  const fields = chosenFields(view, params.properties);
+  const token = params.token === undefined ? undefined : readToken(params.token, sort.length);
+  const html = x.format === HTML_FORMAT;
+  const limit = html && !params.limit.given ? HTML_PAGE : params.limit.value;
+  const crs = params.crs ?? CRS84;
+  const { source } = view.collection;
+  const after = token?.direction === 'after' ? token.key : undefined;
   return {
-    collection,
-    links: itemsLinks(x, collection, { limit, offset: query.offset, more: result.more }),
-    numberMatched,
-    numberReturned: result.returned,
-    limit,
-    offset: query.offset,
-    timeStamp: new Date().toISOString(),
+    view,
+    fields,
     crs,
-    result,
+    limit,
+    offset: params.offset,
+    after,
+    before: token?.direction === 'before' ? token.key : undefined,
+    selects: filter !== view.rows,
+    task: {
+      source,
+      ...(filter === undefined ? {} : { filter }),
+      ...outputOf(view, x.format, crs, fields),
+      ...(sort.length > 0 ? { sort } : {}),
+      ...(after ? { after } : {}),
+      ...(html ? { skipGeometry: true } : { maxBytes: FIRST_PART }),
+      limit,
+      offset: params.offset,
+    },
   };
 }
 
-function itemsLinks(
-  x: Exchange,
-  collection: VectorCollection,
-  page: { limit: number; offset: number; more: boolean },
-): Link[] {
-  const path = `${FEATURES_PATH}/collections/${collection.id}/items`;
-  const links = formatLinks(x, path, LINKED_FORMATS, x.query);
-  const to = (offset: number) => {
-    const kept = x.query.split('&').filter((part) => !/^(offset|limit|f)=/.test(part) && part !== '');
-    const query = [...kept, `limit=${page.limit}`, `offset=${offset}`].join('&');
-    return {
-      href: withQuery(`${x.baseUrl}${path}`, query, x.format.name),
-      type: x.format.mediaType.split(';')[0],
-    };
-  };
-  if (page.more) links.push({ ...to(page.offset + page.limit), rel: 'next', title: 'Next page' });
-  if (page.offset > 0)
-    links.push({ ...to(Math.max(0, page.offset - page.limit)), rel: 'prev', title: 'Previous page' });
-  links.push({
-    href: `${x.baseUrl}${FEATURES_PATH}/collections/${collection.id}`,
-    rel: 'collection',
-    type: 'application/json',
-    title: collection.title,
-  });
-  return links;
-}
-
-const TAIL = Buffer.from(']}');
-
-/** The page as GeoJSON: the features were written by the store, only head and tail are added. */
-export function geoJsonReply(page: ItemsPage, format: Format): Reply {
-  const head = {
-    type: 'FeatureCollection',
-    numberMatched: page.numberMatched,
-    numberReturned: page.numberReturned,
-    links: page.links,
-  };
-  const tag = `W/${contentTag(`${contentTag(page.result.features)}${JSON.stringify(head)}`)}`;
-  const text = JSON.stringify({ ...head, timeStamp: page.timeStamp });
-  const body = Buffer.concat([Buffer.from(`${text.slice(0, -1)},"features":[`), page.result.features, TAIL]);
+/** How a store is to write features of this view. */
+export function outputOf(view: View, format: Format, crs: Crs, fields: readonly Field[]): FeatureOutput {
+  const whole = fields === view.collection.source.fields;
   return {
-    status: 200,
-    mediaType: format.mediaType,
-    body,
-    etag: tag,
-    cacheControl: 'no-cache',
-    headers: { 'content-crs': `<${page.crs.uri}>` },
-  };
-}
-
-/** Id and properties of each feature of a page read without geometry. */
-export function featureRows(page: ItemsPage): { id: string | number; properties: Record<string, unknown> }[] {
-  return JSON.parse(`[${Buffer.from(page.result.features).toString('utf8')}]`);
-}
-
-/** One feature as GeoJSON text, with its links. Throws 404. */
-export async function readItem(
-  x: Exchange,
-  pools: Pools,
-  collection: VectorCollection,
-  id: string,
-  asked: Crs | undefined,
-) {
-  const crs = outputCrs(collection, asked);
-  const feature = await runTask(x, pools, 'vector.item', {
-    format: 'geojson',
-    source: collection.source,
-    id,
+    format: storeFormat(format),
     crs: crs.proj,
     swapAxes: crs.northFirst,
     precision: coordinatePrecision(crs),
+    ...(whole ? {} : { fields: fields.map(({ name }) => name) }),
+    ...(storeFormat(format) === 'gml'
+      ? { gml: { type: xmlName(view.collection.id), srsName: crs.uri } }
+      : {}),
+  };
+}
+
+function otherParameters(x: Exchange): Map<string, string> {
+  const others = parseQuery(x.query);
+  others.delete('f');
+  for (const { name } of Object.values(x.operation.params as Params)) others.delete(name);
+  return others;
+}
+
+/** Reads the first part of a page, and counts matches where that is cheap. */
+export async function readPage(x: Exchange, pools: Pools, plan: PagePlan): Promise<Page> {
+  const start = plan.before ? await startBefore(x, pools, plan, plan.before) : undefined;
+  const task = start ? { ...plan.task, ...start.task } : plan.task;
+  const first = await runTask(x, pools, 'vector.items', task);
+  const continues = first.more && first.returned < plan.limit;
+  const precedes = start ? start.precedes : plan.after !== undefined || plan.offset > 0;
+  const numberMatched = await countMatches(x, pools, plan, first);
+  return { ...plan, task, first, continues, precedes, numberMatched };
+}
+
+/** Where the page that ends just before a key begins. */
+async function startBefore(x: Exchange, pools: Pools, { task, limit }: PagePlan, before: PageKey) {
+  const keysOnly = { format: 'geojson', skipGeometry: true, fields: [] as string[], offset: 0 } as const;
+  const { maxBytes, ...query } = task;
+  const found = await runTask(x, pools, 'vector.items', { ...query, ...keysOnly, limit: limit + 1, before });
+  const precedes = found.returned > limit;
+  return { precedes, task: { offset: 0, ...(precedes ? { after: found.first! } : {}) } };
+}
+
+/**
+ * Features that match in all: known for a whole collection, seen when the page holds them all, else counted when the
+ * index answers or the table is small. Reading a big table to count what one page shows is never worth it.
+ */
+async function countMatches(
+  x: Exchange,
+  pools: Pools,
+  { view, selects, task, offset, after, before }: PagePlan,
+  first: ItemsResult,
+): Promise<number | undefined> {
+  const { collection } = view;
+  if (!selects && view.rows === undefined && !collection.countEstimated) return collection.featureCount;
+  if (!first.more && !after && !before && (first.returned > 0 || offset === 0))
+    return offset + first.returned;
+  if (collection.featureCount > SMALL_TABLE && !isWindow(task.filter)) return undefined;
+  const { source, filter } = task;
+  const found = await runTask(x, pools, 'vector.count', {
+    source,
+    ...(filter === undefined ? {} : { filter }),
+    atMost: COUNTED,
   });
-  if (!feature) throw notFound('feature', id.slice(0, 100));
-  const path = `${FEATURES_PATH}/collections/${collection.id}`;
-  const links: Link[] = [
-    ...formatLinks(x, `${path}/items/${encodeURIComponent(id)}`, LINKED_FORMATS, x.query),
-    { href: `${x.baseUrl}${path}`, rel: 'collection', type: 'application/json', title: collection.title },
-  ];
-  const tag = itemTag(feature.row, x.format, crs);
-  const text = Buffer.from(feature.data).toString('utf8');
-  return { crs, links, tag, text: `${text.slice(0, -1)},"links":${JSON.stringify(links)}}` };
+  return found < COUNTED ? found : undefined;
 }
 
-/** Only vector collections have items. */
-export function asVector(collection: { kind: string; id: string }): asserts collection is VectorCollection {
-  if (collection.kind !== 'vector') throw notFound('feature collection', collection.id);
+/** A bounding box alone. */
+function isWindow(filter: Expression | undefined): boolean {
+  return (
+    typeof filter === 'object' &&
+    filter.op === 's_intersects' &&
+    typeof filter.args[1] === 'object' &&
+    'bbox' in filter.args[1]
+  );
 }
 
-export function formatNotBuilt(format: string): ApiError {
-  return new ApiError('not-implemented', `Features as ${format.toUpperCase()} are not built yet.`);
+/** The page's parts as they are read, the next one while the client takes the one before. Returns the last part. */
+export async function* readParts(x: Exchange, pools: Pools, page: Page): AsyncGenerator<ItemsResult> {
+  let part = page.first;
+  let left = page.limit - part.returned;
+  for (;;) {
+    const goesOn = part.more && left > 0 && part.last !== undefined;
+    const next = goesOn
+      ? runTask(x, pools, 'vector.items', {
+          ...page.task,
+          limit: left,
+          offset: 0,
+          after: part.last!,
+          maxBytes: FURTHER_PART,
+        })
+      : undefined;
+    // A failure is met where it is awaited, not before.
+    next?.catch(() => {});
+    yield part;
+    if (!next) return;
+    part = await next;
+    left -= part.returned;
+  }
 }

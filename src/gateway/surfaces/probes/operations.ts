@@ -12,6 +12,7 @@ export interface ProbeDeps {
   poolStatus(): PoolStatus[];
   /** Resolves when the state database answers. */
   pingState(): Promise<void>;
+  databaseStatus(): Promise<{ name: string; up: boolean; published: boolean; reason: string }[]>;
   catalogStatus(): { generation: number; collections: number; quarantined: number };
   cacheStatistics(): unknown;
 }
@@ -115,7 +116,18 @@ function scrape(path: string, registry: Registry): Operation {
 /** What must answer before traffic comes. Catalog problems do not count: they are quarantined, not fatal. */
 async function readinessChecks(deps: ProbeDeps): Promise<Check[]> {
   const pools = deps.poolStatus().map(({ name, healthy }): Check => ({ name: `pool:${name}`, healthy }));
-  return [await stateCheck(deps), ...pools];
+  const [state, databases] = await Promise.all([stateCheck(deps), databaseChecks(deps)]);
+  return [state, ...pools, ...databases];
+}
+
+/** Only databases with collections count: one that was down from the start is quarantined. */
+async function databaseChecks(deps: ProbeDeps): Promise<Check[]> {
+  const published = (await deps.databaseStatus()).filter((database) => database.published);
+  return published.map(({ name, up, reason }) => ({
+    name: `database:${name}`,
+    healthy: up,
+    ...(up ? {} : { detail: reason }),
+  }));
 }
 
 async function stateCheck(deps: ProbeDeps): Promise<Check> {

@@ -5,6 +5,7 @@ import type {
   VectorCollection,
 } from '../../../core/collection.js';
 import { ApiError, badParameter, notFound } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
 import { type Format, MVT_FORMAT } from '../../../core/media.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
@@ -91,7 +92,14 @@ export function tile(
     return slot.tile.reply;
   }
   const make = makerOf(plan);
-  return deps.tiles.fill(plan.key, () => make(detached(x), deps.pools, plan)).then((made) => made.reply);
+  const made = deps.tiles.fill(plan.key, () => make(detached(x), deps.pools, plan), maxAgeOf(plan));
+  return made.then(({ reply }) => reply);
+}
+
+/** A file that changes is noticed; rows of a database change without a word. */
+function maxAgeOf({ collections }: TilePlan): number | undefined {
+  const unseen = collections.some((c) => c.kind === 'vector' && c.source.kind === 'postgis');
+  return unseen ? LIMITS.databaseTileMs : undefined;
 }
 
 function makerOf({ collections, format }: TilePlan) {

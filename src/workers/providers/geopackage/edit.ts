@@ -23,7 +23,7 @@ export function edit(task: EditTask): Promise<EditResult> {
   return runEdits(task, async () => GeoPackageSession.begin(task));
 }
 
-const DECIMALS_84 = 7;
+const OUTPUT_84 = { format: 'geojson', crs: 'OGC:CRS84', swapAxes: false, precision: 7 } as const;
 
 type Bound = string | number | bigint | Uint8Array | null;
 
@@ -79,8 +79,8 @@ class GeoPackageSession implements EditSession {
     if (key === undefined || !this.#passes(key)) return null;
     const source = this.#source;
     const fields = chosen(source, undefined);
-    const in84 = options(source, { crs: 'OGC:CRS84', swapAxes: false, precision: DECIMALS_84 }, fields);
-    const feature = featureSql(source, fields);
+    const in84 = options(source, OUTPUT_84, fields);
+    const feature = featureSql(source, 'geojson', fields);
     const { stored, shown } = this.#get(`SELECT ${feature} AS stored, ${feature} AS shown`, [
       storedOptions(source),
       key,

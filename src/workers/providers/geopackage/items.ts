@@ -7,48 +7,81 @@ import type {
   ItemsTask,
   ItemTask,
 } from '../../../core/features.js';
-import { type Field, type GeoPackageSource, TaskFailure, type VectorSource } from '../../../core/tasks.js';
+import type { Field, GeoPackageSource } from '../../../core/tasks.js';
+import { xmlName } from '../../../core/xml-name.js';
 import { quote, statement } from './connection.js';
 import { idsOf } from './filter.js';
+import { keyOf, type Order, orderOf } from './order.js';
+import type { Query } from './window.js';
 
 /** Columns one SQL function call can take besides options, id and geometry. */
 const MAX_COLUMNS = 90;
 
+const WRITERS = { geojson: 'gr_geojson', csv: 'gr_csv', gml: 'gr_gml' } as const;
+
 interface PageRow {
   features: Buffer | null;
   returned: number;
+  firstId: string | null;
+  lastId: string | null;
   /** Ids found, one more than the page holds when another page follows. */
   found: number;
 }
 
 /**
- * A page of features, written as GeoJSON inside the database: no row crosses into JavaScript. One statement, so that
- * features and counts are of one moment; the filter runs once.
+ * A page of features, written inside the database: no row crosses into JavaScript. One statement, so that features and
+ * counts are of one moment; the filter runs once.
  */
 export function items(task: ItemsTask): ItemsResult {
   const source = task.source as GeoPackageSource;
   const { limit, offset } = task;
-  if (task.sort || task.after || task.before || task.format !== 'geojson')
-    throw new TaskFailure('invalid-input', 'Not supported yet.');
   const fields = chosen(source, task.fields);
-  const ids = idsOf(source, task.filter);
+  const order = orderOf(task);
+  const ids = pageIds(source, task, order);
   const id = `t.${quote(source.idColumn)}`;
-  // Without a filter no row lies between the ids of a page: one walk instead of a search for each.
-  const ofPage =
-    task.filter !== undefined ? `${id} IN (SELECT id FROM page)` : `${id} >= (SELECT min(id) FROM page)`;
-  const sql = `WITH page AS MATERIALIZED (SELECT id FROM (${ids.sql}) ORDER BY id LIMIT ? OFFSET ?)
-    SELECT gr_geojson(?, ${arguments_(fields)}) AS features, count(*) AS returned, (SELECT count(*) FROM page) AS found
-    FROM (SELECT ${columnList(source, fields, task.skipGeometry)} FROM ${quote(source.table)} t
-      WHERE ${ofPage} ORDER BY ${id} LIMIT ?)`;
-  const page = statement(source.path, sql);
-  const { features, returned, found } = page.get(
+  const writer = `${WRITERS[task.format]}(?, ${arguments_(fields)})`;
+  const columns = columnList(source, fields, task.skipGeometry);
+  // `found` is read in its order: first the page, then the row that tells that there is more.
+  const sql = `WITH found AS MATERIALIZED (${ids.sql} LIMIT ? OFFSET ?),
+    page AS MATERIALIZED (SELECT id FROM found LIMIT ?),
+    written AS MATERIALIZED (SELECT ${writer} AS features FROM (
+      SELECT ${columns} FROM ${quote(source.table)} t WHERE ${order.ofPage(id)} ORDER BY ${order.sql} LIMIT ?))
+    SELECT features, gr_written(features) AS returned, CAST(gr_first_id(features) AS TEXT) AS firstId,
+      CAST(gr_last_id(features) AS TEXT) AS lastId, (SELECT count(*) FROM found) AS found FROM written`;
+  const page = statement(source.path, sql).get(
     ...ids.values,
     limit + 1,
     offset,
+    limit,
     options(source, task, fields),
     limit,
   ) as PageRow;
-  return { features: features ?? new Uint8Array(0), returned, more: found > limit };
+  const { features, returned, firstId, lastId, found } = page;
+  const result = { features: features ?? new Uint8Array(0), returned, more: found > returned };
+  if (firstId === null || lastId === null) return result;
+  return { ...result, first: keyOf(source, task.sort, firstId), last: keyOf(source, task.sort, lastId) };
+}
+
+/** Ids of the rows that pass, in the order of the page, from its place on. */
+function pageIds(source: GeoPackageSource, task: ItemsTask, order: Order): Query {
+  const matching = idsOf(source, task.filter);
+  if (!task.sort?.length) {
+    const where = order.place ? ` WHERE ${order.place.sql}` : '';
+    return {
+      sql: `SELECT id FROM (${matching.sql}) t${where} ORDER BY ${order.reading}`,
+      values: [...matching.values, ...(order.place?.values ?? [])],
+    };
+  }
+  const id = `t.${quote(source.idColumn)}`;
+  const conditions = [
+    ...(task.filter === undefined ? [] : [`${id} IN (${matching.sql})`]),
+    ...(order.place ? [order.place.sql] : []),
+  ];
+  const where = conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : '';
+  return {
+    sql: `SELECT ${id} AS id FROM ${quote(source.table)} t${where} ORDER BY ${order.reading}`,
+    values: [...(task.filter === undefined ? [] : matching.values), ...(order.place?.values ?? [])],
+  };
 }
 
 /** One feature by id, or null. Ids that are not whole numbers name no feature. */
@@ -57,25 +90,29 @@ export function item(task: ItemTask): ItemResult | null {
   const source = task.source as GeoPackageSource;
   const fields = chosen(source, task.fields);
   const id = BigInt(task.id);
-  const shown = featureSql(source, fields, task.skipGeometry);
-  const stored = featureSql(source, chosen(source, undefined));
-  const found = statement(source.path, `SELECT ${shown} AS data, ${stored} AS stored`).get(
+  const shown = featureSql(source, task.format, fields, task.skipGeometry);
+  const stored = featureSql(source, 'geojson', chosen(source, undefined));
+  const passing = task.filter === undefined ? undefined : idsOf(source, task.filter);
+  const where = passing ? ` WHERE ? IN (${passing.sql})` : '';
+  const found = statement(source.path, `SELECT ${shown} AS data, ${stored} AS stored${where}`).get(
     options(source, task, fields),
     id,
     storedOptions(source),
     id,
-  ) as { data: Buffer | null; stored: Buffer | null };
-  if (!found.data || !found.stored || found.data.length === 0) return null;
+    ...(passing ? [id, ...passing.values] : []),
+  ) as { data: Buffer | null; stored: Buffer | null } | undefined;
+  if (!found?.data || !found.stored || found.data.length === 0) return null;
   return { data: found.data, row: rowName(found.stored) };
 }
 
 /** An expression that writes one feature; its parameters are options and id. Of length 0 when there is none. */
 export function featureSql(
   source: GeoPackageSource,
+  format: FeatureOutput['format'],
   fields: readonly Field[],
   skipGeometry?: boolean,
 ): string {
-  return `(SELECT gr_geojson(?, ${arguments_(fields)}) FROM (SELECT ${columnList(source, fields, skipGeometry)}
+  return `(SELECT ${WRITERS[format]}(?, ${arguments_(fields)}) FROM (SELECT ${columnList(source, fields, skipGeometry)}
     FROM ${quote(source.table)} t WHERE t.${quote(source.idColumn)} = ?))`;
 }
 
@@ -84,7 +121,7 @@ const EXACT = 15;
 
 /** Writes a feature as it is stored: all attributes, in the CRS of the source, every digit. */
 export function storedOptions(source: GeoPackageSource): string {
-  const output = { crs: source.crs, swapAxes: false, precision: EXACT };
+  const output = { format: 'geojson', crs: source.crs, swapAxes: false, precision: EXACT } as const;
   return options(source, output, chosen(source, undefined));
 }
 
@@ -104,7 +141,7 @@ export function count(task: CountTask): number {
     .get(...ids.values) as number;
 }
 
-export function chosen(source: VectorSource, names: readonly string[] | undefined): Field[] {
+export function chosen(source: GeoPackageSource, names: readonly string[] | undefined): Field[] {
   const fields = names ? source.fields.filter((field) => names.includes(field.name)) : source.fields;
   return fields.slice(0, MAX_COLUMNS);
 }
@@ -125,15 +162,19 @@ function arguments_(fields: readonly Field[]): string {
 }
 
 export function options(
-  source: VectorSource,
-  output: Pick<FeatureOutput, 'crs' | 'swapAxes' | 'precision'>,
+  source: GeoPackageSource,
+  output: FeatureOutput & { maxBytes?: number },
   fields: readonly Field[],
 ): string {
+  const { gml } = output;
+  const named = gml ? fields.map(({ name, type }) => ({ name: xmlName(name), type })) : fields;
   return JSON.stringify({
-    fields: fields.map(({ name, type }) => ({ name, type })),
+    fields: named.map(({ name, type }) => ({ name, type })),
     from: source.crs,
     to: output.crs,
     swap: output.swapAxes,
     precision: output.precision,
+    maxBytes: output.maxBytes,
+    ...(gml ? { ...gml, geometry: xmlName(source.geometryColumn) } : {}),
   });
 }

@@ -1,5 +1,4 @@
 import Type from 'typebox';
-import { coordinatePrecision } from '../../../../core/crs.js';
 import type { EditOperation } from '../../../../core/edits.js';
 import { ApiError, notFound } from '../../../../core/errors.js';
 import { GEOJSON_FORMAT } from '../../../../core/media.js';
@@ -7,8 +6,9 @@ import { defineOperation, type Exchange, type Operation } from '../../../../core
 import { pathString } from '../../../../core/params.js';
 import { runTask } from '../../../services/run-task.js';
 import { FEATURES_PATH } from '../documents.js';
+import { ITEM_FORMATS } from '../formats.js';
 import { acceptedTags, namesRow } from '../item-tag.js';
-import { ITEM_FORMATS } from '../items.js';
+import { outputOf } from '../items.js';
 import { featureReply } from './answer.js';
 import { batchOperation } from './batch.js';
 import { bodyId, contentCrs, featureBody, featureInput, ifMatch, patchBody, wrongMember } from './body.js';
@@ -153,7 +153,7 @@ async function applyOne(
 async function expectedRow(
   x: Exchange,
   deps: EditDeps,
-  { collection, crs, task }: EditTarget,
+  { collection, view, crs, task }: EditTarget,
   id: string,
   condition: string | undefined,
 ): Promise<string | undefined> {
@@ -162,12 +162,8 @@ async function expectedRow(
   const stored = await runTask(x, deps.pools, 'vector.item', {
     source: collection.source,
     filter: task.filter,
+    ...outputOf(view, GEOJSON_FORMAT, crs, []),
     id,
-    format: 'geojson',
-    crs: crs.proj,
-    swapAxes: crs.northFirst,
-    precision: coordinatePrecision(crs),
-    fields: [],
     skipGeometry: true,
   });
   if (!stored) throw notFound('feature', id.slice(0, 100));

@@ -5,14 +5,16 @@ import { ApiError, badParameter } from '../../../../core/errors.js';
 import type { Exchange } from '../../../../core/operation.js';
 import { bothFields, bothFilters } from '../../../auth/access.js';
 import type { Edits } from '../../../services/edits.js';
-import { findCollection, type SurfaceDeps } from '../../common.js';
-import { asVector } from '../items.js';
+import type { SurfaceDeps } from '../../common.js';
+import { type View, viewOf } from '../view.js';
 
 export type EditDeps = SurfaceDeps & { edits: Edits };
 
 /** A collection that this principal may change, and within which bounds. */
 export interface EditTarget {
   readonly collection: VectorCollection;
+  /** The collection as this principal reads it. */
+  readonly view: View;
   /** CRS of the coordinates that come and go. */
   readonly crs: Crs;
   /** What every edit task of this request carries. */
@@ -21,24 +23,24 @@ export interface EditTarget {
 
 /** The collection of a request, its bounds for who asks, and the CRS of the body. Throws 400, 403, 404. */
 export function editTarget(x: Exchange, deps: EditDeps, id: string, asked: Crs | undefined): EditTarget {
-  const collection = findCollection(deps.catalog(), id);
-  asVector(collection);
-  const read = deps.access(x.principal, collection, 'read');
+  const view = viewOf(deps, x.principal, id);
+  const { collection, rows, fields, masked } = view;
+  const visible = masked ? fields.map(({ name }) => name) : undefined;
   const write = deps.access(x.principal, collection, 'write');
-  if (!read.allowed || !write.allowed)
-    throw new ApiError('forbidden', `You may not change features of ${collection.id}.`);
+  if (!write.allowed) throw new ApiError('forbidden', `You may not change features of ${collection.id}.`);
   if (!collection.source.writable)
     throw new ApiError('forbidden', `${collection.id} is read-only: ${whyReadOnly(collection)}.`);
   const crs = inputCrs(collection, asked);
   return {
     collection,
+    view,
     crs,
     task: {
       crs: crs.proj,
       swapAxes: crs.northFirst,
-      filter: bothFilters(read.filter, write.filter),
-      visible: read.fields && [...read.fields],
-      writable: copied(bothFields(read.fields, write.fields)),
+      filter: bothFilters(rows, write.filter),
+      visible,
+      writable: copied(bothFields(visible, write.fields)),
       origin: {
         collection: collection.id,
         layerId: collection.layerId,

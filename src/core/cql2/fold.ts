@@ -1,0 +1,119 @@
+/**
+ * Case and accents as tables of letters. Stores differ in what their own functions know (SQLite: ASCII; PostgreSQL: what
+ * its locale does), so both get these tables, and literals are changed here: the same answer everywhere.
+ */
+export interface Fold {
+  /** Letters that change, and at the same place what they become; those beyond the end of `to` are removed. */
+  readonly from: string;
+  readonly to: string;
+  /** Letters that become several, replaced afterwards. */
+  readonly several: readonly (readonly [letter: string, letters: string])[];
+}
+
+export type FoldName = 'casei' | 'accenti' | 'upper' | 'lower';
+
+const made = new Map<FoldName, Fold>();
+
+/** The table of an operator; made once, at its first use. */
+export function foldOf(name: FoldName): Fold {
+  let fold = made.get(name);
+  if (!fold) {
+    fold = MAKERS[name]();
+    made.set(name, fold);
+  }
+  return fold;
+}
+
+/** Text with a fold applied, as the stores apply it. */
+export function folded(text: string, name: FoldName): string {
+  const { several } = foldOf(name);
+  const letters = lettersOf(name);
+  const single = Array.from(text, (letter) => letters.get(letter) ?? letter).join('');
+  return several.reduce((result, [letter, replacement]) => result.replaceAll(letter, replacement), single);
+}
+
+const maps = new Map<FoldName, Map<string, string>>();
+
+function lettersOf(name: FoldName): Map<string, string> {
+  let letters = maps.get(name);
+  if (!letters) {
+    const { from, to } = foldOf(name);
+    const targets = Array.from(to);
+    letters = new Map(Array.from(from, (letter, i) => [letter, targets[i] ?? '']));
+    maps.set(name, letters);
+  }
+  return letters;
+}
+
+const MAKERS: Record<FoldName, () => Fold> = {
+  // Simple case folding of Unicode, and the sharp s. The dotless i stays what it is outside of Turkish.
+  casei: () => tableOf((letter) => (letter === 'ı' ? letter : lower(upper(letter))), [['ß', 'ss']]),
+  accenti: () => tableOf(withoutAccents, LIGATURES),
+  upper: () => tableOf(upper, []),
+  lower: () => tableOf(lower, []),
+};
+
+/** Letters beyond this have neither case nor accents. */
+const LAST_LETTER = 0x1e943;
+
+/**
+ * PostgreSQL looks a letter up by walking through the table. So the common ones come first, also those that stay what
+ * they are.
+ */
+const COMMON = 0x17f;
+
+function tableOf(change: (letter: string) => string, several: Fold['several']): Fold {
+  const kept: [string, string][] = [];
+  const removed: string[] = [];
+  for (let code = 0x20; code <= LAST_LETTER; code++) {
+    if (code >= 0x2e80 && code <= 0xa63f) continue;
+    if (code >= 0xac00 && code <= 0xfaff) continue;
+    const letter = String.fromCodePoint(code);
+    const changed = change(letter);
+    if (changed === '') removed.push(letter);
+    else if (changed !== letter || code <= COMMON) kept.push([letter, changed]);
+  }
+  return {
+    from: [...kept.map(([letter]) => letter), ...removed].join(''),
+    to: kept.map(([, changed]) => changed).join(''),
+    several,
+  };
+}
+
+const isOne = (text: string) => text.length === (text.codePointAt(0)! > 0xffff ? 2 : 1);
+
+/** The letter that another becomes; itself when it would become several. */
+function upper(letter: string): string {
+  const changed = letter.toUpperCase();
+  return isOne(changed) ? changed : letter;
+}
+
+function lower(letter: string): string {
+  const changed = letter.toLowerCase();
+  return isOne(changed) ? changed : letter;
+}
+
+/** Combining marks of alphabets. Those of other scripts (such as U+3099 of kana) make another letter. */
+const MARKS = /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]/g;
+
+const STROKES: Record<string, string> = Object.fromEntries(
+  ['øo', 'ØO', 'đd', 'ĐD', 'ðd', 'ÐD', 'łl', 'ŁL', 'ħh', 'ĦH', 'ŧt', 'ŦT', 'ıi', 'ƀb', 'ɨi', 'ƗI'].map(
+    ([letter, plain]) => [letter, plain],
+  ),
+);
+
+const LIGATURES: Fold['several'] = [
+  ['æ', 'ae'],
+  ['Æ', 'AE'],
+  ['œ', 'oe'],
+  ['Œ', 'OE'],
+  ['ß', 'ss'],
+  ['þ', 'th'],
+  ['Þ', 'TH'],
+];
+
+function withoutAccents(letter: string): string {
+  const plain = letter.normalize('NFD').replace(MARKS, '');
+  if (plain === '') return '';
+  return isOne(plain) ? (STROKES[plain] ?? plain) : letter;
+}

@@ -1,0 +1,30 @@
+/** URLs of PostgreSQL databases among the sources to publish. */
+
+/** Whether a source is a database rather than a file or folder. */
+export function isDatabase(source: string): boolean {
+  return /^postgres(ql)?:\/\//i.test(source);
+}
+
+const SECRET_PARAMETERS = new Set(['password', 'sslpassword']);
+
+/** A database URL without its passwords, which still names the same database; other text stays as it is. */
+export function withoutPassword(source: string): string {
+  if (!isDatabase(source)) return source;
+  const [, scheme, rest] = /^(\w+:\/\/)(.*)$/s.exec(source)!;
+  const question = rest!.indexOf('?');
+  const authority = question < 0 ? rest! : rest!.slice(0, question);
+  const query = question < 0 ? [] : rest!.slice(question + 1).split('&');
+  // Up to the last @: a password that holds one unescaped is cut off whole.
+  const at = authority.lastIndexOf('@');
+  const user = at < 0 ? '' : `${authority.slice(0, at).split(':')[0]}@`;
+  const kept = query.filter((parameter) => !SECRET_PARAMETERS.has(decoded(parameter.split('=')[0]!)));
+  return `${scheme}${user}${authority.slice(at + 1)}${kept.length > 0 ? `?${kept.join('&')}` : ''}`;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text).toLowerCase();
+  } catch {
+    return text.toLowerCase();
+  }
+}

@@ -1,0 +1,115 @@
+import type { Collection } from '../../../core/collection.js';
+import { CRS84, type Crs, crsOfEpsg, parseCrs } from '../../../core/crs.js';
+import type { ArchiveInfo, RasterInfo, VectorLayerInfo } from '../../../core/tasks.js';
+import { WEB_MERCATOR } from '../../../core/tile-matrix.js';
+import { describeCrs } from '../../../native/index.js';
+import { defaultStyle } from '../default-style.js';
+
+/** Makes the collection once its identifiers are known. */
+export type MakeCollection = (id: string, layerId: number) => Collection;
+
+/** A version of a source after edits of ours: the same in every process, and after every reload. */
+export function editedVersion(version: string, cursor: number): string {
+  return `${version.split('.')[0]}.${cursor}`;
+}
+
+/** Throws for a CRS that cannot be used. */
+export function vectorCollection(layer: VectorLayerInfo, file: string, version: string): MakeCollection {
+  const storageCrs = knownCrs(layer.source.crs);
+  // What is served of a foreign file is a copy: edits of it would never reach the file.
+  const isCopy = layer.source.kind === 'geopackage' && layer.source.path !== file;
+  return (id, layerId) => ({
+    kind: 'vector',
+    id,
+    layerId,
+    title: layer.title && layer.title !== layer.source.table ? layer.title : titleOf(layer.source.table),
+    description: layer.description ?? '',
+    extent84: layer.extent84,
+    storageCrs,
+    crs: advertised(storageCrs),
+    file,
+    version: editedVersion(version, layer.cursor),
+    source: isCopy ? { ...layer.source, writable: false } : layer.source,
+    featureCount: layer.featureCount,
+    cursor: layer.cursor,
+    countEstimated: layer.countEstimated,
+    style: defaultStyle(layer.source.geometryType, id),
+  });
+}
+
+export function rasterCollection(raster: RasterInfo, name: string, version: string): MakeCollection {
+  const storageCrs = knownCrs(raster.crs);
+  return (id, layerId) => ({
+    kind: 'raster',
+    id,
+    layerId,
+    title: titleOf(name),
+    description: `${raster.width} x ${raster.height} pixels, ${raster.bands.length} band${raster.bands.length === 1 ? '' : 's'}, ${raster.driver}`,
+    extent84: raster.extent84,
+    storageCrs,
+    crs: advertised(storageCrs),
+    file: raster.path,
+    version,
+    raster,
+    bands: raster.bands,
+  });
+}
+
+export function archiveCollection(archive: ArchiveInfo, name: string, version: string): MakeCollection {
+  return (id, layerId) => ({
+    kind: 'archive',
+    id,
+    layerId,
+    title: archive.title && archive.title !== name ? archive.title : titleOf(name),
+    description: archive.description ?? '',
+    extent84: archive.extent84,
+    storageCrs: WEB_MERCATOR,
+    // Tiles are served as they are stored: in no other CRS.
+    crs: [WEB_MERCATOR],
+    file: archive.path,
+    version,
+    container: archive.container,
+    format: archive.format,
+    minZoom: archive.minZoom,
+    maxZoom: archive.maxZoom,
+    vectorLayers: archive.vectorLayers,
+    attribution: archive.attribution,
+  });
+}
+
+/** The EPSG code of a CRS that a file spells out, when PROJ is sure of it. */
+function identifiedCrs(wkt: string): Crs | undefined {
+  try {
+    const { authority, code } = describeCrs(wkt);
+    return authority === 'EPSG' ? crsOfEpsg(Number(code)) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function knownCrs(text: string): Crs {
+  const crs = text === 'OGC:CRS84' ? CRS84 : (parseCrs(text) ?? identifiedCrs(text));
+  if (crs) return crs;
+  // A CRS of the file's own: data can be read and reprojected, but clients cannot name it.
+  return {
+    uri: 'http://www.opengis.net/def/crs/OGC/0/unknown',
+    proj: text,
+    epsg: 0,
+    northFirst: false,
+    geographic: false,
+  };
+}
+
+/** CRS84, the storage CRS, and the two that maps use; no repeats. */
+function advertised(storage: Crs): Crs[] {
+  const list = [CRS84, storage, crsOfEpsg(4326), WEB_MERCATOR].filter(
+    (crs): crs is Crs => crs !== undefined && (crs.epsg > 0 || crs === CRS84),
+  );
+  return list.filter((crs, i) => list.findIndex((other) => other.uri === crs.uri) === i);
+}
+
+/** A name as words. */
+export function titleOf(name: string): string {
+  const words = name.replace(/[_-]+/g, ' ').trim();
+  return words ? words[0]!.toUpperCase() + words.slice(1) : name;
+}

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { basename, extname } from 'node:path';
+import { type ArchiveContainer, TaskFailure } from '../../../core/tasks.js';
+import { archiveCollection, rasterCollection, vectorCollection } from './collections.js';
+import { convert } from './convert.js';
+import { ARCHIVE, GEOPACKAGE, OGR, RASTER, type SourceFile } from './find.js';
+import { type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
+
+/** What a file holds, or why it cannot be published. */
+export async function readFileSource(file: SourceFile, deps: PublishDeps): Promise<Found> {
+  if (file.problem) return { collections: [], quarantined: [{ path: file.path, reason: file.problem }] };
+  try {
+    return await readFile(file.path, deps);
+  } catch (error) {
+    const reason = error instanceof TaskFailure ? error.message : 'The file could not be read.';
+    return { collections: [], quarantined: [{ path: file.path, reason }] };
+  }
+}
+
+async function readFile(path: string, deps: PublishDeps): Promise<Found> {
+  const extension = extname(path).toLowerCase();
+  const version = await versionOf(path);
+  if (GEOPACKAGE.has(extension)) return readGeoPackage(path, path, version, deps);
+  if (RASTER.has(extension)) return readRaster(path, version, deps);
+  const container = ARCHIVE.get(extension);
+  if (container) return readArchive(path, container, version, deps);
+  if (OGR.has(extension)) return readGeoPackage(await convert(path, version, deps), path, version, deps);
+  throw new TaskFailure(
+    'source-unreadable',
+    `Files of type ${extension || 'without extension'} are not published.`,
+  );
+}
+
+/** Hash of what tells a changed file from an unchanged one without reading it. */
+async function versionOf(path: string): Promise<string> {
+  const { size, mtimeMs, ino } = await stat(path);
+  return createHash('sha1')
+    .update(`${path}\u0000${size}\u0000${mtimeMs}\u0000${ino}`)
+    .digest('hex')
+    .slice(0, 12);
+}
+
+async function readGeoPackage(
+  gpkg: string,
+  file: string,
+  version: string,
+  deps: PublishDeps,
+): Promise<Found> {
+  const layers = await deps.pools.run('vector.inspect', { path: gpkg }, { deadlineMs: INSPECT_DEADLINE_MS });
+  const found: Found = { collections: [], quarantined: [] };
+  for (const layer of layers) {
+    const name = layer.source.table;
+    try {
+      found.collections.push({ name, group: nameOf(file), make: vectorCollection(layer, file, version) });
+    } catch (error) {
+      found.quarantined.push({ path: file, layer: name, reason: (error as Error).message });
+    }
+  }
+  if (layers.length === 0) found.quarantined.push({ path: file, reason: 'The file has no feature tables.' });
+  return found;
+}
+
+async function readRaster(path: string, version: string, deps: PublishDeps): Promise<Found> {
+  const raster = await deps.pools.run('raster.inspect', { path }, { deadlineMs: INSPECT_DEADLINE_MS });
+  const name = nameOf(path);
+  return {
+    collections: [{ name, group: name, make: rasterCollection(raster, name, version) }],
+    quarantined: [],
+  };
+}
+
+async function readArchive(
+  path: string,
+  container: ArchiveContainer,
+  version: string,
+  deps: PublishDeps,
+): Promise<Found> {
+  const options = { deadlineMs: INSPECT_DEADLINE_MS };
+  const archive = await deps.pools.run('vector.archive', { path, container }, options);
+  const name = nameOf(path);
+  return {
+    collections: [{ name, group: name, make: archiveCollection(archive, name, version) }],
+    quarantined: [],
+  };
+}
+
+function nameOf(path: string): string {
+  return basename(path, extname(path));
+}

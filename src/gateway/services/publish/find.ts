@@ -1,0 +1,75 @@
+import { readdir, realpath, stat } from 'node:fs/promises';
+import { extname, join, resolve } from 'node:path';
+import type { ArchiveContainer } from '../../../core/tasks.js';
+
+/** Extensions by what reads them. Files and folders of other kinds are left alone. */
+export const GEOPACKAGE = new Set(['.gpkg']);
+export const RASTER = new Set(['.tif', '.tiff', '.nc', '.jp2', '.img', '.asc', '.vrt']);
+export const OGR = new Set([
+  '.geojson',
+  '.json',
+  '.geojsonl',
+  '.shp',
+  '.fgb',
+  '.csv',
+  '.gml',
+  '.kml',
+  '.gpx',
+]);
+
+export const ARCHIVE: ReadonlyMap<string, ArchiveContainer> = new Map([
+  ['.mbtiles', 'mbtiles'],
+  ['.pmtiles', 'pmtiles'],
+]);
+
+const MAX_DEPTH = 6;
+const MAX_FILES = 10_000;
+export interface SourceFile {
+  path: string;
+  /** Set when the path itself cannot be read. */
+  problem?: string;
+}
+
+/** Every file that can be published below the given files and folders. */
+export async function findFiles(paths: readonly string[]): Promise<SourceFile[]> {
+  const files: SourceFile[] = [];
+  // A folder named twice, or below another one, is published once.
+  for (const path of paths) await walk(resolve(path), 0, files, await rootOf(path));
+  return [...new Map(files.map((file) => [file.path, file])).values()];
+}
+
+async function rootOf(path: string): Promise<string> {
+  return realpath(path).catch(() => resolve(path));
+}
+
+async function walk(path: string, depth: number, files: SourceFile[], root: string): Promise<void> {
+  if (files.length >= MAX_FILES) return;
+  const real = await realpath(path).catch(() => undefined);
+  if (!real) {
+    files.push({ path, problem: 'The path does not exist.' });
+    return;
+  }
+  if (real !== root && !real.startsWith(`${root}/`)) {
+    files.push({ path, problem: 'The link leads out of the published folder.' });
+    return;
+  }
+  const info = await stat(real);
+  if (info.isFile()) {
+    if (depth === 0 || isSource(real)) files.push({ path: real });
+  } else if (info.isDirectory() && depth < MAX_DEPTH) {
+    const names = await readdir(real).catch(() => undefined);
+    if (!names) {
+      files.push({ path, problem: 'The folder cannot be read.' });
+      return;
+    }
+    names.sort();
+    for (const name of names) {
+      if (!name.startsWith('.')) await walk(join(real, name), depth + 1, files, root);
+    }
+  }
+}
+
+function isSource(path: string): boolean {
+  const extension = extname(path).toLowerCase();
+  return [GEOPACKAGE, RASTER, OGR, ARCHIVE].some((extensions) => extensions.has(extension));
+}

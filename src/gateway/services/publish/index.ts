@@ -1,0 +1,48 @@
+import { CatalogSnapshot } from '../../../core/collection.js';
+import { isDatabase } from '../../../core/database-url.js';
+import { readDatabase } from './database.js';
+import { readFileSource } from './files.js';
+import { findFiles } from './find.js';
+import { assignIds } from './names.js';
+import type { Found, PublishDeps } from './source.js';
+
+/** Sources inspected at the same time. */
+const PARALLEL = 4;
+
+/**
+ * Reads every database, and every source below the given files and folders, and makes one catalog of them. Never
+ * throws for a bad source.
+ */
+export async function publish(
+  sources: readonly string[],
+  deps: PublishDeps,
+  generation: number,
+): Promise<CatalogSnapshot> {
+  const files = await findFiles(sources.filter((source) => !isDatabase(source)));
+  const databases = [...new Set(sources.filter(isDatabase))];
+  deps.databases.keep(databases);
+  const found = await inOrder([
+    ...files.map((file) => () => readFileSource(file, deps)),
+    ...databases.map((url) => () => readDatabase(url, deps.databases)),
+  ]);
+  const collections = await assignIds(
+    found.flatMap((one) => one.collections),
+    deps.layerIdOf,
+  );
+  return new CatalogSnapshot(
+    collections,
+    found.flatMap((one) => one.quarantined),
+    generation,
+  );
+}
+
+/** Runs a few readers at a time; answers in their order. */
+async function inOrder(readers: readonly (() => Promise<Found>)[]): Promise<Found[]> {
+  const found: Found[] = new Array(readers.length);
+  let next = 0;
+  const lane = async () => {
+    for (let i = next++; i < readers.length; i = next++) found[i] = await readers[i]!();
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, lane));
+  return found;
+}

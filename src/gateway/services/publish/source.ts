@@ -1,0 +1,29 @@
+import type { Quarantined } from '../../../core/collection.js';
+import type { Pools } from '../../../core/tasks.js';
+import type { Databases } from '../databases.js';
+import type { MakeCollection } from './collections.js';
+
+export const INSPECT_DEADLINE_MS = 60_000;
+
+export interface PublishDeps {
+  pools: Pools;
+  /** Stable integer id of a collection. */
+  layerIdOf(id: string): Promise<number>;
+  databases: Databases;
+  /** Folder for what is derived from sources: converted files. */
+  dataDir: string;
+}
+
+/** A collection before it has its final id. */
+export interface Draft {
+  name: string;
+  /** Stands in front of the name when two collections share it. */
+  group: string;
+  make: MakeCollection;
+}
+
+/** What one source holds. */
+export interface Found {
+  collections: Draft[];
+  quarantined: Quarantined[];
+}

@@ -1,0 +1,97 @@
+import Type from 'typebox';
+import { HTML_FORMAT } from '../../../core/media.js';
+import { defineOperation, type Operation } from '../../../core/operation.js';
+import * as pages from '../../pages/index.js';
+import { documentReply, LinkSchema, type SurfaceDeps } from '../common.js';
+import { featureRows, pageReply } from './answer.js';
+import { FEATURES_PATH } from './documents.js';
+import { ITEM_FORMATS } from './formats.js';
+import { itemLinks, itemReply, readItem } from './item.js';
+import { planPage, readPage } from './items.js';
+import { pageLinks } from './page-links.js';
+import { collectionId, crs, featureId, itemsParams } from './params.js';
+import { viewOf } from './view.js';
+
+const COMMON = {
+  surface: 'features',
+  protocol: 'OGC-Features',
+  permission: 'public',
+  tag: 'Features',
+} as const;
+
+const FeatureSchema = Type.Object({
+  type: Type.Literal('Feature'),
+  id: Type.Union([Type.String(), Type.Integer()]),
+  geometry: Type.Unknown(),
+  properties: Type.Record(Type.String(), Type.Unknown()),
+});
+
+const FeatureCollectionSchema = Type.Object({
+  type: Type.Literal('FeatureCollection'),
+  features: Type.Array(FeatureSchema),
+  numberMatched: Type.Optional(Type.Integer()),
+  numberReturned: Type.Integer(),
+  links: Type.Array(LinkSchema),
+  timeStamp: Type.String({ format: 'date-time' }),
+});
+
+const OTHERS = { 'text/html': null, 'application/gml+xml': null, 'text/csv': null };
+
+/** Reading features (OGC 17-069r4, 18-058r1, 19-079r2). */
+export function itemOperations(deps: SurfaceDeps): Operation[] {
+  const { catalog, pools } = deps;
+  return [
+    defineOperation({
+      ...COMMON,
+      id: 'features.getItems',
+      method: 'GET',
+      path: `${FEATURES_PATH}/collections/{collectionId}/items`,
+      summary: 'Features of a collection',
+      description:
+        'Each queryable of the collection is a parameter, too: `?name=value` selects the features that have this value.',
+      params: itemsParams,
+      formats: ITEM_FORMATS,
+      openQuery: true,
+      responses: {
+        200: {
+          description: 'Features',
+          content: { 'application/geo+json': FeatureCollectionSchema, ...OTHERS },
+        },
+        400: { description: 'A parameter is wrong' },
+        404: { description: 'No such collection' },
+      },
+      async run(x) {
+        const view = viewOf(deps, x.principal, x.params.collectionId);
+        const page = await readPage(x, pools, planPage(x, view, x.params));
+        if (x.format !== HTML_FORMAT) return pageReply(x, pools, page);
+        const links = pageLinks(x, page, page.first.last, page.first.more);
+        return documentReply(x, undefined, () =>
+          pages.itemsPage(x, { ...page, ...view, links }, featureRows(page), catalog().collections),
+        );
+      },
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'features.getItem',
+      method: 'GET',
+      path: `${FEATURES_PATH}/collections/{collectionId}/items/{featureId}`,
+      summary: 'One feature',
+      params: { collectionId, featureId, crs },
+      formats: ITEM_FORMATS,
+      responses: {
+        200: { description: 'Feature', content: { 'application/geo+json': FeatureSchema, ...OTHERS } },
+        404: { description: 'No such feature' },
+      },
+      async run(x) {
+        const view = viewOf(deps, x.principal, x.params.collectionId);
+        const { featureId: id } = x.params;
+        const found = await readItem(x, pools, view, id, x.params.crs);
+        if (x.format !== HTML_FORMAT) return itemReply(x, view, id, found);
+        const feature = { ...JSON.parse(found.text), links: itemLinks(x, view, id) };
+        return documentReply(x, undefined, () =>
+          pages.itemPage(x, view.collection, feature, catalog().collections),
+        );
+      },
+    }),
+  ];
+}

@@ -1,0 +1,59 @@
+import { CRS84, type Crs } from '../../../core/crs.js';
+import { notFound } from '../../../core/errors.js';
+import type { Exchange, Reply } from '../../../core/operation.js';
+import type { Pools } from '../../../core/tasks.js';
+import { runTask } from '../../services/run-task.js';
+import { formatLinks, type Link } from '../common.js';
+import { FEATURES_PATH } from './documents.js';
+import { CSV_FORMAT, csvHeader, GML_FORMAT, ITEM_FORMATS } from './formats.js';
+import { GML_TAIL, gmlHead } from './gml.js';
+import { itemTag } from './item-tag.js';
+import { outputOf } from './items.js';
+import type { View } from './view.js';
+
+/** One feature of a view in the negotiated format. Throws 404. */
+export async function readItem(x: Exchange, pools: Pools, view: View, id: string, asked: Crs | undefined) {
+  const crs = asked ?? CRS84;
+  const { collection, rows, fields } = view;
+  const found = await runTask(x, pools, 'vector.item', {
+    source: collection.source,
+    ...outputOf(view, x.format, crs, fields),
+    id,
+    ...(rows === undefined ? {} : { filter: rows }),
+  });
+  if (!found) throw notFound('feature', id.slice(0, 100));
+  return { crs, text: Buffer.from(found.data).toString('utf8'), tag: itemTag(found.row, x.format, crs) };
+}
+
+export type FoundItem = Awaited<ReturnType<typeof readItem>>;
+
+/** The feature as its own document. */
+export function itemReply(x: Exchange, view: View, id: string, { crs, text, tag }: FoundItem): Reply {
+  return {
+    status: 200,
+    mediaType: x.format.mediaType,
+    body: itemBody(x, view, id, text),
+    etag: tag,
+    cacheControl: 'no-cache',
+    headers: { 'content-crs': `<${crs.uri}>` },
+  };
+}
+
+function itemBody(x: Exchange, view: View, id: string, text: string): string {
+  if (x.format === CSV_FORMAT) return csvHeader(view.fields) + text;
+  if (x.format === GML_FORMAT) return gmlHead(x) + text + GML_TAIL;
+  return withLinks(text, itemLinks(x, view, id));
+}
+
+/** A GeoJSON feature with its links. */
+export function withLinks(feature: string, links: readonly Link[]): string {
+  return `${feature.slice(0, -1)},"links":${JSON.stringify(links)}}`;
+}
+
+export function itemLinks(x: Exchange, { collection }: Pick<View, 'collection'>, id: string): Link[] {
+  const path = `${FEATURES_PATH}/collections/${collection.id}`;
+  return [
+    ...formatLinks(x, `${path}/items/${encodeURIComponent(id)}`, ITEM_FORMATS, x.query),
+    { href: `${x.baseUrl}${path}`, rel: 'collection', type: 'application/json', title: collection.title },
+  ];
+}

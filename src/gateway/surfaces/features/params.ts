@@ -1,0 +1,80 @@
+import Type from 'typebox';
+import { badParameter } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
+import type { Param } from '../../../core/operation.js';
+import {
+  bboxParam,
+  crsParam,
+  datetimeParam,
+  limitParam,
+  list,
+  offsetParam,
+  pathString,
+  text,
+} from '../../../core/params.js';
+
+export const collectionId = pathString('collectionId', 'Identifier of a collection.');
+export const featureId = pathString('featureId', 'Identifier of a feature.');
+export const crs = crsParam('crs', 'CRS of the coordinates in the answer; CRS84 by default.');
+
+/** The limit as it came: an HTML page shows fewer features unless the client names a number. */
+const limit = {
+  ...limitParam,
+  parse: (raw: string | undefined) => ({ value: limitParam.parse(raw), given: raw !== undefined }),
+};
+
+/** A property to sort by, as a client names it. */
+export interface AskedSort {
+  property: string;
+  descending: boolean;
+}
+
+const MAX_SORT_KEYS = 8;
+const SORT_KEY = /^([+ -]?)(.*?)(?: +(asc|desc))?$/is;
+
+const sortby: Param<AskedSort[] | undefined> = {
+  name: 'sortby',
+  in: 'query',
+  description: 'Properties to sort by: name, +name, name asc (ascending), -name, name desc (descending).',
+  explode: false,
+  schema: Type.Array(Type.String(), { minItems: 1, maxItems: MAX_SORT_KEYS }),
+  parse(raw) {
+    if (raw === undefined) return undefined;
+    const parts = raw.split(',');
+    if (parts.length > MAX_SORT_KEYS)
+      throw badParameter('sortby', `has more than ${MAX_SORT_KEYS} properties`);
+    return parts.map((part) => {
+      // A plus sign that was not escaped arrives as a space.
+      const [, sign, property, word] = SORT_KEY.exec(part)!;
+      if (!property) throw badParameter('sortby', 'has an empty entry');
+      return { property, descending: sign === '-' || word?.toLowerCase() === 'desc' };
+    });
+  },
+};
+
+export const itemsParams = {
+  collectionId,
+  limit,
+  offset: offsetParam,
+  bbox: bboxParam,
+  bboxCrs: crsParam('bbox-crs', 'CRS of the numbers in bbox; CRS84 by default.'),
+  crs,
+  datetime: datetimeParam,
+  filter: text('filter', { description: 'CQL2 expression.' }, { maxLength: LIMITS.urlBytes }),
+  filterLang: {
+    name: 'filter-lang',
+    in: 'query',
+    description: 'Language of the filter.',
+    schema: Type.String({ enum: ['cql2-text', 'cql2-json'], default: 'cql2-text' }),
+    parse(raw: string | undefined) {
+      if (raw !== undefined && raw !== 'cql2-text' && raw !== 'cql2-json')
+        throw badParameter('filter-lang', 'must be cql2-text or cql2-json');
+      return raw ?? 'cql2-text';
+    },
+  } as const,
+  filterCrs: crsParam('filter-crs', 'CRS of the geometries in the filter; CRS84 by default.'),
+  ids: list('ids', LIMITS.itemsMax, 'Only features with these ids.'),
+  properties: list('properties', 1000, 'Only these properties of each feature.'),
+  sortby,
+  token: text('token', { description: 'Where a next or prev link goes on; opaque.' }, { maxLength: 4096 }),
+};

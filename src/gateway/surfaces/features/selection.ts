@@ -1,0 +1,125 @@
+import {
+  and,
+  bboxFilter,
+  Cql2Error,
+  check,
+  type Expression,
+  equals,
+  oneOf,
+  type Scalar,
+  temporalFilter,
+} from '../../../core/cql2/index.js';
+import { CRS84, type Crs, normaliseBox } from '../../../core/crs.js';
+import { ApiError, badParameter } from '../../../core/errors.js';
+import type { SortKey } from '../../../core/features.js';
+import type { TimeRange } from '../../../core/params.js';
+import type { Box, Field } from '../../../core/tasks.js';
+import type { AskedSort } from './params.js';
+import { filterOptions, readFilter, type View } from './view.js';
+
+/** Which features a request selects: every parameter that narrows becomes a part of one CQL2 tree. */
+export interface Asked {
+  bbox: Box | undefined;
+  bboxCrs: Crs | undefined;
+  datetime: TimeRange | undefined;
+  filter: string | undefined;
+  filterLang: 'cql2-text' | 'cql2-json';
+  filterCrs: Crs | undefined;
+  ids: string[] | undefined;
+  /** Query parameters beyond those of the operation: each must name a queryable. */
+  others: ReadonlyMap<string, string>;
+}
+
+/** Throws 400 naming the wrong parameter. */
+export function selection(view: View, asked: Asked): Expression | undefined {
+  const { source } = view.collection;
+  const { bbox, bboxCrs = CRS84 } = asked;
+  const box = bbox && bboxFilter(source.geometryColumn, normaliseBox('bbox', bbox, bboxCrs), bboxCrs.proj);
+  const filter =
+    asked.filter === undefined
+      ? undefined
+      : readFilter(view, 'filter', {
+          text: asked.filter,
+          language: asked.filterLang,
+          crs: asked.filterCrs,
+        });
+  const equalities = [...asked.others].map(([name, value]) => queryable(view, name, value));
+  const ids = asked.ids && oneOf(source.idColumn, idValues(view, asked.ids));
+  return and(view.rows, ids, box, during(view, asked.datetime), filter, ...equalities);
+}
+
+/** The property that `datetime` selects by: the first one that is an instant. */
+export function temporalField({ fields }: { fields: readonly Field[] }): Field | undefined {
+  return fields.find((field) => field.type === 'date' || field.type === 'date-time');
+}
+
+/** A collection without temporal property matches every instant (OGC 17-069r4, 7.15.4). */
+function during(view: View, range: TimeRange | undefined): Expression | undefined {
+  const field = temporalField(view);
+  if (!range || !field) return undefined;
+  const { start, end } = range;
+  return temporalFilter(field.name, field.type as 'date' | 'date-time', {
+    ...(start === undefined ? {} : { start }),
+    ...(end === undefined ? {} : { end }),
+  });
+}
+
+/** Ids as values of the key's type; one that cannot be such a value names no feature. */
+function idValues({ collection: { source } }: View, ids: readonly string[]): Scalar[] {
+  if (source.kind === 'postgis' && source.idType !== 'integer') return [...ids];
+  return ids.filter((id) => /^-?\d{1,16}$/.test(id) && Number.isSafeInteger(Number(id))).map(Number);
+}
+
+/** `?name=value`: the property equals the value (OGC 17-069r4, 7.15.5). */
+function queryable(view: View, name: string, text: string): Expression {
+  const field = view.fields.find((candidate) => candidate.name === name);
+  if (!field) {
+    const detail = 'is neither a parameter of this operation nor a queryable of this collection';
+    throw new ApiError('unknown-parameter', `${name}: ${detail}`, { errors: [{ name, detail }] });
+  }
+  try {
+    return check(equals(name, scalarOf(field, text)), filterOptions(view));
+  } catch (error) {
+    if (error instanceof Cql2Error) throw badParameter(name, error.message);
+    throw error;
+  }
+}
+
+function scalarOf({ name, type }: Field, text: string): Scalar {
+  if (type === 'integer' || type === 'number') {
+    const value = Number(text);
+    if (text.trim() === '' || !Number.isFinite(value)) throw badParameter(name, 'must be a number');
+    return value;
+  }
+  if (type === 'boolean') {
+    const value = text.toLowerCase();
+    if (value !== 'true' && value !== 'false') throw badParameter(name, 'must be true or false');
+    return value === 'true';
+  }
+  if (type === 'binary' || type === 'json' || type === 'array')
+    throw badParameter(name, `cannot be compared: it is ${type}; use filter`);
+  return text;
+}
+
+/** Sort keys of the view's own fields. Throws 400 for others. */
+export function sortKeys(view: View, asked: readonly AskedSort[] | undefined): SortKey[] {
+  const { idColumn } = view.collection.source;
+  return (asked ?? []).map(({ property, descending }) => {
+    const field = view.fields.find(({ name }) => name === property);
+    if (!field && property !== idColumn)
+      throw badParameter('sortby', `there is no property '${property.slice(0, 60)}'`);
+    if (field && ['json', 'array', 'binary'].includes(field.type))
+      throw badParameter('sortby', `'${property}' has no order`);
+    return { field: property, descending };
+  });
+}
+
+/** The fields that an answer carries, in the order of the collection. Throws 400 for names that do not exist. */
+export function chosenFields(view: View, names: readonly string[] | undefined): readonly Field[] {
+  if (!names) return view.fields;
+  for (const name of names) {
+    if (!view.fields.some((field) => field.name === name))
+      throw badParameter('properties', `there is no property '${name.slice(0, 60)}'`);
+  }
+  return view.fields.filter((field) => names.includes(field.name));
+}

@@ -1,0 +1,87 @@
+import type { CatalogSnapshot, VectorCollection } from '../../../core/collection.js';
+import {
+  type CheckOptions,
+  Cql2Error,
+  check,
+  type Expression,
+  parseJson,
+  parseText,
+} from '../../../core/cql2/index.js';
+import { CRS84, type Crs } from '../../../core/crs.js';
+import { ApiError, notFound } from '../../../core/errors.js';
+import type { Principal } from '../../../core/operation.js';
+import type { Field } from '../../../core/tasks.js';
+import type { AccessPolicy } from '../../auth/access.js';
+import { findCollection } from '../common.js';
+
+/** A collection as one principal may read it: masked fields and hidden rows do not exist. */
+export interface View {
+  readonly collection: VectorCollection;
+  /** Attributes that may be read, filtered and sorted by. */
+  readonly fields: readonly Field[];
+  /** True when some attributes are masked. */
+  readonly masked: boolean;
+  /** Rows that exist; all when absent. */
+  readonly rows: Expression | undefined;
+}
+
+interface ViewDeps {
+  catalog(): CatalogSnapshot;
+  access: AccessPolicy;
+}
+
+/** Throws 404 for an unknown collection, 401 or 403 for one that may not be read. */
+export function viewOf(deps: ViewDeps, principal: Principal, collectionId: string): View {
+  const collection = findCollection(deps.catalog(), collectionId);
+  asVector(collection);
+  const { allowed, filter, fields } = deps.access(principal, collection, 'read');
+  if (!allowed) throw refusal(principal, collection);
+  const all = collection.source.fields;
+  return {
+    collection,
+    fields: fields ? all.filter((field) => fields.includes(field.name)) : all,
+    masked: fields !== undefined,
+    rows: filter,
+  };
+}
+
+function refusal(principal: Principal, { id }: VectorCollection): ApiError {
+  return principal.kind === 'anonymous'
+    ? new ApiError('unauthenticated', `Reading ${id} needs credentials.`)
+    : new ApiError('forbidden', `You may not read ${id}.`);
+}
+
+/** Only vector collections have items. */
+export function asVector(collection: { kind: string; id: string }): asserts collection is VectorCollection {
+  if (collection.kind !== 'vector') throw notFound('feature collection', collection.id);
+}
+
+/** What filters of this view may name. */
+export function filterOptions({ collection, fields }: View, filterCrs: Crs = CRS84): CheckOptions {
+  return { ...collection.source, fields, filterCrs };
+}
+
+/** Parses and checks a filter; a wrong one is 400 naming `parameter`. */
+export function readFilter(
+  view: View,
+  parameter: string,
+  filter: { text: string; language: 'cql2-text' | 'cql2-json'; crs: Crs | undefined },
+): Expression {
+  try {
+    const tree = filter.language === 'cql2-text' ? parseText(filter.text) : parseJson(jsonOf(filter.text));
+    return check(tree, filterOptions(view, filter.crs));
+  } catch (error) {
+    if (!(error instanceof Cql2Error)) throw error;
+    throw new ApiError('invalid-parameter', `${parameter}: ${error.message}`, {
+      errors: [{ name: parameter, detail: error.message }],
+    });
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Cql2Error(`is not JSON: ${(error as Error).message.slice(0, 120)}`);
+  }
+}

@@ -1,0 +1,273 @@
+import {
+  type Call,
+  type Expression,
+  isArray,
+  isCall,
+  isDate,
+  isInterval,
+  isProperty,
+  isTimestamp,
+  type Operand,
+} from '../../core/cql2/ast.js';
+import { type FoldName, folded } from '../../core/cql2/fold.js';
+import type { Kind } from '../../core/cql2/functions.js';
+import {
+  ARITHMETIC,
+  ARRAY,
+  COMPARISONS,
+  DISTANCE,
+  isOneOf,
+  SPATIAL,
+  TEMPORAL,
+} from '../../core/cql2/operators.js';
+import { type FilterSchema, kindOf } from '../../core/cql2/types.js';
+import { balanced, type Fragment, joined, raw, sql } from './fragment.js';
+import { type Span, temporalPredicate } from './temporal-sql.js';
+
+type Comparison = (typeof COMPARISONS)[number];
+
+/**
+ * Writes a checked filter as an SQL condition. What SQLite and PostgreSQL say alike stands here; what they do not is
+ * the business of the store's own writer. NULL means unknown, as the standard says: SQL's own logic.
+ */
+export abstract class FilterWriter {
+  constructor(protected readonly schema: FilterSchema) {}
+
+  predicate(value: Operand): Fragment {
+    if (typeof value === 'boolean') return raw(value ? 'TRUE' : 'FALSE');
+    if (typeof value === 'object' && isCall(value)) return this.#call(value);
+    return this.operand(value);
+  }
+
+  /** Any operand but intervals, arrays and spatial literals, which only their own predicates take. */
+  operand(value: Operand): Fragment {
+    if (typeof value === 'string') return this.text(value);
+    if (typeof value === 'number') return this.number(value);
+    if (typeof value === 'boolean') return this.predicate(value);
+    if (isArray(value)) throw new TypeError('an array outside of an array predicate');
+    if (isProperty(value)) return this.column(value.property, kindOf(value, this.schema));
+    if (isDate(value)) return this.date(value.date);
+    if (isTimestamp(value)) return this.timestamp(value.timestamp);
+    if (isCall(value)) return this.#call(value);
+    throw new TypeError('a literal outside of its predicates');
+  }
+
+  protected abstract text(value: string): Fragment;
+  protected abstract number(value: number): Fragment;
+  protected abstract date(value: string): Fragment;
+  protected abstract timestamp(value: string): Fragment;
+  /** A property in the form in which values of its kind are compared. */
+  protected abstract column(name: string, kind: Kind): Fragment;
+  /** A property as it is stored. */
+  protected abstract stored(name: string): Fragment;
+  /** A number as double precision: all arithmetic is. */
+  protected abstract real(value: Fragment): Fragment;
+  /** Texts by their code points, whatever collation the column has. */
+  protected abstract ordered(value: Fragment): Fragment;
+  /** Operands that are compared for equality in a type that only the store knows, when it has one for them. */
+  protected abstract ownType(operands: readonly Operand[]): Fragment[] | undefined;
+  /** Midnight at the begin of a date, and its last moment, as timestamps. */
+  protected abstract midnight(date: Fragment): Fragment;
+  protected abstract lastMoment(date: Fragment): Fragment;
+  protected abstract like(value: Fragment, pattern: string): Fragment;
+  protected abstract translated(value: Fragment, fold: FoldName): Fragment;
+  /** year, month, day, hour, minute or second of an instant, as a number. */
+  protected abstract part(name: string, instant: Fragment): Fragment;
+  protected abstract startsWith(value: Fragment, start: Fragment): Fragment;
+  protected abstract contains(value: Fragment, part: Fragment): Fragment;
+  protected abstract spatial(op: (typeof SPATIAL)[number], a: Operand, b: Operand): Fragment;
+  protected abstract near(a: Operand, b: Operand, metres: number): Fragment;
+  protected abstract distance(a: Operand, b: Operand): Fragment;
+  protected abstract arrays(op: (typeof ARRAY)[number], a: Operand, b: Operand): Fragment;
+
+  #call({ op, args }: Call): Fragment {
+    const [a, b, c] = args as [Operand, Operand, Operand];
+    if (op === 'and' || op === 'or')
+      return balanced(
+        args.map((arg) => this.predicate(arg)),
+        op === 'and' ? 'AND' : 'OR',
+      );
+    if (op === 'not') return sql`(NOT ${this.predicate(a)})`;
+    if (isOneOf(COMPARISONS, op)) return this.compared(op, a, b);
+    if (isOneOf(ARITHMETIC, op)) return this.#arithmetic(op, a, b);
+    if (isOneOf(SPATIAL, op)) return this.spatial(op, a, b);
+    if (isOneOf(DISTANCE, op)) {
+      const near = this.near(a, b, c as number);
+      return op === 's_dwithin' ? near : sql`(NOT ${near})`;
+    }
+    if (isOneOf(TEMPORAL, op)) return this.#temporal(op, a, b);
+    if (isOneOf(ARRAY, op)) return this.arrays(op, a, b);
+    if (op === 'between') return sql`(${this.compared('>=', a, b)} AND ${this.compared('<=', a, c)})`;
+    if (op === 'in') return this.#inList(a, b as readonly Operand[]);
+    if (op === 'like') return this.like(this.operand(a), patternOf(b));
+    if (op === 'isNull') return sql`(${this.#nullable(a)} IS NULL)`;
+    return this.#function(op, args);
+  }
+
+  /** Rows of text that is no date must not count as rows without a value. */
+  #nullable(value: Operand): Fragment {
+    if (typeof value !== 'object') return this.operand(value);
+    if (isArray(value)) return raw('TRUE');
+    if (isProperty(value)) return this.stored(value.property);
+    return 'crs' in value ? raw('TRUE') : this.operand(value);
+  }
+
+  protected compared(op: Comparison, a: Operand, b: Operand): Fragment {
+    const equality = op === '=' || op === '<>';
+    const [left, right] = (equality && this.ownType([a, b])) || this.#alike([a, b]);
+    const order = (value: Fragment) =>
+      !equality && kindOf(a, this.schema) === 'string' ? this.ordered(value) : value;
+    return sql`(${order(left!)} ${op} ${order(right!)})`;
+  }
+
+  /** Operands of one kind; dates beside timestamps are their midnights. */
+  #alike(operands: readonly Operand[]): Fragment[] {
+    const kinds = operands.map((operand) => kindOf(operand, this.schema));
+    const mixed = new Set(kinds).size > 1;
+    return operands.map((operand, i) => {
+      const written = this.operand(operand);
+      return mixed && kinds[i] === 'date' ? this.midnight(written) : written;
+    });
+  }
+
+  #inList(value: Operand, list: readonly Operand[]): Fragment {
+    if (list.length === 0) return raw('FALSE');
+    const operands = [value, ...list];
+    const [left, ...members] = this.ownType(operands) ?? this.#alike(operands);
+    return sql`(${left!} IN (${joined(members, ', ')}))`;
+  }
+
+  #arithmetic(op: (typeof ARITHMETIC)[number], left: Operand, right: Operand): Fragment {
+    const [a, b] = [this.real(this.operand(left)), this.real(this.operand(right))];
+    if (op === '+' || op === '-' || op === '*') return sql`(${a} ${op} ${b})`;
+    if (op === '/') return sql`(${a} / NULLIF(${b}, 0))`;
+    if (op === 'div') return sql`trunc(${a} / NULLIF(${b}, 0))`;
+    return op === '%' ? this.#remainder(a, b) : this.#power(a, b);
+  }
+
+  #remainder(a: Fragment, b: Fragment): Fragment {
+    return named('v.a - v.b * trunc(v.a / NULLIF(v.b, 0))', a, b);
+  }
+
+  /** PostgreSQL fails where SQLite answers infinity or NULL: both answer NULL. */
+  #power(a: Fragment, b: Fragment): Fragment {
+    const size = 'v.b * ln(abs(v.a))';
+    return named(
+      `CASE WHEN v.a = 0 AND v.b < 0 THEN NULL WHEN v.a < 0 AND v.b <> floor(v.b) THEN NULL
+        WHEN v.a = 0 THEN power(v.a, v.b) WHEN ${size} > 709 THEN NULL WHEN ${size} < -700 THEN 0
+        ELSE power(v.a, v.b) END`,
+      a,
+      b,
+    );
+  }
+
+  #temporal(op: (typeof TEMPORAL)[number], a: Operand, b: Operand): Fragment {
+    const [left, right] = [endsOf(a), endsOf(b)];
+    const kinds = [...left, ...right].flatMap((end) => (end === undefined ? [] : [kindOf(end, this.schema)]));
+    // Dates beside timestamps last from midnight to midnight.
+    const mixed = new Set(kinds).size > 1;
+    const span = ([start, end]: Ends): Span => ({
+      start: this.#end(start, mixed, (date) => this.midnight(date)),
+      end: this.#end(end, mixed, (date) => this.lastMoment(date)),
+    });
+    return temporalPredicate(op, span(left), span(right));
+  }
+
+  #end(end: Operand | undefined, mixed: boolean, ofDate: (date: Fragment) => Fragment): Span['start'] {
+    if (end === undefined) return undefined;
+    const isDay = mixed && kindOf(end, this.schema) === 'date';
+    return () => (isDay ? ofDate(this.operand(end)) : this.operand(end));
+  }
+
+  #function(op: string, args: readonly Operand[]): Fragment {
+    const [first, second, third] = args as [Operand, Operand, Operand];
+    switch (op) {
+      case 'casei':
+      case 'accenti':
+      case 'upper':
+      case 'lower':
+        return typeof first === 'string'
+          ? this.text(folded(first, op))
+          : this.translated(this.operand(first), op);
+      case 'substring':
+        return this.#substring(first, second as number, third as number | undefined);
+      case 'geodistance':
+        return this.distance(first, second);
+      case 'now':
+        return this.timestamp(new Date().toISOString());
+    }
+    const written = args.map((arg) => this.operand(arg));
+    const [a, b] = written as [Fragment, Fragment];
+    switch (op) {
+      case 'length':
+      case 'trim':
+        return sql`${op}(${a})`;
+      case 'concat':
+        return sql`(${joined(written, ' || ')})`;
+      case 'startswith':
+        return this.startsWith(a, b);
+      case 'contains':
+        return this.contains(a, b);
+      case 'endswith':
+        return named('substr(v.a, length(v.a) - length(v.b) + 1) = v.b AND length(v.a) >= length(v.b)', a, b);
+      case 'abs':
+      case 'floor':
+      case 'ceil':
+        return sql`${op}(${this.real(a)})`;
+      case 'round':
+        return named('trunc(v.a + CASE WHEN v.a < 0 THEN -0.5 ELSE 0.5 END)', this.real(a));
+      case 'sqrt':
+        return named('CASE WHEN v.a >= 0 THEN sqrt(v.a) END', this.real(a));
+      case 'mod':
+        return this.#remainder(this.real(a), this.real(b));
+      case 'power':
+        return this.#power(this.real(a), this.real(b));
+      default:
+        return this.part(op, a);
+    }
+  }
+
+  #substring(text: Operand, start: number, length: number | undefined): Fragment {
+    const counts = [start, length].filter((count) => count !== undefined);
+    // More than a text can hold, and within what both databases take.
+    const numbers = counts.map((count) => Math.min(Math.trunc(count), 1_000_000_000));
+    return sql`substr(${this.operand(text)}, ${numbers.join(', ')})`;
+  }
+}
+
+/** Start and end; undefined is open. */
+type Ends = readonly [start: Operand | undefined, end: Operand | undefined];
+
+function endsOf(value: Operand): Ends {
+  if (typeof value !== 'object' || !isInterval(value)) return [value, value];
+  const [start, end] = value.interval.map((side): Operand | undefined => {
+    if (side === '..') return undefined;
+    if (typeof side !== 'string') return side;
+    return side.includes('T') ? { timestamp: side } : { date: side };
+  });
+  return [start, end];
+}
+
+/** An expression over operands named v.a and v.b, so that each is written, and worked out, once. */
+export function named(expression: string, a: Fragment, b?: Fragment): Fragment {
+  const operands = b ? sql`${a} AS a, ${b} AS b` : sql`${a} AS a`;
+  return sql`(SELECT ${expression} FROM (SELECT ${operands}) AS v)`;
+}
+
+/** The pattern that LIKE compares with: case and accents of a literal are folded here. */
+function patternOf(pattern: Operand): string {
+  if (typeof pattern === 'string') return pattern;
+  const { op, args } = pattern as Call;
+  return folded(patternOf(args[0]!), op as FoldName);
+}
+
+/** The parts of a pattern of LIKE: characters as they are, `%` and `_` as wildcards. */
+export function patternParts(pattern: string): { character: string; wildcard: boolean }[] {
+  return Array.from(pattern.matchAll(/\\(.)|(.)/gsu), ([, escaped, plain]) => ({
+    character: (escaped ?? plain)!,
+    wildcard: escaped === undefined && (plain === '%' || plain === '_'),
+  }));
+}
+
+/** Whether a filter lets every feature pass. */
+export const passesAll = (filter: Expression | undefined) => filter === undefined || filter === true;

@@ -1,0 +1,168 @@
+import { isArray, isDate, isProperty, isTimestamp, type Operand } from '../../../core/cql2/ast.js';
+import { type FoldName, foldOf } from '../../../core/cql2/fold.js';
+import type { Kind } from '../../../core/cql2/functions.js';
+import type { ARRAY, SPATIAL } from '../../../core/cql2/operators.js';
+import { kindOf } from '../../../core/cql2/types.js';
+import type { GeoPackageSource } from '../../../core/tasks.js';
+import { FilterWriter, patternParts } from '../filter-writer.js';
+import { balanced, type Fragment, type FragmentValue, joined, raw, sql } from '../fragment.js';
+import { boxesOf, isSpatialLiteral, wkbOf } from '../spatial-literal.js';
+import { quote } from './connection.js';
+
+/** Timestamps are compared as text in UTC: `2020-02-29T12:00:00.000`. What producers write differs, so all are rewritten. */
+const TIME = "'%Y-%m-%dT%H:%M:%f'";
+
+/** Filters as conditions on a row `t` in the SQL of SQLite. */
+export class GeoPackageFilterWriter extends FilterWriter {
+  constructor(private readonly source: GeoPackageSource) {
+    super(source);
+  }
+
+  protected text(value: FragmentValue): Fragment {
+    return { sql: '?', values: [value] };
+  }
+
+  protected number(value: number): Fragment {
+    return this.text(value);
+  }
+
+  protected date(value: string): Fragment {
+    return this.text(value);
+  }
+
+  protected timestamp(value: string): Fragment {
+    const [seconds, decimals = ''] = value.slice(0, -1).split('.');
+    return this.text(`${seconds}.${decimals.padEnd(3, '0')}`);
+  }
+
+  protected column(name: string, kind: Kind): Fragment {
+    const column = this.stored(name).sql;
+    if (kind === 'date') return raw(`date(${column})`);
+    if (kind === 'timestamp') return raw(`strftime(${TIME}, ${column})`);
+    // A column may have been declared with a collation of its own.
+    return raw(kind === 'string' ? `${column} COLLATE BINARY` : column);
+  }
+
+  protected stored(name: string): Fragment {
+    return raw(`t.${quote(name)}`);
+  }
+
+  protected real(value: Fragment): Fragment {
+    return sql`CAST(${value} AS REAL)`;
+  }
+
+  protected ordered(value: Fragment): Fragment {
+    return value;
+  }
+
+  protected ownType(): undefined {
+    return undefined;
+  }
+
+  protected midnight(date: Fragment): Fragment {
+    return sql`(${date} || 'T00:00:00.000')`;
+  }
+
+  protected lastMoment(date: Fragment): Fragment {
+    return sql`(${date} || 'T23:59:59.999999')`;
+  }
+
+  /** GLOB, because LIKE of SQLite does not tell upper from lower case. */
+  protected like(value: Fragment, pattern: string): Fragment {
+    const glob = patternParts(pattern).map(({ character, wildcard }) => {
+      if (wildcard) return character === '%' ? '*' : '?';
+      return '*?['.includes(character) ? `[${character}]` : character;
+    });
+    return sql`(${value} GLOB ${this.text(glob.join(''))})`;
+  }
+
+  protected translated(value: Fragment, fold: FoldName): Fragment {
+    const { from, to, several } = foldOf(fold);
+    const single = sql`gr_translate(${value}, ${this.text(from)}, ${this.text(to)})`;
+    // Letters of our own tables, without quotes.
+    return several.reduce(
+      (inner, [letter, letters]) => sql`replace(${inner}, '${letter}', '${letters}')`,
+      single,
+    );
+  }
+
+  protected part(name: string, instant: Fragment): Fragment {
+    const format = PARTS[name as keyof typeof PARTS];
+    return sql`CAST(strftime('${format}', ${instant}) AS REAL)`;
+  }
+
+  protected startsWith(value: Fragment, start: Fragment): Fragment {
+    return sql`(instr(${value}, ${start}) = 1)`;
+  }
+
+  protected contains(value: Fragment, part: Fragment): Fragment {
+    return sql`(instr(${value}, ${part}) > 0)`;
+  }
+
+  protected spatial(op: (typeof SPATIAL)[number], a: Operand, b: Operand): Fragment {
+    const [literal, other] = isSpatialLiteral(a) ? [a, b] : [b, a];
+    if (op === 's_intersects' && isSpatialLiteral(literal) && 'bbox' in literal && isProperty(other)) {
+      const touching = boxesOf(literal, this.source).map((box) => {
+        const sides = joined(
+          box.map((value) => this.number(value)),
+          ', ',
+        );
+        return sql`gr_intersects_box(${this.stored(other.property)}, ${sides})`;
+      });
+      return balanced(touching, 'OR');
+    }
+    return sql`gr_${op}(${this.#geometry(a)}, ${this.#geometry(b)})`;
+  }
+
+  protected near(a: Operand, b: Operand, metres: number): Fragment {
+    return sql`(${this.distance(a, b)} <= ${this.number(metres)})`;
+  }
+
+  protected distance(a: Operand, b: Operand): Fragment {
+    return sql`gr_distance_m(${this.#geometry(a)}, ${this.#geometry(b)}, ${this.text(this.source.crs)})`;
+  }
+
+  #geometry(operand: Operand): Fragment {
+    return isSpatialLiteral(operand)
+      ? this.text(wkbOf(operand, this.source.crs))
+      : this.stored((operand as { property: string }).property);
+  }
+
+  protected arrays(op: (typeof ARRAY)[number], a: Operand, b: Operand): Fragment {
+    const sets = sql`SELECT ${this.#array(a)} AS a, ${this.#array(b)} AS b`;
+    return sql`(SELECT CASE WHEN v.a IS NOT NULL AND v.b IS NOT NULL THEN ${ARRAYS[op]} END FROM (${sets}) AS v)`;
+  }
+
+  /** JSON text of an array; NULL for anything else. */
+  #array(operand: Operand): Fragment {
+    if (isArray(operand)) return this.#listed(operand);
+    const column = this.stored((operand as { property: string }).property);
+    return sql`CASE WHEN json_valid(${column}) THEN CASE WHEN json_type(${column}) = 'array' THEN ${column} END END`;
+  }
+
+  #listed(members: readonly Operand[]): Fragment {
+    if (members.every((member) => typeof member !== 'object')) return this.text(JSON.stringify(members));
+    const written = members.map((member) => {
+      if (typeof member === 'object' && isDate(member)) return this.text(member.date);
+      if (typeof member === 'object' && isTimestamp(member)) return this.text(member.timestamp);
+      if (kindOf(member, this.schema) !== 'boolean') return this.operand(member);
+      return sql`json(CASE ${this.predicate(member)} WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE 'null' END)`;
+    });
+    return sql`json_array(${joined(written, ', ')})`;
+  }
+}
+
+const PARTS = { year: '%Y', month: '%m', day: '%d', hour: '%H', minute: '%M', second: '%f' };
+
+/** Members are equal as values of JSON: 1 is 1.0, but neither true nor "1". */
+const SAME = `x.value IS y.value AND replace(x.type, 'real', 'integer') = replace(y.type, 'real', 'integer')`;
+
+const all = (part: string, whole: string) =>
+  `NOT EXISTS (SELECT 1 FROM json_each(${part}) x WHERE NOT EXISTS (SELECT 1 FROM json_each(${whole}) y WHERE ${SAME}))`;
+
+const ARRAYS: Record<(typeof ARRAY)[number], string> = {
+  a_contains: all('v.b', 'v.a'),
+  a_containedBy: all('v.a', 'v.b'),
+  a_equals: `${all('v.b', 'v.a')} AND ${all('v.a', 'v.b')}`,
+  a_overlaps: `EXISTS (SELECT 1 FROM json_each(v.a) x JOIN json_each(v.b) y ON ${SAME})`,
+};

@@ -1,0 +1,113 @@
+import { fieldOf, type ItemsTask, type PageKey, type SortKey } from '../../../core/features.js';
+import type { GeoPackageSource } from '../../../core/tasks.js';
+import { quote, statement } from './connection.js';
+import type { Query } from './window.js';
+
+/** The order of a listing as SQL over the table alias `t`. Rows without a value come last, first when descending. */
+export interface Order {
+  /** Order that features are written in. */
+  sql: string;
+  /** Order that ids are found in: the opposite when a page before a key is asked for. */
+  reading: string;
+  /** Rows beyond the key, in the order of reading. */
+  place: Query | undefined;
+  /** Which rows are of the page. */
+  ofPage(id: string): string;
+}
+
+interface Key {
+  column: string;
+  descending: boolean;
+  /** An id never is null, and a plain comparison can use its index. */
+  nullable: boolean;
+}
+
+type Value = Query['values'][number];
+
+export function orderOf(task: ItemsTask): Order {
+  const source = task.source as GeoPackageSource;
+  const sorted = (task.sort ?? []).length > 0;
+  const backwards = task.before !== undefined;
+  const keys = keysOf(source, task.sort);
+  const place = task.before ?? task.after;
+  // The ids of an unsorted page come from a query that names them `id`.
+  const reading = sorted ? keys : [{ column: 't.id', descending: false, nullable: false }];
+  const turned = backwards ? reading.map((key) => ({ ...key, descending: !key.descending })) : reading;
+  // Without a filter no row lies between the ids of a page: one walk instead of a search for each.
+  const walks = !sorted && task.filter === undefined && !backwards;
+  return {
+    sql: orderBy(keys),
+    reading: orderBy(turned),
+    place: place && beyond(turned, valuesOf(source, task.sort, place)),
+    ofPage: (id) => (walks ? `${id} >= (SELECT min(id) FROM page)` : `${id} IN (SELECT id FROM page)`),
+  };
+}
+
+function keysOf(source: GeoPackageSource, sort: readonly SortKey[] = []): Key[] {
+  const column = (name: string) => `t.${quote(name)}`;
+  const keys = sort.map(({ field, descending }) => ({ column: column(field), descending, nullable: true }));
+  return [...keys, { column: column(source.idColumn), descending: false, nullable: false }];
+}
+
+function orderBy(keys: readonly Key[]): string {
+  return keys
+    .map(({ column, descending, nullable }) => {
+      const direction = descending ? ' DESC' : '';
+      return nullable ? `${column}${direction} NULLS ${descending ? 'FIRST' : 'LAST'}` : column + direction;
+    })
+    .join(', ');
+}
+
+/** Rows after these values: greater in the first key, or the same there and greater in the next, and so on. */
+function beyond(keys: readonly Key[], values: readonly Value[]): Query {
+  const used: Value[] = [];
+  const alternatives = keys.map((key, i) => {
+    const same = keys.slice(0, i).map(({ column }, j) => {
+      used.push(values[j]!);
+      return `${column} IS ?`;
+    });
+    return [...same, after(key, values[i]!, used)].join(' AND ');
+  });
+  return { sql: `(${alternatives.map((condition) => `(${condition})`).join(' OR ')})`, values: used };
+}
+
+function after({ column, descending, nullable }: Key, value: Value, used: Value[]): string {
+  if (value === null) return descending ? `${column} IS NOT NULL` : 'FALSE';
+  used.push(value);
+  if (!nullable) return `${column} ${descending ? '<' : '>'} ?`;
+  return descending ? `${column} < ?` : `(${column} > ? OR ${column} IS NULL)`;
+}
+
+/** The values of a key as the columns hold them: whole numbers travel as text, where they keep all digits. */
+function valuesOf(source: GeoPackageSource, sort: readonly SortKey[] = [], { values, id }: PageKey): Value[] {
+  const stored = sort.map(({ field }, i): Value => {
+    const value = values[i] ?? null;
+    if (typeof value === 'boolean') return value ? 1 : 0;
+    return isWhole(source, field) && typeof value === 'string' ? wholeNumber(value) : value;
+  });
+  return [...stored, wholeNumber(id)];
+}
+
+const INT64 = { min: -(2n ** 63n), max: 2n ** 63n - 1n };
+
+/** Text that is no integer of 64 bits names no row: the least one stands before all others. */
+function wholeNumber(text: string): bigint {
+  const value = /^-?\d{1,19}$/.test(text) ? BigInt(text) : INT64.min;
+  return value < INT64.min || value > INT64.max ? INT64.min : value;
+}
+
+function isWhole(source: GeoPackageSource, name: string): boolean {
+  return name === source.idColumn || fieldOf(source, name)?.type === 'integer';
+}
+
+/** The key of one row. */
+export function keyOf(source: GeoPackageSource, sort: readonly SortKey[] = [], id: string): PageKey {
+  if (sort.length === 0) return { values: [], id };
+  const columns = sort.map(({ field }) => {
+    const column = quote(field);
+    return isWhole(source, field) ? `CAST(${column} AS TEXT)` : column;
+  });
+  const sql = `SELECT ${columns.join(', ')} FROM ${quote(source.table)} WHERE ${quote(source.idColumn)} = ?`;
+  const values = statement(source.path, sql).raw().get(BigInt(id)) as PageKey['values'];
+  return { values, id };
+}

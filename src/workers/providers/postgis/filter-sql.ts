@@ -1,0 +1,202 @@
+import { isArray, isDate, isProperty, isTimestamp, type Operand } from '../../../core/cql2/ast.js';
+import { type FoldName, foldOf } from '../../../core/cql2/fold.js';
+import type { Kind } from '../../../core/cql2/functions.js';
+import type { ARRAY, SPATIAL } from '../../../core/cql2/operators.js';
+import { kindOf } from '../../../core/cql2/types.js';
+import { fieldOf } from '../../../core/features.js';
+import type { Box, PostgisSource } from '../../../core/tasks.js';
+import { type CrsDescription, describeCrs } from '../../../native/index.js';
+import { FilterWriter, patternParts } from '../filter-writer.js';
+import { balanced, type Fragment, joined, raw, sql } from '../fragment.js';
+import { boxesOf, isSpatialLiteral, wkbOf } from '../spatial-literal.js';
+import { column, geometryOf } from './names.js';
+import type { SqlParams, SqlValue } from './params.js';
+
+/**
+ * Filters as conditions on a row `t` in the SQL of PostgreSQL. Expects a session in UTC. Fragments hold `$n` parameters,
+ * so that they have no values of their own.
+ */
+export class PostgisFilterWriter extends FilterWriter {
+  constructor(
+    private readonly source: PostgisSource,
+    private readonly params: SqlParams,
+  ) {
+    super(source);
+  }
+
+  #value(value: SqlValue, type: string): Fragment {
+    return raw(this.params.add(value, type));
+  }
+
+  protected text(value: string): Fragment {
+    return this.#value(value, 'text');
+  }
+
+  /** Whole numbers as such: an index on an integer column serves them only. */
+  protected number(value: number): Fragment {
+    return Number.isSafeInteger(value) ? this.#value(BigInt(value), 'int8') : this.#value(value, 'float8');
+  }
+
+  protected date(value: string): Fragment {
+    return this.#value(value, 'date');
+  }
+
+  protected timestamp(value: string): Fragment {
+    return this.#value(value, 'timestamptz');
+  }
+
+  protected column(name: string, kind: Kind): Fragment {
+    return raw(kind === 'string' && !this.#isText(name) ? `${column(name)}::text` : column(name));
+  }
+
+  protected stored(name: string): Fragment {
+    return raw(column(name));
+  }
+
+  #isText(name: string): boolean {
+    if (name === this.source.idColumn) return this.source.idType === 'string';
+    return TEXT_TYPE.test(fieldOf(this.source, name)?.sqlType ?? 'text');
+  }
+
+  #isUuid(operand: Operand): boolean {
+    if (typeof operand !== 'object' || !isProperty(operand)) return false;
+    if (operand.property === this.source.idColumn) return this.source.idType === 'uuid';
+    return fieldOf(this.source, operand.property)?.sqlType === 'uuid';
+  }
+
+  protected real(value: Fragment): Fragment {
+    return sql`(${value})::float8`;
+  }
+
+  protected ordered(value: Fragment): Fragment {
+    return sql`${value} COLLATE "C"`;
+  }
+
+  /** UUIDs as such, for their index. What is no UUID equals none. */
+  protected ownType([first, ...others]: readonly Operand[]): Fragment[] | undefined {
+    if (!this.#isUuid(first!)) return undefined;
+    const uuids = others.filter((other) => typeof other === 'string' && UUID.test(other)) as string[];
+    if (uuids.length === 0 || others.some((other) => typeof other !== 'string')) return undefined;
+    const own = column((first as { property: string }).property);
+    return [raw(own), ...uuids.map((uuid) => this.#value(uuid, 'uuid'))];
+  }
+
+  /** PostgreSQL compares dates with timestamps as their midnights. */
+  protected midnight(date: Fragment): Fragment {
+    return date;
+  }
+
+  protected lastMoment(date: Fragment): Fragment {
+    return sql`((${date} + 1)::timestamptz - interval '1 microsecond')`;
+  }
+
+  protected like(value: Fragment, pattern: string): Fragment {
+    const escaped = patternParts(pattern).map(({ character, wildcard }) =>
+      !wildcard && '%_\\'.includes(character) ? `\\${character}` : character,
+    );
+    return sql`(${value} LIKE ${this.text(escaped.join(''))})`;
+  }
+
+  protected translated(value: Fragment, fold: FoldName): Fragment {
+    const { from, to, several } = foldOf(fold);
+    const single = sql`translate(${value}, ${this.text(from)}, ${this.text(to)})`;
+    // Letters of our own tables, without quotes.
+    return several.reduce(
+      (inner, [letter, letters]) => sql`replace(${inner}, '${letter}', '${letters}')`,
+      single,
+    );
+  }
+
+  protected part(name: string, instant: Fragment): Fragment {
+    return sql`extract(${name} FROM ${instant})::float8`;
+  }
+
+  protected startsWith(value: Fragment, start: Fragment): Fragment {
+    return sql`starts_with(${value}, ${start})`;
+  }
+
+  protected contains(value: Fragment, part: Fragment): Fragment {
+    return sql`(strpos(${value}, ${part}) > 0)`;
+  }
+
+  protected spatial(op: (typeof SPATIAL)[number], a: Operand, b: Operand): Fragment {
+    const [literal, other] = isSpatialLiteral(a) ? [a, b] : [b, a];
+    if (op === 's_intersects' && isSpatialLiteral(literal) && 'bbox' in literal && isProperty(other)) {
+      const touching = boxesOf(literal, this.source).map(
+        (box) => sql`ST_Intersects(${geometryOf(this.source)}, ${envelope(box, this.source, this.params)})`,
+      );
+      return balanced(touching, 'OR');
+    }
+    return sql`ST_${op.slice(2)}(${this.#geometry(a)}, ${this.#geometry(b)})`;
+  }
+
+  /** Not ST_DWithin: it takes an empty geometry for one that is far away, where its distance is unknown. */
+  protected near(a: Operand, b: Operand, metres: number): Fragment {
+    return sql`(${this.distance(a, b)} <= ${this.#value(metres, 'float8')})`;
+  }
+
+  protected distance(a: Operand, b: Operand): Fragment {
+    const { isGeographic, metresPerUnit } = this.#crs();
+    const [left, right] = [this.#geometry(a), this.#geometry(b)];
+    if (isGeographic) return sql`ST_Distance(${left}::geography, ${right}::geography)`;
+    return sql`(ST_Distance(${left}, ${right}) * ${this.#value(metresPerUnit, 'float8')})`;
+  }
+
+  #crs(): CrsDescription {
+    return describeCrs(this.source.crs);
+  }
+
+  #geometry(operand: Operand): Fragment {
+    if (!isSpatialLiteral(operand)) return raw(geometryOf(this.source));
+    const literal = this.#value(wkbOf(operand, this.source.crs), 'geometry');
+    return sql`ST_SetSRID(${literal}, ${String(this.source.srid)})`;
+  }
+
+  protected arrays(op: (typeof ARRAY)[number], a: Operand, b: Operand): Fragment {
+    const sets = sql`SELECT ${this.#array(a)} AS a, ${this.#array(b)} AS b`;
+    return sql`(SELECT CASE WHEN v.a IS NOT NULL AND v.b IS NOT NULL THEN ${ARRAYS[op]} END FROM (${sets}) AS v)`;
+  }
+
+  /** As jsonb; NULL for what is no array. */
+  #array(operand: Operand): Fragment {
+    if (isArray(operand)) return this.#listed(operand);
+    const { property } = operand as { property: string };
+    if (kindOf(operand, this.schema) === 'array') return raw(`to_jsonb(${column(property)})`);
+    const json = `${column(property)}::jsonb`;
+    return raw(`CASE WHEN jsonb_typeof(${json}) = 'array' THEN ${json} END`);
+  }
+
+  #listed(members: readonly Operand[]): Fragment {
+    if (members.every((member) => typeof member !== 'object'))
+      return this.#value(JSON.stringify(members), 'jsonb');
+    const written = members.map((member) => {
+      if (typeof member === 'object' && isDate(member)) return this.text(member.date);
+      if (typeof member === 'object' && isTimestamp(member)) return this.text(member.timestamp);
+      return this.operand(member);
+    });
+    return sql`jsonb_build_array(${joined(written, ', ')})`;
+  }
+}
+
+/** Types that compare as text does. The others are cast to it. */
+const TEXT_TYPE = /^(text|character varying|varchar)\b/;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+const all = (part: string, whole: string) =>
+  `NOT EXISTS (SELECT 1 FROM jsonb_array_elements(${part}) x WHERE NOT EXISTS
+    (SELECT 1 FROM jsonb_array_elements(${whole}) y WHERE x.value = y.value))`;
+
+const ARRAYS: Record<(typeof ARRAY)[number], string> = {
+  a_contains: all('v.b', 'v.a'),
+  a_containedBy: all('v.a', 'v.b'),
+  a_equals: `${all('v.b', 'v.a')} AND ${all('v.a', 'v.b')}`,
+  a_overlaps:
+    'EXISTS (SELECT 1 FROM jsonb_array_elements(v.a) x JOIN jsonb_array_elements(v.b) y ON x.value = y.value)',
+};
+
+/** A box in the source's CRS as a PostGIS polygon. */
+export function envelope(box: Box, source: PostgisSource, params: SqlParams): string {
+  const sides = box.map((side) => params.add(side, 'float8'));
+  return `ST_MakeEnvelope(${sides.join(', ')}, ${source.srid})`;
+}

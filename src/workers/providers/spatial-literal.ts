@@ -1,0 +1,94 @@
+import type { Position } from 'geojson';
+import {
+  type BoxLiteral,
+  type GeometryLiteral,
+  isBox,
+  isGeometry,
+  type Operand,
+} from '../../core/cql2/ast.js';
+import { type Box, TaskFailure } from '../../core/tasks.js';
+import { geojsonToWkb } from '../../native/index.js';
+import { boxesInSource } from './boxes.js';
+
+/** Spatial literals of a checked filter in the CRS of the data. */
+
+export type SpatialLiteral = GeometryLiteral | BoxLiteral;
+
+export const isSpatialLiteral = (operand: Operand): operand is SpatialLiteral =>
+  isGeometry(operand) || isBox(operand);
+
+const CRS84 = 'OGC:CRS84';
+
+/** As WKB. Throws `invalid-input` where the CRS of the data is not defined. */
+export function wkbOf(literal: SpatialLiteral, crs: string): Uint8Array {
+  const { crs: from = CRS84, ...geometry } = literal;
+  try {
+    const shape = isBox(literal) ? outline(flat(literal.bbox), from !== crs) : geometry;
+    return geojsonToWkb(shape, { from, to: crs, dimension: 2 });
+  } catch (error) {
+    throw new TaskFailure('invalid-input', `A geometry of the filter: ${(error as Error).message}`);
+  }
+}
+
+/** The boxes, in the CRS of the data, that a box literal is; or that lie around a geometry. */
+export function boxesOf(literal: SpatialLiteral, source: { crs: string }): Box[] {
+  const box = isBox(literal) ? flat(literal.bbox) : envelope(literal);
+  return boxesInSource(source, box, literal.crs ?? CRS84);
+}
+
+/** Heights are left out: no predicate looks at them. */
+function flat(bbox: readonly number[]): Box {
+  const [a, b, c, d, e] = bbox as [number, number, number, number, number];
+  return bbox.length === 6 ? [a, b, d, e] : [a, b, c, d];
+}
+
+/** Positions along a side of a box whose sides will bend. */
+const BENDS = 32;
+
+/** A box as polygon; across the antimeridian as two. */
+function outline([minx, miny, maxx, maxy]: Box, bends: boolean): object {
+  const steps = bends ? BENDS : 1;
+  const ring = (left: number, right: number) => {
+    const corners: Position[] = [
+      [left, miny],
+      [right, miny],
+      [right, maxy],
+      [left, maxy],
+    ];
+    const sides = corners.map((corner, i) => side(corner, corners[(i + 1) % 4]!, steps));
+    return [[...sides.flat(), corners[0]!]];
+  };
+  if (minx <= maxx) return { type: 'Polygon', coordinates: ring(minx, maxx) };
+  return { type: 'MultiPolygon', coordinates: [ring(minx, 180), ring(-180, maxx)] };
+}
+
+function side([x1, y1]: Position, [x2, y2]: Position, steps: number): Position[] {
+  return Array.from({ length: steps }, (_, i) => [
+    x1! + ((x2! - x1!) * i) / steps,
+    y1! + ((y2! - y1!) * i) / steps,
+  ]);
+}
+
+function envelope(literal: GeometryLiteral): Box {
+  let [minx, miny, maxx, maxy] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const [x, y] of positions(literal)) {
+    minx = Math.min(minx, x!);
+    miny = Math.min(miny, y!);
+    maxx = Math.max(maxx, x!);
+    maxy = Math.max(maxy, y!);
+  }
+  return [minx, miny, maxx, maxy];
+}
+
+function* positions(geometry: GeometryLiteral): Generator<Position> {
+  if (geometry.type === 'GeometryCollection')
+    for (const member of geometry.geometries) yield* positions(member);
+  else yield* nested(geometry.coordinates);
+}
+
+type Nested = Position | Nested[];
+
+function* nested(value: Nested): Generator<Position> {
+  if (typeof value[0] === 'number') yield value as Position;
+  else for (const member of value as Nested[]) yield* nested(member);
+}

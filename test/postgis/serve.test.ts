@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { startServer, type TestServer } from '../support/server.js';
+import { run } from './support.js';
+
+const SECRET = 'top-s3cret';
+
+let postgres: TestPostgres;
+let server: TestServer;
+/** As operators write it: with a password that must not show up anywhere. */
+let url: string;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  url = postgres.url.replace('graticule@', `graticule:${SECRET}@`);
+  await run(
+    postgres.url,
+    `CREATE SCHEMA other;
+     CREATE TABLE places (id int PRIMARY KEY, name text, geom geometry(Point, 4326));
+     INSERT INTO places SELECT i, 'p' || i, ST_SetSRID(ST_MakePoint(i, i / 2.0), 4326) FROM generate_series(1, 80) i;
+     CREATE INDEX ON places USING gist (geom);
+     CREATE TABLE roads (id int PRIMARY KEY, geom geometry(LineString, 3857));
+     CREATE TABLE other.roads (id int PRIMARY KEY, geom geometry(LineString, 3857));
+     CREATE TABLE no_key (geom geometry(Point, 4326));`,
+  );
+  server = await startServer({ sources: [url, 'demo/data/world_map.gpkg'] });
+});
+afterAll(async () => {
+  await server?.stop();
+  await postgres?.stop();
+});
+
+const get = (path: string) => fetch(`${server.url}${path}`);
+const admin = (path: string) => fetch(`${server.url}${path}`, { headers: { 'x-api-key': server.adminKey } });
+const items = (query = '') => get(`/ogc/features/collections/places/items${query}`);
+
+async function until(what: string, reached: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + 30_000;
+  while (!(await reached().catch(() => false))) {
+    if (Date.now() > end) throw new Error(`it was never ${what}:\n${server.log()}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+const readiness = async () => (await get('/healthz/ready')).status;
+
+describe('a published database', () => {
+  it('is served beside files', async () => {
+    const { collections } = (await (await get('/ogc/features/collections')).json()) as {
+      collections: { id: string }[];
+    };
+    const ids = collections.map(({ id }) => id);
+    expect(ids).toEqual(expect.arrayContaining(['places', 'public-roads', 'other-roads', 'countries']));
+  });
+
+  it('answers pages, items and windows', async () => {
+    const all = (await (await items('?limit=5')).json()) as {
+      features: { id: number }[];
+      numberReturned: number;
+    };
+    expect(all.features.map(({ id }) => id)).toEqual([1, 2, 3, 4, 5]);
+    const some = (await (await items('?bbox=9.5,0,12.5,90')).json()) as { features: { id: number }[] };
+    expect(some.features.map(({ id }) => id)).toEqual([10, 11, 12]);
+    const one = await items('/7');
+    expect(await one.json()).toMatchObject({ id: 7, properties: { name: 'p7' } });
+    expect((await items('/700')).status).toBe(404);
+    expect((await items('/x')).status).toBe(404);
+  });
+
+  it('answers tiles and maps', async () => {
+    const collections = (await (await get('/ogc/tiles/collections')).json()) as {
+      collections: { id: string; title: string }[];
+    };
+    const { id } = collections.collections.find(({ title }) => title === 'Places')!;
+    const tile = await get(`/ogc/tiles/collections/${id}/tiles/WebMercatorQuad/0/0/0`);
+    expect(tile.status).toBe(200);
+    expect((await tile.arrayBuffer()).byteLength).toBeGreaterThan(500);
+    const map = await get(`/ogc/maps/collections/${id}/map?bbox=0,0,80,80&width=200`);
+    expect(map.status).toBe(200);
+  });
+
+  it('never shows its password', async () => {
+    const documents = await Promise.all([
+      admin('/api/v1/admin/config').then((response) => response.text()),
+      get('/ogc/features/collections/places').then((response) => response.text()),
+      admin('/healthz/metrics').then((response) => response.text()),
+    ]);
+    expect([...documents, server.log()].filter((text) => text.includes(SECRET))).toEqual([]);
+    expect(server.log()).toContain('graticule@localhost');
+    expect(server.log()).toContain('public.no_key): It has no primary key');
+  });
+
+  it('answers 503 and is not ready while the server is down, and recovers by itself', async () => {
+    expect(await readiness()).toBe(200);
+    await postgres.halt();
+    const failed = await items();
+    expect(failed.status).toBe(503);
+    expect(failed.headers.get('retry-after')).toBeTruthy();
+    await until('red', async () => (await readiness()) === 503);
+    const problem = await (await get('/healthz/ready')).text();
+    expect(problem).toContain('database:');
+    expect(problem).not.toContain(SECRET);
+    expect((await get('/ogc/features/collections/countries/items?limit=1')).status).toBe(200);
+    await postgres.start();
+    await until('green', async () => (await readiness()) === 200);
+    expect((await items()).status).toBe(200);
+    expect(server.log()).not.toContain('ended with code');
+  });
+
+  it('keeps its collections when the catalog is read again meanwhile', async () => {
+    await postgres.halt();
+    server.process.kill('SIGHUP');
+    await until('read again', async () => server.log().includes('all gateways serve the new configuration'));
+    expect((await items()).status).toBe(503);
+    await postgres.start();
+    await until('there again', async () => (await items()).status === 200);
+  });
+});
+
+describe('a database that is down at the start', () => {
+  it('is published when it comes up', async () => {
+    await postgres.halt();
+    const late = await startServer({ sources: ['demo/data/world_map.gpkg', url] });
+    try {
+      const status = async () =>
+        (await fetch(`${late.url}/ogc/features/collections/places/items?limit=1`)).status;
+      expect(await status()).toBe(404);
+      expect(late.log()).toContain('does not answer');
+      await postgres.start();
+      const end = Date.now() + 30_000;
+      while ((await status()) !== 200) {
+        if (Date.now() > end) throw new Error(`it was never published:\n${late.log()}`);
+        await new Promise((resolve) => setTimeout(resolve, 200));
+      }
+    } finally {
+      await late.stop();
+    }
+  });
+});
