@@ -52,6 +52,7 @@ const TASKS: {
   'vector.items': (task, cancellation) => storeOf(task.source).items(task, cancellation),
   'vector.item': (task, cancellation) => storeOf(task.source).item(task, cancellation),
   'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),
+  'vector.edit': (task) => storeOf(task.source).edit(task),
   'vector.archive': archive,
   'vector.archiveTile': archiveTile,
   'vector.load': load,

@@ -5,12 +5,13 @@ import { META_FORMATS, notBuilt, type SurfaceDeps, surfaceBasics } from '../comm
 import { collectionOperations } from './collection-operations.js';
 import { FEATURES_CONFORMANCE } from './conformance.js';
 import { FEATURES_PATH } from './documents.js';
+import { type EditDeps, editOperations } from './edits/operations.js';
 import { itemOperations } from './item-operations.js';
 
 const COMMON = { surface: 'features', protocol: 'OGC-Features', permission: 'public' } as const;
 
 /** Vector features: OGC API Features. */
-export function featuresOperations(deps: SurfaceDeps): Operation[] {
+export function featuresOperations(deps: SurfaceDeps & EditDeps): Operation[] {
   const operations: Operation[] = [];
   const basics = surfaceBasics({
     ...COMMON,
@@ -43,39 +44,30 @@ export function featuresOperations(deps: SurfaceDeps): Operation[] {
         operations,
       ),
   });
-  operations.push(...basics, ...collectionOperations(deps), ...itemOperations(deps), ...FUTURE);
+  operations.push(
+    ...basics,
+    ...collectionOperations(deps),
+    ...itemOperations(deps),
+    ...editOperations(deps),
+    ...FUTURE,
+  );
   return operations;
 }
-
-const ITEMS = `${FEATURES_PATH}/collections/{collectionId}/items`;
-const WRITE = 'features:write';
 
 /** Operations of the contract that come with later work. */
 const FUTURE: Operation[] = (
   [
-    ['POST', ITEMS, 'createItem', 'Create a feature', WRITE],
-    ['POST', `${ITEMS}/batch`, 'batch', 'Batch of edits', WRITE],
-    ['PUT', `${ITEMS}/{featureId}`, 'replaceItem', 'Replace a feature', WRITE],
-    ['PATCH', `${ITEMS}/{featureId}`, 'updateItem', 'Update a feature', WRITE],
-    ['DELETE', `${ITEMS}/{featureId}`, 'deleteItem', 'Delete a feature', WRITE],
-    ['GET', `${FEATURES_PATH}/collections/{collectionId}/h3`, 'getH3', 'H3 aggregation', undefined],
-    ['POST', `${FEATURES_PATH}/collections/{collectionId}/clusters`, 'clusters', 'Clusters', undefined],
-    [
-      'POST',
-      `${FEATURES_PATH}/collections/{collectionId}/spatial-join`,
-      'spatialJoin',
-      'Spatial join',
-      undefined,
-    ],
+    ['GET', `${FEATURES_PATH}/collections/{collectionId}/h3`, 'getH3', 'H3 aggregation'],
+    ['POST', `${FEATURES_PATH}/collections/{collectionId}/clusters`, 'clusters', 'Clusters'],
+    ['POST', `${FEATURES_PATH}/collections/{collectionId}/spatial-join`, 'spatialJoin', 'Spatial join'],
     [
       'POST',
       `${FEATURES_PATH}/collections/{collectionId}/buffer-aggregate`,
       'bufferAggregate',
       'Buffer and aggregate',
-      undefined,
     ],
-    ['POST', `${FEATURES_PATH}/collections/{collectionId}/density`, 'density', 'Density', undefined],
+    ['POST', `${FEATURES_PATH}/collections/{collectionId}/density`, 'density', 'Density'],
   ] as const
-).map(([method, path, name, summary, permission]) =>
-  notBuilt({ ...COMMON, method, path, id: `features.${name}`, summary, permission: permission ?? 'public' }),
+).map(([method, path, name, summary]) =>
+  notBuilt({ ...COMMON, method, path, id: `features.${name}`, summary }),
 );
