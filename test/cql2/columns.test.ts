@@ -225,6 +225,7 @@ describe('a PostGIS table', () => {
     ['S_INTERSECTS(geom, BBOX(0,0,1.5,1.5))', [1]],
     ['S_EQUALS(geom, POINT(2 2))', [2]],
     ['S_DWITHIN(geom, POINT(1 1.5), 60000)', [1]],
+    ['S_BEYOND(geom, POINT(1 1.5), 60000)', [2]],
   ])('%s', async (text, tinies) => {
     const { where, values } = whereSql(text);
     const { rows } = await client.query(`SELECT tiny FROM things t WHERE ${where} ORDER BY tiny`, values);

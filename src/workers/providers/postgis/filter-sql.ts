@@ -8,7 +8,7 @@ import type { Box, PostgisSource } from '../../../core/tasks.js';
 import { type CrsDescription, describeCrs } from '../../../native/index.js';
 import { FilterWriter, named, patternParts } from '../filter-writer.js';
 import { balanced, type Fragment, joined, raw, sql } from '../fragment.js';
-import { boxesOf, isSpatialLiteral, wkbOf } from '../spatial-literal.js';
+import { boxesOf, isSpatialLiteral, type SpatialLiteral, wkbOf } from '../spatial-literal.js';
 import { column, geometryOf } from './names.js';
 import type { SqlParams, SqlValue } from './params.js';
 
@@ -147,9 +147,13 @@ export class PostgisFilterWriter extends FilterWriter {
   }
 
   #geometry(operand: Operand): Fragment {
-    if (!isSpatialLiteral(operand)) return raw(geometryOf(this.source));
-    const literal = this.#value(wkbOf(operand, this.source.crs), 'geometry');
-    return sql`ST_SetSRID(${literal}, ${String(this.source.srid)})`;
+    return isSpatialLiteral(operand) ? this.literal(operand) : raw(geometryOf(this.source));
+  }
+
+  /** A geometry of the filter as PostGIS `geometry` in the CRS of the data. */
+  literal(literal: SpatialLiteral): Fragment {
+    const written = this.#value(wkbOf(literal, this.source.crs), 'geometry');
+    return sql`ST_SetSRID(${written}, ${String(this.source.srid)})`;
   }
 
   protected arrays(op: (typeof ARRAY)[number], a: Operand, b: Operand): Fragment {
