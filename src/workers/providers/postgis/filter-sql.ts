@@ -69,7 +69,7 @@ export class PostgisFilterWriter extends FilterWriter {
   }
 
   protected ordered(value: Fragment): Fragment {
-    return sql`${value} COLLATE "C"`;
+    return sql`(${value} COLLATE "C")`;
   }
 
   /** UUIDs as such, for their index. What is no UUID equals none. */
@@ -97,14 +97,18 @@ export class PostgisFilterWriter extends FilterWriter {
     return sql`(${value} LIKE ${this.text(escaped.join(''))})`;
   }
 
+  /** Text of ASCII alone, which is most text, needs no table. */
   protected translated(value: Fragment, fold: FoldName): Fragment {
     const { from, to, several } = foldOf(fold);
-    const single = sql`translate(${value}, ${this.text(from)}, ${this.text(to)})`;
+    const ascii = ASCII_FOLDS[fold];
+    const single = sql`translate(${ascii}, ${this.text(from)}, ${this.text(to)})`;
     // Letters of our own tables, without quotes.
-    return several.reduce(
+    const all = several.reduce(
       (inner, [letter, letters]) => sql`replace(${inner}, '${letter}', '${letters}')`,
       single,
     );
+    const operand = sql`SELECT ${value} AS a LIMIT 1 OFFSET 0`;
+    return sql`(SELECT CASE WHEN octet_length(v.a) = length(v.a) THEN ${ascii} ELSE ${all} END FROM (${operand}) AS v)`;
   }
 
   protected part(name: string, instant: Fragment): Fragment {
@@ -181,6 +185,14 @@ export class PostgisFilterWriter extends FilterWriter {
     return sql`jsonb_build_array(${joined(written, ', ')})`;
   }
 }
+
+/** What a fold does to ASCII letters; by the collation C to nothing else. */
+const ASCII_FOLDS: Record<FoldName, string> = {
+  casei: 'lower(v.a COLLATE "C")',
+  lower: 'lower(v.a COLLATE "C")',
+  upper: 'upper(v.a COLLATE "C")',
+  accenti: 'v.a',
+};
 
 /** Types that compare as text does. The others are cast to it. */
 const TEXT_TYPE = /^(text|character varying|varchar)\b/;
