@@ -96,6 +96,7 @@ export async function startGateway({
       catalog: () => catalog.current,
       pools,
       access: defaultPolicy,
+      licensing: config.licensing,
       tiles,
       publicDir: PUBLIC_DIR,
       version: version(),

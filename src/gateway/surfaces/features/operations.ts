@@ -2,6 +2,7 @@ import type { Operation } from '../../../core/operation.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
 import { META_FORMATS, notBuilt, type SurfaceDeps, surfaceBasics } from '../common.js';
+import { analyticsOperations } from './analytics/operations.js';
 import { collectionOperations } from './collection-operations.js';
 import { FEATURES_CONFORMANCE } from './conformance.js';
 import { FEATURES_PATH } from './documents.js';
@@ -43,7 +44,8 @@ export function featuresOperations(deps: SurfaceDeps): Operation[] {
         operations,
       ),
   });
-  operations.push(...basics, ...collectionOperations(deps), ...itemOperations(deps), ...FUTURE);
+  operations.push(...basics, ...collectionOperations(deps), ...itemOperations(deps));
+  operations.push(...analyticsOperations(deps), ...FUTURE);
   return operations;
 }
 
@@ -58,24 +60,7 @@ const FUTURE: Operation[] = (
     ['PUT', `${ITEMS}/{featureId}`, 'replaceItem', 'Replace a feature', WRITE],
     ['PATCH', `${ITEMS}/{featureId}`, 'updateItem', 'Update a feature', WRITE],
     ['DELETE', `${ITEMS}/{featureId}`, 'deleteItem', 'Delete a feature', WRITE],
-    ['GET', `${FEATURES_PATH}/collections/{collectionId}/h3`, 'getH3', 'H3 aggregation', undefined],
-    ['POST', `${FEATURES_PATH}/collections/{collectionId}/clusters`, 'clusters', 'Clusters', undefined],
-    [
-      'POST',
-      `${FEATURES_PATH}/collections/{collectionId}/spatial-join`,
-      'spatialJoin',
-      'Spatial join',
-      undefined,
-    ],
-    [
-      'POST',
-      `${FEATURES_PATH}/collections/{collectionId}/buffer-aggregate`,
-      'bufferAggregate',
-      'Buffer and aggregate',
-      undefined,
-    ],
-    ['POST', `${FEATURES_PATH}/collections/{collectionId}/density`, 'density', 'Density', undefined],
   ] as const
 ).map(([method, path, name, summary, permission]) =>
-  notBuilt({ ...COMMON, method, path, id: `features.${name}`, summary, permission: permission ?? 'public' }),
+  notBuilt({ ...COMMON, method, path, id: `features.${name}`, summary, permission }),
 );
