@@ -1,6 +1,7 @@
 const OGC = 'http://www.opengis.net/spec';
 
-const of = (part: string, classes: readonly string[]) => classes.map((name) => `${OGC}/${part}/1.0/conf/${name}`);
+const of = (part: string, classes: readonly string[]) =>
+  classes.map((name) => `${OGC}/${part}/1.0/conf/${name}`);
 
 /** Only classes that are built; each has tests named after its requirements. */
 export const FEATURES_CONFORMANCE: readonly string[] = [
