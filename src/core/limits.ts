@@ -22,6 +22,8 @@ export const LIMITS = {
   filterCharacters: 262_144,
   /** Operators, literals and property names in one filter; positions of its geometries count apart. */
   filterNodes: 10_000,
+  /** Characters of a pattern of LIKE. */
+  filterPattern: 10_000,
   /** Levels of nesting of a filter. */
   filterDepth: 100,
   /** Positions of all the geometries in one filter. */

@@ -246,6 +246,13 @@ export class RandomFilter {
       }),
       () => ({ type: 'Polygon', coordinates: [ring] }),
       () => ({ type: 'MultiPoint', coordinates: [at(), [x, y]] }),
+      () => ({
+        type: 'GeometryCollection',
+        geometries: [
+          { type: 'Point', coordinates: at() },
+          { type: 'Polygon', coordinates: [ring] },
+        ],
+      }),
       () => ({ type: 'MultiPolygon', coordinates: [[ring]] }),
     ])();
   }

@@ -88,7 +88,7 @@ export abstract class FilterWriter {
         op === 'and' ? 'AND' : 'OR',
       );
     if (op === 'not') return sql`(NOT ${this.predicate(a)})`;
-    if (isOneOf(COMPARISONS, op)) return this.compared(op, a, b);
+    if (isOneOf(COMPARISONS, op)) return this.#compared(op, a, b);
     if (isOneOf(ARITHMETIC, op)) return this.#arithmetic(op, a, b);
     if (isOneOf(SPATIAL, op)) return this.spatial(op, a, b);
     if (isOneOf(DISTANCE, op)) {
@@ -97,7 +97,7 @@ export abstract class FilterWriter {
     }
     if (isOneOf(TEMPORAL, op)) return this.#temporal(op, a, b);
     if (isOneOf(ARRAY, op)) return this.arrays(op, a, b);
-    if (op === 'between') return sql`(${this.compared('>=', a, b)} AND ${this.compared('<=', a, c)})`;
+    if (op === 'between') return this.#between(args);
     if (op === 'in') return this.#inList(a, b as readonly Operand[]);
     if (op === 'like') return this.like(this.operand(a), patternOf(b));
     if (op === 'isNull') return sql`(${this.#nullable(a)} IS NULL)`;
@@ -112,7 +112,13 @@ export abstract class FilterWriter {
     return 'crs' in value ? raw('TRUE') : this.operand(value);
   }
 
-  protected compared(op: Comparison, a: Operand, b: Operand): Fragment {
+  #between(operands: readonly Operand[]): Fragment {
+    const isText = kindOf(operands[0]!, this.schema) === 'string';
+    const [value, least, most] = this.#alike(operands).map((side) => (isText ? this.ordered(side) : side));
+    return sql`(${value!} BETWEEN ${least!} AND ${most!})`;
+  }
+
+  #compared(op: Comparison, a: Operand, b: Operand): Fragment {
     const equality = op === '=' || op === '<>';
     const [left, right] = (equality && this.ownType([a, b])) || this.#alike([a, b]);
     const order = (value: Fragment) =>
@@ -248,10 +254,13 @@ function endsOf(value: Operand): Ends {
   return [start, end];
 }
 
-/** An expression over operands named v.a and v.b, so that each is written, and worked out, once. */
+/**
+ * An expression over operands named v.a and v.b, so that each is written, and worked out, once. The OFFSET keeps both
+ * databases from putting the operands in place of their names: nested expressions would grow without end.
+ */
 export function named(expression: string, a: Fragment, b?: Fragment): Fragment {
   const operands = b ? sql`${a} AS a, ${b} AS b` : sql`${a} AS a`;
-  return sql`(SELECT ${expression} FROM (SELECT ${operands}) AS v)`;
+  return sql`(SELECT ${expression} FROM (SELECT ${operands} LIMIT 1 OFFSET 0) AS v)`;
 }
 
 /** The pattern that LIKE compares with: case and accents of a literal are folded here. */

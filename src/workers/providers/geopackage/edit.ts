@@ -11,10 +11,11 @@ import {
   type RowChange,
   type StoredFeature,
 } from '../../edits/session.js';
+import { writerOptions } from '../writer.js';
 import { quote } from './connection.js';
 import { guarded } from './edit-errors.js';
 import { idsOf } from './filter.js';
-import { chosen, featureSql, options, rowName, storedOptions } from './items.js';
+import { chosen, featureSql, rowName, storedOptions } from './items.js';
 import { recordEvents } from './outbox.js';
 import { rtreeOf, type TableFacts, type Writer, writer } from './writer.js';
 
@@ -79,7 +80,7 @@ class GeoPackageSession implements EditSession {
     if (key === undefined || !this.#passes(key)) return null;
     const source = this.#source;
     const fields = chosen(source, undefined);
-    const in84 = options(source, OUTPUT_84, fields);
+    const in84 = writerOptions(source, OUTPUT_84, fields);
     const feature = featureSql(source, 'geojson', fields);
     const { stored, shown } = this.#get(`SELECT ${feature} AS stored, ${feature} AS shown`, [
       storedOptions(source),

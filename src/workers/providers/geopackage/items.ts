@@ -8,7 +8,7 @@ import type {
   ItemTask,
 } from '../../../core/features.js';
 import type { Field, GeoPackageSource } from '../../../core/tasks.js';
-import { xmlName } from '../../../core/xml-name.js';
+import { writerOptions } from '../writer.js';
 import { quote, statement } from './connection.js';
 import { idsOf } from './filter.js';
 import { keyOf, type Order, orderOf } from './order.js';
@@ -53,7 +53,7 @@ export function items(task: ItemsTask): ItemsResult {
     limit + 1,
     offset,
     limit,
-    options(source, task, fields),
+    writerOptions(source, task, fields),
     limit,
   ) as PageRow;
   const { features, returned, firstId, lastId, found } = page;
@@ -95,7 +95,7 @@ export function item(task: ItemTask): ItemResult | null {
   const passing = task.filter === undefined ? undefined : idsOf(source, task.filter);
   const where = passing ? ` WHERE ? IN (${passing.sql})` : '';
   const found = statement(source.path, `SELECT ${shown} AS data, ${stored} AS stored${where}`).get(
-    options(source, task, fields),
+    writerOptions(source, task, fields),
     id,
     storedOptions(source),
     id,
@@ -122,7 +122,7 @@ const EXACT = 15;
 /** Writes a feature as it is stored: all attributes, in the CRS of the source, every digit. */
 export function storedOptions(source: GeoPackageSource): string {
   const output = { format: 'geojson', crs: source.crs, swapAxes: false, precision: EXACT } as const;
-  return options(source, output, chosen(source, undefined));
+  return writerOptions(source, output, chosen(source, undefined));
 }
 
 /** The name of a stored row, from the feature that `storedOptions` writes. */
@@ -159,22 +159,4 @@ function columnList(source: GeoPackageSource, fields: readonly Field[], skipGeom
 
 function arguments_(fields: readonly Field[]): string {
   return Array.from({ length: fields.length + 2 }, (_, i) => `c${i}`).join(', ');
-}
-
-export function options(
-  source: GeoPackageSource,
-  output: FeatureOutput & { maxBytes?: number },
-  fields: readonly Field[],
-): string {
-  const { gml } = output;
-  const named = gml ? fields.map(({ name, type }) => ({ name: xmlName(name), type })) : fields;
-  return JSON.stringify({
-    fields: named.map(({ name, type }) => ({ name, type })),
-    from: source.crs,
-    to: output.crs,
-    swap: output.swapAxes,
-    precision: output.precision,
-    maxBytes: output.maxBytes,
-    ...(gml ? { ...gml, geometry: xmlName(source.geometryColumn) } : {}),
-  });
 }

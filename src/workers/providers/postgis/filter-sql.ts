@@ -6,7 +6,7 @@ import { kindOf } from '../../../core/cql2/types.js';
 import { fieldOf } from '../../../core/features.js';
 import type { Box, PostgisSource } from '../../../core/tasks.js';
 import { type CrsDescription, describeCrs } from '../../../native/index.js';
-import { FilterWriter, patternParts } from '../filter-writer.js';
+import { FilterWriter, named, patternParts } from '../filter-writer.js';
 import { balanced, type Fragment, joined, raw, sql } from '../fragment.js';
 import { boxesOf, isSpatialLiteral, wkbOf } from '../spatial-literal.js';
 import { column, geometryOf } from './names.js';
@@ -153,8 +153,8 @@ export class PostgisFilterWriter extends FilterWriter {
   }
 
   protected arrays(op: (typeof ARRAY)[number], a: Operand, b: Operand): Fragment {
-    const sets = sql`SELECT ${this.#array(a)} AS a, ${this.#array(b)} AS b`;
-    return sql`(SELECT CASE WHEN v.a IS NOT NULL AND v.b IS NOT NULL THEN ${ARRAYS[op]} END FROM (${sets}) AS v)`;
+    const known = `CASE WHEN v.a IS NOT NULL AND v.b IS NOT NULL THEN ${ARRAYS[op]} END`;
+    return named(known, this.#array(a), this.#array(b));
   }
 
   /** As jsonb; NULL for what is no array. */

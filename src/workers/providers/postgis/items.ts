@@ -10,6 +10,7 @@ import type {
 import type { Field, PostgisSource } from '../../../core/tasks.js';
 import type { PageOutput } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
+import { writerOptions } from '../writer.js';
 import { chosen, columnsOf } from './columns.js';
 import { withConnection } from './database.js';
 import { whereOf } from './filter.js';
@@ -113,19 +114,10 @@ export function outputOf(
   fields: readonly Field[],
   selected: readonly Field[],
 ): PageOutput {
-  const { format, crs, swapAxes, precision, skipGeometry, gml } = output;
-  const options = {
-    fields: fields.map(({ name, type }) => ({ name, type })),
-    from: source.crs,
-    to: crs,
-    swap: swapAxes,
-    precision,
-    ...gml,
-  };
   return {
-    format,
-    options: JSON.stringify(options),
+    format: output.format,
+    options: writerOptions(source, output, fields),
     columns: fields.map((field) => FIRST_VALUE + selected.indexOf(field)),
-    geometry: !skipGeometry,
+    geometry: !output.skipGeometry,
   };
 }
