@@ -28,6 +28,19 @@ export const LIMITS = {
   filterDepth: 100,
   /** Positions of all the geometries in one filter. */
   filterPositions: 100_000,
+  /** Features that an analytics operation reads (contract). */
+  analyticsInput: 100_000,
+  /** Clusters of one answer (contract). */
+  clusters: 10_000,
+  /** Cells of one density grid (contract). */
+  densityCells: 10_000,
+  /** Cells of one H3 aggregation (contract), and features that it reads. */
+  h3Cells: 100_000,
+  h3Input: 2_000_000,
+  /** Pairs that a spatial join finds before it ends. */
+  joinPairs: 1_000_000,
+  /** Statistics asked of one analytics operation. */
+  statistics: 50,
   /** Seconds within which a request body must have arrived. */
   bodySeconds: 60,
   /** Milliseconds a request may wait for and use a worker. */
@@ -42,9 +55,18 @@ export const LIMITS = {
   tileCacheBytes: 268_435_456,
   /** Milliseconds that a tile made from a database is served again: others may write to it unseen. */
   databaseTileMs: 60_000,
+  /** Levels of arrays and objects in a geometry, and in the value of a property. */
+  jsonDepth: 64,
+  /** Operations of one batch of edits (contract). */
+  batchOperations: 1000,
+  /** Edits of one store that may wait for the one that runs; more are answered 503. */
+  editQueue: 256,
   /** Bytes of an uploaded file for import. */
   uploadBytes: 4_294_967_296,
 } as const;
+
+/** Feature events that an outbox keeps (contract). */
+export const OUTBOX_EVENTS = 20_000;
 
 /** Niceness of threads and processes that compute: with fewer cores than work, answering requests goes first. */
 export const WORKER_NICENESS = 10;

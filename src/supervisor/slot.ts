@@ -97,6 +97,11 @@ export class Slot {
     return this.#child?.ready ? this.#child : null;
   }
 
+  /** Every child of this slot, starting and draining ones too. */
+  get all(): Iterable<SlotChild> {
+    return this.#all;
+  }
+
   /** Starts a second child; when it serves, the first one is drained. */
   replace(reason: string): void {
     if (this.#stopping || this.#successor || !this.#child) return;

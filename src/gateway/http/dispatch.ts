@@ -4,7 +4,7 @@ import type { Operation, Principal, Reply } from '../../core/operation.js';
 import { Recent } from '../../core/recent.js';
 import type { HttpExchange } from './exchange.js';
 import { type ParamPlan, parseQuery, planParams, readParams } from './query.js';
-import { type Match, Router } from './router.js';
+import { allowOf, type Match, Router } from './router.js';
 import { type BodyReader, bodyReader } from './validation.js';
 
 export interface Credentials {
@@ -160,7 +160,9 @@ export class Dispatcher {
   }
 
   #authorise(operation: Operation, principal: Principal): void {
-    if (operation.permission === 'public' || this.#options.permits(principal, operation.permission)) return;
+    const { permission } = operation;
+    if (permission === 'public' || this.#options.permits(principal, permission)) return;
+    if (permission === 'authenticated' && principal.kind !== 'anonymous') return;
     if (principal.kind === 'anonymous') {
       throw new ApiError(
         'unauthenticated',
@@ -170,7 +172,7 @@ export class Dispatcher {
         },
       );
     }
-    throw new ApiError('forbidden', `The permission ${operation.permission} is missing.`);
+    throw new ApiError('forbidden', `The permission ${permission} is missing.`);
   }
 
   #run(x: HttpExchange, operation: Operation): Reply | Promise<Reply> {
@@ -205,8 +207,9 @@ function targetOf(x: HttpExchange): string {
   return x.query === '' ? x.path : `${x.path}?${x.query}`;
 }
 
-function preflight(match: Match): Reply {
-  const { allow } = match.route;
+function preflight({ route, values }: Match): Reply {
+  const path = Object.fromEntries(route.names.map((name, i) => [name, values[i]!]));
+  const allow = allowOf([...route.methods.values()].filter((operation) => operation.allowed?.(path) ?? true));
   return {
     status: 204,
     headers: {

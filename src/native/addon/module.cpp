@@ -1,4 +1,5 @@
 // The N-API addon: context-aware, so that any number of worker threads can load it.
+#include "analytics_functions.h"
 #include "napi.h"
 #include "pg_client.h"
 
@@ -23,6 +24,14 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "geojsonToWkb", guarded<geojsonToWkb>);
   setFunction(env, exports, "wkbToGeoPackage", guarded<wkbToGeoPackage>);
   setFunction(env, exports, "validateGeometry", guarded<validateGeometry>);
+  setFunction(env, exports, "centroids", guarded<centroids>);
+  setFunction(env, exports, "dbscan", guarded<dbscan>);
+  setFunction(env, exports, "kmeans", guarded<kmeans>);
+  setFunction(env, exports, "h3Cells", guarded<h3Cells>);
+  setFunction(env, exports, "h3Polygons", guarded<h3Polygons>);
+  setFunction(env, exports, "ringsToGeoJson", guarded<ringsToGeoJson>);
+  setFunction(env, exports, "bufferUnion", guarded<bufferUnion>);
+  setFunction(env, exports, "spatialJoin", guarded<spatialJoin>);
   setFunction(env, exports, "gzip", guarded<gzip>);
   setFunction(env, exports, "watchLoop", guarded<watchLoop>);
 }

@@ -181,12 +181,12 @@ void GeoJsonGeometryWriter::writePosition(const Sequence& s, size_t i, ByteBuffe
   out.commit(p);
 }
 
-void GeoJsonFeatureWriter::begin(const GeoJsonOptions& options, std::shared_ptr<const Reprojector> reprojector) {
+void GeoJsonFeatureWriter::begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector) {
   reprojector_ = std::move(reprojector);
   geometryWriter_.begin(options.format, reprojector_.get());
   keys_.clear();
   types_.clear();
-  for (const GeoJsonOptions::Field& field : options.fields) {
+  for (const FeatureOptions::Field& field : options.fields) {
     out_.clear();
     if (!keys_.empty()) out_.push(',');
     appendJsonString(out_, field.name.data(), field.name.size());

@@ -39,12 +39,10 @@ class GeoJsonGeometryWriter {
   std::vector<double> xy_;
 };
 
-using GeoJsonOptions = FeatureOptions;
-
 /** Writes features, joined by commas. Reusable: begin() starts over and keeps the memory. */
 class GeoJsonFeatureWriter {
  public:
-  void begin(const GeoJsonOptions& options, std::shared_ptr<const Reprojector> reprojector);
+  void begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector);
 
   /** Starts a feature. The id is an integer or text, else there is none. A bad blob makes a null geometry. */
   void beginFeature(const Value& id, const uint8_t* blob, size_t size);

@@ -58,7 +58,7 @@ void fuzzTile(uint8_t mode, const uint8_t* blob, size_t size) {
 void fuzzGeoJson(uint8_t mode, const uint8_t* blob, size_t size) {
   static ReprojectorCache reprojectors;
   static GeoJsonFeatureWriter writer;
-  GeoJsonOptions options;
+  FeatureOptions options;
   options.fields = {{"text", FieldType::String}, {"json", FieldType::Json}, {"bytes", FieldType::Binary}};
   options.from = "EPSG:3857";
   options.to = (mode & 1) != 0 ? "OGC:CRS84" : "EPSG:3857";
@@ -80,9 +80,9 @@ void fuzzParsers(const uint8_t* data, size_t size) {
   std::string error;
   TileLayerOptions tile;
   require(parseTileOptions(text, tile, error) || !error.empty());
-  GeoJsonOptions geoJson;
+  FeatureOptions geoJson;
   error.clear();
-  require(parseGeoJsonOptions(text, geoJson, error) || !error.empty());
+  require(parseFeatureOptions(text, geoJson, error) || !error.empty());
   countTileFeatures(data, size);
   Geometry geometry;
   Box box;

@@ -9,6 +9,11 @@ import { limitConnections } from '../providers/postgis/database.js';
 import { discover, ping } from '../providers/postgis/discover.js';
 import { storeOf } from '../providers/store.js';
 import { moved } from '../thread.js';
+import { bufferAggregate } from './analytics/buffer-aggregate.js';
+import { clusters } from './analytics/clusters.js';
+import { density } from './analytics/density.js';
+import { h3 } from './analytics/h3.js';
+import { spatialJoin } from './analytics/spatial-join.js';
 import { archive, archiveTile } from './archive.js';
 import { load } from './load.js';
 import { unpacked } from './sources.js';
@@ -52,9 +57,15 @@ const TASKS: {
   'vector.items': (task, cancellation) => storeOf(task.source).items(task, cancellation),
   'vector.item': (task, cancellation) => storeOf(task.source).item(task, cancellation),
   'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),
+  'vector.edit': (task) => storeOf(task.source).edit(task),
   'vector.archive': archive,
   'vector.archiveTile': archiveTile,
   'vector.load': load,
+  'vector.h3': h3,
+  'vector.clusters': clusters,
+  'vector.spatialJoin': spatialJoin,
+  'vector.bufferAggregate': bufferAggregate,
+  'vector.density': density,
 };
 
 export default async function runTask({ name, input, flag }: VectorMessage) {

@@ -1,0 +1,297 @@
+// Analytics over typed arrays: clusters, H3 cells, buffers, joins.
+#include "analytics_functions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "../core/analytics/centroid.h"
+#include "../core/analytics/dbscan.h"
+#include "../core/analytics/ground_buffer.h"
+#include "../core/analytics/h3_cells.h"
+#include "../core/analytics/kmeans.h"
+#include "../core/analytics/lonlat_polygon.h"
+#include "../core/analytics/projected_geometry.h"
+#include "../core/analytics/spatial_join.h"
+#include "../core/wkb.h"
+#include "../core/wkb_writer.h"
+
+namespace graticule::addon {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/** The elements of a typed array. */
+template <typename T>
+struct Elements {
+  const T* data;
+  size_t size;
+};
+
+template <typename T>
+Elements<T> require(napi_env env, napi_value value, napi_typedarray_type wanted, const char* what) {
+  bool typed = false;
+  check(napi_is_typedarray(env, value, &typed));
+  napi_typedarray_type type = napi_uint8_array;
+  size_t length = 0;
+  void* data = nullptr;
+  if (typed) check(napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr));
+  if (!typed || type != wanted) throw Failure{std::string(what) + " is a typed array of another kind", true};
+  return {static_cast<const T*>(data), length};
+}
+
+Elements<double> requireDoubles(napi_env env, napi_value value, const char* what) {
+  return require<double>(env, value, napi_float64_array, what);
+}
+
+/** A new typed array of `length` elements; `data` is where they are. */
+template <typename T>
+napi_value makeArray(napi_env env, napi_typedarray_type type, size_t length, T*& data) {
+  napi_value buffer;
+  napi_value array;
+  void* bytes = nullptr;
+  check(napi_create_arraybuffer(env, length * sizeof(T), &bytes, &buffer));
+  check(napi_create_typedarray(env, type, length, buffer, 0, &array));
+  data = static_cast<T*>(bytes);
+  return array;
+}
+
+uint32_t lengthOf(napi_env env, napi_value array) {
+  uint32_t length = 0;
+  if (napi_get_array_length(env, array, &length) != napi_ok) throw Failure{"the geometries must be an array", true};
+  return length;
+}
+
+/** Calls `visit(i, blob, size)` for each element; the blob is null when it is no Uint8Array. */
+template <typename Visit>
+void eachBlob(napi_env env, napi_value array, Visit&& visit) {
+  const uint32_t n = lengthOf(env, array);
+  for (uint32_t i = 0; i < n; ++i) {
+    napi_handle_scope scope;
+    check(napi_open_handle_scope(env, &scope));
+    napi_value element;
+    check(napi_get_element(env, array, i, &element));
+    const uint8_t* blob = nullptr;
+    size_t size = 0;
+    if (!bytesOf(env, element, blob, size)) blob = nullptr;
+    visit(i, blob, size);
+    check(napi_close_handle_scope(env, scope));
+  }
+}
+
+bool readInto(const uint8_t* blob, size_t size, Geometry& geometry) {
+  BlobHeader header;
+  return blob != nullptr && readBlob(blob, size, header, geometry) == ReadStatus::Ok && !header.empty;
+}
+
+Geos& geosOf(Environment& environment) {
+  if (environment.geos == nullptr) environment.geos = std::make_unique<Geos>();
+  return *environment.geos;
+}
+
+napi_value takeText(napi_env env, ByteBuffer& text) {
+  napi_value value = toText(env, reinterpret_cast<const char*>(text.data()), text.size());
+  text.clear();
+  return value;
+}
+
+std::shared_ptr<const Reprojector> reprojectorFor(napi_env env, napi_value from, const std::string& to) {
+  std::string error;
+  auto found = environmentOf(env).reprojectors.find(requireText(env, from, "from"), to, error);
+  if (found == nullptr) throw Failure{error, false};
+  return found;
+}
+
+int requireDimensions(napi_env env, napi_value value, size_t length) {
+  const double dimensions = requireNumber(env, value, "dimensions");
+  if ((dimensions != 2 && dimensions != 3) || length % static_cast<size_t>(dimensions) != 0) {
+    throw Failure{"points have 2 or 3 coordinates each", true};
+  }
+  return static_cast<int>(dimensions);
+}
+
+void requireFinite(const Elements<double>& points) {
+  for (size_t i = 0; i < points.size; ++i) {
+    if (!std::isfinite(points.data[i])) throw Failure{"a coordinate is not a finite number", true};
+  }
+}
+
+uint32_t requireCount(napi_env env, napi_value value, const char* what) {
+  const double number = requireNumber(env, value, what);
+  if (!(number >= 1) || number != std::trunc(number)) throw Failure{std::string(what) + " must be at least 1", true};
+  return number > 4294967295.0 ? 4294967295u : static_cast<uint32_t>(number);
+}
+
+}  // namespace
+
+/** (blobs, from) -> Float64Array of longitude, latitude pairs; NaN where there is no centroid. */
+napi_value centroids(napi_env env, napi_callback_info info) {
+  const Arguments<2> arguments(env, info);
+  const auto reprojector = reprojectorFor(env, arguments[1], "OGC:CRS84");
+  const uint32_t n = lengthOf(env, arguments[0]);
+  double* out = nullptr;
+  napi_value result = makeArray(env, napi_float64_array, size_t{n} * 2, out);
+  Geometry& geometry = environmentOf(env).geometry;
+  eachBlob(env, arguments[0], [&](uint32_t i, const uint8_t* blob, size_t size) {
+    double* xy = out + 2 * size_t{i};
+    xy[0] = xy[1] = kNaN;
+    if (readInto(blob, size, geometry) && centroidOf(geometry, xy[0], xy[1])) reprojector->transform(xy, 1);
+    if (!std::isfinite(xy[0]) || !std::isfinite(xy[1])) xy[0] = xy[1] = kNaN;
+  });
+  return result;
+}
+
+/** (points, dimensions, eps, minPoints) -> Int32Array */
+napi_value dbscan(napi_env env, napi_callback_info info) {
+  const Arguments<4> arguments(env, info);
+  const auto points = requireDoubles(env, arguments[0], "points");
+  const int dimensions = requireDimensions(env, arguments[1], points.size);
+  requireFinite(points);
+  const double eps = requireNumber(env, arguments[2], "eps");
+  if (!(eps > 0) || !std::isfinite(eps)) throw Failure{"eps must be positive", true};
+  const uint32_t minPoints = requireCount(env, arguments[3], "minPoints");
+  int32_t* labels = nullptr;
+  const size_t n = points.size / static_cast<size_t>(dimensions);
+  napi_value result = makeArray(env, napi_int32_array, n, labels);
+  graticule::dbscan(points.data, n, dimensions, eps, minPoints, labels);
+  return result;
+}
+
+/** (points, dimensions, k) -> Int32Array */
+napi_value kmeans(napi_env env, napi_callback_info info) {
+  const Arguments<3> arguments(env, info);
+  const auto points = requireDoubles(env, arguments[0], "points");
+  const int dimensions = requireDimensions(env, arguments[1], points.size);
+  requireFinite(points);
+  const uint32_t k = requireCount(env, arguments[2], "k");
+  int32_t* labels = nullptr;
+  const size_t n = points.size / static_cast<size_t>(dimensions);
+  napi_value result = makeArray(env, napi_int32_array, n, labels);
+  graticule::kmeans(points.data, n, dimensions, k, labels);
+  return result;
+}
+
+/** (positions, resolution) -> BigUint64Array */
+napi_value h3Cells(napi_env env, napi_callback_info info) {
+  const Arguments<2> arguments(env, info);
+  const auto positions = requireDoubles(env, arguments[0], "positions");
+  const double resolution = requireNumber(env, arguments[1], "resolution");
+  if (!(resolution >= 0 && resolution <= kMaxH3Resolution) || resolution != std::trunc(resolution)) {
+    throw Failure{"resolution must be 0 to 15", true};
+  }
+  uint64_t* cells = nullptr;
+  napi_value result = makeArray(env, napi_biguint64_array, positions.size / 2, cells);
+  graticule::h3Cells(positions.data, positions.size / 2, static_cast<int>(resolution), cells);
+  return result;
+}
+
+/** (cells) -> string[] */
+napi_value h3Polygons(napi_env env, napi_callback_info info) {
+  const Arguments<1> arguments(env, info);
+  const auto cells = require<uint64_t>(env, arguments[0], napi_biguint64_array, "cells");
+  Environment& environment = environmentOf(env);
+  napi_value result;
+  check(napi_create_array_with_length(env, cells.size, &result));
+  for (size_t i = 0; i < cells.size; ++i) {
+    double corners[2 * kMaxH3Vertices];
+    const int n = h3Boundary(cells.data[i], corners);
+    if (n == 0) throw Failure{"there is no such H3 cell", false};
+    environment.text.clear();
+    writeLonLatRing(geosOf(environment), corners, static_cast<size_t>(n), environment.text);
+    check(napi_set_element(env, result, static_cast<uint32_t>(i), takeText(env, environment.text)));
+  }
+  return result;
+}
+
+/** (positions, ends) -> string[] */
+napi_value ringsToGeoJson(napi_env env, napi_callback_info info) {
+  const Arguments<2> arguments(env, info);
+  const auto positions = requireDoubles(env, arguments[0], "positions");
+  const auto ends = require<uint32_t>(env, arguments[1], napi_uint32_array, "ends");
+  Environment& environment = environmentOf(env);
+  napi_value result;
+  check(napi_create_array_with_length(env, ends.size, &result));
+  size_t begin = 0;
+  for (size_t i = 0; i < ends.size; ++i) {
+    const size_t end = ends.data[i];
+    if (end < begin || end > positions.size / 2) throw Failure{"the ends do not fit the positions", true};
+    environment.text.clear();
+    writeLonLatRing(geosOf(environment), positions.data + 2 * begin, end - begin, environment.text);
+    check(napi_set_element(env, result, static_cast<uint32_t>(i), takeText(env, environment.text)));
+    begin = end;
+  }
+  return result;
+}
+
+/** (blobs, from, metres) -> GeoJSON of the union of their buffers, `null` when it is empty. */
+napi_value bufferUnion(napi_env env, napi_callback_info info) {
+  const Arguments<3> arguments(env, info);
+  const auto reprojector = reprojectorFor(env, arguments[1], "OGC:CRS84");
+  const double metres = requireNumber(env, arguments[2], "metres");
+  if (!(metres >= 0) || !std::isfinite(metres)) throw Failure{"metres must not be negative", true};
+  Environment& environment = environmentOf(env);
+  GroundBuffers buffers(geosOf(environment), environment.reprojectors, metres);
+  ProjectedGeometry projected;
+  eachBlob(env, arguments[0], [&](uint32_t, const uint8_t* blob, size_t size) {
+    if (!readInto(blob, size, environment.geometry)) return;
+    if (projected.project(environment.geometry, *reprojector)) buffers.add(projected.geometry());
+  });
+  environment.text.clear();
+  writeGeoJson(geosOf(environment), buffers.unite().get(), environment.text);
+  return takeText(env, environment.text);
+}
+
+namespace {
+
+/** Feeds blobs, reprojected, to `take(i, wkb, size)`. */
+template <typename Take>
+void eachProjected(napi_env env, napi_value blobs, const Reprojector& reprojector, Take&& take) {
+  Environment& environment = environmentOf(env);
+  ProjectedGeometry projected;
+  ByteBuffer wkb;
+  eachBlob(env, blobs, [&](uint32_t i, const uint8_t* blob, size_t size) {
+    if (reprojector.identity()) return take(i, blob, size);
+    wkb.clear();
+    const bool usable = readInto(blob, size, environment.geometry) && projected.project(environment.geometry, reprojector);
+    if (usable) writeWkb(projected.geometry(), wkb);
+    take(i, usable ? wkb.data() : nullptr, wkb.size());
+  });
+}
+
+std::unique_ptr<SpatialJoin> joinOf(const std::string& predicate, double metres) {
+  auto geos = std::make_shared<Geos>();
+  if (predicate == "dwithin") return std::make_unique<SpatialJoin>(geos, metres);
+  if (predicate == "contains") return std::make_unique<SpatialJoin>(geos, Predicate::Contains);
+  if (predicate == "within") return std::make_unique<SpatialJoin>(geos, Predicate::Within);
+  if (predicate == "intersects") return std::make_unique<SpatialJoin>(geos, Predicate::Intersects);
+  throw Failure{"there is no predicate " + predicate, true};
+}
+
+}  // namespace
+
+/** (left, leftCrs, right, rightCrs, predicate, metres, maxPairs) -> Uint32Array of left, right pairs */
+napi_value spatialJoin(napi_env env, napi_callback_info info) {
+  const Arguments<7> arguments(env, info);
+  const std::string predicate = requireText(env, arguments[4], "predicate");
+  const auto join = joinOf(predicate, requireNumber(env, arguments[5], "metres"));
+  const double maxPairs = requireNumber(env, arguments[6], "maxPairs");
+  const std::string plane = predicate == "dwithin" ? "OGC:CRS84" : requireText(env, arguments[1], "leftCrs");
+  eachProjected(env, arguments[2], *reprojectorFor(env, arguments[3], plane),
+                [&](uint32_t, const uint8_t* blob, size_t size) { join->add(blob, size); });
+  join->build();
+  std::vector<uint32_t> pairs;
+  std::vector<uint32_t> found;
+  eachProjected(env, arguments[0], *reprojectorFor(env, arguments[1], plane),
+                [&](uint32_t i, const uint8_t* blob, size_t size) {
+                  if (static_cast<double>(pairs.size() / 2) >= maxPairs) return;
+                  found.clear();
+                  join->match(blob, size, found);
+                  for (const uint32_t right : found) pairs.insert(pairs.end(), {i, right});
+                });
+  uint32_t* out = nullptr;
+  napi_value result = makeArray(env, napi_uint32_array, pairs.size(), out);
+  std::copy(pairs.begin(), pairs.end(), out);
+  return result;
+}
+
+}  // namespace graticule::addon

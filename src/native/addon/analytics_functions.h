@@ -1,0 +1,17 @@
+// Analytics of the addon; analytics.ts describes them.
+#pragma once
+
+#include "napi.h"
+
+namespace graticule::addon {
+
+napi_value centroids(napi_env env, napi_callback_info info);
+napi_value dbscan(napi_env env, napi_callback_info info);
+napi_value kmeans(napi_env env, napi_callback_info info);
+napi_value h3Cells(napi_env env, napi_callback_info info);
+napi_value h3Polygons(napi_env env, napi_callback_info info);
+napi_value ringsToGeoJson(napi_env env, napi_callback_info info);
+napi_value bufferUnion(napi_env env, napi_callback_info info);
+napi_value spatialJoin(napi_env env, napi_callback_info info);
+
+}  // namespace graticule::addon

@@ -1,0 +1,88 @@
+/** Kernels of the analytics, as TypeScript sees them. Blobs are GeoPackage blobs, WKB or EWKB. */
+import { nativeAddon } from './built.js';
+
+type Blobs = readonly (Uint8Array | null)[];
+
+interface NativeAnalytics {
+  centroids(blobs: Blobs, from: string): Float64Array;
+  dbscan(points: Float64Array, dimensions: number, eps: number, minPoints: number): Int32Array;
+  kmeans(points: Float64Array, dimensions: number, k: number): Int32Array;
+  h3Cells(positions: Float64Array, resolution: number): BigUint64Array;
+  h3Polygons(cells: BigUint64Array): string[];
+  ringsToGeoJson(positions: Float64Array, ends: Uint32Array): string[];
+  bufferUnion(blobs: Blobs, from: string, metres: number): string;
+  spatialJoin(
+    left: Blobs,
+    leftCrs: string,
+    right: Blobs,
+    rightCrs: string,
+    predicate: string,
+    metres: number,
+    maxPairs: number,
+  ): Uint32Array;
+}
+
+const addon = () => nativeAddon() as NativeAnalytics;
+
+/** Centroids (ST_Centroid) as longitude, latitude pairs in WGS 84; NaN, NaN where there is none. */
+export function centroids(blobs: Blobs, from: string): Float64Array {
+  return addon().centroids(blobs, from);
+}
+
+/**
+ * DBSCAN, exact: the cluster of each point, numbered from 0 in the order of their first points; -1 is noise. Points are
+ * 2 or 3 finite coordinates each; `minPoints` counts the point itself.
+ */
+export function dbscan(points: Float64Array, dimensions: 2 | 3, eps: number, minPoints: number): Int32Array {
+  return addon().dbscan(points, dimensions, eps, minPoints);
+}
+
+/** k-means: the cluster of each point, numbered from 0 in the order of their first points. The same in every run. */
+export function kmeans(points: Float64Array, dimensions: 2 | 3, k: number): Int32Array {
+  return addon().kmeans(points, dimensions, k);
+}
+
+/** The H3 cell of each longitude, latitude pair (degrees); 0 for NaN. Resolution 0 to 15. */
+export function h3Cells(positions: Float64Array, resolution: number): BigUint64Array {
+  return addon().h3Cells(positions, resolution);
+}
+
+/** GeoJSON of each H3 cell, cut at the antimeridian. Throws for what is no cell. */
+export function h3Polygons(cells: BigUint64Array): string[] {
+  return addon().h3Polygons(cells);
+}
+
+/**
+ * GeoJSON of rings of longitude, latitude pairs whose first position is not repeated; `ends` has the number of positions
+ * up to the end of each. One position makes a point, two a line. Edges go the short way; rings are cut at the
+ * antimeridian.
+ */
+export function ringsToGeoJson(positions: Float64Array, ends: Uint32Array): string[] {
+  return addon().ringsToGeoJson(positions, ends);
+}
+
+/** GeoJSON of the union of the buffers of all geometries, metres over the ground; `null` when it is empty. */
+export function bufferUnion(blobs: Blobs, from: string, metres: number): string {
+  return addon().bufferUnion(blobs, from, metres);
+}
+
+export type JoinPredicate = 'intersects' | 'contains' | 'within' | 'dwithin';
+
+export interface JoinSide {
+  blobs: Blobs;
+  crs: string;
+}
+
+/**
+ * Pairs of indices, left and right, of which the predicate is true; in ascending order. Planar in the left CRS, but for
+ * `dwithin`, whose metres are over the ground. Ends with the left geometry that reaches `maxPairs`.
+ */
+export function spatialJoin(
+  left: JoinSide,
+  right: JoinSide,
+  predicate: JoinPredicate,
+  metres: number,
+  maxPairs: number,
+): Uint32Array {
+  return addon().spatialJoin(left.blobs, left.crs, right.blobs, right.crs, predicate, metres, maxPairs);
+}

@@ -1,0 +1,87 @@
+#include "centroid.h"
+
+#include <cmath>
+
+namespace graticule {
+namespace {
+
+struct Sum {
+  double x = 0;
+  double y = 0;
+  double weight = 0;
+
+  void add(double px, double py, double w) {
+    x += px * w;
+    y += py * w;
+    weight += w;
+  }
+};
+
+/** Sums relative to an origin near the geometry, so that large coordinates lose no digits. */
+class Centroid {
+ public:
+  Centroid(double originX, double originY) : originX_(originX), originY_(originY) {}
+
+  void add(const Sequence& s, GeometryType type, bool exterior) {
+    double areaX = 0;
+    double areaY = 0;
+    double area = 0;
+    for (size_t i = 0; i < s.count; ++i) {
+      const double bx = s.x(i) - originX_;
+      const double by = s.y(i) - originY_;
+      points_.add(bx, by, 1);
+      if (i == 0 || type == GeometryType::Point) continue;
+      const double ax = s.x(i - 1) - originX_;
+      const double ay = s.y(i - 1) - originY_;
+      lines_.add((ax + bx) / 2, (ay + by) / 2, std::hypot(bx - ax, by - ay));
+      const double cross = ax * by - bx * ay;
+      area += cross;
+      areaX += (ax + bx) * cross;
+      areaY += (ay + by) * cross;
+    }
+    if (type != GeometryType::Polygon) return;
+    const double sign = (area < 0) == exterior ? -1 : 1;
+    areas_.x += sign * areaX / 6;
+    areas_.y += sign * areaY / 6;
+    areas_.weight += sign * area / 2;
+  }
+
+  bool answer(double& x, double& y) const {
+    for (const Sum* sum : {&areas_, &lines_, &points_}) {
+      if (!(std::fabs(sum->weight) > 0) || !std::isfinite(sum->x / sum->weight)) continue;
+      x = originX_ + sum->x / sum->weight;
+      y = originY_ + sum->y / sum->weight;
+      return std::isfinite(x) && std::isfinite(y);
+    }
+    return false;
+  }
+
+ private:
+  double originX_;
+  double originY_;
+  Sum areas_;
+  Sum lines_;
+  Sum points_;
+};
+
+}  // namespace
+
+bool centroidOf(const Geometry& geometry, double& x, double& y) {
+  const Box box = envelopeOf(geometry);
+  if (!box.valid()) return false;
+  GeometryType highest = GeometryType::Point;
+  for (const Node& node : geometry.nodes) {
+    const bool filled = node.sequences != 0 && geometry.sequences[node.firstSequence].count != 0;
+    if (node.simple() && filled && node.type > highest) highest = node.type;
+  }
+  Centroid centroid((box.minX + box.maxX) / 2, (box.minY + box.maxY) / 2);
+  for (const Node& node : geometry.nodes) {
+    if (node.type != highest) continue;
+    for (uint32_t i = 0; i < node.sequences; ++i) {
+      centroid.add(geometry.sequences[node.firstSequence + i], node.type, i == 0);
+    }
+  }
+  return centroid.answer(x, y);
+}
+
+}  // namespace graticule

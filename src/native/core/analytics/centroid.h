@@ -1,0 +1,15 @@
+// The point that stands for a geometry.
+#pragma once
+
+#include "../geometry.h"
+
+namespace graticule {
+
+/**
+ * The centroid, as ST_Centroid has it: of the parts of the highest dimension, by area, length or number; of the lower
+ * ones where these have no extent. False, and x and y as they were, for empty geometries and positions that are no
+ * numbers.
+ */
+bool centroidOf(const Geometry& geometry, double& x, double& y);
+
+}  // namespace graticule

@@ -1,0 +1,25 @@
+// A geometry in another CRS.
+#pragma once
+
+#include <vector>
+
+#include "../geometry.h"
+#include "../reprojector.h"
+
+namespace graticule {
+
+/** A copy of a geometry in the plane, reprojected. Z and M are left behind. */
+class ProjectedGeometry {
+ public:
+  /** False when a position is no number or has no image. */
+  bool project(const Geometry& from, const Reprojector& reprojector);
+
+  /** Valid until the next project(). */
+  const Geometry& geometry() const { return geometry_; }
+
+ private:
+  Geometry geometry_;
+  std::vector<double> positions_;
+};
+
+}  // namespace graticule

@@ -1,0 +1,41 @@
+// Which geometries of one set meet which of another.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "../spatial_predicate.h"
+
+namespace graticule {
+
+/** The right side of a join: geometries under a tree of their envelopes. */
+class SpatialJoin {
+ public:
+  SpatialJoin(std::shared_ptr<Geos> geos, Predicate predicate) : geos_(std::move(geos)), predicate_(predicate) {}
+  /** Joins by distance in metres over the ground: coordinates are longitude and latitude (WGS 84). */
+  SpatialJoin(std::shared_ptr<Geos> geos, double metres) : geos_(std::move(geos)), metres_(metres), byDistance_(true) {}
+  ~SpatialJoin();
+  SpatialJoin(const SpatialJoin&) = delete;
+  SpatialJoin& operator=(const SpatialJoin&) = delete;
+
+  /** Adds a geometry as WKB or GeoPackage blob, which is copied; geometries are numbered in this order. */
+  void add(const uint8_t* blob, size_t size);
+  /** After the last geometry, before the first match(). */
+  void build();
+  /** Appends the numbers of all that match, in ascending order, to `found`. */
+  void match(const uint8_t* blob, size_t size, std::vector<uint32_t>& found);
+
+ private:
+  bool matches(SpatialOperand& left, SpatialOperand& right) const;
+
+  std::shared_ptr<Geos> geos_;
+  Predicate predicate_ = Predicate::Intersects;
+  double metres_ = 0;
+  bool byDistance_ = false;
+  std::vector<std::unique_ptr<SpatialOperand>> right_;
+  std::vector<bool> met_;
+  GEOSSTRtree* tree_ = nullptr;
+};
+
+}  // namespace graticule
