@@ -167,7 +167,9 @@ function readArray(value: unknown, field: Field): Read {
   if (!Array.isArray(value)) return wrong('must be an array');
   const item: Field = { name: field.name, type: field.items ?? 'json', nullable: true };
   for (const [i, member] of value.entries()) {
-    const read = readValue(member, item);
+    // Arrays may have more dimensions than one.
+    const read =
+      Array.isArray(member) && item.type !== 'json' ? readArray(member, field) : readValue(member, item);
     if ('detail' in read) return wrong(`member ${i} ${read.detail}`);
   }
   return readJson(value);

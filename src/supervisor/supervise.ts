@@ -108,6 +108,8 @@ class Supervisor {
           GRATICULE_GATEWAY: String(index),
         }),
       onReady: () => this.#announce(),
+      // It may have committed edits that it could not tell the others of.
+      onLost: () => void this.#reloadOthers(`gateway ${index} ended`),
       onMessage: (message, child) => this.#receive(message, child),
       onConfigurationError: (message) => this.#misconfigured(message),
       onGiveUp: (message) => void this.#stop(1, message),
@@ -151,6 +153,10 @@ class Supervisor {
     }
     void this.#stop(EXIT_CONFIGURATION, message);
     return true;
+  }
+
+  async #reloadOthers(reason: string): Promise<void> {
+    if (this.#servingGateways().length > 0) await this.#reload(reason);
   }
 
   async #reload(reason: string): Promise<void> {

@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
 import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/create.js';
+import { startPostgres } from '../support/postgres.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 /**
@@ -71,6 +73,29 @@ export function geoPackageStore(): EditableStore & { file: string } {
       }
     },
     release: async () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** A PostGIS database of its own with the tables of the suite. */
+export async function postgisStore(settings: string[] = []): Promise<EditableStore> {
+  const postgres = await startPostgres(settings);
+  const client = new pg.Client({ connectionString: postgres.url });
+  await client.connect();
+  await client.query(`
+    CREATE TABLE parcels (fid serial PRIMARY KEY, geom geometry(MultiPolygon, 3857),
+      name varchar(20) NOT NULL, area float8, floors bigint, built date, seen timestamptz, active boolean,
+      code text UNIQUE, note text DEFAULT 'none', tags jsonb);
+    CREATE TABLE spots (fid serial PRIMARY KEY, geom geometry(PointZ, 4326), name text);
+    CREATE TABLE anything (fid serial PRIMARY KEY, geom geometry(Geometry, 4326));
+    CREATE INDEX ON spots USING gist (geom);`);
+  return {
+    sources: [postgres.url],
+    outbox: 'graticule_events.outbox',
+    query: async (sql) => (await client.query(sql)).rows,
+    async release() {
+      await client.end();
+      await postgres.stop();
+    },
   };
 }
 

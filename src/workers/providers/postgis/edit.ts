@@ -110,13 +110,14 @@ class PostgisSession implements EditSession {
     return String(rows[0]![0]);
   }
 
-  /** The key that an insert names: what the client asked for, unless the table numbers its rows itself. */
+  /** The key that an insert names: what the client asked for, unless the table (of a view) numbers its rows itself. */
   async #newId(asked: string | undefined): Promise<string | undefined> {
     const { schema, table, idColumn, idType } = this.#source;
     const params = new SqlParams();
     const name = params.add(`${quote(schema)}.${quote(table)}`, 'regclass');
     const [[numbered]] = (await this.#query(
-      `SELECT atthasdef OR attidentity <> '' FROM pg_attribute
+      `SELECT atthasdef OR attidentity <> '' OR relkind = 'v'
+       FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
        WHERE attrelid = ${name} AND attname = ${params.add(idColumn, 'text')}`,
       params,
     )) as [[boolean]];

@@ -9,8 +9,9 @@ import { SqlParams } from './params.js';
 /** Names the lock under which cursors are drawn, in every database: the bytes of `grtcl`. */
 const LOCK = 0x6772746363n;
 
-const NO_OUTBOX = `SELECT to_regclass('graticule.outbox') IS NULL`;
-const OUTBOX = `CREATE TABLE IF NOT EXISTS graticule.outbox (
+/** Not called after a likely user: a schema of the user's own name would become the place of new tables. */
+const NO_OUTBOX = `SELECT to_regclass('graticule_events.outbox') IS NULL`;
+const OUTBOX = `CREATE TABLE IF NOT EXISTS graticule_events.outbox (
   cursor bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, event_id uuid NOT NULL UNIQUE, time timestamptz NOT NULL,
   collection text NOT NULL, layer_id integer NOT NULL, table_name text NOT NULL, feature_id text NOT NULL,
   operation text NOT NULL, protocol text NOT NULL, request_id text NOT NULL, actor text NOT NULL,
@@ -27,10 +28,10 @@ export async function ensureOutbox(connection: PostgresConnection): Promise<void
   try {
     // Of two that find none, one waits here for the other to make it.
     await lock(connection);
-    const [[noSchema]] = (await connection.query("SELECT to_regnamespace('graticule') IS NULL")) as [
+    const [[noSchema]] = (await connection.query("SELECT to_regnamespace('graticule_events') IS NULL")) as [
       [boolean],
     ];
-    if (noSchema) await connection.query('CREATE SCHEMA graticule');
+    if (noSchema) await connection.query('CREATE SCHEMA graticule_events');
     await connection.query(OUTBOX);
     await connection.query('COMMIT');
   } catch (error) {
@@ -38,7 +39,7 @@ export async function ensureOutbox(connection: PostgresConnection): Promise<void
     if (!isPgError(error) || error.code !== INSUFFICIENT_PRIVILEGE) throw error;
     throw new Refusal(
       'forbidden',
-      'The database user may not make the schema graticule, which keeps the events of edits; its owner has to: CREATE SCHEMA graticule AUTHORIZATION <user>.',
+      'The database user may not make the schema graticule_events, which keeps the events of edits; its owner has to: CREATE SCHEMA graticule_events AUTHORIZATION <user>.',
     );
   }
 }
@@ -62,7 +63,7 @@ export async function recordEvents(
   const params = new SqlParams();
   const list = params.add(JSON.stringify(events.map((event) => rowOf(table, origin, event))), 'json');
   const rows = (await connection.query(
-    `INSERT INTO graticule.outbox (event_id, time, collection, layer_id, table_name, feature_id, operation, protocol,
+    `INSERT INTO graticule_events.outbox (event_id, time, collection, layer_id, table_name, feature_id, operation, protocol,
        request_id, actor, envelope_before, envelope_after, geometry, attributes, changed_attributes, geometry_changed)
      SELECT event_id, clock_timestamp(), collection, layer_id, table_name, feature_id, operation, protocol, request_id,
        actor, envelope_before, envelope_after, geometry::json, attributes::json, changed_attributes, geometry_changed
@@ -75,7 +76,7 @@ export async function recordEvents(
   const cursor = Number(rows.at(-1)![0]);
   const trim = new SqlParams();
   const oldest = trim.add(cursor - OUTBOX_EVENTS, 'int8');
-  await connection.query(`DELETE FROM graticule.outbox WHERE cursor <= ${oldest}`, trim.values);
+  await connection.query(`DELETE FROM graticule_events.outbox WHERE cursor <= ${oldest}`, trim.values);
   return cursor;
 }
 
@@ -102,11 +103,11 @@ function rowOf(table: string, origin: EditOrigin, event: NewEvent) {
 /** Cursor of the newest event; 0 without one, or when the user may not read them. */
 export async function newestCursor(connection: PostgresConnection): Promise<number> {
   const [[readable]] = (await connection.query(
-    `SELECT coalesce(has_table_privilege(to_regclass('graticule.outbox'), 'SELECT'), false)`,
+    `SELECT coalesce(has_table_privilege(to_regclass('graticule_events.outbox'), 'SELECT'), false)`,
   )) as [[boolean]];
   if (!readable) return 0;
-  const [[newest]] = (await connection.query('SELECT coalesce(max(cursor), 0) FROM graticule.outbox')) as [
-    [number],
-  ];
+  const [[newest]] = (await connection.query(
+    'SELECT coalesce(max(cursor), 0) FROM graticule_events.outbox',
+  )) as [[number]];
   return Number(newest);
 }
