@@ -62,6 +62,13 @@ export const ConfigSchema = section({
     prometheus: section({ path: text('Path of the scrape.', '/metrics', { pattern: '^/[\\w/.-]+$' }) }),
     otlpEndpoint: text('Where traces and metrics are pushed (OTLP over HTTP); nowhere when empty.', ''),
   }),
+  licensing: section({
+    enabled: yes('Answer 402 to what the entitlements do not cover.', false),
+    entitlements: Type.Array(Type.String(), {
+      description: 'What the licence covers: spatial-analytics.',
+      default: [],
+    }),
+  }),
   security: section({
     adminKey: text('First administrator key; generated and printed once when empty.', '', {
       'x-secret': true,

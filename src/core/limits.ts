@@ -28,6 +28,19 @@ export const LIMITS = {
   filterDepth: 100,
   /** Positions of all the geometries in one filter. */
   filterPositions: 100_000,
+  /** Features that an analytics operation reads (contract). */
+  analyticsInput: 100_000,
+  /** Clusters of one answer (contract). */
+  clusters: 10_000,
+  /** Cells of one density grid (contract). */
+  densityCells: 10_000,
+  /** Cells of one H3 aggregation (contract), and features that it reads. */
+  h3Cells: 100_000,
+  h3Input: 2_000_000,
+  /** Pairs that a spatial join finds before it ends. */
+  joinPairs: 1_000_000,
+  /** Statistics asked of one analytics operation. */
+  statistics: 50,
   /** Seconds within which a request body must have arrived. */
   bodySeconds: 60,
   /** Milliseconds a request may wait for and use a worker. */

@@ -6,6 +6,7 @@
  * and a catalog reload can never be half visible.
  */
 
+import type { AnalyticsTasks } from './analytics.js';
 import type { Expression } from './cql2/ast.js';
 import type { EditResult, EditTask } from './edits.js';
 import type { CountTask, ItemResult, ItemsResult, ItemsTask, ItemTask } from './features.js';
@@ -369,7 +370,7 @@ export interface LoadTask {
   token?: string;
 }
 
-export interface Tasks {
+export interface Tasks extends AnalyticsTasks {
   /** Lists the feature tables of a GeoPackage. */
   'vector.inspect': { input: { path: string }; output: VectorLayerInfo[] };
   /** Lists what a PostGIS database can publish. */

@@ -105,6 +105,7 @@ export async function startGateway({
       pools,
       access: defaultPolicy,
       edits,
+      licensing: config.licensing,
       tiles,
       publicDir: PUBLIC_DIR,
       version: version(),

@@ -139,9 +139,9 @@ describe('a PostGIS table', () => {
     await client.connect();
     await client.query(`SET TIME ZONE 'UTC';
       CREATE TYPE mood AS ENUM ('sad', 'happy');
-      CREATE TABLE things (id uuid PRIMARY KEY, geom geography(Point, 4326), mood mood, code char(4), label varchar(9),
+      CREATE TABLE things (id uuid PRIMARY KEY, geom geography(Point, 4326), mood mood, code char(4), label varchar(9) COLLATE "C",
         amount numeric(12,2), tiny smallint, at timestamp, seen timestamptz(0), day date, words text[], numbers int4[],
-        doc json, other uuid);
+        doc json, other uuid, posix text COLLATE "POSIX" DEFAULT 'x');
       INSERT INTO things VALUES
         ('00000000-0000-0000-0000-000000000001', 'POINT(1 1)', 'sad', 'ab', 'x', 1.10, 1, '2020-02-29 12:30',
           '2020-02-29 12:30Z', '2020-02-29', '{a,b}', '{1,2}', '["a",1]', NULL),
@@ -176,6 +176,7 @@ describe('a PostGIS table', () => {
         field('numbers', 'array', 'integer[]'),
         field('doc', 'json', 'json'),
         field('other', 'string', 'uuid'),
+        field('posix', 'string', 'text'),
       ],
       writable: false,
     };
@@ -201,6 +202,9 @@ describe('a PostGIS table', () => {
     ['other = id OR other IS NULL', [1]],
     ["CASEI(id) LIKE '%A'", []],
     ["CASEI(id) LIKE CASEI('%A')", [2]],
+    ['posix = label', [1]],
+    ["posix IN (label, code) AND CONCAT(posix, label) LIKE 'x_'", [1]],
+    ["STARTSWITH(posix, label) AND UPPER(CONCAT(label, posix)) = 'XX'", [1]],
     ["mood = 'happy'", [2]],
     ["mood = 'angry'", []],
     ["mood < 'i'", [2]],
@@ -225,6 +229,7 @@ describe('a PostGIS table', () => {
     ['S_INTERSECTS(geom, BBOX(0,0,1.5,1.5))', [1]],
     ['S_EQUALS(geom, POINT(2 2))', [2]],
     ['S_DWITHIN(geom, POINT(1 1.5), 60000)', [1]],
+    ['S_BEYOND(geom, POINT(1 1.5), 60000)', [2]],
   ])('%s', async (text, tinies) => {
     const { where, values } = whereSql(text);
     const { rows } = await client.query(`SELECT tiny FROM things t WHERE ${where} ORDER BY tiny`, values);

@@ -1,4 +1,7 @@
 import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Stores, startStores } from '../cql2/stores.js';
 import { startServer, type TestServer } from '../support/server.js';
@@ -28,7 +31,16 @@ let stores: Stores;
 let server: TestServer;
 const ids: Record<string, string> = {};
 
+/** The schemas that GML builds on, and one that brings them together with ours. */
+const schemas = mkdtempSync(join(tmpdir(), 'graticule-gml-'));
+const ALL = `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
+  <xs:import namespace="http://www.opengis.net/ogcapi-features-1/1.0/sf" schemaLocation="http://schemas.opengis.net/ogcapi/features/part1/1.0/xml/core-sf.xsd"/>
+  <xs:import namespace="urn:graticule:features" schemaLocation="app.xsd"/>
+</xs:schema>`;
+
 beforeAll(async () => {
+  execFileSync('tar', ['xzf', 'test/fixtures/ogc-schemas.tgz', '-C', schemas]);
+  writeFileSync(join(schemas, 'all.xsd'), ALL);
   stores = await startStores(COLUMNS, data);
   server = await startServer({ sources: [stores.geopackage.path, stores.postgis.database] });
   const { collections } = (await (await fetch(`${server.url}/ogc/features/collections`)).json()) as {
@@ -39,6 +51,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await server?.stop();
   await stores?.stop();
+  rmSync(schemas, { recursive: true });
 });
 
 /** The fid of each row that passes. */
@@ -297,6 +310,18 @@ describe.each(['GeoPackage', 'PostGIS'])('items of a %s', (store) => {
       input: text,
     }).toString();
     expect(described).toContain(`Feature Count: ${ROWS}`);
+  });
+
+  it('/req/gmlsf0/conformance: are valid GML by the schema that the server gives', async () => {
+    const schema = await (await fetch(`${server.url}/ogc/features/schemas/svc-ogcapi-features.xsd`)).text();
+    writeFileSync(join(schemas, 'app.xsd'), schema);
+    writeFileSync(join(schemas, 'page.gml'), await (await get('?f=gml')).text());
+    writeFileSync(join(schemas, 'one.gml'), await (await get('/12?f=gml&crs=EPSG:4326')).text());
+    execFileSync('xmllint', ['--nonet', '--noout', '--schema', 'all.xsd', 'page.gml', 'one.gml'], {
+      cwd: schemas,
+      env: { ...process.env, XML_CATALOG_FILES: join(schemas, 'catalog.xml') },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
   });
 
   it('single: in every format, with a strong tag, and 404 for none', async () => {

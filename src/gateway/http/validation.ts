@@ -28,7 +28,10 @@ export function compileSchema(schema: TSchema): (value: unknown) => FieldError[]
   };
 }
 
-/** Reads, parses and validates JSON bodies of one operation. */
+/** Fields of a form are text: an operation that takes forms takes text in the place of other types. */
+const FORM = 'application/x-www-form-urlencoded';
+
+/** Reads, parses and validates bodies of one operation: JSON, or a form where the operation takes one. */
 export function bodyReader(spec: BodySpec): BodyReader {
   const check = compileSchema(spec.schema);
   const maxBytes = spec.maxBytes ?? LIMITS.bodyBytes;
@@ -42,8 +45,9 @@ export function bodyReader(spec: BodySpec): BodyReader {
       if (spec.required) throw new ApiError('invalid-body', 'The request body is missing.');
       return undefined;
     }
-    checkMediaType(x.header('content-type'), spec);
-    const value = parseJson(raw, spec.exactIntegers ? parseExact : JSON.parse);
+    const mediaType = checkMediaType(x.header('content-type'), spec);
+    const value =
+      mediaType === FORM ? parseForm(raw) : parseJson(raw, spec.exactIntegers ? parseExact : JSON.parse);
     const errors = check(value);
     if (errors.length > 0) {
       const [first] = errors;
@@ -53,13 +57,23 @@ export function bodyReader(spec: BodySpec): BodyReader {
   };
 }
 
-function checkMediaType(contentType: string | undefined, spec: BodySpec): void {
+function checkMediaType(contentType: string | undefined, spec: BodySpec): string {
   const essence = (contentType ?? spec.mediaTypes[0]!).split(';')[0]!.trim().toLowerCase();
-  if (spec.mediaTypes.includes(essence)) return;
+  if (spec.mediaTypes.includes(essence)) return essence;
   throw new ApiError(
     'unsupported-media-type',
     `Send ${spec.mediaTypes.join(' or ')}, not ${essence.slice(0, 100)}.`,
   );
+}
+
+function parseForm(raw: Buffer): Record<string, string> {
+  const fields = [...new URLSearchParams(raw.toString('utf8'))];
+  const seen = new Set<string>();
+  for (const [name] of fields) {
+    if (seen.has(name)) throw new ApiError('invalid-body', `The form has ${name.slice(0, 60)} twice.`);
+    seen.add(name);
+  }
+  return Object.fromEntries(fields);
 }
 
 function parseJson(raw: Buffer, parse: (text: string) => unknown): unknown {

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import Type from 'typebox';
 import type { CatalogSnapshot, Collection } from '../../core/collection.js';
 import { ApiError, badParameter, notFound } from '../../core/errors.js';
+import type { Licensing } from '../../core/licensing.js';
 import { LIMITS } from '../../core/limits.js';
 import { type Format, HTML_FORMAT, JSON_FORMAT } from '../../core/media.js';
 import {
@@ -22,6 +23,7 @@ export interface SurfaceDeps {
   pools: Pools;
   /** What a principal may do with a collection. */
   access: AccessPolicy;
+  licensing: Licensing;
 }
 
 /** A link of RFC 8288, as all OGC API documents carry them. */

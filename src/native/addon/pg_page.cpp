@@ -1,7 +1,6 @@
 #include "pg_page.h"
 
-#include <algorithm>
-#include <charconv>
+#include <utility>
 
 #include "../core/csv.h"
 #include "../core/geojson.h"
@@ -16,18 +15,21 @@ namespace {
 /** SQLSTATE for what the caller got wrong. */
 constexpr const char* kBadOptions = "22023";
 
-/** A writer of the core behind the interface of pages. */
+bool checkOptions(const GeoJsonFeatureWriter&, const FeatureOptions&, std::string&) { return true; }
+bool checkOptions(const CsvFeatureWriter&, const FeatureOptions&, std::string&) { return true; }
+bool checkOptions(const GmlFeatureWriter&, const FeatureOptions& options, std::string& error) {
+  return checkGmlOptions(options, error);
+}
+
+/** A writer of the core, and what it puts between two features. */
 template <typename Writer>
-class PageWriter final : public FeatureWriter {
+class FormatWriter final : public FeatureWriter {
  public:
-  explicit PageWriter(std::string_view separator) : separator_(separator) {}
+  explicit FormatWriter(std::string_view separator) : separator_(separator) {}
 
   bool begin(std::string_view json, ReprojectorCache& reprojectors, std::string& error) override {
     FeatureOptions options;
-    if (!parseFeatureOptions(json, options, error)) return false;
-    if constexpr (std::is_same_v<Writer, GmlFeatureWriter>) {
-      if (!checkGmlOptions(options, error)) return false;
-    }
+    if (!parseFeatureOptions(json, options, error) || !checkOptions(writer_, options, error)) return false;
     auto reprojector = reprojectors.find(options.from, options.to, error);
     if (reprojector == nullptr) return false;
     writer_.begin(options, std::move(reprojector));
@@ -40,7 +42,6 @@ class PageWriter final : public FeatureWriter {
   void endFeature() override { writer_.endFeature(); }
   const ByteBuffer& text() const override { return writer_.text(); }
   std::string_view separator() const override { return separator_; }
-  void release() override { writer_.release(); }
 
  private:
   Writer writer_;
@@ -108,8 +109,6 @@ void readKey(const PageOptions& options, PgRow& row, PageKey& key) {
   }
 }
 
-bool readOutputs(JsonReader& reader, PageOptions& options);
-
 bool readCount(JsonReader& reader, size_t& value) {
   double number = 0;
   if (!reader.readNumber(number) || !(number >= 0 && number <= 9e15)) return false;
@@ -141,9 +140,9 @@ bool readOutputs(JsonReader& reader, PageOptions& options) {
 }  // namespace
 
 std::unique_ptr<FeatureWriter> writerOf(std::string_view format) {
-  if (format == "geojson") return std::make_unique<PageWriter<GeoJsonFeatureWriter>>(",");
-  if (format == "csv") return std::make_unique<PageWriter<CsvFeatureWriter>>("");
-  if (format == "gml") return std::make_unique<PageWriter<GmlFeatureWriter>>("");
+  if (format == "geojson") return std::make_unique<FormatWriter<GeoJsonFeatureWriter>>(",");
+  if (format == "csv") return std::make_unique<FormatWriter<CsvFeatureWriter>>("");
+  if (format == "gml") return std::make_unique<FormatWriter<GmlFeatureWriter>>("");
   return nullptr;
 }
 

@@ -113,33 +113,40 @@ export abstract class FilterWriter {
   }
 
   #between(operands: readonly Operand[]): Fragment {
-    const isText = kindOf(operands[0]!, this.schema) === 'string';
-    const [value, least, most] = this.#alike(operands).map((side) => (isText ? this.ordered(side) : side));
+    const [value, least, most] = this.#alike(operands, false);
     return sql`(${value!} BETWEEN ${least!} AND ${most!})`;
   }
 
   #compared(op: Comparison, a: Operand, b: Operand): Fragment {
     const equality = op === '=' || op === '<>';
-    const [left, right] = (equality && this.ownType([a, b])) || this.#alike([a, b]);
-    const order = (value: Fragment) =>
-      !equality && kindOf(a, this.schema) === 'string' ? this.ordered(value) : value;
-    return sql`(${order(left!)} ${op} ${order(right!)})`;
+    const [left, right] = (equality && this.ownType([a, b])) || this.#alike([a, b], equality);
+    return sql`(${left!} ${op} ${right!})`;
   }
 
-  /** Operands of one kind; dates beside timestamps are their midnights. */
-  #alike(operands: readonly Operand[]): Fragment[] {
+  /**
+   * Operands of one kind; dates beside timestamps are their midnights. Where texts need not be ordered, a property beside
+   * literals keeps its own collation, which its index has.
+   */
+  #alike(operands: readonly Operand[], equality: boolean): Fragment[] {
     const kinds = operands.map((operand) => kindOf(operand, this.schema));
     const mixed = new Set(kinds).size > 1;
+    const computed = operands.filter((operand) => typeof operand === 'object');
+    const own = equality && computed.length <= 1 && computed.every(isProperty);
     return operands.map((operand, i) => {
-      const written = this.operand(operand);
-      return mixed && kinds[i] === 'date' ? this.midnight(written) : written;
+      if (mixed && kinds[i] === 'date') return this.midnight(this.operand(operand));
+      return own ? this.operand(operand) : this.#byCodePoint(operand);
     });
+  }
+
+  #byCodePoint(operand: Operand): Fragment {
+    const written = this.operand(operand);
+    return kindOf(operand, this.schema) === 'string' ? this.ordered(written) : written;
   }
 
   #inList(value: Operand, list: readonly Operand[]): Fragment {
     if (list.length === 0) return raw('FALSE');
     const operands = [value, ...list];
-    const [left, ...members] = this.ownType(operands) ?? this.#alike(operands);
+    const [left, ...members] = this.ownType(operands) ?? this.#alike(operands, true);
     return sql`(${left!} IN (${joined(members, ', ')}))`;
   }
 
@@ -194,7 +201,7 @@ export abstract class FilterWriter {
       case 'lower':
         return typeof first === 'string'
           ? this.text(folded(first, op))
-          : this.translated(this.operand(first), op);
+          : this.translated(this.#byCodePoint(first), op);
       case 'substring':
         return this.#substring(first, second as number, third as number | undefined);
       case 'geodistance':
@@ -202,7 +209,7 @@ export abstract class FilterWriter {
       case 'now':
         return this.timestamp(new Date().toISOString());
     }
-    const written = args.map((arg) => this.operand(arg));
+    const written = args.map((arg) => this.#byCodePoint(arg));
     const [a, b] = written as [Fragment, Fragment];
     switch (op) {
       case 'length':
@@ -237,7 +244,7 @@ export abstract class FilterWriter {
     const counts = [start, length].filter((count) => count !== undefined);
     // More than a text can hold, and within what both databases take.
     const numbers = counts.map((count) => Math.min(Math.trunc(count), 1_000_000_000));
-    return sql`substr(${this.operand(text)}, ${numbers.join(', ')})`;
+    return sql`substr(${this.#byCodePoint(text)}, ${numbers.join(', ')})`;
   }
 }
 

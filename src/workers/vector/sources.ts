@@ -8,7 +8,7 @@ import type { VectorSource } from '../../core/tasks.js';
 const texts = new WeakMap<VectorSource, string>();
 const sources = new Recent<string, VectorSource>(4096);
 
-type Part = { source?: VectorSource | string; layers?: Part[] };
+type Part = { source?: VectorSource | string; layers?: Part[]; right?: Part };
 
 /** A task input as it is sent: sources as text. */
 export function packed(input: unknown): unknown {
@@ -21,7 +21,10 @@ export function unpacked(input: unknown): unknown {
 }
 
 function mapped(part: Part, change: (source: VectorSource | string) => VectorSource | string): Part {
-  if (part.source) return { ...part, source: change(part.source) };
+  if (part.source) {
+    const right = part.right && mapped(part.right, change);
+    return { ...part, source: change(part.source), ...(right ? { right } : {}) };
+  }
   if (part.layers) return { ...part, layers: part.layers.map((layer) => mapped(layer, change)) };
   return part;
 }

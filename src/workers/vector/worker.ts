@@ -9,6 +9,11 @@ import { limitConnections } from '../providers/postgis/database.js';
 import { discover, ping } from '../providers/postgis/discover.js';
 import { storeOf } from '../providers/store.js';
 import { moved } from '../thread.js';
+import { bufferAggregate } from './analytics/buffer-aggregate.js';
+import { clusters } from './analytics/clusters.js';
+import { density } from './analytics/density.js';
+import { h3 } from './analytics/h3.js';
+import { spatialJoin } from './analytics/spatial-join.js';
 import { archive, archiveTile } from './archive.js';
 import { load } from './load.js';
 import { unpacked } from './sources.js';
@@ -56,6 +61,11 @@ const TASKS: {
   'vector.archive': archive,
   'vector.archiveTile': archiveTile,
   'vector.load': load,
+  'vector.h3': h3,
+  'vector.clusters': clusters,
+  'vector.spatialJoin': spatialJoin,
+  'vector.bufferAggregate': bufferAggregate,
+  'vector.density': density,
 };
 
 export default async function runTask({ name, input, flag }: VectorMessage) {

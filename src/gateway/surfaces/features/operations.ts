@@ -1,7 +1,8 @@
 import type { Operation } from '../../../core/operation.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
-import { META_FORMATS, notBuilt, type SurfaceDeps, surfaceBasics } from '../common.js';
+import { META_FORMATS, type SurfaceDeps, surfaceBasics } from '../common.js';
+import { analyticsOperations } from './analytics/operations.js';
 import { collectionOperations } from './collection-operations.js';
 import { FEATURES_CONFORMANCE } from './conformance.js';
 import { FEATURES_PATH } from './documents.js';
@@ -49,25 +50,7 @@ export function featuresOperations(deps: SurfaceDeps & EditDeps): Operation[] {
     ...collectionOperations(deps),
     ...itemOperations(deps),
     ...editOperations(deps),
-    ...FUTURE,
+    ...analyticsOperations(deps),
   );
   return operations;
 }
-
-/** Operations of the contract that come with later work. */
-const FUTURE: Operation[] = (
-  [
-    ['GET', `${FEATURES_PATH}/collections/{collectionId}/h3`, 'getH3', 'H3 aggregation'],
-    ['POST', `${FEATURES_PATH}/collections/{collectionId}/clusters`, 'clusters', 'Clusters'],
-    ['POST', `${FEATURES_PATH}/collections/{collectionId}/spatial-join`, 'spatialJoin', 'Spatial join'],
-    [
-      'POST',
-      `${FEATURES_PATH}/collections/{collectionId}/buffer-aggregate`,
-      'bufferAggregate',
-      'Buffer and aggregate',
-    ],
-    ['POST', `${FEATURES_PATH}/collections/{collectionId}/density`, 'density', 'Density'],
-  ] as const
-).map(([method, path, name, summary]) =>
-  notBuilt({ ...COMMON, method, path, id: `features.${name}`, summary }),
-);

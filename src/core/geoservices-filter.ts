@@ -1,0 +1,162 @@
+import type { BoxLiteral, Expression, GeometryLiteral, Operand } from './cql2/ast.js';
+import { and, type CheckOptions, Cql2Error, check, oneOf, parseText, temporalFilter } from './cql2/index.js';
+import type { Crs } from './crs.js';
+import { badParameter } from './errors.js';
+import { geometryLiteral, spatialReference } from './geoservices-geometry.js';
+
+/** The filters of GeoServices requests, by the names of their parameters. */
+export interface GeoServicesFilter {
+  /** A condition in SQL. */
+  where?: string;
+  /** Ids, separated by commas. */
+  objectIds?: string;
+  geometry?: unknown;
+  geometryType?: string;
+  /** Spatial reference of a geometry that names none; that of the data when absent. */
+  inSR?: unknown;
+  spatialRel?: string;
+  /** An instant or `start,end` in milliseconds since 1970; `null` for an open end. */
+  time?: string;
+  timeRelation?: string;
+}
+
+const MAX_IDS = 10_000;
+
+/**
+ * All the filters as one checked CQL2 tree; undefined when there are none. `storageCrs` is that of the data. Throws 400
+ * naming the parameter that is wrong.
+ */
+export function geoServicesFilter(
+  filter: GeoServicesFilter,
+  schema: CheckOptions,
+  storageCrs: Crs,
+): Expression | undefined {
+  return and(
+    whereFilter(filter.where, schema),
+    idFilter(filter.objectIds, schema),
+    spatialFilter(filter, schema, storageCrs),
+    timeFilter(filter, schema),
+  );
+}
+
+/** SQL spells some literals and operators as CQL2 does not. Text in quotes is stepped over. */
+const SQL_TOKENS = /'(?:[^']|'')*'|"(?:[^"]|"")*"|!=|\b(date|timestamp)\s*('(?:[^']|'')*')/gi;
+
+function cql2Of(where: string): string {
+  return where.replace(SQL_TOKENS, (token, word?: string, literal?: string) => {
+    if (token === '!=') return '<>';
+    if (!word || !literal) return token;
+    // 'YYYY-MM-DD HH:MM:SS' is UTC.
+    const instant = literal.replace(/^'(\S+) (\S+?)Z?'$/, "'$1T$2Z'");
+    return `${word.toUpperCase()}(${instant})`;
+  });
+}
+
+function whereFilter(where: string | undefined, schema: CheckOptions): Expression | undefined {
+  if (where === undefined || where.trim() === '' || /^\s*1\s*=\s*1\s*$/.test(where)) return undefined;
+  try {
+    return check(parseText(cql2Of(where)), schema);
+  } catch (error) {
+    if (error instanceof Cql2Error) throw badParameter('where', error.message);
+    throw error;
+  }
+}
+
+function idFilter(ids: string | undefined, { idColumn, idType }: CheckOptions): Expression | undefined {
+  if (ids === undefined || ids.trim() === '') return undefined;
+  const texts = ids.split(',').map((id) => id.trim());
+  if (texts.length > MAX_IDS) throw badParameter('objectIds', `has more than ${MAX_IDS} ids`);
+  if ((idType ?? 'integer') !== 'integer') return oneOf(idColumn, texts);
+  return oneOf(
+    idColumn,
+    texts.map((id) => {
+      if (!/^-?\d{1,16}$/.test(id) || !Number.isSafeInteger(Number(id)))
+        throw badParameter('objectIds', 'must be whole numbers, separated by commas');
+      return Number(id);
+    }),
+  );
+}
+
+/** What relates a feature to the geometry of the request. `Contains` asks for features within it. */
+const RELATIONS: Readonly<Record<string, string>> = {
+  esrispatialrelintersects: 's_intersects',
+  esrispatialrelcontains: 's_within',
+  esrispatialrelwithin: 's_contains',
+  esrispatialreltouches: 's_touches',
+  esrispatialreloverlaps: 's_overlaps',
+  esrispatialrelcrosses: 's_crosses',
+  esrispatialrelenvelopeintersects: 's_intersects',
+  esrispatialrelindexintersects: 's_intersects',
+};
+
+function spatialFilter(
+  { geometry, geometryType, inSR, spatialRel = 'esriSpatialRelIntersects' }: GeoServicesFilter,
+  schema: CheckOptions,
+  storageCrs: Crs,
+): Expression | undefined {
+  const relation = RELATIONS[spatialRel.toLowerCase()];
+  if (geometry === undefined || geometry === null || geometry === '') return undefined;
+  if (!relation)
+    throw badParameter('spatialRel', `'${spatialRel.slice(0, 60)}' is not supported with a geometry`);
+  const literal = geometryLiteral(geometry, geometryType, (own) => {
+    if (own !== undefined && own !== null) return spatialReference('geometry', own);
+    return inSR === undefined || inSR === '' ? storageCrs : spatialReference('inSR', inSR);
+  });
+  const envelope = /envelope|index/i.test(spatialRel);
+  return {
+    op: relation,
+    args: [{ property: schema.geometryColumn }, envelope ? envelopeOf(literal) : literal] as Operand[],
+  };
+}
+
+function envelopeOf(literal: GeometryLiteral | BoxLiteral): BoxLiteral {
+  if ('bbox' in literal && !('type' in literal)) return literal;
+  const geometry = literal as GeometryLiteral & { coordinates: unknown };
+  const box = [
+    Number.POSITIVE_INFINITY,
+    Number.POSITIVE_INFINITY,
+    Number.NEGATIVE_INFINITY,
+    Number.NEGATIVE_INFINITY,
+  ];
+  const visit = (part: unknown): void => {
+    const [x, y] = part as [unknown, unknown];
+    if (typeof x !== 'number' || typeof y !== 'number') return (part as unknown[]).forEach(visit);
+    box[0] = Math.min(box[0]!, x);
+    box[1] = Math.min(box[1]!, y);
+    box[2] = Math.max(box[2]!, x);
+    box[3] = Math.max(box[3]!, y);
+  };
+  visit(geometry.coordinates);
+  return { bbox: box, crs: geometry.crs };
+}
+
+/** Features have one instant: it overlaps the interval, or it does not. */
+function timeFilter(
+  { time, timeRelation = 'esriTimeRelationOverlaps' }: GeoServicesFilter,
+  { fields }: CheckOptions,
+): Expression | undefined {
+  if (time === undefined || time.trim() === '') return undefined;
+  if (timeRelation !== '' && !/^esriTimeRelationOverlaps$/i.test(timeRelation))
+    throw badParameter('timeRelation', `'${timeRelation.slice(0, 60)}' is not supported`);
+  const [start, end = start, ...more] = time.split(',').map(instantOf);
+  if (more.length > 0 || (start !== undefined && end !== undefined && start > end))
+    throw badParameter('time', 'must be an instant, or a start and a later end');
+  const field = fields.find(({ type }) => type === 'date' || type === 'date-time');
+  if (!field) return undefined;
+  return temporalFilter(field.name, field.type as 'date' | 'date-time', {
+    ...(start === undefined ? {} : { start }),
+    ...(end === undefined ? {} : { end }),
+  });
+}
+
+/** Milliseconds of the farthest instants that a date can name. */
+const MAX_TIME = 8.64e15;
+
+function instantOf(text: string): number | undefined {
+  const trimmed = text.trim();
+  if (trimmed === '' || trimmed.toLowerCase() === 'null') return undefined;
+  const value = Number(trimmed);
+  if (!Number.isInteger(value) || Math.abs(value) > MAX_TIME)
+    throw badParameter('time', 'must be milliseconds since 1970, or null for an open end');
+  return value;
+}

@@ -1,0 +1,187 @@
+import type { Position } from 'geojson';
+import type { BoxLiteral, GeometryLiteral } from './cql2/ast.js';
+import { type Crs, crsOfEpsg } from './crs.js';
+import { badParameter } from './errors.js';
+import { LIMITS } from './limits.js';
+
+/** Geometries of GeoServices JSON (Geometry objects) as literals of the filter tree. Always x,y ordered. */
+
+type Json = Record<string, unknown>;
+
+/** Codes of the vendor that mean a code of EPSG. */
+const ALIASES: Readonly<Record<number, number>> = { 102100: 3857, 102113: 3857, 900913: 3857 };
+
+/** A spatial reference: a code, text with a code, or `{wkid, latestWkid}`. Throws 400 naming `parameter`. */
+export function spatialReference(parameter: string, value: unknown): Crs {
+  const read = typeof value === 'string' && value.trim().startsWith('{') ? jsonOf(parameter, value) : value;
+  const { latestWkid, wkid } =
+    typeof read === 'object' && read !== null ? (read as Json) : { wkid: read, latestWkid: undefined };
+  const code = Number(latestWkid ?? wkid);
+  const crs = Number.isInteger(code) ? crsOfEpsg(ALIASES[code] ?? code) : undefined;
+  if (!crs) throw badParameter(parameter, 'is not a known spatial reference');
+  return crs;
+}
+
+/** JSON as an object. Throws 400 naming `parameter`. */
+export function jsonOf(parameter: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw badParameter(parameter, 'is not JSON');
+  }
+}
+
+const TYPES = ['Point', 'Multipoint', 'Polyline', 'Polygon', 'Envelope'] as const;
+type TypeName = (typeof TYPES)[number];
+
+/**
+ * Reads a geometry: JSON as object or text, or `x,y` and `xmin,ymin,xmax,ymax`. `crsOf` finds the CRS from the geometry's
+ * own spatialReference. Throws 400 naming `geometry` or `geometryType`.
+ */
+export function geometryLiteral(
+  value: unknown,
+  typeName: string | undefined,
+  crsOf: (own: unknown) => Crs,
+): GeometryLiteral | BoxLiteral {
+  const type = typeOf(typeName);
+  if (typeof value === 'string' && !value.trim().startsWith('{')) {
+    return fromNumbers(value, type, crsOf(undefined).proj);
+  }
+  const json = typeof value === 'string' ? jsonOf('geometry', value) : value;
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
+    throw wrong('is not a geometry object');
+  const geometry = json as Json;
+  const found = TYPES.find((name) => holds(geometry, name));
+  if (!found) throw wrong('has neither x, points, paths, rings nor xmin');
+  if (type && type !== found) throw badParameter('geometryType', `does not fit the geometry, a ${found}`);
+  return literalOf(geometry, found, crsOf(geometry['spatialReference']).proj);
+}
+
+function wrong(detail: string) {
+  return badParameter('geometry', detail);
+}
+
+function typeOf(name: string | undefined): TypeName | undefined {
+  if (name === undefined || name === '') return undefined;
+  const type = TYPES.find((known) => `esriGeometry${known}`.toLowerCase() === name.toLowerCase());
+  if (!type)
+    throw badParameter(
+      'geometryType',
+      `is none of ${TYPES.map((known) => `esriGeometry${known}`).join(', ')}`,
+    );
+  return type;
+}
+
+const MEMBERS: Record<TypeName, string> = {
+  Point: 'x',
+  Multipoint: 'points',
+  Polyline: 'paths',
+  Polygon: 'rings',
+  Envelope: 'xmin',
+};
+
+function holds(geometry: Json, type: TypeName): boolean {
+  return geometry[MEMBERS[type]] !== undefined;
+}
+
+function fromNumbers(text: string, type: TypeName | undefined, crs: string): GeometryLiteral | BoxLiteral {
+  const numbers = text.split(',').map((part) => (part.trim() === '' ? Number.NaN : Number(part)));
+  const wanted = type === 'Point' ? 2 : type === 'Envelope' ? 4 : numbers.length;
+  if (numbers.length !== wanted || (wanted !== 2 && wanted !== 4) || !numbers.every(Number.isFinite))
+    throw wrong('is neither x,y nor xmin,ymin,xmax,ymax nor a geometry object');
+  return wanted === 2 ? { type: 'Point', coordinates: numbers, crs } : box(numbers, crs);
+}
+
+function box(sides: number[], crs: string): BoxLiteral {
+  const [xmin, ymin, xmax, ymax] = sides as [number, number, number, number];
+  if (xmin > xmax || ymin > ymax) throw wrong('is an envelope whose least corner is not the least');
+  return { bbox: sides, crs };
+}
+
+function literalOf(geometry: Json, type: TypeName, crs: string): GeometryLiteral | BoxLiteral {
+  const counter = { left: LIMITS.filterPositions };
+  switch (type) {
+    case 'Point':
+      return { type: 'Point', coordinates: position([geometry['x'], geometry['y']], counter), crs };
+    case 'Envelope':
+      return box(
+        ['xmin', 'ymin', 'xmax', 'ymax'].map((side) => finite(geometry[side])),
+        crs,
+      );
+    case 'Multipoint':
+      return { type: 'MultiPoint', coordinates: positions(geometry['points'], 1, counter), crs };
+    case 'Polyline':
+      return {
+        type: 'MultiLineString',
+        coordinates: list(geometry['paths']).map((path) => positions(path, 2, counter)),
+        crs,
+      };
+    case 'Polygon':
+      return { type: 'MultiPolygon', coordinates: polygons(geometry['rings'], counter), crs };
+  }
+}
+
+interface Counter {
+  left: number;
+}
+
+function finite(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isFinite(value))
+    throw wrong('has a coordinate that is not a number');
+  return value;
+}
+
+function list(value: unknown): unknown[] {
+  if (!Array.isArray(value) || value.length === 0)
+    throw wrong('has a list of coordinates that is none, or empty');
+  return value;
+}
+
+function position(value: unknown, counter: Counter): Position {
+  if (--counter.left < 0) throw wrong(`has more than ${LIMITS.filterPositions} positions`);
+  const [x, y] = list(value);
+  return [finite(x), finite(y)];
+}
+
+function positions(value: unknown, least: number, counter: Counter): Position[] {
+  const read = list(value).map((each) => position(each, counter));
+  if (read.length < least) throw wrong(`has a path of less than ${least} positions`);
+  return read;
+}
+
+/** Exterior rings run clockwise, holes counterclockwise; a hole follows the exterior ring that it lies in. */
+function polygons(value: unknown, counter: Counter): Position[][][] {
+  const rings = list(value).map((ring) => closed(positions(ring, 3, counter)));
+  const exteriors = rings.filter((ring) => area(ring) <= 0).map((ring) => [ring]);
+  for (const hole of rings.filter((ring) => area(ring) > 0)) {
+    const around = exteriors.find(([exterior]) => contains(exterior!, hole[0]!));
+    if (around) around.push(hole);
+    else exteriors.push([hole]);
+  }
+  return exteriors;
+}
+
+function closed(ring: Position[]): Position[] {
+  const [first, last] = [ring[0]!, ring.at(-1)!];
+  const whole = first[0] === last[0] && first[1] === last[1] ? ring : [...ring, first];
+  if (whole.length < 4) throw wrong('has a ring of less than 3 corners');
+  return whole;
+}
+
+/** Twice the signed area; negative for clockwise rings. */
+function area(ring: readonly Position[]): number {
+  let sum = 0;
+  for (let i = 1; i < ring.length; i++)
+    sum += ring[i - 1]![0]! * ring[i]![1]! - ring[i]![0]! * ring[i - 1]![1]!;
+  return sum;
+}
+
+function contains(ring: readonly Position[], [x, y]: Position): boolean {
+  let inside = false;
+  for (let i = 1; i < ring.length; i++) {
+    const [ax, ay] = ring[i - 1]! as [number, number];
+    const [bx, by] = ring[i]! as [number, number];
+    if (ay > y! !== by > y! && x! < ax + ((y! - ay) / (by - ay)) * (bx - ax)) inside = !inside;
+  }
+  return inside;
+}

@@ -1,0 +1,38 @@
+import type { AnalyticsResult } from '../../../../core/analytics.js';
+import { LIMITS } from '../../../../core/limits.js';
+import type { Reply } from '../../../../core/operation.js';
+
+const MEDIA_TYPE = 'application/geo+json';
+
+export type AnalyticsOperation = 'clusters' | 'spatial-join' | 'buffer-aggregate' | 'density';
+
+/** `maxOutputRows` stands where a limit applies to the features of the answer. */
+export function analyticsReply(
+  operation: AnalyticsOperation,
+  result: AnalyticsResult,
+  maxOutputRows?: number,
+): Reply {
+  const metadata = {
+    operation,
+    inputTruncated: result.inputTruncated,
+    resultTruncated: result.resultTruncated,
+    maxInputFeatures: LIMITS.analyticsInput,
+    ...(maxOutputRows === undefined ? {} : { maxOutputRows }),
+  };
+  return collection(result, { numberReturned: result.returned, metadata });
+}
+
+/** A plain collection: H3 cells have no metadata. */
+export function h3Reply(result: AnalyticsResult): Reply {
+  return collection(result, { numberReturned: result.returned });
+}
+
+function collection({ features }: AnalyticsResult, members: Record<string, unknown>): Reply {
+  const tail = `],${JSON.stringify(members).slice(1)}`;
+  const body = Buffer.concat([
+    Buffer.from('{"type":"FeatureCollection","features":['),
+    features,
+    Buffer.from(tail),
+  ]);
+  return { status: 200, mediaType: MEDIA_TYPE, body, cacheControl: 'no-cache' };
+}

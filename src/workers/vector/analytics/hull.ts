@@ -1,0 +1,32 @@
+/** Twice the area of the triangle of three points of `xy`; positive when it turns left. */
+function turn(xy: Float64Array, a: number, b: number, c: number): number {
+  const [ax, ay] = [xy[2 * a]!, xy[2 * a + 1]!];
+  return (xy[2 * b]! - ax) * (xy[2 * c + 1]! - ay) - (xy[2 * b + 1]! - ay) * (xy[2 * c]! - ax);
+}
+
+/** The points on one side of the hull, of points in ascending order: each turns left. */
+function chain(xy: Float64Array, sorted: readonly number[]): number[] {
+  const kept: number[] = [];
+  for (const point of sorted) {
+    while (kept.length >= 2 && turn(xy, kept.at(-2)!, kept.at(-1)!, point) <= 0) kept.pop();
+    kept.push(point);
+  }
+  kept.pop();
+  return kept;
+}
+
+/**
+ * The corners of the convex hull of some of the points of `xy` (x,y pairs), counterclockwise, as indices. One index when
+ * they coincide, two when they lie on a line. Andrew's monotone chain.
+ */
+export function convexHull(xy: Float64Array, points: readonly number[]): number[] {
+  const sorted = [...points].sort((a, b) => xy[2 * a]! - xy[2 * b]! || xy[2 * a + 1]! - xy[2 * b + 1]!);
+  const distinct = sorted.filter((point, i) => {
+    const before = sorted[i - 1];
+    return (
+      before === undefined || xy[2 * point] !== xy[2 * before] || xy[2 * point + 1] !== xy[2 * before + 1]
+    );
+  });
+  if (distinct.length < 3) return distinct;
+  return [...chain(xy, distinct), ...chain(xy, distinct.toReversed())];
+}
