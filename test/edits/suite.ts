@@ -101,6 +101,11 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
       expect(answer.body.geometry.coordinates).toEqual([7, 46, 0]);
     });
 
+    it('does not refuse an edit for what Accept names', async () => {
+      const answer = await send('POST', 'parcels/items', parcel(7, 46), { accept: 'text/xml' });
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([201, 'application/geo+json']);
+    });
+
     it('takes a feature without a geometry', async () => {
       const answer = await send('POST', 'parcels/items', {
         type: 'Feature',
