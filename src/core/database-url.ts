@@ -11,7 +11,7 @@ const SECRET_PARAMETERS = new Set(['password', 'sslpassword']);
 export function withoutPassword(source: string): string {
   if (!isDatabase(source)) return source;
   const [, scheme, rest] = /^(\w+:\/\/)(.*)$/s.exec(source)!;
-  const question = rest!.indexOf('?');
+  const question = rest!.indexOf('?', brokenPassword(rest!) ? rest!.lastIndexOf('@') : 0);
   const authority = question < 0 ? rest! : rest!.slice(0, question);
   const query = question < 0 ? [] : rest!.slice(question + 1).split('&');
   // Up to the last @: a password that holds one unescaped is cut off whole.
@@ -19,6 +19,12 @@ export function withoutPassword(source: string): string {
   const user = at < 0 ? '' : `${authority.slice(0, at).split(':')[0]}@`;
   const kept = query.filter((parameter) => !SECRET_PARAMETERS.has(decoded(parameter.split('=')[0]!)));
   return `${scheme}${user}${authority.slice(at + 1)}${kept.length > 0 ? `?${kept.join('&')}` : ''}`;
+}
+
+/** Whether a ? belongs to a password that holds it unescaped: what stands before it is no host with a port. */
+function brokenPassword(rest: string): boolean {
+  const [before] = rest.split('?');
+  return before !== rest && rest.includes('@') && !before!.includes('@') && /:(?!\d*([/,]|$))/.test(before!);
 }
 
 function decoded(text: string): string {
