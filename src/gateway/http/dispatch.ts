@@ -131,7 +131,9 @@ export class Dispatcher {
     const f = query.get('f');
     if (operation.formats.length > 0) {
       // Every operation with formats takes one from `f`, else from Accept.
-      x.format = negotiate(f, x.header('accept'), operation.formats);
+      // A change that has one answer is not refused for what its client writes into Accept by habit.
+      const given = x.hasBody && operation.formats.length === 1;
+      x.format = negotiate(f, given ? undefined : x.header('accept'), operation.formats);
     } else if (f !== undefined && !plan.queryNames.has('f')) {
       // f=json is a habit of clients; it is harmless where there is only one format.
       query.delete('f');

@@ -76,10 +76,10 @@ async function attempt(
   const many = task.operations.length > 1;
   if (many) await session.savepoint();
   try {
-    const { id, event } = await apply(session, task, edit);
+    const event = await apply(session, task, edit);
     if (many) await session.keep();
     events.push(event);
-    return { ok: true, id };
+    return { ok: true, id: event.featureId };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     if (many) await session.undo();
@@ -87,12 +87,7 @@ async function attempt(
   }
 }
 
-interface Applied {
-  id: string;
-  event: NewEvent;
-}
-
-async function apply(session: EditSession, task: EditTask, edit: PreparedEdit): Promise<Applied> {
+async function apply(session: EditSession, task: EditTask, edit: PreparedEdit): Promise<NewEvent> {
   const { operation } = edit;
   if (operation.type === 'create') return create(session, operation.id, edit);
   const { id } = operation;
@@ -102,7 +97,7 @@ async function apply(session: EditSession, task: EditTask, edit: PreparedEdit): 
     throw new Refusal('changed', 'The feature has changed since it was read.');
   if (operation.type === 'delete') {
     await session.delete(id);
-    return { id, event: deletion(id, before) };
+    return deletion(before);
   }
   await session.update(
     id,
@@ -110,17 +105,21 @@ async function apply(session: EditSession, task: EditTask, edit: PreparedEdit): 
   );
   const after = await session.read(id);
   if (!after) throw movedOut();
-  return { id, event: update(id, before, after) };
+  return update(before, after);
 }
 
-async function create(session: EditSession, asked: string | undefined, edit: PreparedEdit): Promise<Applied> {
+async function create(
+  session: EditSession,
+  asked: string | undefined,
+  edit: PreparedEdit,
+): Promise<NewEvent> {
   if (asked !== undefined && (await session.exists(asked)))
     throw new Refusal('conflict', `There is a feature '${asked.slice(0, 100)}' already.`);
   const { geometry = null, values } = edit;
   const id = await session.insert(asked, { geometry, values, reset: [] });
   const after = await session.read(id);
   if (!after) throw movedOut();
-  return { id, event: insertion(id, after) };
+  return insertion(after);
 }
 
 function movedOut(): Refusal {
@@ -157,9 +156,9 @@ function patch({ source }: EditTask, { geometry, values }: PreparedEdit, before:
   return { geometry, values: merged, reset: [] };
 }
 
-function insertion(featureId: string, after: StoredFeature): NewEvent {
+function insertion(after: StoredFeature): NewEvent {
   return {
-    ...content(featureId, after),
+    ...content(after),
     operation: 'insert',
     envelopeAfter: boxOf(after.geometry84),
     changedAttributes: Object.keys(JSON.parse(after.properties)),
@@ -167,9 +166,9 @@ function insertion(featureId: string, after: StoredFeature): NewEvent {
   };
 }
 
-function deletion(featureId: string, before: StoredFeature): NewEvent {
+function deletion(before: StoredFeature): NewEvent {
   return {
-    ...content(featureId, before),
+    ...content(before),
     operation: 'delete',
     envelopeBefore: boxOf(before.geometry84),
     changedAttributes: Object.keys(JSON.parse(before.properties)),
@@ -177,9 +176,9 @@ function deletion(featureId: string, before: StoredFeature): NewEvent {
   };
 }
 
-function update(featureId: string, before: StoredFeature, after: StoredFeature): NewEvent {
+function update(before: StoredFeature, after: StoredFeature): NewEvent {
   return {
-    ...content(featureId, after),
+    ...content(after),
     operation: 'update',
     envelopeBefore: boxOf(before.geometry84),
     envelopeAfter: boxOf(after.geometry84),
@@ -188,8 +187,8 @@ function update(featureId: string, before: StoredFeature, after: StoredFeature):
   };
 }
 
-function content(featureId: string, { geometry84, properties }: StoredFeature) {
-  return { featureId, geometry: geometry84 === 'null' ? undefined : geometry84, attributes: properties };
+function content({ id, geometry84, properties }: StoredFeature) {
+  return { featureId: id, geometry: geometry84 === 'null' ? undefined : geometry84, attributes: properties };
 }
 
 function changedNames(before: string, after: string): string[] {

@@ -4,6 +4,8 @@ import type { FieldValue } from '../../core/feature-values.js';
 
 /** A stored feature, as edits look at it. Members are JSON text: no digit is lost on the way to the outbox. */
 export interface StoredFeature {
+  /** As the store writes it, whatever the client wrote. */
+  id: string;
   /** Names the stored row: see `ItemResult.row`. */
   row: string;
   /** GeoJSON geometry in the CRS of the source with every digit, or `null`. */

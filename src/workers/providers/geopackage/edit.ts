@@ -89,8 +89,9 @@ class GeoPackageSession implements EditSession {
       key,
     ]) as { stored: Buffer | null; shown: Buffer };
     if (!stored?.length) return null;
-    const { geometry, properties } = featureText(stored);
-    return { row: rowName(stored), geometry, geometry84: featureText(shown).geometry, properties };
+    const { id: storedId, geometry, properties } = featureText(stored);
+    const { geometry: geometry84 } = featureText(shown);
+    return { id: storedId, row: rowName(stored), geometry, geometry84, properties };
   }
 
   /** Whether the row is one of those that exist for who asks. */
@@ -225,7 +226,7 @@ class GeoPackageSession implements EditSession {
 
 /** The key that an id names; undefined when it names none. */
 function keyOf(id: string): bigint | undefined {
-  return /^-?\d{1,18}$/.test(id) ? BigInt(id) : undefined;
+  return /^(0|-?[1-9]\d{0,17})$/.test(id) ? BigInt(id) : undefined;
 }
 
 /** A value as its column keeps it (OGC 12-128r18, table 1). Whole numbers go as such: REAL would lose digits. */

@@ -25,6 +25,7 @@ export interface TableFacts {
 export class Writer {
   readonly #statements = new Map<string, Database.Statement>();
   readonly #tables = new Map<string, TableFacts>();
+  #schemaVersion: unknown;
 
   constructor(readonly db: Db) {}
 
@@ -39,7 +40,11 @@ export class Writer {
     return prepared;
   }
 
+  /** Read again when another program has changed the schema. */
   tableFacts(source: GeoPackageSource): TableFacts {
+    const version = this.db.pragma('schema_version', { simple: true });
+    if (version !== this.#schemaVersion) this.#tables.clear();
+    this.#schemaVersion = version;
     let facts = this.#tables.get(source.table);
     if (!facts) {
       facts = readFacts(this.db, source);

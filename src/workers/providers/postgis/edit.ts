@@ -88,8 +88,9 @@ class PostgisSession implements EditSession {
     const page = await guarded(this.connection.page(sql, params.values, { outputs, keys: [], limit: 1 }));
     if (page.returned === 0) return null;
     const [stored, shown] = page.outputs as [Uint8Array, Uint8Array];
-    const { geometry, properties } = featureText(stored);
-    return { row: rowName(stored), geometry, geometry84: featureText(shown).geometry, properties };
+    const { id: storedId, geometry, properties } = featureText(stored);
+    const { geometry: geometry84 } = featureText(shown);
+    return { id: storedId, row: rowName(stored), geometry, geometry84, properties };
   }
 
   async insert(asked: string | undefined, change: RowChange): Promise<string> {
