@@ -12,3 +12,12 @@ export function parseExact(text: string): unknown {
   if (!HAS_LONG_INTEGER.test(text)) return JSON.parse(text);
   return JSON.parse(text.replace(TOKENS, (token) => (LONG_INTEGER.test(token) ? `"${token}"` : token)));
 }
+
+/** Text of UTF-8 bytes. Throws an Error for what is none. */
+export function utf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new Error('it is not valid UTF-8');
+  }
+}
