@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Cql2Error, check, type Expression, parseJson, parseText } from '../../src/core/cql2/index.js';
 import { CRS84, type Crs } from '../../src/core/crs.js';
 import { TaskFailure } from '../../src/core/tasks.js';
 import { wkb } from '../native/support.js';
-import { type Cell, type Column, type Stores, startStores } from './stores.js';
+import { type Cell, type Column, findInGeoPackage, type Stores, startStores } from './stores.js';
 
 /** Filters written to harm: they find what they say, or are refused; neither store fails or takes them for SQL. */
 
@@ -125,6 +125,17 @@ describe('the largest filters', () => {
     const { geopackage, postgis } = await stores.find(checked(parseText(text)));
     expect(postgis).toEqual(geopackage);
     if (count >= 0) expect(geopackage).toHaveLength(count);
+  });
+
+  it('end when their time is over', () => {
+    const filter = checked(parseText("NOT CASEI(name) = CASEI('x')"));
+    expect(findInGeoPackage(stores.geopackage, filter)).toHaveLength(all);
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 3_600_000);
+    try {
+      expect(() => findInGeoPackage(stores.geopackage, filter)).toThrow('gr_before: out of time');
+    } finally {
+      clock.mockRestore();
+    }
   });
 
   it('are refused when the stores could not take them', () => {

@@ -63,6 +63,7 @@ beforeAll(async () => {
     pools,
     access: policy,
     edits: new Edits(pools, () => {}),
+    licensing: { enabled: false, entitlements: [] },
   });
   const dispatcher = new Dispatcher({
     operations,

@@ -127,6 +127,19 @@ describe('connections', () => {
   });
 });
 
+describe('a transaction that is left open', () => {
+  it('ends with its connection', async () => {
+    await run(postgres.url, 'CREATE TABLE half (a int)');
+    const left = async (connection: PostgresConnection) => {
+      await connection.query('BEGIN');
+      await connection.query('INSERT INTO half VALUES (1)');
+      throw new Error('forgotten');
+    };
+    await expect(withConnection(postgres.url, left)).rejects.toThrow('forgotten');
+    for (let i = 0; i < LIMIT; i++) expect(await use('SELECT count(*) FROM half')).toEqual([[0]]);
+  });
+});
+
 describe('cancellation', () => {
   it('ends the statement in the server', async () => {
     const cancellation = new Cancellation();

@@ -42,6 +42,9 @@ class PgConnection {
   /** False once the connection is broken. */
   bool alive() const { return alive_; }
 
+  /** True when no transaction is open: another user may have the connection. */
+  bool settled() const { return alive_ && PQtransactionStatus(connection_) == PQTRANS_IDLE; }
+
   /** Sends a statement; next() reads its rows, finish() must follow. */
   void send(const std::string& sql, const PgParams& params);
   /** The next row as a result of one row; null after the last. Valid until the next call. Throws PgError. */

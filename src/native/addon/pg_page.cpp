@@ -15,21 +15,18 @@ namespace {
 /** SQLSTATE for what the caller got wrong. */
 constexpr const char* kBadOptions = "22023";
 
-bool checkOptions(const GeoJsonFeatureWriter&, const FeatureOptions&, std::string&) { return true; }
-bool checkOptions(const CsvFeatureWriter&, const FeatureOptions&, std::string&) { return true; }
-bool checkOptions(const GmlFeatureWriter&, const FeatureOptions& options, std::string& error) {
-  return checkGmlOptions(options, error);
-}
-
-/** A writer of the core, and what it puts between two features. */
+/** A writer of the core behind the interface of pages. */
 template <typename Writer>
-class FormatWriter final : public FeatureWriter {
+class PageWriter final : public FeatureWriter {
  public:
-  explicit FormatWriter(std::string_view separator) : separator_(separator) {}
+  explicit PageWriter(std::string_view separator) : separator_(separator) {}
 
   bool begin(std::string_view json, ReprojectorCache& reprojectors, std::string& error) override {
     FeatureOptions options;
-    if (!parseFeatureOptions(json, options, error) || !checkOptions(writer_, options, error)) return false;
+    if (!parseFeatureOptions(json, options, error)) return false;
+    if constexpr (std::is_same_v<Writer, GmlFeatureWriter>) {
+      if (!checkGmlOptions(options, error)) return false;
+    }
     auto reprojector = reprojectors.find(options.from, options.to, error);
     if (reprojector == nullptr) return false;
     writer_.begin(options, std::move(reprojector));
@@ -140,9 +137,9 @@ bool readOutputs(JsonReader& reader, PageOptions& options) {
 }  // namespace
 
 std::unique_ptr<FeatureWriter> writerOf(std::string_view format) {
-  if (format == "geojson") return std::make_unique<FormatWriter<GeoJsonFeatureWriter>>(",");
-  if (format == "csv") return std::make_unique<FormatWriter<CsvFeatureWriter>>("");
-  if (format == "gml") return std::make_unique<FormatWriter<GmlFeatureWriter>>("");
+  if (format == "geojson") return std::make_unique<PageWriter<GeoJsonFeatureWriter>>(",");
+  if (format == "csv") return std::make_unique<PageWriter<CsvFeatureWriter>>("");
+  if (format == "gml") return std::make_unique<PageWriter<GmlFeatureWriter>>("");
   return nullptr;
 }
 

@@ -26,6 +26,9 @@ import { type Span, temporalPredicate } from './temporal-sql.js';
 
 type Comparison = (typeof COMPARISONS)[number];
 
+/** What distances are rounded by: geometries that touch must be within 0 m of one another. */
+const ROUNDING_METRES = 1e-6;
+
 /**
  * Writes a checked filter as an SQL condition. What SQLite and PostgreSQL say alike stands here; what they do not is
  * the business of the store's own writer. NULL means unknown, as the standard says: SQL's own logic.
@@ -92,7 +95,7 @@ export abstract class FilterWriter {
     if (isOneOf(ARITHMETIC, op)) return this.#arithmetic(op, a, b);
     if (isOneOf(SPATIAL, op)) return this.spatial(op, a, b);
     if (isOneOf(DISTANCE, op)) {
-      const near = this.near(a, b, c as number);
+      const near = this.near(a, b, (c as number) + ROUNDING_METRES);
       return op === 's_dwithin' ? near : sql`(NOT ${near})`;
     }
     if (isOneOf(TEMPORAL, op)) return this.#temporal(op, a, b);

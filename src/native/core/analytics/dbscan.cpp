@@ -11,41 +11,84 @@ namespace graticule {
 namespace {
 
 constexpr double kLeastEps = 1e-6;
+/** Of the extent: keys of three axes fit into 128 bits. */
+constexpr double kLeastShare = 0x1p-39;
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 
+/** Sorts keys of `bits` bits, and what belongs to them, by their digits from the lowest up. */
+template <typename Key>
+void radixSort(std::vector<Key>& keys, std::vector<uint32_t>& order, int bits) {
+  constexpr int kDigit = 11;
+  constexpr uint32_t kMask = (1u << kDigit) - 1;
+  std::vector<Key> otherKeys(keys.size());
+  std::vector<uint32_t> otherOrder(order.size());
+  for (int shift = 0; shift < bits; shift += kDigit) {
+    uint32_t places[kMask + 2] = {};
+    for (const Key key : keys) ++places[(static_cast<uint32_t>(key >> shift) & kMask) + 1];
+    for (uint32_t i = 0; i <= kMask; ++i) places[i + 1] += places[i];
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const uint32_t place = places[static_cast<uint32_t>(keys[i] >> shift) & kMask]++;
+      otherKeys[place] = keys[i];
+      otherOrder[place] = order[i];
+    }
+    keys.swap(otherKeys);
+    order.swap(otherOrder);
+  }
+}
+
+/** Cells per axis, and the bits of their numbers. Two empty cells on either side keep neighbours in range. */
 template <int D>
+struct Layout {
+  double side;
+  std::array<double, D> least;
+  std::array<int, D> bits;
+
+  Layout(const double* points, size_t n, double eps) {
+    std::array<double, D> most;
+    least.fill(std::numeric_limits<double>::infinity());
+    most.fill(-std::numeric_limits<double>::infinity());
+    for (size_t i = 0; i < n * D; ++i) {
+      least[i % D] = std::min(least[i % D], points[i]);
+      most[i % D] = std::max(most[i % D], points[i]);
+    }
+    side = eps / std::sqrt(double{D});
+    for (int d = 0; d < D; ++d) {
+      const double cells = (most[d] - least[d]) / side + 5;
+      bits[d] = static_cast<int>(std::ceil(std::log2(cells + 1)));
+    }
+  }
+
+  int totalBits() const { return std::accumulate(bits.begin(), bits.end(), 0); }
+};
+
+/** Points in the order of their cells, whose keys are their numbers on each axis, one after the other. */
+template <int D, typename Key>
 class Grid {
  public:
-  using Cell = std::array<int64_t, D>;
-
-  Grid(const double* points, size_t n, double side) : order_(n) {
-    struct Binned {
-      Cell cell;
-      uint32_t point;
-    };
-    Cell least;
-    least.fill(std::numeric_limits<int64_t>::max());
-    std::vector<Binned> binned(n);
+  Grid(const double* points, size_t n, const Layout<D>& layout) : order_(n) {
+    std::vector<Key> keys(n);
     for (size_t i = 0; i < n; ++i) {
-      for (int d = 0; d < D; ++d) binned[i].cell[d] = static_cast<int64_t>(std::floor(points[i * D + d] / side));
-      binned[i].point = static_cast<uint32_t>(i);
+      Key key = 0;
+      for (int d = 0; d < D; ++d) {
+        const double number = (points[i * D + d] - layout.least[d]) / layout.side;
+        key = key << layout.bits[d] | static_cast<Key>(static_cast<uint64_t>(number) + 2);
+      }
+      keys[i] = key;
     }
-    std::sort(binned.begin(), binned.end(), [](const Binned& a, const Binned& b) {
-      return a.cell < b.cell || (a.cell == b.cell && a.point < b.point);
-    });
+    std::iota(order_.begin(), order_.end(), 0);
+    radixSort(keys, order_, layout.totalBits());
     for (auto& axis : coordinates_) axis.resize(n);
     for (size_t i = 0; i < n; ++i) {
-      order_[i] = binned[i].point;
       for (int d = 0; d < D; ++d) coordinates_[d][i] = points[size_t{order_[i]} * D + d];
-      if (i != 0 && binned[i].cell == cells_.back()) continue;
-      cells_.push_back(binned[i].cell);
+      if (i != 0 && keys[i] == keys_.back()) continue;
+      keys_.push_back(keys[i]);
       begins_.push_back(static_cast<uint32_t>(i));
     }
     begins_.push_back(static_cast<uint32_t>(n));
-    buildTable();
+    layLines(layout);
   }
 
-  size_t cells() const { return cells_.size(); }
+  size_t cells() const { return keys_.size(); }
   uint32_t begin(size_t cell) const { return begins_[cell]; }
   uint32_t end(size_t cell) const { return begins_[cell + 1]; }
   /** The point at a place in the order of the cells. */
@@ -71,51 +114,46 @@ class Grid {
     return count;
   }
 
-  /** Calls `visit` with each cell that is not empty, up to two cells away in every direction, the cell included. */
+  /** Starts a walk: neighbours() is then asked for cells in ascending order. */
+  void rewind() { cursors_.fill(0); }
+
+  /**
+   * Calls `visit` with each cell that is not empty, up to two cells away in every direction, the cell included; with
+   * `later`, only with those of the upper half, the cell's own line included.
+   */
   template <typename Visit>
-  void neighbours(size_t cell, Visit&& visit) const {
-    Cell at;
-    const Cell& centre = cells_[cell];
-    constexpr int kOffsets = D == 2 ? 25 : 125;
-    for (int offset = 0; offset < kOffsets; ++offset) {
-      int rest = offset;
-      for (int d = 0; d < D; ++d, rest /= 5) at[d] = centre[d] + rest % 5 - 2;
-      const uint32_t found = find(at);
-      if (found != kNone) visit(found);
+  void neighbours(size_t cell, bool later, Visit&& visit) {
+    for (size_t line = later ? kLines / 2 : 0; line < kLines; ++line) {
+      const Key low = keys_[cell] + lines_[line];
+      uint32_t& cursor = cursors_[line];
+      while (cursor < keys_.size() && keys_[cursor] < low) ++cursor;
+      for (uint32_t i = cursor; i < keys_.size() && keys_[i] - low <= 4; ++i) visit(i);
     }
   }
 
  private:
-  static size_t hash(const Cell& cell) {
-    uint64_t h = 0;
-    for (const int64_t c : cell) h = (h ^ static_cast<uint64_t>(c)) * 0x9E3779B97F4A7C15u, h ^= h >> 29;
-    return h;
-  }
+  static constexpr size_t kLines = D == 2 ? 5 : 25;
 
-  void buildTable() {
-    size_t size = 16;
-    while (size < 2 * cells_.size()) size *= 2;
-    table_.assign(size, kNone);
-    for (size_t i = 0; i < cells_.size(); ++i) {
-      size_t slot = hash(cells_[i]) & (size - 1);
-      while (table_[slot] != kNone) slot = (slot + 1) & (size - 1);
-      table_[slot] = static_cast<uint32_t>(i);
+  /** Neighbours lie on lines of five cells along the last axis: what to add to a key for the first cell of each. */
+  void layLines(const Layout<D>& layout) {
+    for (size_t line = 0; line < kLines; ++line) {
+      Key offset = static_cast<Key>(-2);
+      size_t rest = line;
+      int shift = layout.bits[D - 1];
+      for (int d = D - 2; d >= 0; --d, rest /= 5) {
+        offset += (static_cast<Key>(rest % 5) - 2) << shift;
+        shift += layout.bits[d];
+      }
+      lines_[line] = offset;
     }
-  }
-
-  uint32_t find(const Cell& cell) const {
-    const size_t mask = table_.size() - 1;
-    for (size_t slot = hash(cell) & mask; table_[slot] != kNone; slot = (slot + 1) & mask) {
-      if (cells_[table_[slot]] == cell) return table_[slot];
-    }
-    return kNone;
   }
 
   std::vector<uint32_t> order_;
   std::array<std::vector<double>, D> coordinates_;
-  std::vector<Cell> cells_;
+  std::vector<Key> keys_;
   std::vector<uint32_t> begins_;
-  std::vector<uint32_t> table_;
+  std::array<Key, kLines> lines_;
+  std::array<uint32_t, kLines> cursors_{};
 };
 
 /** Cells that belong together. */
@@ -133,15 +171,17 @@ class Forest {
   std::vector<uint32_t> parents_;
 };
 
-template <int D>
+template <int D, typename Key>
 class Dbscan {
  public:
-  Dbscan(const double* points, size_t n, double eps, uint32_t minPoints)
-      : grid_(points, n, eps / std::sqrt(double{D})), square_(eps * eps), minPoints_(minPoints), forest_(grid_.cells()) {}
+  Dbscan(const double* points, size_t n, const Layout<D>& layout, double eps, uint32_t minPoints)
+      : grid_(points, n, layout), square_(eps * eps), minPoints_(minPoints), forest_(grid_.cells()) {}
 
   void label(int32_t* labels) {
     coreEnds_.resize(grid_.cells());
+    grid_.rewind();
     for (size_t cell = 0; cell < grid_.cells(); ++cell) findCores(cell);
+    grid_.rewind();
     for (size_t cell = 0; cell < grid_.cells(); ++cell) joinNeighbours(static_cast<uint32_t>(cell));
     std::vector<uint32_t> roots;
     assign(roots);
@@ -160,7 +200,7 @@ class Dbscan {
     coreEnds_[cell] = begin;
     near_.clear();
     uint64_t population = 0;
-    grid_.neighbours(cell, [&](uint32_t other) {
+    grid_.neighbours(cell, false, [&](uint32_t other) {
       population += grid_.end(other) - grid_.begin(other);
       if (other != cell) near_.push_back(other);
     });
@@ -177,7 +217,7 @@ class Dbscan {
 
   void joinNeighbours(uint32_t cell) {
     if (!hasCores(cell)) return;
-    grid_.neighbours(cell, [&](uint32_t other) {
+    grid_.neighbours(cell, true, [&](uint32_t other) {
       if (other <= cell || !hasCores(other)) return;
       const uint32_t a = forest_.root(cell);
       const uint32_t b = forest_.root(other);
@@ -197,11 +237,12 @@ class Dbscan {
   /** The root cell of every place, kNone for noise. */
   void assign(std::vector<uint32_t>& roots) {
     roots.assign(grid_.end(grid_.cells() - 1), kNone);
+    grid_.rewind();
     for (size_t cell = 0; cell < grid_.cells(); ++cell) {
       for (uint32_t i = grid_.begin(cell); i < coreEnds_[cell]; ++i) roots[i] = forest_.root(static_cast<uint32_t>(cell));
       if (coreEnds_[cell] == grid_.end(cell)) continue;
       near_.clear();
-      grid_.neighbours(cell, [&](uint32_t other) {
+      grid_.neighbours(cell, false, [&](uint32_t other) {
         if (hasCores(other)) near_.push_back(other);
       });
       for (uint32_t i = coreEnds_[cell]; i < grid_.end(cell); ++i) roots[i] = nearestCluster(i);
@@ -234,7 +275,7 @@ class Dbscan {
     }
   }
 
-  Grid<D> grid_;
+  Grid<D, Key> grid_;
   double square_;
   uint32_t minPoints_;
   Forest forest_;
@@ -243,16 +284,24 @@ class Dbscan {
   std::vector<uint32_t> near_;
 };
 
+template <int D>
+void run(const double* points, size_t n, double eps, uint32_t minPoints, int32_t* labels) {
+  double extent = 0;
+  for (size_t i = 0; i < n * D; ++i) extent = std::max(extent, std::fabs(points[i] - points[i % D]));
+  eps = std::max({eps, kLeastEps, extent * kLeastShare});
+  const Layout<D> layout(points, n, eps);
+  if (layout.totalBits() <= 64) {
+    Dbscan<D, uint64_t>(points, n, layout, eps, minPoints).label(labels);
+  } else {
+    Dbscan<D, unsigned __int128>(points, n, layout, eps, minPoints).label(labels);
+  }
+}
+
 }  // namespace
 
 void dbscan(const double* points, size_t n, int dimensions, double eps, uint32_t minPoints, int32_t* labels) {
   if (n == 0) return;
-  eps = std::max(eps, kLeastEps);
-  if (dimensions == 2) {
-    Dbscan<2>(points, n, eps, minPoints).label(labels);
-  } else {
-    Dbscan<3>(points, n, eps, minPoints).label(labels);
-  }
+  (dimensions == 2 ? run<2> : run<3>)(points, n, eps, minPoints, labels);
 }
 
 }  // namespace graticule

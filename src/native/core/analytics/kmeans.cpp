@@ -10,6 +10,11 @@ namespace graticule {
 namespace {
 
 constexpr int kMaxIterations = 300;
+/** Share of the variance that the squares of the centres' moves may still come to at the end. */
+constexpr double kTolerance = 1e-4;
+/** Least number of points that seeds are drawn from. */
+constexpr size_t kSample = 20'000;
+constexpr size_t kSamplePerCentre = 100;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /** xorshift64*, 0 to 1: the same numbers in every run. */
@@ -36,14 +41,15 @@ class KMeans {
       axes_[d].resize(n);
       for (size_t i = 0; i < n; ++i) axes_[d][i] = points[i * D + d];
     }
+    tolerance_ = kTolerance * variance();
     seed(k);
   }
 
   void run() {
     assignAll();
     for (int i = 0; i < kMaxIterations; ++i) {
-      moveCentres();
-      if (!assignMoved()) return;
+      const double moved = moveCentres();
+      if (!assignMoved() || moved <= tolerance_) return;
     }
   }
 
@@ -73,29 +79,62 @@ class KMeans {
     return position;
   }
 
-  /** k-means++: each next centre is a point, chosen by its square distance to those that are. */
+  /**
+   * k-means++: each next centre is a point, drawn by its square distance to those that are; of several drawn the one that
+   * brings the points nearest. A sample is enough to find where the points are dense.
+   */
   void seed(uint32_t k) {
     Random random;
-    std::vector<double> nearest(n_, kInfinity);
-    centres_.push_back(at(static_cast<size_t>(random.next() * static_cast<double>(n_))));
-    while (centres_.size() < k) {
-      const Position& last = centres_.back();
-      double total = 0;
-      for (size_t i = 0; i < n_; ++i) {
-        nearest[i] = std::min(nearest[i], square(i, last));
-        total += nearest[i];
-      }
-      // Every point is a centre already.
-      if (!(total > 0)) return;
-      double target = random.next() * total;
-      size_t chosen = n_;
-      for (size_t i = 0; i < n_ && target >= 0; ++i) {
-        if (nearest[i] == 0) continue;
-        target -= nearest[i];
-        chosen = i;
-      }
-      centres_.push_back(at(chosen));
+    const size_t size = std::min(n_, std::max<size_t>(kSample, size_t{k} * kSamplePerCentre));
+    std::vector<size_t> sample(size);
+    for (size_t i = 0; i < size; ++i) {
+      // Drawn at random, because points often come in some order.
+      sample[i] = size == n_ ? i : static_cast<size_t>(random.next() * static_cast<double>(n_));
     }
+    const auto trials = 2 + static_cast<int>(std::log(static_cast<double>(k)));
+    std::vector<double> nearest(size, kInfinity);
+    std::vector<double> tried(size);
+    std::vector<double> best(size);
+    centres_.push_back(at(sample[static_cast<size_t>(random.next() * static_cast<double>(size))]));
+    double total = distanceLeft(sample, centres_[0], nearest, nearest);
+    // At 0 every point is a centre already.
+    while (centres_.size() < k && total > 0) {
+      double least = kInfinity;
+      Position chosen{};
+      for (int trial = 0; trial < trials; ++trial) {
+        const Position candidate = at(sample[draw(nearest, random.next() * total)]);
+        const double left = distanceLeft(sample, candidate, nearest, tried);
+        if (left >= least) continue;
+        least = left;
+        chosen = candidate;
+        best.swap(tried);
+      }
+      nearest.swap(best);
+      total = least;
+      centres_.push_back(chosen);
+    }
+  }
+
+  /** The square distances to the nearest centre if there were this one too, and their sum. */
+  double distanceLeft(const std::vector<size_t>& sample, const Position& centre, const std::vector<double>& nearest,
+                      std::vector<double>& result) const {
+    double total = 0;
+    for (size_t i = 0; i < sample.size(); ++i) {
+      result[i] = std::min(nearest[i], square(sample[i], centre));
+      total += result[i];
+    }
+    return total;
+  }
+
+  /** The entry at which the running sum of the weights passes `target`; never one of weight 0. */
+  static size_t draw(const std::vector<double>& weights, double target) {
+    size_t chosen = 0;
+    for (size_t i = 0; i < weights.size() && target >= 0; ++i) {
+      if (weights[i] == 0) continue;
+      target -= weights[i];
+      chosen = i;
+    }
+    return chosen;
   }
 
   /** Looks at every centre; sets the bounds of the point. */
@@ -122,8 +161,11 @@ class KMeans {
     for (size_t i = 0; i < n_; ++i) assign(i);
   }
 
-  /** Each centre to the mean of its points; one without points stays. Bounds widen by what the centres moved. */
-  void moveCentres() {
+  /**
+   * Each centre to the mean of its points; one without points stays. Bounds widen by what the centres moved; the sum of
+   * the squares of that is returned.
+   */
+  double moveCentres() {
     const size_t k = centres_.size();
     std::vector<Position> sums(k, Position{});
     std::vector<double> counts(k, 0);
@@ -134,6 +176,7 @@ class KMeans {
     std::vector<double> moved(k, 0);
     double most = 0;
     double secondMost = 0;
+    double total = 0;
     uint32_t farthest = 0;
     for (uint32_t c = 0; c < k; ++c) {
       if (counts[c] == 0) continue;
@@ -143,6 +186,7 @@ class KMeans {
         sum += (mean - centres_[c][d]) * (mean - centres_[c][d]);
         centres_[c][d] = mean;
       }
+      total += sum;
       moved[c] = std::sqrt(sum);
       if (moved[c] > most) {
         secondMost = most;
@@ -156,6 +200,18 @@ class KMeans {
       upper_[i] += moved[labels_[i]];
       lower_[i] -= labels_[i] == farthest ? secondMost : most;
     }
+    return total;
+  }
+
+  /** The mean of the variances of the axes. */
+  double variance() const {
+    double sum = 0;
+    for (const auto& axis : axes_) {
+      double mean = 0;
+      for (const double v : axis) mean += v / static_cast<double>(n_);
+      for (const double v : axis) sum += (v - mean) * (v - mean) / static_cast<double>(n_);
+    }
+    return sum / D;
   }
 
   /** Looks again at the points whose bounds do not tell; true when one of them has changed its cluster. */
@@ -190,6 +246,7 @@ class KMeans {
   }
 
   size_t n_;
+  double tolerance_ = 0;
   std::array<std::vector<double>, D> axes_;
   std::vector<Position> centres_;
   std::vector<uint32_t> labels_;

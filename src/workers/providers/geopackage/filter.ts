@@ -1,4 +1,5 @@
 import { type BoxLiteral, type Expression, isBox } from '../../../core/cql2/ast.js';
+import { LIMITS } from '../../../core/limits.js';
 import { type Box, type GeoPackageSource, TaskFailure } from '../../../core/tasks.js';
 import { conjuncts, nearbyOf, windowsOf } from '../conjuncts.js';
 import { passesAll } from '../filter-writer.js';
@@ -6,26 +7,34 @@ import { balanced, type Fragment, joined, sql } from '../fragment.js';
 import { boxesOf } from '../spatial-literal.js';
 import { quote } from './connection.js';
 import { GeoPackageFilterWriter } from './filter-sql.js';
-import { indexOf, matchingIds, type Query } from './window.js';
+import { idsByWalk, indexOf, matchingIds, type Query, walkIsShorter } from './window.js';
 
 /** Below SQLite's limit of 32766 parameters, which the statement around the filter needs some of. */
 const MAX_VALUES = 32_000;
 
 /**
  * Selects `id` of every row that the filter lets through. No row comes twice; the order is undefined. The spatial index
- * serves what stands alone or between ANDs.
+ * serves what stands alone or between ANDs. `wanted` is how many rows are read when they are asked for in the order of
+ * the id.
  */
-export function idsOf(source: GeoPackageSource, filter: Expression | undefined): Query {
+export function idsOf(source: GeoPackageSource, filter: Expression | undefined, wanted?: number): Query {
   if (passesAll(filter)) return matchingIds(source, undefined);
   const conditions = conjuncts(filter!);
   const box = conditions.length === 1 ? boxCondition(source, conditions[0]!) : undefined;
-  if (box) return matchingIds(source, boxesOf(box, source));
+  if (box) return idsInBoxes(source, boxesOf(box, source), wanted);
   const writer = new GeoPackageFilterWriter(source);
   const written = conditions.flatMap((condition) => conditionsOf(source, condition, writer));
   const id = `t.${quote(source.idColumn)}`;
+  // Nothing else can stop SQLite, and a thread that computes for nobody is missed by all.
+  written.unshift({ sql: 'gr_before(?)', values: [Date.now() + LIMITS.requestDeadlineMs] });
   const query = sql`SELECT ${id} AS id FROM ${quote(source.table)} t WHERE ${balanced(written, 'AND')}`;
   if (query.values.length > MAX_VALUES) throw new TaskFailure('invalid-input', 'The filter is too large.');
   return { sql: query.sql, values: [...query.values] };
+}
+
+function idsInBoxes(source: GeoPackageSource, boxes: readonly Box[], wanted: number | undefined): Query {
+  const walk = wanted !== undefined && walkIsShorter(source, boxes, wanted);
+  return walk ? idsByWalk(source, boxes[0]!) : matchingIds(source, boxes);
 }
 
 function conditionsOf(

@@ -64,14 +64,15 @@ export function items(task: ItemsTask): ItemsResult {
 
 /** Ids of the rows that pass, in the order of the page, from its place on. */
 function pageIds(source: GeoPackageSource, task: ItemsTask, order: Order): Query {
-  const matching = idsOf(source, task.filter);
   if (!task.sort?.length) {
+    const matching = idsOf(source, task.filter, task.offset + task.limit + 1);
     const where = order.place ? ` WHERE ${order.place.sql}` : '';
     return {
       sql: `SELECT id FROM (${matching.sql}) t${where} ORDER BY ${order.reading}`,
       values: [...matching.values, ...(order.place?.values ?? [])],
     };
   }
+  const matching = idsOf(source, task.filter);
   const id = `t.${quote(source.idColumn)}`;
   const conditions = [
     ...(task.filter === undefined ? [] : [`${id} IN (${matching.sql})`]),
