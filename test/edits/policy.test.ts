@@ -63,7 +63,6 @@ beforeAll(async () => {
     pools,
     access: policy,
     edits: new Edits(pools, () => {}),
-    licensing: { enabled: false, entitlements: [] },
   });
   const dispatcher = new Dispatcher({
     operations,
