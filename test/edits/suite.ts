@@ -32,7 +32,7 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
     return String(answer.body.id);
   };
 
-  describe(`${name}: create`, () => {
+  describe(`${name}: /req/create-replace-delete/insert, /req/features/create`, () => {
     it('answers 201 with the place, the feature and its entity tag', async () => {
       const answer = await send('POST', 'parcels/items', parcel(7, 46, { name: 'Town hall', floors: 3 }));
       expect(answer.status).toBe(201);
@@ -345,7 +345,7 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
     });
   });
 
-  describe(`${name}: replace`, () => {
+  describe(`${name}: /req/create-replace-delete/replace`, () => {
     it('sets what the body does not name to null, or to its default', async () => {
       const id = await created({ name: 'old', floors: 4, note: 'kept?', code: 'r1' });
       const answer = await send('PUT', `parcels/items/${id}`, parcel(8, 47, { name: 'new', area: 1 }));
@@ -391,7 +391,7 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
     });
   });
 
-  describe(`${name}: update`, () => {
+  describe(`${name}: /req/update/patch`, () => {
     it('changes what the merge patch names and keeps the rest', async () => {
       const id = await created({ name: 'a', floors: 2, area: 3, tags: { x: 1, y: { z: 2 } } });
       const patch = { properties: { floors: null, area: 4, tags: { x: null, y: { w: 3 } } } };
@@ -426,7 +426,7 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
     });
   });
 
-  describe(`${name}: delete`, () => {
+  describe(`${name}: /req/create-replace-delete/delete`, () => {
     it('answers 204, then 404', async () => {
       const id = await created({ name: 'a' });
       const answer = await send('DELETE', `parcels/items/${id}`);
@@ -436,7 +436,7 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
     });
   });
 
-  describe(`${name}: If-Match`, () => {
+  describe(`${name}: /req/optimistic-locking-etags/if-match`, () => {
     it('lets the edit pass for the tag of any representation, in a list, and for *', async () => {
       const id = await created({ name: 'a' });
       const place = `${editor.server.url}/ogc/features/collections/parcels/items/${id}`;
@@ -488,7 +488,7 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
     });
   });
 
-  describe(`${name}: batch`, () => {
+  describe(`${name}: /req/batch-operations/batch`, () => {
     const batch = (operations: unknown[], more: object = {}, collection = 'parcels'): Promise<Answer> =>
       send(
         'POST',

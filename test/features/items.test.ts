@@ -259,7 +259,7 @@ describe.each(['GeoPackage', 'PostGIS'])('items of a %s', (store) => {
     await refused('?unknown=1', 'unknown');
   });
 
-  it('have the ids and properties asked for', async () => {
+  it('/req/ids-parameter/ids, /req/properties-parameter/properties: have those asked for', async () => {
     expect(await found('?ids=7,3,100000,x,12')).toEqual([3, 7, 12]);
     const { features } = await page('?properties=day,name&limit=3');
     for (const { properties } of features) expect(Object.keys(properties)).toEqual(['name', 'day']);
