@@ -37,7 +37,7 @@ export function readProperties(properties: Record<string, unknown>, rules: Value
   for (const [name, value] of Object.entries(properties)) {
     if (errors.length >= MAX_ERRORS) break;
     const field = known.get(name);
-    const at = `/properties/${pointerToken(name)}`;
+    const at = `/properties/${pointer(name)}`;
     if (!field || (rules.visible && !rules.visible.includes(name))) {
       errors.push({ name: at, detail: 'is no property of this collection' });
     } else if (field.generated) {
@@ -54,7 +54,7 @@ export function readProperties(properties: Record<string, unknown>, rules: Value
 }
 
 /** A JSON pointer token (RFC 6901), short enough for an error message. */
-export function pointerToken(name: string): string {
+function pointer(name: string): string {
   return name.slice(0, 100).replace(/~/g, '~0').replace(/\//g, '~1');
 }
 

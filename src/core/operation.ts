@@ -125,8 +125,8 @@ export interface BodySpec<S extends TSchema = TSchema> {
   /** Media types taken; the first is documented first. */
   readonly mediaTypes: readonly string[];
   readonly required: boolean;
-  /** Whole numbers of 16 digits and more are kept as text: no digit is lost. */
-  readonly exactIntegers?: boolean;
+  /** Reads the bytes in place of `JSON.parse`. Throws an Error (or rejects) whose message may be shown. */
+  readonly parse?: (json: Uint8Array) => unknown;
   /** Bytes; the configured limit when absent. */
   readonly maxBytes?: number;
   /** The body is not collected: the handler reads `exchange.upload`. `schema` only documents it. */

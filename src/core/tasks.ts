@@ -382,6 +382,8 @@ export interface Tasks extends AnalyticsTasks {
   /** One feature, or null when there is none of that id. */
   'vector.item': { input: ItemTask; output: ItemResult | null };
   'vector.count': { input: CountTask; output: number };
+  /** A feature or a batch, as `parseFeatures` reads it: large bodies would hold up the event loop. */
+  'vector.parse': { input: { json: Uint8Array }; output: unknown };
   /** Changes features; once it has begun it runs to its end, whatever becomes of the caller. */
   'vector.edit': { input: EditTask; output: EditResult };
   /** Metadata of a tile archive. */

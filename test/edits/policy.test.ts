@@ -63,7 +63,6 @@ beforeAll(async () => {
     pools,
     access: policy,
     edits: new Edits(pools, () => {}),
-    licensing: { enabled: false, entitlements: [] },
   });
   const dispatcher = new Dispatcher({
     operations,
@@ -96,7 +95,9 @@ const own = (owner: string, code: string, more: object = {}) =>
 
 describe('a row filter', () => {
   it('hides the rows of others: 404 for every edit', async () => {
-    const { id } = (await ann('POST', 'parcels/items', own('ann', '1'))).body;
+    const made = await ann('POST', 'parcels/items', own('ann', '1'));
+    expect([made.status, made.body.detail]).toEqual([201, undefined]);
+    const { id } = made.body;
     for (const [method, body] of [
       ['PUT', own('bob', '1')],
       ['PATCH', { properties: { floors: 1 } }],

@@ -101,6 +101,30 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
       expect(answer.body.geometry.coordinates).toEqual([7, 46, 0]);
     });
 
+    it('takes a large body, and refuses one of too many positions, while others are answered', async () => {
+      const circle = (n: number) => {
+        const ring = Array.from({ length: n }, (_, i) => [
+          Math.cos((i / n) * 2 * Math.PI),
+          Math.sin((i / n) * 2 * Math.PI),
+        ]);
+        return { type: 'Polygon', coordinates: [[...ring, ring[0]]] };
+      };
+      const large = { ...parcel(0, 0, { name: 'large', floors: 1 }), geometry: circle(100_000) };
+      const answer = await send('POST', 'parcels/items', large);
+      expect([answer.status, answer.body.properties.floors]).toEqual([201, 1]);
+      const exact = JSON.stringify(large).replace('"floors":1', '"floors":9007199254740993');
+      const place = (await send('POST', 'parcels/items', exact)).headers.get('location')!;
+      expect(await (await fetch(place)).text()).toContain('"floors":9007199254740993');
+      const tooLarge = await send('POST', 'parcels/items', { ...large, geometry: circle(520_000) });
+      expect([tooLarge.status, tooLarge.body.errors?.[0]?.name]).toEqual([
+        400,
+        expect.stringContaining('/geometry'),
+      ]);
+      expect(
+        (await send('POST', 'parcels/items', `{"type":"Feature","x":"${'y'.repeat(100_000)}"`)).status,
+      ).toBe(400);
+    });
+
     it('does not refuse an edit for what Accept names', async () => {
       const answer = await send('POST', 'parcels/items', parcel(7, 46), { accept: 'text/xml' });
       expect([answer.status, answer.headers.get('content-type')]).toEqual([201, 'application/geo+json']);

@@ -2,9 +2,10 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import { ApiError, type FieldError } from '../../core/errors.js';
-import { parseExact } from '../../core/json.js';
+import { utf8 } from '../../core/json.js';
 import { LIMITS } from '../../core/limits.js';
 import type { BodySpec } from '../../core/operation.js';
+import { TaskFailure } from '../../core/tasks.js';
 import type { HttpExchange } from './exchange.js';
 
 export type BodyReader = (x: HttpExchange) => Promise<unknown>;
@@ -46,8 +47,7 @@ export function bodyReader(spec: BodySpec): BodyReader {
       return undefined;
     }
     const mediaType = checkMediaType(x.header('content-type'), spec);
-    const value =
-      mediaType === FORM ? parseForm(raw) : parseJson(raw, spec.exactIntegers ? parseExact : JSON.parse);
+    const value = mediaType === FORM ? parseForm(raw) : await parseJson(raw, spec);
     const errors = check(value);
     if (errors.length > 0) {
       const [first] = errors;
@@ -76,11 +76,17 @@ function parseForm(raw: Buffer): Record<string, string> {
   return Object.fromEntries(fields);
 }
 
-function parseJson(raw: Buffer, parse: (text: string) => unknown): unknown {
+async function parseJson(raw: Buffer, { parse = plainJson }: BodySpec): Promise<unknown> {
   try {
-    return parse(new TextDecoder('utf-8', { fatal: true }).decode(raw));
+    return await parse(raw);
   } catch (cause) {
-    const detail = cause instanceof SyntaxError ? cause.message.slice(0, 200) : 'it is not valid UTF-8';
-    throw new ApiError('invalid-body', `The request body is not JSON: ${detail}.`, { cause });
+    // Threads that are busy or gone are no fault of the body.
+    if (cause instanceof TaskFailure && cause.code !== 'invalid-input') throw cause;
+    const why = (cause as Error).message.slice(0, 200);
+    throw new ApiError('invalid-body', `The request body is not JSON: ${why}.`, { cause });
   }
+}
+
+function plainJson(json: Uint8Array): unknown {
+  return JSON.parse(utf8(json));
 }

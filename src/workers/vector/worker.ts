@@ -1,5 +1,6 @@
 import { setPriority } from 'node:os';
 import { workerData } from 'piscina';
+import { parseFeatures } from '../../core/feature-body.js';
 import { WORKER_NICENESS } from '../../core/limits.js';
 import { TaskFailure, type TaskInput, type TaskName, type TaskOutput } from '../../core/tasks.js';
 import { Cancellation, type CancellationFlag } from '../cancellation.js';
@@ -57,6 +58,7 @@ const TASKS: {
   'vector.items': (task, cancellation) => storeOf(task.source).items(task, cancellation),
   'vector.item': (task, cancellation) => storeOf(task.source).item(task, cancellation),
   'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),
+  'vector.parse': ({ json }) => parse(json),
   'vector.edit': (task) => storeOf(task.source).edit(task),
   'vector.archive': archive,
   'vector.archiveTile': archiveTile,
@@ -67,6 +69,14 @@ const TASKS: {
   'vector.bufferAggregate': bufferAggregate,
   'vector.density': density,
 };
+
+function parse(json: Uint8Array): unknown {
+  try {
+    return parseFeatures(json);
+  } catch (error) {
+    throw new TaskFailure('invalid-input', (error as Error).message);
+  }
+}
 
 export default async function runTask({ name, input, flag }: VectorMessage) {
   return moved(await answer(() => attempt(name, unpacked(input), flag && new Cancellation(flag))), buffersOf);

@@ -1,10 +1,11 @@
-import Type, { type Static } from 'typebox';
+import Type, { type Static, type TSchema } from 'typebox';
 import { parseCrs } from '../../../../core/crs.js';
 import type { FeatureInput } from '../../../../core/edits.js';
 import { ApiError, badParameter } from '../../../../core/errors.js';
-import { depthOver, pointerToken } from '../../../../core/feature-values.js';
+import { parseFeatures } from '../../../../core/feature-body.js';
 import { LIMITS } from '../../../../core/limits.js';
 import type { Param } from '../../../../core/operation.js';
+import type { Pools } from '../../../../core/tasks.js';
 
 const Id = Type.Union([Type.String({ maxLength: 256 }), Type.Integer()]);
 
@@ -28,39 +29,36 @@ export type FeatureBody = Static<typeof FeatureBody>;
 export type PatchBody = Static<typeof PatchBody>;
 
 const FEATURE_TYPES = ['application/geo+json', 'application/json'] as const;
-const common = { required: true, exactIntegers: true } as const;
-export const featureBody = { ...common, schema: FeatureBody, mediaTypes: FEATURE_TYPES };
-export const patchBody = {
-  ...common,
-  schema: PatchBody,
-  mediaTypes: [...FEATURE_TYPES, 'application/merge-patch+json'],
-};
+const PATCH_TYPES = [...FEATURE_TYPES, 'application/merge-patch+json'] as const;
+
+/** Bytes from which on a body is parsed by a worker: below, it takes less than handing it over. */
+const LARGE = 65_536;
+
+/** How the bodies of edits are read. */
+export function editBodies(pools: Pools) {
+  const parse = (json: Uint8Array) =>
+    json.byteLength < LARGE
+      ? parseFeatures(json)
+      : pools.run('vector.parse', { json }, { deadlineMs: LIMITS.requestDeadlineMs });
+  const common = { required: true, parse };
+  return {
+    feature: { ...common, schema: FeatureBody, mediaTypes: FEATURE_TYPES },
+    patch: { ...common, schema: PatchBody, mediaTypes: PATCH_TYPES },
+    batch: <S extends TSchema>(schema: S) => ({ ...common, schema, mediaTypes: ['application/json'] }),
+  };
+}
 
 /** What a body says of a feature. Throws 400 for members that cannot be read. */
 export function featureInput(body: PatchBody): FeatureInput {
   const input: FeatureInput = {};
-  if (body.geometry !== undefined) input.geometry = geometryText(body.geometry);
+  // `parseFeatures` has made JSON text of it.
+  if (body.geometry !== undefined) input.geometry = (body.geometry as string | null) ?? 'null';
   if (body.properties !== undefined && body.properties !== null) {
     if (typeof body.properties !== 'object' || Array.isArray(body.properties))
       throw wrongMember('/properties', 'must be an object');
-    input.properties = shallow(body.properties as Record<string, unknown>);
+    input.properties = body.properties as Record<string, unknown>;
   }
   return input;
-}
-
-function geometryText(geometry: unknown): string {
-  if (geometry === null) return 'null';
-  if (typeof geometry !== 'object' || Array.isArray(geometry))
-    throw wrongMember('/geometry', 'must be a geometry object or null');
-  if (depthOver(geometry, LIMITS.jsonDepth)) throw wrongMember('/geometry', 'is nested too deep');
-  return JSON.stringify(geometry);
-}
-
-/** The same properties. What nests too deep would not survive the way to a worker. */
-function shallow(properties: Record<string, unknown>): Record<string, unknown> {
-  const deep = Object.keys(properties).find((name) => depthOver(properties[name], LIMITS.jsonDepth));
-  if (deep === undefined) return properties;
-  throw wrongMember(`/properties/${pointerToken(deep)}`, `is nested deeper than ${LIMITS.jsonDepth} levels`);
 }
 
 /** The id that a body names, checked against that of its path. */
