@@ -47,7 +47,7 @@ async function started(name: string, child: ChildProcess, page: Peer['page'], fo
 
 function run(core: number, program: string, args: string[], env: Record<string, string>): ChildProcess {
   return spawn('taskset', ['-c', String(core), program, ...args], {
-    stdio: ['ignore', 'ignore', 'ignore'],
+    stdio: ['ignore', 'ignore', process.env['PEER_LOG'] ? 'inherit' : 'ignore'],
     env: { ...process.env, ...env },
   });
 }
@@ -64,7 +64,7 @@ export async function pgFeatureserv(table: Table, port: number, core: number): P
   return started(
     'pg_featureserv',
     child,
-    (limit, offset) => `${items}?limit=${limit}&offset=${offset}`,
+    (limit, offset) => `${items}?limit=${limit}&offset=${offset}&sortby=${table.id}`,
     folder,
   );
 }

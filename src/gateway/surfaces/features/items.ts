@@ -1,3 +1,4 @@
+import type { VectorCollection } from '../../../core/collection.js';
 import type { Expression } from '../../../core/cql2/index.js';
 import { CRS84, type Crs, coordinatePrecision } from '../../../core/crs.js';
 import type { FeatureOutput, ItemsResult, ItemsTask, PageKey } from '../../../core/features.js';
@@ -15,9 +16,12 @@ import type { View } from './view.js';
 
 /** Features in an HTML page when no limit is asked for: a page is read by eyes. */
 const HTML_PAGE = 50;
-/** Bytes of features in the first part of a long page, which the client waits for, and in the further ones. */
-const FIRST_PART = 131_072;
-export const FURTHER_PART = 1_048_576;
+/** Bytes of features that are read and sent as one; in the first part of a longer page, which the client waits for; in the further parts. */
+const WHOLE_PAGE = 262_144;
+const FIRST_PART = 65_536;
+const FURTHER_PART = 1_048_576;
+/** Parts are cut by number, after what features of the collection took before; never do they exceed this many bytes. */
+const MOST_OF_PART = 4 * FURTHER_PART;
 /** Matches are counted only up to here, and only where that is cheap. */
 const COUNTED = 10_000;
 /** Tables that may be read as a whole to count. */
@@ -78,7 +82,7 @@ export function planPage(
       ...outputOf(view, x.format, crs, fields),
       ...(sort.length > 0 ? { sort } : {}),
       ...(after ? { after } : {}),
-      ...(html ? { skipGeometry: true } : { maxBytes: FIRST_PART }),
+      ...(html ? { skipGeometry: true } : { maxBytes: MOST_OF_PART }),
       limit,
       offset: params.offset,
     },
@@ -111,11 +115,42 @@ function otherParameters(x: Exchange): Map<string, string> {
 export async function readPage(x: Exchange, pools: Pools, plan: PagePlan): Promise<Page> {
   const start = plan.before ? await startBefore(x, pools, plan, plan.before) : undefined;
   const task = start ? { ...plan.task, ...start.task } : plan.task;
-  const first = await runTask(x, pools, 'vector.items', task);
+  const size = featureSize(plan);
+  const limit = plan.limit * size <= WHOLE_PAGE ? plan.limit : Math.min(plan.limit, partOf(FIRST_PART, size));
+  const first = await runTask(x, pools, 'vector.items', {
+    ...task,
+    limit: x.format === HTML_FORMAT ? plan.limit : limit,
+  });
+  noteSize(plan, first);
   const continues = first.more && first.returned < plan.limit;
   const precedes = start ? start.precedes : plan.after !== undefined || plan.offset > 0;
   const numberMatched = await countMatches(x, pools, plan, first);
   return { ...plan, task, first, continues, precedes, numberMatched };
+}
+
+/** Bytes of a feature, by collection: a guess from earlier answers, so that parts are neither tiny nor huge. */
+const sizes = new WeakMap<VectorCollection, Map<string, number>>();
+const UNKNOWN_SIZE = 400;
+const LEAST_OF_PART = 20;
+
+const sizeKey = ({ task }: PagePlan) => `${task.format} ${task.fields?.length ?? 'all'}`;
+
+function featureSize(plan: PagePlan): number {
+  return sizes.get(plan.view.collection)?.get(sizeKey(plan)) ?? UNKNOWN_SIZE;
+}
+
+function noteSize(plan: PagePlan, { features, returned }: ItemsResult): void {
+  if (returned === 0) return;
+  let known = sizes.get(plan.view.collection);
+  if (!known) sizes.set(plan.view.collection, (known = new Map()));
+  const key = sizeKey(plan);
+  const size = features.length / returned;
+  known.set(key, ((known.get(key) ?? size) + size) / 2);
+}
+
+/** Features that make about this many bytes. */
+function partOf(bytes: number, size: number): number {
+  return Math.max(LEAST_OF_PART, Math.floor(bytes / size));
 }
 
 /** Where the page that ends just before a key begins. */
@@ -170,10 +205,9 @@ export async function* readParts(x: Exchange, pools: Pools, page: Page): AsyncGe
     const next = goesOn
       ? runTask(x, pools, 'vector.items', {
           ...page.task,
-          limit: left,
+          limit: Math.min(left, partOf(FURTHER_PART, featureSize(page))),
           offset: 0,
           after: part.last!,
-          maxBytes: FURTHER_PART,
         })
       : undefined;
     // A failure is met where it is awaited, not before.
@@ -181,6 +215,7 @@ export async function* readParts(x: Exchange, pools: Pools, page: Page): AsyncGe
     yield part;
     if (!next) return;
     part = await next;
+    noteSize(page, part);
     left -= part.returned;
   }
 }
