@@ -13,7 +13,7 @@ constexpr int kMaxIterations = 300;
 /** Share of the variance that the squares of the centres' moves may still come to at the end. */
 constexpr double kTolerance = 1e-4;
 /** Least number of points that seeds are drawn from. */
-constexpr size_t kSample = 20'000;
+constexpr size_t kSample = 100'000;
 constexpr size_t kSamplePerCentre = 100;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
