@@ -107,6 +107,7 @@
       "cflags": ["-fPIC"],
       "sources": [
         "src/native/sqlite/aggregates.cpp",
+        "src/native/sqlite/deadline.cpp",
         "src/native/sqlite/extension.cpp",
         "src/native/sqlite/predicates.cpp",
         "src/native/sqlite/scalars.cpp",

@@ -34,6 +34,8 @@ export interface VectorCollection extends CollectionBase {
   readonly featureCount: number;
   /** True when `featureCount` is the database's estimate. */
   readonly countEstimated?: boolean;
+  /** Cursor of the last edit that `featureCount`, `extent84` and `version` know of. */
+  readonly cursor: number;
   readonly style: SimpleStyle;
 }
 
@@ -86,6 +88,12 @@ export class CatalogSnapshot {
 
   byLayerId(layerId: number): Collection | undefined {
     return this.#byLayerId.get(layerId);
+  }
+
+  /** The same catalog with another definition of one collection. */
+  replacing(changed: Collection): CatalogSnapshot {
+    const collections = this.collections.map((c) => (c.id === changed.id ? changed : c));
+    return new CatalogSnapshot(collections, this.quarantined, this.generation);
   }
 
   get vectors(): VectorCollection[] {

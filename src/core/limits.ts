@@ -22,6 +22,8 @@ export const LIMITS = {
   filterCharacters: 262_144,
   /** Operators, literals and property names in one filter; positions of its geometries count apart. */
   filterNodes: 10_000,
+  /** Characters of a pattern of LIKE. */
+  filterPattern: 10_000,
   /** Levels of nesting of a filter. */
   filterDepth: 100,
   /** Positions of all the geometries in one filter. */
@@ -53,9 +55,18 @@ export const LIMITS = {
   tileCacheBytes: 268_435_456,
   /** Milliseconds that a tile made from a database is served again: others may write to it unseen. */
   databaseTileMs: 60_000,
+  /** Levels of arrays and objects in a geometry, and in the value of a property. */
+  jsonDepth: 64,
+  /** Operations of one batch of edits (contract). */
+  batchOperations: 1000,
+  /** Edits of one store that may wait for the one that runs; more are answered 503. */
+  editQueue: 256,
   /** Bytes of an uploaded file for import. */
   uploadBytes: 4_294_967_296,
 } as const;
+
+/** Feature events that an outbox keeps (contract). */
+export const OUTBOX_EVENTS = 20_000;
 
 /** Niceness of threads and processes that compute: with fewer cores than work, answering requests goes first. */
 export const WORKER_NICENESS = 10;

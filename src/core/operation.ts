@@ -125,6 +125,8 @@ export interface BodySpec<S extends TSchema = TSchema> {
   /** Media types taken; the first is documented first. */
   readonly mediaTypes: readonly string[];
   readonly required: boolean;
+  /** Whole numbers of 16 digits and more are kept as text: no digit is lost. */
+  readonly exactIntegers?: boolean;
   /** Bytes; the configured limit when absent. */
   readonly maxBytes?: number;
   /** The body is not collected: the handler reads `exchange.upload`. `schema` only documents it. */
@@ -147,7 +149,7 @@ export interface Operation {
   readonly formats: readonly Format[];
   readonly body?: BodySpec;
   readonly responses: Readonly<Record<number, ResponseDoc>>;
-  /** `public`, or the permission label that the principal must hold. */
+  /** `public`, `authenticated` (the handler decides further), or the permission label that the principal must hold. */
   readonly permission: string;
   /** False: the path is reserved by the contract and answers 501. */
   readonly built: boolean;
@@ -155,6 +157,8 @@ export interface Operation {
   readonly audited?: boolean;
   /** Query parameters beyond `params` are let through to `exchange.query`. Default: unknown ones give 400. */
   readonly openQuery?: boolean;
+  /** Whether the method works on a target that it is routed to, for `Allow`; where absent it does. */
+  allowed?(path: Readonly<Record<string, string>>): boolean;
   /** Health probes: logged at Verbose level. */
   readonly quiet?: boolean;
   run(exchange: Exchange): Reply | Promise<Reply>;

@@ -8,6 +8,7 @@
 
 import type { AnalyticsTasks } from './analytics.js';
 import type { Expression } from './cql2/ast.js';
+import type { EditResult, EditTask } from './edits.js';
 import type { CountTask, ItemResult, ItemsResult, ItemsTask, ItemTask } from './features.js';
 
 /** An axis-aligned box: `[minx, miny, maxx, maxy]`, always in x,y (easting/longitude first) order. */
@@ -115,6 +116,8 @@ export interface VectorLayerInfo {
   featureCount: number;
   /** True when `featureCount` is the database's estimate. */
   countEstimated?: boolean;
+  /** Cursor of the last edit that the other members know of; 0 when the store has had none. */
+  cursor: number;
   /** SLD of the layer_styles row marked default, when the file has one. */
   defaultSld?: string;
 }
@@ -379,6 +382,8 @@ export interface Tasks extends AnalyticsTasks {
   /** One feature, or null when there is none of that id. */
   'vector.item': { input: ItemTask; output: ItemResult | null };
   'vector.count': { input: CountTask; output: number };
+  /** Changes features; once it has begun it runs to its end, whatever becomes of the caller. */
+  'vector.edit': { input: EditTask; output: EditResult };
   /** Metadata of a tile archive. */
   'vector.archive': { input: { path: string; container: ArchiveContainer }; output: ArchiveInfo };
   'vector.archiveTile': { input: ArchiveTileTask; output: ArchiveTile };

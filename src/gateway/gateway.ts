@@ -17,6 +17,7 @@ import { startManagement } from './management.js';
 import { surfaceOperations } from './operations.js';
 import { Catalog } from './services/catalog.js';
 import { Databases } from './services/databases.js';
+import { type EditNote, Edits } from './services/edits.js';
 import { openState } from './stores/state.js';
 import type { Log } from './telemetry/log.js';
 import { createRegistry, watchEventLoop, watchPools } from './telemetry/metrics.js';
@@ -32,6 +33,8 @@ export interface GatewayOptions {
   first: boolean;
   /** Asks for a reload of the catalog in every gateway. */
   requestReload(reason: string): void;
+  /** Tells the other gateways of an edit. */
+  announceEdit(note: EditNote): void;
 }
 
 /** A running gateway: one process, one event loop, one port. */
@@ -52,6 +55,7 @@ export async function startGateway({
   runDir,
   log,
   requestReload,
+  announceEdit,
   first,
 }: GatewayOptions): Promise<Gateway> {
   const dataDir = resolve(config.data.directory);
@@ -77,6 +81,10 @@ export async function startGateway({
     dataDir,
     layerIdOf: (id) => state.collections.idOf(id),
   });
+  const edits = new Edits(pools, (note) => {
+    catalog.touch(note.collection, note.change);
+    announceEdit(note);
+  });
   const otlp = startTelemetry(config, pools);
 
   const management = startManagement({
@@ -96,6 +104,7 @@ export async function startGateway({
       catalog: () => catalog.current,
       pools,
       access: defaultPolicy,
+      edits,
       licensing: config.licensing,
       tiles,
       publicDir: PUBLIC_DIR,

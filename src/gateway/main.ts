@@ -5,6 +5,7 @@ import { joinSupervisor, type PreparedReload, type Supervised } from '../supervi
 import { RUN_DIR_VARIABLE } from '../supervisor/supervise.js';
 import { type Gateway, startGateway } from './gateway.js';
 import { publishedTable } from './report.js';
+import type { EditNote } from './services/edits.js';
 import { type GatewayStart, readStart } from './start.js';
 import { createLog, type Log } from './telemetry/log.js';
 
@@ -31,8 +32,12 @@ async function main(): Promise<void> {
   const start = readStart(process.env);
   let gateway: Gateway | undefined;
   let log: Log | undefined;
+  /** Edits of other gateways while this one starts: it may have read the data before them. */
+  const early: EditNote[] = [];
+  const take = ({ collection, change }: EditNote) => gateway?.catalog.touch(collection, change);
   const supervised = joinSupervisor({
     onReload: () => prepareReload(gateway!, start, log!),
+    onEdited: (note) => (gateway ? take(note as EditNote) : early.push(note as EditNote)),
     onDrain: () => void drain(gateway, log),
   });
   try {
@@ -48,7 +53,9 @@ async function main(): Promise<void> {
       runDir,
       log,
       requestReload: (reason) => void supervised.requestReload(reason),
+      announceEdit: (note) => supervised.announceEdit(note),
     });
+    early.splice(0).forEach(take);
     if (first) announce(gateway, config);
     if (config.data.watch) watchSources(gateway, config, supervised);
     supervised.ready();

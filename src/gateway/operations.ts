@@ -1,5 +1,6 @@
 import type { Operation } from '../core/operation.js';
 import { coveragesOperations } from './surfaces/coverages/operations.js';
+import type { EditDeps } from './surfaces/features/edits/operations.js';
 import { featuresOperations } from './surfaces/features/operations.js';
 import { mapsOperations } from './surfaces/maps/operations.js';
 import { type ProbeDeps, probeOperations } from './surfaces/probes/operations.js';
@@ -10,7 +11,9 @@ import { stacOperations } from './surfaces/stac/operations.js';
 import { type TilesDeps, tilesOperations } from './surfaces/tiles/operations.js';
 
 /** Every operation of the data surfaces, the site and the probes. */
-export function surfaceOperations(deps: TilesDeps & ProbeDeps & Omit<SiteDeps, 'surfaces'>): Operation[] {
+export function surfaceOperations(
+  deps: TilesDeps & EditDeps & ProbeDeps & Omit<SiteDeps, 'surfaces'>,
+): Operation[] {
   return [
     ...probeOperations(deps),
     ...siteOperations({ ...deps, surfaces: SURFACES }),

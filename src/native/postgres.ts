@@ -59,6 +59,7 @@ interface NativeConnection {
   tile(sql: string, params: PgParams, options: string): Promise<{ tile: Uint8Array; features: number }>;
   cancel(): void;
   close(): void;
+  readonly idle: boolean;
 }
 
 /**
@@ -112,6 +113,11 @@ export class PostgresConnection {
     } finally {
       if (!done) await this.#native.finish();
     }
+  }
+
+  /** True when nothing runs and no transaction is open. */
+  get idle(): boolean {
+    return this.#native.idle;
   }
 
   /** Ends the call that runs, which rejects with 57014. */

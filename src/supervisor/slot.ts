@@ -12,6 +12,8 @@ export interface SlotOptions {
   cleanUp?(generation: number): void;
   log(level: LogLevel, message: string): void;
   onReady?(): void;
+  /** A child that served ended by itself. */
+  onLost?(): void;
   /** Messages that are not about the child's own life. */
   onMessage?(message: ToSupervisor, child: SlotChild): void;
   /** The child says its configuration is wrong. Returns false to go on with restarts all the same. */
@@ -97,6 +99,11 @@ export class Slot {
     return this.#child?.ready ? this.#child : null;
   }
 
+  /** Every child of this slot, starting and draining ones too. */
+  get all(): Iterable<SlotChild> {
+    return this.#all;
+  }
+
   /** Starts a second child; when it serves, the first one is drained. */
   replace(reason: string): void {
     if (this.#stopping || this.#successor || !this.#child) return;
@@ -180,6 +187,7 @@ export class Slot {
       'error',
       `${name} ended ${signal ? `by ${signal}` : `with code ${code}`}${child.ready ? '' : ' before it was ready'}`,
     );
+    if (child.ready) this.options.onLost?.();
     const misconfigured = code === EXIT_CONFIGURATION;
     if (misconfigured && onConfigurationError?.(child.complaint ?? `${name} reports a wrong configuration.`))
       return;

@@ -108,6 +108,8 @@ class Supervisor {
           GRATICULE_GATEWAY: String(index),
         }),
       onReady: () => this.#announce(),
+      // It may have committed edits that it could not tell the others of.
+      onLost: () => void this.#reloadOthers(`gateway ${index} ended`),
       onMessage: (message, child) => this.#receive(message, child),
       onConfigurationError: (message) => this.#misconfigured(message),
       onGiveUp: (message) => void this.#stop(1, message),
@@ -125,6 +127,12 @@ class Supervisor {
   #receive(message: ToSupervisor, child: SlotChild): void {
     if (message.type === 'prepared') this.#reloader.receive(message, child);
     else if (message.type === 'reload') void this.#reload(message.reason);
+    else if (message.type === 'edited') this.#tellOthers(message, child);
+  }
+
+  /** Gateways that are starting are told too: they may have read the data before the edit. */
+  #tellOthers(message: Extract<ToSupervisor, { type: 'edited' }>, from: SlotChild): void {
+    for (const slot of this.#gateways) for (const child of slot.all) if (child !== from) child.send(message);
   }
 
   #servingGateways(): SlotChild[] {
@@ -145,6 +153,10 @@ class Supervisor {
     }
     void this.#stop(EXIT_CONFIGURATION, message);
     return true;
+  }
+
+  async #reloadOthers(reason: string): Promise<void> {
+    if (this.#servingGateways().length > 0) await this.#reload(reason);
   }
 
   async #reload(reason: string): Promise<void> {

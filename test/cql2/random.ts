@@ -219,7 +219,7 @@ export class RandomFilter {
     ]);
     const literal = this.geometry();
     const args: Operand[] = this.random() < 0.7 ? [property('geom'), literal] : [literal, property('geom')];
-    if (op === 's_dwithin' || op === 's_beyond') args.push(pick(this.random, [50_000, 300_000, 700_000]));
+    if (op === 's_dwithin' || op === 's_beyond') args.push(pick(this.random, [0, 50_000, 300_000, 700_000]));
     return call(op, ...args);
   }
 
@@ -246,6 +246,13 @@ export class RandomFilter {
       }),
       () => ({ type: 'Polygon', coordinates: [ring] }),
       () => ({ type: 'MultiPoint', coordinates: [at(), [x, y]] }),
+      () => ({
+        type: 'GeometryCollection',
+        geometries: [
+          { type: 'Point', coordinates: at() },
+          { type: 'Polygon', coordinates: [ring] },
+        ],
+      }),
       () => ({ type: 'MultiPolygon', coordinates: [[ring]] }),
     ])();
   }

@@ -58,6 +58,13 @@ function shape(random: Random): Shape {
         ],
       ],
     }),
+    () => ({
+      type: 'GeometryCollection',
+      geometries: [
+        { type: 'Point', coordinates: at() },
+        { type: 'LineString', coordinates: [[x, y], at(), [x, y + 1]] },
+      ],
+    }),
     () => ({ type: 'MultiPoint', coordinates: [[x, y], at()] }),
   ])();
 }
@@ -86,7 +93,7 @@ beforeAll(async () => {
     Array.from({ length: 300 }, () => row(random)),
   );
 });
-afterAll(() => stores.stop());
+afterAll(() => stores?.stop());
 
 it('finds the same features for random filters', async () => {
   const filters = new RandomFilter(seeded(11));

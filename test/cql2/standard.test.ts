@@ -72,7 +72,7 @@ let stores: Stores;
 beforeAll(async () => {
   stores = await startStores(COLUMNS, ROWS);
 });
-afterAll(() => stores.stop());
+afterAll(() => stores?.stop());
 
 const find = (text: string) =>
   stores.find(check(parseText(text), { ...stores.geopackage, filterCrs: CRS84 }));

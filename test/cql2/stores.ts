@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import type { Expression } from '../../src/core/cql2/index.js';
 import type { Field, GeoPackageSource, PostgisSource } from '../../src/core/tasks.js';
-import { closeAll, connect, statement } from '../../src/workers/providers/geopackage/connection.js';
+import { closeAll, connect, quote, statement } from '../../src/workers/providers/geopackage/connection.js';
 import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/create.js';
 import { idsOf } from '../../src/workers/providers/geopackage/filter.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
@@ -94,7 +94,7 @@ export async function startStores(columns: readonly Column[], rows: readonly Cel
 function makeGeoPackage(path: string, columns: readonly Column[], rows: readonly Cell[][]): GeoPackageSource {
   const db = connect(path, false);
   prepareStore(db);
-  const declared = columns.map(({ name, type }) => `, "${name}" ${GEOPACKAGE_TYPES[type]}`).join('');
+  const declared = columns.map(({ name, type }) => `, ${quote(name)} ${GEOPACKAGE_TYPES[type]}`).join('');
   db.exec(`CREATE TABLE rows (fid INTEGER PRIMARY KEY, geom GEOMETRY${declared});
     INSERT INTO gpkg_contents (table_name, data_type, identifier, srs_id) VALUES ('rows', 'features', 'rows', 4326);
     INSERT INTO gpkg_geometry_columns VALUES ('rows', 'geom', 'GEOMETRY', 4326, 0, 0)`);
@@ -109,7 +109,7 @@ function makeGeoPackage(path: string, columns: readonly Column[], rows: readonly
 }
 
 async function fillPostgres(client: pg.Client, columns: readonly Column[], rows: readonly Cell[][]) {
-  const declared = columns.map(({ name, type }) => `, "${name}" ${POSTGRES_TYPES[type]}`).join('');
+  const declared = columns.map(({ name, type }) => `, ${quote(name)} ${POSTGRES_TYPES[type]}`).join('');
   await client.query(`CREATE TABLE rows (fid bigint PRIMARY KEY, geom geometry(Geometry, 4326)${declared})`);
   const values = columns.map((_, i) => `, $${i + 3}`).join('');
   for (const [i, [geometry, ...cells]] of rows.entries())

@@ -153,6 +153,12 @@ describe('names that look like keywords', () => {
     expect(() => parseText('and = 1')).toThrow("expected an operand at 1, found 'and'");
   });
 
+  it('are no keywords for being members of every JavaScript object', () => {
+    expect(toJson(parseText('constructor(1) = toString'))).toEqual(
+      at('=', at('constructor', 1), p('toString')),
+    );
+  });
+
   it('are names where no literal follows', () => {
     expect(print(parseText("date = '2020'"))).toBe('"date" = \'2020\'');
     expect(print(parseText('point > 1'))).toBe('"point" > 1');

@@ -23,6 +23,7 @@ export function vectorCollection(
     file: 'roads.gpkg',
     version: '1',
     featureCount: 12345,
+    cursor: 0,
     style: {},
     source: {
       kind: 'geopackage',

@@ -168,6 +168,18 @@ describe('ends', () => {
     other.close();
   });
 
+  it.each([
+    ['a database that is not there', () => postgres.url.replace('/postgres?', '/nowhere?'), '3D000'],
+    ['a user that is not there', () => postgres.url.replace('graticule@', 'nobody@'), '28000'],
+    ['a URL that cannot be read', () => 'postgresql://u:s%ecret@h/d', '08001'],
+    ['parameters that libpq does not know', () => 'postgresql://h/d?pass=secret', '08001'],
+  ])('an attempt to connect to %s', async (_, bad, code) => {
+    const other = new PostgresConnection();
+    const error = await failure(other.connect(bad(), CONNECT_MS));
+    expect(error).toMatchObject({ code, alive: false });
+    expect(error.message).not.toContain('cret');
+  });
+
   it('an attempt to connect to nobody', async () => {
     const other = new PostgresConnection();
     const nobody = failure(other.connect('postgresql://u:secret@127.0.0.1:1/x', CONNECT_MS));

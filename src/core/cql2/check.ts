@@ -1,4 +1,5 @@
 import type { Crs } from '../crs.js';
+import { LIMITS } from '../limits.js';
 import {
   type Call,
   type Expression,
@@ -159,6 +160,8 @@ class Checker {
       inner = inner.args[0]!;
     if (typeof inner !== 'string')
       throw new Cql2Error('the pattern of LIKE must be a string in quotes, or CASEI or ACCENTI of one');
+    if (inner.length > LIMITS.filterPattern)
+      throw new Cql2Error(`the pattern of LIKE is longer than ${LIMITS.filterPattern} characters`);
   }
 
   #distance(op: string, [a, b, distance]: readonly Operand[]): void {

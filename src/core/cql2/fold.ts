@@ -58,8 +58,9 @@ const LAST_LETTER = 0x1e943;
 
 /**
  * PostgreSQL looks a letter up by walking through the table. So the common ones come first, also those that stay what
- * they are.
+ * they are: small letters and digits, then the rest of ASCII and the letters of western Europe.
  */
+const FREQUENT = ' abcdefghijklmnopqrstuvwxyz0123456789';
 const COMMON = 0x17f;
 
 function tableOf(change: (letter: string) => string, several: Fold['several']): Fold {
@@ -73,6 +74,8 @@ function tableOf(change: (letter: string) => string, several: Fold['several']): 
     if (changed === '') removed.push(letter);
     else if (changed !== letter || code <= COMMON) kept.push([letter, changed]);
   }
+  const rank = (letter: string) => (FREQUENT.includes(letter) ? 0 : 1);
+  kept.sort(([a], [b]) => rank(a) - rank(b));
   return {
     from: [...kept.map(([letter]) => letter), ...removed].join(''),
     to: kept.map(([, changed]) => changed).join(''),

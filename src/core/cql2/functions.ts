@@ -153,7 +153,7 @@ export const FUNCTIONS: readonly FunctionDefinition[] = [
   { name: 'minute', description: 'The minute of a timestamp.', args: [time], returns: 'number' },
   {
     name: 'second',
-    description: 'The second of a timestamp, with its fraction down to milliseconds.',
+    description: 'The second of a timestamp, with its fraction.',
     args: [time],
     returns: 'number',
   },

@@ -3,7 +3,8 @@ import type { Call, Expression, IntervalEnd, IntervalLiteral, Operand } from './
 import { asExpression, bound, checkArity } from './bound.js';
 import { Cql2Error, shown } from './error.js';
 import { readBox, readGeometry } from './geojson.js';
-import { operatorNamed } from './operators.js';
+import { isPlainName } from './lexer.js';
+import { ARRAY, CONSTRUCTORS, isOneOf, operatorNamed, RESERVED } from './operators.js';
 
 /**
  * Reads CQL2 JSON (OGC 21-065r2, clause 8.3) that has been parsed already: any value is checked and copied, nothing of
@@ -23,7 +24,7 @@ function operand(value: unknown, pointer: string, depth: number): Operand {
   if (typeof value === 'string') return readString(value, pointer);
   if (typeof value === 'boolean') return value;
   if (typeof value === 'number') return readNumber(value, pointer);
-  if (Array.isArray(value)) return list(value, pointer, depth);
+  if (Array.isArray(value)) throw new Cql2Error('an array cannot stand here', { pointer });
   if (typeof value === 'object' && value !== null) return objectOperand(value as Members, pointer, depth);
   throw new Cql2Error(`expected an operand, found ${shown(String(value))}`, { pointer });
 }
@@ -49,15 +50,35 @@ function objectOperand(members: Members, pointer: string, depth: number): Operan
 function callOf(name: string, args: unknown, pointer: string, depth: number): Call {
   if (!Array.isArray(args))
     throw new Cql2Error('expected an array of operands', { pointer: `${pointer}/args` });
-  const op = operatorNamed(name) ?? name;
+  const op = operatorNamed(name) ?? functionName(name, `${pointer}/op`);
   checkArity(op, args.length, { pointer: `${pointer}/args` }, `'${shown(name)}'`);
-  return { op, args: list(args, `${pointer}/args`, depth) };
+  few(args, pointer);
+  return { op, args: args.map((arg, i) => argument(op, arg, i, `${pointer}/args/${i}`, depth + 1)) };
 }
 
-function list(values: readonly unknown[], pointer: string, depth: number): Operand[] {
+/** Arrays stand in array predicates and as the list of IN, nowhere else. */
+function argument(op: string, value: unknown, index: number, pointer: string, depth: number): Operand {
+  const isList = op === 'in' && index === 1;
+  if (!Array.isArray(value)) {
+    if (isList) throw new Cql2Error('expected an array', { pointer });
+    return operand(value, pointer, depth);
+  }
+  if (!isList && !isOneOf(ARRAY, op)) throw new Cql2Error('an array cannot stand here', { pointer });
+  few(value, pointer);
+  return value.map((member, i) => operand(member, `${pointer}/${i}`, depth + 1));
+}
+
+/** `bound` counts all of them; this one comes before the work. */
+function few(values: readonly unknown[], pointer: string): void {
   if (values.length > LIMITS.filterNodes)
     throw new Cql2Error(`the filter has more than ${LIMITS.filterNodes} operators and operands`, { pointer });
-  return values.map((value, i) => operand(value, `${pointer}/${i}`, depth + 1));
+}
+
+/** A name that the text encoding can write too. */
+function functionName(name: string, pointer: string): string {
+  const word = name.toLowerCase();
+  if (isPlainName(name) && !RESERVED.has(word) && !CONSTRUCTORS.has(word)) return name;
+  throw new Cql2Error(`'${shown(name)}' is neither an operator nor the name of a function`, { pointer });
 }
 
 function intervalOf(value: unknown, pointer: string, depth: number): IntervalLiteral {

@@ -71,11 +71,9 @@ function range(tokens: Tokens, left: Operand): Call | undefined {
   }
   if (!tokens.accept('in')) return undefined;
   tokens.expect('(');
-  return call(
-    'in',
-    left,
-    tokens.nested(() => tokens.list(() => sum(tokens))),
-  );
+  // Empty lists are possible in JSON.
+  const list = tokens.accept(')') ? [] : tokens.nested(() => tokens.list(() => sum(tokens)));
+  return call('in', left, list);
 }
 
 const SUMS = ['+', '-'] as const;

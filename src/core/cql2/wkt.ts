@@ -4,23 +4,27 @@ import type { Tokens } from './tokens.js';
 
 /** Spatial literals of CQL2 text: well-known text with an optional Z, and BBOX. Coordinates stay as written. */
 
-const TYPES: Record<string, Geometry['type']> = {
-  point: 'Point',
-  linestring: 'LineString',
-  polygon: 'Polygon',
-  multipoint: 'MultiPoint',
-  multilinestring: 'MultiLineString',
-  multipolygon: 'MultiPolygon',
-  geometrycollection: 'GeometryCollection',
-};
+const TYPES = new Map<string, Geometry['type']>(
+  (
+    [
+      'Point',
+      'LineString',
+      'Polygon',
+      'MultiPoint',
+      'MultiLineString',
+      'MultiPolygon',
+      'GeometryCollection',
+    ] as const
+  ).map((type) => [type.toLowerCase(), type]),
+);
 
 /** The geometry type that a word names when a parenthesis follows: `POINT(`, `POINT Z (`, `POINTZ(`. */
 export function geometryAhead(tokens: Tokens): Geometry['type'] | undefined {
   const { kind, text } = tokens.peek();
   if (kind !== 'word') return undefined;
   const word = text.toLowerCase();
-  if (tokens.sees('(', 1)) return TYPES[word] ?? (word.endsWith('z') ? TYPES[word.slice(0, -1)] : undefined);
-  return tokens.sees('z', 1) && tokens.sees('(', 2) ? TYPES[word] : undefined;
+  if (tokens.sees('(', 1)) return TYPES.get(word) ?? TYPES.get(word.replace(/z$/, ''));
+  return tokens.sees('z', 1) && tokens.sees('(', 2) ? TYPES.get(word) : undefined;
 }
 
 /** Rule `spatialInstance`, after `geometryAhead` has found its type. */

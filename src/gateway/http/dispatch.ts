@@ -4,7 +4,7 @@ import type { Operation, Principal, Reply } from '../../core/operation.js';
 import { Recent } from '../../core/recent.js';
 import type { HttpExchange } from './exchange.js';
 import { type ParamPlan, parseQuery, planParams, readParams } from './query.js';
-import { type Match, Router } from './router.js';
+import { allowOf, type Match, Router } from './router.js';
 import { type BodyReader, bodyReader } from './validation.js';
 
 export interface Credentials {
@@ -131,7 +131,9 @@ export class Dispatcher {
     const f = query.get('f');
     if (operation.formats.length > 0) {
       // Every operation with formats takes one from `f`, else from Accept.
-      x.format = negotiate(f, x.header('accept'), operation.formats);
+      // A change that has one answer is not refused for what its client writes into Accept by habit.
+      const given = x.hasBody && operation.formats.length === 1;
+      x.format = negotiate(f, given ? undefined : x.header('accept'), operation.formats);
     } else if (f !== undefined && !plan.queryNames.has('f')) {
       // f=json is a habit of clients; it is harmless where there is only one format.
       query.delete('f');
@@ -160,7 +162,9 @@ export class Dispatcher {
   }
 
   #authorise(operation: Operation, principal: Principal): void {
-    if (operation.permission === 'public' || this.#options.permits(principal, operation.permission)) return;
+    const { permission } = operation;
+    if (permission === 'public' || this.#options.permits(principal, permission)) return;
+    if (permission === 'authenticated' && principal.kind !== 'anonymous') return;
     if (principal.kind === 'anonymous') {
       throw new ApiError(
         'unauthenticated',
@@ -170,7 +174,7 @@ export class Dispatcher {
         },
       );
     }
-    throw new ApiError('forbidden', `The permission ${operation.permission} is missing.`);
+    throw new ApiError('forbidden', `The permission ${permission} is missing.`);
   }
 
   #run(x: HttpExchange, operation: Operation): Reply | Promise<Reply> {
@@ -205,8 +209,9 @@ function targetOf(x: HttpExchange): string {
   return x.query === '' ? x.path : `${x.path}?${x.query}`;
 }
 
-function preflight(match: Match): Reply {
-  const { allow } = match.route;
+function preflight({ route, values }: Match): Reply {
+  const path = Object.fromEntries(route.names.map((name, i) => [name, values[i]!]));
+  const allow = allowOf([...route.methods.values()].filter((operation) => operation.allowed?.(path) ?? true));
   return {
     status: 204,
     headers: {

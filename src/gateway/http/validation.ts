@@ -2,6 +2,7 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import { ApiError, type FieldError } from '../../core/errors.js';
+import { parseExact } from '../../core/json.js';
 import { LIMITS } from '../../core/limits.js';
 import type { BodySpec } from '../../core/operation.js';
 import type { HttpExchange } from './exchange.js';
@@ -45,7 +46,8 @@ export function bodyReader(spec: BodySpec): BodyReader {
       return undefined;
     }
     const mediaType = checkMediaType(x.header('content-type'), spec);
-    const value = mediaType === FORM ? parseForm(raw) : parseJson(raw);
+    const value =
+      mediaType === FORM ? parseForm(raw) : parseJson(raw, spec.exactIntegers ? parseExact : JSON.parse);
     const errors = check(value);
     if (errors.length > 0) {
       const [first] = errors;
@@ -74,9 +76,9 @@ function parseForm(raw: Buffer): Record<string, string> {
   return Object.fromEntries(fields);
 }
 
-function parseJson(raw: Buffer): unknown {
+function parseJson(raw: Buffer, parse: (text: string) => unknown): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(raw));
+    return parse(new TextDecoder('utf-8', { fatal: true }).decode(raw));
   } catch (cause) {
     const detail = cause instanceof SyntaxError ? cause.message.slice(0, 200) : 'it is not valid UTF-8';
     throw new ApiError('invalid-body', `The request body is not JSON: ${detail}.`, { cause });

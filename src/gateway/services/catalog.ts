@@ -1,18 +1,29 @@
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
-import { CatalogSnapshot } from '../../core/collection.js';
+import { CatalogSnapshot, type VectorCollection } from '../../core/collection.js';
 import { isDatabase } from '../../core/database-url.js';
+import type { CollectionChange } from '../../core/edits.js';
+import type { Box } from '../../core/tasks.js';
+import { editedVersion } from './publish/collections.js';
 import { publish } from './publish/index.js';
 import type { PublishDeps } from './publish/source.js';
 
 /** Quiet time after the last change of a file before the catalog is read again. */
 const SETTLE_MS = 800;
+/** Edits remembered per collection: those that can be under way while the catalog is read again. */
+const KEPT_EDITS = 4096;
 
 /** The published collections of this process. Readers take `current`; a reload swaps it in one assignment. */
 export class Catalog {
   #current = new CatalogSnapshot([], [], 0);
+  /** What was read last, without the edits since. */
+  #published = this.#current;
   #watcher: FSWatcher | undefined;
+  /** Edits by collection and cursor. */
+  readonly #edits = new Map<string, Map<number, CollectionChange>>();
+  /** State in which edits of ours left a file. */
+  readonly #ours = new Map<string, string>();
   readonly #deps: PublishDeps;
 
   constructor(deps: PublishDeps) {
@@ -33,13 +44,44 @@ export class Catalog {
     );
   }
 
+  /** Edits that were committed while the snapshot was being made are in it, or are added now. */
   commit(snapshot: CatalogSnapshot): void {
-    this.#current = snapshot;
+    this.#published = snapshot;
+    let current = snapshot;
+    for (const [id, edits] of this.#edits) {
+      const collection = snapshot.byId(id);
+      if (collection?.kind !== 'vector') continue;
+      for (const cursor of edits.keys()) if (cursor <= collection.cursor) edits.delete(cursor);
+      const known = [...edits.values()].reduce(edited, collection);
+      if (known !== collection) current = current.replacing(known);
+    }
+    this.#current = current;
   }
 
-  /** Calls `changed` once after published files changed and came to rest. */
+  /** Takes over what a committed edit, of this process or another, did to a collection. Does nothing the second time. */
+  touch(id: string, change: CollectionChange): void {
+    const collection = this.#current.byId(id);
+    const published = this.#published.byId(id);
+    if (collection?.kind !== 'vector' || published?.kind !== 'vector') return;
+    this.#noteState(collection.file);
+    if (change.cursor <= published.cursor) return;
+    const edits = this.#edits.get(id) ?? new Map<number, CollectionChange>();
+    this.#edits.set(id, edits);
+    if (edits.has(change.cursor)) return;
+    edits.set(change.cursor, change);
+    if (edits.size > KEPT_EDITS) edits.delete(edits.keys().next().value!);
+    this.#current = this.#current.replacing(edited(collection, change));
+  }
+
+  /** Calls `changed` once after published files changed and came to rest; edits of ours are no such changes. */
   watch(sources: readonly string[], changed: (path: string) => void): void {
     let timer: NodeJS.Timeout | undefined;
+    const paths = new Set<string>();
+    const settle = () => {
+      const foreign = [...paths].find((path) => !this.#leftByUs(path));
+      paths.clear();
+      if (foreign !== undefined) changed(foreign);
+    };
     this.#watcher = watch(
       sources.filter((source) => !isDatabase(source)),
       {
@@ -49,8 +91,9 @@ export class Catalog {
       },
     );
     this.#watcher.on('all', (_event, path) => {
+      paths.add(path);
       clearTimeout(timer);
-      timer = setTimeout(() => changed(path), SETTLE_MS);
+      timer = setTimeout(settle, SETTLE_MS);
     });
     // A file that cannot be watched is only a reload that must be asked for.
     this.#watcher.on('error', () => {});
@@ -59,4 +102,43 @@ export class Catalog {
   async close(): Promise<void> {
     await this.#watcher?.close();
   }
+
+  #noteState(file: string): void {
+    const state = stateOf(file);
+    if (state) this.#ours.set(file, state);
+  }
+
+  #leftByUs(path: string): boolean {
+    const state = stateOf(path);
+    return state !== undefined && this.#ours.get(realpathSync(path)) === state;
+  }
+}
+
+/** What a write to a file changes; undefined when there is no such file. */
+function stateOf(path: string): string | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats?.isFile() ? `${stats.ino} ${stats.size} ${stats.mtimeMs}` : undefined;
+}
+
+/** A collection after an edit. Its extent only grows: finding it anew means to read all rows. */
+function edited(collection: VectorCollection, change: CollectionChange): VectorCollection {
+  const { extent84, featureCount, cursor, version } = collection;
+  const last = Math.max(cursor, change.cursor);
+  return {
+    ...collection,
+    cursor: last,
+    version: editedVersion(version, last),
+    featureCount: Math.max(0, featureCount + change.features),
+    extent84: grown(extent84, change.extent84),
+  };
+}
+
+function grown(extent: Box | undefined, by: Box | undefined): Box | undefined {
+  if (!extent || !by) return extent ?? by;
+  const [west, south, east, north] = extent;
+  const low = Math.min(south, by[1]);
+  const high = Math.max(north, by[3]);
+  // An extent across the antimeridian keeps its sides unless the new box lies beside it.
+  if (west > east) return by[0] >= west || by[2] <= east ? [west, low, east, high] : [-180, low, 180, high];
+  return [Math.min(west, by[0]), low, Math.max(east, by[2]), high];
 }

@@ -11,18 +11,24 @@ export interface TaskContext {
   timing(stage: string, milliseconds: number): void;
 }
 
+export interface RunOptions {
+  /** Neither the client's leaving nor the deadline makes this task's result unknown: it is waited for. */
+  toTheEnd?: boolean;
+}
+
 /** Runs a worker task for a request: deadline, abort, metrics, span and Server-Timing in one place. */
 export async function runTask<N extends TaskName>(
   x: TaskContext,
   pools: Pools,
   name: N,
   input: TaskInput<N>,
+  { toTheEnd = false }: RunOptions = {},
 ): Promise<TaskOutput<N>> {
   const started = performance.now();
   let outcome = 'failed';
   try {
     const output = await withSpan(x.span as RequestSpan | undefined, `svc.${name}`, {}, () =>
-      pools.run(name, input, { signal: x.signal, deadlineMs: LIMITS.requestDeadlineMs }),
+      pools.run(name, input, toTheEnd ? {} : { signal: x.signal, deadlineMs: LIMITS.requestDeadlineMs }),
     );
     outcome = 'ok';
     return output;

@@ -21,6 +21,7 @@ export interface SurfaceDeps {
   /** The catalog of this moment; never keep it across a wait that must see a reload. */
   catalog(): CatalogSnapshot;
   pools: Pools;
+  /** What a principal may do with a collection. */
   access: AccessPolicy;
   licensing: Licensing;
 }

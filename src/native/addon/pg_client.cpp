@@ -49,6 +49,9 @@ class Client {
     return promise;
   }
 
+  /** True when nothing runs and no transaction is open. */
+  bool idle() const { return !busy_ && idle_; }
+
   void cancel() {
     if (busy_) session_.connection.requestCancel();
   }
@@ -93,6 +96,7 @@ class Client {
     }
     if (job.error || job.endsStatement()) session_.connection.finish();
     alive_ = session_.connection.alive();
+    idle_ = session_.connection.settled();
   }
 
   /** Node's thread: resolves or rejects the promise of a job. */
@@ -148,6 +152,7 @@ class Client {
   bool busy_ = false;
   /** Written before a job is handed back, read after. */
   bool alive_ = false;
+  bool idle_ = false;
   PgSession session_;
 };
 
@@ -242,6 +247,11 @@ napi_value cancel(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+napi_value idle(napi_env env, napi_callback_info info) {
+  const Arguments<0> arguments(env, info);
+  return toBoolean(env, clientOf(env, arguments.self).idle());
+}
+
 napi_value close(napi_env env, napi_callback_info info) {
   const Arguments<0> arguments(env, info);
   clientOf(env, arguments.self).close();
@@ -259,6 +269,7 @@ napi_value definePostgresConnection(napi_env env) {
       method("connect", guarded<connect>), method("query", guarded<query>),   method("open", guarded<open>),
       method("fetch", guarded<fetch>),     method("finish", guarded<finish>), method("page", guarded<page>),
       method("tile", guarded<tile>),       method("cancel", guarded<cancel>), method("close", guarded<close>),
+      {"idle", nullptr, nullptr, guarded<idle>, nullptr, nullptr, napi_default, nullptr},
   };
   napi_value constructor;
   check(napi_define_class(env, "PostgresConnection", NAPI_AUTO_LENGTH, guarded<construct>, nullptr,

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -16,15 +17,16 @@ constexpr size_t kMaxStatements = 64;
 constexpr int kForever = -1;
 /** How long a server may take to end a cancelled statement before the connection is given up. */
 constexpr int kCancelMs = 5000;
+/** Time until a cancellation is sent again; doubles. */
+constexpr int kFirstCancelMs = 50;
 constexpr const char* kBroken = "08006";
 constexpr const char* kUnreachable = "08001";
 constexpr const char* kCancelled = "57014";
 constexpr int kBinary = 1;
 
-using Clock = std::chrono::steady_clock;
-
-int millisecondsUntil(Clock::time_point end) {
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+int millisecondsUntil(std::chrono::steady_clock::time_point end) {
+  using std::chrono::milliseconds;
+  const auto left = std::chrono::duration_cast<milliseconds>(end - std::chrono::steady_clock::now()).count();
   return left < 0 ? 0 : static_cast<int>(left);
 }
 
@@ -34,6 +36,27 @@ std::string trimmed(const char* text) {
   std::string message = text == nullptr ? "" : text;
   while (!message.empty() && (message.back() == '\n' || message.back() == ' ')) message.pop_back();
   return message;
+}
+
+/** The SQLSTATE in a message of the server that refused a connection: `FATAL:  53300: sorry`. libpq tells it nowhere. */
+std::string stateIn(const std::string& message) {
+  constexpr size_t kSize = 5;
+  for (size_t at = message.find(":  "); at != std::string::npos; at = message.find(":  ", at + 1)) {
+    const size_t begin = at + 3;
+    const size_t end = message.find_first_not_of("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", begin);
+    if (end == begin + kSize && message.compare(end, 2, ": ") == 0) return message.substr(begin, kSize);
+  }
+  return kUnreachable;
+}
+
+/** Throws for a URL that libpq cannot read, without its words: they may hold the password. */
+void checkUrl(const std::string& url) {
+  char* error = nullptr;
+  PQconninfoOption* options = PQconninfoParse(url.c_str(), &error);
+  const bool readable = options != nullptr;
+  PQconninfoFree(options);
+  PQfreemem(error);
+  if (!readable) throw PgError{kUnreachable, "the URL of the database cannot be read"};
 }
 
 }  // namespace
@@ -56,19 +79,22 @@ void PgConnection::connect(const std::string& url, int timeoutMs) {
   const char* keywords[] = {"application_name", "keepalives_idle", "keepalives_interval", "keepalives_count",
                             "tcp_user_timeout", "dbname",          "client_encoding",     nullptr};
   const char* values[] = {"graticule", "30", "10", "3", "30000", url.c_str(), "UTF8", nullptr};
+  checkUrl(url);
   close();
   connection_ = PQconnectStartParams(keywords, values, 1);
   if (connection_ == nullptr) throw std::bad_alloc();
   if (PQstatus(connection_) == CONNECTION_BAD) failConnection(kUnreachable);
   PQsetNoticeProcessor(connection_, ignoreNotice, nullptr);
+  PQsetErrorVerbosity(connection_, PQERRORS_VERBOSE);
   const auto end = Clock::now() + std::chrono::milliseconds(timeoutMs);
   for (auto state = PGRES_POLLING_WRITING; state != PGRES_POLLING_OK; state = PQconnectPoll(connection_)) {
-    if (state == PGRES_POLLING_FAILED) failConnection(kUnreachable);
+    if (state == PGRES_POLLING_FAILED) failConnection(stateIn(PQerrorMessage(connection_)));
     if (cancelRequested_) throw PgError{kCancelled, "the connection was given up"};
     const int left = millisecondsUntil(end);
     if (left == 0) throw PgError{kUnreachable, "the server did not answer in time"};
     wait(state == PGRES_POLLING_READING ? POLLIN : POLLOUT, left);
   }
+  PQsetErrorVerbosity(connection_, PQERRORS_DEFAULT);
   if (PQsetnonblocking(connection_, 1) != 0) failConnection(kUnreachable);
   alive_ = true;
 }
@@ -187,18 +213,25 @@ void PgConnection::runSimple(bool sent) {
 
 /** Waits for a result; null when the statement has ended. */
 PgConnection::Result PgConnection::readResult() {
-  auto end = Clock::time_point::max();
   while (PQisBusy(connection_) == 1) {
-    if (cancelRequested_ && !cancelSent_) cancelNow();
-    if (cancelSent_ && end == Clock::time_point::max()) end = Clock::now() + std::chrono::milliseconds(kCancelMs);
-    const int left = cancelSent_ ? millisecondsUntil(end) : kForever;
-    if (left == 0) failConnection(kBroken);
-    wait(POLLIN, left);
+    wait(POLLIN, pursueCancel());
     if (PQconsumeInput(connection_) == 0) failConnection(kBroken);
   }
   // Rows that have arrived already would keep a cancelled statement busy without a wait.
   if (cancelRequested_ && !cancelSent_ && busy_) cancelNow();
   return Result(PQgetResult(connection_));
+}
+
+/**
+ * Sends a cancellation that was requested, and sends it again after a while: one that reaches the session before the
+ * statement does is lost. Returns how long to wait for the end.
+ */
+int PgConnection::pursueCancel() {
+  if (!cancelRequested_ && !cancelSent_) return kForever;
+  const auto now = Clock::now();
+  if (!cancelSent_ || now >= nextCancel_) cancelNow();
+  if (now - firstCancel_ > std::chrono::milliseconds(kCancelMs)) failConnection(kBroken);
+  return millisecondsUntil(nextCancel_) + 1;
 }
 
 void PgConnection::flush() {
@@ -220,7 +253,11 @@ void PgConnection::wait(short events, int timeoutMs) {
 }
 
 void PgConnection::cancelNow() {
+  const auto now = Clock::now();
+  if (!cancelSent_) firstCancel_ = now;
   cancelSent_ = true;
+  // Each wait is as long as all before it.
+  nextCancel_ = now + std::max<Clock::duration>(now - firstCancel_, std::chrono::milliseconds(kFirstCancelMs));
   PGcancel* cancel = PQgetCancel(connection_);
   if (cancel == nullptr) return;
   char error[256];
@@ -240,7 +277,7 @@ void PgConnection::fail(const PGresult* result) {
   throw PgError{state == nullptr ? kBroken : state, trimmed(PQresultErrorMessage(result))};
 }
 
-void PgConnection::failConnection(const char* state) {
+void PgConnection::failConnection(const std::string& state) {
   alive_ = false;
   busy_ = false;
   throw PgError{state, trimmed(PQerrorMessage(connection_))};

@@ -4,6 +4,7 @@
 #include <libpq-fe.h>
 
 #include <atomic>
+#include <chrono>
 #include <list>
 #include <memory>
 #include <optional>
@@ -15,7 +16,7 @@ namespace graticule::addon {
 
 /** What the server, or the way to it, said. Thrown. */
 struct PgError {
-  /** SQLSTATE; 08006 for a connection that broke, 08001 for one that could not be made. */
+  /** SQLSTATE; 08006 for a connection that broke, 08001 for one that could not be made for no reason of the server. */
   std::string state;
   std::string message;
 };
@@ -41,6 +42,9 @@ class PgConnection {
   /** False once the connection is broken. */
   bool alive() const { return alive_; }
 
+  /** True when no transaction is open: another user may have the connection. */
+  bool settled() const { return alive_ && PQtransactionStatus(connection_) == PQTRANS_IDLE; }
+
   /** Sends a statement; next() reads its rows, finish() must follow. */
   void send(const std::string& sql, const PgParams& params);
   /** The next row as a result of one row; null after the last. Valid until the next call. Throws PgError. */
@@ -54,6 +58,7 @@ class PgConnection {
   void forgetCancel();
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Statement {
     std::string sql;
     /** Empty until the statement is asked a second time. */
@@ -72,16 +77,19 @@ class PgConnection {
   Result readResult();
   void flush();
   void wait(short events, int timeoutMs);
+  int pursueCancel();
   void cancelNow();
   void expect(bool sent);
   [[noreturn]] void fail(const PGresult* result);
-  [[noreturn]] void failConnection(const char* state);
+  [[noreturn]] void failConnection(const std::string& state);
 
   PGconn* connection_ = nullptr;
   bool alive_ = false;
   bool busy_ = false;
   /** A cancel request was sent for the statement in work. */
   bool cancelSent_ = false;
+  Clock::time_point firstCancel_;
+  Clock::time_point nextCancel_;
   Result row_;
   std::atomic<bool> cancelRequested_{false};
   /** A pipe that wakes wait(). */

@@ -1,9 +1,10 @@
 #include "pg_page.h"
 
-#include <algorithm>
-#include <charconv>
+#include <utility>
 
+#include "../core/csv.h"
 #include "../core/geojson.h"
+#include "../core/gml.h"
 #include "../core/json.h"
 #include "../core/options.h"
 #include "pg_row.h"
@@ -14,11 +15,18 @@ namespace {
 /** SQLSTATE for what the caller got wrong. */
 constexpr const char* kBadOptions = "22023";
 
-class GeoJsonPageWriter final : public FeatureWriter {
+/** A writer of the core behind the interface of pages. */
+template <typename Writer>
+class PageWriter final : public FeatureWriter {
  public:
+  explicit PageWriter(std::string_view separator) : separator_(separator) {}
+
   bool begin(std::string_view json, ReprojectorCache& reprojectors, std::string& error) override {
     FeatureOptions options;
     if (!parseFeatureOptions(json, options, error)) return false;
+    if constexpr (std::is_same_v<Writer, GmlFeatureWriter>) {
+      if (!checkGmlOptions(options, error)) return false;
+    }
     auto reprojector = reprojectors.find(options.from, options.to, error);
     if (reprojector == nullptr) return false;
     writer_.begin(options, std::move(reprojector));
@@ -30,11 +38,11 @@ class GeoJsonPageWriter final : public FeatureWriter {
   void property(size_t field, const Value& value) override { writer_.property(field, value); }
   void endFeature() override { writer_.endFeature(); }
   const ByteBuffer& text() const override { return writer_.text(); }
-  std::string_view separator() const override { return ","; }
-  void release() override { writer_.release(); }
+  std::string_view separator() const override { return separator_; }
 
  private:
-  GeoJsonFeatureWriter writer_;
+  Writer writer_;
+  std::string_view separator_;
 };
 
 /** One output on its way: its writer, and where each feature ends. */
@@ -98,8 +106,6 @@ void readKey(const PageOptions& options, PgRow& row, PageKey& key) {
   }
 }
 
-bool readOutputs(JsonReader& reader, PageOptions& options);
-
 bool readCount(JsonReader& reader, size_t& value) {
   double number = 0;
   if (!reader.readNumber(number) || !(number >= 0 && number <= 9e15)) return false;
@@ -131,7 +137,9 @@ bool readOutputs(JsonReader& reader, PageOptions& options) {
 }  // namespace
 
 std::unique_ptr<FeatureWriter> writerOf(std::string_view format) {
-  if (format == "geojson") return std::make_unique<GeoJsonPageWriter>();
+  if (format == "geojson") return std::make_unique<PageWriter<GeoJsonFeatureWriter>>(",");
+  if (format == "csv") return std::make_unique<PageWriter<CsvFeatureWriter>>("");
+  if (format == "gml") return std::make_unique<PageWriter<GmlFeatureWriter>>("");
   return nullptr;
 }
 

@@ -26,7 +26,6 @@ class FeatureWriter {
   virtual const ByteBuffer& text() const = 0;
   /** What stands between two features. */
   virtual std::string_view separator() const = 0;
-  virtual void release() = 0;
 };
 
 /** Null for a format that is not known. */

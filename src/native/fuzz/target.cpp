@@ -7,8 +7,10 @@
 #include "../core/intersects_box.h"
 #include "../core/json.h"
 #include "../core/options.h"
+#include "../core/pg_values.h"
 #include "../core/tile_layer.h"
 #include "../core/wkb.h"
+#include "geometry_target.h"
 #include "tile_check.h"
 
 using namespace graticule;
@@ -75,6 +77,21 @@ void fuzzGeoJson(uint8_t mode, const uint8_t* blob, size_t size) {
   writer.release();
 }
 
+/** A value as a database would send it, whatever its declared type. */
+void fuzzPgValue(uint8_t mode, const uint8_t* bytes, size_t size) {
+  static GeoJsonFeatureWriter writer;
+  static ByteBuffer scratch;
+  const auto kind = static_cast<PgKind>(mode % (static_cast<int>(PgKind::Bytes) + 1));
+  const Value value = readPgValue(kind, reinterpret_cast<const char*>(bytes), size, scratch);
+  FeatureOptions options;
+  options.fields = {{"any", FieldType::Any}, {"number", FieldType::Number}, {"json", FieldType::Json}};
+  writer.begin(options, nullptr);
+  writer.beginFeature(value, nullptr, 0);
+  for (size_t field = 0; field < options.fields.size(); ++field) writer.property(field, value);
+  writer.endFeature();
+  require(isJson(reinterpret_cast<const char*>(writer.text().data()), writer.text().size()));
+}
+
 void fuzzParsers(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   std::string error;
@@ -99,6 +116,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const uint8_t mode = data[0];
   fuzzTile(mode, data + 1, size - 1);
   fuzzGeoJson(mode, data + 1, size - 1);
+  fuzzPgValue(mode, data + 1, size - 1);
   fuzzParsers(data + 1, size - 1);
+  fuzzGeometry(mode, data + 1, size - 1);
   return 0;
 }

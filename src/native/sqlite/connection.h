@@ -159,6 +159,7 @@ void overlaps(sqlite3_context* context, int argc, sqlite3_value** argv);
 void crosses(sqlite3_context* context, int argc, sqlite3_value** argv);
 void contains(sqlite3_context* context, int argc, sqlite3_value** argv);
 void distanceMetres(sqlite3_context* context, int argc, sqlite3_value** argv);
+void beforeDeadline(sqlite3_context* context, int argc, sqlite3_value** argv);
 void translate(sqlite3_context* context, int argc, sqlite3_value** argv);
 void minX(sqlite3_context* context, int argc, sqlite3_value** argv);
 void maxX(sqlite3_context* context, int argc, sqlite3_value** argv);

@@ -26,6 +26,9 @@ import { type Span, temporalPredicate } from './temporal-sql.js';
 
 type Comparison = (typeof COMPARISONS)[number];
 
+/** What distances are rounded by: geometries that touch must be within 0 m of one another. */
+const ROUNDING_METRES = 1e-6;
+
 /**
  * Writes a checked filter as an SQL condition. What SQLite and PostgreSQL say alike stands here; what they do not is
  * the business of the store's own writer. NULL means unknown, as the standard says: SQL's own logic.
@@ -88,16 +91,16 @@ export abstract class FilterWriter {
         op === 'and' ? 'AND' : 'OR',
       );
     if (op === 'not') return sql`(NOT ${this.predicate(a)})`;
-    if (isOneOf(COMPARISONS, op)) return this.compared(op, a, b);
+    if (isOneOf(COMPARISONS, op)) return this.#compared(op, a, b);
     if (isOneOf(ARITHMETIC, op)) return this.#arithmetic(op, a, b);
     if (isOneOf(SPATIAL, op)) return this.spatial(op, a, b);
     if (isOneOf(DISTANCE, op)) {
-      const near = this.near(a, b, c as number);
+      const near = this.near(a, b, (c as number) + ROUNDING_METRES);
       return op === 's_dwithin' ? near : sql`(NOT ${near})`;
     }
     if (isOneOf(TEMPORAL, op)) return this.#temporal(op, a, b);
     if (isOneOf(ARRAY, op)) return this.arrays(op, a, b);
-    if (op === 'between') return sql`(${this.compared('>=', a, b)} AND ${this.compared('<=', a, c)})`;
+    if (op === 'between') return this.#between(args);
     if (op === 'in') return this.#inList(a, b as readonly Operand[]);
     if (op === 'like') return this.like(this.operand(a), patternOf(b));
     if (op === 'isNull') return sql`(${this.#nullable(a)} IS NULL)`;
@@ -112,28 +115,41 @@ export abstract class FilterWriter {
     return 'crs' in value ? raw('TRUE') : this.operand(value);
   }
 
-  protected compared(op: Comparison, a: Operand, b: Operand): Fragment {
-    const equality = op === '=' || op === '<>';
-    const [left, right] = (equality && this.ownType([a, b])) || this.#alike([a, b]);
-    const order = (value: Fragment) =>
-      !equality && kindOf(a, this.schema) === 'string' ? this.ordered(value) : value;
-    return sql`(${order(left!)} ${op} ${order(right!)})`;
+  #between(operands: readonly Operand[]): Fragment {
+    const [value, least, most] = this.#alike(operands, false);
+    return sql`(${value!} BETWEEN ${least!} AND ${most!})`;
   }
 
-  /** Operands of one kind; dates beside timestamps are their midnights. */
-  #alike(operands: readonly Operand[]): Fragment[] {
+  #compared(op: Comparison, a: Operand, b: Operand): Fragment {
+    const equality = op === '=' || op === '<>';
+    const [left, right] = (equality && this.ownType([a, b])) || this.#alike([a, b], equality);
+    return sql`(${left!} ${op} ${right!})`;
+  }
+
+  /**
+   * Operands of one kind; dates beside timestamps are their midnights. Where texts need not be ordered, a property beside
+   * literals keeps its own collation, which its index has.
+   */
+  #alike(operands: readonly Operand[], equality: boolean): Fragment[] {
     const kinds = operands.map((operand) => kindOf(operand, this.schema));
     const mixed = new Set(kinds).size > 1;
+    const computed = operands.filter((operand) => typeof operand === 'object');
+    const own = equality && computed.length <= 1 && computed.every(isProperty);
     return operands.map((operand, i) => {
-      const written = this.operand(operand);
-      return mixed && kinds[i] === 'date' ? this.midnight(written) : written;
+      if (mixed && kinds[i] === 'date') return this.midnight(this.operand(operand));
+      return own ? this.operand(operand) : this.#byCodePoint(operand);
     });
+  }
+
+  #byCodePoint(operand: Operand): Fragment {
+    const written = this.operand(operand);
+    return kindOf(operand, this.schema) === 'string' ? this.ordered(written) : written;
   }
 
   #inList(value: Operand, list: readonly Operand[]): Fragment {
     if (list.length === 0) return raw('FALSE');
     const operands = [value, ...list];
-    const [left, ...members] = this.ownType(operands) ?? this.#alike(operands);
+    const [left, ...members] = this.ownType(operands) ?? this.#alike(operands, true);
     return sql`(${left!} IN (${joined(members, ', ')}))`;
   }
 
@@ -188,7 +204,7 @@ export abstract class FilterWriter {
       case 'lower':
         return typeof first === 'string'
           ? this.text(folded(first, op))
-          : this.translated(this.operand(first), op);
+          : this.translated(this.#byCodePoint(first), op);
       case 'substring':
         return this.#substring(first, second as number, third as number | undefined);
       case 'geodistance':
@@ -196,7 +212,7 @@ export abstract class FilterWriter {
       case 'now':
         return this.timestamp(new Date().toISOString());
     }
-    const written = args.map((arg) => this.operand(arg));
+    const written = args.map((arg) => this.#byCodePoint(arg));
     const [a, b] = written as [Fragment, Fragment];
     switch (op) {
       case 'length':
@@ -231,7 +247,7 @@ export abstract class FilterWriter {
     const counts = [start, length].filter((count) => count !== undefined);
     // More than a text can hold, and within what both databases take.
     const numbers = counts.map((count) => Math.min(Math.trunc(count), 1_000_000_000));
-    return sql`substr(${this.operand(text)}, ${numbers.join(', ')})`;
+    return sql`substr(${this.#byCodePoint(text)}, ${numbers.join(', ')})`;
   }
 }
 
@@ -248,10 +264,13 @@ function endsOf(value: Operand): Ends {
   return [start, end];
 }
 
-/** An expression over operands named v.a and v.b, so that each is written, and worked out, once. */
+/**
+ * An expression over operands named v.a and v.b, so that each is written, and worked out, once. The OFFSET keeps both
+ * databases from putting the operands in place of their names: nested expressions would grow without end.
+ */
 export function named(expression: string, a: Fragment, b?: Fragment): Fragment {
   const operands = b ? sql`${a} AS a, ${b} AS b` : sql`${a} AS a`;
-  return sql`(SELECT ${expression} FROM (SELECT ${operands}) AS v)`;
+  return sql`(SELECT ${expression} FROM (SELECT ${operands} LIMIT 1 OFFSET 0) AS v)`;
 }
 
 /** The pattern that LIKE compares with: case and accents of a literal are folded here. */

@@ -1,3 +1,4 @@
+import type { EditResult, EditTask } from '../../core/edits.js';
 import type {
   CountTask,
   FeatureRow,
@@ -31,6 +32,8 @@ export interface FeatureStore {
   tileLayer(task: VectorTileTask, layer: TileLayer, cancellation?: Cancellation): Promise<EncodedLayer>;
   /** Rows in batches; ends the query when the consumer stops early. */
   rows(query: RowsQuery, cancellation?: Cancellation): AsyncIterable<FeatureRow[]>;
+  /** Resolves once rows and events are durable; what clients did wrong is in the outcomes. */
+  edit(task: EditTask): Promise<EditResult>;
 }
 
 /** The store that a source lies in. */

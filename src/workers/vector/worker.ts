@@ -57,6 +57,7 @@ const TASKS: {
   'vector.items': (task, cancellation) => storeOf(task.source).items(task, cancellation),
   'vector.item': (task, cancellation) => storeOf(task.source).item(task, cancellation),
   'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),
+  'vector.edit': (task) => storeOf(task.source).edit(task),
   'vector.archive': archive,
   'vector.archiveTile': archiveTile,
   'vector.load': load,
@@ -77,6 +78,8 @@ async function attempt(name: VectorTaskName, input: unknown, cancellation?: Canc
   } catch (error) {
     if (error instanceof TaskFailure) throw error;
     const { message, stack } = error as Error;
+    if (message === 'gr_before: out of time')
+      throw new TaskFailure('deadline-exceeded', 'The filter takes too long.', stack);
     // What SQLite says of a file whose pages are broken.
     if (!/malformed|not a database|disk I\/O/.test(message)) throw error;
     throw new TaskFailure('source-unreadable', 'The file of this collection is damaged.', stack);

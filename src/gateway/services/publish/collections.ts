@@ -8,9 +8,16 @@ import { defaultStyle } from '../default-style.js';
 /** Makes the collection once its identifiers are known. */
 export type MakeCollection = (id: string, layerId: number) => Collection;
 
+/** A version of a source after edits of ours: the same in every process, and after every reload. */
+export function editedVersion(version: string, cursor: number): string {
+  return `${version.split('.')[0]}.${cursor}`;
+}
+
 /** Throws for a CRS that cannot be used. */
 export function vectorCollection(layer: VectorLayerInfo, file: string, version: string): MakeCollection {
   const storageCrs = knownCrs(layer.source.crs);
+  // What is served of a foreign file is a copy: edits of it would never reach the file.
+  const isCopy = layer.source.kind === 'geopackage' && layer.source.path !== file;
   return (id, layerId) => ({
     kind: 'vector',
     id,
@@ -21,9 +28,10 @@ export function vectorCollection(layer: VectorLayerInfo, file: string, version: 
     storageCrs,
     crs: advertised(storageCrs),
     file,
-    version,
-    source: layer.source,
+    version: editedVersion(version, layer.cursor),
+    source: isCopy ? { ...layer.source, writable: false } : layer.source,
     featureCount: layer.featureCount,
+    cursor: layer.cursor,
     countEstimated: layer.countEstimated,
     style: defaultStyle(layer.source.geometryType, id),
   });

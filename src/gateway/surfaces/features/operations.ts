@@ -1,17 +1,18 @@
 import type { Operation } from '../../../core/operation.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
-import { META_FORMATS, notBuilt, type SurfaceDeps, surfaceBasics } from '../common.js';
+import { META_FORMATS, type SurfaceDeps, surfaceBasics } from '../common.js';
 import { analyticsOperations } from './analytics/operations.js';
 import { collectionOperations } from './collection-operations.js';
 import { FEATURES_CONFORMANCE } from './conformance.js';
 import { FEATURES_PATH } from './documents.js';
+import { type EditDeps, editOperations } from './edits/operations.js';
 import { itemOperations } from './item-operations.js';
 
 const COMMON = { surface: 'features', protocol: 'OGC-Features', permission: 'public' } as const;
 
 /** Vector features: OGC API Features. */
-export function featuresOperations(deps: SurfaceDeps): Operation[] {
+export function featuresOperations(deps: SurfaceDeps & EditDeps): Operation[] {
   const operations: Operation[] = [];
   const basics = surfaceBasics({
     ...COMMON,
@@ -44,23 +45,12 @@ export function featuresOperations(deps: SurfaceDeps): Operation[] {
         operations,
       ),
   });
-  operations.push(...basics, ...collectionOperations(deps), ...itemOperations(deps));
-  operations.push(...analyticsOperations(deps), ...FUTURE);
+  operations.push(
+    ...basics,
+    ...collectionOperations(deps),
+    ...itemOperations(deps),
+    ...editOperations(deps),
+    ...analyticsOperations(deps),
+  );
   return operations;
 }
-
-const ITEMS = `${FEATURES_PATH}/collections/{collectionId}/items`;
-const WRITE = 'features:write';
-
-/** Operations of the contract that come with later work. */
-const FUTURE: Operation[] = (
-  [
-    ['POST', ITEMS, 'createItem', 'Create a feature', WRITE],
-    ['POST', `${ITEMS}/batch`, 'batch', 'Batch of edits', WRITE],
-    ['PUT', `${ITEMS}/{featureId}`, 'replaceItem', 'Replace a feature', WRITE],
-    ['PATCH', `${ITEMS}/{featureId}`, 'updateItem', 'Update a feature', WRITE],
-    ['DELETE', `${ITEMS}/{featureId}`, 'deleteItem', 'Delete a feature', WRITE],
-  ] as const
-).map(([method, path, name, summary, permission]) =>
-  notBuilt({ ...COMMON, method, path, id: `features.${name}`, summary, permission }),
-);

@@ -4,7 +4,7 @@ import type { Kind } from '../../../core/cql2/functions.js';
 import type { ARRAY, SPATIAL } from '../../../core/cql2/operators.js';
 import { kindOf } from '../../../core/cql2/types.js';
 import type { GeoPackageSource } from '../../../core/tasks.js';
-import { FilterWriter, patternParts } from '../filter-writer.js';
+import { FilterWriter, named, patternParts } from '../filter-writer.js';
 import { balanced, type Fragment, type FragmentValue, joined, raw, sql } from '../fragment.js';
 import { boxesOf, isSpatialLiteral, wkbOf } from '../spatial-literal.js';
 import { quote } from './connection.js';
@@ -129,8 +129,8 @@ export class GeoPackageFilterWriter extends FilterWriter {
   }
 
   protected arrays(op: (typeof ARRAY)[number], a: Operand, b: Operand): Fragment {
-    const sets = sql`SELECT ${this.#array(a)} AS a, ${this.#array(b)} AS b`;
-    return sql`(SELECT CASE WHEN v.a IS NOT NULL AND v.b IS NOT NULL THEN ${ARRAYS[op]} END FROM (${sets}) AS v)`;
+    const known = `CASE WHEN v.a IS NOT NULL AND v.b IS NOT NULL THEN ${ARRAYS[op]} END`;
+    return named(known, this.#array(a), this.#array(b));
   }
 
   /** JSON text of an array; NULL for anything else. */

@@ -4,6 +4,7 @@ import type Database from 'better-sqlite3';
 import type { Box, Field, FieldType, GeometryType, VectorLayerInfo } from '../../../core/tasks.js';
 import { TaskFailure } from '../../../core/tasks.js';
 import { connect, quote } from './connection.js';
+import { newestCursor } from './outbox.js';
 
 interface ContentsRow {
   table_name: string;
@@ -36,7 +37,8 @@ const CONTENTS = `
 export function inspect(path: string): VectorLayerInfo[] {
   const db = connect(path, true);
   try {
-    return contents(db).map((row) => layer(db, path, row));
+    // One transaction: counts, extents and the cursor are of one moment.
+    return db.transaction(() => contents(db).map((row) => layer(db, path, row)))();
   } catch (error) {
     if (error instanceof TaskFailure) throw error;
     throw new TaskFailure('source-unreadable', `The GeoPackage is damaged: ${(error as Error).message}`);
@@ -81,6 +83,7 @@ function layer(db: Database.Database, path: string, row: ContentsRow): VectorLay
     extent,
     extent84: extent && toCrs84(db, extent, crs),
     featureCount,
+    cursor: newestCursor(db),
     defaultSld: defaultSld(db, table),
   };
 }
@@ -111,7 +114,11 @@ function columns(db: Database.Database, table: string, geometryColumn: string) {
   if (!id) throw new TaskFailure('source-unreadable', `The table ${table} has no INTEGER PRIMARY KEY.`);
   const fields = rows
     .filter((row) => row !== id && row.name.toLowerCase() !== geometryColumn.toLowerCase())
-    .map((row): Field => ({ name: row.name, type: fieldType(row.type), nullable: row.notnull === 0 }));
+    .map((row): Field => {
+      const field: Field = { name: row.name, type: fieldType(row.type), nullable: row.notnull === 0 };
+      const maxLength = /^TEXT\s*\((\d+)\)$/i.exec(row.type)?.[1];
+      return maxLength ? { ...field, maxLength: Number(maxLength) } : field;
+    });
   return { idColumn: id.name, fields };
 }
 

@@ -8,7 +8,7 @@ import type {
   ItemTask,
 } from '../../../core/features.js';
 import type { Field, GeoPackageSource } from '../../../core/tasks.js';
-import { xmlName } from '../../../core/xml-name.js';
+import { writerOptions } from '../writer.js';
 import { quote, statement } from './connection.js';
 import { idsOf } from './filter.js';
 import { keyOf, type Order, orderOf } from './order.js';
@@ -53,7 +53,7 @@ export function items(task: ItemsTask): ItemsResult {
     limit + 1,
     offset,
     limit,
-    options(source, task, fields),
+    writerOptions(source, task, fields),
     limit,
   ) as PageRow;
   const { features, returned, firstId, lastId, found } = page;
@@ -64,14 +64,15 @@ export function items(task: ItemsTask): ItemsResult {
 
 /** Ids of the rows that pass, in the order of the page, from its place on. */
 function pageIds(source: GeoPackageSource, task: ItemsTask, order: Order): Query {
-  const matching = idsOf(source, task.filter);
   if (!task.sort?.length) {
+    const matching = idsOf(source, task.filter, task.offset + task.limit + 1);
     const where = order.place ? ` WHERE ${order.place.sql}` : '';
     return {
       sql: `SELECT id FROM (${matching.sql}) t${where} ORDER BY ${order.reading}`,
       values: [...matching.values, ...(order.place?.values ?? [])],
     };
   }
+  const matching = idsOf(source, task.filter);
   const id = `t.${quote(source.idColumn)}`;
   const conditions = [
     ...(task.filter === undefined ? [] : [`${id} IN (${matching.sql})`]),
@@ -84,29 +85,50 @@ function pageIds(source: GeoPackageSource, task: ItemsTask, order: Order): Query
   };
 }
 
-/** Decimal places that tell any two stored positions apart. */
-const EXACT = 15;
-
 /** One feature by id, or null. Ids that are not whole numbers name no feature. */
 export function item(task: ItemTask): ItemResult | null {
   if (!/^-?\d{1,18}$/.test(task.id)) return null;
   const source = task.source as GeoPackageSource;
   const fields = chosen(source, task.fields);
-  const all = chosen(source, undefined);
   const id = BigInt(task.id);
-  const select = (writer: string, columns: readonly Field[], skipGeometry?: boolean) =>
-    `(SELECT ${writer}(?, ${arguments_(columns)}) FROM (SELECT ${columnList(source, columns, skipGeometry)}
-      FROM ${quote(source.table)} t WHERE t.${quote(source.idColumn)} = ?))`;
-  const data = select(WRITERS[task.format], fields, task.skipGeometry);
-  const sql = `SELECT ${data} AS data, ${select('gr_geojson', all)} AS stored`;
-  const found = statement(source.path, sql).get(
-    options(source, task, fields),
+  const shown = featureSql(source, task.format, fields, task.skipGeometry);
+  const stored = featureSql(source, 'geojson', chosen(source, undefined));
+  const passing = task.filter === undefined ? undefined : idsOf(source, task.filter);
+  const where = passing ? ` WHERE ? IN (${passing.sql})` : '';
+  const found = statement(source.path, `SELECT ${shown} AS data, ${stored} AS stored${where}`).get(
+    writerOptions(source, task, fields),
     id,
-    options(source, { format: 'geojson', crs: source.crs, swapAxes: false, precision: EXACT }, all),
+    storedOptions(source),
     id,
-  ) as { data: Buffer | null; stored: Buffer | null };
-  if (!found.data || !found.stored || found.data.length === 0) return null;
-  return { data: found.data, row: hash('sha1', found.stored).slice(0, 16) };
+    ...(passing ? [id, ...passing.values] : []),
+  ) as { data: Buffer | null; stored: Buffer | null } | undefined;
+  if (!found?.data || !found.stored || found.data.length === 0) return null;
+  return { data: found.data, row: rowName(found.stored) };
+}
+
+/** An expression that writes one feature; its parameters are options and id. Of length 0 when there is none. */
+export function featureSql(
+  source: GeoPackageSource,
+  format: FeatureOutput['format'],
+  fields: readonly Field[],
+  skipGeometry?: boolean,
+): string {
+  return `(SELECT ${WRITERS[format]}(?, ${arguments_(fields)}) FROM (SELECT ${columnList(source, fields, skipGeometry)}
+    FROM ${quote(source.table)} t WHERE t.${quote(source.idColumn)} = ?))`;
+}
+
+/** Decimal places that tell any two stored positions apart. */
+const EXACT = 15;
+
+/** Writes a feature as it is stored: all attributes, in the CRS of the source, every digit. */
+export function storedOptions(source: GeoPackageSource): string {
+  const output = { format: 'geojson', crs: source.crs, swapAxes: false, precision: EXACT } as const;
+  return writerOptions(source, output, chosen(source, undefined));
+}
+
+/** The name of a stored row, from the feature that `storedOptions` writes. */
+export function rowName(stored: Uint8Array): string {
+  return hash('sha1', stored).slice(0, 16);
 }
 
 /** Features that the filter lets through. */
@@ -138,22 +160,4 @@ function columnList(source: GeoPackageSource, fields: readonly Field[], skipGeom
 
 function arguments_(fields: readonly Field[]): string {
   return Array.from({ length: fields.length + 2 }, (_, i) => `c${i}`).join(', ');
-}
-
-function options(
-  source: GeoPackageSource,
-  output: FeatureOutput & { maxBytes?: number },
-  fields: readonly Field[],
-): string {
-  const { gml } = output;
-  const named = gml ? fields.map(({ name, type }) => ({ name: xmlName(name), type })) : fields;
-  return JSON.stringify({
-    fields: named.map(({ name, type }) => ({ name, type })),
-    from: source.crs,
-    to: output.crs,
-    swap: output.swapAxes,
-    precision: output.precision,
-    maxBytes: output.maxBytes,
-    ...(gml ? { ...gml, geometry: xmlName(source.geometryColumn) } : {}),
-  });
 }

@@ -1,4 +1,5 @@
 import type { FeatureStore } from '../store.js';
+import { edit } from './edit.js';
 import { count, item, items } from './items.js';
 import { rows } from './rows.js';
 import { tileLayer } from './tile.js';
@@ -10,4 +11,5 @@ export const geopackageStore: FeatureStore = {
   count: async (task) => count(task),
   tileLayer: async (task, layer) => tileLayer(task, layer),
   rows,
+  edit,
 };

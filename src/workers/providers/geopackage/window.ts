@@ -1,5 +1,5 @@
 import type { Box, GeoPackageSource } from '../../../core/tasks.js';
-import { quote } from './connection.js';
+import { quote, statement } from './connection.js';
 
 /** SQL text and the values of its parameters, in their order. */
 export interface Query {
@@ -33,14 +33,61 @@ export function matchingIds(source: GeoPackageSource, boxes: readonly Box[] | un
   };
 }
 
-/** The table is read only for rows at the border of the box: an envelope inside it needs no second look. */
-function idsByIndex(source: GeoPackageSource, [minx, miny, maxx, maxy]: Box): Query {
+function idsByIndex(source: GeoPackageSource, box: Box): Query {
   const geometry = `(SELECT t.${quote(source.geometryColumn)} FROM ${quote(source.table)} t
     WHERE t.${quote(source.idColumn)} = r.id)`;
-  const sql = `SELECT r.id AS id FROM ${indexOf(source)} r
-    WHERE r.minx <= ? AND r.maxx >= ? AND r.miny <= ? AND r.maxy >= ?
+  const { condition, values } = touches(box, geometry);
+  return { sql: `SELECT r.id AS id FROM ${indexOf(source)} r WHERE ${condition}`, values };
+}
+
+/** The geometry is read only for rows at the border of the box: an envelope inside it needs no second look. */
+function touches(box: Box, geometry: string): { condition: string; values: number[] } {
+  const [minx, miny, maxx, maxy] = box;
+  const condition = `r.minx <= ? AND r.maxx >= ? AND r.miny <= ? AND r.maxy >= ?
       AND (r.minx >= ? AND r.maxx <= ? AND r.miny >= ? AND r.maxy <= ? OR gr_intersects_box(${geometry}, ?, ?, ?, ?))`;
-  const touching = [maxx, minx, maxy, miny];
-  const inside = [minx, maxx, miny, maxy];
-  return { sql, values: [...touching, ...inside, minx, miny, maxx, maxy] };
+  return { condition, values: [...touchingValues(box), minx, maxx, miny, maxy, minx, miny, maxx, maxy] };
+}
+
+/** Looking one row up while walking costs as much as finding so many by the index and sorting their ids. */
+const LOOK_UP = 7;
+/** Rows in a window from which on counting them costs more than it tells. */
+const COUNTED = 5000;
+
+/**
+ * Whether walking through the table in the order of the id comes upon `wanted` rows of the boxes sooner than the index
+ * has found all of them: for a page of a window that holds much of the table.
+ */
+export function walkIsShorter(source: GeoPackageSource, boxes: readonly Box[], wanted: number): boolean {
+  const [box] = boxes;
+  if (!source.hasIndex || boxes.length !== 1 || !box) return false;
+  const { counted, last, share } = statement(source.path, estimateSql(source)).get(
+    ...touchingValues(box),
+    ...[2, 0, 3, 1].map((side) => box[side]!),
+    source.table,
+  ) as { counted: number; last: number | null; share: number | null };
+  if (counted < COUNTED || !last) return false;
+  const inside = Math.max(counted, last * Math.min(1, share ?? 0));
+  // A walk looks `wanted * last / inside` rows up; the index finds and sorts `inside` ids.
+  return inside > (LOOK_UP * wanted * last) / inside;
+}
+
+/** Rows in the window, at most COUNTED; rows of the table at most; the window's share of the extent. */
+function estimateSql(source: GeoPackageSource): string {
+  const overlap = (axis: 'x' | 'y') =>
+    `max(0, min(?, max_${axis}) - max(?, min_${axis})) / nullif(max_${axis} - min_${axis}, 0)`;
+  return `SELECT (SELECT count(*) FROM (SELECT 1 FROM ${indexOf(source)} WHERE ${TOUCHING} LIMIT ${COUNTED})) AS counted,
+    (SELECT max(${quote(source.idColumn)}) FROM ${quote(source.table)}) AS last,
+    (SELECT ${overlap('x')} * ${overlap('y')} FROM gpkg_contents WHERE table_name = ?) AS share`;
+}
+
+const TOUCHING = 'minx <= ? AND maxx >= ? AND miny <= ? AND maxy >= ?';
+const touchingValues = ([minx, miny, maxx, maxy]: Box) => [maxx, minx, maxy, miny];
+
+/** As `matchingIds` of one box, by looking up every row of the table: in the order of the id when that is asked for. */
+export function idsByWalk(source: GeoPackageSource, box: Box): Query {
+  const id = `t.${quote(source.idColumn)}`;
+  const { condition, values } = touches(box, `t.${quote(source.geometryColumn)}`);
+  const sql = `SELECT ${id} AS id FROM ${quote(source.table)} t
+    WHERE EXISTS (SELECT 1 FROM ${indexOf(source)} r WHERE r.id = ${id} AND ${condition})`;
+  return { sql, values };
 }

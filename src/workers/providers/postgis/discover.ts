@@ -13,6 +13,7 @@ import { poolOf, withConnection } from './database.js';
 import { isPgError } from './failure.js';
 import { Measure } from './measure.js';
 import { quote } from './names.js';
+import { newestCursor } from './outbox.js';
 
 /**
  * Lists what a database can publish: each geometry column of a table or view that the user may read. What cannot be
@@ -39,6 +40,7 @@ async function listing(connection: PostgresConnection, database: string): Promis
   )) as [[boolean]];
   if (!installed) return { layers: [], problems: [{ reason: 'The database has no PostGIS extension.' }] };
   const tables = await spatialTables(connection);
+  const cursor = await newestCursor(connection);
   const measure = new Measure(connection);
   for (const table of tables) {
     const result = await layerOf(connection, database, table, measure).catch((error: unknown) => {
@@ -50,7 +52,7 @@ async function listing(connection: PostgresConnection, database: string): Promis
       const columns = tables.filter(({ oid }) => oid === table.oid).length;
       const layer = `${table.schema}.${table.table}${columns > 1 ? `.${table.geometryColumn}` : ''}`;
       found.problems.push({ layer, reason: result.problem });
-    } else found.layers.push(result);
+    } else found.layers.push({ ...result, cursor });
   }
   return found;
 }
@@ -60,7 +62,7 @@ async function layerOf(
   database: string,
   table: SpatialTable,
   measure: Measure,
-): Promise<VectorLayerInfo | { problem: string }> {
+): Promise<Omit<VectorLayerInfo, 'cursor'> | { problem: string }> {
   const attributes = await attributesOf(connection, table.oid);
   const name = `${quote(table.schema)}.${quote(table.table)}`;
   const key = await keyOf(connection, table, attributes, (column) => isUnique(connection, name, column));

@@ -6,9 +6,9 @@ import { kindOf } from '../../../core/cql2/types.js';
 import { fieldOf } from '../../../core/features.js';
 import type { Box, PostgisSource } from '../../../core/tasks.js';
 import { type CrsDescription, describeCrs } from '../../../native/index.js';
-import { FilterWriter, patternParts } from '../filter-writer.js';
+import { FilterWriter, named, patternParts } from '../filter-writer.js';
 import { balanced, type Fragment, joined, raw, sql } from '../fragment.js';
-import { boxesOf, isSpatialLiteral, wkbOf } from '../spatial-literal.js';
+import { boxesOf, isSpatialLiteral, type SpatialLiteral, wkbOf } from '../spatial-literal.js';
 import { column, geometryOf } from './names.js';
 import type { SqlParams, SqlValue } from './params.js';
 
@@ -69,7 +69,7 @@ export class PostgisFilterWriter extends FilterWriter {
   }
 
   protected ordered(value: Fragment): Fragment {
-    return sql`${value} COLLATE "C"`;
+    return sql`(${value} COLLATE "C")`;
   }
 
   /** UUIDs as such, for their index. What is no UUID equals none. */
@@ -97,14 +97,18 @@ export class PostgisFilterWriter extends FilterWriter {
     return sql`(${value} LIKE ${this.text(escaped.join(''))})`;
   }
 
+  /** Text of ASCII alone, which is most text, needs no table. */
   protected translated(value: Fragment, fold: FoldName): Fragment {
     const { from, to, several } = foldOf(fold);
-    const single = sql`translate(${value}, ${this.text(from)}, ${this.text(to)})`;
+    const ascii = ASCII_FOLDS[fold];
+    const single = sql`translate(${ascii}, ${this.text(from)}, ${this.text(to)})`;
     // Letters of our own tables, without quotes.
-    return several.reduce(
+    const all = several.reduce(
       (inner, [letter, letters]) => sql`replace(${inner}, '${letter}', '${letters}')`,
       single,
     );
+    const operand = sql`SELECT ${value} AS a LIMIT 1 OFFSET 0`;
+    return sql`(SELECT CASE WHEN octet_length(v.a) = length(v.a) THEN ${ascii} ELSE ${all} END FROM (${operand}) AS v)`;
   }
 
   protected part(name: string, instant: Fragment): Fragment {
@@ -147,14 +151,18 @@ export class PostgisFilterWriter extends FilterWriter {
   }
 
   #geometry(operand: Operand): Fragment {
-    if (!isSpatialLiteral(operand)) return raw(geometryOf(this.source));
-    const literal = this.#value(wkbOf(operand, this.source.crs), 'geometry');
-    return sql`ST_SetSRID(${literal}, ${String(this.source.srid)})`;
+    return isSpatialLiteral(operand) ? this.literal(operand) : raw(geometryOf(this.source));
+  }
+
+  /** A geometry of the filter as PostGIS `geometry` in the CRS of the data. */
+  literal(literal: SpatialLiteral): Fragment {
+    const written = this.#value(wkbOf(literal, this.source.crs), 'geometry');
+    return sql`ST_SetSRID(${written}, ${String(this.source.srid)})`;
   }
 
   protected arrays(op: (typeof ARRAY)[number], a: Operand, b: Operand): Fragment {
-    const sets = sql`SELECT ${this.#array(a)} AS a, ${this.#array(b)} AS b`;
-    return sql`(SELECT CASE WHEN v.a IS NOT NULL AND v.b IS NOT NULL THEN ${ARRAYS[op]} END FROM (${sets}) AS v)`;
+    const known = `CASE WHEN v.a IS NOT NULL AND v.b IS NOT NULL THEN ${ARRAYS[op]} END`;
+    return named(known, this.#array(a), this.#array(b));
   }
 
   /** As jsonb; NULL for what is no array. */
@@ -177,6 +185,14 @@ export class PostgisFilterWriter extends FilterWriter {
     return sql`jsonb_build_array(${joined(written, ', ')})`;
   }
 }
+
+/** What a fold does to ASCII letters; by the collation C to nothing else. */
+const ASCII_FOLDS: Record<FoldName, string> = {
+  casei: 'lower(v.a COLLATE "C")',
+  lower: 'lower(v.a COLLATE "C")',
+  upper: 'upper(v.a COLLATE "C")',
+  accenti: 'v.a',
+};
 
 /** Types that compare as text does. The others are cast to it. */
 const TEXT_TYPE = /^(text|character varying|varchar)\b/;

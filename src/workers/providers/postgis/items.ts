@@ -10,6 +10,7 @@ import type {
 import type { Field, PostgisSource } from '../../../core/tasks.js';
 import type { PageOutput } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
+import { writerOptions } from '../writer.js';
 import { chosen, columnsOf } from './columns.js';
 import { withConnection } from './database.js';
 import { whereOf } from './filter.js';
@@ -61,9 +62,11 @@ export async function item(task: ItemTask, cancellation?: Cancellation): Promise
   const all = source.fields;
   const sql = `SELECT ${columnsOf(source, all, 'exact').join(', ')} FROM ${tableOf(source)}
     WHERE ${and(conditions)} LIMIT 1`;
-  const stored: FeatureOutput = { format: 'geojson', crs: source.crs, swapAxes: false, precision: EXACT };
   const options = {
-    outputs: [outputOf(source, task, chosen(source, task.fields), all), outputOf(source, stored, all, all)],
+    outputs: [
+      outputOf(source, task, chosen(source, task.fields), all),
+      outputOf(source, storedOutput(source), all, all),
+    ],
     keys: [],
     limit: 1,
   };
@@ -72,7 +75,17 @@ export async function item(task: ItemTask, cancellation?: Cancellation): Promise
     (connection) => connection.page(sql, params.values, options),
     { cancellation },
   );
-  return returned === 0 ? null : { data: outputs[0]!, row: hash('sha1', outputs[1]!).slice(0, 16) };
+  return returned === 0 ? null : { data: outputs[0]!, row: rowName(outputs[1]!) };
+}
+
+/** Writes a feature as it is stored: in the CRS of the source, every digit. */
+export function storedOutput(source: PostgisSource): FeatureOutput {
+  return { format: 'geojson', crs: source.crs, swapAxes: false, precision: EXACT };
+}
+
+/** The name of a stored row, from the feature that `storedOutput` writes of all fields. */
+export function rowName(stored: Uint8Array): string {
+  return hash('sha1', stored).slice(0, 16);
 }
 
 /** Features that the filter lets through. */
@@ -95,25 +108,16 @@ function and(conditions: readonly string[]): string {
 }
 
 /** How to write `fields` from rows that hold `selected` after id and geometry. */
-function outputOf(
+export function outputOf(
   source: PostgisSource,
   output: FeatureOutput,
   fields: readonly Field[],
   selected: readonly Field[],
 ): PageOutput {
-  const { format, crs, swapAxes, precision, skipGeometry, gml } = output;
-  const options = {
-    fields: fields.map(({ name, type }) => ({ name, type })),
-    from: source.crs,
-    to: crs,
-    swap: swapAxes,
-    precision,
-    ...gml,
-  };
   return {
-    format,
-    options: JSON.stringify(options),
+    format: output.format,
+    options: writerOptions(source, output, fields),
     columns: fields.map((field) => FIRST_VALUE + selected.indexOf(field)),
-    geometry: !skipGeometry,
+    geometry: !output.skipGeometry,
   };
 }

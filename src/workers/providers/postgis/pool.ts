@@ -61,6 +61,8 @@ export class ConnectionPool {
   }
 
   release(connection: PostgresConnection): void {
+    // A transaction that was left open must not become that of the next one.
+    if (!connection.idle) return this.#drop(connection);
     this.#idle.push({ connection, since: performance.now() });
     this.#sweeper ??= setInterval(() => this.#sweep(), IDLE_MS / 4).unref();
     this.#wake();

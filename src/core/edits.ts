@@ -1,0 +1,141 @@
+/** What is asked of a feature store when features change, and what it answers. */
+
+import type { Expression } from './cql2/ast.js';
+import type { FieldError } from './errors.js';
+import type { Box, VectorSource } from './tasks.js';
+
+/** A feature as a client sent it; what is absent was not sent. */
+export interface FeatureInput {
+  /** A GeoJSON geometry as JSON text, or `null`. */
+  geometry?: string;
+  /** Values as JSON has them; whole numbers beyond 2^53 may come as text. */
+  properties?: Record<string, unknown>;
+}
+
+interface Addressed {
+  id: string;
+  /** The edit happens only while the stored row has this name (see `ItemResult.row`). */
+  row?: string;
+}
+
+/** A new feature. An `id` that the client chose is taken where the key is not made by the store alone. */
+export interface CreateOperation {
+  type: 'create';
+  id?: string;
+  feature: FeatureInput;
+}
+
+/** What the feature does not name becomes null, or the column's default. */
+export interface ReplaceOperation extends Addressed {
+  type: 'replace';
+  feature: FeatureInput;
+}
+
+/** JSON merge patch (RFC 7396): what the feature does not name stays. */
+export interface UpdateOperation extends Addressed {
+  type: 'update';
+  feature: FeatureInput;
+}
+
+export interface DeleteOperation extends Addressed {
+  type: 'delete';
+}
+
+export type EditOperation = CreateOperation | ReplaceOperation | UpdateOperation | DeleteOperation;
+
+/**
+ * `each`: every operation succeeds or fails alone. `failFast`: those after the first failure are not tried; those
+ * before it stay. `atomic`: one failure undoes all.
+ */
+export type EditMode = 'each' | 'failFast' | 'atomic';
+
+/** Whose edit it is and how it came: for the outbox. */
+export interface EditOrigin {
+  collection: string;
+  layerId: number;
+  /** As feature events name it: `OGC-Features`. */
+  protocol: string;
+  requestId: string;
+  /** Id of the principal. */
+  actor: string;
+}
+
+export interface EditTask {
+  source: VectorSource;
+  operations: EditOperation[];
+  mode: EditMode;
+  /** CRS of the geometries: anything PROJ reads. */
+  crs: string;
+  /** True when coordinates come y,x: the CRS is defined northing or latitude first. */
+  swapAxes: boolean;
+  /** Rows that exist for who asks. No edit may take a row out of them. */
+  filter?: Expression;
+  /** Attributes that exist for who asks; all when absent. */
+  visible?: string[];
+  /** Attributes that may be changed; all when absent. The others keep their values. */
+  writable?: string[];
+  origin: EditOrigin;
+}
+
+export type EditFailureReason =
+  | 'invalid'
+  | 'not-found'
+  | 'conflict'
+  | 'changed'
+  | 'forbidden'
+  /** Another operation of an atomic edit failed. */
+  | 'undone';
+
+export interface EditFailure {
+  ok: false;
+  reason: EditFailureReason;
+  /** May be shown to the client. */
+  message: string;
+  errors?: FieldError[];
+}
+
+export type EditOutcome = { ok: true; id: string } | EditFailure;
+
+/** What a committed edit did to a collection. */
+export interface CollectionChange {
+  /** Cursor of the edit's last event: grows with every edit of the store. */
+  cursor: number;
+  /** Features more (or fewer) than before. */
+  features: number;
+  /** Box around the new geometries in CRS84; absent when there are none. */
+  extent84?: Box;
+}
+
+export interface EditResult {
+  /** In the order of the operations; with `failFast` nothing after the first failure. */
+  outcomes: EditOutcome[];
+  /** Absent when nothing changed. */
+  change?: CollectionChange;
+}
+
+export type FeatureEventOperation = 'insert' | 'update' | 'delete';
+
+/**
+ * One row of the outbox: written in the transaction of its edit, read in the order of `cursor`. JSON members are text,
+ * so that no digit of a number is lost on the way.
+ */
+export interface FeatureEvent extends EditOrigin {
+  cursor: number;
+  eventId: string;
+  /** RFC 3339, UTC, milliseconds. */
+  time: string;
+  /** Name of the table, with its schema where there are schemas. */
+  table: string;
+  featureId: string;
+  operation: FeatureEventOperation;
+  /** CRS84; absent without a geometry. */
+  envelopeBefore?: Box;
+  envelopeAfter?: Box;
+  /** GeoJSON geometry in CRS84 after the edit; of a delete, before it. */
+  geometry?: string;
+  /** JSON object of all attributes after the edit; of a delete, before it. */
+  attributes?: string;
+  /** Names of the attributes whose values differ; of an insert and a delete, all. */
+  changedAttributes: string[];
+  geometryChanged: boolean;
+}

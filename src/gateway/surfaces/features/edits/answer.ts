@@ -1,0 +1,41 @@
+import { GEOJSON_FORMAT } from '../../../../core/media.js';
+import type { Exchange, Reply } from '../../../../core/operation.js';
+import type { Pools } from '../../../../core/tasks.js';
+import { runTask } from '../../../services/run-task.js';
+import { FEATURES_PATH } from '../documents.js';
+import { itemLinks, withLinks } from '../item.js';
+import { itemTag } from '../item-tag.js';
+import { outputOf } from '../items.js';
+import type { EditTarget } from './target.js';
+
+/** The stored feature as the answer to an edit: 200, or 201 with its place. In the CRS that the body came in. */
+export async function featureReply(
+  x: Exchange,
+  pools: Pools,
+  target: EditTarget,
+  id: string,
+  status: 200 | 201,
+): Promise<Reply> {
+  const { collection, view, crs, task } = target;
+  const place = `${x.baseUrl}${FEATURES_PATH}/collections/${collection.id}/items/${encodeURIComponent(id)}`;
+  const headers = {
+    'content-crs': `<${crs.uri}>`,
+    ...(status === 201 ? { location: place } : {}),
+  };
+  const feature = await runTask(x, pools, 'vector.item', {
+    source: collection.source,
+    filter: task.filter,
+    ...outputOf(view, GEOJSON_FORMAT, crs, view.fields),
+    id,
+  });
+  // Someone else was quicker to delete it: the edit itself stands.
+  if (!feature) return { status, headers };
+  const text = Buffer.from(feature.data).toString('utf8');
+  return {
+    status,
+    mediaType: GEOJSON_FORMAT.mediaType,
+    body: withLinks(text, itemLinks(x, view, id)),
+    etag: itemTag(feature.row, GEOJSON_FORMAT, crs),
+    headers,
+  };
+}

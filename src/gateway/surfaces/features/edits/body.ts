@@ -1,0 +1,100 @@
+import Type, { type Static } from 'typebox';
+import { parseCrs } from '../../../../core/crs.js';
+import type { FeatureInput } from '../../../../core/edits.js';
+import { ApiError, badParameter } from '../../../../core/errors.js';
+import { depthOver, pointerToken } from '../../../../core/feature-values.js';
+import { LIMITS } from '../../../../core/limits.js';
+import type { Param } from '../../../../core/operation.js';
+
+const Id = Type.Union([Type.String({ maxLength: 256 }), Type.Integer()]);
+
+/** A GeoJSON feature as clients send it (RFC 7946, 3.2). Members that are not named here are not looked at. */
+export const FeatureBody = Type.Object({
+  type: Type.Literal('Feature'),
+  id: Type.Optional(Id),
+  geometry: Type.Optional(Type.Unknown()),
+  properties: Type.Optional(Type.Unknown()),
+});
+
+/** A merge patch of a feature (RFC 7396). */
+export const PatchBody = Type.Object({
+  type: Type.Optional(Type.Literal('Feature')),
+  id: Type.Optional(Id),
+  geometry: Type.Optional(Type.Unknown()),
+  properties: Type.Optional(Type.Unknown()),
+});
+
+export type FeatureBody = Static<typeof FeatureBody>;
+export type PatchBody = Static<typeof PatchBody>;
+
+const FEATURE_TYPES = ['application/geo+json', 'application/json'] as const;
+const common = { required: true, exactIntegers: true } as const;
+export const featureBody = { ...common, schema: FeatureBody, mediaTypes: FEATURE_TYPES };
+export const patchBody = {
+  ...common,
+  schema: PatchBody,
+  mediaTypes: [...FEATURE_TYPES, 'application/merge-patch+json'],
+};
+
+/** What a body says of a feature. Throws 400 for members that cannot be read. */
+export function featureInput(body: PatchBody): FeatureInput {
+  const input: FeatureInput = {};
+  if (body.geometry !== undefined) input.geometry = geometryText(body.geometry);
+  if (body.properties !== undefined && body.properties !== null) {
+    if (typeof body.properties !== 'object' || Array.isArray(body.properties))
+      throw wrongMember('/properties', 'must be an object');
+    input.properties = shallow(body.properties as Record<string, unknown>);
+  }
+  return input;
+}
+
+function geometryText(geometry: unknown): string {
+  if (geometry === null) return 'null';
+  if (typeof geometry !== 'object' || Array.isArray(geometry))
+    throw wrongMember('/geometry', 'must be a geometry object or null');
+  if (depthOver(geometry, LIMITS.jsonDepth)) throw wrongMember('/geometry', 'is nested too deep');
+  return JSON.stringify(geometry);
+}
+
+/** The same properties. What nests too deep would not survive the way to a worker. */
+function shallow(properties: Record<string, unknown>): Record<string, unknown> {
+  const deep = Object.keys(properties).find((name) => depthOver(properties[name], LIMITS.jsonDepth));
+  if (deep === undefined) return properties;
+  throw wrongMember(`/properties/${pointerToken(deep)}`, `is nested deeper than ${LIMITS.jsonDepth} levels`);
+}
+
+/** The id that a body names, checked against that of its path. */
+export function bodyId(body: PatchBody, path?: string): string | undefined {
+  if (body.id === undefined) return undefined;
+  const id = String(body.id);
+  if (path !== undefined && id !== path) throw wrongMember('/id', 'is not the id of this feature');
+  return id;
+}
+
+export function wrongMember(name: string, detail: string): ApiError {
+  return new ApiError('invalid-body', `${name} ${detail}`, { errors: [{ name, detail }] });
+}
+
+/** CRS of the coordinates in a body (OGC 18-058r1, requirement 16); whether it is offered shows with the collection. */
+export const contentCrs = {
+  name: 'Content-Crs',
+  in: 'header',
+  description: 'CRS of the coordinates in the body: one that the collection lists. CRS84 when absent.',
+  schema: Type.String({ format: 'uri' }),
+  parse(raw) {
+    if (raw === undefined) return undefined;
+    const crs = parseCrs(raw);
+    if (!crs)
+      throw badParameter('Content-Crs', `is not a known coordinate reference system: '${raw.slice(0, 120)}'`);
+    return crs;
+  },
+} satisfies Param;
+
+export const ifMatch = {
+  name: 'If-Match',
+  in: 'header',
+  description:
+    'Strong entity tags of the feature, as a GET of it gives them: it is changed only while one is true.',
+  schema: Type.String(),
+  parse: (raw: string | undefined) => raw,
+} satisfies Param;

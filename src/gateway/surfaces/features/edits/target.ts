@@ -1,0 +1,74 @@
+import type { VectorCollection } from '../../../../core/collection.js';
+import { CRS84, type Crs } from '../../../../core/crs.js';
+import type { EditTask } from '../../../../core/edits.js';
+import { ApiError, badParameter } from '../../../../core/errors.js';
+import type { Exchange } from '../../../../core/operation.js';
+import { bothFields, bothFilters } from '../../../auth/access.js';
+import type { Edits } from '../../../services/edits.js';
+import type { SurfaceDeps } from '../../common.js';
+import { type View, viewOf } from '../view.js';
+
+export type EditDeps = SurfaceDeps & { edits: Edits };
+
+/** A collection that this principal may change, and within which bounds. */
+export interface EditTarget {
+  readonly collection: VectorCollection;
+  /** The collection as this principal reads it. */
+  readonly view: View;
+  /** CRS of the coordinates that come and go. */
+  readonly crs: Crs;
+  /** What every edit task of this request carries. */
+  readonly task: Omit<EditTask, 'source' | 'operations' | 'mode'>;
+}
+
+/** The collection of a request, its bounds for who asks, and the CRS of the body. Throws 400, 403, 404. */
+export function editTarget(x: Exchange, deps: EditDeps, id: string, asked: Crs | undefined): EditTarget {
+  const view = viewOf(deps, x.principal, id);
+  const { collection, rows, fields, masked } = view;
+  const visible = masked ? fields.map(({ name }) => name) : undefined;
+  const write = deps.access(x.principal, collection, 'write');
+  if (!write.allowed) throw new ApiError('forbidden', `You may not change features of ${collection.id}.`);
+  if (!collection.source.writable)
+    throw new ApiError('forbidden', `${collection.id} is read-only: ${whyReadOnly(collection)}.`);
+  const crs = inputCrs(collection, asked);
+  return {
+    collection,
+    view,
+    crs,
+    task: {
+      crs: crs.proj,
+      swapAxes: crs.northFirst,
+      filter: bothFilters(rows, write.filter),
+      visible,
+      writable: copied(bothFields(visible, write.fields)),
+      origin: {
+        collection: collection.id,
+        layerId: collection.layerId,
+        protocol: x.operation.protocol,
+        requestId: x.correlationId,
+        actor: x.principal.id,
+      },
+    },
+  };
+}
+
+const copied = (names: readonly string[] | undefined) => names && [...names];
+
+function whyReadOnly({ source, file }: VectorCollection): string {
+  if (source.kind === 'postgis') return 'it is a view, or the database user may not change the table';
+  if (source.path !== file) return 'what is served is a converted copy of the file; import it to edit it';
+  return 'the server may not write the file';
+}
+
+function inputCrs(collection: VectorCollection, asked: Crs | undefined): Crs {
+  if (!asked) return CRS84;
+  const offered = collection.crs.find((crs) => crs.uri === asked.uri);
+  if (!offered) throw badParameter('Content-Crs', 'is not offered by this collection; see its crs list');
+  return offered;
+}
+
+/** Whether features of a collection can be changed at all: what OPTIONS tells. */
+export function isEditable(deps: EditDeps, collectionId: string): boolean {
+  const collection = deps.catalog().byId(collectionId);
+  return collection?.kind === 'vector' && collection.source.writable;
+}

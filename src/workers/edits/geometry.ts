@@ -1,0 +1,86 @@
+import type { EditTask } from '../../core/edits.js';
+import type { FieldError } from '../../core/errors.js';
+import type { GeometryType } from '../../core/tasks.js';
+import { geojsonToWkb, type Invalidity, transformPoints, validateGeometry } from '../../native/index.js';
+
+/** Geometry types by their WKB code. */
+const TYPES: readonly (GeometryType | undefined)[] = [
+  undefined,
+  'Point',
+  'LineString',
+  'Polygon',
+  'MultiPoint',
+  'MultiLineString',
+  'MultiPolygon',
+  'GeometryCollection',
+];
+
+const PROMOTED: Partial<Record<GeometryType, GeometryType>> = {
+  Point: 'MultiPoint',
+  LineString: 'MultiLineString',
+  Polygon: 'MultiPolygon',
+};
+
+/** ISO WKB adds this to the type of a geometry with Z (OGC 06-103r4, 8.2.3). */
+const WITH_Z = 1000;
+
+export type ReadGeometry = { wkb: Uint8Array | null } | FieldError;
+
+/**
+ * A GeoJSON geometry (JSON text) as WKB in the CRS of the source: fit for its column and valid (OGC 06-103r4, 6.1), or
+ * what is wrong with it. A single part becomes a collection of one where the column wants that. Where the column has
+ * heights, missing ones are 0.
+ */
+export function readGeometry(text: string, task: EditTask): ReadGeometry {
+  if (text === 'null') return { wkb: null };
+  const { source } = task;
+  const options = { from: task.crs, to: source.crs, swap: task.swapAxes };
+  let wkb: Uint8Array;
+  try {
+    wkb = geojsonToWkb(text, source.hasZ ? { ...options, dimension: 3 } : options);
+  } catch (error) {
+    return placed((error as Error).message);
+  }
+  return fitted(wkb, task);
+}
+
+function fitted(wkb: Uint8Array, task: EditTask): ReadGeometry {
+  const { source } = task;
+  const code = new DataView(wkb.buffer, wkb.byteOffset).getUint32(1, true);
+  const type = TYPES[code % WITH_Z]!;
+  if (code >= WITH_Z && !source.hasZ)
+    return wrong('has heights; the geometries of this collection have none');
+  const problem = validateGeometry(wkb);
+  if (problem) return wrong(`is not valid: ${problem.reason}${place(problem, task)}`);
+  if (source.geometryType === 'Geometry' || source.geometryType === type) return { wkb };
+  if (source.geometryType === PROMOTED[type]) return { wkb: collectionOfOne(wkb, code) };
+  return wrong(`is a ${type}; this collection takes ${source.geometryType}`);
+}
+
+const wrong = (detail: string): FieldError => ({ name: '/geometry', detail });
+
+/** The reader's message begins with the place where there is one: it becomes part of the JSON pointer. */
+function placed(message: string): FieldError {
+  const match = /^((?:coordinates|geometries)\S*) (.*)$/s.exec(message);
+  return match ? { name: `/geometry/${match[1]}`, detail: match[2]! } : wrong(message);
+}
+
+/** Where a geometry is wrong, in the CRS and axis order that it came in. */
+function place({ x, y }: Invalidity, { source, crs, swapAxes }: EditTask): string {
+  if (x === undefined || y === undefined) return '';
+  const point = new Float64Array([x, y]);
+  transformPoints(point, source.crs, crs);
+  const [a, b] = [...point].map((v) => Number(v.toPrecision(10)));
+  return swapAxes ? ` at ${b} ${a}` : ` at ${a} ${b}`;
+}
+
+/** Byte order, type, count 1, then the part: the codes of the collections follow three after those of their parts. */
+function collectionOfOne(wkb: Uint8Array, code: number): Uint8Array {
+  const collection = new Uint8Array(9 + wkb.byteLength);
+  const head = new DataView(collection.buffer);
+  head.setUint8(0, 1);
+  head.setUint32(1, code + 3, true);
+  head.setUint32(5, 1, true);
+  collection.set(wkb, 9);
+  return collection;
+}

@@ -1,0 +1,52 @@
+import type { EditFailure, EditOperation, EditTask, FeatureInput } from '../../core/edits.js';
+import type { FieldError } from '../../core/errors.js';
+import { type FieldValue, readProperties } from '../../core/feature-values.js';
+import { readGeometry } from './geometry.js';
+
+/** An operation made ready before its transaction begins: everything that needs no look at the stored row. */
+export interface PreparedEdit {
+  readonly operation: EditOperation;
+  /** WKB in the CRS of the source; `null` for no geometry, absent when none was sent. */
+  readonly geometry?: Uint8Array | null;
+  readonly values: ReadonlyMap<string, FieldValue>;
+}
+
+/** Every operation of a task, made ready or refused. */
+export function prepare(task: EditTask): (PreparedEdit | EditFailure)[] {
+  return task.operations.map((operation) =>
+    operation.type === 'delete' ? { operation, values: new Map() } : prepareFeature(operation, task),
+  );
+}
+
+function prepareFeature(
+  operation: EditOperation & { feature: FeatureInput },
+  task: EditTask,
+): PreparedEdit | EditFailure {
+  const { geometry, properties = {} } = operation.feature;
+  const { visible, writable } = task;
+  const read = readProperties(properties, { fields: task.source.fields, visible, writable });
+  const errors: FieldError[] = [...read.errors];
+  let wkb: Uint8Array | null | undefined;
+  if (geometry !== undefined) {
+    const shape = readGeometry(geometry, task);
+    if ('wkb' in shape) wkb = shape.wkb;
+    else errors.push(shape);
+  }
+  if (errors.length > 0) return invalid(errors);
+  if (read.forbidden.length > 0)
+    return failure('forbidden', `You may not change ${read.forbidden.slice(0, 20).join(', ')}.`);
+  return { operation, geometry: wkb, values: read.values };
+}
+
+export function failure(reason: EditFailure['reason'], message: string): EditFailure {
+  return { ok: false, reason, message };
+}
+
+export function invalid(errors: FieldError[]): EditFailure {
+  const [first] = errors;
+  return { ok: false, reason: 'invalid', message: `${first!.name} ${first!.detail}`, errors };
+}
+
+export function isFailure(edit: PreparedEdit | EditFailure): edit is EditFailure {
+  return 'ok' in edit;
+}

@@ -1,0 +1,235 @@
+import type { CollectionChange, EditFailure, EditOutcome, EditResult, EditTask } from '../../core/edits.js';
+import { mergePatch } from '../../core/feature-values.js';
+import { parseExact } from '../../core/json.js';
+import type { Box } from '../../core/tasks.js';
+import { failure, isFailure, type PreparedEdit, prepare } from './prepare.js';
+import { type EditSession, type NewEvent, Refusal, type RowChange, type StoredFeature } from './session.js';
+
+/**
+ * Runs a task's operations in one transaction of a store: rows and events become durable together, or not at all.
+ * `begin` opens the transaction; it is not called when no operation is fit to be tried.
+ */
+export async function runEdits(task: EditTask, begin: () => Promise<EditSession>): Promise<EditResult> {
+  const prepared = prepare(task);
+  const failed = prepared.findIndex(isFailure);
+  if (prepared.every(isFailure) || (task.mode === 'atomic' && failed >= 0)) {
+    return { outcomes: withoutTransaction(prepared, task, failed) };
+  }
+  try {
+    return await inSession(await begin(), task, prepared);
+  } catch (error) {
+    // The store takes none of it: the transaction could not begin, or a rule that is looked at last was broken.
+    if (!(error instanceof Refusal)) throw error;
+    return { outcomes: prepared.map(() => error.outcome) };
+  }
+}
+
+function withoutTransaction(
+  prepared: readonly (PreparedEdit | EditFailure)[],
+  { mode }: EditTask,
+  failed: number,
+): EditOutcome[] {
+  if (mode === 'atomic') return undone(prepared.length, failed, prepared[failed] as EditFailure);
+  const failures = prepared as EditFailure[];
+  return mode === 'each' ? failures : failures.slice(0, 1);
+}
+
+async function inSession(
+  session: EditSession,
+  task: EditTask,
+  prepared: readonly (PreparedEdit | EditFailure)[],
+): Promise<EditResult> {
+  try {
+    const outcomes: EditOutcome[] = [];
+    const events: NewEvent[] = [];
+    for (const edit of prepared) {
+      const outcome = isFailure(edit) ? edit : await attempt(session, task, edit, events);
+      outcomes.push(outcome);
+      if (!outcome.ok && task.mode !== 'each') break;
+    }
+    const last = outcomes[outcomes.length - 1];
+    const undo = task.mode === 'atomic' && last && !last.ok;
+    if (events.length > 0 && !undo)
+      return { outcomes, change: changeOf(events, await session.commit(events)) };
+    await session.rollback();
+    return { outcomes: undo ? undone(prepared.length, outcomes.length - 1, last) : outcomes };
+  } catch (error) {
+    // The first failure is the one to tell; a connection that is gone has rolled back by itself.
+    await session.rollback().catch(() => {});
+    throw error;
+  }
+}
+
+/** Outcomes of an atomic edit whose operation number `index` failed. */
+function undone(count: number, index: number, reason: EditFailure): EditOutcome[] {
+  const other = failure('undone', `Nothing was changed: operation ${index + 1} failed.`);
+  return Array.from({ length: count }, (_, i) => (i === index ? reason : other));
+}
+
+/** One operation; a refusal leaves the transaction as it was before. A lone operation needs no savepoint for that. */
+async function attempt(
+  session: EditSession,
+  task: EditTask,
+  edit: PreparedEdit,
+  events: NewEvent[],
+): Promise<EditOutcome> {
+  const many = task.operations.length > 1;
+  if (many) await session.savepoint();
+  try {
+    const event = await apply(session, task, edit);
+    if (many) await session.keep();
+    events.push(event);
+    return { ok: true, id: event.featureId };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    if (many) await session.undo();
+    return error.outcome;
+  }
+}
+
+async function apply(session: EditSession, task: EditTask, edit: PreparedEdit): Promise<NewEvent> {
+  const { operation } = edit;
+  if (operation.type === 'create') return create(session, operation.id, edit);
+  const { id } = operation;
+  const before = await session.read(id);
+  if (!before) throw new Refusal('not-found', `There is no feature '${id.slice(0, 100)}'.`);
+  if (operation.row !== undefined && operation.row !== before.row)
+    throw new Refusal('changed', 'The feature has changed since it was read.');
+  if (operation.type === 'delete') {
+    await session.delete(id);
+    return deletion(before);
+  }
+  await session.update(
+    id,
+    operation.type === 'replace' ? replacement(task, edit) : patch(task, edit, before),
+  );
+  const after = await session.read(id);
+  if (!after) throw movedOut();
+  return update(before, after);
+}
+
+async function create(
+  session: EditSession,
+  asked: string | undefined,
+  edit: PreparedEdit,
+): Promise<NewEvent> {
+  if (asked !== undefined && (await session.exists(asked)))
+    throw new Refusal('conflict', `There is a feature '${asked.slice(0, 100)}' already.`);
+  const { geometry = null, values } = edit;
+  const id = await session.insert(asked, { geometry, values, reset: [] });
+  const after = await session.read(id);
+  if (!after) throw movedOut();
+  return insertion(after);
+}
+
+function movedOut(): Refusal {
+  return new Refusal('forbidden', 'The feature would lie outside of what you may change.');
+}
+
+/** A replaced feature keeps nothing that its author may change. */
+function replacement(
+  { source, visible, writable }: EditTask,
+  { geometry = null, values }: PreparedEdit,
+): RowChange {
+  const reset = source.fields.filter(
+    ({ name, generated }) =>
+      !generated &&
+      !values.has(name) &&
+      (visible?.includes(name) ?? true) &&
+      (writable?.includes(name) ?? true),
+  );
+  return { geometry, values, reset: reset.map((field) => field.name) };
+}
+
+/** JSON members are patched in depth, all others set. */
+function patch({ source }: EditTask, { geometry, values }: PreparedEdit, before: StoredFeature): RowChange {
+  const deep = source.fields.filter(
+    ({ name, type }) => type === 'json' && (values.get(name) as string | null | undefined)?.[0] === '{',
+  );
+  if (deep.length === 0) return { geometry, values, reset: [] };
+  const stored = JSON.parse(before.properties) as Record<string, unknown>;
+  const merged = new Map(values);
+  for (const { name } of deep) {
+    const sent = JSON.parse(values.get(name) as string);
+    merged.set(name, JSON.stringify(mergePatch(stored[name], sent)));
+  }
+  return { geometry, values: merged, reset: [] };
+}
+
+function insertion(after: StoredFeature): NewEvent {
+  return {
+    ...content(after),
+    operation: 'insert',
+    envelopeAfter: boxOf(after.geometry84),
+    changedAttributes: Object.keys(JSON.parse(after.properties)),
+    geometryChanged: after.geometry !== 'null',
+  };
+}
+
+function deletion(before: StoredFeature): NewEvent {
+  return {
+    ...content(before),
+    operation: 'delete',
+    envelopeBefore: boxOf(before.geometry84),
+    changedAttributes: Object.keys(JSON.parse(before.properties)),
+    geometryChanged: before.geometry !== 'null',
+  };
+}
+
+function update(before: StoredFeature, after: StoredFeature): NewEvent {
+  return {
+    ...content(after),
+    operation: 'update',
+    envelopeBefore: boxOf(before.geometry84),
+    envelopeAfter: boxOf(after.geometry84),
+    changedAttributes: changedNames(before.properties, after.properties),
+    geometryChanged: before.geometry !== after.geometry,
+  };
+}
+
+function content({ id, geometry84, properties }: StoredFeature) {
+  return { featureId: id, geometry: geometry84 === 'null' ? undefined : geometry84, attributes: properties };
+}
+
+function changedNames(before: string, after: string): string[] {
+  const old = parseExact(before) as Record<string, unknown>;
+  const now = parseExact(after) as Record<string, unknown>;
+  return Object.keys(now).filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]));
+}
+
+/** The box around a GeoJSON geometry; undefined when it has no position. */
+export function boxOf(geometry: string): Box | undefined {
+  const box: [number, number, number, number] = [Infinity, Infinity, -Infinity, -Infinity];
+  widen(JSON.parse(geometry), box);
+  return box[0] <= box[2] ? box : undefined;
+}
+
+function widen(part: unknown, box: [number, number, number, number]): void {
+  if (typeof part !== 'object' || part === null) return;
+  if (Array.isArray(part) && typeof part[0] === 'number') {
+    const [x, y] = part as [number, number];
+    box[0] = Math.min(box[0], x);
+    box[1] = Math.min(box[1], y);
+    box[2] = Math.max(box[2], x);
+    box[3] = Math.max(box[3], y);
+    return;
+  }
+  for (const member of Object.values(part)) widen(member, box);
+}
+
+/** What the edits of one transaction do to their collection, all together. */
+function changeOf(events: readonly NewEvent[], cursor: number): CollectionChange {
+  let features = 0;
+  let extent84: Box | undefined;
+  for (const { operation, envelopeAfter } of events) {
+    if (operation === 'insert') features += 1;
+    if (operation === 'delete') features -= 1;
+    if (envelopeAfter) extent84 = around(extent84 ?? envelopeAfter, envelopeAfter);
+  }
+  return { cursor, features, extent84 };
+}
+
+/** The smallest box around two. */
+export function around(a: Box, b: Box): Box {
+  return [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[2], b[2]), Math.max(a[3], b[3])];
+}

@@ -1,0 +1,75 @@
+import type { EditFailure, EditOrigin, FeatureEvent } from '../../core/edits.js';
+import type { FieldError } from '../../core/errors.js';
+import type { FieldValue } from '../../core/feature-values.js';
+
+/** A stored feature, as edits look at it. Members are JSON text: no digit is lost on the way to the outbox. */
+export interface StoredFeature {
+  /** As the store writes it, whatever the client wrote. */
+  id: string;
+  /** Names the stored row: see `ItemResult.row`. */
+  row: string;
+  /** GeoJSON geometry in the CRS of the source with every digit, or `null`. */
+  geometry: string;
+  /** GeoJSON geometry in CRS84, or `null`. */
+  geometry84: string;
+  /** JSON object of all attributes. */
+  properties: string;
+}
+
+/** What an insert or update writes. */
+export interface RowChange {
+  /** WKB in the CRS of the source, `null` for none; absent: it stays. */
+  geometry?: Uint8Array | null;
+  values: ReadonlyMap<string, FieldValue>;
+  /** Columns set to their default, or to null where they have none. */
+  reset: readonly string[];
+}
+
+/** An event before the store numbers it. */
+export type NewEvent = Omit<FeatureEvent, 'cursor' | 'eventId' | 'time' | 'table' | keyof EditOrigin>;
+
+/**
+ * One transaction of a feature store. Steps throw `Refusal` for what the client did wrong; after one the session is used
+ * on only when a savepoint is undone.
+ */
+export interface EditSession {
+  /** Begins a part that can be undone alone. */
+  savepoint(): Promise<void>;
+  /** Undoes the part since `savepoint`. */
+  undo(): Promise<void>;
+  /** Ends the part since `savepoint`, keeping it. */
+  keep(): Promise<void>;
+  /** The feature, locked against other writers; null when there is none of that id or the task's filter hides it. */
+  read(id: string): Promise<StoredFeature | null>;
+  /** Whether any row has that id, hidden or not. */
+  exists(id: string): Promise<boolean>;
+  /** Returns the id that the row got. */
+  insert(id: string | undefined, change: RowChange): Promise<string>;
+  update(id: string, change: RowChange): Promise<void>;
+  delete(id: string): Promise<void>;
+  /** Writes the events and makes all durable; returns the cursor of the last event. */
+  commit(events: readonly NewEvent[]): Promise<number>;
+  rollback(): Promise<void>;
+}
+
+/** An edit that the store will not take. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  constructor(
+    readonly reason: EditFailure['reason'],
+    message: string,
+    readonly errors?: FieldError[],
+  ) {
+    super(message);
+  }
+
+  /** A wrong member of the feature; `name` is a JSON pointer. */
+  static member(name: string, detail: string): Refusal {
+    return new Refusal('invalid', `${name} ${detail}`, [{ name, detail }]);
+  }
+
+  get outcome(): EditFailure {
+    const { reason, message, errors } = this;
+    return { ok: false, reason, message, ...(errors ? { errors } : {}) };
+  }
+}

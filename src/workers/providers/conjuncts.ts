@@ -1,0 +1,71 @@
+import { type Expression, isCall, isProperty, type Operand } from '../../core/cql2/ast.js';
+import { SPATIAL } from '../../core/cql2/operators.js';
+import type { Box, VectorSource } from '../../core/tasks.js';
+import { describeCrs } from '../../native/index.js';
+import { boxesOf, isSpatialLiteral, type SpatialLiteral } from './spatial-literal.js';
+
+/** What a filter says at its top, where an index may find the candidates. */
+
+/** The conditions that must all hold. */
+export function conjuncts(filter: Expression): readonly Expression[] {
+  const nested = typeof filter === 'object' && filter.op === 'and';
+  return nested ? (filter.args as Expression[]).flatMap(conjuncts) : [filter];
+}
+
+/** Relations that hold only where the envelopes touch. */
+const TOUCHING: ReadonlySet<string> = new Set(SPATIAL.filter((op) => op !== 's_disjoint'));
+
+/** A condition that compares the geometry of the row with a literal: the literal, and how far away it may be. */
+export interface Nearby {
+  literal: SpatialLiteral;
+  /** Absent where they must touch. */
+  metres: number | undefined;
+}
+
+export function nearbyOf(source: VectorSource, condition: Expression): Nearby | undefined {
+  if (!isCall(condition)) return undefined;
+  const { op, args } = condition;
+  if (!TOUCHING.has(op) && op !== 's_dwithin') return undefined;
+  const [a, b, metres] = args as [Operand, Operand, number | undefined];
+  const literal = [a, b].find(isSpatialLiteral);
+  const column = [a, b].find(isProperty)?.property === source.geometryColumn;
+  return literal && column ? { literal, metres } : undefined;
+}
+
+/**
+ * Boxes in the CRS of the data that the envelope of every row touches for which the condition holds; undefined when none
+ * can be told: on a globe the shortest way between two positions of a line may leave its envelope.
+ */
+export function windowsOf(source: VectorSource, { literal, metres }: Nearby): Box[] | undefined {
+  const boxes = boxesOf(literal, source);
+  if (metres === undefined) return boxes;
+  const { isGeographic, metresPerUnit } = describeCrs(source.crs);
+  if (!isGeographic) return boxes.map((box) => widened(box, metres / metresPerUnit, metres / metresPerUnit));
+  if (!isPoint(source.geometryType) || !('type' in literal) || !isPoint(literal.type)) return undefined;
+  return boxes.flatMap((box) => aroundOnGlobe(box, metres / metresPerUnit));
+}
+
+const isPoint = (type: string) => type === 'Point' || type === 'MultiPoint';
+
+const widened = ([minx, miny, maxx, maxy]: Box, x: number, y: number): Box => [
+  minx - x,
+  miny - y,
+  maxx + x,
+  maxy + y,
+];
+
+/** Degrees of latitude are shorter than those of the equator by less than this part. */
+const FLATTENING = 1.02;
+
+/** A box of degrees widened by a distance in degrees of the equator; cut where it passes the antimeridian. */
+function aroundOnGlobe(box: Box, distance: number): Box[] {
+  const latitudes = distance * FLATTENING;
+  const highest = Math.max(Math.abs(box[1]), Math.abs(box[3])) + latitudes;
+  const longitudes = highest < 89 ? latitudes / Math.cos((highest * Math.PI) / 180) : 360;
+  const [minx, miny, maxx, maxy] = widened(box, longitudes, latitudes);
+  if (maxx - minx >= 360) return [[-180, miny, 180, maxy]];
+  const windows: Box[] = [[minx, miny, maxx, maxy]];
+  if (minx <= -180) windows.push([minx + 360, miny, 180, maxy]);
+  if (maxx >= 180) windows.push([-180, miny, maxx - 360, maxy]);
+  return windows;
+}

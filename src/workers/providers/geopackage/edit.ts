@@ -1,0 +1,244 @@
+import type { EditResult, EditTask } from '../../../core/edits.js';
+import type { FieldValue } from '../../../core/feature-values.js';
+import type { Box, Field, GeoPackageSource } from '../../../core/tasks.js';
+import { wkbToGeoPackage } from '../../../native/index.js';
+import { featureText } from '../../edits/feature-text.js';
+import { around, runEdits } from '../../edits/run.js';
+import {
+  type EditSession,
+  type NewEvent,
+  Refusal,
+  type RowChange,
+  type StoredFeature,
+} from '../../edits/session.js';
+import { writerOptions } from '../writer.js';
+import { quote } from './connection.js';
+import { guarded } from './edit-errors.js';
+import { idsOf } from './filter.js';
+import { chosen, featureSql, rowName, storedOptions } from './items.js';
+import { recordEvents } from './outbox.js';
+import { rtreeOf, type TableFacts, type Writer, writer } from './writer.js';
+
+/** Edits rows of a GeoPackage and writes the events, in one transaction of its only writer. */
+export function edit(task: EditTask): Promise<EditResult> {
+  return runEdits(task, async () => GeoPackageSession.begin(task));
+}
+
+const OUTPUT_84 = { format: 'geojson', crs: 'OGC:CRS84', swapAxes: false, precision: 7 } as const;
+
+type Bound = string | number | bigint | Uint8Array | null;
+
+class GeoPackageSession implements EditSession {
+  readonly #source: GeoPackageSource;
+  readonly #table: string;
+  readonly #id: string;
+  readonly #geometry: string;
+  readonly #facts: TableFacts;
+  /** Around the new geometries, in the CRS of the source. */
+  #extent: Box | undefined;
+
+  private constructor(
+    private readonly writer: Writer,
+    private readonly task: EditTask,
+  ) {
+    this.#source = task.source as GeoPackageSource;
+    this.#table = quote(this.#source.table);
+    this.#id = quote(this.#source.idColumn);
+    this.#geometry = quote(this.#source.geometryColumn);
+    this.#facts = writer.tableFacts(this.#source);
+  }
+
+  static begin(task: EditTask): GeoPackageSession {
+    return guarded(() => {
+      const session = new GeoPackageSession(writer((task.source as GeoPackageSource).path), task);
+      session.#run('BEGIN IMMEDIATE');
+      return session;
+    });
+  }
+
+  async savepoint(): Promise<void> {
+    this.#run('SAVEPOINT edit');
+  }
+
+  async undo(): Promise<void> {
+    this.#run('ROLLBACK TO edit');
+    this.#run('RELEASE edit');
+  }
+
+  async keep(): Promise<void> {
+    this.#run('RELEASE edit');
+  }
+
+  async exists(id: string): Promise<boolean> {
+    const key = keyOf(id);
+    if (key === undefined) throw Refusal.member('/id', 'must be a whole number in this collection');
+    return this.#get(`SELECT 1 FROM ${this.#table} WHERE ${this.#id} = ?`, [key]) !== undefined;
+  }
+
+  async read(id: string): Promise<StoredFeature | null> {
+    const key = keyOf(id);
+    if (key === undefined || !this.#passes(key)) return null;
+    const source = this.#source;
+    const fields = chosen(source, undefined);
+    const in84 = writerOptions(source, OUTPUT_84, fields);
+    const feature = featureSql(source, 'geojson', fields);
+    const { stored, shown } = this.#get(`SELECT ${feature} AS stored, ${feature} AS shown`, [
+      storedOptions(source),
+      key,
+      in84,
+      key,
+    ]) as { stored: Buffer | null; shown: Buffer };
+    if (!stored?.length) return null;
+    const { id: storedId, geometry, properties } = featureText(stored);
+    const { geometry: geometry84 } = featureText(shown);
+    return { id: storedId, row: rowName(stored), geometry, geometry84, properties };
+  }
+
+  /** Whether the row is one of those that exist for who asks. */
+  #passes(key: bigint): boolean {
+    const { filter } = this.task;
+    if (filter === undefined || filter === true) return true;
+    const ids = idsOf(this.#source, filter);
+    return this.#get(`SELECT 1 FROM (${ids.sql}) WHERE id = ?`, [...ids.values, key]) !== undefined;
+  }
+
+  async insert(id: string | undefined, change: RowChange): Promise<string> {
+    const columns: [string, Bound][] = this.#columns(change);
+    if (id !== undefined) columns.unshift([this.#id, keyOf(id)!]);
+    const names = columns.map(([name]) => name);
+    const sql =
+      names.length === 0
+        ? `INSERT INTO ${this.#table} DEFAULT VALUES`
+        : `INSERT INTO ${this.#table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
+    const key = guarded(() => {
+      const insert = this.writer.statement(sql).safeIntegers();
+      return BigInt(insert.run(...columns.map(([, value]) => value)).lastInsertRowid);
+    });
+    this.#wrote(key, change);
+    return String(key);
+  }
+
+  async update(id: string, change: RowChange): Promise<void> {
+    const columns = this.#columns(change);
+    const sets = [
+      ...columns.map(([name]) => `${name} = ?`),
+      ...change.reset.map((name) => `${quote(name)} = (${this.#facts.defaults.get(name) ?? 'NULL'})`),
+    ];
+    const key = keyOf(id)!;
+    if (sets.length > 0) {
+      const values = columns.map(([, value]) => value);
+      this.#run(`UPDATE ${this.#table} SET ${sets.join(', ')} WHERE ${this.#id} = ?`, [...values, key]);
+    }
+    this.#wrote(key, change);
+  }
+
+  async delete(id: string): Promise<void> {
+    const key = keyOf(id)!;
+    this.#run(`DELETE FROM ${this.#table} WHERE ${this.#id} = ?`, [key]);
+    if (this.#facts.tendsIndex) this.#run(`DELETE FROM ${rtreeOf(this.#source)} WHERE id = ?`, [key]);
+  }
+
+  async commit(events: readonly NewEvent[]): Promise<number> {
+    const cursor = guarded(() => recordEvents(this.writer, this.#source.table, this.task.origin, events));
+    this.#noteContents();
+    this.#run('COMMIT');
+    return cursor;
+  }
+
+  async rollback(): Promise<void> {
+    if (this.writer.db.inTransaction) this.#run('ROLLBACK');
+  }
+
+  #columns({ geometry, values }: RowChange): [string, Bound][] {
+    const fields = new Map(this.#source.fields.map((field) => [field.name, field]));
+    const columns: [string, Bound][] = [...values].map(([name, value]) => [
+      quote(name),
+      bound(value, fields.get(name)!),
+    ]);
+    if (geometry !== undefined) {
+      columns.push([this.#geometry, geometry && wkbToGeoPackage(geometry, this.#facts.srsId)]);
+    }
+    return columns;
+  }
+
+  /** Keeps index and extent true for a row whose geometry was written. */
+  #wrote(key: bigint, { geometry }: RowChange): void {
+    if (geometry === undefined) return;
+    const g = this.#geometry;
+    const box = this.#get(
+      `SELECT ST_MinX(${g}) AS minx, ST_MinY(${g}) AS miny, ST_MaxX(${g}) AS maxx, ST_MaxY(${g}) AS maxy
+       FROM ${this.#table} WHERE ${this.#id} = ?`,
+      [key],
+    ) as { minx: number | null; miny: number; maxx: number; maxy: number } | undefined;
+    const filled = box && box.minx !== null;
+    if (this.#facts.tendsIndex) {
+      const rtree = rtreeOf(this.#source);
+      if (filled) {
+        const entry = [key, box.minx, box.maxx, box.miny, box.maxy];
+        this.#run(`INSERT OR REPLACE INTO ${rtree} VALUES (?, ?, ?, ?, ?)`, entry);
+      } else {
+        this.#run(`DELETE FROM ${rtree} WHERE id = ?`, [key]);
+      }
+    }
+    if (!filled) return;
+    const written: Box = [box.minx!, box.miny, box.maxx, box.maxy];
+    this.#extent = around(this.#extent ?? written, written);
+  }
+
+  /** gpkg_contents: when the table changed, and a box that holds every row (OGC 12-128r18, 1.1.3). */
+  #noteContents(): void {
+    const now = "strftime('%Y-%m-%dT%H:%M:%fZ','now')";
+    const { table } = this.#source;
+    if (!this.#extent) {
+      this.#run(`UPDATE gpkg_contents SET last_change = ${now} WHERE table_name = ?`, [table]);
+      return;
+    }
+    const [minx, miny, maxx, maxy] = around(this.#extent, this.#statedExtent() ?? this.#extent);
+    this.#run(
+      `UPDATE gpkg_contents SET last_change = ${now}, min_x = ?, min_y = ?, max_x = ?, max_y = ? WHERE table_name = ?`,
+      [minx, miny, maxx, maxy, table],
+    );
+  }
+
+  /** The extent that the file states; from all rows where it states none. */
+  #statedExtent(): Box | undefined {
+    const stated = this.#get('SELECT min_x, min_y, max_x, max_y FROM gpkg_contents WHERE table_name = ?', [
+      this.#source.table,
+    ]) as Record<string, number | null> | undefined;
+    const box = Object.values(stated ?? {});
+    if (box.length === 4 && box.every((side) => side !== null)) return box as unknown as Box;
+    const g = this.#geometry;
+    const all = this.#get(
+      `SELECT min(ST_MinX(${g})), min(ST_MinY(${g})), max(ST_MaxX(${g})), max(ST_MaxY(${g})) FROM ${this.#table}`,
+    ) as Record<string, number | null>;
+    const found = Object.values(all);
+    return found.every((side) => side !== null) ? (found as unknown as Box) : undefined;
+  }
+
+  #run(sql: string, values: readonly Bound[] = []): void {
+    guarded(() => this.writer.statement(sql).run(...values));
+  }
+
+  #get(sql: string, values: readonly Bound[] = []): unknown {
+    return guarded(() => this.writer.statement(sql).get(...values));
+  }
+}
+
+/** The key that an id names; undefined when it names none. */
+function keyOf(id: string): bigint | undefined {
+  return /^(0|-?[1-9]\d{0,17})$/.test(id) ? BigInt(id) : undefined;
+}
+
+/** A value as its column keeps it (OGC 12-128r18, table 1). Whole numbers go as such: REAL would lose digits. */
+function bound(value: FieldValue, { type }: Field): Bound {
+  if (typeof value === 'boolean') return value ? 1n : 0n;
+  if (type === 'integer' && typeof value === 'number') return BigInt(value);
+  if (type === 'date-time' && typeof value === 'string') return milliseconds(value);
+  return value;
+}
+
+/** DATETIME is written with milliseconds. */
+function milliseconds(timestamp: string): string {
+  const [seconds, fraction = ''] = timestamp.slice(0, -1).split('.');
+  return `${seconds}.${fraction.slice(0, 3).padEnd(3, '0')}Z`;
+}

@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import type Database from 'better-sqlite3';
+import type { EditOrigin } from '../../../core/edits.js';
+import { OUTBOX_EVENTS } from '../../../core/limits.js';
+import type { NewEvent } from '../../edits/session.js';
+import type { Writer } from './writer.js';
+
+/**
+ * The outbox lies in the file that it speaks of, so that a row and its event become durable in one commit. A file has
+ * one writer at a time: cursors are committed in their order.
+ */
+const OUTBOX = `CREATE TABLE IF NOT EXISTS graticule_outbox (
+  cursor INTEGER PRIMARY KEY AUTOINCREMENT, event_id TEXT NOT NULL UNIQUE, time TEXT NOT NULL,
+  collection TEXT NOT NULL, layer_id INTEGER NOT NULL, table_name TEXT NOT NULL, feature_id TEXT NOT NULL,
+  operation TEXT NOT NULL, protocol TEXT NOT NULL, request_id TEXT NOT NULL, actor TEXT NOT NULL,
+  envelope_before TEXT, envelope_after TEXT, geometry TEXT, attributes TEXT, changed_attributes TEXT NOT NULL,
+  geometry_changed INTEGER NOT NULL)`;
+
+export function createOutbox(db: Database.Database): void {
+  db.exec(OUTBOX);
+}
+
+const INSERT = `INSERT INTO graticule_outbox (event_id, time, collection, layer_id, table_name, feature_id, operation,
+  protocol, request_id, actor, envelope_before, envelope_after, geometry, attributes, changed_attributes,
+  geometry_changed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+/** Writes events in the open transaction and forgets the oldest ones; returns the cursor of the last. */
+export function recordEvents(
+  writer: Writer,
+  table: string,
+  origin: EditOrigin,
+  events: readonly NewEvent[],
+): number {
+  const insert = writer.statement(INSERT);
+  let cursor = 0;
+  for (const event of events) cursor = Number(insert.run(...columnsOf(table, origin, event)).lastInsertRowid);
+  writer.statement('DELETE FROM graticule_outbox WHERE cursor <= ?').run(cursor - OUTBOX_EVENTS);
+  return cursor;
+}
+
+function columnsOf(table: string, origin: EditOrigin, event: NewEvent) {
+  return [
+    randomUUID(),
+    new Date().toISOString(),
+    origin.collection,
+    origin.layerId,
+    table,
+    event.featureId,
+    event.operation,
+    origin.protocol,
+    origin.requestId,
+    origin.actor,
+    json(event.envelopeBefore),
+    json(event.envelopeAfter),
+    event.geometry ?? null,
+    event.attributes ?? null,
+    JSON.stringify(event.changedAttributes),
+    event.geometryChanged ? 1 : 0,
+  ];
+}
+
+/** Cursor of the newest event of a file; 0 without one. Survives the trimming of all events. */
+export function newestCursor(db: Database.Database): number {
+  const has = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'graticule_outbox'").get();
+  if (!has) return 0;
+  const sql = "SELECT seq FROM sqlite_sequence WHERE name = 'graticule_outbox'";
+  return (db.prepare(sql).pluck().get() as number | undefined) ?? 0;
+}
+
+function json(value: unknown): string | null {
+  return value === undefined ? null : JSON.stringify(value);
+}

@@ -1,0 +1,52 @@
+import { TaskFailure } from '../../../core/tasks.js';
+import type { PgError } from '../../../native/postgres.js';
+import { Refusal } from '../../edits/session.js';
+import { isPgError } from './failure.js';
+
+/** What clients did wrong, by SQLSTATE. */
+const REFUSALS: Record<string, (message: string) => Refusal> = {
+  '23502': (message) => Refusal.member(`/properties/${quoted(message)}`, 'must not be null'),
+  '23503': (message) => new Refusal('conflict', `Other rows are in the way: ${quoted(message, -1)}.`),
+  '23505': (message) => new Refusal('conflict', `Another feature has the same value: ${quoted(message)}.`),
+  '23P01': (message) => new Refusal('conflict', `Another feature is in the way: ${quoted(message)}.`),
+  '23514': (message) => new Refusal('invalid', `A value is not allowed: ${message}.`),
+  '428C9': (message) => new Refusal('invalid', `${message}.`),
+  // RAISE EXCEPTION of a trigger.
+  P0001: (message) => new Refusal('invalid', `The database refuses the row: ${message}.`),
+  '42501': () => new Refusal('forbidden', 'The database user may not do this.'),
+};
+
+/** A value that does not fit its column: out of range, of the wrong syntax, a geometry of another type. */
+const BAD_VALUE = /^22/;
+/** Another transaction is in the way, or this is a standby that cannot be written to. */
+const TRANSIENT = /^(40001|40P01|55P03|25006)$/;
+
+const MAX_TEXT = 300;
+
+/** Runs a step of an edit; what PostgreSQL says against it becomes a `Refusal`, or a `TaskFailure` where it may pass. */
+export async function guarded<T>(step: Promise<T>): Promise<T> {
+  try {
+    return await step;
+  } catch (error) {
+    throw isPgError(error) ? meaningOf(error) : error;
+  }
+}
+
+function meaningOf(error: PgError): Error {
+  const { code } = error;
+  const message = error.message.slice(0, MAX_TEXT).trim();
+  const refusal = REFUSALS[code];
+  if (refusal) return refusal(message);
+  if (BAD_VALUE.test(code)) return new Refusal('invalid', `A value does not fit its column: ${message}.`);
+  if (!TRANSIENT.test(code)) return error;
+  return new TaskFailure(
+    'store-unavailable',
+    'Another edit was in the way; try again.',
+    `${code}: ${message}`,
+  );
+}
+
+/** A quoted name in a message of the server: the first, or counted from the end. */
+function quoted(message: string, index = 0): string {
+  return [...message.matchAll(/"([^"]*)"/g)].at(index)?.[1] ?? message;
+}

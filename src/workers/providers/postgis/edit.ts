@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+import type { EditResult, EditTask } from '../../../core/edits.js';
+import type { Field, PostgisSource } from '../../../core/tasks.js';
+import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
+import { featureText } from '../../edits/feature-text.js';
+import { runEdits } from '../../edits/run.js';
+import {
+  type EditSession,
+  type NewEvent,
+  Refusal,
+  type RowChange,
+  type StoredFeature,
+} from '../../edits/session.js';
+import { columnsOf } from './columns.js';
+import { withConnection } from './database.js';
+import { guarded } from './edit-errors.js';
+import { whereOf } from './filter.js';
+import { outputOf, rowName, storedOutput } from './items.js';
+import { column, quote, tableOf } from './names.js';
+import { idIs } from './order.js';
+import { ensureOutbox, recordEvents } from './outbox.js';
+import { SqlParams } from './params.js';
+import { written, writtenGeometry } from './values.js';
+
+/** Edits rows of a table and writes the events, in one transaction that is never tried twice. */
+export function edit(task: EditTask): Promise<EditResult> {
+  const source = task.source as PostgisSource;
+  return withConnection(
+    source.database,
+    (connection) => runEdits(task, () => PostgisSession.begin(connection, task)),
+    { once: true },
+  );
+}
+
+const OUTPUT_84 = { format: 'geojson', crs: 'OGC:CRS84', swapAxes: false, precision: 7 } as const;
+
+class PostgisSession implements EditSession {
+  readonly #source: PostgisSource;
+  readonly #fields: ReadonlyMap<string, Field>;
+
+  private constructor(
+    private readonly connection: PostgresConnection,
+    private readonly task: EditTask,
+  ) {
+    this.#source = task.source as PostgisSource;
+    this.#fields = new Map(this.#source.fields.map((field) => [field.name, field]));
+  }
+
+  static async begin(connection: PostgresConnection, task: EditTask): Promise<PostgisSession> {
+    await ensureOutbox(connection);
+    const session = new PostgisSession(connection, task);
+    await session.#query('BEGIN');
+    return session;
+  }
+
+  async savepoint(): Promise<void> {
+    await this.#query('SAVEPOINT edit');
+  }
+
+  async undo(): Promise<void> {
+    await this.#query('ROLLBACK TO SAVEPOINT edit');
+    await this.#query('RELEASE SAVEPOINT edit');
+  }
+
+  async keep(): Promise<void> {
+    await this.#query('RELEASE SAVEPOINT edit');
+  }
+
+  async exists(id: string): Promise<boolean> {
+    const params = new SqlParams();
+    const ofId = idIs(this.#source, id, params);
+    if (!ofId) throw Refusal.member('/id', `cannot be an id: ${KEYS[this.#source.idType]}`);
+    const rows = await this.#query(`SELECT 1 FROM ${tableOf(this.#source)} WHERE ${ofId}`, params);
+    return rows.length > 0;
+  }
+
+  async read(id: string): Promise<StoredFeature | null> {
+    const source = this.#source;
+    const params = new SqlParams();
+    const ofId = idIs(source, id, params);
+    if (!ofId) return null;
+    const { fields } = source;
+    const sql = `SELECT ${columnsOf(source, fields, 'exact').join(', ')} FROM ${tableOf(source)}
+      WHERE ${ofId} AND (${whereOf(source, this.task.filter, params)}) LIMIT 1 FOR UPDATE`;
+    const outputs = [storedOutput(source), OUTPUT_84].map((output) =>
+      outputOf(source, output, fields, fields),
+    );
+    const page = await guarded(this.connection.page(sql, params.values, { outputs, keys: [], limit: 1 }));
+    if (page.returned === 0) return null;
+    const [stored, shown] = page.outputs as [Uint8Array, Uint8Array];
+    const { id: storedId, geometry, properties } = featureText(stored);
+    const { geometry: geometry84 } = featureText(shown);
+    return { id: storedId, row: rowName(stored), geometry, geometry84, properties };
+  }
+
+  async insert(asked: string | undefined, change: RowChange): Promise<string> {
+    const source = this.#source;
+    const params = new SqlParams();
+    const columns = this.#assignments(change, params);
+    const id = await this.#newId(asked);
+    if (id !== undefined) columns.unshift([quote(source.idColumn), params.add(id, KEY_TYPES[source.idType])]);
+    const what =
+      columns.length === 0
+        ? 'DEFAULT VALUES'
+        : `(${columns.map(([name]) => name).join(', ')}) VALUES (${columns.map(([, value]) => value).join(', ')})`;
+    const returning = `RETURNING ${column(source.idColumn)}::text`;
+    const rows = await this.#query(
+      `INSERT INTO ${tableOf(source).replace(/ t$/, ' AS t')} ${what} ${returning}`,
+      params,
+    );
+    return String(rows[0]![0]);
+  }
+
+  /** The key that an insert names: what the client asked for, unless the table (of a view) numbers its rows itself. */
+  async #newId(asked: string | undefined): Promise<string | undefined> {
+    const { schema, table, idColumn, idType } = this.#source;
+    const params = new SqlParams();
+    const name = params.add(`${quote(schema)}.${quote(table)}`, 'regclass');
+    const [[numbered]] = (await this.#query(
+      `SELECT atthasdef OR attidentity <> '' OR relkind = 'v'
+       FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+       WHERE attrelid = ${name} AND attname = ${params.add(idColumn, 'text')}`,
+      params,
+    )) as [[boolean]];
+    if (numbered && (idType === 'integer' || asked === undefined)) return undefined;
+    if (asked !== undefined) return asked;
+    if (idType === 'uuid') return randomUUID();
+    throw Refusal.member('/id', 'is missing: this collection does not number its features');
+  }
+
+  async update(id: string, change: RowChange): Promise<void> {
+    const params = new SqlParams();
+    const sets = [
+      ...this.#assignments(change, params).map(([name, value]) => `${name} = ${value}`),
+      ...change.reset.map((name) => `${quote(name)} = DEFAULT`),
+    ];
+    if (sets.length === 0) return;
+    const ofId = idIs(this.#source, id, params);
+    await this.#query(`UPDATE ${tableOf(this.#source)} SET ${sets.join(', ')} WHERE ${ofId}`, params);
+  }
+
+  async delete(id: string): Promise<void> {
+    const params = new SqlParams();
+    const ofId = idIs(this.#source, id, params);
+    await this.#query(`DELETE FROM ${tableOf(this.#source)} WHERE ${ofId}`, params);
+  }
+
+  async commit(events: readonly NewEvent[]): Promise<number> {
+    const { schema, table } = this.#source;
+    const cursor = await guarded(
+      recordEvents(this.connection, `${schema}.${table}`, this.task.origin, events),
+    );
+    await this.#query('COMMIT');
+    return cursor;
+  }
+
+  async rollback(): Promise<void> {
+    await this.#query('ROLLBACK');
+  }
+
+  #assignments({ geometry, values }: RowChange, params: SqlParams): [name: string, value: string][] {
+    const source = this.#source;
+    const columns: [string, string][] = [...values].map(([name, value]) => [
+      quote(name),
+      written(value, this.#fields.get(name)!, params),
+    ]);
+    if (geometry !== undefined)
+      columns.push([quote(source.geometryColumn), writtenGeometry(geometry, source, params)]);
+    return columns;
+  }
+
+  #query(sql: string, params?: SqlParams): Promise<PgValue[][]> {
+    return guarded(this.connection.query(sql, params?.values));
+  }
+}
+
+const KEY_TYPES: Record<PostgisSource['idType'], string> = { integer: 'int8', string: 'text', uuid: 'uuid' };
+const KEYS: Record<PostgisSource['idType'], string> = {
+  integer: 'whole numbers are',
+  string: 'texts are',
+  uuid: 'UUIDs are',
+};

@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import type { EditOrigin } from '../../../core/edits.js';
+import { OUTBOX_EVENTS } from '../../../core/limits.js';
+import type { PostgresConnection } from '../../../native/postgres.js';
+import { type NewEvent, Refusal } from '../../edits/session.js';
+import { isPgError } from './failure.js';
+import { SqlParams } from './params.js';
+
+/** Names the lock under which cursors are drawn, in every database: the bytes of `grtcl`. */
+const LOCK = 0x6772746363n;
+
+/** Not called after a likely user: a schema of the user's own name would become the place of new tables. */
+const NO_OUTBOX = `SELECT to_regclass('graticule_events.outbox') IS NULL`;
+const OUTBOX = `CREATE TABLE IF NOT EXISTS graticule_events.outbox (
+  cursor bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, event_id uuid NOT NULL UNIQUE, time timestamptz NOT NULL,
+  collection text NOT NULL, layer_id integer NOT NULL, table_name text NOT NULL, feature_id text NOT NULL,
+  operation text NOT NULL, protocol text NOT NULL, request_id text NOT NULL, actor text NOT NULL,
+  envelope_before json, envelope_after json, geometry json, attributes json, changed_attributes json NOT NULL,
+  geometry_changed boolean NOT NULL)`;
+
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+/** Makes the outbox of a database where there is none. Throws a `Refusal` when the user may not. */
+export async function ensureOutbox(connection: PostgresConnection): Promise<void> {
+  const [[missing]] = (await connection.query(NO_OUTBOX)) as [[boolean]];
+  if (!missing) return;
+  await connection.query('BEGIN');
+  try {
+    // Of two that find none, one waits here for the other to make it.
+    await lock(connection);
+    const [[noSchema]] = (await connection.query("SELECT to_regnamespace('graticule_events') IS NULL")) as [
+      [boolean],
+    ];
+    if (noSchema) await connection.query('CREATE SCHEMA graticule_events');
+    await connection.query(OUTBOX);
+    await connection.query('COMMIT');
+  } catch (error) {
+    await connection.query('ROLLBACK').catch(() => {});
+    if (!isPgError(error) || error.code !== INSUFFICIENT_PRIVILEGE) throw error;
+    throw new Refusal(
+      'forbidden',
+      'The database user may not make the schema graticule_events, which keeps the events of edits; its owner has to: CREATE SCHEMA graticule_events AUTHORIZATION <user>.',
+    );
+  }
+}
+
+/**
+ * Held until the commit: an edit gets its cursors when all edits with smaller ones can be seen. Otherwise a reader could
+ * pass over an event whose transaction commits late.
+ */
+async function lock(connection: PostgresConnection): Promise<void> {
+  await connection.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
+}
+
+/** Writes events in the open transaction and forgets the oldest ones; returns the cursor of the last. */
+export async function recordEvents(
+  connection: PostgresConnection,
+  table: string,
+  origin: EditOrigin,
+  events: readonly NewEvent[],
+): Promise<number> {
+  await lock(connection);
+  const params = new SqlParams();
+  const list = params.add(JSON.stringify(events.map((event) => rowOf(table, origin, event))), 'json');
+  const rows = (await connection.query(
+    `INSERT INTO graticule_events.outbox (event_id, time, collection, layer_id, table_name, feature_id, operation, protocol,
+       request_id, actor, envelope_before, envelope_after, geometry, attributes, changed_attributes, geometry_changed)
+     SELECT event_id, clock_timestamp(), collection, layer_id, table_name, feature_id, operation, protocol, request_id,
+       actor, envelope_before, envelope_after, geometry::json, attributes::json, changed_attributes, geometry_changed
+     FROM json_to_recordset(${list}) AS e(event_id uuid, collection text, layer_id integer, table_name text,
+       feature_id text, operation text, protocol text, request_id text, actor text, envelope_before json,
+       envelope_after json, geometry text, attributes text, changed_attributes json, geometry_changed boolean)
+     RETURNING cursor`,
+    params.values,
+  )) as [number | bigint][];
+  const cursor = Number(rows.at(-1)![0]);
+  const trim = new SqlParams();
+  const oldest = trim.add(cursor - OUTBOX_EVENTS, 'int8');
+  await connection.query(`DELETE FROM graticule_events.outbox WHERE cursor <= ${oldest}`, trim.values);
+  return cursor;
+}
+
+function rowOf(table: string, origin: EditOrigin, event: NewEvent) {
+  return {
+    event_id: randomUUID(),
+    collection: origin.collection,
+    layer_id: origin.layerId,
+    table_name: table,
+    feature_id: event.featureId,
+    operation: event.operation,
+    protocol: origin.protocol,
+    request_id: origin.requestId,
+    actor: origin.actor,
+    envelope_before: event.envelopeBefore,
+    envelope_after: event.envelopeAfter,
+    geometry: event.geometry,
+    attributes: event.attributes,
+    changed_attributes: event.changedAttributes,
+    geometry_changed: event.geometryChanged,
+  };
+}
+
+/** Cursor of the newest event; 0 without one, or when the user may not read them. */
+export async function newestCursor(connection: PostgresConnection): Promise<number> {
+  const [[readable]] = (await connection.query(
+    `SELECT coalesce(has_table_privilege(to_regclass('graticule_events.outbox'), 'SELECT'), false)`,
+  )) as [[boolean]];
+  if (!readable) return 0;
+  const [[newest]] = (await connection.query(
+    'SELECT coalesce(max(cursor), 0) FROM graticule_events.outbox',
+  )) as [[number]];
+  return Number(newest);
+}

@@ -1,0 +1,21 @@
+import type { FeatureOutput } from '../../core/features.js';
+import type { Field, VectorSource } from '../../core/tasks.js';
+import { xmlName } from '../../core/xml-name.js';
+
+/** Options of the native writers of features, as JSON text: see docs/sqlite-functions.md. */
+export function writerOptions(
+  source: VectorSource,
+  output: FeatureOutput & { maxBytes?: number },
+  fields: readonly Field[],
+): string {
+  const { gml } = output;
+  return JSON.stringify({
+    fields: fields.map(({ name, type }) => ({ name: gml ? xmlName(name) : name, type })),
+    from: source.crs,
+    to: output.crs,
+    swap: output.swapAxes,
+    precision: output.precision,
+    maxBytes: output.maxBytes,
+    ...(gml ? { ...gml, geometry: xmlName(source.geometryColumn) } : {}),
+  });
+}

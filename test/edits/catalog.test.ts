@@ -1,0 +1,91 @@
+import { afterAll, beforeEach, expect, it } from 'vitest';
+import type { VectorCollection } from '../../src/core/collection.js';
+import { useCrsDatabase } from '../../src/core/crs.js';
+import type { CollectionChange, EditTask } from '../../src/core/edits.js';
+import type { Pools } from '../../src/core/tasks.js';
+import { Catalog } from '../../src/gateway/services/catalog.js';
+import { Databases } from '../../src/gateway/services/databases.js';
+import { edit } from '../../src/workers/providers/geopackage/edit.js';
+import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
+import { closeWriters } from '../../src/workers/providers/geopackage/writer.js';
+import { geoPackageStore } from './support.js';
+
+/** Reloads and edits meet in any order: the catalog knows each edit once. */
+
+const stores: ReturnType<typeof geoPackageStore>[] = [];
+let store: ReturnType<typeof geoPackageStore>;
+let catalog: Catalog;
+
+beforeEach(async () => {
+  useCrsDatabase((epsg) => ({ geographic: epsg === 4326, northFirst: epsg === 4326 }));
+  store = geoPackageStore();
+  stores.push(store);
+  const pools = {
+    run: async (_name: string, { path }: { path: string }) => inspect(path),
+  } as unknown as Pools;
+  catalog = new Catalog({
+    pools,
+    databases: new Databases(pools),
+    dataDir: '/nonexistent',
+    layerIdOf: async () => 1,
+  });
+  catalog.commit(await catalog.prepare([store.file]));
+});
+afterAll(async () => {
+  closeWriters();
+  for (const one of stores) await one.release();
+});
+
+const spots = () => catalog.current.byId('spots') as VectorCollection;
+const facts = () => ({ count: spots().featureCount, cursor: spots().cursor });
+
+async function create(x: number): Promise<CollectionChange> {
+  const task: EditTask = {
+    source: spots().source,
+    operations: [{ type: 'create', feature: { geometry: `{"type":"Point","coordinates":[${x},1]}` } }],
+    mode: 'each',
+    crs: 'OGC:CRS84',
+    swapAxes: false,
+    origin: { collection: 'spots', layerId: 1, protocol: 'p', requestId: 'r', actor: 'a' },
+  };
+  return (await edit(task)).change!;
+}
+
+it('changes version, count and extent with an edit, once', async () => {
+  const before = spots().version;
+  const change = await create(5);
+  catalog.touch('spots', change);
+  catalog.touch('spots', change);
+  expect(facts()).toEqual({ count: 1, cursor: 1 });
+  expect(spots().extent84).toEqual([5, 1, 5, 1]);
+  expect(spots().version).not.toBe(before);
+  expect(spots().version).toMatch(/\.1$/);
+});
+
+it('counts edits that are told in another order than they were committed', async () => {
+  const first = await create(1);
+  const second = await create(2);
+  catalog.touch('spots', second);
+  catalog.touch('spots', first);
+  expect(facts()).toEqual({ count: 2, cursor: 2 });
+});
+
+it('counts an edit once when a reload sees it too', async () => {
+  const change = await create(1);
+  const snapshot = await catalog.prepare([store.file]);
+  catalog.touch('spots', change);
+  catalog.commit(snapshot);
+  expect(facts()).toEqual({ count: 1, cursor: 1 });
+  catalog.touch('spots', change);
+  expect(facts()).toEqual({ count: 1, cursor: 1 });
+});
+
+it('does not go back to what a reload read before an edit', async () => {
+  const snapshot = await catalog.prepare([store.file]);
+  catalog.touch('spots', await create(1));
+  const { version } = spots();
+  catalog.commit(snapshot);
+  expect(facts()).toEqual({ count: 1, cursor: 1 });
+  expect(spots().version.endsWith('.1')).toBe(true);
+  expect(version.endsWith('.1')).toBe(true);
+});

@@ -1,0 +1,231 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv } from 'ajv';
+import addFormats from 'ajv-formats';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FEATURES_CONFORMANCE } from '../../src/gateway/surfaces/features/conformance.js';
+import { startServer, type TestServer } from '../support/server.js';
+
+/** A test for each conformance class that is declared, named after requirements of the class. */
+
+interface Link {
+  rel: string;
+  href: string;
+  type?: string;
+}
+type Json = Record<string, unknown> & { links: Link[] };
+
+const FEATURES = '/ogc/features';
+const COUNTRIES = `${FEATURES}/collections/countries`;
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(async () => {
+  await server?.stop();
+});
+
+const get = (path: string, headers: Record<string, string> = {}) =>
+  fetch(path.startsWith('http') ? path : server.url + path, { headers });
+const json = async (path: string) => {
+  const response = await get(path);
+  expect(response.status, path).toBe(200);
+  return (await response.json()) as Json;
+};
+const rels = ({ links }: Json) => links.map(({ rel }) => rel);
+const names = async (filter: string, language = 'cql2-text') => {
+  const query = `filter=${encodeURIComponent(filter)}&filter-lang=${language}&properties=NAME&limit=2000`;
+  const { features } = (await json(`${COUNTRIES}/items?${query}`)) as unknown as {
+    features: { properties: { NAME: string } }[];
+  };
+  return features.map(({ properties }) => properties.NAME).sort();
+};
+
+it('every class that is declared has a test of its name', () => {
+  const files = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ts'),
+  );
+  const tests = files.map((name) => readFileSync(join('test', name), 'utf8')).join('\n');
+  const titles = new Set([...tests.matchAll(/\/req\/([\w-]+)\//g)].map(([, name]) => name));
+  const classes = FEATURES_CONFORMANCE.map((uri) => uri.split(/[/:]/).at(-1)!);
+  expect(classes.filter((name) => !titles.has(name))).toEqual([]);
+});
+
+describe('OGC API Common', () => {
+  it('/req/landing-page/root-success: the landing page leads to everything', async () => {
+    const page = await json(`${FEATURES}/`);
+    expect(rels(page)).toEqual(
+      expect.arrayContaining(['self', 'service-desc', 'service-doc', 'conformance', 'data']),
+    );
+    for (const { href, rel } of page.links) expect((await get(href)).status, rel).toBe(200);
+  });
+
+  it('/req/core/query-param-invalid, /req/json/content, /req/html/content: formats and wrong parameters', async () => {
+    expect(
+      (await get(`${FEATURES}/collections`, { accept: 'text/html' })).headers.get('content-type'),
+    ).toMatch(/html/);
+    expect(
+      (await get(`${FEATURES}/collections`, { accept: 'application/json' })).headers.get('content-type'),
+    ).toMatch(/json/);
+    expect((await get(`${FEATURES}/collections?f=wrong`)).status).toBe(400);
+    expect((await get(`${FEATURES}/collections?nothing=1`)).status).toBe(400);
+  });
+
+  it('/req/collections/rc-md-success: every collection is described and linked', async () => {
+    const { collections } = (await json(`${FEATURES}/collections`)) as unknown as { collections: Json[] };
+    for (const collection of collections) {
+      expect(rels(collection)).toEqual(expect.arrayContaining(['self', 'items']));
+      const { id } = collection as unknown as { id: string };
+      expect(await json(`${FEATURES}/collections/${id}`)).toMatchObject({ id, itemType: 'feature' });
+    }
+  });
+});
+
+describe('OGC API Features part 1', () => {
+  it('/req/oas30/oas-definition-1: the interface is described in OpenAPI 3.0', async () => {
+    const response = await get(`${FEATURES}/api`);
+    expect(response.headers.get('content-type')).toBe('application/vnd.oai.openapi+json;version=3.0');
+    const document = (await response.json()) as { openapi: string; paths: Record<string, { get?: object }> };
+    expect(document.openapi).toMatch(/^3\.0/);
+    expect(document.paths[`${COUNTRIES.replace('countries', '{collectionId}')}/items`]?.get).toBeDefined();
+  });
+
+  it('/req/geojson/content: features are GeoJSON', async () => {
+    const response = await get(`${COUNTRIES}/items?limit=1`);
+    expect(response.headers.get('content-type')).toBe('application/geo+json');
+    expect(await response.json()).toMatchObject({
+      type: 'FeatureCollection',
+      features: [{ type: 'Feature', geometry: { type: 'MultiPolygon' } }],
+    });
+  });
+
+  it('/req/gml-sf0/content: GML is offered by f and by Accept', async () => {
+    for (const [path, accept] of [
+      ['?f=gml', '*/*'],
+      ['?f=xml', '*/*'],
+      ['', 'application/gml+xml'],
+    ]) {
+      const response = await get(`${COUNTRIES}/items${path}`, { accept: accept! });
+      expect(response.headers.get('content-type')).toMatch(/^application\/gml\+xml;version=3.2;profile=/);
+    }
+  });
+});
+
+describe('OGC API Features part 2', () => {
+  it('/req/crs/crs-uri, /req/crs/fc-md-storageCrs: collections list their CRS, and answer in each', async () => {
+    const collection = (await json(COUNTRIES)) as unknown as { crs: string[]; storageCrs: string };
+    expect(collection.crs[0]).toBe('http://www.opengis.net/def/crs/OGC/1.3/CRS84');
+    expect(collection.crs).toContain(collection.storageCrs);
+    for (const crs of collection.crs) {
+      const response = await get(`${COUNTRIES}/items?limit=1&crs=${encodeURIComponent(crs)}`);
+      expect(response.headers.get('content-crs')).toBe(`<${crs}>`);
+    }
+  });
+});
+
+describe('OGC API Features part 3', () => {
+  it('/req/queryables/get-queryables, /req/queryables-query-parameters/parameters: and each is a parameter', async () => {
+    const { properties } = (await json(`${COUNTRIES}/queryables`)) as unknown as { properties: object };
+    expect(Object.keys(properties)).toContain('NAME');
+    const { features } = (await json(`${COUNTRIES}/items?NAME=Kenya`)) as unknown as { features: object[] };
+    expect(features).toHaveLength(1);
+  });
+
+  it('/req/filter/filter-param, /req/features-filter/filter-param: filter selects, together with bbox', async () => {
+    const filter = encodeURIComponent("NAME LIKE 'S%'");
+    const { features } = (await json(`${COUNTRIES}/items?filter=${filter}&bbox=5,46,11,48`)) as unknown as {
+      features: { properties: { NAME: string } }[];
+    };
+    expect(features.map(({ properties }) => properties.NAME)).toEqual(['Switzerland']);
+  });
+
+  it('/req/sorting/sortby: features come in the order asked for', async () => {
+    const { features } = (await json(`${COUNTRIES}/items?sortby=NAME&limit=2`)) as unknown as {
+      features: { properties: { NAME: string } }[];
+    };
+    expect(features[0]!.properties.NAME < features[1]!.properties.NAME).toBe(true);
+  });
+});
+
+describe('OGC API Features part 5', () => {
+  it('/req/schemas/get, /req/core-roles-features/roles, /req/returnables-and-receivables/schema: features fit the schema', async () => {
+    const schema = (await json(`${COUNTRIES}/schema`)) as unknown as {
+      properties: Record<string, Record<string, unknown>>;
+    };
+    const roles = Object.values(schema.properties).map((property) => property['x-ogc-role']);
+    expect(roles).toEqual(expect.arrayContaining(['id', 'primary-geometry']));
+    const ajv = addFormats.default(new Ajv({ strict: false }));
+    for (const [name, property] of Object.entries(schema.properties)) {
+      if (property['x-ogc-role'] === 'primary-geometry') continue;
+      if (property['x-ogc-role'] === 'id') continue;
+      const fits = ajv.compile({ anyOf: [{ type: 'null' }, property] });
+      const { features } = (await json(`${COUNTRIES}/items?limit=50`)) as unknown as {
+        features: { properties: Record<string, unknown> }[];
+      };
+      for (const feature of features) expect(fits(feature.properties[name]), name).toBe(true);
+    }
+  });
+});
+
+describe('CQL2', () => {
+  /** Filters over the countries of the world, and what they find. */
+  const found: [requirement: string, filter: string, countries: string[] | ((all: string[]) => void)][] = [
+    [
+      '/req/cql2-text/cql2-filter, /req/basic-cql2/cql2-filter',
+      "NAME = 'Kenya' OR NAME = 'Chad'",
+      ['Chad', 'Kenya'],
+    ],
+    ['/req/advanced-comparison-operators/like', "NAME LIKE 'Switz_rland'", ['Switzerland']],
+    ['/req/advanced-comparison-operators/between', 'fid BETWEEN 1 AND 1', ['Norway']],
+    ['/req/advanced-comparison-operators/in', "NAME IN ('Peru', 'nowhere')", ['Peru']],
+    ['/req/case-insensitive-comparison/casei', "CASEI(NAME) = CASEI('kENYA')", ['Kenya']],
+    ['/req/accent-insensitive-comparison/accenti', "ACCENTI(NAME) = ACCENTI('Kényà')", ['Kenya']],
+    ['/req/basic-spatial-functions/s-intersects', 'S_INTERSECTS(geom, POINT(7.5 47))', ['Switzerland']],
+    [
+      '/req/basic-spatial-operators/s-intersects',
+      'S_INTERSECTS(geom, BBOX(7.4,46.9,7.5,47))',
+      ['Switzerland'],
+    ],
+    [
+      '/req/basic-spatial-functions-plus/literals',
+      'S_INTERSECTS(geom, LINESTRING(7.5 47, 10 51))',
+      ['Germany', 'Switzerland'],
+    ],
+    [
+      '/req/spatial-functions/s-within',
+      'S_WITHIN(geom, BBOX(5,45,11,48)) AND S_TOUCHES(geom, geom) IS NULL',
+      [],
+    ],
+    ['/req/spatial-operators/s-contains', 'S_CONTAINS(geom, POINT(37 0))', ['Kenya']],
+    ['/req/property-property/both', 'NAME = NAME AND fid = 1', ['Norway']],
+    ['/req/functions/functions', "upper(NAME) = 'KENYA'", ['Kenya']],
+    ['/req/arithmetic/arithmetic', 'fid * 2 + 1 = 3', ['Norway']],
+    [
+      '/req/temporal-functions/t-before, /req/temporal/t-after, /req/temporal-operators/t-after',
+      "T_BEFORE(DATE('1999-01-01'), DATE('2000-01-01')) AND T_AFTER(TIMESTAMP('2000-01-01T00:00:00Z'), DATE('1999-01-01')) AND fid = 1",
+      ['Norway'],
+    ],
+    [
+      '/req/array-functions/a-contains, /req/array-operators/a-overlaps',
+      "A_CONTAINS(('a','b'),('a')) AND A_OVERLAPS(('a'),('a','c')) AND fid = 1",
+      ['Norway'],
+    ],
+  ];
+
+  it.each(found)('%s: %s', async (_, filter, countries) => {
+    expect(await names(filter)).toEqual(countries);
+  });
+
+  it('/req/cql2-json/cql2-filter: the same in JSON', async () => {
+    const filter = { op: 'like', args: [{ property: 'NAME' }, 'Ken%'] };
+    expect(await names(JSON.stringify(filter), 'cql2-json')).toEqual(['Kenya']);
+  });
+
+  it('/req/functions/get: the functions are listed', async () => {
+    const { functions } = (await json(`${FEATURES}/functions`)) as unknown as {
+      functions: { name: string }[];
+    };
+    expect(functions.map(({ name }) => name)).toEqual(expect.arrayContaining(['upper', 'geodistance']));
+  });
+});

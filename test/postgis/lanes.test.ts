@@ -1,0 +1,137 @@
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ItemsTask } from '../../src/core/features.js';
+import type { GeoPackageSource, PostgisSource, TaskFailure } from '../../src/core/tasks.js';
+import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
+import { closeAll } from '../../src/workers/providers/postgis/database.js';
+import { FILES, placeFor, ThreadLoad } from '../../src/workers/vector/placing.js';
+import type { VectorPool } from '../../src/workers/vector/pool.js';
+import { WORLD_MAP } from '../native/support.js';
+import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { CRS84, layerOf, run } from './support.js';
+
+/** Threads are made from the build output. */
+const built = pathToFileURL(
+  fileURLToPath(new URL('../../dist/workers/vector/pool.js', import.meta.url)),
+).href;
+
+let postgres: TestPostgres;
+let pool: VectorPool;
+let slow: ItemsTask;
+let quick: ItemsTask;
+let file: ItemsTask;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  await run(
+    postgres.url,
+    `CREATE TABLE quick (id int PRIMARY KEY, geom geometry(Point, 4326));
+     INSERT INTO quick VALUES (1, 'SRID=4326;POINT(1 1)');
+     CREATE FUNCTION wait() RETURNS text LANGUAGE sql VOLATILE AS $$ SELECT pg_sleep(20)::text $$;
+     CREATE VIEW slow AS SELECT id, geom, CASE WHEN current_setting('application_name') = 'graticule'
+       AND current_setting('statement_timeout') = '29s' THEN wait() END AS w FROM quick;`,
+  );
+  const common = { ...CRS84, limit: 10, offset: 0 };
+  quick = { ...common, source: (await layerOf(postgres.url, 'quick')).source };
+  const view = quick.source as PostgisSource;
+  slow = {
+    ...common,
+    source: {
+      ...view,
+      table: 'slow',
+      fields: [{ name: 'w', type: 'string', nullable: true, sqlType: 'text' }],
+    },
+  };
+  file = {
+    ...common,
+    source: inspect(WORLD_MAP).find(({ source }) => source.table === 'countries')!.source as GeoPackageSource,
+  };
+  const { VectorPool: Pool } = (await import(built)) as { VectorPool: typeof VectorPool };
+  pool = new Pool({ threads: 1, maxQueue: 4, connections: 2 });
+});
+afterAll(async () => {
+  closeAll();
+  await pool?.close();
+  await postgres?.stop();
+});
+
+async function waiting(): Promise<number> {
+  const { rows } = await run(
+    postgres.url,
+    "SELECT count(*)::int AS n FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%\"slow\"%' AND pid <> pg_backend_pid()",
+  );
+  return rows[0].n;
+}
+async function untilWaiting(count: number): Promise<void> {
+  const end = Date.now() + 15_000;
+  while ((await waiting()) !== count) {
+    if (Date.now() > end) throw new Error(`never were ${count} waiting, but ${await waiting()}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+const codeOf = (task: Promise<unknown>) =>
+  task.then(
+    () => 'ok',
+    (error: TaskFailure) => error.code,
+  );
+
+describe('one thread', () => {
+  it('reads files while it waits for a database, and cancels what nobody waits for', async () => {
+    const abort = new AbortController();
+    const first = codeOf(pool.run('vector.items', slow, { signal: abort.signal }));
+    const second = codeOf(pool.run('vector.items', slow, { deadlineMs: 1500 }));
+    await untilWaiting(2);
+    // Both connections are taken: the third waits in the queue, a file does not, nor does a question for life.
+    const third = codeOf(pool.run('vector.items', quick));
+    expect((await pool.run('vector.items', file)).returned).toBe(10);
+    expect(await pool.run('vector.ping', { database: postgres.url })).toBeNull();
+    expect(pool.status()).toMatchObject({ queued: 1, running: 2 });
+    expect(await second).toBe('deadline-exceeded');
+    expect(await third).toBe('ok');
+    abort.abort();
+    expect(await first).toBe('cancelled');
+    await untilWaiting(0);
+    expect((await pool.run('vector.items', quick)).returned).toBe(1);
+  });
+
+  it('refuses what its queue cannot hold', async () => {
+    const abort = new AbortController();
+    const many = Array.from({ length: 10 }, () =>
+      codeOf(pool.run('vector.items', slow, { signal: abort.signal })),
+    );
+    await untilWaiting(2);
+    abort.abort();
+    const codes = await Promise.all(many);
+    expect(codes.filter((code) => code === 'queue-full')).toHaveLength(4);
+    expect(codes.filter((code) => code === 'cancelled')).toHaveLength(6);
+    await untilWaiting(0);
+  });
+});
+
+describe('placing', () => {
+  const thread = (...lanes: string[]) => {
+    const load = new ThreadLoad();
+    for (const lane of lanes) load.began(lane);
+    return { load };
+  };
+
+  it('gives a file a thread of its own', () => {
+    const threads = [thread(FILES), thread('db', 'db'), thread('db')];
+    expect(placeFor(threads, FILES, 1)).toBe(threads[2]);
+    expect(placeFor([thread(FILES), thread(FILES)], FILES, 1)).toBeUndefined();
+  });
+
+  it('keeps a database clear of files where it can', () => {
+    const threads = [thread(FILES), thread('db', 'db')];
+    expect(placeFor(threads, 'db', 3)).toBe(threads[1]);
+    expect(placeFor(threads, 'db', 2)).toBe(threads[0]);
+    expect(placeFor(threads, 'other', 2)).toBe(threads[1]);
+  });
+
+  it('forgets what has ended', () => {
+    const one = thread('db');
+    expect(placeFor([one], 'db', 1)).toBeUndefined();
+    one.load.ended('db');
+    expect(placeFor([one], 'db', 1)).toBe(one);
+  });
+});
