@@ -19,7 +19,7 @@ interface NativeAnalytics {
     predicate: string,
     metres: number,
     maxPairs: number,
-  ): Uint32Array;
+  ): Joined;
 }
 
 const addon = () => nativeAddon() as NativeAnalytics;
@@ -73,9 +73,16 @@ export interface JoinSide {
   crs: string;
 }
 
+export interface Joined {
+  /** Indices, left and right by turns, in ascending order. */
+  pairs: Uint32Array;
+  /** False when the join ended before its last left geometry. */
+  complete: boolean;
+}
+
 /**
- * Pairs of indices, left and right, of which the predicate is true; in ascending order. Planar in the left CRS, but for
- * `dwithin`, whose metres are over the ground. Ends with the left geometry that reaches `maxPairs`.
+ * Pairs of which the predicate is true. Planar in the left CRS, but for `dwithin`, whose metres are over the ground. Ends
+ * after the left geometry that reaches `maxPairs`, or 20 times as many pairs whose envelopes meet.
  */
 export function spatialJoin(
   left: JoinSide,
@@ -83,6 +90,6 @@ export function spatialJoin(
   predicate: JoinPredicate,
   metres: number,
   maxPairs: number,
-): Uint32Array {
+): Joined {
   return addon().spatialJoin(left.blobs, left.crs, right.blobs, right.crs, predicate, metres, maxPairs);
 }

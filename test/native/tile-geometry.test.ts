@@ -207,4 +207,114 @@ describe('gr_mvt geometry', () => {
       expect(ringArea(thin!)).toBeGreaterThan(0);
     }
   });
+
+  it('removes the spikes that the grid makes of narrow arms', () => {
+    const arms: [string, Position[], number][] = [
+      [
+        'in the middle',
+        [
+          [0, 0],
+          [100, 0],
+          [100, 50],
+          [180, 50.2],
+          [180, 50.3],
+          [100, 50.4],
+          [100, 100],
+          [0, 100],
+        ],
+        5,
+      ],
+      [
+        'at the first position',
+        [
+          [180, 50],
+          [100, 50.4],
+          [100, 100],
+          [0, 100],
+          [0, 0],
+          [100, 0],
+          [100, 50.1],
+        ],
+        5,
+      ],
+      [
+        'at the last position',
+        [
+          [100, 50.4],
+          [100, 100],
+          [0, 100],
+          [0, 0],
+          [100, 0],
+          [100, 50.1],
+          [180, 50],
+        ],
+        5,
+      ],
+      [
+        'of several bends',
+        [
+          [0, 0],
+          [100, 0],
+          [100, 50],
+          [150, 50.1],
+          [180, 80.1],
+          [180.1, 80],
+          [150, 50.2],
+          [100, 50.2],
+          [100, 100],
+          [0, 100],
+        ],
+        5,
+      ],
+    ];
+    for (const [where, ring, corners] of arms) {
+      const tile = encode.get(planeOptions(), wkb({ type: 'Polygon', coordinates: [[...ring, ring[0]!]] }))!;
+      const [clean] = ringsOf(tile);
+      expect(ringArea(clean!), where).toBe(10_000);
+      // A vertex may stay where the arm left the side; no edge runs back over the one before.
+      expect(clean!.length, where).toBeLessThanOrEqual(corners + 1);
+      for (let i = 0; i + 2 < clean!.length; i++) {
+        const [a, b, c] = [clean![i]!, clean![i + 1]!, clean![i + 2]!];
+        const cross = (b.x - a.x) * (c.y - b.y) - (b.y - a.y) * (c.x - b.x);
+        const dot = (b.x - a.x) * (c.x - b.x) + (b.y - a.y) * (c.y - b.y);
+        expect(cross === 0 && dot < 0, where).toBe(false);
+      }
+    }
+    const flat = [
+      [0, 0],
+      [50, 0.1],
+      [100, 0],
+      [50, 0.2],
+      [0, 0],
+    ] as Position[];
+    expect(encode.get(planeOptions(), wkb({ type: 'Polygon', coordinates: [flat] }))).toHaveLength(0);
+  });
+
+  it.each(['EPSG:4326', 'EPSG:4267'])(
+    'closes polygons around a pole outside of the tile, from %s',
+    (from) => {
+      const world = 20037508.342789244;
+      const antarctica: Position[] = [
+        [-180, -90],
+        [180, -90],
+        [180, -70],
+        [0, -65],
+        [-180, -70],
+        [-180, -90],
+      ];
+      const options = (bbox: number[]) => planeOptions({ from, bbox, buffer: 64 });
+      const tile = encode.get(
+        options([-world, -world, world, world]),
+        wkb({ type: 'Polygon', coordinates: [antarctica] }),
+      )!;
+      const ys = ringsOf(tile)[0]!.map(({ y }) => y);
+      expect(Math.max(...ys)).toBe(4096 + 64);
+      expect(ys).not.toContain(4096);
+      const pole = encode.get(
+        options([-world, -world, world, world]),
+        wkb({ type: 'Point', coordinates: [0, 88] }),
+      )!;
+      expect(pole).toHaveLength(0);
+    },
+  );
 });

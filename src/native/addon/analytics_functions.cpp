@@ -19,6 +19,9 @@
 namespace graticule::addon {
 namespace {
 
+/** Geometries whose envelopes meet may still not match: a join looks at so many for each pair that it may find. */
+constexpr double kLooksPerPair = 20;
+
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /** The elements of a typed array. */
@@ -269,7 +272,9 @@ std::unique_ptr<SpatialJoin> joinOf(const std::string& predicate, double metres)
 
 }  // namespace
 
-/** (left, leftCrs, right, rightCrs, predicate, metres, maxPairs) -> Uint32Array of left, right pairs */
+/**
+ * (left, leftCrs, right, rightCrs, predicate, metres, maxPairs) -> {pairs: Uint32Array of left, right, complete: boolean}
+ */
 napi_value spatialJoin(napi_env env, napi_callback_info info) {
   const Arguments<7> arguments(env, info);
   const std::string predicate = requireText(env, arguments[4], "predicate");
@@ -281,16 +286,23 @@ napi_value spatialJoin(napi_env env, napi_callback_info info) {
   join->build();
   std::vector<uint32_t> pairs;
   std::vector<uint32_t> found;
+  double looks = 0;
+  bool complete = true;
   eachProjected(env, arguments[0], *reprojectorFor(env, arguments[1], plane),
                 [&](uint32_t i, const uint8_t* blob, size_t size) {
-                  if (static_cast<double>(pairs.size() / 2) >= maxPairs) return;
+                  complete = static_cast<double>(pairs.size() / 2) < maxPairs && looks < maxPairs * kLooksPerPair;
+                  if (!complete) return;
                   found.clear();
-                  join->match(blob, size, found);
+                  looks += static_cast<double>(join->match(blob, size, found));
                   for (const uint32_t right : found) pairs.insert(pairs.end(), {i, right});
                 });
   uint32_t* out = nullptr;
-  napi_value result = makeArray(env, napi_uint32_array, pairs.size(), out);
+  napi_value list = makeArray(env, napi_uint32_array, pairs.size(), out);
   std::copy(pairs.begin(), pairs.end(), out);
+  napi_value result;
+  check(napi_create_object(env, &result));
+  setProperty(env, result, "pairs", list);
+  setProperty(env, result, "complete", toBoolean(env, complete));
   return result;
 }
 

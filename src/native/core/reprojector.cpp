@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 constexpr double kEarthRadius = 6378137.0;
-constexpr double kHalfWorld = kPi * kEarthRadius;
+constexpr double kHalfWorld = kMercatorMaxNorthing;
 constexpr double kMetresPerDegree = kHalfWorld / 180.0;
 constexpr double kRadiansPerDegree = kPi / 180.0;
 /** Enough for every pair a worker serves at once; a client that asks for all CRS of the world evicts old ones. */

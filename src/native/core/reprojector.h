@@ -14,6 +14,8 @@ namespace graticule {
 
 /** Latitude where Web Mercator's square world ends. */
 constexpr double kMercatorMaxLatitude = 85.0511287798066;
+/** Its northing there. */
+constexpr double kMercatorMaxNorthing = 3.14159265358979323846 * 6378137.0;
 
 /**
  * A transformation between two CRS. WGS 84 longitude/latitude and Web Mercator are computed in closed form, all
@@ -34,6 +36,9 @@ class Reprojector {
   Reprojector& operator=(const Reprojector&) = delete;
 
   bool identity() const { return kind_ == Kind::Identity; }
+
+  /** True when northings beyond the square world of Web Mercator are clamped to its border. */
+  bool clampsNorthing() const { return kind_ == Kind::LonLatToMercator || clampNorthing_; }
 
   /** True when latitudes beyond the square world of Web Mercator are clamped on the way. */
   bool clampsLatitude() const { return kind_ == Kind::LonLatToMercator || clampLatitude_; }

@@ -80,6 +80,59 @@ size_t dropBorderRuns(int32_t* xy, size_t n, int32_t low, int32_t high) {
   return kept;
 }
 
+/** True when the ring goes from a to b and back on the same line. */
+bool spike(const int32_t* a, const int32_t* b, const int32_t* c) {
+  const int64_t abX = int64_t{b[0]} - a[0];
+  const int64_t abY = int64_t{b[1]} - a[1];
+  const int64_t bcX = int64_t{c[0]} - b[0];
+  const int64_t bcY = int64_t{c[1]} - b[1];
+  return abX * bcY == abY * bcX && abX * bcX + abY * bcY < 0;
+}
+
+bool hasSpike(const int32_t* xy, size_t n) {
+  const int32_t* a = xy + 2 * (n - 2);
+  const int32_t* b = xy + 2 * (n - 1);
+  for (size_t i = 0; i < n; ++i) {
+    const int32_t* c = xy + 2 * i;
+    if (spike(a, b, c)) return true;
+    a = b;
+    b = c;
+  }
+  return false;
+}
+
+/**
+ * Removes what the grid has made of slivers and narrow arms: edges that run back over themselves, which the specification
+ * forbids (4.3.4.4). The ring has no equal neighbours, before and after.
+ */
+size_t dropSpikes(int32_t* xy, size_t n) {
+  if (n < 3 || !hasSpike(xy, n)) return n;
+  size_t kept = 0;
+  const auto at = [&](size_t i) { return xy + 2 * i; };
+  const auto same = [&](size_t i, size_t j) { return at(i)[0] == at(j)[0] && at(i)[1] == at(j)[1]; };
+  for (size_t i = 0; i < n; ++i) {
+    const int32_t c[2] = {at(i)[0], at(i)[1]};
+    while (kept >= 2 && spike(at(kept - 2), at(kept - 1), c)) --kept;
+    if (kept >= 1 && at(kept - 1)[0] == c[0] && at(kept - 1)[1] == c[1]) continue;
+    at(kept)[0] = c[0];
+    at(kept)[1] = c[1];
+    ++kept;
+  }
+  // The seam: the last positions against the first ones.
+  size_t first = 0;
+  while (kept - first >= 3) {
+    if (same(first, kept - 1) || spike(at(kept - 2), at(kept - 1), at(first))) {
+      --kept;
+    } else if (spike(at(kept - 1), at(first), at(first + 1))) {
+      ++first;
+    } else {
+      break;
+    }
+  }
+  std::memmove(xy, at(first), (kept - first) * 2 * sizeof *xy);
+  return kept - first;
+}
+
 /** Twice the signed area by the surveyor's formula; positive is clockwise on a y-down screen. */
 int64_t doubleArea(const int32_t* xy, size_t n) {
   // Unsigned, so that a hostile ring of millions of positions wraps instead of overflowing.
@@ -94,6 +147,18 @@ int64_t doubleArea(const int32_t* xy, size_t n) {
     y = nextY;
   }
   return static_cast<int64_t>(sum);
+}
+
+/**
+ * Moves what was clamped to the border of Web Mercator's square world out of every clip buffer: the edge that closes
+ * Antarctica would show at the border of the tile.
+ */
+void pushBeyond(double* xy, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    double& y = xy[2 * i + 1];
+    // Clamping is exact to the rounding of a logarithm.
+    if (std::fabs(y) >= kMercatorMaxNorthing * (1 - 1e-9)) y *= 4;
+  }
 }
 
 /** Grows only: shrinking and growing again would zero-fill for every feature. */
@@ -151,6 +216,7 @@ Sequence TileGeometryEncoder::project(const Sequence& s) {
     for (size_t i = 0; i < s.count; ++i) std::memcpy(xy + 2 * i, s.data + i * s.stride, 16);
   }
   reprojector_->transform(xy, count);
+  if (reprojector_->clampsNorthing()) pushBeyond(xy, count);
   return {reinterpret_cast<const uint8_t*>(xy), count, 16, false};
 }
 
@@ -243,6 +309,7 @@ size_t TileGeometryEncoder::prepareRing(const Sequence& sequence) {
     n = dropBorderRuns(ring_.data(), n, roundToGrid(grid_.low), roundToGrid(grid_.high));
   }
   if (tolerance_ > 0) n = dropRepeatedOfRing(ring_.data(), simplifier_.ring(ring_.data(), n, tolerance_));
+  n = dropSpikes(ring_.data(), n);
   return n < 3 || n > kMaxCount ? 0 : n;
 }
 

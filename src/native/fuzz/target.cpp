@@ -10,6 +10,7 @@
 #include "../core/pg_values.h"
 #include "../core/tile_layer.h"
 #include "../core/wkb.h"
+#include "geometry_target.h"
 #include "tile_check.h"
 
 using namespace graticule;
@@ -117,5 +118,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzzGeoJson(mode, data + 1, size - 1);
   fuzzPgValue(mode, data + 1, size - 1);
   fuzzParsers(data + 1, size - 1);
+  fuzzGeometry(mode, data + 1, size - 1);
   return 0;
 }

@@ -13,7 +13,7 @@ constexpr int kMaxIterations = 300;
 /** Share of the variance that the squares of the centres' moves may still come to at the end. */
 constexpr double kTolerance = 1e-4;
 /** Least number of points that seeds are drawn from. */
-constexpr size_t kSample = 20'000;
+constexpr size_t kSample = 100'000;
 constexpr size_t kSamplePerCentre = 100;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -35,6 +35,8 @@ template <int D>
 class KMeans {
  public:
   using Position = std::array<double, D>;
+  /** Coordinates of all points, axis by axis. */
+  using Axes = std::array<std::vector<double>, D>;
 
   KMeans(const double* points, size_t n, uint32_t k) : n_(n), labels_(n, 0), upper_(n), lower_(n) {
     for (int d = 0; d < D; ++d) {
@@ -64,18 +66,19 @@ class KMeans {
   }
 
  private:
-  double square(size_t i, const Position& centre) const {
+  static double square(const Axes& axes, size_t i, const Position& centre) {
     double sum = 0;
     for (int d = 0; d < D; ++d) {
-      const double delta = axes_[d][i] - centre[d];
+      const double delta = axes[d][i] - centre[d];
       sum += delta * delta;
     }
     return sum;
   }
+  double square(size_t i, const Position& centre) const { return square(axes_, i, centre); }
 
-  Position at(size_t i) const {
+  static Position at(const Axes& axes, size_t i) {
     Position position;
-    for (int d = 0; d < D; ++d) position[d] = axes_[d][i];
+    for (int d = 0; d < D; ++d) position[d] = axes[d][i];
     return position;
   }
 
@@ -86,23 +89,25 @@ class KMeans {
   void seed(uint32_t k) {
     Random random;
     const size_t size = std::min(n_, std::max<size_t>(kSample, size_t{k} * kSamplePerCentre));
-    std::vector<size_t> sample(size);
+    Axes sample;
+    for (auto& axis : sample) axis.resize(size);
     for (size_t i = 0; i < size; ++i) {
       // Drawn at random, because points often come in some order.
-      sample[i] = size == n_ ? i : static_cast<size_t>(random.next() * static_cast<double>(n_));
+      const size_t point = size == n_ ? i : static_cast<size_t>(random.next() * static_cast<double>(n_));
+      for (int d = 0; d < D; ++d) sample[d][i] = axes_[d][point];
     }
     const auto trials = 2 + static_cast<int>(std::log(static_cast<double>(k)));
     std::vector<double> nearest(size, kInfinity);
     std::vector<double> tried(size);
     std::vector<double> best(size);
-    centres_.push_back(at(sample[static_cast<size_t>(random.next() * static_cast<double>(size))]));
+    centres_.push_back(at(sample, static_cast<size_t>(random.next() * static_cast<double>(size))));
     double total = distanceLeft(sample, centres_[0], nearest, nearest);
     // At 0 every point is a centre already.
     while (centres_.size() < k && total > 0) {
       double least = kInfinity;
       Position chosen{};
       for (int trial = 0; trial < trials; ++trial) {
-        const Position candidate = at(sample[draw(nearest, random.next() * total)]);
+        const Position candidate = at(sample, draw(nearest, random.next() * total));
         const double left = distanceLeft(sample, candidate, nearest, tried);
         if (left >= least) continue;
         least = left;
@@ -116,11 +121,11 @@ class KMeans {
   }
 
   /** The square distances to the nearest centre if there were this one too, and their sum. */
-  double distanceLeft(const std::vector<size_t>& sample, const Position& centre, const std::vector<double>& nearest,
-                      std::vector<double>& result) const {
+  static double distanceLeft(const Axes& sample, const Position& centre, const std::vector<double>& nearest,
+                             std::vector<double>& result) {
     double total = 0;
-    for (size_t i = 0; i < sample.size(); ++i) {
-      result[i] = std::min(nearest[i], square(sample[i], centre));
+    for (size_t i = 0; i < result.size(); ++i) {
+      result[i] = std::min(nearest[i], square(sample, i, centre));
       total += result[i];
     }
     return total;
@@ -216,39 +221,72 @@ class KMeans {
 
   /** Looks again at the points whose bounds do not tell; true when one of them has changed its cluster. */
   bool assignMoved() {
-    const std::vector<double> half = halfGaps();
+    meetNeighbours();
+    const size_t others = centres_.size() - 1;
     bool changed = false;
     for (size_t i = 0; i < n_; ++i) {
       const uint32_t label = labels_[i];
-      const double bound = std::max(half[label], lower_[i]);
+      // Within half the way to the nearest other centre none can be nearer.
+      const double half = others == 0 ? kInfinity : neighbours_[label * others].distance / 2;
+      const double bound = std::max(half, lower_[i]);
       if (upper_[i] <= bound) continue;
       upper_[i] = std::sqrt(square(i, centres_[label]));
       if (upper_[i] <= bound) continue;
-      assign(i);
+      assignNear(i);
       changed |= labels_[i] != label;
     }
     return changed;
   }
 
-  /** Half the distance from each centre to the nearest other one: within it no other centre can be nearer. */
-  std::vector<double> halfGaps() const {
-    std::vector<double> half(centres_.size(), kInfinity);
-    for (size_t a = 0; a < centres_.size(); ++a) {
-      for (size_t b = a + 1; b < centres_.size(); ++b) {
-        double sum = 0;
-        for (int d = 0; d < D; ++d) sum += (centres_[a][d] - centres_[b][d]) * (centres_[a][d] - centres_[b][d]);
-        half[a] = std::min(half[a], sum);
-        half[b] = std::min(half[b], sum);
+  /**
+   * As assign(), but looks at the other centres in the order of their distance from the own one, and only as far as one
+   * of them can be among the two nearest. The upper bound is the distance itself.
+   */
+  void assignNear(size_t i) {
+    const size_t others = centres_.size() - 1;
+    const Neighbour* neighbour = neighbours_.data() + labels_[i] * others;
+    const double own = upper_[i];
+    double second = kInfinity;
+    for (const Neighbour* end = neighbour + others; neighbour != end; ++neighbour) {
+      if (neighbour->distance - own >= second) break;
+      const double distance = std::sqrt(square(i, centres_[neighbour->centre]));
+      if (distance < upper_[i]) {
+        second = upper_[i];
+        upper_[i] = distance;
+        labels_[i] = neighbour->centre;
+      } else if (distance < second) {
+        second = distance;
       }
     }
-    for (double& gap : half) gap = std::sqrt(gap) / 2;
-    return half;
+    lower_[i] = second;
+  }
+
+  struct Neighbour {
+    double distance;
+    uint32_t centre;
+  };
+
+  /** For each centre the others, nearest first. */
+  void meetNeighbours() {
+    const size_t k = centres_.size();
+    neighbours_.clear();
+    for (uint32_t a = 0; a < k; ++a) {
+      for (uint32_t b = 0; b < k; ++b) {
+        if (a == b) continue;
+        double sum = 0;
+        for (int d = 0; d < D; ++d) sum += (centres_[a][d] - centres_[b][d]) * (centres_[a][d] - centres_[b][d]);
+        neighbours_.push_back({std::sqrt(sum), b});
+      }
+      std::sort(neighbours_.end() - static_cast<std::ptrdiff_t>(k - 1), neighbours_.end(),
+                [](const Neighbour& x, const Neighbour& y) { return x.distance < y.distance; });
+    }
   }
 
   size_t n_;
   double tolerance_ = 0;
-  std::array<std::vector<double>, D> axes_;
+  Axes axes_;
   std::vector<Position> centres_;
+  std::vector<Neighbour> neighbours_;
   std::vector<uint32_t> labels_;
   /** Bounds of the distance to the own centre, and to the second nearest. */
   std::vector<double> upper_;

@@ -52,9 +52,9 @@ void SpatialJoin::build() {
   }
 }
 
-void SpatialJoin::match(const uint8_t* blob, size_t size, std::vector<uint32_t>& found) {
+size_t SpatialJoin::match(const uint8_t* blob, size_t size, std::vector<uint32_t>& found) {
   SpatialOperand left(geos_);
-  if (blob == nullptr || left.read(blob, size) != ReadStatus::Ok || left.empty()) return;
+  if (blob == nullptr || left.read(blob, size) != ReadStatus::Ok || left.empty()) return 0;
   std::vector<uint32_t> candidates;
   const auto take = [](void* item, void* list) {
     static_cast<std::vector<uint32_t>*>(list)->push_back(static_cast<uint32_t>(reinterpret_cast<size_t>(item)));
@@ -71,6 +71,7 @@ void SpatialJoin::match(const uint8_t* blob, size_t size, std::vector<uint32_t>&
     met_[i] = true;
     if (matches(left, *right_[i])) found.push_back(i);
   }
+  return candidates.size();
 }
 
 bool SpatialJoin::matches(SpatialOperand& left, SpatialOperand& right) const {

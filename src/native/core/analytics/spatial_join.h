@@ -23,8 +23,8 @@ class SpatialJoin {
   void add(const uint8_t* blob, size_t size);
   /** After the last geometry, before the first match(). */
   void build();
-  /** Appends the numbers of all that match, in ascending order, to `found`. */
-  void match(const uint8_t* blob, size_t size, std::vector<uint32_t>& found);
+  /** Appends the numbers of all that match, in ascending order, to `found`; returns how many were looked at. */
+  size_t match(const uint8_t* blob, size_t size, std::vector<uint32_t>& found);
 
  private:
   bool matches(SpatialOperand& left, SpatialOperand& right) const;
