@@ -18,7 +18,7 @@ const CORE = 0;
 /** Pages per round: slow servers need fewer to be measured as well. */
 const PAGES: Record<string, number> = { graticule: 100, pg_featureserv: 50, pygeoapi: 6, TiPg: 6 };
 
-const postgres = await startPostgres(['shared_buffers=512MB']);
+const postgres = await startPostgres(['shared_buffers=512MB', 'listen_addresses=127.0.0.1']);
 const { path } = buildings(ROWS, 4326);
 const layout = ['-nln', 'buildings', '-lco', 'GEOMETRY_NAME=geom', '-lco', 'FID=fid', '-lco', 'DIM=2'];
 const load = ['-f', 'PostgreSQL', `PG:${postgres.url}`, path, ...layout, '-a_srs', 'EPSG:4326'];

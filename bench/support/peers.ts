@@ -72,7 +72,10 @@ export async function pgFeatureserv(table: Table, port: number, core: number): P
 export async function tiPg(table: Table, port: number, core: number): Promise<Peer> {
   const folder = mkdtempSync(join(tmpdir(), 'graticule-peer-'));
   const args = ['-m', 'uvicorn', 'tipg.main:app', '--port', String(port), '--log-level', 'error'];
-  const child = run(core, `${HOME}/tipg/bin/python`, args, { DATABASE_URL: table.url });
+  // Its driver takes a host in the authority only.
+  const { username, pathname } = new URL(table.url);
+  const url = `postgresql://${username}@127.0.0.1:5432${pathname}`;
+  const child = run(core, `${HOME}/tipg/bin/python`, args, { DATABASE_URL: url });
   const items = `http://127.0.0.1:${port}/collections/${table.schema}.${table.table}/items`;
   return started(
     'TiPg',
