@@ -1,5 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
+import { join } from 'node:path';
 
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
@@ -63,14 +64,25 @@ function markdown(report: Report): string {
 
 /** Prints the report and writes bench/results/NAME.json and .md. */
 export function publish(report: Report): void {
-  mkdirSync('bench/results', { recursive: true });
+  mkdirSync(RESULTS, { recursive: true });
   const text = markdown(report);
   writeFileSync(
-    `bench/results/${report.bench}.json`,
+    `${RESULTS}/${report.bench}.json`,
     `${JSON.stringify({ ...report, machine: cpus()[0]!.model.trim(), node: process.version }, null, 2)}\n`,
   );
-  writeFileSync(`bench/results/${report.bench}.md`, text);
+  writeFileSync(`${RESULTS}/${report.bench}.md`, text);
+  writeFileSync('bench/RESULTS.md', allResults());
   console.log(text);
+}
+
+const RESULTS = 'bench/results';
+
+/** What each benchmark said last, in one document. */
+function allResults(): string {
+  const names = readdirSync(RESULTS).filter((name) => name.endsWith('.md'));
+  const head =
+    '# Results\n\nWritten by `./run bench NAME`; what each measures and how stands in README.md.\n';
+  return [head, ...names.sort().map((name) => readFileSync(join(RESULTS, name), 'utf8'))].join('\n');
 }
 
 /** `--name value` from the command line, as a number. */
