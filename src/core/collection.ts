@@ -1,3 +1,4 @@
+import type { Expression } from './cql2/ast.js';
 import type { Crs } from './crs.js';
 import type {
   ArchiveContainer,
@@ -37,6 +38,26 @@ export interface VectorCollection extends CollectionBase {
   /** Cursor of the last edit that `featureCount`, `extent84` and `version` know of. */
   readonly cursor: number;
   readonly style: SimpleStyle;
+  /** What is kept from who reads: `source` then lacks the masked fields. */
+  readonly rule?: ReadRule;
+}
+
+export interface ReadRule {
+  /** Only rows that pass exist; all when absent. A checked filter, which may name masked fields. */
+  readonly rows: Expression | undefined;
+  /** The source with all its fields. */
+  readonly stored: VectorSource;
+}
+
+/** How a store is asked for what may be read of a collection. */
+export function readable({ source, rule }: VectorCollection): {
+  source: VectorSource;
+  fields?: string[];
+  filter?: Expression;
+} {
+  if (!rule) return { source };
+  const fields = source.fields.map(({ name }) => name);
+  return { source: rule.stored, fields, ...(rule.rows === undefined ? {} : { filter: rule.rows }) };
 }
 
 export interface RasterCollection extends CollectionBase {
@@ -67,6 +88,11 @@ export interface Quarantined {
   readonly reason: string;
 }
 
+/** Why a collection may not be read: nobody said who asks, or who asks may not. */
+export type Refusal = 'unauthenticated' | 'forbidden';
+
+const NOTHING_REFUSED = { collections: [], why: 'forbidden' } as const;
+
 /** Everything published at one moment. Immutable: a reload makes a new one. */
 export class CatalogSnapshot {
   readonly #byId: ReadonlyMap<string, Collection>;
@@ -77,6 +103,11 @@ export class CatalogSnapshot {
     readonly quarantined: readonly Quarantined[],
     /** Counts reloads; shown to operators. */
     readonly generation: number,
+    /** Collections that exist, but not for who reads. */
+    readonly refused: {
+      readonly collections: readonly Collection[];
+      readonly why: Refusal;
+    } = NOTHING_REFUSED,
   ) {
     this.#byId = new Map(collections.map((c) => [c.id, c]));
     this.#byLayerId = new Map(collections.map((c) => [c.layerId, c]));

@@ -18,6 +18,7 @@ import { surfaceOperations } from './operations.js';
 import { Catalog } from './services/catalog.js';
 import { Databases } from './services/databases.js';
 import { type EditNote, Edits } from './services/edits.js';
+import { VisibleCatalog } from './services/visible-catalog.js';
 import { openState } from './stores/state.js';
 import type { Log } from './telemetry/log.js';
 import { createRegistry, watchEventLoop, watchPools } from './telemetry/metrics.js';
@@ -99,9 +100,11 @@ export async function startGateway({
     log,
     requestReload,
   });
+  const visible = new VisibleCatalog(() => catalog.current, defaultPolicy);
   const operations = [
     ...surfaceOperations({
       catalog: () => catalog.current,
+      visible: (principal) => visible.of(principal),
       pools,
       access: defaultPolicy,
       edits,

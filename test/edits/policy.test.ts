@@ -7,6 +7,7 @@ import type { AccessPolicy } from '../../src/gateway/auth/access.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
 import { HttpServer } from '../../src/gateway/http/server.js';
 import { Edits } from '../../src/gateway/services/edits.js';
+import { VisibleCatalog } from '../../src/gateway/services/visible-catalog.js';
 import { editOperations } from '../../src/gateway/surfaces/features/edits/operations.js';
 import { createLog } from '../../src/gateway/telemetry/log.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
@@ -58,8 +59,11 @@ beforeAll(async () => {
   const run = async (name: string, input: never) =>
     name === 'vector.edit' ? storeOf(layer.source).edit(input) : storeOf(layer.source).item(input);
   const pools = { run } as unknown as Pools;
+  const snapshot = new CatalogSnapshot([collection], [], 1);
+  const visible = new VisibleCatalog(() => snapshot, policy);
   const operations = editOperations({
-    catalog: () => new CatalogSnapshot([collection], [], 1),
+    catalog: () => snapshot,
+    visible: (principal) => visible.of(principal),
     pools,
     access: policy,
     edits: new Edits(pools, () => {}),

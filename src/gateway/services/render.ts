@@ -1,4 +1,4 @@
-import type { Collection, VectorCollection } from '../../core/collection.js';
+import { type Collection, readable, type VectorCollection } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import type { Box, ImageResult, MapLayer, Pools } from '../../core/tasks.js';
 import { runTask, type TaskContext } from './run-task.js';
@@ -81,7 +81,7 @@ async function vectorLayer(
 ): Promise<MapLayer | undefined> {
   const side = Math.max(request.width, request.height);
   const { data } = await runTask(x, pools, 'vector.tile', {
-    layers: [{ name: collection.id, source: collection.source, fields: [] }],
+    layers: [{ name: collection.id, ...readable(collection), fields: [] }],
     crs: request.crs,
     bbox: squareFromTopLeft(request),
     extent: side * UNITS_PER_PIXEL,

@@ -10,6 +10,7 @@ import {
   type Exchange,
   type Method,
   type Operation,
+  type Principal,
   type Reply,
 } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
@@ -20,6 +21,8 @@ import { PAGE_HEADERS } from '../pages/security.js';
 export interface SurfaceDeps {
   /** The catalog of this moment; never keep it across a wait that must see a reload. */
   catalog(): CatalogSnapshot;
+  /** The same as the principal may read it: what every answer is made from. */
+  visible(principal: Principal): CatalogSnapshot;
   pools: Pools;
   /** What a principal may do with a collection. */
   access: AccessPolicy;
@@ -88,14 +91,25 @@ export function withQuery(url: string, query: string, f: string): string {
 
 export function findCollection(catalog: CatalogSnapshot, id: string): Collection {
   const collection = catalog.byId(id);
-  if (!collection) throw notFound('collection', id.slice(0, 100));
+  if (!collection) throw missing(catalog, (refused) => refused.id === id, id);
   return collection;
 }
 
 export function findByLayerId(catalog: CatalogSnapshot, layerId: number): Collection {
   const collection = catalog.byLayerId(layerId);
-  if (!collection) throw notFound('collection', String(layerId));
+  if (!collection) throw missing(catalog, (refused) => refused.layerId === layerId, String(layerId));
   return collection;
+}
+
+/** 401 or 403 for a collection that may not be read, else 404. */
+function missing(
+  { refused }: CatalogSnapshot,
+  is: (collection: Collection) => boolean,
+  id: string,
+): ApiError {
+  if (!refused.collections.some(is)) return notFound('collection', id.slice(0, 100));
+  const detail = refused.why === 'forbidden' ? 'You may not read' : 'Credentials are needed to read';
+  return new ApiError(refused.why, `${detail} collection '${id}'.`);
 }
 
 /** Collections named by the `collections` parameter: ids or numbers; all that `fits` when it is absent. */
@@ -106,8 +120,7 @@ export function selectCollections(
 ): Collection[] {
   if (!names) return catalog.collections.filter(fits).slice(0, LIMITS.collectionsPerRequest);
   return names.map((name) => {
-    const found = /^\d+$/.test(name) ? catalog.byLayerId(Number(name)) : catalog.byId(name);
-    if (!found) throw notFound('collection', name.slice(0, 100));
+    const found = /^\d+$/.test(name) ? findByLayerId(catalog, Number(name)) : findCollection(catalog, name);
     if (!fits(found)) throw badParameter('collections', `${name} cannot be shown this way`);
     return found;
   });

@@ -50,7 +50,7 @@ const DOCUMENT = { 200: { description: 'Document', content: { 'application/json'
 
 /** Raster data with its values: OGC API Coverages part 1. */
 export function coveragesOperations(deps: SurfaceDeps): Operation[] {
-  const { catalog, pools } = deps;
+  const { visible, pools } = deps;
   const operations: Operation[] = [];
   operations.push(
     ...surfaceBasics({
@@ -87,7 +87,7 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
       formats: META_FORMATS,
       responses: DOCUMENT,
       run(x) {
-        const document = coveragesDocument(x, catalog().rasters);
+        const document = coveragesDocument(x, visible(x.principal).rasters);
         return documentReply(x, document, () => pages.collectionsPage(x, document));
       },
     }),
@@ -101,10 +101,10 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
       formats: META_FORMATS,
       responses: { ...DOCUMENT, 404: { description: 'No such coverage' } },
       run(x) {
-        const collection = asRaster(findCollection(catalog(), x.params.collectionId));
+        const collection = asRaster(findCollection(visible(x.principal), x.params.collectionId));
         const document = coverageDocument(x, collection);
         return documentReply(x, document, () =>
-          pages.coveragePage(x, document, collection, catalog().collections),
+          pages.coveragePage(x, document, collection, visible(x.principal).collections),
         );
       },
     }),
@@ -123,7 +123,10 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
         },
       },
       run(x) {
-        const document = coverageSchema(x, asRaster(findCollection(catalog(), x.params.collectionId)));
+        const document = coverageSchema(
+          x,
+          asRaster(findCollection(visible(x.principal), x.params.collectionId)),
+        );
         return documentReply(x, document, () => pages.documentPage(x, document.title, document));
       },
     }),
@@ -149,7 +152,7 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
         406: { description: 'Format not acceptable' },
       },
       run(x) {
-        const collection = asRaster(findCollection(catalog(), x.params.collectionId));
+        const collection = asRaster(findCollection(visible(x.principal), x.params.collectionId));
         return coverage(x, pools, collection, x.params);
       },
     }),

@@ -25,9 +25,7 @@ const ABSENT = { description: 'No such collection' };
 
 /** What is published and what it is made of. */
 export function collectionOperations(deps: SurfaceDeps): Operation[] {
-  const { catalog } = deps;
-  const readable = (x: Exchange): VectorCollection[] =>
-    catalog().vectors.filter((collection) => deps.access(x.principal, collection, 'read').allowed);
+  const readable = (x: Exchange): VectorCollection[] => deps.visible(x.principal).vectors;
   return [
     defineOperation({
       ...COMMON,
@@ -50,10 +48,10 @@ export function collectionOperations(deps: SurfaceDeps): Operation[] {
       formats: META_FORMATS,
       responses: { 200: { description: 'Collection', content: JSON_DOCUMENT }, 404: ABSENT },
       run(x) {
-        const { collection } = viewOf(deps, x.principal, x.params.collectionId);
+        const { visible: collection } = viewOf(deps, x.principal, x.params.collectionId);
         const document = collectionDocument(x, collection);
         return documentReply(x, document, () =>
-          pages.collectionPage(x, document, collection, catalog().collections),
+          pages.collectionPage(x, document, collection, deps.visible(x.principal).collections),
         );
       },
     }),

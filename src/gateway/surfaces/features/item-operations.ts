@@ -39,7 +39,7 @@ const OTHERS = { 'text/html': null, 'application/gml+xml': null, 'text/csv': nul
 
 /** Reading features (OGC 17-069r4, 18-058r1, 19-079r2). */
 export function itemOperations(deps: SurfaceDeps): Operation[] {
-  const { catalog, pools } = deps;
+  const { pools } = deps;
   return [
     defineOperation({
       ...COMMON,
@@ -66,7 +66,12 @@ export function itemOperations(deps: SurfaceDeps): Operation[] {
         if (x.format !== HTML_FORMAT) return pageReply(x, pools, page);
         const links = pageLinks(x, page, page.first.last, page.first.more);
         return documentReply(x, undefined, () =>
-          pages.itemsPage(x, { ...page, ...view, links }, featureRows(page), catalog().collections),
+          pages.itemsPage(
+            x,
+            { ...page, collection: view.visible, links },
+            featureRows(page),
+            deps.visible(x.principal).collections,
+          ),
         );
       },
     }),
@@ -89,7 +94,7 @@ export function itemOperations(deps: SurfaceDeps): Operation[] {
         if (x.format !== HTML_FORMAT) return itemReply(x, view, id, found);
         const feature = { ...JSON.parse(found.text), links: itemLinks(x, view, id) };
         return documentReply(x, undefined, () =>
-          pages.itemPage(x, view.collection, feature, catalog().collections),
+          pages.itemPage(x, view.visible, feature, deps.visible(x.principal).collections),
         );
       },
     }),

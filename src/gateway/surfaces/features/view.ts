@@ -11,12 +11,13 @@ import { CRS84, type Crs } from '../../../core/crs.js';
 import { ApiError, notFound } from '../../../core/errors.js';
 import type { Principal } from '../../../core/operation.js';
 import type { Field } from '../../../core/tasks.js';
-import type { AccessPolicy } from '../../auth/access.js';
 import { findCollection } from '../common.js';
 
 /** A collection as one principal may read it: masked fields and hidden rows do not exist. */
 export interface View {
   readonly collection: VectorCollection;
+  /** The same without what is masked: for documents and pages. */
+  readonly visible: VectorCollection;
   /** Attributes that may be read, filtered and sorted by. */
   readonly fields: readonly Field[];
   /** True when some attributes are masked. */
@@ -27,28 +28,17 @@ export interface View {
 
 interface ViewDeps {
   catalog(): CatalogSnapshot;
-  access: AccessPolicy;
+  visible(principal: Principal): CatalogSnapshot;
 }
 
 /** Throws 404 for an unknown collection, 401 or 403 for one that may not be read. */
 export function viewOf(deps: ViewDeps, principal: Principal, collectionId: string): View {
-  const collection = findCollection(deps.catalog(), collectionId);
-  asVector(collection);
-  const { allowed, filter, fields } = deps.access(principal, collection, 'read');
-  if (!allowed) throw refusal(principal, collection);
-  const all = collection.source.fields;
-  return {
-    collection,
-    fields: fields ? all.filter((field) => fields.includes(field.name)) : all,
-    masked: fields !== undefined,
-    rows: filter,
-  };
-}
-
-function refusal(principal: Principal, { id }: VectorCollection): ApiError {
-  return principal.kind === 'anonymous'
-    ? new ApiError('unauthenticated', `Reading ${id} needs credentials.`)
-    : new ApiError('forbidden', `You may not read ${id}.`);
+  const visible = findCollection(deps.visible(principal), collectionId);
+  asVector(visible);
+  // Stored rows are named by all their attributes, also for those who may not read some.
+  const collection = findCollection(deps.catalog(), collectionId) as VectorCollection;
+  const { fields } = visible.source;
+  return { collection, visible, fields, masked: visible.rule !== undefined, rows: visible.rule?.rows };
 }
 
 /** Only vector collections have items. */

@@ -119,7 +119,12 @@ export function mapsOperations(deps: SurfaceDeps): Operation[] {
       formats: IMAGES,
       responses: RESPONSES,
       run(x) {
-        return drawMap(x, deps, selectCollections(deps.catalog(), x.params.collections, drawable), x.params);
+        return drawMap(
+          x,
+          deps,
+          selectCollections(deps.visible(x.principal), x.params.collections, drawable),
+          x.params,
+        );
       },
     }),
     defineOperation({
@@ -132,7 +137,7 @@ export function mapsOperations(deps: SurfaceDeps): Operation[] {
       formats: IMAGES,
       responses: RESPONSES,
       run(x) {
-        const collection = findByLayerId(deps.catalog(), x.params.collectionId);
+        const collection = findByLayerId(deps.visible(x.principal), x.params.collectionId);
         if (!drawable(collection)) throw notFound('map of', collection.id);
         return drawMap(x, deps, [collection], x.params);
       },
@@ -158,7 +163,7 @@ function drawable(collection: Collection): boolean {
   return collection.kind !== 'archive';
 }
 
-function mapLinks(x: Exchange, { catalog }: SurfaceDeps): Link[] {
+function mapLinks(x: Exchange, { visible }: SurfaceDeps): Link[] {
   const rel = 'http://www.opengis.net/def/rel/ogc/1.0/map';
   const link = (path: string, title: string): Link => ({
     href: `${x.baseUrl}${MAPS_PATH}/${path}`,
@@ -166,7 +171,7 @@ function mapLinks(x: Exchange, { catalog }: SurfaceDeps): Link[] {
     type: 'image/png',
     title,
   });
-  const each = catalog()
+  const each = visible(x.principal)
     .collections.filter(drawable)
     .map((c) => link(`collections/${c.layerId}/map`, `Map of ${c.title}`));
   return [link('map', 'Map of all collections'), ...each];

@@ -2,7 +2,13 @@ import Type from 'typebox';
 import type { CatalogSnapshot } from '../../../core/collection.js';
 import { notFound } from '../../../core/errors.js';
 import { HTML_FORMAT, JSON_FORMAT } from '../../../core/media.js';
-import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
+import {
+  defineOperation,
+  type Exchange,
+  type Operation,
+  type Principal,
+  type Reply,
+} from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { html, text } from '../../../core/reply.js';
 import { docsListPage, docsViewerPage } from '../../pages/docs.js';
@@ -13,7 +19,7 @@ import { Assets } from './assets.js';
 import { homeDocument, homeLinks, INTERFACE_DOCUMENTS } from './documents.js';
 
 export interface SiteDeps {
-  catalog(): CatalogSnapshot;
+  visible(principal: Principal): CatalogSnapshot;
   /** Interfaces to list, in order. `path` starts with a slash. */
   readonly surfaces: readonly SurfaceEntry[];
   /** Directory that the console's build writes: scripts and style sheets. Read once. */
@@ -46,7 +52,7 @@ function home(deps: SiteDeps): Operation {
       200: { description: 'The start page.', content: { ...HTML_ANSWER, 'application/json': null } },
     },
     run: (x) => {
-      const catalog = deps.catalog();
+      const catalog = deps.visible(x.principal);
       const { surfaces, version } = deps;
       const { baseUrl } = x;
       return documentReply(x, homeDocument(catalog, surfaces, version, baseUrl), () =>

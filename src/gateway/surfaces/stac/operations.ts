@@ -19,7 +19,7 @@ const FORMATS: readonly Format[] = [JSON_FORMAT, HTML_FORMAT];
 const DOCUMENT = { 200: { description: 'STAC document', content: { 'application/json': Type.Object({}) } } };
 
 /** SpatioTemporal Asset Catalog 1.0.0: catalog and collections of everything that is published. */
-export function stacOperations({ catalog }: SurfaceDeps): Operation[] {
+export function stacOperations({ visible }: SurfaceDeps): Operation[] {
   const operations: Operation[] = [];
   const basics = surfaceBasics({
     ...COMMON,
@@ -44,7 +44,7 @@ export function stacOperations({ catalog }: SurfaceDeps): Operation[] {
       formats: FORMATS,
       responses: DOCUMENT,
       run(x) {
-        const document = catalogDocument(x, catalog().collections);
+        const document = catalogDocument(x, visible(x.principal).collections);
         return documentReply(x, document, () => pages.documentPage(x, document.title, document));
       },
     }),
@@ -58,7 +58,7 @@ export function stacOperations({ catalog }: SurfaceDeps): Operation[] {
       formats: FORMATS,
       responses: DOCUMENT,
       run(x) {
-        const document = stacCollectionsDocument(x, catalog().collections);
+        const document = stacCollectionsDocument(x, visible(x.principal).collections);
         return documentReply(x, document, () => pages.documentPage(x, 'STAC collections', document));
       },
     }),
@@ -71,7 +71,10 @@ export function stacOperations({ catalog }: SurfaceDeps): Operation[] {
       formats: FORMATS,
       responses: { ...DOCUMENT, 404: { description: 'No such collection' } },
       run(x) {
-        const document = stacCollectionDocument(x, findCollection(catalog(), x.params.collectionId));
+        const document = stacCollectionDocument(
+          x,
+          findCollection(visible(x.principal), x.params.collectionId),
+        );
         return documentReply(x, document, () => pages.documentPage(x, document.title, document));
       },
     }),

@@ -125,7 +125,7 @@ export function tilesOperations(deps: TilesDeps): Operation[] {
   return operations;
 }
 
-function collectionOperations({ catalog }: TilesDeps): Operation[] {
+function collectionOperations({ visible }: TilesDeps): Operation[] {
   return [
     defineOperation({
       ...COMMON,
@@ -136,7 +136,7 @@ function collectionOperations({ catalog }: TilesDeps): Operation[] {
       formats: META_FORMATS,
       responses: DOCUMENT,
       run(x) {
-        const document = tiledCollectionsDocument(x, catalog().collections);
+        const document = tiledCollectionsDocument(x, visible(x.principal).collections);
         return documentReply(x, document, () => pages.collectionsPage(x, document));
       },
     }),
@@ -150,14 +150,17 @@ function collectionOperations({ catalog }: TilesDeps): Operation[] {
       formats: META_FORMATS,
       responses: METADATA,
       run(x) {
-        const document = tiledCollectionDocument(x, findByLayerId(catalog(), x.params.collectionId));
+        const document = tiledCollectionDocument(
+          x,
+          findByLayerId(visible(x.principal), x.params.collectionId),
+        );
         return documentReply(x, document, () => pages.documentPage(x, document.title, document));
       },
     }),
   ];
 }
 
-function tilesetOperations({ catalog }: TilesDeps): Operation[] {
+function tilesetOperations({ visible }: TilesDeps): Operation[] {
   return [
     defineOperation({
       ...COMMON,
@@ -169,7 +172,7 @@ function tilesetOperations({ catalog }: TilesDeps): Operation[] {
       responses: METADATA,
       run(x) {
         const document = tilesetsDocument(x, {
-          collections: catalog().collections.filter(isMade),
+          collections: visible(x.principal).collections.filter(isMade),
           collection: undefined,
         });
         return documentReply(x, document, () => pages.documentPage(x, 'Tilesets', document));
@@ -186,7 +189,7 @@ function tilesetOperations({ catalog }: TilesDeps): Operation[] {
       responses: METADATA,
       run(x) {
         const set = requireSet(x.params.tileMatrixSetId);
-        const chosen = selectCollections(catalog(), x.params.collections, isMade);
+        const chosen = selectCollections(visible(x.principal), x.params.collections, isMade);
         const document = tilesetDocument(x, set, { collections: chosen, collection: undefined }, x.query);
         return documentReply(x, document, () => pages.documentPage(x, document.title, document));
       },
@@ -201,7 +204,7 @@ function tilesetOperations({ catalog }: TilesDeps): Operation[] {
       formats: META_FORMATS,
       responses: METADATA,
       run(x) {
-        const collection = findByLayerId(catalog(), x.params.collectionId);
+        const collection = findByLayerId(visible(x.principal), x.params.collectionId);
         const document = tilesetsDocument(x, { collections: [collection], collection });
         return documentReply(x, document, () =>
           pages.documentPage(x, `Tilesets of ${collection.title}`, document),
@@ -218,7 +221,7 @@ function tilesetOperations({ catalog }: TilesDeps): Operation[] {
       formats: META_FORMATS,
       responses: METADATA,
       run(x) {
-        const collection = findByLayerId(catalog(), x.params.collectionId);
+        const collection = findByLayerId(visible(x.principal), x.params.collectionId);
         const set = requireSet(x.params.tileMatrixSetId);
         requireTileset(collection, set);
         const document = tilesetDocument(x, set, { collections: [collection], collection });
@@ -240,7 +243,7 @@ function tileOperations(deps: TilesDeps): Operation[] {
       formats: TILE_FORMATS,
       responses: tileResponses(TILE_FORMATS),
       run(x) {
-        const catalog = deps.catalog();
+        const catalog = deps.visible(x.principal);
         const plan = tilePlan(x, catalog, () => {
           const collection = findByLayerId(catalog, x.params.collectionId);
           const at = readAddress(x.params);
@@ -260,7 +263,7 @@ function tileOperations(deps: TilesDeps): Operation[] {
       formats: MADE_FORMATS,
       responses: tileResponses(MADE_FORMATS),
       run(x) {
-        const catalog = deps.catalog();
+        const catalog = deps.visible(x.principal);
         const plan = tilePlan(x, catalog, () => {
           const fits = x.format === MVT_FORMAT ? (c: Collection) => c.kind === 'vector' : isMade;
           const chosen = selectCollections(catalog, x.params.collections, fits);

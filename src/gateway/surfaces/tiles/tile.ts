@@ -1,8 +1,9 @@
-import type {
-  ArchiveCollection,
-  CatalogSnapshot,
-  Collection,
-  VectorCollection,
+import {
+  type ArchiveCollection,
+  type CatalogSnapshot,
+  type Collection,
+  readable,
+  type VectorCollection,
 } from '../../../core/collection.js';
 import { ApiError, badParameter, notFound } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
@@ -130,7 +131,7 @@ async function encode(x: TaskContext, pools: Pools, { collections, at }: TilePla
     throw new ApiError('not-acceptable', 'A raster collection has no vector tiles; ask for png.');
   }
   const result = await runTask(x, pools, 'vector.tile', {
-    layers: vectors.map((c) => ({ name: c.id, source: c.source })),
+    layers: vectors.map((c) => ({ name: c.id, ...readable(c) })),
     crs: at.set.crs.proj,
     bbox: tileBox(at.set, at.zoom, at.row, at.column),
     extent: EXTENT,

@@ -194,7 +194,7 @@ function spatialJoin(deps: SurfaceDeps): Operation {
 function joinedView(deps: SurfaceDeps, x: Exchange, view: View, { joinLayerId }: SpatialJoin): View {
   const layerId = integerWithin('joinLayerId', joinLayerId, 0, 2 ** 31);
   if (layerId === view.collection.layerId) throw badParameter('joinLayerId', 'must be another layer');
-  const collection = deps.catalog().byLayerId(layerId);
+  const collection = deps.visible(x.principal).byLayerId(layerId);
   if (collection?.kind !== 'vector')
     throw badParameter('joinLayerId', `there is no feature layer ${layerId}`);
   return viewOf(deps, x.principal, collection.id);

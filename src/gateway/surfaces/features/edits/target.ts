@@ -8,7 +8,7 @@ import type { Edits } from '../../../services/edits.js';
 import type { SurfaceDeps } from '../../common.js';
 import { type View, viewOf } from '../view.js';
 
-export type EditDeps = Pick<SurfaceDeps, 'catalog' | 'pools' | 'access'> & { edits: Edits };
+export type EditDeps = Pick<SurfaceDeps, 'catalog' | 'visible' | 'pools' | 'access'> & { edits: Edits };
 
 /** A collection that this principal may change, and within which bounds. */
 export interface EditTarget {

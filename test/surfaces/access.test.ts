@@ -1,0 +1,88 @@
+import { VectorTile } from '@mapbox/vector-tile';
+import { PbfReader } from 'pbf';
+import { afterAll, describe, expect, it } from 'vitest';
+import { CatalogSnapshot, readable, type VectorCollection } from '../../src/core/collection.js';
+import { ANONYMOUS, type Principal } from '../../src/core/operation.js';
+import type { AccessPolicy } from '../../src/gateway/auth/access.js';
+import { VisibleCatalog } from '../../src/gateway/services/visible-catalog.js';
+import { findByLayerId, findCollection, selectCollections } from '../../src/gateway/surfaces/common.js';
+import { closeAll } from '../../src/workers/providers/geopackage/connection.js';
+import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
+import { vectorTile } from '../../src/workers/vector/tile.js';
+
+/** One rule, on every surface: what a principal may not read is in no answer. */
+
+const layer = inspect('demo/data/world_map.gpkg').find(({ source }) => source.table === 'countries')!;
+const collection = (id: string, layerId: number) =>
+  ({ ...layer, kind: 'vector', id, layerId, version: 'v1' }) as unknown as VectorCollection;
+const snapshot = new CatalogSnapshot([collection('open', 1), collection('closed', 2)], [], 1);
+
+/** Nobody reads `closed` but the boss; guests see countries with a K, by name and number only. */
+const policy: AccessPolicy = (principal, { id }) => {
+  if (principal.id === 'boss') return { allowed: true };
+  if (id === 'closed') return { allowed: false };
+  return {
+    allowed: true,
+    fields: ['NAME'],
+    filter: { op: 'like', args: [{ property: 'ISO_A3' }, 'K%'] },
+  };
+};
+const visible = new VisibleCatalog(() => snapshot, policy);
+const key = (id: string): Principal => ({ kind: 'api-key', id, name: id, permissions: [] });
+
+afterAll(closeAll);
+
+describe('the catalog that a principal reads', () => {
+  it('is the catalog itself for those from whom nothing is kept, and made once for the others', () => {
+    expect(visible.of(key('boss'))).toBe(snapshot);
+    expect(visible.of(key('guest'))).toBe(visible.of(key('guest')));
+    expect(visible.of(ANONYMOUS)).not.toBe(snapshot);
+  });
+
+  it('lacks what may not be read: 401 for strangers, 403 for those who are known, 404 for what is not there', () => {
+    const ids = visible.of(ANONYMOUS).collections.map(({ id }) => id);
+    expect(ids).toEqual(['open']);
+    expect(() => findCollection(visible.of(ANONYMOUS), 'closed')).toThrow(
+      expect.objectContaining({ status: 401 }),
+    );
+    expect(() => findByLayerId(visible.of(key('guest')), 2)).toThrow(
+      expect.objectContaining({ status: 403 }),
+    );
+    expect(() => selectCollections(visible.of(key('guest')), ['2'], () => true)).toThrow(
+      expect.objectContaining({ status: 403 }),
+    );
+    expect(() => findCollection(visible.of(ANONYMOUS), 'nothing')).toThrow(
+      expect.objectContaining({ status: 404 }),
+    );
+  });
+
+  it('keeps caches apart by the rule', () => {
+    const guest = findCollection(visible.of(key('guest')), 'open');
+    expect(guest.version).not.toBe('v1');
+    expect(findCollection(visible.of(key('other')), 'open').version).toBe(guest.version);
+  });
+});
+
+it('tiles hold the rows and attributes that may be read, and no others', async () => {
+  const of = async (principal: Principal) => {
+    const open = findCollection(visible.of(principal), 'open') as VectorCollection;
+    const { data } = await vectorTile({
+      layers: [{ name: 'open', ...readable(open) }],
+      crs: 'EPSG:3857',
+      bbox: [-20037508.342789244, -20037508.342789244, 20037508.342789244, 20037508.342789244],
+      extent: 4096,
+      buffer: 64,
+      simplify: 0.5,
+      encoding: 'identity',
+    });
+    const { layers } = new VectorTile(new PbfReader(data));
+    return Array.from({ length: layers['open']!.length }, (_, i) => layers['open']!.feature(i).properties);
+  };
+  const all = await of(key('boss'));
+  const seen = await of(key('guest'));
+  expect(all.length).toBeGreaterThan(150);
+  expect(seen.map(({ NAME }) => NAME)).toEqual(expect.arrayContaining(['Kenya', 'Kuwait']));
+  const allowed = all.filter((properties) => String(properties['ISO_A3']).startsWith('K'));
+  expect(seen).toHaveLength(allowed.length);
+  for (const properties of seen) expect(Object.keys(properties)).toEqual(['NAME']);
+});
