@@ -205,11 +205,14 @@ async function stream(
       res.cork(() => {
         ok = res.write(chunk);
       });
-      if (!ok && !x.aborted) {
-        await new Promise<void>((resolve) => {
-          drained = resolve;
-        });
-      }
+      if (ok || x.aborted) continue;
+      // What the socket did not take is copied by the library, and the producer may have the next chunk ready.
+      const sending: Sending = { bytes: 2 * chunk.byteLength, cut: () => res.close() };
+      backlog.add(sending);
+      await new Promise<void>((resolve) => {
+        drained = resolve;
+      });
+      backlog.remove(sending);
     }
     if (!x.aborted) res.cork(() => res.end());
     sent(x.aborted ? 499 : reply.status, bytes);
