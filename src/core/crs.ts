@@ -33,7 +33,8 @@ export const CRS84: Crs = {
   geographic: true,
 };
 
-const CRS84H_URI = 'http://www.opengis.net/def/crs/OGC/0/CRS84h';
+/** CRS84 with heights above the ellipsoid: what CRS84 is for data that has heights. */
+export const CRS84H: Crs = { ...CRS84, uri: 'http://www.opengis.net/def/crs/OGC/0/CRS84h' };
 
 const known = new Map<number, Crs | null>();
 let lookup: (epsg: number) => CrsFacts | undefined = () => undefined;
@@ -70,7 +71,7 @@ const CRS84_PATTERN =
 /** Reads a CRS as clients write it. Undefined when it is malformed or unknown. */
 export function parseCrs(text: string): Crs | undefined {
   const trimmed = text.trim().replace(/^<|>$/g, '');
-  if (CRS84_PATTERN.test(trimmed)) return /84h\]?$/i.test(trimmed) ? { ...CRS84, uri: CRS84H_URI } : CRS84;
+  if (CRS84_PATTERN.test(trimmed)) return /84h\]?$/i.test(trimmed) ? CRS84H : CRS84;
   for (const pattern of PATTERNS) {
     const match = pattern.exec(trimmed);
     if (match) return crsOfEpsg(Number(match[1]));

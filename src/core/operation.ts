@@ -83,7 +83,7 @@ export interface Reply {
   readonly etag?: string;
   readonly cacheControl?: string;
   /** Given when this very object answers many requests: what is made from it is kept in here. */
-  readonly constant?: { block: string | undefined };
+  readonly constant?: { block: Uint8Array | undefined };
 }
 
 /** One request while it is being answered, as handlers see it. */

@@ -1,10 +1,9 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
 import { dial, eventually, exchange, raw } from './support/http.js';
-import { errorLines, gateways } from './support/processes.js';
+import { errorLines, gateways, residentBytes } from './support/processes.js';
 
 let server: TestServer;
 let gatewayPid: number;
@@ -415,8 +414,7 @@ describe('bytes that are not HTTP', () => {
 });
 
 describe('clients that misbehave', () => {
-  const rss = () =>
-    Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${gatewayPid}/status`, 'utf8'))![1]) * 1024;
+  const rss = () => residentBytes(gatewayPid);
   const active = async () => {
     const { body } = await raw(`${server.url}/metrics`, { headers: { 'x-api-key': server.adminKey } });
     const lines = body

@@ -9,7 +9,9 @@ const EXPOSED =
   'content-crs, content-bbox, etag, link, location, server-timing, x-request-id, retry-after, preference-applied';
 
 /** Headers of every response, one block: the parser-side library writes header text as it is given. */
-const COMMON = `\r\naccess-control-allow-origin: *\r\naccess-control-expose-headers: ${EXPOSED}\r\nx-content-type-options: nosniff`;
+const ALLOW_ORIGIN = 'access-control-allow-origin';
+const REQUEST_ID = 'x-request-id';
+const COMMON = `*\r\naccess-control-expose-headers: ${EXPOSED}\r\nx-content-type-options: nosniff`;
 
 const STATUS_LINES: Record<number, string> = Object.fromEntries(
   Object.entries(STATUS_CODES).map(([code, reason]) => [code, `${code} ${reason}`]),
@@ -230,17 +232,21 @@ const CONTROL = /[\r\n]/g;
 function head(x: HttpExchange, reply: Reply, encoding: ContentEncoding, length = ''): void {
   // 200 is the library's own default.
   if (reply.status !== 200) x.res.writeStatus(STATUS_LINES[reply.status] ?? String(reply.status));
-  let block = x.correlationId + blockOf(reply, encoding);
-  if (x.serverTiming) block += `\r\nserver-timing: ${x.serverTiming}`;
-  x.res.writeHeader('x-request-id', block + length);
-}
-
-function blockOf(reply: Reply, encoding: ContentEncoding): string {
   const { constant } = reply;
   // Only the encoding that the body is kept in; a client that cannot read it is rare.
-  if (!constant || encoding !== (reply.encoding ?? 'identity')) return headerBlock(reply, encoding);
-  constant.block ??= headerBlock(reply, encoding);
-  return constant.block;
+  if (constant && encoding === (reply.encoding ?? 'identity')) {
+    constant.block ??= Buffer.from(headerBlock(reply, encoding));
+    x.res.writeHeader(ALLOW_ORIGIN, constant.block);
+    x.res.writeHeader(REQUEST_ID, x.correlationId + tail(x, length));
+  } else {
+    x.res.writeHeader(ALLOW_ORIGIN, headerBlock(reply, encoding));
+    x.res.writeHeader(REQUEST_ID, x.correlationId + tail(x, length));
+  }
+}
+
+/** What differs from answer to answer, after the request id. */
+function tail(x: HttpExchange, length: string): string {
+  return x.serverTiming ? `\r\nserver-timing: ${x.serverTiming}${length}` : length;
 }
 
 function headerBlock(reply: Reply, encoding: ContentEncoding): string {

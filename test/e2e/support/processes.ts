@@ -40,6 +40,11 @@ export function engines(supervisor: number): number[] {
   return childrenOf(supervisor, 'graticule: engine');
 }
 
+/** Memory of a process that is in RAM. */
+export function residentBytes(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024;
+}
+
 export function alive(pid: number): boolean {
   return processes().some((process) => process.pid === pid);
 }

@@ -1,5 +1,5 @@
 import type { Collection } from '../../../core/collection.js';
-import { CRS84, type Crs, crsOfEpsg, parseCrs } from '../../../core/crs.js';
+import { CRS84, CRS84H, type Crs, crsOfEpsg, parseCrs } from '../../../core/crs.js';
 import type { ArchiveInfo, RasterInfo, VectorLayerInfo } from '../../../core/tasks.js';
 import { WEB_MERCATOR } from '../../../core/tile-matrix.js';
 import { describeCrs } from '../../../native/index.js';
@@ -26,7 +26,7 @@ export function vectorCollection(layer: VectorLayerInfo, file: string, version: 
     description: layer.description ?? '',
     extent84: layer.extent84,
     storageCrs,
-    crs: advertised(storageCrs),
+    crs: advertised(storageCrs, layer.source.hasZ),
     file,
     version: editedVersion(version, layer.cursor),
     source: isCopy ? { ...layer.source, writable: false } : layer.source,
@@ -100,10 +100,10 @@ function knownCrs(text: string): Crs {
   };
 }
 
-/** CRS84, the storage CRS, and the two that maps use; no repeats. */
-function advertised(storage: Crs): Crs[] {
-  const list = [CRS84, storage, crsOfEpsg(4326), WEB_MERCATOR].filter(
-    (crs): crs is Crs => crs !== undefined && (crs.epsg > 0 || crs === CRS84),
+/** CRS84 (and with heights CRS84h), the storage CRS, and the two that maps use; no repeats. */
+function advertised(storage: Crs, hasZ = false): Crs[] {
+  const list = [CRS84, ...(hasZ ? [CRS84H] : []), storage, crsOfEpsg(4326), WEB_MERCATOR].filter(
+    (crs): crs is Crs => crs !== undefined && crs.epsg > 0,
   );
   return list.filter((crs, i) => list.findIndex((other) => other.uri === crs.uri) === i);
 }

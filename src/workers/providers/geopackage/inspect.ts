@@ -4,6 +4,7 @@ import type Database from 'better-sqlite3';
 import type { Box, Field, FieldType, GeometryType, VectorLayerInfo } from '../../../core/tasks.js';
 import { TaskFailure } from '../../../core/tasks.js';
 import { connect, quote } from './connection.js';
+import { described } from './data-columns.js';
 import { newestCursor } from './outbox.js';
 
 interface ContentsRow {
@@ -119,7 +120,7 @@ function columns(db: Database.Database, table: string, geometryColumn: string) {
       const maxLength = /^TEXT\s*\((\d+)\)$/i.exec(row.type)?.[1];
       return maxLength ? { ...field, maxLength: Number(maxLength) } : field;
     });
-  return { idColumn: id.name, fields };
+  return { idColumn: id.name, fields: described(db, table, fields) };
 }
 
 /** Column types of OGC 12-128r18, table 1. */
