@@ -33,7 +33,7 @@ const backlog = new Backlog();
 const nothing = (): void => undefined;
 
 /** `error` says why a stream ended early through no fault of the client. */
-type Sent = (status: number, bytes: number, error?: unknown) => void;
+type Sent = (x: HttpExchange, status: number, bytes: number, error?: unknown) => void;
 
 /** Sends a reply: conditional requests, HEAD, compression, slow readers. `sent` is called once. */
 export function sendReply(x: HttpExchange, reply: Reply, sent: Sent): void {
@@ -42,7 +42,7 @@ export function sendReply(x: HttpExchange, reply: Reply, sent: Sent): void {
     const condition = x.header('if-none-match');
     if (condition && etagMatches(condition, reply.etag)) {
       writeHead(x, { ...reply, status: 304 }, 'identity', 0);
-      sent(304, 0);
+      sent(x, 304, 0);
       return;
     }
   }
@@ -60,7 +60,7 @@ export function sendReply(x: HttpExchange, reply: Reply, sent: Sent): void {
 
 function writeEmpty(x: HttpExchange, reply: Reply, sent: Sent): void {
   writeHead(x, reply, 'identity', 0);
-  sent(reply.status, 0);
+  sent(x, reply.status, 0);
 }
 
 function sendBody(x: HttpExchange, reply: Reply, body: string | Uint8Array, sent: Sent): void {
@@ -86,7 +86,7 @@ async function later(
 ) {
   const ready = await body;
   if (!x.aborted) write(x, reply, ready, encoding, sent);
-  else sent(499, 0);
+  else sent(x, 499, 0);
 }
 
 function write(
@@ -119,7 +119,7 @@ function write(
     sendLarge(x, reply, body, encoding, size, sent);
     return;
   }
-  sent(reply.status, size);
+  sent(x, reply.status, size);
 }
 
 /**
@@ -158,7 +158,7 @@ function sendLarge(
   const finish = (status: number, bytes: number) => {
     x.onGone = undefined;
     backlog.remove(sending);
-    sent(status, bytes);
+    sent(x, status, bytes);
   };
   const step = (): boolean => {
     const [ok, done] = res.tryEnd(data.subarray(offset), size);
@@ -217,12 +217,12 @@ async function stream(
       backlog.remove(sending);
     }
     if (!x.aborted) res.cork(() => res.end());
-    sent(x.aborted ? 499 : reply.status, bytes);
+    sent(x, x.aborted ? 499 : reply.status, bytes);
   } catch (error) {
-    if (x.aborted) return sent(499, bytes);
+    if (x.aborted) return sent(x, 499, bytes);
     // The head is gone already: cutting the connection is the only honest sign of failure.
     res.close();
-    sent(500, bytes, error);
+    sent(x, 500, bytes, error);
   }
 }
 

@@ -42,6 +42,11 @@ export class HttpServer {
   readonly #active = metrics.httpActive.cell();
   #socket: us_listen_socket | undefined;
   #idle: (() => void) | undefined;
+  /** Made once, not once a request. */
+  readonly #sent = (x: HttpExchange, status: number, bytes: number, error?: unknown) => {
+    if (error !== undefined) this.#report(x, asApiError(error));
+    this.#finish(x, status, bytes);
+  };
 
   constructor(options: ServerOptions) {
     this.#options = options;
@@ -79,7 +84,7 @@ export class HttpServer {
   #serve(res: HttpResponse, req: HttpRequest): void {
     const x = new HttpExchange(res, req, this.#baseUrl);
     this.#active.value++;
-    x.span = startRequestSpan((name) => x.header(name));
+    x.span = startRequestSpan(x);
     try {
       if (x.path.length + x.query.length > LIMITS.urlBytes) {
         throw new Failure('uri-too-long', `The request line is longer than ${LIMITS.urlBytes} bytes.`);
@@ -102,10 +107,7 @@ export class HttpServer {
   #send(x: HttpExchange, reply: Reply): void {
     if (x.aborted) return this.#finish(x, 499, 0);
     try {
-      sendReply(x, reply, (status, bytes, error) => {
-        if (error !== undefined) this.#report(x, asApiError(error));
-        this.#finish(x, status, bytes);
-      });
+      sendReply(x, reply, this.#sent);
     } catch (error) {
       this.#options.log.error('sending a response failed', { Path: x.path, Error: String(error) });
       if (!x.aborted) x.res.close();

@@ -25,11 +25,11 @@ export interface RequestSpan {
 }
 
 /** Starts `svc.http.request`, continuing the caller's trace (W3C Trace Context). */
-export function startRequestSpan(header: (name: string) => string | undefined): RequestSpan | undefined {
+export function startRequestSpan(x: { header(name: string): string | undefined }): RequestSpan | undefined {
   if (!enabled) return undefined;
   const parent = propagation.extract(context.active(), {
-    traceparent: header('traceparent'),
-    tracestate: header('tracestate'),
+    traceparent: x.header('traceparent'),
+    tracestate: x.header('tracestate'),
   });
   const span = tracer.startSpan('svc.http.request', { kind: SpanKind.SERVER }, parent);
   const { traceId, spanId } = span.spanContext();
