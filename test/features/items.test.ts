@@ -343,6 +343,11 @@ describe.each(['GeoPackage', 'PostGIS'])('items of a %s', (store) => {
     const html = await (await get('?f=html&limit=3&sortby=-count')).text();
     expect(html).toContain('rel="next"');
     expect(html).toContain('<table');
+    expect(html).toContain('<input type="hidden" name="sortby" value="-count">');
+    // What the form sends when nothing is filled in.
+    const empty = await get('?f=html&sortby=-count&filter=&bbox=&limit=3');
+    expect(empty.status).toBe(200);
+    expect(await empty.text()).toContain('Features 1 to 3');
   });
 
   it('/req/queryables/get-queryables-response: name what filters may use', async () => {

@@ -118,6 +118,9 @@ export interface FeaturesPage {
   readonly before?: unknown;
 }
 
+/** Parameters that the form of a page of items has fields for, or that say where the page is. */
+const FORM: ReadonlySet<string> = new Set(['f', 'bbox', 'filter', 'limit', 'offset', 'token']);
+
 export function itemsPage(
   x: PageRequest,
   page: FeaturesPage,
@@ -138,6 +141,8 @@ export function itemsPage(
     offset: page.after || page.before ? undefined : offset,
     limit,
     bbox: query.get('bbox') ?? undefined,
+    filter: query.get('filter') ?? undefined,
+    kept: [...query].filter(([name]) => !FORM.has(name)),
     numberMatched,
     published,
   });

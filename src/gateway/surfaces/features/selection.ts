@@ -35,14 +35,14 @@ export function selection(view: View, asked: Asked): Expression | undefined {
   const { source } = view.collection;
   const { bbox, bboxCrs = CRS84 } = asked;
   const box = bbox && bboxFilter(source.geometryColumn, normaliseBox('bbox', bbox, bboxCrs), bboxCrs.proj);
-  const filter =
-    asked.filter === undefined
-      ? undefined
-      : readFilter(view, 'filter', {
-          text: asked.filter,
-          language: asked.filterLang,
-          crs: asked.filterCrs,
-        });
+  // A form that was left empty sends an empty filter.
+  const filter = asked.filter
+    ? readFilter(view, 'filter', {
+        text: asked.filter,
+        language: asked.filterLang,
+        crs: asked.filterCrs,
+      })
+    : undefined;
   const equalities = [...asked.others].map(([name, value]) => queryable(view, name, value));
   const ids = asked.ids && oneOf(source.idColumn, idValues(view, asked.ids));
   return and(view.rows, ids, box, during(view, asked.datetime), filter, ...equalities);
