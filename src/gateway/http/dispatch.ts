@@ -78,7 +78,8 @@ export class Dispatcher {
     const known = x.hasBody ? undefined : this.#known.get(targetOf(x));
     if (!known || x.method === 'OPTIONS') return this.#dispatchNew(x);
     x.operation = known.prepared.operation;
-    return this.#identify(x, () => this.#resume(x, known));
+    const identified = this.#identify(x);
+    return identified ? identified.then(() => this.#resume(x, known)) : this.#resume(x, known);
   }
 
   #dispatchNew(x: HttpExchange): Reply | Promise<Reply> {
@@ -94,11 +95,12 @@ export class Dispatcher {
     }
     x.operation = operation;
     const prepared = this.#prepared.get(operation)!;
-    return this.#identify(x, () => this.#admit(x, prepared, match));
+    const identified = this.#identify(x);
+    return identified ? identified.then(() => this.#admit(x, prepared, match)) : this.#admit(x, prepared, match);
   }
 
-  /** Finds out who asks and whether they may; then goes on. */
-  #identify(x: HttpExchange, next: () => Reply | Promise<Reply>): Reply | Promise<Reply> {
+  /** Finds out who asks and whether they may. A promise only when that has to be looked up. */
+  #identify(x: HttpExchange): Promise<void> | undefined {
     const apiKey = x.header('x-api-key');
     const authorization = x.header('authorization');
     if (apiKey || authorization) {
@@ -108,13 +110,12 @@ export class Dispatcher {
         return principal.then((known) => {
           x.principal = known;
           this.#authorise(x.operation, known);
-          return next();
         });
       }
       x.principal = principal;
     }
     this.#authorise(x.operation, x.principal);
-    return next();
+    return undefined;
   }
 
   #resume(x: HttpExchange, { prepared, params, memo, f }: Known): Reply | Promise<Reply> {

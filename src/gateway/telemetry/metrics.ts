@@ -199,7 +199,7 @@ export async function exposition(registry: Registry): Promise<string> {
 
 /** Samples the gateway thread's delay; the gauge shows the quantiles since the last scrape. */
 export function watchEventLoop(): IntervalHistogram {
-  const resolution = 1;
+  const resolution = 5;
   const histogram = monitorEventLoopDelay({ resolution });
   histogram.enable();
   const ms = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - resolution);
