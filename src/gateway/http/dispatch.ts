@@ -96,7 +96,9 @@ export class Dispatcher {
     x.operation = operation;
     const prepared = this.#prepared.get(operation)!;
     const identified = this.#identify(x);
-    return identified ? identified.then(() => this.#admit(x, prepared, match)) : this.#admit(x, prepared, match);
+    return identified
+      ? identified.then(() => this.#admit(x, prepared, match))
+      : this.#admit(x, prepared, match);
   }
 
   /** Finds out who asks and whether they may. A promise only when that has to be looked up. */
