@@ -188,8 +188,7 @@ export const bboxParam: Param<Box | undefined> = {
     'minx,miny,maxx,maxy or minx,miny,minz,maxx,maxy,maxz in the CRS of bbox-crs (CRS84 by default; axis order as the CRS defines it).',
   explode: false,
   schema: Type.Array(Type.Number(), { minItems: 4, maxItems: 6 }),
-  // A form that was left empty sends an empty box.
-  parse: (raw) => (raw === undefined || raw === '' ? undefined : parseBox('bbox', raw)),
+  parse: (raw) => (raw === undefined ? undefined : parseBox('bbox', raw)),
 };
 
 /** A CRS as URI, URN, CURIE, `EPSG:n` or a bare code. The value is the known CRS. */
