@@ -208,8 +208,12 @@ async function stream(
         ok = res.write(chunk);
       });
       if (ok || x.aborted) continue;
-      // What the socket did not take is copied by the library, and the producer may have the next chunk ready.
-      const sending: Sending = { bytes: 2 * chunk.byteLength, cut: () => res.close() };
+      // What the socket did not take is copied by the library; the producer may have the next chunk ready and another
+      // one on its way.
+      const sending: Sending = {
+        bytes: 4 * Math.max(chunk.byteLength, LIMITS.sendBuffer),
+        cut: () => res.close(),
+      };
       backlog.add(sending);
       await new Promise<void>((resolve) => {
         drained = resolve;

@@ -19,9 +19,9 @@ const HTML_PAGE = 50;
 /** Bytes of features that are read and sent as one; in the first part of a longer page, which the client waits for; in the further parts. */
 const WHOLE_PAGE = 262_144;
 const FIRST_PART = 65_536;
-const FURTHER_PART = 524_288;
+const FURTHER_PART = 262_144;
 /** Parts are cut by number, after what features of the collection took before; never do they exceed this many bytes. */
-const MOST_OF_PART = 4 * FURTHER_PART;
+const MOST_OF_PART = 8 * FURTHER_PART;
 /** Matches are counted only up to here, and only where that is cheap. */
 const COUNTED = 10_000;
 /** Tables that may be read as a whole to count. */
