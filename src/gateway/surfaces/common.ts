@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import Type from 'typebox';
 import type { CatalogSnapshot, Collection } from '../../core/collection.js';
 import { ApiError, badParameter, notFound } from '../../core/errors.js';
@@ -15,6 +14,7 @@ import {
 } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
 import type { AccessPolicy } from '../auth/access.js';
+import { contentTag } from '../http/content-tag.js';
 import { PAGE_HEADERS } from '../pages/security.js';
 
 /** What every surface is given at assembly. */
@@ -48,11 +48,6 @@ export const LinkSchema = Type.Object({
   templated: Type.Optional(Type.Boolean()),
   hreflang: Type.Optional(Type.String()),
 });
-
-/** 16 hexadecimal digits that name exactly these bytes. */
-export function contentTag(content: string | Uint8Array): string {
-  return hash('sha1', content).slice(0, 16);
-}
 
 const REVALIDATE = 'no-cache';
 

@@ -1,7 +1,7 @@
 import type { ItemsResult } from '../../../core/features.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
-import { contentTag } from '../common.js';
+import { contentTag } from '../../http/content-tag.js';
 import { CSV_FORMAT, csvHeader, GML_FORMAT } from './formats.js';
 import { GML_TAIL, gmlHead } from './gml.js';
 import { type Page, readParts } from './items.js';

@@ -11,10 +11,11 @@ import {
 } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { html, text } from '../../../core/reply.js';
+import { contentTag } from '../../http/content-tag.js';
 import { docsListPage, docsViewerPage } from '../../pages/docs.js';
 import { homePage, type SurfaceEntry } from '../../pages/home.js';
 import { PAGE_HEADERS } from '../../pages/security.js';
-import { contentTag, documentReply } from '../common.js';
+import { documentReply } from '../common.js';
 import { Assets } from './assets.js';
 import { homeDocument, homeLinks, INTERFACE_DOCUMENTS } from './documents.js';
 

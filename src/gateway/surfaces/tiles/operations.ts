@@ -10,6 +10,7 @@ import { type TileMatrixSet, tileMatrixSet } from '../../../core/tile-matrix.js'
 import type { TileCache } from '../../cache/tile-cache.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
+import type { TileAddress } from '../../services/tiles/request.js';
 import {
   documentReply,
   findByLayerId,
@@ -29,7 +30,7 @@ import {
   tilesetsDocument,
 } from './documents.js';
 import { formatOf, isMade, MADE_FORMATS, matrixSetsOf, TILE_FORMATS } from './formats.js';
-import { type TileAddress, tile, tileAddress, tilePlan } from './tile.js';
+import { tile, tileAddress, tilePlan } from './tile.js';
 
 export interface TilesDeps extends SurfaceDeps {
   tiles: TileCache;
