@@ -53,6 +53,9 @@ export const LIMITS = {
   unsentBytes: 268_435_456,
   /** Bytes of the in-memory tile cache. */
   tileCacheBytes: 268_435_456,
+  /** Bytes of single features kept as answers, and the longest such answer in characters. */
+  keptItemsBytes: 33_554_432,
+  keptItemBytes: 65_536,
   /** Milliseconds that a tile made from a database is served again: others may write to it unseen. */
   databaseTileMs: 60_000,
   /** Levels of arrays and objects in a geometry, and in the value of a property. */

@@ -10,6 +10,7 @@ import { defaultPolicy } from './auth/access.js';
 import type { FirstKey } from './auth/api-keys.js';
 import { createAuthenticator } from './auth/authenticator.js';
 import { permits } from './auth/permissions.js';
+import { ItemReplies } from './cache/item-replies.js';
 import { TileCache } from './cache/tile-cache.js';
 import { Dispatcher } from './http/dispatch.js';
 import { HttpServer } from './http/server.js';
@@ -75,6 +76,7 @@ export async function startGateway({
     runDir,
   });
   const tiles = new TileCache(config.cache.tileBytes);
+  const items = new ItemReplies();
   const databases = new Databases(pools);
   const catalog = new Catalog({
     pools,
@@ -110,6 +112,7 @@ export async function startGateway({
       edits,
       licensing: config.licensing,
       tiles,
+      items,
       publicDir: PUBLIC_DIR,
       version: version(),
       registry: createRegistry(),
@@ -148,6 +151,7 @@ export async function startGateway({
       await server.close(graceMs);
       await management.close();
       databases.close();
+      items.close();
       await catalog.close();
       await pools.close();
       await authenticator.close();
