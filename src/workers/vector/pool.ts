@@ -47,8 +47,10 @@ const NO_LIMIT = 10_000;
 export class VectorPool {
   readonly #threads: Thread[];
   readonly #perDatabase: number;
-  readonly #queue: Waiting[] = [];
+  /** Tasks that wait, by lane, oldest first. A lane without any has no entry. */
+  readonly #queues = new Map<LaneName, Waiting[]>();
   readonly #options: VectorPoolOptions;
+  #queued = 0;
   #running = 0;
 
   constructor(options: VectorPoolOptions) {
@@ -68,12 +70,13 @@ export class VectorPool {
   ): Promise<TaskOutput<N>> {
     if (options.signal?.aborted)
       return Promise.reject(new TaskFailure('cancelled', 'The request was cancelled.'));
-    if (this.#queue.length >= this.#options.maxQueue) {
+    if (this.#queued >= this.#options.maxQueue) {
       return Promise.reject(new TaskFailure('queue-full', 'The server is busy; try again soon.'));
     }
     return new Promise((resolve, reject) => {
-      this.#queue.push(this.#waiting(name, input, options, resolve as (value: unknown) => void, reject));
-      this.#next();
+      const task = this.#waiting(name, input, options, resolve as (value: unknown) => void, reject);
+      this.#enqueue(task);
+      this.#next(task.lane);
     });
   }
 
@@ -108,9 +111,7 @@ export class VectorPool {
         if (task.done) return;
         finish();
         // One that never began must not hold a place in the queue.
-        const place = this.#queue.indexOf(task);
-        if (place >= 0) this.#queue.splice(place, 1);
-        else task.cancellation?.request();
+        if (!this.#withdraw(task)) task.cancellation?.request();
         reject(error);
       },
     };
@@ -122,19 +123,31 @@ export class VectorPool {
     return task;
   }
 
-  /** Starts what can start, first come first served within each lane. */
-  #next(): void {
-    const full = new Set<LaneName>();
-    for (let i = 0; i < this.#queue.length; ) {
-      const task = this.#queue[i]!;
-      const thread = full.has(task.lane) ? undefined : this.#placeFor(task.lane);
-      if (thread) {
-        this.#queue.splice(i, 1);
-        void this.#start(task, thread);
-      } else {
-        full.add(task.lane);
-        i++;
-      }
+  #enqueue(task: Waiting): void {
+    const queue = this.#queues.get(task.lane);
+    if (queue) queue.push(task);
+    else this.#queues.set(task.lane, [task]);
+    this.#queued++;
+  }
+
+  /** Takes a task out of its queue; false when it is not in there any more. */
+  #withdraw(task: Waiting): boolean {
+    const queue = this.#queues.get(task.lane) ?? [];
+    const place = queue.indexOf(task);
+    if (place < 0) return false;
+    queue.splice(place, 1);
+    if (queue.length === 0) this.#queues.delete(task.lane);
+    this.#queued--;
+    return true;
+  }
+
+  /** Starts what can start in this lane, first come first served. */
+  #next(lane: LaneName): void {
+    for (let task = this.#queues.get(lane)?.[0]; task; task = this.#queues.get(lane)?.[0]) {
+      const thread = this.#placeFor(lane);
+      if (!thread) return;
+      this.#withdraw(task);
+      void this.#start(task, thread);
     }
   }
 
@@ -154,7 +167,7 @@ export class VectorPool {
     } finally {
       this.#running--;
       load.ended(lane);
-      this.#next();
+      this.#next(lane);
     }
   }
 
@@ -163,14 +176,14 @@ export class VectorPool {
     return {
       name: 'vector',
       workers,
-      queued: this.#queue.length,
+      queued: this.#queued,
       running: this.#running,
       healthy: workers > 0,
     };
   }
 
   async close(): Promise<void> {
-    for (const task of this.#queue.splice(0))
+    for (const task of [...this.#queues.values()].flat())
       task.fail(new TaskFailure('cancelled', 'The server is stopping.'));
     await Promise.all(this.#threads.map(({ pool }) => pool.close()));
   }
