@@ -47,6 +47,8 @@ export const LIMITS = {
   requestDeadlineMs: 30_000,
   /** Queued tasks per pool before requests are answered 503. */
   poolQueue: 512,
+  /** Milliseconds that a task may be expected to wait for a worker before requests are answered 503. */
+  poolWaitMs: 5000,
   /** Response bytes that may wait unsent for one slow client before the producer pauses. */
   sendBuffer: 262_144,
   /** Bytes of large answers that all slow clients together may leave unread before the slowest are cut off. */

@@ -451,6 +451,8 @@ export class TaskFailure extends Error {
     message: string,
     /** For the log only: never sent to a client. */
     readonly cause_?: string,
+    /** When it is worth to try again, as far as that is known. */
+    readonly retryAfterMs?: number,
   ) {
     super(message);
   }

@@ -72,6 +72,7 @@ export async function startGateway({
   const pools = createPools({
     vectorThreads: config.workers.vectorThreads,
     maxQueue: config.workers.queue,
+    maxWaitMs: config.workers.waitMs,
     connections: config.postgis.connections,
     runDir,
   });

@@ -8,6 +8,7 @@ import {
 } from '../../core/tasks.js';
 import { Cancellation } from '../cancellation.js';
 import { type Answer, failureFrom } from '../failure.js';
+import { busy, Pace } from '../pace.js';
 import { FILES, type LaneName, laneOf, placeFor, ThreadLoad } from './placing.js';
 import { packed } from './sources.js';
 import type { VectorMessage, VectorTaskName, VectorThreadData } from './worker.js';
@@ -27,6 +28,8 @@ export interface VectorPoolOptions {
   threads: number;
   /** Tasks that may wait; more are refused with `queue-full`. */
   maxQueue: number;
+  /** Expected wait, in milliseconds, beyond which a task is refused with `queue-full`. */
+  maxWaitMs: number;
   /** Connections to each PostGIS database, over all threads; each thread has at least one. */
   connections: number;
 }
@@ -50,6 +53,7 @@ export class VectorPool {
   /** Tasks that wait, by lane, oldest first. A lane without any has no entry. */
   readonly #queues = new Map<LaneName, Waiting[]>();
   readonly #options: VectorPoolOptions;
+  readonly #paces = new Map<LaneName, Pace>();
   #queued = 0;
   #running = 0;
 
@@ -70,25 +74,25 @@ export class VectorPool {
   ): Promise<TaskOutput<N>> {
     if (options.signal?.aborted)
       return Promise.reject(new TaskFailure('cancelled', 'The request was cancelled.'));
-    if (this.#queued >= this.#options.maxQueue) {
-      return Promise.reject(new TaskFailure('queue-full', 'The server is busy; try again soon.'));
-    }
+    const lane = laneOf(name, input);
+    const wait = this.#paceOf(lane).waitMs(this.#queues.get(lane)?.length ?? 0);
+    if (this.#queued >= this.#options.maxQueue || wait > this.#options.maxWaitMs)
+      return Promise.reject(busy(wait));
     return new Promise((resolve, reject) => {
-      const task = this.#waiting(name, input, options, resolve as (value: unknown) => void, reject);
-      this.#enqueue(task);
-      this.#next(task.lane);
+      this.#enqueue(this.#waiting(name, input, lane, options, resolve as (value: unknown) => void, reject));
+      this.#next(lane);
     });
   }
 
   #waiting(
     name: VectorTaskName,
     input: unknown,
+    lane: LaneName,
     options: TaskOptions,
     resolve: (value: unknown) => void,
     reject: (error: TaskFailure) => void,
   ): Waiting {
     let timer: NodeJS.Timeout | undefined;
-    const lane = laneOf(name, input);
     const abort = () => task.fail(new TaskFailure('cancelled', 'The request was cancelled.'));
     const finish = () => {
       task.done = true;
@@ -151,6 +155,12 @@ export class VectorPool {
     }
   }
 
+  #paceOf(lane: LaneName): Pace {
+    let pace = this.#paces.get(lane);
+    if (!pace) this.#paces.set(lane, (pace = new Pace()));
+    return pace;
+  }
+
   #placeFor(lane: LaneName): Thread | undefined {
     return placeFor(this.#threads, lane, lane === FILES ? 1 : this.#perDatabase);
   }
@@ -168,6 +178,7 @@ export class VectorPool {
       this.#running--;
       load.ended(lane);
       this.#next(lane);
+      this.#paceOf(lane).ended(this.#queues.get(lane)?.length ?? 0);
     }
   }
 
