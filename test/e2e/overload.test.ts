@@ -12,7 +12,7 @@ afterAll(() => server.stop());
 
 const vectorTile = (i: number) =>
   `/ogc/tiles/tiles/WebMercatorQuad/7/${30 + (i >> 5)}/${60 + (i & 31)}?collections=states_provinces`;
-const coverage = (i: number) => `/ogc/coverages/collections/l7_etms/coverage?f=png&scale-size=900,${i + 100}`;
+const coverage = (i: number) => `/ogc/coverages/collections/l7_etms/coverage?f=png&scale-size=400,${i + 100}`;
 
 it.each([
   ['vector tiles', vectorTile, 700],
