@@ -7,6 +7,7 @@
  */
 
 import type { AnalyticsTasks } from './analytics.js';
+import type { ArchiveTasks } from './archives.js';
 import type { Expression } from './cql2/ast.js';
 import type { EditResult, EditTask } from './edits.js';
 import type { CountTask, ItemResult, ItemsResult, ItemsTask, ItemTask } from './features.js';
@@ -370,7 +371,7 @@ export interface LoadTask {
   token?: string;
 }
 
-export interface Tasks extends AnalyticsTasks {
+export interface Tasks extends AnalyticsTasks, ArchiveTasks {
   /** Lists the feature tables of a GeoPackage. */
   'vector.inspect': { input: { path: string }; output: VectorLayerInfo[] };
   /** Lists what a PostGIS database can publish. */
