@@ -53,6 +53,10 @@ export const LIMITS = {
   sendBuffer: 262_144,
   /** Bytes of large answers that all slow clients together may leave unread before the slowest are cut off. */
   unsentBytes: 268_435_456,
+  /** Bytes of a vector tile before compression, which about halves them: beyond it features are dropped. */
+  tileBytes: 1_048_576,
+  /** The same of a layer that is encoded for a map. */
+  mapLayerBytes: 67_108_864,
   /** Bytes of the in-memory tile cache. */
   tileCacheBytes: 268_435_456,
   /** Bytes of single features kept as answers, and the longest such answer in characters. */

@@ -6,7 +6,7 @@ import { accepts, type ContentEncoding, chooseEncoding, compress, decompress } f
 import type { HttpExchange } from './exchange.js';
 
 const EXPOSED =
-  'content-crs, content-bbox, etag, link, location, server-timing, x-request-id, retry-after, preference-applied';
+  'content-crs, content-bbox, etag, graticule-dropped-features, link, location, server-timing, x-request-id, retry-after, preference-applied';
 
 /** Headers of every response, one block: the parser-side library writes header text as it is given. */
 const ALLOW_ORIGIN = 'access-control-allow-origin';
