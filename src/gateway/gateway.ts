@@ -10,6 +10,7 @@ import { defaultPolicy } from './auth/access.js';
 import type { FirstKey } from './auth/api-keys.js';
 import { createAuthenticator } from './auth/authenticator.js';
 import { permits } from './auth/permissions.js';
+import { dropReplaced } from './cache/replaced.js';
 import { TileCache } from './cache/tile-cache.js';
 import { Dispatcher } from './http/dispatch.js';
 import { HttpServer } from './http/server.js';
@@ -43,6 +44,8 @@ export interface Gateway {
   readonly port: number;
   readonly catalog: Catalog;
   readonly firstKey: FirstKey;
+  /** Takes over an edit that another gateway committed. */
+  edited(note: EditNote): void;
   /** Answers what runs, takes nothing new, releases everything. */
   close(graceMs: number): Promise<void>;
 }
@@ -81,9 +84,15 @@ export async function startGateway({
     databases,
     dataDir,
     layerIdOf: (id) => state.collections.idOf(id),
+    replaced: (before, after) => dropReplaced(tiles, before, after),
   });
+  const edited = ({ collection, change }: EditNote) => {
+    catalog.touch(collection, change);
+    const layerId = catalog.current.byId(collection)?.layerId;
+    if (layerId !== undefined) tiles.dropCollection(layerId, change.areas);
+  };
   const edits = new Edits(pools, (note) => {
-    catalog.touch(note.collection, note.change);
+    edited(note);
     announceEdit(note);
   });
   const otlp = startTelemetry(config, pools);
@@ -143,6 +152,7 @@ export async function startGateway({
   return {
     port,
     catalog,
+    edited,
     firstKey,
     async close(graceMs) {
       await server.close(graceMs);
