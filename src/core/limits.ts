@@ -70,6 +70,8 @@ export const LIMITS = {
   batchOperations: 1000,
   /** Edits of one store that may wait for the one that runs; more are answered 503. */
   editQueue: 256,
+  /** Boxes that tell where an edit changed something; more are gathered. */
+  editAreas: 64,
   /** Bytes of an uploaded file for import. */
   uploadBytes: 4_294_967_296,
 } as const;

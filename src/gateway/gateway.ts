@@ -11,6 +11,7 @@ import type { FirstKey } from './auth/api-keys.js';
 import { createAuthenticator } from './auth/authenticator.js';
 import { permits } from './auth/permissions.js';
 import { ItemReplies } from './cache/item-replies.js';
+import { dropReplaced } from './cache/replaced.js';
 import { TileCache } from './cache/tile-cache.js';
 import { Dispatcher } from './http/dispatch.js';
 import { HttpServer } from './http/server.js';
@@ -44,6 +45,8 @@ export interface Gateway {
   readonly port: number;
   readonly catalog: Catalog;
   readonly firstKey: FirstKey;
+  /** Takes over an edit that another gateway committed. */
+  edited(note: EditNote): void;
   /** Answers what runs, takes nothing new, releases everything. */
   close(graceMs: number): Promise<void>;
 }
@@ -84,9 +87,15 @@ export async function startGateway({
     databases,
     dataDir,
     layerIdOf: (id) => state.collections.idOf(id),
+    replaced: (before, after) => dropReplaced(tiles, before, after),
   });
+  const edited = ({ collection, change }: EditNote) => {
+    catalog.touch(collection, change);
+    const layerId = catalog.current.byId(collection)?.layerId;
+    if (layerId !== undefined) tiles.dropCollection(layerId, change.areas);
+  };
   const edits = new Edits(pools, (note) => {
-    catalog.touch(note.collection, note.change);
+    edited(note);
     announceEdit(note);
   });
   const otlp = startTelemetry(config, pools);
@@ -147,6 +156,7 @@ export async function startGateway({
   return {
     port,
     catalog,
+    edited,
     firstKey,
     async close(graceMs) {
       await server.close(graceMs);
