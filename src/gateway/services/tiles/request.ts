@@ -1,13 +1,25 @@
 import type { Collection } from '../../../core/collection.js';
+import type { Expression } from '../../../core/cql2/index.js';
 import type { Format } from '../../../core/media.js';
 import type { TileMatrixSet } from '../../../core/tile-matrix.js';
 
-/** A place in a tile matrix set; row 0 is at the top. */
+/** A place in a tile matrix set; row 0 is at the matrix's corner of origin. */
 export interface TileAddress {
   readonly set: TileMatrixSet;
+  /** Place of the matrix in the set, from the smallest scale; in WebMercatorQuad the zoom level. */
   readonly zoom: number;
   readonly row: number;
   readonly column: number;
+}
+
+/** What tiles show less of than they could: only some features, only some attributes. */
+export interface TileSelection {
+  /** Names the selection in keys. */
+  readonly key: string;
+  /** Checked filters by the id of their collection. */
+  readonly filters: ReadonlyMap<string, Expression>;
+  /** Names of attributes of any of the collections; all when undefined. */
+  readonly properties: readonly string[] | undefined;
 }
 
 /** A tile that somebody wants: whatever changes its bytes is here, and so in its key. */
@@ -16,11 +28,13 @@ export interface TileRequest {
   /** Bottom first. An archive is only ever the single collection of a tile. */
   readonly collections: readonly Collection[];
   readonly at: TileAddress;
+  /** Undefined when all is shown. */
+  readonly selection: TileSelection | undefined;
 }
 
 /** Names the content of a tile. */
-export function tileKey({ format, collections, at }: TileRequest): string {
-  let key = `${format.name}/${at.set.id}/${at.zoom}/${at.row}/${at.column}`;
+export function tileKey({ format, collections, at, selection }: TileRequest): string {
+  let key = `${format.name}/${at.set.key}/${at.zoom}/${at.row}/${at.column}`;
   for (const c of collections) key += `/${c.layerId}@${c.version}`;
-  return key;
+  return selection ? `${key}/${selection.key}` : key;
 }
