@@ -52,7 +52,10 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'set.json'), JSON.stringify({ ...ROWS_FROM_BELOW, id: 'FromFile' }));
   const tiles = {
     matrixSets: [ROWS_FROM_BELOW, join(folder, 'set.json')],
-    collections: { settled: { minZoom: 3, maxZoom: 6, properties: ['name'], maxAge: 7 } },
+    collections: {
+      settled: { minZoom: 3, maxZoom: 6, properties: ['name'], maxAge: 7 },
+      european: { maxFeatures: 1, maxAge: 0 },
+    },
   };
   // YAML reads JSON.
   writeFileSync(join(folder, 'graticule.yaml'), JSON.stringify({ tiles }));
@@ -234,7 +237,14 @@ describe('the settings of a collection', () => {
     const age = async (path: string) => (await get(path)).headers.get('cache-control');
     expect(await age(`/collections/${settled}/tiles/WebMercatorQuad/4/4/8`)).toContain('max-age=7,');
     expect(await age(`/collections/${towns}/tiles/WebMercatorQuad/4/4/8`)).toContain('max-age=60,');
-    expect(await age('/tiles/WebMercatorQuad/4/4/8')).toContain('max-age=7,');
+    expect(await age('/tiles/WebMercatorQuad/4/4/8?collections=towns,settled')).toContain('max-age=7,');
+  });
+
+  it('bound its layer, not those of others', async () => {
+    const { european, towns } = await tile('/tiles/WebMercatorQuad/0/0/0?collections=european,towns');
+    expect([european!.length, towns!.length]).toEqual([1, 4]);
+    const { headers } = await get(`/collections/${await layerId('european')}/tiles/WebMercatorQuad/0/0/0`);
+    expect([headers.get('cache-control'), headers.get('graticule-dropped-features')]).toEqual(['no-cache', '1']);
   });
 
   it('show in its documents', async () => {

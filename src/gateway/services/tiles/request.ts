@@ -28,13 +28,23 @@ export interface TileRequest {
   /** Bottom first. An archive is only ever the single collection of a tile. */
   readonly collections: readonly Collection[];
   readonly at: TileAddress;
-  /** Undefined when all is shown. */
-  readonly selection: TileSelection | undefined;
+  /** All is shown when absent. */
+  readonly selection?: TileSelection | undefined;
 }
 
 /** Names the content of a tile. */
-export function tileKey({ format, collections, at, selection }: TileRequest): string {
-  let key = `${format.name}/${at.set.key}/${at.zoom}/${at.row}/${at.column}`;
+export function tileKey(request: TileRequest): string {
+  const { format, at } = request;
+  return `${format.name}/${at.set.key}/${at.zoom}/${at.row}/${at.column}${contentKey(request)}`;
+}
+
+/** Names what tiles that differ only in zoom, row and column have in common. */
+export function pyramidKey(request: TileRequest): string {
+  return `${request.format.name}/${request.at.set.key}${contentKey(request)}`;
+}
+
+function contentKey({ collections, selection }: TileRequest): string {
+  let key = '';
   for (const c of collections) key += `/${c.layerId}@${c.version}`;
   return selection ? `${key}/${selection.key}` : key;
 }
