@@ -59,6 +59,22 @@ export const LIMITS = {
   mapLayerBytes: 67_108_864,
   /** Bytes of the in-memory tile cache. */
   tileCacheBytes: 268_435_456,
+  /** Changes that may wait for one stream client that does not read (contract). */
+  streamBuffer: 256,
+  /** Sessions of streams that may be open at once (contract). */
+  streamSessions: 256,
+  /** Subscriptions of one session, and characters of the id of one (contract). */
+  streamSubscriptions: 64,
+  subscriptionId: 128,
+  /** Bytes of a frame from a client (contract). */
+  controlFrameBytes: 65_536,
+  /** Features and bytes of a snapshot, and rows that are looked at for it (contract). */
+  snapshotFeatures: 5000,
+  snapshotBytes: 4_194_304,
+  /** Entries of the feed that are read at once for one who is behind (contract). */
+  replayBatch: 200,
+  /** Milliseconds between two heartbeats (contract). */
+  heartbeatMs: 30_000,
   /** Bytes of the newest events kept in memory. */
   feedBytes: 67_108_864,
   /** Bytes of single features kept as answers, and the longest such answer in characters. */
