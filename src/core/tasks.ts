@@ -170,6 +170,8 @@ export interface TileLayer {
   /** Attribute names to carry; all when absent. */
   fields?: string[];
   filter?: Expression;
+  /** Version of the collection; with it the layer may be read from an overview of its table. */
+  version?: string;
 }
 
 export interface VectorTileTask {
@@ -200,6 +202,8 @@ export interface VectorTileResult {
   features: number;
   /** Features that were left out because the tile would be too large. */
   dropped: number;
+  /** Layers, by index, that were much to read and should get an overview of their table. */
+  heavy?: number[];
 }
 
 export type ArchiveContainer = 'mbtiles' | 'pmtiles';
@@ -383,6 +387,8 @@ export interface Tasks extends AnalyticsTasks {
   /** Resolves when the database answers. */
   'vector.ping': { input: { database: string }; output: null };
   'vector.tile': { input: VectorTileTask; output: VectorTileResult };
+  /** Builds the overview of one layer's table; the number of its levels. */
+  'vector.overview': { input: { layers: [TileLayer] }; output: number };
   'vector.items': { input: ItemsTask; output: ItemsResult };
   /** One feature, or null when there is none of that id. */
   'vector.item': { input: ItemTask; output: ItemResult | null };

@@ -73,6 +73,7 @@ export async function startGateway({
     maxQueue: config.workers.queue,
     connections: config.postgis.connections,
     runDir,
+    overviews: join(dataDir, 'overviews'),
   });
   const tiles = new TileCache(config.cache.tileBytes);
   const databases = new Databases(pools);

@@ -13,13 +13,15 @@ export interface PoolsOptions {
   connections: number;
   /** Directory of the engine sockets. */
   runDir: string;
+  /** Where overviews of large tables are kept; none are made without it. */
+  overviews?: string;
 }
 
 /** The pools of a gateway process: vector threads here, GDAL and Mapnik in the engines. */
 export function createPools(options: PoolsOptions): Pools {
-  const { maxQueue, runDir, connections } = options;
+  const { maxQueue, runDir, connections, overviews } = options;
   const threads = options.vectorThreads || availableParallelism();
-  const vector = new VectorPool({ threads, maxQueue, connections });
+  const vector = new VectorPool({ threads, maxQueue, connections, overviews });
   const engines = new EnginePool({ runDir, maxQueue });
   return {
     run<N extends TaskName>(name: N, input: TaskInput<N>, taskOptions?: TaskOptions): Promise<TaskOutput<N>> {

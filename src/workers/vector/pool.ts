@@ -5,9 +5,12 @@ import {
   type TaskInput,
   type TaskOptions,
   type TaskOutput,
+  type VectorTileResult,
+  type VectorTileTask,
 } from '../../core/tasks.js';
 import { Cancellation } from '../cancellation.js';
 import { type Answer, failureFrom } from '../failure.js';
+import { OverviewQueue } from './overviews.js';
 import { FILES, type LaneName, laneOf, placeFor, ThreadLoad } from './placing.js';
 import { packed } from './sources.js';
 import type { VectorMessage, VectorTaskName, VectorThreadData } from './worker.js';
@@ -29,6 +32,8 @@ export interface VectorPoolOptions {
   maxQueue: number;
   /** Connections to each PostGIS database, over all threads; each thread has at least one. */
   connections: number;
+  /** Where overviews of tables lie; none are made without it. */
+  overviews?: string;
 }
 
 interface Thread {
@@ -49,12 +54,16 @@ export class VectorPool {
   readonly #perDatabase: number;
   readonly #queue: Waiting[] = [];
   readonly #options: VectorPoolOptions;
+  readonly #overviews = new OverviewQueue((input) =>
+    this.run('vector.overview', input, { signal: this.#closing.signal }),
+  );
+  readonly #closing = new AbortController();
   #running = 0;
 
   constructor(options: VectorPoolOptions) {
     this.#options = options;
     this.#perDatabase = Math.max(1, Math.floor(options.connections / options.threads));
-    const workerData: VectorThreadData = { connections: this.#perDatabase };
+    const workerData: VectorThreadData = { connections: this.#perDatabase, overviews: options.overviews };
     this.#threads = Array.from({ length: options.threads }, () => ({
       pool: thread(workerData),
       load: new ThreadLoad(),
@@ -96,7 +105,7 @@ export class VectorPool {
       name,
       input,
       lane,
-      cancellation: lane === FILES ? undefined : new Cancellation(),
+      cancellation: lane === FILES && name !== 'vector.overview' ? undefined : new Cancellation(),
       done: false,
       settle(answer) {
         if (task.done) return;
@@ -148,7 +157,9 @@ export class VectorPool {
     this.#running++;
     load.began(lane);
     try {
-      task.settle((await pool.run(message)) as Answer);
+      const answer = (await pool.run(message)) as Answer;
+      if (name === 'vector.tile' && answer.ok) this.#noteHeavy(input as VectorTileTask, answer.value);
+      task.settle(answer);
     } catch (error) {
       task.fail(new TaskFailure('worker-lost', 'A worker stopped unexpectedly.', String(error)));
     } finally {
@@ -156,6 +167,10 @@ export class VectorPool {
       load.ended(lane);
       this.#next();
     }
+  }
+
+  #noteHeavy({ layers }: VectorTileTask, result: unknown): void {
+    for (const i of (result as VectorTileResult).heavy ?? []) this.#overviews.want(layers[i]!);
   }
 
   status(): PoolStatus {
@@ -170,6 +185,8 @@ export class VectorPool {
   }
 
   async close(): Promise<void> {
+    this.#overviews.close();
+    this.#closing.abort();
     for (const task of this.#queue.splice(0))
       task.fail(new TaskFailure('cancelled', 'The server is stopping.'));
     await Promise.all(this.#threads.map(({ pool }) => pool.close()));
