@@ -5,6 +5,7 @@ import { ConfigError } from '../core/config.js';
 import { isDatabase } from '../core/database-url.js';
 import { type ExportFormat, TaskFailure } from '../core/tasks.js';
 import { Databases } from '../gateway/services/databases.js';
+import { FileVersions } from '../gateway/services/publish/file-versions.js';
 import { publish } from '../gateway/services/publish/index.js';
 import { openState } from '../gateway/stores/state.js';
 import { withPools } from './local.js';
@@ -45,7 +46,14 @@ export async function exportCollection(id: string, file: string, options: Export
       const files = config.data.sources.filter((source) => !isDatabase(source));
       const sources = existsSync(stores) ? [...files, stores] : files;
       const databases = new Databases(pools);
-      const deps = { pools, databases, dataDir, layerIdOf: (slug: string) => state.collections.idOf(slug) };
+      const versions = new FileVersions();
+      const deps = {
+        pools,
+        databases,
+        dataDir,
+        layerIdOf: (slug: string) => state.collections.idOf(slug),
+        versionOf: (path: string) => versions.of(path),
+      };
       const collection = (await publish(sources, deps, 0)).byId(id);
       if (collection?.kind !== 'vector')
         throw new ConfigError([`there is no vector collection '${id}' in ${dataDir}`]);

@@ -7,6 +7,7 @@
  */
 
 import type { AnalyticsTasks } from './analytics.js';
+import type { ArchiveTasks } from './archives.js';
 import type { Expression } from './cql2/ast.js';
 import type { EditResult, EditTask } from './edits.js';
 import type { CountTask, ItemResult, ItemsResult, ItemsTask, ItemTask } from './features.js';
@@ -172,6 +173,8 @@ export interface TileLayer {
   filter?: Expression;
   /** Version of the collection; with it the layer may be read from an overview of its table. */
   version?: string;
+  /** The last edit that the layer must show; 0 when absent. */
+  cursor?: number;
 }
 
 export interface VectorTileTask {
@@ -379,7 +382,7 @@ export interface LoadTask {
   token?: string;
 }
 
-export interface Tasks extends AnalyticsTasks {
+export interface Tasks extends AnalyticsTasks, ArchiveTasks {
   /** Lists the feature tables of a GeoPackage. */
   'vector.inspect': { input: { path: string }; output: VectorLayerInfo[] };
   /** Lists what a PostGIS database can publish. */
@@ -462,6 +465,8 @@ export class TaskFailure extends Error {
     message: string,
     /** For the log only: never sent to a client. */
     readonly cause_?: string,
+    /** When it is worth to try again, as far as that is known. */
+    readonly retryAfterMs?: number,
   ) {
     super(message);
   }

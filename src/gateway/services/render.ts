@@ -81,7 +81,15 @@ async function vectorLayer(
 ): Promise<MapLayer | undefined> {
   const side = Math.max(request.width, request.height);
   const { data } = await runTask(x, pools, 'vector.tile', {
-    layers: [{ name: collection.id, version: collection.version, ...readable(collection), fields: [] }],
+    layers: [
+      {
+        name: collection.id,
+        version: collection.version,
+        cursor: collection.cursor,
+        ...readable(collection),
+        fields: [],
+      },
+    ],
     crs: request.crs,
     bbox: squareFromTopLeft(request),
     extent: side * UNITS_PER_PIXEL,

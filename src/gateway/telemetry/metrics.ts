@@ -74,6 +74,18 @@ export const tileCacheDeleted = new Counter({
   name: 'svc.tile.cache.deleted',
   help: 'Tiles removed from the cache by invalidation',
 });
+export const tileCacheExpired = new Counter({
+  name: 'svc.tile.cache.expired',
+  help: 'Tiles removed from the cache because of their age',
+});
+export const tileCacheFailed = new Counter({
+  name: 'svc.tile.cache.failed',
+  help: 'Tiles that could not be made for the cache',
+});
+export const tileCacheReleased = new Counter({
+  name: 'svc.tile.cache.bytes_released',
+  help: 'Bytes of memory set free by invalidation',
+});
 export const databaseQueryDuration = new Histogram({
   name: 'svc_database_query_duration_ms',
   help: 'Store query latency, queueing included',
@@ -152,6 +164,9 @@ const INSTRUMENTS: readonly Instrument[] = [
   tileCacheMisses,
   tileCacheGenerated,
   tileCacheDeleted,
+  tileCacheExpired,
+  tileCacheFailed,
+  tileCacheReleased,
   databaseQueryDuration,
   databaseQueries,
   operationDuration,

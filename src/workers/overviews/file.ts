@@ -56,19 +56,15 @@ export function keepOverviewsIn(path: string | undefined): void {
   folder = path;
 }
 
-/** A source's name in the folder, and that of one version of its definition and foreign changes. */
+/** Where the overview of a source lies: named by the source, and by the version of its collection. */
 export function overviewPath(source: VectorSource, version: string): string | undefined {
   if (folder === undefined) return undefined;
   const place = source.kind === 'geopackage' ? source.path : `${source.database} ${source.schema}`;
-  const name = createHash('sha256')
-    .update(JSON.stringify([place, source.table, source.geometryColumn]))
-    .digest('hex')
-    .slice(0, 24);
-  return join(folder, `${name}-${version.split('.')[0]}.overview`);
+  const name = hashOf(JSON.stringify([place, source.table, source.geometryColumn]));
+  return join(folder, `${name}-${hashOf(version)}.overview`);
 }
 
-/** The cursor that a version of a collection names. */
-export const cursorOf = (version: string): number => Number(version.split('.')[1] ?? 0);
+const hashOf = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 24);
 
 const known = new Map<string, { inode: number; overview: Overview }>();
 const MAX_KNOWN = 1000;

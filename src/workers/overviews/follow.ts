@@ -4,7 +4,7 @@ import type { TileLayer } from '../../core/tasks.js';
 import { sqliteExtensionPath } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
 import { quote } from '../providers/geopackage/connection.js';
-import { cursorOf, FID, GEOMETRY, type Overview, type OverviewState, stateOf, tableOf } from './file.js';
+import { FID, GEOMETRY, type Overview, type OverviewState, stateOf, tableOf } from './file.js';
 import { type OverviewRows, rowsOf, type StoreState } from './rows.js';
 
 type Db = Database.Database;
@@ -23,7 +23,7 @@ export async function follow(
 ): Promise<'current' | 'stale' | 'lost'> {
   const rows = rowsOf(layer.source);
   let state = stateOf(overview.path);
-  if (state.cursor < cursorOf(layer.version!)) {
+  if (state.cursor < (layer.cursor ?? 0)) {
     if (!(await catchUp(overview, rows, cancellation))) return 'lost';
     state = stateOf(overview.path);
   }

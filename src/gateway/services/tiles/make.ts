@@ -51,7 +51,7 @@ async function encode(x: TaskContext, pools: Pools, { collections, at }: TileReq
     throw new ApiError('not-acceptable', 'A raster collection has no vector tiles; ask for png.');
   }
   const result = await runTask(x, pools, 'vector.tile', {
-    layers: vectors.map((c) => ({ name: c.id, version: c.version, ...readable(c) })),
+    layers: vectors.map((c) => ({ name: c.id, version: c.version, cursor: c.cursor, ...readable(c) })),
     crs: at.set.crs.proj,
     bbox: tileBox(at.set, at.zoom, at.row, at.column),
     extent: EXTENT,
