@@ -104,7 +104,7 @@ export function levelFields(source: VectorSource): Field[] {
 export function levelLayer(layer: TileLayer, path: string, level: number): TileLayer {
   const { source, fields } = layer;
   const names = source.kind === 'postgis' ? tileFields(source, fields).map(({ name }) => name) : fields;
-  return { name: layer.name, source: levelSource(source, path, level), fields: names };
+  return { ...layer, source: levelSource(source, path, level), fields: names };
 }
 
 function levelSource(source: VectorSource, path: string, level: number): GeoPackageSource {
