@@ -57,6 +57,10 @@ export const LIMITS = {
   tileBytes: 1_048_576,
   /** The same of a layer that is encoded for a map. */
   mapLayerBytes: 67_108_864,
+  /** Bytes of geometries read for one layer, 256 more per row, from which on an overview of its table is made. */
+  tileWork: 8_388_608,
+  /** Bytes of all overviews together; beyond it the oldest are removed. */
+  overviewBytes: 53_687_091_200,
   /** Bytes of the in-memory tile cache. */
   tileCacheBytes: 268_435_456,
   /** Changes that may wait for one stream client that does not read (contract). */

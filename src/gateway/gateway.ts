@@ -83,6 +83,7 @@ export async function startGateway({
     maxWaitMs: config.workers.waitMs,
     connections: config.postgis.connections,
     runDir,
+    overviews: join(dataDir, 'overviews'),
   });
   const tiles = new TileCache(config.cache.tileBytes);
   const items = new ItemReplies();
