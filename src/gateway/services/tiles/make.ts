@@ -27,7 +27,8 @@ export function makeTile(x: TaskContext, pools: Pools, request: TileRequest): Pr
 
 const CACHE_CONTROL = 'public, max-age=60, stale-while-revalidate=300';
 
-function cachedTile(
+/** A tile as its cache keeps it. */
+export function cachedTile(
   data: Uint8Array,
   mediaType: string,
   encoding: 'gzip' | undefined,
