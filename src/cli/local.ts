@@ -9,7 +9,7 @@ import { createPools } from '../workers/pools.js';
 export async function withPools<T>(work: (pools: Pools) => Promise<T>): Promise<T> {
   const runDir = mkdtempSync(join(tmpdir(), 'graticule-'));
   const engine = startEngine(runDir);
-  const pools = createPools({ vectorThreads: 1, maxQueue: 64, connections: 2, runDir });
+  const pools = createPools({ vectorThreads: 1, maxQueue: 64, maxWaitMs: Infinity, connections: 2, runDir });
   try {
     return await work(pools);
   } finally {

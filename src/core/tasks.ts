@@ -7,6 +7,7 @@
  */
 
 import type { AnalyticsTasks } from './analytics.js';
+import type { ArchiveTasks } from './archives.js';
 import type { Expression } from './cql2/ast.js';
 import type { EditResult, EditTask } from './edits.js';
 import type { CountTask, ItemResult, ItemsResult, ItemsTask, ItemTask } from './features.js';
@@ -184,6 +185,9 @@ export interface VectorTileTask {
   buffer: number;
   /** Douglas-Peucker tolerance in grid units; 0 keeps every vertex that differs on the grid. */
   simplify: number;
+  /** The least important features are dropped beyond these; bytes are those before compression. */
+  maxFeatures?: number;
+  maxBytes?: number;
   /** Compress the answer. */
   encoding: 'identity' | 'gzip';
   /** Smaller tiles stay uncompressed. */
@@ -195,6 +199,8 @@ export interface VectorTileResult {
   data: Uint8Array;
   encoding: 'identity' | 'gzip';
   features: number;
+  /** Features that were left out because the tile would be too large. */
+  dropped: number;
 }
 
 export type ArchiveContainer = 'mbtiles' | 'pmtiles';
@@ -370,7 +376,7 @@ export interface LoadTask {
   token?: string;
 }
 
-export interface Tasks extends AnalyticsTasks {
+export interface Tasks extends AnalyticsTasks, ArchiveTasks {
   /** Lists the feature tables of a GeoPackage. */
   'vector.inspect': { input: { path: string }; output: VectorLayerInfo[] };
   /** Lists what a PostGIS database can publish. */
@@ -451,6 +457,8 @@ export class TaskFailure extends Error {
     message: string,
     /** For the log only: never sent to a client. */
     readonly cause_?: string,
+    /** When it is worth to try again, as far as that is known. */
+    readonly retryAfterMs?: number,
   ) {
     super(message);
   }

@@ -11,6 +11,7 @@ import type { FirstKey } from './auth/api-keys.js';
 import { createAuthenticator } from './auth/authenticator.js';
 import { permits } from './auth/permissions.js';
 import { startCaching } from './cache/index.js';
+import { ItemReplies } from './cache/item-replies.js';
 import { Dispatcher } from './http/dispatch.js';
 import { HttpServer } from './http/server.js';
 import { startManagement } from './management.js';
@@ -74,11 +75,13 @@ export async function startGateway({
   const pools = createPools({
     vectorThreads: config.workers.vectorThreads,
     maxQueue: config.workers.queue,
+    maxWaitMs: config.workers.waitMs,
     connections: config.postgis.connections,
     runDir,
   });
   const caching = await startCaching({ config: config.cache, dataDir, log, catalog: () => catalog, tell });
   const { tiles, control: cache } = caching;
+  const items = new ItemReplies();
   const databases = new Databases(pools);
   const catalog: Catalog = new Catalog({
     pools,
@@ -112,6 +115,7 @@ export async function startGateway({
       edits,
       licensing: config.licensing,
       tiles,
+      items,
       publicDir: PUBLIC_DIR,
       version: version(),
       registry: createRegistry(),
@@ -151,6 +155,7 @@ export async function startGateway({
       await server.close(graceMs);
       await management.close();
       databases.close();
+      items.close();
       await catalog.close();
       await caching.close();
       await pools.close();

@@ -1,5 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Pools, TaskInput, TaskName, TaskOptions, TaskOutput } from '../core/tasks.js';
+import { ArchivePool } from './archive/pool.js';
+import type { ArchiveTaskName } from './archive/worker.js';
 import { EnginePool } from './engine/client.js';
 import type { EngineTaskName } from './engine/wire.js';
 import { VectorPool } from './vector/pool.js';
@@ -9,28 +11,33 @@ export interface PoolsOptions {
   /** Threads of the vector pool; 0 means one per core. */
   vectorThreads: number;
   maxQueue: number;
+  /** Expected wait, in milliseconds, beyond which a task is refused. */
+  maxWaitMs: number;
   /** Connections to each PostGIS database. */
   connections: number;
   /** Directory of the engine sockets. */
   runDir: string;
 }
 
-/** The pools of a gateway process: vector threads here, GDAL and Mapnik in the engines. */
+/** The pools of a gateway process: vector threads and the writer of archives here, GDAL and Mapnik in the engines. */
 export function createPools(options: PoolsOptions): Pools {
-  const { maxQueue, runDir, connections } = options;
+  const { maxQueue, maxWaitMs, runDir, connections } = options;
   const threads = options.vectorThreads || availableParallelism();
-  const vector = new VectorPool({ threads, maxQueue, connections });
-  const engines = new EnginePool({ runDir, maxQueue });
+  const vector = new VectorPool({ threads, maxQueue, maxWaitMs, connections });
+  const engines = new EnginePool({ runDir, maxQueue, maxWaitMs });
+  const archives = new ArchivePool();
+  const run = (name: TaskName, input: never, taskOptions?: TaskOptions): Promise<unknown> => {
+    if (name.startsWith('vector.')) return vector.run(name as VectorTaskName, input, taskOptions);
+    if (name.startsWith('archive.')) return archives.run(name as ArchiveTaskName, input, taskOptions);
+    return engines.run(name as EngineTaskName, input, taskOptions);
+  };
   return {
     run<N extends TaskName>(name: N, input: TaskInput<N>, taskOptions?: TaskOptions): Promise<TaskOutput<N>> {
-      const answer = name.startsWith('vector.')
-        ? vector.run(name as VectorTaskName, input as never, taskOptions)
-        : engines.run(name as EngineTaskName, input as never, taskOptions);
-      return answer as Promise<TaskOutput<N>>;
+      return run(name, input as never, taskOptions) as Promise<TaskOutput<N>>;
     },
-    status: () => [vector.status(), ...engines.status()],
+    status: () => [vector.status(), ...engines.status(), archives.status()],
     async close() {
-      await Promise.all([vector.close(), engines.close()]);
+      await Promise.all([vector.close(), engines.close(), archives.close()]);
     },
   };
 }

@@ -26,9 +26,6 @@ CREATE TABLE IF NOT EXISTS gpkg_geometry_columns (
 CREATE TABLE IF NOT EXISTS gpkg_extensions (
   table_name TEXT, column_name TEXT, extension_name TEXT NOT NULL, definition TEXT NOT NULL, scope TEXT NOT NULL,
   CONSTRAINT ge_tce UNIQUE (table_name, column_name, extension_name));
-CREATE TABLE IF NOT EXISTS graticule_loads (
-  token TEXT PRIMARY KEY, table_name TEXT NOT NULL, features INTEGER NOT NULL,
-  loaded_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ','now')));
 INSERT OR IGNORE INTO gpkg_spatial_ref_sys VALUES
   ('Undefined cartesian SRS', -1, 'NONE', -1, 'undefined', NULL),
   ('Undefined geographic SRS', 0, 'NONE', 0, 'undefined', NULL),
@@ -36,10 +33,21 @@ INSERT OR IGNORE INTO gpkg_spatial_ref_sys VALUES
    'GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433],AUTHORITY["EPSG","4326"]]',
    'longitude/latitude');`;
 
+const STORE_TABLES = `
+CREATE TABLE IF NOT EXISTS graticule_loads (
+  token TEXT PRIMARY KEY, table_name TEXT NOT NULL, features INTEGER NOT NULL,
+  loaded_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ','now')));`;
+
 /** Makes an empty or existing SQLite file a GeoPackage store: write-ahead log, core tables. */
 export function prepareStore(db: Db): void {
   db.pragma('journal_mode = WAL');
   db.pragma('synchronous = FULL');
+  createCore(db);
+  db.exec(STORE_TABLES);
+}
+
+/** Makes a SQLite file a GeoPackage: application id and core tables. */
+export function createCore(db: Db): void {
   db.pragma(`application_id = ${APPLICATION_ID}`);
   db.pragma(`user_version = ${USER_VERSION}`);
   db.exec(CORE_TABLES);

@@ -1,0 +1,102 @@
+/** Tile archives as they are written: what a draft is, what goes into it, and the tasks that do it. */
+
+import type { ArchiveFormat, Box } from './tasks.js';
+
+export type WrittenContainer = 'mbtiles' | 'pmtiles' | 'gpkg';
+
+/** File name endings, and what they stand for. */
+export const WRITTEN_CONTAINERS: ReadonlyMap<string, WrittenContainer> = new Map([
+  ['.mbtiles', 'mbtiles'],
+  ['.pmtiles', 'pmtiles'],
+  ['.gpkg', 'gpkg'],
+]);
+
+/**
+ * An archive that is being written. Until it is finished it lies beside `output` under other names, so a file called
+ * `output` is always whole.
+ */
+export interface ArchiveDraft {
+  /** Absolute path of the archive; must not exist. */
+  output: string;
+  container: WrittenContainer;
+  format: ArchiveFormat;
+  /** Names what goes into the archive. A draft that was left behind is gone on with only when it has the same plan. */
+  plan: string;
+}
+
+export interface WrittenTile {
+  zoom: number;
+  /** Counted from the top. */
+  row: number;
+  column: number;
+  data: Uint8Array;
+}
+
+/** A layer of vector tiles (MBTiles 1.3, "Vector tileset metadata"). */
+export interface VectorLayerMetadata {
+  id: string;
+  description?: string;
+  minzoom?: number;
+  maxzoom?: number;
+  /** Attribute names, and what they hold: `Number`, `Boolean` or `String`. */
+  fields: Record<string, string>;
+}
+
+/** The matrices of a tile matrix set, as GeoPackage wants them. */
+export interface TileGrid {
+  id: string;
+  /** Anything PROJ reads. */
+  crs: string;
+  /** Extent of the whole matrix, x,y ordered. */
+  extent: Box;
+  /** Pixels per tile side. */
+  tilePixels: number;
+  matrices: { zoom: number; columns: number; rows: number; cellSize: number }[];
+}
+
+/** What an archive says of itself. */
+export interface ArchiveDescription {
+  /** Identifier; names the tables of a GeoPackage. */
+  name: string;
+  title: string;
+  description?: string;
+  attribution?: string;
+  /** CRS84: west, south, east, north. */
+  bounds: Box;
+  minZoom: number;
+  maxZoom: number;
+  vectorLayers?: VectorLayerMetadata[];
+  grid: TileGrid;
+}
+
+/** What became of the draft. */
+export interface WrittenArchive {
+  bytes: number;
+  /** Addresses that have a tile. */
+  tiles: number;
+  /** Tiles that differ. */
+  contents: number;
+}
+
+/** How far a draft is: whatever the writer of tiles said with the last ones. Undefined for a new draft. */
+export type DraftCursor = string | undefined;
+
+export interface ArchiveTasks {
+  /** Begins a draft, or goes on with the one that is there. */
+  'archive.open': { input: { draft: ArchiveDraft }; output: { cursor: DraftCursor } };
+  /**
+   * Adds tiles, each once, and moves the cursor in the same transaction. Fails with `invalid-input` when the draft is not
+   * at `from`: somebody else writes to it.
+   */
+  'archive.append': {
+    input: { draft: ArchiveDraft; tiles: WrittenTile[]; from: DraftCursor; to: string };
+    output: null;
+  };
+  /** Completes the draft and gives it its name. */
+  'archive.finish': {
+    input: { draft: ArchiveDraft; description: ArchiveDescription };
+    output: WrittenArchive;
+  };
+  /** Removes the draft; nothing happens when there is none. */
+  'archive.discard': { input: { output: string }; output: null };
+}

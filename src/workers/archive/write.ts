@@ -1,0 +1,86 @@
+import { statSync } from 'node:fs';
+import type Database from 'better-sqlite3';
+import type { ArchiveDraft, ArchiveTasks, WrittenContainer } from '../../core/archives.js';
+import { TaskFailure } from '../../core/tasks.js';
+import type { Cancellation } from '../cancellation.js';
+import {
+  advance,
+  type ContainerWriter,
+  cursorOf,
+  discardDraft,
+  indexOf,
+  openDraft,
+  partialOf,
+  publishDraft,
+} from '../providers/archive/write/draft.js';
+import { geopackageWriter } from '../providers/archive/write/geopackage.js';
+import { mbtilesWriter } from '../providers/archive/write/mbtiles.js';
+import { pmtilesWriter } from '../providers/archive/write/pmtiles.js';
+
+const WRITERS: Record<WrittenContainer, ContainerWriter> = {
+  mbtiles: mbtilesWriter,
+  pmtiles: pmtilesWriter,
+  gpkg: geopackageWriter,
+};
+
+type Input<N extends keyof ArchiveTasks> = ArchiveTasks[N]['input'];
+
+/** Drafts that this thread writes, by their output. */
+const opened = new Map<string, Database.Database>();
+
+function databaseOf(draft: ArchiveDraft): Database.Database {
+  const known = opened.get(draft.output);
+  if (known) return known;
+  const path = draft.container === 'pmtiles' ? indexOf(draft.output) : partialOf(draft.output);
+  const db = openDraft(path, draft, WRITERS[draft.container].create);
+  opened.set(draft.output, db);
+  return db;
+}
+
+export function openArchive({ draft }: Input<'archive.open'>) {
+  // Another process may have written to the draft, or thrown it away, since this thread last did.
+  close(draft.output);
+  return { cursor: cursorOf(databaseOf(draft)) };
+}
+
+export function appendTiles({ draft, tiles, from, to }: Input<'archive.append'>): null {
+  const db = databaseOf(draft);
+  try {
+    advance(db, from, to, () => WRITERS[draft.container].add(db, draft, tiles));
+    return null;
+  } catch (error) {
+    throw known(error);
+  }
+}
+
+export function finishArchive({ draft, description }: Input<'archive.finish'>, cancellation?: Cancellation) {
+  try {
+    const db = databaseOf(draft);
+    const summary = WRITERS[draft.container].finish(db, draft, description, cancellation);
+    publishDraft(draft.output, draft.container !== 'pmtiles');
+    return { ...summary, bytes: statSync(draft.output).size };
+  } catch (error) {
+    throw known(error);
+  } finally {
+    close(draft.output);
+  }
+}
+
+export function discardArchive({ output }: Input<'archive.discard'>): null {
+  close(output);
+  discardDraft(output);
+  return null;
+}
+
+function close(output: string): void {
+  opened.get(output)?.close();
+  opened.delete(output);
+}
+
+/** Disks fill up; everything else is not expected. */
+function known(error: unknown): unknown {
+  const { code, message } = error as { code?: string; message: string };
+  if (code === 'ENOSPC' || code === 'SQLITE_FULL')
+    return new TaskFailure('store-unavailable', 'There is no room left for the archive.', message);
+  return error;
+}

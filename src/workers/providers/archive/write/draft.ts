@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto';
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import Database from 'better-sqlite3';
+import type {
+  ArchiveDescription,
+  ArchiveDraft,
+  DraftCursor,
+  WrittenArchive,
+  WrittenTile,
+} from '../../../../core/archives.js';
+import { TaskFailure } from '../../../../core/tasks.js';
+import type { Cancellation } from '../../../cancellation.js';
+
+type Db = Database.Database;
+
+/** Writes one kind of container. The database holds the cursor beside the tiles, so both move in one transaction. */
+export interface ContainerWriter {
+  /** Tables of a new draft. */
+  create(db: Db): void;
+  /** Adds tiles within a transaction. */
+  add(db: Db, draft: ArchiveDraft, tiles: readonly WrittenTile[]): void;
+  /** Completes the file, and may do so again after a crash. */
+  finish(
+    db: Db,
+    draft: ArchiveDraft,
+    description: ArchiveDescription,
+    cancellation?: Cancellation,
+  ): Omit<WrittenArchive, 'bytes'>;
+}
+
+/** The file that becomes the archive. */
+export const partialOf = (output: string) => `${output}.partial`;
+/** Where a container that is no database keeps its index meanwhile. */
+export const indexOf = (output: string) => `${output}.partial.index`;
+
+const DRAFT = 'graticule_draft';
+const CONTENTS = 'graticule_contents';
+/** Wait for another process that is about to lose the draft. */
+const BUSY_MS = 10_000;
+
+/** Opens the database of a draft; one of another plan, or that no server left behind, is begun anew. */
+export function openDraft(path: string, draft: ArchiveDraft, create: (db: Db) => void): Db {
+  const kept = existsSync(path) ? reopened(path, draft.plan) : undefined;
+  if (kept) return kept;
+  discardDraft(draft.output);
+  const db = connect(path);
+  try {
+    db.transaction(() => {
+      create(db);
+      db.exec(`CREATE TABLE ${DRAFT} (plan TEXT NOT NULL, cursor TEXT);
+        CREATE TABLE ${CONTENTS} (digest BLOB PRIMARY KEY, place INTEGER NOT NULL) WITHOUT ROWID`);
+      db.prepare(`INSERT INTO ${DRAFT} VALUES (?, NULL)`).run(draft.plan);
+    })();
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function connect(path: string): Db {
+  const db = new Database(path, { timeout: BUSY_MS });
+  db.pragma('journal_mode = WAL');
+  // A commit that power loss takes back takes its cursor back too.
+  db.pragma('synchronous = NORMAL');
+  return db;
+}
+
+function reopened(path: string, plan: string): Db | undefined {
+  let db: Db | undefined;
+  try {
+    db = connect(path);
+    if (db.prepare(`SELECT plan FROM ${DRAFT}`).pluck().get() === plan) return db;
+  } catch {
+    // Not a draft, or not a whole one.
+  }
+  db?.close();
+  return undefined;
+}
+
+export function cursorOf(db: Db): DraftCursor {
+  return (db.prepare(`SELECT cursor FROM ${DRAFT}`).pluck().get() as string | null) ?? undefined;
+}
+
+/** Runs `add` and moves the cursor in one transaction. */
+export function advance(db: Db, from: DraftCursor, to: string, add: () => void): void {
+  db.transaction(() => {
+    if (cursorOf(db) !== from)
+      throw new TaskFailure('invalid-input', 'The archive is being written by another run.');
+    add();
+    db.prepare(`UPDATE ${DRAFT} SET cursor = ?`).run(to);
+  }).immediate();
+}
+
+/**
+ * The place of a content that was stored before, else that which `store` puts it in. Tiles of sea and of nothing but
+ * one landuse are often most of an archive.
+ */
+export function placeOf(db: Db, data: Uint8Array, store: (data: Uint8Array) => number): number {
+  const digest = createHash('sha256').update(data).digest().subarray(0, 16);
+  const sql = `SELECT place FROM ${CONTENTS} WHERE digest = ?`;
+  const known = prepared(db, sql).get(digest) as { place: number } | undefined;
+  if (known) return known.place;
+  const place = store(data);
+  prepared(db, `INSERT INTO ${CONTENTS} VALUES (?, ?)`).run(digest, place);
+  return place;
+}
+
+const statements = new WeakMap<Db, Map<string, Database.Statement>>();
+
+/** A statement that is prepared once per database. */
+export function prepared(db: Db, sql: string): Database.Statement {
+  let known = statements.get(db);
+  if (!known) statements.set(db, (known = new Map()));
+  let statement = known.get(sql);
+  if (!statement) known.set(sql, (statement = db.prepare(sql)));
+  return statement;
+}
+
+export function countRows(db: Db, table: string): number {
+  return db.prepare(`SELECT count(*) FROM ${table}`).pluck().get() as number;
+}
+
+/** Leaves a database that is the archive as one file. */
+export function closeAsFile(db: Db): void {
+  db.exec(`DROP TABLE IF EXISTS ${CONTENTS}`);
+  db.pragma('synchronous = FULL');
+  db.pragma('journal_mode = DELETE');
+  db.close();
+}
+
+/** Vector tiles are stored as gzip throughout: the containers cannot say it of single tiles. */
+export function stored({ format }: ArchiveDraft, data: Uint8Array): Uint8Array {
+  if (format !== 'mvt' || (data[0] === 0x1f && data[1] === 0x8b)) return data;
+  return gzipSync(data);
+}
+
+/** Gives the whole file its name, for good. What names the plan goes last: until then a crash loses nothing. */
+export function publishDraft(output: string, isDatabase: boolean): void {
+  sync(partialOf(output));
+  if (existsSync(output)) throw new TaskFailure('invalid-input', 'There is a file of this name already.');
+  renameSync(partialOf(output), output);
+  sync(dirname(output));
+  if (isDatabase) dropPlan(output);
+  discardDraft(output);
+}
+
+function dropPlan(output: string): void {
+  const db = new Database(output);
+  db.exec(`DROP TABLE ${DRAFT}`);
+  db.close();
+}
+
+export function discardDraft(output: string): void {
+  for (const path of [partialOf(output), indexOf(output)])
+    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(path + suffix, { force: true });
+}
+
+function sync(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
