@@ -171,6 +171,9 @@ export interface TileLayer {
   /** Attribute names to carry; all when absent. */
   fields?: string[];
   filter?: Expression;
+  /** Most features of the layer, and most bytes before compression. */
+  maxFeatures?: number;
+  maxBytes?: number;
 }
 
 export interface VectorTileTask {

@@ -1,11 +1,14 @@
 import { type Config, ConfigError, loadConfig, type Setting } from '../core/config.js';
 import { useCrsDatabase } from '../core/crs.js';
+import { useMatrixSets } from '../core/tile-matrix.js';
 import { describeCrs } from '../native/index.js';
 import { joinSupervisor, type PreparedReload, type Supervised } from '../supervisor/child.js';
 import { RUN_DIR_VARIABLE } from '../supervisor/supervise.js';
 import { type Gateway, startGateway } from './gateway.js';
 import type { Note } from './notes.js';
 import { publishedTable } from './report.js';
+import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
+import { requireTileSettings } from './services/tiles/settings.js';
 import { type GatewayStart, readStart } from './start.js';
 import { createLog, type Log } from './telemetry/log.js';
 
@@ -87,9 +90,12 @@ function watchSources(gateway: Gateway, config: Config, supervised: Supervised):
 
 async function prepareReload(gateway: Gateway, start: GatewayStart, log: Log): Promise<PreparedReload> {
   const { config } = read(start);
-  const snapshot = await gateway.catalog.prepare(config.data.sources);
+  const matrixSets = configuredMatrixSets(config.tiles.matrixSets);
+  requireTileSettings(config.tiles.collections);
+  const snapshot = await gateway.catalog.prepare(config.data.sources, config.tiles.collections);
   return {
     commit() {
+      useMatrixSets(matrixSets);
       gateway.catalog.commit(snapshot);
       const { generation, collections, quarantined } = snapshot;
       log.info('the catalog was reloaded', {

@@ -46,18 +46,25 @@ function wanted(column: number, roads = collection()) {
   };
   return { ...request, key: tileKey(request) };
 }
-const tile = (text: string) =>
-  cachedTile(Buffer.from(text), MVT_FORMAT.mediaType, undefined, text.length === 0);
+const tile = (text: string, dropped = 0) =>
+  cachedTile(wanted(0), Buffer.from(text), MVT_FORMAT.mediaType, undefined, text.length === 0, dropped);
 const kept = (text: string, cursor = 5, made = Date.now()): KeptTile => ({
   made,
   cursors: [cursor],
   encoding: 'identity',
+  dropped: 0,
   body: Buffer.from(text),
 });
 
 describe('a kept tile', () => {
   it('comes back as it was', () => {
-    const one: KeptTile = { made: 12, cursors: [1, 2], encoding: 'gzip', body: Buffer.from([0, 255, 7]) };
+    const one: KeptTile = {
+      made: 12,
+      cursors: [1, 2],
+      encoding: 'gzip',
+      dropped: 3,
+      body: Buffer.from([0, 255, 7]),
+    };
     expect(decodeKept(encodeKept(one))).toEqual(one);
     expect(decodeKept(encodeKept({ ...one, body: new Uint8Array() }))?.body.byteLength).toBe(0);
   });
@@ -237,11 +244,15 @@ describe('the levels behind memory', () => {
   it('give a tile to who did not make it, with its entity tag', async () => {
     const { level } = sharedLevel();
     const levels = new TileLevels([level]);
-    const first = await new TileCache(1e6, levels).fill(wanted(8), async () => tile('a tile'));
+    const first = await new TileCache(1e6, levels).fill(wanted(8), async () => tile('a tile', 7));
     levels.replaced(catalogOf(collection()));
     const second = new TileCache(1e6, levels);
     const again = await second.fill(wanted(8), never);
-    expect(again.reply).toMatchObject({ status: 200, etag: first.reply.etag });
+    expect(again.reply).toMatchObject({
+      status: 200,
+      etag: first.reply.etag,
+      headers: { 'graticule-dropped-features': '7' },
+    });
     expect(second.find(wanted(8).key)?.tile).toBe(again);
     await new TileCache(1e6, levels).fill(wanted(9), async () => tile(''));
     expect((await new TileCache(1e6, levels).fill(wanted(9), never)).reply.status).toBe(204);

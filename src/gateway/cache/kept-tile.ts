@@ -7,6 +7,8 @@ export interface KeptTile {
   /** By collection: cursor of the last edit that its maker knew of; 0 for collections without edits. */
   readonly cursors: readonly number[];
   readonly encoding: 'identity' | 'gzip';
+  /** Features left out of it for want of room. */
+  readonly dropped: number;
   /** Empty when nothing is in the tile. */
   readonly body: Uint8Array;
 }
@@ -15,8 +17,8 @@ export interface KeptTile {
 const TAG_BYTES = 16;
 
 /** Tag, length of the head, head as JSON, body. */
-export function encodeKept({ made, cursors, encoding, body }: KeptTile): Buffer {
-  const head = Buffer.from(JSON.stringify([made, cursors, encoding]));
+export function encodeKept({ made, cursors, encoding, dropped, body }: KeptTile): Buffer {
+  const head = Buffer.from(JSON.stringify([made, cursors, encoding, dropped]));
   const tile = Buffer.allocUnsafe(TAG_BYTES + 2 + head.length + body.byteLength);
   tile.writeUInt16LE(head.length, TAG_BYTES);
   tile.set(head, TAG_BYTES + 2);
@@ -32,6 +34,6 @@ export function decodeKept(tile: Uint8Array): KeptTile | undefined {
   if (bytes.toString('latin1', 0, TAG_BYTES) !== contentTag(bytes.subarray(TAG_BYTES))) return undefined;
   const from = TAG_BYTES + 2;
   const to = from + bytes.readUInt16LE(TAG_BYTES);
-  const [made, cursors, encoding] = JSON.parse(bytes.toString('utf8', from, to));
-  return { made, cursors, encoding, body: bytes.subarray(to) };
+  const [made, cursors, encoding, dropped] = JSON.parse(bytes.toString('utf8', from, to));
+  return { made, cursors, encoding, dropped, body: bytes.subarray(to) };
 }

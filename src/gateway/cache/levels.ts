@@ -72,12 +72,12 @@ export class TileLevels {
   }
 
   /** Keeps a tile whose making began at `began`, a time of `Date.now()`. */
-  write(wanted: TileRequest, { reply }: CachedTile, began: number, maxAgeMs: number): void {
+  write(wanted: TileRequest, { reply, dropped = 0 }: CachedTile, began: number, maxAgeMs: number): void {
     const { body = NOTHING } = reply;
     if (!(body instanceof Uint8Array)) return;
     const cursors = wanted.collections.map(cursorOf);
     const encoding = reply.encoding === 'gzip' ? 'gzip' : 'identity';
-    const kept = { made: began, cursors, encoding, body } as const;
+    const kept = { made: began, cursors, encoding, dropped, body } as const;
     for (const level of this.#levels) level.write(sharedKey(wanted), kept, maxAgeMs);
   }
 
@@ -124,6 +124,7 @@ function cursorOf(collection: Collection): number {
   return collection.kind === 'vector' ? collection.cursor : 0;
 }
 
-function tileOf({ body, encoding }: KeptTile, { format }: TileRequest): CachedTile {
-  return cachedTile(body, format.mediaType, encoding === 'gzip' ? 'gzip' : undefined, body.byteLength === 0);
+function tileOf({ body, encoding, dropped }: KeptTile, wanted: TileRequest): CachedTile {
+  const compressed = encoding === 'gzip' ? 'gzip' : undefined;
+  return cachedTile(wanted, body, wanted.format.mediaType, compressed, body.byteLength === 0, dropped);
 }

@@ -11,6 +11,8 @@ export interface CachedTile {
   /** The answer that every request for this tile gets; without a body when nothing is in the tile. */
   readonly reply: Reply;
   readonly bytes: number;
+  /** Features left out of it for want of room. */
+  readonly dropped?: number;
 }
 
 /** A tile that is wanted, and the name of its content. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
-import { CatalogSnapshot, type VectorCollection } from '../../core/collection.js';
+import { CatalogSnapshot, type TileSettings, type VectorCollection } from '../../core/collection.js';
 import { isDatabase } from '../../core/database-url.js';
 import type { CollectionChange } from '../../core/edits.js';
 import type { Box } from '../../core/tasks.js';
@@ -39,12 +39,16 @@ export class Catalog {
   }
 
   /** Reads all sources beside the running catalog; nothing changes until `commit`. */
-  prepare(sources: readonly string[]): Promise<CatalogSnapshot> {
+  prepare(
+    sources: readonly string[],
+    tiles: Readonly<Record<string, TileSettings>> = {},
+  ): Promise<CatalogSnapshot> {
     const stores = join(this.#deps.dataDir, 'stores');
     return publish(
       existsSync(stores) ? [...sources, stores] : sources,
       { ...this.#deps, versionOf: (path) => this.#files.of(path) },
       this.#current.generation + 1,
+      tiles,
     );
   }
 

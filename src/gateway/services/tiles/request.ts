@@ -1,15 +1,26 @@
 import type { Collection } from '../../../core/collection.js';
+import type { Expression } from '../../../core/cql2/index.js';
 import type { Format } from '../../../core/media.js';
 import type { TileMatrixSet } from '../../../core/tile-matrix.js';
 import { version } from '../../../core/version.js';
-import { contentTag } from '../../http/content-tag.js';
 
-/** A place in a tile matrix set; row 0 is at the top. */
+/** A place in a tile matrix set; row 0 is at the matrix's corner of origin. */
 export interface TileAddress {
   readonly set: TileMatrixSet;
+  /** Place of the matrix in the set, from the smallest scale; in WebMercatorQuad the zoom level. */
   readonly zoom: number;
   readonly row: number;
   readonly column: number;
+}
+
+/** What tiles show less of than they could: only some features, only some attributes. */
+export interface TileSelection {
+  /** Names the selection in keys. */
+  readonly key: string;
+  /** Checked filters by the id of their collection. */
+  readonly filters: ReadonlyMap<string, Expression>;
+  /** Names of attributes of any of the collections; all when undefined. */
+  readonly properties: readonly string[] | undefined;
 }
 
 /** A tile that somebody wants: whatever changes its bytes is here, and so in its key. */
@@ -18,6 +29,8 @@ export interface TileRequest {
   /** Bottom first. An archive is only ever the single collection of a tile. */
   readonly collections: readonly Collection[];
   readonly at: TileAddress;
+  /** All is shown when absent. */
+  readonly selection?: TileSelection | undefined;
 }
 
 /** Names the content of a tile in this process. */
@@ -28,30 +41,24 @@ export function tileKey(request: TileRequest): string {
 /** Names what tiles that differ only in zoom, row and column have in common. */
 export function pyramidKey(request: TileRequest): string {
   const content = contentKey(request, ({ id, version }) => `${id}@${version}`);
-  return `${request.format.name}/${request.at.set.id}${content}`;
+  return `${request.format.name}/${request.at.set.key}${content}`;
 }
 
 /** Names the content of a tile wherever it is made, by whatever release. */
 export function sharedKey(request: TileRequest): string {
   const content = contentKey(request, ({ id, origin }) => `${id}@${origin}`);
-  return `${addressKey(request)}${content}/${definitionOf(request.at.set)}-${version()}`;
+  return `${addressKey(request)}${content}/${version()}`;
 }
 
 function addressKey({ format, at: { set, zoom, row, column } }: TileRequest): string {
-  return `${format.name}/${set.id}/${zoom}/${row}/${column}`;
+  return `${format.name}/${set.key}/${zoom}/${row}/${column}`;
 }
 
-function contentKey({ collections }: TileRequest, nameOf: (collection: Collection) => string): string {
+function contentKey(
+  { collections, selection }: TileRequest,
+  nameOf: (collection: Collection) => string,
+): string {
   let key = '';
   for (const collection of collections) key += `/${nameOf(collection)}`;
-  return key;
-}
-
-const definitions = new WeakMap<TileMatrixSet, string>();
-
-/** Configuration may give another definition to the same name. */
-function definitionOf(set: TileMatrixSet): string {
-  let tag = definitions.get(set);
-  if (!tag) definitions.set(set, (tag = contentTag(JSON.stringify(set)).slice(0, 8)));
-  return tag;
+  return selection ? `${key}/${selection.key}` : key;
 }
