@@ -94,6 +94,16 @@ export const LIMITS = {
   editQueue: 256,
   /** Boxes that tell where an edit changed something; more are gathered. */
   editAreas: 64,
+  /** Areas of past edits that are remembered per collection. */
+  loggedAreas: 1024,
+  /** Look-ups of tiles on disk that may wait; more go without. */
+  levelQueue: 256,
+  /** Bytes of tiles that may wait to be written to disk or to Redis; more are not written. */
+  levelQueueBytes: 33_554_432,
+  /** Bytes of tiles on disk, where there is a folder for them. */
+  diskTileBytes: 4_294_967_296,
+  /** Milliseconds that a tile in Redis may take; then it is made. */
+  redisMs: 50,
   /** Bytes of an uploaded file for import. */
   uploadBytes: 4_294_967_296,
 } as const;
