@@ -244,7 +244,10 @@ describe('the settings of a collection', () => {
     const { european, towns } = await tile('/tiles/WebMercatorQuad/0/0/0?collections=european,towns');
     expect([european!.length, towns!.length]).toEqual([1, 4]);
     const { headers } = await get(`/collections/${await layerId('european')}/tiles/WebMercatorQuad/0/0/0`);
-    expect([headers.get('cache-control'), headers.get('graticule-dropped-features')]).toEqual(['no-cache', '1']);
+    expect([headers.get('cache-control'), headers.get('graticule-dropped-features')]).toEqual([
+      'no-cache',
+      '1',
+    ]);
   });
 
   it('show in its documents', async () => {
