@@ -198,6 +198,14 @@ export interface VectorTileResult {
   features: number;
 }
 
+export interface OccupiedTask {
+  source: VectorSource;
+  /** CRS of the boxes. */
+  crs: string;
+  /** x,y ordered. */
+  boxes: readonly Box[];
+}
+
 export type ArchiveContainer = 'mbtiles' | 'pmtiles';
 export type ArchiveFormat = 'mvt' | 'png' | 'jpeg' | 'webp';
 
@@ -379,6 +387,8 @@ export interface Tasks extends AnalyticsTasks, ArchiveTasks {
   /** Resolves when the database answers. */
   'vector.ping': { input: { database: string }; output: null };
   'vector.tile': { input: VectorTileTask; output: VectorTileResult };
+  /** Whether anything may lie in each box. */
+  'vector.occupied': { input: OccupiedTask; output: boolean[] };
   'vector.items': { input: ItemsTask; output: ItemsResult };
   /** One feature, or null when there is none of that id. */
   'vector.item': { input: ItemTask; output: ItemResult | null };

@@ -5,6 +5,7 @@ import type { Pools } from '../core/tasks.js';
 import { version } from '../core/version.js';
 import type { ConfigDocument } from './admin/config-document.js';
 import { adminOperations } from './admin/index.js';
+import { tileDownload } from './admin/tile-download.js';
 import type { ApiKeys } from './auth/api-keys.js';
 import { cacheControl } from './cache/control.js';
 import type { TileCache } from './cache/tile-cache.js';
@@ -12,6 +13,8 @@ import { openApiDocument } from './http/openapi.js';
 import type { Catalog } from './services/catalog.js';
 import { ImportService } from './services/import.js';
 import { JobEngine } from './services/jobs/engine.js';
+import { TileJobs } from './services/tile-jobs/service.js';
+import { cachedTile } from './services/tiles/cached.js';
 import type { State } from './stores/state.js';
 import type { Log } from './telemetry/log.js';
 
@@ -52,13 +55,28 @@ export function startManagement(options: ManagementOptions): Management {
     },
     isPublished: (id) => catalog.current.byId(id) !== undefined,
   });
+  const cache = cacheControl(options.tiles, catalog);
+  const tileJobs = new TileJobs({
+    pools,
+    jobs,
+    dataDir: options.dataDir,
+    catalog: () => catalog.current,
+    warm: async (request) => cachedTile({ tiles: options.tiles, pools }, request),
+    drop: async (layerId) =>
+      cache.invalidate(layerId === undefined ? { kind: 'all' } : { kind: 'layer', layerId }),
+    async reload(reason) {
+      catalog.commit(await catalog.prepare(config.data.sources));
+      options.requestReload(reason);
+    },
+  });
   const operations: Operation[] = adminOperations({
     server: { version: version(), releaseChannel: 'preview' },
     state,
     keys,
     jobs,
     imports,
-    cache: cacheControl(options.tiles, catalog),
+    tileJobs,
+    cache,
     config: configDocument(options.settings),
     openApi: () =>
       openApiDocument(
@@ -70,6 +88,7 @@ export function startManagement(options: ManagementOptions): Management {
         operations,
       ),
   });
+  operations.push(tileDownload(tileJobs));
   return { operations, start: () => jobs.start(), close: () => jobs.stop() };
 }
 

@@ -9,6 +9,9 @@ import { editedVersion } from './publish/collections.js';
 import { publish } from './publish/index.js';
 import type { PublishDeps } from './publish/source.js';
 
+/** Folders of the data folder that are published: stores, and archives that jobs made. */
+export const OWN_FOLDERS: readonly string[] = ['stores', 'published'];
+
 /** Quiet time after the last change of a file before the catalog is read again. */
 const SETTLE_MS = 800;
 /** Edits remembered per collection: those that can be under way while the catalog is read again. */
@@ -36,12 +39,10 @@ export class Catalog {
 
   /** Reads all sources beside the running catalog; nothing changes until `commit`. */
   prepare(sources: readonly string[]): Promise<CatalogSnapshot> {
-    const stores = join(this.#deps.dataDir, 'stores');
-    return publish(
-      existsSync(stores) ? [...sources, stores] : sources,
-      this.#deps,
-      this.#current.generation + 1,
+    const own = OWN_FOLDERS.map((folder) => join(this.#deps.dataDir, folder)).filter((path) =>
+      existsSync(path),
     );
+    return publish([...sources, ...own], this.#deps, this.#current.generation + 1);
   }
 
   /** Edits that were committed while the snapshot was being made are in it, or are added now. */

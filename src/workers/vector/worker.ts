@@ -17,6 +17,7 @@ import { h3 } from './analytics/h3.js';
 import { spatialJoin } from './analytics/spatial-join.js';
 import { archive, archiveTile } from './archive.js';
 import { load } from './load.js';
+import { occupied } from './occupied.js';
 import { unpacked } from './sources.js';
 import { vectorTile } from './tile.js';
 
@@ -55,6 +56,7 @@ const TASKS: {
   'vector.discover': discover,
   'vector.ping': ping,
   'vector.tile': vectorTile,
+  'vector.occupied': occupied,
   'vector.items': (task, cancellation) => storeOf(task.source).items(task, cancellation),
   'vector.item': (task, cancellation) => storeOf(task.source).item(task, cancellation),
   'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),
