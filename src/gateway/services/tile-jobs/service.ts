@@ -47,7 +47,9 @@ export interface TileJobState {
   dropped?: number;
 }
 
-const KINDS = ['tiles.cache', 'tiles.archive', 'tiles.publish'] as const;
+/** Kind of the jobs that work on the cache. */
+export const CACHE_JOB = 'tiles.cache';
+const KINDS = [CACHE_JOB, 'tiles.archive', 'tiles.publish'] as const;
 type TileJobKind = (typeof KINDS)[number];
 
 /** Ordinals of TileCache, PMTilesArchive and PMTilesPublish on the wire. */
@@ -58,7 +60,7 @@ const ABOUT: Record<TileJobKind, { title: string; operationType: number }> = {
 };
 
 /** A server that dies is no fault of the job: what it made stays, so it is not given up soon. */
-const MAX_ATTEMPTS = 1000;
+export const TILE_JOB_ATTEMPTS = 1000;
 /** Milliseconds between notes of how far a job is. */
 const NOTE_MS = 1000;
 
@@ -124,7 +126,7 @@ export class TileJobs {
       console: 'TileCache',
       resumable: true,
       lane: 'tiles',
-      maxAttempts: MAX_ATTEMPTS,
+      maxAttempts: TILE_JOB_ATTEMPTS,
       run: (context) => this.#measured(context),
       cleanup: (input, id) => this.#cleanup(input, id),
     };

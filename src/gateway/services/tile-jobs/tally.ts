@@ -9,7 +9,7 @@ export interface TileSelection {
   maxZoom: number;
   /** CRS84; the extent of the collections when absent. */
   bbox?: Box;
-  /** Name of the format: `mvt`, `png`. */
+  /** Name of the format: `mvt`, `png`; what the collections are usually made in when empty. */
   format: string;
   /** Tiles that are made before the work ends early. */
   maxTiles?: number;

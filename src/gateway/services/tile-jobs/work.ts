@@ -44,7 +44,7 @@ export function tileWork(selection: TileSelection, catalog: CatalogSnapshot): Ti
   const { minZoom, maxZoom } = selection;
   if (minZoom > maxZoom || maxZoom > set.maxZoom)
     refused(`Zooms of ${set.id} are 0 to ${set.maxZoom}, the first not above the last.`);
-  const format = formatOf(selection.format, collections, set);
+  const format = formatOf(selection.format || usualFormat(collections), collections, set);
   const extent = collections.reduce<Box | undefined>((sum, c) => union(sum, c.extent84), undefined);
   if (!extent) return refused('The collections hold nothing.');
   const area = selection.bbox ? intersection(extent, selection.bbox) : extent;
