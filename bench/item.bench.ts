@@ -7,8 +7,9 @@ import { option, publish } from './support/report.js';
 import { startGraticule, startScript } from './support/server.js';
 
 /**
- * Single features out of a GeoPackage, 1,000 different ones, read from the file each time, against a bare
- * uWebSockets.js handler that sends the same bytes and headers from a map.
+ * Single features out of a GeoPackage, 1,000 different ones, against a bare
+ * uWebSockets.js handler that sends the same bytes and headers from a map. An answer is read from the file once, and given
+ * again after a look at the file's data version, which each request takes.
  */
 const rounds = option('rounds', 7);
 const seconds = option('seconds', 3);

@@ -35,7 +35,9 @@ export async function withCatalog<T>(
     return await withPools(async (pools) => {
       const databases = new Databases(pools);
       const layerIdOf = (id: string) => state.collections.idOf(id);
-      const catalog = new Catalog({ pools, databases, dataDir, layerIdOf });
+      // One reading has no collections to compare with those before it.
+      const replaced = () => {};
+      const catalog = new Catalog({ pools, databases, dataDir, layerIdOf, replaced });
       try {
         return await work({ catalog: await catalog.prepare(config.data.sources), pools, dataDir });
       } finally {

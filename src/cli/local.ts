@@ -9,7 +9,8 @@ import { createPools } from '../workers/pools.js';
 export async function withPools<T>(work: (pools: Pools) => Promise<T>, vectorThreads = 1): Promise<T> {
   const runDir = mkdtempSync(join(tmpdir(), 'graticule-'));
   const engine = startEngine(runDir);
-  const pools = createPools({ vectorThreads, maxQueue: 64, connections: vectorThreads + 1, runDir });
+  const connections = vectorThreads + 1;
+  const pools = createPools({ vectorThreads, maxQueue: 64, maxWaitMs: Infinity, connections, runDir });
   try {
     return await work(pools);
   } finally {

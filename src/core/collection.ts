@@ -25,7 +25,10 @@ interface CollectionBase {
   readonly crs: readonly Crs[];
   /** File that the data comes from, or the URL of its database without passwords. */
   readonly file: string;
-  /** Changes whenever the content may have changed; part of every cache key. */
+  /**
+   * Changes whenever the content may have changed otherwise than by edits of ours, which say where they were. Part of
+   * every cache key.
+   */
   readonly version: string;
 }
 
@@ -35,7 +38,7 @@ export interface VectorCollection extends CollectionBase {
   readonly featureCount: number;
   /** True when `featureCount` is the database's estimate. */
   readonly countEstimated?: boolean;
-  /** Cursor of the last edit that `featureCount`, `extent84` and `version` know of. */
+  /** Cursor of the last edit that `featureCount` and `extent84` know of. */
   readonly cursor: number;
   readonly style: SimpleStyle;
   /** What is kept from who reads: `source` then lacks the masked fields. */

@@ -44,6 +44,12 @@ export const ConfigSchema = section({
     engines: whole('Engine processes (GDAL, Mapnik); 0 means one per two cores.', 0, 0, 64),
     vectorThreads: whole('Threads that read and encode vector data; 0 means one per core.', 0, 0, 128),
     queue: whole('Tasks that may wait per pool before requests get 503.', LIMITS.poolQueue, 1, 100_000),
+    waitMs: whole(
+      'Milliseconds that a task may be expected to wait, at the pace of its queue, before requests get 503.',
+      LIMITS.poolWaitMs,
+      10,
+      60_000,
+    ),
   }),
   postgis: section({
     connections: whole('Connections to each PostGIS database, per gateway process.', 8, 1, 1000),

@@ -104,6 +104,8 @@ export interface CollectionChange {
   features: number;
   /** Box around the new geometries in CRS84; absent when there are none. */
   extent84?: Box;
+  /** Boxes in CRS84 around all that changed, as it was and as it is; absent when it is not known where that lies. */
+  areas?: readonly Box[];
 }
 
 export interface EditResult {

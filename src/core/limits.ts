@@ -47,12 +47,21 @@ export const LIMITS = {
   requestDeadlineMs: 30_000,
   /** Queued tasks per pool before requests are answered 503. */
   poolQueue: 512,
+  /** Milliseconds that a task may be expected to wait for a worker before requests are answered 503. */
+  poolWaitMs: 5000,
   /** Response bytes that may wait unsent for one slow client before the producer pauses. */
   sendBuffer: 262_144,
   /** Bytes of large answers that all slow clients together may leave unread before the slowest are cut off. */
   unsentBytes: 268_435_456,
+  /** Bytes of a vector tile before compression, which about halves them: beyond it features are dropped. */
+  tileBytes: 1_048_576,
+  /** The same of a layer that is encoded for a map. */
+  mapLayerBytes: 67_108_864,
   /** Bytes of the in-memory tile cache. */
   tileCacheBytes: 268_435_456,
+  /** Bytes of single features kept as answers, and the longest such answer in characters. */
+  keptItemsBytes: 33_554_432,
+  keptItemBytes: 65_536,
   /** Milliseconds that a tile made from a database is served again: others may write to it unseen. */
   databaseTileMs: 60_000,
   /** Levels of arrays and objects in a geometry, and in the value of a property. */
@@ -61,6 +70,8 @@ export const LIMITS = {
   batchOperations: 1000,
   /** Edits of one store that may wait for the one that runs; more are answered 503. */
   editQueue: 256,
+  /** Boxes that tell where an edit changed something; more are gathered. */
+  editAreas: 64,
   /** Bytes of an uploaded file for import. */
   uploadBytes: 4_294_967_296,
 } as const;

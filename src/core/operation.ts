@@ -83,7 +83,11 @@ export interface Reply {
   readonly etag?: string;
   readonly cacheControl?: string;
   /** Given when this very object answers many requests: what is made from it is kept in here. */
-  readonly constant?: { block: Uint8Array | undefined };
+  readonly constant?: {
+    block: Uint8Array | undefined;
+    /** The body as it was compressed last. */
+    compressed?: { readonly encoding: string; readonly body: Uint8Array };
+  };
 }
 
 /** One request while it is being answered, as handlers see it. */

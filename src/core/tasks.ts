@@ -185,6 +185,9 @@ export interface VectorTileTask {
   buffer: number;
   /** Douglas-Peucker tolerance in grid units; 0 keeps every vertex that differs on the grid. */
   simplify: number;
+  /** The least important features are dropped beyond these; bytes are those before compression. */
+  maxFeatures?: number;
+  maxBytes?: number;
   /** Compress the answer. */
   encoding: 'identity' | 'gzip';
   /** Smaller tiles stay uncompressed. */
@@ -196,6 +199,8 @@ export interface VectorTileResult {
   data: Uint8Array;
   encoding: 'identity' | 'gzip';
   features: number;
+  /** Features that were left out because the tile would be too large. */
+  dropped: number;
 }
 
 export interface OccupiedTask {
@@ -462,6 +467,8 @@ export class TaskFailure extends Error {
     message: string,
     /** For the log only: never sent to a client. */
     readonly cause_?: string,
+    /** When it is worth to try again, as far as that is known. */
+    readonly retryAfterMs?: number,
   ) {
     super(message);
   }

@@ -10,6 +10,8 @@ import { defaultPolicy } from './auth/access.js';
 import type { FirstKey } from './auth/api-keys.js';
 import { createAuthenticator } from './auth/authenticator.js';
 import { permits } from './auth/permissions.js';
+import { ItemReplies } from './cache/item-replies.js';
+import { dropReplaced } from './cache/replaced.js';
 import { TileCache } from './cache/tile-cache.js';
 import { Dispatcher } from './http/dispatch.js';
 import { HttpServer } from './http/server.js';
@@ -43,6 +45,8 @@ export interface Gateway {
   readonly port: number;
   readonly catalog: Catalog;
   readonly firstKey: FirstKey;
+  /** Takes over an edit that another gateway committed. */
+  edited(note: EditNote): void;
   /** Answers what runs, takes nothing new, releases everything. */
   close(graceMs: number): Promise<void>;
 }
@@ -71,19 +75,27 @@ export async function startGateway({
   const pools = createPools({
     vectorThreads: config.workers.vectorThreads,
     maxQueue: config.workers.queue,
+    maxWaitMs: config.workers.waitMs,
     connections: config.postgis.connections,
     runDir,
   });
   const tiles = new TileCache(config.cache.tileBytes);
+  const items = new ItemReplies();
   const databases = new Databases(pools);
   const catalog = new Catalog({
     pools,
     databases,
     dataDir,
     layerIdOf: (id) => state.collections.idOf(id),
+    replaced: (before, after) => dropReplaced(tiles, before, after),
   });
+  const edited = ({ collection, change }: EditNote) => {
+    catalog.touch(collection, change);
+    const layerId = catalog.current.byId(collection)?.layerId;
+    if (layerId !== undefined) tiles.dropCollection(layerId, change.areas);
+  };
   const edits = new Edits(pools, (note) => {
-    catalog.touch(note.collection, note.change);
+    edited(note);
     announceEdit(note);
   });
   const otlp = startTelemetry(config, pools);
@@ -110,6 +122,7 @@ export async function startGateway({
       edits,
       licensing: config.licensing,
       tiles,
+      items,
       publicDir: PUBLIC_DIR,
       version: version(),
       registry: createRegistry(),
@@ -143,11 +156,13 @@ export async function startGateway({
   return {
     port,
     catalog,
+    edited,
     firstKey,
     async close(graceMs) {
       await server.close(graceMs);
       await management.close();
       databases.close();
+      items.close();
       await catalog.close();
       await pools.close();
       await authenticator.close();

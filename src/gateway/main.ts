@@ -34,7 +34,7 @@ async function main(): Promise<void> {
   let log: Log | undefined;
   /** Edits of other gateways while this one starts: it may have read the data before them. */
   const early: EditNote[] = [];
-  const take = ({ collection, change }: EditNote) => gateway?.catalog.touch(collection, change);
+  const take = (note: EditNote) => gateway?.edited(note);
   const supervised = joinSupervisor({
     onReload: () => prepareReload(gateway!, start, log!),
     onEdited: (note) => (gateway ? take(note as EditNote) : early.push(note as EditNote)),

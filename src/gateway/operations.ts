@@ -1,6 +1,7 @@
 import type { Operation } from '../core/operation.js';
 import { coveragesOperations } from './surfaces/coverages/operations.js';
 import type { EditDeps } from './surfaces/features/edits/operations.js';
+import type { ItemDeps } from './surfaces/features/item-operations.js';
 import { featuresOperations } from './surfaces/features/operations.js';
 import { mapsOperations } from './surfaces/maps/operations.js';
 import { type ProbeDeps, probeOperations } from './surfaces/probes/operations.js';
@@ -12,7 +13,7 @@ import { type TilesDeps, tilesOperations } from './surfaces/tiles/operations.js'
 
 /** Every operation of the data surfaces, the site and the probes. */
 export function surfaceOperations(
-  deps: TilesDeps & EditDeps & ProbeDeps & Omit<SiteDeps, 'surfaces'>,
+  deps: TilesDeps & ItemDeps & EditDeps & ProbeDeps & Omit<SiteDeps, 'surfaces'>,
 ): Operation[] {
   return [
     ...probeOperations(deps),

@@ -25,6 +25,11 @@ export interface LayerOptions {
   buffer?: number;
   /** Douglas-Peucker tolerance in grid units. Default 0: keep every vertex that differs on the grid. */
   simplify?: number;
+  /** The least important features are dropped beyond these. Bytes before compression, about. Default: no bound. */
+  maxFeatures?: number;
+  maxBytes?: number;
+  /** Time to give up at, milliseconds since 1970; `gr_mvt` then throws. Default: never. */
+  deadline?: number;
 }
 
 /** A value a tile can hold. Dates become ISO 8601 text; null and undefined are left out. */
@@ -40,6 +45,7 @@ interface NativeLayerEncoder {
   add(rows: readonly LayerRow[]): number;
   finish(): Buffer;
   readonly features: number;
+  readonly dropped: number;
 }
 
 export interface CrsDescription {
@@ -104,6 +110,11 @@ export class LayerEncoder {
   /** Features so far. */
   get features(): number {
     return this.#native.features;
+  }
+
+  /** Features that were left out so far because the layer would be too large; `finish` may leave out more. */
+  get dropped(): number {
+    return this.#native.dropped;
   }
 
   /**

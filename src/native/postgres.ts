@@ -49,6 +49,14 @@ export interface PgPage {
   last?: PageKey;
 }
 
+export interface PgTile {
+  /** Length 0 without features. */
+  tile: Uint8Array;
+  features: number;
+  /** Features that were left out because the layer would be too large. */
+  dropped: number;
+}
+
 interface NativeConnection {
   connect(url: string, timeoutMs: number): Promise<void>;
   query(sql: string, params: PgParams): Promise<PgValue[][]>;
@@ -56,7 +64,7 @@ interface NativeConnection {
   fetch(maxRows: number): Promise<{ rows: PgValue[][]; done: boolean }>;
   finish(): Promise<void>;
   page(sql: string, params: PgParams, options: string): Promise<PgPage>;
-  tile(sql: string, params: PgParams, options: string): Promise<{ tile: Uint8Array; features: number }>;
+  tile(sql: string, params: PgParams, options: string): Promise<PgTile>;
   cancel(): void;
   close(): void;
   readonly idle: boolean;
@@ -92,11 +100,7 @@ export class PostgresConnection {
   }
 
   /** One layer of a vector tile. */
-  tile(
-    sql: string,
-    params: PgParams,
-    options: LayerOptions,
-  ): Promise<{ tile: Uint8Array; features: number }> {
+  tile(sql: string, params: PgParams, options: LayerOptions): Promise<PgTile> {
     return this.#native.tile(sql, params, JSON.stringify(options));
   }
 

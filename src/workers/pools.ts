@@ -11,6 +11,8 @@ export interface PoolsOptions {
   /** Threads of the vector pool; 0 means one per core. */
   vectorThreads: number;
   maxQueue: number;
+  /** Expected wait, in milliseconds, beyond which a task is refused. */
+  maxWaitMs: number;
   /** Connections to each PostGIS database. */
   connections: number;
   /** Directory of the engine sockets. */
@@ -19,10 +21,10 @@ export interface PoolsOptions {
 
 /** The pools of a gateway process: vector threads and the writer of archives here, GDAL and Mapnik in the engines. */
 export function createPools(options: PoolsOptions): Pools {
-  const { maxQueue, runDir, connections } = options;
+  const { maxQueue, maxWaitMs, runDir, connections } = options;
   const threads = options.vectorThreads || availableParallelism();
-  const vector = new VectorPool({ threads, maxQueue, connections });
-  const engines = new EnginePool({ runDir, maxQueue });
+  const vector = new VectorPool({ threads, maxQueue, maxWaitMs, connections });
+  const engines = new EnginePool({ runDir, maxQueue, maxWaitMs });
   const archives = new ArchivePool();
   const run = (name: TaskName, input: never, taskOptions?: TaskOptions): Promise<unknown> => {
     if (name.startsWith('vector.')) return vector.run(name as VectorTaskName, input, taskOptions);

@@ -47,7 +47,7 @@ beforeAll(async () => {
     source: inspect(WORLD_MAP).find(({ source }) => source.table === 'countries')!.source as GeoPackageSource,
   };
   const { VectorPool: Pool } = (await import(built)) as { VectorPool: typeof VectorPool };
-  pool = new Pool({ threads: 1, maxQueue: 4, connections: 2 });
+  pool = new Pool({ threads: 1, maxQueue: 4, maxWaitMs: 30_000, connections: 2 });
 });
 afterAll(async () => {
   closeAll();

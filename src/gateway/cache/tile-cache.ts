@@ -1,11 +1,20 @@
 import type { Reply } from '../../core/operation.js';
+import type { Box } from '../../core/tasks.js';
+import { pyramidKey, type TileAddress, type TileRequest } from '../services/tiles/request.js';
 import * as metrics from '../telemetry/metrics.js';
+import { hasPlace, Pyramid, touches } from './pyramid.js';
+import { SharedTiles } from './shared-tiles.js';
 
 /** A tile ready to send: compressed already where that helps, with its entity tag. */
 export interface CachedTile {
   /** The answer that every request for this tile gets; without a body when nothing is in the tile. */
   readonly reply: Reply;
   readonly bytes: number;
+}
+
+/** A tile that is wanted, and the name of its content. */
+export interface WantedTile extends TileRequest {
+  readonly key: string;
 }
 
 /** A place in the cache. Who asks for the same tile again may keep it, and finds the tile without a look-up. */
@@ -17,10 +26,22 @@ export interface TileSlot {
   used: boolean;
   /** False once the tile has left the cache. */
   live: boolean;
+  readonly key: string;
+  readonly at: TileAddress;
+  readonly pyramid: Pyramid<TileSlot>;
+}
+
+/** A tile that is being made. */
+interface Making {
+  readonly wanted: WantedTile;
+  readonly tile: Promise<CachedTile>;
+  /** Something has changed since: who waits gets the tile, but it is not kept. */
+  stale: boolean;
 }
 
 export interface CacheStatistics {
   entries: number;
+  /** Equal tiles counted once, and what the entries themselves cost. */
   bytes: number;
   maxBytes: number;
   hits: number;
@@ -28,8 +49,8 @@ export interface CacheStatistics {
   evictions: number;
 }
 
-/** What an entry costs beyond its bytes: key, object, map slot. */
-const ENTRY_OVERHEAD = 256;
+/** What an entry costs beyond its bytes: key, object, slots of maps. */
+const ENTRY_OVERHEAD = 384;
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
@@ -38,17 +59,15 @@ const NEVER = Number.POSITIVE_INFINITY;
  */
 export class TileCache {
   readonly #tiles = new Map<string, TileSlot>();
-  readonly #pending = new Map<string, Promise<CachedTile>>();
+  readonly #pyramids = new Map<string, Pyramid<TileSlot>>();
+  readonly #shared = new SharedTiles();
+  readonly #making = new Map<string, Making>();
   readonly #maxBytes: number;
   readonly #hits = metrics.cacheHits.cell('tile');
   readonly #misses = metrics.cacheMisses.cell('tile');
   readonly #evictions = metrics.cacheEvictions.cell('tile');
   readonly #tileHits = metrics.tileCacheHits.cell();
   readonly #tileMisses = metrics.tileCacheMisses.cell();
-  readonly #generated = metrics.tileCacheGenerated.cell();
-  #bytes = 0;
-  /** Raised by every invalidation, so that a rendering begun before it is not stored after it. */
-  #epoch = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -59,12 +78,17 @@ export class TileCache {
     });
   }
 
+  get #bytes(): number {
+    return this.#shared.bytes + this.#tiles.size * ENTRY_OVERHEAD;
+  }
+
   /** The slot of a tile that is there; `last` is where the caller found it before. */
   find(key: string, last?: TileSlot): TileSlot | undefined {
     const slot = last?.live ? last : this.#tiles.get(key);
     if (!slot) return undefined;
     if (slot.expires !== NEVER && slot.expires < Date.now()) {
-      this.#remove(key);
+      this.#remove(slot);
+      metrics.tileCacheExpired.cell().inc();
       return undefined;
     }
     slot.used = true;
@@ -74,33 +98,68 @@ export class TileCache {
   }
 
   /** The tile from an ongoing or new rendering, kept no longer than `maxAgeMs`; call after `find` found nothing. */
-  fill(key: string, render: () => Promise<CachedTile>, maxAgeMs = NEVER): Promise<CachedTile> {
+  fill(wanted: WantedTile, make: () => Promise<CachedTile>, maxAgeMs = NEVER): Promise<CachedTile> {
     this.#misses.value++;
     this.#tileMisses.value++;
-    const running = this.#pending.get(key);
-    if (running) return running;
-    const epoch = this.#epoch;
-    const promise = render()
-      .then((tile) => {
-        this.#generated.value++;
-        if (epoch === this.#epoch) this.#store(key, tile, maxAgeMs);
-        return tile;
-      })
-      .finally(() => {
-        // After an invalidation another rendering of the same key may be under way.
-        if (this.#pending.get(key) === promise) this.#pending.delete(key);
-      });
-    this.#pending.set(key, promise);
-    return promise;
+    const making = this.#making.get(wanted.key);
+    return making ? making.tile : this.#make(wanted, make(), maxAgeMs);
   }
 
-  #store(key: string, tile: CachedTile, maxAgeMs: number): void {
-    const size = tile.bytes + ENTRY_OVERHEAD;
-    if (size > this.#maxBytes / 8) return;
-    this.#remove(key);
-    this.#tiles.set(key, { tile, expires: Date.now() + maxAgeMs, used: false, live: true });
-    this.#bytes += size;
+  /**
+   * Keeps tiles that come out of one rendering together; `tiles[i]` is that of `wanted[i]`. Who asks for one of them
+   * meanwhile waits for it. Those that are there, or on their way, stay as they are.
+   */
+  fillTogether(wanted: readonly WantedTile[], tiles: Promise<readonly CachedTile[]>, maxAgeMs = NEVER): void {
+    wanted.forEach((one, i) => {
+      if (this.#tiles.has(one.key) || this.#making.has(one.key)) return;
+      const tile = tiles.then((all) => all[i]!);
+      // Perhaps nobody asks for it.
+      this.#make(one, tile, maxAgeMs).catch(() => {});
+    });
+  }
+
+  #make(wanted: WantedTile, tile: Promise<CachedTile>, maxAgeMs: number): Promise<CachedTile> {
+    const making: Making = { wanted, tile, stale: false };
+    this.#making.set(wanted.key, making);
+    const done = () => {
+      // After an invalidation another rendering of the same key may be under way.
+      if (this.#making.get(wanted.key) === making) this.#making.delete(wanted.key);
+    };
+    return tile.then(
+      (made) => {
+        done();
+        metrics.tileCacheGenerated.cell().inc();
+        if (!making.stale) this.#store(wanted, made, maxAgeMs);
+        return made;
+      },
+      (error: unknown) => {
+        done();
+        metrics.tileCacheFailed.cell().inc();
+        throw error;
+      },
+    );
+  }
+
+  #store(wanted: WantedTile, made: CachedTile, maxAgeMs: number): void {
+    if (made.bytes + ENTRY_OVERHEAD > this.#maxBytes / 8 || !hasPlace(wanted.at.set, wanted.at.zoom)) return;
+    const before = this.#tiles.get(wanted.key);
+    if (before) this.#remove(before);
+    const pyramid = this.#pyramidOf(wanted);
+    const tile = this.#shared.hold(made);
+    const expires = Date.now() + maxAgeMs;
+    // Not the wanted tile itself: a plan holds its whole catalog.
+    const { key, at } = wanted;
+    const slot: TileSlot = { tile, expires, used: false, live: true, key, at, pyramid };
+    this.#tiles.set(key, slot);
+    pyramid.add(at, slot, tile.bytes);
     this.#makeRoom();
+  }
+
+  #pyramidOf(wanted: WantedTile): Pyramid<TileSlot> {
+    const name = pyramidKey(wanted);
+    let pyramid = this.#pyramids.get(name);
+    if (!pyramid) this.#pyramids.set(name, (pyramid = new Pyramid(name, wanted)));
+    return pyramid;
   }
 
   /** Second chance: a tile that was used since it was last looked at goes to the end of the line instead. */
@@ -112,28 +171,61 @@ export class TileCache {
         this.#tiles.delete(key);
         this.#tiles.set(key, slot);
       } else {
-        this.#remove(key);
+        this.#remove(slot);
         this.#evictions.value++;
       }
     }
   }
 
-  #remove(key: string): void {
-    const slot = this.#tiles.get(key);
-    if (!slot) return;
+  /** Returns the bytes that this set free. */
+  #remove(slot: TileSlot): number {
+    const { key, at, pyramid, tile } = slot;
     slot.live = false;
     this.#tiles.delete(key);
-    this.#bytes -= slot.tile.bytes + ENTRY_OVERHEAD;
+    pyramid.delete(at, tile.bytes);
+    if (pyramid.entries === 0) this.#pyramids.delete(pyramid.name);
+    return this.#shared.release(tile) + ENTRY_OVERHEAD;
   }
 
-  /** Drops the tiles whose key fits; returns how many. Renderings under way are not stored either. */
+  /** Drops the tiles whose key fits; returns how many. Renderings under way are not kept either. */
   invalidate(fits: (key: string) => boolean): number {
-    this.#epoch++;
-    this.#pending.clear();
-    const doomed = [...this.#tiles.keys()].filter(fits);
-    for (const key of doomed) this.#remove(key);
-    metrics.tileCacheDeleted.cell().inc(doomed.length);
-    return doomed.length;
+    return this.#drop(
+      [...this.#tiles.values()].filter(({ key }) => fits(key)),
+      ({ key }) => fits(key),
+    );
+  }
+
+  /**
+   * Drops the tiles of a collection: those that show something of the areas (CRS84), or all. Returns how many. Renderings
+   * of them under way are not kept either, and who asks from now on gets a new one.
+   */
+  dropCollection(layerId: number, areas?: readonly Box[]): number {
+    const doomed = new Set<TileSlot>();
+    for (const pyramid of this.#pyramids.values()) {
+      if (!pyramid.layerIds.includes(layerId)) continue;
+      const parts = areas ? areas.map((area) => pyramid.touchedBy(area)) : [pyramid.all()];
+      for (const part of parts) for (const slot of part) doomed.add(slot);
+    }
+    const shows = ({ collections }: TileRequest) => collections.some((c) => c.layerId === layerId);
+    const inAreas = (tile: TileRequest) => areas?.some((area) => touches(tile, area)) ?? true;
+    return this.#drop(doomed, (tile) => shows(tile) && inAreas(tile));
+  }
+
+  #drop(slots: Iterable<TileSlot>, isStale: (tile: WantedTile) => boolean): number {
+    for (const making of this.#making.values()) {
+      if (!isStale(making.wanted)) continue;
+      making.stale = true;
+      this.#making.delete(making.wanted.key);
+    }
+    let dropped = 0;
+    let released = 0;
+    for (const slot of slots) {
+      released += this.#remove(slot);
+      dropped++;
+    }
+    metrics.tileCacheDeleted.cell().inc(dropped);
+    metrics.tileCacheReleased.cell().inc(released);
+    return dropped;
   }
 
   statistics(): CacheStatistics {
@@ -145,5 +237,17 @@ export class TileCache {
       misses: this.#misses.value,
       evictions: this.#evictions.value,
     };
+  }
+
+  /** Tiles and their bytes by collection; a tile of several collections counts for each of them. */
+  byCollection(): Map<number, { entries: number; bytes: number }> {
+    const found = new Map<number, { entries: number; bytes: number }>();
+    for (const { layerIds, entries, bytes } of this.#pyramids.values()) {
+      for (const layerId of layerIds) {
+        const sum = found.get(layerId) ?? { entries: 0, bytes: 0 };
+        found.set(layerId, { entries: sum.entries + entries, bytes: sum.bytes + bytes });
+      }
+    }
+    return found;
   }
 }

@@ -1,5 +1,5 @@
 import { ApiError } from '../../core/errors.js';
-import { negotiate } from '../../core/media.js';
+import { type Format, negotiate } from '../../core/media.js';
 import type { Operation, Principal, Reply } from '../../core/operation.js';
 import { Recent } from '../../core/recent.js';
 import type { HttpExchange } from './exchange.js';
@@ -43,8 +43,12 @@ interface Known {
   readonly prepared: Prepared;
   readonly params: HttpExchange['params'];
   readonly memo: { value?: unknown };
+  readonly loggedPath: string;
   /** Value of the `f` parameter. */
   readonly f: string | undefined;
+  /** What it was asked for with last, and the format that this came to. */
+  accept: string | undefined;
+  format: Format;
 }
 
 /** Targets that are remembered, and the longest one. */
@@ -120,11 +124,17 @@ export class Dispatcher {
     return undefined;
   }
 
-  #resume(x: HttpExchange, { prepared, params, memo, f }: Known): Reply | Promise<Reply> {
-    const { operation } = prepared;
-    if (operation.formats.length > 0) x.format = negotiate(f, x.header('accept'), operation.formats);
-    x.params = params;
-    x.memo = memo;
+  #resume(x: HttpExchange, known: Known): Reply | Promise<Reply> {
+    const { operation } = known.prepared;
+    const accept = known.f === undefined ? x.header('accept') : known.accept;
+    if (accept !== known.accept && operation.formats.length > 0) {
+      known.format = negotiate(undefined, accept, operation.formats);
+      known.accept = accept;
+    }
+    x.format = known.format;
+    x.params = known.params;
+    x.memo = known.memo;
+    x.loggedPath = known.loggedPath;
     return this.#run(x, operation);
   }
 
@@ -149,7 +159,9 @@ export class Dispatcher {
     ) as HttpExchange['params'];
     x.memo = {};
     if (!x.hasBody && !plan.readsHeaders) {
-      this.#remember(x, { prepared, params: x.params, memo: x.memo, f });
+      const { params, memo, format, loggedPath } = x;
+      const accept = f === undefined ? x.header('accept') : undefined;
+      this.#remember(x, { prepared, params, memo, loggedPath, f, accept, format });
     }
     if (!prepared.readBody) return this.#run(x, operation);
     x.detach();

@@ -8,6 +8,7 @@ import {
   type ParamValues,
   type Principal,
 } from '../../core/operation.js';
+import { loggedPath } from '../telemetry/log.js';
 import type { RequestSpan } from '../telemetry/spans.js';
 import { RequestBody } from './body.js';
 
@@ -33,6 +34,8 @@ export class HttpExchange implements Exchange {
   format: Format = JSON_FORMAT;
   principal: Principal = ANONYMOUS;
   span: RequestSpan | undefined;
+  /** The path as the log writes it; made once for a target that is remembered. */
+  #loggedPath: string | undefined;
   aborted = false;
   responded = false;
   /** Called when the connection is lost after `detach`. */
@@ -65,6 +68,15 @@ export class HttpExchange implements Exchange {
 
   get baseUrl(): string {
     return this.baseUrlOf((name) => this.header(name));
+  }
+
+  get loggedPath(): string {
+    this.#loggedPath ??= loggedPath(this.path);
+    return this.#loggedPath;
+  }
+
+  set loggedPath(text: string) {
+    this.#loggedPath = text;
   }
 
   /** True until `detach`: the response is corked and nothing has waited yet. */

@@ -25,11 +25,15 @@ export function asApiError(error: unknown): ApiError {
   if (error instanceof TaskFailure) {
     const code = TASK_FAILURES[error.code];
     const detail = code === 'internal' ? 'The request could not be completed.' : error.message;
-    const headers =
-      code === 'unavailable' || code === 'deadline-exceeded' ? { 'retry-after': RETRY_SECONDS } : undefined;
+    const later = code === 'unavailable' || code === 'deadline-exceeded';
+    const headers = later ? { 'retry-after': retrySeconds(error.retryAfterMs) } : undefined;
     return new ApiError(code, detail, { cause: error, headers });
   }
   return new ApiError('internal', 'The request could not be completed.', { cause: error });
+}
+
+function retrySeconds(ms: number | undefined): string {
+  return ms === undefined ? RETRY_SECONDS : String(Math.max(1, Math.ceil(ms / 1000)));
 }
 
 export interface ProblemContext {

@@ -6,7 +6,7 @@ import { accepts, type ContentEncoding, chooseEncoding, compress, decompress } f
 import type { HttpExchange } from './exchange.js';
 
 const EXPOSED =
-  'content-crs, content-bbox, etag, link, location, server-timing, x-request-id, retry-after, preference-applied';
+  'content-crs, content-bbox, etag, graticule-dropped-features, link, location, server-timing, x-request-id, retry-after, preference-applied';
 
 /** Headers of every response, one block: the parser-side library writes header text as it is given. */
 const ALLOW_ORIGIN = 'access-control-allow-origin';
@@ -73,6 +73,8 @@ function sendBody(x: HttpExchange, reply: Reply, body: string | Uint8Array, sent
   }
   const encoding = chooseEncoding(reply.mediaType ?? '', body.length, acceptEncoding);
   if (encoding === 'identity') return write(x, reply, body, encoding, sent);
+  const compressed = reply.constant?.compressed;
+  if (compressed?.encoding === encoding) return write(x, reply, compressed.body, encoding, sent);
   x.detach();
   void later(x, reply, compress(body, encoding), encoding, sent);
 }
@@ -85,6 +87,7 @@ async function later(
   sent: Sent,
 ) {
   const ready = await body;
+  if (reply.constant && encoding !== 'identity') reply.constant.compressed = { encoding, body: ready };
   if (!x.aborted) write(x, reply, ready, encoding, sent);
   else sent(x, 499, 0);
 }

@@ -169,15 +169,7 @@ export class HttpServer {
       });
       span.end();
     }
-    this.#options.log.request(cells.kind, {
-      path: x.path,
-      durationMs,
-      bytes,
-      correlationId: x.correlationId,
-      principal: x.principal.id,
-      traceId: x.span?.traceId,
-      spanId: x.span?.spanId,
-    });
+    this.#options.log.request(cells.kind, x, durationMs, bytes);
     if (this.#idle && this.#active.value === 0) this.#idle();
   }
 

@@ -1,11 +1,11 @@
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
 import { CatalogSnapshot, type VectorCollection } from '../../core/collection.js';
 import { isDatabase } from '../../core/database-url.js';
 import type { CollectionChange } from '../../core/edits.js';
 import type { Box } from '../../core/tasks.js';
-import { editedVersion } from './publish/collections.js';
+import { FileVersions } from './publish/file-versions.js';
 import { publish } from './publish/index.js';
 import type { PublishDeps } from './publish/source.js';
 
@@ -17,6 +17,11 @@ const SETTLE_MS = 800;
 /** Edits remembered per collection: those that can be under way while the catalog is read again. */
 const KEPT_EDITS = 4096;
 
+export interface CatalogDeps extends Omit<PublishDeps, 'versionOf'> {
+  /** A reload took the place of what was published before. */
+  replaced(before: CatalogSnapshot, after: CatalogSnapshot): void;
+}
+
 /** The published collections of this process. Readers take `current`; a reload swaps it in one assignment. */
 export class Catalog {
   #current = new CatalogSnapshot([], [], 0);
@@ -25,11 +30,10 @@ export class Catalog {
   #watcher: FSWatcher | undefined;
   /** Edits by collection and cursor. */
   readonly #edits = new Map<string, Map<number, CollectionChange>>();
-  /** State in which edits of ours left a file. */
-  readonly #ours = new Map<string, string>();
-  readonly #deps: PublishDeps;
+  readonly #files = new FileVersions();
+  readonly #deps: CatalogDeps;
 
-  constructor(deps: PublishDeps) {
+  constructor(deps: CatalogDeps) {
     this.#deps = deps;
   }
 
@@ -39,10 +43,12 @@ export class Catalog {
 
   /** Reads all sources beside the running catalog; nothing changes until `commit`. */
   prepare(sources: readonly string[]): Promise<CatalogSnapshot> {
-    const own = OWN_FOLDERS.map((folder) => join(this.#deps.dataDir, folder)).filter((path) =>
-      existsSync(path),
+    const own = OWN_FOLDERS.map((folder) => join(this.#deps.dataDir, folder));
+    return publish(
+      [...sources, ...own.filter((path) => existsSync(path))],
+      { ...this.#deps, versionOf: (path) => this.#files.of(path) },
+      this.#current.generation + 1,
     );
-    return publish([...sources, ...own], this.#deps, this.#current.generation + 1);
   }
 
   /** Edits that were committed while the snapshot was being made are in it, or are added now. */
@@ -56,7 +62,9 @@ export class Catalog {
       const known = [...edits.values()].reduce(edited, collection);
       if (known !== collection) current = current.replacing(known);
     }
+    const before = this.#current;
     this.#current = current;
+    this.#deps.replaced(before, current);
   }
 
   /** Takes over what a committed edit, of this process or another, did to a collection. Does nothing the second time. */
@@ -64,7 +72,7 @@ export class Catalog {
     const collection = this.#current.byId(id);
     const published = this.#published.byId(id);
     if (collection?.kind !== 'vector' || published?.kind !== 'vector') return;
-    this.#noteState(collection.file);
+    this.#files.leftByUs(collection.file);
     if (change.cursor <= published.cursor) return;
     const edits = this.#edits.get(id) ?? new Map<number, CollectionChange>();
     this.#edits.set(id, edits);
@@ -79,20 +87,20 @@ export class Catalog {
     let timer: NodeJS.Timeout | undefined;
     const paths = new Set<string>();
     const settle = () => {
-      const foreign = [...paths].find((path) => !this.#leftByUs(path));
+      const foreign = [...paths].find((path) => !this.#files.isKnown(path));
       paths.clear();
       if (foreign !== undefined) changed(foreign);
     };
-    this.#watcher = watch(
-      sources.filter((source) => !isDatabase(source)),
-      {
-        ignoreInitial: true,
-        depth: 6,
-        ignored: /(^|\/)\..|-(wal|shm|journal)$/,
-      },
-    );
+    const files = sources.filter((source) => !isDatabase(source));
+    // What another program writes to a GeoPackage may stay in its log for long.
+    const logs = files.filter((file) => file.endsWith('.gpkg')).map((file) => `${file}-wal`);
+    this.#watcher = watch([...files, ...logs], {
+      ignoreInitial: true,
+      depth: 6,
+      ignored: /(^|\/)\..|-(shm|journal)$/,
+    });
     this.#watcher.on('all', (_event, path) => {
-      paths.add(path);
+      paths.add(path.replace(/-wal$/, ''));
       clearTimeout(timer);
       timer = setTimeout(settle, SETTLE_MS);
     });
@@ -103,32 +111,14 @@ export class Catalog {
   async close(): Promise<void> {
     await this.#watcher?.close();
   }
-
-  #noteState(file: string): void {
-    const state = stateOf(file);
-    if (state) this.#ours.set(file, state);
-  }
-
-  #leftByUs(path: string): boolean {
-    const state = stateOf(path);
-    return state !== undefined && this.#ours.get(realpathSync(path)) === state;
-  }
-}
-
-/** What a write to a file changes; undefined when there is no such file. */
-function stateOf(path: string): string | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats?.isFile() ? `${stats.ino} ${stats.size} ${stats.mtimeMs}` : undefined;
 }
 
 /** A collection after an edit. Its extent only grows: finding it anew means to read all rows. */
 function edited(collection: VectorCollection, change: CollectionChange): VectorCollection {
-  const { extent84, featureCount, cursor, version } = collection;
-  const last = Math.max(cursor, change.cursor);
+  const { extent84, featureCount, cursor } = collection;
   return {
     ...collection,
-    cursor: last,
-    version: editedVersion(version, last),
+    cursor: Math.max(cursor, change.cursor),
     featureCount: Math.max(0, featureCount + change.features),
     extent84: grown(extent84, change.extent84),
   };

@@ -37,13 +37,11 @@ export interface RequestKind {
 
 /** The completion event of one request. */
 export interface RequestEvent {
-  readonly path: string;
-  readonly durationMs: number;
-  readonly bytes: number;
+  /** As `loggedPath` writes it. */
+  readonly loggedPath: string;
   readonly correlationId: string;
-  readonly principal: string;
-  readonly traceId: string | undefined;
-  readonly spanId: string | undefined;
+  readonly principal: { readonly id: string };
+  readonly span: { readonly traceId: string; readonly spanId: string } | undefined;
 }
 
 export interface Log {
@@ -51,7 +49,8 @@ export interface Log {
   info(message: string, properties?: Properties): void;
   warn(message: string, properties?: Properties): void;
   error(message: string, properties?: Properties): void;
-  request(kind: RequestKind, event: RequestEvent): void;
+  /** Milliseconds from the first byte to the last, and bytes of the body. */
+  request(kind: RequestKind, event: RequestEvent, durationMs: number, bytes: number): void;
   flush(): void;
 }
 
@@ -85,11 +84,9 @@ export function createLog(options: { level: LogLevel; pretty: boolean; process: 
   };
   return {
     ...plain(logger),
-    request(kind, event) {
+    request(kind, event, durationMs, bytes) {
       if (!(kind.quiet ? logs.probes : logs.request)) return;
-      if (PLAIN.test(event.path))
-        destination.writeAscii(clefLine(constantOf(kind), event, `"${event.path}"`));
-      else destination.write(clefLine(constantOf(kind), event, JSON.stringify(event.path)));
+      destination.writeAscii(clefLine(constantOf(kind), event, durationMs, bytes));
     },
     flush: () => destination.flushSync(),
   };
@@ -112,10 +109,10 @@ function prettyLog(options: { level: LogLevel; process: string }): Log {
   const logger = pino({ level: PINO_LEVELS[options.level], base: {} }, target);
   return {
     ...plain(logger),
-    request(kind, event) {
+    request(kind, event, durationMs, bytes) {
       const level = kind.quiet ? 'trace' : 'info';
-      const took = `${event.durationMs.toFixed(1)} ms ${event.bytes} B`;
-      logger[level](`${kind.method} ${event.path} ${kind.status} ${took}`);
+      const took = `${durationMs.toFixed(1)} ms ${bytes} B`;
+      logger[level](`${kind.method} ${JSON.parse(event.loggedPath)} ${kind.status} ${took}`);
     },
     flush: () => logger.flush(),
   };
@@ -123,20 +120,31 @@ function prettyLog(options: { level: LogLevel; process: string }): Log {
 
 let second = 0;
 let secondText = '';
+let millisecond = 0;
+let text = '';
 
-/** ISO time with milliseconds; the part up to the second is made once a second. */
+/** The beginning of a line with the ISO time. Many lines share a millisecond, and more a second. */
 function now(): string {
   const ms = Date.now();
+  if (ms === millisecond) return text;
+  millisecond = ms;
   const whole = Math.floor(ms / 1000);
   if (whole !== second) {
     second = whole;
     secondText = `{"@t":"${new Date(whole * 1000).toISOString().slice(0, 20)}`;
   }
   const rest = ms - whole * 1000;
-  return secondText + (rest < 10 ? '00' : rest < 100 ? '0' : '') + rest;
+  text = secondText + (rest < 10 ? '00' : rest < 100 ? '0' : '') + rest;
+  return text;
 }
 
-const PLAIN = /^[\w\-./{}:~@ ]*$/;
+const NOT_ASCII = /[^ -~]/g;
+
+/** A path as a JSON string of ASCII. Paths carry no query string. */
+export function loggedPath(path: string): string {
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(path).replace(NOT_ASCII, escaped);
+}
 
 /** Two decimal places, as text: made once, `toFixed` is slow. */
 const HUNDREDTHS = Array.from({ length: 100 }, (_, i) => `.${String(i).padStart(2, '0')}`);
@@ -162,11 +170,13 @@ function constantPart(kind: RequestKind, process: string): string {
   return `Z",${JSON.stringify(members).slice(1, -1)},"Path":`;
 }
 
-/**
- * Put together by hand: one event per request is the hottest line of the log. Paths carry no query string. All but
- * the path is ASCII: ids are checked where they are taken.
- */
-function clefLine(constant: string, e: RequestEvent, path: string): string {
-  const trace = e.traceId ? `,"@tr":"${e.traceId}","@sp":"${e.spanId}"` : '';
-  return `${now()}${constant}${path},"DurationMs":${milliseconds(e.durationMs)},"Bytes":${e.bytes},"CorrelationId":"${e.correlationId}","Principal":"${e.principal}"${trace}}\n`;
+const ANONYMOUS_TAIL = '","Principal":"anonymous"}\n';
+
+/** Put together by hand, of few pieces: one event per request is the hottest line of the log. All of it is ASCII. */
+function clefLine(constant: string, e: RequestEvent, durationMs: number, bytes: number): string {
+  const { principal, span } = e;
+  const line = `${now()}${constant}${e.loggedPath},"DurationMs":${milliseconds(durationMs)},"Bytes":${bytes},"CorrelationId":"${e.correlationId}`;
+  if (!span && principal.id === 'anonymous') return line + ANONYMOUS_TAIL;
+  const trace = span ? `,"@tr":"${span.traceId}","@sp":"${span.spanId}"` : '';
+  return `${line}","Principal":${loggedPath(principal.id)}${trace}}\n`;
 }

@@ -98,6 +98,18 @@ export const tileArchiveSize = new Histogram({
   help: 'Size of the tile archives written',
   bounds: [1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11],
 });
+export const tileCacheExpired = new Counter({
+  name: 'svc.tile.cache.expired',
+  help: 'Tiles removed from the cache because of their age',
+});
+export const tileCacheFailed = new Counter({
+  name: 'svc.tile.cache.failed',
+  help: 'Tiles that could not be made for the cache',
+});
+export const tileCacheReleased = new Counter({
+  name: 'svc.tile.cache.bytes_released',
+  help: 'Bytes of memory set free by invalidation',
+});
 export const databaseQueryDuration = new Histogram({
   name: 'svc_database_query_duration_ms',
   help: 'Store query latency, queueing included',
@@ -182,6 +194,9 @@ const INSTRUMENTS: readonly Instrument[] = [
   tileJobDuration,
   tileArchives,
   tileArchiveSize,
+  tileCacheExpired,
+  tileCacheFailed,
+  tileCacheReleased,
   databaseQueryDuration,
   databaseQueries,
   operationDuration,

@@ -144,6 +144,11 @@ napi_value features(napi_env env, napi_callback_info info) {
   return toNumber(env, encoderOf(env, arguments.self).layer.features());
 }
 
+napi_value dropped(napi_env env, napi_callback_info info) {
+  const Arguments<1> arguments(env, info);
+  return toNumber(env, static_cast<double>(encoderOf(env, arguments.self).layer.dropped()));
+}
+
 }  // namespace
 
 napi_value defineLayerEncoder(napi_env env) {
@@ -151,6 +156,7 @@ napi_value defineLayerEncoder(napi_env env) {
       {"add", nullptr, guarded<add>, nullptr, nullptr, nullptr, napi_default_method, nullptr},
       {"finish", nullptr, guarded<finish>, nullptr, nullptr, nullptr, napi_default_method, nullptr},
       {"features", nullptr, nullptr, guarded<features>, nullptr, nullptr, napi_default, nullptr},
+      {"dropped", nullptr, nullptr, guarded<dropped>, nullptr, nullptr, napi_default, nullptr},
   };
   napi_value constructor;
   check(napi_define_class(env, "LayerEncoder", NAPI_AUTO_LENGTH, guarded<construct>, nullptr, std::size(members),

@@ -233,6 +233,7 @@ class TileJob final : public PgJob {
     const uint8_t* tile = encoder.finish(size);
     if (size != 0) tile_.assign(reinterpret_cast<const char*>(tile), size);
     features_ = encoder.features();
+    dropped_ = encoder.dropped();
     encoder.release();
   }
 
@@ -240,6 +241,7 @@ class TileJob final : public PgJob {
     napi_value layer = object(env);
     setProperty(env, layer, "tile", toBuffer(env, reinterpret_cast<const uint8_t*>(tile_.data()), tile_.size()));
     setProperty(env, layer, "features", toNumber(env, features_));
+    setProperty(env, layer, "dropped", toNumber(env, static_cast<double>(dropped_)));
     return layer;
   }
 
@@ -259,6 +261,7 @@ class TileJob final : public PgJob {
   TileLayerOptions options_;
   std::string tile_;
   uint32_t features_ = 0;
+  uint64_t dropped_ = 0;
 };
 
 }  // namespace

@@ -103,6 +103,9 @@ bool parseTileOptions(std::string_view json, TileLayerOptions& options, std::str
     if (key == "extent") return readUnsigned(reader, options.extent);
     if (key == "buffer") return readUnsigned(reader, options.buffer);
     if (key == "simplify") return reader.readNumber(options.simplify);
+    if (key == "maxFeatures") return readSize(reader, options.maxFeatures);
+    if (key == "maxBytes") return readSize(reader, options.maxBytes);
+    if (key == "deadline") return reader.readNumber(options.deadline);
     return reader.skip();
   });
   return read && checkTileOptions(options, error);

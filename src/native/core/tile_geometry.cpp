@@ -161,6 +161,17 @@ void pushBeyond(double* xy, size_t n) {
   }
 }
 
+/** Length of a line, by its longer side step for step: exact to a factor of the square root of two. */
+int64_t lengthOf(const int32_t* xy, size_t n) {
+  int64_t sum = 0;
+  for (size_t i = 2; i < 2 * n; i += 2) {
+    const int32_t dx = std::abs(xy[i] - xy[i - 2]);
+    const int32_t dy = std::abs(xy[i + 1] - xy[i - 1]);
+    sum += dx > dy ? dx : dy;
+  }
+  return sum;
+}
+
 /** Grows only: shrinking and growing again would zero-fill for every feature. */
 template <typename T>
 void ensure(std::vector<T>& v, size_t size) {
@@ -190,6 +201,7 @@ bool TileGeometryEncoder::mayTouch(const Box& e) const {
 bool TileGeometryEncoder::encode(const Geometry& geometry, TileGeometryType type, ByteBuffer& out) {
   const size_t before = out.size();
   cursorX_ = cursorY_ = 0;
+  measure_ = 0;
   if (type == TileGeometryType::Point) {
     encodePoints(geometry, out);
   } else {
@@ -284,6 +296,7 @@ void TileGeometryEncoder::writeLine(size_t n, ByteBuffer& out) {
   // Thinning can bring equal positions together: a closed line, a spike.
   if (tolerance_ > 0) n = dropRepeated(xy, simplifier_.line(xy, n, tolerance_));
   if (n < 2 || n > kMaxCount) return;
+  measure_ += static_cast<double>(lengthOf(xy, n));
   uint8_t* p = putVarint32(out.reserve((2 * n + 2) * kMaxVarint32), command(kMoveTo, 1));
   p = writeDelta(p, xy);
   p = putVarint32(p, command(kLineTo, static_cast<uint32_t>(n - 1)));
@@ -336,6 +349,7 @@ void TileGeometryEncoder::encodePolygon(const Geometry& geometry, const Node& no
       writeRing(n, area > 0, out);
     }
   }
+  measure_ += static_cast<double>(exterior) / 2;
 }
 
 void TileGeometryEncoder::writeRing(size_t n, bool reversed, ByteBuffer& out) {

@@ -34,6 +34,9 @@ class TileGeometryEncoder {
    */
   bool encode(const Geometry& geometry, TileGeometryType type, ByteBuffer& out);
 
+  /** What the latest encode() shows: area of exterior rings or length of lines, in grid units; 0 for points. */
+  double measure() const { return measure_; }
+
  private:
   void encodePoints(const Geometry& geometry, ByteBuffer& out);
   void encodeLine(const Sequence& sequence, ByteBuffer& out);
@@ -73,6 +76,7 @@ class TileGeometryEncoder {
   std::vector<int32_t> ring_;
   int32_t cursorX_ = 0;
   int32_t cursorY_ = 0;
+  double measure_ = 0;
 };
 
 }  // namespace graticule

@@ -1,5 +1,8 @@
 #include "tile_layer.h"
 
+#include <algorithm>
+#include <chrono>
+
 #include "varint.h"
 #include "wkb.h"
 
@@ -20,6 +23,65 @@ constexpr uint8_t kFeatureGeometry = lengthDelimited(4);
 constexpr size_t kHeadRoom = 1 + kMaxVarint64;
 /** Memory an idle encoder may keep per buffer. */
 constexpr size_t kKeptMemory = 4u << 20;
+
+constexpr int kMaxThinnings = 6;
+/** Work between two looks at the clock: bytes read, and so many more per feature. */
+constexpr size_t kWorkPerLook = 1u << 20;
+constexpr size_t kWorkPerFeature = 256;
+
+/** The same for a place wherever and in whatever tile it is met. */
+uint32_t hashOfPosition(const Sequence& s) {
+  const uint64_t mixed = (loadNative<uint64_t>(s.data) * 0x9e3779b97f4a7c15ull) ^ loadNative<uint64_t>(s.data + 8);
+  return static_cast<uint32_t>((mixed * 0xd6e8feb86659fd93ull) >> 32);
+}
+
+/** Greater for what matters more: by measure first. Bits of a number that is not negative are in its order. */
+uint64_t importanceOf(double measure, uint32_t hash) {
+  const auto single = static_cast<float>(measure);
+  uint32_t bits = 0;
+  std::memcpy(&bits, &single, sizeof bits);
+  return uint64_t{bits} << 32 | hash;
+}
+
+/** Walks the packed tags of a feature message and calls `pair` with key and value index. */
+template <typename Pair>
+void eachTag(const uint8_t* p, const uint8_t* end, Pair&& pair) {
+  uint64_t key = 0;
+  uint64_t value = 0;
+  while (p != end) {
+    p = getVarint(p, end, key);
+    p = getVarint(p, end, value);
+    pair(static_cast<uint32_t>(key), static_cast<uint32_t>(value));
+  }
+}
+
+/** The pieces of a feature message of ours. */
+struct FeatureMessage {
+  const uint8_t* body;
+  const uint8_t* tags;
+  const uint8_t* tagsEnd;
+  /** Type and geometry. */
+  const uint8_t* rest;
+  const uint8_t* end;
+
+  FeatureMessage(const uint8_t* message, const uint8_t* messageEnd) : end(messageEnd) {
+    uint64_t value = 0;
+    body = getVarint(message + 1, end, value);
+    const uint8_t* p = body;
+    if (*p == kFeatureId) p = getVarint(p + 1, end, value);
+    tags = tagsEnd = p;
+    if (*p == kFeatureTags) {
+      tags = getVarint(p + 1, end, value);
+      tagsEnd = tags + value;
+    }
+    rest = tagsEnd;
+  }
+  /** Bytes of the id, if any. */
+  const uint8_t* idEnd() const {
+    uint64_t value = 0;
+    return *body == kFeatureId ? getVarint(body + 1, end, value) : body;
+  }
+};
 
 uint8_t* putBytes(uint8_t* p, uint8_t key, const uint8_t* bytes, size_t n) {
   *p++ = key;
@@ -43,6 +105,12 @@ void TileLayerEncoder::begin(const TileLayerOptions& options, std::shared_ptr<co
   *p++ = kLayerVersion;
   *p++ = 2;
   layer_.commit(putBytes(p, kLayerName, reinterpret_cast<const uint8_t*>(options_.name.data()), options_.name.size()));
+  head_ = layer_.size();
+  written_.clear();
+  threshold_ = 0;
+  dropped_ = 0;
+  work_ = 0;
+  late_ = false;
 }
 
 bool TileLayerEncoder::addGeometry(const uint8_t* blob, size_t size) {
@@ -50,19 +118,114 @@ bool TileLayerEncoder::addGeometry(const uint8_t* blob, size_t size) {
   if (blob == nullptr || readHeader(blob, size, header) != ReadStatus::Ok || header.empty) return false;
   if (header.hasEnvelope && !encoder_.mayTouch(header.envelope)) return false;
   if (readWkb(blob + header.wkbOffset, size - header.wkbOffset, geometry_) != ReadStatus::Ok) return false;
+  if (options_.deadline != 0) watchTime(size + kWorkPerFeature);
   commands_.clear();
   tags_.clear();
+  encodeParts();
+  return partCount_ != 0;
+}
+
+void TileLayerEncoder::encodeParts() {
   partCount_ = 0;
   unsigned kinds = 0;
   for (const Node& node : geometry_.nodes) {
     if (node.simple()) kinds |= 1u << static_cast<unsigned>(node.type);
   }
   for (const auto type : {TileGeometryType::Point, TileGeometryType::LineString, TileGeometryType::Polygon}) {
-    if ((kinds & 1u << static_cast<unsigned>(type)) != 0 && encoder_.encode(geometry_, type, commands_)) {
-      parts_[partCount_++] = {type, commands_.size()};
+    const size_t before = commands_.size();
+    if ((kinds & 1u << static_cast<unsigned>(type)) == 0 || !encoder_.encode(geometry_, type, commands_)) continue;
+    // What is encoded has a position.
+    const uint64_t importance =
+        bounded() ? importanceOf(encoder_.measure(), hashOfPosition(geometry_.sequences.front())) : 0;
+    if (importance < threshold_) {
+      ++dropped_;
+      commands_.truncate(before);
+    } else {
+      parts_[partCount_++] = {type, commands_.size(), importance};
     }
   }
-  return partCount_ != 0;
+}
+
+void TileLayerEncoder::watchTime(size_t work) {
+  work_ += work;
+  if (work_ < kWorkPerLook) return;
+  work_ = 0;
+  using namespace std::chrono;
+  const auto now = duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+  late_ = static_cast<double>(now) >= options_.deadline;
+}
+
+bool TileLayerEncoder::outgrown(uint64_t times) const {
+  const uint64_t bytes = layer_.size() + values_.size();
+  return (options_.maxFeatures != 0 && features_ > options_.maxFeatures * times) ||
+         (options_.maxBytes != 0 && bytes > options_.maxBytes * times);
+}
+
+/** The most important features that fit, in the order that they came in. */
+std::vector<TileLayerEncoder::Written> TileLayerEncoder::choose() const {
+  std::vector<Written> kept = written_;
+  std::sort(kept.begin(), kept.end(), [](const Written& a, const Written& b) { return a.importance > b.importance; });
+  const double features = static_cast<double>(layer_.size() - head_);
+  // Values shrink with the features that name them, more or less.
+  const double share = features / (features + static_cast<double>(values_.size()));
+  const double bytes = options_.maxBytes == 0 ? features : static_cast<double>(options_.maxBytes) * share;
+  const size_t most = options_.maxFeatures == 0 ? kept.size() : static_cast<size_t>(options_.maxFeatures);
+  size_t count = 0;
+  double sum = 0;
+  while (count < kept.size() && count < most) {
+    sum += static_cast<double>(kept[count].end - kept[count].begin);
+    // One feature is shown, however large.
+    if (sum > bytes && count > 0) break;
+    ++count;
+  }
+  kept.resize(count);
+  return kept;
+}
+
+/** Drops what is beyond the budget. */
+void TileLayerEncoder::thin() {
+  std::vector<Written> kept = choose();
+  if (kept.size() == written_.size()) return;
+  dropped_ += written_.size() - kept.size();
+  threshold_ = kept.back().importance;
+  std::sort(kept.begin(), kept.end(), [](const Written& a, const Written& b) { return a.begin < b.begin; });
+  rewrite(kept);
+}
+
+void TileLayerEncoder::rewrite(const std::vector<Written>& kept) {
+  std::vector<uint8_t> used(values_.count(), 0);
+  for (const Written& w : kept) {
+    const FeatureMessage message(layer_.data() + w.begin, layer_.data() + w.end);
+    eachTag(message.tags, message.tagsEnd, [&](uint32_t, uint32_t value) { used[value] = 1; });
+  }
+  std::vector<uint32_t> indexes;
+  values_.keepOnly(used, indexes);
+  rewritten_.clear();
+  written_.clear();
+  for (const Written& w : kept) {
+    const FeatureMessage message(layer_.data() + w.begin, layer_.data() + w.end);
+    tags_.clear();
+    eachTag(message.tags, message.tagsEnd, [&](uint32_t key, uint32_t value) {
+      uint8_t* p = putVarint32(tags_.reserve(2 * kMaxVarint32), key);
+      tags_.commit(putVarint32(p, indexes[value]));
+    });
+    const size_t id = static_cast<size_t>(message.idEnd() - message.body);
+    const size_t rest = static_cast<size_t>(message.end - message.rest);
+    const size_t tags = tags_.empty() ? 0 : 1 + varintSize(tags_.size()) + tags_.size();
+    const size_t begin = head_ + rewritten_.size();
+    uint8_t* p = rewritten_.reserve(1 + kMaxVarint64 + id + tags + rest);
+    *p++ = kLayerFeatures;
+    p = putVarint64(p, id + tags + rest);
+    std::memcpy(p, message.body, id);
+    p += id;
+    if (tags != 0) p = putBytes(p, kFeatureTags, tags_.data(), tags_.size());
+    std::memcpy(p, message.rest, rest);
+    rewritten_.commit(p + rest);
+    written_.push_back({w.importance, begin, head_ + rewritten_.size()});
+  }
+  layer_.truncate(head_);
+  layer_.append(rewritten_.data(), rewritten_.size());
+  features_ = static_cast<uint32_t>(written_.size());
 }
 
 void TileLayerEncoder::endFeature(const uint64_t* id) {
@@ -73,6 +236,7 @@ void TileLayerEncoder::endFeature(const uint64_t* id) {
     size_t size = 2 + 1 + varintSize(geometrySize) + geometrySize;
     if (id != nullptr) size += 1 + varintSize(*id);
     if (!tags_.empty()) size += 1 + varintSize(tags_.size()) + tags_.size();
+    const size_t start = layer_.size();
     uint8_t* p = layer_.reserve(1 + kMaxVarint64 + size);
     *p++ = kLayerFeatures;
     p = putVarint64(p, size);
@@ -87,13 +251,18 @@ void TileLayerEncoder::endFeature(const uint64_t* id) {
     layer_.commit(p);
     begin = parts_[i].end;
     ++features_;
+    if (bounded()) written_.push_back({parts_[i].importance, start, layer_.size()});
   }
   partCount_ = 0;
+  // Now and then: each time costs a sort.
+  if (bounded() && outgrown(2)) thin();
 }
 
 const uint8_t* TileLayerEncoder::finish(size_t& size) {
   size = 0;
   if (features_ == 0) return nullptr;
+  // The share of the values is a guess, and better each time.
+  for (int i = 0; i < kMaxThinnings && bounded() && outgrown(1); ++i) thin();
   values_.finish(layer_);
   uint8_t* p = layer_.reserve(1 + kMaxVarint32);
   *p++ = kLayerExtent;
@@ -111,6 +280,7 @@ void TileLayerEncoder::release() {
   encoder_.begin(grid_, 0, nullptr);
   geometry_.clear();
   layer_.shrink(kKeptMemory);
+  rewritten_.shrink(kKeptMemory);
   commands_.shrink(kKeptMemory);
 }
 

@@ -191,11 +191,15 @@ uint32_t TileValues::find(size_t offset, uint32_t hash) const {
 }
 
 uint32_t TileValues::insert(size_t offset, uint32_t hash) {
+  return enter({static_cast<uint32_t>(offset), static_cast<uint32_t>(values_.size() - offset)}, hash);
+}
+
+uint32_t TileValues::enter(const Extent& extent, uint32_t hash) {
   if ((extents_.size() + 1) * 2 > slots_.size()) rehash(slots_.size() * 2);
   const size_t mask = slots_.size() - 1;
   size_t at = hash & mask;
   while (slots_[at].index != 0) at = (at + 1) & mask;
-  extents_.push_back({static_cast<uint32_t>(offset), static_cast<uint32_t>(values_.size() - offset)});
+  extents_.push_back(extent);
   slots_[at] = {hash, static_cast<uint32_t>(extents_.size())};
   return static_cast<uint32_t>(extents_.size() - 1);
 }
@@ -209,6 +213,26 @@ void TileValues::rehash(size_t size) {
     slots[at] = slot;
   }
   slots_.swap(slots);
+}
+
+void TileValues::keepOnly(const std::vector<uint8_t>& used, std::vector<uint32_t>& indexes) {
+  indexes.assign(extents_.size(), kNone);
+  std::vector<Extent> kept;
+  uint8_t* p = values_.data();
+  for (size_t i = 0; i < extents_.size(); ++i) {
+    if (!used[i]) continue;
+    const Extent e = extents_[i];
+    // Towards the front only, so that what is still to be moved is not overwritten.
+    std::memmove(p, values_.data() + e.offset, e.size);
+    indexes[i] = static_cast<uint32_t>(kept.size());
+    kept.push_back({static_cast<uint32_t>(p - values_.data()), e.size});
+    p += e.size;
+  }
+  if (p != nullptr) values_.commit(p);
+  extents_.clear();
+  slots_.assign(kInitialSlots, {0, 0});
+  for (ColumnState& state : states_) state.lastIndex = kNone;
+  for (const Extent& e : kept) enter(e, hashBytes(values_.data() + e.offset, e.size));
 }
 
 void TileValues::finish(ByteBuffer& layer) const {

@@ -27,6 +27,17 @@ class TileValues {
    */
   void tag(size_t column, const Value& value, ByteBuffer& tags);
 
+  /** Bytes that the values will take in the layer, about. */
+  size_t size() const { return values_.size() + kHead * extents_.size(); }
+  /** How many different values there are so far. */
+  size_t count() const { return extents_.size(); }
+
+  /**
+   * Forgets the values whose flag is not set, one flag per value. What is left is numbered anew: `indexes` gets the new
+   * index of each old one.
+   */
+  void keepOnly(const std::vector<uint8_t>& used, std::vector<uint32_t>& indexes);
+
   /** Appends the layer's `keys` and `values` fields. */
   void finish(ByteBuffer& layer) const;
 
@@ -50,6 +61,8 @@ class TileValues {
     double lastReal;
   };
 
+  /** Key and length before each value. */
+  static constexpr size_t kHead = 3;
   static constexpr uint32_t kNone = UINT32_MAX;
 
   uint32_t keyOf(ColumnState& state);
@@ -60,6 +73,7 @@ class TileValues {
   uint32_t hashOf(size_t offset) const;
   uint32_t find(size_t offset, uint32_t hash) const;
   uint32_t insert(size_t offset, uint32_t hash);
+  uint32_t enter(const Extent& extent, uint32_t hash);
   void rehash(size_t size);
   const uint8_t* text(uint32_t index, size_t& size) const;
 

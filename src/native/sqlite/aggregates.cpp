@@ -128,7 +128,9 @@ void tileStep(sqlite3_context* context, int argc, sqlite3_value** argv) {
     if (encoder == nullptr) return;
     size_t size = 0;
     const uint8_t* blob = blobOf(argv[2], size);
-    if (!encoder->addGeometry(blob, size)) return;
+    const bool shown = encoder->addGeometry(blob, size);
+    if (encoder->late()) return fail(context, "gr_mvt", "out of time");
+    if (!shown) return;
     for (int i = kFirstValue; i < argc; ++i) encoder->tag(static_cast<size_t>(i - kFirstValue), valueOf(argv[i]));
     const bool hasId = sqlite3_value_type(argv[1]) == SQLITE_INTEGER;
     const int64_t id = hasId ? sqlite3_value_int64(argv[1]) : -1;
@@ -139,12 +141,15 @@ void tileStep(sqlite3_context* context, int argc, sqlite3_value** argv) {
 
 void tileFinal(sqlite3_context* context) {
   guarded(context, [&] {
+    Connection& connection = connectionOf(context);
+    connection.tile = {};
     auto* encoder = finalEncoderOf<TileLayerEncoder>(context);
     if (encoder == nullptr) return resultBlob(context, nullptr, 0);
     size_t size = 0;
     const uint8_t* tile = encoder->finish(size);
     resultBlob(context, tile, size);
-    giveBack(connectionOf(context).idleTileEncoders, encoder);
+    connection.tile = {static_cast<int64_t>(encoder->dropped()), size};
+    giveBack(connection.idleTileEncoders, encoder);
   });
 }
 
@@ -226,6 +231,12 @@ void writtenFirst(sqlite3_context* context, int, sqlite3_value** argv) {
 void writtenLast(sqlite3_context* context, int, sqlite3_value** argv) {
   const Written* written = writtenOf(context, argv[0]);
   if (written != nullptr) resultId(context, written->last);
+}
+
+void tileDropped(sqlite3_context* context, int, sqlite3_value** argv) {
+  size_t size = 0;
+  const EncodedTile& tile = connectionOf(context).tile;
+  if (blobOf(argv[0], size) != nullptr && size == tile.size) sqlite3_result_int64(context, tile.dropped);
 }
 
 void tileFeatureCount(sqlite3_context* context, int, sqlite3_value** argv) {

@@ -36,6 +36,13 @@ struct Written {
   size_t size = 0;
 };
 
+/** What a tile layer was made of. */
+struct EncodedTile {
+  int64_t dropped = 0;
+  /** Bytes of the tile: tells whether a value can be that tile. */
+  size_t size = 0;
+};
+
 /** A page of features in work. */
 template <typename Writer>
 struct FeaturePage {
@@ -57,8 +64,9 @@ struct Connection {
   FeaturePages<GeoJsonFeatureWriter> idleGeoJsonPages;
   FeaturePages<CsvFeatureWriter> idleCsvPages;
   FeaturePages<GmlFeatureWriter> idleGmlPages;
-  /** The page that was finished last. */
+  /** The page and the tile that were finished last. */
   Written written;
+  EncodedTile tile;
   /** Reused by the scalar functions. */
   Geometry scratch;
   /** Made on first use. What was made in it keeps it alive. */
@@ -146,6 +154,7 @@ void writtenFirst(sqlite3_context* context, int argc, sqlite3_value** argv);
 void writtenLast(sqlite3_context* context, int argc, sqlite3_value** argv);
 
 void tileFeatureCount(sqlite3_context* context, int argc, sqlite3_value** argv);
+void tileDropped(sqlite3_context* context, int argc, sqlite3_value** argv);
 void hilbert(sqlite3_context* context, int argc, sqlite3_value** argv);
 void intersectsBox(sqlite3_context* context, int argc, sqlite3_value** argv);
 void validGeometry(sqlite3_context* context, int argc, sqlite3_value** argv);

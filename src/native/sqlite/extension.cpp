@@ -31,6 +31,7 @@ constexpr Definition kDefinitions[] = {
     {"gr_first_id", 1, writtenFirst, nullptr, nullptr, false},
     {"gr_last_id", 1, writtenLast, nullptr, nullptr, false},
     {"gr_mvt_count", 1, tileFeatureCount, nullptr, nullptr},
+    {"gr_mvt_dropped", 1, tileDropped, nullptr, nullptr, false},
     {"gr_hilbert", 5, hilbert, nullptr, nullptr},
     {"gr_intersects_box", 5, intersectsBox, nullptr, nullptr},
     {"gr_translate", 3, translate, nullptr, nullptr},

@@ -2,6 +2,7 @@ import type { CollectionChange, EditFailure, EditOutcome, EditResult, EditTask }
 import { mergePatch } from '../../core/feature-values.js';
 import { parseExact } from '../../core/json.js';
 import type { Box } from '../../core/tasks.js';
+import { around, changedAreas } from './areas.js';
 import { failure, isFailure, type PreparedEdit, prepare } from './prepare.js';
 import { type EditSession, type NewEvent, Refusal, type RowChange, type StoredFeature } from './session.js';
 
@@ -226,10 +227,5 @@ function changeOf(events: readonly NewEvent[], cursor: number): CollectionChange
     if (operation === 'delete') features -= 1;
     if (envelopeAfter) extent84 = around(extent84 ?? envelopeAfter, envelopeAfter);
   }
-  return { cursor, features, extent84 };
-}
-
-/** The smallest box around two. */
-export function around(a: Box, b: Box): Box {
-  return [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[2], b[2]), Math.max(a[3], b[3])];
+  return { cursor, features, extent84, areas: changedAreas(events) };
 }

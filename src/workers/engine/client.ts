@@ -10,6 +10,7 @@ import {
   type TaskOptions,
   type TaskOutput,
 } from '../../core/tasks.js';
+import { busy, Pace } from '../pace.js';
 import { EngineLink } from './link.js';
 import { ENGINE_TASKS, type EngineTaskName } from './wire.js';
 
@@ -20,6 +21,8 @@ export interface EnginePoolOptions {
   maxInFlight?: number;
   /** Waiting tasks; one more fails with `queue-full`. */
   maxQueue?: number;
+  /** Expected wait, in milliseconds, beyond which a task fails with `queue-full`. */
+  maxWaitMs?: number;
   /** How long tasks wait while there is no engine at all, in milliseconds. */
   absenceMs?: number;
 }
@@ -58,10 +61,17 @@ export class EnginePool {
   readonly #watcher: FSWatcher | null;
   readonly #rescanTimer: NodeJS.Timeout;
   #absentSince: number | null = performance.now();
+  readonly #pace = new Pace();
   #closed = false;
 
-  constructor({ runDir, maxInFlight = 32, maxQueue = 1024, absenceMs = 30_000 }: EnginePoolOptions) {
-    this.#options = { runDir, maxInFlight, maxQueue, absenceMs };
+  constructor({
+    runDir,
+    maxInFlight = 32,
+    maxQueue = 1024,
+    maxWaitMs = 5000,
+    absenceMs = 30_000,
+  }: EnginePoolOptions) {
+    this.#options = { runDir, maxInFlight, maxQueue, maxWaitMs, absenceMs };
     this.#watcher = this.#watch();
     this.#rescanTimer = setInterval(() => void this.#rescan(), RESCAN_MS).unref();
     void this.#rescan();
@@ -78,11 +88,9 @@ export class EnginePool {
       return Promise.reject(new TaskFailure('invalid-input', `Engines do not run ${task}.`));
     if (this.#closed) return Promise.reject(new TaskFailure('worker-lost', 'The server is shutting down.'));
     if (signal?.aborted) return Promise.reject(cancelled());
-    if (this.#queue.length + this.#retries.length >= this.#options.maxQueue) {
-      return Promise.reject(
-        new TaskFailure('queue-full', 'The server is busy: too many tasks are waiting.', 'engine queue'),
-      );
-    }
+    const wait = this.#pace.waitMs(this.#waiting + this.#running);
+    if (this.#waiting >= this.#options.maxQueue || wait > this.#options.maxWaitMs)
+      return Promise.reject(busy(wait));
     return new Promise<TaskOutput<N>>((resolve, reject) => {
       const deadline = deadlineMs === undefined ? undefined : performance.now() + deadlineMs;
       const job: Job = {
@@ -110,12 +118,21 @@ export class EnginePool {
     });
   }
 
+  /** Tasks that engines have: they run one or a few of them at once. */
+  get #running(): number {
+    let running = 0;
+    for (const link of this.#links.values()) running += link.inFlight;
+    return running;
+  }
+
+  get #waiting(): number {
+    return this.#queue.length + this.#retries.length;
+  }
+
   status(): PoolStatus[] {
     const links = [...this.#links.values()];
     const workers = links.filter(({ ready }) => ready).length;
-    const running = links.reduce((sum, { inFlight }) => sum + inFlight, 0);
-    const queued = this.#queue.length + this.#retries.length;
-    return [{ name: 'engine', workers, queued, running, healthy: workers > 0 }];
+    return [{ name: 'engine', workers, queued: this.#waiting, running: this.#running, healthy: workers > 0 }];
   }
 
   /** Resolves to true once an engine is there, or to false after `timeoutMs`. */
@@ -216,6 +233,7 @@ export class EnginePool {
 
   #start(job: Job, link: EngineLink): void {
     const ended = () => {
+      this.#pace.ended(this.#waiting + this.#running);
       job.recall = undefined;
       if (job.losses > 0) this.#retrying.delete(link);
     };

@@ -18,6 +18,8 @@ export interface EncodedLayer {
   /** Length 0 without features. */
   tile: Uint8Array;
   features: number;
+  /** Features that were left out because the layer would be too large. */
+  dropped: number;
 }
 
 /**

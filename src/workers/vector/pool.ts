@@ -8,6 +8,7 @@ import {
 } from '../../core/tasks.js';
 import { Cancellation } from '../cancellation.js';
 import { type Answer, failureFrom } from '../failure.js';
+import { busy, Pace } from '../pace.js';
 import { FILES, type LaneName, laneOf, placeFor, ThreadLoad } from './placing.js';
 import { packed } from './sources.js';
 import type { VectorMessage, VectorTaskName, VectorThreadData } from './worker.js';
@@ -27,6 +28,8 @@ export interface VectorPoolOptions {
   threads: number;
   /** Tasks that may wait; more are refused with `queue-full`. */
   maxQueue: number;
+  /** Expected wait, in milliseconds, beyond which a task is refused with `queue-full`. */
+  maxWaitMs: number;
   /** Connections to each PostGIS database, over all threads; each thread has at least one. */
   connections: number;
 }
@@ -47,8 +50,11 @@ const NO_LIMIT = 10_000;
 export class VectorPool {
   readonly #threads: Thread[];
   readonly #perDatabase: number;
-  readonly #queue: Waiting[] = [];
+  /** Tasks that wait, by lane, oldest first. A lane without any has no entry. */
+  readonly #queues = new Map<LaneName, Waiting[]>();
   readonly #options: VectorPoolOptions;
+  readonly #paces = new Map<LaneName, Pace>();
+  #queued = 0;
   #running = 0;
 
   constructor(options: VectorPoolOptions) {
@@ -68,24 +74,25 @@ export class VectorPool {
   ): Promise<TaskOutput<N>> {
     if (options.signal?.aborted)
       return Promise.reject(new TaskFailure('cancelled', 'The request was cancelled.'));
-    if (this.#queue.length >= this.#options.maxQueue) {
-      return Promise.reject(new TaskFailure('queue-full', 'The server is busy; try again soon.'));
-    }
+    const lane = laneOf(name, input);
+    const wait = this.#paceOf(lane).waitMs(this.#queues.get(lane)?.length ?? 0);
+    if (this.#queued >= this.#options.maxQueue || wait > this.#options.maxWaitMs)
+      return Promise.reject(busy(wait));
     return new Promise((resolve, reject) => {
-      this.#queue.push(this.#waiting(name, input, options, resolve as (value: unknown) => void, reject));
-      this.#next();
+      this.#enqueue(this.#waiting(name, input, lane, options, resolve as (value: unknown) => void, reject));
+      this.#next(lane);
     });
   }
 
   #waiting(
     name: VectorTaskName,
     input: unknown,
+    lane: LaneName,
     options: TaskOptions,
     resolve: (value: unknown) => void,
     reject: (error: TaskFailure) => void,
   ): Waiting {
     let timer: NodeJS.Timeout | undefined;
-    const lane = laneOf(name, input);
     const abort = () => task.fail(new TaskFailure('cancelled', 'The request was cancelled.'));
     const finish = () => {
       task.done = true;
@@ -108,9 +115,7 @@ export class VectorPool {
         if (task.done) return;
         finish();
         // One that never began must not hold a place in the queue.
-        const place = this.#queue.indexOf(task);
-        if (place >= 0) this.#queue.splice(place, 1);
-        else task.cancellation?.request();
+        if (!this.#withdraw(task)) task.cancellation?.request();
         reject(error);
       },
     };
@@ -122,20 +127,38 @@ export class VectorPool {
     return task;
   }
 
-  /** Starts what can start, first come first served within each lane. */
-  #next(): void {
-    const full = new Set<LaneName>();
-    for (let i = 0; i < this.#queue.length; ) {
-      const task = this.#queue[i]!;
-      const thread = full.has(task.lane) ? undefined : this.#placeFor(task.lane);
-      if (thread) {
-        this.#queue.splice(i, 1);
-        void this.#start(task, thread);
-      } else {
-        full.add(task.lane);
-        i++;
-      }
+  #enqueue(task: Waiting): void {
+    const queue = this.#queues.get(task.lane);
+    if (queue) queue.push(task);
+    else this.#queues.set(task.lane, [task]);
+    this.#queued++;
+  }
+
+  /** Takes a task out of its queue; false when it is not in there any more. */
+  #withdraw(task: Waiting): boolean {
+    const queue = this.#queues.get(task.lane) ?? [];
+    const place = queue.indexOf(task);
+    if (place < 0) return false;
+    queue.splice(place, 1);
+    if (queue.length === 0) this.#queues.delete(task.lane);
+    this.#queued--;
+    return true;
+  }
+
+  /** Starts what can start in this lane, first come first served. */
+  #next(lane: LaneName): void {
+    for (let task = this.#queues.get(lane)?.[0]; task; task = this.#queues.get(lane)?.[0]) {
+      const thread = this.#placeFor(lane);
+      if (!thread) return;
+      this.#withdraw(task);
+      void this.#start(task, thread);
     }
+  }
+
+  #paceOf(lane: LaneName): Pace {
+    let pace = this.#paces.get(lane);
+    if (!pace) this.#paces.set(lane, (pace = new Pace()));
+    return pace;
   }
 
   #placeFor(lane: LaneName): Thread | undefined {
@@ -154,7 +177,8 @@ export class VectorPool {
     } finally {
       this.#running--;
       load.ended(lane);
-      this.#next();
+      this.#next(lane);
+      this.#paceOf(lane).ended(this.#queues.get(lane)?.length ?? 0);
     }
   }
 
@@ -163,14 +187,14 @@ export class VectorPool {
     return {
       name: 'vector',
       workers,
-      queued: this.#queue.length,
+      queued: this.#queued,
       running: this.#running,
       healthy: workers > 0,
     };
   }
 
   async close(): Promise<void> {
-    for (const task of this.#queue.splice(0))
+    for (const task of [...this.#queues.values()].flat())
       task.fail(new TaskFailure('cancelled', 'The server is stopping.'));
     await Promise.all(this.#threads.map(({ pool }) => pool.close()));
   }

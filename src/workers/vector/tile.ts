@@ -1,7 +1,7 @@
-import type { VectorTileResult, VectorTileTask } from '../../core/tasks.js';
+import type { TileLayer, VectorTileResult, VectorTileTask } from '../../core/tasks.js';
 import { gzip } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
-import { storeOf } from '../providers/store.js';
+import { type EncodedLayer, storeOf } from '../providers/store.js';
 
 /** Favours speed: tiles are compressed once and served often, but the first client waits. */
 const GZIP_LEVEL = 6;
@@ -12,16 +12,33 @@ export async function vectorTile(
   cancellation?: Cancellation,
 ): Promise<VectorTileResult> {
   const parts: Uint8Array[] = [];
-  let features = 0;
-  for (const layer of task.layers) {
-    const encoded = await storeOf(layer.source).tileLayer(task, layer, cancellation);
+  let [features, dropped, bytes] = [0, 0, 0];
+  for (const [i, layer] of task.layers.entries()) {
+    const encoded = await encodeLayer(shareOf(task, i, bytes), layer, cancellation);
+    dropped += encoded.dropped;
     if (encoded.tile.length === 0) continue;
     parts.push(encoded.tile);
     features += encoded.features;
+    bytes += encoded.tile.length;
   }
-  if (parts.length === 0) return { data: new Uint8Array(0), encoding: 'identity', features: 0 };
+  if (parts.length === 0) return { data: new Uint8Array(0), encoding: 'identity', features: 0, dropped };
   const data = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
   if (task.encoding === 'identity' || data.length < (task.gzipMinBytes ?? 0))
-    return { data, encoding: 'identity', features };
-  return { data: gzip(data, GZIP_LEVEL), encoding: 'gzip', features };
+    return { data, encoding: 'identity', features, dropped };
+  return { data: gzip(data, GZIP_LEVEL), encoding: 'gzip', features, dropped };
+}
+
+function encodeLayer(
+  task: VectorTileTask,
+  layer: TileLayer,
+  cancellation?: Cancellation,
+): Promise<EncodedLayer> {
+  return storeOf(layer.source).tileLayer(task, layer, cancellation);
+}
+
+/** The task with the bytes that its layer `i` may take: an equal part of what those before it have left. */
+function shareOf(task: VectorTileTask, i: number, taken: number): VectorTileTask {
+  const { maxBytes, layers } = task;
+  if (maxBytes === undefined || layers.length === 1) return task;
+  return { ...task, maxBytes: Math.max(1, Math.floor((maxBytes - taken) / (layers.length - i))) };
 }

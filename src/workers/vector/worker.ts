@@ -92,6 +92,8 @@ async function attempt(name: VectorTaskName, input: unknown, cancellation?: Canc
     const { message, stack } = error as Error;
     if (message === 'gr_before: out of time')
       throw new TaskFailure('deadline-exceeded', 'The filter takes too long.', stack);
+    if (message === 'gr_mvt: out of time')
+      throw new TaskFailure('deadline-exceeded', 'The tile takes too long.', stack);
     // What SQLite says of a file whose pages are broken.
     if (!/malformed|not a database|disk I\/O/.test(message)) throw error;
     throw new TaskFailure('source-unreadable', 'The file of this collection is damaged.', stack);

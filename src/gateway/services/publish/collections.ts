@@ -8,11 +8,6 @@ import { defaultStyle } from '../default-style.js';
 /** Makes the collection once its identifiers are known. */
 export type MakeCollection = (id: string, layerId: number) => Collection;
 
-/** A version of a source after edits of ours: the same in every process, and after every reload. */
-export function editedVersion(version: string, cursor: number): string {
-  return `${version.split('.')[0]}.${cursor}`;
-}
-
 /** Throws for a CRS that cannot be used. */
 export function vectorCollection(layer: VectorLayerInfo, file: string, version: string): MakeCollection {
   const storageCrs = knownCrs(layer.source.crs);
@@ -28,7 +23,7 @@ export function vectorCollection(layer: VectorLayerInfo, file: string, version: 
     storageCrs,
     crs: advertised(storageCrs, layer.source.hasZ),
     file,
-    version: editedVersion(version, layer.cursor),
+    version,
     source: isCopy ? { ...layer.source, writable: false } : layer.source,
     featureCount: layer.featureCount,
     cursor: layer.cursor,

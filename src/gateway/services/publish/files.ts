@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-import { stat } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import { type ArchiveContainer, TaskFailure } from '../../../core/tasks.js';
 import { archiveCollection, rasterCollection, vectorCollection } from './collections.js';
@@ -20,7 +18,7 @@ export async function readFileSource(file: SourceFile, deps: PublishDeps): Promi
 
 async function readFile(path: string, deps: PublishDeps): Promise<Found> {
   const extension = extname(path).toLowerCase();
-  const version = await versionOf(path);
+  const version = deps.versionOf(path);
   if (GEOPACKAGE.has(extension)) return readGeoPackage(path, path, version, deps);
   if (RASTER.has(extension)) return readRaster(path, version, deps);
   const container = ARCHIVE.get(extension);
@@ -30,15 +28,6 @@ async function readFile(path: string, deps: PublishDeps): Promise<Found> {
     'source-unreadable',
     `Files of type ${extension || 'without extension'} are not published.`,
   );
-}
-
-/** Hash of what tells a changed file from an unchanged one without reading it. */
-async function versionOf(path: string): Promise<string> {
-  const { size, mtimeMs, ino } = await stat(path);
-  return createHash('sha1')
-    .update(`${path}\u0000${size}\u0000${mtimeMs}\u0000${ino}`)
-    .digest('hex')
-    .slice(0, 12);
 }
 
 async function readGeoPackage(

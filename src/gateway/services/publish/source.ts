@@ -10,6 +10,8 @@ export interface PublishDeps {
   /** Stable integer id of a collection. */
   layerIdOf(id: string): Promise<number>;
   databases: Databases;
+  /** Changes whenever a file does. Throws when there is none. */
+  versionOf(path: string): string;
   /** Folder for what is derived from sources: converted files. */
   dataDir: string;
 }

@@ -12,7 +12,11 @@ export async function cachedTile(
   const key = tileKey(request);
   const slot = tiles.find(key);
   if (slot) return slot.tile;
-  return tiles.fill(key, () => makeTile({ timing: () => {} }, pools, request), maxAgeOf(request));
+  return tiles.fill(
+    { ...request, key },
+    () => makeTile({ timing: () => {} }, pools, request),
+    maxAgeOf(request),
+  );
 }
 
 /** A file that changes is noticed; rows of a database change without a word. */

@@ -1,5 +1,6 @@
 import { type ArchiveCollection, readable, type VectorCollection } from '../../../core/collection.js';
 import { ApiError } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
 import { MVT_FORMAT } from '../../../core/media.js';
 import type { Pools } from '../../../core/tasks.js';
 import { tileBox } from '../../../core/tile-matrix.js';
@@ -32,13 +33,15 @@ function cachedTile(
   mediaType: string,
   encoding: 'gzip' | undefined,
   empty: boolean,
+  dropped = 0,
 ): CachedTile {
   const constant = { block: undefined };
   const cacheControl = CACHE_CONTROL;
   if (empty) return { reply: { status: 204, cacheControl, constant }, bytes: 0 };
+  const headers = dropped > 0 ? { 'graticule-dropped-features': String(dropped) } : undefined;
   // One literal, no spread: V8 gives each object made by spreading a hidden class of its own, and then every read misses.
   const etag = contentTag(data);
-  const reply = { status: 200, mediaType, body: data, encoding, etag, cacheControl, constant };
+  const reply = { status: 200, mediaType, body: data, encoding, etag, cacheControl, constant, headers };
   return { reply, bytes: data.byteLength };
 }
 
@@ -54,11 +57,13 @@ async function encode(x: TaskContext, pools: Pools, { collections, at }: TileReq
     extent: EXTENT,
     buffer: BUFFER,
     simplify: SIMPLIFY,
+    maxBytes: LIMITS.tileBytes,
     encoding: 'gzip',
     gzipMinBytes: GZIP_MIN_BYTES,
   });
+  const { data, dropped } = result;
   const encoding = result.encoding === 'gzip' ? 'gzip' : undefined;
-  return cachedTile(result.data, MVT_FORMAT.mediaType, encoding, result.data.byteLength === 0);
+  return cachedTile(data, MVT_FORMAT.mediaType, encoding, data.byteLength === 0, dropped);
 }
 
 /** The tile as the archive holds it. */

@@ -19,8 +19,18 @@ export interface TileRequest {
 }
 
 /** Names the content of a tile. */
-export function tileKey({ format, collections, at }: TileRequest): string {
-  let key = `${format.name}/${at.set.id}/${at.zoom}/${at.row}/${at.column}`;
+export function tileKey(request: TileRequest): string {
+  const { format, at } = request;
+  return `${format.name}/${at.set.id}/${at.zoom}/${at.row}/${at.column}${contentKey(request)}`;
+}
+
+/** Names what tiles that differ only in zoom, row and column have in common. */
+export function pyramidKey(request: TileRequest): string {
+  return `${request.format.name}/${request.at.set.id}${contentKey(request)}`;
+}
+
+function contentKey({ collections }: TileRequest): string {
+  let key = '';
   for (const c of collections) key += `/${c.layerId}@${c.version}`;
   return key;
 }

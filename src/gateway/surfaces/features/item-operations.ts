@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { HTML_FORMAT } from '../../../core/media.js';
-import { defineOperation, type Operation } from '../../../core/operation.js';
+import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
+import type { ItemReplies } from '../../cache/item-replies.js';
 import * as pages from '../../pages/index.js';
 import { documentReply, LinkSchema, type SurfaceDeps } from '../common.js';
 import { featureRows, pageReply } from './answer.js';
@@ -10,7 +11,7 @@ import { itemLinks, itemReply, readItem } from './item.js';
 import { planPage, readPage } from './items.js';
 import { pageLinks } from './page-links.js';
 import { collectionId, crs, featureId, itemsParams } from './params.js';
-import { viewOf } from './view.js';
+import { type View, viewOf } from './view.js';
 
 const COMMON = {
   surface: 'features',
@@ -35,11 +36,26 @@ const FeatureCollectionSchema = Type.Object({
   timeStamp: Type.String({ format: 'date-time' }),
 });
 
+const itemParams = { collectionId, featureId, crs };
+
 const OTHERS = { 'text/html': null, 'application/gml+xml': null, 'text/csv': null };
 
+export interface ItemDeps extends SurfaceDeps {
+  items: ItemReplies;
+}
+
 /** Reading features (OGC 17-069r4, 18-058r1, 19-079r2). */
-export function itemOperations(deps: SurfaceDeps): Operation[] {
-  const { pools } = deps;
+export function itemOperations(deps: ItemDeps): Operation[] {
+  const { pools, items } = deps;
+  const readOne = async (x: Exchange<typeof itemParams>, view: View): Promise<Reply> => {
+    const { featureId: id } = x.params;
+    const found = await readItem(x, pools, view, id, x.params.crs);
+    if (x.format !== HTML_FORMAT) return itemReply(x, view, id, found);
+    const feature = { ...JSON.parse(found.text), links: itemLinks(x, view, id) };
+    return documentReply(x, undefined, () =>
+      pages.itemPage(x, view.visible, feature, deps.visible(x.principal).collections),
+    );
+  };
   return [
     defineOperation({
       ...COMMON,
@@ -81,21 +97,21 @@ export function itemOperations(deps: SurfaceDeps): Operation[] {
       method: 'GET',
       path: `${FEATURES_PATH}/collections/{collectionId}/items/{featureId}`,
       summary: 'One feature',
-      params: { collectionId, featureId, crs },
+      params: itemParams,
       formats: ITEM_FORMATS,
       responses: {
         200: { description: 'Feature', content: { 'application/geo+json': FeatureSchema, ...OTHERS } },
         404: { description: 'No such feature' },
       },
-      async run(x) {
+      run(x) {
+        const catalog = deps.visible(x.principal);
+        const kept = items.find(x, catalog);
+        if (kept) return kept;
         const view = viewOf(deps, x.principal, x.params.collectionId);
-        const { featureId: id } = x.params;
-        const found = await readItem(x, pools, view, id, x.params.crs);
-        if (x.format !== HTML_FORMAT) return itemReply(x, view, id, found);
-        const feature = { ...JSON.parse(found.text), links: itemLinks(x, view, id) };
-        return documentReply(x, undefined, () =>
-          pages.itemPage(x, view.visible, feature, deps.visible(x.principal).collections),
-        );
+        const read = () => readOne(x, view);
+        const { source } = view.collection;
+        if (x.format === HTML_FORMAT || source.kind !== 'geopackage') return read();
+        return items.fill(x, catalog, source.path, read);
       },
     }),
   ];

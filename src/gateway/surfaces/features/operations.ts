@@ -1,18 +1,18 @@
 import type { Operation } from '../../../core/operation.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
-import { META_FORMATS, type SurfaceDeps, surfaceBasics } from '../common.js';
+import { META_FORMATS, surfaceBasics } from '../common.js';
 import { analyticsOperations } from './analytics/operations.js';
 import { collectionOperations } from './collection-operations.js';
 import { FEATURES_CONFORMANCE } from './conformance.js';
 import { FEATURES_PATH } from './documents.js';
 import { type EditDeps, editOperations } from './edits/operations.js';
-import { itemOperations } from './item-operations.js';
+import { type ItemDeps, itemOperations } from './item-operations.js';
 
 const COMMON = { surface: 'features', protocol: 'OGC-Features', permission: 'public' } as const;
 
 /** Vector features: OGC API Features. */
-export function featuresOperations(deps: SurfaceDeps & EditDeps): Operation[] {
+export function featuresOperations(deps: ItemDeps & EditDeps): Operation[] {
   const operations: Operation[] = [];
   const basics = surfaceBasics({
     ...COMMON,

@@ -55,7 +55,7 @@ export function tile(
     plan.slot = slot;
     return slot.tile.reply;
   }
-  const made = deps.tiles.fill(plan.key, () => makeTile(detached(x), deps.pools, plan), maxAgeOf(plan));
+  const made = deps.tiles.fill(plan, () => makeTile(detached(x), deps.pools, plan), maxAgeOf(plan));
   return made.then(({ reply }) => reply);
 }
 

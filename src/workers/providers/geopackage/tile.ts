@@ -1,4 +1,6 @@
 import type { GeoPackageSource, TileLayer, VectorTileTask } from '../../../core/tasks.js';
+import { layerOptions } from '../layer-options.js';
+import type { EncodedLayer } from '../store.js';
 import { tileWindow } from '../window.js';
 import { quote, statement } from './connection.js';
 import { idsOf } from './filter.js';
@@ -6,7 +8,7 @@ import { chosen } from './items.js';
 import { indexOf } from './window.js';
 
 /** One layer of a tile as one SQL statement: the rtree window, aggregated by `gr_mvt`. */
-export function tileLayer(task: VectorTileTask, layer: TileLayer): { tile: Uint8Array; features: number } {
+export function tileLayer(task: VectorTileTask, layer: TileLayer): EncodedLayer {
   const source = layer.source as GeoPackageSource;
   const fields = chosen(source, layer.fields);
   const [minx, miny, maxx, maxy] = tileWindow(source, task);
@@ -20,23 +22,16 @@ export function tileLayer(task: VectorTileTask, layer: TileLayer): { tile: Uint8
        WHERE ST_MinX(${g}) <= ? AND ST_MaxX(${g}) >= ? AND ST_MinY(${g}) <= ? AND ST_MaxY(${g}) >= ?`;
   const chosenIds = layer.filter === undefined ? undefined : idsOf(source, layer.filter);
   const filtered = chosenIds ? ` AND ${id} IN (${chosenIds.sql})` : '';
-  const sql = `SELECT gr_mvt(?, ${id}, ${g}${values}) AS tile, count(*) AS features FROM ${from}${filtered}`;
-  const options = JSON.stringify({
-    layer: layer.name,
-    fields: fields.map((field) => field.name),
-    from: source.crs,
-    to: task.crs,
-    bbox: task.bbox,
-    extent: task.extent,
-    buffer: task.buffer,
-    simplify: task.simplify,
-  });
+  const sql = `WITH made AS MATERIALIZED (SELECT gr_mvt(?, ${id}, ${g}${values}) AS tile FROM ${from}${filtered})
+    SELECT tile, gr_mvt_count(tile) AS features, gr_mvt_dropped(tile) AS dropped FROM made`;
+  const options = JSON.stringify(layerOptions(task, layer, source.crs, fields));
   const window = [maxx, minx, maxy, miny];
   const row = statement(source.path, sql).get(options, ...window, ...(chosenIds?.values ?? [])) as LayerRow;
-  return { tile: row.tile ?? new Uint8Array(0), features: row.features };
+  return { tile: row.tile, features: row.features, dropped: row.dropped };
 }
 
 interface LayerRow {
-  tile: Buffer | null;
+  tile: Buffer;
   features: number;
+  dropped: number;
 }

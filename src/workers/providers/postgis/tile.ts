@@ -1,5 +1,6 @@
 import type { PostgisSource, TileLayer, VectorTileTask } from '../../../core/tasks.js';
 import type { Cancellation } from '../../cancellation.js';
+import { layerOptions } from '../layer-options.js';
 import type { EncodedLayer } from '../store.js';
 import { tileWindow } from '../window.js';
 import { chosen, columnsOf } from './columns.js';
@@ -20,16 +21,7 @@ export async function tileLayer(
   const window = envelope(tileWindow(source, task), source, params);
   const sql = `SELECT ${columnsOf(source, fields, 'number').join(', ')} FROM ${tableOf(source)}
     WHERE ${geometryOf(source)} && ${window} AND (${whereOf(source, layer.filter, params)})`;
-  const options = {
-    layer: layer.name,
-    fields: fields.map((field) => field.name),
-    from: source.crs,
-    to: task.crs,
-    bbox: task.bbox,
-    extent: task.extent,
-    buffer: task.buffer,
-    simplify: task.simplify,
-  };
+  const options = layerOptions(task, layer, source.crs, fields);
   return withConnection(source.database, (connection) => connection.tile(sql, params.values, options), {
     cancellation,
   });

@@ -1,0 +1,44 @@
+import { LIMITS } from '../../core/limits.js';
+import type { Box } from '../../core/tasks.js';
+import type { NewEvent } from './session.js';
+
+/** Cells per side of the grid that gathers too many boxes into few. */
+const CELLS = Math.floor(Math.sqrt(LIMITS.editAreas));
+
+/**
+ * Boxes in CRS84 around what the events changed, at most `LIMITS.editAreas`: neighbours are gathered into one box.
+ * Undefined when something changed that has a geometry, but none that lies anywhere.
+ */
+export function changedAreas(events: readonly NewEvent[]): Box[] | undefined {
+  const boxes: Box[] = [];
+  for (const { geometry, geometryChanged, envelopeBefore, envelopeAfter } of events) {
+    if (envelopeBefore) boxes.push(envelopeBefore);
+    if (envelopeAfter && !same(envelopeAfter, envelopeBefore)) boxes.push(envelopeAfter);
+    const unplaced = !envelopeBefore && !envelopeAfter;
+    if (unplaced && (geometry !== undefined || geometryChanged)) return undefined;
+  }
+  return boxes.length > LIMITS.editAreas ? gathered(boxes) : boxes;
+}
+
+/** The smallest box around two. */
+export function around(a: Box, b: Box): Box {
+  return [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[2], b[2]), Math.max(a[3], b[3])];
+}
+
+function same(a: Box, b: Box | undefined): boolean {
+  return b !== undefined && a.every((value, i) => value === b[i]);
+}
+
+/** One box per cell of a grid over all, around the boxes whose middle lies in the cell. */
+function gathered(boxes: readonly Box[]): Box[] {
+  const [west, south, east, north] = boxes.reduce(around);
+  const cell = (low: number, high: number, from: number, to: number) =>
+    Math.min(CELLS - 1, Math.floor((((low + high) / 2 - from) / (to - from || 1)) * CELLS));
+  const cells = new Map<number, Box>();
+  for (const box of boxes) {
+    const index = cell(box[1], box[3], south, north) * CELLS + cell(box[0], box[2], west, east);
+    const before = cells.get(index);
+    cells.set(index, before ? around(before, box) : box);
+  }
+  return [...cells.values()];
+}

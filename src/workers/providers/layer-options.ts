@@ -1,0 +1,26 @@
+import { LIMITS } from '../../core/limits.js';
+import type { Field, TileLayer, VectorTileTask } from '../../core/tasks.js';
+import type { LayerOptions } from '../../native/index.js';
+
+/** What the encoder is told of one layer of a tile. `crs` is that of the rows, `fields` are those of each row. */
+export function layerOptions(
+  task: VectorTileTask,
+  layer: TileLayer,
+  crs: string,
+  fields: readonly Field[],
+): LayerOptions {
+  return {
+    layer: layer.name,
+    // Only of booleans does the stored value not tell what it is.
+    fields: fields.map(({ name, type }) => (type === 'boolean' ? { name, type } : name)),
+    from: crs,
+    to: task.crs,
+    bbox: task.bbox,
+    extent: task.extent,
+    buffer: task.buffer,
+    simplify: task.simplify,
+    maxFeatures: task.maxFeatures ?? 0,
+    maxBytes: task.maxBytes ?? LIMITS.mapLayerBytes,
+    deadline: Date.now() + LIMITS.requestDeadlineMs,
+  };
+}

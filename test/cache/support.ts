@@ -1,0 +1,33 @@
+import type { Collection } from '../../src/core/collection.js';
+import { type Format, MVT_FORMAT } from '../../src/core/media.js';
+import { type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
+import type { CachedTile, WantedTile } from '../../src/gateway/cache/tile-cache.js';
+import { tileKey } from '../../src/gateway/services/tiles/request.js';
+
+export interface Place {
+  set?: TileMatrixSet;
+  zoom: number;
+  row: number;
+  column: number;
+  format?: Format;
+  layers?: readonly number[];
+}
+
+/** A tile somewhere; of collection 1 as a vector tile, unless the place says otherwise. */
+export function wanted({
+  set = WEB_MERCATOR_QUAD,
+  zoom,
+  row,
+  column,
+  format = MVT_FORMAT,
+  layers = [1],
+}: Place) {
+  const collections = layers.map((layerId) => ({ layerId, version: 'v' }) as Collection);
+  const request = { format, collections, at: { set, zoom, row, column } };
+  return { ...request, key: tileKey(request) } satisfies WantedTile;
+}
+
+/** A tile of this many bytes; those of the same content have the same tag. */
+export function tileOf(bytes: number, etag?: string): CachedTile {
+  return { reply: { status: 200, ...(etag === undefined ? {} : { etag }) }, bytes };
+}

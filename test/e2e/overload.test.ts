@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.js';
+import { raw } from './support/http.js';
+
+/** More work than the server may let wait: one thread, and a queue that may hold 40 milliseconds of it. */
+let server: TestServer;
+beforeAll(async () => {
+  const env = { SVC_WORKERS__VECTORTHREADS: '1', SVC_WORKERS__WAITMS: '40', SVC_WORKERS__ENGINES: '1' };
+  server = await startServer({ env });
+}, 60_000);
+afterAll(() => server.stop());
+
+const vectorTile = (i: number) =>
+  `/ogc/tiles/tiles/WebMercatorQuad/7/${30 + (i >> 5)}/${60 + (i & 31)}?collections=states_provinces`;
+const coverage = (i: number) => `/ogc/coverages/collections/l7_etms/coverage?f=png&scale-size=400,${i + 100}`;
+
+it.each([
+  ['vector tiles', vectorTile, 700],
+  ['coverages', coverage, 200],
+])('answers %s or says when to come again, and recovers', async (_, path, requests) => {
+  const ask = (first: number, count: number) =>
+    Promise.all(Array.from({ length: count }, (__, i) => raw(server.url + path(first + i))));
+  // What it takes is known once some were made.
+  await ask(1000, 60);
+  const answers = await ask(0, requests);
+  const refused = answers.filter(({ status }) => status === 503);
+  const done = answers.filter(({ status }) => status === 200 || status === 204);
+  expect(done.length + refused.length).toBe(requests);
+  expect(done.length).toBeGreaterThan(0);
+  expect(refused.length).toBeGreaterThan(0);
+  for (const { headers, body } of refused) {
+    expect(String(headers['retry-after'])).toMatch(/^[1-9]\d*$/);
+    expect(JSON.parse(body.toString())).toMatchObject({
+      status: 503,
+      detail: expect.stringContaining('busy'),
+    });
+  }
+  expect((await raw(server.url + path(2000))).status).toBeLessThan(300);
+});
