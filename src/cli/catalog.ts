@@ -32,18 +32,21 @@ export async function withCatalog<T>(
   const dataDir = resolve(config.data.directory);
   const state = await openState(join(dataDir, 'state.db'));
   try {
-    return await withPools(async (pools) => {
-      const databases = new Databases(pools);
-      const layerIdOf = (id: string) => state.collections.idOf(id);
-      // One reading has no collections to compare with those before it.
-      const replaced = () => {};
-      const catalog = new Catalog({ pools, databases, dataDir, layerIdOf, replaced });
-      try {
-        return await work({ catalog: await catalog.prepare(config.data.sources), pools, dataDir });
-      } finally {
-        databases.close();
-      }
-    }, vectorThreads);
+    return await withPools(
+      async (pools) => {
+        const databases = new Databases(pools);
+        const layerIdOf = (id: string) => state.collections.idOf(id);
+        // One reading has no collections to compare with those before it.
+        const replaced = () => {};
+        const catalog = new Catalog({ pools, databases, dataDir, layerIdOf, replaced });
+        try {
+          return await work({ catalog: await catalog.prepare(config.data.sources), pools, dataDir });
+        } finally {
+          databases.close();
+        }
+      },
+      { vectorThreads, remoteHosts: config.remote.allow },
+    );
   } finally {
     await state.close();
   }

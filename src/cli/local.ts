@@ -6,11 +6,21 @@ import type { Pools } from '../core/tasks.js';
 import { createPools } from '../workers/pools.js';
 
 /** Workers for one command: vector threads here and an engine process, gone when the command ends. */
-export async function withPools<T>(work: (pools: Pools) => Promise<T>, vectorThreads = 1): Promise<T> {
+export async function withPools<T>(
+  work: (pools: Pools) => Promise<T>,
+  { vectorThreads = 1, remoteHosts = [] as readonly string[] } = {},
+): Promise<T> {
   const runDir = mkdtempSync(join(tmpdir(), 'graticule-'));
   const engine = startEngine(runDir);
   const connections = vectorThreads + 1;
-  const pools = createPools({ vectorThreads, maxQueue: 64, maxWaitMs: Infinity, connections, runDir });
+  const pools = createPools({
+    vectorThreads,
+    maxQueue: 64,
+    maxWaitMs: Infinity,
+    connections,
+    remoteHosts,
+    runDir,
+  });
   try {
     return await work(pools);
   } finally {

@@ -1,3 +1,8 @@
+/** Id of a tile in a PMTiles archive (version 3, 4.1): those of all lower zooms come first. Row 0 is at the top. */
+export function pmtilesId(zoom: number, row: number, column: number): number {
+  return (4 ** zoom - 1) / 3 + hilbertIndex(zoom, column, row);
+}
+
 /**
  * Place of a cell on the Hilbert curve through a square of 2^order cells a side. Cells of a block of 2^n a side, aligned
  * to its size, follow each other, and the blocks themselves lie on the curve of order - n. Exact up to order 26.

@@ -228,6 +228,8 @@ export interface ArchiveInfo {
   attribution?: string;
   /** Names of the layers in vector tiles, as far as the metadata lists them. */
   vectorLayers: string[];
+  /** What tells this state of a remote archive from others. */
+  revision?: string;
 }
 
 export interface ArchiveTileTask {

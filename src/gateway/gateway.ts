@@ -77,6 +77,7 @@ export async function startGateway({
     maxQueue: config.workers.queue,
     maxWaitMs: config.workers.waitMs,
     connections: config.postgis.connections,
+    remoteHosts: config.remote.allow,
     runDir,
   });
   const tiles = new TileCache(config.cache.tileBytes);

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
 import { CatalogSnapshot, type VectorCollection } from '../../core/collection.js';
-import { isDatabase } from '../../core/database-url.js';
 import type { CollectionChange } from '../../core/edits.js';
+import { isPath } from '../../core/sources.js';
 import type { Box } from '../../core/tasks.js';
 import { FileVersions } from './publish/file-versions.js';
 import { publish } from './publish/index.js';
@@ -91,7 +91,7 @@ export class Catalog {
       paths.clear();
       if (foreign !== undefined) changed(foreign);
     };
-    const files = sources.filter((source) => !isDatabase(source));
+    const files = sources.filter(isPath);
     // What another program writes to a GeoPackage may stay in its log for long.
     const logs = files.filter((file) => file.endsWith('.gpkg')).map((file) => `${file}-wal`);
     this.#watcher = watch([...files, ...logs], {

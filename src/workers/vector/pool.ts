@@ -32,6 +32,8 @@ export interface VectorPoolOptions {
   maxWaitMs: number;
   /** Connections to each PostGIS database, over all threads; each thread has at least one. */
   connections: number;
+  /** Hosts that remote archives may be read from; none when absent. */
+  remoteHosts?: readonly string[];
 }
 
 interface Thread {
@@ -60,7 +62,8 @@ export class VectorPool {
   constructor(options: VectorPoolOptions) {
     this.#options = options;
     this.#perDatabase = Math.max(1, Math.floor(options.connections / options.threads));
-    const workerData: VectorThreadData = { connections: this.#perDatabase };
+    const { remoteHosts = [] } = options;
+    const workerData: VectorThreadData = { connections: this.#perDatabase, remoteHosts };
     this.#threads = Array.from({ length: options.threads }, () => ({
       pool: thread(workerData),
       load: new ThreadLoad(),

@@ -5,6 +5,7 @@ import { WORKER_NICENESS } from '../../core/limits.js';
 import { TaskFailure, type TaskInput, type TaskName, type TaskOutput } from '../../core/tasks.js';
 import { Cancellation, type CancellationFlag } from '../cancellation.js';
 import { answer } from '../failure.js';
+import { allowHosts } from '../providers/archive/remote.js';
 import { inspect } from '../providers/geopackage/inspect.js';
 import { limitConnections } from '../providers/postgis/database.js';
 import { discover, ping } from '../providers/postgis/discover.js';
@@ -32,6 +33,8 @@ export type VectorTaskName = Extract<TaskName, `vector.${string}`>;
 export interface VectorThreadData {
   /** Connections that it may open to each database. */
   connections: number;
+  /** Hosts that remote archives may be read from. */
+  remoteHosts: readonly string[];
 }
 
 export interface VectorMessage {
@@ -41,7 +44,9 @@ export interface VectorMessage {
   flag?: CancellationFlag;
 }
 
-limitConnections((workerData as VectorThreadData).connections);
+const { connections, remoteHosts } = workerData as VectorThreadData;
+limitConnections(connections);
+allowHosts(remoteHosts);
 
 // Linux gives each thread a priority of its own: encoding yields to the event loop when cores are short.
 setPriority(WORKER_NICENESS);

@@ -1,4 +1,5 @@
 import { LIMITS } from '../../../core/limits.js';
+import { isRemote } from '../../../core/sources.js';
 import type { Pools } from '../../../core/tasks.js';
 import type { CachedTile, TileCache } from '../../cache/tile-cache.js';
 import { makeTile } from './make.js';
@@ -19,8 +20,10 @@ export async function cachedTile(
   );
 }
 
-/** A file that changes is noticed; rows of a database change without a word. */
+/** A file that changes is noticed; rows of a database and remote archives change without a word. */
 export function maxAgeOf({ collections }: TileRequest): number | undefined {
-  const unseen = collections.some((c) => c.kind === 'vector' && c.source.kind === 'postgis');
+  const unseen = collections.some((c) =>
+    c.kind === 'vector' ? c.source.kind === 'postgis' : c.kind === 'archive' && isRemote(c.file),
+  );
   return unseen ? LIMITS.databaseTileMs : undefined;
 }
