@@ -31,10 +31,18 @@ export interface TilePlan extends TileRequest {
   slot: TileSlot | undefined;
 }
 
-/** The plan of these parameters; `make` reads and checks them when they are new, or the catalog is. */
-export function tilePlan(x: Exchange, catalog: CatalogSnapshot, make: () => TileRequest): TilePlan {
+/**
+ * The plan of these parameters; `make` reads and checks them when they are new, or the catalog is. `negotiated` says
+ * that the format hangs on the Accept header too, not only on the target.
+ */
+export function tilePlan(
+  x: Exchange,
+  catalog: CatalogSnapshot,
+  make: () => TileRequest,
+  negotiated = true,
+): TilePlan {
   const known = x.memo.value as TilePlan | undefined;
-  if (known && known.catalog === catalog && known.format === x.format) return known;
+  if (known && known.catalog === catalog && (!negotiated || known.format === x.format)) return known;
   const asked = make();
   const { at, format, selection } = asked;
   const { level } = at.set.matrices[at.zoom]!;
@@ -44,7 +52,7 @@ export function tilePlan(x: Exchange, catalog: CatalogSnapshot, make: () => Tile
   const plan: TilePlan = { catalog, format, collections, at, selection, key, slot: undefined };
   // A collection that lacks the format asked for answers in another one, which hangs on more than the target. Filters
   // are not remembered: as trees they are large.
-  if (plan.format === x.format && !selection) x.memo.value = plan;
+  if ((!negotiated || plan.format === x.format) && !selection) x.memo.value = plan;
   return plan;
 }
 
