@@ -11,16 +11,17 @@ import { defaultPolicy } from './auth/access.js';
 import type { FirstKey } from './auth/api-keys.js';
 import { createAuthenticator } from './auth/authenticator.js';
 import { permits } from './auth/permissions.js';
+import { startCaching } from './cache/index.js';
 import { ItemReplies } from './cache/item-replies.js';
-import { dropReplaced } from './cache/replaced.js';
-import { TileCache } from './cache/tile-cache.js';
 import { Dispatcher } from './http/dispatch.js';
 import { HttpServer } from './http/server.js';
 import { startManagement } from './management.js';
+import type { Note } from './notes.js';
 import { surfaceOperations } from './operations.js';
 import { Catalog } from './services/catalog.js';
 import { Databases } from './services/databases.js';
-import { type EditNote, Edits } from './services/edits.js';
+import { Edits } from './services/edits.js';
+import { readAreas } from './services/tiles/extent.js';
 import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
 import { requireTileSettings } from './services/tiles/settings.js';
 import { VisibleCatalog } from './services/visible-catalog.js';
@@ -39,8 +40,8 @@ export interface GatewayOptions {
   first: boolean;
   /** Asks for a reload of the catalog in every gateway. */
   requestReload(reason: string): void;
-  /** Tells the other gateways of an edit. */
-  announceEdit(note: EditNote): void;
+  /** Tells the other gateways of this server. */
+  tell(note: Note): void;
 }
 
 /** A running gateway: one process, one event loop, one port. */
@@ -48,8 +49,8 @@ export interface Gateway {
   readonly port: number;
   readonly catalog: Catalog;
   readonly firstKey: FirstKey;
-  /** Takes over an edit that another gateway committed. */
-  edited(note: EditNote): void;
+  /** Takes over what another gateway tells. */
+  hear(note: Note): void;
   /** Answers what runs, takes nothing new, releases everything. */
   close(graceMs: number): Promise<void>;
 }
@@ -63,11 +64,12 @@ export async function startGateway({
   runDir,
   log,
   requestReload,
-  announceEdit,
+  tell,
   first,
 }: GatewayOptions): Promise<Gateway> {
   useMatrixSets(configuredMatrixSets(config.tiles.matrixSets));
   requireTileSettings(config.tiles.collections);
+  readAreas();
   const dataDir = resolve(config.data.directory);
   const state = await openState(join(dataDir, 'state.db'));
   const authenticator = createAuthenticator(state, {
@@ -83,26 +85,20 @@ export async function startGateway({
     maxWaitMs: config.workers.waitMs,
     connections: config.postgis.connections,
     runDir,
+    overviews: join(dataDir, 'overviews'),
   });
-  const tiles = new TileCache(config.cache.tileBytes);
+  const caching = await startCaching({ config: config.cache, dataDir, log, catalog: () => catalog, tell });
+  const { tiles, control: cache } = caching;
   const items = new ItemReplies();
   const databases = new Databases(pools);
-  const catalog = new Catalog({
+  const catalog: Catalog = new Catalog({
     pools,
     databases,
     dataDir,
     layerIdOf: (id) => state.collections.idOf(id),
-    replaced: (before, after) => dropReplaced(tiles, before, after),
+    replaced: (before, after) => caching.replaced(before, after),
   });
-  const edited = ({ collection, change }: EditNote) => {
-    catalog.touch(collection, change);
-    const layerId = catalog.current.byId(collection)?.layerId;
-    if (layerId !== undefined) tiles.dropCollection(layerId, change.areas);
-  };
-  const edits = new Edits(pools, (note) => {
-    edited(note);
-    announceEdit(note);
-  });
+  const edits = new Edits(pools, (note) => caching.edited(note));
   const otlp = startTelemetry(config, pools);
 
   const management = startManagement({
@@ -112,7 +108,7 @@ export async function startGateway({
     state,
     keys,
     pools,
-    tiles,
+    cache,
     catalog,
     log,
     requestReload,
@@ -136,7 +132,7 @@ export async function startGateway({
       pingState: () => state.check(),
       databaseStatus: () => databases.status(),
       catalogStatus: () => statusOf(catalog.current),
-      cacheStatistics: () => tiles.statistics(),
+      cacheStatistics: () => ({ ...tiles.statistics(), collections: cache.collections() }),
     }),
     ...management.operations,
   ];
@@ -161,7 +157,7 @@ export async function startGateway({
   return {
     port,
     catalog,
-    edited,
+    hear: (note) => caching.hear(note),
     firstKey,
     async close(graceMs) {
       await server.close(graceMs);
@@ -169,6 +165,7 @@ export async function startGateway({
       databases.close();
       items.close();
       await catalog.close();
+      await caching.close();
       await pools.close();
       await authenticator.close();
       await state.close();

@@ -3,11 +3,10 @@ import type { Config, Setting } from '../core/config.js';
 import type { Operation } from '../core/operation.js';
 import type { Pools } from '../core/tasks.js';
 import { version } from '../core/version.js';
+import type { CacheControl } from './admin/cache-control.js';
 import type { ConfigDocument } from './admin/config-document.js';
 import { adminOperations } from './admin/index.js';
 import type { ApiKeys } from './auth/api-keys.js';
-import { cacheControl } from './cache/control.js';
-import type { TileCache } from './cache/tile-cache.js';
 import { openApiDocument } from './http/openapi.js';
 import type { Catalog } from './services/catalog.js';
 import { ImportService } from './services/import.js';
@@ -22,7 +21,7 @@ export interface ManagementOptions {
   state: State;
   keys: ApiKeys;
   pools: Pools;
-  tiles: TileCache;
+  cache: CacheControl;
   catalog: Catalog;
   log: Log;
   requestReload(reason: string): void;
@@ -58,7 +57,7 @@ export function startManagement(options: ManagementOptions): Management {
     keys,
     jobs,
     imports,
-    cache: cacheControl(options.tiles, catalog),
+    cache: options.cache,
     config: configDocument(options.settings),
     openApi: () =>
       openApiDocument(

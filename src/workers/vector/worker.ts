@@ -5,6 +5,8 @@ import { WORKER_NICENESS } from '../../core/limits.js';
 import { TaskFailure, type TaskInput, type TaskName, type TaskOutput } from '../../core/tasks.js';
 import { Cancellation, type CancellationFlag } from '../cancellation.js';
 import { answer } from '../failure.js';
+import { buildOverview } from '../overviews/build.js';
+import { keepOverviewsIn } from '../overviews/file.js';
 import { inspect } from '../providers/geopackage/inspect.js';
 import { limitConnections } from '../providers/postgis/database.js';
 import { discover, ping } from '../providers/postgis/discover.js';
@@ -32,6 +34,8 @@ export type VectorTaskName = Extract<TaskName, `vector.${string}`>;
 export interface VectorThreadData {
   /** Connections that it may open to each database. */
   connections: number;
+  /** Where overviews of tables lie; none are made without it. */
+  overviews: string | undefined;
 }
 
 export interface VectorMessage {
@@ -41,7 +45,9 @@ export interface VectorMessage {
   flag?: CancellationFlag;
 }
 
-limitConnections((workerData as VectorThreadData).connections);
+const { connections, overviews } = workerData as VectorThreadData;
+limitConnections(connections);
+keepOverviewsIn(overviews);
 
 // Linux gives each thread a priority of its own: encoding yields to the event loop when cores are short.
 setPriority(WORKER_NICENESS);
@@ -56,6 +62,7 @@ const TASKS: {
   'vector.discover': discover,
   'vector.ping': ping,
   'vector.tile': vectorTile,
+  'vector.overview': ({ layers: [layer] }, cancellation) => buildOverview(layer, cancellation),
   'vector.items': (task, cancellation) => storeOf(task.source).items(task, cancellation),
   'vector.item': (task, cancellation) => storeOf(task.source).item(task, cancellation),
   'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),

@@ -1,4 +1,4 @@
-import { type CatalogSnapshot, hasTilesAt } from '../../../core/collection.js';
+import type { CatalogSnapshot } from '../../../core/collection.js';
 import { badParameter, notFound } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
@@ -7,7 +7,7 @@ import { firstColumn, matrixSize, tileMatrixSet, zoomOf } from '../../../core/ti
 import type { TileCache, TileSlot } from '../../cache/tile-cache.js';
 import type { TaskContext } from '../../services/run-task.js';
 import { cacheControlOf, makeTile } from '../../services/tiles/make.js';
-import { type TileAddress, type TileRequest, tileKey } from '../../services/tiles/request.js';
+import { shownAt, type TileAddress, type TileRequest, tileKey } from '../../services/tiles/request.js';
 
 /** Checks a tile's coordinates: 404 for an unknown set, 400 for a matrix or tile that the set does not have. */
 export function tileAddress(setId: string, tileMatrix: string, row: number, column: number): TileAddress {
@@ -45,8 +45,7 @@ export function tilePlan(
   if (known && known.catalog === catalog && (!negotiated || known.format === x.format)) return known;
   const asked = make();
   const { at, format, selection } = asked;
-  const { level } = at.set.matrices[at.zoom]!;
-  const collections = asked.collections.filter((collection) => hasTilesAt(collection, level));
+  const collections = shownAt(at, asked.collections);
   // One literal, no spread: V8 gives each object made by spreading a hidden class of its own, and then every read misses.
   const key = tileKey({ format, collections, at, selection });
   const plan: TilePlan = { catalog, format, collections, at, selection, key, slot: undefined };
