@@ -1,11 +1,11 @@
 import type { CatalogSnapshot } from '../../../core/collection.js';
 import { badParameter, notFound } from '../../../core/errors.js';
-import { LIMITS } from '../../../core/limits.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
 import { firstColumn, matrixSize, tileMatrixSet, zoomOf } from '../../../core/tile-matrix.js';
 import type { TileCache, TileSlot } from '../../cache/tile-cache.js';
 import type { TaskContext } from '../../services/run-task.js';
+import { maxAgeOf } from '../../services/tiles/cached.js';
 import { cacheControlOf, makeTile } from '../../services/tiles/make.js';
 import { shownAt, type TileAddress, type TileRequest, tileKey } from '../../services/tiles/request.js';
 
@@ -74,12 +74,6 @@ export function tile(
   }
   const made = deps.tiles.fill(plan, () => makeTile(detached(x), deps.pools, plan), maxAgeOf(plan));
   return made.then(({ reply }) => reply);
-}
-
-/** A file that changes is noticed; rows of a database change without a word. */
-function maxAgeOf({ collections }: TilePlan): number | undefined {
-  const unseen = collections.some((c) => c.kind === 'vector' && c.source.kind === 'postgis');
-  return unseen ? LIMITS.databaseTileMs : undefined;
 }
 
 /** Several clients may wait for one rendering, so none of them may cancel it by going away. */
