@@ -87,8 +87,8 @@ function readAddress(params: TileParams): TileAddress {
   return at;
 }
 
-/** Stored tiles cannot show less than they hold. */
-function requestOf(
+/** A request for a tile, narrowed by the parameters. Stored tiles cannot show less than they hold: 400. */
+export function requestOf(
   collections: readonly Collection[],
   at: TileAddress,
   format: Format,
