@@ -24,6 +24,11 @@ export interface ImageRequest {
   filters?: ReadonlyMap<string, Expression>;
 }
 
+export interface RenderedImage extends ImageResult {
+  /** Of the vector tiles that it was drawn from. */
+  readonly vectorBytes: number;
+}
+
 /** Grid units per pixel of the vector data that a map is drawn from: finer than antialiasing shows. */
 const UNITS_PER_PIXEL = 16;
 /** Pixels that symbols may reach over the edge, at least. */
@@ -36,16 +41,24 @@ const SIMPLIFY = UNITS_PER_PIXEL / 4;
  * encoder of the vector tiles, rasters are warped to the same window, Mapnik puts both together. A single
  * raster skips Mapnik.
  */
-export async function renderImage(x: TaskContext, pools: Pools, request: ImageRequest): Promise<ImageResult> {
+export async function renderImage(
+  x: TaskContext,
+  pools: Pools,
+  request: ImageRequest,
+): Promise<RenderedImage> {
   const { collections, bbox, crs, width, height, format, quality, scale = 1, cut } = request;
   const [only] = collections;
   if (collections.length === 1 && only!.kind === 'raster' && request.background === 'transparent') {
     const task = { path: only!.file, bbox, crs, width, height, format, quality, cut };
-    return runTask(x, pools, 'raster.image', task);
+    return { ...(await runTask(x, pools, 'raster.image', task)), vectorBytes: 0 };
   }
   const layers = await Promise.all(collections.map((collection) => layerOf(x, pools, collection, request)));
   const side = Math.max(width, height);
-  return runTask(x, pools, 'map.render', {
+  const vectorBytes = layers.reduce(
+    (sum, layer) => sum + (layer?.kind === 'vector' ? layer.tile.byteLength : 0),
+    0,
+  );
+  const image = await runTask(x, pools, 'map.render', {
     width,
     height,
     background: request.background,
@@ -59,6 +72,7 @@ export async function renderImage(x: TaskContext, pools: Pools, request: ImageRe
     bbox,
     crs,
   });
+  return { ...image, vectorBytes };
 }
 
 async function layerOf(

@@ -9,11 +9,15 @@ import { pyramidKey, type TileRequest, tileKey } from './request.js';
 /** Tiles per side of a metatile, and pixels that it may have per side. */
 const MAX_SIDE = 4;
 const MAX_PIXELS = 2048;
-/** Where a metatile takes longer than this, the next ones there are smaller: somebody waits for one of its tiles. */
-const SLOW_MS = 400;
+/**
+ * Where the features of a metatile take more bytes than this (as a vector tile), or it takes longer, the next ones there
+ * are smaller: somebody waits for one of its tiles. Bytes tell it also when the server is busy.
+ */
+const HEAVY_BYTES = 262_144;
+const SLOW_MS = 2000;
 const MAX_REMEMBERED = 1000;
 
-/** Tiles per side, where metatiles of `MAX_SIDE` took too long: by pyramid and zoom. */
+/** Tiles per side where metatiles of `MAX_SIDE` are too much: by pyramid and zoom. */
 const smaller = new Map<string, number>();
 
 /**
@@ -55,7 +59,7 @@ export async function drawBlock(x: TaskContext, pools: Pools, block: TileBlock):
   const { tileWidth, tileHeight, cornerOfOrigin } = at.set.matrices[at.zoom]!;
   const cut = { width: tileWidth * scale, height: tileHeight * scale };
   const started = performance.now();
-  const { tiles: images } = await renderImage(x, pools, {
+  const { tiles: images, vectorBytes } = await renderImage(x, pools, {
     collections,
     bbox: boxAround(block),
     crs: at.set.crs.proj,
@@ -66,7 +70,8 @@ export async function drawBlock(x: TaskContext, pools: Pools, block: TileBlock):
     scale,
     cut,
   });
-  if (performance.now() - started > SLOW_MS) shrink(tiles[index]!, Math.max(width, height));
+  if (vectorBytes > HEAVY_BYTES || performance.now() - started > SLOW_MS)
+    shrink(tiles[index]!, Math.max(width, height));
   return tiles.map((tile, i) => {
     const row = Math.floor(i / width);
     // The image begins at the top; rows of some matrices are counted from the bottom.
