@@ -57,8 +57,30 @@ export const LIMITS = {
   tileBytes: 1_048_576,
   /** The same of a layer that is encoded for a map. */
   mapLayerBytes: 67_108_864,
+  /** Bytes of geometries read for one layer, 256 more per row, from which on an overview of its table is made. */
+  tileWork: 8_388_608,
+  /** Bytes of all overviews together; beyond it the oldest are removed. */
+  overviewBytes: 53_687_091_200,
   /** Bytes of the in-memory tile cache. */
   tileCacheBytes: 268_435_456,
+  /** Changes that may wait for one stream client that does not read (contract). */
+  streamBuffer: 256,
+  /** Sessions of streams that may be open at once (contract). */
+  streamSessions: 256,
+  /** Subscriptions of one session, and characters of the id of one (contract). */
+  streamSubscriptions: 64,
+  subscriptionId: 128,
+  /** Bytes of a frame from a client (contract). */
+  controlFrameBytes: 65_536,
+  /** Features and bytes of a snapshot, and rows that are looked at for it (contract). */
+  snapshotFeatures: 5000,
+  snapshotBytes: 4_194_304,
+  /** Entries of the feed that are read at once for one who is behind (contract). */
+  replayBatch: 200,
+  /** Milliseconds between two heartbeats (contract). */
+  heartbeatMs: 30_000,
+  /** Bytes of the newest events kept in memory. */
+  feedBytes: 67_108_864,
   /** Bytes of single features kept as answers, and the longest such answer in characters. */
   keptItemsBytes: 33_554_432,
   keptItemBytes: 65_536,
@@ -88,6 +110,8 @@ export const LIMITS = {
 
 /** Feature events that an outbox keeps (contract). */
 export const OUTBOX_EVENTS = 20_000;
+/** Milliseconds that the feed keeps an event, as long as there are no more than that. */
+export const FEED_AGE_MS = 7 * 86_400_000;
 
 /** Niceness of threads and processes that compute: with fewer cores than work, answering requests goes first. */
 export const WORKER_NICENESS = 10;

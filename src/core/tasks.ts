@@ -10,6 +10,7 @@ import type { AnalyticsTasks } from './analytics.js';
 import type { ArchiveTasks } from './archives.js';
 import type { Expression } from './cql2/ast.js';
 import type { EditResult, EditTask } from './edits.js';
+import type { EventsResult, EventsTask, MatchResult, MatchTask } from './events.js';
 import type { CountTask, ItemResult, ItemsResult, ItemsTask, ItemTask } from './features.js';
 
 /** An axis-aligned box: `[minx, miny, maxx, maxy]`, always in x,y (easting/longitude first) order. */
@@ -171,6 +172,10 @@ export interface TileLayer {
   /** Attribute names to carry; all when absent. */
   fields?: string[];
   filter?: Expression;
+  /** Version of the collection; with it the layer may be read from an overview of its table. */
+  version?: string;
+  /** The last edit that the layer must show; 0 when absent. */
+  cursor?: number;
   /** Most features of the layer, and most bytes before compression. */
   maxFeatures?: number;
   maxBytes?: number;
@@ -204,6 +209,8 @@ export interface VectorTileResult {
   features: number;
   /** Features that were left out because the tile would be too large. */
   dropped: number;
+  /** Layers, by index, that were much to read and should get an overview of their table. */
+  heavy?: number[];
 }
 
 export type ArchiveContainer = 'mbtiles' | 'pmtiles';
@@ -405,6 +412,8 @@ export interface Tasks extends AnalyticsTasks, ArchiveTasks {
   /** Resolves when the database answers. */
   'vector.ping': { input: { database: string }; output: null };
   'vector.tile': { input: VectorTileTask; output: VectorTileResult };
+  /** Builds the overview of one layer's table; the number of its levels. */
+  'vector.overview': { input: { layers: [TileLayer] }; output: number };
   'vector.items': { input: ItemsTask; output: ItemsResult };
   /** One feature, or null when there is none of that id. */
   'vector.item': { input: ItemTask; output: ItemResult | null };
@@ -413,6 +422,10 @@ export interface Tasks extends AnalyticsTasks, ArchiveTasks {
   'vector.parse': { input: { json: Uint8Array }; output: unknown };
   /** Changes features; once it has begun it runs to its end, whatever becomes of the caller. */
   'vector.edit': { input: EditTask; output: EditResult };
+  /** Events of an outbox, oldest first. */
+  'vector.events': { input: EventsTask; output: EventsResult };
+  /** Tells which features of events pass which filters. */
+  'vector.match': { input: MatchTask; output: MatchResult };
   /** Metadata of a tile archive. */
   'vector.archive': { input: { path: string; container: ArchiveContainer }; output: ArchiveInfo };
   'vector.archiveTile': { input: ArchiveTileTask; output: ArchiveTile };

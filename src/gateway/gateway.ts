@@ -83,6 +83,7 @@ export async function startGateway({
     maxWaitMs: config.workers.waitMs,
     connections: config.postgis.connections,
     runDir,
+    overviews: join(dataDir, 'overviews'),
   });
   const caching = await startCaching({ config: config.cache, dataDir, log, catalog: () => catalog, tell });
   const { tiles, control: cache } = caching;

@@ -17,13 +17,15 @@ export interface PoolsOptions {
   connections: number;
   /** Directory of the engine sockets. */
   runDir: string;
+  /** Where overviews of large tables are kept; none are made without it. */
+  overviews?: string;
 }
 
 /** The pools of a gateway process: vector threads and the writer of archives here, GDAL and Mapnik in the engines. */
 export function createPools(options: PoolsOptions): Pools {
-  const { maxQueue, maxWaitMs, runDir, connections } = options;
+  const { maxQueue, maxWaitMs, runDir, connections, overviews } = options;
   const threads = options.vectorThreads || availableParallelism();
-  const vector = new VectorPool({ threads, maxQueue, maxWaitMs, connections });
+  const vector = new VectorPool({ threads, maxQueue, maxWaitMs, connections, overviews });
   const engines = new EnginePool({ runDir, maxQueue, maxWaitMs });
   const archives = new ArchivePool();
   const run = (name: TaskName, input: never, taskOptions?: TaskOptions): Promise<unknown> => {

@@ -1,4 +1,5 @@
 import type { EditResult, EditTask } from '../../core/edits.js';
+import type { EventsResult, EventsTask } from '../../core/events.js';
 import type {
   CountTask,
   FeatureRow,
@@ -20,6 +21,8 @@ export interface EncodedLayer {
   features: number;
   /** Features that were left out because the layer would be too large. */
   dropped: number;
+  /** What was read for it: bytes of geometries, and 256 per row. */
+  work: number;
 }
 
 /**
@@ -36,10 +39,12 @@ export interface FeatureStore {
   rows(query: RowsQuery, cancellation?: Cancellation): AsyncIterable<FeatureRow[]>;
   /** Resolves once rows and events are durable; what clients did wrong is in the outcomes. */
   edit(task: EditTask): Promise<EditResult>;
+  /** Events of the store's outbox, oldest first. */
+  events(task: EventsTask, cancellation?: Cancellation): Promise<EventsResult>;
 }
 
 /** The store that a source lies in. */
-export function storeOf(source: VectorSource): FeatureStore {
+export function storeOf(source: Pick<VectorSource, 'kind'>): FeatureStore {
   switch (source.kind) {
     case 'geopackage':
       return geopackageStore;

@@ -5,6 +5,8 @@ import { WORKER_NICENESS } from '../../core/limits.js';
 import { TaskFailure, type TaskInput, type TaskName, type TaskOutput } from '../../core/tasks.js';
 import { Cancellation, type CancellationFlag } from '../cancellation.js';
 import { answer } from '../failure.js';
+import { buildOverview } from '../overviews/build.js';
+import { keepOverviewsIn } from '../overviews/file.js';
 import { inspect } from '../providers/geopackage/inspect.js';
 import { limitConnections } from '../providers/postgis/database.js';
 import { discover, ping } from '../providers/postgis/discover.js';
@@ -17,6 +19,7 @@ import { h3 } from './analytics/h3.js';
 import { spatialJoin } from './analytics/spatial-join.js';
 import { archive, archiveTile } from './archive.js';
 import { load } from './load.js';
+import { match } from './match.js';
 import { unpacked } from './sources.js';
 import { vectorTile } from './tile.js';
 
@@ -31,6 +34,8 @@ export type VectorTaskName = Extract<TaskName, `vector.${string}`>;
 export interface VectorThreadData {
   /** Connections that it may open to each database. */
   connections: number;
+  /** Where overviews of tables lie; none are made without it. */
+  overviews: string | undefined;
 }
 
 export interface VectorMessage {
@@ -40,7 +45,9 @@ export interface VectorMessage {
   flag?: CancellationFlag;
 }
 
-limitConnections((workerData as VectorThreadData).connections);
+const { connections, overviews } = workerData as VectorThreadData;
+limitConnections(connections);
+keepOverviewsIn(overviews);
 
 // Linux gives each thread a priority of its own: encoding yields to the event loop when cores are short.
 setPriority(WORKER_NICENESS);
@@ -55,11 +62,14 @@ const TASKS: {
   'vector.discover': discover,
   'vector.ping': ping,
   'vector.tile': vectorTile,
+  'vector.overview': ({ layers: [layer] }, cancellation) => buildOverview(layer, cancellation),
   'vector.items': (task, cancellation) => storeOf(task.source).items(task, cancellation),
   'vector.item': (task, cancellation) => storeOf(task.source).item(task, cancellation),
   'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),
   'vector.parse': ({ json }) => parse(json),
   'vector.edit': (task) => storeOf(task.source).edit(task),
+  'vector.events': (task, cancellation) => storeOf(task.source).events(task, cancellation),
+  'vector.match': match,
   'vector.archive': archive,
   'vector.archiveTile': archiveTile,
   'vector.load': load,

@@ -1,5 +1,6 @@
 import type { FeatureStore } from '../store.js';
 import { edit } from './edit.js';
+import { events } from './events.js';
 import { count, item, items } from './items.js';
 import { rows } from './rows.js';
 import { tileLayer } from './tile.js';
@@ -12,4 +13,5 @@ export const geopackageStore: FeatureStore = {
   tileLayer: async (task, layer) => tileLayer(task, layer),
   rows,
   edit,
+  events: async (task) => events(task),
 };

@@ -1,8 +1,9 @@
 import type { FeatureStore } from '../store.js';
 import { edit } from './edit.js';
+import { events } from './events.js';
 import { count, item, items } from './items.js';
 import { rows } from './rows.js';
 import { tileLayer } from './tile.js';
 
 /** Tables and views of PostGIS databases, read by libpq; the native part writes features from the binary rows. */
-export const postgisStore: FeatureStore = { items, item, count, tileLayer, rows, edit };
+export const postgisStore: FeatureStore = { items, item, count, tileLayer, rows, edit, events };
