@@ -281,7 +281,7 @@ describe('Two Dimensional Tile Matrix Set and Tile Set Metadata', () => {
     const map = await json(
       `${server.url}/ogc/maps/collections/${await layerId('countries')}/map/tiles/WebMercatorQuad`,
     );
-    expect([map.dataType, map.mediaTypes]).toEqual(['map', ['image/png']]);
+    expect([map.dataType, map.mediaTypes]).toEqual(['map', ['image/png', 'image/webp']]);
     expect((await tileset('l7_etms')).dataType).toBe('map');
     expect((await tileset('photos')).mediaTypes).toEqual(['image/jpeg']);
   });

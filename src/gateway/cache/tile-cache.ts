@@ -69,6 +69,8 @@ export interface CacheStatistics {
   hits: number;
   misses: number;
   evictions: number;
+  /** What a tile takes that has to be made, waiting included. */
+  meanMakingMs: number;
 }
 
 /** What an entry costs beyond its bytes: key, object, slots of maps. */
@@ -90,6 +92,9 @@ export class TileCache {
   readonly #hits = metrics.cacheHits.cell('tile');
   readonly #misses = metrics.cacheMisses.cell('tile');
   readonly #evictions = metrics.cacheEvictions.cell('tile');
+  /** Tiles made, and how long they were waited for altogether. */
+  #made = 0;
+  #madeMs = 0;
   readonly #tileHits = metrics.tileCacheHits.cell();
   readonly #tileMisses = metrics.tileCacheMisses.cell();
 
@@ -197,7 +202,11 @@ export class TileCache {
     making.tile = found.then(
       ({ tile, maxAgeMs, made }) => {
         done();
-        if (made !== undefined) metrics.tileCacheGenerated.cell().inc();
+        if (made !== undefined) {
+          metrics.tileCacheGenerated.cell().inc();
+          this.#made++;
+          this.#madeMs += Date.now() - made;
+        }
         if (making.stale) return tile;
         this.#store(wanted, tile, maxAgeMs);
         if (made !== undefined) this.#levels.write(wanted, tile, made, maxAgeMs);
@@ -319,6 +328,7 @@ export class TileCache {
       hits: this.#hits.value,
       misses: this.#misses.value,
       evictions: this.#evictions.value,
+      meanMakingMs: this.#made === 0 ? 0 : this.#madeMs / this.#made,
     };
   }
 
