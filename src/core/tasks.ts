@@ -294,15 +294,32 @@ export interface RasterImageTask {
   /** `raw` is RGBA, 4 bytes a pixel, row by row from the top, not premultiplied. */
   format: 'raw' | 'png' | 'jpeg' | 'webp' | 'tiff';
   quality?: number;
+  cut?: TileSize;
+}
+
+/** Pixels of the tiles that a PNG or WebP image is cut into, instead of being encoded whole; divides its size. */
+export interface TileSize {
+  width: number;
+  height: number;
+}
+
+export interface ImageTile {
+  /** Without bytes when it is empty. */
+  data: Uint8Array;
+  /** True when every pixel is fully transparent. */
+  empty: boolean;
 }
 
 export interface ImageResult {
+  /** Without bytes when the image was cut. */
   data: Uint8Array;
   mediaType: string;
   width: number;
   height: number;
   /** True when every pixel is fully transparent. */
   empty: boolean;
+  /** Of an image that was cut: row by row from the top left. */
+  tiles?: ImageTile[];
 }
 
 /** Look of a vector layer: the small built-in model until styles are managed. Colours are CSS colours. */
@@ -349,6 +366,7 @@ export interface MapTask {
   scale: number;
   format: 'png' | 'jpeg' | 'webp' | 'tiff';
   quality?: number;
+  cut?: TileSize;
   /** Needed by georeferenced formats. */
   bbox: Box;
   crs: string;

@@ -179,6 +179,29 @@ describe('management API', () => {
         status: 400,
       });
     });
+
+    it('tells what it saves, and evicts what is too old', async () => {
+      expect((await api.call('GET /performance/enhanced/cache/statistics')).body).toMatchObject({
+        totalRequests: 4,
+        cacheHits: 3,
+        totalTimeSavedMs: 60,
+        avgMissExecutionTimeMs: 20,
+        byQueryType: { tile: { requests: 4, hits: 3 } },
+      });
+      expect((await api.call('POST /tile-operations/evict')).body).toMatchObject({
+        Enabled: true,
+        Evicted: 1,
+        Scanned: 3,
+      });
+    });
+
+    it('invalidates results by pattern', async () => {
+      const route = 'DELETE /performance/enhanced/cache/invalidate';
+      const { body } = await api.call(route, { query: { pattern: 'mvt/*' } });
+      expect(body).toMatchObject({ pattern: 'mvt/*', entriesInvalidated: 2, invalidatedAt: ISO });
+      expect(api.invalidated).toEqual([{ kind: 'pattern', pattern: 'mvt/*' }]);
+      await expect(api.call(route)).rejects.toMatchObject({ status: 400 });
+    });
   });
 
   it('documents the configuration without giving secrets away', async () => {

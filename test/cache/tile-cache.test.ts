@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { PNG_FORMAT } from '../../src/core/media.js';
 import { WORLD_CRS84_QUAD } from '../../src/core/tile-matrix.js';
-import { TileCache } from '../../src/gateway/cache/tile-cache.js';
+import { type TileLevel, TileLevels } from '../../src/gateway/cache/levels.js';
+import { type CachedTile, type TileBlock, TileCache } from '../../src/gateway/cache/tile-cache.js';
 import { type Place, tileOf, wanted } from './support.js';
 
 /** A tile of any name: where it lies does not matter. */
@@ -190,25 +191,69 @@ describe('tiles of equal content', () => {
 
 describe('tiles of one rendering', () => {
   const four = [0, 1, 2, 3].map((column) => wanted({ zoom: 8, row: 0, column }));
+  const block = (index: number): TileBlock => ({ key: 'block', tiles: four, width: 4, height: 1, index });
+  const never = () => Promise.reject(new Error('made twice'));
+  /** A drawing that ends when it is told to. */
+  function drawing(sizes: number[]) {
+    let finish = () => {};
+    const drawn = new Promise<CachedTile[]>((done) => {
+      finish = () => done(sizes.map((bytes) => tileOf(bytes)));
+    });
+    return { draw: () => drawn, finish };
+  }
+  const held = (cache: TileCache) => four.map(({ key }) => cache.find(key)?.tile.bytes);
 
   test('are all kept, and waited for by who asks for any of them', async () => {
     const cache = new TileCache(1_000_000);
-    let finish = () => {};
-    const rendered = new Promise<ReturnType<typeof tileOf>[]>((done) => {
-      finish = () => done([1, 2, 3, 4].map((bytes) => tileOf(bytes)));
-    });
-    cache.fillTogether(four, rendered);
-    const second = cache.fill(four[1]!, () => Promise.reject(new Error('made twice')));
+    const { draw, finish } = drawing([1, 2, 3, 4]);
+    const answers = [cache.fillBlock(block(0), draw), cache.fillBlock(block(1), never)];
     finish();
-    expect((await second).bytes).toBe(2);
-    await rendered;
-    expect(four.map(({ key }) => cache.find(key)?.tile.bytes)).toEqual([1, 2, 3, 4]);
+    expect((await Promise.all(answers)).map(({ bytes }) => bytes)).toEqual([1, 2]);
+    await new Promise(setImmediate);
+    expect(held(cache)).toEqual([1, 2, 3, 4]);
+  });
+
+  test('are drawn once also when all are looked for on disk first', async () => {
+    const level: TileLevel = {
+      read: async () => undefined,
+      write: () => {},
+      drop: async () => 0,
+      status: async () => ({ name: 'disk', healthy: true, lookUps: { hits: 0, misses: 0 } }),
+      close: async () => {},
+    };
+    const cache = new TileCache(1_000_000, new TileLevels([level]));
+    let drawings = 0;
+    const draw = async () => {
+      drawings++;
+      return [1, 2, 3, 4].map((bytes) => tileOf(bytes));
+    };
+    const answers = await Promise.all(four.map((_, i) => cache.fillBlock(block(i), draw)));
+    expect(answers.map(({ bytes }) => bytes)).toEqual([1, 2, 3, 4]);
+    expect(drawings).toBe(1);
   });
 
   test('fail together, and only for who waits', async () => {
     const cache = new TileCache(1_000_000);
-    cache.fillTogether(four, Promise.reject(new Error('broken')));
-    await expect(cache.fill(four[2]!, async () => tileOf(1))).rejects.toThrow('broken');
+    const broken = () => Promise.reject(new Error('broken'));
+    const answers = [cache.fillBlock(block(0), broken), cache.fillBlock(block(2), never)];
+    for (const answer of answers) await expect(answer).rejects.toThrow('broken');
     expect((await cache.fill(four[2]!, async () => tileOf(7))).bytes).toBe(7);
+  });
+
+  test('are drawn anew after an edit in one of them, and only the others are kept', async () => {
+    const cache = new TileCache(1_000_000);
+    const before = drawing([1, 2, 3, 4]);
+    const after = drawing([10, 20, 30, 40]);
+    const old = cache.fillBlock(block(1), before.draw);
+    const [west, east] = [(1 / 256) * 360 - 180, (2 / 256) * 360 - 180];
+    const middle = (west + east) / 2;
+    cache.dropCollection(1, [[middle, 85, middle, 85]]);
+    const anew = cache.fillBlock(block(1), after.draw);
+    before.finish();
+    after.finish();
+    expect((await old).bytes).toBe(2);
+    expect((await anew).bytes).toBe(20);
+    await new Promise(setImmediate);
+    expect(held(cache)).toEqual([1, 20, 3, 4]);
   });
 });

@@ -112,7 +112,7 @@ describe('OGC API Tiles', () => {
       const [scheme] = linksOf(document.links, `${REL}/tiling-scheme`);
       expect((await json(scheme!.href)).uri).toBe(document.tileMatrixSetURI);
       const items = linksOf(document.links, 'item');
-      expect(items.map(({ type }) => type)).toEqual([MVT, 'image/png']);
+      expect(items.map(({ type }) => type)).toEqual([MVT, 'image/png', 'image/webp']);
       for (const { href, templated, type } of items) {
         expect(templated).toBe(true);
         const filled = href.replace('{tileMatrix}', '1').replace('{tileRow}', '0').replace('{tileCol}', '1');
@@ -264,7 +264,7 @@ describe('Two Dimensional Tile Matrix Set and Tile Set Metadata', () => {
       title: 'Countries',
       dataType: 'vector',
       crs: 'http://www.opengis.net/def/crs/EPSG/0/3857',
-      mediaTypes: [MVT, 'image/png'],
+      mediaTypes: [MVT, 'image/png', 'image/webp'],
       boundingBox: { lowerLeft: [-179.9, -89.9], upperRight: [179.9, 83.6341] },
       centerPoint: { coordinates: [0, expect.any(Number)], tileMatrix: '1', cellSize: expect.any(Number) },
       layers: [
@@ -281,7 +281,7 @@ describe('Two Dimensional Tile Matrix Set and Tile Set Metadata', () => {
     const map = await json(
       `${server.url}/ogc/maps/collections/${await layerId('countries')}/map/tiles/WebMercatorQuad`,
     );
-    expect([map.dataType, map.mediaTypes]).toEqual(['map', ['image/png']]);
+    expect([map.dataType, map.mediaTypes]).toEqual(['map', ['image/png', 'image/webp']]);
     expect((await tileset('l7_etms')).dataType).toBe('map');
     expect((await tileset('photos')).mediaTypes).toEqual(['image/jpeg']);
   });

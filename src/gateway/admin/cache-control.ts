@@ -21,6 +21,8 @@ export interface CacheStatus {
   hits: number;
   misses: number;
   evictions: number;
+  /** Milliseconds that an answer takes which no cache had. */
+  meanMakingMs: number;
   /** Seconds for which an entry may be served; 0 when entries do not age. */
   ttlSeconds: number;
 }

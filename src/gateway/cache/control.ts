@@ -18,8 +18,8 @@ export function cacheControl(parts: CacheParts, told: (scope: CacheScope) => voi
   const { tiles, levels, catalog } = parts;
   return {
     status() {
-      const { entries, bytes, maxBytes, hits, misses, evictions } = tiles.statistics();
-      return { enabled: maxBytes > 0, entries, bytes, maxBytes, hits, misses, evictions, ttlSeconds: 0 };
+      const statistics = tiles.statistics();
+      return { ...statistics, enabled: statistics.maxBytes > 0, ttlSeconds: 0 };
     },
     levels: () => levels.status(),
     collections() {

@@ -42,6 +42,25 @@ interface Making {
   stale: boolean;
 }
 
+/** Tiles that are made together. */
+export interface TileBlock {
+  /** Names these very tiles. */
+  readonly key: string;
+  /** Row by row, in the counting of the tile matrix. */
+  readonly tiles: readonly WantedTile[];
+  readonly width: number;
+  readonly height: number;
+  /** The tile that is asked for. */
+  readonly index: number;
+}
+
+/** A block that is being made. */
+interface Drawing {
+  readonly wanted: readonly WantedTile[];
+  readonly made: number;
+  readonly tiles: Promise<readonly CachedTile[]>;
+}
+
 export interface CacheStatistics {
   entries: number;
   /** Equal tiles counted once, and what the entries themselves cost. */
@@ -50,6 +69,8 @@ export interface CacheStatistics {
   hits: number;
   misses: number;
   evictions: number;
+  /** What a tile takes that has to be made, waiting included. */
+  meanMakingMs: number;
 }
 
 /** What an entry costs beyond its bytes: key, object, slots of maps. */
@@ -65,11 +86,15 @@ export class TileCache {
   readonly #pyramids = new Map<string, Pyramid<TileSlot>>();
   readonly #shared = new SharedTiles();
   readonly #making = new Map<string, Making>();
+  readonly #drawing = new Map<string, Drawing>();
   readonly #maxBytes: number;
   readonly #levels: TileLevels;
   readonly #hits = metrics.cacheHits.cell('tile');
   readonly #misses = metrics.cacheMisses.cell('tile');
   readonly #evictions = metrics.cacheEvictions.cell('tile');
+  /** Tiles made, and how long they were waited for altogether. */
+  #made = 0;
+  #madeMs = 0;
   readonly #tileHits = metrics.tileCacheHits.cell();
   readonly #tileMisses = metrics.tileCacheMisses.cell();
 
@@ -119,16 +144,51 @@ export class TileCache {
   }
 
   /**
-   * Keeps tiles that come out of one rendering together; `tiles[i]` is that of `wanted[i]`. Who asks for one of them
-   * meanwhile waits for it. Those that are there, or on their way, stay as they are.
+   * As `fill`, for a tile that is made together with its neighbours: `draw` gives the tiles of the block in their order.
+   * Who asks for one of them meanwhile waits for it; those that are there, or on their way, stay as they are.
    */
-  fillTogether(wanted: readonly WantedTile[], tiles: Promise<readonly CachedTile[]>, maxAgeMs = NEVER): void {
-    const made = Date.now();
+  fillBlock(
+    block: TileBlock,
+    draw: () => Promise<readonly CachedTile[]>,
+    maxAgeMs = NEVER,
+  ): Promise<CachedTile> {
+    this.#misses.value++;
+    this.#tileMisses.value++;
+    const wanted = block.tiles[block.index]!;
+    const making = this.#making.get(wanted.key);
+    return making?.tile ?? this.#keep(wanted, this.#seekBlock(block, draw, maxAgeMs));
+  }
+
+  async #seekBlock(
+    { key, tiles: wanted, index }: TileBlock,
+    draw: () => Promise<readonly CachedTile[]>,
+    maxAgeMs: number,
+  ): Promise<FoundTile> {
+    const found = this.#levels.any ? await this.#levels.read(wanted[index]!) : undefined;
+    if (found) return found;
+    let drawing = this.#drawing.get(key);
+    if (!drawing) {
+      drawing = { wanted, made: Date.now(), tiles: draw() };
+      this.#drawing.set(key, drawing);
+      this.#keepOthers(key, drawing, maxAgeMs);
+    }
+    const { made, tiles } = drawing;
+    return { tile: (await tiles)[index]!, maxAgeMs, made };
+  }
+
+  #keepOthers(key: string, drawing: Drawing, maxAgeMs: number): void {
+    const { wanted, made, tiles } = drawing;
+    const done = () => {
+      if (this.#drawing.get(key) === drawing) this.#drawing.delete(key);
+    };
+    tiles.then(done, done);
     wanted.forEach((one, i) => {
       if (this.#tiles.has(one.key) || this.#making.has(one.key)) return;
-      const found = tiles.then((all) => ({ tile: all[i]!, maxAgeMs, made }));
       // Perhaps nobody asks for it.
-      this.#keep(one, found).catch(() => {});
+      this.#keep(
+        one,
+        tiles.then((all) => ({ tile: all[i]!, maxAgeMs, made })),
+      ).catch(() => {});
     });
   }
 
@@ -142,7 +202,11 @@ export class TileCache {
     making.tile = found.then(
       ({ tile, maxAgeMs, made }) => {
         done();
-        if (made !== undefined) metrics.tileCacheGenerated.cell().inc();
+        if (made !== undefined) {
+          metrics.tileCacheGenerated.cell().inc();
+          this.#made++;
+          this.#madeMs += Date.now() - made;
+        }
         if (making.stale) return tile;
         this.#store(wanted, tile, maxAgeMs);
         if (made !== undefined) this.#levels.write(wanted, tile, made, maxAgeMs);
@@ -234,6 +298,7 @@ export class TileCache {
       making.stale = true;
       this.#making.delete(making.wanted.key);
     }
+    for (const [key, { wanted }] of this.#drawing) if (wanted.some(isStale)) this.#drawing.delete(key);
     let dropped = 0;
     let released = 0;
     for (const slot of slots) {
@@ -263,6 +328,7 @@ export class TileCache {
       hits: this.#hits.value,
       misses: this.#misses.value,
       evictions: this.#evictions.value,
+      meanMakingMs: this.#made === 0 ? 0 : this.#madeMs / this.#made,
     };
   }
 

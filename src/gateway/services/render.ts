@@ -1,7 +1,7 @@
 import { type Collection, readable, type VectorCollection } from '../../core/collection.js';
 import { and, type Expression } from '../../core/cql2/index.js';
 import { ApiError } from '../../core/errors.js';
-import type { Box, ImageResult, MapLayer, Pools } from '../../core/tasks.js';
+import type { Box, ImageResult, MapLayer, Pools, TileSize } from '../../core/tasks.js';
 import { runTask, type TaskContext } from './run-task.js';
 
 export interface ImageRequest {
@@ -16,13 +16,22 @@ export interface ImageRequest {
   background: string;
   format: 'png' | 'jpeg' | 'webp' | 'tiff';
   quality?: number;
+  /** How much larger symbols are than at 96 dpi; 1 when absent. */
+  scale?: number;
+  /** Cuts the image into tiles. */
+  cut?: TileSize;
   /** Checked filters by the id of their collection: only these features are drawn. */
   filters?: ReadonlyMap<string, Expression>;
 }
 
+export interface RenderedImage extends ImageResult {
+  /** Of the vector tiles that it was drawn from. */
+  readonly vectorBytes: number;
+}
+
 /** Grid units per pixel of the vector data that a map is drawn from: finer than antialiasing shows. */
 const UNITS_PER_PIXEL = 16;
-/** Pixels that symbols may reach over the edge. */
+/** Pixels that symbols may reach over the edge, at least. */
 const MARGIN_PIXELS = 16;
 /** Half a pixel. */
 const SIMPLIFY = UNITS_PER_PIXEL / 4;
@@ -32,27 +41,38 @@ const SIMPLIFY = UNITS_PER_PIXEL / 4;
  * encoder of the vector tiles, rasters are warped to the same window, Mapnik puts both together. A single
  * raster skips Mapnik.
  */
-export async function renderImage(x: TaskContext, pools: Pools, request: ImageRequest): Promise<ImageResult> {
-  const { collections, bbox, crs, width, height, format, quality } = request;
+export async function renderImage(
+  x: TaskContext,
+  pools: Pools,
+  request: ImageRequest,
+): Promise<RenderedImage> {
+  const { collections, bbox, crs, width, height, format, quality, scale = 1, cut } = request;
   const [only] = collections;
   if (collections.length === 1 && only!.kind === 'raster' && request.background === 'transparent') {
-    return runTask(x, pools, 'raster.image', { path: only!.file, bbox, crs, width, height, format, quality });
+    const task = { path: only!.file, bbox, crs, width, height, format, quality, cut };
+    return { ...(await runTask(x, pools, 'raster.image', task)), vectorBytes: 0 };
   }
   const layers = await Promise.all(collections.map((collection) => layerOf(x, pools, collection, request)));
   const side = Math.max(width, height);
-  return runTask(x, pools, 'map.render', {
+  const vectorBytes = layers.reduce(
+    (sum, layer) => sum + (layer?.kind === 'vector' ? layer.tile.byteLength : 0),
+    0,
+  );
+  const image = await runTask(x, pools, 'map.render', {
     width,
     height,
     background: request.background,
     layers: layers.filter((layer) => layer !== undefined),
     unitsPerPixel: UNITS_PER_PIXEL,
     tileExtent: side * UNITS_PER_PIXEL,
-    scale: 1,
+    scale,
     format,
     quality,
+    cut,
     bbox,
     crs,
   });
+  return { ...image, vectorBytes };
 }
 
 async function layerOf(
@@ -99,13 +119,19 @@ async function vectorLayer(
     crs: request.crs,
     bbox: squareFromTopLeft(request),
     extent: side * UNITS_PER_PIXEL,
-    buffer: MARGIN_PIXELS * UNITS_PER_PIXEL,
+    buffer: marginOf(collection, request) * UNITS_PER_PIXEL,
     simplify: SIMPLIFY,
     encoding: 'identity',
   });
   if (data.byteLength === 0) return undefined;
   const { geometryType } = collection.source;
   return { kind: 'vector', name: collection.id, tile: data, geometryType, style: collection.style };
+}
+
+/** Pixels around the image from which a symbol may reach into it. */
+function marginOf({ style }: VectorCollection, { scale = 1 }: ImageRequest): number {
+  const { pointRadius = 0, strokeWidth = 0 } = style;
+  return Math.ceil(Math.max(MARGIN_PIXELS, pointRadius + strokeWidth) * scale);
 }
 
 /** The encoder's grid is square: the box keeps its top left corner and grows along the shorter side. */

@@ -8,8 +8,16 @@
 
 import { promisify } from 'node:util';
 import mapnik, { type Image } from '@mapnik/mapnik';
-import { type ImageResult, type MapLayer, type MapTask, TaskFailure } from '../../core/tasks.js';
+import {
+  type ImageResult,
+  type MapLayer,
+  type MapTask,
+  TaskFailure,
+  type TileSize,
+} from '../../core/tasks.js';
 import type { Cancellation } from '../cancellation.js';
+import { cutTiles } from '../images/cut.js';
+import type { Window } from '../images/paletted-png.js';
 import { parseColor, withStyledMap } from './style.js';
 
 mapnik.register_default_input_plugins();
@@ -44,8 +52,35 @@ export async function render(task: RenderTask, cancellation: Cancellation): Prom
   cancellation.check();
   await demultiply(canvas);
   const { width, height, format } = task;
+  if (task.cut) return cutCanvas(canvas, side, task, task.cut);
   const [data, empty] = [await encode(canvas, side, task), await isTransparent(canvas, task)];
   return { data, mediaType: MEDIA_TYPES[format], width, height, empty };
+}
+
+async function cutCanvas(
+  canvas: Image,
+  side: number,
+  { width, height, format, quality }: RenderTask,
+  cut: TileSize,
+): Promise<ImageResult> {
+  if (format !== 'png' && format !== 'webp') throw new TaskFailure('invalid-input', 'Tiles are PNG or WebP.');
+  const encoder = encoderOf(format, quality);
+  const encode = async ({ x, y, width, height }: Window) => {
+    const view = canvas.view(x, y, width, height);
+    return promisify(view.encode.bind(view))(encoder);
+  };
+  const tileSize = { tileWidth: cut.width, tileHeight: cut.height };
+  const tiles = await cutTiles({
+    rgba: canvas.data(),
+    stride: side,
+    width,
+    height,
+    ...tileSize,
+    format,
+    encode,
+  });
+  const empty = tiles.every((tile) => tile.empty);
+  return { data: new Uint8Array(), mediaType: MEDIA_TYPES[format], width, height, empty, tiles };
 }
 
 /** Side of the square canvas: the whole tile in pixels. */
@@ -134,17 +169,21 @@ function bufferOf(bytes: Uint8Array): Buffer {
 
 /** Mapnik's own encoders: for maps they are several times as fast as libvips, which has to copy the canvas first. */
 async function encode(canvas: Image, side: number, task: RenderTask): Promise<Uint8Array> {
-  const { width, height, format, quality = DEFAULT_QUALITY } = task;
+  const { width, height, format, quality } = task;
+  if (format === 'raw') return croppedPixels(canvas.data(), side, width, height);
+  const encoder = encoderOf(format, quality);
+  const source = width === side && height === side ? canvas : canvas.view(0, 0, width, height);
+  return promisify(source.encode.bind(source))(encoder);
+}
+
+function encoderOf(format: 'png' | 'jpeg' | 'webp', quality = DEFAULT_QUALITY): string {
   if (!(quality >= 1 && quality <= 100))
     throw new TaskFailure('invalid-input', 'The quality needs to be from 1 to 100.');
-  if (format === 'raw') return croppedPixels(canvas.data(), side, width, height);
-  const source = width === side && height === side ? canvas : canvas.view(0, 0, width, height);
-  const encoder = {
+  return {
     png: 'png32:z=2',
     jpeg: `jpeg${Math.round(quality)}`,
     webp: `webp:quality=${Math.round(quality)}:method=1`,
   }[format];
-  return promisify(source.encode.bind(source))(encoder);
 }
 
 function croppedPixels(pixels: Buffer, side: number, width: number, height: number): Uint8Array {

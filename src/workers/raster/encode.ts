@@ -1,7 +1,8 @@
 /** Image formats of the raster tasks: RGBA pixels to bytes. */
 
-import sharp from 'sharp';
+import sharp, { type Sharp } from 'sharp';
 import { type Box, TaskFailure } from '../../core/tasks.js';
+import type { Window } from '../images/paletted-png.js';
 import { crsOf } from './crs.js';
 import { gdal, scratchPath } from './gdal.js';
 
@@ -39,8 +40,24 @@ export async function encodeImage(
   if (format === 'tiff') return encodeGeoTiff(pixels, place);
   const { rgba, width, height } = pixels;
   const image = sharp(rgba, { raw: { width, height, channels: 4 } });
-  if (format === 'png') return image.png({ compressionLevel: 3, adaptiveFiltering: false }).toBuffer();
   if (format === 'jpeg') return image.flatten({ background: '#ffffff' }).jpeg({ quality }).toBuffer();
+  return withAlpha(image, format, quality);
+}
+
+/** Encodes a part of an image. */
+export function encodePart(
+  { rgba, width, height }: Pixels,
+  part: Window,
+  format: 'png' | 'webp',
+  quality = DEFAULT_QUALITY,
+): Promise<Uint8Array> {
+  const image = sharp(rgba, { raw: { width, height, channels: 4 } });
+  const { x: left, y: top } = part;
+  return withAlpha(image.extract({ left, top, width: part.width, height: part.height }), format, quality);
+}
+
+function withAlpha(image: Sharp, format: 'png' | 'webp', quality: number): Promise<Uint8Array> {
+  if (format === 'png') return image.png({ compressionLevel: 3, adaptiveFiltering: false }).toBuffer();
   return image.webp({ quality, effort: 1 }).toBuffer();
 }
 

@@ -2,8 +2,10 @@
 
 import { type ImageResult, type RasterImageTask, TaskFailure } from '../../core/tasks.js';
 import type { Cancellation } from '../cancellation.js';
+import { cutTiles } from '../images/cut.js';
+import type { Window } from '../images/paletted-png.js';
 import { checkedBox, crsOf } from './crs.js';
-import { encodeImage, isEmpty, MEDIA_TYPES } from './encode.js';
+import { encodeImage, encodePart, isEmpty, MEDIA_TYPES } from './encode.js';
 import { withRaster } from './handles.js';
 import { renderingOf } from './palette.js';
 import { readPicture } from './picture.js';
@@ -22,9 +24,22 @@ export function image(task: RasterImageTask, cancellation: Cancellation): Promis
     const rendering = await renderingOf(handle);
     const rgba = await readPicture(handle, rendering, { box, crs, width, height }, cancellation);
     cancellation.check();
+    if (task.cut) return cutImage(task, rgba);
     const data = await encodeImage({ rgba, width, height }, format, { box, crs: task.crs }, task.quality);
     return { data, mediaType: MEDIA_TYPES[format], width, height, empty: isEmpty(rgba) };
   });
+}
+
+async function cutImage(
+  { width, height, format, quality, cut }: RasterImageTask,
+  rgba: Uint8Array,
+): Promise<ImageResult> {
+  if (format !== 'png' && format !== 'webp') throw new TaskFailure('invalid-input', 'Tiles are PNG or WebP.');
+  const { width: tileWidth, height: tileHeight } = cut!;
+  const encode = (window: Window) => encodePart({ rgba, width, height }, window, format, quality);
+  const tiles = await cutTiles({ rgba, stride: width, width, height, tileWidth, tileHeight, format, encode });
+  const empty = tiles.every((tile) => tile.empty);
+  return { data: new Uint8Array(), mediaType: MEDIA_TYPES[format], width, height, empty, tiles };
 }
 
 export function checkSize(width: number, height: number, maxSide = MAX_SIDE): void {

@@ -57,6 +57,7 @@ export async function adminHarness() {
     hits: 3,
     misses: 1,
     evictions: 0,
+    meanMakingMs: 20,
     ttlSeconds: 0,
   };
   const operations = adminOperations({

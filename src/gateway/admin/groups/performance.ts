@@ -1,4 +1,30 @@
+import Type from 'typebox';
+import { badParameter } from '../../../core/errors.js';
+import { TimestampSchema } from '../envelope.js';
 import { action, group, report } from '../kit.js';
+import { filter } from '../params.js';
+
+const I = Type.Integer();
+const D = Type.Number();
+
+const CacheStatistics = Type.Object({
+  totalRequests: I,
+  cacheHits: I,
+  cacheMisses: I,
+  totalCacheMemoryBytes: I,
+  totalTimeSavedMs: I,
+  currentCacheSize: I,
+  hitRatio: D,
+  avgMissExecutionTimeMs: D,
+  byQueryType: Type.Record(Type.String(), Type.Object({ requests: I, hits: I, avgExecutionTimeMs: D })),
+  collectedAt: TimestampSchema,
+});
+
+const CacheInvalidated = Type.Object({
+  pattern: Type.String(),
+  entriesInvalidated: I,
+  invalidatedAt: TimestampSchema,
+});
 
 /** Figures of queries, resources, exceptions and caches. */
 export const performance = group({ tag: 'Performance', scope: 'performance', envelope: 'raw' }, [
@@ -10,8 +36,36 @@ export const performance = group({ tag: 'Performance', scope: 'performance', env
   action('POST /performance/enhanced/resources/scan-leaks', 'Scan for resource leaks'),
   report('GET /performance/enhanced/exceptions/statistics', 'Get exception statistics'),
   report('GET /performance/enhanced/exceptions/recent', 'Get recent exceptions'),
-  report('GET /performance/enhanced/cache/statistics', 'Get query-result cache statistics'),
+  report('GET /performance/enhanced/cache/statistics', 'Get query-result cache statistics', {
+    description: 'The results that are kept are tiles.',
+    data: CacheStatistics,
+    answer(_x, { cache }) {
+      const { hits, misses, bytes, entries, meanMakingMs } = cache.status();
+      const requests = hits + misses;
+      return {
+        totalRequests: requests,
+        cacheHits: hits,
+        cacheMisses: misses,
+        totalCacheMemoryBytes: bytes,
+        totalTimeSavedMs: Math.round(hits * meanMakingMs),
+        currentCacheSize: entries,
+        hitRatio: requests === 0 ? 0 : hits / requests,
+        avgMissExecutionTimeMs: meanMakingMs,
+        byQueryType: { tile: { requests, hits, avgExecutionTimeMs: meanMakingMs } },
+        collectedAt: new Date().toISOString(),
+      };
+    },
+  }),
   report('GET /performance/enhanced/cache/effectiveness', 'Get cache effectiveness metrics'),
-  action('DELETE /performance/enhanced/cache/invalidate', 'Invalidate query-result cache entries'),
+  action('DELETE /performance/enhanced/cache/invalidate', 'Invalidate query-result cache entries', {
+    params: { pattern: filter('pattern', 'Names of tiles; `*` stands for any characters.') },
+    data: CacheInvalidated,
+    errors: [400],
+    async answer({ params: { pattern } }, { cache }) {
+      if (!pattern) throw badParameter('pattern', 'is required');
+      const entriesInvalidated = await cache.invalidate({ kind: 'pattern', pattern });
+      return { pattern, entriesInvalidated, invalidatedAt: new Date().toISOString() };
+    },
+  }),
   report('GET /performance/enhanced/summary', 'Get overall performance summary'),
 ]);

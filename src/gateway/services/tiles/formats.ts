@@ -14,10 +14,10 @@ import type { ArchiveFormat } from '../../../core/tasks.js';
 import { type TileMatrixSet, tileMatrixSets, WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
 
 /** Formats of tiles that are made on request. */
-export const MADE_FORMATS: readonly Format[] = [MVT_FORMAT, PNG_FORMAT];
+export const MADE_FORMATS: readonly Format[] = [MVT_FORMAT, PNG_FORMAT, WEBP_FORMAT];
 
 /** Formats of the tiles of one collection: archives may hold further ones. */
-export const TILE_FORMATS: readonly Format[] = [...MADE_FORMATS, JPEG_FORMAT, WEBP_FORMAT];
+export const TILE_FORMATS: readonly Format[] = [...MADE_FORMATS, JPEG_FORMAT];
 
 const STORED: Record<ArchiveFormat, readonly Format[]> = {
   mvt: [MVT_FORMAT],
@@ -26,7 +26,7 @@ const STORED: Record<ArchiveFormat, readonly Format[]> = {
   webp: [WEBP_FORMAT],
 };
 
-const IMAGES: readonly Format[] = [PNG_FORMAT];
+const IMAGES: readonly Format[] = [PNG_FORMAT, WEBP_FORMAT];
 const ARCHIVE_SETS: readonly TileMatrixSet[] = [WEB_MERCATOR_QUAD];
 
 /** What tiles of these collections can be: vector when any has features, images always, an archive only its own. */

@@ -29,6 +29,11 @@ export async function makeTile(x: TaskContext, pools: Pools, asked: TileRequest)
   return format === MVT_FORMAT ? encode(x, pools, request) : draw(x, pools, request);
 }
 
+/** Whether a tile is an image that is made here. */
+export function isDrawn({ collections, format }: Pick<TileRequest, 'collections' | 'format'>): boolean {
+  return format !== MVT_FORMAT && collections[0]?.kind !== 'archive';
+}
+
 /** Seconds that clients may keep a tile of a collection that says nothing else. */
 const MAX_AGE = 60;
 
@@ -90,18 +95,22 @@ async function stored(x: TaskContext, pools: Pools, request: TileRequest): Promi
   return cachedTile(request, result.data, format.mediaType, encoding, result.data.byteLength === 0);
 }
 
+/** An image of its own, encoded like those that are cut from a metatile. */
 async function draw(x: TaskContext, pools: Pools, request: TileRequest): Promise<CachedTile> {
-  const { collections, at, selection } = request;
+  const { collections, at, format, scale = 1, selection } = request;
   const { tileWidth, tileHeight } = at.set.matrices[at.zoom]!;
-  const image = await renderImage(x, pools, {
+  const size = { width: tileWidth * scale, height: tileHeight * scale };
+  const { tiles } = await renderImage(x, pools, {
     collections,
     bbox: tileBox(at.set, at.zoom, at.row, at.column),
     crs: at.set.crs.proj,
-    width: tileWidth,
-    height: tileHeight,
+    ...size,
+    cut: size,
+    scale,
     filters: selection?.filters,
     background: 'transparent',
-    format: 'png',
+    format: format.name === 'webp' ? 'webp' : 'png',
   });
-  return cachedTile(request, image.data, image.mediaType, undefined, image.empty);
+  const { data, empty } = tiles![0]!;
+  return cachedTile(request, data, format.mediaType, undefined, empty);
 }

@@ -29,6 +29,8 @@ export interface TileRequest {
   /** Bottom first. An archive is only ever the single collection of a tile. */
   readonly collections: readonly Collection[];
   readonly at: TileAddress;
+  /** Pixels of an image per pixel of the tile matrix: 1 (also when absent) or 2. */
+  readonly scale?: number | undefined;
   /** All is shown when absent. */
   readonly selection?: TileSelection | undefined;
 }
@@ -50,7 +52,7 @@ export function tileKey(request: TileRequest): string {
 /** Names what tiles that differ only in zoom, row and column have in common. */
 export function pyramidKey(request: TileRequest): string {
   const content = contentKey(request, ({ id, version }) => `${id}@${version}`);
-  return `${request.format.name}/${request.at.set.key}${content}`;
+  return `${formatKey(request)}/${request.at.set.key}${content}`;
 }
 
 /** Names the content of a tile wherever it is made, by whatever release. */
@@ -59,8 +61,14 @@ export function sharedKey(request: TileRequest): string {
   return `${addressKey(request)}${content}/${version()}`;
 }
 
-function addressKey({ format, at: { set, zoom, row, column } }: TileRequest): string {
-  return `${format.name}/${set.key}/${zoom}/${row}/${column}`;
+/** `png`, or `png@2x`. */
+function formatKey({ format, scale = 1 }: TileRequest): string {
+  return scale === 1 ? format.name : `${format.name}@${scale}x`;
+}
+
+function addressKey(request: TileRequest): string {
+  const { set, zoom, row, column } = request.at;
+  return `${formatKey(request)}/${set.key}/${zoom}/${row}/${column}`;
 }
 
 function contentKey(

@@ -7,6 +7,7 @@ import {
   crsParam,
   datetimeParam,
   filterParams,
+  integer,
   list,
   pathInteger,
   pathString,
@@ -51,6 +52,14 @@ export const tileQuery = {
   crs: crsParam('crs', 'CRS of the tile: only that of the tile matrix set.'),
   subsetCrs: crsParam('subset-crs', 'CRS of subset.'),
   ...filterParams,
+  scale: integer(
+    'scale',
+    { min: 1, max: 2, default: 1 },
+    {
+      description:
+        'Of images: 2 gives twice the pixels per side, and symbols twice as large, for dense screens.',
+    },
+  ),
   properties: list('properties', 1000, 'Only these attributes of each feature.'),
 };
 

@@ -4,6 +4,7 @@ import { ApiError, badParameter } from '../../../core/errors.js';
 import { type Format, MVT_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
 import { formatOf, isMade, MADE_FORMATS, TILE_FORMATS } from '../../services/tiles/formats.js';
+import { isDrawn } from '../../services/tiles/make.js';
 import type { TileAddress, TileRequest } from '../../services/tiles/request.js';
 import { findByLayerId, selectCollections } from '../common.js';
 import { TILES_PATH } from '../tilesets.js';
@@ -92,12 +93,15 @@ export function requestOf(
   collections: readonly Collection[],
   at: TileAddress,
   format: Format,
-  asked: AskedSelection,
+  asked: AskedSelection & { scale: number },
 ): TileRequest {
   const [first] = collections;
+  const { scale } = asked;
+  if (scale !== 1 && !isDrawn({ collections, format }))
+    throw badParameter('scale', 'is for images that are drawn on request');
   if (first && !isMade(first)) {
     for (const name of ['filter', 'properties'] as const)
       if (asked[name]) throw badParameter(name, 'tiles of an archive are served as they are stored');
   }
-  return { collections, at, format, selection: tileSelection(collections, asked) };
+  return { collections, at, format, scale, selection: tileSelection(collections, asked) };
 }

@@ -3,10 +3,11 @@ import { badParameter, notFound } from '../../../core/errors.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
 import { firstColumn, matrixSize, tileMatrixSet, zoomOf } from '../../../core/tile-matrix.js';
-import type { TileCache, TileSlot } from '../../cache/tile-cache.js';
+import type { CachedTile, TileCache, TileSlot } from '../../cache/tile-cache.js';
 import type { TaskContext } from '../../services/run-task.js';
 import { maxAgeOf } from '../../services/tiles/cached.js';
-import { cacheControlOf, makeTile } from '../../services/tiles/make.js';
+import { cacheControlOf, isDrawn, makeTile } from '../../services/tiles/make.js';
+import { blockOf, drawBlock } from '../../services/tiles/metatile.js';
 import { shownAt, type TileAddress, type TileRequest, tileKey } from '../../services/tiles/request.js';
 
 /** Checks a tile's coordinates: 404 for an unknown set, 400 for a matrix or tile that the set does not have. */
@@ -44,11 +45,11 @@ export function tilePlan(
   const known = x.memo.value as TilePlan | undefined;
   if (known && known.catalog === catalog && (!negotiated || known.format === x.format)) return known;
   const asked = make();
-  const { at, format, selection } = asked;
+  const { at, format, scale, selection } = asked;
   const collections = shownAt(at, asked.collections);
   // One literal, no spread: V8 gives each object made by spreading a hidden class of its own, and then every read misses.
-  const key = tileKey({ format, collections, at, selection });
-  const plan: TilePlan = { catalog, format, collections, at, selection, key, slot: undefined };
+  const key = tileKey({ format, collections, at, scale, selection });
+  const plan: TilePlan = { catalog, format, collections, at, scale, selection, key, slot: undefined };
   // A collection that lacks the format asked for answers in another one, which hangs on more than the target. Filters
   // are not remembered: as trees they are large.
   if ((!negotiated || plan.format === x.format) && !selection) x.memo.value = plan;
@@ -58,12 +59,13 @@ export function tilePlan(
 /** The answer where no collection has tiles. */
 const OUTSIDE: Reply = { status: 204, cacheControl: cacheControlOf([]), constant: { block: undefined } };
 
+interface TileDeps {
+  readonly pools: Pools;
+  readonly tiles: TileCache;
+}
+
 /** A tile from the cache, or made now. Synchronous when it is cached. */
-export function tile(
-  x: Exchange,
-  deps: { pools: Pools; tiles: TileCache },
-  plan: TilePlan,
-): Reply | Promise<Reply> {
+export function tile(x: Exchange, deps: TileDeps, plan: TilePlan): Reply | Promise<Reply> {
   if (plan.collections.length === 0) return OUTSIDE;
   // What clients select is theirs to invent: kept, it would fill the cache with what nobody asks for again.
   if (plan.selection) return makeTile(x, deps.pools, plan).then(({ reply }) => reply);
@@ -72,8 +74,18 @@ export function tile(
     plan.slot = slot;
     return slot.tile.reply;
   }
-  const made = deps.tiles.fill(plan, () => makeTile(detached(x), deps.pools, plan), maxAgeOf(plan));
+  const made = isDrawn(plan) ? drawn(x, deps, plan) : filled(x, deps, plan);
   return made.then(({ reply }) => reply);
+}
+
+function filled(x: Exchange, { pools, tiles }: TileDeps, plan: TilePlan): Promise<CachedTile> {
+  return tiles.fill(plan, () => makeTile(detached(x), pools, plan), maxAgeOf(plan));
+}
+
+/** An image is drawn together with its neighbours, which are asked for soon. */
+function drawn(x: Exchange, { pools, tiles }: TileDeps, plan: TilePlan): Promise<CachedTile> {
+  const block = blockOf(plan);
+  return tiles.fillBlock(block, () => drawBlock(detached(x), pools, block), maxAgeOf(plan));
 }
 
 /** Several clients may wait for one rendering, so none of them may cancel it by going away. */

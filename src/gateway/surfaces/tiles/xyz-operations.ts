@@ -37,15 +37,18 @@ const FORMATS: Readonly<Record<string, Format>> = {
   webp: WEBP_FORMAT,
 };
 
-/** Row of the tile, and perhaps its format as a file would have it: `5`, `5.mvt`, `5.png`. */
+/** Row of the tile, and perhaps its format as a file would have it: `5`, `5.mvt`, `5@2x.png`. */
 const row = {
-  ...pathString('y', 'Row, 0 at the top; perhaps with .mvt, .pbf, .png, .jpg or .webp.'),
+  ...pathString('y', 'Row, 0 at the top; perhaps with @2x and .mvt, .pbf, .png, .jpg or .webp.'),
   parse(raw: string | undefined) {
-    const [, digits, ending] = /^(\d{1,10})(?:\.([a-z]{3,4}))?$/.exec(raw ?? '') ?? [];
+    const [, digits, twice, ending] = /^(\d{1,10})(@2x)?(?:\.([a-z]{3,4}))?$/.exec(raw ?? '') ?? [];
     const format = ending === undefined ? undefined : FORMATS[ending];
     if (digits === undefined || (ending !== undefined && !format))
-      throw badParameter('y', 'must be a whole number >= 0, perhaps with .mvt, .pbf, .png, .jpg or .webp');
-    return { y: Number(digits), format };
+      throw badParameter(
+        'y',
+        'must be a whole number >= 0, perhaps with @2x and .mvt, .pbf, .png, .jpg or .webp',
+      );
+    return { y: Number(digits), scale: twice ? 2 : 1, format };
   },
 };
 
@@ -94,7 +97,10 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
           const collections = chosen(catalog, x.params.layers);
           const { z, x: column, y } = x.params;
           const at = tileAddress(WEB_MERCATOR_QUAD.id, String(z), y.y, column);
-          return requestOf(collections, at, formatOf(collections, y.format), x.params);
+          return requestOf(collections, at, formatOf(collections, y.format), {
+            ...x.params,
+            scale: y.scale,
+          });
         };
         return tile(x, deps, tilePlan(x, catalog, make, false));
       },

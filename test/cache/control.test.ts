@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest';
+import { CatalogSnapshot, type Collection } from '../../src/core/collection.js';
+import { drop } from '../../src/gateway/cache/control.js';
+import { TileLevels } from '../../src/gateway/cache/levels.js';
+import { TileCache } from '../../src/gateway/cache/tile-cache.js';
+import { tileOf, wanted } from './support.js';
+
+describe('an operator drops', () => {
+  const collection = (layerId: number) => ({ id: `c${layerId}`, layerId }) as Collection;
+  async function filled() {
+    const tiles = new TileCache(1_000_000);
+    for (const layers of [[1], [2], [1, 2]])
+      await tiles.fill(wanted({ zoom: 3, row: 1, column: 2, layers }), async () => tileOf(1));
+    const catalog = () => new CatalogSnapshot([collection(1), collection(2)], [], 1);
+    return { tiles, levels: new TileLevels([]), catalog };
+  }
+
+  test.each([
+    [{ kind: 'all' }, 3],
+    [{ kind: 'service', serviceId: 's' }, 3],
+    [{ kind: 'metadata' }, 0],
+    [{ kind: 'collection', collectionId: 'c1' }, 2],
+    [{ kind: 'layer', layerId: 2 }, 2],
+    [{ kind: 'collection', collectionId: 'nothing' }, 0],
+    [{ kind: 'pattern', pattern: '*' }, 3],
+    [{ kind: 'pattern', pattern: 'mvt/*/3/1/2/c1@*' }, 2],
+    [{ kind: 'pattern', pattern: '*/c2@v' }, 2],
+    [{ kind: 'pattern', pattern: '*/c2@v/*' }, 0],
+    [{ kind: 'pattern', pattern: 'c1' }, 0],
+    [{ kind: 'pattern', pattern: '*.*' }, 0],
+  ] as const)('%j', async (scope, count) => {
+    expect(await drop(scope, await filled())).toBe(count);
+  });
+
+  test('by no pattern that would take long', async () => {
+    const parts = await filled();
+    await expect(drop({ kind: 'pattern', pattern: '*a'.repeat(9) }, parts)).rejects.toMatchObject({
+      status: 400,
+    });
+    expect(await drop({ kind: 'pattern', pattern: '*'.repeat(200) }, parts)).toBe(3);
+  });
+});

@@ -1,0 +1,196 @@
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ImageTile, MapLayer, MapTask } from '../../src/core/tasks.js';
+import { EnginePool } from '../../src/workers/engine/client.js';
+import { cutTiles } from '../../src/workers/images/cut.js';
+import {
+  LANDSAT,
+  type RunningEngine,
+  scratchDirectory,
+  startEngine,
+  type TileGeometry,
+  vectorTile,
+} from './support.js';
+
+/** Images that are cut into tiles hold what each tile alone would hold. */
+
+const scratch = scratchDirectory();
+let engine: RunningEngine;
+let pool: EnginePool;
+beforeAll(async () => {
+  engine = await startEngine(scratch.path);
+  pool = new EnginePool({ runDir: scratch.path });
+});
+afterAll(async () => {
+  await pool.close();
+  await engine.stop();
+  scratch.remove();
+});
+
+const SIDE = 4;
+const PIXELS = 64;
+
+async function rgba(image: Uint8Array): Promise<Buffer> {
+  return sharp(image).ensureAlpha().raw().toBuffer();
+}
+
+/** Colours as they are seen over black: what is transparent has none. */
+async function seen(image: Uint8Array): Promise<number[]> {
+  const pixels = await rgba(image);
+  return [...pixels].map((value, i) => (i % 4 === 3 ? value : (value * pixels[i | 3]!) / 255));
+}
+
+/** Largest difference of a channel between two images. */
+async function difference(a: Uint8Array, b: Uint8Array): Promise<number> {
+  const [left, right] = await Promise.all([seen(a), seen(b)]);
+  return left.reduce((most, value, i) => Math.max(most, Math.abs(value - right[i]!)), 0);
+}
+
+/** Points, lines and polygons all over a square of `SIDE` tiles, moved by whole tiles. */
+function layers(column: number, row: number, pixels: number): MapLayer[] {
+  const at = (x: number, y: number): [number, number] => [
+    (x - column * PIXELS) * 16,
+    (y - row * PIXELS) * 16,
+  ];
+  const places = Array.from({ length: 40 }, (_, i) => at((i * 53) % 256, (i * 97) % 256));
+  const geometries: TileGeometry[] = [
+    { type: 'polygon', ring: [at(10, 20), at(200, 30), at(150, 240)] },
+    { type: 'line', line: [at(0, 64), at(128, 70), at(255, 63)] },
+    ...places.map((point) => ({ type: 'point' as const, point })),
+    // On the corner of four tiles.
+    { type: 'point', point: at(128, 128) },
+  ];
+  const tile = vectorTile('all', geometries, pixels * 16);
+  const style = { fill: '#ff8800', stroke: '#003366', strokeWidth: 3, pointRadius: 7 };
+  return [{ kind: 'vector', name: 'all', tile, geometryType: 'Geometry', style }];
+}
+
+const map = (pixels: number, more: Partial<MapTask>): MapTask => ({
+  width: pixels,
+  height: pixels,
+  background: 'transparent',
+  layers: [],
+  unitsPerPixel: 16,
+  tileExtent: pixels * 16,
+  scale: 1,
+  format: 'png',
+  bbox: [0, 0, 1, 1],
+  crs: 'EPSG:3857',
+  ...more,
+});
+const cut = { width: PIXELS, height: PIXELS };
+
+describe('a map that is cut into tiles', () => {
+  it('has in each tile what the tile alone has, symbols over its edges too', async () => {
+    const { tiles, empty } = await pool.run(
+      'map.render',
+      map(SIDE * PIXELS, { layers: layers(0, 0, SIDE * PIXELS), cut }),
+    );
+    expect([tiles!.length, empty]).toEqual([SIDE * SIDE, false]);
+    for (const [i, tile] of tiles!.entries()) {
+      const alone = map(PIXELS, { layers: layers(i % SIDE, Math.floor(i / SIDE), PIXELS) });
+      const single = await pool.run('map.render', alone);
+      expect(tile.empty).toBe(single.empty);
+      if (!tile.empty) expect(await difference(tile.data, single.data)).toBeLessThanOrEqual(2);
+    }
+  });
+
+  it('leaves out what is empty, and draws what is of one colour', async () => {
+    const square: MapLayer = {
+      kind: 'vector',
+      name: 'square',
+      tile: vectorTile('square', [
+        {
+          type: 'polygon',
+          ring: [
+            [-500, -500],
+            [1536, -500],
+            [1536, 1536],
+            [-500, 1536],
+          ],
+        },
+      ]),
+      geometryType: 'Polygon',
+      style: { fill: '#ff0000', fillOpacity: 1, strokeWidth: 0 },
+    };
+    for (const format of ['png', 'webp'] as const) {
+      const { tiles } = await pool.run('map.render', map(256, { layers: [square], cut, format }));
+      expect(tiles!.filter((tile) => tile.empty)).toHaveLength(12);
+      expect(tiles![15]).toEqual({ data: new Uint8Array(), empty: true });
+      const pixels = await rgba(tiles![0]!.data);
+      expect([...pixels.subarray(0, 4)].map((v, i) => Math.abs(v - [255, 0, 0, 255][i]!) < 4)).toEqual([
+        true,
+        true,
+        true,
+        true,
+      ]);
+      expect(await sharp(tiles![0]!.data).metadata()).toMatchObject({ format, width: 64, height: 64 });
+    }
+  });
+
+  it('fails for tiles that do not fit', async () => {
+    for (const wrong of [
+      { width: 100, height: 64 },
+      { width: 0, height: 0 },
+      { width: 1, height: 1 },
+    ]) {
+      const outcome = pool.run('map.render', map(256, { cut: wrong }));
+      await expect(outcome).rejects.toMatchObject({ code: 'invalid-input' });
+    }
+    const jpeg = pool.run('map.render', map(256, { cut, format: 'jpeg' }));
+    await expect(jpeg).rejects.toMatchObject({ code: 'invalid-input' });
+  });
+});
+
+describe('a raster that is cut into tiles', () => {
+  it.each(['png', 'webp'] as const)(
+    'has in each tile what the whole image has there (%s)',
+    async (format) => {
+      const window = {
+        path: LANDSAT,
+        bbox: [288_776, 9_110_728, 298_722, 9_120_760] as const,
+        crs: 'EPSG:31985',
+      };
+      const size = { width: 256, height: 256 };
+      const { tiles } = await pool.run('raster.image', { ...window, ...size, format, quality: 100, cut });
+      const whole = await pool.run('raster.image', { ...window, ...size, format: 'raw' });
+      for (const [i, tile] of tiles!.entries()) {
+        const part = { left: (i % 4) * 64, top: Math.floor(i / 4) * 64, width: 64, height: 64 };
+        const raw = { raw: { width: 256, height: 256, channels: 4 as const } };
+        const expected = await sharp(whole.data, raw).extract(part).png().toBuffer();
+        if (!tile.empty && format === 'png') expect(await difference(tile.data, expected)).toBe(0);
+        if (!tile.empty) expect(await sharp(tile.data).metadata()).toMatchObject({ format, width: 64 });
+      }
+      expect(tiles!.some((tile) => !tile.empty)).toBe(true);
+    },
+  );
+});
+
+describe('a tile of few colours', () => {
+  const encode = () => Promise.reject(new Error('encoded with all its colours'));
+  const one = async (pixels: Uint32Array, side: number): Promise<ImageTile> => {
+    const size = { stride: side, width: side, height: side, tileWidth: side, tileHeight: side };
+    const image = { rgba: new Uint8Array(pixels.buffer), ...size, format: 'png' as const, encode };
+    return (await cutTiles(image))[0]!;
+  };
+
+  it('loses no colour and no transparency, up to 256 of them', async () => {
+    const pixels = Uint32Array.from({ length: 64 * 64 }, (_, i) => {
+      const n = (i * 7) % 255;
+      return n === 0
+        ? 0
+        : ((((n * 31) % 255) << 24) | (n << 16) | (((n * 5) % 256) << 8) | ((n * 11) % 256)) >>> 0;
+    });
+    const { data } = await one(pixels, 64);
+    // Colour type 3: indexed.
+    expect(data[25]).toBe(3);
+    const back = new Uint32Array(new Uint8Array(await rgba(data)).buffer);
+    const visible = (color: number) => (color >>> 24 === 0 ? 0 : color);
+    expect([...back].map(visible)).toEqual([...pixels].map(visible));
+  });
+
+  it('is encoded with all its colours when there are more', async () => {
+    const pixels = Uint32Array.from({ length: 64 * 64 }, (_, i) => (0xff000000 | (i % 257)) >>> 0);
+    await expect(one(pixels, 64)).rejects.toThrow('encoded with all its colours');
+  });
+});
