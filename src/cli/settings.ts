@@ -54,7 +54,11 @@ export function saveConfig(file: string, settings: readonly Setting[]): void {
     const last = parts.pop()!;
     let at = document as Record<string, unknown>;
     for (const part of parts) at = (at[part] ??= {}) as Record<string, unknown>;
-    at[last] = Array.isArray(value) ? value.map((one) => withoutPassword(String(one))) : value;
+    at[last] = Array.isArray(value) ? value.map(withoutSecrets) : value;
   }
   writeFileSync(file, `# Written by graticule serve --save-config\n${stringify(document)}`, { flag: 'w' });
+}
+
+function withoutSecrets(one: unknown): unknown {
+  return typeof one === 'string' ? withoutPassword(one) : one;
 }

@@ -10,6 +10,20 @@ import type {
   VectorSource,
 } from './tasks.js';
 
+/** How tiles of a collection are made. What is absent restricts nothing. */
+export interface TileSettings {
+  /** Zoom levels of WebMercatorQuad, first and last; in other sets the matrices of about their scales. */
+  readonly minZoom?: number;
+  readonly maxZoom?: number;
+  /** Names of the attributes that vector tiles carry. */
+  readonly properties?: readonly string[];
+  /** Most bytes and features of its layer in one vector tile. */
+  readonly maxBytes?: number;
+  readonly maxFeatures?: number;
+  /** Seconds that clients may keep a tile. */
+  readonly maxAge?: number;
+}
+
 /** What one published collection is, on every surface at once. */
 interface CollectionBase {
   /** Identifier on features, coverages and STAC. */
@@ -30,6 +44,7 @@ interface CollectionBase {
    * every cache key.
    */
   readonly version: string;
+  readonly tiles?: TileSettings;
 }
 
 export interface VectorCollection extends CollectionBase {
@@ -83,6 +98,21 @@ export interface ArchiveCollection extends CollectionBase {
 }
 
 export type Collection = VectorCollection | RasterCollection | ArchiveCollection;
+
+/** First and last zoom level of WebMercatorQuad at which a collection is in tiles. */
+export function tileLevels(collection: Collection): { first: number; last: number } {
+  const { minZoom = 0, maxZoom = Number.POSITIVE_INFINITY } = collection.tiles ?? {};
+  if (collection.kind !== 'archive') {
+    // A matrix of a smaller scale than level 0 is still the first one.
+    return { first: minZoom === 0 ? Number.NEGATIVE_INFINITY : minZoom, last: maxZoom };
+  }
+  return { first: Math.max(minZoom, collection.minZoom), last: Math.min(maxZoom, collection.maxZoom) };
+}
+
+export function hasTilesAt(collection: Collection, level: number): boolean {
+  const { first, last } = tileLevels(collection);
+  return level >= first && level <= last;
+}
 
 /** A source that could not be published, and why. */
 export interface Quarantined {

@@ -19,6 +19,23 @@ const yes = (description: string, value: boolean) => Type.Boolean({ description,
 const section = <T extends Record<string, TSchema>>(properties: T) =>
   Type.Object(properties, { additionalProperties: false, default: {} });
 
+const bounded = (description: string, minimum: number, maximum: number) =>
+  Type.Optional(Type.Integer({ description, minimum, maximum }));
+
+const TileSettingsSchema = Type.Object(
+  {
+    minZoom: bounded('First zoom level of WebMercatorQuad; other sets go by its scale.', 0, LIMITS.tileZoom),
+    maxZoom: bounded('Last zoom level.', 0, LIMITS.tileZoom),
+    properties: Type.Optional(
+      Type.Array(Type.String(), { description: 'Attributes that vector tiles carry; all when absent.' }),
+    ),
+    maxBytes: bounded('Bytes of the layer in a vector tile, before compression.', 1000, 2 ** 30),
+    maxFeatures: bounded('Features of the layer in a vector tile.', 1, 10_000_000),
+    maxAge: bounded('Seconds that clients may keep a tile.', 0, 31_536_000),
+  },
+  { additionalProperties: false },
+);
+
 export const ConfigSchema = section({
   server: section({
     port: whole('Port of HTTP and WebSocket.', 8080, 0, 65_535),
@@ -63,6 +80,18 @@ export const ConfigSchema = section({
   }),
   cache: section({
     tileBytes: whole('Bytes of tiles kept in memory.', LIMITS.tileCacheBytes, 0, 2 ** 40),
+  }),
+  tiles: section({
+    matrixSets: Type.Array(Type.Unknown(), {
+      description:
+        'Tile matrix sets beside those that are built in: definitions (OGC 17-083r4, JSON), or the names of files that hold one.',
+      default: [],
+    }),
+    collections: Type.Record(Type.String(), TileSettingsSchema, {
+      description:
+        'How tiles of a collection are made, by its id: minZoom, maxZoom, properties, maxBytes, maxFeatures, maxAge.',
+      default: {},
+    }),
   }),
   logging: section({
     level: Type.Union(
@@ -220,7 +249,7 @@ function pick(
   if (flag !== undefined) return { raw: flag, source: 'flag' as const };
   const fromEnv = env?.[longName(path)] ?? env?.[environmentName(path)];
   if (fromEnv !== undefined && fromEnv !== '') {
-    return { raw: schema.type === 'array' ? fromEnv.split(',') : fromEnv, source: 'environment' as const };
+    return { raw: fromText(fromEnv, schema.type), source: 'environment' as const };
   }
   const fromFile = path
     .split('.')
@@ -231,13 +260,26 @@ function pick(
   return { raw: schema.default, source: 'default' as const };
 }
 
+/** Lists are separated by commas, objects are JSON; what is not JSON is left for the check to refuse. */
+function fromText(text: string, type: string | undefined): unknown {
+  if (type === 'array') return text.split(',');
+  if (type !== 'object') return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
 const ajv = new Ajv({ coerceTypes: true, strict: false });
 
 function coerce(raw: unknown, schema: TSchema): { value: unknown; problem?: string } {
   const holder = { value: raw };
   const valid = ajv.validate({ type: 'object', properties: { value: schema } }, holder);
   if (valid) return { value: holder.value };
-  return { value: raw, problem: ajv.errors?.[0]?.message ?? 'is invalid' };
+  const [error] = ajv.errors ?? [];
+  const inside = error?.instancePath.replace('/value', '');
+  return { value: raw, problem: `${inside ? `${inside}: ` : ''}${error?.message ?? 'is invalid'}` };
 }
 
 function assign(target: Record<string, unknown>, path: string, value: unknown): void {

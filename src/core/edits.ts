@@ -137,6 +137,10 @@ export interface FeatureEvent extends EditOrigin {
   geometry?: string;
   /** JSON object of all attributes after the edit; of a delete, before it. */
   attributes?: string;
+  /** Of an update: the geometry before it, where that differs. */
+  geometryBefore?: string;
+  /** Of an update: JSON object of what the changed attributes were. */
+  attributesBefore?: string;
   /** Names of the attributes whose values differ; of an insert and a delete, all. */
   changedAttributes: string[];
   geometryChanged: boolean;

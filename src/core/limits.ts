@@ -59,6 +59,8 @@ export const LIMITS = {
   mapLayerBytes: 67_108_864,
   /** Bytes of the in-memory tile cache. */
   tileCacheBytes: 268_435_456,
+  /** Bytes of the newest events kept in memory. */
+  feedBytes: 67_108_864,
   /** Bytes of single features kept as answers, and the longest such answer in characters. */
   keptItemsBytes: 33_554_432,
   keptItemBytes: 65_536,
@@ -78,6 +80,8 @@ export const LIMITS = {
 
 /** Feature events that an outbox keeps (contract). */
 export const OUTBOX_EVENTS = 20_000;
+/** Milliseconds that the feed keeps an event, as long as there are no more than that. */
+export const FEED_AGE_MS = 7 * 86_400_000;
 
 /** Niceness of threads and processes that compute: with fewer cores than work, answering requests goes first. */
 export const WORKER_NICENESS = 10;

@@ -256,3 +256,59 @@ export const datetimeParam: Param<TimeRange | undefined> = {
     return { start, end };
   },
 };
+
+/** A CQL2 filter, its language and the CRS of its geometries (OGC 19-079r2, clause 8). */
+export const filterParams = {
+  filter: text('filter', { description: 'CQL2 expression.' }, { maxLength: LIMITS.urlBytes }),
+  filterLang: {
+    name: 'filter-lang',
+    in: 'query',
+    description: 'Language of the filter.',
+    schema: Type.String({ enum: ['cql2-text', 'cql2-json'], default: 'cql2-text' }),
+    parse(raw: string | undefined) {
+      if (raw !== undefined && raw !== 'cql2-text' && raw !== 'cql2-json')
+        throw badParameter('filter-lang', 'must be cql2-text or cql2-json');
+      return raw ?? 'cql2-text';
+    },
+  } as const,
+  filterCrs: crsParam('filter-crs', 'CRS of the geometries in the filter; CRS84 by default.'),
+};
+
+/** Part of an axis that `subset` keeps; an open end is absent. */
+export interface AxisRange {
+  axis: string;
+  low?: number;
+  high?: number;
+}
+
+const VERTICAL_AXES = ['z', 'elevation', 'height'];
+const SUBSET = /^([A-Za-z][\w.-]{0,63})\(([^(),:"]{1,64})(?::([^(),:"]{1,64}))?\)$/;
+
+/** `axis(number)` or `axis(low:high)`, `*` for an open end: one vertical axis (OGC 20-057, 9.4). */
+export const subsetParam: Param<AxisRange | undefined> = {
+  name: 'subset',
+  in: 'query',
+  description: 'Range of the vertical axis, Z, elevation or height: height(10), Z(0:100), elevation(*:500).',
+  schema: Type.String(),
+  parse(raw) {
+    if (raw === undefined) return undefined;
+    const [, name, from, to] = SUBSET.exec(raw.trim()) ?? [];
+    if (!name || !from) throw badParameter('subset', 'must be axis(value) or axis(low:high)');
+    const axis = name.toLowerCase();
+    if (!VERTICAL_AXES.includes(axis)) {
+      throw badParameter('subset', `'${name}' is not an axis; only Z, elevation and height are`);
+    }
+    const low = axisEnd(from, to !== undefined);
+    const high = to === undefined ? low : axisEnd(to, true);
+    if (low !== undefined && high !== undefined && low > high)
+      throw badParameter('subset', 'ends before it starts');
+    return { axis, ...(low === undefined ? {} : { low }), ...(high === undefined ? {} : { high }) };
+  },
+};
+
+function axisEnd(raw: string, mayBeOpen: boolean): number | undefined {
+  if (raw.trim() === '*' && mayBeOpen) return undefined;
+  const value = parseNumber(raw);
+  if (value === undefined) throw badParameter('subset', `'${raw.slice(0, 40)}' is not a number`);
+  return value;
+}

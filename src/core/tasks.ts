@@ -10,6 +10,7 @@ import type { AnalyticsTasks } from './analytics.js';
 import type { ArchiveTasks } from './archives.js';
 import type { Expression } from './cql2/ast.js';
 import type { EditResult, EditTask } from './edits.js';
+import type { EventsResult, EventsTask, MatchResult, MatchTask } from './events.js';
 import type { CountTask, ItemResult, ItemsResult, ItemsTask, ItemTask } from './features.js';
 
 /** An axis-aligned box: `[minx, miny, maxx, maxy]`, always in x,y (easting/longitude first) order. */
@@ -171,6 +172,9 @@ export interface TileLayer {
   /** Attribute names to carry; all when absent. */
   fields?: string[];
   filter?: Expression;
+  /** Most features of the layer, and most bytes before compression. */
+  maxFeatures?: number;
+  maxBytes?: number;
 }
 
 export interface VectorTileTask {
@@ -404,6 +408,10 @@ export interface Tasks extends AnalyticsTasks, ArchiveTasks {
   'vector.parse': { input: { json: Uint8Array }; output: unknown };
   /** Changes features; once it has begun it runs to its end, whatever becomes of the caller. */
   'vector.edit': { input: EditTask; output: EditResult };
+  /** Events of an outbox, oldest first. */
+  'vector.events': { input: EventsTask; output: EventsResult };
+  /** Tells which features of events pass which filters. */
+  'vector.match': { input: MatchTask; output: MatchResult };
   /** Metadata of a tile archive. */
   'vector.archive': { input: { path: string; container: ArchiveContainer }; output: ArchiveInfo };
   'vector.archiveTile': { input: ArchiveTileTask; output: ArchiveTile };

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { CatalogSnapshot } from '../core/collection.js';
 import type { Config, Setting } from '../core/config.js';
 import type { Pools } from '../core/tasks.js';
+import { useMatrixSets } from '../core/tile-matrix.js';
 import { version } from '../core/version.js';
 import { createPools } from '../workers/pools.js';
 import { auditTo } from './admin/audit-trail.js';
@@ -20,6 +21,8 @@ import { surfaceOperations } from './operations.js';
 import { Catalog } from './services/catalog.js';
 import { Databases } from './services/databases.js';
 import { type EditNote, Edits } from './services/edits.js';
+import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
+import { requireTileSettings } from './services/tiles/settings.js';
 import { VisibleCatalog } from './services/visible-catalog.js';
 import { openState } from './stores/state.js';
 import type { Log } from './telemetry/log.js';
@@ -63,6 +66,8 @@ export async function startGateway({
   announceEdit,
   first,
 }: GatewayOptions): Promise<Gateway> {
+  useMatrixSets(configuredMatrixSets(config.tiles.matrixSets));
+  requireTileSettings(config.tiles.collections);
   const dataDir = resolve(config.data.directory);
   const state = await openState(join(dataDir, 'state.db'));
   const authenticator = createAuthenticator(state, {
@@ -142,7 +147,7 @@ export async function startGateway({
     permits,
     audit: auditTo(state),
   });
-  catalog.commit(await catalog.prepare(config.data.sources));
+  catalog.commit(await catalog.prepare(config.data.sources, config.tiles.collections));
   databases.watch((name) => requestReload(`${name} answers`));
   management.start();
   const server = new HttpServer({

@@ -1,27 +1,20 @@
 import { type Config, ConfigError, loadConfig, type Setting } from '../core/config.js';
 import { useCrsDatabase } from '../core/crs.js';
-import { describeCrs } from '../native/index.js';
+import { useMatrixSets } from '../core/tile-matrix.js';
 import { joinSupervisor, type PreparedReload, type Supervised } from '../supervisor/child.js';
 import { RUN_DIR_VARIABLE } from '../supervisor/supervise.js';
 import { type Gateway, startGateway } from './gateway.js';
 import { publishedTable } from './report.js';
+import { crsFacts } from './services/crs-facts.js';
 import type { EditNote } from './services/edits.js';
+import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
+import { requireTileSettings } from './services/tiles/settings.js';
 import { type GatewayStart, readStart } from './start.js';
 import { createLog, type Log } from './telemetry/log.js';
 
 /** Entry of a gateway process: configuration, start, reload, drain. */
 
 const DRAIN_MS = 8000;
-
-/** CRS facts from PROJ's database. */
-function crsFacts(epsg: number) {
-  try {
-    const { isGeographic, axisSwapped } = describeCrs(`EPSG:${epsg}`);
-    return { geographic: isGeographic, northFirst: axisSwapped };
-  } catch {
-    return undefined;
-  }
-}
 
 function read(start: GatewayStart): { config: Config; settings: Setting[] } {
   return loadConfig({ flags: start.flags, env: process.env, file: start.configFile });
@@ -87,9 +80,12 @@ function watchSources(gateway: Gateway, config: Config, supervised: Supervised):
 
 async function prepareReload(gateway: Gateway, start: GatewayStart, log: Log): Promise<PreparedReload> {
   const { config } = read(start);
-  const snapshot = await gateway.catalog.prepare(config.data.sources);
+  const matrixSets = configuredMatrixSets(config.tiles.matrixSets);
+  requireTileSettings(config.tiles.collections);
+  const snapshot = await gateway.catalog.prepare(config.data.sources, config.tiles.collections);
   return {
     commit() {
+      useMatrixSets(matrixSets);
       gateway.catalog.commit(snapshot);
       const { generation, collections, quarantined } = snapshot;
       log.info('the catalog was reloaded', {

@@ -50,7 +50,7 @@ export function startManagement(options: ManagementOptions): Management {
     dataDir: options.dataDir,
     async publish(collection) {
       // This process shows the collection before the job succeeds; the others follow with the reload.
-      catalog.commit(await catalog.prepare(config.data.sources));
+      catalog.commit(await catalog.prepare(config.data.sources, config.tiles.collections));
       options.requestReload(`${collection.id} was imported`);
     },
     isPublished: (id) => catalog.current.byId(id) !== undefined,
@@ -65,7 +65,7 @@ export function startManagement(options: ManagementOptions): Management {
     drop: async (layerId) =>
       cache.invalidate(layerId === undefined ? { kind: 'all' } : { kind: 'layer', layerId }),
     async reload(reason) {
-      catalog.commit(await catalog.prepare(config.data.sources));
+      catalog.commit(await catalog.prepare(config.data.sources, config.tiles.collections));
       options.requestReload(reason);
     },
   });

@@ -47,3 +47,14 @@ export function temporalFilter(
   };
   return { op: 't_intersects', args: [{ property: column }, { interval: [written(start), written(end)] }] };
 }
+
+/** The number lies in the range, both ends included; a missing one is open. */
+export function rangeFilter(
+  property: string,
+  { low, high }: { low?: number; high?: number },
+): Expression | undefined {
+  return and(
+    low === undefined ? undefined : { op: '>=', args: [{ property }, low] },
+    high === undefined ? undefined : { op: '<=', args: [{ property }, high] },
+  );
+}

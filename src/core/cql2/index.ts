@@ -1,6 +1,6 @@
 /** CQL2 (OGC 21-065r2): the one filter language of the server. */
 export type * from './ast.js';
-export { and, bboxFilter, equals, oneOf, temporalFilter } from './build.js';
+export { and, bboxFilter, equals, oneOf, rangeFilter, temporalFilter } from './build.js';
 export { type CheckOptions, check } from './check.js';
 export { Cql2Error } from './error.js';
 export { FUNCTIONS, type FunctionDefinition, type Kind } from './functions.js';

@@ -1,6 +1,13 @@
 import { type Format, MVT_FORMAT } from '../../core/media.js';
 import type { Box } from '../../core/tasks.js';
-import { extentInSet, matrixSize, type TileMatrixSet, tileBox, tileLimits } from '../../core/tile-matrix.js';
+import {
+  matrixSize,
+  type TileLimits,
+  type TileMatrixSet,
+  tileBox,
+  tileLimits,
+} from '../../core/tile-matrix.js';
+import { extentInSet } from '../services/tiles/extent.js';
 import type { TileAddress, TileRequest } from '../services/tiles/request.js';
 
 /**
@@ -53,6 +60,7 @@ export class Pyramid<T> {
     const extent = extentInSet(this.#set, area84);
     for (const [zoom, tiles] of this.#zooms) {
       const window = touchedTiles(this.#set, this.#format, zoom, extent);
+      if (!window) continue;
       const { columns } = matrixSize(this.#set, zoom);
       if (tilesIn(window) > tiles.size) {
         for (const [place, tile] of tiles) {
@@ -74,28 +82,37 @@ export class Pyramid<T> {
 /** Whether a tile shows something of an area in CRS84, or may. */
 export function touches({ at, format }: TileRequest, area84: Box): boolean {
   const { set, zoom, row, column } = at;
-  return contains(touchedTiles(set, format, zoom, extentInSet(set, area84)), row, column);
+  const window = touchedTiles(set, format, zoom, extentInSet(set, area84));
+  return window !== undefined && contains(window, row, column);
 }
 
 /**
  * Tiles in which something inside of the extent can be seen. Vector tiles carry what lies a 64th of their side around
  * them; symbols of images reach further.
  */
-function touchedTiles(set: TileMatrixSet, format: Format, zoom: number, extent: Box) {
+function touchedTiles(
+  set: TileMatrixSet,
+  format: Format,
+  zoom: number,
+  extent: Box | undefined,
+): TileLimits | undefined {
+  if (!extent) return undefined;
   const [minx, miny, maxx, maxy] = tileBox(set, zoom, 0, 0);
   const reach = format === MVT_FORMAT ? 1 / 32 : 1 / 4;
   const [dx, dy] = [(maxx - minx) * reach, (maxy - miny) * reach];
-  return tileLimits(set, zoom, [extent[0] - dx, extent[1] - dy, extent[2] + dx, extent[3] + dy]);
+  const window = tileLimits(set, zoom, [extent[0] - dx, extent[1] - dy, extent[2] + dx, extent[3] + dy]);
+  if (!window) return undefined;
+  // A merged tile is known by the first of its columns.
+  const merged = Math.max(1, ...set.matrices[zoom]!.variableWidths.map(({ coalesce }) => coalesce));
+  return merged === 1 ? window : { ...window, minTileCol: Math.max(0, window.minTileCol - merged + 1) };
 }
 
-type Window = ReturnType<typeof tileLimits>;
-
-function contains(window: Window, row: number, column: number): boolean {
+function contains(window: TileLimits, row: number, column: number): boolean {
   const { minTileRow, maxTileRow, minTileCol, maxTileCol } = window;
   return row >= minTileRow && row <= maxTileRow && column >= minTileCol && column <= maxTileCol;
 }
 
-function tilesIn({ minTileRow, maxTileRow, minTileCol, maxTileCol }: Window): number {
+function tilesIn({ minTileRow, maxTileRow, minTileCol, maxTileCol }: TileLimits): number {
   return (maxTileRow - minTileRow + 1) * (maxTileCol - minTileCol + 1);
 }
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
-import { CatalogSnapshot, type VectorCollection } from '../../core/collection.js';
+import { CatalogSnapshot, type TileSettings, type VectorCollection } from '../../core/collection.js';
 import type { CollectionChange } from '../../core/edits.js';
 import { isPath } from '../../core/sources.js';
 import type { Box } from '../../core/tasks.js';
@@ -42,12 +42,16 @@ export class Catalog {
   }
 
   /** Reads all sources beside the running catalog; nothing changes until `commit`. */
-  prepare(sources: readonly string[]): Promise<CatalogSnapshot> {
+  prepare(
+    sources: readonly string[],
+    tiles: Readonly<Record<string, TileSettings>> = {},
+  ): Promise<CatalogSnapshot> {
     const own = OWN_FOLDERS.map((folder) => join(this.#deps.dataDir, folder));
     return publish(
       [...sources, ...own.filter((path) => existsSync(path))],
       { ...this.#deps, versionOf: (path) => this.#files.of(path) },
       this.#current.generation + 1,
+      tiles,
     );
   }
 

@@ -1,4 +1,5 @@
 import { type Collection, readable, type VectorCollection } from '../../core/collection.js';
+import { and, type Expression } from '../../core/cql2/index.js';
 import { ApiError } from '../../core/errors.js';
 import type { Box, ImageResult, MapLayer, Pools } from '../../core/tasks.js';
 import { runTask, type TaskContext } from './run-task.js';
@@ -15,6 +16,8 @@ export interface ImageRequest {
   background: string;
   format: 'png' | 'jpeg' | 'webp' | 'tiff';
   quality?: number;
+  /** Checked filters by the id of their collection: only these features are drawn. */
+  filters?: ReadonlyMap<string, Expression>;
 }
 
 /** Grid units per pixel of the vector data that a map is drawn from: finer than antialiasing shows. */
@@ -80,8 +83,12 @@ async function vectorLayer(
   request: ImageRequest,
 ): Promise<MapLayer | undefined> {
   const side = Math.max(request.width, request.height);
+  const { source, filter } = readable(collection);
+  const narrowed = and(filter, request.filters?.get(collection.id));
   const { data } = await runTask(x, pools, 'vector.tile', {
-    layers: [{ name: collection.id, ...readable(collection), fields: [] }],
+    layers: [
+      { name: collection.id, source, fields: [], ...(narrowed === undefined ? {} : { filter: narrowed }) },
+    ],
     crs: request.crs,
     bbox: squareFromTopLeft(request),
     extent: side * UNITS_PER_PIXEL,

@@ -1,8 +1,10 @@
 import { type Kysely, type Migration, sql } from 'kysely';
+import { firstCursor } from './feed.js';
 
 /** Steps of the state database's schema, in order of name. A step that was released is never changed. */
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-foundation': { up: foundation },
+  '0002-feed': { up: feed },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. */
@@ -65,4 +67,19 @@ const FOUNDATION = [
     kind TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, etag TEXT NOT NULL, body_json TEXT NOT NULL,
     created_at INTEGER NOT NULL, created_by TEXT, updated_at INTEGER NOT NULL, updated_by TEXT,
     PRIMARY KEY (kind, id)) STRICT, WITHOUT ROWID`,
+];
+
+async function feed(db: Kysely<unknown>): Promise<void> {
+  for (const statement of FEED) await sql.raw(statement).execute(db);
+  await sql`INSERT INTO sqlite_sequence (name, seq) VALUES ('feed', ${firstCursor()})`.execute(db);
+}
+
+const FEED = [
+  `CREATE TABLE feed (
+    cursor INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, collection TEXT, entry_json TEXT NOT NULL) STRICT`,
+  `CREATE INDEX feed_at ON feed (at)`,
+
+  `CREATE TABLE outboxes (
+    source TEXT PRIMARY KEY, cursor INTEGER NOT NULL, event_id TEXT, owner TEXT, lease_expires_at INTEGER NOT NULL)
+    STRICT`,
 ];

@@ -128,6 +128,24 @@ export interface DocumentTable {
   updated_by: string | null;
 }
 
+/** The feed of events. Its cursors begin at an epoch: see core/events.ts. */
+export interface FeedTable {
+  cursor: Generated<number>;
+  at: number;
+  /** Null for a gap. */
+  collection: string | null;
+  entry_json: string;
+}
+
+/** How far the outbox of a store has been taken over into the feed, and by whom. */
+export interface OutboxTable {
+  source: string;
+  cursor: number;
+  event_id: string | null;
+  owner: string | null;
+  lease_expires_at: number;
+}
+
 export interface StateTables {
   collection_ids: CollectionIdTable;
   collections: CollectionTable;
@@ -138,4 +156,6 @@ export interface StateTables {
   job_steps: JobStepTable;
   job_artifacts: JobArtifactTable;
   documents: DocumentTable;
+  feed: FeedTable;
+  outboxes: OutboxTable;
 }

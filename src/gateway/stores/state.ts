@@ -7,6 +7,7 @@ import { AuditStore } from './audit.js';
 import { CollectionStore } from './collections.js';
 import { StateDialect } from './dialect.js';
 import { DocumentStore } from './documents.js';
+import { FeedStore } from './feed.js';
 import { JobStore } from './jobs.js';
 import { MIGRATIONS } from './migrations.js';
 import type { StateTables } from './schema.js';
@@ -21,6 +22,7 @@ export interface State {
   readonly audit: AuditStore;
   readonly jobs: JobStore;
   readonly documents: DocumentStore;
+  readonly feed: FeedStore;
   /** Rejects when the database does not answer; for readiness. */
   check(): Promise<void>;
   /** Finishes what was posted, then releases the file. */
@@ -48,6 +50,7 @@ export async function openState(path: string, worker?: URL): Promise<State> {
     audit: new AuditStore(db),
     jobs: new JobStore(db),
     documents: new DocumentStore(db),
+    feed: new FeedStore(db),
     check: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),
   };

@@ -2,6 +2,7 @@ import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import type { PoolStatus } from '../../core/tasks.js';
 import { watchLoop } from '../../native/index.js';
+import { EVENT_INSTRUMENTS } from './event-metrics.js';
 import { Counter, Gauge, Histogram, type Instrument } from './instruments.js';
 
 /** Every instrument is declared here, once; scrape and OTLP read the same cells. Names are the contract's. */
@@ -173,6 +174,7 @@ export const memoryUsage = new Gauge({
 });
 
 const INSTRUMENTS: readonly Instrument[] = [
+  ...EVENT_INSTRUMENTS,
   httpRequestDuration,
   httpRequests,
   httpActive,

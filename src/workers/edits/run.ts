@@ -178,24 +178,24 @@ function deletion(before: StoredFeature): NewEvent {
 }
 
 function update(before: StoredFeature, after: StoredFeature): NewEvent {
+  const old = parseExact(before.properties) as Record<string, unknown>;
+  const now = parseExact(after.properties) as Record<string, unknown>;
+  const changed = Object.keys(now).filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]));
+  const geometryChanged = before.geometry !== after.geometry;
   return {
     ...content(after),
     operation: 'update',
     envelopeBefore: boxOf(before.geometry84),
     envelopeAfter: boxOf(after.geometry84),
-    changedAttributes: changedNames(before.properties, after.properties),
-    geometryChanged: before.geometry !== after.geometry,
+    geometryBefore: geometryChanged ? before.geometry84 : undefined,
+    attributesBefore: JSON.stringify(Object.fromEntries(changed.map((name) => [name, old[name] ?? null]))),
+    changedAttributes: changed,
+    geometryChanged,
   };
 }
 
 function content({ id, geometry84, properties }: StoredFeature) {
   return { featureId: id, geometry: geometry84 === 'null' ? undefined : geometry84, attributes: properties };
-}
-
-function changedNames(before: string, after: string): string[] {
-  const old = parseExact(before) as Record<string, unknown>;
-  const now = parseExact(after) as Record<string, unknown>;
-  return Object.keys(now).filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]));
 }
 
 /** The box around a GeoJSON geometry; undefined when it has no position. */

@@ -19,8 +19,13 @@ export function layerOptions(
     extent: task.extent,
     buffer: task.buffer,
     simplify: task.simplify,
-    maxFeatures: task.maxFeatures ?? 0,
-    maxBytes: task.maxBytes ?? LIMITS.mapLayerBytes,
+    maxFeatures: least(task.maxFeatures, layer.maxFeatures) ?? 0,
+    maxBytes: least(task.maxBytes, layer.maxBytes) ?? LIMITS.mapLayerBytes,
     deadline: Date.now() + LIMITS.requestDeadlineMs,
   };
+}
+
+function least(...bounds: (number | undefined)[]): number | undefined {
+  const given = bounds.filter((bound) => bound !== undefined);
+  return given.length > 0 ? Math.min(...given) : undefined;
 }

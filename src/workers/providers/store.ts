@@ -1,4 +1,5 @@
 import type { EditResult, EditTask } from '../../core/edits.js';
+import type { EventsResult, EventsTask } from '../../core/events.js';
 import type {
   CountTask,
   FeatureRow,
@@ -38,10 +39,12 @@ export interface FeatureStore {
   rows(query: RowsQuery, cancellation?: Cancellation): AsyncIterable<FeatureRow[]>;
   /** Resolves once rows and events are durable; what clients did wrong is in the outcomes. */
   edit(task: EditTask): Promise<EditResult>;
+  /** Events of the store's outbox, oldest first. */
+  events(task: EventsTask, cancellation?: Cancellation): Promise<EventsResult>;
 }
 
 /** The store that a source lies in. */
-export function storeOf(source: VectorSource): FeatureStore {
+export function storeOf(source: Pick<VectorSource, 'kind'>): FeatureStore {
   switch (source.kind) {
     case 'geopackage':
       return geopackageStore;

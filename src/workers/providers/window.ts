@@ -10,9 +10,11 @@ export function tileWindow(source: { crs: string }, task: VectorTileTask): Box {
 }
 
 function buffered(task: VectorTileTask): Box {
-  const margin = ((task.bbox[2] - task.bbox[0]) / task.extent) * task.buffer;
   const [minx, miny, maxx, maxy] = task.bbox;
-  return [minx - margin, miny - margin, maxx + margin, maxy + margin];
+  // Tiles of a tile matrix set need not be square.
+  const marginX = ((maxx - minx) / task.extent) * task.buffer;
+  const marginY = ((maxy - miny) / task.extent) * task.buffer;
+  return [minx - marginX, miny - marginY, maxx + marginX, maxy + marginY];
 }
 
 function around(boxes: readonly Box[]): Box {

@@ -18,6 +18,7 @@ import { h3 } from './analytics/h3.js';
 import { spatialJoin } from './analytics/spatial-join.js';
 import { archive, archiveTile } from './archive.js';
 import { load } from './load.js';
+import { match } from './match.js';
 import { occupied } from './occupied.js';
 import { unpacked } from './sources.js';
 import { vectorTile } from './tile.js';
@@ -67,6 +68,8 @@ const TASKS: {
   'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),
   'vector.parse': ({ json }) => parse(json),
   'vector.edit': (task) => storeOf(task.source).edit(task),
+  'vector.events': (task, cancellation) => storeOf(task.source).events(task, cancellation),
+  'vector.match': match,
   'vector.archive': archive,
   'vector.archiveTile': archiveTile,
   'vector.load': load,

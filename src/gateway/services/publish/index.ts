@@ -1,4 +1,5 @@
-import { CatalogSnapshot } from '../../../core/collection.js';
+import { createHash } from 'node:crypto';
+import { CatalogSnapshot, type Collection, type TileSettings } from '../../../core/collection.js';
 import { isDatabase } from '../../../core/database-url.js';
 import { isPath, isRemote } from '../../../core/sources.js';
 import { readDatabase } from './database.js';
@@ -12,13 +13,14 @@ import type { Found, PublishDeps } from './source.js';
 const PARALLEL = 4;
 
 /**
- * Reads every database and remote archive, and every source below the given files and folders, and makes one catalog of them. Never
- * throws for a bad source.
+ * Reads every database and remote archive, and every source below the given files and folders, and makes one catalog
+ * of them. Never throws for a bad source. `tiles` are the settings of tiles by collection.
  */
 export async function publish(
   sources: readonly string[],
   deps: PublishDeps,
   generation: number,
+  tiles: Readonly<Record<string, TileSettings>> = {},
 ): Promise<CatalogSnapshot> {
   const files = await findFiles(sources.filter(isPath));
   const databases = [...new Set(sources.filter(isDatabase))];
@@ -33,10 +35,17 @@ export async function publish(
     deps.layerIdOf,
   );
   return new CatalogSnapshot(
-    collections,
+    collections.map((collection) => withSettings(collection, tiles[collection.id])),
     found.flatMap((one) => one.quarantined),
     generation,
   );
+}
+
+/** Other settings make other tiles, so they are a part of the version. */
+function withSettings(collection: Collection, tiles: TileSettings | undefined): Collection {
+  if (!tiles) return collection;
+  const hash = createHash('sha1').update(JSON.stringify(tiles)).digest('hex').slice(0, 8);
+  return { ...collection, tiles, version: `${hash}-${collection.version}` };
 }
 
 /** Runs a few readers at a time; answers in their order. */

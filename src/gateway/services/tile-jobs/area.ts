@@ -1,5 +1,6 @@
 import type { Box } from '../../../core/tasks.js';
-import { extentInSet, matrixSize, type TileMatrixSet, tileLimits } from '../../../core/tile-matrix.js';
+import { matrixSize, type TileMatrixSet, tileLimits } from '../../../core/tile-matrix.js';
+import { extentInSet } from '../tiles/extent.js';
 
 /** Rows and columns of one zoom, bounds included. */
 export interface TileRange {
@@ -12,25 +13,33 @@ export interface TileRange {
 /** The ranges of tiles that an area in CRS84 touches at a zoom: two where it crosses the antimeridian, none repeated. */
 export function rangesOf(set: TileMatrixSet, zoom: number, area84: Box): TileRange[] {
   const [west, south, east, north] = area84;
-  if (west <= east) return [rangeOf(set, zoom, area84)];
+  if (west <= east) return rangeOf(set, zoom, area84);
   // Elsewhere than in a set of longitudes, both parts may lie anywhere: all columns are looked at.
   const parts: Box[] = [
     [west, south, 180, north],
     [-180, south, east, north],
   ];
-  const [first, second] = parts.map((part) => rangeOf(set, zoom, part)) as [TileRange, TileRange];
+  const [first, second] = parts.flatMap((part) => rangeOf(set, zoom, part));
+  if (!first || !second) return first ? [first] : [];
   const apart = first.minColumn > second.maxColumn;
-  return apart ? [second, first] : [{ ...first, minColumn: 0, maxColumn: matrixSize(set, zoom).columns - 1 }];
+  if (apart) return [second, first];
+  const minRow = Math.min(first.minRow, second.minRow);
+  const maxRow = Math.max(first.maxRow, second.maxRow);
+  return [{ minRow, maxRow, minColumn: 0, maxColumn: matrixSize(set, zoom).columns - 1 }];
 }
 
-function rangeOf(set: TileMatrixSet, zoom: number, area84: Box): TileRange {
-  const limits = tileLimits(set, zoom, extentInSet(set, area84));
-  return {
-    minRow: limits.minTileRow,
-    maxRow: limits.maxTileRow,
-    minColumn: limits.minTileCol,
-    maxColumn: limits.maxTileCol,
-  };
+function rangeOf(set: TileMatrixSet, zoom: number, area84: Box): TileRange[] {
+  const extent = extentInSet(set, area84);
+  const limits = extent && tileLimits(set, zoom, extent);
+  if (!limits) return [];
+  return [
+    {
+      minRow: limits.minTileRow,
+      maxRow: limits.maxTileRow,
+      minColumn: limits.minTileCol,
+      maxColumn: limits.maxTileCol,
+    },
+  ];
 }
 
 /** What two areas in CRS84 have in common; undefined when that is nothing. */

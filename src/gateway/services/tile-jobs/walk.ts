@@ -1,6 +1,6 @@
 import { hilbertIndex } from '../../../core/hilbert.js';
 import type { Box } from '../../../core/tasks.js';
-import { matrixSize, type TileMatrixSet, tileBox } from '../../../core/tile-matrix.js';
+import { firstColumn, matrixSize, type TileMatrixSet, tileBox } from '../../../core/tile-matrix.js';
 import { countTiles, type TileRange } from './area.js';
 
 /** Says of boxes in the CRS of the set whether anything may lie in each. */
@@ -44,7 +44,7 @@ type Walk = WalkOptions & { order: number };
 
 async function* visit(block: Block, options: Walk): AsyncGenerator<WalkStep> {
   if (block.level === 0) {
-    yield { row: block.row, column: block.column, next: end(block, options) };
+    yield single(block, options);
     return;
   }
   const parts = split(block, options);
@@ -57,6 +57,16 @@ async function* visit(block: Block, options: Walk): AsyncGenerator<WalkStep> {
       yield* visit(part, options);
     }
   }
+}
+
+/** Columns that a set merges into one tile near the poles are visited once, as the first of them. */
+function single(block: Block, options: Walk): WalkStep {
+  const { row, column } = block;
+  const first = firstColumn(options.set.matrices[options.zoom]!, row, column);
+  const before = { ...block, column: column - 1 };
+  const seen = column > first && options.ranges.some((range) => clipped(before, range).length > 0);
+  const next = end(block, options);
+  return seen ? { skipped: 1, next } : { row, column: first, next };
 }
 
 /** Place of the first tile behind a block. */

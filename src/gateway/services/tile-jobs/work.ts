@@ -42,8 +42,9 @@ export function tileWork(selection: TileSelection, catalog: CatalogSnapshot): Ti
   const set = tileMatrixSet(selection.tileMatrixSetId);
   if (!set) return refused(`There is no tile matrix set '${selection.tileMatrixSetId.slice(0, 100)}'.`);
   const { minZoom, maxZoom } = selection;
-  if (minZoom > maxZoom || maxZoom > set.maxZoom)
-    refused(`Zooms of ${set.id} are 0 to ${set.maxZoom}, the first not above the last.`);
+  const last = set.matrices.length - 1;
+  if (minZoom > maxZoom || maxZoom > last)
+    refused(`Zooms of ${set.id} are 0 to ${last}, the first not above the last.`);
   const format = formatOf(selection.format || usualFormat(collections), collections, set);
   const extent = collections.reduce<Box | undefined>((sum, c) => union(sum, c.extent84), undefined);
   if (!extent) return refused('The collections hold nothing.');

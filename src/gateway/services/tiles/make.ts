@@ -1,4 +1,4 @@
-import { type ArchiveCollection, readable, type VectorCollection } from '../../../core/collection.js';
+import type { ArchiveCollection, Collection, VectorCollection } from '../../../core/collection.js';
 import { ApiError } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { MVT_FORMAT } from '../../../core/media.js';
@@ -8,6 +8,7 @@ import type { CachedTile } from '../../cache/tile-cache.js';
 import { contentTag } from '../../http/content-tag.js';
 import { renderImage } from '../render.js';
 import { runTask, type TaskContext } from '../run-task.js';
+import { tileLayer } from './layer.js';
 import type { TileRequest } from './request.js';
 
 /** Grid of a vector tile, and how far features reach over its edge. */
@@ -15,7 +16,6 @@ const EXTENT = 4096;
 const BUFFER = 64;
 /** Half a grid unit: what is dropped cannot be seen. */
 const SIMPLIFY = 0.5;
-const IMAGE_PIXELS = 256;
 /** Below this size gzip only adds bytes and time. */
 const GZIP_MIN_BYTES = 128;
 
@@ -26,9 +26,18 @@ export function makeTile(x: TaskContext, pools: Pools, request: TileRequest): Pr
   return format === MVT_FORMAT ? encode(x, pools, request) : draw(x, pools, request);
 }
 
-const CACHE_CONTROL = 'public, max-age=60, stale-while-revalidate=300';
+/** Seconds that clients may keep a tile of a collection that says nothing else. */
+const MAX_AGE = 60;
+
+/** How long clients may keep a tile: as long as all of its collections allow. */
+export function cacheControlOf(collections: readonly Collection[]): string {
+  const ages = collections.map(({ tiles }) => tiles?.maxAge ?? MAX_AGE);
+  const seconds = ages.length > 0 ? Math.min(...ages) : MAX_AGE;
+  return seconds === 0 ? 'no-cache' : `public, max-age=${seconds}, stale-while-revalidate=${5 * seconds}`;
+}
 
 function cachedTile(
+  { collections }: TileRequest,
   data: Uint8Array,
   mediaType: string,
   encoding: 'gzip' | undefined,
@@ -36,7 +45,7 @@ function cachedTile(
   dropped = 0,
 ): CachedTile {
   const constant = { block: undefined };
-  const cacheControl = CACHE_CONTROL;
+  const cacheControl = cacheControlOf(collections);
   if (empty) return { reply: { status: 204, cacheControl, constant }, bytes: 0 };
   const headers = dropped > 0 ? { 'graticule-dropped-features': String(dropped) } : undefined;
   // One literal, no spread: V8 gives each object made by spreading a hidden class of its own, and then every read misses.
@@ -45,13 +54,14 @@ function cachedTile(
   return { reply, bytes: data.byteLength };
 }
 
-async function encode(x: TaskContext, pools: Pools, { collections, at }: TileRequest): Promise<CachedTile> {
+async function encode(x: TaskContext, pools: Pools, request: TileRequest): Promise<CachedTile> {
+  const { collections, at, selection } = request;
   const vectors = collections.filter((c): c is VectorCollection => c.kind === 'vector');
   if (vectors.length === 0) {
     throw new ApiError('not-acceptable', 'A raster collection has no vector tiles; ask for png.');
   }
   const result = await runTask(x, pools, 'vector.tile', {
-    layers: vectors.map((c) => ({ name: c.id, ...readable(c) })),
+    layers: vectors.map((collection) => tileLayer(collection, selection)),
     crs: at.set.crs.proj,
     bbox: tileBox(at.set, at.zoom, at.row, at.column),
     extent: EXTENT,
@@ -63,31 +73,31 @@ async function encode(x: TaskContext, pools: Pools, { collections, at }: TileReq
   });
   const { data, dropped } = result;
   const encoding = result.encoding === 'gzip' ? 'gzip' : undefined;
-  return cachedTile(data, MVT_FORMAT.mediaType, encoding, data.byteLength === 0, dropped);
+  return cachedTile(request, data, MVT_FORMAT.mediaType, encoding, data.byteLength === 0, dropped);
 }
 
 /** The tile as the archive holds it. */
-async function stored(
-  x: TaskContext,
-  pools: Pools,
-  { collections, at, format }: TileRequest,
-): Promise<CachedTile> {
+async function stored(x: TaskContext, pools: Pools, request: TileRequest): Promise<CachedTile> {
+  const { collections, at, format } = request;
   const { file, container } = collections[0] as ArchiveCollection;
   const { zoom, row, column } = at;
   const result = await runTask(x, pools, 'vector.archiveTile', { path: file, container, zoom, row, column });
   const encoding = result.encoding === 'gzip' ? 'gzip' : undefined;
-  return cachedTile(result.data, format.mediaType, encoding, result.data.byteLength === 0);
+  return cachedTile(request, result.data, format.mediaType, encoding, result.data.byteLength === 0);
 }
 
-async function draw(x: TaskContext, pools: Pools, { collections, at }: TileRequest): Promise<CachedTile> {
+async function draw(x: TaskContext, pools: Pools, request: TileRequest): Promise<CachedTile> {
+  const { collections, at, selection } = request;
+  const { tileWidth, tileHeight } = at.set.matrices[at.zoom]!;
   const image = await renderImage(x, pools, {
     collections,
     bbox: tileBox(at.set, at.zoom, at.row, at.column),
     crs: at.set.crs.proj,
-    width: IMAGE_PIXELS,
-    height: IMAGE_PIXELS,
+    width: tileWidth,
+    height: tileHeight,
+    filters: selection?.filters,
     background: 'transparent',
     format: 'png',
   });
-  return cachedTile(image.data, image.mediaType, undefined, image.empty);
+  return cachedTile(request, image.data, image.mediaType, undefined, image.empty);
 }

@@ -6,6 +6,7 @@ import {
   bboxParam,
   crsParam,
   datetimeParam,
+  filterParams,
   limitParam,
   list,
   offsetParam,
@@ -60,19 +61,7 @@ export const itemsParams = {
   bboxCrs: crsParam('bbox-crs', 'CRS of the numbers in bbox; CRS84 by default.'),
   crs,
   datetime: datetimeParam,
-  filter: text('filter', { description: 'CQL2 expression.' }, { maxLength: LIMITS.urlBytes }),
-  filterLang: {
-    name: 'filter-lang',
-    in: 'query',
-    description: 'Language of the filter.',
-    schema: Type.String({ enum: ['cql2-text', 'cql2-json'], default: 'cql2-text' }),
-    parse(raw: string | undefined) {
-      if (raw !== undefined && raw !== 'cql2-text' && raw !== 'cql2-json')
-        throw badParameter('filter-lang', 'must be cql2-text or cql2-json');
-      return raw ?? 'cql2-text';
-    },
-  } as const,
-  filterCrs: crsParam('filter-crs', 'CRS of the geometries in the filter; CRS84 by default.'),
+  ...filterParams,
   ids: list('ids', LIMITS.itemsMax, 'Only features with these ids.'),
   properties: list('properties', 1000, 'Only these properties of each feature.'),
   sortby,

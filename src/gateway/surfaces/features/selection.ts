@@ -7,15 +7,15 @@ import {
   equals,
   oneOf,
   type Scalar,
-  temporalFilter,
 } from '../../../core/cql2/index.js';
 import { CRS84, type Crs, normaliseBox } from '../../../core/crs.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
 import type { SortKey } from '../../../core/features.js';
 import type { TimeRange } from '../../../core/params.js';
 import type { Box, Field } from '../../../core/tasks.js';
+import { checkFilter, during, parseFilter } from '../../services/filters.js';
 import type { AskedSort } from './params.js';
-import { filterOptions, readFilter, type View } from './view.js';
+import { filterOptions, type View } from './view.js';
 
 /** Which features a request selects: every parameter that narrows becomes a part of one CQL2 tree. */
 export interface Asked {
@@ -37,31 +37,15 @@ export function selection(view: View, asked: Asked): Expression | undefined {
   const box = bbox && bboxFilter(source.geometryColumn, normaliseBox('bbox', bbox, bboxCrs), bboxCrs.proj);
   // A form that was left empty sends an empty filter.
   const filter = asked.filter
-    ? readFilter(view, 'filter', {
-        text: asked.filter,
-        language: asked.filterLang,
-        crs: asked.filterCrs,
-      })
+    ? checkFilter(
+        'filter',
+        parseFilter('filter', { text: asked.filter, language: asked.filterLang }),
+        filterOptions(view, asked.filterCrs),
+      )
     : undefined;
   const equalities = [...asked.others].map(([name, value]) => queryable(view, name, value));
   const ids = asked.ids && oneOf(source.idColumn, idValues(view, asked.ids));
   return and(view.rows, ids, box, during(view, asked.datetime), filter, ...equalities);
-}
-
-/** The property that `datetime` selects by: the first one that is an instant. */
-export function temporalField({ fields }: { fields: readonly Field[] }): Field | undefined {
-  return fields.find((field) => field.type === 'date' || field.type === 'date-time');
-}
-
-/** A collection without temporal property matches every instant (OGC 17-069r4, 7.15.4). */
-function during(view: View, range: TimeRange | undefined): Expression | undefined {
-  const field = temporalField(view);
-  if (!range || !field) return undefined;
-  const { start, end } = range;
-  return temporalFilter(field.name, field.type as 'date' | 'date-time', {
-    ...(start === undefined ? {} : { start }),
-    ...(end === undefined ? {} : { end }),
-  });
 }
 
 /** Ids as values of the key's type; one that cannot be such a value names no feature. */

@@ -1,14 +1,7 @@
 import type { CatalogSnapshot, VectorCollection } from '../../../core/collection.js';
-import {
-  type CheckOptions,
-  Cql2Error,
-  check,
-  type Expression,
-  parseJson,
-  parseText,
-} from '../../../core/cql2/index.js';
+import type { CheckOptions, Expression } from '../../../core/cql2/index.js';
 import { CRS84, type Crs } from '../../../core/crs.js';
-import { ApiError, notFound } from '../../../core/errors.js';
+import { notFound } from '../../../core/errors.js';
 import type { Principal } from '../../../core/operation.js';
 import type { Field } from '../../../core/tasks.js';
 import { findCollection } from '../common.js';
@@ -49,29 +42,4 @@ export function asVector(collection: { kind: string; id: string }): asserts coll
 /** What filters of this view may name. */
 export function filterOptions({ collection, fields }: View, filterCrs: Crs = CRS84): CheckOptions {
   return { ...collection.source, fields, filterCrs };
-}
-
-/** Parses and checks a filter; a wrong one is 400 naming `parameter`. */
-export function readFilter(
-  view: View,
-  parameter: string,
-  filter: { text: string; language: 'cql2-text' | 'cql2-json'; crs: Crs | undefined },
-): Expression {
-  try {
-    const tree = filter.language === 'cql2-text' ? parseText(filter.text) : parseJson(jsonOf(filter.text));
-    return check(tree, filterOptions(view, filter.crs));
-  } catch (error) {
-    if (!(error instanceof Cql2Error)) throw error;
-    throw new ApiError('invalid-parameter', `${parameter}: ${error.message}`, {
-      errors: [{ name: parameter, detail: error.message }],
-    });
-  }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Cql2Error(`is not JSON: ${(error as Error).message.slice(0, 120)}`);
-  }
 }

@@ -11,7 +11,7 @@ import {
 } from '../../../core/media.js';
 import type { Exchange } from '../../../core/operation.js';
 import type { ArchiveFormat } from '../../../core/tasks.js';
-import { TILE_MATRIX_SETS, type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
+import { type TileMatrixSet, tileMatrixSets, WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
 
 /** Formats of tiles that are made on request. */
 export const MADE_FORMATS: readonly Format[] = [MVT_FORMAT, PNG_FORMAT];
@@ -36,9 +36,9 @@ export function tileFormats(collections: readonly Collection[]): readonly Format
   return collections.some((c) => c.kind === 'vector') ? MADE_FORMATS : IMAGES;
 }
 
-/** Tile matrix sets that a collection, or the dataset when undefined, has tiles in. */
-export function matrixSetsOf(collection: Collection | undefined): readonly TileMatrixSet[] {
-  return collection?.kind === 'archive' ? ARCHIVE_SETS : TILE_MATRIX_SETS;
+/** Tile matrix sets that a collection has tiles in. */
+export function matrixSetsOf(collection: Collection): readonly TileMatrixSet[] {
+  return collection.kind === 'archive' ? ARCHIVE_SETS : tileMatrixSets();
 }
 
 /** Whether tiles of the collection are made on request, alone or together with others. */

@@ -1,12 +1,12 @@
-import type { CatalogSnapshot } from '../../../core/collection.js';
+import { type CatalogSnapshot, hasTilesAt } from '../../../core/collection.js';
 import { badParameter, notFound } from '../../../core/errors.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
-import { matrixSize, tileMatrixSet, zoomOf } from '../../../core/tile-matrix.js';
+import { firstColumn, matrixSize, tileMatrixSet, zoomOf } from '../../../core/tile-matrix.js';
 import type { TileCache, TileSlot } from '../../cache/tile-cache.js';
 import type { TaskContext } from '../../services/run-task.js';
 import { maxAgeOf } from '../../services/tiles/cached.js';
-import { makeTile } from '../../services/tiles/make.js';
+import { cacheControlOf, makeTile } from '../../services/tiles/make.js';
 import { type TileAddress, type TileRequest, tileKey } from '../../services/tiles/request.js';
 
 /** Checks a tile's coordinates: 404 for an unknown set, 400 for a matrix or tile that the set does not have. */
@@ -17,9 +17,10 @@ export function tileAddress(setId: string, tileMatrix: string, row: number, colu
   if (zoom === undefined)
     throw badParameter('tileMatrix', `${set.id} has no matrix '${tileMatrix.slice(0, 40)}'`);
   const { columns, rows } = matrixSize(set, zoom);
-  if (row >= rows) throw badParameter('tileRow', `matrix ${zoom} has rows 0 to ${rows - 1}`);
-  if (column >= columns) throw badParameter('tileCol', `matrix ${zoom} has columns 0 to ${columns - 1}`);
-  return { set, zoom, row, column };
+  if (row >= rows) throw badParameter('tileRow', `matrix ${tileMatrix} has rows 0 to ${rows - 1}`);
+  if (column >= columns)
+    throw badParameter('tileCol', `matrix ${tileMatrix} has columns 0 to ${columns - 1}`);
+  return { set, zoom, row, column: firstColumn(set.matrices[zoom]!, row, column) };
 }
 
 /** What a request for a tile asks for, worked out once per target and catalog. */
@@ -34,15 +35,21 @@ export interface TilePlan extends TileRequest {
 export function tilePlan(x: Exchange, catalog: CatalogSnapshot, make: () => TileRequest): TilePlan {
   const known = x.memo.value as TilePlan | undefined;
   if (known && known.catalog === catalog && known.format === x.format) return known;
-  const request = make();
-  const { collections, at, format } = request;
+  const asked = make();
+  const { at, format, selection } = asked;
+  const { level } = at.set.matrices[at.zoom]!;
+  const collections = asked.collections.filter((collection) => hasTilesAt(collection, level));
   // One literal, no spread: V8 gives each object made by spreading a hidden class of its own, and then every read misses.
-  const key = tileKey(request);
-  const plan: TilePlan = { catalog, format, collections, at, key, slot: undefined };
-  // A collection that lacks the format asked for answers in another one, which hangs on more than the target.
-  if (plan.format === x.format) x.memo.value = plan;
+  const key = tileKey({ format, collections, at, selection });
+  const plan: TilePlan = { catalog, format, collections, at, selection, key, slot: undefined };
+  // A collection that lacks the format asked for answers in another one, which hangs on more than the target. Filters
+  // are not remembered: as trees they are large.
+  if (plan.format === x.format && !selection) x.memo.value = plan;
   return plan;
 }
+
+/** The answer where no collection has tiles. */
+const OUTSIDE: Reply = { status: 204, cacheControl: cacheControlOf([]), constant: { block: undefined } };
 
 /** A tile from the cache, or made now. Synchronous when it is cached. */
 export function tile(
@@ -50,6 +57,9 @@ export function tile(
   deps: { pools: Pools; tiles: TileCache },
   plan: TilePlan,
 ): Reply | Promise<Reply> {
+  if (plan.collections.length === 0) return OUTSIDE;
+  // What clients select is theirs to invent: kept, it would fill the cache with what nobody asks for again.
+  if (plan.selection) return makeTile(x, deps.pools, plan).then(({ reply }) => reply);
   const slot = deps.tiles.find(plan.key, plan.slot);
   if (slot) {
     plan.slot = slot;

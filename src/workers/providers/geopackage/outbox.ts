@@ -14,7 +14,7 @@ const OUTBOX = `CREATE TABLE IF NOT EXISTS graticule_outbox (
   collection TEXT NOT NULL, layer_id INTEGER NOT NULL, table_name TEXT NOT NULL, feature_id TEXT NOT NULL,
   operation TEXT NOT NULL, protocol TEXT NOT NULL, request_id TEXT NOT NULL, actor TEXT NOT NULL,
   envelope_before TEXT, envelope_after TEXT, geometry TEXT, attributes TEXT, changed_attributes TEXT NOT NULL,
-  geometry_changed INTEGER NOT NULL)`;
+  geometry_changed INTEGER NOT NULL, geometry_before TEXT, attributes_before TEXT)`;
 
 export function createOutbox(db: Database.Database): void {
   db.exec(OUTBOX);
@@ -22,7 +22,8 @@ export function createOutbox(db: Database.Database): void {
 
 const INSERT = `INSERT INTO graticule_outbox (event_id, time, collection, layer_id, table_name, feature_id, operation,
   protocol, request_id, actor, envelope_before, envelope_after, geometry, attributes, changed_attributes,
-  geometry_changed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  geometry_changed, geometry_before, attributes_before)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** Writes events in the open transaction and forgets the oldest ones; returns the cursor of the last. */
 export function recordEvents(
@@ -56,6 +57,8 @@ function columnsOf(table: string, origin: EditOrigin, event: NewEvent) {
     event.attributes ?? null,
     JSON.stringify(event.changedAttributes),
     event.geometryChanged ? 1 : 0,
+    event.geometryBefore ?? null,
+    event.attributesBefore ?? null,
   ];
 }
 

@@ -1,6 +1,7 @@
 import type { GeoPackageSource } from '../../../core/tasks.js';
 import type { FeatureStore } from '../store.js';
 import { edit } from './edit.js';
+import { events } from './events.js';
 import { count, item, items } from './items.js';
 import { occupied } from './occupied.js';
 import { rows } from './rows.js';
@@ -15,4 +16,5 @@ export const geopackageStore: FeatureStore = {
   occupied: async (source, boxes) => occupied(source as GeoPackageSource, boxes),
   rows,
   edit,
+  events: async (task) => events(task),
 };

@@ -16,7 +16,7 @@ const OUTBOX = `CREATE TABLE IF NOT EXISTS graticule_events.outbox (
   collection text NOT NULL, layer_id integer NOT NULL, table_name text NOT NULL, feature_id text NOT NULL,
   operation text NOT NULL, protocol text NOT NULL, request_id text NOT NULL, actor text NOT NULL,
   envelope_before json, envelope_after json, geometry json, attributes json, changed_attributes json NOT NULL,
-  geometry_changed boolean NOT NULL)`;
+  geometry_changed boolean NOT NULL, geometry_before json, attributes_before json)`;
 
 const INSUFFICIENT_PRIVILEGE = '42501';
 
@@ -64,12 +64,15 @@ export async function recordEvents(
   const list = params.add(JSON.stringify(events.map((event) => rowOf(table, origin, event))), 'json');
   const rows = (await connection.query(
     `INSERT INTO graticule_events.outbox (event_id, time, collection, layer_id, table_name, feature_id, operation, protocol,
-       request_id, actor, envelope_before, envelope_after, geometry, attributes, changed_attributes, geometry_changed)
+       request_id, actor, envelope_before, envelope_after, geometry, attributes, changed_attributes, geometry_changed,
+       geometry_before, attributes_before)
      SELECT event_id, clock_timestamp(), collection, layer_id, table_name, feature_id, operation, protocol, request_id,
-       actor, envelope_before, envelope_after, geometry::json, attributes::json, changed_attributes, geometry_changed
+       actor, envelope_before, envelope_after, geometry::json, attributes::json, changed_attributes, geometry_changed,
+       geometry_before::json, attributes_before::json
      FROM json_to_recordset(${list}) AS e(event_id uuid, collection text, layer_id integer, table_name text,
        feature_id text, operation text, protocol text, request_id text, actor text, envelope_before json,
-       envelope_after json, geometry text, attributes text, changed_attributes json, geometry_changed boolean)
+       envelope_after json, geometry text, attributes text, changed_attributes json, geometry_changed boolean,
+       geometry_before text, attributes_before text)
      RETURNING cursor`,
     params.values,
   )) as [number | bigint][];
@@ -97,6 +100,8 @@ function rowOf(table: string, origin: EditOrigin, event: NewEvent) {
     attributes: event.attributes,
     changed_attributes: event.changedAttributes,
     geometry_changed: event.geometryChanged,
+    geometry_before: event.geometryBefore,
+    attributes_before: event.attributesBefore,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { PostgisSource } from '../../../core/tasks.js';
 import type { FeatureStore } from '../store.js';
 import { edit } from './edit.js';
+import { events } from './events.js';
 import { count, item, items } from './items.js';
 import { occupied } from './occupied.js';
 import { rows } from './rows.js';
@@ -15,4 +16,5 @@ export const postgisStore: FeatureStore = {
   occupied: (source, boxes, cancellation) => occupied(source as PostgisSource, boxes, cancellation),
   rows,
   edit,
+  events,
 };

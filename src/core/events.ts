@@ -1,0 +1,79 @@
+/** Feature events on their way from the outboxes of the stores to who listens. */
+
+import type { FeatureEvent } from './edits.js';
+import type { Field } from './tasks.js';
+
+/** A store that has an outbox: a GeoPackage file or a database. */
+export type EventSource =
+  | { readonly kind: 'geopackage'; readonly path: string }
+  /** `database`: see `PostgisSource`. */
+  | { readonly kind: 'postgis'; readonly database: string };
+
+export interface EventsTask {
+  source: EventSource;
+  /** Events of this cursor and later ones are read. */
+  from: number;
+  limit: number;
+}
+
+export interface EventsResult {
+  /** In the order of their cursors. */
+  events: FeatureEvent[];
+  /** Cursor of the newest event that there ever was; 0 without one. */
+  newest: number;
+}
+
+/** A feature as it was before an event, or as it is after. */
+export interface EventImage {
+  /** GeoJSON geometry in CRS84; null without one. */
+  geometry: string | null;
+  /** JSON object of all attributes. */
+  attributes: string;
+}
+
+export interface MatchTask {
+  /** Attributes of the collection that the features are of. */
+  fields: readonly Field[];
+  /** Checked filters as JSON of their trees. */
+  filters: string[];
+  images: EventImage[];
+}
+
+export interface MatchResult {
+  /** 1 where image i passes filter f, at f * images + i. */
+  passed: Uint8Array;
+  /** Why a filter could not be evaluated; null for those that could. */
+  problems: (string | null)[];
+}
+
+/**
+ * One entry of the feed: an event of any store under the one cursor that clients know, or a gap, where events of a
+ * store were lost before they could be taken over.
+ */
+export type FeedEntry = FeedEvent | FeedGap;
+
+export interface FeedEvent {
+  readonly kind: 'event';
+  /** Grows by one from entry to entry; the number of the epoch is in its upper digits. */
+  readonly cursor: number;
+  readonly event: FeatureEvent;
+}
+
+export interface FeedGap {
+  readonly kind: 'gap';
+  readonly cursor: number;
+  /** Collections whose events may be missing. */
+  readonly collections: readonly string[];
+  /** RFC 3339. */
+  readonly time: string;
+}
+
+/**
+ * A feed that begins anew (another state database) has another epoch, and cursors of the old one are told from its own:
+ * below 2^53 there is room for 2^20 epochs of 2^32 entries.
+ */
+export const EPOCH_SIZE = 2 ** 32;
+
+export function epochOf(cursor: number): number {
+  return Math.floor(cursor / EPOCH_SIZE);
+}

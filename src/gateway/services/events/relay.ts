@@ -1,0 +1,187 @@
+import type { EventSource, EventsResult, FeedEntry } from '../../../core/events.js';
+import { type Pools, TaskFailure } from '../../../core/tasks.js';
+import type { FeedStore, NewEntry, OutboxPosition } from '../../stores/feed.js';
+import * as metrics from '../../telemetry/event-metrics.js';
+import type { Log } from '../../telemetry/log.js';
+
+/** A store that is published, with its outbox. */
+export interface Outbox {
+  /** Names the store in the state database: a path, or a URL without passwords. */
+  readonly key: string;
+  readonly source: EventSource;
+  /** Cursor of the last event that the published collections know of. */
+  readonly start: number;
+  readonly collections: readonly string[];
+}
+
+export interface RelayOptions {
+  pools: Pools;
+  store: FeedStore;
+  /** Names this process among those that share the state database. */
+  instance: string;
+  log: Log;
+  /** Called with what was appended to the feed, in order. */
+  appended(entries: readonly FeedEntry[]): void;
+}
+
+interface Taken {
+  outbox: Outbox;
+  position: OutboxPosition | undefined;
+  claimedAt: number;
+  running: boolean;
+  again: boolean;
+  failures: number;
+  timer: NodeJS.Timeout | undefined;
+}
+
+const BATCH = 500;
+const LEASE_MS = 15_000;
+const MAX_BACKOFF_MS = 15_000;
+
+/**
+ * Takes events over from the outboxes of the stores into the feed. Each outbox is read by one process at a time, which
+ * holds its lease; another goes on where it stopped when the lease runs out. Position and entries change together, so
+ * each event is in the feed once.
+ */
+export class Relay {
+  readonly #options: RelayOptions;
+  readonly #outboxes = new Map<string, Taken>();
+  #closed = false;
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+  }
+
+  /** Takes over these outboxes from now on, and no others. */
+  use(outboxes: readonly Outbox[]): void {
+    const keys = new Set(outboxes.map(({ key }) => key));
+    for (const [key, taken] of this.#outboxes) {
+      if (keys.has(key)) continue;
+      clearTimeout(taken.timer);
+      this.#outboxes.delete(key);
+    }
+    for (const outbox of outboxes) {
+      const taken = this.#outboxes.get(outbox.key);
+      if (taken) taken.outbox = outbox;
+      else this.#outboxes.set(outbox.key, newlyTaken(outbox));
+      this.wake(outbox.key);
+    }
+  }
+
+  /** Looks for new events of a store now. */
+  wake(key: string): void {
+    const taken = this.#outboxes.get(key);
+    if (!taken || this.#closed) return;
+    taken.again = true;
+    if (taken.running) return;
+    taken.running = true;
+    clearTimeout(taken.timer);
+    void this.#run(taken).finally(() => {
+      taken.running = false;
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const { store, instance } = this.#options;
+    const held = [...this.#outboxes.values()].filter(({ position }) => position);
+    for (const { timer } of this.#outboxes.values()) clearTimeout(timer);
+    await Promise.all(held.map(({ outbox }) => store.release(outbox.key, instance).catch(() => {})));
+  }
+
+  async #run(taken: Taken): Promise<void> {
+    try {
+      while (taken.again && !this.#closed) {
+        taken.again = false;
+        if (!(await this.#claim(taken))) return this.#later(taken, LEASE_MS);
+        if (await this.#take(taken)) taken.again = true;
+      }
+      taken.failures = 0;
+    } catch (error) {
+      if (this.#closed) return;
+      metrics.outboxFailed.cell().inc();
+      const backoff = Math.min(500 * 2 ** taken.failures++, MAX_BACKOFF_MS);
+      const reason = error instanceof TaskFailure ? (error.cause_ ?? error.message) : String(error);
+      this.#options.log.warn('events of a store could not be taken over', {
+        Store: taken.outbox.key,
+        Error: reason,
+      });
+      this.#later(taken, backoff);
+    }
+  }
+
+  #later(taken: Taken, ms: number): void {
+    clearTimeout(taken.timer);
+    taken.timer = setTimeout(() => this.wake(taken.outbox.key), ms).unref();
+  }
+
+  /** Holds the lease, or prolongs it in time; false while another process has it. */
+  async #claim(taken: Taken): Promise<boolean> {
+    if (taken.position && performance.now() - taken.claimedAt < LEASE_MS / 3) return true;
+    const { store, instance } = this.#options;
+    const { key, start } = taken.outbox;
+    const began = performance.now();
+    const claim = await store.claim(key, instance, start, LEASE_MS);
+    if (claim?.takenOver) metrics.outboxRecovered.cell().inc();
+    taken.claimedAt = began;
+    // The position of a lease that was held all the time is the one in memory.
+    if (!claim || !taken.position || claim.cursor !== taken.position.cursor) taken.position = claim;
+    return claim !== undefined;
+  }
+
+  /** Takes over one batch; true when there may be more. */
+  async #take(taken: Taken): Promise<boolean> {
+    const { pools, store, instance } = this.#options;
+    const { outbox } = taken;
+    const position = taken.position!;
+    const from = position.eventId === null ? position.cursor + 1 : position.cursor;
+    const read = await pools.run('vector.events', { source: outbox.source, from, limit: BATCH });
+    const { entries, next } = continued(position, read, outbox.collections);
+    if (entries.length === 0) return false;
+    const first = await store.append(outbox.key, instance, entries, next);
+    if (first === undefined) {
+      taken.position = undefined;
+      return true;
+    }
+    taken.position = next;
+    metrics.outboxDispatched.cell().inc(read.events.length);
+    this.#options.appended(entries.map((entry, i) => ({ ...entry, cursor: first + i }) as FeedEntry));
+    return read.events.length === BATCH;
+  }
+}
+
+function newlyTaken(outbox: Outbox): Taken {
+  return {
+    outbox,
+    position: undefined,
+    claimedAt: 0,
+    running: false,
+    again: false,
+    failures: 0,
+    timer: undefined,
+  };
+}
+
+/**
+ * What follows a position in an outbox. When the event of the position is not there any more, events may have been
+ * trimmed before they were seen, or the store has been replaced: the feed says so with a gap.
+ */
+export function continued(
+  position: OutboxPosition,
+  { events, newest }: EventsResult,
+  collections: readonly string[],
+): { entries: NewEntry[]; next: OutboxPosition } {
+  const gap: NewEntry = { kind: 'gap', collections, time: new Date().toISOString() };
+  const [first] = events;
+  const known = position.eventId !== null && first?.cursor === position.cursor;
+  if (newest < position.cursor || (known && first.eventId !== position.eventId)) {
+    // Another outbox: what it held before is not told, what comes now is.
+    return { entries: [gap], next: { cursor: newest, eventId: null } };
+  }
+  const fresh = known ? events.slice(1) : events;
+  const last = fresh.at(-1);
+  if (!last) return { entries: [], next: position };
+  const entries: NewEntry[] = fresh.map((event) => ({ kind: 'event', event }));
+  if (!known && fresh[0]!.cursor !== position.cursor + 1) entries.unshift(gap);
+  return { entries, next: { cursor: last.cursor, eventId: last.eventId } };
+}

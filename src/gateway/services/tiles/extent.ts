@@ -1,0 +1,101 @@
+import type { Crs } from '../../../core/crs.js';
+import { Recent } from '../../../core/recent.js';
+import type { Box } from '../../../core/tasks.js';
+import { REGISTERED_SETS } from '../../../core/tile-matrix/registered.js';
+import {
+  type TileLimits,
+  type TileMatrixSet,
+  tileLimits,
+  tileMatrixSets,
+} from '../../../core/tile-matrix.js';
+import { describeCrs, transformBox } from '../../../native/index.js';
+
+/** Where data lies in tile matrix sets of any CRS. Boxes in CRS84 may cross the antimeridian (west > east). */
+
+const WORLD: Box = [-180, -90, 180, 90];
+const MAX_AREAS = 1000;
+
+const areas = new Recent<string, Box>(MAX_AREAS);
+
+/** The area, in CRS84, that a CRS is made for; the world where PROJ does not know it. */
+function areaOfUse(crs: Crs): Box {
+  let area = areas.get(crs.proj);
+  if (!area) areas.set(crs.proj, (area = describeCrs(crs.proj).areaOfUse ?? WORLD));
+  return area;
+}
+
+/**
+ * The extent in the CRS of a set that holds an extent in CRS84, x,y ordered. What has no image there, such as the poles
+ * in Mercator, is cut off at the area that the CRS is made for. Undefined when nothing is left.
+ */
+export function extentInSet({ crs }: TileMatrixSet, extent84: Box): Box | undefined {
+  return around(split(extent84).map((box) => image(box, crs)));
+}
+
+function image(box: Box, crs: Crs): Box | undefined {
+  const whole = transformed(box, crs);
+  if (whole) return whole;
+  const parts = split(areaOfUse(crs)).map((area) => meet(box, area));
+  return around(parts.map((part) => part && transformed(part, crs)));
+}
+
+function transformed(box: Box, crs: Crs): Box | undefined {
+  if (crs.geographic && crs.epsg === 4326) return box;
+  try {
+    const [minx, miny, maxx, maxy] = transformBox(box, 'OGC:CRS84', crs.proj);
+    if (![minx, miny, maxx, maxy].every(Number.isFinite)) return undefined;
+    return minx > maxx ? [-180, miny, 180, maxy] : [minx, miny, maxx, maxy];
+  } catch {
+    return undefined;
+  }
+}
+
+/** Cuts a box across the antimeridian in two. */
+function split([west, south, east, north]: Box): Box[] {
+  if (west <= east) return [[west, south, east, north]];
+  return [
+    [west, south, 180, north],
+    [-180, south, east, north],
+  ];
+}
+
+function meet(a: Box, b: Box): Box | undefined {
+  const box: Box = [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.min(a[3], b[3])];
+  return box[0] <= box[2] && box[1] <= box[3] ? box : undefined;
+}
+
+function around(boxes: readonly (Box | undefined)[]): Box | undefined {
+  const found = boxes.filter((box): box is Box => box !== undefined);
+  if (found.length === 0) return undefined;
+  const side = (i: 0 | 1 | 2 | 3) => found.map((box) => box[i]);
+  return [Math.min(...side(0)), Math.min(...side(1)), Math.max(...side(2)), Math.max(...side(3))];
+}
+
+/** `tileMatrixSetLimits` of data with this extent, for those of the matrices that are given by place. */
+export function limitsIn(set: TileMatrixSet, zooms: readonly number[], extent84: Box): TileLimits[] {
+  const extent = extentInSet(set, extent84);
+  if (!extent) return [];
+  return zooms.map((zoom) => tileLimits(set, zoom, extent)).filter((limits) => limits !== undefined);
+}
+
+/** Part of an extent that a CRS must be made for. */
+const SUITABLE = 0.25;
+
+/** The sets whose CRS is made for where the data lies, and those of the configuration; all for data without extent. */
+export function setsFor(extent84: Box | undefined): readonly TileMatrixSet[] {
+  if (!extent84) return tileMatrixSets();
+  return tileMatrixSets().filter(
+    (set) => !REGISTERED_SETS.includes(set) || covered(extent84, areaOfUse(set.crs)) >= SUITABLE,
+  );
+}
+
+/** How much of an extent, 0 to 1, lies in an area. */
+function covered(extent84: Box, area: Box): number {
+  const boxes = split(extent84);
+  const parts = boxes.flatMap((box) => split(area).map((one) => meet(box, one)));
+  const size = (all: readonly (Box | undefined)[]) =>
+    all.reduce((sum, box) => sum + (box ? (box[2] - box[0]) * (box[3] - box[1]) : 0), 0);
+  const whole = size(boxes);
+  // A single place, or a line of them, has no size.
+  return whole > 0 ? size(parts) / whole : Number(parts.some((part) => part !== undefined));
+}

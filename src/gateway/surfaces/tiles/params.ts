@@ -1,0 +1,87 @@
+import Type from 'typebox';
+import type { Collection } from '../../../core/collection.js';
+import { notFound } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
+import type { Format } from '../../../core/media.js';
+import {
+  crsParam,
+  datetimeParam,
+  filterParams,
+  list,
+  pathInteger,
+  pathString,
+  subsetParam,
+} from '../../../core/params.js';
+import { type TileMatrixSet, tileMatrixSet } from '../../../core/tile-matrix.js';
+import type { TileCache } from '../../cache/tile-cache.js';
+import type { SurfaceDeps } from '../common.js';
+import { matrixSetsOf } from './formats.js';
+
+export interface TilesDeps extends SurfaceDeps {
+  tiles: TileCache;
+}
+
+/** What the declarations of all operations of the surface share. */
+export const COMMON = {
+  surface: 'tiles',
+  protocol: 'OGC-Tiles',
+  permission: 'public',
+  method: 'GET',
+} as const;
+
+export const collectionId = pathInteger('collectionId', 'Numeric identifier of a collection.');
+export const tileMatrixSetId = pathString(
+  'tileMatrixSetId',
+  'Identifier of a tile matrix set, for example WebMercatorQuad.',
+);
+export const tileMatrix = pathString('tileMatrix', 'Identifier of a matrix: the zoom level.');
+export const tileRow = pathInteger(
+  'tileRow',
+  'Row of the tile, 0 at the corner of origin: the top of most sets.',
+);
+export const tileCol = pathInteger('tileCol', 'Column of the tile, 0 at the left.');
+export const collections = list(
+  'collections',
+  LIMITS.collectionsPerRequest,
+  'Identifiers of the collections to show; all when absent.',
+);
+export const tileQuery = {
+  datetime: datetimeParam,
+  subset: subsetParam,
+  crs: crsParam('crs', 'CRS of the tile: only that of the tile matrix set.'),
+  subsetCrs: crsParam('subset-crs', 'CRS of subset.'),
+  ...filterParams,
+  properties: list('properties', 1000, 'Only these attributes of each feature.'),
+};
+
+export const DOCUMENT = {
+  200: { description: 'Document', content: { 'application/json': Type.Object({}) } },
+};
+export const METADATA = {
+  ...DOCUMENT,
+  400: { description: 'A parameter is wrong' },
+  404: { description: 'Not found' },
+  406: { description: 'Format not acceptable' },
+};
+export const tileResponses = (formats: readonly Format[]) => ({
+  200: {
+    description: 'Tile',
+    content: Object.fromEntries(formats.map(({ mediaType }) => [mediaType, null])),
+  },
+  204: { description: 'Nothing is in this tile' },
+  400: { description: 'Tile matrix or coordinates outside the set' },
+  404: { description: 'No such collection, or it has no tiles in this tile matrix set' },
+  406: { description: 'Format not acceptable' },
+});
+
+/** Throws 404 when the collection has no tiles in the set. */
+export function requireTileset(collection: Collection, set: TileMatrixSet): void {
+  if (!matrixSetsOf(collection).includes(set)) throw notFound(`tileset of ${collection.id}`, set.id);
+}
+
+/** Throws 404 for an unknown set. */
+export function requireSet(id: string): TileMatrixSet {
+  const set = tileMatrixSet(id);
+  if (!set) throw notFound('tile matrix set', id.slice(0, 100));
+  return set;
+}

@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import type { Collection, VectorCollection } from '../../../core/collection.js';
+import { and, type Expression, rangeFilter } from '../../../core/cql2/index.js';
+import { CRS84, type Crs } from '../../../core/crs.js';
+import { badParameter } from '../../../core/errors.js';
+import type { AxisRange, TimeRange } from '../../../core/params.js';
+import type { Field } from '../../../core/tasks.js';
+import { checkFilter, during, parseFilter } from '../../services/filters.js';
+import type { TileSelection } from '../../services/tiles/request.js';
+
+/** The parameters that narrow what a tile shows. */
+export interface AskedSelection {
+  datetime: TimeRange | undefined;
+  subset: AxisRange | undefined;
+  filter: string | undefined;
+  filterLang: 'cql2-text' | 'cql2-json';
+  filterCrs: Crs | undefined;
+  properties: string[] | undefined;
+}
+
+/**
+ * What these parameters leave of the collections; undefined when that is all. A filter must fit each vector collection,
+ * a property at least one. Throws 400 naming the wrong parameter.
+ */
+export function tileSelection(
+  collections: readonly Collection[],
+  asked: AskedSelection,
+): TileSelection | undefined {
+  const { datetime, subset, properties } = asked;
+  // A form that was left empty sends an empty filter.
+  const tree = asked.filter
+    ? parseFilter('filter', { text: asked.filter, language: asked.filterLang })
+    : undefined;
+  if (tree === undefined && !datetime && !subset && !properties) return undefined;
+  const vectors = collections.filter((c): c is VectorCollection => c.kind === 'vector');
+  if (vectors.length === 0 && tree !== undefined)
+    throw badParameter('filter', 'there are no features to filter');
+  requireProperties(vectors, properties);
+  const filters = new Map<string, Expression>();
+  for (const { id, source } of vectors) {
+    const checked = tree && checkFilter('filter', tree, { ...source, filterCrs: asked.filterCrs ?? CRS84 });
+    const filter = and(during(source, datetime), above(source, subset), checked);
+    if (filter !== undefined) filters.set(id, filter);
+  }
+  if (filters.size === 0 && !properties) return undefined;
+  return { key: keyOf(filters, properties), filters, properties };
+}
+
+function requireProperties(vectors: readonly VectorCollection[], names: readonly string[] | undefined): void {
+  for (const name of names ?? []) {
+    if (!vectors.some(({ source }) => source.fields.some((field) => field.name === name)))
+      throw badParameter('properties', `there is no property '${name.slice(0, 60)}'`);
+  }
+}
+
+/** The attribute that has the name of the axis. A collection without one lies at every height. */
+function above(
+  { fields }: { fields: readonly Field[] },
+  subset: AxisRange | undefined,
+): Expression | undefined {
+  const numbers = fields.filter(({ type }) => type === 'number' || type === 'integer');
+  const field = subset && numbers.find(({ name }) => name.toLowerCase() === subset.axis);
+  return field && rangeFilter(field.name, subset);
+}
+
+function keyOf(filters: ReadonlyMap<string, Expression>, properties: readonly string[] | undefined): string {
+  return createHash('sha1')
+    .update(JSON.stringify([[...filters], properties && [...properties].sort()]))
+    .digest('base64url');
+}

@@ -1,0 +1,103 @@
+import type { Collection } from '../../../core/collection.js';
+import type { Crs } from '../../../core/crs.js';
+import { ApiError, badParameter } from '../../../core/errors.js';
+import { type Format, MVT_FORMAT } from '../../../core/media.js';
+import { defineOperation, type Operation } from '../../../core/operation.js';
+import type { TileAddress, TileRequest } from '../../services/tiles/request.js';
+import { findByLayerId, selectCollections } from '../common.js';
+import { TILES_PATH } from './documents.js';
+import { formatOf, isMade, MADE_FORMATS, TILE_FORMATS } from './formats.js';
+import {
+  COMMON,
+  collectionId,
+  collections,
+  requireTileset,
+  type TilesDeps,
+  tileCol,
+  tileMatrix,
+  tileMatrixSetId,
+  tileQuery,
+  tileResponses,
+  tileRow,
+} from './params.js';
+import { type AskedSelection, tileSelection } from './selection.js';
+import { tile, tileAddress, tilePlan } from './tile.js';
+
+/** Tiles of collections and of the dataset (OGC 20-057, clause 7). */
+export function tileOperations(deps: TilesDeps): Operation[] {
+  return [
+    defineOperation({
+      ...COMMON,
+      id: 'tiles.getCollectionTile',
+      path: `${TILES_PATH}/collections/{collectionId}/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}`,
+      summary: 'A tile of a collection',
+      tag: 'Tiles',
+      params: { collectionId, tileMatrixSetId, tileMatrix, tileRow, tileCol, ...tileQuery },
+      formats: TILE_FORMATS,
+      responses: tileResponses(TILE_FORMATS),
+      run(x) {
+        const catalog = deps.visible(x.principal);
+        const plan = tilePlan(x, catalog, () => {
+          const collection = findByLayerId(catalog, x.params.collectionId);
+          const at = readAddress(x.params);
+          requireTileset(collection, at.set);
+          return requestOf([collection], at, formatOf(x, collection), x.params);
+        });
+        return tile(x, deps, plan);
+      },
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'tiles.getDatasetTile',
+      path: `${TILES_PATH}/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}`,
+      summary: 'A tile of several collections',
+      tag: 'Tiles',
+      params: { tileMatrixSetId, tileMatrix, tileRow, tileCol, collections, ...tileQuery },
+      formats: MADE_FORMATS,
+      responses: tileResponses(MADE_FORMATS),
+      run(x) {
+        const catalog = deps.visible(x.principal);
+        const plan = tilePlan(x, catalog, () => {
+          const fits = x.format === MVT_FORMAT ? (c: Collection) => c.kind === 'vector' : isMade;
+          const chosen = selectCollections(catalog, x.params.collections, fits);
+          if (chosen.length === 0)
+            throw new ApiError('not-acceptable', 'No collection has tiles of this format.');
+          return requestOf(chosen, readAddress(x.params), x.format, x.params);
+        });
+        return tile(x, deps, plan);
+      },
+    }),
+  ];
+}
+
+interface TileParams {
+  tileMatrixSetId: string;
+  tileMatrix: string;
+  tileRow: number;
+  tileCol: number;
+  crs: Crs | undefined;
+}
+
+/** A tile has the CRS of its set. */
+function readAddress(params: TileParams): TileAddress {
+  const at = tileAddress(params.tileMatrixSetId, params.tileMatrix, params.tileRow, params.tileCol);
+  if (params.crs && params.crs.uri !== at.set.crs.uri) {
+    throw badParameter('crs', `tiles of ${at.set.id} are in ${at.set.crs.uri}`);
+  }
+  return at;
+}
+
+/** Stored tiles cannot show less than they hold. */
+function requestOf(
+  collections: readonly Collection[],
+  at: TileAddress,
+  format: Format,
+  asked: AskedSelection,
+): TileRequest {
+  const [first] = collections;
+  if (first && !isMade(first)) {
+    for (const name of ['filter', 'properties'] as const)
+      if (asked[name]) throw badParameter(name, 'tiles of an archive are served as they are stored');
+  }
+  return { collections, at, format, selection: tileSelection(collections, asked) };
+}

@@ -1,0 +1,58 @@
+import { type Collection, tileLevels, type VectorCollection } from '../../../core/collection.js';
+import { LIMITS } from '../../../core/limits.js';
+import type { Exchange } from '../../../core/operation.js';
+import type { FieldType } from '../../../core/tasks.js';
+import { WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
+import { tileFields } from '../../services/tiles/layer.js';
+import { extentOf } from './documents.js';
+import { tileFormats } from './formats.js';
+import { centreOf, levelOfExtent, type TilesetSubject, tileTemplate } from './tileset.js';
+
+/** TileJSON 3.0.0 of the WebMercatorQuad tileset: the vector tiles, or the images where there are none. */
+export function tileJson(x: Exchange, subject: TilesetSubject, template?: string) {
+  const { collection, collections } = subject;
+  const format = tileFormats(collections)[0]!;
+  const { minzoom, maxzoom } = zoomsOf(collections);
+  const extent = extentOf(collections);
+  const [longitude, latitude] = extent ? centreOf(extent) : [0, 0];
+  const zoom = Math.min(Math.max(extent ? levelOfExtent(extent) : 0, minzoom), maxzoom);
+  return {
+    tilejson: '3.0.0',
+    name: collection?.title ?? 'All collections',
+    description: collection?.description || undefined,
+    attribution: collection?.kind === 'archive' ? collection.attribution : undefined,
+    version: '1.0.0',
+    scheme: 'xyz',
+    tiles: [template ?? tileTemplate(x, WEB_MERCATOR_QUAD, subject, { place: '{z}/{y}/{x}', format })],
+    minzoom,
+    maxzoom,
+    // Readers of TileJSON know no box across the antimeridian.
+    bounds: extent && (extent[0] > extent[2] ? [-180, extent[1], 180, extent[3]] : extent),
+    center: extent && [longitude, latitude, zoom],
+    vector_layers: format.name === 'mvt' ? collections.flatMap(layersOf) : undefined,
+  };
+}
+
+function zoomsOf(collections: readonly Collection[]): { minzoom: number; maxzoom: number } {
+  const ranges = collections.map(tileLevels);
+  const minzoom = Math.min(LIMITS.tileZoom, ...ranges.map(({ first }) => first));
+  const maxzoom = Math.max(0, ...ranges.map(({ last }) => last));
+  return { minzoom: Math.max(0, minzoom), maxzoom: Math.min(LIMITS.tileZoom, maxzoom) };
+}
+
+function layersOf(collection: Collection) {
+  if (collection.kind === 'raster') return [];
+  const { minzoom, maxzoom } = zoomsOf([collection]);
+  if (collection.kind === 'archive')
+    return collection.vectorLayers.map((id) => ({ id, fields: {}, minzoom, maxzoom }));
+  const { id, title, description } = collection;
+  return [{ id, description: description || title, fields: fieldsOf(collection), minzoom, maxzoom }];
+}
+
+const TYPES: Partial<Record<FieldType, string>> = { integer: 'Number', number: 'Number', boolean: 'Boolean' };
+
+function fieldsOf(collection: VectorCollection): Record<string, string> {
+  const carried = tileFields(collection);
+  const fields = collection.source.fields.filter(({ name }) => carried?.includes(name) ?? true);
+  return Object.fromEntries(fields.map(({ name, type }) => [name, TYPES[type] ?? 'String']));
+}

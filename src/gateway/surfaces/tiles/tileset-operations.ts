@@ -1,0 +1,101 @@
+import { ApiError } from '../../../core/errors.js';
+import { type Format, TILEJSON_FORMAT } from '../../../core/media.js';
+import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
+import type { TileMatrixSet } from '../../../core/tile-matrix.js';
+import * as pages from '../../pages/index.js';
+import { documentReply, findByLayerId, META_FORMATS, selectCollections } from '../common.js';
+import { TILES_PATH } from './documents.js';
+import { isMade } from './formats.js';
+import {
+  COMMON,
+  collectionId,
+  collections,
+  METADATA,
+  requireSet,
+  requireTileset,
+  type TilesDeps,
+  tileMatrixSetId,
+} from './params.js';
+import { tileJson } from './tilejson.js';
+import { type TilesetSubject, tilesetDocument, tilesetFormats, tilesetsDocument } from './tileset.js';
+
+const TILESET_FORMATS: readonly Format[] = [...META_FORMATS, TILEJSON_FORMAT];
+
+/** Tilesets of the dataset and of collections (OGC 20-057, clauses 8 to 10). */
+export function tilesetOperations({ visible }: TilesDeps): Operation[] {
+  return [
+    defineOperation({
+      ...COMMON,
+      id: 'tiles.getDatasetTilesets',
+      path: `${TILES_PATH}/tiles`,
+      summary: 'Tilesets of the dataset',
+      tag: 'Tilesets',
+      formats: META_FORMATS,
+      responses: METADATA,
+      run(x) {
+        const document = tilesetsDocument(x, {
+          collections: visible(x.principal).collections.filter(isMade),
+          collection: undefined,
+        });
+        return documentReply(x, document, () => pages.documentPage(x, 'Tilesets', document));
+      },
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'tiles.getDatasetTileset',
+      path: `${TILES_PATH}/tiles/{tileMatrixSetId}`,
+      summary: 'A tileset of the dataset',
+      tag: 'Tilesets',
+      params: { tileMatrixSetId, collections },
+      formats: TILESET_FORMATS,
+      responses: METADATA,
+      run(x) {
+        const set = requireSet(x.params.tileMatrixSetId);
+        const named = x.params.collections;
+        const collections = selectCollections(visible(x.principal), named, isMade);
+        return tilesetReply(x, set, { collections, collection: undefined, chosen: named !== undefined });
+      },
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'tiles.getCollectionTilesets',
+      path: `${TILES_PATH}/collections/{collectionId}/tiles`,
+      summary: 'Tilesets of a collection',
+      tag: 'Tilesets',
+      params: { collectionId },
+      formats: META_FORMATS,
+      responses: METADATA,
+      run(x) {
+        const collection = findByLayerId(visible(x.principal), x.params.collectionId);
+        const document = tilesetsDocument(x, { collections: [collection], collection });
+        return documentReply(x, document, () =>
+          pages.documentPage(x, `Tilesets of ${collection.title}`, document),
+        );
+      },
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'tiles.getCollectionTileset',
+      path: `${TILES_PATH}/collections/{collectionId}/tiles/{tileMatrixSetId}`,
+      summary: 'A tileset of a collection',
+      tag: 'Tilesets',
+      params: { collectionId, tileMatrixSetId },
+      formats: TILESET_FORMATS,
+      responses: METADATA,
+      run(x) {
+        const collection = findByLayerId(visible(x.principal), x.params.collectionId);
+        const set = requireSet(x.params.tileMatrixSetId);
+        requireTileset(collection, set);
+        return tilesetReply(x, set, { collections: [collection], collection });
+      },
+    }),
+  ];
+}
+
+function tilesetReply(x: Exchange, set: TileMatrixSet, subject: TilesetSubject): Reply {
+  if (!tilesetFormats(set).includes(x.format))
+    throw new ApiError('not-acceptable', 'TileJSON describes tiles of WebMercatorQuad only.');
+  if (x.format === TILEJSON_FORMAT) return documentReply(x, tileJson(x, subject), () => '');
+  const document = tilesetDocument(x, set, subject);
+  return documentReply(x, document, () => pages.documentPage(x, document.title, document));
+}

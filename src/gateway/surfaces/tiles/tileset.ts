@@ -1,0 +1,205 @@
+import { type Collection, tileLevels, type VectorCollection } from '../../../core/collection.js';
+import { CRS84 } from '../../../core/crs.js';
+import { type Format, JSON_FORMAT, TILEJSON_FORMAT } from '../../../core/media.js';
+import type { Exchange } from '../../../core/operation.js';
+import type { Box, FieldType } from '../../../core/tasks.js';
+import { type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
+import { limitsIn, setsFor } from '../../services/tiles/extent.js';
+import { tileFields } from '../../services/tiles/layer.js';
+import { formatLinks, type Link, META_FORMATS } from '../common.js';
+import { extentOf, holdsFeatures, REL, TILES_PATH } from './documents.js';
+import { isMade, matrixSetsOf, tileFormats } from './formats.js';
+
+/** Tilesets (OGC 17-083r4, clause 8; OGC 20-057, clauses 8 and 9): of one collection, or of the dataset. */
+
+export interface TilesetSubject {
+  collections: readonly Collection[];
+  /** Undefined for the dataset. */
+  collection: Collection | undefined;
+  /** True when the client has chosen the collections of the dataset. */
+  chosen?: boolean;
+}
+
+/** Formats of a tileset's description. TileJSON can only tell of tiles in Web Mercator. */
+export function tilesetFormats(set: TileMatrixSet): readonly Format[] {
+  return set === WEB_MERCATOR_QUAD ? [...META_FORMATS, TILEJSON_FORMAT] : META_FORMATS;
+}
+
+/** The path a tileset lives under. */
+function tilesetBase(collection: Collection | undefined): string {
+  return collection ? `${TILES_PATH}/collections/${collection.layerId}/tiles` : `${TILES_PATH}/tiles`;
+}
+
+/** URL template of tiles, for a place such as `{tileMatrix}/{tileRow}/{tileCol}`. */
+export function tileTemplate(
+  x: Exchange,
+  set: TileMatrixSet,
+  subject: TilesetSubject,
+  { place, format }: { place: string; format: Format },
+): string {
+  const chosen = subject.chosen ? selection(subject, format) : '';
+  return `${x.baseUrl}${tilesetBase(subject.collection)}/${set.id}/${place}?f=${format.name}${chosen}`;
+}
+
+/** The `collections` parameter of a dataset's tiles: vector tiles refuse rasters, so it names none there. */
+function selection({ collections }: TilesetSubject, format: Format): string {
+  const shown = collections.filter((c) => format.mediaType.startsWith('image/') || c.kind === 'vector');
+  return `&collections=${shown.map((c) => c.layerId).join(',')}`;
+}
+
+function tilesetItem(x: Exchange, set: TileMatrixSet, subject: TilesetSubject) {
+  return {
+    title: subject.collection?.title ?? 'All collections',
+    dataType: subject.collections.some(holdsFeatures) ? 'vector' : 'map',
+    crs: set.crsDocument,
+    tileMatrixSetId: set.id,
+    tileMatrixSetURI: set.uri,
+    links: [
+      {
+        href: `${x.baseUrl}${tilesetBase(subject.collection)}/${set.id}`,
+        rel: 'self',
+        type: 'application/json',
+        title: `Tileset ${set.id}`,
+      },
+      {
+        href: `${x.baseUrl}${TILES_PATH}/tileMatrixSets/${set.id}`,
+        rel: `${REL}/tiling-scheme`,
+        type: 'application/json',
+        title: set.title,
+      },
+    ] as Link[],
+  };
+}
+
+/** The tilesets whose grids are made for where the data lies. */
+export function tilesetsDocument(x: Exchange, subject: TilesetSubject) {
+  const { collection, collections } = subject;
+  const sets = setsFor(extentOf(collections));
+  const offered = collection && !isMade(collection) ? matrixSetsOf(collection) : sets;
+  return {
+    tilesets: offered.map((set) => tilesetItem(x, set, subject)),
+    links: formatLinks(x, tilesetBase(collection), META_FORMATS),
+  };
+}
+
+export function tilesetDocument(x: Exchange, set: TileMatrixSet, subject: TilesetSubject) {
+  const { collection, collections } = subject;
+  const item = tilesetItem(x, set, subject);
+  const extent = extentOf(collections);
+  const zooms = zoomsOf(set, collections);
+  const limits = extent ? limitsIn(set, zooms, extent) : [];
+  const formats = tileFormats(collections);
+  return {
+    ...item,
+    description: collection?.description ?? '',
+    version: collection?.version,
+    attribution: collection?.kind === 'archive' ? collection.attribution : undefined,
+    mediaTypes: formats.map(({ mediaType }) => mediaType),
+    tileMatrixSetLimits: limits.length > 0 ? limits : undefined,
+    boundingBox: extent && boundingBox(extent),
+    centerPoint: extent && centerPoint(set, zooms, extent),
+    layers: collections.flatMap((one) => layersOf(set, one)),
+    links: [
+      ...formatLinks(x, `${tilesetBase(collection)}/${set.id}`, tilesetFormats(set), x.query),
+      item.links[1]!,
+      ...formats.map((format) => ({
+        href: tileTemplate(x, set, subject, { place: '{tileMatrix}/{tileRow}/{tileCol}', format }),
+        rel: 'item',
+        type: format.mediaType,
+        title: `Tiles as ${format.name.toUpperCase()}`,
+        templated: true,
+      })),
+      ...collections.flatMap((one) => geodataLinks(x, one)),
+    ] as Link[],
+  };
+}
+
+/** Where the data of the tiles can be had otherwise (OGC 20-057, 10.2). */
+function geodataLinks(x: Exchange, collection: Collection): Link[] {
+  const href = `${x.baseUrl}${TILES_PATH}/collections/${collection.layerId}`;
+  return [{ href, rel: `${REL}/geodata`, type: JSON_FORMAT.mediaType, title: collection.title }];
+}
+
+function boundingBox([west, south, east, north]: Box) {
+  return {
+    lowerLeft: [west, south],
+    upperRight: [east, north],
+    crs: CRS84.uri,
+    orderedAxes: ['Lon', 'Lat'],
+  };
+}
+
+/** Middle of an extent in CRS84, which may cross the antimeridian. */
+export function centreOf([west, south, east, north]: Box): [number, number] {
+  const turn = west > east ? 360 : 0;
+  const middle = (west + east + turn) / 2;
+  return [rounded(middle > 180 ? middle - 360 : middle), rounded((south + north) / 2)];
+}
+
+const rounded = (degrees: number) => Math.round(degrees * 1e7) / 1e7;
+
+/** Zoom level of WebMercatorQuad at which an extent fills about one screen. */
+export function levelOfExtent([west, , east]: Box): number {
+  const width = west > east ? east - west + 360 : east - west;
+  return Math.max(0, Math.min(16, Math.floor(Math.log2(360 / Math.max(width, 1e-9))) + 1));
+}
+
+/** Where to begin to look (17-083r4, 8.3.1.4): the middle, at the matrix that shows the whole. */
+function centerPoint(set: TileMatrixSet, zooms: readonly number[], extent: Box) {
+  const wanted = levelOfExtent(extent);
+  const zoom = zooms.find((place) => set.matrices[place]!.level >= wanted) ?? zooms.at(-1);
+  if (zoom === undefined) return undefined;
+  const { id, scaleDenominator, cellSize } = set.matrices[zoom]!;
+  return { coordinates: centreOf(extent), crs: CRS84.uri, tileMatrix: id, scaleDenominator, cellSize };
+}
+
+/** Places of the matrices that have tiles of any of the collections. */
+function zoomsOf(set: TileMatrixSet, collections: readonly Collection[]): number[] {
+  const ranges = collections.map(tileLevels);
+  return set.matrices.flatMap(({ level }, zoom) =>
+    ranges.some(({ first, last }) => level >= first && level <= last) ? [zoom] : [],
+  );
+}
+
+function layersOf(set: TileMatrixSet, collection: Collection) {
+  if (collection.kind === 'archive')
+    return collection.vectorLayers.map((id) => ({ id, title: id, dataType: 'vector' }));
+  const zooms = zoomsOf(set, [collection]);
+  const { id, title, description, extent84 } = collection;
+  return [
+    {
+      id,
+      title,
+      description: description || undefined,
+      dataType: collection.kind === 'vector' ? 'vector' : 'coverage',
+      geometryDimension: collection.kind === 'vector' ? dimensionOf(collection) : undefined,
+      minTileMatrix: set.matrices[zooms[0] ?? 0]!.id,
+      maxTileMatrix: set.matrices[zooms.at(-1) ?? 0]!.id,
+      boundingBox: extent84 && boundingBox(extent84),
+      propertiesSchema: collection.kind === 'vector' ? propertiesSchema(collection) : undefined,
+    },
+  ];
+}
+
+function dimensionOf(collection: VectorCollection): number | undefined {
+  const type = collection.source.geometryType;
+  if (type.includes('Point')) return 0;
+  if (type.includes('Line')) return 1;
+  return type.includes('Polygon') ? 2 : undefined;
+}
+
+/** Types of values in vector tiles: what is neither number nor boolean is text. */
+const TYPES: Partial<Record<FieldType, string>> = {
+  integer: 'integer',
+  number: 'number',
+  boolean: 'boolean',
+};
+
+function propertiesSchema(collection: VectorCollection) {
+  const carried = tileFields(collection);
+  const fields = collection.source.fields.filter(({ name }) => carried?.includes(name) ?? true);
+  const members = fields.map(({ name, type, title, description }) => {
+    return [name, { title, description, type: TYPES[type] ?? 'string' }] as const;
+  });
+  return { type: 'object', properties: Object.fromEntries(members) };
+}

@@ -1,0 +1,71 @@
+import { Counter, Gauge } from './instruments.js';
+
+/** Instruments of the outboxes, the feed and the streams. */
+
+const counter = (name: string, help: string, labels?: readonly string[]) =>
+  new Counter({ name, help, labels });
+const gauge = (name: string, help: string) => new Gauge({ name, help });
+
+export const outboxDispatched = counter('svc.outbox.dispatched_total', 'Events taken over from outboxes');
+export const outboxFailed = counter('svc.outbox.failed_total', 'Attempts to take events over that failed');
+export const outboxDeadLettered = counter(
+  'svc.outbox.dead_lettered_total',
+  'Events that were given up for a receiver',
+);
+export const outboxRecovered = counter(
+  'svc.outbox.recovered_claims_total',
+  'Outboxes taken over from a process that let its lease expire',
+);
+export const outboxPending = gauge('svc.outbox.pending_count', 'Deliveries to receivers that are due');
+export const outboxDead = gauge(
+  'svc.outbox.dead_lettered_count',
+  'Deliveries to receivers that were given up',
+);
+export const outboxOldest = gauge(
+  'svc.outbox.oldest_pending_age_seconds',
+  'Age of the oldest delivery to a receiver that is due',
+);
+
+const TRANSPORT = ['transport'] as const;
+export const sessionsOpened = counter(
+  'svc.streaming.sessions_opened_total',
+  'Stream sessions opened',
+  TRANSPORT,
+);
+export const sessionsClosed = counter('svc.streaming.sessions_closed_total', 'Stream sessions closed', [
+  'transport',
+  'reason',
+]);
+export const sessionsRejected = counter(
+  'svc.streaming.sessions_rejected_total',
+  'Stream sessions refused because there are too many',
+);
+export const slowConsumerDrops = counter(
+  'svc.streaming.slow_consumer_drops_total',
+  'Events not delivered because their consumer was too slow',
+  TRANSPORT,
+);
+export const heartbeatsSent = counter('svc.streaming.heartbeats_sent_total', 'Heartbeats sent');
+export const replayDelivered = counter(
+  'svc.streaming.replay_events_delivered_total',
+  'Events delivered from the past of the feed',
+  TRANSPORT,
+);
+export const activeSessions = gauge('svc.streaming.active_sessions', 'Stream sessions that are open');
+
+export const EVENT_INSTRUMENTS = [
+  outboxDispatched,
+  outboxFailed,
+  outboxDeadLettered,
+  outboxRecovered,
+  outboxPending,
+  outboxDead,
+  outboxOldest,
+  sessionsOpened,
+  sessionsClosed,
+  sessionsRejected,
+  slowConsumerDrops,
+  heartbeatsSent,
+  replayDelivered,
+  activeSessions,
+];
