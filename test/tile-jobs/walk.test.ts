@@ -2,7 +2,13 @@ import { zxyToTileId } from 'pmtiles';
 import { describe, expect, it } from 'vitest';
 import { hilbertIndex } from '../../src/core/hilbert.js';
 import type { Box } from '../../src/core/tasks.js';
-import { firstColumn, tileBox, tileMatrixSet, WEB_MERCATOR_QUAD, WORLD_CRS84_QUAD } from '../../src/core/tile-matrix.js';
+import {
+  firstColumn,
+  tileBox,
+  tileMatrixSet,
+  WEB_MERCATOR_QUAD,
+  WORLD_CRS84_QUAD,
+} from '../../src/core/tile-matrix.js';
 import { countTiles, intersection, rangesOf, union } from '../../src/gateway/services/tile-jobs/area.js';
 import { inOrder } from '../../src/gateway/services/tile-jobs/in-order.js';
 import { type Occupied, type WalkOptions, walk } from '../../src/gateway/services/tile-jobs/walk.js';
@@ -81,7 +87,9 @@ describe('a walk', () => {
       expect(area).toBeCloseTo(360 * 180, 6);
       // Also where the area begins inside of a merged tile.
       const part = await visited({ zoom, set, area: [100, 80, 120, 89] });
-      expect(part.tiles.every(({ row, column }) => firstColumn(set.matrices[zoom]!, row, column) === column)).toBe(true);
+      expect(
+        part.tiles.every(({ row, column }) => firstColumn(set.matrices[zoom]!, row, column) === column),
+      ).toBe(true);
       expect(part.tiles.length).toBeGreaterThan(0);
     }
   });
