@@ -44,6 +44,10 @@ interface CollectionBase {
    * every cache key.
    */
   readonly version: string;
+  /** Names the data as `version` does, but is the same in every process that publishes it. */
+  readonly origin: string;
+  /** Milliseconds since the epoch at which a database was read: what was made before may be of other data. */
+  readonly readAt?: number;
   readonly tiles?: TileSettings;
 }
 

@@ -80,6 +80,15 @@ export const ConfigSchema = section({
   }),
   cache: section({
     tileBytes: whole('Bytes of tiles kept in memory.', LIMITS.tileCacheBytes, 0, 2 ** 40),
+    disk: section({
+      directory: text('Folder for tiles that outlive restarts; none when empty.', ''),
+      bytes: whole('Bytes of tiles kept there.', LIMITS.diskTileBytes, 1_048_576, 2 ** 50),
+    }),
+    redis: section({
+      url: text('Redis for tiles and notes shared by several servers (redis://...); none when empty.', '', {
+        'x-secret': true,
+      }),
+    }),
   }),
   tiles: section({
     matrixSets: Type.Array(Type.Unknown(), {

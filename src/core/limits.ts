@@ -57,8 +57,28 @@ export const LIMITS = {
   tileBytes: 1_048_576,
   /** The same of a layer that is encoded for a map. */
   mapLayerBytes: 67_108_864,
+  /** Bytes of geometries read for one layer, 256 more per row, from which on an overview of its table is made. */
+  tileWork: 8_388_608,
+  /** Bytes of all overviews together; beyond it the oldest are removed. */
+  overviewBytes: 53_687_091_200,
   /** Bytes of the in-memory tile cache. */
   tileCacheBytes: 268_435_456,
+  /** Changes that may wait for one stream client that does not read (contract). */
+  streamBuffer: 256,
+  /** Sessions of streams that may be open at once (contract). */
+  streamSessions: 256,
+  /** Subscriptions of one session, and characters of the id of one (contract). */
+  streamSubscriptions: 64,
+  subscriptionId: 128,
+  /** Bytes of a frame from a client (contract). */
+  controlFrameBytes: 65_536,
+  /** Features and bytes of a snapshot, and rows that are looked at for it (contract). */
+  snapshotFeatures: 5000,
+  snapshotBytes: 4_194_304,
+  /** Entries of the feed that are read at once for one who is behind (contract). */
+  replayBatch: 200,
+  /** Milliseconds between two heartbeats (contract). */
+  heartbeatMs: 30_000,
   /** Bytes of the newest events kept in memory. */
   feedBytes: 67_108_864,
   /** Bytes of single features kept as answers, and the longest such answer in characters. */
@@ -74,6 +94,16 @@ export const LIMITS = {
   editQueue: 256,
   /** Boxes that tell where an edit changed something; more are gathered. */
   editAreas: 64,
+  /** Areas of past edits that are remembered per collection. */
+  loggedAreas: 1024,
+  /** Look-ups of tiles on disk that may wait; more go without. */
+  levelQueue: 256,
+  /** Bytes of tiles that may wait to be written to disk or to Redis; more are not written. */
+  levelQueueBytes: 33_554_432,
+  /** Bytes of tiles on disk, where there is a folder for them. */
+  diskTileBytes: 4_294_967_296,
+  /** Milliseconds that a tile in Redis may take; then it is made. */
+  redisMs: 50,
   /** Bytes of an uploaded file for import. */
   uploadBytes: 4_294_967_296,
 } as const;

@@ -172,6 +172,10 @@ export interface TileLayer {
   /** Attribute names to carry; all when absent. */
   fields?: string[];
   filter?: Expression;
+  /** Version of the collection; with it the layer may be read from an overview of its table. */
+  version?: string;
+  /** The last edit that the layer must show; 0 when absent. */
+  cursor?: number;
   /** Most features of the layer, and most bytes before compression. */
   maxFeatures?: number;
   maxBytes?: number;
@@ -205,6 +209,8 @@ export interface VectorTileResult {
   features: number;
   /** Features that were left out because the tile would be too large. */
   dropped: number;
+  /** Layers, by index, that were much to read and should get an overview of their table. */
+  heavy?: number[];
 }
 
 export interface OccupiedTask {
@@ -400,6 +406,8 @@ export interface Tasks extends AnalyticsTasks, ArchiveTasks {
   'vector.tile': { input: VectorTileTask; output: VectorTileResult };
   /** Whether anything may lie in each box. */
   'vector.occupied': { input: OccupiedTask; output: boolean[] };
+  /** Builds the overview of one layer's table; the number of its levels. */
+  'vector.overview': { input: { layers: [TileLayer] }; output: number };
   'vector.items': { input: ItemsTask; output: ItemsResult };
   /** One feature, or null when there is none of that id. */
   'vector.item': { input: ItemTask; output: ItemResult | null };

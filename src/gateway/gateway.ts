@@ -11,16 +11,16 @@ import { defaultPolicy } from './auth/access.js';
 import type { FirstKey } from './auth/api-keys.js';
 import { createAuthenticator } from './auth/authenticator.js';
 import { permits } from './auth/permissions.js';
+import { startCaching } from './cache/index.js';
 import { ItemReplies } from './cache/item-replies.js';
-import { dropReplaced } from './cache/replaced.js';
-import { TileCache } from './cache/tile-cache.js';
 import { Dispatcher } from './http/dispatch.js';
 import { HttpServer } from './http/server.js';
 import { startManagement } from './management.js';
+import type { Note } from './notes.js';
 import { surfaceOperations } from './operations.js';
 import { Catalog } from './services/catalog.js';
 import { Databases } from './services/databases.js';
-import { type EditNote, Edits } from './services/edits.js';
+import { Edits } from './services/edits.js';
 import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
 import { requireTileSettings } from './services/tiles/settings.js';
 import { VisibleCatalog } from './services/visible-catalog.js';
@@ -39,8 +39,8 @@ export interface GatewayOptions {
   first: boolean;
   /** Asks for a reload of the catalog in every gateway. */
   requestReload(reason: string): void;
-  /** Tells the other gateways of an edit. */
-  announceEdit(note: EditNote): void;
+  /** Tells the other gateways of this server. */
+  tell(note: Note): void;
 }
 
 /** A running gateway: one process, one event loop, one port. */
@@ -48,8 +48,8 @@ export interface Gateway {
   readonly port: number;
   readonly catalog: Catalog;
   readonly firstKey: FirstKey;
-  /** Takes over an edit that another gateway committed. */
-  edited(note: EditNote): void;
+  /** Takes over what another gateway tells. */
+  hear(note: Note): void;
   /** Answers what runs, takes nothing new, releases everything. */
   close(graceMs: number): Promise<void>;
 }
@@ -63,7 +63,7 @@ export async function startGateway({
   runDir,
   log,
   requestReload,
-  announceEdit,
+  tell,
   first,
 }: GatewayOptions): Promise<Gateway> {
   useMatrixSets(configuredMatrixSets(config.tiles.matrixSets));
@@ -84,26 +84,20 @@ export async function startGateway({
     connections: config.postgis.connections,
     remoteHosts: config.remote.allow,
     runDir,
+    overviews: join(dataDir, 'overviews'),
   });
-  const tiles = new TileCache(config.cache.tileBytes);
+  const caching = await startCaching({ config: config.cache, dataDir, log, catalog: () => catalog, tell });
+  const { tiles, control: cache } = caching;
   const items = new ItemReplies();
   const databases = new Databases(pools);
-  const catalog = new Catalog({
+  const catalog: Catalog = new Catalog({
     pools,
     databases,
     dataDir,
     layerIdOf: (id) => state.collections.idOf(id),
-    replaced: (before, after) => dropReplaced(tiles, before, after),
+    replaced: (before, after) => caching.replaced(before, after),
   });
-  const edited = ({ collection, change }: EditNote) => {
-    catalog.touch(collection, change);
-    const layerId = catalog.current.byId(collection)?.layerId;
-    if (layerId !== undefined) tiles.dropCollection(layerId, change.areas);
-  };
-  const edits = new Edits(pools, (note) => {
-    edited(note);
-    announceEdit(note);
-  });
+  const edits = new Edits(pools, (note) => caching.edited(note));
   const otlp = startTelemetry(config, pools);
 
   const management = startManagement({
@@ -114,6 +108,7 @@ export async function startGateway({
     keys,
     pools,
     tiles,
+    cache,
     catalog,
     log,
     requestReload,
@@ -137,7 +132,7 @@ export async function startGateway({
       pingState: () => state.check(),
       databaseStatus: () => databases.status(),
       catalogStatus: () => statusOf(catalog.current),
-      cacheStatistics: () => tiles.statistics(),
+      cacheStatistics: () => ({ ...tiles.statistics(), collections: cache.collections() }),
     }),
     ...management.operations,
   ];
@@ -162,7 +157,7 @@ export async function startGateway({
   return {
     port,
     catalog,
-    edited,
+    hear: (note) => caching.hear(note),
     firstKey,
     async close(graceMs) {
       await server.close(graceMs);
@@ -170,6 +165,7 @@ export async function startGateway({
       databases.close();
       items.close();
       await catalog.close();
+      await caching.close();
       await pools.close();
       await authenticator.close();
       await state.close();

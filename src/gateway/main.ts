@@ -4,9 +4,9 @@ import { useMatrixSets } from '../core/tile-matrix.js';
 import { joinSupervisor, type PreparedReload, type Supervised } from '../supervisor/child.js';
 import { RUN_DIR_VARIABLE } from '../supervisor/supervise.js';
 import { type Gateway, startGateway } from './gateway.js';
+import type { Note } from './notes.js';
 import { publishedTable } from './report.js';
 import { crsFacts } from './services/crs-facts.js';
-import type { EditNote } from './services/edits.js';
 import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
 import { requireTileSettings } from './services/tiles/settings.js';
 import { type GatewayStart, readStart } from './start.js';
@@ -25,12 +25,12 @@ async function main(): Promise<void> {
   const start = readStart(process.env);
   let gateway: Gateway | undefined;
   let log: Log | undefined;
-  /** Edits of other gateways while this one starts: it may have read the data before them. */
-  const early: EditNote[] = [];
-  const take = (note: EditNote) => gateway?.edited(note);
+  /** What other gateways told while this one starts: it may have read the data before. */
+  const early: Note[] = [];
+  const take = (note: Note) => gateway?.hear(note);
   const supervised = joinSupervisor({
     onReload: () => prepareReload(gateway!, start, log!),
-    onEdited: (note) => (gateway ? take(note as EditNote) : early.push(note as EditNote)),
+    onTold: (note) => (gateway ? take(note as Note) : early.push(note as Note)),
     onDrain: () => void drain(gateway, log),
   });
   try {
@@ -46,7 +46,7 @@ async function main(): Promise<void> {
       runDir,
       log,
       requestReload: (reason) => void supervised.requestReload(reason),
-      announceEdit: (note) => supervised.announceEdit(note),
+      tell: (note) => supervised.tellOthers(note),
     });
     early.splice(0).forEach(take);
     if (first) announce(gateway, config);

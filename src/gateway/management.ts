@@ -3,11 +3,11 @@ import type { Config, Setting } from '../core/config.js';
 import type { Operation } from '../core/operation.js';
 import type { Pools } from '../core/tasks.js';
 import { version } from '../core/version.js';
+import type { CacheControl } from './admin/cache-control.js';
 import type { ConfigDocument } from './admin/config-document.js';
 import { adminOperations } from './admin/index.js';
 import { tileDownload } from './admin/tile-download.js';
 import type { ApiKeys } from './auth/api-keys.js';
-import { cacheControl } from './cache/control.js';
 import type { TileCache } from './cache/tile-cache.js';
 import { openApiDocument } from './http/openapi.js';
 import type { Catalog } from './services/catalog.js';
@@ -26,6 +26,7 @@ export interface ManagementOptions {
   keys: ApiKeys;
   pools: Pools;
   tiles: TileCache;
+  cache: CacheControl;
   catalog: Catalog;
   log: Log;
   requestReload(reason: string): void;
@@ -55,13 +56,13 @@ export function startManagement(options: ManagementOptions): Management {
     },
     isPublished: (id) => catalog.current.byId(id) !== undefined,
   });
-  const cache = cacheControl(options.tiles, catalog);
+  const { cache, tiles } = options;
   const tileJobs = new TileJobs({
     pools,
     jobs,
     dataDir: options.dataDir,
     catalog: () => catalog.current,
-    warm: async (request) => cachedTile({ tiles: options.tiles, pools }, request),
+    warm: async (request) => cachedTile({ tiles, pools }, request),
     drop: async (layerId) =>
       cache.invalidate(layerId === undefined ? { kind: 'all' } : { kind: 'layer', layerId }),
     async reload(reason) {

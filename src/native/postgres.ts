@@ -55,6 +55,8 @@ export interface PgTile {
   features: number;
   /** Features that were left out because the layer would be too large. */
   dropped: number;
+  /** What was read for it: bytes of geometries, and 256 per row. */
+  work: number;
 }
 
 interface NativeConnection {

@@ -12,8 +12,8 @@ export interface PreparedReload {
 export interface ChildHandlers {
   /** Loads the new configuration beside the running one; a rejection aborts the reload in every gateway. */
   onReload?: () => Promise<PreparedReload>;
-  /** Another gateway committed an edit. */
-  onEdited?: (note: unknown) => void;
+  /** Another gateway tells something. */
+  onTold?: (note: unknown) => void;
   /** Finishes what runs and exits the process with code 0. */
   onDrain: () => void;
   /** Ends the process at once because the supervisor is gone. Absent: `process.exit(1)`. */
@@ -31,8 +31,8 @@ export interface Supervised {
   requestReplacement(reason: string): boolean;
   /** Asks for a reload of all gateways; false when there is no supervisor. */
   requestReload(reason: string): boolean;
-  /** Tells the other gateways of a committed edit. */
-  announceEdit(note: unknown): void;
+  /** Tells the other gateways something. */
+  tellOthers(note: unknown): void;
   /** A line for the supervisor's log, or stderr without one. */
   log(level: LogLevel, message: string): void;
 }
@@ -63,7 +63,7 @@ export function joinSupervisor(handlers: ChildHandlers): Supervised {
     configurationError: (message) => exitMisconfigured(message, supervised),
     requestReplacement: (reason) => send({ type: 'replace', reason }),
     requestReload: (reason) => send({ type: 'reload', reason }),
-    announceEdit: (note) => void send({ type: 'edited', note }),
+    tellOthers: (note) => void send({ type: 'told', note }),
     log: (level, message) => {
       if (!send({ type: 'log', level, message })) process.stderr.write(`${level}: ${message}\n`);
     },
@@ -108,7 +108,7 @@ function receiver(
     if (message.type === 'drain') handlers.onDrain();
     else if (message.type === 'prepare') void prepare(message.round);
     else if (message.type === 'abort') forget();
-    else if (message.type === 'edited') handlers.onEdited?.(message.note);
+    else if (message.type === 'told') handlers.onTold?.(message.note);
     else if (message.type === 'commit' && prepared?.round === message.round) {
       prepared.reload.commit();
       prepared = null;

@@ -12,8 +12,8 @@ export type ToChild =
   | { type: 'commit'; round: number }
   /** Forget what was prepared in this round. */
   | { type: 'abort'; round: number }
-  /** Another gateway committed an edit; `note` is for gateways to read. */
-  | { type: 'edited'; note: unknown }
+  /** Another gateway tells something; `note` is for gateways to read. */
+  | { type: 'told'; note: unknown }
   /** Finish what runs, take nothing new, exit with code 0. */
   | { type: 'drain' };
 
@@ -28,6 +28,6 @@ export type ToSupervisor =
   | { type: 'replace'; reason: string }
   /** The child asks for a reload of all gateways, for example because a watched file changed. */
   | { type: 'reload'; reason: string }
-  /** The child committed an edit: the other gateways are told. */
-  | { type: 'edited'; note: unknown }
+  /** The other gateways are to be told this. */
+  | { type: 'told'; note: unknown }
   | { type: 'log'; level: LogLevel; message: string };

@@ -143,11 +143,11 @@ class Supervisor {
   #receive(message: ToSupervisor, child: SlotChild): void {
     if (message.type === 'prepared') this.#reloader.receive(message, child);
     else if (message.type === 'reload') void this.#reload(message.reason);
-    else if (message.type === 'edited') this.#tellOthers(message, child);
+    else if (message.type === 'told') this.#tellOthers(message, child);
   }
 
   /** Gateways that are starting are told too: they may have read the data before the edit. */
-  #tellOthers(message: Extract<ToSupervisor, { type: 'edited' }>, from: SlotChild): void {
+  #tellOthers(message: Extract<ToSupervisor, { type: 'told' }>, from: SlotChild): void {
     for (const slot of this.#gateways) for (const child of slot.all) if (child !== from) child.send(message);
   }
 

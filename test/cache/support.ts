@@ -22,7 +22,7 @@ export function wanted({
   format = MVT_FORMAT,
   layers = [1],
 }: Place) {
-  const collections = layers.map((layerId) => ({ layerId, version: 'v' }) as Collection);
+  const collections = layers.map((layerId) => ({ id: `c${layerId}`, layerId, version: 'v' }) as Collection);
   const request = { format, collections, at: { set, zoom, row, column } };
   return { ...request, key: tileKey(request) } satisfies WantedTile;
 }

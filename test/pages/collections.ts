@@ -22,6 +22,7 @@ export function vectorCollection(
     crs: [CRS84],
     file: 'roads.gpkg',
     version: '1',
+    origin: 'o',
     featureCount: 12345,
     cursor: 0,
     style: {},
@@ -69,6 +70,7 @@ export function rasterCollection(over: Partial<RasterCollection> = {}): RasterCo
     crs: [CRS84],
     file: 'dem.tif',
     version: '1',
+    origin: 'o',
     bands,
     raster: {
       path: 'dem.tif',

@@ -34,6 +34,7 @@ const countries: VectorCollection = {
   crs: [CRS84],
   file: 'demo/data/world_map.gpkg',
   version: '1',
+  origin: '1',
   source: info.source as GeoPackageSource,
   featureCount: info.featureCount,
   cursor: 0,

@@ -1,7 +1,15 @@
+import type { LevelStatus } from '../cache/levels.js';
+
 /** What the response cache tells and takes; implemented by the cache's owner. */
 export interface CacheControl {
   status(): CacheStatus;
-  /** Drops what the scope covers; returns the number of entries dropped. */
+  /** The levels behind memory: disk and Redis, as far as they are configured. */
+  levels(): Promise<readonly LevelStatus[]>;
+  /** What is held of each collection; equal tiles count each time. */
+  collections(): readonly { readonly id: string; readonly entries: number; readonly bytes: number }[];
+  /** Drops what is too old to be served. */
+  evict(): { scanned: number; evicted: number };
+  /** Drops what the scope covers, in every gateway; returns the number of entries dropped here and in the shared levels. */
   invalidate(scope: CacheScope): number | Promise<number>;
 }
 

@@ -57,7 +57,7 @@ export class Pyramid<T> {
 
   /** The tiles that show something of an area in CRS84, or may. */
   *touchedBy(area84: Box): Iterable<T> {
-    const extent = extentInSet(this.#set, area84);
+    const extent = extentOf(this.#set, area84);
     for (const [zoom, tiles] of this.#zooms) {
       const window = touchedTiles(this.#set, this.#format, zoom, extent);
       if (!window) continue;
@@ -82,8 +82,18 @@ export class Pyramid<T> {
 /** Whether a tile shows something of an area in CRS84, or may. */
 export function touches({ at, format }: TileRequest, area84: Box): boolean {
   const { set, zoom, row, column } = at;
-  const window = touchedTiles(set, format, zoom, extentInSet(set, area84));
+  const window = touchedTiles(set, format, zoom, extentOf(set, area84));
   return window !== undefined && contains(window, row, column);
+}
+
+const extents = new WeakMap<Box, Map<TileMatrixSet, Box | undefined>>();
+
+/** An area is looked at for many tiles, and PROJ takes its time. */
+function extentOf(set: TileMatrixSet, area84: Box): Box | undefined {
+  let known = extents.get(area84);
+  if (!known) extents.set(area84, (known = new Map()));
+  if (!known.has(set)) known.set(set, extentInSet(set, area84));
+  return known.get(set);
 }
 
 /**

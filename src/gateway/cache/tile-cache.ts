@@ -2,6 +2,7 @@ import type { Reply } from '../../core/operation.js';
 import type { Box } from '../../core/tasks.js';
 import { pyramidKey, type TileAddress, type TileRequest } from '../services/tiles/request.js';
 import * as metrics from '../telemetry/metrics.js';
+import { type FoundTile, TileLevels } from './levels.js';
 import { hasPlace, Pyramid, touches } from './pyramid.js';
 import { SharedTiles } from './shared-tiles.js';
 
@@ -10,6 +11,8 @@ export interface CachedTile {
   /** The answer that every request for this tile gets; without a body when nothing is in the tile. */
   readonly reply: Reply;
   readonly bytes: number;
+  /** Features left out of it for want of room. */
+  readonly dropped?: number;
 }
 
 /** A tile that is wanted, and the name of its content. */
@@ -34,7 +37,7 @@ export interface TileSlot {
 /** A tile that is being made. */
 interface Making {
   readonly wanted: WantedTile;
-  readonly tile: Promise<CachedTile>;
+  tile?: Promise<CachedTile>;
   /** Something has changed since: who waits gets the tile, but it is not kept. */
   stale: boolean;
 }
@@ -63,14 +66,16 @@ export class TileCache {
   readonly #shared = new SharedTiles();
   readonly #making = new Map<string, Making>();
   readonly #maxBytes: number;
+  readonly #levels: TileLevels;
   readonly #hits = metrics.cacheHits.cell('tile');
   readonly #misses = metrics.cacheMisses.cell('tile');
   readonly #evictions = metrics.cacheEvictions.cell('tile');
   readonly #tileHits = metrics.tileCacheHits.cell();
   readonly #tileMisses = metrics.tileCacheMisses.cell();
 
-  constructor(maxBytes: number) {
+  constructor(maxBytes: number, levels = new TileLevels([])) {
     this.#maxBytes = maxBytes;
+    this.#levels = levels;
     metrics.cacheBytes.observe((gauge) => gauge.cell('tile').set(this.#bytes));
     metrics.cacheHitRatio.observe((gauge) => {
       const total = this.#hits.value + this.#misses.value;
@@ -102,7 +107,15 @@ export class TileCache {
     this.#misses.value++;
     this.#tileMisses.value++;
     const making = this.#making.get(wanted.key);
-    return making ? making.tile : this.#make(wanted, make(), maxAgeMs);
+    return making?.tile ?? this.#keep(wanted, this.#seek(wanted, make, maxAgeMs));
+  }
+
+  /** Looks into the levels behind memory before it makes a tile. */
+  async #seek(wanted: WantedTile, make: () => Promise<CachedTile>, maxAgeMs: number): Promise<FoundTile> {
+    const found = this.#levels.any ? await this.#levels.read(wanted) : undefined;
+    if (found) return found;
+    const made = Date.now();
+    return { tile: await make(), maxAgeMs, made };
   }
 
   /**
@@ -110,27 +123,30 @@ export class TileCache {
    * meanwhile waits for it. Those that are there, or on their way, stay as they are.
    */
   fillTogether(wanted: readonly WantedTile[], tiles: Promise<readonly CachedTile[]>, maxAgeMs = NEVER): void {
+    const made = Date.now();
     wanted.forEach((one, i) => {
       if (this.#tiles.has(one.key) || this.#making.has(one.key)) return;
-      const tile = tiles.then((all) => all[i]!);
+      const found = tiles.then((all) => ({ tile: all[i]!, maxAgeMs, made }));
       // Perhaps nobody asks for it.
-      this.#make(one, tile, maxAgeMs).catch(() => {});
+      this.#keep(one, found).catch(() => {});
     });
   }
 
-  #make(wanted: WantedTile, tile: Promise<CachedTile>, maxAgeMs: number): Promise<CachedTile> {
-    const making: Making = { wanted, tile, stale: false };
+  #keep(wanted: WantedTile, found: Promise<FoundTile>): Promise<CachedTile> {
+    const making: Making = { wanted, stale: false };
     this.#making.set(wanted.key, making);
     const done = () => {
       // After an invalidation another rendering of the same key may be under way.
       if (this.#making.get(wanted.key) === making) this.#making.delete(wanted.key);
     };
-    return tile.then(
-      (made) => {
+    making.tile = found.then(
+      ({ tile, maxAgeMs, made }) => {
         done();
-        metrics.tileCacheGenerated.cell().inc();
-        if (!making.stale) this.#store(wanted, made, maxAgeMs);
-        return made;
+        if (made !== undefined) metrics.tileCacheGenerated.cell().inc();
+        if (making.stale) return tile;
+        this.#store(wanted, tile, maxAgeMs);
+        if (made !== undefined) this.#levels.write(wanted, tile, made, maxAgeMs);
+        return tile;
       },
       (error: unknown) => {
         done();
@@ -138,6 +154,7 @@ export class TileCache {
         throw error;
       },
     );
+    return making.tile;
   }
 
   #store(wanted: WantedTile, made: CachedTile, maxAgeMs: number): void {
@@ -226,6 +243,16 @@ export class TileCache {
     metrics.tileCacheDeleted.cell().inc(dropped);
     metrics.tileCacheReleased.cell().inc(released);
     return dropped;
+  }
+
+  /** Drops the tiles that are too old to be served; otherwise they go when they are asked for, or for want of room. */
+  dropExpired(): { scanned: number; evicted: number } {
+    const scanned = this.#tiles.size;
+    const now = Date.now();
+    const expired = [...this.#tiles.values()].filter(({ expires }) => expires < now);
+    for (const slot of expired) this.#remove(slot);
+    metrics.tileCacheExpired.cell().inc(expired.length);
+    return { scanned, evicted: expired.length };
   }
 
   statistics(): CacheStatistics {

@@ -16,6 +16,7 @@ const SEGMENTS: Readonly<Record<string, string>> = {
   items: 'Items',
   schema: 'Schema',
   tiles: 'Tilesets',
+  map: 'Map',
   tileMatrixSets: 'Tile matrix sets',
 };
 
@@ -31,14 +32,20 @@ export function crumbsOf(
   const mount = Object.keys(SURFACES).find((known) => path === known || path.startsWith(`${known}/`));
   if (mount === undefined) return [];
   const crumbs: Crumb[] = [{ title: SURFACES[mount]!, href: `${baseUrl}${mount}` }];
-  let href = `${baseUrl}${mount}`;
+  let at = mount;
   for (const segment of path.slice(mount.length).split('/')) {
     if (segment === '') continue;
-    href += `/${segment}`;
+    at += `/${segment}`;
     const name = decoded(segment);
-    crumbs.push({ title: own(titles, name) ?? own(SEGMENTS, name) ?? name, href });
+    const title = own(titles, name) ?? own(SEGMENTS, name) ?? name;
+    crumbs.push({ title, href: `${baseUrl}${pageOf(at)}` });
   }
   return crumbs;
+}
+
+/** Maps have no pages of collections; those of tiles know them by the same numbers. */
+function pageOf(path: string): string {
+  return path.replace(/^\/ogc\/maps\/(collections(\/[^/]*)?)$/, '/ogc/tiles/$1');
 }
 
 function own(names: Readonly<Record<string, string>>, name: string): string | undefined {

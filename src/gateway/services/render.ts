@@ -87,7 +87,14 @@ async function vectorLayer(
   const narrowed = and(filter, request.filters?.get(collection.id));
   const { data } = await runTask(x, pools, 'vector.tile', {
     layers: [
-      { name: collection.id, source, fields: [], ...(narrowed === undefined ? {} : { filter: narrowed }) },
+      {
+        name: collection.id,
+        version: collection.version,
+        cursor: collection.cursor,
+        source,
+        fields: [],
+        ...(narrowed === undefined ? {} : { filter: narrowed }),
+      },
     ],
     crs: request.crs,
     bbox: squareFromTopLeft(request),

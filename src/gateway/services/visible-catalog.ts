@@ -70,6 +70,7 @@ function narrowed(collection: Collection, { filter, fields }: Access): Collectio
   return {
     ...collection,
     version: `${collection.version}-${rule}`,
+    origin: `${collection.origin}-${rule}`,
     source: { ...source, fields: kept },
     rule: { rows: filter, stored: source },
   };

@@ -55,6 +55,11 @@ export const cacheEvictions = new Counter({
   help: 'Entries dropped to stay within the byte budget',
   labels: ['cache_name'],
 });
+export const cacheErrors = new Counter({
+  name: 'svc_cache_errors_total',
+  help: 'Operations that a cache failed at',
+  labels: ['cache_name'],
+});
 export const cacheHitRatio = new Gauge({
   name: 'svc_cache_hit_ratio',
   help: 'Hits / look-ups since the start',
@@ -184,6 +189,7 @@ const INSTRUMENTS: readonly Instrument[] = [
   cacheHits,
   cacheMisses,
   cacheEvictions,
+  cacheErrors,
   cacheHitRatio,
   cacheBytes,
   tileCacheHits,

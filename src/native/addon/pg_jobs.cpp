@@ -234,6 +234,7 @@ class TileJob final : public PgJob {
     if (size != 0) tile_.assign(reinterpret_cast<const char*>(tile), size);
     features_ = encoder.features();
     dropped_ = encoder.dropped();
+    work_ = encoder.work();
     encoder.release();
   }
 
@@ -242,6 +243,7 @@ class TileJob final : public PgJob {
     setProperty(env, layer, "tile", toBuffer(env, reinterpret_cast<const uint8_t*>(tile_.data()), tile_.size()));
     setProperty(env, layer, "features", toNumber(env, features_));
     setProperty(env, layer, "dropped", toNumber(env, static_cast<double>(dropped_)));
+    setProperty(env, layer, "work", toNumber(env, static_cast<double>(work_)));
     return layer;
   }
 
@@ -262,6 +264,7 @@ class TileJob final : public PgJob {
   std::string tile_;
   uint32_t features_ = 0;
   uint64_t dropped_ = 0;
+  uint64_t work_ = 0;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "generalise.h"
 #include "varint.h"
 #include "wkb.h"
 
@@ -28,20 +29,6 @@ constexpr int kMaxThinnings = 6;
 /** Work between two looks at the clock: bytes read, and so many more per feature. */
 constexpr size_t kWorkPerLook = 1u << 20;
 constexpr size_t kWorkPerFeature = 256;
-
-/** The same for a place wherever and in whatever tile it is met. */
-uint32_t hashOfPosition(const Sequence& s) {
-  const uint64_t mixed = (loadNative<uint64_t>(s.data) * 0x9e3779b97f4a7c15ull) ^ loadNative<uint64_t>(s.data + 8);
-  return static_cast<uint32_t>((mixed * 0xd6e8feb86659fd93ull) >> 32);
-}
-
-/** Greater for what matters more: by measure first. Bits of a number that is not negative are in its order. */
-uint64_t importanceOf(double measure, uint32_t hash) {
-  const auto single = static_cast<float>(measure);
-  uint32_t bits = 0;
-  std::memcpy(&bits, &single, sizeof bits);
-  return uint64_t{bits} << 32 | hash;
-}
 
 /** Walks the packed tags of a feature message and calls `pair` with key and value index. */
 template <typename Pair>
@@ -110,15 +97,17 @@ void TileLayerEncoder::begin(const TileLayerOptions& options, std::shared_ptr<co
   threshold_ = 0;
   dropped_ = 0;
   work_ = 0;
+  nextLook_ = kWorkPerLook;
   late_ = false;
 }
 
 bool TileLayerEncoder::addGeometry(const uint8_t* blob, size_t size) {
   BlobHeader header;
+  work_ += size + kWorkPerFeature;
   if (blob == nullptr || readHeader(blob, size, header) != ReadStatus::Ok || header.empty) return false;
   if (header.hasEnvelope && !encoder_.mayTouch(header.envelope)) return false;
   if (readWkb(blob + header.wkbOffset, size - header.wkbOffset, geometry_) != ReadStatus::Ok) return false;
-  if (options_.deadline != 0) watchTime(size + kWorkPerFeature);
+  if (options_.deadline != 0) watchTime();
   commands_.clear();
   tags_.clear();
   encodeParts();
@@ -146,10 +135,9 @@ void TileLayerEncoder::encodeParts() {
   }
 }
 
-void TileLayerEncoder::watchTime(size_t work) {
-  work_ += work;
-  if (work_ < kWorkPerLook) return;
-  work_ = 0;
+void TileLayerEncoder::watchTime() {
+  if (work_ < nextLook_) return;
+  nextLook_ = work_ + kWorkPerLook;
   using namespace std::chrono;
   const auto now = duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
   late_ = static_cast<double>(now) >= options_.deadline;

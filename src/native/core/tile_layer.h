@@ -55,6 +55,8 @@ class TileLayerEncoder {
   uint32_t features() const { return features_; }
   /** Features that the tile would show without its budget. */
   uint64_t dropped() const { return dropped_; }
+  /** What was read for the layer: bytes of geometries, and 256 per row. */
+  uint64_t work() const { return work_; }
   /** True once the deadline has passed; looked at now and then. */
   bool late() const { return late_; }
   /** Bytes the layer takes so far, about. */
@@ -85,7 +87,7 @@ class TileLayerEncoder {
   void thin();
   std::vector<Written> choose() const;
   void rewrite(const std::vector<Written>& kept);
-  void watchTime(size_t work);
+  void watchTime();
 
   TileLayerOptions options_;
   std::shared_ptr<const Reprojector> reprojector_;
@@ -107,7 +109,8 @@ class TileLayerEncoder {
   /** What is less important than this needs not be looked at. */
   uint64_t threshold_ = 0;
   uint64_t dropped_ = 0;
-  size_t work_ = 0;
+  uint64_t work_ = 0;
+  uint64_t nextLook_ = 0;
   bool late_ = false;
 };
 

@@ -10,6 +10,7 @@
 #include "../core/analytics/ground_buffer.h"
 #include "../core/analytics/kmeans.h"
 #include "../core/csv.h"
+#include "../core/generalise.h"
 #include "../core/geojson_reader.h"
 #include "../core/gml.h"
 #include "../core/spatial_predicate.h"
@@ -89,6 +90,23 @@ SpatialOperand& square(const std::shared_ptr<Geos>& geos) {
   return *operand;
 }
 
+void fuzzGeneraliser(uint8_t mode, const uint8_t* data, size_t size) {
+  static Generaliser generaliser;
+  BlobHeader header;
+  Geometry geometry;
+  if (readBlob(data, size, header, geometry) != ReadStatus::Ok) return;
+  require(measureOf(geometry) >= 0);
+  const double resolution = std::ldexp(1.0, mode % 64 - 32);
+  ByteBuffer blob;
+  const Geometry& coarse = generaliser.generalise(geometry, resolution);
+  if (coarse.nodes.empty()) return;
+  for (const Sequence& s : coarse.sequences) require(s.count > 0);
+  writeGeoPackageBlob(coarse, 4326, blob);
+  Geometry again;
+  require(readBlob(blob.data(), blob.size(), header, again) == ReadStatus::Ok);
+  require(again.sequences.size() <= geometry.sequences.size());
+}
+
 void fuzzPredicates(const uint8_t* data, size_t size) {
   static const auto geos = std::make_shared<Geos>();
   SpatialOperand other(geos);
@@ -138,6 +156,7 @@ void fuzzClusters(uint8_t mode, const uint8_t* data, size_t size) {
 void fuzzGeometry(uint8_t mode, const uint8_t* data, size_t size) {
   fuzzReader(mode, data, size);
   fuzzWriters(mode, data, size);
+  fuzzGeneraliser(mode, data, size);
   fuzzPredicates(data, size);
   fuzzClusters(mode, data, size);
 }

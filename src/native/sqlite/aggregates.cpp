@@ -148,7 +148,7 @@ void tileFinal(sqlite3_context* context) {
     size_t size = 0;
     const uint8_t* tile = encoder->finish(size);
     resultBlob(context, tile, size);
-    connection.tile = {static_cast<int64_t>(encoder->dropped()), size};
+    connection.tile = {static_cast<int64_t>(encoder->dropped()), static_cast<int64_t>(encoder->work()), size};
     giveBack(connection.idleTileEncoders, encoder);
   });
 }
@@ -237,6 +237,12 @@ void tileDropped(sqlite3_context* context, int, sqlite3_value** argv) {
   size_t size = 0;
   const EncodedTile& tile = connectionOf(context).tile;
   if (blobOf(argv[0], size) != nullptr && size == tile.size) sqlite3_result_int64(context, tile.dropped);
+}
+
+void tileWork(sqlite3_context* context, int, sqlite3_value** argv) {
+  size_t size = 0;
+  const EncodedTile& tile = connectionOf(context).tile;
+  if (blobOf(argv[0], size) != nullptr && size == tile.size) sqlite3_result_int64(context, tile.work);
 }
 
 void tileFeatureCount(sqlite3_context* context, int, sqlite3_value** argv) {

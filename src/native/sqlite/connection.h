@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../core/csv.h"
+#include "../core/generalise.h"
 #include "../core/geodesic.h"
 #include "../core/geojson.h"
 #include "../core/geos.h"
@@ -39,6 +40,7 @@ struct Written {
 /** What a tile layer was made of. */
 struct EncodedTile {
   int64_t dropped = 0;
+  int64_t work = 0;
   /** Bytes of the tile: tells whether a value can be that tile. */
   size_t size = 0;
 };
@@ -69,6 +71,7 @@ struct Connection {
   EncodedTile tile;
   /** Reused by the scalar functions. */
   Geometry scratch;
+  Generaliser generaliser;
   /** Made on first use. What was made in it keeps it alive. */
   std::shared_ptr<Geos> geos;
   /** The CRS that distances were last measured in. */
@@ -155,6 +158,10 @@ void writtenLast(sqlite3_context* context, int argc, sqlite3_value** argv);
 
 void tileFeatureCount(sqlite3_context* context, int argc, sqlite3_value** argv);
 void tileDropped(sqlite3_context* context, int argc, sqlite3_value** argv);
+void tileWork(sqlite3_context* context, int argc, sqlite3_value** argv);
+void generalise(sqlite3_context* context, int argc, sqlite3_value** argv);
+void importance(sqlite3_context* context, int argc, sqlite3_value** argv);
+void cell(sqlite3_context* context, int argc, sqlite3_value** argv);
 void hilbert(sqlite3_context* context, int argc, sqlite3_value** argv);
 void intersectsBox(sqlite3_context* context, int argc, sqlite3_value** argv);
 void validGeometry(sqlite3_context* context, int argc, sqlite3_value** argv);

@@ -21,6 +21,8 @@ export interface EncodedLayer {
   features: number;
   /** Features that were left out because the layer would be too large. */
   dropped: number;
+  /** What was read for it: bytes of geometries, and 256 per row. */
+  work: number;
 }
 
 /**

@@ -5,10 +5,13 @@ import {
   type TaskInput,
   type TaskOptions,
   type TaskOutput,
+  type VectorTileResult,
+  type VectorTileTask,
 } from '../../core/tasks.js';
 import { Cancellation } from '../cancellation.js';
 import { type Answer, failureFrom } from '../failure.js';
 import { busy, Pace } from '../pace.js';
+import { OverviewQueue } from './overviews.js';
 import { FILES, type LaneName, laneOf, placeFor, ThreadLoad } from './placing.js';
 import { packed } from './sources.js';
 import type { VectorMessage, VectorTaskName, VectorThreadData } from './worker.js';
@@ -34,6 +37,8 @@ export interface VectorPoolOptions {
   connections: number;
   /** Hosts that remote archives may be read from; none when absent. */
   remoteHosts?: readonly string[];
+  /** Where overviews of tables lie; none are made without it. */
+  overviews?: string;
 }
 
 interface Thread {
@@ -55,6 +60,7 @@ export class VectorPool {
   /** Tasks that wait, by lane, oldest first. A lane without any has no entry. */
   readonly #queues = new Map<LaneName, Waiting[]>();
   readonly #options: VectorPoolOptions;
+  readonly #overviews: OverviewQueue;
   readonly #paces = new Map<LaneName, Pace>();
   #queued = 0;
   #running = 0;
@@ -62,8 +68,9 @@ export class VectorPool {
   constructor(options: VectorPoolOptions) {
     this.#options = options;
     this.#perDatabase = Math.max(1, Math.floor(options.connections / options.threads));
-    const { remoteHosts = [] } = options;
-    const workerData: VectorThreadData = { connections: this.#perDatabase, remoteHosts };
+    const { remoteHosts = [], overviews } = options;
+    const workerData: VectorThreadData = { connections: this.#perDatabase, remoteHosts, overviews };
+    this.#overviews = new OverviewQueue(workerData);
     this.#threads = Array.from({ length: options.threads }, () => ({
       pool: thread(workerData),
       load: new ThreadLoad(),
@@ -124,7 +131,12 @@ export class VectorPool {
     };
     options.signal?.addEventListener('abort', abort, { once: true });
     if (options.deadlineMs !== undefined) {
-      const late = () => task.fail(new TaskFailure('deadline-exceeded', 'The request took too long.'));
+      const late = () => {
+        // A tile that is never done would never tell that it is much to read.
+        if (name === 'vector.tile')
+          for (const layer of (input as VectorTileTask).layers) this.#overviews.want(layer);
+        task.fail(new TaskFailure('deadline-exceeded', 'The request took too long.'));
+      };
       timer = setTimeout(late, options.deadlineMs);
     }
     return task;
@@ -174,7 +186,9 @@ export class VectorPool {
     this.#running++;
     load.began(lane);
     try {
-      task.settle((await pool.run(message)) as Answer);
+      const answer = (await pool.run(message)) as Answer;
+      if (name === 'vector.tile' && answer.ok) this.#noteHeavy(input as VectorTileTask, answer.value);
+      task.settle(answer);
     } catch (error) {
       task.fail(new TaskFailure('worker-lost', 'A worker stopped unexpectedly.', String(error)));
     } finally {
@@ -183,6 +197,10 @@ export class VectorPool {
       this.#next(lane);
       this.#paceOf(lane).ended(this.#queues.get(lane)?.length ?? 0);
     }
+  }
+
+  #noteHeavy({ layers }: VectorTileTask, result: unknown): void {
+    for (const i of (result as VectorTileResult).heavy ?? []) this.#overviews.want(layers[i]!);
   }
 
   status(): PoolStatus {
@@ -199,7 +217,7 @@ export class VectorPool {
   async close(): Promise<void> {
     for (const task of [...this.#queues.values()].flat())
       task.fail(new TaskFailure('cancelled', 'The server is stopping.'));
-    await Promise.all(this.#threads.map(({ pool }) => pool.close()));
+    await Promise.all([this.#overviews.close(), ...this.#threads.map(({ pool }) => pool.close())]);
   }
 }
 

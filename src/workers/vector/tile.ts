@@ -1,6 +1,7 @@
 import type { TileLayer, VectorTileResult, VectorTileTask } from '../../core/tasks.js';
 import { gzip } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
+import { deservesOverview, fromOverview } from '../overviews/tile.js';
 import { type EncodedLayer, storeOf } from '../providers/store.js';
 
 /** Favours speed: tiles are compressed once and served often, but the first client waits. */
@@ -12,28 +13,35 @@ export async function vectorTile(
   cancellation?: Cancellation,
 ): Promise<VectorTileResult> {
   const parts: Uint8Array[] = [];
+  const heavy: number[] = [];
   let [features, dropped, bytes] = [0, 0, 0];
   for (const [i, layer] of task.layers.entries()) {
     const encoded = await encodeLayer(shareOf(task, i, bytes), layer, cancellation);
     dropped += encoded.dropped;
+    if (encoded.heavy) heavy.push(i);
     if (encoded.tile.length === 0) continue;
     parts.push(encoded.tile);
     features += encoded.features;
     bytes += encoded.tile.length;
   }
-  if (parts.length === 0) return { data: new Uint8Array(0), encoding: 'identity', features: 0, dropped };
+  if (parts.length === 0)
+    return { data: new Uint8Array(0), encoding: 'identity', features: 0, dropped, heavy };
   const data = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
   if (task.encoding === 'identity' || data.length < (task.gzipMinBytes ?? 0))
-    return { data, encoding: 'identity', features, dropped };
-  return { data: gzip(data, GZIP_LEVEL), encoding: 'gzip', features, dropped };
+    return { data, encoding: 'identity', features, dropped, heavy };
+  return { data: gzip(data, GZIP_LEVEL), encoding: 'gzip', features, dropped, heavy };
 }
 
-function encodeLayer(
+/** From an overview of the table where that shows all that the tile can show, else from the table. */
+async function encodeLayer(
   task: VectorTileTask,
   layer: TileLayer,
   cancellation?: Cancellation,
-): Promise<EncodedLayer> {
-  return storeOf(layer.source).tileLayer(task, layer, cancellation);
+): Promise<EncodedLayer & { heavy: boolean }> {
+  const overview = await fromOverview(task, layer, cancellation);
+  if (overview) return { ...overview, heavy: overview.stale };
+  const encoded = await storeOf(layer.source).tileLayer(task, layer, cancellation);
+  return { ...encoded, heavy: deservesOverview(layer, encoded) };
 }
 
 /** The task with the bytes that its layer `i` may take: an equal part of what those before it have left. */

@@ -5,6 +5,8 @@ import { WORKER_NICENESS } from '../../core/limits.js';
 import { TaskFailure, type TaskInput, type TaskName, type TaskOutput } from '../../core/tasks.js';
 import { Cancellation, type CancellationFlag } from '../cancellation.js';
 import { answer } from '../failure.js';
+import { buildOverview } from '../overviews/build.js';
+import { keepOverviewsIn } from '../overviews/file.js';
 import { allowHosts } from '../providers/archive/remote.js';
 import { inspect } from '../providers/geopackage/inspect.js';
 import { limitConnections } from '../providers/postgis/database.js';
@@ -36,6 +38,8 @@ export interface VectorThreadData {
   connections: number;
   /** Hosts that remote archives may be read from. */
   remoteHosts: readonly string[];
+  /** Where overviews of tables lie; none are made without it. */
+  overviews: string | undefined;
 }
 
 export interface VectorMessage {
@@ -45,9 +49,10 @@ export interface VectorMessage {
   flag?: CancellationFlag;
 }
 
-const { connections, remoteHosts } = workerData as VectorThreadData;
+const { connections, remoteHosts, overviews } = workerData as VectorThreadData;
 limitConnections(connections);
 allowHosts(remoteHosts);
+keepOverviewsIn(overviews);
 
 // Linux gives each thread a priority of its own: encoding yields to the event loop when cores are short.
 setPriority(WORKER_NICENESS);
@@ -63,6 +68,7 @@ const TASKS: {
   'vector.ping': ping,
   'vector.tile': vectorTile,
   'vector.occupied': occupied,
+  'vector.overview': ({ layers: [layer] }, cancellation) => buildOverview(layer, cancellation),
   'vector.items': (task, cancellation) => storeOf(task.source).items(task, cancellation),
   'vector.item': (task, cancellation) => storeOf(task.source).item(task, cancellation),
   'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),

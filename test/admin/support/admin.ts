@@ -68,6 +68,9 @@ export async function adminHarness() {
     tileJobs,
     cache: {
       status: () => figures,
+      levels: async () => [],
+      collections: () => [{ id: 'roads', entries: 3, bytes: 300 }],
+      evict: () => ({ scanned: 3, evicted: 1 }),
       invalidate(scope) {
         invalidated.push(scope);
         return 2;

@@ -1,12 +1,16 @@
 import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors.js';
+import { REDIS_PREFIX } from '../../cache/redis-level.js';
 import type { CacheScope } from '../cache-control.js';
+import { healthOf, redisOf, ServerInfoSchema, serverInfoOf } from '../cache-views.js';
 import { OptionalStringSchema, TimestampSchema } from '../envelope.js';
 import { action, group, jsonBody, report } from '../kit.js';
 
 const I = Type.Integer();
 const B = Type.Boolean();
 const D = Type.Number();
+
+const OptionalInteger = Type.Union([I, Type.Null()]);
 
 const Health = Type.Object({
   isHealthy: B,
@@ -17,7 +21,7 @@ const Health = Type.Object({
   defaultTtlSeconds: I,
   retryIntervalSeconds: I,
   metricsEndpoint: OptionalStringSchema,
-  redisServerInfo: Type.Null(),
+  redisServerInfo: ServerInfoSchema,
   generatedAt: TimestampSchema,
 });
 
@@ -31,11 +35,21 @@ const Statistics = Type.Object({
   hitRatio: D,
   missRatio: D,
   localKeyCount: I,
-  distributedKeyCount: Type.Null(),
-  redisDatabaseSize: Type.Null(),
-  redisUsedMemoryBytes: Type.Null(),
-  redisUsedMemoryHuman: Type.Null(),
+  distributedKeyCount: OptionalInteger,
+  redisDatabaseSize: OptionalInteger,
+  redisUsedMemoryBytes: OptionalInteger,
+  redisUsedMemoryHuman: OptionalStringSchema,
   types: Type.Record(Type.String(), Ratios),
+  generatedAt: TimestampSchema,
+});
+
+const Distributed = Type.Object({
+  isConfigured: B,
+  isConnected: B,
+  endpointCount: OptionalInteger,
+  clientName: OptionalStringSchema,
+  totalOutstanding: OptionalInteger,
+  serverInfo: ServerInfoSchema,
   generatedAt: TimestampSchema,
 });
 
@@ -56,39 +70,63 @@ const Invalidated = Type.Object({
 export const cacheOperations = group({ tag: 'Operations', scope: 'cache-operations', envelope: 'wrapped' }, [
   report('GET /operations/cache/health', 'Get Cache Health', {
     data: Health,
-    answer: (_x, { cache }) => ({
-      isHealthy: true,
-      isUsingFallback: false,
-      cacheEnabled: cache.status().enabled,
-      fallbackEnabled: false,
-      keyPrefix: null,
-      defaultTtlSeconds: cache.status().ttlSeconds,
-      retryIntervalSeconds: 0,
-      metricsEndpoint: null,
-      redisServerInfo: null,
-      generatedAt: new Date().toISOString(),
-    }),
-  }),
-  report('GET /operations/cache/statistics', 'Get Cache Statistics', {
-    data: Statistics,
-    answer(_x, { cache }) {
-      const { hits, misses, evictions, entries } = cache.status();
-      const figures = { hits, misses, evictions, ...ratios(hits, misses) };
+    async answer(_x, { cache }) {
+      const levels = await cache.levels();
+      const redis = redisOf(levels);
       return {
-        backend: 'memory',
-        isUsingFallback: false,
-        ...figures,
-        localKeyCount: entries,
-        distributedKeyCount: null,
-        redisDatabaseSize: null,
-        redisUsedMemoryBytes: null,
-        redisUsedMemoryHuman: null,
-        types: { tile: figures },
+        ...healthOf(levels),
+        cacheEnabled: cache.status().enabled,
+        fallbackEnabled: redis !== undefined,
+        keyPrefix: redis ? REDIS_PREFIX : null,
+        defaultTtlSeconds: cache.status().ttlSeconds,
+        retryIntervalSeconds: redis ? 1 : 0,
+        metricsEndpoint: null,
+        redisServerInfo: serverInfoOf(redis),
         generatedAt: new Date().toISOString(),
       };
     },
   }),
-  report('GET /operations/cache/distributed', 'Get Distributed Cache Connection Metrics'),
+  report('GET /operations/cache/statistics', 'Get Cache Statistics', {
+    description: '`types` tells hits and misses of memory, and of disk and Redis where they are in use.',
+    data: Statistics,
+    async answer(_x, { cache }) {
+      const { hits, misses, evictions, entries } = cache.status();
+      const levels = await cache.levels();
+      const redis = redisOf(levels);
+      const figures = { hits, misses, evictions, ...ratios(hits, misses) };
+      const behind = levels.map(({ name, lookUps }) => [
+        `tile-${name}`,
+        { ...lookUps, evictions: 0, ...ratios(lookUps.hits, lookUps.misses) },
+      ]);
+      return {
+        backend: ['memory', ...levels.map(({ name }) => name)].join('+'),
+        isUsingFallback: healthOf(levels).isUsingFallback,
+        ...figures,
+        localKeyCount: entries,
+        distributedKeyCount: redis?.entries ?? null,
+        redisDatabaseSize: redis?.entries ?? null,
+        redisUsedMemoryBytes: redis?.bytes ?? null,
+        redisUsedMemoryHuman: redis?.server?.usedMemory ?? null,
+        types: { tile: figures, ...Object.fromEntries(behind) },
+        generatedAt: new Date().toISOString(),
+      };
+    },
+  }),
+  report('GET /operations/cache/distributed', 'Get Distributed Cache Connection Metrics', {
+    data: Distributed,
+    async answer(_x, { cache }) {
+      const redis = redisOf(await cache.levels());
+      return {
+        isConfigured: redis !== undefined,
+        isConnected: redis?.healthy ?? false,
+        endpointCount: redis ? 1 : null,
+        clientName: null,
+        totalOutstanding: null,
+        serverInfo: serverInfoOf(redis),
+        generatedAt: new Date().toISOString(),
+      };
+    },
+  }),
   action('POST /operations/cache/invalidate', 'Invalidate Cache', {
     body: jsonBody(Invalidate),
     data: Invalidated,

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors.js';
 import type { CacheScope } from '../cache-control.js';
+import { healthOf } from '../cache-views.js';
 import { TimestampSchema } from '../envelope.js';
 import { action, group, jsonBody, report } from '../kit.js';
 
@@ -28,8 +29,9 @@ const Invalidated = Type.Object({
 export const cache = group({ tag: 'Cache', scope: 'cache', envelope: 'wrapped' }, [
   report('GET /cache/status', 'Get cache health status', {
     data: Status,
-    // The cache lies in this process: there is no backend that could be away, hence no fallback.
-    answer: () => ({ isHealthy: true, isUsingFallback: false, timestamp: new Date().toISOString() }),
+    async answer(_x, { cache }) {
+      return { ...healthOf(await cache.levels()), timestamp: new Date().toISOString() };
+    },
   }),
   action('POST /cache/invalidate', 'Invalidate cached responses by scope', {
     body: jsonBody(Invalidate),

@@ -117,10 +117,15 @@ export const tileOperations = group({ tag: 'Tile operations', scope: 'tile-opera
     data: Type.Object({ Enabled: Type.Boolean(), Evicted: I, Scanned: I, Message: S }),
     errors: [503],
     async answer(_x, { cache }) {
-      const { enabled, entries } = cache.status();
-      if (!enabled) return { Enabled: false, Evicted: 0, Scanned: 0, Message: 'The tile cache is off.' };
-      const dropped = await cache.invalidate({ kind: 'all' });
-      return { Enabled: true, Evicted: dropped, Scanned: entries, Message: `${dropped} tiles were dropped.` };
+      if (!cache.status().enabled)
+        return { Enabled: false, Evicted: 0, Scanned: 0, Message: 'The tile cache is off.' };
+      const { evicted, scanned } = cache.evict();
+      return {
+        Enabled: true,
+        Evicted: evicted,
+        Scanned: scanned,
+        Message: `${evicted} old tiles were dropped.`,
+      };
     },
   }),
 ]);

@@ -8,8 +8,14 @@ import { defaultStyle } from '../default-style.js';
 /** Makes the collection once its identifiers are known. */
 export type MakeCollection = (id: string, layerId: number) => Collection;
 
+export type Versions = Pick<Collection, 'version' | 'origin' | 'readAt'>;
+
 /** Throws for a CRS that cannot be used. */
-export function vectorCollection(layer: VectorLayerInfo, file: string, version: string): MakeCollection {
+export function vectorCollection(
+  layer: VectorLayerInfo,
+  file: string,
+  { version, origin, readAt }: Versions,
+): MakeCollection {
   const storageCrs = knownCrs(layer.source.crs);
   // What is served of a foreign file is a copy: edits of it would never reach the file.
   const isCopy = layer.source.kind === 'geopackage' && layer.source.path !== file;
@@ -24,6 +30,8 @@ export function vectorCollection(layer: VectorLayerInfo, file: string, version: 
     crs: advertised(storageCrs, layer.source.hasZ),
     file,
     version,
+    origin,
+    readAt,
     source: isCopy ? { ...layer.source, writable: false } : layer.source,
     featureCount: layer.featureCount,
     cursor: layer.cursor,
@@ -45,6 +53,7 @@ export function rasterCollection(raster: RasterInfo, name: string, version: stri
     crs: advertised(storageCrs),
     file: raster.path,
     version,
+    origin: version,
     raster,
     bands: raster.bands,
   });
@@ -63,6 +72,7 @@ export function archiveCollection(archive: ArchiveInfo, name: string, version: s
     crs: [WEB_MERCATOR],
     file: archive.path,
     version,
+    origin: version,
     container: archive.container,
     format: archive.format,
     minZoom: archive.minZoom,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { withoutPassword } from '../../../core/database-url.js';
 import { type PostgisSource, TaskFailure, type VectorLayerInfo } from '../../../core/tasks.js';
 import type { Databases } from '../databases.js';
-import { vectorCollection } from './collections.js';
+import { type Versions, vectorCollection } from './collections.js';
 import type { Draft, Found } from './source.js';
 
 /** What a PostGIS database holds, or why it cannot be published. */
@@ -36,12 +36,14 @@ function draftOf(layer: VectorLayerInfo, all: readonly VectorLayerInfo[], path: 
     ({ source }) => source.table === table && (source as PostgisSource).schema === schema,
   );
   const name = columns.length > 1 ? `${table}_${geometryColumn}` : table;
-  return { name, group: schema, make: vectorCollection(layer, path, versionOf(layer)) };
+  return { name, group: schema, make: vectorCollection(layer, path, versionsOf(layer)) };
 }
 
 /** Rows change unseen; the definition does not, and each time it is read counts as a change of the rows. */
-function versionOf({ source }: VectorLayerInfo): string {
+function versionsOf({ source }: VectorLayerInfo): Versions {
   const { database, ...definition } = source as PostgisSource;
-  const text = `${withoutPassword(database)}${JSON.stringify(definition)}${Date.now()}`;
-  return createHash('sha1').update(text).digest('hex').slice(0, 12);
+  const text = `${withoutPassword(database)}${JSON.stringify(definition)}`;
+  const origin = createHash('sha1').update(text).digest('hex').slice(0, 12);
+  const readAt = Date.now();
+  return { version: `${origin}.${readAt.toString(36)}`, origin, readAt };
 }

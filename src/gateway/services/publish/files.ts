@@ -38,10 +38,11 @@ async function readGeoPackage(
 ): Promise<Found> {
   const layers = await deps.pools.run('vector.inspect', { path: gpkg }, { deadlineMs: INSPECT_DEADLINE_MS });
   const found: Found = { collections: [], quarantined: [] };
+  const versions = { version, origin: version };
   for (const layer of layers) {
     const name = layer.source.table;
     try {
-      found.collections.push({ name, group: nameOf(file), make: vectorCollection(layer, file, version) });
+      found.collections.push({ name, group: nameOf(file), make: vectorCollection(layer, file, versions) });
     } catch (error) {
       found.quarantined.push({ path: file, layer: name, reason: (error as Error).message });
     }

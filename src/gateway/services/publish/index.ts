@@ -45,7 +45,8 @@ export async function publish(
 function withSettings(collection: Collection, tiles: TileSettings | undefined): Collection {
   if (!tiles) return collection;
   const hash = createHash('sha1').update(JSON.stringify(tiles)).digest('hex').slice(0, 8);
-  return { ...collection, tiles, version: `${hash}-${collection.version}` };
+  const { version, origin } = collection;
+  return { ...collection, tiles, version: `${hash}-${version}`, origin: `${hash}-${origin}` };
 }
 
 /** Runs a few readers at a time; answers in their order. */

@@ -11,6 +11,8 @@ export function tileLayer(collection: VectorCollection, selection: TileSelection
   const narrowed = and(filter, selection?.filters.get(collection.id));
   return {
     name: collection.id,
+    version: collection.version,
+    cursor: collection.cursor,
     source,
     ...(chosen ? { fields: chosen } : {}),
     ...(narrowed === undefined ? {} : { filter: narrowed }),

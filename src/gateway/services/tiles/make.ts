@@ -36,7 +36,8 @@ export function cacheControlOf(collections: readonly Collection[]): string {
   return seconds === 0 ? 'no-cache' : `public, max-age=${seconds}, stale-while-revalidate=${5 * seconds}`;
 }
 
-function cachedTile(
+/** A tile as its cache keeps it. */
+export function cachedTile(
   { collections }: TileRequest,
   data: Uint8Array,
   mediaType: string,
@@ -51,7 +52,7 @@ function cachedTile(
   // One literal, no spread: V8 gives each object made by spreading a hidden class of its own, and then every read misses.
   const etag = contentTag(data);
   const reply = { status: 200, mediaType, body: data, encoding, etag, cacheControl, constant, headers };
-  return { reply, bytes: data.byteLength };
+  return { reply, bytes: data.byteLength, dropped };
 }
 
 async function encode(x: TaskContext, pools: Pools, request: TileRequest): Promise<CachedTile> {

@@ -2,6 +2,7 @@ import type { Collection } from '../../../core/collection.js';
 import type { Expression } from '../../../core/cql2/index.js';
 import type { Format } from '../../../core/media.js';
 import type { TileMatrixSet } from '../../../core/tile-matrix.js';
+import { version } from '../../../core/version.js';
 
 /** A place in a tile matrix set; row 0 is at the matrix's corner of origin. */
 export interface TileAddress {
@@ -32,19 +33,32 @@ export interface TileRequest {
   readonly selection?: TileSelection | undefined;
 }
 
-/** Names the content of a tile. */
+/** Names the content of a tile in this process. */
 export function tileKey(request: TileRequest): string {
-  const { format, at } = request;
-  return `${format.name}/${at.set.key}/${at.zoom}/${at.row}/${at.column}${contentKey(request)}`;
+  return `${addressKey(request)}${contentKey(request, ({ id, version }) => `${id}@${version}`)}`;
 }
 
 /** Names what tiles that differ only in zoom, row and column have in common. */
 export function pyramidKey(request: TileRequest): string {
-  return `${request.format.name}/${request.at.set.key}${contentKey(request)}`;
+  const content = contentKey(request, ({ id, version }) => `${id}@${version}`);
+  return `${request.format.name}/${request.at.set.key}${content}`;
 }
 
-function contentKey({ collections, selection }: TileRequest): string {
+/** Names the content of a tile wherever it is made, by whatever release. */
+export function sharedKey(request: TileRequest): string {
+  const content = contentKey(request, ({ id, origin }) => `${id}@${origin}`);
+  return `${addressKey(request)}${content}/${version()}`;
+}
+
+function addressKey({ format, at: { set, zoom, row, column } }: TileRequest): string {
+  return `${format.name}/${set.key}/${zoom}/${row}/${column}`;
+}
+
+function contentKey(
+  { collections, selection }: TileRequest,
+  nameOf: (collection: Collection) => string,
+): string {
   let key = '';
-  for (const c of collections) key += `/${c.layerId}@${c.version}`;
+  for (const collection of collections) key += `/${nameOf(collection)}`;
   return selection ? `${key}/${selection.key}` : key;
 }

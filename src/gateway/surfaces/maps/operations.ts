@@ -26,7 +26,8 @@ import {
   selectCollections,
   surfaceBasics,
 } from '../common.js';
-import { extentOf } from '../tiles/documents.js';
+import { extentOf } from '../tilesets.js';
+import { mapTilesetOperations } from './tilesets.js';
 import { fitMap, type MapWindow } from './window.js';
 
 const MAPS_PATH = '/ogc/maps';
@@ -142,22 +143,18 @@ export function mapsOperations(deps: SurfaceDeps): Operation[] {
         return drawMap(x, deps, [collection], x.params);
       },
     }),
-    ...FUTURE,
+    ...mapTilesetOperations(deps),
+    FUTURE,
   );
   return operations;
 }
 
-const FUTURE = [
-  ['collections/{collectionId}/styles/{styleId}/map', 'getStyledMap', 'Styled map of a collection'],
-  ['collections/{collectionId}/map/tiles', 'getMapTilesets', 'Map tilesets of a collection'],
-  [
-    'collections/{collectionId}/map/tiles/{tileMatrixSetId}',
-    'getMapTileset',
-    'A map tileset of a collection',
-  ],
-].map(([path, name, summary]) =>
-  notBuilt({ ...COMMON, path: `${MAPS_PATH}/${path}`, id: `maps.${name}`, summary: summary! }),
-);
+const FUTURE = notBuilt({
+  ...COMMON,
+  path: `${MAPS_PATH}/collections/{collectionId}/styles/{styleId}/map`,
+  id: 'maps.getStyledMap',
+  summary: 'Styled map of a collection',
+});
 
 function drawable(collection: Collection): boolean {
   return collection.kind !== 'archive';

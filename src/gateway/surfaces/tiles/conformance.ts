@@ -1,15 +1,29 @@
-/** Only classes that are built; the list grows with the code. */
-export const TILES_CONFORMANCE = [
-  'http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/core',
-  'http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/landing-page',
-  'http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/json',
+/** Classes that a test of their name covers. */
+export const TILES_CONFORMANCE: readonly string[] = [
+  ...['core', 'landing-page', 'json', 'html'].map(
+    (name) => `http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/${name}`,
+  ),
   'http://www.opengis.net/spec/ogcapi-common-2/1.0/conf/collections',
-  'http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/core',
-  'http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/tileset',
-  'http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/tilesets-list',
-  'http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/dataset-tilesets',
-  'http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/geodata-tilesets',
-  'http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/mvt',
-  'http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/png',
-  'http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/oas30',
-] as const;
+  ...[
+    'core',
+    'tileset',
+    'tilesets-list',
+    'dataset-tilesets',
+    'geodata-tilesets',
+    'collections-selection',
+    'mvt',
+    'png',
+    'jpeg',
+    'oas30',
+  ].map((name) => `http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/${name}`),
+  ...[
+    'tilematrixset',
+    'tilematrixsetlimits',
+    'tilesetmetadata',
+    'variablematrixwidth',
+    'json-tilematrixset',
+    'json-tilematrixsetlimits',
+    'json-tilesetmetadata',
+    'json-variablematrixwidth',
+  ].map((name) => `http://www.opengis.net/spec/tms/2.0/conf/${name}`),
+];

@@ -1,32 +1,10 @@
 import type { Collection } from '../../../core/collection.js';
 import { CRS84 } from '../../../core/crs.js';
 import type { Exchange } from '../../../core/operation.js';
-import type { Box } from '../../../core/tasks.js';
 import { tileMatrixSets } from '../../../core/tile-matrix.js';
+import { isMade } from '../../services/tiles/formats.js';
 import { formatLinks, type Link, META_FORMATS } from '../common.js';
-
-export const TILES_PATH = '/ogc/tiles';
-
-export const REL = 'http://www.opengis.net/def/rel/ogc/1.0';
-
-/** The box in CRS84 around collections; the whole turn of longitudes when one of them crosses the antimeridian. */
-export function extentOf(collections: readonly Collection[]): Box | undefined {
-  const boxes = collections.map((c) => c.extent84).filter((box): box is Box => box !== undefined);
-  if (boxes.length === 0) return undefined;
-  if (boxes.length === 1) return boxes[0];
-  const wraps = boxes.some(([west, , east]) => west > east);
-  return [
-    wraps ? -180 : Math.min(...boxes.map((b) => b[0])),
-    Math.min(...boxes.map((b) => b[1])),
-    wraps ? 180 : Math.max(...boxes.map((b) => b[2])),
-    Math.max(...boxes.map((b) => b[3])),
-  ];
-}
-
-/** Whether tiles of the collection can carry features. */
-export function holdsFeatures(collection: Collection): boolean {
-  return collection.kind === 'vector' || (collection.kind === 'archive' && collection.format === 'mvt');
-}
+import { holdsFeatures, mapTilesetsPath, REL, TILES_PATH } from '../tilesets.js';
 
 export function tileMatrixSetsDocument(x: Exchange) {
   return {
@@ -64,8 +42,15 @@ export function tiledCollectionDocument(x: Exchange, collection: Collection) {
     links: [
       ...formatLinks(x, path, META_FORMATS),
       { href: `${x.baseUrl}${path}/tiles`, rel, type: 'application/json', title: 'Tilesets' },
+      ...(isMade(collection) && holdsFeatures(collection) ? [mapTilesets(x, collection)] : []),
     ] as Link[],
   };
+}
+
+/** The same tiles as images, for clients that take a tileset for either vector or map tiles. */
+function mapTilesets(x: Exchange, collection: Collection): Link {
+  const href = `${x.baseUrl}${mapTilesetsPath(collection)}`;
+  return { href, rel: `${REL}/tilesets-map`, type: 'application/json', title: 'Map tilesets' };
 }
 
 export function tiledCollectionsDocument(x: Exchange, collections: readonly Collection[]) {

@@ -3,22 +3,10 @@ import { matrixSetDocument } from '../../../core/tile-matrix/document.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
 import { documentReply, findByLayerId, META_FORMATS, surfaceBasics } from '../common.js';
+import { requireSet, TILES_PATH } from '../tilesets.js';
 import { TILES_CONFORMANCE } from './conformance.js';
-import {
-  TILES_PATH,
-  tiledCollectionDocument,
-  tiledCollectionsDocument,
-  tileMatrixSetsDocument,
-} from './documents.js';
-import {
-  COMMON,
-  collectionId,
-  DOCUMENT,
-  METADATA,
-  requireSet,
-  type TilesDeps,
-  tileMatrixSetId,
-} from './params.js';
+import { tiledCollectionDocument, tiledCollectionsDocument, tileMatrixSetsDocument } from './documents.js';
+import { COMMON, collectionId, DOCUMENT, METADATA, type TilesDeps, tileMatrixSetId } from './params.js';
 import { tileOperations } from './tile-operations.js';
 import { tilesetOperations } from './tileset-operations.js';
 

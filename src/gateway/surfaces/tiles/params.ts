@@ -12,10 +12,10 @@ import {
   pathString,
   subsetParam,
 } from '../../../core/params.js';
-import { type TileMatrixSet, tileMatrixSet } from '../../../core/tile-matrix.js';
+import type { TileMatrixSet } from '../../../core/tile-matrix.js';
 import type { TileCache } from '../../cache/tile-cache.js';
+import { matrixSetsOf } from '../../services/tiles/formats.js';
 import type { SurfaceDeps } from '../common.js';
-import { matrixSetsOf } from './formats.js';
 
 export interface TilesDeps extends SurfaceDeps {
   tiles: TileCache;
@@ -77,11 +77,4 @@ export const tileResponses = (formats: readonly Format[]) => ({
 /** Throws 404 when the collection has no tiles in the set. */
 export function requireTileset(collection: Collection, set: TileMatrixSet): void {
   if (!matrixSetsOf(collection).includes(set)) throw notFound(`tileset of ${collection.id}`, set.id);
-}
-
-/** Throws 404 for an unknown set. */
-export function requireSet(id: string): TileMatrixSet {
-  const set = tileMatrixSet(id);
-  if (!set) throw notFound('tile matrix set', id.slice(0, 100));
-  return set;
 }

@@ -3,10 +3,10 @@ import type { Crs } from '../../../core/crs.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
 import { type Format, MVT_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
+import { formatOf, isMade, MADE_FORMATS, TILE_FORMATS } from '../../services/tiles/formats.js';
 import type { TileAddress, TileRequest } from '../../services/tiles/request.js';
 import { findByLayerId, selectCollections } from '../common.js';
-import { TILES_PATH } from './documents.js';
-import { formatOf, isMade, MADE_FORMATS, TILE_FORMATS } from './formats.js';
+import { TILES_PATH } from '../tilesets.js';
 import {
   COMMON,
   collectionId,

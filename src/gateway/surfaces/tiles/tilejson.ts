@@ -4,14 +4,19 @@ import type { Exchange } from '../../../core/operation.js';
 import type { FieldType } from '../../../core/tasks.js';
 import { WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
 import { tileFields } from '../../services/tiles/layer.js';
-import { extentOf } from './documents.js';
-import { tileFormats } from './formats.js';
-import { centreOf, levelOfExtent, type TilesetSubject, tileTemplate } from './tileset.js';
+import {
+  centreOf,
+  extentOf,
+  formatsOf,
+  levelOfExtent,
+  type TilesetSubject,
+  tileTemplate,
+} from '../tilesets.js';
 
 /** TileJSON 3.0.0 of the WebMercatorQuad tileset: the vector tiles, or the images where there are none. */
-export function tileJson(x: Exchange, subject: TilesetSubject, template?: string) {
+export function tileJson(x: Exchange, subject: TilesetSubject) {
   const { collection, collections } = subject;
-  const format = tileFormats(collections)[0]!;
+  const format = formatsOf(subject)[0]!;
   const { minzoom, maxzoom } = zoomsOf(collections);
   const extent = extentOf(collections);
   const [longitude, latitude] = extent ? centreOf(extent) : [0, 0];
@@ -23,7 +28,7 @@ export function tileJson(x: Exchange, subject: TilesetSubject, template?: string
     attribution: collection?.kind === 'archive' ? collection.attribution : undefined,
     version: '1.0.0',
     scheme: 'xyz',
-    tiles: [template ?? tileTemplate(x, WEB_MERCATOR_QUAD, subject, { place: '{z}/{y}/{x}', format })],
+    tiles: [tileTemplate(x, WEB_MERCATOR_QUAD, subject, { place: '{z}/{y}/{x}', format })],
     minzoom,
     maxzoom,
     // Readers of TileJSON know no box across the antimeridian.

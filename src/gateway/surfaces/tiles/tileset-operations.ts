@@ -3,21 +3,26 @@ import { type Format, TILEJSON_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
 import type { TileMatrixSet } from '../../../core/tile-matrix.js';
 import * as pages from '../../pages/index.js';
+import { isMade } from '../../services/tiles/formats.js';
 import { documentReply, findByLayerId, META_FORMATS, selectCollections } from '../common.js';
-import { TILES_PATH } from './documents.js';
-import { isMade } from './formats.js';
+import {
+  requireSet,
+  TILES_PATH,
+  type TilesetSubject,
+  tilesetDocument,
+  tilesetFormats,
+  tilesetsDocument,
+} from '../tilesets.js';
 import {
   COMMON,
   collectionId,
   collections,
   METADATA,
-  requireSet,
   requireTileset,
   type TilesDeps,
   tileMatrixSetId,
 } from './params.js';
 import { tileJson } from './tilejson.js';
-import { type TilesetSubject, tilesetDocument, tilesetFormats, tilesetsDocument } from './tileset.js';
 
 const TILESET_FORMATS: readonly Format[] = [...META_FORMATS, TILEJSON_FORMAT];
 
@@ -35,6 +40,7 @@ export function tilesetOperations({ visible }: TilesDeps): Operation[] {
       run(x) {
         const document = tilesetsDocument(x, {
           collections: visible(x.principal).collections.filter(isMade),
+          as: 'data',
           collection: undefined,
         });
         return documentReply(x, document, () => pages.documentPage(x, 'Tilesets', document));
@@ -53,7 +59,12 @@ export function tilesetOperations({ visible }: TilesDeps): Operation[] {
         const set = requireSet(x.params.tileMatrixSetId);
         const named = x.params.collections;
         const collections = selectCollections(visible(x.principal), named, isMade);
-        return tilesetReply(x, set, { collections, collection: undefined, chosen: named !== undefined });
+        return tilesetReply(x, set, {
+          as: 'data',
+          collections,
+          collection: undefined,
+          chosen: named !== undefined,
+        });
       },
     }),
     defineOperation({
@@ -67,7 +78,7 @@ export function tilesetOperations({ visible }: TilesDeps): Operation[] {
       responses: METADATA,
       run(x) {
         const collection = findByLayerId(visible(x.principal), x.params.collectionId);
-        const document = tilesetsDocument(x, { collections: [collection], collection });
+        const document = tilesetsDocument(x, { as: 'data', collections: [collection], collection });
         return documentReply(x, document, () =>
           pages.documentPage(x, `Tilesets of ${collection.title}`, document),
         );
@@ -86,14 +97,14 @@ export function tilesetOperations({ visible }: TilesDeps): Operation[] {
         const collection = findByLayerId(visible(x.principal), x.params.collectionId);
         const set = requireSet(x.params.tileMatrixSetId);
         requireTileset(collection, set);
-        return tilesetReply(x, set, { collections: [collection], collection });
+        return tilesetReply(x, set, { as: 'data', collections: [collection], collection });
       },
     }),
   ];
 }
 
 function tilesetReply(x: Exchange, set: TileMatrixSet, subject: TilesetSubject): Reply {
-  if (!tilesetFormats(set).includes(x.format))
+  if (!tilesetFormats(subject, set).includes(x.format))
     throw new ApiError('not-acceptable', 'TileJSON describes tiles of WebMercatorQuad only.');
   if (x.format === TILEJSON_FORMAT) return documentReply(x, tileJson(x, subject), () => '');
   const document = tilesetDocument(x, set, subject);

@@ -23,15 +23,14 @@ export function tileLayer(task: VectorTileTask, layer: TileLayer): EncodedLayer 
   const chosenIds = layer.filter === undefined ? undefined : idsOf(source, layer.filter);
   const filtered = chosenIds ? ` AND ${id} IN (${chosenIds.sql})` : '';
   const sql = `WITH made AS MATERIALIZED (SELECT gr_mvt(?, ${id}, ${g}${values}) AS tile FROM ${from}${filtered})
-    SELECT tile, gr_mvt_count(tile) AS features, gr_mvt_dropped(tile) AS dropped FROM made`;
+    SELECT tile, gr_mvt_count(tile) AS features, gr_mvt_dropped(tile) AS dropped,
+      gr_mvt_work(tile) AS work FROM made`;
   const options = JSON.stringify(layerOptions(task, layer, source.crs, fields));
   const window = [maxx, minx, maxy, miny];
-  const row = statement(source.path, sql).get(options, ...window, ...(chosenIds?.values ?? [])) as LayerRow;
-  return { tile: row.tile, features: row.features, dropped: row.dropped };
-}
-
-interface LayerRow {
-  tile: Buffer;
-  features: number;
-  dropped: number;
+  const row = statement(source.path, sql).get(
+    options,
+    ...window,
+    ...(chosenIds?.values ?? []),
+  ) as EncodedLayer;
+  return row;
 }

@@ -3,11 +3,12 @@ import type { Cancellation } from '../../cancellation.js';
 import { layerOptions } from '../layer-options.js';
 import type { EncodedLayer } from '../store.js';
 import { tileWindow } from '../window.js';
-import { chosen, columnsOf } from './columns.js';
+import { columnsOf } from './columns.js';
 import { withConnection } from './database.js';
 import { envelope, whereOf } from './filter.js';
 import { geometryOf, tableOf } from './names.js';
 import { SqlParams } from './params.js';
+import { tileFields } from './tile-fields.js';
 
 /** One layer of a tile: the window's rows by the spatial index, encoded as they arrive. */
 export async function tileLayer(
@@ -16,7 +17,7 @@ export async function tileLayer(
   cancellation?: Cancellation,
 ): Promise<EncodedLayer> {
   const source = layer.source as PostgisSource;
-  const fields = chosen(source, layer.fields);
+  const fields = tileFields(source, layer.fields);
   const params = new SqlParams();
   const window = envelope(tileWindow(source, task), source, params);
   const sql = `SELECT ${columnsOf(source, fields, 'number').join(', ')} FROM ${tableOf(source)}

@@ -1,18 +1,43 @@
-import { type Collection, tileLevels, type VectorCollection } from '../../../core/collection.js';
-import { CRS84 } from '../../../core/crs.js';
-import { type Format, JSON_FORMAT, TILEJSON_FORMAT } from '../../../core/media.js';
-import type { Exchange } from '../../../core/operation.js';
-import type { Box, FieldType } from '../../../core/tasks.js';
-import { type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
-import { limitsIn, setsFor } from '../../services/tiles/extent.js';
-import { tileFields } from '../../services/tiles/layer.js';
-import { formatLinks, type Link, META_FORMATS } from '../common.js';
-import { extentOf, holdsFeatures, REL, TILES_PATH } from './documents.js';
-import { isMade, matrixSetsOf, tileFormats } from './formats.js';
+import { type Collection, tileLevels, type VectorCollection } from '../../core/collection.js';
+import { CRS84 } from '../../core/crs.js';
+import { notFound } from '../../core/errors.js';
+import { type Format, JSON_FORMAT, TILEJSON_FORMAT } from '../../core/media.js';
+import type { Exchange } from '../../core/operation.js';
+import type { Box, FieldType } from '../../core/tasks.js';
+import { type TileMatrixSet, tileMatrixSet, WEB_MERCATOR_QUAD } from '../../core/tile-matrix.js';
+import { limitsIn, setsFor } from '../services/tiles/extent.js';
+import { isMade, matrixSetsOf, tileFormats } from '../services/tiles/formats.js';
+import { tileFields } from '../services/tiles/layer.js';
+import { formatLinks, type Link, META_FORMATS } from './common.js';
 
 /** Tilesets (OGC 17-083r4, clause 8; OGC 20-057, clauses 8 and 9): of one collection, or of the dataset. */
 
+export const TILES_PATH = '/ogc/tiles';
+
+export const REL = 'http://www.opengis.net/def/rel/ogc/1.0';
+
+/** The box in CRS84 around collections; the whole turn of longitudes when one of them crosses the antimeridian. */
+export function extentOf(collections: readonly Collection[]): Box | undefined {
+  const boxes = collections.map((c) => c.extent84).filter((box): box is Box => box !== undefined);
+  if (boxes.length === 0) return undefined;
+  if (boxes.length === 1) return boxes[0];
+  const wraps = boxes.some(([west, , east]) => west > east);
+  return [
+    wraps ? -180 : Math.min(...boxes.map((b) => b[0])),
+    Math.min(...boxes.map((b) => b[1])),
+    wraps ? 180 : Math.max(...boxes.map((b) => b[2])),
+    Math.max(...boxes.map((b) => b[3])),
+  ];
+}
+
+/** Whether tiles of the collection can carry features. */
+export function holdsFeatures(collection: Collection): boolean {
+  return collection.kind === 'vector' || (collection.kind === 'archive' && collection.format === 'mvt');
+}
+
 export interface TilesetSubject {
+  /** What the tiles are described as: of the data, or of maps of it, which are images only. */
+  as: 'data' | 'map';
   collections: readonly Collection[];
   /** Undefined for the dataset. */
   collection: Collection | undefined;
@@ -20,15 +45,36 @@ export interface TilesetSubject {
   chosen?: boolean;
 }
 
-/** Formats of a tileset's description. TileJSON can only tell of tiles in Web Mercator. */
-export function tilesetFormats(set: TileMatrixSet): readonly Format[] {
-  return set === WEB_MERCATOR_QUAD ? [...META_FORMATS, TILEJSON_FORMAT] : META_FORMATS;
+/** Throws 404 for an unknown set. */
+export function requireSet(id: string): TileMatrixSet {
+  const set = tileMatrixSet(id);
+  if (!set) throw notFound('tile matrix set', id.slice(0, 100));
+  return set;
 }
 
-/** The path a tileset lives under. */
-function tilesetBase(collection: Collection | undefined): string {
-  return collection ? `${TILES_PATH}/collections/${collection.layerId}/tiles` : `${TILES_PATH}/tiles`;
+/** Formats of a tileset's description. TileJSON can only tell of tiles in Web Mercator. */
+export function tilesetFormats({ as }: TilesetSubject, set: TileMatrixSet): readonly Format[] {
+  return set === WEB_MERCATOR_QUAD && as === 'data' ? [...META_FORMATS, TILEJSON_FORMAT] : META_FORMATS;
 }
+
+/** Where tilesets are described, below which their sets are. */
+function tilesetsPath({ as, collection }: Pick<TilesetSubject, 'as' | 'collection'>): string {
+  const path = as === 'map' ? '/ogc/maps' : TILES_PATH;
+  const owner = collection ? `${path}/collections/${collection.layerId}` : path;
+  return as === 'map' ? `${owner}/map/tiles` : `${owner}/tiles`;
+}
+
+export function mapTilesetsPath(collection: Collection | undefined): string {
+  return tilesetsPath({ as: 'map', collection });
+}
+
+/** Formats of the tiles, the best first. */
+export function formatsOf({ as, collections }: TilesetSubject): readonly Format[] {
+  const formats = tileFormats(collections);
+  return as === 'map' ? formats.filter(isImage) : formats;
+}
+
+const isImage = ({ mediaType }: Format) => mediaType.startsWith('image/');
 
 /** URL template of tiles, for a place such as `{tileMatrix}/{tileRow}/{tileCol}`. */
 export function tileTemplate(
@@ -38,25 +84,25 @@ export function tileTemplate(
   { place, format }: { place: string; format: Format },
 ): string {
   const chosen = subject.chosen ? selection(subject, format) : '';
-  return `${x.baseUrl}${tilesetBase(subject.collection)}/${set.id}/${place}?f=${format.name}${chosen}`;
+  return `${x.baseUrl}${tilesetsPath({ as: 'data', collection: subject.collection })}/${set.id}/${place}?f=${format.name}${chosen}`;
 }
 
 /** The `collections` parameter of a dataset's tiles: vector tiles refuse rasters, so it names none there. */
 function selection({ collections }: TilesetSubject, format: Format): string {
-  const shown = collections.filter((c) => format.mediaType.startsWith('image/') || c.kind === 'vector');
+  const shown = collections.filter((c) => isImage(format) || c.kind === 'vector');
   return `&collections=${shown.map((c) => c.layerId).join(',')}`;
 }
 
 function tilesetItem(x: Exchange, set: TileMatrixSet, subject: TilesetSubject) {
   return {
     title: subject.collection?.title ?? 'All collections',
-    dataType: subject.collections.some(holdsFeatures) ? 'vector' : 'map',
+    dataType: subject.as === 'data' && subject.collections.some(holdsFeatures) ? 'vector' : 'map',
     crs: set.crsDocument,
     tileMatrixSetId: set.id,
     tileMatrixSetURI: set.uri,
     links: [
       {
-        href: `${x.baseUrl}${tilesetBase(subject.collection)}/${set.id}`,
+        href: `${x.baseUrl}${tilesetsPath(subject)}/${set.id}`,
         rel: 'self',
         type: 'application/json',
         title: `Tileset ${set.id}`,
@@ -78,7 +124,7 @@ export function tilesetsDocument(x: Exchange, subject: TilesetSubject) {
   const offered = collection && !isMade(collection) ? matrixSetsOf(collection) : sets;
   return {
     tilesets: offered.map((set) => tilesetItem(x, set, subject)),
-    links: formatLinks(x, tilesetBase(collection), META_FORMATS),
+    links: formatLinks(x, tilesetsPath(subject), META_FORMATS),
   };
 }
 
@@ -88,7 +134,7 @@ export function tilesetDocument(x: Exchange, set: TileMatrixSet, subject: Tilese
   const extent = extentOf(collections);
   const zooms = zoomsOf(set, collections);
   const limits = extent ? limitsIn(set, zooms, extent) : [];
-  const formats = tileFormats(collections);
+  const formats = formatsOf(subject);
   return {
     ...item,
     description: collection?.description ?? '',
@@ -100,7 +146,7 @@ export function tilesetDocument(x: Exchange, set: TileMatrixSet, subject: Tilese
     centerPoint: extent && centerPoint(set, zooms, extent),
     layers: collections.flatMap((one) => layersOf(set, one)),
     links: [
-      ...formatLinks(x, `${tilesetBase(collection)}/${set.id}`, tilesetFormats(set), x.query),
+      ...formatLinks(x, `${tilesetsPath(subject)}/${set.id}`, tilesetFormats(subject, set), x.query),
       item.links[1]!,
       ...formats.map((format) => ({
         href: tileTemplate(x, set, subject, { place: '{tileMatrix}/{tileRow}/{tileCol}', format }),

@@ -1,0 +1,91 @@
+import { hostname } from 'node:os';
+import type { CatalogSnapshot } from '../../core/collection.js';
+import type { Config } from '../../core/config.js';
+import type { CacheControl } from '../admin/cache-control.js';
+import type { Note } from '../notes.js';
+import type { Catalog } from '../services/catalog.js';
+import type { EditNote } from '../services/edits.js';
+import type { Log } from '../telemetry/log.js';
+import { cacheControl, drop } from './control.js';
+import { openLevels } from './open-levels.js';
+import { RedisNotes } from './redis-notes.js';
+import { dropReplaced } from './replaced.js';
+import { TileCache } from './tile-cache.js';
+
+export interface CachingOptions {
+  config: Config['cache'];
+  /** Absolute: names this server among those of one Redis. */
+  dataDir: string;
+  log: Log;
+  catalog(): Catalog;
+  /** Tells the other gateways of this server. */
+  tell(note: Note): void;
+}
+
+/** The cache of a gateway, and how it keeps up with what others change. */
+export interface Caching {
+  readonly tiles: TileCache;
+  readonly control: CacheControl;
+  /** Takes over an edit of this gateway and tells all others. */
+  edited(note: EditNote): void;
+  /** Takes over what another gateway tells. */
+  hear(note: Note): void;
+  /** Follows a reload of the catalog. */
+  replaced(before: CatalogSnapshot, after: CatalogSnapshot): void;
+  close(): Promise<void>;
+}
+
+/** Opens the cache with its levels. Never rejects for a level that cannot be used. */
+export async function startCaching({
+  config,
+  dataDir,
+  log,
+  catalog,
+  tell,
+}: CachingOptions): Promise<Caching> {
+  const levels = await openLevels(config, log);
+  const tiles = new TileCache(config.tileBytes, levels);
+  const parts = {
+    tiles,
+    levels,
+    catalog: () => catalog().current,
+  };
+  const take = ({ collection, change }: EditNote) => {
+    catalog().touch(collection, change);
+    levels.edited(collection, change);
+    const layerId = parts.catalog().byId(collection)?.layerId;
+    if (layerId !== undefined) tiles.dropCollection(layerId, change.areas);
+  };
+  const hear = (note: Note) => {
+    if ('change' in note) take(note);
+    else void drop(note.dropped, parts).catch(() => {});
+  };
+  const originOf = (note: Note) =>
+    'change' in note ? parts.catalog().byId(note.collection)?.origin : undefined;
+  const servers = config.redis.url
+    ? new RedisNotes(config.redis.url, `${hostname()}:${dataDir}`, ({ note, origin }) => {
+        if (originOf(note) === origin) hear(note);
+      })
+    : undefined;
+  const tellAll = (note: Note) => {
+    tell(note);
+    servers?.tell(note, originOf(note));
+  };
+  return {
+    tiles,
+    hear,
+    control: cacheControl(parts, (scope) => tellAll({ dropped: scope })),
+    edited(note) {
+      take(note);
+      tellAll(note);
+    },
+    replaced(before, after) {
+      levels.replaced(after);
+      dropReplaced(tiles, before, after);
+    },
+    async close() {
+      servers?.close();
+      await levels.close();
+    },
+  };
+}

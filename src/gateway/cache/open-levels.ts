@@ -1,0 +1,20 @@
+import { resolve } from 'node:path';
+import type { Config } from '../../core/config.js';
+import type { Log } from '../telemetry/log.js';
+import { DiskLevel } from './disk-level.js';
+import { type TileLevel, TileLevels } from './levels.js';
+import { RedisLevel } from './redis-level.js';
+
+/** The configured levels behind memory. One that cannot be opened is left out: tiles are only made more often. */
+export async function openLevels({ disk, redis }: Config['cache'], log: Log): Promise<TileLevels> {
+  const levels: TileLevel[] = [];
+  if (disk.directory) {
+    try {
+      levels.push(await DiskLevel.open(resolve(disk.directory), disk.bytes));
+    } catch (error) {
+      log.warn('no tiles are kept on disk', { Error: String(error) });
+    }
+  }
+  if (redis.url) levels.push(new RedisLevel(redis.url));
+  return new TileLevels(levels);
+}

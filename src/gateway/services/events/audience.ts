@@ -1,0 +1,68 @@
+import RBush from 'rbush';
+import type { Box } from '../../../core/tasks.js';
+import { partsOf, type Subscription } from './subscription.js';
+
+interface Window {
+  minX: number;
+  minY: number;
+  maxX: number;
+  maxY: number;
+  subscription: Subscription;
+}
+
+/** Those who listen, found by what an event is about: one that many cannot see costs no look at them. */
+export class Audience {
+  /** By layer; those that ask for no layer are under `undefined`. */
+  readonly #everywhere = new Map<number | undefined, Set<Subscription>>();
+  readonly #somewhere = new Map<number | undefined, RBush<Window>>();
+  readonly #windows = new Map<Subscription, Window[]>();
+
+  add(subscription: Subscription): void {
+    const { bbox, layers } = subscription.interest;
+    const windows = bbox
+      ? partsOf(bbox).map(([west, east]) => windowOf([west, bbox[1], east, bbox[3]], subscription))
+      : [];
+    this.#windows.set(subscription, windows);
+    for (const layer of layers ?? [undefined]) {
+      if (bbox) {
+        const tree = this.#somewhere.get(layer) ?? new RBush<Window>();
+        this.#somewhere.set(layer, tree);
+        for (const window of windows) tree.insert(window);
+      } else {
+        const all = this.#everywhere.get(layer) ?? new Set();
+        this.#everywhere.set(layer, all.add(subscription));
+      }
+    }
+  }
+
+  delete(subscription: Subscription): void {
+    const windows = this.#windows.get(subscription) ?? [];
+    this.#windows.delete(subscription);
+    for (const layer of subscription.interest.layers ?? [undefined]) {
+      this.#everywhere.get(layer)?.delete(subscription);
+      for (const window of windows) this.#somewhere.get(layer)?.remove(window);
+    }
+  }
+
+  /** Who may have an interest in a change of a layer between these boxes. None comes twice. */
+  of(layerId: number, boxes: readonly Box[]): Set<Subscription> {
+    const found = new Set<Subscription>();
+    for (const layer of [layerId, undefined]) {
+      for (const subscription of this.#everywhere.get(layer) ?? []) found.add(subscription);
+      const tree = this.#somewhere.get(layer);
+      if (!tree) continue;
+      for (const [minX, minY, maxX, maxY] of boxes)
+        for (const { subscription } of tree.search({ minX, minY, maxX, maxY })) found.add(subscription);
+    }
+    return found;
+  }
+
+  /** All of them, whatever they ask for. */
+  all(): IterableIterator<Subscription> {
+    return this.#windows.keys();
+  }
+}
+
+function windowOf([minX, minY, maxX, maxY]: Box, subscription: Subscription): Window {
+  return { minX, minY, maxX, maxY, subscription };
+}

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import type { FeatureEvent } from '../../../core/edits.js';
+import type { FeedEvent } from '../../../core/events.js';
+import { SERVICE_ID } from '../../../core/service.js';
+import type { Scope, Subscription } from './subscription.js';
+import type { Appearance } from './views.js';
+
+/** Members of a `feature-change` frame that are the same for all who may see the same of it. */
+export type ChangeBody = Readonly<Record<string, unknown>>;
+
+/** CRS of all geometries in frames: longitude first, as GeoJSON has it. */
+export const FRAME_CRS = 'EPSG:4326';
+
+/**
+ * The bodies of one entry's frames. Each shape, an appearance to readers of the same attributes, is made once, however
+ * many receive it.
+ */
+export class ChangeBodies {
+  readonly #made = new Map<string, string>();
+
+  constructor(private readonly entry: FeedEvent) {}
+
+  /** JSON text of the members, to follow those of the subscription: `"eventId":...}`. */
+  text(appearance: Appearance, scope: Scope): string {
+    const key = `${appearance} ${scope.mask}`;
+    let text = this.#made.get(key);
+    if (text === undefined) this.#made.set(key, (text = bodyText(this.entry, appearance, scope)));
+    return text;
+  }
+}
+
+function bodyText({ cursor, event }: FeedEvent, appearance: Appearance, { fields }: Scope): string {
+  const head = {
+    eventId: event.eventId,
+    cursor,
+    timestamp: event.time,
+    serviceId: SERVICE_ID,
+    layerId: event.layerId,
+    featureId: event.featureId,
+    objectId: objectIdOf(event.featureId),
+    operation: appearance === 'leave' ? 'delete' : appearance,
+    protocol: event.protocol,
+    requestId: event.requestId,
+  };
+  // Of a feature that leaves the view nothing is told: where it went is not to be seen.
+  const parts = [JSON.stringify(head).slice(1, -1)];
+  if (appearance !== 'leave') {
+    if (event.geometry !== undefined) parts.push(`"geometry":${event.geometry},"geometryCrs":"${FRAME_CRS}"`);
+    if (event.attributes !== undefined) parts.push(`"attributes":${readable(event.attributes, fields)}`);
+    const changed = event.changedAttributes.filter((name) => fields?.has(name) ?? true);
+    parts.push(`"changedAttributes":${JSON.stringify(changed)}`);
+  }
+  const geometryChanged = appearance === 'leave' ? false : event.geometryChanged;
+  parts.push(`"geometryChanged":${geometryChanged}}`);
+  return parts.join(',');
+}
+
+/** The object without what may not be read. */
+function readable(attributes: string, fields: ReadonlySet<string> | undefined): string {
+  if (!fields) return attributes;
+  const entries = Object.entries(JSON.parse(attributes) as Record<string, unknown>);
+  return JSON.stringify(Object.fromEntries(entries.filter(([name]) => fields.has(name))));
+}
+
+/** A number for clients that know features by numbers: the id where it is one, else 48 bits made of it. */
+export function objectIdOf(featureId: FeatureEvent['featureId']): number {
+  const number = Number(featureId);
+  if (/^-?\d+$/.test(featureId) && Number.isSafeInteger(number)) return number;
+  return createHash('sha1').update(featureId).digest().readUIntBE(0, 6);
+}
+
+/** One frame of a subscription: its own members, then the body. Numbers it. */
+export function changeFrame(subscription: Subscription, body: string): string {
+  return `{"type":"feature-change","subscriptionId":${subscription.idText},"sequence":${subscription.sequence++},${body}`;
+}
+
+export function jsonFrame(type: string, members: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify({ type, ...members });
+}

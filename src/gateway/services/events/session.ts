@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { LIMITS } from '../../../core/limits.js';
+import type { Principal } from '../../../core/operation.js';
+import * as metrics from '../../telemetry/event-metrics.js';
+import { changeFrame } from './frames.js';
+import type { Subscription } from './subscription.js';
+
+export type TransportName = 'WebSocket' | 'SSE';
+export type CloseReason =
+  | 'ClientClosed'
+  | 'ServerShutdown'
+  | 'AdminDisconnect'
+  | 'SlowConsumer'
+  | 'ControlError';
+
+/** The way to one client. */
+export interface Transport {
+  readonly name: TransportName;
+  /**
+   * Takes a frame, JSON text. `cursor` is what a client may resume after once it has it. False when the client does not
+   * read as fast: nothing more is sent before `Session.drained`.
+   */
+  send(frame: string, cursor: number | undefined): boolean;
+  /** Sends frames together until the callback ends. */
+  together(send: () => void): void;
+  close(reason: CloseReason): void;
+}
+
+/** What becomes of a client that does not keep up: it is disconnected, or it gets the latest of each feature only. */
+export type SlowPolicy = 'drop' | 'coalesce';
+
+/** A change that waits to be sent; it is numbered when it is. */
+interface Pending {
+  readonly subscription: Subscription;
+  readonly featureKey: string;
+  readonly body: string;
+  readonly cursor: number;
+}
+
+/** One connected client with its subscriptions, and the frames that it has not taken yet: never more than a few. */
+export class Session {
+  readonly id = randomUUID();
+  readonly connectedAt = Date.now();
+  readonly subscriptions = new Map<string, Subscription>();
+  clientLabel: string | undefined;
+  policy: SlowPolicy = 'drop';
+  closed = false;
+  /** Cursor of the last change that was sent. */
+  lastCursor = 0;
+  #blocked = false;
+  #pending: Pending[] = [];
+  #byFeature = new Map<string, Pending>();
+  #waiting: (() => void)[] = [];
+
+  constructor(
+    readonly transport: Transport,
+    readonly principal: Principal,
+    private readonly onClose: (session: Session, reason: CloseReason) => void,
+  ) {}
+
+  /** Sends a frame that is no change: answers, snapshots, heartbeats. They are few, or paced by `writable`. */
+  send(frame: string, cursor?: number): void {
+    if (this.closed) return;
+    if (!this.transport.send(frame, cursor)) this.#blocked = true;
+  }
+
+  /** Sends a change, or keeps it until the client has read what it was sent. */
+  change(subscription: Subscription, featureKey: string, body: string, cursor: number): void {
+    if (this.closed || subscription.ended) return;
+    if (this.#blocked) this.#keep({ subscription, featureKey, body, cursor });
+    else this.#sendChange(subscription, body, cursor);
+  }
+
+  #sendChange(subscription: Subscription, body: string, cursor: number): void {
+    this.lastCursor = cursor;
+    if (!this.transport.send(changeFrame(subscription, body), cursor)) this.#blocked = true;
+  }
+
+  #keep(change: Pending): void {
+    if (this.policy === 'coalesce') this.#dropEarlier(change);
+    if (this.#pending.length >= LIMITS.streamBuffer) {
+      metrics.slowConsumerDrops.cell(this.transport.name).inc(this.#pending.length + 1);
+      this.close('SlowConsumer');
+      return;
+    }
+    this.#pending.push(change);
+    if (this.policy === 'coalesce') this.#byFeature.set(keyOf(change), change);
+  }
+
+  /** The latest of a feature goes to the end, in the order of cursors, and what waited of it is not sent. */
+  #dropEarlier(change: Pending): void {
+    const waiting = this.#byFeature.get(keyOf(change));
+    if (!waiting) return;
+    metrics.slowConsumerDrops.cell(this.transport.name).inc();
+    this.#pending.splice(this.#pending.indexOf(waiting), 1);
+  }
+
+  /** The client has read: what waits is sent. */
+  drained(): void {
+    this.#blocked = false;
+    this.transport.together(() => {
+      let sent = 0;
+      for (; sent < this.#pending.length && !this.#blocked; sent++) {
+        const { subscription, body, cursor } = this.#pending[sent]!;
+        if (!subscription.ended) this.#sendChange(subscription, body, cursor);
+      }
+      for (const change of this.#pending.splice(0, sent)) this.#byFeature.delete(keyOf(change));
+    });
+    if (!this.#blocked) for (const go of this.#waiting.splice(0)) go();
+  }
+
+  /** Resolves once the client has read what it was sent, or is gone. */
+  writable(): Promise<void> {
+    if (!this.#blocked || this.closed) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Idempotent. */
+  close(reason: CloseReason): void {
+    if (this.closed) return;
+    this.closed = true;
+    for (const subscription of this.subscriptions.values()) subscription.ended = true;
+    this.#pending = [];
+    this.#byFeature.clear();
+    for (const go of this.#waiting.splice(0)) go();
+    this.onClose(this, reason);
+    this.transport.close(reason);
+  }
+}
+
+function keyOf({ subscription, featureKey }: Pending): string {
+  return `${subscription.id}\u0000${featureKey}`;
+}

@@ -1,0 +1,104 @@
+import type { CatalogSnapshot, VectorCollection } from '../../../core/collection.js';
+import { and, type Expression } from '../../../core/cql2/index.js';
+import type { TimeRange } from '../../../core/params.js';
+import type { Box } from '../../../core/tasks.js';
+import { during } from '../filters.js';
+
+/** What a subscriber wants to hear of. */
+export interface Interest {
+  /** Layer ids; all that may be read when absent. */
+  readonly layers: readonly number[] | undefined;
+  /** CRS84; west > east crosses the antimeridian. */
+  readonly bbox: Box | undefined;
+  /** Checked against the one layer of the interest. */
+  readonly filter: Expression | undefined;
+  readonly datetime: TimeRange | undefined;
+}
+
+/** `snapshot` ends with what is there now; `snapshot-then-delta` goes on with what changes. */
+export type StreamMode = 'delta' | 'snapshot' | 'snapshot-then-delta';
+
+/** What a subscription may see of one collection, at the moment of a catalog. */
+export interface Scope {
+  readonly collection: VectorCollection;
+  /** JSON of the filter that features must pass; undefined when all do. */
+  readonly filter: string | undefined;
+  /** Names of the attributes that may be read; undefined: all. */
+  readonly fields: ReadonlySet<string> | undefined;
+  /** Names the fields, for answers that are made once for all who may read the same. */
+  readonly mask: string;
+}
+
+/** The scopes of an interest: one for each collection that it speaks of and its principal may read. */
+export function scopesOf(interest: Interest, visible: CatalogSnapshot): Map<number, Scope> {
+  const scopes = new Map<number, Scope>();
+  for (const collection of visible.collections) {
+    if (collection.kind !== 'vector') continue;
+    if (interest.layers && !interest.layers.includes(collection.layerId)) continue;
+    scopes.set(collection.layerId, scopeOf(interest, collection));
+  }
+  return scopes;
+}
+
+function scopeOf({ filter, datetime }: Interest, collection: VectorCollection): Scope {
+  const { rule, source } = collection;
+  const whole = and(rule?.rows, filter, during(source, datetime));
+  const masked = rule && source.fields.length < rule.stored.fields.length;
+  const fields = masked ? new Set(source.fields.map(({ name }) => name)) : undefined;
+  return {
+    collection,
+    filter: whole === undefined ? undefined : JSON.stringify(whole),
+    fields,
+    mask: fields ? [...fields].join('\u0000') : '',
+  };
+}
+
+/** One interest of one session. Everything that it was sent came from before `position`. */
+export class Subscription {
+  /** Cursor of the last entry of the feed that was looked at for this subscription. */
+  position: number;
+  /** Number of the next frame. */
+  sequence = 0;
+  /** True while entries are delivered as they come; false while older ones are being read. */
+  live = false;
+  ended = false;
+  /** The id as JSON. */
+  readonly idText: string;
+  #scopes: Map<number, Scope> | undefined;
+  #catalog: CatalogSnapshot | undefined;
+
+  constructor(
+    readonly id: string,
+    readonly interest: Interest,
+    readonly mode: StreamMode,
+    position: number,
+  ) {
+    this.position = position;
+    this.idText = JSON.stringify(id);
+  }
+
+  /** What of a layer may be seen now; undefined: nothing. */
+  scope(layerId: number, visible: CatalogSnapshot): Scope | undefined {
+    if (this.#catalog !== visible) {
+      this.#scopes = scopesOf(this.interest, visible);
+      this.#catalog = visible;
+    }
+    return this.#scopes!.get(layerId);
+  }
+}
+
+/** Whether two boxes share a point; either may cross the antimeridian. */
+export function boxesTouch(a: Box, b: Box): boolean {
+  if (a[1] > b[3] || b[1] > a[3]) return false;
+  return partsOf(a).some(([w1, e1]) => partsOf(b).some(([w2, e2]) => w1 <= e2 && w2 <= e1));
+}
+
+/** Ranges of longitude of a box: two where it crosses the antimeridian. */
+export function partsOf([west, , east]: Box): [west: number, east: number][] {
+  return west <= east
+    ? [[west, east]]
+    : [
+        [west, 180],
+        [-180, east],
+      ];
+}

@@ -1,0 +1,126 @@
+import type { FeatureEvent } from '../../../core/edits.js';
+import type { EventImage, FeedEntry, FeedEvent } from '../../../core/events.js';
+import type { Pools } from '../../../core/tasks.js';
+import { boxesTouch, type Scope, type Subscription } from './subscription.js';
+
+/** What an event is for one who sees only part of the data: a feature that enters the part is inserted. */
+export type Appearance = 'insert' | 'update' | 'delete' | 'leave';
+
+/** A subscription that is to hear of an entry, and how. */
+export interface Hearing {
+  readonly subscription: Subscription;
+  readonly scope: Scope;
+  readonly appearance: Appearance;
+}
+
+/** An event with those who may have an interest in it, before filters are asked. */
+export interface Candidates {
+  readonly entry: FeedEvent;
+  readonly scopes: readonly (readonly [Subscription, Scope])[];
+}
+
+/** Filters of one collection that images of its events are put to, by one task. */
+interface Question {
+  readonly fields: Scope['collection']['source']['fields'];
+  readonly filters: Map<string, number>;
+  readonly images: EventImage[];
+}
+
+/** The answer to: does the image before (0) or after (1) the event pass the filter? */
+type Passed = (entry: FeedEntry, side: 0 | 1, filter: string | undefined) => boolean;
+
+/** Who hears of which events, and how, in the order of the events. Filters are asked in a worker, all of a batch at once. */
+export async function hearings(
+  batch: readonly Candidates[],
+  pools: Pools,
+): Promise<Map<FeedEvent, Hearing[]>> {
+  const passed = batch.some(({ scopes }) => scopes.some(([, { filter }]) => filter !== undefined))
+    ? await askFilters(batch, pools)
+    : () => true;
+  return new Map(batch.map(({ entry, scopes }) => [entry, scopes.flatMap(hearingOf(entry, passed))]));
+}
+
+function hearingOf(entry: FeedEvent, passed: Passed) {
+  return ([subscription, scope]: readonly [Subscription, Scope]): Hearing[] => {
+    const { event } = entry;
+    const { bbox } = subscription.interest;
+    const sees = (side: 0 | 1): boolean => {
+      const envelope = side === 0 ? event.envelopeBefore : event.envelopeAfter;
+      if (bbox && !(envelope && boxesTouch(bbox, envelope))) return false;
+      return passed(entry, side, scope.filter);
+    };
+    const before = event.operation !== 'insert' && sees(0);
+    const after = event.operation !== 'delete' && sees(1);
+    const appearance = appearanceOf(event, before, after);
+    if (!appearance || (appearance === 'update' && !showsIn(event, scope))) return [];
+    return [{ subscription, scope, appearance }];
+  };
+}
+
+function appearanceOf({ operation }: FeatureEvent, before: boolean, after: boolean): Appearance | undefined {
+  if (after) return before ? 'update' : 'insert';
+  if (!before) return undefined;
+  return operation === 'delete' ? 'delete' : 'leave';
+}
+
+/** A change of nothing but masked attributes is none for who may not read them. */
+function showsIn(event: FeatureEvent, { fields }: Scope): boolean {
+  return (
+    event.geometryChanged ||
+    !fields ||
+    event.changedAttributes.length === 0 ||
+    event.changedAttributes.some((name) => fields.has(name))
+  );
+}
+
+async function askFilters(batch: readonly Candidates[], pools: Pools): Promise<Passed> {
+  const questions = new Map<number, Question>();
+  const places = new Map<FeedEntry, number>();
+  for (const { entry, scopes } of batch) {
+    const filters = new Set(scopes.flatMap(([, { filter }]) => filter ?? []));
+    if (filters.size === 0) continue;
+    const { collection } = scopes[0]![1];
+    const question = questions.get(collection.layerId) ?? {
+      fields: (collection.rule?.stored ?? collection.source).fields,
+      filters: new Map<string, number>(),
+      images: [],
+    };
+    questions.set(collection.layerId, question);
+    for (const filter of filters)
+      if (!question.filters.has(filter)) question.filters.set(filter, question.filters.size);
+    places.set(entry, question.images.length);
+    question.images.push(imageBefore(entry.event), imageAfter(entry.event));
+  }
+  const answers = new Map(
+    await Promise.all(
+      [...questions].map(async ([layerId, { fields, filters, images }]) => {
+        const answer = await pools.run('vector.match', { fields, filters: [...filters.keys()], images });
+        return [layerId, answer.passed] as const;
+      }),
+    ),
+  );
+  return (entry, side, filter) => {
+    if (filter === undefined) return true;
+    const { layerId } = (entry as FeedEvent).event;
+    const { filters, images } = questions.get(layerId)!;
+    return answers.get(layerId)![filters.get(filter)! * images.length + places.get(entry)! + side] === 1;
+  };
+}
+
+/** The feature as it was. Of an insert there is nothing to ask; the image after stands for it. */
+export function imageBefore(event: FeatureEvent): EventImage {
+  const { attributes = '{}', attributesBefore, geometry, geometryBefore } = event;
+  if (event.operation !== 'update') return { geometry: geometry ?? null, attributes };
+  const before = geometryBefore === 'null' ? null : (geometryBefore ?? geometry ?? null);
+  // JSON objects are put together as text, so that no digit is lost: of two members of one name the last counts.
+  return { geometry: before, attributes: merged(attributes, attributesBefore) };
+}
+
+function imageAfter({ geometry, attributes = '{}' }: FeatureEvent): EventImage {
+  return { geometry: geometry ?? null, attributes };
+}
+
+function merged(object: string, over: string | undefined): string {
+  if (over === undefined || over === '{}') return object;
+  return object === '{}' ? over : `${object.slice(0, -1)},${over.slice(1)}`;
+}

@@ -1,0 +1,97 @@
+import Type from 'typebox';
+import type { CatalogSnapshot, Collection } from '../../../core/collection.js';
+import { notFound } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
+import { defineOperation, type Operation } from '../../../core/operation.js';
+import { list, pathInteger, pathString } from '../../../core/params.js';
+import * as pages from '../../pages/index.js';
+import { isMade } from '../../services/tiles/formats.js';
+import {
+  documentReply,
+  findByLayerId,
+  META_FORMATS,
+  type SurfaceDeps,
+  selectCollections,
+} from '../common.js';
+import { requireSet, tilesetDocument, tilesetsDocument } from '../tilesets.js';
+
+const MAPS_PATH = '/ogc/maps';
+const COMMON = {
+  surface: 'maps',
+  protocol: 'OGC-Maps',
+  permission: 'public',
+  method: 'GET',
+  tag: 'Map tilesets',
+  formats: META_FORMATS,
+  responses: {
+    200: { description: 'Document', content: { 'application/json': Type.Object({}) } },
+    400: { description: 'A parameter is wrong' },
+    404: { description: 'Not found, or there are no map tiles of it' },
+  },
+} as const;
+
+const collectionId = pathInteger('collectionId', 'Numeric identifier of a collection.');
+const tileMatrixSetId = pathString('tileMatrixSetId', 'Identifier of a tile matrix set.');
+const collections = list('collections', LIMITS.collectionsPerRequest, 'Identifiers; all when absent.');
+
+/** Descriptions of map tiles (OGC 20-057, clauses 9 and 10); the tiles themselves are those of /ogc/tiles. */
+export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
+  return [
+    defineOperation({
+      ...COMMON,
+      id: 'maps.getDatasetMapTilesets',
+      path: `${MAPS_PATH}/map/tiles`,
+      summary: 'Map tilesets of the dataset',
+      run(x) {
+        const all = visible(x.principal).collections.filter(isMade);
+        const document = tilesetsDocument(x, { as: 'map', collections: all, collection: undefined });
+        return documentReply(x, document, () => pages.documentPage(x, 'Map tilesets', document));
+      },
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'maps.getDatasetMapTileset',
+      path: `${MAPS_PATH}/map/tiles/{tileMatrixSetId}`,
+      summary: 'A map tileset of the dataset',
+      params: { tileMatrixSetId, collections },
+      run(x) {
+        const named = x.params.collections;
+        const shown = selectCollections(visible(x.principal), named, isMade);
+        const subject = { as: 'map', collections: shown, collection: undefined, chosen: !!named } as const;
+        const document = tilesetDocument(x, requireSet(x.params.tileMatrixSetId), subject);
+        return documentReply(x, document, () => pages.documentPage(x, document.title, document));
+      },
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'maps.getMapTilesets',
+      path: `${MAPS_PATH}/collections/{collectionId}/map/tiles`,
+      summary: 'Map tilesets of a collection',
+      params: { collectionId },
+      run(x) {
+        const collection = drawable(visible(x.principal), x.params.collectionId);
+        const document = tilesetsDocument(x, { as: 'map', collections: [collection], collection });
+        return documentReply(x, document, () => pages.documentPage(x, 'Map tilesets', document));
+      },
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'maps.getMapTileset',
+      path: `${MAPS_PATH}/collections/{collectionId}/map/tiles/{tileMatrixSetId}`,
+      summary: 'A map tileset of a collection',
+      params: { collectionId, tileMatrixSetId },
+      run(x) {
+        const collection = drawable(visible(x.principal), x.params.collectionId);
+        const subject = { as: 'map', collections: [collection], collection } as const;
+        const document = tilesetDocument(x, requireSet(x.params.tileMatrixSetId), subject);
+        return documentReply(x, document, () => pages.documentPage(x, document.title, document));
+      },
+    }),
+  ];
+}
+
+function drawable(catalog: CatalogSnapshot, layerId: number): Collection {
+  const collection = findByLayerId(catalog, layerId);
+  if (!isMade(collection)) throw notFound('map of', collection.id);
+  return collection;
+}

@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Field, GeoPackageSource, TileLayer, VectorSource } from '../../core/tasks.js';
+import { reader, statement } from '../providers/geopackage/connection.js';
+import { tileFields } from '../providers/postgis/tile-fields.js';
+
+/**
+ * The overview of a table: a SQLite file beside the store with a few coarser tables of it, `level_0` the coarsest. Each
+ * has the geometries generalised to its resolution and, where they lie too close, only the most important of them; with
+ * all attributes, so that a tile is read from it as from any GeoPackage table.
+ */
+
+export const FID = 'graticule_fid';
+export const GEOMETRY = 'graticule_geometry';
+
+export interface Level {
+  level: number;
+  /** Details below it, in units of the source's CRS, are not kept. */
+  resolution: number;
+}
+
+export interface Overview {
+  path: string;
+  /** Coarsest first. Empty when tiles of the table itself are never too much. */
+  levels: Level[];
+  /** The square that levels divide: level n into 4^n tiles. */
+  minx: number;
+  miny: number;
+  side: number;
+  /** When it was built, milliseconds since 1970. */
+  built: number;
+}
+
+/** What changes as edits are followed. */
+export interface OverviewState {
+  /** Newest event that is in. */
+  cursor: number;
+  /** Events that were followed since it was built. */
+  changes: number;
+  /** What the store said of its writes before the rows were read; null where it cannot tell. */
+  writes: string | null;
+}
+
+export const SCHEMA = `
+  CREATE TABLE graticule_overview (minx REAL, miny REAL, side REAL, built REAL, cursor INTEGER, changes INTEGER,
+    writes TEXT);
+  CREATE TABLE graticule_levels (level INTEGER PRIMARY KEY, resolution REAL NOT NULL);
+  CREATE TABLE graticule_left_out (level INTEGER, x INTEGER, y INTEGER, features INTEGER NOT NULL,
+    PRIMARY KEY (level, x, y)) WITHOUT ROWID;`;
+
+let folder: string | undefined;
+
+/** Says where the overviews of this thread's sources lie; without it there are none. */
+export function keepOverviewsIn(path: string | undefined): void {
+  folder = path;
+}
+
+/** Where the overview of a source lies: named by the source, and by the version of its collection. */
+export function overviewPath(source: VectorSource, version: string): string | undefined {
+  if (folder === undefined) return undefined;
+  const place = source.kind === 'geopackage' ? source.path : `${source.database} ${source.schema}`;
+  const name = hashOf(JSON.stringify([place, source.table, source.geometryColumn]));
+  return join(folder, `${name}-${hashOf(version)}.overview`);
+}
+
+const hashOf = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 24);
+
+const known = new Map<string, { inode: number; overview: Overview }>();
+const MAX_KNOWN = 1000;
+
+/** The overview of a layer, when it has been built. */
+export function overviewOf(layer: TileLayer): Overview | undefined {
+  const path = layer.version === undefined ? undefined : overviewPath(layer.source, layer.version);
+  const stats = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false });
+  if (path === undefined || !stats) return undefined;
+  const found = known.get(path);
+  if (found?.inode === stats.ino) return found.overview;
+  const overview = described(path);
+  if (known.size >= MAX_KNOWN) known.clear();
+  known.set(path, { inode: stats.ino, overview });
+  return overview;
+}
+
+function described(path: string): Overview {
+  const db = reader(path);
+  const levels = db.prepare('SELECT level, resolution FROM graticule_levels ORDER BY level').all() as Level[];
+  const row = db.prepare('SELECT minx, miny, side, built FROM graticule_overview').get();
+  return { path, levels, ...(row as Omit<Overview, 'path' | 'levels'>) };
+}
+
+export function stateOf(path: string): OverviewState {
+  return statement(path, 'SELECT cursor, changes, writes FROM graticule_overview').get() as OverviewState;
+}
+
+export const tableOf = (level: number): string => `level_${level}`;
+
+/** The attributes that levels carry. */
+export function levelFields(source: VectorSource): Field[] {
+  return source.kind === 'postgis' ? tileFields(source) : source.fields;
+}
+
+/** A layer as it is read from a level of its overview. */
+export function levelLayer(layer: TileLayer, path: string, level: number): TileLayer {
+  const { source, fields } = layer;
+  const names = source.kind === 'postgis' ? tileFields(source, fields).map(({ name }) => name) : fields;
+  return { ...layer, source: levelSource(source, path, level), fields: names };
+}
+
+function levelSource(source: VectorSource, path: string, level: number): GeoPackageSource {
+  return {
+    kind: 'geopackage',
+    path,
+    table: tableOf(level),
+    geometryColumn: GEOMETRY,
+    geometryType: source.geometryType,
+    hasZ: false,
+    idColumn: FID,
+    hasIndex: true,
+    crs: source.crs,
+    fields: levelFields(source),
+    writable: false,
+  };
+}

@@ -1,0 +1,130 @@
+import type Database from 'better-sqlite3';
+import type { Field, FieldType, PostgisSource } from '../../../core/tasks.js';
+import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
+import type { Cancellation } from '../../cancellation.js';
+import { FID, GEOMETRY } from '../../overviews/file.js';
+import type { Changes, OverviewRows, StoreState } from '../../overviews/rows.js';
+import { quote } from '../geopackage/connection.js';
+import { columnsOf } from './columns.js';
+import { withConnection } from './database.js';
+import { column, tableOf } from './names.js';
+import { newestCursor } from './outbox.js';
+import { SqlParams } from './params.js';
+import { STATEMENT_MS } from './session.js';
+import { tileFields } from './tile-fields.js';
+
+const BATCH = 1000;
+
+/** Rows written to a table since its statistics began, and the file it lies in, which TRUNCATE and rewriting change. */
+const WRITES = `SELECT pg_relation_filenode(relid)::text || ' ' || (n_tup_ins + n_tup_upd + n_tup_del)::text
+  FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid AND c.relkind = 'r'
+  WHERE s.schemaname = $1::text AND s.relname = $2::text`;
+
+/** JavaScript's numbers come to SQLite as floating point: the column makes integers of them again. */
+const AFFINITIES: { [T in FieldType]?: string } = { integer: ' INTEGER', boolean: ' INTEGER' };
+
+/** Rows of a PostGIS table, copied beside the overview while it is built. */
+export function postgisRows(source: PostgisSource): OverviewRows {
+  const ask = <T>(work: (connection: PostgresConnection) => Promise<T>) =>
+    withConnection(source.database, work);
+  return {
+    state: () => ask((connection) => state(source, connection)),
+    stage: async (db, ids, cancellation) => {
+      db.prepare('ATTACH ? AS staging').run(ids ? ':memory:' : `${db.name}.staging`);
+      db.exec('PRAGMA staging.journal_mode = OFF; PRAGMA staging.synchronous = OFF');
+      const fields = tileFields(source);
+      const columns = [
+        `${FID} INTEGER PRIMARY KEY`,
+        GEOMETRY,
+        ...fields.map(({ name, type }) => `${quote(name)}${AFFINITIES[type] ?? ''}`),
+      ];
+      db.exec(`CREATE TABLE staging.staged (${columns.join(', ')})`);
+      const work = (connection: PostgresConnection) =>
+        copy(source, fields, connection, db, ids, cancellation);
+      await withConnection(source.database, work, { cancellation, once: true });
+    },
+    unstage: (db) => {
+      db.exec('DROP TABLE staging.staged; DETACH staging');
+    },
+    changes: (since) => ask((connection) => changes(source, connection, since)),
+    fidOf: (id) => (source.idType === 'integer' ? BigInt(id) : hashOf(id)),
+  };
+}
+
+async function state(source: PostgisSource, connection: PostgresConnection): Promise<StoreState | null> {
+  const [row] = (await connection.query(WRITES, [source.schema, source.table])) as [[string] | undefined];
+  return row ? { cursor: await newestCursor(connection), writes: row[0] } : null;
+}
+
+async function copy(
+  source: PostgisSource,
+  fields: readonly Field[],
+  connection: PostgresConnection,
+  db: Database.Database,
+  ids: readonly string[] | undefined,
+  cancellation: Cancellation | undefined,
+): Promise<void> {
+  const params = new SqlParams();
+  const only = ids ? ` WHERE ${isOneOf(source, ids, params)}` : '';
+  const sql = `SELECT ${columnsOf(source, fields, 'number').join(', ')} FROM ${tableOf(source)}${only}`;
+  const insert = db.prepare(
+    // Of two texts with one hash, which hardly ever are, one is shown.
+    `INSERT OR IGNORE INTO staging.staged VALUES (?, ?${', ?'.repeat(fields.length)})`,
+  );
+  const insertAll = db.transaction((rows: PgValue[][]) => {
+    for (const [key, geometry, ...values] of rows) {
+      const fid = typeof key === 'string' ? hashOf(key) : key;
+      insert.run(
+        fid,
+        geometry,
+        ...values.map((value) => (typeof value === 'boolean' ? Number(value) : value)),
+      );
+    }
+  });
+  await connection.query(`SELECT set_config('statement_timeout', '0', false)`);
+  for await (const rows of connection.rows(sql, params.values, BATCH)) {
+    insertAll(rows);
+    cancellation?.check();
+  }
+  await connection.query(`SELECT set_config('statement_timeout', $1::text, false)`, [String(STATEMENT_MS)]);
+}
+
+/** The condition that a row has one of the keys; served by the key's index. */
+function isOneOf(source: PostgisSource, ids: readonly string[], params: SqlParams): string {
+  const types = { integer: 'int8[]', uuid: 'uuid[]', string: 'text[]' };
+  return `${column(source.idColumn)} = ANY(${params.add(arrayOf(ids), types[source.idType])})`;
+}
+
+/** An array as PostgreSQL reads it from text. */
+function arrayOf(ids: readonly string[]): string {
+  return `{${ids.map((id) => `"${id.replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
+}
+
+async function changes(
+  source: PostgisSource,
+  connection: PostgresConnection,
+  since: number,
+): Promise<Changes | undefined> {
+  const cursor = await newestCursor(connection);
+  if (cursor === since) return { ids: [], events: 0, cursor };
+  const bounds = await connection.query('SELECT min(cursor) FROM graticule_events.outbox');
+  const oldest = bounds[0]?.[0];
+  if (oldest === null || oldest === undefined || Number(oldest) > since + 1) return undefined;
+  const rows = await connection.query(
+    `SELECT feature_id FROM graticule_events.outbox
+     WHERE cursor > $1::int8 AND cursor <= $2::int8 AND table_name = $3::text`,
+    [String(since), String(cursor), `${source.schema}.${source.table}`],
+  );
+  return { ids: [...new Set(rows.map(([id]) => String(id)))], events: rows.length, cursor };
+}
+
+/** A negative number of 52 bits for a key that is text: tiles carry no negative ids. */
+function hashOf(key: string): number {
+  let [a, b] = [0x811c9dc5, 0x9e3779b9];
+  for (let i = 0; i < key.length; i++) {
+    const code = key.charCodeAt(i);
+    a = Math.imul(a ^ code, 0x01000193);
+    b = Math.imul(b ^ code, 0x85ebca6b) ^ (b >>> 13);
+  }
+  return -1 - ((a >>> 0) * 0x100000 + ((b >>> 0) & 0xfffff));
+}

@@ -1,0 +1,67 @@
+import { Piscina } from 'piscina';
+import type { TileLayer } from '../../core/tasks.js';
+import { Cancellation } from '../cancellation.js';
+import { packed } from './sources.js';
+import type { VectorMessage, VectorThreadData } from './worker.js';
+
+/** The same table is looked at again after this time: its overview may have failed, or have been of no use. */
+const PAUSE_MS = 60_000;
+const MAX_KNOWN = 10_000;
+const IDLE_MS = 30_000;
+
+/**
+ * Has overviews built of the layers whose tiles turned out to be much to read: one at a time and on a thread of their
+ * own, because reading a whole table keeps a thread busy.
+ */
+export class OverviewQueue {
+  readonly #asked = new Map<string, number>();
+  readonly #waiting: TileLayer[] = [];
+  readonly #cancellation = new Cancellation();
+  readonly #workerData: VectorThreadData;
+  #thread: Piscina | undefined;
+  #busy = false;
+
+  constructor(workerData: VectorThreadData) {
+    this.#workerData = workerData;
+  }
+
+  want(layer: TileLayer): void {
+    const { source, version = '' } = layer;
+    const place = source.kind === 'geopackage' ? source.path : `${source.database} ${source.schema}`;
+    const key = JSON.stringify([place, source.table, source.geometryColumn, version]);
+    const now = Date.now();
+    const served = layer.version !== undefined && layer.filter === undefined;
+    const known = now - (this.#asked.get(key) ?? Number.NEGATIVE_INFINITY) < PAUSE_MS;
+    if (!served || known || this.#cancellation.requested || this.#workerData.overviews === undefined) return;
+    if (this.#asked.size >= MAX_KNOWN) this.#asked.clear();
+    this.#asked.set(key, now);
+    this.#waiting.push(layer);
+    void this.#next();
+  }
+
+  async close(): Promise<void> {
+    this.#cancellation.request();
+    this.#waiting.length = 0;
+    await this.#thread?.close();
+  }
+
+  async #next(): Promise<void> {
+    if (this.#busy) return;
+    this.#busy = true;
+    for (let layer = this.#waiting.shift(); layer; layer = this.#waiting.shift()) {
+      this.#thread ??= new Piscina({
+        filename: new URL('./worker.js', import.meta.url).href,
+        minThreads: 0,
+        maxThreads: 1,
+        idleTimeout: IDLE_MS,
+        atomics: 'disabled',
+        workerData: this.#workerData,
+      });
+      const input = packed({ layers: [layer] });
+      const message: VectorMessage = { name: 'vector.overview', input, flag: this.#cancellation.shared };
+      // Without an overview tiles are read from the table itself: slower, but right.
+      await this.#thread.run(message).catch(() => {});
+    }
+    this.#busy = false;
+  }
+}
