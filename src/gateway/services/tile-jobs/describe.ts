@@ -57,7 +57,7 @@ export function archiveDescription(work: TileWork): ArchiveDescription {
 function vectorLayers({ collections, selection }: TileWork): VectorLayerMetadata[] {
   const zooms = { minzoom: selection.minZoom, maxzoom: selection.maxZoom };
   const [first] = collections;
-  if (first?.kind === 'archive') return first.vectorLayers.map((id) => ({ id, fields: {}, ...zooms }));
+  if (first?.kind === 'archive') return first.vectorLayers.map((layer) => ({ ...layer, ...zooms }));
   return collections.filter(isVector).map((collection) => ({
     id: collection.id,
     description: collection.description || collection.title,
