@@ -1,8 +1,12 @@
 import { join, resolve } from 'node:path';
 import type { CatalogSnapshot } from '../core/collection.js';
+import { useCrsDatabase } from '../core/crs.js';
 import type { Pools } from '../core/tasks.js';
+import { useMatrixSets } from '../core/tile-matrix.js';
 import { Catalog } from '../gateway/services/catalog.js';
+import { crsFacts } from '../gateway/services/crs-facts.js';
 import { Databases } from '../gateway/services/databases.js';
+import { configuredMatrixSets } from '../gateway/services/tiles/matrix-sets.js';
 import { openState } from '../gateway/stores/state.js';
 import { withPools } from './local.js';
 import { resolveConfig } from './settings.js';
@@ -30,6 +34,8 @@ export async function withCatalog<T>(
     options.config,
   );
   const dataDir = resolve(config.data.directory);
+  useCrsDatabase(crsFacts);
+  useMatrixSets(configuredMatrixSets(config.tiles.matrixSets));
   const state = await openState(join(dataDir, 'state.db'));
   try {
     return await withPools(
@@ -40,7 +46,8 @@ export async function withCatalog<T>(
         const replaced = () => {};
         const catalog = new Catalog({ pools, databases, dataDir, layerIdOf, replaced });
         try {
-          return await work({ catalog: await catalog.prepare(config.data.sources), pools, dataDir });
+          const snapshot = await catalog.prepare(config.data.sources, config.tiles.collections);
+          return await work({ catalog: snapshot, pools, dataDir });
         } finally {
           databases.close();
         }

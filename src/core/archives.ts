@@ -49,9 +49,16 @@ export interface TileGrid {
   crs: string;
   /** Extent of the whole matrix, x,y ordered. */
   extent: Box;
-  /** Pixels per tile side. */
-  tilePixels: number;
-  matrices: { zoom: number; columns: number; rows: number; cellSize: number }[];
+  matrices: {
+    zoom: number;
+    columns: number;
+    rows: number;
+    /** Pixels of a tile. */
+    tileWidth: number;
+    tileHeight: number;
+    /** Side of a pixel in units of the CRS. */
+    cellSize: number;
+  }[];
 }
 
 /** What an archive says of itself. */

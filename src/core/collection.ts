@@ -1,3 +1,4 @@
+import type { VectorLayerMetadata } from './archives.js';
 import type { Expression } from './cql2/ast.js';
 import type { Crs } from './crs.js';
 import type {
@@ -95,8 +96,8 @@ export interface ArchiveCollection extends CollectionBase {
   readonly format: ArchiveFormat;
   readonly minZoom: number;
   readonly maxZoom: number;
-  /** Names of the layers in the tiles of a vector archive. */
-  readonly vectorLayers: readonly string[];
+  /** Layers in the tiles of a vector archive, as far as its metadata lists them. */
+  readonly vectorLayers: readonly VectorLayerMetadata[];
   /** Who is to be named with the tiles; may hold markup. */
   readonly attribution: string | undefined;
 }

@@ -7,7 +7,7 @@
  */
 
 import type { AnalyticsTasks } from './analytics.js';
-import type { ArchiveTasks } from './archives.js';
+import type { ArchiveTasks, VectorLayerMetadata } from './archives.js';
 import type { Expression } from './cql2/ast.js';
 import type { EditResult, EditTask } from './edits.js';
 import type { EventsResult, EventsTask, MatchResult, MatchTask } from './events.js';
@@ -238,8 +238,8 @@ export interface ArchiveInfo {
   title?: string;
   description?: string;
   attribution?: string;
-  /** Names of the layers in vector tiles, as far as the metadata lists them. */
-  vectorLayers: string[];
+  /** The layers in vector tiles, as far as the metadata lists them. */
+  vectorLayers: VectorLayerMetadata[];
   /** What tells this state of a remote archive from others. */
   revision?: string;
 }
@@ -463,6 +463,8 @@ export interface TaskOptions {
   signal?: AbortSignal;
   /** Milliseconds from now; past it the caller gets a `deadline-exceeded` failure. */
   deadlineMs?: number;
+  /** The answer has begun: the task is taken, however many wait. */
+  begun?: boolean;
   /** Called with 0..1 by tasks that report progress. */
   onProgress?: (fraction: number) => void;
 }

@@ -56,14 +56,15 @@ export function startManagement(options: ManagementOptions): Management {
     },
     isPublished: (id) => catalog.current.byId(id) !== undefined,
   });
+  const { cache, tiles } = options;
   const tileJobs = new TileJobs({
     pools,
     jobs,
     dataDir: options.dataDir,
     catalog: () => catalog.current,
-    warm: async (request) => cachedTile({ tiles: options.tiles, pools }, request),
+    warm: async (request) => cachedTile({ tiles, pools }, request),
     drop: async (layerId) =>
-      options.cache.invalidate(layerId === undefined ? { kind: 'all' } : { kind: 'layer', layerId }),
+      cache.invalidate(layerId === undefined ? { kind: 'all' } : { kind: 'layer', layerId }),
     async reload(reason) {
       catalog.commit(await catalog.prepare(config.data.sources, config.tiles.collections));
       options.requestReload(reason);
@@ -76,7 +77,7 @@ export function startManagement(options: ManagementOptions): Management {
     jobs,
     imports,
     tileJobs,
-    cache: options.cache,
+    cache,
     config: configDocument(options.settings),
     openApi: () =>
       openApiDocument(

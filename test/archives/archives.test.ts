@@ -52,7 +52,13 @@ async function expectSameTiles(path: string, container: ArchiveContainer, maxZoo
 describe('MBTiles', () => {
   it('reads the metadata that GDAL writes', async () => {
     const info = await inspect(countries, 'mbtiles');
-    expect(info).toMatchObject({ format: 'mvt', minZoom: 0, maxZoom: 2, vectorLayers: ['countries'] });
+    expect(info).toMatchObject({
+      format: 'mvt',
+      minZoom: 0,
+      maxZoom: 2,
+      vectorLayers: [{ id: 'countries' }],
+    });
+    expect(info.vectorLayers[0]!.fields).toMatchObject({ NAME: 'String' });
     const [west, south, east, north] = info.extent84;
     expect([west, east].map(Math.abs).every((degrees) => degrees > 179 && degrees <= 180)).toBe(true);
     expect(south).toBeLessThan(-80);
@@ -176,7 +182,11 @@ describe('MBTiles', () => {
 });
 
 describe('PMTiles', () => {
-  const metadata = { name: 'World', attribution: 'nobody', vector_layers: [{ id: 'countries' }, 7] };
+  const metadata = {
+    name: 'World',
+    attribution: 'nobody',
+    vector_layers: [{ id: 'countries', fields: { a: 'Number', b: 7 }, minzoom: 'x' }, 7],
+  };
 
   it('reads what another reader reads, with and without leaf directories', async () => {
     for (const leafSize of [undefined, 5]) {
@@ -191,7 +201,7 @@ describe('PMTiles', () => {
           extent84: [-180, -85, 180, 85],
           title: 'World',
           attribution: 'nobody',
-          vectorLayers: ['countries'],
+          vectorLayers: [{ id: 'countries', fields: { a: 'Number' } }],
         });
         await expectSameTiles(path, 'pmtiles', 2);
       }

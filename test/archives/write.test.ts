@@ -53,11 +53,12 @@ function describing(maxZoom: number): ArchiveDescription {
       id: 'WebMercatorQuad',
       crs: WEB_MERCATOR_QUAD.crs.proj,
       extent: [-HALF, -HALF, HALF, HALF],
-      tilePixels: 256,
       matrices: Array.from({ length: maxZoom + 1 }, (_, zoom) => ({
         zoom,
         columns: 2 ** zoom,
         rows: 2 ** zoom,
+        tileWidth: 256,
+        tileHeight: 256,
         cellSize: (HALF * 2) / 256 / 2 ** zoom,
       })),
     },

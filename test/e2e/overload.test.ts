@@ -37,3 +37,14 @@ it.each([
   }
   expect((await raw(server.url + path(2000))).status).toBeLessThan(300);
 });
+
+it('finishes a page that it has begun', async () => {
+  const page = '/ogc/features/collections/states_provinces/items?limit=2000';
+  const [pages] = await Promise.all([
+    Promise.all(Array.from({ length: 10 }, () => raw(server.url + page))),
+    Promise.all(Array.from({ length: 300 }, (_, i) => raw(server.url + vectorTile(3000 + i)))),
+  ]);
+  const begun = pages.filter(({ status }) => status === 200);
+  expect(begun.length).toBeGreaterThan(0);
+  for (const { body } of begun) expect(JSON.parse(body.toString()).features).toHaveLength(2000);
+});

@@ -19,7 +19,10 @@ async function makeSources() {
   const countries = join(folder, 'archived.mbtiles');
   makeMBTiles(countries);
   tiles = tilesOf(countries);
-  const metadata = { attribution: 'Some people', vector_layers: [{ id: 'countries' }] };
+  const metadata = {
+    attribution: 'Some people',
+    vector_layers: [{ id: 'countries', fields: { NAME: 'String' } }],
+  };
   writePMTiles(join(folder, 'world.pmtiles'), tiles, { leafSize: 6, metadata, bounds: [-10, 40, 20, 60] });
   const pixels = sharp({ create: { width: 8, height: 8, channels: 3, background: '#268' } });
   for (const format of ['png', 'jpeg', 'webp'] as const) {
@@ -73,6 +76,12 @@ function raw(path: string): Promise<{ status: number; headers: Record<string, un
 }
 
 describe('tiles of an archive', () => {
+  it('are described by the layers and attributes of its metadata', async () => {
+    const { layers } = await json(`${base('world')}/WebMercatorQuad?f=json`);
+    const propertiesSchema = { type: 'object', properties: { NAME: { type: 'string' } } };
+    expect(layers).toMatchObject([{ id: 'countries', dataType: 'vector', propertiesSchema }]);
+  });
+
   it.each(['archived', 'world'])('%s: every tile is the stored one, gzip passed through', async (name) => {
     for (const { zoom, row, column, data } of tiles) {
       const path = `${base(name)}/WebMercatorQuad/${zoom}/${row}/${column}?f=mvt`;

@@ -2,7 +2,13 @@ import { zxyToTileId } from 'pmtiles';
 import { describe, expect, it } from 'vitest';
 import { hilbertIndex } from '../../src/core/hilbert.js';
 import type { Box } from '../../src/core/tasks.js';
-import { tileBox, WEB_MERCATOR_QUAD, WORLD_CRS84_QUAD } from '../../src/core/tile-matrix.js';
+import {
+  firstColumn,
+  tileBox,
+  tileMatrixSet,
+  WEB_MERCATOR_QUAD,
+  WORLD_CRS84_QUAD,
+} from '../../src/core/tile-matrix.js';
 import { countTiles, intersection, rangesOf, union } from '../../src/gateway/services/tile-jobs/area.js';
 import { inOrder } from '../../src/gateway/services/tile-jobs/in-order.js';
 import { type Occupied, type WalkOptions, walk } from '../../src/gateway/services/tile-jobs/walk.js';
@@ -65,6 +71,27 @@ describe('a walk', () => {
     expect(fiji.tiles).toHaveLength(fiji.total);
     // At zoom 0 both parts are in the one tile.
     expect((await visited({ zoom: 0, area: [177, -20, -178, -15] })).tiles).toHaveLength(1);
+  });
+
+  it('visits tiles that a set merges near the poles once, as their first column', async () => {
+    const set = tileMatrixSet('GNOSISGlobalGrid')!;
+    for (const zoom of [0, 1, 2, 3]) {
+      const { tiles, skipped, total } = await visited({ zoom, set, area: [-180, -90, 180, 90] });
+      const boxes = tiles.map(({ row, column }) => tileBox(set, zoom, row, column).join());
+      expect(new Set(boxes).size).toBe(boxes.length);
+      expect(tiles.length + skipped).toBe(total);
+      const area = tiles.reduce((sum, { row, column }) => {
+        const [minx, miny, maxx, maxy] = tileBox(set, zoom, row, column);
+        return sum + (maxx - minx) * (maxy - miny);
+      }, 0);
+      expect(area).toBeCloseTo(360 * 180, 6);
+      // Also where the area begins inside of a merged tile.
+      const part = await visited({ zoom, set, area: [100, 80, 120, 89] });
+      expect(
+        part.tiles.every(({ row, column }) => firstColumn(set.matrices[zoom]!, row, column) === column),
+      ).toBe(true);
+      expect(part.tiles.length).toBeGreaterThan(0);
+    }
   });
 
   it('goes on at any place without leaving a tile out or visiting one again', async () => {

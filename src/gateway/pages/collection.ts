@@ -114,7 +114,10 @@ function archiveFacts({ format, minZoom, maxZoom, vectorLayers }: ArchiveCollect
   return [
     ['Tiles', format.toUpperCase()],
     ['Zoom levels', `${minZoom} to ${maxZoom}`],
-    ['Layers in the tiles', vectorLayers.length > 0 ? vectorLayers.join(', ') : undefined],
+    [
+      'Layers in the tiles',
+      vectorLayers.length > 0 ? vectorLayers.map(({ id }) => id).join(', ') : undefined,
+    ],
   ];
 }
 

@@ -76,7 +76,7 @@ function archiveLayer(collection: ArchiveCollection, baseUrl: string): MapLayerD
   return {
     ...shared,
     kind: 'vector',
-    sourceLayers: collection.vectorLayers,
+    sourceLayers: collection.vectorLayers.map(({ id }) => id),
     geometry: 'mixed',
     style: completeStyle(collection),
     items: null,

@@ -14,6 +14,8 @@ export interface TaskContext {
 export interface RunOptions {
   /** Neither the client's leaving nor the deadline makes this task's result unknown: it is waited for. */
   toTheEnd?: boolean;
+  /** The answer that it is for has begun: it is not refused for what waits before it. */
+  begun?: boolean;
 }
 
 /** Runs a worker task for a request: deadline, abort, metrics, span and Server-Timing in one place. */
@@ -22,13 +24,17 @@ export async function runTask<N extends TaskName>(
   pools: Pools,
   name: N,
   input: TaskInput<N>,
-  { toTheEnd = false }: RunOptions = {},
+  { toTheEnd = false, begun = false }: RunOptions = {},
 ): Promise<TaskOutput<N>> {
   const started = performance.now();
   let outcome = 'failed';
   try {
     const output = await withSpan(x.span as RequestSpan | undefined, `svc.${name}`, {}, () =>
-      pools.run(name, input, toTheEnd ? {} : { signal: x.signal, deadlineMs: LIMITS.requestDeadlineMs }),
+      pools.run(
+        name,
+        input,
+        toTheEnd ? { begun } : { begun, signal: x.signal, deadlineMs: LIMITS.requestDeadlineMs },
+      ),
     );
     outcome = 'ok';
     return output;

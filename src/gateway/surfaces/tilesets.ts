@@ -1,3 +1,4 @@
+import type { VectorLayerMetadata } from '../../core/archives.js';
 import { type Collection, tileLevels, type VectorCollection } from '../../core/collection.js';
 import { CRS84 } from '../../core/crs.js';
 import { notFound } from '../../core/errors.js';
@@ -207,9 +208,8 @@ function zoomsOf(set: TileMatrixSet, collections: readonly Collection[]): number
   );
 }
 
-function layersOf(set: TileMatrixSet, collection: Collection) {
-  if (collection.kind === 'archive')
-    return collection.vectorLayers.map((id) => ({ id, title: id, dataType: 'vector' }));
+function layersOf(set: TileMatrixSet, collection: Collection): object[] {
+  if (collection.kind === 'archive') return collection.vectorLayers.map(archivedLayer);
   const zooms = zoomsOf(set, [collection]);
   const { id, title, description, extent84 } = collection;
   return [
@@ -248,4 +248,20 @@ function propertiesSchema(collection: VectorCollection) {
     return [name, { title, description, type: TYPES[type] ?? 'string' }] as const;
   });
   return { type: 'object', properties: Object.fromEntries(members) };
+}
+
+const SCHEMA_TYPES: Readonly<Record<string, string>> = {
+  number: 'number',
+  boolean: 'boolean',
+  string: 'string',
+};
+
+/** What the metadata of an archive says of a layer; MBTiles leaves the words for types open. */
+function archivedLayer({ id, description, fields }: VectorLayerMetadata) {
+  const properties = Object.entries(fields).map(([name, words]) => {
+    const type = SCHEMA_TYPES[words.toLowerCase()];
+    return [name, type ? { type } : { description: words }];
+  });
+  const propertiesSchema = { type: 'object', properties: Object.fromEntries(properties) };
+  return { id, title: id, description, dataType: 'vector', propertiesSchema };
 }

@@ -86,8 +86,8 @@ export class VectorPool {
       return Promise.reject(new TaskFailure('cancelled', 'The request was cancelled.'));
     const lane = laneOf(name, input);
     const wait = this.#paceOf(lane).waitMs(this.#queues.get(lane)?.length ?? 0);
-    if (this.#queued >= this.#options.maxQueue || wait > this.#options.maxWaitMs)
-      return Promise.reject(busy(wait));
+    const full = this.#queued >= this.#options.maxQueue || wait > this.#options.maxWaitMs;
+    if (full && !options.begun) return Promise.reject(busy(wait));
     return new Promise((resolve, reject) => {
       this.#enqueue(this.#waiting(name, input, lane, options, resolve as (value: unknown) => void, reject));
       this.#next(lane);

@@ -47,8 +47,19 @@ async function readGeoPackage(
       found.quarantined.push({ path: file, layer: name, reason: (error as Error).message });
     }
   }
-  if (layers.length === 0) found.quarantined.push({ path: file, reason: 'The file has no feature tables.' });
-  return found;
+  // Tables of tiles are a raster to GDAL, with the zooms as overviews.
+  return layers.length > 0 ? found : readTiles(file, version, deps);
+}
+
+/** A GeoPackage that holds tiles in place of features. */
+async function readTiles(file: string, version: string, deps: PublishDeps): Promise<Found> {
+  try {
+    return await readRaster(file, version, deps);
+  } catch (error) {
+    if (!(error instanceof TaskFailure) || error.code !== 'source-unreadable') throw error;
+    const reason = 'The file has no feature tables, and no table of tiles that can be read.';
+    return { collections: [], quarantined: [{ path: file, reason }] };
+  }
 }
 
 async function readRaster(path: string, version: string, deps: PublishDeps): Promise<Found> {

@@ -22,7 +22,10 @@ export function rangesOf(set: TileMatrixSet, zoom: number, area84: Box): TileRan
   const [first, second] = parts.flatMap((part) => rangeOf(set, zoom, part));
   if (!first || !second) return first ? [first] : [];
   const apart = first.minColumn > second.maxColumn;
-  return apart ? [second, first] : [{ ...first, minColumn: 0, maxColumn: matrixSize(set, zoom).columns - 1 }];
+  if (apart) return [second, first];
+  const minRow = Math.min(first.minRow, second.minRow);
+  const maxRow = Math.max(first.maxRow, second.maxRow);
+  return [{ minRow, maxRow, minColumn: 0, maxColumn: matrixSize(set, zoom).columns - 1 }];
 }
 
 function rangeOf(set: TileMatrixSet, zoom: number, area84: Box): TileRange[] {

@@ -7,15 +7,13 @@ import type {
 import type { VectorCollection } from '../../../core/collection.js';
 import { ApiError } from '../../../core/errors.js';
 import { MVT_FORMAT } from '../../../core/media.js';
-import type { Box, FieldType } from '../../../core/tasks.js';
-import { matrixSize, type TileMatrixSet, tileBox, WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
+import type { FieldType } from '../../../core/tasks.js';
+import { matrixBox, type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
+import { tileFields } from '../tiles/layer.js';
 import { isVector, type TileWork } from './work.js';
 
-const TILE_PIXELS = 256;
-
 /** Throws `invalid-request` for tiles that the container cannot hold. */
-export function checkContainer(container: WrittenContainer, { set, format, collections }: TileWork): void {
-  const [first] = collections;
+export function checkContainer(container: WrittenContainer, { set, format, selection }: TileWork): void {
   if (container !== 'gpkg') {
     if (set !== WEB_MERCATOR_QUAD)
       throw new ApiError('invalid-request', `A ${container} archive holds tiles of WebMercatorQuad only.`);
@@ -26,7 +24,8 @@ export function checkContainer(container: WrittenContainer, { set, format, colle
       'invalid-request',
       'GeoPackage defines no vector tiles; ask for png, or another container.',
     );
-  if (first?.kind === 'archive' && format.name === 'webp') return;
+  if (!isOneGrid(set, selection.minZoom, selection.maxZoom))
+    throw new ApiError('invalid-request', `GeoPackage cannot hold the grid of ${set.id} at these zooms.`);
 }
 
 /** What the archive of some work says of itself. */
@@ -58,7 +57,7 @@ export function archiveDescription(work: TileWork): ArchiveDescription {
 function vectorLayers({ collections, selection }: TileWork): VectorLayerMetadata[] {
   const zooms = { minzoom: selection.minZoom, maxzoom: selection.maxZoom };
   const [first] = collections;
-  if (first?.kind === 'archive') return first.vectorLayers.map((id) => ({ id, fields: {}, ...zooms }));
+  if (first?.kind === 'archive') return first.vectorLayers.map((layer) => ({ ...layer, ...zooms }));
   return collections.filter(isVector).map((collection) => ({
     id: collection.id,
     description: collection.description || collection.title,
@@ -69,23 +68,35 @@ function vectorLayers({ collections, selection }: TileWork): VectorLayerMetadata
 
 const KINDS: Partial<Record<FieldType, string>> = { integer: 'Number', number: 'Number', boolean: 'Boolean' };
 
-function fieldsOf({ source }: VectorCollection): Record<string, string> {
-  return Object.fromEntries(source.fields.map(({ name, type }) => [name, KINDS[type] ?? 'String']));
+function fieldsOf(collection: VectorCollection): Record<string, string> {
+  const carried = tileFields(collection);
+  const fields = collection.source.fields.filter(({ name }) => carried?.includes(name) ?? true);
+  return Object.fromEntries(fields.map(({ name, type }) => [name, KINDS[type] ?? 'String']));
 }
 
 function grid(set: TileMatrixSet, minZoom: number, maxZoom: number): TileGrid {
-  const zooms = Array.from({ length: maxZoom - minZoom + 1 }, (_, i) => minZoom + i);
-  const matrices = zooms.map((zoom) => {
-    const { columns, rows } = matrixSize(set, zoom);
-    const [minx, , maxx] = tileBox(set, zoom, 0, 0);
-    return { zoom, columns, rows, cellSize: (maxx - minx) / TILE_PIXELS };
+  const matrices = zoomsOf(minZoom, maxZoom).map((zoom) => {
+    const { matrixWidth, matrixHeight, tileWidth, tileHeight, cellSize } = set.matrices[zoom]!;
+    return { zoom, columns: matrixWidth, rows: matrixHeight, tileWidth, tileHeight, cellSize };
   });
-  return { id: set.id, crs: set.crs.proj, extent: extentOf(set, minZoom), tilePixels: TILE_PIXELS, matrices };
+  return { id: set.id, crs: set.crs.proj, extent: matrixBox(set, minZoom), matrices };
 }
 
-function extentOf(set: TileMatrixSet, zoom: number): Box {
-  const { columns, rows } = matrixSize(set, zoom);
-  const [minx, , , maxy] = tileBox(set, zoom, 0, 0);
-  const [, miny, maxx] = tileBox(set, zoom, rows - 1, columns - 1);
-  return [minx, miny, maxx, maxy];
+function zoomsOf(minZoom: number, maxZoom: number): number[] {
+  return Array.from({ length: maxZoom - minZoom + 1 }, (_, i) => minZoom + i);
+}
+
+/** Part of a matrix's width by which its sides may differ from those of another. */
+const SAME = 1e-9;
+
+/** Whether all matrices cover the same extent in the same way, rows from the top: the only grids of GeoPackage. */
+function isOneGrid(set: TileMatrixSet, minZoom: number, maxZoom: number): boolean {
+  const extent = matrixBox(set, minZoom);
+  const tolerance = (extent[2] - extent[0]) * SAME;
+  return zoomsOf(minZoom, maxZoom).every((zoom) => {
+    const { cornerOfOrigin, variableWidths } = set.matrices[zoom]!;
+    const box = matrixBox(set, zoom);
+    const same = box.every((side, i) => Math.abs(side - extent[i]!) <= tolerance);
+    return same && cornerOfOrigin === 'topLeft' && variableWidths.length === 0;
+  });
 }

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { hasTilesAt } from '../../../core/collection.js';
 import { ApiError } from '../../../core/errors.js';
 import { type Pools, TaskFailure } from '../../../core/tasks.js';
 import type { CachedTile } from '../../cache/tile-cache.js';
@@ -6,7 +7,7 @@ import type { TileRequest } from '../tiles/request.js';
 import { inOrder } from './in-order.js';
 import { occupancy } from './occupied.js';
 import type { Position } from './tally.js';
-import { type WalkStep, walk } from './walk.js';
+import { type Occupied, type WalkStep, walk } from './walk.js';
 import type { TileWork } from './work.js';
 
 export interface MakingOptions {
@@ -48,14 +49,20 @@ const PASSING: ReadonlySet<string> = new Set([
  * a failure; rejects when the store stays away, and on abort.
  */
 export async function* makeTiles(work: TileWork, options: MakingOptions): AsyncGenerator<MadeStep> {
-  const occupied = occupancy(work, options.pools, options.signal);
   for (const [zoom, ranges] of work.ranges) {
     if (options.from && zoom < options.from.zoom) continue;
     const from = options.from?.zoom === zoom ? options.from.next : 0;
+    const { level } = work.set.matrices[zoom]!;
+    const collections = work.collections.filter((collection) => hasTilesAt(collection, level));
+    // Without a collection at this zoom nothing lies anywhere.
+    const occupied =
+      collections.length > 0 ? occupancy(work, collections, options.pools, options.signal) : NOWHERE;
     const steps = walk({ set: work.set, zoom, ranges, from, occupied });
-    yield* inOrder(steps, options.concurrency, (step) => made(work, zoom, step, options));
+    yield* inOrder(steps, options.concurrency, (step) => made({ ...work, collections }, zoom, step, options));
   }
 }
+
+const NOWHERE: Occupied = async (boxes) => boxes.map(() => false);
 
 async function made(work: TileWork, zoom: number, step: WalkStep, options: MakingOptions): Promise<MadeStep> {
   options.signal.throwIfAborted();

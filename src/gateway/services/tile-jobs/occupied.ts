@@ -1,3 +1,4 @@
+import type { Collection } from '../../../core/collection.js';
 import { MVT_FORMAT } from '../../../core/media.js';
 import type { Pools } from '../../../core/tasks.js';
 import type { Occupied } from './walk.js';
@@ -11,8 +12,12 @@ const MARGIN_IMAGE = 1 / 8;
  * Asks the spatial indexes where anything lies. Undefined when a collection can be anywhere in its extent: rasters,
  * archives.
  */
-export function occupancy(work: TileWork, pools: Pools, signal: AbortSignal): Occupied | undefined {
-  const { collections, format, set } = work;
+export function occupancy(
+  { set, format }: TileWork,
+  collections: readonly Collection[],
+  pools: Pools,
+  signal: AbortSignal,
+): Occupied | undefined {
   if (!collections.every(isVector)) return undefined;
   const sources = collections.map((collection) => collection.rule?.stored ?? collection.source);
   const margin = format === MVT_FORMAT ? MARGIN_MVT : MARGIN_IMAGE;

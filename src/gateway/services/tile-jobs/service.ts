@@ -15,6 +15,7 @@ import { checkContainer } from './describe.js';
 import { exportTiles } from './export.js';
 import { isArchiving, isMaking, type TileJobInput } from './input.js';
 import { yielding } from './make.js';
+import { noting, tellFailures } from './noting.js';
 import { seedTiles } from './seed.js';
 import type { Tally } from './tally.js';
 import { tileWork } from './work.js';
@@ -61,8 +62,6 @@ const ABOUT: Record<TileJobKind, { title: string; operationType: number }> = {
 
 /** A server that dies is no fault of the job: what it made stays, so it is not given up soon. */
 export const TILE_JOB_ATTEMPTS = 1000;
-/** Milliseconds between notes of how far a job is. */
-const NOTE_MS = 1000;
 
 export const MEDIA_TYPES = {
   pmtiles: 'application/vnd.pmtiles',
@@ -288,31 +287,4 @@ function kindOf({ operation }: TileJobInput): TileJobKind {
 function concurrencyOf({ concurrency }: TileJobInput, pools: Pools): number {
   const threads = pools.status().find(({ name }) => name === 'vector')?.workers ?? 1;
   return concurrency ?? Math.max(1, threads - 1);
-}
-
-/** Notes how far the job is, now and then. */
-function noting(context: JobContext<TileJobInput>): (tally: Tally, rate: number) => void {
-  let last = performance.now();
-  let counted: number | undefined;
-  return (tally, rate) => {
-    metrics.tilesProcessed.cell().inc(tally.processed - (counted ?? tally.processed));
-    counted = tally.processed;
-    context.progress(tally.total === 0 ? 1 : tally.processed / tally.total);
-    if (performance.now() - last < NOTE_MS) return;
-    last = performance.now();
-    const state = { tally: { ...tally }, rate: Math.round(rate) };
-    // A note that fails because the job was taken away ends the run by its signal.
-    context.checkpoint(state).catch(() => {});
-  };
-}
-
-async function tellFailures(
-  context: JobContext<TileJobInput>,
-  failures: readonly string[],
-  tally: Tally,
-): Promise<void> {
-  for (const failure of failures) await context.log('warning', failure);
-  if (tally.failed === 0) return;
-  if (tally.tiles === 0) throw new ApiError('unavailable', failures[0] ?? 'No tile could be made.');
-  await context.warn(`${tally.failed} tiles could not be made.`);
 }

@@ -44,8 +44,7 @@ type Walk = WalkOptions & { order: number };
 
 async function* visit(block: Block, options: Walk): AsyncGenerator<WalkStep> {
   if (block.level === 0) {
-    const next = end(block, options);
-    yield isRepeated(block, options) ? { skipped: 1, next } : { row: block.row, column: block.column, next };
+    yield single(block, options);
     return;
   }
   const parts = split(block, options);
@@ -60,12 +59,14 @@ async function* visit(block: Block, options: Walk): AsyncGenerator<WalkStep> {
   }
 }
 
-/** Whether a merged tile is visited at another of its columns. */
-function isRepeated({ row, column }: Block, { set, zoom, ranges }: Walk): boolean {
-  const first = firstColumn(set.matrices[zoom]!, row, column);
-  return (
-    first !== column && ranges.some((range) => clipped({ level: 0, row, column: first }, range).length > 0)
-  );
+/** Columns that a set merges into one tile near the poles are visited once, as the first of them. */
+function single(block: Block, options: Walk): WalkStep {
+  const { row, column } = block;
+  const first = firstColumn(options.set.matrices[options.zoom]!, row, column);
+  const before = { ...block, column: column - 1 };
+  const seen = column > first && options.ranges.some((range) => clipped(before, range).length > 0);
+  const next = end(block, options);
+  return seen ? { skipped: 1, next } : { row, column: first, next };
 }
 
 /** Place of the first tile behind a block. */

@@ -196,6 +196,11 @@ function isWindow(filter: Expression | undefined): boolean {
   );
 }
 
+function nextPart(page: Page, { last }: ItemsResult, left: number): ItemsTask {
+  const limit = Math.min(left, partOf(FURTHER_PART, featureSize(page)));
+  return { ...page.task, limit, offset: 0, after: last! };
+}
+
 /** The page's parts as they are read, the next one while the client takes the one before. Returns the last part. */
 export async function* readParts(x: Exchange, pools: Pools, page: Page): AsyncGenerator<ItemsResult> {
   let part = page.first;
@@ -203,12 +208,7 @@ export async function* readParts(x: Exchange, pools: Pools, page: Page): AsyncGe
   for (;;) {
     const goesOn = part.more && left > 0 && part.last !== undefined;
     const next = goesOn
-      ? runTask(x, pools, 'vector.items', {
-          ...page.task,
-          limit: Math.min(left, partOf(FURTHER_PART, featureSize(page))),
-          offset: 0,
-          after: part.last!,
-        })
+      ? runTask(x, pools, 'vector.items', nextPart(page, part, left), { begun: true })
       : undefined;
     // A failure is met where it is awaited, not before.
     next?.catch(() => {});

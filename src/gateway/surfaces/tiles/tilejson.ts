@@ -52,7 +52,7 @@ function layersOf(collection: Collection) {
   if (collection.kind === 'raster') return [];
   const { minzoom, maxzoom } = zoomsOf([collection]);
   if (collection.kind === 'archive')
-    return collection.vectorLayers.map((id) => ({ id, fields: {}, minzoom, maxzoom }));
+    return collection.vectorLayers.map((layer) => ({ minzoom, maxzoom, ...layer }));
   const { id, title, description } = collection;
   return [{ id, description: description || title, fields: fieldsOf(collection), minzoom, maxzoom }];
 }

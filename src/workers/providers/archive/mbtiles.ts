@@ -12,7 +12,6 @@ import { keptOpen } from '../kept-open.js';
 import {
   damaged,
   KEEP_OPEN,
-  layerNames,
   MAX_TILE_BYTES,
   metadataText,
   NO_TILE,
@@ -20,6 +19,7 @@ import {
   tileRangeBounds,
   unsupported,
   validBounds,
+  vectorLayers,
 } from './stored.js';
 
 type Db = Database.Database;
@@ -67,7 +67,7 @@ export function inspectMBTiles(path: string): ArchiveInfo {
       title: metadataText(metadata.get('name')),
       description: metadataText(metadata.get('description')),
       attribution: metadataText(metadata.get('attribution')),
-      vectorLayers: layerNames(parsed(metadata.get('json'))),
+      vectorLayers: vectorLayers(parsed(metadata.get('json'))),
     };
   });
 }

@@ -13,12 +13,12 @@ import { withRemote } from './remote.js';
 import {
   damaged,
   KEEP_OPEN,
-  layerNames,
   metadataText,
   NO_TILE,
   storedTile,
   tileRangeBounds,
   validBounds,
+  vectorLayers,
 } from './stored.js';
 
 /** Byte ranges of a file. */
@@ -96,7 +96,7 @@ async function infoOf(path: string, reader: PMTilesReader): Promise<ArchiveInfo>
     title: metadataText(metadata['name']),
     description: metadataText(metadata['description']),
     attribution: metadataText(metadata['attribution']),
-    vectorLayers: layerNames(metadata),
+    vectorLayers: vectorLayers(metadata),
   };
 }
 

@@ -1,12 +1,16 @@
 import { gunzipSync } from 'node:zlib';
+import type { VectorLayerMetadata } from '../../../core/archives.js';
+import { LIMITS } from '../../../core/limits.js';
 import { type ArchiveTile, type Box, TaskFailure } from '../../../core/tasks.js';
 import type { KeptOpenOptions } from '../kept-open.js';
 
 /** Largest tile that is served, as stored and inflated. */
 export const MAX_TILE_BYTES = 33_554_432;
 const MAX_INFLATED_BYTES = 67_108_864;
-/** Layer names kept of an archive. */
+/** Layers kept of an archive, attributes of a layer, characters of what is said of an attribute. */
 const MAX_LAYERS = 1000;
+const MAX_FIELDS = 1000;
+const MAX_FIELD_TEXT = 200;
 
 /** What the tiles of WebMercatorQuad cover, in CRS84. */
 const WORLD: Box = [-180, -85.0511287798066, 180, 85.0511287798066];
@@ -75,14 +79,36 @@ export function tileRangeBounds(
   return validBounds(box) ?? WORLD;
 }
 
-/** Layer names of a `vector_layers` member (MBTiles 1.3, "Vector tileset metadata"). */
-export function layerNames(metadata: unknown): string[] {
+/** The `vector_layers` member (MBTiles 1.3, "Vector tileset metadata"), as far as it makes sense. */
+export function vectorLayers(metadata: unknown): VectorLayerMetadata[] {
   const layers = (metadata as { vector_layers?: unknown } | null)?.vector_layers;
   if (!Array.isArray(layers)) return [];
-  return layers
-    .map((layer) => (layer as { id?: unknown } | null)?.id)
-    .filter((id): id is string => typeof id === 'string')
-    .slice(0, MAX_LAYERS);
+  return layers.slice(0, MAX_LAYERS).flatMap((layer: unknown) => {
+    const { id, description, minzoom, maxzoom, fields } = (layer ?? {}) as Record<string, unknown>;
+    if (typeof id !== 'string') return [];
+    const about = metadataText(description);
+    return {
+      id,
+      ...(about ? { description: about } : {}),
+      ...(isZoom(minzoom) ? { minzoom } : {}),
+      ...(isZoom(maxzoom) ? { maxzoom } : {}),
+      fields: fieldsOf(fields),
+    };
+  });
+}
+
+function isZoom(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= LIMITS.tileZoom;
+}
+
+function fieldsOf(fields: unknown): Record<string, string> {
+  if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return {};
+  const texts = Object.entries(fields).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
+  return Object.fromEntries(
+    texts.slice(0, MAX_FIELDS).map(([name, type]) => [name, type.slice(0, MAX_FIELD_TEXT)]),
+  );
 }
 
 /** Text of a metadata member; absent when it is empty or something else. */

@@ -69,8 +69,8 @@ function describe(db: Db, table: string, about: ArchiveDescription, webp: boolea
   ).run(table, about.title, about.description ?? '', ...grid.extent, srsId);
   db.prepare('INSERT INTO gpkg_tile_matrix_set VALUES (?, ?, ?, ?, ?, ?)').run(table, srsId, ...grid.extent);
   const matrix = db.prepare('INSERT INTO gpkg_tile_matrix VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
-  for (const { zoom, columns, rows, cellSize } of grid.matrices)
-    matrix.run(table, zoom, columns, rows, grid.tilePixels, grid.tilePixels, cellSize, cellSize);
+  for (const { zoom, columns, rows, tileWidth, tileHeight, cellSize } of grid.matrices)
+    matrix.run(table, zoom, columns, rows, tileWidth, tileHeight, cellSize, cellSize);
   const extension = db.prepare("INSERT INTO gpkg_extensions VALUES (?, ?, ?, ?, 'read-write')");
   if (webp) extension.run(table, 'tile_data', 'gpkg_webp', WEBP_DEFINITION);
   if (!doubles(grid)) extension.run(table, 'zoom_level', 'gpkg_zoom_other', ZOOM_OTHER_DEFINITION);
