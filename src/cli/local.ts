@@ -5,11 +5,22 @@ import { join } from 'node:path';
 import type { Pools } from '../core/tasks.js';
 import { createPools } from '../workers/pools.js';
 
-/** Workers for one command: a vector thread here and an engine process, gone when the command ends. */
-export async function withPools<T>(work: (pools: Pools) => Promise<T>): Promise<T> {
+/** Workers for one command: vector threads here and an engine process, gone when the command ends. */
+export async function withPools<T>(
+  work: (pools: Pools) => Promise<T>,
+  { vectorThreads = 1, remoteHosts = [] as readonly string[] } = {},
+): Promise<T> {
   const runDir = mkdtempSync(join(tmpdir(), 'graticule-'));
   const engine = startEngine(runDir);
-  const pools = createPools({ vectorThreads: 1, maxQueue: 64, maxWaitMs: Infinity, connections: 2, runDir });
+  const connections = vectorThreads + 1;
+  const pools = createPools({
+    vectorThreads,
+    maxQueue: 64,
+    maxWaitMs: Infinity,
+    connections,
+    remoteHosts,
+    runDir,
+  });
   try {
     return await work(pools);
   } finally {
@@ -38,15 +49,20 @@ export function noteServer(dataDir: string): () => void {
 
 /** Asks the server of a data folder, if one runs, to read its catalog again. */
 export function notifyServer(dataDir: string): boolean {
+  const pid = serverOf(dataDir);
+  return pid !== undefined && process.kill(pid, 'SIGHUP');
+}
+
+/** Process id of the server that runs on a data folder. */
+export function serverOf(dataDir: string): number | undefined {
   const file = join(dataDir, PID_FILE);
-  if (!existsSync(file)) return false;
+  if (!existsSync(file)) return undefined;
   const pid = Number(readFileSync(file, 'utf8'));
   try {
     // Only a process that calls itself our supervisor: the number may belong to somebody else by now.
-    if (!readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('graticule: supervisor')) return false;
-    process.kill(pid, 'SIGHUP');
-    return true;
+    const title = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    return title.startsWith('graticule: supervisor') ? pid : undefined;
   } catch {
-    return false;
+    return undefined;
   }
 }

@@ -3,9 +3,12 @@ import { Command } from 'commander';
 import { ConfigError } from '../core/config.js';
 import { version } from '../core/version.js';
 import { doctor } from './doctor.js';
-import { exportCollection } from './export.js';
+import { type ExportOptions, exportCollection } from './export.js';
+import { exportTileArchive } from './export-tiles.js';
 import { importFile } from './import.js';
+import { seed } from './seed.js';
 import { serve } from './serve.js';
+import type { TileOptions } from './tile-options.js';
 import { validate } from './validate.js';
 
 /** A whole number, or a message that names the option. */
@@ -46,16 +49,53 @@ program
 
 program
   .command('export')
-  .description('write a collection of a data folder or file into a file: .gpkg .geojson .fgb .csv .kml')
-  .argument('<collection>', 'identifier of the collection')
-  .argument('<file>', 'file to write; its ending names the format')
+  .description(
+    'write a collection of a data folder or file into a file: .gpkg .geojson .fgb .csv .kml, or its tiles',
+  )
+  .argument('<collection>', 'identifier of the collection; for tiles several, with commas')
+  .argument('[file]', 'file to write; its ending names the format')
+  .option('--tiles <file>', 'write tiles instead: .pmtiles .mbtiles .gpkg')
+  .option('--zooms <range>', 'zoom levels of the tiles (0-10)')
+  .option('--bbox <box>', 'west,south,east,north of the tiles in degrees; all when absent')
+  .option('--format <name>', 'format of the tiles: mvt, png')
+  .option('--set <id>', 'tile matrix set (WebMercatorQuad)')
+  .option('--concurrency <n>', 'threads that make tiles; one per core when absent', number('--concurrency'))
   .option('--data-dir <path>', 'folder for state and stores (./graticule-data)')
   .option('--config <file>', 'configuration file (YAML)')
   .option('--source <path...>', 'files and folders to look into besides the store')
-  .action(exportCollection);
+  .action(exportAny);
+
+program
+  .command('seed')
+  .description('fill the tile cache of the server that runs on a data folder')
+  .argument('<collection>', 'identifier of the collection')
+  .option('--data-dir <path>', 'folder for state and stores (./graticule-data)')
+  .option('--config <file>', 'configuration file (YAML)')
+  .option('--zooms <range>', 'zoom levels (0-10)')
+  .option('--bbox <box>', 'west,south,east,north in degrees; all when absent')
+  .option('--format <name>', 'format of the tiles: mvt, png')
+  .option('--set <id>', 'tile matrix set (WebMercatorQuad)')
+  .option(
+    '--concurrency <n>',
+    'tiles made at a time; leaves room for clients when absent',
+    number('--concurrency'),
+  )
+  .action(seed);
 
 program.command('validate').description('check a configuration file').argument('<config>').action(validate);
 program.command('doctor').description('check what the server needs on this machine').action(doctor);
+
+function exportAny(
+  collection: string,
+  file: string | undefined,
+  options: ExportOptions & TileOptions & { tiles?: string },
+): Promise<void> {
+  const { tiles } = options;
+  if (tiles !== undefined && file === undefined) return exportTileArchive(collection, { ...options, tiles });
+  if (tiles !== undefined || file === undefined)
+    throw new ConfigError(['name a file to write, or one for --tiles, and not both']);
+  return exportCollection(collection, file, options);
+}
 
 try {
   await program.parseAsync();

@@ -3,7 +3,8 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { type Config, loadConfig, type Setting } from '../core/config.js';
-import { isDatabase, withoutPassword } from '../core/database-url.js';
+import { withoutPassword } from '../core/database-url.js';
+import { isPath } from '../core/sources.js';
 
 /** Options of `serve` as commander gives them. */
 export interface ServeOptions {
@@ -25,9 +26,7 @@ export function flagsOf(sources: readonly string[], options: ServeOptions): Reco
     'server.publicUrl': options.publicUrl,
     'data.directory': options.dataDir,
     'data.sources':
-      sources.length > 0
-        ? sources.map((source) => (isDatabase(source) ? source : resolve(source)))
-        : undefined,
+      sources.length > 0 ? sources.map((source) => (isPath(source) ? resolve(source) : source)) : undefined,
   };
 }
 

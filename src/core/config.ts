@@ -71,6 +71,13 @@ export const ConfigSchema = section({
   postgis: section({
     connections: whole('Connections to each PostGIS database, per gateway process.', 8, 1, 1000),
   }),
+  remote: section({
+    allow: Type.Array(Type.String(), {
+      description:
+        'Hosts that remote archives may be read from: names, *.example.org, addresses and networks. Addresses that are not public must be listed themselves.',
+      default: [],
+    }),
+  }),
   cache: section({
     tileBytes: whole('Bytes of tiles kept in memory.', LIMITS.tileCacheBytes, 0, 2 ** 40),
     disk: section({

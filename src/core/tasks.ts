@@ -213,6 +213,14 @@ export interface VectorTileResult {
   heavy?: number[];
 }
 
+export interface OccupiedTask {
+  source: VectorSource;
+  /** CRS of the boxes. */
+  crs: string;
+  /** x,y ordered. */
+  boxes: readonly Box[];
+}
+
 export type ArchiveContainer = 'mbtiles' | 'pmtiles';
 export type ArchiveFormat = 'mvt' | 'png' | 'jpeg' | 'webp';
 
@@ -230,6 +238,8 @@ export interface ArchiveInfo {
   attribution?: string;
   /** Names of the layers in vector tiles, as far as the metadata lists them. */
   vectorLayers: string[];
+  /** What tells this state of a remote archive from others. */
+  revision?: string;
 }
 
 export interface ArchiveTileTask {
@@ -414,6 +424,8 @@ export interface Tasks extends AnalyticsTasks, ArchiveTasks {
   'vector.tile': { input: VectorTileTask; output: VectorTileResult };
   /** Builds the overview of one layer's table; the number of its levels. */
   'vector.overview': { input: { layers: [TileLayer] }; output: number };
+  /** Whether anything may lie in each box. */
+  'vector.occupied': { input: OccupiedTask; output: boolean[] };
   'vector.items': { input: ItemsTask; output: ItemsResult };
   /** One feature, or null when there is none of that id. */
   'vector.item': { input: ItemTask; output: ItemResult | null };

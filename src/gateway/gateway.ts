@@ -82,6 +82,7 @@ export async function startGateway({
     maxQueue: config.workers.queue,
     maxWaitMs: config.workers.waitMs,
     connections: config.postgis.connections,
+    remoteHosts: config.remote.allow,
     runDir,
     overviews: join(dataDir, 'overviews'),
   });
@@ -107,6 +108,7 @@ export async function startGateway({
     keys,
     pools,
     cache,
+    tiles,
     catalog,
     log,
     requestReload,

@@ -6,11 +6,15 @@ import { version } from '../core/version.js';
 import type { CacheControl } from './admin/cache-control.js';
 import type { ConfigDocument } from './admin/config-document.js';
 import { adminOperations } from './admin/index.js';
+import { tileDownload } from './admin/tile-download.js';
 import type { ApiKeys } from './auth/api-keys.js';
+import type { TileCache } from './cache/tile-cache.js';
 import { openApiDocument } from './http/openapi.js';
 import type { Catalog } from './services/catalog.js';
 import { ImportService } from './services/import.js';
 import { JobEngine } from './services/jobs/engine.js';
+import { TileJobs } from './services/tile-jobs/service.js';
+import { cachedTile } from './services/tiles/cached.js';
 import type { State } from './stores/state.js';
 import type { Log } from './telemetry/log.js';
 
@@ -22,6 +26,7 @@ export interface ManagementOptions {
   keys: ApiKeys;
   pools: Pools;
   cache: CacheControl;
+  tiles: TileCache;
   catalog: Catalog;
   log: Log;
   requestReload(reason: string): void;
@@ -51,12 +56,26 @@ export function startManagement(options: ManagementOptions): Management {
     },
     isPublished: (id) => catalog.current.byId(id) !== undefined,
   });
+  const tileJobs = new TileJobs({
+    pools,
+    jobs,
+    dataDir: options.dataDir,
+    catalog: () => catalog.current,
+    warm: async (request) => cachedTile({ tiles: options.tiles, pools }, request),
+    drop: async (layerId) =>
+      options.cache.invalidate(layerId === undefined ? { kind: 'all' } : { kind: 'layer', layerId }),
+    async reload(reason) {
+      catalog.commit(await catalog.prepare(config.data.sources, config.tiles.collections));
+      options.requestReload(reason);
+    },
+  });
   const operations: Operation[] = adminOperations({
     server: { version: version(), releaseChannel: 'preview' },
     state,
     keys,
     jobs,
     imports,
+    tileJobs,
     cache: options.cache,
     config: configDocument(options.settings),
     openApi: () =>
@@ -69,6 +88,7 @@ export function startManagement(options: ManagementOptions): Management {
         operations,
       ),
   });
+  operations.push(tileDownload(tileJobs));
   return { operations, start: () => jobs.start(), close: () => jobs.stop() };
 }
 

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import type { CatalogSnapshot, Collection } from '../core/collection.js';
-import { isDatabase } from '../core/database-url.js';
+import { isPath } from '../core/sources.js';
 
 /** What was published, as a table for the person at the terminal. */
 export function publishedTable(catalog: CatalogSnapshot, baseUrl: string): string {
@@ -49,7 +49,7 @@ function sizeOf(collection: Collection): string {
 }
 
 function relativeFile(path: string): string {
-  if (isDatabase(path)) return path;
+  if (!isPath(path)) return path;
   const short = relative(process.cwd(), path);
   return short.startsWith('../../') ? path : short || '.';
 }

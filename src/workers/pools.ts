@@ -15,6 +15,8 @@ export interface PoolsOptions {
   maxWaitMs: number;
   /** Connections to each PostGIS database. */
   connections: number;
+  /** Hosts that remote archives may be read from; none when absent. */
+  remoteHosts?: readonly string[];
   /** Directory of the engine sockets. */
   runDir: string;
   /** Where overviews of large tables are kept; none are made without it. */
@@ -23,9 +25,9 @@ export interface PoolsOptions {
 
 /** The pools of a gateway process: vector threads and the writer of archives here, GDAL and Mapnik in the engines. */
 export function createPools(options: PoolsOptions): Pools {
-  const { maxQueue, maxWaitMs, runDir, connections, overviews } = options;
+  const { maxQueue, maxWaitMs, runDir, connections, remoteHosts, overviews } = options;
   const threads = options.vectorThreads || availableParallelism();
-  const vector = new VectorPool({ threads, maxQueue, maxWaitMs, connections, overviews });
+  const vector = new VectorPool({ threads, maxQueue, maxWaitMs, connections, remoteHosts, overviews });
   const engines = new EnginePool({ runDir, maxQueue, maxWaitMs });
   const archives = new ArchivePool();
   const run = (name: TaskName, input: never, taskOptions?: TaskOptions): Promise<unknown> => {

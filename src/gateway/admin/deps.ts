@@ -1,6 +1,7 @@
 import type { ApiKeys } from '../auth/api-keys.js';
 import type { ImportService } from '../services/import.js';
 import type { JobEngine } from '../services/jobs/engine.js';
+import type { TileJobs } from '../services/tile-jobs/service.js';
 import type { State } from '../stores/state.js';
 import type { CacheControl } from './cache-control.js';
 import type { ConfigDocument } from './config-document.js';
@@ -19,6 +20,7 @@ export interface AdminDeps {
   readonly keys: ApiKeys;
   readonly jobs: JobEngine;
   readonly imports: ImportService;
+  readonly tileJobs: TileJobs;
   readonly cache: CacheControl;
   readonly config: ConfigDocument;
   /** The OpenAPI document of the management API, as JSON data. */

@@ -2,12 +2,15 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
 import { CatalogSnapshot, type TileSettings, type VectorCollection } from '../../core/collection.js';
-import { isDatabase } from '../../core/database-url.js';
 import type { CollectionChange } from '../../core/edits.js';
+import { isPath } from '../../core/sources.js';
 import type { Box } from '../../core/tasks.js';
 import { FileVersions } from './publish/file-versions.js';
 import { publish } from './publish/index.js';
 import type { PublishDeps } from './publish/source.js';
+
+/** Folders of the data folder that are published: stores, and archives that jobs made. */
+export const OWN_FOLDERS: readonly string[] = ['stores', 'published'];
 
 /** Quiet time after the last change of a file before the catalog is read again. */
 const SETTLE_MS = 800;
@@ -43,9 +46,9 @@ export class Catalog {
     sources: readonly string[],
     tiles: Readonly<Record<string, TileSettings>> = {},
   ): Promise<CatalogSnapshot> {
-    const stores = join(this.#deps.dataDir, 'stores');
+    const own = OWN_FOLDERS.map((folder) => join(this.#deps.dataDir, folder));
     return publish(
-      existsSync(stores) ? [...sources, stores] : sources,
+      [...sources, ...own.filter((path) => existsSync(path))],
       { ...this.#deps, versionOf: (path) => this.#files.of(path) },
       this.#current.generation + 1,
       tiles,
@@ -92,7 +95,7 @@ export class Catalog {
       paths.clear();
       if (foreign !== undefined) changed(foreign);
     };
-    const files = sources.filter((source) => !isDatabase(source));
+    const files = sources.filter(isPath);
     // What another program writes to a GeoPackage may stay in its log for long.
     const logs = files.filter((file) => file.endsWith('.gpkg')).map((file) => `${file}-wal`);
     this.#watcher = watch([...files, ...logs], {

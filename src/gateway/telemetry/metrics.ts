@@ -80,6 +80,30 @@ export const tileCacheDeleted = new Counter({
   name: 'svc.tile.cache.deleted',
   help: 'Tiles removed from the cache by invalidation',
 });
+export const tileJobQueue = new Gauge({
+  name: 'svc.tile.jobs.queue_depth',
+  help: 'Tile jobs that wait to be run',
+});
+export const tileJobs = new Counter({
+  name: 'svc.tile.jobs.total',
+  help: 'Runs of tile jobs that ended',
+  labels: ['operation', 'status'],
+});
+export const tilesProcessed = new Counter({
+  name: 'svc.tile.jobs.tiles_processed',
+  help: 'Tile addresses that jobs made or found empty',
+});
+export const tileJobDuration = new Histogram({
+  name: 'svc.tile.jobs.duration_ms',
+  help: 'Duration of runs of tile jobs',
+  bounds: [100, 1000, 10_000, 60_000, 600_000, 3_600_000, 36_000_000],
+});
+export const tileArchives = new Counter({ name: 'svc.tile.archives.total', help: 'Tile archives written' });
+export const tileArchiveSize = new Histogram({
+  name: 'svc.tile.archives.size_bytes',
+  help: 'Size of the tile archives written',
+  bounds: [1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11],
+});
 export const tileCacheExpired = new Counter({
   name: 'svc.tile.cache.expired',
   help: 'Tiles removed from the cache because of their age',
@@ -172,6 +196,12 @@ const INSTRUMENTS: readonly Instrument[] = [
   tileCacheMisses,
   tileCacheGenerated,
   tileCacheDeleted,
+  tileJobQueue,
+  tileJobs,
+  tilesProcessed,
+  tileJobDuration,
+  tileArchives,
+  tileArchiveSize,
   tileCacheExpired,
   tileCacheFailed,
   tileCacheReleased,

@@ -9,7 +9,7 @@ import type {
   ItemTask,
   RowsQuery,
 } from '../../core/features.js';
-import type { TileLayer, VectorSource, VectorTileTask } from '../../core/tasks.js';
+import type { Box, TileLayer, VectorSource, VectorTileTask } from '../../core/tasks.js';
 import type { Cancellation } from '../cancellation.js';
 import { geopackageStore } from './geopackage/store.js';
 import { postgisStore } from './postgis/store.js';
@@ -35,6 +35,8 @@ export interface FeatureStore {
   item(task: ItemTask, cancellation?: Cancellation): Promise<ItemResult | null>;
   count(task: CountTask, cancellation?: Cancellation): Promise<number>;
   tileLayer(task: VectorTileTask, layer: TileLayer, cancellation?: Cancellation): Promise<EncodedLayer>;
+  /** Whether the envelope of any feature touches each box (in the source's CRS), by the spatial index. */
+  occupied(source: VectorSource, boxes: readonly Box[], cancellation?: Cancellation): Promise<boolean[]>;
   /** Rows in batches; ends the query when the consumer stops early. */
   rows(query: RowsQuery, cancellation?: Cancellation): AsyncIterable<FeatureRow[]>;
   /** Resolves once rows and events are durable; what clients did wrong is in the outcomes. */

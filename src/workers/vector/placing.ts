@@ -1,8 +1,9 @@
 /** On which thread a task of the vector pool runs, and when. */
 
+import { isRemote } from '../../core/sources.js';
 import type { TaskName, VectorSource, VectorTileTask } from '../../core/tasks.js';
 
-/** Tasks of one lane share a limit per thread: those that read files, and those of each database. */
+/** Tasks of one lane share a limit per thread: those that read files, those of each database, of each remote archive. */
 export type LaneName = string;
 
 /** Reading files keeps a thread busy: one task at a time. */
@@ -10,13 +11,15 @@ export const FILES: LaneName = 'files';
 
 /** The lane of a task: its database's, when all that it reads lies there. */
 export function laneOf(name: TaskName, input: unknown): LaneName {
-  const { source, layers, database } = input as {
+  const { source, layers, database, path } = input as {
     source?: VectorSource;
     layers?: VectorTileTask['layers'];
     database?: string;
+    path?: string;
   };
   // Asking whether a database answers must not wait behind those who wait for its answers.
   if (database) return name === 'vector.ping' ? `ping ${database}` : database;
+  if (path !== undefined && isRemote(path)) return path;
   const sources = layers ? layers.map((layer) => layer.source) : [source];
   const [first] = sources;
   const waits = sources.every((one) => one?.kind === 'postgis');

@@ -37,6 +37,8 @@ export interface VectorPoolOptions {
   connections: number;
   /** Where overviews of tables lie; none are made without it. */
   overviews?: string;
+  /** Hosts that remote archives may be read from; none when absent. */
+  remoteHosts?: readonly string[];
 }
 
 interface Thread {
@@ -66,7 +68,8 @@ export class VectorPool {
   constructor(options: VectorPoolOptions) {
     this.#options = options;
     this.#perDatabase = Math.max(1, Math.floor(options.connections / options.threads));
-    const workerData: VectorThreadData = { connections: this.#perDatabase, overviews: options.overviews };
+    const { remoteHosts = [], overviews } = options;
+    const workerData: VectorThreadData = { connections: this.#perDatabase, remoteHosts, overviews };
     this.#overviews = new OverviewQueue(workerData);
     this.#threads = Array.from({ length: options.threads }, () => ({
       pool: thread(workerData),

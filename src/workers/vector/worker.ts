@@ -7,6 +7,7 @@ import { Cancellation, type CancellationFlag } from '../cancellation.js';
 import { answer } from '../failure.js';
 import { buildOverview } from '../overviews/build.js';
 import { keepOverviewsIn } from '../overviews/file.js';
+import { allowHosts } from '../providers/archive/remote.js';
 import { inspect } from '../providers/geopackage/inspect.js';
 import { limitConnections } from '../providers/postgis/database.js';
 import { discover, ping } from '../providers/postgis/discover.js';
@@ -20,6 +21,7 @@ import { spatialJoin } from './analytics/spatial-join.js';
 import { archive, archiveTile } from './archive.js';
 import { load } from './load.js';
 import { match } from './match.js';
+import { occupied } from './occupied.js';
 import { unpacked } from './sources.js';
 import { vectorTile } from './tile.js';
 
@@ -36,6 +38,8 @@ export interface VectorThreadData {
   connections: number;
   /** Where overviews of tables lie; none are made without it. */
   overviews: string | undefined;
+  /** Hosts that remote archives may be read from. */
+  remoteHosts: readonly string[];
 }
 
 export interface VectorMessage {
@@ -45,8 +49,9 @@ export interface VectorMessage {
   flag?: CancellationFlag;
 }
 
-const { connections, overviews } = workerData as VectorThreadData;
+const { connections, remoteHosts, overviews } = workerData as VectorThreadData;
 limitConnections(connections);
+allowHosts(remoteHosts);
 keepOverviewsIn(overviews);
 
 // Linux gives each thread a priority of its own: encoding yields to the event loop when cores are short.
@@ -63,6 +68,7 @@ const TASKS: {
   'vector.ping': ping,
   'vector.tile': vectorTile,
   'vector.overview': ({ layers: [layer] }, cancellation) => buildOverview(layer, cancellation),
+  'vector.occupied': occupied,
   'vector.items': (task, cancellation) => storeOf(task.source).items(task, cancellation),
   'vector.item': (task, cancellation) => storeOf(task.source).item(task, cancellation),
   'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { CatalogSnapshot } from '../../../src/core/collection.js';
 import type { Setting } from '../../../src/core/config.js';
 import type { CacheScope } from '../../../src/gateway/admin/cache-control.js';
 import { adminOperations } from '../../../src/gateway/admin/index.js';
@@ -6,6 +7,7 @@ import type { AdminOperation } from '../../../src/gateway/admin/kit.js';
 import { createAuthenticator } from '../../../src/gateway/auth/authenticator.js';
 import { type ImportedCollection, ImportService } from '../../../src/gateway/services/import.js';
 import { JobEngine } from '../../../src/gateway/services/jobs/engine.js';
+import { TileJobs } from '../../../src/gateway/services/tile-jobs/service.js';
 import { temporaryState } from '../../support/state.js';
 import { type Call, type Called, call } from './call.js';
 import { FakePools } from './fake-pools.js';
@@ -37,6 +39,15 @@ export async function adminHarness() {
     publish: async (collection) => void published.push(collection),
     isPublished: (id) => published.some((collection) => collection.id === id),
   });
+  const tileJobs = new TileJobs({
+    pools,
+    jobs,
+    dataDir,
+    catalog: () => new CatalogSnapshot([], [], 0),
+    warm: () => Promise.reject(new Error('no tiles here')),
+    drop: async () => 5,
+    reload: async () => {},
+  });
   const invalidated: CacheScope[] = [];
   const figures = {
     enabled: true,
@@ -55,11 +66,11 @@ export async function adminHarness() {
     keys: auth.keys,
     jobs,
     imports,
+    tileJobs,
     cache: {
       status: () => figures,
       levels: async () => [],
       collections: () => [{ id: 'roads', entries: 3, bytes: 300 }],
-      evict: () => ({ scanned: 3, evicted: 1 }),
       invalidate(scope) {
         invalidated.push(scope);
         return 2;

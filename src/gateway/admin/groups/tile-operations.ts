@@ -1,30 +1,199 @@
-import Type from 'typebox';
-import { action, group, resource } from '../kit.js';
+import Type, { type Static } from 'typebox';
+import type { WrittenContainer } from '../../../core/archives.js';
+import { ApiError } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
+import { flag, pathString } from '../../../core/params.js';
+import type { Box } from '../../../core/tasks.js';
+import {
+  isArchiving,
+  isMaking,
+  TILE_OPERATIONS,
+  type TileJobInput,
+  type TileOperation,
+} from '../../services/tile-jobs/input.js';
+import { usualFormat } from '../../services/tile-jobs/work.js';
+import type { AdminDeps } from '../deps.js';
+import { action, BASE_PATH, group, implement, resource } from '../kit.js';
+import { TileJob, tileJobView } from '../tile-job-views.js';
 
-const Evicted = Type.Object({
-  Enabled: Type.Boolean(),
-  Evicted: Type.Integer(),
-  Scanned: Type.Integer(),
-  Message: Type.String(),
+const S = Type.String();
+const I = Type.Integer();
+const name = Type.Optional(Type.String({ minLength: 1, maxLength: 256 }));
+const zoom = Type.Optional(Type.Integer({ minimum: 0, maximum: LIMITS.tileZoom }));
+
+const Start = Type.Object({
+  operation: Type.Enum([...TILE_OPERATIONS]),
+  layerId: Type.Optional(Type.Integer({ minimum: 0 })),
+  serviceId: name,
+  tileMatrixSetId: name,
+  minZoom: zoom,
+  maxZoom: zoom,
+  bbox: Type.Optional(Type.Array(Type.Number(), { minItems: 4, maxItems: 4 })),
+  maxTiles: Type.Optional(Type.Integer({ minimum: 1 })),
+  format: name,
+  style: name,
+  generationId: name,
+  container: Type.Optional(Type.Enum(['pmtiles', 'mbtiles', 'gpkg'])),
+  concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
 });
+type StartBody = Static<typeof Start>;
+
+/** Zooms when a request names none: what the usual web map shows of a country. */
+const USUAL_ZOOMS = { minZoom: 0, maxZoom: 10 };
+/** Most jobs in one answer. */
+const MOST = 500;
+
+const byId = { jobId: pathString('jobId', 'Id of the tile job.') };
+const statusUrl = (jobId: string) => `${BASE_PATH}/tile-operations/jobs/${jobId}`;
 
 /** Seeding, archiving and eviction of tiles. */
 export const tileOperations = group({ tag: 'Tile operations', scope: 'tile-operations', envelope: 'raw' }, [
-  ...resource('/tile-operations/jobs/{jobId}', {
-    list: 'List Tile Operation Jobs',
-    create: 'Start Tile Operation Job',
-    get: 'Get Tile Operation Job Status',
+  ...resource(
+    '/tile-operations/jobs/{jobId}',
+    {
+      list: 'List Tile Operation Jobs',
+      create: 'Start Tile Operation Job',
+      get: 'Get Tile Operation Job Status',
+    },
+    {
+      list: implement({
+        params: { activeOnly: flag('activeOnly', true, 'Only jobs that have not ended.') },
+        data: Type.Object({ Jobs: Type.Array(TileJob), TotalCount: I }),
+        errors: [503],
+        async answer({ params }, { tileJobs }) {
+          const rows = await tileJobs.list(params.activeOnly, MOST);
+          return { Jobs: rows.map((row) => tileJobView(row, tileJobs.catalog)), TotalCount: rows.length };
+        },
+      }),
+      create: implement({
+        body: { schema: Start, mediaTypes: ['application/json'], required: true, parse: anyCase },
+        status: 202,
+        data: Type.Object({ JobId: S, StatusUrl: S, CancelUrl: S, Message: S }),
+        errors: [400, 503],
+        async answer({ body, principal, correlationId }, deps) {
+          const input = inputOf(body, deps);
+          const owner = `${principal.kind}:${principal.id}`;
+          const { id } = await deps.tileJobs.submit(input, { owner, correlationId });
+          return {
+            JobId: id,
+            StatusUrl: statusUrl(id),
+            CancelUrl: `${statusUrl(id)}/cancel`,
+            Message: `The job is queued: ${input.operation}.`,
+          };
+        },
+      }),
+      get: implement({
+        params: byId,
+        data: TileJob,
+        errors: [404, 503],
+        answer: async ({ params }, { tileJobs }) =>
+          tileJobView(await tileJobs.get(params.jobId), tileJobs.catalog),
+      }),
+    },
+  ),
+  action('POST /tile-operations/jobs/{jobId}/cancel', 'Cancel Tile Operation Job', {
+    params: byId,
+    data: Type.Object({ JobId: S, Message: S }),
+    errors: [400, 404, 503],
+    async answer({ params }, { tileJobs, jobs }) {
+      const { id } = await tileJobs.get(params.jobId);
+      const job = await jobs.cancel(id).catch(conflictIsBadRequest);
+      const message = job.state === 'Cancelled' ? 'The job is cancelled.' : 'The job is being cancelled.';
+      return { JobId: id, Message: message };
+    },
   }),
-  action('POST /tile-operations/jobs/{jobId}/cancel', 'Cancel Tile Operation Job'),
-  action('POST /tile-operations/jobs/{jobId}/retry', 'Retry Tile Operation Job'),
+  action('POST /tile-operations/jobs/{jobId}/retry', 'Retry Tile Operation Job', {
+    params: byId,
+    status: 202,
+    data: Type.Object({ OriginalJobId: S, RetryJobId: S, StatusUrl: S }),
+    errors: [400, 503],
+    async answer({ params }, { tileJobs, jobs }) {
+      const { id } = await tileJobs.get(params.jobId).catch(conflictIsBadRequest);
+      await jobs.retry(id).catch(conflictIsBadRequest);
+      return { OriginalJobId: id, RetryJobId: id, StatusUrl: statusUrl(id) };
+    },
+  }),
   action('POST /tile-operations/evict', 'Evict Tile Cache', {
-    description: 'Drops the tiles that are too old to be served.',
-    data: Evicted,
-    answer(_x, { cache }) {
-      const Enabled = cache.status().enabled;
-      const { scanned, evicted } = Enabled ? cache.evict() : { scanned: 0, evicted: 0 };
-      const Message = Enabled ? `${evicted} of ${scanned} tiles were dropped.` : 'No tiles are kept.';
-      return { Enabled, Evicted: evicted, Scanned: scanned, Message };
+    data: Type.Object({ Enabled: Type.Boolean(), Evicted: I, Scanned: I, Message: S }),
+    errors: [503],
+    async answer(_x, { cache }) {
+      const { enabled, entries } = cache.status();
+      if (!enabled) return { Enabled: false, Evicted: 0, Scanned: 0, Message: 'The tile cache is off.' };
+      const dropped = await cache.invalidate({ kind: 'all' });
+      return { Enabled: true, Evicted: dropped, Scanned: entries, Message: `${dropped} tiles were dropped.` };
     },
   }),
 ]);
+
+/** The contract answers 400 where others say 404 or 409. */
+function conflictIsBadRequest(error: unknown): never {
+  if (error instanceof ApiError && (error.code === 'conflict' || error.code === 'not-found'))
+    throw new ApiError('invalid-request', error.message);
+  throw error;
+}
+
+/** Members of the request bind in any case. */
+function anyCase(json: Uint8Array): unknown {
+  const value: unknown = JSON.parse(Buffer.from(json).toString('utf8'));
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const known = new Map(Object.keys(Start.properties).map((member) => [member.toLowerCase(), member]));
+  const read = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(read.map(([member, one]) => [known.get(member.toLowerCase()) ?? member, one]));
+}
+
+function inputOf(body: StartBody, deps: AdminDeps): TileJobInput {
+  const { operation } = body;
+  requireTarget(body);
+  if (body.style !== undefined && body.style !== 'default')
+    throw new ApiError('invalid-request', 'The only style is default.');
+  const collections = collectionsOf(body, deps);
+  const { minZoom = Math.min(USUAL_ZOOMS.minZoom, body.maxZoom ?? 0) } = body;
+  const { maxZoom = Math.max(USUAL_ZOOMS.maxZoom, minZoom) } = body;
+  if (minZoom > maxZoom) throw new ApiError('invalid-request', 'minZoom must not be above maxZoom.');
+  return {
+    operation,
+    collections: collections.map(({ id }) => id),
+    tileMatrixSetId: body.tileMatrixSetId ?? 'WebMercatorQuad',
+    minZoom,
+    maxZoom,
+    format: body.format?.toLowerCase() ?? usualFormat(collections),
+    container: (body.container ?? 'pmtiles') as WrittenContainer,
+    ...(body.layerId === undefined ? {} : { layerId: body.layerId }),
+    ...(body.serviceId === undefined ? {} : { serviceId: body.serviceId }),
+    ...(body.bbox === undefined ? {} : { bbox: boxOf(body.bbox) }),
+    ...(body.maxTiles === undefined ? {} : { maxTiles: body.maxTiles }),
+    ...(body.concurrency === undefined ? {} : { concurrency: body.concurrency }),
+    ...(body.generationId === undefined ? {} : { generationId: body.generationId }),
+  };
+}
+
+function requireTarget({ operation, layerId, serviceId }: StartBody): void {
+  const needed = operation as TileOperation;
+  if (isArchiving(needed) && layerId === undefined)
+    throw new ApiError('invalid-request', `layerId is required for ${operation}.`);
+  if (isMaking(needed) && layerId === undefined && serviceId === undefined)
+    throw new ApiError('invalid-request', `layerId or serviceId is required for ${operation}.`);
+}
+
+/** A service is the collection of that identifier; the whole dataset has no identifier of its own. */
+function collectionsOf({ layerId, serviceId }: StartBody, { tileJobs }: AdminDeps) {
+  const { catalog } = tileJobs;
+  if (layerId !== undefined) {
+    const collection = catalog.byLayerId(layerId);
+    if (!collection) throw new ApiError('invalid-request', `There is no layer ${layerId}.`);
+    return [collection];
+  }
+  if (serviceId === undefined) return [];
+  const collection = catalog.byId(serviceId);
+  if (!collection) throw new ApiError('invalid-request', `There is no service '${serviceId.slice(0, 100)}'.`);
+  return [collection];
+}
+
+/** West may be above east: across the antimeridian. */
+function boxOf(numbers: number[]): Box {
+  const [west, south, east, north] = numbers as [number, number, number, number];
+  const inside = Math.abs(west) <= 180 && Math.abs(east) <= 180 && south >= -90 && north <= 90;
+  if (!inside || south > north)
+    throw new ApiError('invalid-request', 'bbox must be [minLon, minLat, maxLon, maxLat] in degrees.');
+  return [west, south, east, north];
+}

@@ -193,10 +193,17 @@ export class JobEngine {
     const { concurrency, leaseMs } = this.#options;
     this.#again = false;
     while (this.#timer && this.#running.size < concurrency) {
-      const claim = await this.store.claim(this.instance, [...this.#kinds.keys()], leaseMs);
+      const kinds = this.#free();
+      const claim = kinds.length > 0 && (await this.store.claim(this.instance, kinds, leaseMs));
       if (!claim) return;
       this.#begin(claim);
     }
+  }
+
+  /** Kinds whose lane is free: long work of one sort must not hold up the rest. */
+  #free(): string[] {
+    const taken = new Set([...this.#running.values()].map(({ run }) => run.kind.lane));
+    return this.kinds.filter(({ lane }) => lane === undefined || !taken.has(lane)).map(({ kind }) => kind);
   }
 
   #begin({ job, takenOver }: Claim): void {

@@ -13,6 +13,8 @@ export interface JobKind<I = unknown, R = unknown> {
   readonly operationType: number;
   /** Whether `run` may be called again after a run that ended without a trace. */
   readonly resumable: boolean;
+  /** Jobs of kinds with the same lane run one at a time in each process; absent: as many as there is room for. */
+  readonly lane?: string;
   /** Runs before the job is given up; 3 when absent. */
   readonly maxAttempts?: number;
   run(context: JobContext<I>): Promise<R>;

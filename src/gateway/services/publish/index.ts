@@ -1,18 +1,20 @@
 import { createHash } from 'node:crypto';
 import { CatalogSnapshot, type Collection, type TileSettings } from '../../../core/collection.js';
 import { isDatabase } from '../../../core/database-url.js';
+import { isPath, isRemote } from '../../../core/sources.js';
 import { readDatabase } from './database.js';
 import { readFileSource } from './files.js';
 import { findFiles } from './find.js';
 import { assignIds } from './names.js';
+import { readRemote } from './remote.js';
 import type { Found, PublishDeps } from './source.js';
 
 /** Sources inspected at the same time. */
 const PARALLEL = 4;
 
 /**
- * Reads every database, and every source below the given files and folders, and makes one catalog of them. Never
- * throws for a bad source. `tiles` are the settings of tiles by collection.
+ * Reads every database and remote archive, and every source below the given files and folders, and makes one catalog of
+ * them. Never throws for a bad source. `tiles` are the settings of tiles by collection.
  */
 export async function publish(
   sources: readonly string[],
@@ -20,11 +22,12 @@ export async function publish(
   generation: number,
   tiles: Readonly<Record<string, TileSettings>> = {},
 ): Promise<CatalogSnapshot> {
-  const files = await findFiles(sources.filter((source) => !isDatabase(source)));
+  const files = await findFiles(sources.filter(isPath));
   const databases = [...new Set(sources.filter(isDatabase))];
   deps.databases.keep(databases);
   const found = await inOrder([
     ...files.map((file) => () => readFileSource(file, deps)),
+    ...[...new Set(sources.filter(isRemote))].map((url) => () => readRemote(url, deps)),
     ...databases.map((url) => () => readDatabase(url, deps.databases)),
   ]);
   const collections = await assignIds(

@@ -1,7 +1,9 @@
+import type { GeoPackageSource } from '../../../core/tasks.js';
 import type { FeatureStore } from '../store.js';
 import { edit } from './edit.js';
 import { events } from './events.js';
 import { count, item, items } from './items.js';
+import { occupied } from './occupied.js';
 import { rows } from './rows.js';
 import { tileLayer } from './tile.js';
 
@@ -11,6 +13,7 @@ export const geopackageStore: FeatureStore = {
   item: async (task) => item(task),
   count: async (task) => count(task),
   tileLayer: async (task, layer) => tileLayer(task, layer),
+  occupied: async (source, boxes) => occupied(source as GeoPackageSource, boxes),
   rows,
   edit,
   events: async (task) => events(task),

@@ -1,9 +1,20 @@
+import type { PostgisSource } from '../../../core/tasks.js';
 import type { FeatureStore } from '../store.js';
 import { edit } from './edit.js';
 import { events } from './events.js';
 import { count, item, items } from './items.js';
+import { occupied } from './occupied.js';
 import { rows } from './rows.js';
 import { tileLayer } from './tile.js';
 
 /** Tables and views of PostGIS databases, read by libpq; the native part writes features from the binary rows. */
-export const postgisStore: FeatureStore = { items, item, count, tileLayer, rows, edit, events };
+export const postgisStore: FeatureStore = {
+  items,
+  item,
+  count,
+  tileLayer,
+  occupied: (source, boxes, cancellation) => occupied(source as PostgisSource, boxes, cancellation),
+  rows,
+  edit,
+  events,
+};

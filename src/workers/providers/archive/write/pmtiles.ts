@@ -1,31 +1,24 @@
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import type Database from 'better-sqlite3';
-import { Compression, TileType, zxyToTileId } from 'pmtiles';
 import type { ArchiveDescription, ArchiveDraft, WrittenTile } from '../../../../core/archives.js';
-import { type ArchiveFormat, TaskFailure } from '../../../../core/tasks.js';
+import { pmtilesId } from '../../../../core/hilbert.js';
+import { TaskFailure } from '../../../../core/tasks.js';
 import type { Cancellation } from '../../../cancellation.js';
+import { COMPRESSION, FORMATS, HEAD_BYTES, HEADER_BYTES } from '../pmtiles-header.js';
 import { type ContainerWriter, countRows, partialOf, placeOf, prepared, stored } from './draft.js';
 import { type DirectoryEntry, directory, runs } from './pmtiles-directory.js';
 
 type Db = Database.Database;
 
-const HEADER_BYTES = 127;
 /** Header and root directory lie within the first 16 KiB; the tiles follow, and behind them leaves and metadata. */
-const TILES_AT = 16_384;
+const TILES_AT = HEAD_BYTES;
 /** Entries of a leaf directory. */
 const LEAF = 4096;
 /** Leaves that a root directory surely has room for. */
 const LEAVES = 1500;
 /** Rows between looks at the cancellation. */
 const CHECK_EVERY = 10_000;
-
-const TYPES: Record<ArchiveFormat, TileType> = {
-  mvt: TileType.Mvt,
-  png: TileType.Png,
-  jpeg: TileType.Jpeg,
-  webp: TileType.Webp,
-};
 
 /**
  * PMTiles 3. Tiles go straight to their place in the file, equal ones once; the database beside it holds where each is,
@@ -77,7 +70,7 @@ function addTiles(db: Db, draft: ArchiveDraft, fd: number, tiles: readonly Writt
     return at;
   };
   for (const { zoom, row, column, data } of tiles)
-    entry.run(zxyToTileId(zoom, column, row), placeOf(db, stored(draft, data), store));
+    entry.run(pmtilesId(zoom, row, column), placeOf(db, stored(draft, data), store));
 }
 
 function endOfTiles(db: Db): number {
@@ -201,8 +194,8 @@ function header({ format }: ArchiveDraft, about: ArchiveDescription, layout: Lay
   numbers.forEach((n, i) => {
     bytes.writeBigUInt64LE(BigInt(n), 8 + i * 8);
   });
-  const tileCompression = format === 'mvt' ? Compression.Gzip : Compression.None;
-  bytes.set([layout.clustered ? 1 : 0, Compression.Gzip, tileCompression, TYPES[format]], 96);
+  const tileCompression = format === 'mvt' ? COMPRESSION.gzip : COMPRESSION.none;
+  bytes.set([layout.clustered ? 1 : 0, COMPRESSION.gzip, tileCompression, FORMATS.indexOf(format)], 96);
   bytes.set([about.minZoom, about.maxZoom], 100);
   const degrees = (value: number, at: number) => bytes.writeInt32LE(Math.round(value * 1e7), at);
   about.bounds.forEach((value, i) => {

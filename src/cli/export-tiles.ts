@@ -1,0 +1,127 @@
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { extname, resolve } from 'node:path';
+import { SingleBar } from 'cli-progress';
+import { WRITTEN_CONTAINERS, type WrittenContainer } from '../core/archives.js';
+import { ConfigError } from '../core/config.js';
+import { ApiError } from '../core/errors.js';
+import { TaskFailure } from '../core/tasks.js';
+import { type ExportResult, exportTiles } from '../gateway/services/tile-jobs/export.js';
+import type { TileSelection } from '../gateway/services/tile-jobs/tally.js';
+import { tileWork, usualFormat } from '../gateway/services/tile-jobs/work.js';
+import { makeTile } from '../gateway/services/tiles/make.js';
+import { type CatalogOptions, type LocalCatalog, withCatalog } from './catalog.js';
+import { readBox, readZooms, type TileOptions } from './tile-options.js';
+
+export interface ExportTilesOptions extends CatalogOptions, TileOptions {
+  tiles: string;
+}
+
+/** What a shell expects of a command that Ctrl-C ended. */
+const INTERRUPTED = 130;
+/** Tiles under way per thread: the next one waits in the queue while one is written. */
+const PER_THREAD = 2;
+
+/**
+ * `graticule export COLLECTIONS --tiles FILE`: the file is there whole or not at all. Ctrl-C removes what was begun; after
+ * a crash the same command goes on where it was.
+ */
+export async function exportTileArchive(ids: string, options: ExportTilesOptions): Promise<void> {
+  const output = resolve(options.tiles);
+  const container = containerOf(options.tiles);
+  if (existsSync(output)) throw new ConfigError([`${options.tiles} exists already`]);
+  const zooms = readZooms(options.zooms);
+  const bbox = readBox(options.bbox);
+  const stop = new AbortController();
+  const interrupt = () => stop.abort(new Error('interrupted'));
+  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
+  const threads = options.concurrency ?? availableParallelism();
+  const run = async (local: LocalCatalog) => {
+    const selection: TileSelection = {
+      collections: ids.split(',').map((id) => id.trim()),
+      tileMatrixSetId: options.set ?? 'WebMercatorQuad',
+      ...zooms,
+      format: options.format ?? '',
+      ...(bbox ? { bbox } : {}),
+      concurrency: threads * PER_THREAD,
+    };
+    return write(selection, { output, container, signal: stop.signal }, local);
+  };
+  try {
+    tell(await withCatalog(options, run, threads), options.tiles);
+  } catch (error) {
+    fail(error, stop.signal);
+  } finally {
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+  }
+}
+
+function containerOf(file: string): WrittenContainer {
+  const container = WRITTEN_CONTAINERS.get(extname(file).toLowerCase());
+  if (container) return container;
+  const endings = [...WRITTEN_CONTAINERS.keys()].join(' ');
+  throw new ConfigError([`the ending of ${file} names no tile archive; use ${endings}`]);
+}
+
+interface Target {
+  output: string;
+  container: WrittenContainer;
+  signal: AbortSignal;
+}
+
+async function write(
+  selection: TileSelection,
+  { output, container, signal }: Target,
+  { catalog, pools }: LocalCatalog,
+): Promise<ExportResult> {
+  const known = selection.collections.flatMap((id) => catalog.byId(id) ?? []);
+  const images = container === 'gpkg' && known[0]?.kind !== 'archive';
+  const format = selection.format || (images ? 'png' : usualFormat(known));
+  const work = tileWork({ ...selection, format }, catalog);
+  const bar = new SingleBar({
+    format: '  {bar} {percentage}%  {tiles} tiles, {rate}/s, {eta_formatted} left',
+    barsize: 30,
+    hideCursor: true,
+    etaBuffer: 200,
+  });
+  bar.start(work.total, 0, { tiles: 0, rate: 0 });
+  try {
+    return await exportTiles(work, {
+      pools,
+      signal,
+      output,
+      container,
+      concurrency: selection.concurrency!,
+      make: (request) => makeTile({ signal, timing: () => {} }, pools, request),
+      // Nobody else waits for these workers.
+      room: async () => {},
+      progress: ({ processed, tiles }, rate) => bar.update(processed, { tiles, rate: Math.round(rate) }),
+    });
+  } catch (error) {
+    if (signal.aborted) await pools.run('archive.discard', { output });
+    throw error;
+  } finally {
+    bar.stop();
+  }
+}
+
+function tell({ archive, tally, failures }: ExportResult, file: string): void {
+  process.stdout.write(
+    `wrote ${archive.tiles} tiles (${archive.contents} different, ${archive.bytes} bytes) to ${file}\n`,
+  );
+  if (tally.failed === 0) return;
+  process.stderr.write(`${failures.join('\n')}\n${tally.failed} tiles could not be made\n`);
+  process.exitCode = 1;
+}
+
+function fail(error: unknown, signal: AbortSignal): void {
+  if (signal.aborted) {
+    process.stderr.write('interrupted: nothing was written\n');
+    process.exitCode = INTERRUPTED;
+    return;
+  }
+  if (error instanceof ApiError && error.code === 'invalid-request') throw new ConfigError([error.message]);
+  if (!(error instanceof ApiError || error instanceof TaskFailure)) throw error;
+  process.stderr.write(`the export failed: ${error.message}\n`);
+  process.exitCode = 1;
+}

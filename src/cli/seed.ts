@@ -1,0 +1,87 @@
+import { join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { SingleBar } from 'cli-progress';
+import { ConfigError } from '../core/config.js';
+import type { TileJobInput } from '../gateway/services/tile-jobs/input.js';
+import { CACHE_JOB, TILE_JOB_ATTEMPTS, type TileJobState } from '../gateway/services/tile-jobs/service.js';
+import type { JobRow, JobStore } from '../gateway/stores/jobs.js';
+import { openState } from '../gateway/stores/state.js';
+import { serverOf } from './local.js';
+import { resolveConfig } from './settings.js';
+import { readBox, readZooms, type TileOptions } from './tile-options.js';
+
+export interface SeedOptions extends TileOptions {
+  dataDir?: string;
+  config?: string;
+}
+
+const POLL_MS = 200;
+const INTERRUPTED = 130;
+
+/** `graticule seed COLLECTION`: has the running server of a data folder fill its tile cache, and shows how far it is. */
+export async function seed(collection: string, options: SeedOptions): Promise<void> {
+  const { config } = resolveConfig({ 'data.directory': options.dataDir }, options.config);
+  const dataDir = resolve(config.data.directory);
+  if (serverOf(dataDir) === undefined)
+    throw new ConfigError([`no server runs on ${dataDir}: seeding fills the cache of a running one`]);
+  const bbox = readBox(options.bbox);
+  const input: TileJobInput = {
+    operation: 'seed',
+    serviceId: collection,
+    collections: [collection],
+    tileMatrixSetId: options.set ?? 'WebMercatorQuad',
+    ...readZooms(options.zooms),
+    format: options.format ?? '',
+    container: 'pmtiles',
+    ...(bbox ? { bbox } : {}),
+    ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
+  };
+  const state = await openState(join(dataDir, 'state.db'));
+  try {
+    const resources = [`collection:${collection}`];
+    const job = { kind: CACHE_JOB, input, owner: 'command line', maxAttempts: TILE_JOB_ATTEMPTS, resources };
+    const { id } = (await state.jobs.add(job)).job;
+    conclude(await follow(state.jobs, id));
+  } finally {
+    await state.close();
+  }
+}
+
+/** Shows the job's progress until it ends; Ctrl-C cancels it. */
+async function follow(jobs: JobStore, id: string): Promise<JobRow> {
+  const cancel = () => void jobs.cancel(id);
+  process.once('SIGINT', cancel).once('SIGTERM', cancel);
+  const bar = new SingleBar({
+    format: '  {bar} {percentage}%  {tiles} tiles, {rate}/s',
+    barsize: 30,
+    hideCursor: true,
+  });
+  bar.start(100, 0, { tiles: 0, rate: 0 });
+  try {
+    for (;;) {
+      const row = await jobs.get(id);
+      if (!row) throw new Error('the job is gone');
+      const { tally, rate = 0 } = stateOf(row);
+      const fraction = row.state === 'Succeeded' ? 1 : (row.fraction ?? 0);
+      bar.update(Math.round(fraction * 100), { tiles: tally?.tiles ?? 0, rate });
+      if (row.state !== 'Queued' && row.state !== 'Running') return row;
+      await pause(POLL_MS);
+    }
+  } finally {
+    bar.stop();
+    process.off('SIGINT', cancel).off('SIGTERM', cancel);
+  }
+}
+
+function stateOf({ result_json, checkpoint_json }: JobRow): TileJobState {
+  return JSON.parse(result_json ?? checkpoint_json ?? '{}') as TileJobState;
+}
+
+function conclude(job: JobRow): void {
+  if (job.state === 'Succeeded') {
+    process.stdout.write(`the cache holds ${stateOf(job).tally?.tiles ?? 0} tiles more\n`);
+    return;
+  }
+  process.stderr.write(`the job ${job.state.toLowerCase()}: ${job.failure_message ?? 'no reason given'}\n`);
+  process.exitCode = job.state === 'Cancelled' ? INTERRUPTED : 1;
+}

@@ -1,0 +1,33 @@
+import { ConfigError } from '../core/config.js';
+import type { Box } from '../core/tasks.js';
+
+/** Options that `seed` and `export --tiles` share. */
+export interface TileOptions {
+  zooms?: string;
+  bbox?: string;
+  format?: string;
+  set?: string;
+  concurrency?: number;
+}
+
+const USUAL_ZOOMS = '0-10';
+
+/** `0-14` or `7`. */
+export function readZooms(text = USUAL_ZOOMS): { minZoom: number; maxZoom: number } {
+  const match = /^(\d{1,2})(?:-(\d{1,2}))?$/.exec(text);
+  const minZoom = Number(match?.[1]);
+  const maxZoom = Number(match?.[2] ?? match?.[1]);
+  if (!match || minZoom > maxZoom) throw new ConfigError([`--zooms must be as 0-14, not '${text}'`]);
+  return { minZoom, maxZoom };
+}
+
+/** `west,south,east,north` in degrees; west above east crosses the antimeridian. */
+export function readBox(text: string | undefined): Box | undefined {
+  if (text === undefined) return undefined;
+  const numbers = text.split(',').map((part) => (part.trim() === '' ? Number.NaN : Number(part)));
+  const [west, south, east, north] = numbers;
+  const inside = [west, east].every((n) => Math.abs(n!) <= 180) && south! >= -90 && north! <= 90;
+  if (numbers.length !== 4 || !inside || !(south! < north!))
+    throw new ConfigError([`--bbox must be west,south,east,north in degrees, not '${text}'`]);
+  return [west!, south!, east!, north!];
+}

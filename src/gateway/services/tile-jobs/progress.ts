@@ -1,0 +1,39 @@
+import type { MadeStep } from './make.js';
+import { newTally, type Tally } from './tally.js';
+
+/** Addresses whose failure is logged one by one. */
+const TOLD_FAILURES = 5;
+
+/** Counts what is done and tells of it. */
+export class TileProgress {
+  readonly tally: Tally;
+  readonly #began = performance.now();
+  readonly #before: number;
+  /** First failures, as text. */
+  readonly failures: string[] = [];
+
+  constructor(
+    total: number,
+    saved: Tally | undefined,
+    private readonly tell: (tally: Tally, tilesPerSecond: number) => void,
+  ) {
+    this.tally = saved ? { ...saved, total } : newTally(total);
+    this.#before = this.tally.processed;
+  }
+
+  count({ count, at, body, failure }: MadeStep): void {
+    const { tally } = this;
+    tally.processed += count;
+    if (body) {
+      tally.tiles++;
+      tally.bytes += body.byteLength;
+    }
+    if (failure) {
+      tally.failed++;
+      if (this.failures.length < TOLD_FAILURES)
+        this.failures.push(`Tile ${at!.zoom}/${at!.row}/${at!.column} could not be made: ${failure.message}`);
+    }
+    const seconds = (performance.now() - this.#began) / 1000;
+    this.tell(tally, seconds > 0 ? (tally.processed - this.#before) / seconds : 0);
+  }
+}

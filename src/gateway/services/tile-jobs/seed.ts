@@ -1,0 +1,26 @@
+import type { MakingOptions } from './make.js';
+import { makeTiles } from './make.js';
+import { TileProgress } from './progress.js';
+import type { Tally } from './tally.js';
+import type { TileWork } from './work.js';
+
+export interface SeedOptions extends Omit<MakingOptions, 'from'> {
+  progress(tally: Tally, tilesPerSecond: number): void;
+}
+
+/**
+ * Has the tiles of a selection made and kept. Always begins at the beginning: what is still in the cache costs a look-up,
+ * and what a cache in memory lost with its process is made again.
+ */
+export async function seedTiles(
+  work: TileWork,
+  options: SeedOptions,
+): Promise<{ tally: Tally; failures: string[] }> {
+  const most = work.selection.maxTiles ?? Number.POSITIVE_INFINITY;
+  const progress = new TileProgress(work.total, undefined, options.progress);
+  for await (const step of makeTiles(work, { ...options, from: undefined })) {
+    progress.count(step);
+    if (progress.tally.tiles >= most) break;
+  }
+  return { tally: progress.tally, failures: progress.failures };
+}

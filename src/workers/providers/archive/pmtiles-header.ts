@@ -1,0 +1,86 @@
+import { LIMITS } from '../../../core/limits.js';
+import type { ArchiveFormat } from '../../../core/tasks.js';
+import { damaged, unsupported } from './stored.js';
+
+/** The header and the root directory lie in this much of the beginning (PMTiles 3). */
+export const HEAD_BYTES = 16_384;
+export const HEADER_BYTES = 127;
+const VERSION = 3;
+
+export const COMPRESSION = { none: 1, gzip: 2 } as const;
+const COMPRESSION_NAMES = ['unknown', 'none', 'gzip', 'brotli', 'zstd'];
+/** Tile types by their number. */
+export const FORMATS: readonly (ArchiveFormat | undefined)[] = [undefined, 'mvt', 'png', 'jpeg', 'webp'];
+const TYPE_NAMES = ['unknown', 'mvt', 'png', 'jpeg', 'webp', 'avif'];
+
+/** Bytes of the file. */
+export interface Section {
+  offset: number;
+  length: number;
+}
+
+export interface PMTilesHeader {
+  root: Section;
+  metadata: Section;
+  leaves: Section;
+  tiles: Section;
+  internalCompression: number;
+  format: ArchiveFormat;
+  minZoom: number;
+  maxZoom: number;
+  /** Degrees: west, south, east, north. */
+  bounds: [number, number, number, number];
+}
+
+/** Reads the header; refuses what cannot be served. `size` is that of the archive, where it is known. */
+export function readHeader(head: Uint8Array, size: number | undefined): PMTilesHeader {
+  const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
+  if (Buffer.from(head.subarray(0, 7)).toString('latin1') !== 'PMTiles')
+    throw unsupported('it does not begin with PMTiles');
+  if (head.length < HEADER_BYTES) throw damaged('it is shorter than its header says');
+  if (head[7] !== VERSION) throw unsupported(`it is of version ${head[7]}, not 3`);
+  const number = (at: number) => Number(view.getBigUint64(at, true));
+  const section = (at: number): Section => ({ offset: number(at), length: number(at + 8) });
+  const degrees = (at: number) => view.getInt32(at, true) / 1e7;
+  const header = {
+    root: section(8),
+    metadata: section(24),
+    leaves: section(40),
+    tiles: section(56),
+    internalCompression: head[97]!,
+    format: formatOf(head[98]!, head[99]!),
+    minZoom: head[100]!,
+    maxZoom: Math.min(head[101]!, LIMITS.tileZoom),
+    bounds: [degrees(102), degrees(106), degrees(110), degrees(114)] satisfies PMTilesHeader['bounds'],
+  } as PMTilesHeader;
+  check(header, head[101]!, size);
+  return header;
+}
+
+function formatOf(compression: number, type: number): ArchiveFormat {
+  if (compression !== COMPRESSION.none && compression !== COMPRESSION.gzip)
+    throw unsupported(`tiles compressed with ${COMPRESSION_NAMES[compression] ?? compression} are not read`);
+  const format = FORMATS[type];
+  if (!format) throw unsupported(`tiles of type ${TYPE_NAMES[type] ?? type} are not known`);
+  return format;
+}
+
+function check(header: PMTilesHeader, maxZoom: number, size: number | undefined): void {
+  const { root, metadata, leaves, tiles, internalCompression } = header;
+  if (internalCompression !== COMPRESSION.none && internalCompression !== COMPRESSION.gzip) {
+    const name = COMPRESSION_NAMES[internalCompression] ?? internalCompression;
+    throw unsupported(`directories compressed with ${name} are not read`);
+  }
+  if (header.minZoom > maxZoom || header.minZoom > LIMITS.tileZoom)
+    throw damaged('its zoom levels make no range');
+  for (const section of [root, metadata, leaves, tiles])
+    if (section.length > 0 && !within(section, size)) throw damaged('it is shorter than its header says');
+  if (root.offset + root.length > HEAD_BYTES)
+    throw damaged('its root directory is not within the first 16 KiB');
+}
+
+/** Whether a section lies in the first `size` bytes. */
+export function within({ offset, length }: Section, size: number | undefined): boolean {
+  const end = offset + length;
+  return Number.isSafeInteger(end) && offset >= 0 && length >= 0 && (size === undefined || end <= size);
+}

@@ -1,0 +1,106 @@
+import { pmtilesId } from '../../../core/hilbert.js';
+import { Directory } from './pmtiles-directory.js';
+import {
+  COMPRESSION,
+  HEAD_BYTES,
+  type PMTilesHeader,
+  readHeader,
+  type Section,
+  within,
+} from './pmtiles-header.js';
+import { damaged, inflate, MAX_TILE_BYTES, unsupported } from './stored.js';
+
+/** Bytes of an archive, from wherever they come. Rejects with `TaskFailure`. */
+export interface ByteSource {
+  /** Undefined until the first read where it is told by the answers. */
+  readonly size: number | undefined;
+  /** Exactly these bytes; fewer only where the source ends within the first read. */
+  read(section: Section): Uint8Array | Promise<Uint8Array>;
+}
+
+/** Bytes of one inflated directory; a leaf of 20,000 entries takes about 200 KiB. */
+const MAX_DIRECTORY_BYTES = 1_048_576;
+const MAX_METADATA_BYTES = 16_777_216;
+/** Memory for the directories of one archive. */
+const KEPT_BYTES = 16_777_216;
+/** Leaves below the root: the specification advises one level, and directories may point in circles. */
+const MAX_DEPTH = 3;
+
+/** Reads tiles of one PMTiles archive, which must not change meanwhile. */
+export class PMTilesReader {
+  /** By offset, the least recently used first. */
+  readonly #leaves = new Map<number, Directory>();
+  #kept = 0;
+
+  private constructor(
+    readonly header: PMTilesHeader,
+    readonly source: ByteSource,
+    readonly root: Directory,
+  ) {}
+
+  static async open(source: ByteSource): Promise<PMTilesReader> {
+    const head = await source.read({ offset: 0, length: HEAD_BYTES });
+    const header = readHeader(head, source.size);
+    const { offset, length } = header.root;
+    if (offset + length > head.length) throw damaged('it is shorter than its header says');
+    const root = new Directory(inflated(header, head.subarray(offset, offset + length), MAX_DIRECTORY_BYTES));
+    return new PMTilesReader(header, source, root);
+  }
+
+  /** A tile as it is stored; undefined when there is none. Row 0 is at the top. */
+  async tile(zoom: number, row: number, column: number): Promise<Uint8Array | undefined> {
+    if (zoom < this.header.minZoom || zoom > this.header.maxZoom) return undefined;
+    const id = pmtilesId(zoom, row, column);
+    let directory = this.root;
+    for (let depth = 0; depth <= MAX_DEPTH; depth++) {
+      const found = directory.find(id);
+      if (!found) return undefined;
+      const { leaf, offset, length } = found;
+      if (!leaf) return this.#read({ offset: this.header.tiles.offset + offset, length });
+      const cached = this.#leaves.get(offset);
+      directory = cached ?? (await this.#leaf(offset, length));
+    }
+    throw damaged('its directories lead nowhere');
+  }
+
+  /** The JSON document; empty when there is none. */
+  async metadata(): Promise<Record<string, unknown>> {
+    if (this.header.metadata.length === 0) return {};
+    const bytes = inflated(this.header, await this.#read(this.header.metadata), MAX_METADATA_BYTES);
+    const document: unknown = parsed(bytes);
+    return document && typeof document === 'object' ? (document as Record<string, unknown>) : {};
+  }
+
+  async #leaf(offset: number, length: number): Promise<Directory> {
+    const stored = await this.#read({ offset: this.header.leaves.offset + offset, length });
+    const directory = new Directory(inflated(this.header, stored, MAX_DIRECTORY_BYTES));
+    this.#leaves.set(offset, directory);
+    this.#kept += directory.bytes;
+    for (const [old, { bytes }] of this.#leaves) {
+      if (this.#kept <= KEPT_BYTES || old === offset) break;
+      this.#leaves.delete(old);
+      this.#kept -= bytes;
+    }
+    return directory;
+  }
+
+  #read(section: Section): Uint8Array | Promise<Uint8Array> {
+    if (!within(section, this.source.size)) throw damaged('it points beyond its end');
+    if (section.length > MAX_TILE_BYTES) throw unsupported('a tile is larger than 32 MiB');
+    return section.length === 0 ? new Uint8Array(0) : this.source.read(section);
+  }
+}
+
+function inflated(header: PMTilesHeader, stored: Uint8Array, maxBytes: number): Uint8Array {
+  if (header.internalCompression === COMPRESSION.gzip) return inflate(stored, maxBytes);
+  if (stored.byteLength > maxBytes) throw unsupported('a directory or its metadata is too large');
+  return stored;
+}
+
+function parsed(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString('utf8'));
+  } catch (error) {
+    throw damaged('its metadata is not JSON', error);
+  }
+}

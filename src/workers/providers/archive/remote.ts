@@ -1,0 +1,66 @@
+import { AllowedHosts, refused } from '../../remote/allowed.js';
+import { readRange } from '../../remote/range.js';
+import type { Section } from './pmtiles-header.js';
+import { type ByteSource, PMTilesReader } from './pmtiles-reader.js';
+
+let allowed = new AllowedHosts([]);
+
+/** Says which hosts may be asked. Called once per thread. */
+export function allowHosts(entries: readonly string[]): void {
+  allowed = new AllowedHosts(entries);
+}
+
+/** The archive is not what it was when its directory was read. */
+class Changed extends Error {}
+
+/** Ranges of one state of a remote file. */
+class RemoteSource implements ByteSource {
+  size: number | undefined;
+  revision: string | undefined;
+
+  constructor(readonly url: string) {}
+
+  async read(section: Section): Promise<Uint8Array> {
+    const { data, size, revision } = await readRange(this.url, section, allowed);
+    this.revision ??= revision;
+    this.size ??= size;
+    if (revision !== this.revision || size !== this.size) throw new Changed();
+    return data;
+  }
+}
+
+/** Archives whose directories are kept, per thread. */
+const KEPT = 16;
+const readers = new Map<string, Promise<PMTilesReader>>();
+
+/** Reads from a remote archive; begins anew, once, when it changed since its directory was read. */
+export async function withRemote<T>(
+  url: string,
+  read: (reader: PMTilesReader, revision: string) => Promise<T>,
+): Promise<T> {
+  for (let again = true; ; again = false) {
+    const opening = readerOf(url);
+    try {
+      const reader = await opening;
+      return await read(reader, (reader.source as RemoteSource).revision!);
+    } catch (error) {
+      if (!(error instanceof Changed)) throw error;
+      if (readers.get(url) === opening) readers.delete(url);
+      if (!again) throw refused('it changes while it is read');
+    }
+  }
+}
+
+function readerOf(url: string): Promise<PMTilesReader> {
+  const known = readers.get(url);
+  if (known) return known;
+  const opening = PMTilesReader.open(new RemoteSource(url));
+  readers.set(url, opening);
+  // A failure is tried again by the next one who asks.
+  opening.catch(() => readers.delete(url));
+  for (const old of readers.keys()) {
+    if (readers.size <= KEPT) break;
+    readers.delete(old);
+  }
+  return opening;
+}

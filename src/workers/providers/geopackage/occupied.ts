@@ -1,0 +1,14 @@
+import type { Box, GeoPackageSource } from '../../../core/tasks.js';
+import { statement } from './connection.js';
+import { indexOf } from './window.js';
+
+/** Whether the envelope of any feature touches each box, by the index alone. Boxes are in the source's CRS. */
+export function occupied(source: GeoPackageSource, boxes: readonly Box[]): boolean[] {
+  const sql = `SELECT EXISTS (SELECT 1 FROM ${indexOf(source)}
+    WHERE minx <= ? AND maxx >= ? AND miny <= ? AND maxy >= ?) AS found`;
+  const lookUp = statement(source.path, sql);
+  return boxes.map(([minx, miny, maxx, maxy]) => {
+    const { found } = lookUp.get(maxx, minx, maxy, miny) as { found: number };
+    return found === 1;
+  });
+}

@@ -1,0 +1,25 @@
+import type { Box, PostgisSource } from '../../../core/tasks.js';
+import type { Cancellation } from '../../cancellation.js';
+import { withConnection } from './database.js';
+import { envelope } from './filter.js';
+import { geometryOf, tableOf } from './names.js';
+import { SqlParams } from './params.js';
+
+/** Whether the envelope of any row touches each box, by the index, in one statement. Boxes are in the source's CRS. */
+export async function occupied(
+  source: PostgisSource,
+  boxes: readonly Box[],
+  cancellation?: Cancellation,
+): Promise<boolean[]> {
+  if (boxes.length === 0) return [];
+  const params = new SqlParams();
+  const found = boxes.map(
+    (box) =>
+      `EXISTS (SELECT 1 FROM ${tableOf(source)} WHERE ${geometryOf(source)} && ${envelope(box, source, params)})`,
+  );
+  const sql = `SELECT ${found.join(', ')}`;
+  const [row] = await withConnection(source.database, (connection) => connection.query(sql, params.values), {
+    cancellation,
+  });
+  return row as boolean[];
+}

@@ -1,0 +1,105 @@
+import { lookup } from 'node:dns';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { TaskFailure } from '../../core/tasks.js';
+
+/** Addresses that are not the public internet (IANA special-purpose registries). */
+const SPECIAL: readonly [string, number][] = [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 3],
+  ['::', 96],
+  ['64:ff9b::', 96],
+  ['64:ff9b:1::', 48],
+  ['100::', 64],
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['fec0::', 10],
+  ['ff00::', 8],
+];
+
+const family = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
+
+/**
+ * Which hosts may be asked. Entries are host names, `*.example.org` for all names below, and addresses or networks
+ * (`10.0.0.0/8`), each perhaps with a port. Addresses that are not public must be listed themselves, whatever name
+ * leads there.
+ */
+export class AllowedHosts {
+  readonly #names: { name: string; port: string | undefined }[] = [];
+  readonly #listed = new BlockList();
+  readonly #special = new BlockList();
+
+  constructor(entries: readonly string[]) {
+    for (const [network, prefix] of SPECIAL) this.#special.addSubnet(network, prefix, family(network));
+    for (const entry of entries) this.#add(entry.trim().toLowerCase());
+  }
+
+  #add(entry: string): void {
+    const [, bracketed, plain, port] =
+      /^(?:\[([^\]]+)\]|([^:]+|[0-9a-f:]+:[0-9a-f:/]*))(?::(\d+))?$/.exec(entry) ?? [];
+    const host = bracketed ?? plain ?? entry;
+    const [address, prefix] = host.split('/') as [string, string | undefined];
+    if (isIP(address) === 0) {
+      this.#names.push({ name: host, port });
+    } else {
+      const most = isIP(address) === 6 ? 128 : 32;
+      this.#listed.addSubnet(address, Math.min(Number(prefix ?? most), most), family(address));
+    }
+  }
+
+  /** Throws `source-unreadable` for a URL that may not be asked. */
+  check(url: URL): void {
+    if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refused(`${url.protocol} is not read`);
+    if (url.username !== '' || url.password !== '') throw refused('a URL must hold no credentials');
+    const host = url.hostname.replace(/^\[|\]$/g, '').toLowerCase();
+    if (isIP(host) !== 0) {
+      if (!this.#listed.check(host, family(host))) throw refused(`${host} is not in remote.allow`);
+    } else if (!this.#names.some((entry) => matches(entry, host, url.port))) {
+      throw refused(`${host} is not in remote.allow`);
+    }
+  }
+
+  /** Resolves a name that `check` let pass, to addresses that may be connected to: those that are used, no others. */
+  readonly lookup: LookupFunction = (hostname, options, done) => {
+    lookup(hostname, { ...options, all: true }, (error, found) => {
+      if (error) return done(error, '');
+      const usable = found.filter(({ address }) => this.#mayConnect(address));
+      if (usable.length === 0) return done(refused(`${hostname} leads to an address that is not public`), '');
+      if ((options as { all?: boolean }).all)
+        (done as unknown as (e: null, all: typeof usable) => void)(null, usable);
+      else done(null, usable[0]!.address, usable[0]!.family);
+    });
+  };
+
+  #mayConnect(address: string): boolean {
+    const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
+    return this.#listed.check(mapped, family(mapped)) || !this.#special.check(mapped, family(mapped));
+  }
+}
+
+function matches(
+  { name, port }: { name: string; port: string | undefined },
+  host: string,
+  at: string,
+): boolean {
+  if (port !== undefined && port !== at) return false;
+  return name.startsWith('*.') ? host.endsWith(name.slice(1)) : host === name;
+}
+
+export function refused(what: string): TaskFailure {
+  return new TaskFailure('source-unreadable', `The remote source cannot be read: ${what}.`);
+}

@@ -1,0 +1,121 @@
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { TaskFailure } from '../../core/tasks.js';
+import { type AllowedHosts, refused } from './allowed.js';
+
+export interface Range {
+  offset: number;
+  length: number;
+}
+
+/** Bytes of a resource, and what tells this state of it from others. */
+export interface RangeAnswer {
+  data: Uint8Array;
+  /** Size of the whole. */
+  size: number;
+  /** Entity tag, else the time of the last change, else the size. */
+  revision: string;
+}
+
+/** Milliseconds for the whole answer. */
+const ANSWER_MS = 15_000;
+const MAX_REDIRECTS = 3;
+const SOCKETS = 16;
+
+const agents = {
+  'http:': new HttpAgent({ keepAlive: true, maxSockets: SOCKETS }),
+  'https:': new HttpsAgent({ keepAlive: true, maxSockets: SOCKETS }),
+};
+
+/**
+ * Reads a range over HTTP. Rejects with `source-unreadable` for what may not be read or makes no sense, and with
+ * `store-unavailable` when the host does not answer in time. A range that begins at 0 may be cut short by the end.
+ */
+export async function readRange(address: string, range: Range, allowed: AllowedHosts): Promise<RangeAnswer> {
+  const end = Date.now() + ANSWER_MS;
+  let url = new URL(address);
+  for (let redirects = 0; ; redirects++) {
+    allowed.check(url);
+    const answer = await ask(url, range, { allowed, end });
+    if ('answer' in answer) return answer.answer;
+    if (redirects === MAX_REDIRECTS) throw refused('it is redirected too often');
+    const next = new URL(answer.location, url);
+    if (url.protocol === 'https:' && next.protocol !== 'https:')
+      throw refused('it is redirected to plain HTTP');
+    url = next;
+  }
+}
+
+interface Asking {
+  allowed: AllowedHosts;
+  end: number;
+}
+
+type Asked = { answer: RangeAnswer } | { location: string };
+
+function ask(url: URL, range: Range, { allowed, end }: Asking): Promise<Asked> {
+  return new Promise((resolve, reject) => {
+    const secure = url.protocol === 'https:';
+    const call = (secure ? httpsRequest : httpRequest)(url, {
+      agent: agents[secure ? 'https:' : 'http:'],
+      lookup: allowed.lookup,
+      headers: {
+        range: `bytes=${range.offset}-${range.offset + range.length - 1}`,
+        'accept-encoding': 'identity',
+        'user-agent': 'graticule',
+      },
+    });
+    const fail = (error: Error) => {
+      clearTimeout(timer);
+      call.destroy();
+      reject(error instanceof TaskFailure ? error : unavailable(error.message));
+    };
+    const timer = setTimeout(() => fail(unavailable('no answer in time')), Math.max(1, end - Date.now()));
+    call.on('error', fail);
+    call.on('response', (response) => {
+      read(response, range).then((asked) => {
+        clearTimeout(timer);
+        if ('location' in asked) call.destroy();
+        resolve(asked);
+      }, fail);
+    });
+    call.end();
+  });
+}
+
+async function read(response: IncomingMessage, range: Range): Promise<Asked> {
+  const { statusCode = 0, headers } = response;
+  if (statusCode >= 301 && statusCode <= 308 && statusCode !== 304 && headers.location !== undefined)
+    return { location: headers.location };
+  if (statusCode === 404 || statusCode === 410)
+    throw new TaskFailure('source-missing', 'The remote source is gone.');
+  if (statusCode === 429 || statusCode >= 500) throw unavailable(`the host answers ${statusCode}`);
+  if (statusCode === 200) throw refused('the host does not answer ranges');
+  if (statusCode !== 206) throw refused(`the host answers ${statusCode}`);
+  if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity')
+    throw refused('the host compresses ranges');
+  const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(headers['content-range'] ?? '') ?? [];
+  const size = Number(total);
+  const expected = Math.min(range.length, size - range.offset);
+  if (Number(first) !== range.offset || Number(last) !== range.offset + expected - 1)
+    throw refused('the host answers another range');
+  const data = await bodyOf(response, expected);
+  const revision = headers.etag ?? headers['last-modified'] ?? String(size);
+  return { answer: { data, size, revision } };
+}
+
+async function bodyOf(response: IncomingMessage, expected: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(expected);
+  let read = 0;
+  for await (const part of response as AsyncIterable<Buffer>) {
+    if (read + part.length > expected) throw refused('the host sends more than the range');
+    bytes.set(part, read);
+    read += part.length;
+  }
+  if (read < expected) throw unavailable('the answer ended early');
+  return bytes;
+}
+
+function unavailable(what: string): TaskFailure {
+  return new TaskFailure('store-unavailable', 'The remote source does not answer; try again soon.', what);
+}
