@@ -1,9 +1,16 @@
 import { existsSync } from 'node:fs';
 import { loadConfig } from '../core/config.js';
+import { useCrsDatabase } from '../core/crs.js';
+import { crsFacts } from '../gateway/services/crs-facts.js';
+import { configuredMatrixSets } from '../gateway/services/tiles/matrix-sets.js';
+import { requireTileSettings } from '../gateway/services/tiles/settings.js';
 
 /** `graticule validate CONFIG`: every wrong setting is named; exit code 78 when there is one. */
 export function validate(file: string): void {
   const { config, settings } = loadConfig({ file, env: process.env });
+  useCrsDatabase(crsFacts);
+  configuredMatrixSets(config.tiles.matrixSets);
+  requireTileSettings(config.tiles.collections);
   const fromFile = settings.filter((setting) => setting.source === 'file').length;
   process.stdout.write(`${file}: valid, ${fromFile} settings\n`);
   const missing = config.data.sources.filter((source) => !existsSync(source));

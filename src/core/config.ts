@@ -102,6 +102,14 @@ export const ConfigSchema = section({
       default: {},
     }),
   }),
+  streaming: section({
+    maxSessions: whole(
+      'Sessions of feature streams that may be open at once.',
+      LIMITS.streamSessions,
+      0,
+      1_000_000,
+    ),
+  }),
   logging: section({
     level: Type.Union(
       ['Verbose', 'Debug', 'Information', 'Warning', 'Error', 'Fatal'].map((level) => Type.Literal(level)),

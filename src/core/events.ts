@@ -25,15 +25,22 @@ export interface EventsResult {
 
 /** A feature as it was before an event, or as it is after. */
 export interface EventImage {
+  id: string;
   /** GeoJSON geometry in CRS84; null without one. */
   geometry: string | null;
   /** JSON object of all attributes. */
   attributes: string;
 }
 
-export interface MatchTask {
-  /** Attributes of the collection that the features are of. */
+/** What filters of a collection may name. */
+export interface MatchSchema {
+  idColumn: string;
+  geometryColumn: string;
   fields: readonly Field[];
+}
+
+export interface MatchTask {
+  schema: MatchSchema;
   /** Checked filters as JSON of their trees. */
   filters: string[];
   images: EventImage[];

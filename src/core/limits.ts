@@ -72,9 +72,12 @@ export const LIMITS = {
   subscriptionId: 128,
   /** Bytes of a frame from a client (contract). */
   controlFrameBytes: 65_536,
-  /** Features and bytes of a snapshot, and rows that are looked at for it (contract). */
+  /** Features and bytes of a snapshot, and rows looked at for it (contract). */
   snapshotFeatures: 5000,
   snapshotBytes: 4_194_304,
+  /** Milliseconds that one filter of a subscription may take for the events of a batch. */
+  matchMs: 1000,
+  snapshotScanRows: 20_000,
   /** Entries of the feed that are read at once for one who is behind (contract). */
   replayBatch: 200,
   /** Milliseconds between two heartbeats (contract). */

@@ -82,12 +82,30 @@ export interface Reply {
   /** Entity tag without quotes; `W/` first for a weak one. */
   readonly etag?: string;
   readonly cacheControl?: string;
+  /** The connection becomes a WebSocket (101). Only for requests that ask for that: see `Exchange.upgradable`. */
+  readonly socket?: (socket: Socket) => SocketEvents;
   /** Given when this very object answers many requests: what is made from it is kept in here. */
   readonly constant?: {
     block: Uint8Array | undefined;
     /** The body as it was compressed last. */
     compressed?: { readonly encoding: string; readonly body: Uint8Array };
   };
+}
+
+/** A WebSocket that is open. After `closed` nothing happens on it any more. */
+export interface Socket {
+  /** False when the client does not read as fast: the frame is on its way, further ones should wait for `drained`. */
+  send(frame: string | Uint8Array, compress: boolean): boolean;
+  /** Frames that are sent by the callback go out together. */
+  together(send: () => void): void;
+  close(code: number, reason: string): void;
+}
+
+/** What happens on a WebSocket. */
+export interface SocketEvents {
+  message(frame: Uint8Array, isBinary: boolean): void;
+  drained(): void;
+  closed(): void;
 }
 
 /** One request while it is being answered, as handlers see it. */
@@ -109,6 +127,8 @@ export interface Exchange<P extends Params = Params, B = unknown> {
   /** Public origin (and path prefix) for links, without a trailing slash. */
   readonly baseUrl: string;
   readonly correlationId: string;
+  /** Whether the client asks for a WebSocket, on a path that has one. */
+  readonly upgradable: boolean;
   /** Trace of this request when tracing is on; opaque to handlers. */
   readonly span?: unknown;
   /** Aborted when the client goes away. */
@@ -163,6 +183,8 @@ export interface Operation {
   readonly openQuery?: boolean;
   /** Whether the method works on a target that it is routed to, for `Allow`; where absent it does. */
   allowed?(path: Readonly<Record<string, string>>): boolean;
+  /** The path may become a WebSocket: see `Reply.socket`. */
+  readonly socket?: boolean;
   /** Health probes: logged at Verbose level. */
   readonly quiet?: boolean;
   run(exchange: Exchange): Reply | Promise<Reply>;

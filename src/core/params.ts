@@ -131,9 +131,15 @@ export function flag(name: string, fallback: boolean, description: string): Para
 }
 
 /** Comma-separated names, without repeats, at most `max`. */
-export function list(name: string, max: number, description: string): Param<string[] | undefined> {
+export function list(
+  name: string,
+  max: number,
+  description: string,
+  aliases: readonly string[] = [],
+): Param<string[] | undefined> {
   return {
     name,
+    aliases,
     in: 'query',
     description,
     explode: false,

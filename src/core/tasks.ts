@@ -198,6 +198,8 @@ export interface VectorTileTask {
   maxBytes?: number;
   /** Compress the answer. */
   encoding: 'identity' | 'gzip';
+  /** 1 to 12; a fast one when absent. */
+  gzipLevel?: number;
   /** Smaller tiles stay uncompressed. */
   gzipMinBytes?: number;
 }

@@ -21,6 +21,8 @@ import { surfaceOperations } from './operations.js';
 import { Catalog } from './services/catalog.js';
 import { Databases } from './services/databases.js';
 import { Edits } from './services/edits.js';
+import { startEvents } from './services/events/index.js';
+import { readAreas } from './services/tiles/extent.js';
 import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
 import { requireTileSettings } from './services/tiles/settings.js';
 import { VisibleCatalog } from './services/visible-catalog.js';
@@ -68,6 +70,7 @@ export async function startGateway({
 }: GatewayOptions): Promise<Gateway> {
   useMatrixSets(configuredMatrixSets(config.tiles.matrixSets));
   requireTileSettings(config.tiles.collections);
+  readAreas();
   const dataDir = resolve(config.data.directory);
   const state = await openState(join(dataDir, 'state.db'));
   const authenticator = createAuthenticator(state, {
@@ -95,9 +98,25 @@ export async function startGateway({
     databases,
     dataDir,
     layerIdOf: (id) => state.collections.idOf(id),
-    replaced: (before, after) => caching.replaced(before, after),
+    replaced(before, after) {
+      caching.replaced(before, after);
+      events.follow(after);
+    },
   });
-  const edits = new Edits(pools, (note) => caching.edited(note));
+  const visible = new VisibleCatalog(() => catalog.current, defaultPolicy);
+  const events = await startEvents({
+    pools,
+    store: state.feed,
+    log,
+    maxSessions: config.streaming.maxSessions,
+    visible: (principal) => visible.of(principal),
+    catalog: () => catalog.current,
+    tell,
+  });
+  const edits = new Edits(pools, (note) => {
+    caching.edited(note);
+    events.edited(note.collection);
+  });
   const otlp = startTelemetry(config, pools);
 
   const management = startManagement({
@@ -113,7 +132,6 @@ export async function startGateway({
     log,
     requestReload,
   });
-  const visible = new VisibleCatalog(() => catalog.current, defaultPolicy);
   const operations = [
     ...surfaceOperations({
       catalog: () => catalog.current,
@@ -126,6 +144,8 @@ export async function startGateway({
       items,
       publicDir: PUBLIC_DIR,
       version: version(),
+      hub: events.hub,
+      permits,
       registry: createRegistry(),
       metricsPath: config.observability.enabled ? config.observability.prometheus.path : undefined,
       poolStatus: () => pools.status(),
@@ -157,9 +177,14 @@ export async function startGateway({
   return {
     port,
     catalog,
-    hear: (note) => caching.hear(note),
+    hear(note) {
+      if ('fed' in note) return events.fed();
+      caching.hear(note);
+      if ('change' in note) events.edited(note.collection);
+    },
     firstKey,
     async close(graceMs) {
+      await events.close();
       await server.close(graceMs);
       await management.close();
       databases.close();

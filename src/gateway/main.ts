@@ -1,12 +1,12 @@
 import { type Config, ConfigError, loadConfig, type Setting } from '../core/config.js';
 import { useCrsDatabase } from '../core/crs.js';
 import { useMatrixSets } from '../core/tile-matrix.js';
-import { describeCrs } from '../native/index.js';
 import { joinSupervisor, type PreparedReload, type Supervised } from '../supervisor/child.js';
 import { RUN_DIR_VARIABLE } from '../supervisor/supervise.js';
 import { type Gateway, startGateway } from './gateway.js';
 import type { Note } from './notes.js';
 import { publishedTable } from './report.js';
+import { crsFacts } from './services/crs-facts.js';
 import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
 import { requireTileSettings } from './services/tiles/settings.js';
 import { type GatewayStart, readStart } from './start.js';
@@ -15,16 +15,6 @@ import { createLog, type Log } from './telemetry/log.js';
 /** Entry of a gateway process: configuration, start, reload, drain. */
 
 const DRAIN_MS = 8000;
-
-/** CRS facts from PROJ's database. */
-function crsFacts(epsg: number) {
-  try {
-    const { isGeographic, axisSwapped } = describeCrs(`EPSG:${epsg}`);
-    return { geographic: isGeographic, northFirst: axisSwapped };
-  } catch {
-    return undefined;
-  }
-}
 
 function read(start: GatewayStart): { config: Config; settings: Setting[] } {
   return loadConfig({ flags: start.flags, env: process.env, file: start.configFile });

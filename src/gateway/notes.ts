@@ -6,5 +6,13 @@ export interface DropNote {
   readonly dropped: CacheScope;
 }
 
+/** Events were appended to the feed, up to this cursor. */
+export interface FedNote {
+  readonly fed: number;
+}
+
 /** What the gateways of a server tell each other. */
-export type Note = EditNote | DropNote;
+export type Note = CacheNote | FedNote;
+
+/** What caches must know of. */
+export type CacheNote = EditNote | DropNote;

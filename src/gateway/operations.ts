@@ -9,11 +9,12 @@ import { processesOperations } from './surfaces/processes/operations.js';
 import { SURFACES } from './surfaces/site/documents.js';
 import { type SiteDeps, siteOperations } from './surfaces/site/operations.js';
 import { stacOperations } from './surfaces/stac/operations.js';
+import { type StreamingDeps, streamingOperations } from './surfaces/streaming/operations.js';
 import { type TilesDeps, tilesOperations } from './surfaces/tiles/operations.js';
 
 /** Every operation of the data surfaces, the site and the probes. */
 export function surfaceOperations(
-  deps: TilesDeps & ItemDeps & EditDeps & ProbeDeps & Omit<SiteDeps, 'surfaces'>,
+  deps: StreamingDeps & TilesDeps & ItemDeps & EditDeps & ProbeDeps & Omit<SiteDeps, 'surfaces'>,
 ): Operation[] {
   return [
     ...probeOperations(deps),
@@ -23,6 +24,7 @@ export function surfaceOperations(
     ...mapsOperations(deps),
     ...coveragesOperations(deps),
     ...stacOperations(deps),
+    ...streamingOperations(deps),
     ...processesOperations(),
   ];
 }

@@ -14,16 +14,10 @@ import {
   WEB_MERCATOR_QUAD,
   zoomOf,
 } from '../../src/core/tile-matrix.js';
+import { crsFacts } from '../../src/gateway/services/crs-facts.js';
 import { describeCrs } from '../../src/native/index.js';
 
-useCrsDatabase((epsg) => {
-  try {
-    const { isGeographic, axisSwapped } = describeCrs(`EPSG:${epsg}`);
-    return { geographic: isGeographic, northFirst: axisSwapped };
-  } catch {
-    return undefined;
-  }
-});
+useCrsDatabase(crsFacts);
 
 const crsOf = (value: unknown): Crs | undefined => (typeof value === 'string' ? parseCrs(value) : undefined);
 const set = (id: string) => tileMatrixSet(id) as TileMatrixSet;

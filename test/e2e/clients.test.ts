@@ -42,6 +42,15 @@ async function download(path: string, name: string): Promise<string> {
   return file;
 }
 
+describe("GDAL's experimental OGCAPI driver", () => {
+  // GDAL 3.6 then fails to read tile matrix sets of version 2.0.
+  it('lists the collections that have tiles', async () => {
+    const text = await run('gdalinfo', [`OGCAPI:${server.url}/ogc/tiles/`]);
+    for (const title of ['Countries', 'States provinces', 'L7 ETMs'])
+      expect(text).toContain(`DESC=Collection ${title}`);
+  });
+});
+
 describe('OGR reads features through its OAPIF driver', () => {
   const source = () => `OAPIF:${server.url}/ogc/features`;
 

@@ -235,3 +235,52 @@ describe('TileJSON', () => {
     expect([image.vector_layers, image.tiles[0].endsWith('f=png')]).toEqual([undefined, true]);
   });
 });
+
+describe('tiles by zoom, column and row', () => {
+  const at = (path: string) => `${server.url}/tiles/${path}`;
+
+  it('are those of the tileset, under the URL of their TileJSON', async () => {
+    const document = await json(at('stations,pg_stations'));
+    expect(document.vector_layers.map(({ id }: { id: string }) => id)).toEqual(['stations', 'pg_stations']);
+    expect(document.tiles).toEqual([at('stations,pg_stations/{z}/{x}/{y}')]);
+    expect(Object.keys(await tile(at('stations,pg_stations/0/0/0')))).toEqual(['stations', 'pg_stations']);
+    const [ours, theirs] = await Promise.all([
+      get(at('countries/3/4/2')),
+      get(`/collections/${await layerId('countries')}/tiles/WebMercatorQuad/3/2/4`),
+    ]);
+    expect(ours.headers.get('etag')).toBe(theirs.headers.get('etag'));
+    expect(ours.headers.get('content-type')).toBe('application/vnd.mapbox-vector-tile');
+  });
+
+  it('may name their format, and be filtered', async () => {
+    for (const ending of ['.mvt', '.pbf'])
+      expect(Object.keys(await tile(at(`${await layerId('stations')}/0/0/0${ending}`)))).toEqual([
+        'stations',
+      ]);
+    expect((await get(at('stations/0/0/0.png'))).headers.get('content-type')).toBe('image/png');
+    const { stations } = await tile(at(`stations/0/0/0?filter=${encoded('number > 7')}&properties=number`));
+    expect(valuesOf(stations, 'number')).toEqual([8, 9]);
+    // A browser's picture says what it accepts, which is no part of the address.
+    const accepted = await get(at('stations/0/0/0'), { accept: 'image/avif,image/webp,*/*;q=0.8' });
+    expect(accepted.headers.get('content-type')).toBe('application/vnd.mapbox-vector-tile');
+  });
+
+  it.each([
+    ['nothing/0/0/0', 404],
+    ['nothing', 404],
+    ['stations,,countries', 400],
+    ['stations/0/0/1', 400],
+    ['stations/0/1/0', 400],
+    ['stations/25/0/0', 400],
+    ['stations/30/0/0', 400],
+    ['stations/-1/0/0', 400],
+    ['stations/0/x/0', 400],
+    ['stations/0/0/0.gif', 400],
+    ['stations/0/0/99999999999', 400],
+    ['stations/0/0/0?colour=red', 400],
+    ['stations/0/0/0.jpg', 406],
+    ['l7_etms/0/0/0.mvt', 406],
+  ])('%s is answered %i', async (path, expected) => {
+    expect(await status(at(path))).toBe(expected);
+  });
+});

@@ -269,6 +269,32 @@ describe('the settings of a collection', () => {
   });
 });
 
+describe('a reload', () => {
+  const reload = async (tiles: object, until: () => Promise<boolean>) => {
+    writeFileSync(join(folder, 'graticule.yaml'), JSON.stringify({ tiles }));
+    server.process.kill('SIGHUP');
+    const end = Date.now() + 30_000;
+    while (!(await until())) {
+      if (Date.now() > end) throw new Error(`it did not happen:\n${server.log()}`);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  };
+
+  it('takes other sets and settings, and keeps those that run when a new one is wrong', async () => {
+    const id = await layerId('settled');
+    const early = () => status(`/collections/${id}/tiles/WebMercatorQuad/0/0/0`);
+    const custom = () => status('/tileMatrixSets/Later');
+    expect([await early(), await custom()]).toEqual([204, 404]);
+    const matrixSets = [{ ...ROWS_FROM_BELOW, id: 'Later' }];
+    await reload({ matrixSets }, async () => (await custom()) === 200);
+    expect([await early(), await status('/tileMatrixSets/FromFile')]).toEqual([200, 404]);
+    await reload({ matrixSets: [{ ...matrixSets[0], tileMatrices: [] }] }, async () =>
+      server.log().includes('tileMatrices must be a list'),
+    );
+    expect([await early(), await custom()]).toEqual([200, 200]);
+  });
+});
+
 describe('a wrong configuration of tiles', () => {
   const start = (tiles: object) => {
     writeFileSync(join(folder, 'wrong.yaml'), JSON.stringify({ tiles }));

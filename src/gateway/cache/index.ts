@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import type { Config } from '../../core/config.js';
 import type { CacheControl } from '../admin/cache-control.js';
-import type { Note } from '../notes.js';
+import type { CacheNote } from '../notes.js';
 import type { Catalog } from '../services/catalog.js';
 import type { EditNote } from '../services/edits.js';
 import type { Log } from '../telemetry/log.js';
@@ -19,7 +19,7 @@ export interface CachingOptions {
   log: Log;
   catalog(): Catalog;
   /** Tells the other gateways of this server. */
-  tell(note: Note): void;
+  tell(note: CacheNote): void;
 }
 
 /** The cache of a gateway, and how it keeps up with what others change. */
@@ -29,7 +29,7 @@ export interface Caching {
   /** Takes over an edit of this gateway and tells all others. */
   edited(note: EditNote): void;
   /** Takes over what another gateway tells. */
-  hear(note: Note): void;
+  hear(note: CacheNote): void;
   /** Follows a reload of the catalog. */
   replaced(before: CatalogSnapshot, after: CatalogSnapshot): void;
   close(): Promise<void>;
@@ -56,18 +56,18 @@ export async function startCaching({
     const layerId = parts.catalog().byId(collection)?.layerId;
     if (layerId !== undefined) tiles.dropCollection(layerId, change.areas);
   };
-  const hear = (note: Note) => {
+  const hear = (note: CacheNote) => {
     if ('change' in note) take(note);
     else void drop(note.dropped, parts).catch(() => {});
   };
-  const originOf = (note: Note) =>
+  const originOf = (note: CacheNote) =>
     'change' in note ? parts.catalog().byId(note.collection)?.origin : undefined;
   const servers = config.redis.url
     ? new RedisNotes(config.redis.url, `${hostname()}:${dataDir}`, ({ note, origin }) => {
         if (originOf(note) === origin) hear(note);
       })
     : undefined;
-  const tellAll = (note: Note) => {
+  const tellAll = (note: CacheNote) => {
     tell(note);
     servers?.tell(note, originOf(note));
   };

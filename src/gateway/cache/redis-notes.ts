@@ -1,4 +1,4 @@
-import type { Note } from '../notes.js';
+import type { CacheNote } from '../notes.js';
 import { redisClient } from './redis-level.js';
 
 const CHANNEL = 'graticule:notes';
@@ -9,7 +9,7 @@ export interface SharedNote {
   readonly from: string;
   /** `origin` of the edited collection: another server may have a collection of that name which is another one. */
   readonly origin?: string;
-  readonly note: Note;
+  readonly note: CacheNote;
 }
 
 /**
@@ -31,7 +31,7 @@ export class RedisNotes {
     });
   }
 
-  tell(note: Note, origin?: string): void {
+  tell(note: CacheNote, origin?: string): void {
     if (!this.#sender.isReady) return;
     const shared: SharedNote = { from: this.#from, note, ...(origin === undefined ? {} : { origin }) };
     this.#sender.publish(CHANNEL, JSON.stringify(shared)).catch(() => {});

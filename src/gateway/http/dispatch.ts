@@ -78,6 +78,11 @@ export class Dispatcher {
     }
   }
 
+  /** Paths that may become WebSockets. */
+  get socketPaths(): string[] {
+    return this.#options.operations.filter(({ socket }) => socket).map(({ path }) => path);
+  }
+
   dispatch(x: HttpExchange): Reply | Promise<Reply> {
     const known = x.hasBody ? undefined : this.#known.get(targetOf(x));
     if (!known || x.method === 'OPTIONS') return this.#dispatchNew(x);

@@ -11,6 +11,7 @@ import {
 import { loggedPath } from '../telemetry/log.js';
 import type { RequestSpan } from '../telemetry/spans.js';
 import { RequestBody } from './body.js';
+import type { Upgrade } from './socket.js';
 
 const processTag = Math.floor(Math.random() * 36 ** 6)
   .toString(36)
@@ -56,6 +57,7 @@ export class HttpExchange implements Exchange {
     readonly res: HttpResponse,
     req: HttpRequest,
     readonly baseUrlOf: (header: (name: string) => string | undefined) => string,
+    readonly upgrade: Upgrade | undefined = undefined,
   ) {
     this.#req = req;
     this.method = req.getCaseSensitiveMethod();
@@ -64,6 +66,10 @@ export class HttpExchange implements Exchange {
     this.hasBody = this.method !== 'GET' && this.method !== 'HEAD' && this.method !== 'OPTIONS';
     const asked = req.getHeader('x-request-id');
     this.correlationId = asked && CORRELATION.test(asked) ? asked : `${processTag}-${counter++}`;
+  }
+
+  get upgradable(): boolean {
+    return this.upgrade !== undefined;
   }
 
   get baseUrl(): string {

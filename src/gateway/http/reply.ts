@@ -4,6 +4,7 @@ import type { Reply } from '../../core/operation.js';
 import { Backlog, type Sending } from './backlog.js';
 import { accepts, type ContentEncoding, chooseEncoding, compress, decompress } from './compression.js';
 import type { HttpExchange } from './exchange.js';
+import { upgrade } from './socket.js';
 
 const EXPOSED =
   'content-crs, content-bbox, etag, graticule-dropped-features, link, location, server-timing, x-request-id, retry-after, preference-applied';
@@ -38,6 +39,11 @@ type Sent = (x: HttpExchange, status: number, bytes: number, error?: unknown) =>
 /** Sends a reply: conditional requests, HEAD, compression, slow readers. `sent` is called once. */
 export function sendReply(x: HttpExchange, reply: Reply, sent: Sent): void {
   if (x.aborted || x.responded) return;
+  if (reply.socket && x.upgrade) {
+    upgrade(x, x.upgrade, reply.socket);
+    sent(x, 101, 0);
+    return;
+  }
   if (reply.etag !== undefined && reply.status === 200) {
     const condition = x.header('if-none-match');
     if (condition && etagMatches(condition, reply.etag)) {

@@ -16,6 +16,7 @@ import type { Dispatcher } from './dispatch.js';
 import { HttpExchange } from './exchange.js';
 import { asApiError, problemReply } from './problem.js';
 import { sendReply } from './reply.js';
+import { acceptSockets, type Upgrade } from './socket.js';
 
 export interface ServerOptions extends BaseUrlOptions {
   dispatcher: Dispatcher;
@@ -52,6 +53,9 @@ export class HttpServer {
     this.#options = options;
     this.#baseUrl = publicBaseUrl(options);
     this.app = uWS.App();
+    for (const path of options.dispatcher.socketPaths) {
+      acceptSockets(this.app, path, (res, req, wanted) => this.#serve(res, req, wanted));
+    }
     this.app.any('/*', (res, req) => this.#serve(res, req));
   }
 
@@ -81,8 +85,8 @@ export class HttpServer {
     (this.app as TemplatedApp & { close(): void }).close();
   }
 
-  #serve(res: HttpResponse, req: HttpRequest): void {
-    const x = new HttpExchange(res, req, this.#baseUrl);
+  #serve(res: HttpResponse, req: HttpRequest, wanted?: Upgrade): void {
+    const x = new HttpExchange(res, req, this.#baseUrl, wanted);
     this.#active.value++;
     x.span = startRequestSpan(x);
     try {

@@ -1,12 +1,13 @@
 import Database from 'better-sqlite3';
 import type { Expression } from '../../core/cql2/ast.js';
-import type { EventImage, MatchResult, MatchTask } from '../../core/events.js';
+import type { EventImage, MatchResult, MatchSchema, MatchTask } from '../../core/events.js';
 import { parseExact } from '../../core/json.js';
+import { LIMITS } from '../../core/limits.js';
 import { Recent } from '../../core/recent.js';
 import type { Field, GeoPackageSource } from '../../core/tasks.js';
 import { geojsonToWkb, sqliteExtensionPath, wkbToGeoPackage } from '../../native/index.js';
 import { quote } from '../providers/geopackage/connection.js';
-import { idsOf } from '../providers/geopackage/filter.js';
+import { GeoPackageFilterWriter } from '../providers/geopackage/filter-sql.js';
 
 /**
  * Filters over the features of events. They are put into a table in memory and asked for with the same SQL as rows of a
@@ -22,19 +23,21 @@ interface Table {
 const MAX_TABLES = 256;
 const MAX_FILTERS = 4096;
 const CRS84 = 'OGC:CRS84';
+/** Place of an image in the task; no attribute is called so. */
+const IMAGE = '"graticule:image"';
 
 let memory: Database.Database | undefined;
 let tables = new Recent<string, Table>(MAX_TABLES);
 let made = 0;
 
 /** Which filters let which images through. A filter that cannot be evaluated lets nothing through and says why. */
-export function match({ fields, filters, images }: MatchTask): MatchResult {
-  const table = tableOf(fields);
+export function match({ schema, filters, images }: MatchTask): MatchResult {
+  const table = tableOf(schema);
   const passed = new Uint8Array(filters.length * images.length);
   const problems: (string | null)[] = [];
   table.clear.run();
   images.forEach((image, i) => {
-    table.insert.run(i, ...rowOf(image, fields));
+    table.insert.run(i, ...rowOf(image, schema));
   });
   filters.forEach((text, f) => {
     try {
@@ -49,32 +52,36 @@ export function match({ fields, filters, images }: MatchTask): MatchResult {
 
 function passing(table: Table, text: string): number[] {
   // The time that a filter may take is one of its values, so the SQL is kept and the values are made anew.
-  const { sql, values } = idsOf(table.source, JSON.parse(text) as Expression);
+  const condition = new GeoPackageFilterWriter(table.source).predicate(JSON.parse(text) as Expression);
+  const sql = `SELECT ${IMAGE} FROM ${table.source.table} t WHERE gr_before(?) AND ${condition.sql}`;
   let statement = table.filters.get(sql);
   if (!statement) table.filters.set(sql, (statement = database().prepare(sql).pluck()));
-  return statement.all(...values) as number[];
+  return statement.all(Date.now() + LIMITS.matchMs, ...condition.values) as number[];
 }
 
-function tableOf(fields: readonly Field[]): Table {
-  const key = JSON.stringify(fields);
+function tableOf(schema: MatchSchema): Table {
+  const key = JSON.stringify(schema);
   let table = tables.get(key);
-  if (!table) tables.set(key, (table = newTable(fields)));
+  if (!table) tables.set(key, (table = newTable(schema)));
   return table;
 }
 
-function newTable(fields: readonly Field[]): Table {
+function newTable(schema: MatchSchema): Table {
   if (made === MAX_TABLES) reset();
   const name = `t${made++}`;
+  const { idColumn, geometryColumn, fields } = schema;
   const columns = [
-    'fid INTEGER PRIMARY KEY',
-    'geom BLOB',
+    `${IMAGE} INTEGER PRIMARY KEY`,
+    // Numbers that come as text become numbers again.
+    `${quote(idColumn)} NUMERIC`,
+    `${quote(geometryColumn)} BLOB`,
     ...fields.map((field) => `${quote(field.name)} ${typeOf(field)}`),
   ];
   const db = database();
   db.exec(`CREATE TABLE ${name} (${columns.join(', ')})`);
   const marks = columns.map(() => '?').join(', ');
   return {
-    source: sourceOf(name, [...fields]),
+    source: sourceOf(name, schema),
     insert: db.prepare(`INSERT INTO ${name} VALUES (${marks})`),
     clear: db.prepare(`DELETE FROM ${name}`),
     filters: new Recent(MAX_FILTERS),
@@ -103,25 +110,25 @@ function typeOf({ type }: Field): string {
   return type === 'number' ? 'REAL' : 'TEXT';
 }
 
-function sourceOf(table: string, fields: Field[]): GeoPackageSource {
+function sourceOf(table: string, { idColumn, geometryColumn, fields }: MatchSchema): GeoPackageSource {
   return {
     kind: 'geopackage',
     path: ':memory:',
     table,
-    geometryColumn: 'geom',
+    geometryColumn,
     geometryType: 'Geometry',
     hasZ: true,
-    idColumn: 'fid',
+    idColumn,
     hasIndex: false,
     crs: CRS84,
-    fields,
+    fields: [...fields],
     writable: false,
   };
 }
 
-function rowOf({ geometry, attributes }: EventImage, fields: readonly Field[]): unknown[] {
+function rowOf({ id, geometry, attributes }: EventImage, { fields }: MatchSchema): unknown[] {
   const values = parseExact(attributes) as Record<string, unknown>;
-  return [blobOf(geometry), ...fields.map(({ name }) => stored(values[name]))];
+  return [id, blobOf(geometry), ...fields.map(({ name }) => stored(values[name]))];
 }
 
 function blobOf(geometry: string | null): Buffer | null {

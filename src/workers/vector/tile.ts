@@ -4,8 +4,8 @@ import type { Cancellation } from '../cancellation.js';
 import { deservesOverview, fromOverview } from '../overviews/tile.js';
 import { type EncodedLayer, storeOf } from '../providers/store.js';
 
-/** Favours speed: tiles are compressed once and served often, but the first client waits. */
-const GZIP_LEVEL = 6;
+/** Half the time of level 6, which took as long as all else of a tile, for 4 to 8 % more bytes. */
+const GZIP_LEVEL = 1;
 
 /** Encodes a vector tile (Mapbox Vector Tile 2.1); its layers are concatenated. */
 export async function vectorTile(
@@ -29,7 +29,7 @@ export async function vectorTile(
   const data = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
   if (task.encoding === 'identity' || data.length < (task.gzipMinBytes ?? 0))
     return { data, encoding: 'identity', features, dropped, heavy };
-  return { data: gzip(data, GZIP_LEVEL), encoding: 'gzip', features, dropped, heavy };
+  return { data: gzip(data, task.gzipLevel ?? GZIP_LEVEL), encoding: 'gzip', features, dropped, heavy };
 }
 
 /** From an overview of the table where that shows all that the tile can show, else from the table. */

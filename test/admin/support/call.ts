@@ -52,6 +52,7 @@ export async function call(operation: Operation, request: Call = {}): Promise<Ca
     correlationId: 'corr-1',
     signal: new AbortController().signal,
     header: (name) => request.headers?.[name.toLowerCase()],
+    upgradable: false,
     timing: () => {},
   };
   return read(await operation.run(exchange));

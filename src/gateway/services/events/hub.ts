@@ -60,10 +60,28 @@ export class Hub {
     this.#heartbeat = setInterval(() => this.#beat(), LIMITS.heartbeatMs).unref();
   }
 
-  /** A new session; undefined when there are too many. */
-  open(transport: Transport, principal: Principal, clientLabel: string | undefined): Session | undefined {
-    if (this.sessions.size >= this.#deps.maxSessions) {
-      metrics.sessionsRejected.cell().inc();
+  get maxSessions(): number {
+    return this.#deps.maxSessions;
+  }
+
+  get isFull(): boolean {
+    return this.sessions.size >= this.#deps.maxSessions;
+  }
+
+  /** Counts one who was turned away. */
+  noteRejected(): void {
+    metrics.sessionsRejected.cell().inc();
+  }
+
+  /** A new session, after `begin` did with it what the client asked for; undefined when there are too many. */
+  open(
+    transport: Transport,
+    principal: Principal,
+    clientLabel: string | undefined,
+    begin: (session: Session) => void,
+  ): Session | undefined {
+    if (this.isFull) {
+      this.noteRejected();
       return undefined;
     }
     const session = new Session(transport, principal, (closed, reason) => this.#forget(closed, reason));
@@ -74,6 +92,7 @@ export class Hub {
     session.send(
       this.#status('connected', 'The stream is open.', { sessionId: session.id, cursor: this.#passed }),
     );
+    begin(session);
     return session;
   }
 

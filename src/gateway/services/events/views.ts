@@ -1,6 +1,6 @@
 import type { FeatureEvent } from '../../../core/edits.js';
-import type { EventImage, FeedEntry, FeedEvent } from '../../../core/events.js';
-import type { Pools } from '../../../core/tasks.js';
+import type { EventImage, FeedEntry, FeedEvent, MatchSchema } from '../../../core/events.js';
+import type { Pools, VectorSource } from '../../../core/tasks.js';
 import { boxesTouch, type Scope, type Subscription } from './subscription.js';
 
 /** What an event is for one who sees only part of the data: a feature that enters the part is inserted. */
@@ -21,7 +21,7 @@ export interface Candidates {
 
 /** Filters of one collection that images of its events are put to, by one task. */
 interface Question {
-  readonly fields: Scope['collection']['source']['fields'];
+  readonly schema: MatchSchema;
   readonly filters: Map<string, number>;
   readonly images: EventImage[];
 }
@@ -81,7 +81,7 @@ async function askFilters(batch: readonly Candidates[], pools: Pools): Promise<P
     if (filters.size === 0) continue;
     const { collection } = scopes[0]![1];
     const question = questions.get(collection.layerId) ?? {
-      fields: (collection.rule?.stored ?? collection.source).fields,
+      schema: schemaOf(collection.rule?.stored ?? collection.source),
       filters: new Map<string, number>(),
       images: [],
     };
@@ -93,8 +93,8 @@ async function askFilters(batch: readonly Candidates[], pools: Pools): Promise<P
   }
   const answers = new Map(
     await Promise.all(
-      [...questions].map(async ([layerId, { fields, filters, images }]) => {
-        const answer = await pools.run('vector.match', { fields, filters: [...filters.keys()], images });
+      [...questions].map(async ([layerId, { schema, filters, images }]) => {
+        const answer = await pools.run('vector.match', { schema, filters: [...filters.keys()], images });
         return [layerId, answer.passed] as const;
       }),
     ),
@@ -109,15 +109,19 @@ async function askFilters(batch: readonly Candidates[], pools: Pools): Promise<P
 
 /** The feature as it was. Of an insert there is nothing to ask; the image after stands for it. */
 export function imageBefore(event: FeatureEvent): EventImage {
-  const { attributes = '{}', attributesBefore, geometry, geometryBefore } = event;
-  if (event.operation !== 'update') return { geometry: geometry ?? null, attributes };
+  const { featureId: id, attributes = '{}', attributesBefore, geometry, geometryBefore } = event;
+  if (event.operation !== 'update') return { id, geometry: geometry ?? null, attributes };
   const before = geometryBefore === 'null' ? null : (geometryBefore ?? geometry ?? null);
   // JSON objects are put together as text, so that no digit is lost: of two members of one name the last counts.
-  return { geometry: before, attributes: merged(attributes, attributesBefore) };
+  return { id, geometry: before, attributes: merged(attributes, attributesBefore) };
 }
 
-function imageAfter({ geometry, attributes = '{}' }: FeatureEvent): EventImage {
-  return { geometry: geometry ?? null, attributes };
+function imageAfter({ featureId: id, geometry, attributes = '{}' }: FeatureEvent): EventImage {
+  return { id, geometry: geometry ?? null, attributes };
+}
+
+function schemaOf({ idColumn, geometryColumn, fields }: VectorSource): MatchSchema {
+  return { idColumn, geometryColumn, fields };
 }
 
 function merged(object: string, over: string | undefined): string {

@@ -24,6 +24,11 @@ function areaOfUse(crs: Crs): Box {
   return area;
 }
 
+/** Looks the areas of all sets up, which takes PROJ too long for the first request that needs them. */
+export function readAreas(): void {
+  for (const { crs } of tileMatrixSets()) areaOfUse(crs);
+}
+
 /**
  * The extent in the CRS of a set that holds an extent in CRS84, x,y ordered. What has no image there, such as the poles
  * in Mercator, is cut off at the area that the CRS is made for. Undefined when nothing is left.

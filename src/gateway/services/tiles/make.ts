@@ -9,7 +9,7 @@ import { contentTag } from '../../http/content-tag.js';
 import { renderImage } from '../render.js';
 import { runTask, type TaskContext } from '../run-task.js';
 import { tileLayer } from './layer.js';
-import type { TileRequest } from './request.js';
+import { shownAt, type TileRequest } from './request.js';
 
 /** Grid of a vector tile, and how far features reach over its edge. */
 const EXTENT = 4096;
@@ -20,8 +20,11 @@ const SIMPLIFY = 0.5;
 const GZIP_MIN_BYTES = 128;
 
 /** Makes a tile, or takes it from the archive that holds it. Rejects with an `ApiError`. */
-export function makeTile(x: TaskContext, pools: Pools, request: TileRequest): Promise<CachedTile> {
+export async function makeTile(x: TaskContext, pools: Pools, asked: TileRequest): Promise<CachedTile> {
+  const request = { ...asked, collections: shownAt(asked.at, asked.collections) };
   const { collections, format } = request;
+  if (collections.length === 0)
+    return cachedTile(request, new Uint8Array(0), format.mediaType, undefined, true);
   if (collections[0]?.kind === 'archive') return stored(x, pools, request);
   return format === MVT_FORMAT ? encode(x, pools, request) : draw(x, pools, request);
 }

@@ -1,4 +1,4 @@
-import type { Collection } from '../../../core/collection.js';
+import { type Collection, hasTilesAt } from '../../../core/collection.js';
 import type { Expression } from '../../../core/cql2/index.js';
 import type { Format } from '../../../core/media.js';
 import type { TileMatrixSet } from '../../../core/tile-matrix.js';
@@ -33,6 +33,15 @@ export interface TileRequest {
   readonly scale?: number | undefined;
   /** All is shown when absent. */
   readonly selection?: TileSelection | undefined;
+}
+
+/** The collections that are in tiles of this scale. */
+export function shownAt(
+  { set, zoom }: TileAddress,
+  collections: readonly Collection[],
+): readonly Collection[] {
+  const { level } = set.matrices[zoom]!;
+  return collections.filter((collection) => hasTilesAt(collection, level));
 }
 
 /** Names the content of a tile in this process. */

@@ -9,6 +9,7 @@ import { tiledCollectionDocument, tiledCollectionsDocument, tileMatrixSetsDocume
 import { COMMON, collectionId, DOCUMENT, METADATA, type TilesDeps, tileMatrixSetId } from './params.js';
 import { tileOperations } from './tile-operations.js';
 import { tilesetOperations } from './tileset-operations.js';
+import { xyzOperations } from './xyz-operations.js';
 
 export type { TilesDeps } from './params.js';
 
@@ -58,6 +59,7 @@ export function tilesOperations(deps: TilesDeps): Operation[] {
     ...tilesetOperations(deps),
     ...tileOperations(deps),
     ...matrixSetOperations(),
+    ...xyzOperations(deps),
   );
   return operations;
 }

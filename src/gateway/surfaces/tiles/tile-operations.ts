@@ -88,15 +88,15 @@ function readAddress(params: TileParams): TileAddress {
   return at;
 }
 
-/** Stored tiles cannot show less than they hold. */
-function requestOf(
+/** A request for a tile, narrowed by the parameters. Stored tiles cannot show less than they hold: 400. */
+export function requestOf(
   collections: readonly Collection[],
   at: TileAddress,
   format: Format,
-  asked: AskedSelection & { scale: number },
+  asked: AskedSelection & { scale?: number },
 ): TileRequest {
   const [first] = collections;
-  const { scale } = asked;
+  const { scale = 1 } = asked;
   if (scale !== 1 && !isDrawn({ collections, format }))
     throw badParameter('scale', 'is for images that are drawn on request');
   if (first && !isMade(first)) {

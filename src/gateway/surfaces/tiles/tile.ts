@@ -1,4 +1,4 @@
-import { type CatalogSnapshot, hasTilesAt } from '../../../core/collection.js';
+import type { CatalogSnapshot } from '../../../core/collection.js';
 import { badParameter, notFound } from '../../../core/errors.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
@@ -7,7 +7,7 @@ import type { TileCache, TileSlot } from '../../cache/tile-cache.js';
 import type { TaskContext } from '../../services/run-task.js';
 import { fillTile } from '../../services/tiles/cached.js';
 import { cacheControlOf, makeTile } from '../../services/tiles/make.js';
-import { type TileAddress, type TileRequest, tileKey } from '../../services/tiles/request.js';
+import { shownAt, type TileAddress, type TileRequest, tileKey } from '../../services/tiles/request.js';
 
 /** Checks a tile's coordinates: 404 for an unknown set, 400 for a matrix or tile that the set does not have. */
 export function tileAddress(setId: string, tileMatrix: string, row: number, column: number): TileAddress {
@@ -31,20 +31,27 @@ export interface TilePlan extends TileRequest {
   slot: TileSlot | undefined;
 }
 
-/** The plan of these parameters; `make` reads and checks them when they are new, or the catalog is. */
-export function tilePlan(x: Exchange, catalog: CatalogSnapshot, make: () => TileRequest): TilePlan {
+/**
+ * The plan of these parameters; `make` reads and checks them when they are new, or the catalog is. `negotiated` says
+ * that the format hangs on the Accept header too, not only on the target.
+ */
+export function tilePlan(
+  x: Exchange,
+  catalog: CatalogSnapshot,
+  make: () => TileRequest,
+  negotiated = true,
+): TilePlan {
   const known = x.memo.value as TilePlan | undefined;
-  if (known && known.catalog === catalog && known.format === x.format) return known;
+  if (known && known.catalog === catalog && (!negotiated || known.format === x.format)) return known;
   const asked = make();
   const { at, format, scale, selection } = asked;
-  const { level } = at.set.matrices[at.zoom]!;
-  const collections = asked.collections.filter((collection) => hasTilesAt(collection, level));
+  const collections = shownAt(at, asked.collections);
   // One literal, no spread: V8 gives each object made by spreading a hidden class of its own, and then every read misses.
   const key = tileKey({ format, collections, at, scale, selection });
   const plan: TilePlan = { catalog, format, collections, at, scale, selection, key, slot: undefined };
   // A collection that lacks the format asked for answers in another one, which hangs on more than the target. Filters
   // are not remembered: as trees they are large.
-  if (plan.format === x.format && !selection) x.memo.value = plan;
+  if ((!negotiated || plan.format === x.format) && !selection) x.memo.value = plan;
   return plan;
 }
 

@@ -13,8 +13,11 @@ import {
   tileTemplate,
 } from '../tilesets.js';
 
-/** TileJSON 3.0.0 of the WebMercatorQuad tileset: the vector tiles, or the images where there are none. */
-export function tileJson(x: Exchange, subject: TilesetSubject) {
+/**
+ * TileJSON 3.0.0 of the WebMercatorQuad tileset: the vector tiles, or the images where there are none. `template` is
+ * the URL of its tiles, that of the tileset when absent.
+ */
+export function tileJson(x: Exchange, subject: TilesetSubject, template?: string) {
   const { collection, collections } = subject;
   const format = formatsOf(subject)[0]!;
   const { minzoom, maxzoom } = zoomsOf(collections);
@@ -28,7 +31,7 @@ export function tileJson(x: Exchange, subject: TilesetSubject) {
     attribution: collection?.kind === 'archive' ? collection.attribution : undefined,
     version: '1.0.0',
     scheme: 'xyz',
-    tiles: [tileTemplate(x, WEB_MERCATOR_QUAD, subject, { place: '{z}/{y}/{x}', format })],
+    tiles: [template ?? tileTemplate(x, WEB_MERCATOR_QUAD, subject, { place: '{z}/{y}/{x}', format })],
     minzoom,
     maxzoom,
     // Readers of TileJSON know no box across the antimeridian.

@@ -1,0 +1,372 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { VectorTile, type VectorTileFeature } from '@mapbox/vector-tile';
+import { PbfReader } from 'pbf';
+import { startPostgres } from '../test/support/postgres.js';
+import { buildings, tilesInside } from './support/buildings.js';
+import { treeCpuMs } from './support/peers.js';
+import { option, publish } from './support/report.js';
+import { startGraticule } from './support/server.js';
+
+/**
+ * Tiles that no cache holds, over HTTP, from one PostGIS and by this server also from a GeoPackage of the same rows: CPU
+ * of server and database together, per tile. First all must give the same features in the same places.
+ */
+const rounds = option('rounds', 7);
+const ROWS = 200_000;
+const ZOOM = 14;
+const HALF_WORLD = 20037508.342789244;
+const MARTIN = resolve('.cache/peers/martin/bin/martin');
+const TIPG = resolve('.cache/peers/tipg/bin/python');
+const CLIENTS = 4;
+const EXTENT = 4096;
+const BIN = '/usr/lib/postgresql/15/bin';
+
+const TYPES: Record<string, { geometry: string; type: string }> = {
+  points: { geometry: 'ST_Centroid(geom)::geometry(Point, 3857)', type: 'POINT' },
+  lines: {
+    geometry: 'ST_ExteriorRing(ST_GeometryN(geom, 1))::geometry(LineString, 3857)',
+    type: 'LINESTRING',
+  },
+  polygons: { geometry: 'ST_GeometryN(geom, 1)::geometry(Polygon, 3857)', type: 'POLYGON' },
+};
+
+interface Contender {
+  name: string;
+  pid: number;
+  url(table: string, z: number, x: number, y: number): string;
+  stop(): void | Promise<void>;
+}
+
+function must(program: string, args: string[], env: Record<string, string> = {}): void {
+  const { status, stderr } = spawnSync(program, args, { env: { ...process.env, ...env } });
+  if (status !== 0) throw new Error(`${program}: ${stderr}`);
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'graticule-tile-peers-'));
+const postgres = await startPostgres(['shared_buffers=512MB', 'listen_addresses=127.0.0.1']);
+const socket = new URL(postgres.url).searchParams.get('host')!;
+const database = Number(readFileSync(`${socket}/data/postmaster.pid`, 'utf8').split('\n')[0]);
+const user = new URL(postgres.url).username;
+const tcp = `postgresql://${user}@127.0.0.1:5432/postgres`;
+
+/** The three tables, and a GeoPackage of the same rows. */
+function load(): string {
+  const layout = ['-nln', 'loaded', '-lco', 'GEOMETRY_NAME=geom', '-lco', 'FID=fid', '-lco', 'DIM=2'];
+  const from = [
+    '-f',
+    'PostgreSQL',
+    `PG:${postgres.url}`,
+    buildings(ROWS).path,
+    ...layout,
+    '-a_srs',
+    'EPSG:3857',
+  ];
+  must('ogr2ogr', from, { PG_USE_COPY: 'YES' });
+  const statements = Object.entries(TYPES).flatMap(([name, { geometry }]) => [
+    `CREATE TABLE ${name} AS SELECT fid, ${geometry} AS geom, name, kind, levels, height FROM loaded`,
+    `ALTER TABLE ${name} ADD PRIMARY KEY (fid)`,
+    `CREATE INDEX ON ${name} USING gist (geom)`,
+  ]);
+  must('psql', [
+    postgres.url,
+    '-v',
+    'ON_ERROR_STOP=1',
+    ...[...statements, 'DROP TABLE loaded', 'VACUUM ANALYZE'].flatMap((sql) => ['-c', sql]),
+  ]);
+  const file = join(folder, 'towns.gpkg');
+  for (const [i, name] of Object.keys(TYPES).entries())
+    must('ogr2ogr', [
+      '-f',
+      'GPKG',
+      ...(i ? ['-update'] : []),
+      file,
+      `PG:${postgres.url}`,
+      name,
+      '-nln',
+      name,
+      '-lco',
+      'FID=fid',
+      '-lco',
+      'GEOMETRY_NAME=geom',
+      '-sql',
+      `SELECT * FROM ${name} ORDER BY fid`,
+    ]);
+  return file;
+}
+
+async function untilReady(url: string): Promise<void> {
+  for (let i = 0; i < 300; i++) {
+    if (
+      await fetch(url).then(
+        (r) => r.ok,
+        () => false,
+      )
+    )
+      return;
+    await new Promise((resolved) => setTimeout(resolved, 100));
+  }
+  throw new Error(`${url} does not answer`);
+}
+
+async function peer(
+  name: string,
+  program: string,
+  args: string[],
+  env: Record<string, string>,
+  url: Contender['url'],
+) {
+  const child = spawn(program, args, {
+    stdio: ['ignore', 'ignore', process.env['PEER_LOG'] ? 'inherit' : 'ignore'],
+    env: { ...process.env, ...env },
+  });
+  const [z, x, y] = tiles[0]!;
+  const stop = () => void child.kill('SIGTERM');
+  try {
+    await untilReady(url('points', z, x, y));
+  } catch (error) {
+    stop();
+    throw error;
+  }
+  return { name, pid: child.pid!, url, stop };
+}
+
+async function martin(): Promise<Contender> {
+  const config = join(folder, 'martin.json');
+  const tables = Object.entries(TYPES).map(([name, { type }]) => [
+    name,
+    {
+      schema: 'public',
+      table: name,
+      srid: 3857,
+      geometry_column: 'geom',
+      id_column: 'fid',
+      geometry_type: type,
+      extent: 4096,
+      buffer: 64,
+      clip_geom: true,
+      properties: { name: 'text', kind: 'text', levels: 'int4', height: 'float8' },
+    },
+  ]);
+  writeFileSync(
+    config,
+    JSON.stringify({
+      listen_addresses: '127.0.0.1:18103',
+      worker_processes: 2,
+      cache_size_mb: 0,
+      postgres: { connection_string: tcp, pool_size: CLIENTS, tables: Object.fromEntries(tables) },
+    }),
+  );
+  const url: Contender['url'] = (table, z, x, y) => `http://127.0.0.1:18103/${table}/${z}/${x}/${y}`;
+  return peer('Martin', MARTIN, ['--config', config], { RUST_LOG: 'error' }, url);
+}
+
+async function tipg(): Promise<Contender> {
+  const args = ['-m', 'uvicorn', 'tipg.main:app', '--port', '18104', '--log-level', 'error'];
+  const env = {
+    DATABASE_URL: tcp,
+    TIPG_MAX_FEATURES_PER_TILE: '100000',
+    TIPG_TILE_BUFFER: '64',
+    TIPG_TILE_RESOLUTION: '4096',
+    TIPG_SET_MVT_LAYERNAME: 'false',
+  };
+  const url: Contender['url'] = (table, z, x, y) =>
+    `http://127.0.0.1:18104/collections/public.${table}/tiles/WebMercatorQuad/${z}/${x}/${y}`;
+  return peer('TiPg', TIPG, args, env, url);
+}
+
+async function graticule(name: string, source: string, port: number): Promise<Contender> {
+  // No tile is kept: each is made.
+  const server = await startGraticule([source], { port, cores: '0,1', env: { SVC_CACHE__TILE_BYTES: '0' } });
+  const response = await fetch(`${server.origin}/ogc/tiles/collections`);
+  const { collections } = (await response.json()) as { collections: { id: string; title: string }[] };
+  const ids = new Map(collections.map(({ id, title }) => [title.toLowerCase(), id]));
+  const tiles = `${server.origin}/ogc/tiles/collections`;
+  return {
+    name,
+    pid: server.pid,
+    url: (table, z, x, y) => `${tiles}/${ids.get(table)}/tiles/WebMercatorQuad/${z}/${y}/${x}?f=mvt`,
+    stop: () => server.stop(),
+  };
+}
+
+const side = (2 * HALF_WORLD) / 2 ** ZOOM;
+const tiles = tilesInside(ROWS, 16).map(
+  ([minx, , , maxy]) =>
+    [ZOOM, Math.round((minx + HALF_WORLD) / side), Math.round((HALF_WORLD - maxy) / side)] as const,
+);
+
+interface Essence {
+  attributes: string;
+  box: number[];
+}
+
+/** Features by name and place: attributes, and the box of the geometry. */
+async function essence(url: string): Promise<Essence[]> {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${url}: ${response.status}`);
+  const { layers } = new VectorTile(new PbfReader(new Uint8Array(await response.arrayBuffer())));
+  const [layer] = Object.values(layers);
+  const features = Array.from({ length: layer!.length }, (_, i) => layer!.feature(i));
+  // How far buffers reach is each server's own affair (TiPg reads none).
+  const inside = ({ box: [minx, miny, maxx, maxy] }: Essence) =>
+    minx! < EXTENT - 1 && miny! < EXTENT - 1 && maxx! > 1 && maxy! > 1;
+  return features
+    .map(described)
+    .filter(inside)
+    .sort((a, b) => (a.attributes < b.attributes ? -1 : 1));
+}
+
+function described(feature: VectorTileFeature): Essence {
+  const positions = feature.loadGeometry().flat();
+  const { fid = feature.id, name, kind, levels, height } = feature.properties;
+  const xs = positions.map(({ x }) => x);
+  const ys = positions.map(({ y }) => y);
+  return {
+    attributes: JSON.stringify([String(fid).padStart(9), name, kind, levels, height]),
+    box: [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)],
+  };
+}
+
+/** Slivers at the border may vanish in one grid and not in the other; nothing else may differ. */
+function compare(ours: Essence[], theirs: Essence[], what: string): void {
+  const byAttributes = new Map(ours.map((one) => [one.attributes, one]));
+  let [missing, far] = [0, 0];
+  for (const { attributes, box } of theirs) {
+    const own = byAttributes.get(attributes);
+    if (!own) missing++;
+    else if (box.some((value, i) => Math.abs(value - own.box[i]!) > 1)) far++;
+  }
+  const extra = ours.length - (theirs.length - missing);
+  if (missing + extra > ours.length / 500 || far > 0)
+    throw new Error(
+      `${what}: ${missing} features missing, ${extra} more, ${far} elsewhere, of ${ours.length}`,
+    );
+}
+
+async function cost(one: Contender, table: string, passes: number) {
+  const cpu = treeCpuMs(one.pid) + treeCpuMs(database);
+  const begin = performance.now();
+  const list = Array.from({ length: passes * tiles.length }, (_, i) => tiles[(i * 7) % tiles.length]!);
+  await Promise.all(
+    Array.from({ length: CLIENTS }, async () => {
+      for (let tile = list.pop(); tile; tile = list.pop()) {
+        const response = await fetch(one.url(table, ...tile), { headers: { 'accept-encoding': 'gzip' } });
+        await response.arrayBuffer();
+      }
+    }),
+  );
+  const count = passes * tiles.length;
+  return {
+    cpuMs: (treeCpuMs(one.pid) + treeCpuMs(database) - cpu) / count,
+    wallMs: (performance.now() - begin) / count,
+  };
+}
+
+/** The least that any server on ST_AsMVT costs: pgbench asks for the same tiles, prepared, and drops them. */
+function ceiling(table: string, passes: number) {
+  const script = join(folder, `${table}.sql`);
+  const box = `ST_TileEnvelope(${ZOOM}, :x, :y)`;
+  writeFileSync(
+    script,
+    `\\set i random(0, ${tiles.length - 1})
+${['x', 'y'].map((axis, a) => `\\set ${axis} case ${tiles.map((tile, i) => `when :i = ${i} then ${tile[a + 1]}`).join(' ')} end`).join('\n')}
+SELECT ST_AsMVT(t.*, '${table}', 4096, 'g', 'fid') FROM (SELECT ST_AsMVTGeom(geom, ${box}, 4096, 64) AS g, fid, name, kind,
+ levels, height FROM ${table} WHERE geom && ST_Expand(${box}, ${(side / 64).toFixed(6)})) t;\n`.replace(
+      /,\s+kind,\s+levels/,
+      ', kind, levels',
+    ),
+  );
+  // One statement must be one line.
+  writeFileSync(script, readFileSync(script, 'utf8').replace(/, kind,\n levels/, ', kind, levels'));
+  const cpu = treeCpuMs(database);
+  const begin = performance.now();
+  const count = passes * tiles.length;
+  must(join(BIN, 'pgbench'), [
+    '-n',
+    '-M',
+    'prepared',
+    '-c',
+    String(CLIENTS),
+    '-j',
+    '1',
+    '-t',
+    String(Math.ceil(count / CLIENTS)),
+    '-f',
+    script,
+    postgres.url,
+  ]);
+  return { cpuMs: (treeCpuMs(database) - cpu) / count, wallMs: (performance.now() - begin) / count };
+}
+
+const contenders: Contender[] = [];
+const notes: string[] = [];
+try {
+  const file = load();
+  contenders.push(await graticule('graticule, PostGIS', postgres.url, 18_101));
+  contenders.push(await graticule('graticule, GeoPackage', file, 18_102));
+  for (const [start, program] of [
+    [martin, MARTIN],
+    [tipg, TIPG],
+  ] as const) {
+    if (existsSync(program)) contenders.push(await start());
+    else notes.push(`${program} is not there: bench/peers/install.sh`);
+  }
+  for (const table of Object.keys(TYPES)) {
+    for (const tile of tiles.slice(0, 4)) {
+      const own = await essence(contenders[0]!.url(table, ...tile));
+      for (const other of contenders.slice(1))
+        compare(own, await essence(other.url(table, ...tile)), `${other.name}, ${table} ${tile.join('/')}`);
+    }
+  }
+  type Sample = { cpuMs: number; wallMs: number };
+  const samples = new Map<string, Sample[]>();
+  const add = (name: string, round: number, sample: Sample) => {
+    if (!samples.has(name)) samples.set(name, []);
+    // The first round warms up.
+    if (round > 0) samples.get(name)!.push(sample);
+  };
+  for (let round = 0; round <= rounds; round++) {
+    for (const table of Object.keys(TYPES)) {
+      for (const one of contenders)
+        add(`${table}: ${one.name}`, round, await cost(one, table, one.name === 'TiPg' ? 2 : 4));
+      add(`${table}: ST_AsMVT by pgbench`, round, ceiling(table, 4));
+    }
+  }
+  const ratio = (table: string, theirs: string, ours: string) => {
+    const own = samples.get(`${table}: ${ours}`)!;
+    return (samples.get(`${table}: ${theirs}`) ?? []).map(({ cpuMs }, i) => cpuMs / own[i]!.cpuMs);
+  };
+  const others = ['Martin', 'TiPg', 'ST_AsMVT by pgbench'].filter((name) => samples.has(`points: ${name}`));
+  const goals: Record<string, number> = { points: 1.05, lines: 1.05, polygons: 2 };
+  publish({
+    bench: 'tile-peers',
+    command: `./run bench tile-peers --rounds ${rounds}`,
+    about: `${tiles.length} tiles (zoom ${ZOOM}) of about 5,200 SYNTHETIC buildings as points, lines and polygons, 4 attributes, no cache, ${CLIENTS} clients, gzip. CPU of server and database together, per tile. Compared first: the same attributes, boxes within one grid unit. pgbench is the floor of every server that asks for ST_AsMVT (pg_tileserv, Tegola): its own CPU does not count, and nothing is compressed.`,
+    figures: [...samples].map(([name, list]) => ({
+      name,
+      rounds: { 'CPU ms/tile': list.map((s) => s.cpuMs), 'ms/tile': list.map((s) => s.wallMs) },
+    })),
+    ratios: Object.keys(TYPES).flatMap((table) => [
+      ...others.map((name) => ({
+        what: `CPU, ${table}, ${name} / graticule on PostGIS`,
+        rounds: ratio(table, name, 'graticule, PostGIS'),
+        ...(name === 'Martin' ? { goal: goals[table]! } : {}),
+      })),
+      ...others
+        .filter((name) => name === 'Martin')
+        .map((name) => ({
+          what: `CPU, ${table}, ${name} on PostGIS / graticule on GeoPackage`,
+          rounds: ratio(table, name, 'graticule, GeoPackage'),
+          goal: 3,
+        })),
+    ]),
+    notes,
+  });
+} finally {
+  for (const one of contenders) await one.stop();
+  await postgres.stop();
+  rmSync(folder, { recursive: true, force: true });
+}

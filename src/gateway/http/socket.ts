@@ -1,0 +1,110 @@
+import uWS, {
+  type HttpRequest,
+  type TemplatedApp,
+  type us_socket_context_t,
+  type WebSocket,
+} from 'uWebSockets.js';
+import { LIMITS } from '../../core/limits.js';
+import type { Socket, SocketEvents } from '../../core/operation.js';
+import type { HttpExchange } from './exchange.js';
+
+/** What a request to become a WebSocket carries, for as long as it is one. */
+export interface Upgrade {
+  readonly key: string;
+  readonly protocol: string;
+  readonly extensions: string;
+  readonly context: us_socket_context_t;
+}
+
+interface Data {
+  open(socket: Socket): SocketEvents;
+  socket: UwsSocket | undefined;
+  events: SocketEvents | undefined;
+}
+
+/** Beyond this many unread bytes the library drops what is sent; senders stop long before. */
+const MAX_BACKPRESSURE = 16 * 1024 * 1024;
+/** Seconds without a sign of the client, pings included, until its connection counts as lost. */
+const IDLE_SECONDS = 120;
+
+/** Lets a path be upgraded. What becomes of the request is decided by `serve`, as for any other. */
+export function acceptSockets(
+  app: TemplatedApp,
+  path: string,
+  serve: (res: uWS.HttpResponse, req: HttpRequest, upgrade: Upgrade) => void,
+): void {
+  app.ws<Data>(path, {
+    compression: uWS.SHARED_COMPRESSOR,
+    // Somewhat more than is taken, so that a client hears why its frame was refused.
+    maxPayloadLength: 4 * LIMITS.controlFrameBytes,
+    maxBackpressure: MAX_BACKPRESSURE,
+    idleTimeout: IDLE_SECONDS,
+    sendPingsAutomatically: true,
+    upgrade(res, req, context) {
+      serve(res, req, {
+        key: req.getHeader('sec-websocket-key'),
+        protocol: req.getHeader('sec-websocket-protocol'),
+        extensions: req.getHeader('sec-websocket-extensions'),
+        context,
+      });
+    },
+    open(ws) {
+      const data = ws.getUserData();
+      data.socket = new UwsSocket(ws);
+      data.events = data.open(data.socket);
+    },
+    message(ws, message, isBinary) {
+      // The bytes are the library's own, and only for this call.
+      ws.getUserData().events?.message(new Uint8Array(message.slice(0)), isBinary);
+    },
+    drain(ws) {
+      if (ws.getBufferedAmount() === 0) ws.getUserData().events?.drained();
+    },
+    close(ws) {
+      const { socket, events } = ws.getUserData();
+      socket?.gone();
+      events?.closed();
+    },
+  });
+}
+
+/** Answers 101: the connection is a WebSocket from now on. */
+export function upgrade(x: HttpExchange, wanted: Upgrade, open: (socket: Socket) => SocketEvents): void {
+  const data: Data = { open, socket: undefined, events: undefined };
+  x.responded = true;
+  x.res.cork(() => x.res.upgrade(data, wanted.key, wanted.protocol, wanted.extensions, wanted.context));
+}
+
+const DROPPED = 2;
+const SENT = 1;
+
+class UwsSocket implements Socket {
+  readonly #ws: WebSocket<Data>;
+  #open = true;
+
+  constructor(ws: WebSocket<Data>) {
+    this.#ws = ws;
+  }
+
+  send(frame: string | Uint8Array, compress: boolean): boolean {
+    if (!this.#open) return true;
+    const outcome = this.#ws.send(frame, typeof frame !== 'string', compress);
+    if (outcome === DROPPED) this.close(1009, 'too much was not read');
+    return outcome === SENT;
+  }
+
+  together(send: () => void): void {
+    if (this.#open) this.#ws.cork(send);
+  }
+
+  close(code: number, reason: string): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#ws.end(code, reason);
+  }
+
+  /** The library's object must not be touched any more. */
+  gone(): void {
+    this.#open = false;
+  }
+}

@@ -1,0 +1,112 @@
+import type { CatalogSnapshot, VectorCollection } from '../../../core/collection.js';
+import { Cql2Error, check, type Expression, parseJson, parseText } from '../../../core/cql2/index.js';
+import { CRS84 } from '../../../core/crs.js';
+import { ApiError, badParameter } from '../../../core/errors.js';
+import { datetimeParam } from '../../../core/params.js';
+import { SERVICE_ID } from '../../../core/service.js';
+import type { Box } from '../../../core/tasks.js';
+import type { Interest } from '../../services/events/subscription.js';
+
+/** What a subscription names, as a control frame or a query has it; nothing of it is believed yet. */
+export interface AskedInterest {
+  serviceId?: unknown;
+  layers?: unknown;
+  bbox?: unknown;
+  bboxCrs?: unknown;
+  filter?: unknown;
+  filterLang?: unknown;
+  datetime?: unknown;
+}
+
+const MAX_LAYERS = 256;
+/** Coordinates of frames, and so of boxes: longitude first. */
+const BOX_CRS: readonly unknown[] = [
+  undefined,
+  4326,
+  'EPSG:4326',
+  'CRS84',
+  'OGC:CRS84',
+  CRS84.uri,
+  'http://www.opengis.net/def/crs/EPSG/0/4326',
+];
+
+/**
+ * Checks what is asked against what may be read. Throws 400 naming the member; 401 when everything is asked for by one
+ * who is no administrator (`mayAll` false).
+ */
+export function readInterest(asked: AskedInterest, visible: CatalogSnapshot, mayAll: boolean): Interest {
+  const { serviceId } = asked;
+  if (serviceId !== undefined && serviceId !== SERVICE_ID)
+    throw badParameter('serviceId', `must be '${SERVICE_ID}'`);
+  const layers = layersOf(asked.layers, visible);
+  if (!layers && serviceId === undefined && !mayAll)
+    throw new ApiError(
+      'unauthenticated',
+      'Name layers or a serviceId: only administrators may listen to everything.',
+    );
+  const only = [asked.bbox, asked.filter, asked.datetime].some((value) => value !== undefined)
+    ? onlyLayer(layers, visible)
+    : undefined;
+  return {
+    layers,
+    bbox: boxOf(asked.bbox, asked.bboxCrs),
+    filter: only && filterOf(asked, only),
+    datetime:
+      asked.datetime === undefined ? undefined : datetimeParam.parse(textOf('datetime', asked.datetime)),
+  };
+}
+
+function layersOf(asked: unknown, visible: CatalogSnapshot): number[] | undefined {
+  if (asked === undefined) return undefined;
+  const list = Array.isArray(asked) ? asked : [asked];
+  if (list.length === 0 || list.length > MAX_LAYERS)
+    throw badParameter('layers', `must name 1 to ${MAX_LAYERS} layers`);
+  for (const id of list) {
+    if (!Number.isSafeInteger(id)) throw badParameter('layers', 'must be numeric layer ids');
+    if (visible.byLayerId(id as number)?.kind !== 'vector')
+      throw badParameter('layers', `there is no feature layer ${id}`);
+  }
+  return [...new Set(list as number[])];
+}
+
+/** Boxes, times and filters are about the attributes of one layer. */
+function onlyLayer(layers: number[] | undefined, visible: CatalogSnapshot): VectorCollection {
+  if (layers?.length !== 1) throw badParameter('layers', 'bbox, filter and datetime need exactly one layer');
+  return visible.byLayerId(layers[0]!) as VectorCollection;
+}
+
+function boxOf(asked: unknown, crs: unknown): Box | undefined {
+  if (!BOX_CRS.includes(crs)) throw badParameter('bboxCrs', 'must be EPSG:4326');
+  if (asked === undefined) return undefined;
+  if (!Array.isArray(asked) || asked.length !== 4 || !asked.every(Number.isFinite))
+    throw badParameter('bbox', 'must be four numbers: west, south, east, north');
+  const [west, south, east, north] = asked as [number, number, number, number];
+  if (south > north) throw badParameter('bbox', 'has its south above its north');
+  if (Math.abs(west) > 180 || Math.abs(east) > 180 || Math.abs(south) > 90 || Math.abs(north) > 90)
+    throw badParameter('bbox', 'must be within 180 degrees of longitude and 90 of latitude');
+  return [west, south, east, north];
+}
+
+function filterOf(
+  { filter, filterLang = 'cql2-text' }: AskedInterest,
+  layer: VectorCollection,
+): Expression | undefined {
+  if (filter === undefined) return undefined;
+  if (filterLang !== 'cql2-text' && filterLang !== 'cql2-json')
+    throw badParameter('filterLang', 'must be cql2-text or cql2-json');
+  try {
+    const json = filterLang === 'cql2-json';
+    const tree = json
+      ? parseJson(typeof filter === 'string' ? JSON.parse(filter) : filter)
+      : parseText(textOf('filter', filter));
+    return check(tree, { ...layer.source, filterCrs: CRS84 });
+  } catch (error) {
+    if (!(error instanceof Cql2Error) && !(error instanceof SyntaxError)) throw error;
+    throw badParameter('filter', error.message);
+  }
+}
+
+function textOf(name: string, value: unknown): string {
+  if (typeof value !== 'string') throw badParameter(name, 'must be text');
+  return value;
+}

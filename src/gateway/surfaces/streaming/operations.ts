@@ -1,0 +1,205 @@
+import Type from 'typebox';
+import { ApiError, badParameter } from '../../../core/errors.js';
+import { LIMITS, OUTBOX_EVENTS } from '../../../core/limits.js';
+import { type Format, JSON_FORMAT } from '../../../core/media.js';
+import {
+  defineOperation,
+  type Exchange,
+  type Operation,
+  type Principal,
+  type Reply,
+} from '../../../core/operation.js';
+import { list, text } from '../../../core/params.js';
+import { SERVICE_ID } from '../../../core/service.js';
+import type { Hub } from '../../services/events/hub.js';
+import type { Session } from '../../services/events/session.js';
+import type { SurfaceDeps } from '../common.js';
+import { DEFAULT_SUBSCRIPTION, resumption } from './control.js';
+import { type AskedInterest, readInterest } from './interest.js';
+import { EventStream } from './sse.js';
+import { streamSocket } from './websocket.js';
+
+export interface StreamingDeps extends SurfaceDeps {
+  hub: Hub;
+  version: string;
+  permits(principal: Principal, permission: string): boolean;
+}
+
+const PATH = '/api/v1/streaming/features';
+const COMMON = {
+  surface: 'streaming',
+  protocol: 'Streaming',
+  permission: 'public',
+  tag: 'Streaming',
+} as const;
+const EVENT_STREAM: Format = { name: 'sse', mediaType: 'text/event-stream' };
+const BINARY = 'msgpack';
+
+const params = {
+  serviceId: text('serviceId', { description: `The service: ${SERVICE_ID}.` }),
+  layers: list('layers', 256, 'Numeric layer ids.', ['layerIds']),
+  bbox: text('bbox', { description: 'west,south,east,north in degrees; needs exactly one layer.' }),
+  bboxCrs: text('bbox-crs', {
+    description: 'CRS of bbox: EPSG:4326, longitude first.',
+    aliases: ['bboxCrs'],
+  }),
+  filter: text('filter', { description: 'CQL2 filter; needs exactly one layer.' }),
+  filterLang: text('filter-lang', { description: 'cql2-text or cql2-json.' }),
+  datetime: text('datetime', {
+    description: 'RFC 3339 instant or interval; needs exactly one layer.',
+    aliases: ['time'],
+  }),
+  mode: text('mode', { description: 'delta, snapshot or snapshot-then-delta.' }),
+  cursor: text('cursor', { description: 'Cursor of the last change that was received: later ones follow.' }),
+  clientLabel: text('clientLabel', { description: 'Name of the client, shown to operators.' }),
+  onSlow: text('onSlow', {
+    description:
+      'drop: a client that does not keep up is disconnected; coalesce: it gets the latest of each feature.',
+  }),
+  format: text('format', { description: `WebSocket only: json, or ${BINARY} for binary frames.` }),
+  compress: text('compress', { description: 'WebSocket only: true for permessage-deflate.' }),
+  lastEventId: text('last-event-id', {
+    in: 'header',
+    description: 'As cursor; sent by browsers that reconnect.',
+  }),
+};
+
+/** Live changes of features over WebSocket or server-sent events. */
+export function streamingOperations(deps: StreamingDeps): Operation[] {
+  return [
+    defineOperation({
+      ...COMMON,
+      id: 'streaming.features',
+      method: 'GET',
+      path: PATH,
+      summary: 'Live changes of features',
+      description: 'A WebSocket, or server-sent events where Accept asks for text/event-stream.',
+      params,
+      formats: [],
+      socket: true,
+      responses: {
+        101: { description: 'A WebSocket: control frames from the client, frames of changes to it' },
+        200: { description: 'Server-sent events', content: { 'text/event-stream': null } },
+        400: { description: 'A parameter is wrong' },
+        401: { description: 'Only administrators may listen to everything' },
+        503: { description: 'Too many sessions' },
+      },
+      run: (x) => listen(x, deps),
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'streaming.capabilities',
+      method: 'GET',
+      path: `${PATH}/capabilities`,
+      summary: 'What streams can do',
+      formats: [JSON_FORMAT],
+      responses: { 200: { description: 'Capabilities', content: { 'application/json': Type.Object({}) } } },
+      run: (x) => ({
+        status: 200,
+        mediaType: 'application/json',
+        body: JSON.stringify(capabilities(x, deps)),
+        cacheControl: 'no-cache',
+      }),
+    }),
+  ];
+}
+
+function capabilities(x: Exchange, { hub, version, visible }: StreamingDeps) {
+  return {
+    enabled: true,
+    edition: 'community',
+    minimumEdition: 'community',
+    transports: ['websocket', 'sse'],
+    filterFamilies: ['layers', 'bbox', 'cql2-text', 'cql2-json', 'datetime'],
+    replaySupported: true,
+    cursorRetentionLimit: OUTBOX_EVENTS,
+    heartbeatIntervalSeconds: LIMITS.heartbeatMs / 1000,
+    maxConcurrentSessions: hub.maxSessions,
+    deleteBeforeImages: true,
+    modes: ['delta', 'snapshot', 'snapshot-then-delta'],
+    subscriptionSequence: true,
+    maxSnapshotFeatures: LIMITS.snapshotFeatures,
+    maxSnapshotScanRows: LIMITS.snapshotScanRows,
+    serverVersion: version,
+    layers: visible(x.principal).vectors.map(({ id, layerId, source }) => {
+      const times = source.fields.filter(({ type }) => type === 'date' || type === 'date-time');
+      return {
+        layerId,
+        name: id,
+        canSubscribe: true,
+        supportsSpatialFilters: true,
+        supportsTemporalFilters: times.length > 0,
+        temporalFields: times.map(({ name }) => name),
+        crs: 'EPSG:4326',
+      };
+    }),
+  };
+}
+
+function listen(x: Exchange<typeof params>, deps: StreamingDeps): Reply {
+  const { hub, permits } = deps;
+  const sse = !x.upgradable;
+  if (sse && !/text\/event-stream/.test(x.header('accept') ?? ''))
+    throw new ApiError('not-acceptable', 'Ask for a WebSocket, or for text/event-stream in Accept.');
+  refuseForeignPages(x);
+  if (hub.isFull) {
+    hub.noteRejected();
+    throw new ApiError('unavailable', 'There are too many sessions.', { headers: { 'retry-after': '10' } });
+  }
+  const { principal } = x;
+  const mayAll = permits(principal, 'admin:read');
+  const visible = () => deps.visible(principal);
+  const asked = askedOf(x);
+  const wanted = Object.values(asked).some((value) => value !== undefined);
+  // A WebSocket may be opened without a subscription; server-sent events cannot ask for one later.
+  const interest = sse || wanted ? readInterest(asked, visible(), mayAll) : undefined;
+  const beginning = resumption({ mode: x.params.mode, cursor: cursorOf(x) });
+  const begin = (session: Session) => {
+    if (x.params.onSlow === 'coalesce') session.policy = 'coalesce';
+    if (interest) hub.subscribe(session, { id: DEFAULT_SUBSCRIPTION, interest, ...beginning });
+  };
+  const label = x.params.clientLabel?.slice(0, LIMITS.subscriptionId);
+  if (!sse) {
+    return {
+      status: 101,
+      socket: streamSocket({
+        binary: x.params.format === BINARY,
+        compress: x.params.compress === 'true',
+        deps: { hub, visible, mayAll },
+        open: (transport) => hub.open(transport, principal, label, begin),
+      }),
+    };
+  }
+  const stream = new EventStream(x.signal);
+  stream.session = hub.open(stream, principal, label, begin);
+  return { status: 200, mediaType: EVENT_STREAM.mediaType, cacheControl: 'no-store', body: stream };
+}
+
+/**
+ * Pages of other sites may read what everybody may. With credentials that a browser adds by itself they could act as
+ * their visitor; there are none of that kind, so only a key in the query would tell, and none is taken from there.
+ */
+function refuseForeignPages(x: Exchange): void {
+  const origin = x.header('origin');
+  if (origin !== undefined && x.principal.kind !== 'anonymous' && new URL(x.baseUrl).origin !== origin)
+    throw new ApiError('forbidden', 'Streams with credentials are not opened for pages of other sites.');
+}
+
+function askedOf({ params: p }: Exchange<typeof params>): AskedInterest {
+  return {
+    serviceId: p.serviceId,
+    layers: p.layers?.map(Number),
+    bbox: p.bbox?.split(',').map(Number),
+    bboxCrs: p.bboxCrs,
+    filter: p.filter,
+    filterLang: p.filterLang,
+    datetime: p.datetime,
+  };
+}
+
+function cursorOf({ params: p }: Exchange<typeof params>): number | undefined {
+  const text = p.cursor ?? p.lastEventId;
+  if (text === undefined) return undefined;
+  if (!/^\d{1,16}$/.test(text)) throw badParameter('cursor', 'must be a whole number');
+  return Number(text);
+}

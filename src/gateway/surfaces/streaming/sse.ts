@@ -1,0 +1,54 @@
+import type { CloseReason, Session, Transport } from '../../services/events/session.js';
+
+/** Frames that may wait to be written before the client counts as slow. */
+const MAX_WAITING = 32;
+
+/** Frames as server-sent events (HTML, 9.2): the name is the frame's type, the id what a client may resume after. */
+export class EventStream implements Transport, AsyncIterable<Uint8Array> {
+  readonly name = 'SSE';
+  session: Session | undefined;
+  #waiting: Uint8Array[] = [];
+  #wake: (() => void) | undefined;
+  #ended = false;
+
+  constructor(signal: AbortSignal) {
+    signal.addEventListener('abort', () => this.session?.close('ClientClosed'), { once: true });
+  }
+
+  send(frame: string, cursor: number | undefined): boolean {
+    const type = /^\{"type":"([\w-]+)"/.exec(frame)![1];
+    const id = type === 'feature-change' && cursor !== undefined ? `id: ${cursor}\n` : '';
+    this.#waiting.push(Buffer.from(`event: ${type}\n${id}data: ${frame}\n\n`));
+    this.#wake?.();
+    return this.#waiting.length < MAX_WAITING;
+  }
+
+  together(send: () => void): void {
+    send();
+  }
+
+  close(_reason: CloseReason): void {
+    this.#ended = true;
+    this.#wake?.();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) {
+        const chunks = this.#waiting.splice(0);
+        if (chunks.length > 0) {
+          yield Buffer.concat(chunks);
+          this.session?.drained();
+        } else if (this.#ended) {
+          return;
+        } else {
+          await new Promise<void>((resolve) => {
+            this.#wake = resolve;
+          });
+        }
+      }
+    } finally {
+      this.session?.close('ClientClosed');
+    }
+  }
+}

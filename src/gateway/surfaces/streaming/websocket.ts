@@ -1,0 +1,86 @@
+import { Packr } from 'msgpackr';
+import { LIMITS } from '../../../core/limits.js';
+import type { Socket, SocketEvents } from '../../../core/operation.js';
+import type { CloseReason, Session, Transport } from '../../services/events/session.js';
+import { type ControlDeps, control, sendError } from './control.js';
+
+export interface SocketOptions {
+  /** Frames are MessagePack maps instead of JSON text. */
+  binary: boolean;
+  compress: boolean;
+  /** Makes the session once the way to the client is there; undefined when there are too many. */
+  open(transport: Transport): Session | undefined;
+  deps: ControlDeps;
+}
+
+/** Close codes (RFC 6455, 7.4): going away, policy, too large, try again later. */
+const CODES: Record<CloseReason, number> = {
+  ClientClosed: 1000,
+  ServerShutdown: 1001,
+  AdminDisconnect: 1008,
+  ControlError: 1008,
+  SlowConsumer: 1013,
+};
+const TOO_MANY = 1013;
+
+/** Frames that a client may send in a second; more of them end the session. */
+const CONTROL_PER_SECOND = 200;
+
+const packr = new Packr({ useRecords: false });
+
+/** One WebSocket client: its frames become sessions' controls, and sessions' frames its messages. */
+export function streamSocket({ binary, compress, open, deps }: SocketOptions) {
+  return (socket: Socket): SocketEvents => {
+    const session = open({
+      name: 'WebSocket',
+      send: (frame) => socket.send(binary ? packr.pack(JSON.parse(frame)) : frame, compress),
+      together: (send) => socket.together(send),
+      close: (reason) => socket.close(CODES[reason], reason),
+    });
+    if (!session) {
+      socket.close(TOO_MANY, 'too many sessions');
+      return { message: nothing, drained: nothing, closed: nothing };
+    }
+    const pace = { second: 0, frames: 0 };
+    return {
+      message(frame, isBinary) {
+        if (session.closed) return;
+        if (tooFast(pace)) {
+          sendError(session, 'invalid-control', `More than ${CONTROL_PER_SECOND} frames came in a second.`);
+          return session.close('ControlError');
+        }
+        receive(session, frame, isBinary, deps);
+      },
+      drained: () => session.drained(),
+      closed: () => session.close('ClientClosed'),
+    };
+  };
+}
+
+const nothing = (): void => undefined;
+
+function tooFast(pace: { second: number; frames: number }): boolean {
+  const second = Math.floor(performance.now() / 1000);
+  if (pace.second !== second) Object.assign(pace, { second, frames: 0 });
+  return ++pace.frames > CONTROL_PER_SECOND;
+}
+
+function receive(session: Session, frame: Uint8Array, isBinary: boolean, deps: ControlDeps): void {
+  if (frame.byteLength > LIMITS.controlFrameBytes) {
+    sendError(session, 'control-frame-too-large', `Frames have at most ${LIMITS.controlFrameBytes} bytes.`);
+    return session.close('ControlError');
+  }
+  let value: unknown;
+  try {
+    value = isBinary
+      ? packr.unpack(frame)
+      : JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(frame));
+  } catch {
+    return sendError(
+      session,
+      'invalid-json',
+      isBinary ? 'The frame is not MessagePack.' : 'The frame is not JSON.',
+    );
+  }
+  control(session, value, deps);
+}

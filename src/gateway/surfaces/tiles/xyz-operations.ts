@@ -1,0 +1,116 @@
+import Type from 'typebox';
+import type { CatalogSnapshot, Collection } from '../../../core/collection.js';
+import { ApiError, badParameter } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
+import {
+  type Format,
+  JPEG_FORMAT,
+  MVT_FORMAT,
+  PNG_FORMAT,
+  TILEJSON_FORMAT,
+  WEBP_FORMAT,
+} from '../../../core/media.js';
+import { defineOperation, type Operation } from '../../../core/operation.js';
+import { list, pathInteger, pathString } from '../../../core/params.js';
+import { WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
+import { isMade, TILE_FORMATS, tileFormats } from '../../services/tiles/formats.js';
+import { documentReply, selectCollections } from '../common.js';
+import { COMMON, type TilesDeps, tileQuery, tileResponses } from './params.js';
+import { tile, tileAddress, tilePlan } from './tile.js';
+import { requestOf } from './tile-operations.js';
+import { tileJson } from './tilejson.js';
+
+const XYZ_PATH = '/tiles';
+
+/** Collections in a path: `roads` or `roads,buildings`, names or numbers. */
+const layers = {
+  ...pathString('layers', 'Names or numbers of collections, with commas.'),
+  parse: (raw: string | undefined) => list('layers', LIMITS.collectionsPerRequest, '').parse(raw) ?? [],
+};
+
+const FORMATS: Readonly<Record<string, Format>> = {
+  mvt: MVT_FORMAT,
+  pbf: MVT_FORMAT,
+  png: PNG_FORMAT,
+  jpg: JPEG_FORMAT,
+  jpeg: JPEG_FORMAT,
+  webp: WEBP_FORMAT,
+};
+
+/** Row of the tile, and perhaps its format as a file would have it: `5`, `5.mvt`, `5.png`. */
+const row = {
+  ...pathString('y', 'Row, 0 at the top; perhaps with .mvt, .pbf, .png, .jpg or .webp.'),
+  parse(raw: string | undefined) {
+    const [, digits, ending] = /^(\d{1,10})(?:\.([a-z]{3,4}))?$/.exec(raw ?? '') ?? [];
+    const format = ending === undefined ? undefined : FORMATS[ending];
+    if (digits === undefined || (ending !== undefined && !format))
+      throw badParameter('y', 'must be a whole number >= 0, perhaps with .mvt, .pbf, .png, .jpg or .webp');
+    return { y: Number(digits), format };
+  },
+};
+
+const { datetime, subset, filter, filterLang, filterCrs, properties } = tileQuery;
+
+/** TileJSON and Web Mercator tiles by zoom, column and row, in the order that web maps write them. */
+export function xyzOperations(deps: TilesDeps): Operation[] {
+  return [
+    defineOperation({
+      ...COMMON,
+      id: 'tiles.getTileJson',
+      path: `${XYZ_PATH}/{layers}`,
+      summary: 'TileJSON of collections',
+      tag: 'TileJSON',
+      params: { layers },
+      formats: [{ ...TILEJSON_FORMAT, accepts: ['application/json'] }],
+      responses: {
+        200: { description: 'TileJSON 3.0', content: { [TILEJSON_FORMAT.mediaType]: Type.Object({}) } },
+        404: { description: 'No such collection' },
+      },
+      run(x) {
+        const collections = chosen(deps.visible(x.principal), x.params.layers);
+        const [collection] = collections.length === 1 ? collections : [];
+        const names = collections.map(({ id }) => id).join(',');
+        const template = `${x.baseUrl}${XYZ_PATH}/${names}/{z}/{x}/{y}`;
+        return documentReply(x, tileJson(x, { as: 'data', collections, collection }, template), () => '');
+      },
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'tiles.getXyzTile',
+      path: `${XYZ_PATH}/{layers}/{z}/{x}/{y}`,
+      summary: 'A tile by zoom, column and row',
+      tag: 'TileJSON',
+      params: {
+        layers,
+        z: pathInteger('z', 'Zoom level.'),
+        x: pathInteger('x', 'Column.'),
+        y: row,
+        ...{ datetime, subset, filter, filterLang, filterCrs, properties },
+      },
+      responses: tileResponses(TILE_FORMATS),
+      run(x) {
+        const catalog = deps.visible(x.principal);
+        const make = () => {
+          const collections = chosen(catalog, x.params.layers);
+          const { z, x: column, y } = x.params;
+          const at = tileAddress(WEB_MERCATOR_QUAD.id, String(z), y.y, column);
+          return requestOf(collections, at, formatOf(collections, y.format), x.params);
+        };
+        return tile(x, deps, tilePlan(x, catalog, make, false));
+      },
+    }),
+  ];
+}
+
+/** An archive cannot be put together with others. */
+function chosen(catalog: CatalogSnapshot, names: readonly string[]): Collection[] {
+  return selectCollections(catalog, names, names.length > 1 ? isMade : () => true);
+}
+
+function formatOf(collections: readonly Collection[], asked: Format | undefined): Format {
+  const offered = tileFormats(collections);
+  const format = asked ?? offered[0]!;
+  if (offered.includes(format)) return format;
+  const names = offered.map(({ name }) => name).join(', ');
+  throw new ApiError('not-acceptable', `Tiles of these collections are ${names} only.`);
+}
