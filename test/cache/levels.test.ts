@@ -33,6 +33,7 @@ const collection = (members: Partial<VectorCollection> = {}) =>
     layerId: 1,
     version: 'v',
     origin: 'o',
+    source: { kind: 'geopackage' },
     cursor: 5,
     ...members,
   }) as VectorCollection;
@@ -293,12 +294,13 @@ describe('the levels behind memory', () => {
   it('take the tile of a database for a minute after it was made', async () => {
     const { level } = sharedLevel();
     const readAt = Date.now() - 3_600_000;
+    const source = { kind: 'postgis' } as VectorCollection['source'];
     const write = (age: number) =>
       new TileLevels([level]).write(wanted(8), tile('old'), Date.now() - age, 1e9);
     write(30_000);
-    expect(await found(level, wanted(8, collection({ readAt })))).toBe('old');
+    expect(await found(level, wanted(8, collection({ readAt, source })))).toBe('old');
     write(61_000);
-    expect(await found(level, wanted(8, collection({ readAt })))).toBe('made anew');
+    expect(await found(level, wanted(8, collection({ readAt, source })))).toBe('made anew');
   });
 
   it('do not get a tile whose making an edit overtook', async () => {

@@ -22,7 +22,10 @@ export function wanted({
   format = MVT_FORMAT,
   layers = [1],
 }: Place) {
-  const collections = layers.map((layerId) => ({ id: `c${layerId}`, layerId, version: 'v' }) as Collection);
+  const source = { kind: 'geopackage' };
+  const collections = layers.map(
+    (layerId) => ({ source, id: `c${layerId}`, layerId, version: 'v' }) as Collection,
+  );
   const request = { format, collections, at: { set, zoom, row, column } };
   return { ...request, key: tileKey(request) } satisfies WantedTile;
 }

@@ -209,8 +209,9 @@ describe('a seed job', () => {
     await (await fetch(tileUrl())).arrayBuffer();
     expect(await misses()).toBe(before + 1);
     const evicted = (await call('POST', `${BASE}/evict`)).body;
-    // Tiles of files do not age.
-    expect(evicted).toMatchObject({ Enabled: true, Evicted: 0 });
+    expect(evicted).toMatchObject({ Enabled: true, Evicted: 1 });
+    await (await fetch(tileUrl())).arrayBuffer();
+    expect(await misses()).toBe(before + 2);
   });
 
   it('counts in the metrics', async () => {

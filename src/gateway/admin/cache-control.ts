@@ -7,8 +7,6 @@ export interface CacheControl {
   levels(): Promise<readonly LevelStatus[]>;
   /** What is held of each collection; equal tiles count each time. */
   collections(): readonly { readonly id: string; readonly entries: number; readonly bytes: number }[];
-  /** Drops what is too old to be served. */
-  evict(): { scanned: number; evicted: number };
   /** Drops what the scope covers, in every gateway; returns the number of entries dropped here and in the shared levels. */
   invalidate(scope: CacheScope): number | Promise<number>;
 }

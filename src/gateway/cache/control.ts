@@ -34,7 +34,6 @@ export function cacheControl(parts: CacheParts, told: (scope: CacheScope) => voi
       told(scope);
       return dropped;
     },
-    evict: () => tiles.dropExpired(),
   };
 }
 

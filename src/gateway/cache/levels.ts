@@ -1,6 +1,6 @@
 import type { CatalogSnapshot, Collection } from '../../core/collection.js';
 import type { CollectionChange } from '../../core/edits.js';
-import { LIMITS } from '../../core/limits.js';
+import { maxAgeOf } from '../services/tiles/cached.js';
 import { cachedTile } from '../services/tiles/make.js';
 import { sharedKey, type TileRequest } from '../services/tiles/request.js';
 import { EditLog } from './edit-log.js';
@@ -104,13 +104,10 @@ export class TileLevels {
 
   /** Milliseconds for which a tile still holds; 0 when it does not. */
   #remainingAge(kept: KeptTile, wanted: TileRequest): number {
-    let left = Number.POSITIVE_INFINITY;
+    const left = kept.made + (maxAgeOf(wanted) ?? Number.POSITIVE_INFINITY) - Date.now();
     for (const [i, collection] of wanted.collections.entries()) {
       const { readAt } = collection;
-      if (readAt !== undefined) {
-        if (kept.made < readAt) return 0;
-        left = Math.min(left, kept.made + LIMITS.databaseTileMs - Date.now());
-      }
+      if (readAt !== undefined && kept.made < readAt) return 0;
       if (collection.kind !== 'vector') continue;
       if (this.#edits.hasChanged(collection.id, kept.cursors[i] ?? 0, wanted)) return 0;
     }

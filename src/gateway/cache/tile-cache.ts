@@ -310,16 +310,6 @@ export class TileCache {
     return dropped;
   }
 
-  /** Drops the tiles that are too old to be served; otherwise they go when they are asked for, or for want of room. */
-  dropExpired(): { scanned: number; evicted: number } {
-    const scanned = this.#tiles.size;
-    const now = Date.now();
-    const expired = [...this.#tiles.values()].filter(({ expires }) => expires < now);
-    for (const slot of expired) this.#remove(slot);
-    metrics.tileCacheExpired.cell().inc(expired.length);
-    return { scanned, evicted: expired.length };
-  }
-
   statistics(): CacheStatistics {
     return {
       entries: this.#tiles.size,

@@ -71,7 +71,6 @@ export async function adminHarness() {
       status: () => figures,
       levels: async () => [],
       collections: () => [{ id: 'roads', entries: 3, bytes: 300 }],
-      evict: () => ({ scanned: 3, evicted: 1 }),
       invalidate(scope) {
         invalidated.push(scope);
         return 2;

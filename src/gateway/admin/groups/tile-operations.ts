@@ -46,13 +46,6 @@ const MOST = 500;
 const byId = { jobId: pathString('jobId', 'Id of the tile job.') };
 const statusUrl = (jobId: string) => `${BASE_PATH}/tile-operations/jobs/${jobId}`;
 
-const Evicted = Type.Object({
-  Enabled: Type.Boolean(),
-  Evicted: Type.Integer(),
-  Scanned: Type.Integer(),
-  Message: Type.String(),
-});
-
 /** Seeding, archiving and eviction of tiles. */
 export const tileOperations = group({ tag: 'Tile operations', scope: 'tile-operations', envelope: 'raw' }, [
   ...resource(
@@ -121,13 +114,14 @@ export const tileOperations = group({ tag: 'Tile operations', scope: 'tile-opera
     },
   }),
   action('POST /tile-operations/evict', 'Evict Tile Cache', {
-    description: 'Drops the tiles that are too old to be served.',
-    data: Evicted,
-    answer(_x, { cache }) {
-      const Enabled = cache.status().enabled;
-      const { scanned, evicted } = Enabled ? cache.evict() : { scanned: 0, evicted: 0 };
-      const Message = Enabled ? `${evicted} of ${scanned} tiles were dropped.` : 'No tiles are kept.';
-      return { Enabled, Evicted: evicted, Scanned: scanned, Message };
+    description: 'Drops all tiles that are kept, in every level and process.',
+    data: Type.Object({ Enabled: Type.Boolean(), Evicted: I, Scanned: I, Message: S }),
+    errors: [503],
+    async answer(_x, { cache }) {
+      const { enabled, entries } = cache.status();
+      if (!enabled) return { Enabled: false, Evicted: 0, Scanned: 0, Message: 'The tile cache is off.' };
+      const dropped = await cache.invalidate({ kind: 'all' });
+      return { Enabled: true, Evicted: dropped, Scanned: entries, Message: `${dropped} tiles were dropped.` };
     },
   }),
 ]);

@@ -1,8 +1,10 @@
 import { LIMITS } from '../../../core/limits.js';
 import { isRemote } from '../../../core/sources.js';
 import type { Pools } from '../../../core/tasks.js';
-import type { CachedTile, TileCache } from '../../cache/tile-cache.js';
-import { makeTile } from './make.js';
+import type { CachedTile, TileCache, WantedTile } from '../../cache/tile-cache.js';
+import type { TaskContext } from '../run-task.js';
+import { isDrawn, makeTile } from './make.js';
+import { blockOf, drawBlock } from './metatile.js';
 import { type TileRequest, tileKey } from './request.js';
 
 /** A tile that no client waits for: from the cache, or made and kept. */
@@ -13,11 +15,19 @@ export async function cachedTile(
   const key = tileKey(request);
   const slot = tiles.find(key);
   if (slot) return slot.tile;
-  return tiles.fill(
-    { ...request, key },
-    () => makeTile({ timing: () => {} }, pools, request),
-    maxAgeOf(request),
-  );
+  return fillTile({ timing: () => {} }, { tiles, pools }, { ...request, key });
+}
+
+/** Makes a tile that the cache does not have; an image together with its neighbours, which are asked for soon. */
+export function fillTile(
+  x: TaskContext,
+  { tiles, pools }: { tiles: TileCache; pools: Pools },
+  wanted: WantedTile,
+): Promise<CachedTile> {
+  const maxAge = maxAgeOf(wanted);
+  if (!isDrawn(wanted)) return tiles.fill(wanted, () => makeTile(x, pools, wanted), maxAge);
+  const block = blockOf(wanted);
+  return tiles.fillBlock(block, () => drawBlock(x, pools, block), maxAge);
 }
 
 /** A file that changes is noticed; rows of a database and remote archives change without a word. */

@@ -93,10 +93,10 @@ export function requestOf(
   collections: readonly Collection[],
   at: TileAddress,
   format: Format,
-  asked: AskedSelection & { scale: number },
+  asked: AskedSelection & { scale?: number },
 ): TileRequest {
   const [first] = collections;
-  const { scale } = asked;
+  const { scale = 1 } = asked;
   if (scale !== 1 && !isDrawn({ collections, format }))
     throw badParameter('scale', 'is for images that are drawn on request');
   if (first && !isMade(first)) {

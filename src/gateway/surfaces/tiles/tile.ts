@@ -3,11 +3,10 @@ import { badParameter, notFound } from '../../../core/errors.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
 import { firstColumn, matrixSize, tileMatrixSet, zoomOf } from '../../../core/tile-matrix.js';
-import type { CachedTile, TileCache, TileSlot } from '../../cache/tile-cache.js';
+import type { TileCache, TileSlot } from '../../cache/tile-cache.js';
 import type { TaskContext } from '../../services/run-task.js';
-import { maxAgeOf } from '../../services/tiles/cached.js';
-import { cacheControlOf, isDrawn, makeTile } from '../../services/tiles/make.js';
-import { blockOf, drawBlock } from '../../services/tiles/metatile.js';
+import { fillTile } from '../../services/tiles/cached.js';
+import { cacheControlOf, makeTile } from '../../services/tiles/make.js';
 import { shownAt, type TileAddress, type TileRequest, tileKey } from '../../services/tiles/request.js';
 
 /** Checks a tile's coordinates: 404 for an unknown set, 400 for a matrix or tile that the set does not have. */
@@ -74,18 +73,7 @@ export function tile(x: Exchange, deps: TileDeps, plan: TilePlan): Reply | Promi
     plan.slot = slot;
     return slot.tile.reply;
   }
-  const made = isDrawn(plan) ? drawn(x, deps, plan) : filled(x, deps, plan);
-  return made.then(({ reply }) => reply);
-}
-
-function filled(x: Exchange, { pools, tiles }: TileDeps, plan: TilePlan): Promise<CachedTile> {
-  return tiles.fill(plan, () => makeTile(detached(x), pools, plan), maxAgeOf(plan));
-}
-
-/** An image is drawn together with its neighbours, which are asked for soon. */
-function drawn(x: Exchange, { pools, tiles }: TileDeps, plan: TilePlan): Promise<CachedTile> {
-  const block = blockOf(plan);
-  return tiles.fillBlock(block, () => drawBlock(detached(x), pools, block), maxAgeOf(plan));
+  return fillTile(detached(x), deps, plan).then(({ reply }) => reply);
 }
 
 /** Several clients may wait for one rendering, so none of them may cancel it by going away. */
