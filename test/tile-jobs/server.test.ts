@@ -209,7 +209,8 @@ describe('a seed job', () => {
     await (await fetch(tileUrl())).arrayBuffer();
     expect(await misses()).toBe(before + 1);
     const evicted = (await call('POST', `${BASE}/evict`)).body;
-    expect(evicted).toMatchObject({ Enabled: true, Evicted: 1 });
+    expect(evicted).toMatchObject({ Enabled: true });
+    expect(evicted.Evicted).toBeGreaterThan(0);
     await (await fetch(tileUrl())).arrayBuffer();
     expect(await misses()).toBe(before + 2);
   });
