@@ -128,7 +128,7 @@ describe('tiles of an archive', () => {
     ['jpeg', '?f=webp', 406],
     ['png', '?f=tiff', 400],
     ['countries', '?f=jpeg', 400],
-    ['countries', '?f=jpeg', 400],
+  ])('%s asked for %s: %d', async (name, query, status) => {
     const response = await at(name, `0/0/0${query}`);
     expect([response.status, response.headers.get('content-type')]).toEqual([
       status,
