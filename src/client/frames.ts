@@ -15,6 +15,8 @@ export interface Interest {
   /** RFC 3339 instant or interval. */
   datetime?: string;
   mode?: StreamMode;
+  /** Whether a client that does not keep up is disconnected, or gets the latest of each feature; of its whole session. */
+  onSlow?: 'drop' | 'coalesce';
   /** Changes after it are wanted; from now on when absent. */
   cursor?: number;
 }
