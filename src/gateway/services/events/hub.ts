@@ -153,6 +153,9 @@ export class Hub {
   async #begin(session: Session, subscription: Subscription, cursor: number | undefined): Promise<void> {
     const { feed } = this.#deps;
     this.#following.add(subscription);
+    // Another process of the server may have told what this one has not read yet.
+    if (cursor !== undefined && cursor > feed.head) await feed.catchUp().catch(() => undefined);
+    if (subscription.ended) return;
     const problem = cursor === undefined ? undefined : feed.problemOf(cursor);
     if (problem) this.#tellGap(session, subscription, problem, cursor!);
     if (
@@ -186,7 +189,8 @@ export class Hub {
   /** What the store holds now. Changes since then follow; they may tell again what the snapshot told. */
   async #snapshot(session: Session, subscription: Subscription, reason: string): Promise<boolean> {
     subscription.live = false;
-    subscription.position = this.#passed;
+    // What is being passed now is in the store already, and is not told besides.
+    subscription.position = this.#begun;
     const visible = this.#deps.visible(session.principal);
     for (;;) {
       try {
@@ -215,7 +219,11 @@ export class Hub {
       return;
     }
     const problem = this.#deps.feed.problemOf(subscription.position);
-    if (problem) this.#tellGap(session, subscription, problem, subscription.position);
+    if (problem) {
+      this.#tellGap(session, subscription, problem, subscription.position);
+      if (subscription.mode === 'snapshot-then-delta')
+        return void (await this.#snapshot(session, subscription, `cursor-${problem}`));
+    }
     try {
       if (await this.#replay(session, subscription))
         await this.#snapshot(session, subscription, 'cursor-expired');
@@ -226,7 +234,10 @@ export class Hub {
 
   /** One batch of older entries; true when events were lost among them and a new snapshot is wanted. */
   async #replay(session: Session, subscription: Subscription): Promise<boolean> {
-    const read = await this.#deps.feed.after(subscription.position, LIMITS.replayBatch);
+    const { feed } = this.#deps;
+    const read = await feed.after(subscription.position, LIMITS.replayBatch);
+    // Trimmed while it was being read: the next step tells the gap.
+    if (feed.problemOf(subscription.position)) return false;
     // No further than the others are, or what waits to be passed would be passed twice.
     const entries = read.filter(({ cursor }) => cursor <= this.#begun);
     const told = await this.#hear(entries, () => [subscription]);
@@ -330,6 +341,8 @@ export class Hub {
 
   /** Events of a store were lost: who listens to it is told, and gets a new snapshot when it asked for one. */
   #passGap(gap: FeedGap): void {
+    // Who has not read what came before it hears of it later, from the feed.
+    for (const session of this.sessions.values()) if (session.hasPending) session.fallBack(gap.cursor);
     for (const [subscription, session] of this.#owners) {
       if (!subscription.live || !this.#tellLost(gap, subscription, session)) continue;
       void this.#renew(session, subscription);

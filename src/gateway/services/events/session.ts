@@ -114,6 +114,11 @@ export class Session {
     this.hooks.behind(this);
   }
 
+  /** Whether changes wait for the client to read. */
+  get hasPending(): boolean {
+    return this.#pending.length > 0;
+  }
+
   /** Sends a change of the past; `writable` paces them. */
   replay(subscription: Subscription, body: string, cursor: number): void {
     if (!this.closed && !subscription.ended) this.#sendChange(subscription, body, cursor);
