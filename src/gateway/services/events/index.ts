@@ -7,6 +7,7 @@ import { FileVersions } from '../../cache/file-version.js';
 import type { Note } from '../../notes.js';
 import type { FeedStore } from '../../stores/feed.js';
 import type { Log } from '../../telemetry/log.js';
+import type { Alerts } from '../alerts.js';
 import { Feed } from './feed.js';
 import { Hub } from './hub.js';
 import { type Outbox, Relay } from './relay.js';
@@ -15,6 +16,7 @@ export interface EventsOptions {
   pools: Pools;
   store: FeedStore;
   log: Log;
+  alerts: Alerts;
   maxSessions: number;
   visible(principal: Principal): CatalogSnapshot;
   catalog(): CatalogSnapshot;
@@ -39,13 +41,14 @@ export interface Events {
 const LOOK_MS = 1000;
 
 export async function startEvents(options: EventsOptions): Promise<Events> {
-  const { pools, store, log, visible, maxSessions, tell } = options;
+  const { pools, store, log, alerts, visible, maxSessions, tell } = options;
   const feed = await Feed.open(store);
-  const hub = new Hub({ feed, pools, visible, maxSessions });
+  const hub = new Hub({ feed, pools, visible, maxSessions, alerts });
   const relay = new Relay({
     pools,
     store,
     log,
+    alerts,
     instance: randomUUID(),
     appended(entries) {
       feed.accept(entries);
