@@ -11,7 +11,7 @@ import type { CursorProblem, Feed } from './feed.js';
 import { ChangeBodies, jsonFrame } from './frames.js';
 import { type Change, type CloseReason, Session, type Transport } from './session.js';
 import { sendSnapshot } from './snapshot.js';
-import { type Interest, type StreamMode, Subscription } from './subscription.js';
+import { type Interest, type Scope, type StreamMode, Subscription } from './subscription.js';
 import { type Candidates, type Hearing, hearings } from './views.js';
 
 export interface HubDeps {
@@ -290,7 +290,7 @@ export class Hub {
       const last = batch[batch.length - 1]!.cursor;
       this.#begun = last;
       const live = (layerId: number, boxes: readonly Box[]) =>
-        [...this.#audience.of(layerId, boxes)].filter((one) => one.live && !one.ended);
+        this.#audience.of(layerId, boxes).filter((one) => one.live && !one.ended);
       const told = await this.#hear(batch, live).catch(() => undefined);
       if (told) this.#passBatch(batch, told);
       else this.#setBack(batch);
@@ -351,12 +351,16 @@ export class Hub {
       if (entry.kind !== 'event') continue;
       const { layerId, envelopeBefore, envelopeAfter } = entry.event;
       const boxes = [envelopeBefore, envelopeAfter].filter((box) => box !== undefined);
-      const scopes = audience(layerId, boxes).flatMap((subscription) => {
+      const subscriptions: Subscription[] = [];
+      const scopes: Scope[] = [];
+      for (const subscription of audience(layerId, boxes)) {
         const session = this.#owners.get(subscription);
         const scope = session && subscription.scope(layerId, this.#deps.visible(session.principal));
-        return scope ? [[subscription, scope] as const] : [];
-      });
-      if (scopes.length > 0) candidates.push({ entry, scopes });
+        if (!scope) continue;
+        subscriptions.push(subscription);
+        scopes.push(scope);
+      }
+      if (scopes.length > 0) candidates.push({ entry, subscriptions, scopes });
     }
     return hearings(candidates, this.#deps.pools);
   }
