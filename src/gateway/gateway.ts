@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CatalogSnapshot } from '../core/collection.js';
@@ -26,6 +27,7 @@ import { readAreas } from './services/tiles/extent.js';
 import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
 import { requireTileSettings } from './services/tiles/settings.js';
 import { VisibleCatalog } from './services/visible-catalog.js';
+import { startWebhooks } from './services/webhooks/index.js';
 import { openState } from './stores/state.js';
 import type { Log } from './telemetry/log.js';
 import { createRegistry, watchEventLoop, watchPools } from './telemetry/metrics.js';
@@ -166,6 +168,16 @@ export async function startGateway({
   catalog.commit(await catalog.prepare(config.data.sources, config.tiles.collections));
   databases.watch((name) => requestReload(`${name} answers`));
   management.start();
+  const webhooks = startWebhooks({
+    webhooks: config.events.webhooks,
+    allow: config.remote.allow,
+    pools,
+    store: state.deliveries,
+    feed: events.feed,
+    log,
+    instance: randomUUID(),
+    catalog: () => catalog.current,
+  });
   const server = new HttpServer({
     dispatcher,
     log,
@@ -185,6 +197,7 @@ export async function startGateway({
     },
     firstKey,
     async close(graceMs) {
+      await webhooks.close();
       await events.close();
       await server.close(graceMs);
       await management.close();

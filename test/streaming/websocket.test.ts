@@ -98,7 +98,7 @@ describe.each([
     await move(5, 5);
     await move(6, 6);
     await move(30, 30);
-    await client.until(() => changes(client, 'all').length === 4);
+    await client.until(() => changes(client, 'all').length === 4 && changes(client, 'box').length === 3);
     const frames = changes(client, 'box');
     expect(frames.map(({ operation }) => operation)).toEqual(['insert', 'update', 'delete']);
     expect(frames.map(({ sequence }) => sequence)).toEqual([0, 1, 2]);
