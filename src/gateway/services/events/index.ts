@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { CatalogSnapshot } from '../../../core/collection.js';
 import type { EventSource } from '../../../core/events.js';
 import type { Principal } from '../../../core/operation.js';
@@ -6,6 +5,7 @@ import type { Pools, VectorSource } from '../../../core/tasks.js';
 import { FileVersions } from '../../cache/file-version.js';
 import type { Note } from '../../notes.js';
 import type { FeedStore } from '../../stores/feed.js';
+import { instanceName } from '../../stores/instance.js';
 import type { Log } from '../../telemetry/log.js';
 import type { EditNote } from '../edits.js';
 import { Changes } from './changes.js';
@@ -54,7 +54,7 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
     pools,
     store,
     log,
-    instance: randomUUID(),
+    instance: instanceName(),
     appended(outbox, entries, more) {
       feed.accept(entries);
       tell({ fed: entries[entries.length - 1]!.cursor });

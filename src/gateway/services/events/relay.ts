@@ -48,7 +48,7 @@ const MAX_BACKOFF_MS = 15_000;
 
 /**
  * Takes events over from the outboxes of the stores into the feed. Each outbox is read by one process at a time, which
- * holds its lease; another goes on where it stopped when the lease runs out. Position and entries change together, so
+ * holds its lease; another goes on where it stopped when the lease runs out, or at once where it is known to have ended. Position and entries change together, so
  * each event is in the feed once.
  */
 export class Relay {
@@ -101,7 +101,7 @@ export class Relay {
     try {
       while (taken.again && !this.#closed) {
         taken.again = false;
-        if (!(await this.#claim(taken))) return this.#later(taken, LEASE_MS);
+        if (!(await this.#claim(taken))) return this.#later(taken, LEASE_MS / 3);
         if (await this.#take(taken)) taken.again = true;
       }
       taken.failures = 0;
