@@ -85,6 +85,10 @@ export const ConfigSchema = section({
   }),
   postgis: section({
     connections: whole('Connections to each PostGIS database, per gateway process.', 8, 1, 1000),
+    captureEdits: yes(
+      'Tell edits that others make in the database, by triggers on the published tables (docs/editing.md).',
+      false,
+    ),
   }),
   remote: section({
     allow: Type.Array(Type.String(), {

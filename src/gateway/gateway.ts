@@ -19,6 +19,7 @@ import { HttpServer } from './http/server.js';
 import { startManagement } from './management.js';
 import type { Note } from './notes.js';
 import { surfaceOperations } from './operations.js';
+import { captureEdits } from './services/capture.js';
 import { Catalog } from './services/catalog.js';
 import { Databases } from './services/databases.js';
 import { Edits } from './services/edits.js';
@@ -103,6 +104,7 @@ export async function startGateway({
     replaced(before, after) {
       caching.replaced(before, after);
       events.follow(after);
+      void captureEdits(after, { enabled: config.postgis.captureEdits, pools, log });
     },
   });
   const visible = new VisibleCatalog(() => catalog.current, defaultPolicy);

@@ -146,7 +146,7 @@ export class Relay {
     const read = await pools.run('vector.events', { source: outbox.source, from, limit: BATCH });
     const { entries: found, next } = continued(position, read, outbox.collections);
     if (found.length === 0) return false;
-    const entries = found.flatMap((entry) => published(entry, outbox));
+    const entries = found.flatMap((entry) => published(entry, outbox, read.gaps));
     const first = await store.append(outbox.key, instance, entries, next);
     if (first === undefined) {
       taken.position = undefined;
@@ -177,12 +177,16 @@ function newlyTaken(outbox: Outbox): Taken {
  * The event under the names of this server: another one that wrote it may publish the table under other names. Nothing,
  * where this server does not publish the table.
  */
-function published(entry: NewEntry, { tables }: Outbox): NewEntry[] {
+function published(entry: NewEntry, { tables }: Outbox, gaps: readonly number[] = []): NewEntry[] {
   if (entry.kind === 'gap') return [entry];
   const { event } = entry;
   const here = tables.get(event.table) ?? [];
   const collection = here.find(({ id }) => id === event.collection) ?? here[0];
   if (!collection) return [];
+  if (gaps.includes(event.cursor)) {
+    const collections = here.map(({ id }) => id);
+    return [{ kind: 'gap', collections, time: event.time, outboxCursor: event.cursor }];
+  }
   const { id, layerId } = collection;
   const same = event.collection === id && event.layerId === layerId;
   return [same ? entry : { kind: 'event', event: renamed(event, id, layerId) }];
