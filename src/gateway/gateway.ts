@@ -156,6 +156,7 @@ export async function startGateway({
       poolStatus: () => pools.status(),
       pingState: () => state.check(),
       databaseStatus: () => databases.status(),
+      outboxStatus: () => events.outboxStatus(),
       catalogStatus: () => statusOf(catalog.current),
       cacheStatistics: () => ({ ...tiles.statistics(), collections: cache.collections() }),
     }),

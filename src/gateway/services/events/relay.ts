@@ -39,6 +39,8 @@ interface Taken {
   running: boolean;
   again: boolean;
   failures: number;
+  /** Milliseconds of `performance.now()` at which its failures began. */
+  failingSince: number | undefined;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -89,6 +91,15 @@ export class Relay {
     });
   }
 
+  /** For how long, in milliseconds, events of a store could not be taken over; 0 where they can. */
+  status(): { name: string; failingMs: number }[] {
+    const now = performance.now();
+    return [...this.#outboxes.values()].map(({ outbox, failingSince }) => ({
+      name: outbox.key,
+      failingMs: failingSince === undefined ? 0 : now - failingSince,
+    }));
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     const { store, instance } = this.#options;
@@ -105,9 +116,11 @@ export class Relay {
         if (await this.#take(taken)) taken.again = true;
       }
       taken.failures = 0;
+      taken.failingSince = undefined;
     } catch (error) {
       if (this.#closed) return;
       metrics.outboxFailed.cell().inc();
+      taken.failingSince ??= performance.now();
       const backoff = Math.min(500 * 2 ** taken.failures++, MAX_BACKOFF_MS);
       const reason = error instanceof TaskFailure ? (error.cause_ ?? error.message) : String(error);
       this.#options.log.warn('events of a store could not be taken over', {
@@ -169,6 +182,7 @@ function newlyTaken(outbox: Outbox): Taken {
     running: false,
     again: false,
     failures: 0,
+    failingSince: undefined,
     timer: undefined,
   };
 }
