@@ -40,7 +40,7 @@ export function scopesOf(interest: Interest, visible: CatalogSnapshot): Map<numb
   return scopes;
 }
 
-function scopeOf({ filter, datetime }: Interest, collection: VectorCollection): Scope {
+export function scopeOf({ filter, datetime }: Interest, collection: VectorCollection): Scope {
   const { rule, source } = collection;
   const whole = and(rule?.rows, filter, during(source, datetime));
   const masked = rule && source.fields.length < rule.stored.fields.length;
