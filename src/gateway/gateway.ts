@@ -18,9 +18,12 @@ import { HttpServer } from './http/server.js';
 import { startManagement } from './management.js';
 import type { Note } from './notes.js';
 import { surfaceOperations } from './operations.js';
+import { Peers } from './peers.js';
+import { AlertStream, type Alerts } from './services/alerts.js';
 import { Catalog } from './services/catalog.js';
 import { Databases } from './services/databases.js';
 import { Edits } from './services/edits.js';
+import { SessionDirectory } from './services/events/directory.js';
 import { startEvents } from './services/events/index.js';
 import { readAreas } from './services/tiles/extent.js';
 import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
@@ -101,17 +104,23 @@ export async function startGateway({
     replaced(before, after) {
       caching.replaced(before, after);
       events.follow(after);
+      // Every gateway reloads; one tells.
+      if (first) tellQuarantined(before, after, alerts);
     },
   });
   const visible = new VisibleCatalog(() => catalog.current, defaultPolicy);
+  const peers = new Peers(config.server.processes - 1, tell);
+  const alerts = new AlertStream(peers, (alert) => tell({ alert }));
   const events = await startEvents({
     pools,
     store: state.feed,
     log,
+    alerts,
     maxSessions: config.streaming.maxSessions,
     visible: (principal) => visible.of(principal),
     catalog: () => catalog.current,
     tell,
+    changed: caching.edited,
   });
   const edits = new Edits(pools, (note) => {
     caching.edited(note);
@@ -130,6 +139,8 @@ export async function startGateway({
     cache,
     catalog,
     log,
+    alerts,
+    streams: new SessionDirectory(events.hub, peers),
     requestReload,
   });
   const operations = [
@@ -179,11 +190,14 @@ export async function startGateway({
     catalog,
     hear(note) {
       if ('fed' in note) return events.fed();
+      if ('alert' in note) return alerts.hear(note.alert);
+      if ('ask' in note || 'answerTo' in note) return peers.hear(note);
       caching.hear(note);
       if ('change' in note) events.edited(note.collection);
     },
     firstKey,
     async close(graceMs) {
+      alerts.close();
       await events.close();
       await server.close(graceMs);
       await management.close();
@@ -204,6 +218,14 @@ function startTelemetry(config: Config, pools: Pools) {
   watchPools(() => pools.status());
   const { otlpEndpoint } = config.observability;
   return otlpEndpoint ? startOtlp(otlpEndpoint, version()) : undefined;
+}
+
+/** Operators hear of sources that were published, or unknown, before. */
+function tellQuarantined(before: CatalogSnapshot, after: CatalogSnapshot, alerts: Alerts): void {
+  const known = new Set(before.quarantined.map(({ path }) => path));
+  for (const { path, reason } of after.quarantined)
+    if (!known.has(path))
+      alerts.notify({ kind: 'source-quarantined', severity: 'error', subject: path, message: reason });
 }
 
 function statusOf(snapshot: CatalogSnapshot) {

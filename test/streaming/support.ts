@@ -11,8 +11,8 @@ export class StreamClient {
   readonly #socket: WebSocket;
   #changed = () => {};
 
-  constructor(url: string) {
-    this.#socket = new WebSocket(url.replace(/^http/, 'ws'));
+  constructor(url: string, headers: Record<string, string> = {}) {
+    this.#socket = new WebSocket(url.replace(/^http/, 'ws'), { headers });
     this.#socket.on('message', (data) => {
       this.frames.push(JSON.parse(String(data)));
       this.#changed();

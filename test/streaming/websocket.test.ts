@@ -98,7 +98,7 @@ describe.each([
     await move(5, 5);
     await move(6, 6);
     await move(30, 30);
-    await client.until(() => changes(client, 'all').length === 4);
+    await client.until(() => changes(client, 'all').length === 4 && changes(client, 'box').length === 3);
     const frames = changes(client, 'box');
     expect(frames.map(({ operation }) => operation)).toEqual(['insert', 'update', 'delete']);
     expect(frames.map(({ sequence }) => sequence)).toEqual([0, 1, 2]);
@@ -127,6 +127,7 @@ describe.each([
     await rename('cow 3');
     await change('DELETE', `${items()}/${id}`);
     await client.until(() => changes(client, 'all').length === 5);
+    await client.until(() => changes(client, 'cows').length + changes(client, 'json').length === 7);
     const told = (subscription: string) => changes(client, subscription).map(({ operation }) => operation);
     expect(told('cows')).toEqual(['insert', 'update', 'delete', 'insert', 'delete']);
     expect(told('json')).toEqual(['insert', 'delete']);

@@ -5,6 +5,7 @@ import { LIMITS } from '../../../core/limits.js';
 import type { Principal } from '../../../core/operation.js';
 import type { Box, Pools } from '../../../core/tasks.js';
 import * as metrics from '../../telemetry/event-metrics.js';
+import type { Alerts } from '../alerts.js';
 import { Audience } from './audience.js';
 import type { CursorProblem, Feed } from './feed.js';
 import { ChangeBodies, jsonFrame } from './frames.js';
@@ -18,6 +19,9 @@ export interface HubDeps {
   pools: Pools;
   visible(principal: Principal): CatalogSnapshot;
   maxSessions: number;
+  alerts: Alerts;
+  /** Milliseconds between two heartbeats. */
+  heartbeatMs?: number;
 }
 
 /** What a client asks for when it subscribes. */
@@ -61,7 +65,7 @@ export class Hub {
       this.#waiting.push(...entries);
       if (!this.#passing) void this.#pass();
     });
-    this.#heartbeat = setInterval(() => this.#beat(), LIMITS.heartbeatMs).unref();
+    this.#heartbeat = setInterval(() => this.#beat(), deps.heartbeatMs ?? LIMITS.heartbeatMs).unref();
     this.#watch = setInterval(() => this.#dropStalled(), STALL_CHECK_MS).unref();
   }
 
@@ -109,6 +113,24 @@ export class Hub {
     this.sessions.delete(session.id);
     metrics.sessionsClosed.cell(session.transport.name, reason).inc();
     metrics.activeSessions.cell().set(this.sessions.size);
+    if (reason === 'SlowConsumer') this.#tellSlow(session);
+  }
+
+  #tellSlow({ id, transport, clientLabel }: Session): void {
+    const name = clientLabel === undefined ? '' : ` '${clientLabel}'`;
+    this.#deps.alerts.notify({
+      kind: 'slow-consumer',
+      severity: 'warning',
+      subject: id,
+      message: `The ${transport.name} session${name} did not keep up and was disconnected.`,
+    });
+  }
+
+  /** Ends a session on behalf of an operator; false when this gateway has none of this id. */
+  disconnect(sessionId: string): boolean {
+    const session = this.sessions.get(sessionId);
+    session?.close('AdminDisconnect');
+    return session !== undefined;
   }
 
   /** A subscription of an id that is there already takes its place. */

@@ -1,8 +1,10 @@
+import type { FeatureEvent } from '../../../core/edits.js';
 import type { EventSource, EventsResult, FeedEntry } from '../../../core/events.js';
 import { type Pools, TaskFailure } from '../../../core/tasks.js';
 import type { FeedStore, NewEntry, OutboxPosition } from '../../stores/feed.js';
 import * as metrics from '../../telemetry/event-metrics.js';
 import type { Log } from '../../telemetry/log.js';
+import type { Alerts } from '../alerts.js';
 
 /** A store that is published, with its outbox. */
 export interface Outbox {
@@ -12,6 +14,13 @@ export interface Outbox {
   /** Cursor of the last event that the published collections know of. */
   readonly start: number;
   readonly collections: readonly string[];
+  /** The collections of each table, under the name that events give it. */
+  readonly tables: ReadonlyMap<string, readonly PublishedTable[]>;
+}
+
+export interface PublishedTable {
+  readonly id: string;
+  readonly layerId: number;
 }
 
 export interface RelayOptions {
@@ -20,8 +29,9 @@ export interface RelayOptions {
   /** Names this process among those that share the state database. */
   instance: string;
   log: Log;
-  /** Called with what was appended to the feed, in order. */
-  appended(entries: readonly FeedEntry[]): void;
+  alerts: Alerts;
+  /** Called with what was appended to the feed, in order; `more` when there may be more of the same transaction. */
+  appended(outbox: Outbox, entries: readonly FeedEntry[], more: boolean): void;
 }
 
 interface Taken {
@@ -37,6 +47,8 @@ interface Taken {
 const BATCH = 500;
 const LEASE_MS = 15_000;
 const MAX_BACKOFF_MS = 15_000;
+/** Failures in a row after which operators are told. */
+const ALERT_FAILURES = 5;
 
 /**
  * Takes events over from the outboxes of the stores into the feed. Each outbox is read by one process at a time, which
@@ -106,8 +118,14 @@ export class Relay {
         Store: taken.outbox.key,
         Error: reason,
       });
+      if (taken.failures === ALERT_FAILURES) this.#tellFailing(taken.outbox.key, reason);
       this.#later(taken, backoff);
     }
+  }
+
+  #tellFailing(subject: string, reason: string): void {
+    const message = `Events of a store could not be taken over ${ALERT_FAILURES} times: ${reason}`;
+    this.#options.alerts.notify({ kind: 'delivery-failing', severity: 'error', subject, message });
   }
 
   #later(taken: Taken, ms: number): void {
@@ -136,8 +154,9 @@ export class Relay {
     const position = taken.position!;
     const from = position.eventId === null ? position.cursor + 1 : position.cursor;
     const read = await pools.run('vector.events', { source: outbox.source, from, limit: BATCH });
-    const { entries, next } = continued(position, read, outbox.collections);
-    if (entries.length === 0) return false;
+    const { entries: found, next } = continued(position, read, outbox.collections);
+    if (found.length === 0) return false;
+    const entries = found.flatMap((entry) => published(entry, outbox));
     const first = await store.append(outbox.key, instance, entries, next);
     if (first === undefined) {
       taken.position = undefined;
@@ -145,8 +164,10 @@ export class Relay {
     }
     taken.position = next;
     metrics.outboxDispatched.cell().inc(read.events.length);
-    this.#options.appended(entries.map((entry, i) => ({ ...entry, cursor: first + i }) as FeedEntry));
-    return read.events.length === BATCH;
+    const more = read.events.length === BATCH;
+    const numbered = entries.map((entry, i) => ({ ...entry, cursor: first + i }) as FeedEntry);
+    if (numbered.length > 0) this.#options.appended(outbox, numbered, more);
+    return more;
   }
 }
 
@@ -161,6 +182,27 @@ function newlyTaken(outbox: Outbox): Taken {
     timer: undefined,
   };
 }
+
+/**
+ * The event under the names of this server: another one that wrote it may publish the table under other names. Nothing,
+ * where this server does not publish the table.
+ */
+function published(entry: NewEntry, { tables }: Outbox): NewEntry[] {
+  if (entry.kind === 'gap') return [entry];
+  const { event } = entry;
+  const here = tables.get(event.table) ?? [];
+  const collection = here.find(({ id }) => id === event.collection) ?? here[0];
+  if (!collection) return [];
+  const { id, layerId } = collection;
+  const same = event.collection === id && event.layerId === layerId;
+  return [same ? entry : { kind: 'event', event: renamed(event, id, layerId) }];
+}
+
+const renamed = (event: FeatureEvent, collection: string, layerId: number): FeatureEvent => ({
+  ...event,
+  collection,
+  layerId,
+});
 
 /**
  * What follows a position in an outbox. When the event of the position is not there any more, events may have been

@@ -11,6 +11,7 @@ import {
 } from '../../../core/operation.js';
 import { list, text } from '../../../core/params.js';
 import { SERVICE_ID } from '../../../core/service.js';
+import { refuseForeignPages } from '../../http/origin.js';
 import type { Hub } from '../../services/events/hub.js';
 import type { Session } from '../../services/events/session.js';
 import type { SurfaceDeps } from '../common.js';
@@ -173,16 +174,6 @@ function listen(x: Exchange<typeof params>, deps: StreamingDeps): Reply {
   const stream = new EventStream(x.signal);
   stream.session = hub.open(stream, principal, label, begin);
   return { status: 200, mediaType: EVENT_STREAM.mediaType, cacheControl: 'no-store', body: stream };
-}
-
-/**
- * Pages of other sites may read what everybody may. With credentials that a browser adds by itself they could act as
- * their visitor; there are none of that kind, so only a key in the query would tell, and none is taken from there.
- */
-function refuseForeignPages(x: Exchange): void {
-  const origin = x.header('origin');
-  if (origin !== undefined && x.principal.kind !== 'anonymous' && new URL(x.baseUrl).origin !== origin)
-    throw new ApiError('forbidden', 'Streams with credentials are not opened for pages of other sites.');
 }
 
 function askedOf({ params: p }: Exchange<typeof params>): AskedInterest {
