@@ -234,7 +234,7 @@ describe.each(runs)('streams of a %s', (_name, makeStore, batches, kills) => {
     ).toEqual([]);
     const away = changes > 2 * OUTBOX_EVENTS;
     for (const { follower: one } of sleepers) {
-      expect(one.gaps.map(({ reason }) => reason)).toEqual(away ? ['cursor-expired'] : []);
+      expect(new Set(one.gaps.map(({ reason }) => reason))).toEqual(new Set(away ? ['cursor-expired'] : []));
       expect(one.mirror.stale).toBe(away && !one.interest.mode);
     }
     // Who takes no snapshots has every single change, unless it was told that some are missing.
