@@ -25,6 +25,8 @@ export class Flashes {
     layers: readonly LiveLayer[],
   ) {
     this.#layers = new Map(layers.map((layer) => [layer.layerId, layer]));
+    // A tile that is fresh for the browser may be older than the change that it is to show.
+    map.setTransformRequest((url, type) => (type === 'Tile' ? { url, cache: 'no-cache' } : { url }));
     map.once('load', () => {
       const color = mapColors(element).highlight;
       map.addSource(SOURCE, { type: 'geojson', data: { type: 'FeatureCollection', features: [] } });
