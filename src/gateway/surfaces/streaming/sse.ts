@@ -1,3 +1,4 @@
+import { jsonFrame } from '../../services/events/frames.js';
 import type { CloseReason, Session, Transport } from '../../services/events/session.js';
 
 /** Frames that may wait to be written before the client counts as slow. */
@@ -27,7 +28,10 @@ export class EventStream implements Transport, AsyncIterable<Uint8Array> {
     send();
   }
 
-  close(_reason: CloseReason): void {
+  /** There are no close codes here: the last event tells the reason. */
+  close(reason: CloseReason): void {
+    if (reason !== 'ClientClosed')
+      this.send(jsonFrame('error', { code: 'session-closed', message: reason }), undefined);
     this.#ended = true;
     this.#wake?.();
   }

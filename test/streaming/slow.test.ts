@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import * as metrics from '../../src/gateway/telemetry/event-metrics.js';
+import { LAYERS, type Streams, streams } from './harness.js';
+import { EventReader, type Frame, type StreamClient, until } from './support.js';
+
+/** With what the kernel holds for a client that does not read, some hundred events of this size fit. */
+const FILL = 'x'.repeat(20_000);
+const EVENTS = 1500;
+const WAVE = 50;
+const KERNEL_BYTES = 16 * 1024 * 1024;
+
+let s: Streams;
+beforeEach(async () => {
+  s = await streams();
+});
+afterEach(() => s.close());
+
+/** Events of ten features, as fast as this client takes them. */
+async function publishTo(quick: StreamClient, subscriptionId: string): Promise<void> {
+  for (let sent = 0; sent < EVENTS; sent += WAVE) {
+    const wave = Array.from({ length: WAVE }, (_, i) =>
+      s.event(String((sent + i) % 10), `${sent + i} ${FILL}`),
+    );
+    s.publish(wave);
+    await quick.until(() => changes(quick, subscriptionId).length === sent + WAVE);
+  }
+}
+const changes = (client: StreamClient, subscriptionId: string): Frame[] =>
+  client.of('feature-change').filter((frame) => frame.subscriptionId === subscriptionId);
+const numbers = (frames: Frame[]) => frames.map(({ sequence }) => sequence);
+const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
+const nameOf = ({ attributes }: Frame) => (attributes as { name: string }).name.split(' ')[0];
+const dropped = (transport: string) => metrics.slowConsumerDrops.cell(transport).value;
+const closedAs = (transport: string) => metrics.sessionsClosed.cell(transport, 'SlowConsumer').value;
+
+it('disconnects a WebSocket that is not read, and nobody else misses or waits for anything', async () => {
+  const before = [dropped('WebSocket'), closedAs('WebSocket')] as const;
+  const slow = await s.connect('?clientLabel=sleeper');
+  await slow.subscribe('slow', { layers: [LAYERS.spots] });
+  const quick = await s.connect();
+  await quick.subscribe('quick', { layers: [LAYERS.spots] });
+  slow.pause();
+  await publishTo(quick, 'quick');
+  expect(numbers(changes(quick, 'quick'))).toEqual(upTo(EVENTS));
+
+  expect([...s.hub.sessions.values()].map(({ clientLabel }) => clientLabel)).toEqual([undefined]);
+  expect(dropped('WebSocket') - before[0]).toBe(257);
+  expect(closedAs('WebSocket') - before[1]).toBe(1);
+  expect(s.alerts).toMatchObject([{ kind: 'slow-consumer', message: expect.stringContaining('sleeper') }]);
+
+  slow.resume();
+  await slow.until(() => slow.closed);
+  expect(slow.closed).toEqual({ code: 1013, reason: 'SlowConsumer' });
+  const got = changes(slow, 'slow');
+  expect(numbers(got)).toEqual(upTo(got.length));
+  expect(got.length * FILL.length).toBeLessThan(KERNEL_BYTES);
+  // It comes back with the cursor of what it has, and misses nothing.
+  const again = await s.connect(`?layers=${LAYERS.spots}&cursor=${got.at(-1)!.cursor}`);
+  await again.until(() => changes(again, 'default').length === EVENTS - got.length);
+  const names = [...got, ...changes(again, 'default')].map(nameOf);
+  expect(names).toEqual(upTo(EVENTS).map(String));
+});
+
+it('keeps the latest of each feature for one who asks for it', async () => {
+  const slow = await s.connect();
+  await slow.subscribe('slow', { layers: [LAYERS.spots], onSlow: 'coalesce' });
+  const quick = await s.connect();
+  await quick.subscribe('quick', { layers: [LAYERS.spots] });
+  slow.pause();
+  await publishTo(quick, 'quick');
+  expect(s.hub.sessions.size).toBe(2);
+  slow.resume();
+  const latest = upTo(EVENTS).slice(-10).map(String);
+  await slow.until(() => changes(slow, 'slow').slice(-10).map(nameOf).join() === latest.join());
+  const got = changes(slow, 'slow');
+  expect(numbers(got)).toEqual(upTo(got.length));
+  expect(got.length).toBeLessThan(EVENTS);
+  const cursors = got.map(({ cursor }) => cursor as number);
+  expect(cursors).toEqual([...cursors].sort((a, b) => a - b));
+});
+
+it('ends server-sent events that are not read, and says why', async () => {
+  const before = [dropped('SSE'), closedAs('SSE')] as const;
+  const slow = new EventReader(`${s.url}?layers=${LAYERS.spots}`);
+  await slow.until(() => slow.of('status').length === 2);
+  const quick = await s.connect();
+  await quick.subscribe('quick', { layers: [LAYERS.spots] });
+  slow.pause();
+  await publishTo(quick, 'quick');
+  expect(dropped('SSE') - before[0]).toBe(257);
+  expect(closedAs('SSE') - before[1]).toBe(1);
+  slow.resume();
+  await slow.until(() => slow.ended);
+  const got = slow.of('feature-change').map(({ data }) => data);
+  expect(numbers(got)).toEqual(upTo(got.length));
+  expect(slow.events.at(-1)).toMatchObject({
+    event: 'error',
+    data: { code: 'session-closed', message: 'SlowConsumer' },
+  });
+});
+
+it('drops a client that asks and asks and never reads the answers', async () => {
+  const client = await s.connect();
+  client.pause();
+  const ping = JSON.stringify({ type: 'subscribe', subscriptionId: 'x'.repeat(128), layers: [LAYERS.spots] });
+  // Below the pace that is refused for itself.
+  await until(() => {
+    for (let i = 0; i < 3 && !client.closed; i++) client.send(ping);
+    return s.hub.sessions.size === 0;
+  });
+});
