@@ -99,13 +99,30 @@ it('ends server-sent events that are not read, and says why', async () => {
   });
 });
 
-it('drops a client that asks and asks and never reads the answers', async () => {
+it('lets several subscriptions catch up at once, however much there is', async () => {
+  const from = s.head();
+  for (let i = 0; i < 600; i++) s.publish([s.event(String(i), `${i} ${FILL}`)]);
   const client = await s.connect();
+  const ids = ['a', 'b', 'c', 'd'];
+  for (const subscriptionId of ids)
+    client.send({ type: 'subscribe', subscriptionId, layers: [LAYERS.spots], cursor: from });
+  await client.until(() => client.of('feature-change').length === 4 * 600);
+  for (const id of ids) {
+    expect(numbers(changes(client, id))).toEqual(upTo(600));
+    expect(changes(client, id).map(nameOf)).toEqual(upTo(600).map(String));
+  }
+});
+
+it('disconnects a client that asks and asks and does not read the answers', async () => {
+  const client = await s.connect();
+  await client.subscribe('s', { layers: [LAYERS.spots], onSlow: 'coalesce' });
   client.pause();
-  const ping = JSON.stringify({ type: 'subscribe', subscriptionId: 'x'.repeat(128), layers: [LAYERS.spots] });
-  // Below the pace that is refused for itself.
+  for (let i = 0; i < 600; i++) s.publish([s.event('1', `${i} ${FILL}`)]);
+  const before = closedAs('WebSocket');
   await until(() => {
-    for (let i = 0; i < 3 && !client.closed; i++) client.send(ping);
+    // Below the pace that is refused for itself.
+    for (let i = 0; i < 2; i++) client.send({ type: 'ping' });
     return s.hub.sessions.size === 0;
   });
+  expect(closedAs('WebSocket') - before).toBe(1);
 });

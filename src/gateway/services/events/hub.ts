@@ -241,12 +241,19 @@ export class Hub {
     const told = await this.#hear(entries, () => [subscription]);
     if (subscription.ended) return false;
     let lost = false;
-    session.transport.together(() => {
-      for (const entry of entries) {
-        if (entry.kind === 'gap') lost = this.#tellLost(entry, subscription, session) || lost;
-        else metrics.replayDelivered.cell(session.transport.name).inc(this.#tell(entry, told.get(entry)));
-      }
-    });
+    let at = 0;
+    while (at < entries.length) {
+      // What waits in the session counts against its client: older entries wait here.
+      while (session.blocked) await session.writable();
+      if (subscription.ended) return false;
+      session.transport.together(() => {
+        for (; at < entries.length && !session.blocked; at++) {
+          const entry = entries[at]!;
+          if (entry.kind === 'gap') lost = this.#tellLost(entry, subscription, session) || lost;
+          else metrics.replayDelivered.cell(session.transport.name).inc(this.#tell(entry, told.get(entry)));
+        }
+      });
+    }
     subscription.position = entries.at(-1)?.cursor ?? subscription.position;
     return lost;
   }
@@ -348,8 +355,11 @@ export class Hub {
 
   #beat(): void {
     const frame = jsonFrame('heartbeat', { timestamp: new Date().toISOString(), cursor: this.#passed });
-    for (const session of this.sessions.values()) session.send(frame);
-    metrics.heartbeatsSent.cell().inc(this.sessions.size);
+    for (const session of this.sessions.values()) {
+      if (session.blocked) continue;
+      session.send(frame);
+      metrics.heartbeatsSent.cell().inc();
+    }
   }
 
   /** Ends every session; their clients come back with their cursors. */

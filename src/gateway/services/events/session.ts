@@ -109,7 +109,12 @@ export class Session {
     if (!this.#blocked) for (const go of this.#waiting.splice(0)) go();
   }
 
-  /** Resolves once the client has read what it was sent, or is gone. */
+  /** Whether the client has something left to read before more is sent to it. */
+  get blocked(): boolean {
+    return this.#blocked && !this.closed;
+  }
+
+  /** Resolves once the client has read what it was sent, or is gone. Others may have sent it more by then. */
   writable(): Promise<void> {
     if (!this.#blocked || this.closed) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.push(resolve));

@@ -41,7 +41,7 @@ export function streamSocket({ binary, compress, open, deps }: SocketOptions) {
       socket.close(TOO_MANY, 'too many sessions');
       return { message: nothing, drained: nothing, closed: nothing };
     }
-    const pace = { second: 0, frames: 0 };
+    const pace = { second: 0, frames: 0, unanswered: 0 };
     return {
       message(frame, isBinary) {
         if (session.closed) return;
@@ -49,6 +49,8 @@ export function streamSocket({ binary, compress, open, deps }: SocketOptions) {
           sendError(session, 'invalid-control', `More than ${CONTROL_PER_SECOND} frames came in a second.`);
           return session.close('ControlError');
         }
+        pace.unanswered = session.blocked ? pace.unanswered + 1 : 0;
+        if (pace.unanswered > LIMITS.streamBuffer) return session.close('SlowConsumer');
         receive(session, frame, isBinary, deps);
       },
       drained: () => session.drained(),
