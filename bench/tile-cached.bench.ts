@@ -2,12 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load, type Sample } from './support/load.js';
+import { startNginx } from './support/nginx.js';
 import { option, publish } from './support/report.js';
 import { startGraticule, startScript } from './support/server.js';
 
 /**
  * Cached vector tiles: the gateway (routing, parameters, access, cache, metrics, one log line per request)
- * against a bare uWebSockets.js handler that sends the same bytes and headers from a map.
+ * against a bare uWebSockets.js handler that sends the same bytes and headers from a map, and against nginx that sends
+ * them from files.
  */
 const rounds = option('rounds', 7);
 const seconds = option('seconds', 3);
@@ -71,8 +73,13 @@ const raw = await startScript('bench/support/raw-uws.mjs', [join(folder, 'answer
 });
 
 const bytes = answers.map((answer) => Buffer.from(answer.body, 'base64').length);
-const contenders = { graticule, 'raw uWebSockets.js': raw };
-const samples: Record<string, Sample[]> = { graticule: [], 'raw uWebSockets.js': [] };
+const nginx = await startNginx(answers, { port: 18_083, core: SERVER_CORE });
+const contenders = { graticule, 'raw uWebSockets.js': raw, 'nginx, static files': nginx };
+const samples: Record<string, Sample[]> = {
+  graticule: [],
+  'raw uWebSockets.js': [],
+  'nginx, static files': [],
+};
 for (let round = 0; round <= rounds; round++) {
   for (const [name, server] of Object.entries(contenders)) {
     const sample = await load({
@@ -90,12 +97,13 @@ for (let round = 0; round <= rounds; round++) {
 }
 await graticule.stop();
 await raw.stop();
+await nginx.stop();
 rmSync(folder, { recursive: true });
 
 const pick = (name: string, key: keyof Sample) => samples[name]!.map((sample) => sample[key]);
-const by = (key: keyof Sample, invert: boolean) =>
+const by = (peer: string, key: keyof Sample, invert: boolean) =>
   samples['graticule']!.map((sample, i) => {
-    const other = samples['raw uWebSockets.js']![i]!;
+    const other = samples[peer]![i]!;
     return invert ? other[key] / sample[key] : sample[key] / other[key];
   });
 publish({
@@ -114,9 +122,21 @@ publish({
   ratios: [
     {
       what: 'requests per second, graticule / raw handler',
-      rounds: by('requestsPerSecond', false),
+      rounds: by('raw uWebSockets.js', 'requestsPerSecond', false),
       goal: 0.8,
     },
-    { what: 'CPU per request, raw handler / graticule', rounds: by('cpuMicrosPerRequest', true) },
+    {
+      what: 'CPU per request, raw handler / graticule',
+      rounds: by('raw uWebSockets.js', 'cpuMicrosPerRequest', true),
+    },
+    {
+      what: 'requests per second, graticule / nginx static',
+      rounds: by('nginx, static files', 'requestsPerSecond', false),
+      goal: 0.8,
+    },
+    {
+      what: 'CPU per request, nginx static / graticule',
+      rounds: by('nginx, static files', 'cpuMicrosPerRequest', true),
+    },
   ],
 });

@@ -30,7 +30,11 @@ await Promise.all([
 
 async function bundle(worker) {
   await build({
-    entryPoints: [join(browser, 'map.ts'), join(browser, 'docs.ts')],
+    entryPoints: {
+      map: join(browser, 'map.ts'),
+      docs: join(browser, 'docs.ts'),
+      client: join(here, '../client/index.ts'),
+    },
     outdir: out,
     bundle: true,
     splitting: true,

@@ -65,6 +65,8 @@ export const LIMITS = {
   tileCacheBytes: 268_435_456,
   /** Changes that may wait for one stream client that does not read (contract). */
   streamBuffer: 256,
+  /** Milliseconds that a stream client may leave unread what it was sent. */
+  streamStallMs: 10_000,
   /** Sessions of streams that may be open at once (contract). */
   streamSessions: 256,
   /** WebSockets that listen to alerts at once. */

@@ -120,6 +120,7 @@ export async function startGateway({
     visible: (principal) => visible.of(principal),
     catalog: () => catalog.current,
     tell,
+    changed: caching.edited,
   });
   const edits = new Edits(pools, (note) => {
     caching.edited(note);

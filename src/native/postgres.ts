@@ -67,6 +67,7 @@ interface NativeConnection {
   finish(): Promise<void>;
   page(sql: string, params: PgParams, options: string): Promise<PgPage>;
   tile(sql: string, params: PgParams, options: string): Promise<PgTile>;
+  notified(timeoutMs: number): Promise<boolean>;
   cancel(): void;
   close(): void;
   readonly idle: boolean;
@@ -119,6 +120,11 @@ export class PostgresConnection {
     } finally {
       if (!done) await this.#native.finish();
     }
+  }
+
+  /** Waits for a notification of a channel that the session listens to; false when none came in time. */
+  notified(timeoutMs: number): Promise<boolean> {
+    return this.#native.notified(timeoutMs);
   }
 
   /** True when nothing runs and no transaction is open. */

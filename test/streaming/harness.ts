@@ -27,6 +27,7 @@ export interface StreamSetup {
   principals?: Record<string, Principal>;
   maxSessions?: number;
   heartbeatMs?: number;
+  stallMs?: number;
 }
 
 export const LAYERS = { parcels: 1, spots: 2 };
@@ -41,6 +42,7 @@ export async function streams({
   principals = {},
   maxSessions = 100,
   heartbeatMs = 60_000,
+  stallMs = 60_000,
 }: StreamSetup = {}) {
   useCrsDatabase((epsg) => (epsg === 3857 ? { geographic: false, northFirst: false } : undefined));
   const store = geoPackageStore();
@@ -80,6 +82,7 @@ export async function streams({
     visible: (principal) => visible.of(principal),
     maxSessions,
     heartbeatMs,
+    stallMs,
     alerts: { notify: (alert) => void alerts.push(alert) },
   });
   const dispatcher = new Dispatcher({

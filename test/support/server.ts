@@ -25,6 +25,8 @@ export interface ServerSetup {
   env?: Record<string, string>;
   /** Reused, not removed at the end, when given. */
   dataDir?: string;
+  /** A free one when absent. */
+  port?: number;
 }
 
 const ADMIN_KEY = 'test-key-of-the-administrator-1';
@@ -42,7 +44,7 @@ export async function freePort(): Promise<number> {
 }
 
 export async function startServer(setup: ServerSetup = {}): Promise<TestServer> {
-  const port = await freePort();
+  const port = setup.port ?? (await freePort());
   const dataDir = setup.dataDir ?? mkdtempSync(join(tmpdir(), 'graticule-test-'));
   const logFile = join(dataDir, 'test.log');
   const out = openSync(logFile, 'a');

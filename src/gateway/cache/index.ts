@@ -26,7 +26,7 @@ export interface CachingOptions {
 export interface Caching {
   readonly tiles: TileCache;
   readonly control: CacheControl;
-  /** Takes over an edit of this gateway and tells all others. */
+  /** Takes over an edit of this gateway, or one that events tell of, and tells all others. */
   edited(note: EditNote): void;
   /** Takes over what another gateway tells. */
   hear(note: CacheNote): void;
@@ -50,11 +50,13 @@ export async function startCaching({
     levels,
     catalog: () => catalog().current,
   };
-  const take = ({ collection, change }: EditNote) => {
-    catalog().touch(collection, change);
+  /** False for an edit that is known already, from the events of its database or by a note. */
+  const take = ({ collection, change }: EditNote): boolean => {
+    if (!catalog().touch(collection, change)) return false;
     levels.edited(collection, change);
     const layerId = parts.catalog().byId(collection)?.layerId;
     if (layerId !== undefined) tiles.dropCollection(layerId, change.areas);
+    return true;
   };
   const hear = (note: CacheNote) => {
     if ('change' in note) take(note);
@@ -76,8 +78,7 @@ export async function startCaching({
     hear,
     control: cacheControl(parts, (scope) => tellAll({ dropped: scope })),
     edited(note) {
-      take(note);
-      tellAll(note);
+      if (take(note)) tellAll(note);
     },
     replaced(before, after) {
       levels.replaced(after);

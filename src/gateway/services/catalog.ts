@@ -71,19 +71,23 @@ export class Catalog {
     this.#deps.replaced(before, current);
   }
 
-  /** Takes over what a committed edit, of this process or another, did to a collection. Does nothing the second time. */
-  touch(id: string, change: CollectionChange): void {
+  /**
+   * Takes over what a committed edit, of this process or another, did to a collection. Does nothing and
+   * returns false the second time.
+   */
+  touch(id: string, change: CollectionChange): boolean {
     const collection = this.#current.byId(id);
     const published = this.#published.byId(id);
-    if (collection?.kind !== 'vector' || published?.kind !== 'vector') return;
+    if (collection?.kind !== 'vector' || published?.kind !== 'vector') return true;
     this.#files.leftByUs(collection.file);
-    if (change.cursor <= published.cursor) return;
+    if (change.cursor <= published.cursor) return true;
     const edits = this.#edits.get(id) ?? new Map<number, CollectionChange>();
     this.#edits.set(id, edits);
-    if (edits.has(change.cursor)) return;
+    if (edits.has(change.cursor)) return false;
     edits.set(change.cursor, change);
     if (edits.size > KEPT_EDITS) edits.delete(edits.keys().next().value!);
     this.#current = this.#current.replacing(edited(collection, change));
+    return true;
   }
 
   /** Calls `changed` once after published files changed and came to rest; edits of ours are no such changes. */

@@ -1,6 +1,7 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import { EPOCH_SIZE, type FeedEntry } from '../../core/events.js';
 import { FEED_AGE_MS, LIMITS, OUTBOX_EVENTS } from '../../core/limits.js';
+import { hasEnded } from './instance.js';
 import type { FeedTable } from './schema.js';
 import type { StateDb } from './state.js';
 
@@ -41,8 +42,8 @@ export class FeedStore {
   constructor(private readonly db: StateDb) {}
 
   /**
-   * Leases an outbox, or prolongs the lease. Undefined while another instance holds it. One that is not known yet begins
-   * after `start`.
+   * Leases an outbox, or prolongs the lease. Undefined while another instance holds it, unless that is known to have
+   * ended. One that is not known yet begins after `start`.
    */
   claim(source: string, instance: string, start: number, leaseMs: number) {
     return this.db.transaction().execute(async (db) => {
@@ -59,7 +60,7 @@ export class FeedStore {
         return { cursor: start, eventId: null, takenOver: false };
       }
       const foreign = known.owner !== null && known.owner !== instance;
-      if (foreign && known.lease_expires_at > now) return undefined;
+      if (foreign && known.lease_expires_at > now && !hasEnded(known.owner!)) return undefined;
       await db.updateTable('outboxes').set(lease).where('source', '=', source).execute();
       return { cursor: known.cursor, eventId: known.event_id, takenOver: foreign };
     });

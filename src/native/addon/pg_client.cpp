@@ -223,6 +223,12 @@ napi_value finish(napi_env env, napi_callback_info info) {
   return submit(env, arguments.self, finishJob());
 }
 
+napi_value notified(napi_env env, napi_callback_info info) {
+  const Arguments<1> arguments(env, info);
+  return submit(env, arguments.self,
+                notifiedJob(static_cast<int>(requireNumber(env, arguments[0], "timeoutMs"))));
+}
+
 napi_value page(napi_env env, napi_callback_info info) {
   const Arguments<3> arguments(env, info);
   PageOptions options;
@@ -269,6 +275,7 @@ napi_value definePostgresConnection(napi_env env) {
       method("connect", guarded<connect>), method("query", guarded<query>),   method("open", guarded<open>),
       method("fetch", guarded<fetch>),     method("finish", guarded<finish>), method("page", guarded<page>),
       method("tile", guarded<tile>),       method("cancel", guarded<cancel>), method("close", guarded<close>),
+      method("notified", guarded<notified>),
       {"idle", nullptr, nullptr, guarded<idle>, nullptr, nullptr, napi_default, nullptr},
   };
   napi_value constructor;

@@ -162,6 +162,30 @@ void PgConnection::finish() noexcept {
   row_.reset();
 }
 
+bool PgConnection::waitForNotification(int timeoutMs) {
+  if (!alive_) throw PgError{kBroken, "the connection is closed"};
+  cancelSent_ = false;
+  const auto end = Clock::now() + std::chrono::milliseconds(timeoutMs);
+  for (;;) {
+    // One may have come with the answer of a statement.
+    if (takeNotifications()) return true;
+    if (cancelRequested_) throw PgError{kCancelled, "the wait was given up"};
+    const int left = millisecondsUntil(end);
+    if (left == 0) return false;
+    wait(POLLIN, left);
+    if (PQconsumeInput(connection_) == 0) failConnection(kBroken);
+  }
+}
+
+bool PgConnection::takeNotifications() {
+  bool found = false;
+  for (PGnotify* one = PQnotifies(connection_); one != nullptr; one = PQnotifies(connection_)) {
+    found = true;
+    PQfreemem(one);
+  }
+  return found;
+}
+
 void PgConnection::requestCancel() {
   cancelRequested_ = true;
   const char byte = 0;

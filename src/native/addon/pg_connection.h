@@ -52,6 +52,9 @@ class PgConnection {
   /** Ends the statement: cancels what has not been read. Never throws. */
   void finish() noexcept;
 
+  /** Waits for a notification of a channel that the session listens to; false when none came in time. Throws PgError. */
+  bool waitForNotification(int timeoutMs);
+
   /** Ends the statement that runs, or the next one if none does, with SQLSTATE 57014. Any thread. */
   void requestCancel();
   /** Forgets a cancellation that came too late. */
@@ -79,6 +82,7 @@ class PgConnection {
   void wait(short events, int timeoutMs);
   int pursueCancel();
   void cancelNow();
+  bool takeNotifications();
   void expect(bool sent);
   [[noreturn]] void fail(const PGresult* result);
   [[noreturn]] void failConnection(const std::string& state);

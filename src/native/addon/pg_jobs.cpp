@@ -165,6 +165,17 @@ class FinishJob final : public PgJob {
   napi_value answer(napi_env env) override { return undefined(env); }
 };
 
+class NotifiedJob final : public PgJob {
+ public:
+  explicit NotifiedJob(int timeoutMs) : timeoutMs_(timeoutMs) {}
+  void work(PgSession& session) override { notified_ = session.connection.waitForNotification(timeoutMs_); }
+  napi_value answer(napi_env env) override { return toBoolean(env, notified_); }
+
+ private:
+  int timeoutMs_;
+  bool notified_ = false;
+};
+
 napi_value toKey(napi_env env, const PageKey& key) {
   napi_value values;
   check(napi_create_array_with_length(env, key.values.size(), &values));
@@ -276,6 +287,7 @@ std::unique_ptr<PgJob> queryJob(PgStatement statement) { return std::make_unique
 std::unique_ptr<PgJob> openJob(PgStatement statement) { return std::make_unique<OpenJob>(std::move(statement)); }
 std::unique_ptr<PgJob> fetchJob(size_t maxRows) { return std::make_unique<FetchJob>(maxRows); }
 std::unique_ptr<PgJob> finishJob() { return std::make_unique<FinishJob>(); }
+std::unique_ptr<PgJob> notifiedJob(int timeoutMs) { return std::make_unique<NotifiedJob>(timeoutMs); }
 std::unique_ptr<PgJob> pageJob(PgStatement statement, PageOptions options) {
   return std::make_unique<PageJob>(std::move(statement), std::move(options));
 }

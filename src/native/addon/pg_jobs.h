@@ -50,6 +50,8 @@ std::unique_ptr<PgJob> openJob(PgStatement statement);
 std::unique_ptr<PgJob> fetchJob(size_t maxRows);
 /** Ends the open statement. */
 std::unique_ptr<PgJob> finishJob();
+/** Whether a notification came in time. */
+std::unique_ptr<PgJob> notifiedJob(int timeoutMs);
 /** {outputs, returned, more, first, last} */
 std::unique_ptr<PgJob> pageJob(PgStatement statement, PageOptions options);
 /** {tile, features}; columns are id, geometry and one per attribute. */

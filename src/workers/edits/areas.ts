@@ -1,3 +1,4 @@
+import type { CollectionChange } from '../../core/edits.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Box } from '../../core/tasks.js';
 import type { NewEvent } from './session.js';
@@ -18,6 +19,18 @@ export function changedAreas(events: readonly NewEvent[]): Box[] | undefined {
     if (unplaced && (geometry !== undefined || geometryChanged)) return undefined;
   }
   return boxes.length > LIMITS.editAreas ? gathered(boxes) : boxes;
+}
+
+/** What the edits of one transaction do to their collection, all together. */
+export function changeOf(events: readonly NewEvent[], cursor: number): CollectionChange {
+  let features = 0;
+  let extent84: Box | undefined;
+  for (const { operation, envelopeAfter } of events) {
+    if (operation === 'insert') features += 1;
+    if (operation === 'delete') features -= 1;
+    if (envelopeAfter) extent84 = around(extent84 ?? envelopeAfter, envelopeAfter);
+  }
+  return { cursor, features, extent84, areas: changedAreas(events) };
 }
 
 /** The smallest box around two. */

@@ -1,8 +1,8 @@
-import type { CollectionChange, EditFailure, EditOutcome, EditResult, EditTask } from '../../core/edits.js';
+import type { EditFailure, EditOutcome, EditResult, EditTask } from '../../core/edits.js';
 import { mergePatch } from '../../core/feature-values.js';
 import { parseExact } from '../../core/json.js';
 import type { Box } from '../../core/tasks.js';
-import { around, changedAreas } from './areas.js';
+import { changeOf } from './areas.js';
 import { failure, isFailure, type PreparedEdit, prepare } from './prepare.js';
 import { type EditSession, type NewEvent, Refusal, type RowChange, type StoredFeature } from './session.js';
 
@@ -216,16 +216,4 @@ function widen(part: unknown, box: [number, number, number, number]): void {
     return;
   }
   for (const member of Object.values(part)) widen(member, box);
-}
-
-/** What the edits of one transaction do to their collection, all together. */
-function changeOf(events: readonly NewEvent[], cursor: number): CollectionChange {
-  let features = 0;
-  let extent84: Box | undefined;
-  for (const { operation, envelopeAfter } of events) {
-    if (operation === 'insert') features += 1;
-    if (operation === 'delete') features -= 1;
-    if (envelopeAfter) extent84 = around(extent84 ?? envelopeAfter, envelopeAfter);
-  }
-  return { cursor, features, extent84, areas: changedAreas(events) };
 }

@@ -40,6 +40,14 @@ export function engines(supervisor: number): number[] {
   return childrenOf(supervisor, 'graticule: engine');
 }
 
+/** A process and all that come from it, itself first. */
+export function family(root: number): number[] {
+  const all = processes();
+  const found = [root];
+  for (const parent of found) found.push(...all.filter((one) => one.parent === parent).map(({ pid }) => pid));
+  return found;
+}
+
 /** Memory of a process that is in RAM. */
 export function residentBytes(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024;

@@ -109,7 +109,16 @@ export class Feed {
     if (cursor >= this.#head) return [];
     const first = this.#recent[0]?.cursor ?? this.#head + 1;
     if (cursor >= first - 1) return this.#recent.slice(cursor - first + 1, cursor - first + 1 + limit);
-    return this.#log.after(cursor, limit);
+    return this.#fromLog(cursor, limit);
+  }
+
+  /** Entries may have been trimmed by now, by age or by other processes: `problemOf` tells it from then on. */
+  async #fromLog(cursor: number, limit: number): Promise<readonly FeedEntry[]> {
+    const beyond = this.#head + 1;
+    const entries = await this.#log.after(cursor, limit);
+    const first = entries[0]?.cursor ?? beyond;
+    if (first > cursor + 1) this.#oldest = Math.max(this.#oldest, first);
+    return entries;
   }
 }
 

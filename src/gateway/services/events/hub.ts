@@ -9,7 +9,7 @@ import type { Alerts } from '../alerts.js';
 import { Audience } from './audience.js';
 import type { CursorProblem, Feed } from './feed.js';
 import { ChangeBodies, jsonFrame } from './frames.js';
-import { type CloseReason, Session, type Transport } from './session.js';
+import { type Change, type CloseReason, Session, type Transport } from './session.js';
 import { sendSnapshot } from './snapshot.js';
 import { type Interest, type StreamMode, Subscription } from './subscription.js';
 import { type Candidates, type Hearing, hearings } from './views.js';
@@ -22,6 +22,8 @@ export interface HubDeps {
   alerts: Alerts;
   /** Milliseconds between two heartbeats. */
   heartbeatMs?: number;
+  /** Milliseconds that a client may leave unread what it was sent. */
+  stallMs?: number;
 }
 
 /** What a client asks for when it subscribes. */
@@ -34,6 +36,7 @@ export interface Wish {
 }
 
 const RETRY_MS = 500;
+const STALL_CHECK_MS = 1000;
 
 /**
  * Brings entries of the feed to the sessions that want them. All who are up to date get an entry in one pass; who is
@@ -44,9 +47,12 @@ export class Hub {
   readonly #deps: HubDeps;
   readonly #audience = new Audience();
   readonly #owners = new Map<Subscription, Session>();
+  /** Subscriptions that read store or feed by themselves. */
+  readonly #following = new WeakSet<Subscription>();
   readonly #waiting: FeedEntry[] = [];
   readonly #stop: () => void;
   readonly #heartbeat: NodeJS.Timeout;
+  readonly #watch: NodeJS.Timeout;
   #passing = false;
   /** Cursor up to which entries have been passed to all who are live. */
   #passed: number;
@@ -62,6 +68,7 @@ export class Hub {
       if (!this.#passing) void this.#pass();
     });
     this.#heartbeat = setInterval(() => this.#beat(), deps.heartbeatMs ?? LIMITS.heartbeatMs).unref();
+    this.#watch = setInterval(() => this.#dropStalled(), STALL_CHECK_MS).unref();
   }
 
   get maxSessions(): number {
@@ -88,7 +95,10 @@ export class Hub {
       this.noteRejected();
       return undefined;
     }
-    const session = new Session(transport, principal, (closed, reason) => this.#forget(closed, reason));
+    const session = new Session(transport, principal, {
+      closed: (closed, reason) => this.#forget(closed, reason),
+      behind: (one) => this.#catchUp(one),
+    });
     session.clientLabel = clientLabel;
     this.sessions.set(session.id, session);
     metrics.sessionsOpened.cell(transport.name).inc();
@@ -166,6 +176,10 @@ export class Hub {
   /** Snapshot, gap, older entries: whatever comes before the subscription is up to date. */
   async #begin(session: Session, subscription: Subscription, cursor: number | undefined): Promise<void> {
     const { feed } = this.#deps;
+    this.#following.add(subscription);
+    // Another process of the server may have told what this one has not read yet.
+    if (cursor !== undefined && cursor > feed.head) await feed.catchUp().catch(() => undefined);
+    if (subscription.ended) return;
     const problem = cursor === undefined ? undefined : feed.problemOf(cursor);
     if (problem) this.#tellGap(session, subscription, problem, cursor!);
     if (
@@ -199,7 +213,8 @@ export class Hub {
   /** What the store holds now. Changes since then follow; they may tell again what the snapshot told. */
   async #snapshot(session: Session, subscription: Subscription, reason: string): Promise<boolean> {
     subscription.live = false;
-    subscription.position = this.#passed;
+    // What is being passed now is in the store already, and is not told besides.
+    subscription.position = this.#begun;
     const visible = this.#deps.visible(session.principal);
     for (;;) {
       try {
@@ -215,27 +230,38 @@ export class Hub {
 
   /** Reads the feed at the pace of the client until it has caught up with those who are live. */
   async #follow(session: Session, subscription: Subscription): Promise<void> {
-    const { feed } = this.#deps;
-    while (!subscription.ended) {
-      if (subscription.position >= this.#begun) {
-        subscription.live = true;
-        return;
-      }
-      const problem = feed.problemOf(subscription.position);
-      if (problem) this.#tellGap(session, subscription, problem, subscription.position);
-      try {
-        const lost = await this.#replay(session, subscription);
-        if (lost && !(await this.#snapshot(session, subscription, 'cursor-expired'))) return;
-        await session.writable();
-      } catch {
-        await sleep(RETRY_MS, undefined, { ref: false });
-      }
+    this.#following.add(subscription);
+    while (!subscription.ended && !subscription.live) await this.#step(session, subscription);
+    this.#following.delete(subscription);
+  }
+
+  async #step(session: Session, subscription: Subscription): Promise<void> {
+    await session.writable();
+    if (subscription.ended) return;
+    if (subscription.position >= this.#begun) {
+      subscription.live = true;
+      return;
+    }
+    const problem = this.#deps.feed.problemOf(subscription.position);
+    if (problem) {
+      this.#tellGap(session, subscription, problem, subscription.position);
+      if (subscription.mode === 'snapshot-then-delta')
+        return void (await this.#snapshot(session, subscription, `cursor-${problem}`));
+    }
+    try {
+      if (await this.#replay(session, subscription))
+        await this.#snapshot(session, subscription, 'cursor-expired');
+    } catch {
+      await sleep(RETRY_MS, undefined, { ref: false });
     }
   }
 
   /** One batch of older entries; true when events were lost among them and a new snapshot is wanted. */
   async #replay(session: Session, subscription: Subscription): Promise<boolean> {
-    const read = await this.#deps.feed.after(subscription.position, LIMITS.replayBatch);
+    const { feed } = this.#deps;
+    const read = await feed.after(subscription.position, LIMITS.replayBatch);
+    // Trimmed while it was being read: the next step tells the gap.
+    if (feed.problemOf(subscription.position)) return false;
     // No further than the others are, or what waits to be passed would be passed twice.
     const entries = read.filter(({ cursor }) => cursor <= this.#begun);
     const told = await this.#hear(entries, () => [subscription]);
@@ -243,19 +269,26 @@ export class Hub {
     let lost = false;
     let at = 0;
     while (at < entries.length) {
-      // What waits in the session counts against its client: older entries wait here.
+      // Several may catch up on one session: each goes on when what the others sent has been read.
       while (session.blocked) await session.writable();
       if (subscription.ended) return false;
       session.transport.together(() => {
         for (; at < entries.length && !session.blocked; at++) {
           const entry = entries[at]!;
           if (entry.kind === 'gap') lost = this.#tellLost(entry, subscription, session) || lost;
-          else metrics.replayDelivered.cell(session.transport.name).inc(this.#tell(entry, told.get(entry)));
+          else this.#tellAgain(entry, told.get(entry)?.[0], session);
         }
       });
     }
     subscription.position = entries.at(-1)?.cursor ?? subscription.position;
     return lost;
+  }
+
+  #tellAgain(entry: FeedEvent, hearing: Hearing | undefined, session: Session): void {
+    if (!hearing) return;
+    const { subscription, appearance, scope } = hearing;
+    session.replay(subscription, new ChangeBodies(entry).text(appearance, scope), entry.cursor);
+    metrics.replayDelivered.cell(session.transport.name).inc();
   }
 
   /** Passes entries to all who are live, batch by batch. */
@@ -275,21 +308,47 @@ export class Hub {
     this.#passing = false;
   }
 
+  /** Session by session: all that one is told of a batch goes out together. */
   #passBatch(batch: readonly FeedEntry[], told: ReadonlyMap<FeedEvent, readonly Hearing[]>): void {
+    let news = new Map<Session, Change[]>();
     for (const entry of batch) {
-      if (entry.kind === 'gap') this.#passGap(entry);
-      else this.#tell(entry, told.get(entry));
+      if (entry.kind === 'gap') {
+        this.#send(news);
+        news = new Map();
+        this.#passGap(entry);
+      } else {
+        this.#gather(entry, told.get(entry), news);
+      }
+    }
+    this.#send(news);
+  }
+
+  #gather(entry: FeedEvent, list: readonly Hearing[] = [], news: Map<Session, Change[]>): void {
+    const bodies = new ChangeBodies(entry);
+    const { cursor, event } = entry;
+    const featureKey = `${event.layerId} ${event.featureId}`;
+    for (const { subscription, scope, appearance } of list) {
+      const session = this.#owners.get(subscription);
+      if (!session) continue;
+      const change = { subscription, featureKey, body: bodies.text(appearance, scope), cursor };
+      const changes = news.get(session);
+      if (changes) changes.push(change);
+      else news.set(session, [change]);
+    }
+  }
+
+  #send(news: ReadonlyMap<Session, readonly Change[]>): void {
+    for (const [session, changes] of news) {
+      session.transport.together(() => {
+        // Who fell behind meanwhile gets the rest from the feed.
+        for (const change of changes) if (change.subscription.live) session.change(change);
+      });
     }
   }
 
   /** Filters could not be asked: everybody reads this part of the feed again, each at its pace. */
   #setBack(batch: readonly FeedEntry[]): void {
-    for (const [subscription, session] of this.#owners) {
-      if (!subscription.live) continue;
-      subscription.live = false;
-      subscription.position = batch[0]!.cursor - 1;
-      void this.#follow(session, subscription);
-    }
+    for (const session of this.sessions.values()) session.fallBack(batch[0]!.cursor);
   }
 
   #hear(
@@ -311,19 +370,10 @@ export class Hub {
     return hearings(candidates, this.#deps.pools);
   }
 
-  /** Returns how many were told. */
-  #tell(entry: FeedEvent, list: readonly Hearing[] = []): number {
-    const bodies = new ChangeBodies(entry);
-    const featureKey = `${entry.event.layerId} ${entry.event.featureId}`;
-    for (const { subscription, scope, appearance } of list) {
-      const session = this.#owners.get(subscription);
-      session?.change(subscription, featureKey, bodies.text(appearance, scope), entry.cursor);
-    }
-    return list.length;
-  }
-
   /** Events of a store were lost: who listens to it is told, and gets a new snapshot when it asked for one. */
   #passGap(gap: FeedGap): void {
+    // Who has not read what came before it hears of it later, from the feed.
+    for (const session of this.sessions.values()) if (session.hasPending) session.fallBack(gap.cursor);
     for (const [subscription, session] of this.#owners) {
       if (!subscription.live || !this.#tellLost(gap, subscription, session)) continue;
       void this.#renew(session, subscription);
@@ -331,6 +381,7 @@ export class Hub {
   }
 
   async #renew(session: Session, subscription: Subscription): Promise<void> {
+    this.#following.add(subscription);
     if (await this.#snapshot(session, subscription, 'cursor-expired'))
       await this.#follow(session, subscription);
   }
@@ -353,6 +404,20 @@ export class Hub {
     });
   }
 
+  #catchUp(session: Session): void {
+    for (const subscription of session.subscriptions.values())
+      if (!subscription.live && !this.#following.has(subscription)) void this.#follow(session, subscription);
+  }
+
+  #dropStalled(): void {
+    const { stallMs = LIMITS.streamStallMs } = this.#deps;
+    for (const session of this.sessions.values()) {
+      if (session.stalledMs < stallMs) continue;
+      metrics.slowConsumerDrops.cell(session.transport.name).inc();
+      session.close('SlowConsumer');
+    }
+  }
+
   #beat(): void {
     const frame = jsonFrame('heartbeat', { timestamp: new Date().toISOString(), cursor: this.#passed });
     for (const session of this.sessions.values()) {
@@ -366,6 +431,7 @@ export class Hub {
   close(): void {
     this.#stop();
     clearInterval(this.#heartbeat);
+    clearInterval(this.#watch);
     for (const session of [...this.sessions.values()]) session.close('ServerShutdown');
   }
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { CatalogSnapshot } from '../../../core/collection.js';
 import type { EventSource } from '../../../core/events.js';
 import type { Principal } from '../../../core/operation.js';
@@ -6,11 +5,15 @@ import type { Pools, VectorSource } from '../../../core/tasks.js';
 import { FileVersions } from '../../cache/file-version.js';
 import type { Note } from '../../notes.js';
 import type { FeedStore } from '../../stores/feed.js';
+import { instanceName } from '../../stores/instance.js';
 import type { Log } from '../../telemetry/log.js';
 import type { Alerts } from '../alerts.js';
+import type { EditNote } from '../edits.js';
+import { Changes } from './changes.js';
 import { Feed } from './feed.js';
 import { Hub } from './hub.js';
-import { type Outbox, Relay } from './relay.js';
+import { Listeners } from './listeners.js';
+import { type Outbox, type PublishedTable, Relay } from './relay.js';
 
 export interface EventsOptions {
   pools: Pools;
@@ -22,6 +25,8 @@ export interface EventsOptions {
   catalog(): CatalogSnapshot;
   /** Tells the other gateways of this server. */
   tell(note: Note): void;
+  /** Told of what events say of a database's collections: edits of this server too, of which it may know already. */
+  changed(note: EditNote): void;
 }
 
 /** The way of events in one gateway: from the outboxes into the feed, and from there to who listens. */
@@ -39,22 +44,28 @@ export interface Events {
 
 /** How often the files of others are looked at, and the feed when no gateway told of anything. */
 const LOOK_MS = 1000;
+/** How often databases are looked at, though their notifications should tell of everything. */
+const DATABASE_LOOK_MS = 5000;
 
 export async function startEvents(options: EventsOptions): Promise<Events> {
   const { pools, store, log, alerts, visible, maxSessions, tell } = options;
   const feed = await Feed.open(store);
   const hub = new Hub({ feed, pools, visible, maxSessions, alerts });
+  const changes = new Changes(options.changed);
   const relay = new Relay({
     pools,
     store,
     log,
     alerts,
-    instance: randomUUID(),
-    appended(entries) {
+    instance: instanceName(),
+    appended(outbox, entries, more) {
       feed.accept(entries);
       tell({ fed: entries[entries.length - 1]!.cursor });
+      // Who watches files sees who else writes to them.
+      if (outbox.source.kind === 'postgis') changes.take(outbox.key, entries, more);
     },
   });
+  const listeners = new Listeners(log, (key) => relay.wake(key));
   const files = new FileVersions();
   const versions = new Map<string, number | undefined>();
   let outboxes: readonly Outbox[] = [];
@@ -69,13 +80,18 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
       relay.wake(key);
     }
   };
-  const timer = setInterval(look, LOOK_MS).unref();
+  const lookAtDatabases = () => {
+    for (const { key, source } of outboxes) if (source.kind === 'postgis') relay.wake(key);
+  };
+  const timers = [setInterval(look, LOOK_MS), setInterval(lookAtDatabases, DATABASE_LOOK_MS)];
+  for (const timer of timers) timer.unref();
   return {
     feed,
     hub,
     follow(catalog) {
       outboxes = outboxesOf(catalog);
       relay.use(outboxes);
+      listeners.use(outboxes);
     },
     edited(collectionId) {
       const collection = options.catalog().byId(collectionId);
@@ -83,7 +99,8 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
     },
     fed: () => void feed.catchUp().catch(behind),
     async close() {
-      clearInterval(timer);
+      for (const timer of timers) clearInterval(timer);
+      listeners.close();
       hub.close();
       await relay.close();
       files.close();
@@ -94,14 +111,18 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
 /** The stores of a catalog that can be edited: each has one outbox, whatever the number of its collections. */
 function outboxesOf({ vectors }: CatalogSnapshot): Outbox[] {
   const outboxes = new Map<string, Outbox>();
-  for (const { file, source, id, cursor } of vectors) {
+  for (const { file, source, id, layerId, cursor } of vectors) {
     if (!source.writable) continue;
     const known = outboxes.get(file);
+    const tables = new Map<string, readonly PublishedTable[]>(known?.tables);
+    const table = source.kind === 'postgis' ? `${source.schema}.${source.table}` : source.table;
+    tables.set(table, [...(tables.get(table) ?? []), { id, layerId }]);
     outboxes.set(file, {
       key: file,
       source: known?.source ?? storeOf(source),
       start: Math.max(known?.start ?? 0, cursor),
       collections: [...(known?.collections ?? []), id],
+      tables,
     });
   }
   return [...outboxes.values()];

@@ -1,3 +1,4 @@
+import type { FeatureEvent } from '../../../core/edits.js';
 import type { EventSource, EventsResult, FeedEntry } from '../../../core/events.js';
 import { type Pools, TaskFailure } from '../../../core/tasks.js';
 import type { FeedStore, NewEntry, OutboxPosition } from '../../stores/feed.js';
@@ -13,6 +14,13 @@ export interface Outbox {
   /** Cursor of the last event that the published collections know of. */
   readonly start: number;
   readonly collections: readonly string[];
+  /** The collections of each table, under the name that events give it. */
+  readonly tables: ReadonlyMap<string, readonly PublishedTable[]>;
+}
+
+export interface PublishedTable {
+  readonly id: string;
+  readonly layerId: number;
 }
 
 export interface RelayOptions {
@@ -22,8 +30,8 @@ export interface RelayOptions {
   instance: string;
   log: Log;
   alerts: Alerts;
-  /** Called with what was appended to the feed, in order. */
-  appended(entries: readonly FeedEntry[]): void;
+  /** Called with what was appended to the feed, in order; `more` when there may be more of the same transaction. */
+  appended(outbox: Outbox, entries: readonly FeedEntry[], more: boolean): void;
 }
 
 interface Taken {
@@ -44,7 +52,7 @@ const ALERT_FAILURES = 5;
 
 /**
  * Takes events over from the outboxes of the stores into the feed. Each outbox is read by one process at a time, which
- * holds its lease; another goes on where it stopped when the lease runs out. Position and entries change together, so
+ * holds its lease; another goes on where it stopped when the lease runs out, or at once where it is known to have ended. Position and entries change together, so
  * each event is in the feed once.
  */
 export class Relay {
@@ -97,7 +105,7 @@ export class Relay {
     try {
       while (taken.again && !this.#closed) {
         taken.again = false;
-        if (!(await this.#claim(taken))) return this.#later(taken, LEASE_MS);
+        if (!(await this.#claim(taken))) return this.#later(taken, LEASE_MS / 3);
         if (await this.#take(taken)) taken.again = true;
       }
       taken.failures = 0;
@@ -146,8 +154,9 @@ export class Relay {
     const position = taken.position!;
     const from = position.eventId === null ? position.cursor + 1 : position.cursor;
     const read = await pools.run('vector.events', { source: outbox.source, from, limit: BATCH });
-    const { entries, next } = continued(position, read, outbox.collections);
-    if (entries.length === 0) return false;
+    const { entries: found, next } = continued(position, read, outbox.collections);
+    if (found.length === 0) return false;
+    const entries = found.flatMap((entry) => published(entry, outbox));
     const first = await store.append(outbox.key, instance, entries, next);
     if (first === undefined) {
       taken.position = undefined;
@@ -155,8 +164,10 @@ export class Relay {
     }
     taken.position = next;
     metrics.outboxDispatched.cell().inc(read.events.length);
-    this.#options.appended(entries.map((entry, i) => ({ ...entry, cursor: first + i }) as FeedEntry));
-    return read.events.length === BATCH;
+    const more = read.events.length === BATCH;
+    const numbered = entries.map((entry, i) => ({ ...entry, cursor: first + i }) as FeedEntry);
+    if (numbered.length > 0) this.#options.appended(outbox, numbered, more);
+    return more;
   }
 }
 
@@ -171,6 +182,27 @@ function newlyTaken(outbox: Outbox): Taken {
     timer: undefined,
   };
 }
+
+/**
+ * The event under the names of this server: another one that wrote it may publish the table under other names. Nothing,
+ * where this server does not publish the table.
+ */
+function published(entry: NewEntry, { tables }: Outbox): NewEntry[] {
+  if (entry.kind === 'gap') return [entry];
+  const { event } = entry;
+  const here = tables.get(event.table) ?? [];
+  const collection = here.find(({ id }) => id === event.collection) ?? here[0];
+  if (!collection) return [];
+  const { id, layerId } = collection;
+  const same = event.collection === id && event.layerId === layerId;
+  return [same ? entry : { kind: 'event', event: renamed(event, id, layerId) }];
+}
+
+const renamed = (event: FeatureEvent, collection: string, layerId: number): FeatureEvent => ({
+  ...event,
+  collection,
+  layerId,
+});
 
 /**
  * What follows a position in an outbox. When the event of the position is not there any more, events may have been

@@ -26,15 +26,24 @@ export interface Transport {
   close(reason: CloseReason): void;
 }
 
-/** What becomes of a client that does not keep up: it is disconnected, or it gets the latest of each feature only. */
+/**
+ * What becomes of a client that does not keep up: it gets everything, later; or the latest of each feature only. One that
+ * does not read at all is disconnected.
+ */
 export type SlowPolicy = 'drop' | 'coalesce';
 
-/** A change that waits to be sent; it is numbered when it is. */
-interface Pending {
+/** A change for a subscription; it is numbered when it is sent. */
+export interface Change {
   readonly subscription: Subscription;
   readonly featureKey: string;
   readonly body: string;
   readonly cursor: number;
+}
+
+export interface SessionHooks {
+  closed(session: Session, reason: CloseReason): void;
+  /** The client is too far behind to be told as things happen: its subscriptions are not live any more. */
+  behind(session: Session): void;
 }
 
 /** One connected client with its subscriptions, and the frames that it has not taken yet: never more than a few. */
@@ -48,47 +57,80 @@ export class Session {
   /** Cursor of the last change that was sent. */
   lastCursor = 0;
   #blocked = false;
-  #pending: Pending[] = [];
-  #byFeature = new Map<string, Pending>();
+  #blockedAt = 0;
+  #pending: Change[] = [];
+  #byFeature = new Map<string, Change>();
   #waiting: (() => void)[] = [];
 
   constructor(
     readonly transport: Transport,
     readonly principal: Principal,
-    private readonly onClose: (session: Session, reason: CloseReason) => void,
+    private readonly hooks: SessionHooks,
   ) {}
 
   /** Sends a frame that is no change: answers, snapshots, heartbeats. They are few, or paced by `writable`. */
   send(frame: string, cursor?: number): void {
     if (this.closed) return;
-    if (!this.transport.send(frame, cursor)) this.#blocked = true;
+    if (!this.transport.send(frame, cursor)) this.#block();
+  }
+
+  #block(): void {
+    if (!this.#blocked) this.#blockedAt = performance.now();
+    this.#blocked = true;
   }
 
   /** Sends a change, or keeps it until the client has read what it was sent. */
-  change(subscription: Subscription, featureKey: string, body: string, cursor: number): void {
-    if (this.closed || subscription.ended) return;
-    if (this.#blocked) this.#keep({ subscription, featureKey, body, cursor });
-    else this.#sendChange(subscription, body, cursor);
+  change(change: Change): void {
+    if (this.closed || change.subscription.ended) return;
+    if (this.#blocked) this.#keep(change);
+    else this.#sendChange(change.subscription, change.body, change.cursor);
   }
 
   #sendChange(subscription: Subscription, body: string, cursor: number): void {
     this.lastCursor = cursor;
-    if (!this.transport.send(changeFrame(subscription, body), cursor)) this.#blocked = true;
+    if (!this.transport.send(changeFrame(subscription, body), cursor)) this.#block();
   }
 
-  #keep(change: Pending): void {
+  #keep(change: Change): void {
     if (this.policy === 'coalesce') this.#dropEarlier(change);
-    if (this.#pending.length >= LIMITS.streamBuffer) {
-      metrics.slowConsumerDrops.cell(this.transport.name).inc(this.#pending.length + 1);
-      this.close('SlowConsumer');
-      return;
-    }
+    if (this.#pending.length >= LIMITS.streamBuffer) return this.fallBack(change.cursor);
     this.#pending.push(change);
     if (this.policy === 'coalesce') this.#byFeature.set(keyOf(change), change);
   }
 
+  /**
+   * Forgets what waits: it is read again from the feed once the client has read. `cursor` is the first entry that was
+   * not told to anybody here.
+   */
+  fallBack(cursor: number): void {
+    for (const subscription of this.subscriptions.values()) {
+      if (!subscription.live) continue;
+      const first = this.#pending.find((change) => change.subscription === subscription);
+      subscription.position = (first?.cursor ?? cursor) - 1;
+      subscription.live = false;
+    }
+    this.#pending = [];
+    this.#byFeature.clear();
+    this.hooks.behind(this);
+  }
+
+  /** Whether changes wait for the client to read. */
+  get hasPending(): boolean {
+    return this.#pending.length > 0;
+  }
+
+  /** Sends a change of the past; `writable` paces them. */
+  replay(subscription: Subscription, body: string, cursor: number): void {
+    if (!this.closed && !subscription.ended) this.#sendChange(subscription, body, cursor);
+  }
+
+  /** Milliseconds since the client read the last time although something waits for it; 0 while nothing does. */
+  get stalledMs(): number {
+    return this.#blocked ? performance.now() - this.#blockedAt : 0;
+  }
+
   /** The latest of a feature goes to the end, in the order of cursors, and what waited of it is not sent. */
-  #dropEarlier(change: Pending): void {
+  #dropEarlier(change: Change): void {
     const waiting = this.#byFeature.get(keyOf(change));
     if (!waiting) return;
     metrics.slowConsumerDrops.cell(this.transport.name).inc();
@@ -128,11 +170,11 @@ export class Session {
     this.#pending = [];
     this.#byFeature.clear();
     for (const go of this.#waiting.splice(0)) go();
-    this.onClose(this, reason);
+    this.hooks.closed(this, reason);
     this.transport.close(reason);
   }
 }
 
-function keyOf({ subscription, featureKey }: Pending): string {
+function keyOf({ subscription, featureKey }: Change): string {
   return `${subscription.id}\u0000${featureKey}`;
 }

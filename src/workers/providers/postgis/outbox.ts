@@ -18,6 +18,9 @@ const OUTBOX = `CREATE TABLE IF NOT EXISTS graticule_events.outbox (
   envelope_before json, envelope_after json, geometry json, attributes json, changed_attributes json NOT NULL,
   geometry_changed boolean NOT NULL, geometry_before json, attributes_before json)`;
 
+/** Tells all who listen that there are events; it is heard when the transaction commits. */
+export const CHANNEL = 'graticule_events';
+
 const INSUFFICIENT_PRIVILEGE = '42501';
 
 /** Makes the outbox of a database where there is none. Throws a `Refusal` when the user may not. */
@@ -60,6 +63,7 @@ export async function recordEvents(
   events: readonly NewEvent[],
 ): Promise<number> {
   await lock(connection);
+  await connection.query(`SELECT pg_notify('${CHANNEL}', '')`);
   const params = new SqlParams();
   const list = params.add(JSON.stringify(events.map((event) => rowOf(table, origin, event))), 'json');
   const rows = (await connection.query(

@@ -1,0 +1,23 @@
+export interface Delays {
+  /** Milliseconds before the first new attempt, on average; 250 by default. */
+  firstMs?: number;
+  /** The longest wait; 15,000 by default. */
+  longestMs?: number;
+}
+
+/** Waits between attempts: twice as long each time, scattered so that not all clients of a server return at once. */
+export class Backoff {
+  #failures = 0;
+
+  constructor(private readonly delays: Delays = {}) {}
+
+  next(): number {
+    const { firstMs = 250, longestMs = 15_000 } = this.delays;
+    const whole = Math.min(firstMs * 2 ** this.#failures++, longestMs);
+    return whole * (0.5 + Math.random() / 2);
+  }
+
+  reset(): void {
+    this.#failures = 0;
+  }
+}

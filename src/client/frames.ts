@@ -1,0 +1,113 @@
+/** Frames of the feature stream, as the server sends them and as it takes them. */
+
+/** `snapshot` ends with what is there now; `snapshot-then-delta` goes on with what changes. */
+export type StreamMode = 'delta' | 'snapshot' | 'snapshot-then-delta';
+
+/** What a subscription is about. Box, filter and datetime need exactly one layer. */
+export interface Interest {
+  serviceId?: string;
+  layers?: readonly number[];
+  /** West, south, east, north in degrees; west > east crosses the antimeridian. */
+  bbox?: readonly [number, number, number, number];
+  /** CQL2, as text or, with `filterLang: 'cql2-json'`, as its JSON. */
+  filter?: string | object;
+  filterLang?: 'cql2-text' | 'cql2-json';
+  /** RFC 3339 instant or interval. */
+  datetime?: string;
+  mode?: StreamMode;
+  /** Whether a client that does not keep up is disconnected, or gets the latest of each feature; of its whole session. */
+  onSlow?: 'drop' | 'coalesce';
+  /** Changes after it are wanted; from now on when absent. */
+  cursor?: number;
+}
+
+export interface Geometry {
+  type: string;
+  coordinates?: unknown;
+  geometries?: unknown;
+}
+
+interface FeatureMembers {
+  serviceId: string;
+  layerId: number;
+  featureId: string;
+  objectId: number;
+  /** GeoJSON, longitude first. */
+  geometry?: Geometry;
+  geometryCrs?: string;
+  attributes?: Record<string, unknown>;
+}
+
+interface OfSubscription {
+  subscriptionId: string;
+  /** Counts the frames of a subscription, from 0. */
+  sequence: number;
+  cursor: number;
+}
+
+/** A feature that leaves what a subscription sees is deleted for it, one that enters is inserted. */
+export interface FeatureChange extends OfSubscription, FeatureMembers {
+  type: 'feature-change';
+  eventId: string;
+  timestamp: string;
+  operation: 'insert' | 'update' | 'delete';
+  protocol: string;
+  requestId: string;
+  changedAttributes?: string[];
+  geometryChanged: boolean;
+}
+
+/** Changes before `cursor` may be missing: they are kept no longer, or belong to another feed, or were lost. */
+export interface Gap extends OfSubscription {
+  type: 'gap';
+  reason: 'cursor-expired' | 'cursor-invalid' | 'events-lost';
+  timestamp: string;
+}
+
+interface OfSnapshot extends OfSubscription {
+  snapshotId: string;
+}
+
+export interface SnapshotBegin extends OfSnapshot {
+  type: 'snapshot-begin';
+  reason: 'initial' | 'cursor-expired' | 'cursor-invalid';
+  layerIds: number[];
+  timestamp: string;
+}
+
+export interface SnapshotFeature extends OfSnapshot, FeatureMembers {
+  type: 'snapshot-feature';
+}
+
+export interface SnapshotEnd extends OfSnapshot {
+  type: 'snapshot-end';
+  featureCount: number;
+  /** False when there are more features than a snapshot may have. */
+  complete: boolean;
+}
+
+/** Frames that tell what a subscription sees, in their order. */
+export type DataFrame = FeatureChange | Gap | SnapshotBegin | SnapshotFeature | SnapshotEnd;
+
+export interface StatusFrame {
+  type: 'status';
+  status: 'connected' | 'subscribed' | 'unsubscribed' | 'ok';
+  message: string;
+  timestamp: string;
+  sessionId?: string;
+  subscriptionId?: string;
+  cursor?: number;
+}
+
+export interface ErrorFrame {
+  type: 'error';
+  code: string;
+  message: string;
+  subscriptionId?: string;
+}
+
+export interface Heartbeat {
+  type: 'heartbeat';
+}
+
+export type ServerFrame = DataFrame | StatusFrame | ErrorFrame | Heartbeat;

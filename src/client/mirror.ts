@@ -1,0 +1,80 @@
+import type { DataFrame, FeatureChange, Geometry, SnapshotFeature } from './frames.js';
+
+/** A GeoJSON feature of a layer. */
+export interface MirroredFeature {
+  type: 'Feature';
+  id: string;
+  layerId: number;
+  geometry: Geometry | null;
+  properties: Record<string, unknown>;
+}
+
+/**
+ * What one subscription sees, kept by its frames. Begins empty: right for a subscription with a snapshot, and for one
+ * that has been there since before the first feature.
+ */
+export class FeatureMirror {
+  #features = new Map<string, MirroredFeature>();
+  /** What a snapshot has told so far; the old features stay until it ends. */
+  #next: Map<string, MirroredFeature> | undefined;
+  #seen = -1;
+  #stale = false;
+  #complete = true;
+
+  /** By `layerId/featureId`. */
+  get features(): ReadonlyMap<string, MirroredFeature> {
+    return this.#features;
+  }
+
+  /** True when changes were lost and no snapshot has told since what there is. */
+  get stale(): boolean {
+    return this.#stale;
+  }
+
+  /** False when the last snapshot could not hold all features. */
+  get complete(): boolean {
+    return this.#complete;
+  }
+
+  /** Takes a frame of the subscription; a change that was taken before is left out. */
+  apply(frame: DataFrame): void {
+    switch (frame.type) {
+      case 'feature-change':
+        return this.#change(frame);
+      case 'gap':
+        this.#seen = frame.cursor;
+        this.#stale = true;
+        return;
+      case 'snapshot-begin':
+        this.#seen = frame.cursor;
+        this.#next = new Map();
+        return;
+      case 'snapshot-feature':
+        this.#next?.set(keyOf(frame), featureOf(frame));
+        return;
+      case 'snapshot-end':
+        this.#features = this.#next ?? this.#features;
+        this.#next = undefined;
+        this.#stale = false;
+        this.#complete = frame.complete;
+    }
+  }
+
+  #change(change: FeatureChange): void {
+    if (change.cursor <= this.#seen) return;
+    this.#seen = change.cursor;
+    const features = this.#next ?? this.#features;
+    if (change.operation === 'delete') features.delete(keyOf(change));
+    else features.set(keyOf(change), featureOf(change));
+  }
+}
+
+/** Names a feature among those of all layers. */
+export function keyOf({ layerId, featureId }: { layerId: number; featureId: string }): string {
+  return `${layerId}/${featureId}`;
+}
+
+function featureOf(frame: FeatureChange | SnapshotFeature): MirroredFeature {
+  const { layerId, featureId, geometry = null, attributes = {} } = frame;
+  return { type: 'Feature', id: featureId, layerId, geometry, properties: attributes };
+}

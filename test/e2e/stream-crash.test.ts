@@ -1,0 +1,247 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import type { Interest } from '../../src/client/index.js';
+import { type EditableStore, geoPackageStore, postgisStore, sender } from '../edits/support.js';
+import { freePort, startServer, type TestServer } from '../support/server.js';
+import { errorLines, family, gateways } from './support/processes.js';
+import { Follower, overEvents, SocketClient } from './support/stream-follower.js';
+import { type Item, Writer } from './support/stream-writer.js';
+
+/**
+ * Four writers edit while the server is killed with -9 again and again, and while subscribers of all kinds connect,
+ * stall, die and resume. In the end each of them must have exactly what the store holds, and no change may have been
+ * lost without a gap that says so.
+ */
+
+const WRITERS = 4;
+const OPERATIONS = 500;
+
+const COLLECTION = 'spots';
+
+const runs: [name: string, make: () => Promise<EditableStore>, batches: number, kills: number][] = [
+  ['GeoPackage', async () => geoPackageStore(), 50, 10],
+  ['PostGIS', () => postgisStore(['synchronous_commit=on']), 10, 3],
+];
+
+describe.each(runs)('streams of a %s', (_name, makeStore, batches, kills) => {
+  const changes = WRITERS * OPERATIONS * batches;
+  const clients: { close(): void }[] = [];
+  const followers: Follower[] = [];
+  const dataDir = mkdtempSync(join(tmpdir(), 'graticule-crash-'));
+  let store: EditableStore;
+  let server: TestServer;
+  let port: number;
+  let layer: number;
+  let sockets: SocketClient[];
+  let ledger: Follower;
+  let written = 0;
+  let found = 0;
+
+  const start = () => startServer({ sources: store.sources, env: store.env, dataDir, port });
+  const streamUrl = () => `${server.url}/api/v1/streaming/features`;
+
+  beforeAll(async () => {
+    store = await makeStore();
+    port = await freePort();
+    server = await start();
+    const capabilities = await (await fetch(`${streamUrl()}/capabilities`)).json();
+    const { layers } = capabilities as { layers: { name: string; layerId: number }[] };
+    layer = layers.find(({ name }) => name === COLLECTION)!.layerId;
+    await beginToFollow();
+    await editWhileKilling();
+  }, 400_000);
+
+  afterAll(async () => {
+    for (const client of clients) client.close();
+    await server?.stop();
+    await store?.release();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  function follower(name: string, interest: Interest, query = ''): Follower {
+    const made = new Follower(name, { layers: [layer], ...interest }, query);
+    followers.push(made);
+    return made;
+  }
+  const whole = { mode: 'snapshot-then-delta' } as const;
+  const box = { ...whole, bbox: [0, 0, 10, 10] as const };
+  const red = { ...whole, filter: "name LIKE 'red%'" };
+  const redQuery = `filter=${encodeURIComponent(red.filter)}`;
+
+  async function beginToFollow(): Promise<void> {
+    ledger = follower('delta, from the beginning', {});
+    const patient = new SocketClient(streamUrl(), [ledger]);
+    const near = { op: 'like', args: [{ property: 'name' }, 'blue%'] };
+    sockets = [
+      [follower('all', whole)],
+      [follower('box', box, 'bbox=0,0,10,10')],
+      [follower('filter', red, redQuery)],
+      [
+        follower('one of three: all', { ...whole, onSlow: 'coalesce' }),
+        follower('one of three: box', box, 'bbox=0,0,10,10'),
+        follower(
+          'one of three: filter as JSON',
+          { ...whole, filter: near, filterLang: 'cql2-json' },
+          `filter=${encodeURIComponent("name LIKE 'blue%'")}`,
+        ),
+      ],
+    ].map((group) => new SocketClient(streamUrl(), group));
+    const events = [follower('events: all', whole), follower('events: box', box, 'bbox=0,0,10,10')];
+    clients.push(patient, ...sockets, ...events.map((one) => overEvents(streamUrl(), one)));
+    while (followers.some(({ counts }) => counts.connections === 0)) await pause(20);
+  }
+
+  async function editWhileKilling(): Promise<void> {
+    const send = sender(server.url, server.adminKey);
+    const writers = Array.from({ length: WRITERS }, (_, i) => {
+      const wrote = (operations: number) => void (written += operations);
+      const items = `${COLLECTION}/items`;
+      return new Writer({
+        name: `w${i}`,
+        items,
+        send,
+        operations: OPERATIONS,
+        features: 600,
+        settled,
+        wrote,
+      });
+    });
+    const writing = Promise.all(writers.map((writer) => writer.write(batches)));
+    let over = false;
+    const trouble = disturb(() => over);
+    for (let kill = 1; kill <= kills; kill++) {
+      const enough = (changes * kill) / (kills + 1);
+      await Promise.race([writing, until(() => written >= enough)]);
+      joinLate(kill);
+      await killServer(kill % 3 === 0);
+    }
+    await writing;
+    over = true;
+    await trouble;
+    found = writers.reduce((sum, writer) => sum + writer.found, 0);
+  }
+
+  /** A database may still commit what the gateway that died had sent. */
+  async function settled(): Promise<void> {
+    if (store.outbox === 'graticule_outbox') return;
+    const [now] = await store.query('SELECT clock_timestamp()::text AS time');
+    await untilAsync(async () => {
+      const open = await store.query(
+        `SELECT 1 FROM pg_stat_activity WHERE xact_start < '${now!['time']}' AND pid <> pg_backend_pid()
+         AND backend_type = 'client backend'`,
+      );
+      return open.length === 0;
+    });
+  }
+
+  /** All of it, or its gateway, which the supervisor then starts again. */
+  async function killServer(onlyGateway: boolean): Promise<void> {
+    if (onlyGateway) {
+      for (const pid of gateways(server.process.pid!)) process.kill(pid, 'SIGKILL');
+      return;
+    }
+    const ended = once(server.process, 'exit');
+    for (const pid of family(server.process.pid!)) process.kill(pid, 'SIGKILL');
+    await ended;
+    server = await start();
+  }
+
+  /** Another subscriber of one kind or the other, and one that never reads anything. */
+  function joinLate(kill: number): void {
+    const late = follower(`late ${kill}`, kill % 2 ? red : whole, kill % 2 ? redQuery : '');
+    if (kill % 3 === 0) clients.push(overEvents(streamUrl(), late));
+    else {
+      const client = new SocketClient(streamUrl(), [late]);
+      sockets.push(client);
+      clients.push(client);
+    }
+    const stuck = new WebSocket(`${streamUrl().replace('http', 'ws')}?layers=${layer}`);
+    stuck.on('error', () => undefined);
+    stuck.on('open', () => stuck.pause());
+    clients.push({ close: () => stuck.terminate() });
+  }
+
+  async function disturb(over: () => boolean): Promise<void> {
+    while (!over()) {
+      await pause(150);
+      const client = sockets[Math.floor(Math.random() * sockets.length)]!;
+      if (Math.random() < 0.5) client.die();
+      else client.stall(100 + Math.random() * 1500);
+    }
+  }
+
+  /** Names and places of the features that the API has, by id. */
+  async function stored(query: string): Promise<Map<string, string>> {
+    const send = sender(server.url, server.adminKey);
+    const found = new Map<string, string>();
+    let path = `${COLLECTION}/items?limit=2000&${query}`;
+    for (;;) {
+      const { body } = await send('GET', path);
+      for (const { id, geometry, properties } of body.features as Item[])
+        found.set(String(id), `${properties.name} ${geometry.coordinates[0]} ${geometry.coordinates[1]}`);
+      const next = (body.links as { rel: string; href: string }[]).find(({ rel }) => rel === 'next');
+      if (!next) return found;
+      path = next.href.split('/collections/')[1]!;
+    }
+  }
+
+  it('end with exactly what the store holds, and no gap unreported', async () => {
+    expect(written).toBe(changes);
+    const truths = new Map<string, Map<string, string>>();
+    for (const { query } of followers) if (!truths.has(query)) truths.set(query, await stored(query));
+    const behind = () =>
+      followers.filter(
+        (one) => !(one === ledger && one.counts.gaps > 0) && !equal(one.state(), truths.get(one.query)!),
+      );
+    await Promise.race([until(() => behind().length === 0), pause(60_000, undefined, { ref: false })]);
+    console.log(
+      `${changes} changes by ${WRITERS} writers, ${kills} kills, ${found} batches done but not answered, ` +
+        `${truths.get('')!.size} features in the end`,
+    );
+    console.table(Object.fromEntries(followers.map(({ name, counts }) => [name, counts])));
+    for (const one of behind())
+      expect(differences(one.state(), truths.get(one.query)!), one.name).toEqual([]);
+    expect(
+      followers.flatMap(({ name, wrong }) => wrong.slice(0, 3).map((text) => `${name}: ${text}`)),
+    ).toEqual([]);
+    // Who takes no snapshots has every single change, unless it was told that some are missing.
+    if (ledger.counts.gaps === 0) expect(ledger.counts.events).toBe(changes);
+  });
+
+  it('have every change in the outbox once', async () => {
+    const [row] = await store.query(
+      `SELECT max(cursor) AS newest, count(DISTINCT event_id) AS events FROM ${store.outbox}`,
+    );
+    expect(Number(row!['events'])).toBe(Math.min(changes, 20_000));
+    if (store.outbox === 'graticule_outbox') expect(Number(row!['newest'])).toBe(changes);
+  });
+
+  it('met no error that it did not expect', () => {
+    expect(errorLines(server.log()).filter(({ Stack }) => Stack !== undefined)).toEqual([]);
+  });
+});
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await pause(20);
+}
+
+async function untilAsync(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await pause(20);
+}
+
+function equal(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean {
+  return a.size === b.size && [...a].every(([id, text]) => b.get(id) === text);
+}
+
+function differences(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): string[] {
+  const ids = new Set([...a.keys(), ...b.keys()]);
+  return [...ids]
+    .filter((id) => a.get(id) !== b.get(id))
+    .map((id) => `${id}: ${a.get(id)} is ${b.get(id)}`)
+    .slice(0, 5);
+}
