@@ -25,6 +25,22 @@ export class StreamClient {
     });
   }
 
+  /** The answer to a request to become a WebSocket that is refused. */
+  static refusal(
+    url: string,
+    headers: Record<string, string> = {},
+  ): Promise<{ status: number | undefined; retryAfter: string | undefined }> {
+    const socket = new WebSocket(url.replace(/^http/, 'ws'), { headers });
+    return new Promise((resolve, reject) => {
+      socket.on('open', () => reject(new Error('it was opened')));
+      socket.on('error', () => {});
+      socket.on('unexpected-response', (_request, { statusCode, headers: got }) => {
+        resolve({ status: statusCode, retryAfter: got['retry-after'] });
+        socket.terminate();
+      });
+    });
+  }
+
   async opened(): Promise<this> {
     await once(this.#socket, 'open');
     return this;

@@ -30,7 +30,8 @@ export interface Transport {
  * What becomes of a client that does not keep up: it gets everything, later; or the latest of each feature only. One that
  * does not read at all is disconnected.
  */
-export type SlowPolicy = 'drop' | 'coalesce';
+export type SlowPolicy = (typeof SLOW_POLICIES)[number];
+export const SLOW_POLICIES = ['drop', 'coalesce'] as const;
 
 /** A change for a subscription; it is numbered when it is sent. */
 export interface Change {
