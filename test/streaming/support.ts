@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Packr } from 'msgpackr';
 import { WebSocket } from 'ws';
+
+const packr = new Packr({ useRecords: false });
 
 /** A frame of the server. */
 export type Frame = Record<string, unknown> & { type: string };
@@ -15,8 +18,8 @@ export class StreamClient {
 
   constructor(url: string, headers: Record<string, string> = {}) {
     this.#socket = new WebSocket(url.replace(/^http/, 'ws'), { headers });
-    this.#socket.on('message', (data) => {
-      this.frames.push(JSON.parse(String(data)));
+    this.#socket.on('message', (data, isBinary) => {
+      this.frames.push(isBinary ? packr.unpack(data as Buffer) : JSON.parse(String(data)));
       this.#changed();
     });
     this.#socket.on('close', (code, reason) => {
@@ -48,6 +51,10 @@ export class StreamClient {
 
   send(frame: unknown): void {
     this.#socket.send(typeof frame === 'string' ? frame : JSON.stringify(frame));
+  }
+
+  sendBinary(frame: unknown): void {
+    this.#socket.send(packr.pack(frame));
   }
 
   /** Subscribes and waits for the answer. */

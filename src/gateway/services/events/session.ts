@@ -21,6 +21,8 @@ export interface Transport {
    * read as fast: nothing more is sent before `Session.drained`.
    */
   send(frame: string, cursor: number | undefined): boolean;
+  /** Sends a change where frames are no text; `send` does without it. Numbers the frame. */
+  change?(subscription: Subscription, body: string): boolean;
   /** Sends frames together until the callback ends. */
   together(send: () => void): void;
   close(reason: CloseReason): void;
@@ -89,7 +91,11 @@ export class Session {
 
   #sendChange(subscription: Subscription, body: string, cursor: number): void {
     this.lastCursor = cursor;
-    if (!this.transport.send(changeFrame(subscription, body), cursor)) this.#block();
+    const { transport } = this;
+    const sent = transport.change
+      ? transport.change(subscription, body)
+      : transport.send(changeFrame(subscription, body), cursor);
+    if (!sent) this.#block();
   }
 
   #keep(change: Change): void {
