@@ -22,6 +22,8 @@ export interface HubDeps {
   alerts: Alerts;
   /** Milliseconds between two heartbeats. */
   heartbeatMs?: number;
+  /** Milliseconds that a client may leave unread what it was sent. */
+  stallMs?: number;
 }
 
 /** What a client asks for when it subscribes. */
@@ -265,12 +267,19 @@ export class Hub {
     const told = await this.#hear(entries, () => [subscription]);
     if (subscription.ended) return false;
     let lost = false;
-    session.transport.together(() => {
-      for (const entry of entries) {
-        if (entry.kind === 'gap') lost = this.#tellLost(entry, subscription, session) || lost;
-        else this.#tellAgain(entry, told.get(entry)?.[0], session);
-      }
-    });
+    let at = 0;
+    while (at < entries.length) {
+      // Several may catch up on one session: each goes on when what the others sent has been read.
+      while (session.blocked) await session.writable();
+      if (subscription.ended) return false;
+      session.transport.together(() => {
+        for (; at < entries.length && !session.blocked; at++) {
+          const entry = entries[at]!;
+          if (entry.kind === 'gap') lost = this.#tellLost(entry, subscription, session) || lost;
+          else this.#tellAgain(entry, told.get(entry)?.[0], session);
+        }
+      });
+    }
     subscription.position = entries.at(-1)?.cursor ?? subscription.position;
     return lost;
   }
@@ -405,8 +414,9 @@ export class Hub {
   }
 
   #dropStalled(): void {
+    const { stallMs = LIMITS.streamStallMs } = this.#deps;
     for (const session of this.sessions.values()) {
-      if (session.stalledMs < LIMITS.streamStallMs) continue;
+      if (session.stalledMs < stallMs) continue;
       metrics.slowConsumerDrops.cell(session.transport.name).inc();
       session.close('SlowConsumer');
     }
@@ -414,8 +424,11 @@ export class Hub {
 
   #beat(): void {
     const frame = jsonFrame('heartbeat', { timestamp: new Date().toISOString(), cursor: this.#passed });
-    for (const session of this.sessions.values()) if (session.stalledMs === 0) session.send(frame);
-    metrics.heartbeatsSent.cell().inc(this.sessions.size);
+    for (const session of this.sessions.values()) {
+      if (session.blocked) continue;
+      session.send(frame);
+      metrics.heartbeatsSent.cell().inc();
+    }
   }
 
   /** Ends every session; their clients come back with their cursors. */
