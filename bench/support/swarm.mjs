@@ -1,14 +1,17 @@
 /**
  * Many WebSocket clients in one process: sends each the same text frame after the handshake, then only counts the frames
- * that come (unmasked, as servers send them). Told over IPC how many to wait for.
+ * that come (unmasked, as servers send them), and notes how old the changes in them are. Told over IPC how many to wait
+ * for. `{cell}` in the first frame stands for a box of its own for each client.
  */
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 
-const [port, path, count, hello] = process.argv.slice(2);
+const [port, path, count, hello, first] = process.argv.slice(2);
 let frames = 0;
+/** Milliseconds from the time of a change to its arrival. */
+let ages = [];
 let open = 0;
-let wanted = Infinity;
+let wanted = Number(first) || Infinity;
 
 function masked(text) {
   const data = Buffer.from(text);
@@ -20,7 +23,21 @@ function masked(text) {
   return Buffer.concat([head, mask, data.map((byte, i) => byte ^ mask[i & 3])]);
 }
 
-function client() {
+/** West, south, east, north of the i-th of 10,000 boxes of a tenth of a degree. */
+function cell(i) {
+  const [west, south] = [(i % 100) / 10, Math.floor(i / 100) / 10];
+  return `${west},${south},${west + 0.09},${south + 0.09}`;
+}
+
+const STAMP = Buffer.from('"timestamp":"');
+
+function noteAge(data) {
+  const at = data.indexOf(STAMP);
+  if (at >= 0)
+    ages.push(Date.now() - Date.parse(data.subarray(at + STAMP.length, at + STAMP.length + 24).toString()));
+}
+
+function client(i) {
   const socket = connect(Number(port), '127.0.0.1');
   let upgraded = false;
   /** Bytes of the frame in work that are still to come, and the beginning of a head that was cut. */
@@ -37,7 +54,7 @@ function client() {
       if (end < 0) return void (head = data);
       if (!data.subarray(0, 12).toString().endsWith('101')) throw new Error(data.subarray(0, 300).toString());
       upgraded = true;
-      if (hello) socket.write(masked(hello));
+      if (hello) socket.write(masked(hello.replace('{cell}', cell(i))));
       open++;
       if (open === Number(count)) process.send({ ready: true });
       data = data.subarray(end + 4);
@@ -59,6 +76,7 @@ function client() {
             ? Number(data.readBigUInt64BE(at + 2))
             : short;
       at += size;
+      if (data.length - at >= length) noteAge(data.subarray(at, at + length));
       const here = Math.min(length, data.length - at);
       at += here;
       left = length - here;
@@ -76,9 +94,10 @@ function counted() {
 }
 
 process.on('message', ({ wait }) => {
-  if (wait === undefined) return void process.send({ frames });
+  if (wait === undefined) return void process.send({ frames, ages });
   frames = 0;
+  ages = [];
   wanted = wait;
   process.send({ armed: true });
 });
-for (let i = 0; i < Number(count); i++) setTimeout(client, i / 2);
+for (let i = 0; i < Number(count); i++) setTimeout(client, i / 2, i);

@@ -5,7 +5,7 @@ import { raw } from './support/http.js';
 /** More work than the server may let wait: one thread, and a queue that may hold 40 milliseconds of it. */
 let server: TestServer;
 beforeAll(async () => {
-  const env = { SVC_WORKERS__VECTORTHREADS: '1', SVC_WORKERS__WAITMS: '40', SVC_WORKERS__ENGINES: '1' };
+  const env = { SVC_WORKERS__VECTOR_THREADS: '1', SVC_WORKERS__WAIT_MS: '40', SVC_WORKERS__ENGINES: '1' };
   server = await startServer({ env });
 }, 60_000);
 afterAll(() => server.stop());
