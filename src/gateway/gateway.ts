@@ -83,12 +83,15 @@ export async function startGateway({
   const firstKey: FirstKey = first
     ? await keys.ensureFirst(config.security.adminKey || undefined)
     : { from: 'stored' };
+  const { count, hours } = config.events.retention;
+  const retention = { count, ageMs: hours * 3_600_000 };
   const pools = createPools({
     vectorThreads: config.workers.vectorThreads,
     maxQueue: config.workers.queue,
     maxWaitMs: config.workers.waitMs,
     connections: config.postgis.connections,
     remoteHosts: config.remote.allow,
+    retention,
     runDir,
     overviews: join(dataDir, 'overviews'),
   });
@@ -113,6 +116,7 @@ export async function startGateway({
     store: state.feed,
     log,
     maxSessions: config.streaming.maxSessions,
+    retention,
     visible: (principal) => visible.of(principal),
     catalog: () => catalog.current,
     tell,

@@ -1,6 +1,5 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
-import { EPOCH_SIZE, type FeedEntry } from '../../core/events.js';
-import { FEED_AGE_MS, OUTBOX_EVENTS } from '../../core/limits.js';
+import { EPOCH_SIZE, type FeedEntry, type Retention, USUAL_RETENTION } from '../../core/events.js';
 import { hasEnded } from './instance.js';
 import type { FeedTable } from './schema.js';
 import type { StateDb } from './state.js';
@@ -75,6 +74,7 @@ export class FeedStore {
     instance: string,
     entries: readonly NewEntry[],
     last: OutboxPosition,
+    { count, ageMs }: Retention = USUAL_RETENTION,
   ): Promise<number | undefined> {
     return this.db.transaction().execute(async (db) => {
       const moved = await db
@@ -93,9 +93,7 @@ export class FeedStore {
       const { newest } = await boundsIn(db);
       await db
         .deleteFrom('feed')
-        .where((w) =>
-          w.or([w('cursor', '<=', newest - OUTBOX_EVENTS), w('at', '<', Date.now() - FEED_AGE_MS)]),
-        )
+        .where((w) => w.or([w('cursor', '<=', newest - count), w('at', '<', Date.now() - ageMs)]))
         .execute();
       return newest - entries.length + 1;
     });

@@ -1,5 +1,5 @@
 import type { CatalogSnapshot } from '../../../core/collection.js';
-import type { EventSource } from '../../../core/events.js';
+import type { EventSource, Retention } from '../../../core/events.js';
 import type { Principal } from '../../../core/operation.js';
 import type { Pools, VectorSource } from '../../../core/tasks.js';
 import { FileVersions } from '../../cache/file-version.js';
@@ -19,6 +19,7 @@ export interface EventsOptions {
   store: FeedStore;
   log: Log;
   maxSessions: number;
+  retention: Retention;
   visible(principal: Principal): CatalogSnapshot;
   catalog(): CatalogSnapshot;
   /** Tells the other gateways of this server. */
@@ -49,7 +50,7 @@ const DATABASE_LOOK_MS = 5000;
 
 export async function startEvents(options: EventsOptions): Promise<Events> {
   const { pools, store, log, visible, maxSessions, tell } = options;
-  const feed = await Feed.open(store);
+  const feed = await Feed.open(store, options.retention.count);
   const hub = new Hub({ feed, pools, visible, maxSessions });
   const changes = new Changes(options.changed);
   const relay = new Relay({
@@ -57,6 +58,7 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
     store,
     log,
     instance: instanceName(),
+    retention: options.retention,
     appended(outbox, entries, more) {
       feed.accept(entries);
       tell({ fed: entries[entries.length - 1]!.cursor });
