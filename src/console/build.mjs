@@ -33,6 +33,7 @@ async function bundle(worker) {
     entryPoints: {
       map: join(browser, 'map.ts'),
       docs: join(browser, 'docs.ts'),
+      live: join(browser, 'live.ts'),
       client: join(here, '../client/index.ts'),
     },
     outdir: out,

@@ -69,6 +69,8 @@ export const LIMITS = {
   streamStallMs: 10_000,
   /** Sessions of streams that may be open at once (contract). */
   streamSessions: 256,
+  /** WebSockets that listen to alerts at once. */
+  alertSubscribers: 64,
   /** Subscriptions of one session, and characters of the id of one (contract). */
   streamSubscriptions: 64,
   subscriptionId: 128,
@@ -82,6 +84,8 @@ export const LIMITS = {
   snapshotScanRows: 20_000,
   /** Entries of the feed that are read at once for one who is behind (contract). */
   replayBatch: 200,
+  /** Bytes of events in one page of a replay; there is always one event. */
+  replayBytes: 16_777_216,
   /** Milliseconds between two heartbeats (contract). */
   heartbeatMs: 30_000,
   /** Bytes of the newest events kept in memory. */

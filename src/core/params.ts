@@ -38,7 +38,7 @@ export function integer<D extends number | undefined>(
     required: about.in === 'path',
     parse(raw) {
       if (raw === undefined) return range.default as never;
-      if (!/^[+-]?\d{1,15}$/.test(raw)) throw badParameter(name, 'must be a whole number');
+      if (!/^[+-]?\d{1,16}$/.test(raw)) throw badParameter(name, 'must be a whole number');
       const value = Number(raw);
       if (value < min || value > max) throw badParameter(name, `must be between ${min} and ${max}`);
       return value as never;

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CatalogSnapshot } from '../core/collection.js';
@@ -19,16 +18,20 @@ import { HttpServer } from './http/server.js';
 import { startManagement } from './management.js';
 import type { Note } from './notes.js';
 import { surfaceOperations } from './operations.js';
+import { Peers } from './peers.js';
+import { AlertStream, type Alerts } from './services/alerts.js';
 import { captureEdits } from './services/capture.js';
 import { Catalog } from './services/catalog.js';
 import { Databases } from './services/databases.js';
 import { Edits } from './services/edits.js';
+import { SessionDirectory } from './services/events/directory.js';
 import { startEvents } from './services/events/index.js';
 import { readAreas } from './services/tiles/extent.js';
 import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
 import { requireTileSettings } from './services/tiles/settings.js';
 import { VisibleCatalog } from './services/visible-catalog.js';
 import { startWebhooks } from './services/webhooks/index.js';
+import { instanceName } from './stores/instance.js';
 import { openState } from './stores/state.js';
 import type { Log } from './telemetry/log.js';
 import { createRegistry, watchEventLoop, watchPools } from './telemetry/metrics.js';
@@ -107,14 +110,19 @@ export async function startGateway({
     replaced(before, after) {
       caching.replaced(before, after);
       events.follow(after);
+      // Every gateway reloads; one tells.
+      if (first) tellQuarantined(before, after, alerts);
       void captureEdits(after, { enabled: config.postgis.captureEdits, pools, log });
     },
   });
   const visible = new VisibleCatalog(() => catalog.current, defaultPolicy);
+  const peers = new Peers(config.server.processes - 1, tell);
+  const alerts = new AlertStream(peers, (alert) => tell({ alert }));
   const events = await startEvents({
     pools,
     store: state.feed,
     log,
+    alerts,
     maxSessions: config.streaming.maxSessions,
     retention,
     visible: (principal) => visible.of(principal),
@@ -139,6 +147,8 @@ export async function startGateway({
     cache,
     catalog,
     log,
+    alerts,
+    streams: new SessionDirectory(events.hub, peers),
     requestReload,
   });
   const operations = [
@@ -182,7 +192,7 @@ export async function startGateway({
     store: state.deliveries,
     feed: events.feed,
     log,
-    instance: randomUUID(),
+    instance: instanceName(),
     catalog: () => catalog.current,
   });
   const server = new HttpServer({
@@ -199,11 +209,14 @@ export async function startGateway({
     catalog,
     hear(note) {
       if ('fed' in note) return events.fed();
+      if ('alert' in note) return alerts.hear(note.alert);
+      if ('ask' in note || 'answerTo' in note) return peers.hear(note);
       caching.hear(note);
       if ('change' in note) events.edited(note.collection);
     },
     firstKey,
     async close(graceMs) {
+      alerts.close();
       await webhooks.close();
       await events.close();
       await server.close(graceMs);
@@ -225,6 +238,14 @@ function startTelemetry(config: Config, pools: Pools) {
   watchPools(() => pools.status());
   const { otlpEndpoint } = config.observability;
   return otlpEndpoint ? startOtlp(otlpEndpoint, version()) : undefined;
+}
+
+/** Operators hear of sources that were published, or unknown, before. */
+function tellQuarantined(before: CatalogSnapshot, after: CatalogSnapshot, alerts: Alerts): void {
+  const known = new Set(before.quarantined.map(({ path }) => path));
+  for (const { path, reason } of after.quarantined)
+    if (!known.has(path))
+      alerts.notify({ kind: 'source-quarantined', severity: 'error', subject: path, message: reason });
 }
 
 function statusOf(snapshot: CatalogSnapshot) {

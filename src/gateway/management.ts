@@ -10,7 +10,9 @@ import { tileDownload } from './admin/tile-download.js';
 import type { ApiKeys } from './auth/api-keys.js';
 import type { TileCache } from './cache/tile-cache.js';
 import { openApiDocument } from './http/openapi.js';
+import type { AlertStream } from './services/alerts.js';
 import type { Catalog } from './services/catalog.js';
+import type { SessionDirectory } from './services/events/directory.js';
 import { ImportService } from './services/import.js';
 import { JobEngine } from './services/jobs/engine.js';
 import { TileJobs } from './services/tile-jobs/service.js';
@@ -29,6 +31,8 @@ export interface ManagementOptions {
   tiles: TileCache;
   catalog: Catalog;
   log: Log;
+  alerts: AlertStream;
+  streams: SessionDirectory;
   requestReload(reason: string): void;
 }
 
@@ -78,6 +82,8 @@ export function startManagement(options: ManagementOptions): Management {
     imports,
     tileJobs,
     cache,
+    alerts: options.alerts,
+    streams: options.streams,
     config: configDocument(options.settings),
     openApi: () =>
       openApiDocument(

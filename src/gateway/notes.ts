@@ -1,4 +1,6 @@
 import type { CacheScope } from './admin/cache-control.js';
+import type { AnswerNote, AskNote } from './peers.js';
+import type { Alert } from './services/alerts.js';
 import type { EditNote } from './services/edits.js';
 
 /** Cached answers were dropped by an operator. */
@@ -11,8 +13,13 @@ export interface FedNote {
   readonly fed: number;
 }
 
+/** Operators should know of something. */
+export interface AlertNote {
+  readonly alert: Alert;
+}
+
 /** What the gateways of a server tell each other. */
-export type Note = CacheNote | FedNote;
+export type Note = CacheNote | FedNote | AlertNote | AskNote | AnswerNote;
 
 /** What caches must know of. */
 export type CacheNote = EditNote | DropNote;

@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Interest } from '../../src/client/index.js';
+import { OUTBOX_EVENTS } from '../../src/core/limits.js';
 import { type EditableStore, geoPackageStore, postgisStore, sender } from '../edits/support.js';
 import { freePort, startServer, type TestServer } from '../support/server.js';
 import { errorLines, family, gateways } from './support/processes.js';
@@ -117,6 +118,8 @@ describe.each(runs)('streams of a %s', (_name, makeStore, batches, kills) => {
     for (let kill = 1; kill <= kills; kill++) {
       const enough = (changes * kill) / (kills + 1);
       await Promise.race([writing, until(() => written >= enough)]);
+      if (kill === 1) fallAsleep();
+      if (kill === kills) wakeUp();
       joinLate(kill);
       await killServer(kill % 3 === 0);
     }
@@ -166,6 +169,26 @@ describe.each(runs)('streams of a %s', (_name, makeStore, batches, kills) => {
     clients.push({ close: () => stuck.terminate() });
   }
 
+  /** Two that go away for longer than events are kept, where there are enough changes for that. */
+  const sleepers: { follower: Follower; cursor: number }[] = [];
+
+  function fallAsleep(): void {
+    for (const [name, interest] of [
+      ['asleep, snapshots', whole],
+      ['asleep, delta', {}],
+    ] as const) {
+      const one = new Follower(name, { layers: [layer], ...interest });
+      sleepers.push({ follower: one, cursor: ledger.lastCursor });
+    }
+  }
+
+  function wakeUp(): void {
+    for (const { follower: one, cursor } of sleepers) {
+      if (one.interest.mode) followers.push(one);
+      clients.push(new SocketClient(streamUrl(), [one], cursor));
+    }
+  }
+
   async function disturb(over: () => boolean): Promise<void> {
     while (!over()) {
       await pause(150);
@@ -209,6 +232,11 @@ describe.each(runs)('streams of a %s', (_name, makeStore, batches, kills) => {
     expect(
       followers.flatMap(({ name, wrong }) => wrong.slice(0, 3).map((text) => `${name}: ${text}`)),
     ).toEqual([]);
+    const away = changes > 2 * OUTBOX_EVENTS;
+    for (const { follower: one } of sleepers) {
+      expect(new Set(one.gaps.map(({ reason }) => reason))).toEqual(new Set(away ? ['cursor-expired'] : []));
+      expect(one.mirror.stale).toBe(away && !one.interest.mode);
+    }
     // Who takes no snapshots has every single change, unless it was told that some are missing.
     if (ledger.counts.gaps === 0) expect(ledger.counts.events).toBe(changes);
   });
@@ -217,7 +245,7 @@ describe.each(runs)('streams of a %s', (_name, makeStore, batches, kills) => {
     const [row] = await store.query(
       `SELECT max(cursor) AS newest, count(DISTINCT event_id) AS events FROM ${store.outbox}`,
     );
-    expect(Number(row!['events'])).toBe(Math.min(changes, 20_000));
+    expect(Number(row!['events'])).toBe(Math.min(changes, OUTBOX_EVENTS));
     if (store.outbox === 'graticule_outbox') expect(Number(row!['newest'])).toBe(changes);
   });
 

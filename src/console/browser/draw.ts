@@ -28,7 +28,7 @@ declare global {
 const WORLD: [number, number, number, number] = [-170, -60, 180, 78];
 
 /** Makes the map of a page. Throws when the browser offers no WebGL. */
-export function drawMap(element: HTMLElement, data: MapData): void {
+export function drawMap(element: HTMLElement, data: MapData): MapLibreMap {
   setWorkerUrl(new URL(WORKER_FILE, import.meta.url).href);
   const colors = mapColors(element);
   const map = new MapLibreMap({
@@ -48,6 +48,7 @@ export function drawMap(element: HTMLElement, data: MapData): void {
   map.addControl(new ScaleControl({}), 'bottom-left');
   reportErrors(map);
   map.once('load', () => void fill(map, element, data, colors));
+  return map;
 }
 
 function background(colors: MapColors) {

@@ -1,42 +1,4 @@
-import type { MapData } from '../../gateway/pages/page-data.js';
-import { pageData } from './page.js';
+import { startMap } from './start.js';
 
-/** Starts the map of a page. The library is a large file of its own that is loaded only when there is a map. */
 const place = document.querySelector<HTMLElement>('[data-map]');
-if (place) void start(place);
-
-async function start(element: HTMLElement): Promise<void> {
-  try {
-    const data = pageData<MapData>('map-data');
-    const { drawMap } = await import('./draw.js');
-    drawMap(element, data);
-  } catch (error) {
-    showFailure(element, error);
-  }
-}
-
-/** Says why there is no map and puts the rendered picture in its place. The rest of the page is not touched. */
-function showFailure(element: HTMLElement, error: unknown): void {
-  element.dataset.mapState = 'failed';
-  const webgl = error instanceof Error && /webgl|gpu/i.test(`${error.name} ${error.message}`);
-  const reason = webgl ? 'This browser offers no WebGL.' : 'The map could not be started.';
-  const message = document.querySelector<HTMLElement>('.map-message');
-  if (message) {
-    message.textContent = `${reason} Everything else on this page works without the map.`;
-    message.hidden = false;
-  }
-  console.warn('no map:', error);
-  element.replaceChildren();
-  const { picture } = element.dataset;
-  if (picture) element.append(renderedPicture(element, picture));
-  else element.classList.add('map-absent');
-}
-
-function renderedPicture(element: HTMLElement, source: string): HTMLElement {
-  const image = document.createElement('img');
-  image.className = 'map-picture';
-  image.alt = element.getAttribute('aria-label') ?? 'Map';
-  image.addEventListener('error', () => element.classList.add('map-absent'), { once: true });
-  image.src = source;
-  return image;
-}
+if (place) void startMap(place);

@@ -1,4 +1,6 @@
 import type { ApiKeys } from '../auth/api-keys.js';
+import type { AlertStream } from '../services/alerts.js';
+import type { SessionDirectory } from '../services/events/directory.js';
 import type { ImportService } from '../services/import.js';
 import type { JobEngine } from '../services/jobs/engine.js';
 import type { TileJobs } from '../services/tile-jobs/service.js';
@@ -22,6 +24,8 @@ export interface AdminDeps {
   readonly imports: ImportService;
   readonly tileJobs: TileJobs;
   readonly cache: CacheControl;
+  readonly alerts: AlertStream;
+  readonly streams: SessionDirectory;
   readonly config: ConfigDocument;
   /** The OpenAPI document of the management API, as JSON data. */
   openApi(): unknown;

@@ -31,6 +31,8 @@ interface Common<P extends Params, S extends TSchema> {
   readonly errors?: readonly number[];
   /** When the reply of this one row is unlike its group's. */
   readonly envelope?: Envelope;
+  /** The path may become a WebSocket. */
+  readonly socket?: boolean;
 }
 
 /** An implementation that gives data: the kit makes the reply. */
@@ -184,7 +186,7 @@ function operationOf(
     scope: about.scope,
   } as const;
   if (!implementation) return { ...common, ...reserved(method, path, summary) };
-  const { description, params, body, errors } = implementation;
+  const { description, params, body, errors, socket = false } = implementation;
   const envelope = implementation.envelope ?? about.envelope;
   return {
     ...common,
@@ -193,6 +195,7 @@ function operationOf(
     body,
     responses: { ...responsesOf(implementation, envelope), ...errorDocs(errors ?? []) },
     built: true,
+    socket,
     run: runOf(implementation, envelope, deps),
   };
 }

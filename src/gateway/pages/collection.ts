@@ -9,6 +9,7 @@ import type { BandInfo, Field } from '../../core/tasks.js';
 import { badgeLine, badgesOf } from './collections.js';
 import { type Crumb, page, section } from './layout.js';
 import { anchor, type Link, linkList, representationLine, resources } from './links.js';
+import { liveUrl } from './live.js';
 import { backdropLayer, coversWorld, mapLayer } from './map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture } from './map-frame.js';
 import type { MapData } from './page-data.js';
@@ -32,7 +33,7 @@ ${badgeLine(badgesOf(collection))}
 ${collection.description && collection.description !== collection.title ? html`<p class="lead"><bdi>${collection.description}</bdi></p>` : undefined}
 ${representationLine(links)}
 ${collectionMap(input)}
-${section('Data', linkList(resources(links)))}
+${section('Data', linkList([...resources(links), ...liveLink(input)]))}
 ${section('Facts', collectionFacts(collection))}
 ${contents(collection)}`;
   return page({
@@ -43,6 +44,12 @@ ${contents(collection)}`;
     scripts: MAP_SCRIPTS,
     alternates: links,
   });
+}
+
+function liveLink({ baseUrl, collection }: CollectionPage): Link[] {
+  if (collection.kind !== 'vector') return [];
+  const type = 'text/html';
+  return [{ href: liveUrl(baseUrl, collection.id), rel: 'related', type, title: 'Changes as they come' }];
 }
 
 function collectionMap(input: CollectionPage): Markup {

@@ -30,6 +30,7 @@ export function homePage(input: HomePage): string {
   const { baseUrl, collections, surfaces, version, links } = input;
   const body = html`<h1>Maps and data, ready to use</h1>
 <p class="lead">${leadText(collections.length)}</p>
+${collections.some(({ kind }) => kind === 'vector') ? html`<p>${anchor(`${baseUrl}/live`, 'See changes as they come')}</p>` : undefined}
 ${collections.length > 0 ? homeMap(input) : undefined}
 ${section('Interfaces', surfaceCards(surfaces, baseUrl))}
 ${section(

@@ -58,3 +58,19 @@ export interface DocsData {
   readonly baseUrl: string;
   readonly openapi: string;
 }
+
+/** Data of a page that follows changes, `<script type="application/json" id="live-data">`. */
+export interface LiveData {
+  readonly baseUrl: string;
+  /** URL of the feature stream. */
+  readonly stream: string;
+  readonly layers: readonly LiveLayer[];
+}
+
+export interface LiveLayer {
+  readonly id: string;
+  readonly layerId: number;
+  readonly title: string;
+  /** Items of the collection; a feature's page is this URL, a slash and its id. */
+  readonly items: string;
+}

@@ -1,5 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import { EPOCH_SIZE, type FeedEntry, type Retention, USUAL_RETENTION } from '../../core/events.js';
+import { LIMITS } from '../../core/limits.js';
 import { hasEnded } from './instance.js';
 import type { FeedTable } from './schema.js';
 import type { StateDb } from './state.js';
@@ -21,6 +22,13 @@ export interface FeedBounds {
   readonly oldest: number;
   /** Cursor of the newest entry that there ever was. */
   readonly newest: number;
+}
+
+export interface PageOfFeed {
+  readonly after: number;
+  readonly from: number | undefined;
+  readonly to: number | undefined;
+  readonly limit: number;
 }
 
 /** Entries inserted by one statement. */
@@ -111,6 +119,26 @@ export class FeedStore {
     return rows.map(entryOf);
   }
 
+  /**
+   * A page of entries after a cursor, oldest first. `from` and `to` (milliseconds, both included) are about the times of
+   * the edits. `more` tells whether further ones fit.
+   */
+  async page({ after, from, to, limit }: PageOfFeed): Promise<{ entries: FeedEntry[]; more: boolean }> {
+    const { rows } = await sql<Selectable<FeedTable> & { found: number }>`
+      WITH page AS (
+        SELECT cursor, length(entry_json) AS size FROM feed
+        WHERE cursor > ${after}
+          AND coalesce(entry_json ->> '$.event.time', entry_json ->> '$.time') BETWEEN ${isoOf(from, '')} AND ${isoOf(to, '~')}
+        ORDER BY cursor LIMIT ${limit + 1}),
+      sized AS (
+        SELECT cursor, sum(size) OVER (ORDER BY cursor) - size AS before, row_number() OVER (ORDER BY cursor) AS place
+        FROM page)
+      SELECT feed.*, (SELECT count(*) FROM page) AS found FROM sized JOIN feed USING (cursor)
+      WHERE place <= ${limit} AND before < ${LIMITS.replayBytes} ORDER BY cursor
+    `.execute(this.db);
+    return { entries: rows.map(entryOf), more: rows.length < (rows[0]?.found ?? 0) };
+  }
+
   bounds(): Promise<FeedBounds> {
     return boundsIn(this.db);
   }
@@ -122,6 +150,11 @@ async function boundsIn(db: StateDb): Promise<FeedBounds> {
   `.execute(db);
   const { oldest, newest } = rows[0]!;
   return { oldest: oldest ?? newest + 1, newest };
+}
+
+/** As times are written in events; without one, what sorts before or after all of them. */
+function isoOf(time: number | undefined, without: string): string {
+  return time === undefined ? without : new Date(time).toISOString();
 }
 
 function rowOf(entry: NewEntry): Insertable<FeedTable> {

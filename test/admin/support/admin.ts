@@ -5,6 +5,11 @@ import type { CacheScope } from '../../../src/gateway/admin/cache-control.js';
 import { adminOperations } from '../../../src/gateway/admin/index.js';
 import type { AdminOperation } from '../../../src/gateway/admin/kit.js';
 import { createAuthenticator } from '../../../src/gateway/auth/authenticator.js';
+import { Peers } from '../../../src/gateway/peers.js';
+import { AlertStream } from '../../../src/gateway/services/alerts.js';
+import { SessionDirectory } from '../../../src/gateway/services/events/directory.js';
+import { Feed } from '../../../src/gateway/services/events/feed.js';
+import { Hub } from '../../../src/gateway/services/events/hub.js';
 import { type ImportedCollection, ImportService } from '../../../src/gateway/services/import.js';
 import { JobEngine } from '../../../src/gateway/services/jobs/engine.js';
 import { TileJobs } from '../../../src/gateway/services/tile-jobs/service.js';
@@ -60,6 +65,15 @@ export async function adminHarness() {
     meanMakingMs: 20,
     ttlSeconds: 0,
   };
+  const peers = new Peers(0, () => {});
+  const alerts = new AlertStream(peers, () => {});
+  const hub = new Hub({
+    feed: await Feed.open(t.state.feed),
+    pools,
+    visible: () => new CatalogSnapshot([], [], 0),
+    maxSessions: 10,
+    alerts,
+  });
   const operations = adminOperations({
     server: { version: '2026.3.0', releaseChannel: 'preview' },
     state: t.state,
@@ -67,6 +81,8 @@ export async function adminHarness() {
     jobs,
     imports,
     tileJobs,
+    alerts,
+    streams: new SessionDirectory(hub, peers),
     cache: {
       status: () => figures,
       levels: async () => [],
@@ -102,6 +118,8 @@ export async function adminHarness() {
       return call(find(operations, route), request);
     },
     async close() {
+      hub.close();
+      alerts.close();
       await jobs.stop();
       await auth.close();
       await t.close();

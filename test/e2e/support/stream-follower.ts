@@ -16,6 +16,7 @@ export class Follower {
   mirror = new FeatureMirror();
   readonly counts = { events: 0, duplicates: 0, gaps: 0, snapshots: 0, connections: 0 };
   readonly gaps: Gap[] = [];
+  lastCursor = 0;
   /** Complaints about what it was told. */
   readonly wrong: string[] = [];
   /** Of each feature the number of the last batch that changed it; only without snapshots, which repeat. */
@@ -41,6 +42,7 @@ export class Follower {
 
   #take(frame: DataFrame): void {
     this.mirror.apply(frame);
+    this.lastCursor = frame.cursor;
     if (frame.type === 'snapshot-begin') this.counts.snapshots++;
     if (frame.type !== 'feature-change') return;
     this.counts.events++;
@@ -68,10 +70,8 @@ export class SocketClient {
   readonly #stream: FeatureStream;
   #socket: WebSocket | undefined;
 
-  constructor(
-    url: string,
-    readonly followers: readonly Follower[],
-  ) {
+  /** From a cursor on, or from now. */
+  constructor(url: string, followers: readonly Follower[], cursor?: number) {
     this.#stream = new FeatureStream(url, {
       ...DELAYS,
       open: (target) => (this.#socket = new WebSocket(target)),
@@ -79,7 +79,8 @@ export class SocketClient {
         if (state === 'open') for (const { counts } of followers) counts.connections++;
       },
     });
-    for (const follower of followers) this.#stream.subscribe(follower.interest, follower.handlers);
+    for (const follower of followers)
+      this.#stream.subscribe({ ...follower.interest, cursor }, follower.handlers);
   }
 
   /** Reads nothing for a while. */

@@ -7,6 +7,7 @@ import type { Note } from '../../notes.js';
 import type { FeedStore } from '../../stores/feed.js';
 import { instanceName } from '../../stores/instance.js';
 import type { Log } from '../../telemetry/log.js';
+import type { Alerts } from '../alerts.js';
 import type { EditNote } from '../edits.js';
 import { Changes } from './changes.js';
 import { Feed } from './feed.js';
@@ -18,6 +19,7 @@ export interface EventsOptions {
   pools: Pools;
   store: FeedStore;
   log: Log;
+  alerts: Alerts;
   maxSessions: number;
   retention: Retention;
   visible(principal: Principal): CatalogSnapshot;
@@ -49,14 +51,15 @@ const LOOK_MS = 1000;
 const DATABASE_LOOK_MS = 5000;
 
 export async function startEvents(options: EventsOptions): Promise<Events> {
-  const { pools, store, log, visible, maxSessions, tell } = options;
+  const { pools, store, log, alerts, visible, maxSessions, tell } = options;
   const feed = await Feed.open(store, options.retention.count);
-  const hub = new Hub({ feed, pools, visible, maxSessions });
+  const hub = new Hub({ feed, pools, visible, maxSessions, alerts });
   const changes = new Changes(options.changed);
   const relay = new Relay({
     pools,
     store,
     log,
+    alerts,
     instance: instanceName(),
     retention: options.retention,
     appended(outbox, entries, more) {

@@ -4,6 +4,7 @@ import { type Pools, TaskFailure } from '../../../core/tasks.js';
 import type { FeedStore, NewEntry, OutboxPosition } from '../../stores/feed.js';
 import * as metrics from '../../telemetry/event-metrics.js';
 import type { Log } from '../../telemetry/log.js';
+import type { Alerts } from '../alerts.js';
 
 /** A store that is published, with its outbox. */
 export interface Outbox {
@@ -30,6 +31,7 @@ export interface RelayOptions {
   log: Log;
   /** What the feed keeps. */
   retention: Retention;
+  alerts: Alerts;
   /** Called with what was appended to the feed, in order; `more` when there may be more of the same transaction. */
   appended(outbox: Outbox, entries: readonly FeedEntry[], more: boolean): void;
 }
@@ -49,6 +51,8 @@ interface Taken {
 const BATCH = 500;
 const LEASE_MS = 15_000;
 const MAX_BACKOFF_MS = 15_000;
+/** Failures in a row after which operators are told. */
+const ALERT_FAILURES = 5;
 
 /**
  * Takes events over from the outboxes of the stores into the feed. Each outbox is read by one process at a time, which
@@ -129,8 +133,14 @@ export class Relay {
         Store: taken.outbox.key,
         Error: reason,
       });
+      if (taken.failures === ALERT_FAILURES) this.#tellFailing(taken.outbox.key, reason);
       this.#later(taken, backoff);
     }
+  }
+
+  #tellFailing(subject: string, reason: string): void {
+    const message = `Events of a store could not be taken over ${ALERT_FAILURES} times: ${reason}`;
+    this.#options.alerts.notify({ kind: 'delivery-failing', severity: 'error', subject, message });
   }
 
   #later(taken: Taken, ms: number): void {

@@ -14,6 +14,7 @@ import { html, text } from '../../../core/reply.js';
 import { contentTag } from '../../http/content-tag.js';
 import { docsListPage, docsViewerPage } from '../../pages/docs.js';
 import { homePage, type SurfaceEntry } from '../../pages/home.js';
+import { livePage } from '../../pages/live.js';
 import { PAGE_HEADERS } from '../../pages/security.js';
 import { documentReply } from '../common.js';
 import { Assets } from './assets.js';
@@ -34,7 +35,16 @@ const HTML_ANSWER = { 'text/html': Type.String() };
 /** Start page, interface documents and the files that pages are made of. */
 export function siteOperations(deps: SiteDeps): Operation[] {
   const assets = Assets.read(deps.publicDir);
-  return [home(deps), docsList(), docsViewer(), asset(assets), favicon(assets), robots()];
+  return [
+    home(deps),
+    live(deps),
+    liveOne(deps),
+    docsList(),
+    docsViewer(),
+    asset(assets),
+    favicon(assets),
+    robots(),
+  ];
 }
 
 function pageReply(document: string): Reply {
@@ -59,6 +69,49 @@ function home(deps: SiteDeps): Operation {
       return documentReply(x, homeDocument(catalog, surfaces, version, baseUrl), () =>
         homePage({ baseUrl, version, surfaces, collections: catalog.collections, links: homeLinks(baseUrl) }),
       );
+    },
+  });
+}
+
+/** Layers that one page follows; further ones are on pages of their own. */
+const LIVE_LAYERS = 24;
+
+function live({ visible }: SiteDeps): Operation {
+  return defineOperation({
+    ...SITE,
+    id: 'site.live',
+    path: '/live',
+    summary: 'Live map of all collections of features',
+    formats: [HTML_FORMAT],
+    responses: { 200: { description: 'Page that shows changes as they come.', content: HTML_ANSWER } },
+    run: ({ baseUrl, principal }) => {
+      const { collections, vectors } = visible(principal);
+      return pageReply(
+        livePage({ baseUrl, followed: vectors.slice(0, LIVE_LAYERS), published: collections }),
+      );
+    },
+  });
+}
+
+const collectionParam = pathString('collectionId', 'Identifier of a collection of features.');
+
+function liveOne({ visible }: SiteDeps): Operation {
+  return defineOperation({
+    ...SITE,
+    id: 'site.liveCollection',
+    path: '/live/{collectionId}',
+    summary: 'Live map of one collection',
+    params: { collectionId: collectionParam },
+    formats: [HTML_FORMAT],
+    responses: {
+      200: { description: 'Page that shows changes as they come.', content: HTML_ANSWER },
+      404: { description: 'There is no such collection of features.' },
+    },
+    run: ({ baseUrl, principal, params }) => {
+      const { collections, vectors } = visible(principal);
+      const only = vectors.find(({ id }) => id === params.collectionId);
+      if (!only) throw notFound('collection of features', params.collectionId);
+      return pageReply(livePage({ baseUrl, only, followed: [only], published: collections }));
     },
   });
 }

@@ -1,0 +1,41 @@
+import type { Map as MapLibreMap } from 'maplibre-gl';
+import type { MapData } from '../../gateway/pages/page-data.js';
+import { pageData } from './page.js';
+
+/** Starts the map of a page; nothing when there can be none. The library is a large file of its own. */
+export async function startMap(element: HTMLElement): Promise<MapLibreMap | undefined> {
+  try {
+    const data = pageData<MapData>('map-data');
+    const { drawMap } = await import('./draw.js');
+    return drawMap(element, data);
+  } catch (error) {
+    showFailure(element, error);
+    return undefined;
+  }
+}
+
+/** Says why there is no map and puts the rendered picture in its place. The rest of the page is not touched. */
+function showFailure(element: HTMLElement, error: unknown): void {
+  element.dataset.mapState = 'failed';
+  const webgl = error instanceof Error && /webgl|gpu/i.test(`${error.name} ${error.message}`);
+  const reason = webgl ? 'This browser offers no WebGL.' : 'The map could not be started.';
+  const message = document.querySelector<HTMLElement>('.map-message');
+  if (message) {
+    message.textContent = `${reason} Everything else on this page works without the map.`;
+    message.hidden = false;
+  }
+  console.warn('no map:', error);
+  element.replaceChildren();
+  const { picture } = element.dataset;
+  if (picture) element.append(renderedPicture(element, picture));
+  else element.classList.add('map-absent');
+}
+
+function renderedPicture(element: HTMLElement, source: string): HTMLElement {
+  const image = document.createElement('img');
+  image.className = 'map-picture';
+  image.alt = element.getAttribute('aria-label') ?? 'Map';
+  image.addEventListener('error', () => element.classList.add('map-absent'), { once: true });
+  image.src = source;
+  return image;
+}

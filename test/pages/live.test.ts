@@ -1,0 +1,145 @@
+import { mkdirSync } from 'node:fs';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { gateways } from '../e2e/support/processes.js';
+import { type EditableStore, geoPackageStore, sender } from '../edits/support.js';
+import { startServer, type TestServer } from '../support/server.js';
+
+const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
+const ARTEFACTS = 'test/artefacts';
+
+let store: EditableStore;
+let server: TestServer;
+let browser: Browser;
+let page: Page;
+const problems: string[] = [];
+
+beforeAll(async () => {
+  mkdirSync(ARTEFACTS, { recursive: true });
+  store = geoPackageStore();
+  server = await startServer({ sources: [...store.sources, 'demo/data'] });
+  const send = sender(server.url, server.adminKey);
+  for (const [x, y] of [
+    [2, 48],
+    [13, 52],
+    [-3, 40],
+    [24, 60],
+  ])
+    await send('POST', `${await spots()}/items`, spot(x!, y!, 'old'));
+  browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ARGUMENTS });
+  page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !/WebSocket|GPU stall/.test(message.text()))
+      problems.push(message.text());
+  });
+}, 120_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+  await store?.release();
+});
+
+const spot = (x: number, y: number, name: string) => ({
+  type: 'Feature',
+  geometry: { type: 'Point', coordinates: [x, y, 0] },
+  properties: { name },
+});
+let id: string | undefined;
+
+async function spots(): Promise<string> {
+  if (id) return id;
+  const answer = await fetch(`${server.url}/ogc/features/collections?f=json`);
+  const { collections } = (await answer.json()) as { collections: { id: string }[] };
+  id = collections.find((one) => one.id.endsWith('spots'))!.id;
+  return id;
+}
+const state = (name: string) => page.locator(`[data-live-state="${name}"]`).waitFor({ timeout: 30_000 });
+const counted = (name: string, value: number) =>
+  page
+    .locator(`[data-live-count="${name}"]`, { hasText: new RegExp(`^${value}$`) })
+    .waitFor({ timeout: 30_000 });
+
+it('is found from the start page and from the page of a collection', async () => {
+  await page.goto(`${server.url}/`);
+  await page.getByRole('link', { name: 'See changes as they come' }).click();
+  expect(new URL(page.url()).pathname).toBe('/live');
+  await page.goto(`${server.url}/ogc/features/collections/${await spots()}?f=html`);
+  await page.getByRole('link', { name: 'Changes as they come' }).click();
+  expect(new URL(page.url()).pathname).toBe(`/live/${await spots()}`);
+  expect((await fetch(`${server.url}/live/nothing`)).status).toBe(404);
+});
+
+it('shows edits without a reload, on the map and in the list', async () => {
+  await page.goto(`${server.url}/live/${await spots()}`);
+  await state('open');
+  await page.locator('[data-map-state="idle"]').waitFor({ timeout: 60_000 });
+  const before = await page.locator('[data-map]').screenshot();
+  // Not the one that the browser has kept.
+  const tile = page.waitForResponse(async (response) => {
+    if (!response.url().includes('/tiles/') || response.status() !== 200) return false;
+    return (await response.body()).includes('<b>new</b>');
+  });
+  const send = sender(server.url, server.adminKey);
+  const items = `${await spots()}/items`;
+  const made = await send('POST', items, spot(10, 50, '<b>new</b>'));
+  const place = `${items}/${made.body.id}`;
+  await counted('insert', 1);
+  await tile;
+  expect(await page.locator('[data-map]').screenshot()).not.toEqual(before);
+  await send('PUT', place, spot(11, 51, 'moved'));
+  await counted('update', 1);
+  await page.screenshot({ path: `${ARTEFACTS}/live.png`, fullPage: true });
+  await send('DELETE', place);
+  await counted('delete', 1);
+  const rows = await page.locator('[data-live-list] li').allInnerTexts();
+  expect(rows.map((row) => row.replace(/^\S+( [AP]M)? /, '').replace(/\s+/g, ' '))).toEqual([
+    `Spots ${made.body.id} deleted Show`,
+    `Spots ${made.body.id} updated (geometry, name) Show`,
+    `Spots ${made.body.id} inserted Show`,
+  ]);
+});
+
+it('comes back when the server was killed, and misses nothing', async () => {
+  await page.goto(`${server.url}/live/${await spots()}`);
+  await state('open');
+  for (const pid of gateways(server.process.pid!)) process.kill(pid, 'SIGKILL');
+  const send = sender(server.url, server.adminKey);
+  const insert = () =>
+    send('POST', `${id}/items`, spot(1, 1, 'later')).then(
+      ({ status }) => status,
+      () => 0,
+    );
+  while ((await insert()) !== 201) await new Promise((resolve) => setTimeout(resolve, 100));
+  await counted('insert', 1);
+  await counted('reconnect', 1);
+  await counted('gap', 0);
+});
+
+it('works by keyboard, and holds the list still', async () => {
+  const hold = page.getByRole('button', { name: 'Hold the list' });
+  await hold.focus();
+  await page.keyboard.press('Enter');
+  expect(await hold.getAttribute('aria-pressed')).toBe('true');
+  const rows = await page.locator('[data-live-list] li').count();
+  await sender(server.url, server.adminKey)('POST', `${id}/items`, spot(2, 2, 'unseen'));
+  await counted('insert', 2);
+  expect(await page.locator('[data-live-list] li').count()).toBe(rows);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Tab');
+  expect(await page.evaluate('document.activeElement.getAttribute("aria-label")')).toMatch(/^Show feature/);
+  await page.keyboard.press('Enter');
+});
+
+it('fits a narrow screen', async () => {
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.goto(`${server.url}/live`);
+  await state('open');
+  await sender(server.url, server.adminKey)('POST', `${id}/items`, spot(5, 45, 'narrow'));
+  await counted('insert', 1);
+  await page.locator('[data-map-state="idle"]').waitFor({ timeout: 60_000 });
+  await page.screenshot({ path: `${ARTEFACTS}/live-360.png`, fullPage: true });
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
+  expect(problems).toEqual([]);
+});
