@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import Type, { type Static, type TSchema } from 'typebox';
 import { parse } from 'yaml';
-import { LIMITS } from './limits.js';
+import { FEED_AGE_MS, LIMITS, OUTBOX_EVENTS } from './limits.js';
 
 /**
  * Every setting, once: name, type, bounds, default, meaning. A value comes from a command-line flag, else the
@@ -130,6 +130,10 @@ export const ConfigSchema = section({
     ),
   }),
   events: section({
+    retention: section({
+      count: whole('Events that the feed and each outbox keep.', OUTBOX_EVENTS, 1000, 1_000_000),
+      hours: whole('Hours that they are kept at most.', FEED_AGE_MS / 3_600_000, 1, 8760),
+    }),
     webhooks: Type.Array(WebhookSchema, {
       description:
         'Receivers of feature events over HTTP (docs/webhooks.md): name, url, secret, and perhaps collections and a filter (CQL2 text).',

@@ -1,7 +1,16 @@
 /** Feature events on their way from the outboxes of the stores to who listens. */
 
 import type { FeatureEvent } from './edits.js';
+import { FEED_AGE_MS, OUTBOX_EVENTS } from './limits.js';
 import type { Field } from './tasks.js';
+
+/** How many events the feed, and each outbox, keeps, and for how many milliseconds. */
+export interface Retention {
+  readonly count: number;
+  readonly ageMs: number;
+}
+
+export const USUAL_RETENTION: Retention = { count: OUTBOX_EVENTS, ageMs: FEED_AGE_MS };
 
 /** A store that has an outbox: a GeoPackage file or a database. */
 export type EventSource =

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CatalogSnapshot } from '../core/collection.js';
@@ -32,6 +31,7 @@ import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
 import { requireTileSettings } from './services/tiles/settings.js';
 import { VisibleCatalog } from './services/visible-catalog.js';
 import { startWebhooks } from './services/webhooks/index.js';
+import { instanceName } from './stores/instance.js';
 import { openState } from './stores/state.js';
 import type { Log } from './telemetry/log.js';
 import { createRegistry, watchEventLoop, watchPools } from './telemetry/metrics.js';
@@ -86,12 +86,15 @@ export async function startGateway({
   const firstKey: FirstKey = first
     ? await keys.ensureFirst(config.security.adminKey || undefined)
     : { from: 'stored' };
+  const { count, hours } = config.events.retention;
+  const retention = { count, ageMs: hours * 3_600_000 };
   const pools = createPools({
     vectorThreads: config.workers.vectorThreads,
     maxQueue: config.workers.queue,
     maxWaitMs: config.workers.waitMs,
     connections: config.postgis.connections,
     remoteHosts: config.remote.allow,
+    retention,
     runDir,
     overviews: join(dataDir, 'overviews'),
   });
@@ -121,6 +124,7 @@ export async function startGateway({
     log,
     alerts,
     maxSessions: config.streaming.maxSessions,
+    retention,
     visible: (principal) => visible.of(principal),
     catalog: () => catalog.current,
     tell,
@@ -188,7 +192,7 @@ export async function startGateway({
     store: state.deliveries,
     feed: events.feed,
     log,
-    instance: randomUUID(),
+    instance: instanceName(),
     catalog: () => catalog.current,
   });
   const server = new HttpServer({

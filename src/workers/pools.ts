@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import type { Retention } from '../core/events.js';
 import type { Pools, TaskInput, TaskName, TaskOptions, TaskOutput } from '../core/tasks.js';
 import { ArchivePool } from './archive/pool.js';
 import type { ArchiveTaskName } from './archive/worker.js';
@@ -17,6 +18,8 @@ export interface PoolsOptions {
   connections: number;
   /** Hosts that remote archives may be read from; none when absent. */
   remoteHosts?: readonly string[];
+  /** How long outboxes keep events; as usual when absent. */
+  retention?: Retention;
   /** Directory of the engine sockets. */
   runDir: string;
   /** Where overviews of large tables are kept; none are made without it. */
@@ -25,9 +28,11 @@ export interface PoolsOptions {
 
 /** The pools of a gateway process: vector threads and the writer of archives here, GDAL and Mapnik in the engines. */
 export function createPools(options: PoolsOptions): Pools {
-  const { maxQueue, maxWaitMs, runDir, connections, remoteHosts, overviews } = options;
+  const { maxQueue, maxWaitMs, runDir, connections, remoteHosts, overviews, retention } = options;
   const threads = options.vectorThreads || availableParallelism();
-  const vector = new VectorPool({ threads, maxQueue, maxWaitMs, connections, remoteHosts, overviews });
+  const vector = new VectorPool({
+    ...{ threads, maxQueue, maxWaitMs, connections, remoteHosts, overviews, retention },
+  });
   const engines = new EnginePool({ runDir, maxQueue, maxWaitMs });
   const archives = new ArchivePool();
   const run = (name: TaskName, input: never, taskOptions?: TaskOptions): Promise<unknown> => {

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import { FEED_AGE_MS } from '../../core/limits.js';
+import { hasEnded } from './instance.js';
 import type { DeliveryTable } from './schema.js';
 import type { StateDb } from './state.js';
 
@@ -51,7 +52,8 @@ export class DeliveryStore {
         return { position: start, recovered: 0 };
       }
       const foreign = known.owner !== instance;
-      if (foreign && known.owner !== null && known.lease_expires_at > now) return undefined;
+      const held = foreign && known.owner !== null && known.lease_expires_at > now;
+      if (held && !hasEnded(known.owner!)) return undefined;
       await db.updateTable('sinks').set(lease).where('name', '=', sink).execute();
       if (!foreign) return { position: known.position, recovered: 0 };
       const freed = await db

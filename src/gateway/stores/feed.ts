@@ -1,6 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
-import { EPOCH_SIZE, type FeedEntry } from '../../core/events.js';
-import { FEED_AGE_MS, LIMITS, OUTBOX_EVENTS } from '../../core/limits.js';
+import { EPOCH_SIZE, type FeedEntry, type Retention, USUAL_RETENTION } from '../../core/events.js';
+import { LIMITS } from '../../core/limits.js';
 import { hasEnded } from './instance.js';
 import type { FeedTable } from './schema.js';
 import type { StateDb } from './state.js';
@@ -82,6 +82,7 @@ export class FeedStore {
     instance: string,
     entries: readonly NewEntry[],
     last: OutboxPosition,
+    { count, ageMs }: Retention = USUAL_RETENTION,
   ): Promise<number | undefined> {
     return this.db.transaction().execute(async (db) => {
       const moved = await db
@@ -100,9 +101,7 @@ export class FeedStore {
       const { newest } = await boundsIn(db);
       await db
         .deleteFrom('feed')
-        .where((w) =>
-          w.or([w('cursor', '<=', newest - OUTBOX_EVENTS), w('at', '<', Date.now() - FEED_AGE_MS)]),
-        )
+        .where((w) => w.or([w('cursor', '<=', newest - count), w('at', '<', Date.now() - ageMs)]))
         .execute();
       return newest - entries.length + 1;
     });

@@ -1,4 +1,5 @@
 import { Piscina } from 'piscina';
+import { type Retention, USUAL_RETENTION } from '../../core/events.js';
 import {
   type PoolStatus,
   TaskFailure,
@@ -39,6 +40,8 @@ export interface VectorPoolOptions {
   overviews?: string;
   /** Hosts that remote archives may be read from; none when absent. */
   remoteHosts?: readonly string[];
+  /** How long outboxes keep events. */
+  retention?: Retention;
 }
 
 interface Thread {
@@ -68,8 +71,11 @@ export class VectorPool {
   constructor(options: VectorPoolOptions) {
     this.#options = options;
     this.#perDatabase = Math.max(1, Math.floor(options.connections / options.threads));
-    const { remoteHosts = [], overviews } = options;
-    const workerData: VectorThreadData = { connections: this.#perDatabase, remoteHosts, overviews };
+    const { remoteHosts = [], overviews, retention = USUAL_RETENTION } = options;
+    const workerData: VectorThreadData = {
+      connections: this.#perDatabase,
+      ...{ remoteHosts, overviews, retention },
+    };
     this.#overviews = new OverviewQueue(workerData);
     this.#threads = Array.from({ length: options.threads }, () => ({
       pool: thread(workerData),

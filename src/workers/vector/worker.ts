@@ -1,5 +1,6 @@
 import { setPriority } from 'node:os';
 import { workerData } from 'piscina';
+import type { Retention } from '../../core/events.js';
 import { parseFeatures } from '../../core/feature-body.js';
 import { WORKER_NICENESS } from '../../core/limits.js';
 import { TaskFailure, type TaskInput, type TaskName, type TaskOutput } from '../../core/tasks.js';
@@ -12,6 +13,7 @@ import { inspect } from '../providers/geopackage/inspect.js';
 import { capture } from '../providers/postgis/capture.js';
 import { limitConnections } from '../providers/postgis/database.js';
 import { discover, ping } from '../providers/postgis/discover.js';
+import { keepEvents } from '../providers/retention.js';
 import { storeOf } from '../providers/store.js';
 import { moved } from '../thread.js';
 import { bufferAggregate } from './analytics/buffer-aggregate.js';
@@ -41,6 +43,7 @@ export interface VectorThreadData {
   overviews: string | undefined;
   /** Hosts that remote archives may be read from. */
   remoteHosts: readonly string[];
+  retention: Retention;
 }
 
 export interface VectorMessage {
@@ -50,10 +53,11 @@ export interface VectorMessage {
   flag?: CancellationFlag;
 }
 
-const { connections, remoteHosts, overviews } = workerData as VectorThreadData;
+const { connections, remoteHosts, overviews, retention } = workerData as VectorThreadData;
 limitConnections(connections);
 allowHosts(remoteHosts);
 keepOverviewsIn(overviews);
+keepEvents(retention);
 
 // Linux gives each thread a priority of its own: encoding yields to the event loop when cores are short.
 setPriority(WORKER_NICENESS);

@@ -30,14 +30,19 @@ export class Feed {
   #catchingUp: Promise<void> | undefined;
   #behind = false;
 
-  private constructor(log: FeedLog, { oldest, newest }: FeedBounds) {
+  private constructor(
+    log: FeedLog,
+    { oldest, newest }: FeedBounds,
+    /** How many entries are kept. */
+    readonly kept: number,
+  ) {
     this.#log = log;
     this.#head = newest;
     this.#oldest = oldest;
   }
 
-  static async open(log: FeedLog): Promise<Feed> {
-    return new Feed(log, await log.bounds());
+  static async open(log: FeedLog, kept: number = OUTBOX_EVENTS): Promise<Feed> {
+    return new Feed(log, await log.bounds(), kept);
   }
 
   /** Cursor of the newest entry. */
@@ -86,7 +91,7 @@ export class Feed {
       this.#recentBytes += bytesOf(entry);
     }
     this.#head = entries[entries.length - 1]!.cursor;
-    this.#oldest = Math.max(this.#oldest, this.#head - OUTBOX_EVENTS + 1);
+    this.#oldest = Math.max(this.#oldest, this.#head - this.kept + 1);
     this.#forget();
     for (const listener of this.#listeners) listener(entries);
   }

@@ -75,6 +75,11 @@ export class Hub {
     return this.#deps.maxSessions;
   }
 
+  /** Entries of the feed that can be gone on from. */
+  get cursorRetention(): number {
+    return this.#deps.feed.kept;
+  }
+
   get isFull(): boolean {
     return this.sessions.size >= this.#deps.maxSessions;
   }

@@ -1,5 +1,5 @@
 import type { CatalogSnapshot } from '../../../core/collection.js';
-import type { EventSource } from '../../../core/events.js';
+import type { EventSource, Retention } from '../../../core/events.js';
 import type { Principal } from '../../../core/operation.js';
 import type { Pools, VectorSource } from '../../../core/tasks.js';
 import { FileVersions } from '../../cache/file-version.js';
@@ -21,6 +21,7 @@ export interface EventsOptions {
   log: Log;
   alerts: Alerts;
   maxSessions: number;
+  retention: Retention;
   visible(principal: Principal): CatalogSnapshot;
   catalog(): CatalogSnapshot;
   /** Tells the other gateways of this server. */
@@ -51,7 +52,7 @@ const DATABASE_LOOK_MS = 5000;
 
 export async function startEvents(options: EventsOptions): Promise<Events> {
   const { pools, store, log, alerts, visible, maxSessions, tell } = options;
-  const feed = await Feed.open(store);
+  const feed = await Feed.open(store, options.retention.count);
   const hub = new Hub({ feed, pools, visible, maxSessions, alerts });
   const changes = new Changes(options.changed);
   const relay = new Relay({
@@ -60,6 +61,7 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
     log,
     alerts,
     instance: instanceName(),
+    retention: options.retention,
     appended(outbox, entries, more) {
       feed.accept(entries);
       tell({ fed: entries[entries.length - 1]!.cursor });

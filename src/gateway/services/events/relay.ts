@@ -1,5 +1,5 @@
 import type { FeatureEvent } from '../../../core/edits.js';
-import type { EventSource, EventsResult, FeedEntry } from '../../../core/events.js';
+import type { EventSource, EventsResult, FeedEntry, Retention } from '../../../core/events.js';
 import { type Pools, TaskFailure } from '../../../core/tasks.js';
 import type { FeedStore, NewEntry, OutboxPosition } from '../../stores/feed.js';
 import * as metrics from '../../telemetry/event-metrics.js';
@@ -29,6 +29,8 @@ export interface RelayOptions {
   /** Names this process among those that share the state database. */
   instance: string;
   log: Log;
+  /** What the feed keeps. */
+  retention: Retention;
   alerts: Alerts;
   /** Called with what was appended to the feed, in order; `more` when there may be more of the same transaction. */
   appended(outbox: Outbox, entries: readonly FeedEntry[], more: boolean): void;
@@ -170,7 +172,7 @@ export class Relay {
     const { entries: found, next } = continued(position, read, outbox.collections);
     if (found.length === 0) return false;
     const entries = found.flatMap((entry) => published(entry, outbox, read.gaps));
-    const first = await store.append(outbox.key, instance, entries, next);
+    const first = await store.append(outbox.key, instance, entries, next, this.#options.retention);
     if (first === undefined) {
       taken.position = undefined;
       return true;

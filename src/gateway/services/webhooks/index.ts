@@ -60,6 +60,7 @@ export function startWebhooks(options: WebhooksOptions): Webhooks {
     void count();
   }, COUNT_MS).unref();
   if (sinks.length === 0) clearInterval(timer);
+  else void count();
   for (const sink of sinks) sink.wake();
   return {
     async close() {

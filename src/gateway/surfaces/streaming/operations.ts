@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { ApiError, badParameter } from '../../../core/errors.js';
-import { LIMITS, OUTBOX_EVENTS } from '../../../core/limits.js';
+import { LIMITS } from '../../../core/limits.js';
 import { type Format, JSON_FORMAT } from '../../../core/media.js';
 import {
   defineOperation,
@@ -113,7 +113,7 @@ function capabilities(x: Exchange, { hub, version, visible }: StreamingDeps) {
     transports: ['websocket', 'sse'],
     filterFamilies: ['layers', 'bbox', 'cql2-text', 'cql2-json', 'datetime'],
     replaySupported: true,
-    cursorRetentionLimit: OUTBOX_EVENTS,
+    cursorRetentionLimit: hub.cursorRetention,
     heartbeatIntervalSeconds: LIMITS.heartbeatMs / 1000,
     maxConcurrentSessions: hub.maxSessions,
     deleteBeforeImages: true,

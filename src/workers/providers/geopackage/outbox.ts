@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import type { EditOrigin } from '../../../core/edits.js';
-import { OUTBOX_EVENTS } from '../../../core/limits.js';
 import type { NewEvent } from '../../edits/session.js';
+import { eventsKept } from '../retention.js';
 import type { Writer } from './writer.js';
 
 /**
@@ -25,6 +25,10 @@ const INSERT = `INSERT INTO graticule_outbox (event_id, time, collection, layer_
   geometry_changed, geometry_before, attributes_before)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
+/** By count, and by age: what is too old comes first, so only that is looked at. */
+const TRIM = `DELETE FROM graticule_outbox WHERE cursor <= ? OR
+  cursor < (SELECT cursor FROM graticule_outbox WHERE time >= ? ORDER BY cursor LIMIT 1)`;
+
 /** Writes events in the open transaction and forgets the oldest ones; returns the cursor of the last. */
 export function recordEvents(
   writer: Writer,
@@ -35,7 +39,8 @@ export function recordEvents(
   const insert = writer.statement(INSERT);
   let cursor = 0;
   for (const event of events) cursor = Number(insert.run(...columnsOf(table, origin, event)).lastInsertRowid);
-  writer.statement('DELETE FROM graticule_outbox WHERE cursor <= ?').run(cursor - OUTBOX_EVENTS);
+  const { count, ageMs } = eventsKept();
+  writer.statement(TRIM).run(cursor - count, new Date(Date.now() - ageMs).toISOString());
   return cursor;
 }
 

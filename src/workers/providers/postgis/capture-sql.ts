@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { OUTBOX_EVENTS } from '../../../core/limits.js';
 import type { Field, PostgisSource } from '../../../core/tasks.js';
+import { eventsKept } from '../retention.js';
 import { quote } from './names.js';
 import { LOCK } from './outbox.js';
 
@@ -17,7 +17,7 @@ export const TRIGGER = 'graticule_capture';
  * What all captured tables share. Events are staged by the statements that make them and get their cursors when their
  * transaction commits: the lock on cursors is held no longer than by our own edits, and nobody waits for a row with it.
  */
-export const SHARED = [
+export const shared = () => [
   `CREATE TABLE IF NOT EXISTS graticule_events.staged (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, xact xid8 NOT NULL, table_name text NOT NULL,
     feature_id text NOT NULL, operation text NOT NULL, envelope_before json, envelope_after json, geometry json,
@@ -40,7 +40,7 @@ export const SHARED = [
        geometry_changed, geometry_before, attributes_before
      FROM taken ORDER BY id;
      DELETE FROM graticule_events.outbox
-       WHERE cursor <= (SELECT max(cursor) FROM graticule_events.outbox) - ${OUTBOX_EVENTS};
+       WHERE cursor <= (SELECT max(cursor) FROM graticule_events.outbox) - ${eventsKept().count};
      RETURN NULL;
    END $graticule$`,
   'DROP TRIGGER IF EXISTS tell ON graticule_events.staging',

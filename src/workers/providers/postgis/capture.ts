@@ -1,7 +1,7 @@
 import type { CaptureResult, CaptureTask, PostgisSource } from '../../../core/tasks.js';
 import type { PostgresConnection } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
-import { functionOf, SHARED, TRIGGER, triggersOf } from './capture-sql.js';
+import { functionOf, shared, TRIGGER, triggersOf } from './capture-sql.js';
 import { withConnection } from './database.js';
 import { isPgError } from './failure.js';
 import { quote } from './names.js';
@@ -52,7 +52,7 @@ export function capture(
         const old = captured.get(keyOf(source));
         if (old?.function === name && old.triggers === TRIGGERS) continue;
         await attempt(source, async () => {
-          for (const statement of SHARED) await connection.query(statement);
+          for (const statement of shared()) await connection.query(statement);
           if (old) await remove(connection, old);
           for (const statement of [sql, ...triggersOf(source, name)]) await connection.query(statement);
         });

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { EditOrigin } from '../../../core/edits.js';
-import { OUTBOX_EVENTS } from '../../../core/limits.js';
 import type { PostgresConnection } from '../../../native/postgres.js';
 import { type NewEvent, Refusal } from '../../edits/session.js';
+import { eventsKept } from '../retention.js';
 import { isPgError } from './failure.js';
 import { SqlParams } from './params.js';
 
@@ -82,8 +82,15 @@ export async function recordEvents(
   )) as [number | bigint][];
   const cursor = Number(rows.at(-1)![0]);
   const trim = new SqlParams();
-  const oldest = trim.add(cursor - OUTBOX_EVENTS, 'int8');
-  await connection.query(`DELETE FROM graticule_events.outbox WHERE cursor <= ${oldest}`, trim.values);
+  const { count, ageMs } = eventsKept();
+  const first = trim.add(cursor - count, 'int8');
+  // What is too old comes first: only that is looked at.
+  const young = trim.add(new Date(Date.now() - ageMs).toISOString(), 'timestamptz');
+  await connection.query(
+    `DELETE FROM graticule_events.outbox WHERE cursor <= ${first} OR
+       cursor < (SELECT cursor FROM graticule_events.outbox WHERE time >= ${young} ORDER BY cursor LIMIT 1)`,
+    trim.values,
+  );
   return cursor;
 }
 
