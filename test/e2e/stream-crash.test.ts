@@ -129,17 +129,19 @@ describe.each(runs)('streams of a %s', (_name, makeStore, batches, kills) => {
     found = writers.reduce((sum, writer) => sum + writer.found, 0);
   }
 
+  let settling = Promise.resolve();
+
   /** A database may still commit what the gateway that died had sent. */
-  async function settled(): Promise<void> {
-    if (store.outbox === 'graticule_outbox') return;
+  function settled(): Promise<void> {
+    if (store.outbox !== 'graticule_outbox') settling = settling.then(allCommitted);
+    return settling;
+  }
+
+  async function allCommitted(): Promise<void> {
     const [now] = await store.query('SELECT clock_timestamp()::text AS time');
-    await untilAsync(async () => {
-      const open = await store.query(
-        `SELECT 1 FROM pg_stat_activity WHERE xact_start < '${now!['time']}' AND pid <> pg_backend_pid()
-         AND backend_type = 'client backend'`,
-      );
-      return open.length === 0;
-    });
+    const older = `SELECT 1 FROM pg_stat_activity WHERE xact_start < '${now!['time']}' AND pid <> pg_backend_pid()
+      AND backend_type = 'client backend'`;
+    while ((await store.query(older)).length > 0) await pause(20);
   }
 
   /** All of it, or its gateway, which the supervisor then starts again. */
@@ -256,10 +258,6 @@ describe.each(runs)('streams of a %s', (_name, makeStore, batches, kills) => {
 
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await pause(20);
-}
-
-async function untilAsync(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition())) await pause(20);
 }
 
 function equal(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean {
