@@ -6,6 +6,7 @@ import { doctor } from './doctor.js';
 import { type ExportOptions, exportCollection } from './export.js';
 import { exportTileArchive } from './export-tiles.js';
 import { importFile } from './import.js';
+import { redrive } from './redrive.js';
 import { seed } from './seed.js';
 import { serve } from './serve.js';
 import type { TileOptions } from './tile-options.js';
@@ -34,6 +35,17 @@ program
   .option('--public-url <url>', 'origin and path prefix that links start with')
   .option('--save-config <file>', 'write the configuration that results and go on')
   .action(serve);
+
+program
+  .command('events')
+  .description('look after the events of edits')
+  .command('redrive')
+  .description('deliver again what was given up for a webhook')
+  .argument('[webhook]', 'name of the webhook; all when absent')
+  .option('--data-dir <path>', 'folder for state and stores (./graticule-data)')
+  .option('--config <file>', 'configuration file (YAML)')
+  .option('--most <n>', 'how many events at most (500)', number('--most'))
+  .action(redrive);
 
 program
   .command('import')

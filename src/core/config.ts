@@ -36,6 +36,21 @@ const TileSettingsSchema = Type.Object(
   { additionalProperties: false },
 );
 
+const WebhookSchema = Type.Object(
+  {
+    name: Type.String({
+      description: 'Names it in the state database and the log.',
+      pattern: '^[\\w.-]{1,64}$',
+    }),
+    url: Type.String({ description: 'https, or http to a host of remote.allow.', minLength: 1 }),
+    secret: Type.String({ description: 'Key of the signatures.', minLength: 16 }),
+    collections: Type.Optional(Type.Array(Type.String(), { description: 'Ids; all when absent.' })),
+    filter: Type.Optional(Type.String({ description: 'CQL2 text that features must pass.' })),
+  },
+  { additionalProperties: false },
+);
+export type Webhook = Static<typeof WebhookSchema>;
+
 export const ConfigSchema = section({
   server: section({
     port: whole('Port of HTTP and WebSocket.', 8080, 0, 65_535),
@@ -70,6 +85,10 @@ export const ConfigSchema = section({
   }),
   postgis: section({
     connections: whole('Connections to each PostGIS database, per gateway process.', 8, 1, 1000),
+    captureEdits: yes(
+      'Tell edits that others make in the database, by triggers on the published tables (docs/editing.md).',
+      false,
+    ),
   }),
   remote: section({
     allow: Type.Array(Type.String(), {
@@ -109,6 +128,14 @@ export const ConfigSchema = section({
       0,
       1_000_000,
     ),
+  }),
+  events: section({
+    webhooks: Type.Array(WebhookSchema, {
+      description:
+        'Receivers of feature events over HTTP (docs/webhooks.md): name, url, secret, and perhaps collections and a filter (CQL2 text).',
+      default: [],
+      'x-secret': true,
+    }),
   }),
   logging: section({
     level: Type.Union(
@@ -277,10 +304,10 @@ function pick(
   return { raw: schema.default, source: 'default' as const };
 }
 
-/** Lists are separated by commas, objects are JSON; what is not JSON is left for the check to refuse. */
+/** Lists are JSON or separated by commas, objects are JSON; what is not JSON is left for the check to refuse. */
 function fromText(text: string, type: string | undefined): unknown {
-  if (type === 'array') return text.split(',');
-  if (type !== 'object') return text;
+  if (type === 'array' && !text.startsWith('[')) return text.split(',');
+  if (type !== 'object' && type !== 'array') return text;
   try {
     return JSON.parse(text);
   } catch {

@@ -19,6 +19,8 @@ export interface EventsTask {
 export interface EventsResult {
   /** In the order of their cursors. */
   events: FeatureEvent[];
+  /** Cursors of those that stand for changes which are not told one by one. */
+  gaps?: readonly number[];
   /** Cursor of the newest event that there ever was; 0 without one. */
   newest: number;
 }
@@ -69,6 +71,8 @@ export interface FeedEvent {
 export interface FeedGap {
   readonly kind: 'gap';
   readonly cursor: number;
+  /** Cursor in the outbox of the changes that are not told one by one; absent when that is not known. */
+  readonly outboxCursor?: number;
   /** Collections whose events may be missing. */
   readonly collections: readonly string[];
   /** RFC 3339. */

@@ -90,6 +90,10 @@ export const LIMITS = {
   heartbeatMs: 30_000,
   /** Bytes of the newest events kept in memory. */
   feedBytes: 67_108_864,
+  /** Attempts to deliver an event to a webhook (contract), milliseconds of one, and deliveries that may wait for one. */
+  webhookAttempts: 5,
+  webhookMs: 10_000,
+  webhookBacklog: 10_000,
   /** Bytes of single features kept as answers, and the longest such answer in characters. */
   keptItemsBytes: 33_554_432,
   keptItemBytes: 65_536,

@@ -124,6 +124,18 @@ export interface VectorLayerInfo {
   defaultSld?: string;
 }
 
+export interface CaptureTask {
+  database: string;
+  /** Tables of which edits by others are to be told; of all others they are not. */
+  tables: PostgisSource[];
+}
+
+export interface CaptureResult {
+  /** How many tables are captured. */
+  captured: number;
+  problems: { table: string; reason: string }[];
+}
+
 /** What discovery found in a database. */
 export interface DiscoveredDatabase {
   layers: VectorLayerInfo[];
@@ -421,6 +433,8 @@ export interface Tasks extends AnalyticsTasks, ArchiveTasks {
   'vector.inspect': { input: { path: string }; output: VectorLayerInfo[] };
   /** Lists what a PostGIS database can publish. */
   'vector.discover': { input: { database: string }; output: DiscoveredDatabase };
+  /** Makes or removes the triggers that tell edits by others. */
+  'vector.capture': { input: CaptureTask; output: CaptureResult };
   /** Resolves when the database answers. */
   'vector.ping': { input: { database: string }; output: null };
   'vector.tile': { input: VectorTileTask; output: VectorTileResult };

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CatalogSnapshot } from '../core/collection.js';
@@ -20,6 +21,7 @@ import type { Note } from './notes.js';
 import { surfaceOperations } from './operations.js';
 import { Peers } from './peers.js';
 import { AlertStream, type Alerts } from './services/alerts.js';
+import { captureEdits } from './services/capture.js';
 import { Catalog } from './services/catalog.js';
 import { Databases } from './services/databases.js';
 import { Edits } from './services/edits.js';
@@ -29,6 +31,7 @@ import { readAreas } from './services/tiles/extent.js';
 import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
 import { requireTileSettings } from './services/tiles/settings.js';
 import { VisibleCatalog } from './services/visible-catalog.js';
+import { startWebhooks } from './services/webhooks/index.js';
 import { openState } from './stores/state.js';
 import type { Log } from './telemetry/log.js';
 import { createRegistry, watchEventLoop, watchPools } from './telemetry/metrics.js';
@@ -106,6 +109,7 @@ export async function startGateway({
       events.follow(after);
       // Every gateway reloads; one tells.
       if (first) tellQuarantined(before, after, alerts);
+      void captureEdits(after, { enabled: config.postgis.captureEdits, pools, log });
     },
   });
   const visible = new VisibleCatalog(() => catalog.current, defaultPolicy);
@@ -162,6 +166,7 @@ export async function startGateway({
       poolStatus: () => pools.status(),
       pingState: () => state.check(),
       databaseStatus: () => databases.status(),
+      outboxStatus: () => events.outboxStatus(),
       catalogStatus: () => statusOf(catalog.current),
       cacheStatistics: () => ({ ...tiles.statistics(), collections: cache.collections() }),
     }),
@@ -176,6 +181,16 @@ export async function startGateway({
   catalog.commit(await catalog.prepare(config.data.sources, config.tiles.collections));
   databases.watch((name) => requestReload(`${name} answers`));
   management.start();
+  const webhooks = startWebhooks({
+    webhooks: config.events.webhooks,
+    allow: config.remote.allow,
+    pools,
+    store: state.deliveries,
+    feed: events.feed,
+    log,
+    instance: randomUUID(),
+    catalog: () => catalog.current,
+  });
   const server = new HttpServer({
     dispatcher,
     log,
@@ -198,6 +213,7 @@ export async function startGateway({
     firstKey,
     async close(graceMs) {
       alerts.close();
+      await webhooks.close();
       await events.close();
       await server.close(graceMs);
       await management.close();

@@ -75,6 +75,16 @@ export function upgrade(x: HttpExchange, wanted: Upgrade, open: (socket: Socket)
   x.res.cork(() => x.res.upgrade(data, wanted.key, wanted.protocol, wanted.extensions, wanted.context));
 }
 
+/** Bytes of a frame that surely fits into the cork buffer of the library, with its header. */
+const SMALL_FRAME = 16_000;
+
+/** A character of text takes up to three bytes. */
+function isLarge(frame: string | Uint8Array): boolean {
+  return typeof frame === 'string'
+    ? 3 * frame.length > SMALL_FRAME && Buffer.byteLength(frame) > SMALL_FRAME
+    : frame.byteLength > SMALL_FRAME;
+}
+
 const DROPPED = 2;
 const SENT = 1;
 
@@ -88,9 +98,26 @@ class UwsSocket implements Socket {
 
   send(frame: string | Uint8Array, compress: boolean): boolean {
     if (!this.#open) return true;
-    const outcome = this.#ws.send(frame, typeof frame !== 'string', compress);
+    const outcome = isLarge(frame) ? this.#sendLarge(frame, compress) : this.#put(frame, compress);
     if (outcome === DROPPED) this.close(1009, 'too much was not read');
     return outcome === SENT;
+  }
+
+  /**
+   * The library writes a frame that does not fit into its empty cork buffer past it, and when the kernel takes only
+   * part of it, four bytes are lost and the outcome says that all was sent. A ping before it fills the buffer a little.
+   */
+  #sendLarge(frame: string | Uint8Array, compress: boolean): number {
+    let outcome = SENT;
+    this.#ws.cork(() => {
+      this.#ws.ping();
+      outcome = this.#put(frame, compress);
+    });
+    return outcome;
+  }
+
+  #put(frame: string | Uint8Array, compress: boolean): number {
+    return this.#ws.send(frame, typeof frame !== 'string', compress);
   }
 
   together(send: () => void): void {

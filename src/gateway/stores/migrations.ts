@@ -5,6 +5,7 @@ import { firstCursor } from './feed.js';
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-foundation': { up: foundation },
   '0002-feed': { up: feed },
+  '0003-webhooks': { up: webhooks },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. */
@@ -82,4 +83,21 @@ const FEED = [
   `CREATE TABLE outboxes (
     source TEXT PRIMARY KEY, cursor INTEGER NOT NULL, event_id TEXT, owner TEXT, lease_expires_at INTEGER NOT NULL)
     STRICT`,
+];
+
+async function webhooks(db: Kysely<unknown>): Promise<void> {
+  for (const statement of WEBHOOKS) await sql.raw(statement).execute(db);
+}
+
+const WEBHOOKS = [
+  `CREATE TABLE sinks (
+    name TEXT PRIMARY KEY, position INTEGER NOT NULL, owner TEXT, lease_expires_at INTEGER NOT NULL) STRICT`,
+
+  `CREATE TABLE deliveries (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, sink TEXT NOT NULL REFERENCES sinks (name) ON DELETE CASCADE,
+    event_id TEXT NOT NULL, body TEXT NOT NULL, attempt INTEGER NOT NULL, error TEXT,
+    state TEXT NOT NULL CHECK (state IN ('pending', 'claimed', 'dispatched', 'failed', 'dead_lettered')),
+    created_at INTEGER NOT NULL, due_at INTEGER NOT NULL) STRICT`,
+  `CREATE INDEX deliveries_open ON deliveries (sink, id) WHERE state IN ('pending', 'claimed', 'failed')`,
+  `CREATE INDEX deliveries_ended ON deliveries (sink, state, id) WHERE state IN ('dispatched', 'dead_lettered')`,
 ];

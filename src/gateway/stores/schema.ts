@@ -146,6 +146,31 @@ export interface OutboxTable {
   lease_expires_at: number;
 }
 
+/** How far a receiver's deliveries have been taken from the feed, and who sends them. */
+export interface SinkTable {
+  name: string;
+  /** Cursor of the last entry of the feed that was looked at. */
+  position: number;
+  owner: string | null;
+  lease_expires_at: number;
+}
+
+export type DeliveryState = 'pending' | 'claimed' | 'dispatched' | 'failed' | 'dead_lettered';
+
+/** One event for one receiver, in the order of ids. */
+export interface DeliveryTable {
+  id: Generated<number>;
+  sink: string;
+  event_id: string;
+  body: string;
+  /** Attempts that failed. */
+  attempt: number;
+  error: string | null;
+  state: DeliveryState;
+  created_at: number;
+  due_at: number;
+}
+
 export interface StateTables {
   collection_ids: CollectionIdTable;
   collections: CollectionTable;
@@ -158,4 +183,6 @@ export interface StateTables {
   documents: DocumentTable;
   feed: FeedTable;
   outboxes: OutboxTable;
+  sinks: SinkTable;
+  deliveries: DeliveryTable;
 }

@@ -5,6 +5,7 @@ import { StateLink } from '../../workers/state/link.js';
 import { ApiKeyStore } from './api-keys.js';
 import { AuditStore } from './audit.js';
 import { CollectionStore } from './collections.js';
+import { DeliveryStore } from './deliveries.js';
 import { StateDialect } from './dialect.js';
 import { DocumentStore } from './documents.js';
 import { FeedStore } from './feed.js';
@@ -23,6 +24,7 @@ export interface State {
   readonly jobs: JobStore;
   readonly documents: DocumentStore;
   readonly feed: FeedStore;
+  readonly deliveries: DeliveryStore;
   /** Rejects when the database does not answer; for readiness. */
   check(): Promise<void>;
   /** Finishes what was posted, then releases the file. */
@@ -51,6 +53,7 @@ export async function openState(path: string, worker?: URL): Promise<State> {
     jobs: new JobStore(db),
     documents: new DocumentStore(db),
     feed: new FeedStore(db),
+    deliveries: new DeliveryStore(db),
     check: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),
   };

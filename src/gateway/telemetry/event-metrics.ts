@@ -26,6 +26,13 @@ export const outboxOldest = gauge(
   'Age of the oldest delivery to a receiver that is due',
 );
 
+export const sinkPublished = counter('svc.event_sink.published_total', 'Events delivered to receivers');
+export const sinkFailed = counter('svc.event_sink.failed_total', 'Attempts to deliver events that failed');
+export const sinkDeadLettered = counter(
+  'svc.event_sink.dead_lettered_total',
+  'Events that were given up for a receiver',
+);
+
 const TRANSPORT = ['transport'] as const;
 export const sessionsOpened = counter(
   'svc.streaming.sessions_opened_total',
@@ -61,6 +68,9 @@ export const EVENT_INSTRUMENTS = [
   outboxPending,
   outboxDead,
   outboxOldest,
+  sinkPublished,
+  sinkFailed,
+  sinkDeadLettered,
   sessionsOpened,
   sessionsClosed,
   sessionsRejected,

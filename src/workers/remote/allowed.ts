@@ -63,14 +63,26 @@ export class AllowedHosts {
 
   /** Throws `source-unreadable` for a URL that may not be asked. */
   check(url: URL): void {
-    if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refused(`${url.protocol} is not read`);
-    if (url.username !== '' || url.password !== '') throw refused('a URL must hold no credentials');
-    const host = url.hostname.replace(/^\[|\]$/g, '').toLowerCase();
-    if (isIP(host) !== 0) {
-      if (!this.#listed.check(host, family(host))) throw refused(`${host} is not in remote.allow`);
-    } else if (!this.#names.some((entry) => matches(entry, host, url.port))) {
-      throw refused(`${host} is not in remote.allow`);
-    }
+    const problem = this.#problemOf(url);
+    if (problem !== undefined) throw refused(problem);
+  }
+
+  /** Why nothing may be sent there; undefined when it may: over HTTPS to any public host, else to those of the list. */
+  problemOfReceiver(url: URL): string | undefined {
+    const host = hostOf(url);
+    const open = url.protocol === 'https:' && url.username === '' && url.password === '';
+    return open && (isIP(host) === 0 || this.#mayConnect(host)) ? undefined : this.#problemOf(url);
+  }
+
+  #problemOf(url: URL): string | undefined {
+    if (url.protocol !== 'https:' && url.protocol !== 'http:') return `${url.protocol} is not spoken`;
+    if (url.username !== '' || url.password !== '') return 'a URL must hold no credentials';
+    const host = hostOf(url);
+    const listed =
+      isIP(host) === 0
+        ? this.#names.some((entry) => matches(entry, host, url.port))
+        : this.#listed.check(host, family(host));
+    return listed ? undefined : `${host} is not in remote.allow`;
   }
 
   /** Resolves a name that `check` let pass, to addresses that may be connected to: those that are used, no others. */
@@ -90,6 +102,8 @@ export class AllowedHosts {
     return this.#listed.check(mapped, family(mapped)) || !this.#special.check(mapped, family(mapped));
   }
 }
+
+const hostOf = (url: URL) => url.hostname.replace(/^\[|\]$/g, '').toLowerCase();
 
 function matches(
   { name, port }: { name: string; port: string | undefined },

@@ -9,6 +9,7 @@ import { buildOverview } from '../overviews/build.js';
 import { keepOverviewsIn } from '../overviews/file.js';
 import { allowHosts } from '../providers/archive/remote.js';
 import { inspect } from '../providers/geopackage/inspect.js';
+import { capture } from '../providers/postgis/capture.js';
 import { limitConnections } from '../providers/postgis/database.js';
 import { discover, ping } from '../providers/postgis/discover.js';
 import { storeOf } from '../providers/store.js';
@@ -65,6 +66,7 @@ const TASKS: {
 } = {
   'vector.inspect': ({ path }) => inspect(path),
   'vector.discover': discover,
+  'vector.capture': capture,
   'vector.ping': ping,
   'vector.tile': vectorTile,
   'vector.overview': ({ layers: [layer] }, cancellation) => buildOverview(layer, cancellation),

@@ -45,21 +45,22 @@ export class Audience {
   }
 
   /** Who may have an interest in a change of a layer between these boxes. None comes twice. */
-  of(layerId: number, boxes: readonly Box[]): Set<Subscription> {
-    const found = new Set<Subscription>();
-    for (const layer of [layerId, undefined]) {
-      for (const subscription of this.#everywhere.get(layer) ?? []) found.add(subscription);
-      const tree = this.#somewhere.get(layer);
-      if (!tree) continue;
-      for (const [minX, minY, maxX, maxY] of boxes)
-        for (const { subscription } of tree.search({ minX, minY, maxX, maxY })) found.add(subscription);
-    }
+  of(layerId: number, boxes: readonly Box[]): Subscription[] {
+    const found: Subscription[] = [];
+    this.#add(layerId, boxes, found);
+    this.#add(undefined, boxes, found);
     return found;
   }
 
-  /** All of them, whatever they ask for. */
-  all(): IterableIterator<Subscription> {
-    return this.#windows.keys();
+  #add(layer: number | undefined, boxes: readonly Box[], found: Subscription[]): void {
+    const everywhere = this.#everywhere.get(layer);
+    if (everywhere) for (const subscription of everywhere) found.push(subscription);
+    const tree = this.#somewhere.get(layer);
+    if (!tree) return;
+    const somewhere = new Set<Subscription>();
+    for (const [minX, minY, maxX, maxY] of boxes)
+      for (const { subscription } of tree.search({ minX, minY, maxX, maxY })) somewhere.add(subscription);
+    for (const subscription of somewhere) found.push(subscription);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { FeatureEvent } from '../../../core/edits.js';
-import type { FeedEntry } from '../../../core/events.js';
+import type { FeedEntry, FeedGap } from '../../../core/events.js';
 import { LIMITS } from '../../../core/limits.js';
 import { changeOf } from '../../../workers/edits/areas.js';
 import type { EditNote } from '../edits.js';
@@ -21,7 +21,12 @@ export class Changes {
   take(outbox: string, entries: readonly FeedEntry[], more: boolean): void {
     let events = this.#open.get(outbox) ?? [];
     for (const entry of entries) {
-      if (entry.kind === 'gap') continue;
+      if (entry.kind === 'gap') {
+        this.#tell(events);
+        events = [];
+        this.#tellLost(entry);
+        continue;
+      }
       const [first] = events;
       if (first && (!isSameEdit(first, entry.event) || events.length === LIMITS.batchOperations)) {
         this.#tell(events);
@@ -31,6 +36,12 @@ export class Changes {
     }
     if (!more) this.#tell(events);
     this.#open.set(outbox, more ? events : []);
+  }
+
+  /** What changed may lie anywhere. */
+  #tellLost({ collections, outboxCursor: cursor }: FeedGap): void {
+    if (cursor === undefined) return;
+    for (const collection of collections) this.#changed({ collection, change: { cursor, features: 0 } });
   }
 
   #tell(events: readonly FeatureEvent[]): void {

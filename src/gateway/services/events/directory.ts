@@ -1,3 +1,4 @@
+import { print } from '../../../core/cql2/index.js';
 import type { Peers } from '../../peers.js';
 import * as metrics from '../../telemetry/event-metrics.js';
 import type { Hub } from './hub.js';
@@ -92,7 +93,7 @@ function viewOf(session: Session): SessionView {
 function summaryOf({ bbox, filter, datetime }: Interest): string {
   const parts = [
     bbox && `bbox ${bbox.join(',')}`,
-    filter !== undefined && `filter ${JSON.stringify(filter).slice(0, SUMMARY)}`,
+    filter !== undefined && `filter ${print(filter).slice(0, SUMMARY)}`,
     datetime && `datetime ${JSON.stringify(datetime)}`,
   ];
   return parts.filter((part) => typeof part === 'string').join(' ');

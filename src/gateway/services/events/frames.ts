@@ -5,6 +5,8 @@ import { SERVICE_ID } from '../../../core/service.js';
 import type { Scope, Subscription } from './subscription.js';
 import type { Appearance } from './views.js';
 
+type Mask = Pick<Scope, 'fields' | 'mask'>;
+
 /** Members of a `feature-change` frame that are the same for all who may see the same of it. */
 export type ChangeBody = Readonly<Record<string, unknown>>;
 
@@ -21,7 +23,7 @@ export class ChangeBodies {
   constructor(private readonly entry: FeedEvent) {}
 
   /** JSON text of the members, to follow those of the subscription: `"eventId":...}`. */
-  text(appearance: Appearance, scope: Scope): string {
+  text(appearance: Appearance, scope: Mask): string {
     const key = `${appearance} ${scope.mask}`;
     let text = this.#made.get(key);
     if (text === undefined) this.#made.set(key, (text = bodyText(this.entry, appearance, scope)));
@@ -29,7 +31,7 @@ export class ChangeBodies {
   }
 }
 
-function bodyText({ cursor, event }: FeedEvent, appearance: Appearance, { fields }: Scope): string {
+function bodyText({ cursor, event }: FeedEvent, appearance: Appearance, { fields }: Mask): string {
   const head = {
     eventId: event.eventId,
     cursor,

@@ -11,7 +11,7 @@ import type { CursorProblem, Feed } from './feed.js';
 import { ChangeBodies, jsonFrame } from './frames.js';
 import { type Change, type CloseReason, Session, type Transport } from './session.js';
 import { sendSnapshot } from './snapshot.js';
-import { type Interest, type StreamMode, Subscription } from './subscription.js';
+import { type Interest, type Scope, type StreamMode, Subscription } from './subscription.js';
 import { type Candidates, type Hearing, hearings } from './views.js';
 
 export interface HubDeps {
@@ -22,6 +22,8 @@ export interface HubDeps {
   alerts: Alerts;
   /** Milliseconds between two heartbeats. */
   heartbeatMs?: number;
+  /** Milliseconds that a client may leave unread what it was sent. */
+  stallMs?: number;
 }
 
 /** What a client asks for when it subscribes. */
@@ -265,12 +267,19 @@ export class Hub {
     const told = await this.#hear(entries, () => [subscription]);
     if (subscription.ended) return false;
     let lost = false;
-    session.transport.together(() => {
-      for (const entry of entries) {
-        if (entry.kind === 'gap') lost = this.#tellLost(entry, subscription, session) || lost;
-        else this.#tellAgain(entry, told.get(entry)?.[0], session);
-      }
-    });
+    let at = 0;
+    while (at < entries.length) {
+      // Several may catch up on one session: each goes on when what the others sent has been read.
+      while (session.blocked) await session.writable();
+      if (subscription.ended) return false;
+      session.transport.together(() => {
+        for (; at < entries.length && !session.blocked; at++) {
+          const entry = entries[at]!;
+          if (entry.kind === 'gap') lost = this.#tellLost(entry, subscription, session) || lost;
+          else this.#tellAgain(entry, told.get(entry)?.[0], session);
+        }
+      });
+    }
     subscription.position = entries.at(-1)?.cursor ?? subscription.position;
     return lost;
   }
@@ -290,7 +299,7 @@ export class Hub {
       const last = batch[batch.length - 1]!.cursor;
       this.#begun = last;
       const live = (layerId: number, boxes: readonly Box[]) =>
-        [...this.#audience.of(layerId, boxes)].filter((one) => one.live && !one.ended);
+        this.#audience.of(layerId, boxes).filter((one) => one.live && !one.ended);
       const told = await this.#hear(batch, live).catch(() => undefined);
       if (told) this.#passBatch(batch, told);
       else this.#setBack(batch);
@@ -351,12 +360,16 @@ export class Hub {
       if (entry.kind !== 'event') continue;
       const { layerId, envelopeBefore, envelopeAfter } = entry.event;
       const boxes = [envelopeBefore, envelopeAfter].filter((box) => box !== undefined);
-      const scopes = audience(layerId, boxes).flatMap((subscription) => {
+      const subscriptions: Subscription[] = [];
+      const scopes: Scope[] = [];
+      for (const subscription of audience(layerId, boxes)) {
         const session = this.#owners.get(subscription);
         const scope = session && subscription.scope(layerId, this.#deps.visible(session.principal));
-        return scope ? [[subscription, scope] as const] : [];
-      });
-      if (scopes.length > 0) candidates.push({ entry, scopes });
+        if (!scope) continue;
+        subscriptions.push(subscription);
+        scopes.push(scope);
+      }
+      if (scopes.length > 0) candidates.push({ entry, subscriptions, scopes });
     }
     return hearings(candidates, this.#deps.pools);
   }
@@ -401,8 +414,9 @@ export class Hub {
   }
 
   #dropStalled(): void {
+    const { stallMs = LIMITS.streamStallMs } = this.#deps;
     for (const session of this.sessions.values()) {
-      if (session.stalledMs < LIMITS.streamStallMs) continue;
+      if (session.stalledMs < stallMs) continue;
       metrics.slowConsumerDrops.cell(session.transport.name).inc();
       session.close('SlowConsumer');
     }
@@ -410,8 +424,11 @@ export class Hub {
 
   #beat(): void {
     const frame = jsonFrame('heartbeat', { timestamp: new Date().toISOString(), cursor: this.#passed });
-    for (const session of this.sessions.values()) if (session.stalledMs === 0) session.send(frame);
-    metrics.heartbeatsSent.cell().inc(this.sessions.size);
+    for (const session of this.sessions.values()) {
+      if (session.blocked) continue;
+      session.send(frame);
+      metrics.heartbeatsSent.cell().inc();
+    }
   }
 
   /** Ends every session; their clients come back with their cursors. */

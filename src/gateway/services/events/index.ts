@@ -39,6 +39,8 @@ export interface Events {
   edited(collectionId: string): void;
   /** Other gateways appended to the feed. */
   fed(): void;
+  /** See `Relay.status`. */
+  outboxStatus(): { name: string; failingMs: number }[];
   close(): Promise<void>;
 }
 
@@ -98,6 +100,7 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
       if (collection?.kind === 'vector') relay.wake(collection.file);
     },
     fed: () => void feed.catchUp().catch(behind),
+    outboxStatus: () => relay.status(),
     async close() {
       for (const timer of timers) clearInterval(timer);
       listeners.close();

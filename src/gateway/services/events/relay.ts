@@ -41,6 +41,8 @@ interface Taken {
   running: boolean;
   again: boolean;
   failures: number;
+  /** Milliseconds of `performance.now()` at which its failures began. */
+  failingSince: number | undefined;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -93,6 +95,15 @@ export class Relay {
     });
   }
 
+  /** For how long, in milliseconds, events of a store could not be taken over; 0 where they can. */
+  status(): { name: string; failingMs: number }[] {
+    const now = performance.now();
+    return [...this.#outboxes.values()].map(({ outbox, failingSince }) => ({
+      name: outbox.key,
+      failingMs: failingSince === undefined ? 0 : now - failingSince,
+    }));
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     const { store, instance } = this.#options;
@@ -109,9 +120,11 @@ export class Relay {
         if (await this.#take(taken)) taken.again = true;
       }
       taken.failures = 0;
+      taken.failingSince = undefined;
     } catch (error) {
       if (this.#closed) return;
       metrics.outboxFailed.cell().inc();
+      taken.failingSince ??= performance.now();
       const backoff = Math.min(500 * 2 ** taken.failures++, MAX_BACKOFF_MS);
       const reason = error instanceof TaskFailure ? (error.cause_ ?? error.message) : String(error);
       this.#options.log.warn('events of a store could not be taken over', {
@@ -156,7 +169,7 @@ export class Relay {
     const read = await pools.run('vector.events', { source: outbox.source, from, limit: BATCH });
     const { entries: found, next } = continued(position, read, outbox.collections);
     if (found.length === 0) return false;
-    const entries = found.flatMap((entry) => published(entry, outbox));
+    const entries = found.flatMap((entry) => published(entry, outbox, read.gaps));
     const first = await store.append(outbox.key, instance, entries, next);
     if (first === undefined) {
       taken.position = undefined;
@@ -179,6 +192,7 @@ function newlyTaken(outbox: Outbox): Taken {
     running: false,
     again: false,
     failures: 0,
+    failingSince: undefined,
     timer: undefined,
   };
 }
@@ -187,12 +201,16 @@ function newlyTaken(outbox: Outbox): Taken {
  * The event under the names of this server: another one that wrote it may publish the table under other names. Nothing,
  * where this server does not publish the table.
  */
-function published(entry: NewEntry, { tables }: Outbox): NewEntry[] {
+function published(entry: NewEntry, { tables }: Outbox, gaps: readonly number[] = []): NewEntry[] {
   if (entry.kind === 'gap') return [entry];
   const { event } = entry;
   const here = tables.get(event.table) ?? [];
   const collection = here.find(({ id }) => id === event.collection) ?? here[0];
   if (!collection) return [];
+  if (gaps.includes(event.cursor)) {
+    const collections = here.map(({ id }) => id);
+    return [{ kind: 'gap', collections, time: event.time, outboxCursor: event.cursor }];
+  }
   const { id, layerId } = collection;
   const same = event.collection === id && event.layerId === layerId;
   return [same ? entry : { kind: 'event', event: renamed(event, id, layerId) }];

@@ -21,6 +21,8 @@ export interface Transport {
    * read as fast: nothing more is sent before `Session.drained`.
    */
   send(frame: string, cursor: number | undefined): boolean;
+  /** Sends a change where frames are no text; `send` does without it. Numbers the frame. */
+  change?(subscription: Subscription, body: string): boolean;
   /** Sends frames together until the callback ends. */
   together(send: () => void): void;
   close(reason: CloseReason): void;
@@ -30,7 +32,8 @@ export interface Transport {
  * What becomes of a client that does not keep up: it gets everything, later; or the latest of each feature only. One that
  * does not read at all is disconnected.
  */
-export type SlowPolicy = 'drop' | 'coalesce';
+export type SlowPolicy = (typeof SLOW_POLICIES)[number];
+export const SLOW_POLICIES = ['drop', 'coalesce'] as const;
 
 /** A change for a subscription; it is numbered when it is sent. */
 export interface Change {
@@ -88,7 +91,11 @@ export class Session {
 
   #sendChange(subscription: Subscription, body: string, cursor: number): void {
     this.lastCursor = cursor;
-    if (!this.transport.send(changeFrame(subscription, body), cursor)) this.#block();
+    const { transport } = this;
+    const sent = transport.change
+      ? transport.change(subscription, body)
+      : transport.send(changeFrame(subscription, body), cursor);
+    if (!sent) this.#block();
   }
 
   #keep(change: Change): void {
@@ -151,7 +158,12 @@ export class Session {
     if (!this.#blocked) for (const go of this.#waiting.splice(0)) go();
   }
 
-  /** Resolves once the client has read what it was sent, or is gone. */
+  /** Whether the client has something left to read before more is sent to it. */
+  get blocked(): boolean {
+    return this.#blocked && !this.closed;
+  }
+
+  /** Resolves once the client has read what it was sent, or is gone. Others may have sent it more by then. */
   writable(): Promise<void> {
     if (!this.#blocked || this.closed) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.push(resolve));

@@ -56,12 +56,12 @@ export async function sendSnapshot({
       const room = LIMITS.snapshotFeatures - featureCount;
       if (bytes > LIMITS.snapshotBytes || page.rows.length > room) complete = false;
       const rows = bytes > LIMITS.snapshotBytes ? [] : page.rows.slice(0, room);
+      while (session.blocked) await session.writable();
+      if (subscription.ended) return;
       session.transport.together(() => {
         for (const row of rows) frame('snapshot-feature', featureOf(row, scope));
       });
       featureCount += rows.length;
-      await session.writable();
-      if (subscription.ended) return;
       if (!complete) break;
     }
     if (!complete) break;

@@ -1,5 +1,6 @@
 import type { CatalogSnapshot, VectorCollection } from '../../../core/collection.js';
-import { and, type Expression } from '../../../core/cql2/index.js';
+import { and, Cql2Error, check, type Expression } from '../../../core/cql2/index.js';
+import { CRS84 } from '../../../core/crs.js';
 import type { TimeRange } from '../../../core/params.js';
 import type { Box } from '../../../core/tasks.js';
 import { during } from '../filters.js';
@@ -35,12 +36,24 @@ export function scopesOf(interest: Interest, visible: CatalogSnapshot): Map<numb
   for (const collection of visible.collections) {
     if (collection.kind !== 'vector') continue;
     if (interest.layers && !interest.layers.includes(collection.layerId)) continue;
-    scopes.set(collection.layerId, scopeOf(interest, collection));
+    if (mayAsk(interest.filter, collection)) scopes.set(collection.layerId, scopeOf(interest, collection));
   }
   return scopes;
 }
 
-function scopeOf({ filter, datetime }: Interest, collection: VectorCollection): Scope {
+/** A filter that names what may not be read any more would tell it by what it lets through. */
+function mayAsk(filter: Expression | undefined, { source }: VectorCollection): boolean {
+  if (filter === undefined) return true;
+  try {
+    check(filter, { ...source, filterCrs: CRS84 });
+    return true;
+  } catch (error) {
+    if (!(error instanceof Cql2Error)) throw error;
+    return false;
+  }
+}
+
+export function scopeOf({ filter, datetime }: Interest, collection: VectorCollection): Scope {
   const { rule, source } = collection;
   const whole = and(rule?.rows, filter, during(source, datetime));
   const masked = rule && source.fields.length < rule.stored.fields.length;

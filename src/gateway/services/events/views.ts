@@ -1,6 +1,6 @@
 import type { FeatureEvent } from '../../../core/edits.js';
 import type { EventImage, FeedEntry, FeedEvent, MatchSchema } from '../../../core/events.js';
-import type { Pools, VectorSource } from '../../../core/tasks.js';
+import type { Box, Pools, VectorSource } from '../../../core/tasks.js';
 import { boxesTouch, type Scope, type Subscription } from './subscription.js';
 
 /** What an event is for one who sees only part of the data: a feature that enters the part is inserted. */
@@ -16,7 +16,9 @@ export interface Hearing {
 /** An event with those who may have an interest in it, before filters are asked. */
 export interface Candidates {
   readonly entry: FeedEvent;
-  readonly scopes: readonly (readonly [Subscription, Scope])[];
+  readonly subscriptions: readonly Subscription[];
+  /** What each of them may see of the event's collection. */
+  readonly scopes: readonly Scope[];
 }
 
 /** Filters of one collection that images of its events are put to, by one task. */
@@ -27,34 +29,51 @@ interface Question {
 }
 
 /** The answer to: does the image before (0) or after (1) the event pass the filter? */
-type Passed = (entry: FeedEntry, side: 0 | 1, filter: string | undefined) => boolean;
+type Passed = (entry: FeedEntry, side: 0 | 1, filter: string) => boolean;
 
 /** Who hears of which events, and how, in the order of the events. Filters are asked in a worker, all of a batch at once. */
 export async function hearings(
   batch: readonly Candidates[],
   pools: Pools,
 ): Promise<Map<FeedEvent, Hearing[]>> {
-  const passed = batch.some(({ scopes }) => scopes.some(([, { filter }]) => filter !== undefined))
+  const passed = batch.some(({ scopes }) => scopes.some(({ filter }) => filter !== undefined))
     ? await askFilters(batch, pools)
     : () => true;
-  return new Map(batch.map(({ entry, scopes }) => [entry, scopes.flatMap(hearingOf(entry, passed))]));
+  const told = new Map<FeedEvent, Hearing[]>();
+  // The hottest loop of the streams: every subscription that may want an event comes through here.
+  for (const { entry, subscriptions, scopes } of batch) {
+    const list: Hearing[] = [];
+    for (let i = 0; i < scopes.length; i++) {
+      const subscription = subscriptions[i]!;
+      const scope = scopes[i]!;
+      const appearance = appearanceTo(entry, subscription, scope, passed);
+      if (appearance) list.push({ subscription, scope, appearance });
+    }
+    told.set(entry, list);
+  }
+  return told;
 }
 
-function hearingOf(entry: FeedEvent, passed: Passed) {
-  return ([subscription, scope]: readonly [Subscription, Scope]): Hearing[] => {
-    const { event } = entry;
-    const { bbox } = subscription.interest;
-    const sees = (side: 0 | 1): boolean => {
-      const envelope = side === 0 ? event.envelopeBefore : event.envelopeAfter;
-      if (bbox && !(envelope && boxesTouch(bbox, envelope))) return false;
-      return passed(entry, side, scope.filter);
-    };
-    const before = event.operation !== 'insert' && sees(0);
-    const after = event.operation !== 'delete' && sees(1);
-    const appearance = appearanceOf(event, before, after);
-    if (!appearance || (appearance === 'update' && !showsIn(event, scope))) return [];
-    return [{ subscription, scope, appearance }];
-  };
+function appearanceTo(
+  entry: FeedEvent,
+  subscription: Subscription,
+  scope: Scope,
+  passed: Passed,
+): Appearance | undefined {
+  const { event } = entry;
+  const { bbox } = subscription.interest;
+  const before = event.operation !== 'insert' && sees(entry, 0, bbox, scope, passed);
+  const after = event.operation !== 'delete' && sees(entry, 1, bbox, scope, passed);
+  const appearance = appearanceOf(event, before, after);
+  return appearance === 'update' && !showsIn(event, scope) ? undefined : appearance;
+}
+
+function sees(entry: FeedEvent, side: 0 | 1, bbox: Box | undefined, scope: Scope, passed: Passed): boolean {
+  if (bbox) {
+    const envelope = side === 0 ? entry.event.envelopeBefore : entry.event.envelopeAfter;
+    if (!envelope || !boxesTouch(bbox, envelope)) return false;
+  }
+  return scope.filter === undefined || passed(entry, side, scope.filter);
 }
 
 function appearanceOf({ operation }: FeatureEvent, before: boolean, after: boolean): Appearance | undefined {
@@ -77,9 +96,9 @@ async function askFilters(batch: readonly Candidates[], pools: Pools): Promise<P
   const questions = new Map<number, Question>();
   const places = new Map<FeedEntry, number>();
   for (const { entry, scopes } of batch) {
-    const filters = new Set(scopes.flatMap(([, { filter }]) => filter ?? []));
+    const filters = new Set(scopes.flatMap(({ filter }) => filter ?? []));
     if (filters.size === 0) continue;
-    const { collection } = scopes[0]![1];
+    const { collection } = scopes[0]!;
     const question = questions.get(collection.layerId) ?? {
       schema: schemaOf(collection.rule?.stored ?? collection.source),
       filters: new Map<string, number>(),
@@ -100,7 +119,6 @@ async function askFilters(batch: readonly Candidates[], pools: Pools): Promise<P
     ),
   );
   return (entry, side, filter) => {
-    if (filter === undefined) return true;
     const { layerId } = (entry as FeedEvent).event;
     const { filters, images } = questions.get(layerId)!;
     return answers.get(layerId)![filters.get(filter)! * images.length + places.get(entry)! + side] === 1;

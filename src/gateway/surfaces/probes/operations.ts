@@ -13,6 +13,8 @@ export interface ProbeDeps {
   /** Resolves when the state database answers. */
   pingState(): Promise<void>;
   databaseStatus(): Promise<{ name: string; up: boolean; published: boolean; reason: string }[]>;
+  /** For how long events of each store could not be taken over; 0 where they can. */
+  outboxStatus(): { name: string; failingMs: number }[];
   catalogStatus(): { generation: number; collections: number; quarantined: number };
   cacheStatistics(): unknown;
 }
@@ -31,6 +33,7 @@ const COMMON = {
   openQuery: true,
 } as const;
 const STATE_TIMEOUT_MS = 2000;
+const OUTBOX_SILENCE_MS = 60_000;
 
 /** Probes, performance snapshot and scrape. */
 export function probeOperations(deps: ProbeDeps): Operation[] {
@@ -117,7 +120,15 @@ function scrape(path: string, registry: Registry): Operation {
 async function readinessChecks(deps: ProbeDeps): Promise<Check[]> {
   const pools = deps.poolStatus().map(({ name, healthy }): Check => ({ name: `pool:${name}`, healthy }));
   const [state, databases] = await Promise.all([stateCheck(deps), databaseChecks(deps)]);
-  return [state, ...pools, ...databases];
+  return [state, ...pools, ...databases, outboxCheck(deps)];
+}
+
+/** One failure may pass; who cannot read an outbox for long has subscribers who hear nothing. */
+function outboxCheck(deps: ProbeDeps): Check {
+  const silent = deps.outboxStatus().filter(({ failingMs }) => failingMs > OUTBOX_SILENCE_MS);
+  if (silent.length === 0) return { name: 'feature-change-outbox', healthy: true };
+  const stores = silent.map(({ name }) => name).join(', ');
+  return { name: 'feature-change-outbox', healthy: false, detail: `events are not taken over: ${stores}` };
 }
 
 /** Only databases with collections count: one that was down from the start is quarantined. */

@@ -3,7 +3,7 @@ import { ApiError } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { jsonFrame } from '../../services/events/frames.js';
 import type { Hub, Wish } from '../../services/events/hub.js';
-import type { Session } from '../../services/events/session.js';
+import { type Session, SLOW_POLICIES } from '../../services/events/session.js';
 import type { StreamMode } from '../../services/events/subscription.js';
 import { type AskedInterest, readInterest } from './interest.js';
 
@@ -97,6 +97,9 @@ function subscribe(session: Session, frame: Control, { hub, visible, mayAll }: C
       `A session has at most ${LIMITS.streamSubscriptions} subscriptions.`,
       id,
     );
+  const policy = SLOW_POLICIES.find((name) => name === frame.onSlow);
+  if (frame.onSlow !== undefined && !policy)
+    throw new ControlError('invalid-subscription', `onSlow must be one of ${SLOW_POLICIES.join(', ')}`, id);
   const layers = frame.layers ?? frame.layerIds ?? frame.layerId;
   let wish: Wish;
   try {
@@ -107,7 +110,7 @@ function subscribe(session: Session, frame: Control, { hub, visible, mayAll }: C
   }
   if (typeof frame.clientLabel === 'string')
     session.clientLabel = frame.clientLabel.slice(0, LIMITS.subscriptionId);
-  if (frame.onSlow === 'coalesce' || frame.onSlow === 'drop') session.policy = frame.onSlow;
+  if (policy) session.policy = policy;
   hub.subscribe(session, wish);
 }
 

@@ -13,7 +13,7 @@ import { list, text } from '../../../core/params.js';
 import { SERVICE_ID } from '../../../core/service.js';
 import { refuseForeignPages } from '../../http/origin.js';
 import type { Hub } from '../../services/events/hub.js';
-import type { Session } from '../../services/events/session.js';
+import { type Session, SLOW_POLICIES } from '../../services/events/session.js';
 import type { SurfaceDeps } from '../common.js';
 import { DEFAULT_SUBSCRIPTION, resumption } from './control.js';
 import { type AskedInterest, readInterest } from './interest.js';
@@ -154,9 +154,12 @@ function listen(x: Exchange<typeof params>, deps: StreamingDeps): Reply {
   const wanted = Object.values(asked).some((value) => value !== undefined);
   // A WebSocket may be opened without a subscription; server-sent events cannot ask for one later.
   const interest = sse || wanted ? readInterest(asked, visible(), mayAll) : undefined;
+  const policy = word('onSlow', x.params.onSlow, SLOW_POLICIES);
+  const format = word('format', x.params.format, ['json', BINARY] as const);
+  const compress = word('compress', x.params.compress, ['true', 'false'] as const);
   const beginning = resumption({ mode: x.params.mode, cursor: cursorOf(x) });
   const begin = (session: Session) => {
-    if (x.params.onSlow === 'coalesce') session.policy = 'coalesce';
+    if (policy) session.policy = policy;
     if (interest) hub.subscribe(session, { id: DEFAULT_SUBSCRIPTION, interest, ...beginning });
   };
   const label = x.params.clientLabel?.slice(0, LIMITS.subscriptionId);
@@ -164,16 +167,20 @@ function listen(x: Exchange<typeof params>, deps: StreamingDeps): Reply {
     return {
       status: 101,
       socket: streamSocket({
-        binary: x.params.format === BINARY,
-        compress: x.params.compress === 'true',
+        binary: format === BINARY,
+        compress: compress === 'true',
         deps: { hub, visible, mayAll },
         open: (transport) => hub.open(transport, principal, label, begin),
       }),
     };
   }
-  const stream = new EventStream(x.signal);
-  stream.session = hub.open(stream, principal, label, begin);
+  const stream = new EventStream(x.signal, (transport) => hub.open(transport, principal, label, begin));
   return { status: 200, mediaType: EVENT_STREAM.mediaType, cacheControl: 'no-store', body: stream };
+}
+
+function word<T extends string>(name: string, value: string | undefined, words: readonly T[]): T | undefined {
+  if (value === undefined || words.includes(value as T)) return value as T | undefined;
+  throw badParameter(name, `must be one of ${words.join(', ')}`);
 }
 
 function askedOf({ params: p }: Exchange<typeof params>): AskedInterest {

@@ -1,3 +1,4 @@
+import { jsonFrame } from '../../services/events/frames.js';
 import type { CloseReason, Session, Transport } from '../../services/events/session.js';
 
 /** Frames that may wait to be written before the client counts as slow. */
@@ -6,13 +7,16 @@ const MAX_WAITING = 32;
 /** Frames as server-sent events (HTML, 9.2): the name is the frame's type, the id what a client may resume after. */
 export class EventStream implements Transport, AsyncIterable<Uint8Array> {
   readonly name = 'SSE';
-  session: Session | undefined;
+  #session: Session | undefined;
+  readonly #open: (transport: Transport) => Session | undefined;
   #waiting: Uint8Array[] = [];
   #wake: (() => void) | undefined;
   #ended = false;
 
-  constructor(signal: AbortSignal) {
-    signal.addEventListener('abort', () => this.session?.close('ClientClosed'), { once: true });
+  /** `open` makes the session when the body is asked for, which that of HEAD never is. */
+  constructor(signal: AbortSignal, open: (transport: Transport) => Session | undefined) {
+    this.#open = open;
+    signal.addEventListener('abort', () => this.#session?.close('ClientClosed'), { once: true });
   }
 
   send(frame: string, cursor: number | undefined): boolean {
@@ -27,19 +31,23 @@ export class EventStream implements Transport, AsyncIterable<Uint8Array> {
     send();
   }
 
-  close(_reason: CloseReason): void {
+  /** There are no close codes here: the last event tells the reason. */
+  close(reason: CloseReason): void {
+    if (reason !== 'ClientClosed')
+      this.send(jsonFrame('error', { code: 'session-closed', message: reason }), undefined);
     this.#ended = true;
     this.#wake?.();
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    this.#session = this.#open(this);
     try {
       for (;;) {
         const chunks = this.#waiting.splice(0);
         if (chunks.length > 0) {
           yield Buffer.concat(chunks);
-          this.session?.drained();
-        } else if (this.#ended) {
+          this.#session?.drained();
+        } else if (this.#ended || !this.#session) {
           return;
         } else {
           await new Promise<void>((resolve) => {
@@ -48,7 +56,7 @@ export class EventStream implements Transport, AsyncIterable<Uint8Array> {
         }
       }
     } finally {
-      this.session?.close('ClientClosed');
+      this.#session?.close('ClientClosed');
     }
   }
 }

@@ -1,8 +1,8 @@
-import { Packr } from 'msgpackr';
 import { LIMITS } from '../../../core/limits.js';
 import type { Socket, SocketEvents } from '../../../core/operation.js';
 import type { CloseReason, Session, Transport } from '../../services/events/session.js';
 import { type ControlDeps, control, sendError } from './control.js';
+import { packedChange, packedFrame, unpack } from './packed.js';
 
 export interface SocketOptions {
   /** Frames are MessagePack maps instead of JSON text. */
@@ -26,14 +26,13 @@ const TOO_MANY = 1013;
 /** Frames that a client may send in a second; more of them end the session. */
 const CONTROL_PER_SECOND = 200;
 
-const packr = new Packr({ useRecords: false });
-
 /** One WebSocket client: its frames become sessions' controls, and sessions' frames its messages. */
 export function streamSocket({ binary, compress, open, deps }: SocketOptions) {
   return (socket: Socket): SocketEvents => {
     const session = open({
       name: 'WebSocket',
-      send: (frame) => socket.send(binary ? packr.pack(JSON.parse(frame)) : frame, compress),
+      send: (frame) => socket.send(binary ? packedFrame(frame) : frame, compress),
+      ...(binary ? { change: (...change) => socket.send(packedChange(...change), compress) } : {}),
       together: (send) => socket.together(send),
       close: (reason) => socket.close(CODES[reason], reason),
     });
@@ -41,7 +40,7 @@ export function streamSocket({ binary, compress, open, deps }: SocketOptions) {
       socket.close(TOO_MANY, 'too many sessions');
       return { message: nothing, drained: nothing, closed: nothing };
     }
-    const pace = { second: 0, frames: 0 };
+    const pace = { second: 0, frames: 0, unanswered: 0 };
     return {
       message(frame, isBinary) {
         if (session.closed) return;
@@ -49,6 +48,8 @@ export function streamSocket({ binary, compress, open, deps }: SocketOptions) {
           sendError(session, 'invalid-control', `More than ${CONTROL_PER_SECOND} frames came in a second.`);
           return session.close('ControlError');
         }
+        pace.unanswered = session.blocked ? pace.unanswered + 1 : 0;
+        if (pace.unanswered > LIMITS.streamBuffer) return session.close('SlowConsumer');
         receive(session, frame, isBinary, deps);
       },
       drained: () => session.drained(),
@@ -72,9 +73,7 @@ function receive(session: Session, frame: Uint8Array, isBinary: boolean, deps: C
   }
   let value: unknown;
   try {
-    value = isBinary
-      ? packr.unpack(frame)
-      : JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(frame));
+    value = isBinary ? unpack(frame) : JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(frame));
   } catch {
     return sendError(
       session,

@@ -11,6 +11,7 @@ import {
   type RowChange,
   type StoredFeature,
 } from '../../edits/session.js';
+import { TOLD } from './capture-sql.js';
 import { columnsOf } from './columns.js';
 import { withConnection } from './database.js';
 import { guarded } from './edit-errors.js';
@@ -50,6 +51,7 @@ class PostgisSession implements EditSession {
     await ensureOutbox(connection);
     const session = new PostgisSession(connection, task);
     await session.#query('BEGIN');
+    await session.#query(`SELECT set_config('${TOLD}', 'on', true)`);
     return session;
   }
 

@@ -25,7 +25,9 @@ export function events(
       const params = new SqlParams();
       const sql = `SELECT ${COLUMNS} FROM graticule_events.outbox WHERE cursor >= ${params.add(from, 'int8')}
         ORDER BY cursor LIMIT ${params.add(limit, 'int8')}`;
-      return { events: (await connection.query(sql, params.values)).map(eventOf), newest };
+      const events = (await connection.query(sql, params.values)).map(eventOf);
+      const gaps = events.filter(({ operation }) => (operation as string) === 'gap');
+      return { events, newest, ...(gaps.length > 0 ? { gaps: gaps.map(({ cursor }) => cursor) } : {}) };
     },
     { cancellation },
   );

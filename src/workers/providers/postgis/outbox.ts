@@ -7,7 +7,7 @@ import { isPgError } from './failure.js';
 import { SqlParams } from './params.js';
 
 /** Names the lock under which cursors are drawn, in every database: the bytes of `grtcl`. */
-const LOCK = 0x6772746363n;
+export const LOCK = 0x6772746363n;
 
 /** Not called after a likely user: a schema of the user's own name would become the place of new tables. */
 const NO_OUTBOX = `SELECT to_regclass('graticule_events.outbox') IS NULL`;
@@ -51,7 +51,7 @@ export async function ensureOutbox(connection: PostgresConnection): Promise<void
  * Held until the commit: an edit gets its cursors when all edits with smaller ones can be seen. Otherwise a reader could
  * pass over an event whose transaction commits late.
  */
-async function lock(connection: PostgresConnection): Promise<void> {
+export async function lock(connection: PostgresConnection): Promise<void> {
   await connection.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
 }
 

@@ -111,10 +111,12 @@ async function changes(
   const oldest = bounds[0]?.[0];
   if (oldest === null || oldest === undefined || Number(oldest) > since + 1) return undefined;
   const rows = await connection.query(
-    `SELECT feature_id FROM graticule_events.outbox
+    `SELECT feature_id, operation FROM graticule_events.outbox
      WHERE cursor > $1::int8 AND cursor <= $2::int8 AND table_name = $3::text`,
     [String(since), String(cursor), `${source.schema}.${source.table}`],
   );
+  // A gap stands for changes of rows that are not named.
+  if (rows.some(([, operation]) => operation === 'gap')) return undefined;
   return { ids: [...new Set(rows.map(([id]) => String(id)))], events: rows.length, cursor };
 }
 

@@ -1,0 +1,63 @@
+import { Packr } from 'msgpackr';
+import type { Subscription } from '../../services/events/subscription.js';
+
+/** Frames as MessagePack maps. */
+
+const packr = new Packr({ useRecords: false });
+
+/** Members of a change that many subscriptions share: their pairs, without the header of a map. */
+interface PackedBody {
+  readonly pairs: Uint8Array;
+  readonly count: number;
+}
+
+/** Characters of bodies that are kept packed: those of a batch, which go to one session after the other. */
+const MAX_KEPT = 8_388_608;
+const bodies = new Map<string, PackedBody>();
+let kept = 0;
+
+const MAP16 = 0xde;
+const MAP32 = 0xdf;
+const OWN_MEMBERS = 3;
+const HEAD = Buffer.concat(['type', 'feature-change', 'subscriptionId'].map(packed));
+const SEQUENCE = packed('sequence');
+
+export const unpack = (frame: Uint8Array): unknown => packr.unpack(frame);
+
+/** A frame out of its JSON text. */
+export function packedFrame(text: string): Uint8Array {
+  return packed(JSON.parse(text));
+}
+
+/** The frame that `changeFrame` makes as text. Numbers it. */
+export function packedChange(subscription: Subscription, body: string): Uint8Array {
+  const shared = bodies.get(body) ?? keep(body);
+  const head = Buffer.alloc(3);
+  head[0] = MAP16;
+  head.writeUInt16BE(shared.count + OWN_MEMBERS, 1);
+  const { id } = subscription;
+  return Buffer.concat([head, HEAD, packed(id), SEQUENCE, packed(subscription.sequence++), shared.pairs]);
+}
+
+function keep(body: string): PackedBody {
+  const made = packedBody(body);
+  kept += body.length;
+  if (kept > MAX_KEPT) {
+    bodies.clear();
+    kept = body.length;
+  }
+  bodies.set(body, made);
+  return made;
+}
+
+function packedBody(body: string): PackedBody {
+  const members = JSON.parse(`{${body}`) as object;
+  const map = packed(members);
+  const header = map[0] === MAP16 ? 3 : map[0] === MAP32 ? 5 : 1;
+  return { pairs: map.subarray(header), count: Object.keys(members).length };
+}
+
+/** The packer lends parts of one buffer: what is kept is copied. */
+function packed(value: unknown): Buffer {
+  return Buffer.from(packr.pack(value));
+}

@@ -1,0 +1,205 @@
+import { CatalogSnapshot, type VectorCollection } from '../../src/core/collection.js';
+import { CRS84, useCrsDatabase } from '../../src/core/crs.js';
+import type { EditOperation, FeatureEvent } from '../../src/core/edits.js';
+import { ApiError } from '../../src/core/errors.js';
+import { EPOCH_SIZE, type FeedEntry } from '../../src/core/events.js';
+import { ANONYMOUS, type Principal } from '../../src/core/operation.js';
+import type { Pools } from '../../src/core/tasks.js';
+import { type AccessPolicy, defaultPolicy } from '../../src/gateway/auth/access.js';
+import { Dispatcher } from '../../src/gateway/http/dispatch.js';
+import { HttpServer } from '../../src/gateway/http/server.js';
+import type { Alert } from '../../src/gateway/services/alerts.js';
+import { Feed } from '../../src/gateway/services/events/feed.js';
+import { Hub } from '../../src/gateway/services/events/hub.js';
+import { VisibleCatalog } from '../../src/gateway/services/visible-catalog.js';
+import { streamingOperations } from '../../src/gateway/surfaces/streaming/operations.js';
+import { createLog } from '../../src/gateway/telemetry/log.js';
+import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
+import { closeWriters } from '../../src/workers/providers/geopackage/writer.js';
+import { storeOf } from '../../src/workers/providers/store.js';
+import { match } from '../../src/workers/vector/match.js';
+import { geoPackageStore } from '../edits/support.js';
+import { StreamClient } from './support.js';
+
+export interface StreamSetup {
+  policy?: AccessPolicy;
+  /** By API key. */
+  principals?: Record<string, Principal>;
+  maxSessions?: number;
+  heartbeatMs?: number;
+  stallMs?: number;
+}
+
+export const LAYERS = { parcels: 1, spots: 2 };
+type Layer = keyof typeof LAYERS;
+
+/**
+ * Streams over a GeoPackage without the rest of a server: what is edited is in the feed when `edit` resolves, and events
+ * can be made up.
+ */
+export async function streams({
+  policy = defaultPolicy,
+  principals = {},
+  maxSessions = 100,
+  heartbeatMs = 60_000,
+  stallMs = 60_000,
+}: StreamSetup = {}) {
+  useCrsDatabase((epsg) => (epsg === 3857 ? { geographic: false, northFirst: false } : undefined));
+  const store = geoPackageStore();
+  const inspected = inspect(store.file);
+  const collections = Object.entries(LAYERS).map(([id, layerId]) => {
+    const layer = inspected.find(({ source }) => source.table === id)!;
+    return {
+      ...layer,
+      kind: 'vector',
+      id,
+      layerId,
+      crs: [CRS84],
+      file: store.file,
+    } as unknown as VectorCollection;
+  });
+  const run = async (name: string, input: never) => {
+    if (name === 'vector.match') return match(input);
+    if (name === 'vector.items') return storeOf({ kind: 'geopackage' }).items(input);
+    throw new Error(`no ${name} here`);
+  };
+  const pools = { run } as unknown as Pools;
+  const entries: FeedEntry[] = [];
+  const first = 7 * EPOCH_SIZE;
+  const feed = await Feed.open({
+    after: async (cursor, limit) => entries.filter((entry) => entry.cursor > cursor).slice(0, limit),
+    bounds: async () => ({ oldest: first + 1, newest: first }),
+  });
+  let snapshot = new CatalogSnapshot(collections, [], 1);
+  const visible = new VisibleCatalog(
+    () => snapshot,
+    (...asked) => policy(...asked),
+  );
+  const alerts: Alert[] = [];
+  const hub = new Hub({
+    feed,
+    pools,
+    visible: (principal) => visible.of(principal),
+    maxSessions,
+    heartbeatMs,
+    stallMs,
+    alerts: { notify: (alert) => void alerts.push(alert) },
+  });
+  const dispatcher = new Dispatcher({
+    operations: streamingOperations({
+      catalog: () => snapshot,
+      visible: (principal: Principal) => visible.of(principal),
+      pools,
+      access: policy,
+      hub,
+      version: '1.0.0',
+      permits: () => false,
+    } as unknown as Parameters<typeof streamingOperations>[0]),
+    authenticate({ apiKey }) {
+      if (apiKey === undefined) return ANONYMOUS;
+      const principal = principals[apiKey];
+      if (!principal) throw new ApiError('unauthenticated', 'There is no such key.');
+      return principal;
+    },
+    permits: () => false,
+    audit: async () => {},
+  });
+  const server = new HttpServer({
+    dispatcher,
+    log: createLog({ level: 'Fatal', pretty: false, process: 'test' }),
+    vendor: 'test',
+    publicUrl: undefined,
+    trustProxy: false,
+    fallbackHost: 'localhost',
+  });
+  const port = await server.listen('127.0.0.1', 0);
+  const url = `http://127.0.0.1:${port}/api/v1/streaming/features`;
+  const clients: StreamClient[] = [];
+  let read = 0;
+  let made = 0;
+
+  const publish = (events: readonly FeatureEvent[]): void => {
+    const added = events.map(
+      (event, i): FeedEntry => ({ kind: 'event', cursor: first + entries.length + i + 1, event }),
+    );
+    entries.push(...added);
+    feed.accept(added);
+  };
+  return {
+    port,
+    url,
+    hub,
+    store,
+    alerts,
+    /** Cursor of the newest event. */
+    head: () => feed.head,
+    publish,
+    /** An update of a made-up spot: its attributes are `name` and as much more as wanted. */
+    event(featureId: string, name: string, more: Partial<FeatureEvent> = {}): FeatureEvent {
+      made++;
+      return {
+        cursor: made,
+        eventId: `made-up-${made}`,
+        time: new Date().toISOString(),
+        collection: 'spots',
+        layerId: LAYERS.spots,
+        protocol: 'OGC-Features',
+        requestId: 'r',
+        actor: 'a',
+        table: 'spots',
+        featureId,
+        operation: 'update',
+        envelopeBefore: [7, 46, 7, 46],
+        envelopeAfter: [7, 46, 7, 46],
+        geometry: '{"type":"Point","coordinates":[7,46]}',
+        attributes: JSON.stringify({ name }),
+        changedAttributes: ['name'],
+        geometryChanged: false,
+        ...more,
+      };
+    },
+    /** Edits features past all access rules; returns the id of the first. */
+    async edit(layer: Layer, ...operations: EditOperation[]): Promise<string> {
+      const { source } = collections[LAYERS[layer] - 1]!;
+      const { outcomes } = await storeOf(source).edit({
+        source,
+        operations,
+        mode: 'atomic',
+        crs: CRS84.proj,
+        swapAxes: false,
+        origin: {
+          collection: layer,
+          layerId: LAYERS[layer],
+          protocol: 'OGC-Features',
+          requestId: 'r',
+          actor: 'a',
+        },
+      });
+      const [outcome] = outcomes;
+      if (!outcome?.ok) throw new Error(JSON.stringify(outcomes));
+      const place = { kind: 'geopackage', path: store.file } as const;
+      const { events } = await storeOf(source).events({ source: place, from: read + 1, limit: 1000 });
+      read = events.at(-1)!.cursor;
+      publish(events);
+      return outcome.id;
+    },
+    /** A reload: the catalog is another one, and rules are asked anew. */
+    reload(): void {
+      snapshot = new CatalogSnapshot(collections, [], snapshot.generation + 1);
+    },
+    async connect(query = '', headers: Record<string, string> = {}): Promise<StreamClient> {
+      const client = new StreamClient(url + query, headers);
+      clients.push(client);
+      return client.opened();
+    },
+    async close(): Promise<void> {
+      for (const client of clients) client.close();
+      hub.close();
+      await server.close(100);
+      closeWriters();
+      await store.release();
+    },
+  };
+}
+
+export type Streams = Awaited<ReturnType<typeof streams>>;
