@@ -118,7 +118,7 @@ describe.each(runs)('streams of a %s', (_name, makeStore, batches, kills) => {
     for (let kill = 1; kill <= kills; kill++) {
       const enough = (changes * kill) / (kills + 1);
       await Promise.race([writing, until(() => written >= enough)]);
-      if (kill === 1) fallAsleep();
+      if (kill === 1 && changes > 2 * OUTBOX_EVENTS) fallAsleep();
       if (kill === kills) wakeUp();
       joinLate(kill);
       await killServer(kill % 3 === 0);
@@ -129,17 +129,19 @@ describe.each(runs)('streams of a %s', (_name, makeStore, batches, kills) => {
     found = writers.reduce((sum, writer) => sum + writer.found, 0);
   }
 
+  let settling = Promise.resolve();
+
   /** A database may still commit what the gateway that died had sent. */
-  async function settled(): Promise<void> {
-    if (store.outbox === 'graticule_outbox') return;
+  function settled(): Promise<void> {
+    if (store.outbox !== 'graticule_outbox') settling = settling.then(allCommitted);
+    return settling;
+  }
+
+  async function allCommitted(): Promise<void> {
     const [now] = await store.query('SELECT clock_timestamp()::text AS time');
-    await untilAsync(async () => {
-      const open = await store.query(
-        `SELECT 1 FROM pg_stat_activity WHERE xact_start < '${now!['time']}' AND pid <> pg_backend_pid()
-         AND backend_type = 'client backend'`,
-      );
-      return open.length === 0;
-    });
+    const older = `SELECT 1 FROM pg_stat_activity WHERE xact_start < '${now!['time']}' AND pid <> pg_backend_pid()
+      AND backend_type = 'client backend'`;
+    while ((await store.query(older)).length > 0) await pause(20);
   }
 
   /** All of it, or its gateway, which the supervisor then starts again. */
@@ -169,7 +171,7 @@ describe.each(runs)('streams of a %s', (_name, makeStore, batches, kills) => {
     clients.push({ close: () => stuck.terminate() });
   }
 
-  /** Two that go away for longer than events are kept, where there are enough changes for that. */
+  /** Two that go away for longer than events are kept; where there are enough changes for that. */
   const sleepers: { follower: Follower; cursor: number }[] = [];
 
   function fallAsleep(): void {
@@ -232,10 +234,9 @@ describe.each(runs)('streams of a %s', (_name, makeStore, batches, kills) => {
     expect(
       followers.flatMap(({ name, wrong }) => wrong.slice(0, 3).map((text) => `${name}: ${text}`)),
     ).toEqual([]);
-    const away = changes > 2 * OUTBOX_EVENTS;
     for (const { follower: one } of sleepers) {
-      expect(new Set(one.gaps.map(({ reason }) => reason))).toEqual(new Set(away ? ['cursor-expired'] : []));
-      expect(one.mirror.stale).toBe(away && !one.interest.mode);
+      expect(new Set(one.gaps.map(({ reason }) => reason))).toEqual(new Set(['cursor-expired']));
+      expect(one.mirror.stale).toBe(!one.interest.mode);
     }
     // Who takes no snapshots has every single change, unless it was told that some are missing.
     if (ledger.counts.gaps === 0) expect(ledger.counts.events).toBe(changes);
@@ -243,10 +244,12 @@ describe.each(runs)('streams of a %s', (_name, makeStore, batches, kills) => {
 
   it('have every change in the outbox once', async () => {
     const [row] = await store.query(
-      `SELECT max(cursor) AS newest, count(DISTINCT event_id) AS events FROM ${store.outbox}`,
+      `SELECT max(cursor) AS newest, count(*) AS rows, count(DISTINCT event_id) AS events FROM ${store.outbox}`,
     );
-    expect(Number(row!['events'])).toBe(Math.min(changes, OUTBOX_EVENTS));
-    if (store.outbox === 'graticule_outbox') expect(Number(row!['newest'])).toBe(changes);
+    expect(row!['events']).toEqual(row!['rows']);
+    // A database does not give cursors again that were drawn by what was undone.
+    if (store.outbox === 'graticule_outbox')
+      expect(row).toMatchObject({ newest: changes, rows: OUTBOX_EVENTS });
   });
 
   it('met no error that it did not expect', () => {
@@ -256,10 +259,6 @@ describe.each(runs)('streams of a %s', (_name, makeStore, batches, kills) => {
 
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await pause(20);
-}
-
-async function untilAsync(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition())) await pause(20);
 }
 
 function equal(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean {
