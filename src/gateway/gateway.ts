@@ -11,6 +11,7 @@ import { auditTo } from './admin/audit-trail.js';
 import { defaultPolicy } from './auth/access.js';
 import type { FirstKey } from './auth/api-keys.js';
 import { createAuthenticator } from './auth/authenticator.js';
+import { watchHeldKeys } from './auth/held-keys.js';
 import { permits } from './auth/permissions.js';
 import { startCaching } from './cache/index.js';
 import { ItemReplies } from './cache/item-replies.js';
@@ -130,6 +131,10 @@ export async function startGateway({
     caching.edited(note);
     events.edited(note.collection);
   });
+  const forgetKeys = watchHeldKeys(
+    () => [...events.hub.held(), ...alerts.held()],
+    (id) => state.apiKeys.get(id),
+  );
   const otlp = startTelemetry(config, pools);
 
   const management = startManagement({
@@ -212,6 +217,7 @@ export async function startGateway({
     },
     firstKey,
     async close(graceMs) {
+      forgetKeys();
       alerts.close();
       await webhooks.close();
       await events.close();
