@@ -193,6 +193,7 @@ export async function startGateway({
     store: state.deliveries,
     feed: events.feed,
     log,
+    alerts,
     instance: randomUUID(),
     catalog: () => catalog.current,
   });
