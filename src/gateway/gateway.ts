@@ -10,6 +10,7 @@ import { auditTo } from './admin/audit-trail.js';
 import { defaultPolicy } from './auth/access.js';
 import type { FirstKey } from './auth/api-keys.js';
 import { createAuthenticator } from './auth/authenticator.js';
+import { watchHeldKeys } from './auth/held-keys.js';
 import { permits } from './auth/permissions.js';
 import { startCaching } from './cache/index.js';
 import { ItemReplies } from './cache/item-replies.js';
@@ -134,6 +135,10 @@ export async function startGateway({
     caching.edited(note);
     events.edited(note.collection);
   });
+  const forgetKeys = watchHeldKeys(
+    () => [...events.hub.held(), ...alerts.held()],
+    (id) => state.apiKeys.get(id),
+  );
   const otlp = startTelemetry(config, pools);
 
   const management = startManagement({
@@ -192,6 +197,7 @@ export async function startGateway({
     store: state.deliveries,
     feed: events.feed,
     log,
+    alerts,
     instance: instanceName(),
     catalog: () => catalog.current,
   });
@@ -216,6 +222,7 @@ export async function startGateway({
     },
     firstKey,
     async close(graceMs) {
+      forgetKeys();
       alerts.close();
       await webhooks.close();
       await events.close();

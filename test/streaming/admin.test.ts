@@ -99,6 +99,42 @@ describe('streams for operators, with two gateway processes', () => {
     expect((await ask(`/operations/streaming/subscribers/${ids[0]}`, 'DELETE')).status).toBe(404);
   });
 
+  it('ends streams whose key has been revoked or replaced, within seconds', async () => {
+    const made = async (name: string) => {
+      const response = await fetch(`${server.url}${ADMIN}/api-keys`, {
+        method: 'POST',
+        headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json' },
+        body: JSON.stringify({ name, permissions: ['admin:read'] }),
+      });
+      // biome-ignore lint/suspicious/noExplicitAny: documents are looked into
+      const { data } = (await response.json()) as any;
+      return { key: data.key as string, id: data.apiKey.id as string };
+    };
+    const opened = async (path: string, key: string) => {
+      const client = new StreamClient(`${server.url}${path}`, { 'x-api-key': key });
+      clients.push(client);
+      return client.opened();
+    };
+    const revoked = await made('revoked');
+    const rotated = await made('rotated');
+    const kept = await made('kept');
+    const streams = '/api/v1/streaming/features';
+    const ending = [
+      await opened(streams, revoked.key),
+      await opened(`${ADMIN}/operations/streaming/alerts`, revoked.key),
+      await opened(streams, rotated.key),
+    ];
+    const staying = [await opened(streams, kept.key), new StreamClient(`${server.url}${streams}`)];
+    clients.push(staying[1]!);
+    expect((await ask(`/api-keys/${revoked.id}/revoke`, 'POST')).status).toBe(200);
+    expect((await ask(`/api-keys/${rotated.id}/rotate`, 'POST')).status).toBe(200);
+    for (const client of ending) {
+      await client.until(() => client.closed);
+      expect(client.closed).toEqual({ code: 1008, reason: 'AdminDisconnect' });
+    }
+    for (const client of staying) expect(client.closed).toBeUndefined();
+  });
+
   it('replays events by cursor and time', async () => {
     const send = sender(server.url, server.adminKey);
     const spot = (name: string) => ({

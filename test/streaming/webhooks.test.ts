@@ -4,6 +4,7 @@ import { CatalogSnapshot } from '../../src/core/collection.js';
 import { ConfigError, type Webhook } from '../../src/core/config.js';
 import type { FeatureEvent } from '../../src/core/edits.js';
 import type { Pools } from '../../src/core/tasks.js';
+import type { Alert } from '../../src/gateway/services/alerts.js';
 import { Feed } from '../../src/gateway/services/events/feed.js';
 import { startWebhooks, type Webhooks } from '../../src/gateway/services/webhooks/index.js';
 import type { State } from '../../src/gateway/stores/state.js';
@@ -29,6 +30,7 @@ describe('webhooks', () => {
     feed = await Feed.open(state.feed);
     receiver = await startReceiver();
     running = [];
+    alerts.length = 0;
     cursor = 0;
     await state.feed.claim('a store', 'test', 0, 1e9);
   });
@@ -38,11 +40,14 @@ describe('webhooks', () => {
     await temporary.close();
   });
 
+  const alerts: Alert[] = [];
+
   function start(members: Partial<Webhook> = {}, allow = ['127.0.0.1']): Webhooks {
     const webhooks = startWebhooks({
       webhooks: [{ name: 'hook', url: `${receiver.url}/events`, secret: SECRET, ...members }],
       ...{ allow, pools: NO_POOLS, store: state.deliveries, feed, log: QUIET },
       ...{ instance: randomUUID(), catalog: () => EMPTY, firstBackoffMs: 1 },
+      alerts: { notify: (alert) => void alerts.push(alert) },
     });
     running.push(webhooks);
     return webhooks;
@@ -120,6 +125,7 @@ describe('webhooks', () => {
     await until(() => receiver.received.length === 6);
     expect(ids()).toEqual([a, a, a, a, a, b]);
     await until(async () => (await dead()) === 1);
+    expect(alerts).toMatchObject([{ kind: 'delivery-failing', subject: 'hook' }]);
     receiver.answer = undefined;
     expect(await state.deliveries.redrive('another', 10)).toBe(0);
     expect(await state.deliveries.redrive(undefined, 10)).toBe(1);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LIMITS } from '../../core/limits.js';
-import type { Socket, SocketEvents } from '../../core/operation.js';
+import type { Principal, Socket, SocketEvents } from '../../core/operation.js';
+import type { Held } from '../auth/held-keys.js';
 import type { Peers } from '../peers.js';
 
 /** Something that an operator should know of now. */
@@ -38,6 +39,7 @@ class AlertSubscriber {
 
   constructor(
     private readonly socket: Socket,
+    readonly principal: Principal,
     readonly clientLabel: string | undefined,
   ) {}
 
@@ -89,8 +91,8 @@ export class AlertStream implements Alerts {
   }
 
   /** Alerts go to this socket from now on. */
-  subscribe(socket: Socket, clientLabel: string | undefined): SocketEvents {
-    const subscriber = new AlertSubscriber(socket, clientLabel);
+  subscribe(socket: Socket, principal: Principal, clientLabel: string | undefined): SocketEvents {
+    const subscriber = new AlertSubscriber(socket, principal, clientLabel);
     this.#subscribers.set(subscriber.id, subscriber);
     const message = 'Alerts follow.';
     subscriber.send(frameOf('status', { status: 'connected', message, subscriberId: subscriber.id }));
@@ -100,6 +102,12 @@ export class AlertStream implements Alerts {
       drained: () => subscriber.drained(),
       closed: () => void this.#subscribers.delete(subscriber.id),
     };
+  }
+
+  /** The subscribers of this gateway, for who watches their keys. */
+  *held(): Generator<Held> {
+    for (const { id, principal, connectedAt } of this.#subscribers.values())
+      yield { principal, connectedAt, end: () => void this.#disconnect(id) };
   }
 
   /** Subscribers of all gateways of the server. */

@@ -65,8 +65,9 @@ export const serviceOperations = group(
           throw new ApiError('unavailable', 'There are too many subscribers.', {
             headers: { 'retry-after': '10' },
           });
+        const { principal } = x;
         const label = x.params.clientLabel?.slice(0, LIMITS.subscriptionId);
-        return { status: 101, socket: (socket) => alerts.subscribe(socket, label) };
+        return { status: 101, socket: (socket) => alerts.subscribe(socket, principal, label) };
       },
     }),
     action('DELETE /operations/streaming/subscribers/{subscriberId}', 'Disconnect Streaming Subscriber', {

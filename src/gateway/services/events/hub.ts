@@ -4,6 +4,7 @@ import type { FeedEntry, FeedEvent, FeedGap } from '../../../core/events.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Principal } from '../../../core/operation.js';
 import type { Box, Pools } from '../../../core/tasks.js';
+import type { Held } from '../../auth/held-keys.js';
 import * as metrics from '../../telemetry/event-metrics.js';
 import type { Alerts } from '../alerts.js';
 import { Audience } from './audience.js';
@@ -131,6 +132,14 @@ export class Hub {
       subject: id,
       message: `The ${transport.name} session${name} did not keep up and was disconnected.`,
     });
+  }
+
+  /** The sessions, for who watches their keys. */
+  *held(): Generator<Held> {
+    for (const session of this.sessions.values()) {
+      const { principal, connectedAt } = session;
+      yield { principal, connectedAt, end: () => session.close('AdminDisconnect') };
+    }
   }
 
   /** Ends a session on behalf of an operator; false when this gateway has none of this id. */

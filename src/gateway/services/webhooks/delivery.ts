@@ -2,6 +2,7 @@ import { LIMITS } from '../../../core/limits.js';
 import type { Delivery, DeliveryStore, Settlement } from '../../stores/deliveries.js';
 import * as metrics from '../../telemetry/event-metrics.js';
 import type { Log } from '../../telemetry/log.js';
+import type { Alerts } from '../alerts.js';
 import type { Receiver } from './receiver.js';
 
 /** Deliveries claimed at once: what a crash may send a second time. */
@@ -16,6 +17,7 @@ export interface DeliveryOptions {
   receiver: Receiver;
   store: DeliveryStore;
   log: Log;
+  alerts: Alerts;
   signal: AbortSignal;
   /** Milliseconds until the second attempt; each further wait is four times as long. */
   firstBackoffMs?: number;
@@ -55,7 +57,7 @@ async function send(deliveries: readonly Delivery[], options: DeliveryOptions): 
 function failureOf(
   { id, attempt, event_id }: Delivery,
   error: string,
-  { name, log, firstBackoffMs = FIRST_BACKOFF_MS }: DeliveryOptions,
+  { name, log, alerts, firstBackoffMs = FIRST_BACKOFF_MS }: DeliveryOptions,
 ): Settlement['failed'] {
   metrics.sinkFailed.cell().inc();
   if (attempt + 1 < LIMITS.webhookAttempts)
@@ -63,5 +65,7 @@ function failureOf(
   metrics.sinkDeadLettered.cell().inc();
   metrics.outboxDeadLettered.cell().inc();
   log.warn('an event was given up for a webhook', { Webhook: name, EventId: event_id, Error: error });
+  const message = `An event was given up after ${LIMITS.webhookAttempts} attempts: ${error}`;
+  alerts.notify({ kind: 'delivery-failing', severity: 'error', subject: name, message });
   return { id, error, dueAt: undefined };
 }

@@ -5,6 +5,7 @@ import { AllowedHosts } from '../../../workers/remote/allowed.js';
 import type { DeliveryStore } from '../../stores/deliveries.js';
 import * as metrics from '../../telemetry/event-metrics.js';
 import type { Log } from '../../telemetry/log.js';
+import type { Alerts } from '../alerts.js';
 import type { Feed } from '../events/feed.js';
 import { Matching } from './matching.js';
 import { Receiver } from './receiver.js';
@@ -18,6 +19,7 @@ export interface WebhooksOptions {
   store: DeliveryStore;
   feed: Feed;
   log: Log;
+  alerts: Alerts;
   /** Names this process among those that share the state database. */
   instance: string;
   catalog(): CatalogSnapshot;

@@ -3,6 +3,7 @@ import { LIMITS } from '../../../core/limits.js';
 import type { DeliveryStore } from '../../stores/deliveries.js';
 import * as metrics from '../../telemetry/event-metrics.js';
 import type { Log } from '../../telemetry/log.js';
+import type { Alerts } from '../alerts.js';
 import type { Feed } from '../events/feed.js';
 import { jsonFrame } from '../events/frames.js';
 import { deliverNext } from './delivery.js';
@@ -16,6 +17,7 @@ export interface SinkOptions {
   store: DeliveryStore;
   feed: Feed;
   log: Log;
+  alerts: Alerts;
   instance: string;
   catalog(): CatalogSnapshot;
   firstBackoffMs?: number;
