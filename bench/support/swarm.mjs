@@ -10,6 +10,8 @@ const [port, path, count, hello, first] = process.argv.slice(2);
 let frames = 0;
 /** Milliseconds from the time of a change to its arrival. */
 let ages = [];
+/** When the first client began to connect. */
+let began = 0;
 let open = 0;
 let wanted = Number(first) || Infinity;
 
@@ -38,6 +40,7 @@ function noteAge(data) {
 }
 
 function client(i) {
+  began ||= performance.now();
   const socket = connect(Number(port), '127.0.0.1');
   let upgraded = false;
   /** Bytes of the frame in work that are still to come, and the beginning of a head that was cut. */
@@ -90,7 +93,7 @@ function client(i) {
 
 function counted() {
   frames++;
-  if (frames === wanted) process.send({ done: performance.now() });
+  if (frames === wanted) process.send({ done: performance.now() - began });
 }
 
 process.on('message', ({ wait }) => {

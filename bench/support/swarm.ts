@@ -5,8 +5,8 @@ import { once } from 'node:events';
 export interface Swarm {
   /** Begins to count frames; `done` resolves once there are so many. */
   arm(count: number): Promise<{ done: Promise<unknown> }>;
-  /** Resolves once there are as many frames as were to be waited for from the start. */
-  readonly done: Promise<unknown>;
+  /** Resolves once there are as many frames as were to be waited for: milliseconds since the first began to connect. */
+  readonly done: Promise<{ done?: number }>;
   /** Milliseconds from the time of each change to its arrival, since `arm`. */
   ages(): Promise<number[]>;
   stop(): Promise<void>;
