@@ -12,6 +12,7 @@ import type { FirstKey } from './auth/api-keys.js';
 import { createAuthenticator } from './auth/authenticator.js';
 import { watchHeldKeys } from './auth/held-keys.js';
 import { permits } from './auth/permissions.js';
+import { DataVersions } from './cache/data-versions.js';
 import { startCaching } from './cache/index.js';
 import { ItemReplies } from './cache/item-replies.js';
 import { Dispatcher } from './http/dispatch.js';
@@ -87,6 +88,7 @@ export async function startGateway({
   const firstKey: FirstKey = first
     ? await keys.ensureFirst(config.security.adminKey || undefined)
     : { from: 'stored' };
+  const instance = instanceName();
   const { count, hours } = config.events.retention;
   const retention = { count, ageMs: hours * 3_600_000 };
   const pools = createPools({
@@ -101,7 +103,8 @@ export async function startGateway({
   });
   const caching = await startCaching({ config: config.cache, dataDir, log, catalog: () => catalog, tell });
   const { tiles, control: cache } = caching;
-  const items = new ItemReplies();
+  const versions = new DataVersions();
+  const items = new ItemReplies(versions);
   const databases = new Databases(pools);
   const catalog: Catalog = new Catalog({
     pools,
@@ -122,8 +125,10 @@ export async function startGateway({
   const events = await startEvents({
     pools,
     store: state.feed,
+    versions,
     log,
     alerts,
+    instance,
     maxSessions: config.streaming.maxSessions,
     retention,
     visible: (principal) => visible.of(principal),
@@ -198,7 +203,7 @@ export async function startGateway({
     feed: events.feed,
     log,
     alerts,
-    instance: instanceName(),
+    instance,
     catalog: () => catalog.current,
   });
   const server = new HttpServer({
@@ -229,7 +234,7 @@ export async function startGateway({
       await server.close(graceMs);
       await management.close();
       databases.close();
-      items.close();
+      versions.close();
       await catalog.close();
       await caching.close();
       await pools.close();

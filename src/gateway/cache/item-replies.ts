@@ -2,7 +2,7 @@ import type { CatalogSnapshot } from '../../core/collection.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Format } from '../../core/media.js';
 import type { Exchange, Reply } from '../../core/operation.js';
-import { FileVersions } from './file-version.js';
+import type { DataVersions } from './data-versions.js';
 
 /** The answer that a target (path and query) got last, and all that it hangs on. */
 interface Kept {
@@ -24,15 +24,16 @@ const OVERHEAD = 1024;
  * client that reads after a write always sees it.
  */
 export class ItemReplies {
-  readonly #versions = new FileVersions();
   #kept: Kept[] = [];
   #bytes = 0;
+
+  constructor(private readonly versions: DataVersions) {}
 
   /** The answer that this target got last, if it would be the same now. */
   find(x: Exchange, catalog: CatalogSnapshot): Reply | undefined {
     const kept = x.memo.value as Kept | undefined;
     if (!kept?.reply || kept.catalog !== catalog || kept.format !== x.format) return undefined;
-    if (kept.baseUrl !== x.baseUrl || this.#versions.of(kept.file) !== kept.version) return undefined;
+    if (kept.baseUrl !== x.baseUrl || this.versions.of(kept.file) !== kept.version) return undefined;
     return kept.reply;
   }
 
@@ -43,7 +44,7 @@ export class ItemReplies {
     file: string,
     read: () => Promise<Reply>,
   ): Promise<Reply> {
-    const version = this.#versions.of(file);
+    const version = this.versions.of(file);
     const reply = await read();
     const { body } = reply;
     if (version === undefined || typeof body !== 'string' || body.length > LIMITS.keptItemBytes) return reply;
@@ -53,10 +54,6 @@ export class ItemReplies {
     this.#add(kept, body.length + OVERHEAD);
     x.memo.value = kept;
     return reply;
-  }
-
-  close(): void {
-    this.#versions.close();
   }
 
   /** Everything is forgotten at once when there is no room: what is asked for often is soon back. */

@@ -2,10 +2,9 @@ import type { CatalogSnapshot } from '../../../core/collection.js';
 import type { EventSource, Retention } from '../../../core/events.js';
 import type { Principal } from '../../../core/operation.js';
 import type { Pools, VectorSource } from '../../../core/tasks.js';
-import { FileVersions } from '../../cache/file-version.js';
+import type { DataVersions } from '../../cache/data-versions.js';
 import type { Note } from '../../notes.js';
 import type { FeedStore } from '../../stores/feed.js';
-import { instanceName } from '../../stores/instance.js';
 import type { Log } from '../../telemetry/log.js';
 import type { Alerts } from '../alerts.js';
 import type { EditNote } from '../edits.js';
@@ -18,8 +17,12 @@ import { type Outbox, type PublishedTable, Relay } from './relay.js';
 export interface EventsOptions {
   pools: Pools;
   store: FeedStore;
+  /** Tells when others write to a file. */
+  versions: DataVersions;
   log: Log;
   alerts: Alerts;
+  /** Names this process among those that share the state database. */
+  instance: string;
   maxSessions: number;
   retention: Retention;
   visible(principal: Principal): CatalogSnapshot;
@@ -60,7 +63,7 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
     store,
     log,
     alerts,
-    instance: instanceName(),
+    instance: options.instance,
     retention: options.retention,
     appended(outbox, entries, more) {
       feed.accept(entries);
@@ -70,17 +73,16 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
     },
   });
   const listeners = new Listeners(log, (key) => relay.wake(key));
-  const files = new FileVersions();
-  const versions = new Map<string, number | undefined>();
+  const seen = new Map<string, number | undefined>();
   let outboxes: readonly Outbox[] = [];
   const behind = (error: unknown) => log.warn('the feed could not be read', { Error: String(error) });
   const look = () => {
     feed.catchUp().catch(behind);
     for (const { key, source } of outboxes) {
       if (source.kind !== 'geopackage') continue;
-      const version = files.of(source.path);
-      if (version !== undefined && versions.get(key) === version) continue;
-      versions.set(key, version);
+      const version = options.versions.of(source.path);
+      if (version !== undefined && seen.get(key) === version) continue;
+      seen.set(key, version);
       relay.wake(key);
     }
   };
@@ -108,7 +110,6 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
       listeners.close();
       hub.close();
       await relay.close();
-      files.close();
     },
   };
 }

@@ -5,12 +5,16 @@ interface Watched {
   readonly db: Database.Database;
   readonly version: Database.Statement;
   readonly inode: number;
+  /** Versions mean something to their connection only: they are told apart by this. */
+  readonly base: number;
   /** When the path was last seen to lead to this inode, by `performance.now()`. */
   seen: number;
 }
 
 /** Files watched at once; each costs a connection. */
-const MAX_FILES = 32;
+const MAX_FILES = 256;
+/** Room for the versions that one connection may count: those of different connections never meet. */
+const CONNECTION_VERSIONS = 2 ** 32;
 /** A file that is put in the place of another is noticed this late. */
 const INODE_MS = 100;
 
@@ -18,14 +22,17 @@ const INODE_MS = 100;
  * Tells whether SQLite files have changed, in microseconds and on the event loop: `PRAGMA data_version` reads one number
  * of shared memory, or of a cached page where the file has no write-ahead log.
  */
-export class FileVersions {
+export class DataVersions {
   readonly #files = new Map<string, Watched>();
+  #opened = 0;
+
+  constructor(private readonly maxFiles = MAX_FILES) {}
 
   /** Two equal answers mean that nobody committed to the file in between. Undefined when that cannot be known. */
   of(path: string): number | undefined {
     try {
       const file = this.#current(path);
-      return (file.version.get() as { data_version: number }).data_version;
+      return file.base + (file.version.get() as number);
     } catch {
       // Locked, gone, or on a file system without shared memory.
       this.#forget(path);
@@ -47,9 +54,10 @@ export class FileVersions {
       return known;
     }
     this.#forget(path);
-    if (this.#files.size >= MAX_FILES) this.close();
+    if (this.#files.size >= this.maxFiles) this.#forget(this.#files.keys().next().value!);
     const db = new Database(path, { readonly: true, fileMustExist: true, timeout: 0 });
-    const file = { db, version: db.prepare('PRAGMA data_version'), inode, seen: now };
+    const version = db.prepare('PRAGMA data_version').pluck();
+    const file = { db, version, inode, base: ++this.#opened * CONNECTION_VERSIONS, seen: now };
     this.#files.set(path, file);
     return file;
   }
