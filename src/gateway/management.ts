@@ -49,15 +49,16 @@ export function startManagement(options: ManagementOptions): Management {
   const jobs = new JobEngine(state.jobs, {
     onError: (error: unknown) => log.error('the job engine failed', { Error: String(error) }),
   });
+  /** This process shows what was made before its job succeeds; the others follow with the reload. */
+  const publish = async (reason: string) => {
+    catalog.commit(await catalog.prepare(config.data.sources, config.tiles.collections));
+    options.requestReload(reason);
+  };
   const imports = new ImportService({
     pools,
     jobs,
     dataDir: options.dataDir,
-    async publish(collection) {
-      // This process shows the collection before the job succeeds; the others follow with the reload.
-      catalog.commit(await catalog.prepare(config.data.sources, config.tiles.collections));
-      options.requestReload(`${collection.id} was imported`);
-    },
+    publish: (collection) => publish(`${collection.id} was imported`),
     isPublished: (id) => catalog.current.byId(id) !== undefined,
   });
   const { cache, tiles } = options;
@@ -69,10 +70,7 @@ export function startManagement(options: ManagementOptions): Management {
     warm: async (request) => cachedTile({ tiles, pools }, request),
     drop: async (layerId) =>
       cache.invalidate(layerId === undefined ? { kind: 'all' } : { kind: 'layer', layerId }),
-    async reload(reason) {
-      catalog.commit(await catalog.prepare(config.data.sources, config.tiles.collections));
-      options.requestReload(reason);
-    },
+    reload: publish,
   });
   const operations: Operation[] = adminOperations({
     server: { version: version(), releaseChannel: 'preview' },

@@ -1,3 +1,4 @@
+import { plainBoxes } from '../../core/box.js';
 import { html, type Markup } from '../../core/html.js';
 import type { Box } from '../../core/tasks.js';
 
@@ -10,17 +11,7 @@ const LEAST_SIDE = 7;
 export function extentPicture(box: Box | undefined): Markup {
   const meridians = MERIDIANS.map((x) => `M${x} -90V90`).join('');
   const parallels = PARALLELS.map((y) => `M-180 ${y}H180`).join('');
-  return html`<svg class="extent" viewBox="-181 -91 362 182" aria-hidden="true" focusable="false"><rect class="sea" x="-180" y="-90" width="360" height="180"/><path class="grid" d="${meridians}${parallels}"/><path class="equator" d="M-180 0H180M0 -90V90"/>${box ? parts(box).map(rectangle) : undefined}</svg>`;
-}
-
-/** A box across the antimeridian is two on this picture. */
-function parts(box: Box): Box[] {
-  const [west, south, east, north] = box;
-  if (west <= east) return [box];
-  return [
-    [west, south, 180, north],
-    [-180, south, east, north],
-  ];
+  return html`<svg class="extent" viewBox="-181 -91 362 182" aria-hidden="true" focusable="false"><rect class="sea" x="-180" y="-90" width="360" height="180"/><path class="grid" d="${meridians}${parallels}"/><path class="equator" d="M-180 0H180M0 -90V90"/>${box ? plainBoxes(box).map(rectangle) : undefined}</svg>`;
 }
 
 function rectangle([west, south, east, north]: Box): Markup {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
+import { around } from '../../core/box.js';
 import { CatalogSnapshot, type TileSettings, type VectorCollection } from '../../core/collection.js';
 import type { CollectionChange } from '../../core/edits.js';
 import { isPath } from '../../core/sources.js';
@@ -139,5 +140,5 @@ function grown(extent: Box | undefined, by: Box | undefined): Box | undefined {
   const high = Math.max(north, by[3]);
   // An extent across the antimeridian keeps its sides unless the new box lies beside it.
   if (west > east) return by[0] >= west || by[2] <= east ? [west, low, east, high] : [-180, low, 180, high];
-  return [Math.min(west, by[0]), low, Math.max(east, by[2]), high];
+  return around(extent, by);
 }

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import { FEED_AGE_MS } from '../../core/limits.js';
-import { hasEnded } from './instance.js';
+import { isHeldByAnother } from './instance.js';
 import type { DeliveryTable } from './schema.js';
 import type { StateDb } from './state.js';
 
@@ -43,27 +43,17 @@ export class DeliveryStore {
    */
   claim(sink: string, instance: string, start: number, leaseMs: number) {
     return this.db.transaction().execute(async (db) => {
-      const now = Date.now();
-      const lease = { owner: instance, lease_expires_at: now + leaseMs };
+      const lease = { owner: instance, lease_expires_at: Date.now() + leaseMs };
       const known = await db.selectFrom('sinks').selectAll().where('name', '=', sink).executeTakeFirst();
       if (!known) {
         const row = { name: sink, position: start, ...lease };
         await db.insertInto('sinks').values(row).execute();
         return { position: start, recovered: 0 };
       }
-      const foreign = known.owner !== instance;
-      const held = foreign && known.owner !== null && known.lease_expires_at > now;
-      if (held && !hasEnded(known.owner!)) return undefined;
+      if (isHeldByAnother(known, instance)) return undefined;
       await db.updateTable('sinks').set(lease).where('name', '=', sink).execute();
-      if (!foreign) return { position: known.position, recovered: 0 };
-      const freed = await db
-        .updateTable('deliveries')
-        .set({ state: 'pending' })
-        .where('sink', '=', sink)
-        .where(OPEN)
-        .where('state', '=', 'claimed')
-        .executeTakeFirst();
-      return { position: known.position, recovered: Number(freed.numUpdatedRows) };
+      const recovered = known.owner === instance ? 0 : await freeClaimed(db, sink);
+      return { position: known.position, recovered };
     });
   }
 
@@ -138,13 +128,7 @@ export class DeliveryStore {
           .where('id', '=', id)
           .execute();
       }
-      await db
-        .updateTable('deliveries')
-        .set({ state: 'pending' })
-        .where('sink', '=', sink)
-        .where(OPEN)
-        .where('state', '=', 'claimed')
-        .execute();
+      await freeClaimed(db, sink);
       const last = Math.max(0, ...dispatched, failed?.id ?? 0);
       await sql`
         DELETE FROM deliveries WHERE sink = ${sink} AND state IN ('dispatched', 'dead_lettered') AND
@@ -193,4 +177,16 @@ export class DeliveryStore {
       .executeTakeFirst();
     return Number(numUpdatedRows);
   }
+}
+
+/** Lets the deliveries that were claimed wait again; returns how many. OPEN, so that the index of those is used. */
+async function freeClaimed(db: StateDb, sink: string): Promise<number> {
+  const { numUpdatedRows } = await db
+    .updateTable('deliveries')
+    .set({ state: 'pending' })
+    .where('sink', '=', sink)
+    .where(OPEN)
+    .where('state', '=', 'claimed')
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
 }

@@ -1,7 +1,7 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import { EPOCH_SIZE, type FeedEntry, type Retention, USUAL_RETENTION } from '../../core/events.js';
 import { LIMITS } from '../../core/limits.js';
-import { hasEnded } from './instance.js';
+import { isHeldByAnother } from './instance.js';
 import type { FeedTable } from './schema.js';
 import type { StateDb } from './state.js';
 
@@ -47,8 +47,7 @@ export class FeedStore {
    */
   claim(source: string, instance: string, start: number, leaseMs: number) {
     return this.db.transaction().execute(async (db) => {
-      const now = Date.now();
-      const lease = { owner: instance, lease_expires_at: now + leaseMs };
+      const lease = { owner: instance, lease_expires_at: Date.now() + leaseMs };
       const known = await db
         .selectFrom('outboxes')
         .selectAll()
@@ -59,10 +58,13 @@ export class FeedStore {
         await db.insertInto('outboxes').values(row).execute();
         return { cursor: start, eventId: null, takenOver: false };
       }
-      const foreign = known.owner !== null && known.owner !== instance;
-      if (foreign && known.lease_expires_at > now && !hasEnded(known.owner!)) return undefined;
+      if (isHeldByAnother(known, instance)) return undefined;
       await db.updateTable('outboxes').set(lease).where('source', '=', source).execute();
-      return { cursor: known.cursor, eventId: known.event_id, takenOver: foreign };
+      return {
+        cursor: known.cursor,
+        eventId: known.event_id,
+        takenOver: known.owner !== null && known.owner !== instance,
+      };
     });
   }
 

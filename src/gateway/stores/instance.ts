@@ -20,3 +20,11 @@ export function hasEnded(instance: string): boolean {
     return (error as NodeJS.ErrnoException).code === 'ESRCH';
   }
 }
+
+/** Whether another process than `instance` holds a lease now. */
+export function isHeldByAnother(
+  { owner, lease_expires_at }: { owner: string | null; lease_expires_at: number },
+  instance: string,
+): boolean {
+  return owner !== null && owner !== instance && lease_expires_at > Date.now() && !hasEnded(owner);
+}

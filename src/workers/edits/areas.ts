@@ -1,3 +1,4 @@
+import { around } from '../../core/box.js';
 import type { CollectionChange } from '../../core/edits.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Box } from '../../core/tasks.js';
@@ -31,11 +32,6 @@ export function changeOf(events: readonly NewEvent[], cursor: number): Collectio
     if (envelopeAfter) extent84 = around(extent84 ?? envelopeAfter, envelopeAfter);
   }
   return { cursor, features, extent84, areas: changedAreas(events) };
-}
-
-/** The smallest box around two. */
-export function around(a: Box, b: Box): Box {
-  return [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[2], b[2]), Math.max(a[3], b[3])];
 }
 
 function same(a: Box, b: Box | undefined): boolean {

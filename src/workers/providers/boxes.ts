@@ -1,3 +1,4 @@
+import { plainBoxes } from '../../core/box.js';
 import { type Box, TaskFailure } from '../../core/tasks.js';
 import { transformBox } from '../../native/index.js';
 
@@ -6,7 +7,7 @@ import { transformBox } from '../../native/index.js';
  * `invalid-input` when it lies where that CRS is not defined.
  */
 export function boxesInSource(source: { crs: string }, box: Box, crs: string): Box[] {
-  return plain(box).flatMap((part) => plain(inSource(part, crs, source.crs)));
+  return plainBoxes(box).flatMap((part) => plainBoxes(inSource(part, crs, source.crs)));
 }
 
 function inSource(box: Box, from: string, to: string): Box {
@@ -16,14 +17,4 @@ function inSource(box: Box, from: string, to: string): Box {
     const message = 'The bounding box cannot be expressed in the CRS of the data.';
     throw new TaskFailure('invalid-input', message, (error as Error).message);
   }
-}
-
-/** Cuts a box across the antimeridian (minx > maxx, degrees) in two. */
-function plain(box: Box): Box[] {
-  const [minx, miny, maxx, maxy] = box;
-  if (minx <= maxx) return [box];
-  return [
-    [minx, miny, 180, maxy],
-    [-180, miny, maxx, maxy],
-  ];
 }

@@ -1,3 +1,4 @@
+import { around } from '../../core/box.js';
 import type { Box, VectorTileTask } from '../../core/tasks.js';
 import { boxesInSource } from './boxes.js';
 
@@ -6,7 +7,7 @@ import { boxesInSource } from './boxes.js';
  * wide: the encoder drops what was read in vain.
  */
 export function tileWindow(source: { crs: string }, task: VectorTileTask): Box {
-  return around(boxesInSource(source, buffered(task), task.crs));
+  return boxesInSource(source, buffered(task), task.crs).reduce(around);
 }
 
 function buffered(task: VectorTileTask): Box {
@@ -15,9 +16,4 @@ function buffered(task: VectorTileTask): Box {
   const marginX = ((maxx - minx) / task.extent) * task.buffer;
   const marginY = ((maxy - miny) / task.extent) * task.buffer;
   return [minx - marginX, miny - marginY, maxx + marginX, maxy + marginY];
-}
-
-function around(boxes: readonly Box[]): Box {
-  const side = (i: 0 | 1 | 2 | 3) => boxes.map((box) => box[i]);
-  return [Math.min(...side(0)), Math.min(...side(1)), Math.max(...side(2)), Math.max(...side(3))];
 }

@@ -1,6 +1,7 @@
 import RBush from 'rbush';
+import { plainBoxes } from '../../../core/box.js';
 import type { Box } from '../../../core/tasks.js';
-import { partsOf, type Subscription } from './subscription.js';
+import type { Subscription } from './subscription.js';
 
 interface Window {
   minX: number;
@@ -19,9 +20,7 @@ export class Audience {
 
   add(subscription: Subscription): void {
     const { bbox, layers } = subscription.interest;
-    const windows = bbox
-      ? partsOf(bbox).map(([west, east]) => windowOf([west, bbox[1], east, bbox[3]], subscription))
-      : [];
+    const windows = bbox ? plainBoxes(bbox).map((box) => windowOf(box, subscription)) : [];
     this.#windows.set(subscription, windows);
     for (const layer of layers ?? [undefined]) {
       if (bbox) {

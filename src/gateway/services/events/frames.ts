@@ -7,9 +7,6 @@ import type { Appearance } from './views.js';
 
 type Mask = Pick<Scope, 'fields' | 'mask'>;
 
-/** Members of a `feature-change` frame that are the same for all who may see the same of it. */
-export type ChangeBody = Readonly<Record<string, unknown>>;
-
 /** CRS of all geometries in frames: longitude first, as GeoJSON has it. */
 export const FRAME_CRS = 'EPSG:4326';
 

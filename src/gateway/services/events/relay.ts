@@ -56,8 +56,8 @@ const ALERT_FAILURES = 5;
 
 /**
  * Takes events over from the outboxes of the stores into the feed. Each outbox is read by one process at a time, which
- * holds its lease; another goes on where it stopped when the lease runs out, or at once where it is known to have ended. Position and entries change together, so
- * each event is in the feed once.
+ * holds its lease; another goes on where it stopped when the lease runs out, or at once where it is known to have ended.
+ * Position and entries change together, so each event is in the feed once.
  */
 export class Relay {
   readonly #options: RelayOptions;

@@ -1,3 +1,4 @@
+import { plainBoxes } from '../../../core/box.js';
 import type { CatalogSnapshot, VectorCollection } from '../../../core/collection.js';
 import { and, Cql2Error, check, type Expression } from '../../../core/cql2/index.js';
 import { CRS84 } from '../../../core/crs.js';
@@ -103,15 +104,5 @@ export class Subscription {
 /** Whether two boxes share a point; either may cross the antimeridian. */
 export function boxesTouch(a: Box, b: Box): boolean {
   if (a[1] > b[3] || b[1] > a[3]) return false;
-  return partsOf(a).some(([w1, e1]) => partsOf(b).some(([w2, e2]) => w1 <= e2 && w2 <= e1));
-}
-
-/** Ranges of longitude of a box: two where it crosses the antimeridian. */
-export function partsOf([west, , east]: Box): [west: number, east: number][] {
-  return west <= east
-    ? [[west, east]]
-    : [
-        [west, 180],
-        [-180, east],
-      ];
+  return plainBoxes(a).some(([w1, , e1]) => plainBoxes(b).some(([w2, , e2]) => w1 <= e2 && w2 <= e1));
 }

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import { ApiError, notFound } from '../../../core/errors.js';
+import { instanceName } from '../../stores/instance.js';
 import type { Claim, JobRow, JobState, JobStore, Progress } from '../../stores/jobs.js';
 import type { JobKind } from './kinds.js';
 import { JobRun } from './run.js';
@@ -39,7 +38,7 @@ const MAX_ATTEMPTS = 3;
  */
 export class JobEngine {
   /** Names this instance in leases. */
-  readonly instance = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
+  readonly instance = instanceName();
   readonly #kinds = new Map<string, JobKind>();
   readonly #running = new Map<string, { run: JobRun; done: Promise<void> }>();
   readonly #observers = new Map<string, Set<(news: JobNews) => void>>();

@@ -1,3 +1,4 @@
+import { around, plainBoxes, uncrossed } from '../../../core/box.js';
 import type { Box } from '../../../core/tasks.js';
 import { matrixSize, type TileMatrixSet, tileLimits } from '../../../core/tile-matrix.js';
 import { extentInSet } from '../tiles/extent.js';
@@ -12,14 +13,8 @@ export interface TileRange {
 
 /** The ranges of tiles that an area in CRS84 touches at a zoom: two where it crosses the antimeridian, none repeated. */
 export function rangesOf(set: TileMatrixSet, zoom: number, area84: Box): TileRange[] {
-  const [west, south, east, north] = area84;
-  if (west <= east) return rangeOf(set, zoom, area84);
   // Elsewhere than in a set of longitudes, both parts may lie anywhere: all columns are looked at.
-  const parts: Box[] = [
-    [west, south, 180, north],
-    [-180, south, east, north],
-  ];
-  const [first, second] = parts.flatMap((part) => rangeOf(set, zoom, part));
+  const [first, second] = plainBoxes(area84).flatMap((part) => rangeOf(set, zoom, part));
   if (!first || !second) return first ? [first] : [];
   const apart = first.minColumn > second.maxColumn;
   if (apart) return [second, first];
@@ -64,11 +59,7 @@ function width([west, , east]: Box): number {
 /** The area that holds both; a whole turn where one crosses the antimeridian. */
 export function union(a: Box | undefined, b: Box | undefined): Box | undefined {
   if (!a || !b) return a ?? b;
-  const crossing = a[0] > a[2] || b[0] > b[2];
-  const south = Math.min(a[1], b[1]);
-  const north = Math.max(a[3], b[3]);
-  if (crossing) return [-180, south, 180, north];
-  return [Math.min(a[0], b[0]), south, Math.max(a[2], b[2]), north];
+  return around(uncrossed(a), uncrossed(b));
 }
 
 export function countTiles(ranges: readonly TileRange[]): number {

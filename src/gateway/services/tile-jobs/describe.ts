@@ -4,6 +4,7 @@ import type {
   VectorLayerMetadata,
   WrittenContainer,
 } from '../../../core/archives.js';
+import { uncrossed } from '../../../core/box.js';
 import type { VectorCollection } from '../../../core/collection.js';
 import { ApiError } from '../../../core/errors.js';
 import { MVT_FORMAT } from '../../../core/media.js';
@@ -46,7 +47,7 @@ export function archiveDescription(work: TileWork): ArchiveDescription {
       .slice(0, 500),
     ...(description ? { description } : {}),
     ...(attribution ? { attribution } : {}),
-    bounds: area[0] <= area[2] ? area : [-180, area[1], 180, area[3]],
+    bounds: uncrossed(area),
     minZoom,
     maxZoom,
     ...(format === MVT_FORMAT ? { vectorLayers: vectorLayers(work) } : {}),

@@ -1,3 +1,4 @@
+import { around, plainBoxes } from '../../../core/box.js';
 import type { Crs } from '../../../core/crs.js';
 import { Recent } from '../../../core/recent.js';
 import type { Box } from '../../../core/tasks.js';
@@ -34,14 +35,14 @@ export function readAreas(): void {
  * in Mercator, is cut off at the area that the CRS is made for. Undefined when nothing is left.
  */
 export function extentInSet({ crs }: TileMatrixSet, extent84: Box): Box | undefined {
-  return around(split(extent84).map((box) => image(box, crs)));
+  return aroundAll(plainBoxes(extent84).map((box) => image(box, crs)));
 }
 
 function image(box: Box, crs: Crs): Box | undefined {
   const whole = transformed(box, crs);
   if (whole) return whole;
-  const parts = split(areaOfUse(crs)).map((area) => meet(box, area));
-  return around(parts.map((part) => part && transformed(part, crs)));
+  const parts = plainBoxes(areaOfUse(crs)).map((area) => meet(box, area));
+  return aroundAll(parts.map((part) => part && transformed(part, crs)));
 }
 
 function transformed(box: Box, crs: Crs): Box | undefined {
@@ -55,25 +56,14 @@ function transformed(box: Box, crs: Crs): Box | undefined {
   }
 }
 
-/** Cuts a box across the antimeridian in two. */
-function split([west, south, east, north]: Box): Box[] {
-  if (west <= east) return [[west, south, east, north]];
-  return [
-    [west, south, 180, north],
-    [-180, south, east, north],
-  ];
-}
-
 function meet(a: Box, b: Box): Box | undefined {
   const box: Box = [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.min(a[3], b[3])];
   return box[0] <= box[2] && box[1] <= box[3] ? box : undefined;
 }
 
-function around(boxes: readonly (Box | undefined)[]): Box | undefined {
-  const found = boxes.filter((box): box is Box => box !== undefined);
-  if (found.length === 0) return undefined;
-  const side = (i: 0 | 1 | 2 | 3) => found.map((box) => box[i]);
-  return [Math.min(...side(0)), Math.min(...side(1)), Math.max(...side(2)), Math.max(...side(3))];
+function aroundAll(boxes: readonly (Box | undefined)[]): Box | undefined {
+  const found = boxes.filter((box) => box !== undefined);
+  return found.length === 0 ? undefined : found.reduce(around);
 }
 
 /** `tileMatrixSetLimits` of data with this extent, for those of the matrices that are given by place. */
@@ -96,8 +86,8 @@ export function setsFor(extent84: Box | undefined): readonly TileMatrixSet[] {
 
 /** How much of an extent, 0 to 1, lies in an area. */
 function covered(extent84: Box, area: Box): number {
-  const boxes = split(extent84);
-  const parts = boxes.flatMap((box) => split(area).map((one) => meet(box, one)));
+  const boxes = plainBoxes(extent84);
+  const parts = boxes.flatMap((box) => plainBoxes(area).map((one) => meet(box, one)));
   const size = (all: readonly (Box | undefined)[]) =>
     all.reduce((sum, box) => sum + (box ? (box[2] - box[0]) * (box[3] - box[1]) : 0), 0);
   const whole = size(boxes);

@@ -1,3 +1,4 @@
+import { uncrossed } from '../../../core/box.js';
 import type { RasterCollection } from '../../../core/collection.js';
 import { CRS84, type Crs, normaliseBox } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
@@ -153,8 +154,7 @@ function derived(
 
 function transformed(bbox: Box, crs: Crs, collection: RasterCollection): Box {
   try {
-    const plain: Box = bbox[0] <= bbox[2] ? bbox : [-180, bbox[1], 180, bbox[3]];
-    return transformBox(plain, crs.proj, collection.raster.crs);
+    return transformBox(uncrossed(bbox), crs.proj, collection.raster.crs);
   } catch {
     throw badParameter('bbox', 'cannot be expressed in the storage CRS of this coverage');
   }

@@ -1,3 +1,4 @@
+import { uncrossed } from '../../../core/box.js';
 import { type Collection, tileLevels, type VectorCollection } from '../../../core/collection.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Exchange } from '../../../core/operation.js';
@@ -35,7 +36,7 @@ export function tileJson(x: Exchange, subject: TilesetSubject, template?: string
     minzoom,
     maxzoom,
     // Readers of TileJSON know no box across the antimeridian.
-    bounds: extent && (extent[0] > extent[2] ? [-180, extent[1], 180, extent[3]] : extent),
+    bounds: extent && uncrossed(extent),
     center: extent && [longitude, latitude, zoom],
     vector_layers: format.name === 'mvt' ? collections.flatMap(layersOf) : undefined,
   };

@@ -1,8 +1,8 @@
+import { around } from '../../../core/box.js';
 import type { EditResult, EditTask } from '../../../core/edits.js';
 import type { FieldValue } from '../../../core/feature-values.js';
 import type { Box, Field, GeoPackageSource } from '../../../core/tasks.js';
 import { wkbToGeoPackage } from '../../../native/index.js';
-import { around } from '../../edits/areas.js';
 import { featureText } from '../../edits/feature-text.js';
 import { runEdits } from '../../edits/run.js';
 import {
