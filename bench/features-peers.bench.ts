@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { startPostgres } from '../test/support/postgres.js';
-import { buildings } from './support/buildings.js';
 import { type Peer, pgFeatureserv, pygeoapi, type Table, tiPg, treeCpuMs } from './support/peers.js';
+import { loadBuildings } from './support/postgis.js';
 import { option, publish } from './support/report.js';
 import { startGraticule } from './support/server.js';
 
@@ -19,11 +19,7 @@ const CORE = 0;
 const PAGES: Record<string, number> = { graticule: 100, pg_featureserv: 50, pygeoapi: 6, TiPg: 6 };
 
 const postgres = await startPostgres(['shared_buffers=512MB', 'listen_addresses=127.0.0.1']);
-const { path } = buildings(ROWS, 4326);
-const layout = ['-nln', 'buildings', '-lco', 'GEOMETRY_NAME=geom', '-lco', 'FID=fid', '-lco', 'DIM=2'];
-const load = ['-f', 'PostgreSQL', `PG:${postgres.url}`, path, ...layout, '-a_srs', 'EPSG:4326'];
-const loaded = spawnSync('ogr2ogr', load, { env: { ...process.env, PG_USE_COPY: 'YES' } });
-if (loaded.status !== 0) throw new Error(String(loaded.stderr));
+loadBuildings(postgres.url, 'buildings', ROWS, 4326);
 spawnSync('psql', [postgres.url, '-c', 'VACUUM ANALYZE buildings']);
 
 const table: Table = { url: postgres.url, schema: 'public', table: 'buildings', id: 'fid', geometry: 'geom' };

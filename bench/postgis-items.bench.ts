@@ -1,12 +1,11 @@
-import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import type { Box, PostgisSource, VectorTileTask } from '../src/core/tasks.js';
 import type { PgParams, PgValue, PostgresConnection } from '../src/native/postgres.js';
 import { closeAll, limitConnections, withConnection } from '../src/workers/providers/postgis/database.js';
 import { discover } from '../src/workers/providers/postgis/discover.js';
 import { postgisStore } from '../src/workers/providers/postgis/store.js';
 import { startPostgres } from '../test/support/postgres.js';
-import { buildings, tilesInside } from './support/buildings.js';
+import { tilesInside } from './support/buildings.js';
+import { loadBuildings, type SharedCost, sharedCost } from './support/postgis.js';
 import { option, publish } from './support/report.js';
 
 /**
@@ -18,49 +17,19 @@ const passes = option('passes', 20);
 const ROWS = 200_000;
 const LIMIT = 1000;
 const OFFSET = 1000;
-const MILLISECONDS_PER_TICK = 10;
 
 const postgres = await startPostgres(['shared_buffers=512MB']);
 limitConnections(1);
 
-function load(crs: 3857 | 4326): void {
-  const table = `buildings_${crs}`;
-  const { path } = buildings(ROWS, crs);
-  const layout = ['-nln', table, '-lco', 'GEOMETRY_NAME=geom', '-lco', 'FID=fid', '-lco', 'DIM=2'];
-  const args = ['-f', 'PostgreSQL', `PG:${postgres.url}`, path, ...layout, '-a_srs', `EPSG:${crs}`];
-  const { status, stderr } = spawnSync('ogr2ogr', args, { env: { ...process.env, PG_USE_COPY: 'YES' } });
-  if (status !== 0) throw new Error(String(stderr));
-}
-
 const ask = (sql: string, params: PgParams = []): Promise<PgValue[][]> =>
   withConnection(postgres.url, (connection: PostgresConnection) => connection.query(sql, params));
 
-interface Cost {
-  wallMs: number;
-  /** Of this process and of the database's session. */
-  clientMs: number;
-  serverMs: number;
-}
-
-/** CPU that a process has used, from its kernel's account. */
-function cpuOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * MILLISECONDS_PER_TICK;
-}
-
-async function cost(pid: number, work: (pass: number) => Promise<unknown>): Promise<Cost> {
-  const cpu = process.cpuUsage();
-  const server = cpuOf(pid);
-  const begin = performance.now();
-  for (let i = 0; i < passes; i++) await work(i);
-  const wallMs = (performance.now() - begin) / passes;
-  const { user, system } = process.cpuUsage(cpu);
-  return { wallMs, clientMs: (user + system) / 1e3 / passes, serverMs: (cpuOf(pid) - server) / passes };
-}
+const cost = (pid: number, work: (pass: number) => Promise<unknown>): Promise<SharedCost> =>
+  sharedCost(pid, work, (done) => done === passes);
 
 try {
-  load(4326);
-  load(3857);
+  loadBuildings(postgres.url, 'buildings_4326', ROWS, 4326);
+  loadBuildings(postgres.url, 'buildings_3857', ROWS, 3857);
   await ask('ANALYZE');
   const { layers } = await discover({ database: postgres.url });
   const sourceOf = (crs: number) =>
@@ -124,7 +93,7 @@ try {
     tile,
     ST_AsMVT: tileInDatabase,
   };
-  const samples: Record<string, Cost[]> = {};
+  const samples: Record<string, SharedCost[]> = {};
   for (let n = 0; n <= rounds; n++) {
     for (const [name, work] of Object.entries(contenders)) {
       const sample = await cost(pid, work);
@@ -133,8 +102,8 @@ try {
       if (n > 0) samples[name].push(sample);
     }
   }
-  const all = ({ clientMs, serverMs }: Cost) => clientMs + serverMs;
-  const ratio = (theirs: string, ours: string, of: (cost: Cost) => number) =>
+  const all = ({ clientMs, serverMs }: SharedCost) => clientMs + serverMs;
+  const ratio = (theirs: string, ours: string, of: (cost: SharedCost) => number) =>
     samples[theirs]!.map((sample, i) => of(sample) / of(samples[ours]![i]!));
   publish({
     bench: 'postgis-items',

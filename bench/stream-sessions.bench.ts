@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { option, publish } from './support/report.js';
 import { startGraticule } from './support/server.js';
-import { swarm } from './support/swarm.js';
+import { CORE, swarm } from './support/swarm.js';
 import { editor, things } from './support/things.js';
 
 /**
@@ -104,7 +104,7 @@ rmSync(folder, { recursive: true });
 publish({
   bench: 'stream-sessions',
   command: `./run bench stream-sessions --rounds ${rounds} --idle ${idle} --watchers ${watchers} --events ${perSecond} --seconds ${seconds}`,
-  about: `${idle} idle sessions; ${perSecond} changes a second for ${seconds} s to ${watchers} subscribers with a box each; 4 clients replay 5,000 events each. Server with all its threads on core ${SERVER_CORE}, clients on the other.`,
+  about: `${idle} idle sessions; ${perSecond} changes a second for ${seconds} s to ${watchers} subscribers with a box each; 4 clients replay 5,000 events each. Server with all its threads on core ${SERVER_CORE}, clients on core ${CORE}.`,
   figures: [
     {
       name: 'graticule',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { cpuSeconds } from './support/load.js';
 import { option, publish } from './support/report.js';
 import { type BenchServer, startGraticule, startScript } from './support/server.js';
-import { type Swarm, swarm } from './support/swarm.js';
+import { CORE, type Swarm, swarm } from './support/swarm.js';
 import { editor, things } from './support/things.js';
 
 /**
@@ -16,7 +16,6 @@ const rounds = option('rounds', 5);
 const clients = option('clients', 200);
 const events = option('events', 2000);
 const SERVER_CORE = 0;
-const LOAD_CORE = '1';
 const BATCH = 1000;
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-bench-'));
@@ -99,7 +98,7 @@ rmSync(folder, { recursive: true });
 publish({
   bench: 'streams',
   command: `./run bench streams --rounds ${rounds} --clients ${clients} --events ${events}`,
-  about: `${events} changes of points to ${clients} subscribers each round; server with all its threads on core ${SERVER_CORE}, clients on core ${LOAD_CORE}.`,
+  about: `${events} changes of points to ${clients} subscribers each round; server with all its threads on core ${SERVER_CORE}, clients on core ${CORE}.`,
   figures: [
     {
       name: 'graticule',

@@ -5,10 +5,11 @@ import { join, resolve } from 'node:path';
 import { VectorTile, type VectorTileFeature } from '@mapbox/vector-tile';
 import { PbfReader } from 'pbf';
 import { startPostgres } from '../test/support/postgres.js';
-import { buildings, tilesInside } from './support/buildings.js';
+import { tilesInside } from './support/buildings.js';
 import { treeCpuMs } from './support/peers.js';
+import { GEOMETRIES, loadBuildings, splitByGeometry } from './support/postgis.js';
 import { option, publish } from './support/report.js';
-import { startGraticule } from './support/server.js';
+import { answers, startGraticule } from './support/server.js';
 
 /**
  * Tiles that no cache holds, over HTTP, from one PostGIS and by this server also from a GeoPackage of the same rows: CPU
@@ -24,13 +25,11 @@ const CLIENTS = 4;
 const EXTENT = 4096;
 const BIN = '/usr/lib/postgresql/15/bin';
 
-const TYPES: Record<string, { geometry: string; type: string }> = {
-  points: { geometry: 'ST_Centroid(geom)::geometry(Point, 3857)', type: 'POINT' },
-  lines: {
-    geometry: 'ST_ExteriorRing(ST_GeometryN(geom, 1))::geometry(LineString, 3857)',
-    type: 'LINESTRING',
-  },
-  polygons: { geometry: 'ST_GeometryN(geom, 1)::geometry(Polygon, 3857)', type: 'POLYGON' },
+/** What the configuration of Martin calls the geometries. */
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  points: 'POINT',
+  lines: 'LINESTRING',
+  polygons: 'POLYGON',
 };
 
 interface Contender {
@@ -54,30 +53,15 @@ const tcp = `postgresql://${user}@127.0.0.1:5432/postgres`;
 
 /** The three tables, and a GeoPackage of the same rows. */
 function load(): string {
-  const layout = ['-nln', 'loaded', '-lco', 'GEOMETRY_NAME=geom', '-lco', 'FID=fid', '-lco', 'DIM=2'];
-  const from = [
-    '-f',
-    'PostgreSQL',
-    `PG:${postgres.url}`,
-    buildings(ROWS).path,
-    ...layout,
-    '-a_srs',
-    'EPSG:3857',
-  ];
-  must('ogr2ogr', from, { PG_USE_COPY: 'YES' });
-  const statements = Object.entries(TYPES).flatMap(([name, { geometry }]) => [
-    `CREATE TABLE ${name} AS SELECT fid, ${geometry} AS geom, name, kind, levels, height FROM loaded`,
-    `ALTER TABLE ${name} ADD PRIMARY KEY (fid)`,
-    `CREATE INDEX ON ${name} USING gist (geom)`,
-  ]);
+  loadBuildings(postgres.url, 'loaded', ROWS);
   must('psql', [
     postgres.url,
     '-v',
     'ON_ERROR_STOP=1',
-    ...[...statements, 'DROP TABLE loaded', 'VACUUM ANALYZE'].flatMap((sql) => ['-c', sql]),
+    ...splitByGeometry('loaded').flatMap((sql) => ['-c', sql]),
   ]);
   const file = join(folder, 'towns.gpkg');
-  for (const [i, name] of Object.keys(TYPES).entries())
+  for (const [i, name] of Object.keys(GEOMETRIES).entries())
     must('ogr2ogr', [
       '-f',
       'GPKG',
@@ -97,20 +81,6 @@ function load(): string {
   return file;
 }
 
-async function untilReady(url: string): Promise<void> {
-  for (let i = 0; i < 300; i++) {
-    if (
-      await fetch(url).then(
-        (r) => r.ok,
-        () => false,
-      )
-    )
-      return;
-    await new Promise((resolved) => setTimeout(resolved, 100));
-  }
-  throw new Error(`${url} does not answer`);
-}
-
 async function peer(
   name: string,
   program: string,
@@ -125,7 +95,7 @@ async function peer(
   const [z, x, y] = tiles[0]!;
   const stop = () => void child.kill('SIGTERM');
   try {
-    await untilReady(url('points', z, x, y));
+    await answers(url('points', z, x, y));
   } catch (error) {
     stop();
     throw error;
@@ -135,7 +105,7 @@ async function peer(
 
 async function martin(): Promise<Contender> {
   const config = join(folder, 'martin.json');
-  const tables = Object.entries(TYPES).map(([name, { type }]) => [
+  const tables = Object.entries(TYPE_NAMES).map(([name, type]) => [
     name,
     {
       schema: 'public',
@@ -314,7 +284,7 @@ try {
     if (existsSync(program)) contenders.push(await start());
     else notes.push(`${program} is not there: bench/peers/install.sh`);
   }
-  for (const table of Object.keys(TYPES)) {
+  for (const table of Object.keys(GEOMETRIES)) {
     for (const tile of tiles.slice(0, 4)) {
       const own = await essence(contenders[0]!.url(table, ...tile));
       for (const other of contenders.slice(1))
@@ -329,7 +299,7 @@ try {
     if (round > 0) samples.get(name)!.push(sample);
   };
   for (let round = 0; round <= rounds; round++) {
-    for (const table of Object.keys(TYPES)) {
+    for (const table of Object.keys(GEOMETRIES)) {
       for (const one of contenders)
         add(`${table}: ${one.name}`, round, await cost(one, table, one.name === 'TiPg' ? 2 : 4));
       add(`${table}: ST_AsMVT by pgbench`, round, ceiling(table, 4));
@@ -349,7 +319,7 @@ try {
       name,
       rounds: { 'CPU ms/tile': list.map((s) => s.cpuMs), 'ms/tile': list.map((s) => s.wallMs) },
     })),
-    ratios: Object.keys(TYPES).flatMap((table) => [
+    ratios: Object.keys(GEOMETRIES).flatMap((table) => [
       ...others.map((name) => ({
         what: `CPU, ${table}, ${name} / graticule on PostGIS`,
         rounds: ratio(table, name, 'graticule, PostGIS'),

@@ -1,12 +1,17 @@
-import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import type { Box, PostgisSource, VectorTileTask } from '../src/core/tasks.js';
 import type { PgParams, PgValue, PostgresConnection } from '../src/native/postgres.js';
 import { closeAll, limitConnections, withConnection } from '../src/workers/providers/postgis/database.js';
 import { discover } from '../src/workers/providers/postgis/discover.js';
 import { postgisStore } from '../src/workers/providers/postgis/store.js';
 import { startPostgres } from '../test/support/postgres.js';
-import { buildings, tilesInside } from './support/buildings.js';
+import { tilesInside } from './support/buildings.js';
+import {
+  GEOMETRIES,
+  loadBuildings,
+  type SharedCost,
+  sharedCost,
+  splitByGeometry,
+} from './support/postgis.js';
 import { option, publish } from './support/report.js';
 
 /**
@@ -15,7 +20,6 @@ import { option, publish } from './support/report.js';
  */
 const rounds = option('rounds', 9);
 const ROWS = 200_000;
-const MILLISECONDS_PER_TICK = 10;
 /** Milliseconds of work per contender and round, so that ticks of the kernel's clock do not decide. */
 const SLICE_MS = 400;
 
@@ -25,58 +29,13 @@ limitConnections(1);
 const ask = (sql: string, params: PgParams = []): Promise<PgValue[][]> =>
   withConnection(postgres.url, (connection: PostgresConnection) => connection.query(sql, params));
 
-/** Tables of one geometry type each, all made of the same buildings. */
-const TYPES: Record<string, string> = {
-  points: 'ST_Centroid(geom)::geometry(Point, 3857)',
-  lines: 'ST_ExteriorRing(ST_GeometryN(geom, 1))::geometry(LineString, 3857)',
-  polygons: 'ST_GeometryN(geom, 1)::geometry(Polygon, 3857)',
-};
-
 async function load(): Promise<void> {
-  const layout = ['-nln', 'loaded', '-lco', 'GEOMETRY_NAME=geom', '-lco', 'FID=fid', '-lco', 'DIM=2'];
-  const args = [
-    '-f',
-    'PostgreSQL',
-    `PG:${postgres.url}`,
-    buildings(ROWS).path,
-    ...layout,
-    '-a_srs',
-    'EPSG:3857',
-  ];
-  const { status, stderr } = spawnSync('ogr2ogr', args, { env: { ...process.env, PG_USE_COPY: 'YES' } });
-  if (status !== 0) throw new Error(String(stderr));
-  for (const [name, geometry] of Object.entries(TYPES)) {
-    await ask(
-      `CREATE TABLE ${name} AS SELECT fid, ${geometry} AS geom, name, kind, levels, height FROM loaded`,
-    );
-    await ask(`ALTER TABLE ${name} ADD PRIMARY KEY (fid)`);
-    await ask(`CREATE INDEX ON ${name} USING gist (geom)`);
-    await ask(`VACUUM ANALYZE ${name}`);
-  }
-  await ask('DROP TABLE loaded');
+  loadBuildings(postgres.url, 'loaded', ROWS);
+  for (const statement of splitByGeometry('loaded')) await ask(statement);
 }
 
-interface Cost {
-  wallMs: number;
-  clientMs: number;
-  serverMs: number;
-}
-
-function cpuOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * MILLISECONDS_PER_TICK;
-}
-
-async function cost(pid: number, work: (pass: number) => Promise<unknown>): Promise<Cost> {
-  const cpu = process.cpuUsage();
-  const server = cpuOf(pid);
-  const begin = performance.now();
-  let passes = 0;
-  while (performance.now() - begin < SLICE_MS) await work(passes++);
-  const wallMs = (performance.now() - begin) / passes;
-  const { user, system } = process.cpuUsage(cpu);
-  return { wallMs, clientMs: (user + system) / 1e3 / passes, serverMs: (cpuOf(pid) - server) / passes };
-}
+const cost = (pid: number, work: (pass: number) => Promise<unknown>): Promise<SharedCost> =>
+  sharedCost(pid, work, (_passes, wallMs) => wallMs >= SLICE_MS);
 
 /** The tiles below those of zoom 14: fewer features in each. */
 function deeper(tiles: readonly Box[], levels: number): Box[] {
@@ -111,14 +70,14 @@ try {
   const { layers } = await discover({ database: postgres.url });
   const [[pid]] = (await ask('SELECT pg_backend_pid()')) as [[number]];
   const tiles = tilesInside(ROWS, 16);
-  const cases = Object.keys(TYPES).flatMap((table) =>
+  const cases = Object.keys(GEOMETRIES).flatMap((table) =>
     [0, 2, 4].map((levels) => ({ table, tiles: deeper(tiles, levels), features: 0 })),
   );
   const ours = ({ table, tiles: list }: (typeof cases)[number], pass: number) => {
     const source = layers.find((layer) => layer.source.table === table)!.source as PostgisSource;
     return postgisStore.tileLayer(taskOf(list[pass % list.length]!), { name: table, source });
   };
-  const samples = new Map<string, { ours: Cost[]; theirs: Cost[] }>();
+  const samples = new Map<string, { ours: SharedCost[]; theirs: SharedCost[] }>();
   for (let round = 0; round <= rounds; round++) {
     for (const one of cases) {
       one.features = (await ours(one, 0)).features;
@@ -131,7 +90,7 @@ try {
       if (round > 0) samples.get(name)!.theirs.push(theirs);
     }
   }
-  const all = ({ clientMs, serverMs }: Cost) => clientMs + serverMs;
+  const all = ({ clientMs, serverMs }: SharedCost) => clientMs + serverMs;
   publish({
     bench: 'tile-types',
     command: `./run bench tile-types --rounds ${rounds}`,

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 
-/** Ties this process, all its threads and what it starts later to one core. */
-export function pin(core: number): void {
-  execFileSync('taskset', ['-a', '-c', '-p', String(core), String(process.pid)], { stdio: 'ignore' });
+/** Ties a process, this one when none is named, all its threads and what it starts later to one core. */
+export function pin(core: number, pid: number = process.pid): void {
+  execFileSync('taskset', ['-a', '-c', '-p', String(core), String(pid)], { stdio: 'ignore' });
 }
 
 export interface Cost {

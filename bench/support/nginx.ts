@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { BenchServer } from './server.js';
+import { answers, type BenchServer } from './server.js';
 
 export interface StaticFile {
   /** Path of the URL. */
@@ -43,7 +43,7 @@ export async function startNginx(
     stdio: 'inherit',
   });
   const origin = `http://127.0.0.1:${port}`;
-  await ready(origin + files[0]!.path);
+  await answers(origin + files[0]!.path, child);
   const worker = Number(
     readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ')[0],
   );
@@ -56,16 +56,4 @@ export async function startNginx(
       rmSync(root, { recursive: true });
     },
   };
-}
-
-async function ready(url: string): Promise<void> {
-  for (let i = 0; i < 100; i++) {
-    const ok = await fetch(url).then(
-      (response) => response.ok,
-      () => false,
-    );
-    if (ok) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error(`${url} does not answer`);
 }

@@ -11,9 +11,10 @@ export interface BenchServer {
   stop(): Promise<void>;
 }
 
-async function answers(url: string, child: ChildProcess): Promise<void> {
+/** Resolves once a URL answers; rejects when it does not for half a minute, or its process has ended. */
+export async function answers(url: string, child?: ChildProcess): Promise<void> {
   for (let i = 0; i < 300; i++) {
-    if (child.exitCode !== null) throw new Error(`the server ended with code ${child.exitCode}`);
+    if (child && child.exitCode !== null) throw new Error(`the server ended with code ${child.exitCode}`);
     const ok = await fetch(url).then(
       (response) => response.ok,
       () => false,

@@ -1,5 +1,9 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { pin } from './core.js';
+
+/** Core of the clients; servers have the other. */
+export const CORE = 1;
 
 /** Many WebSocket clients in a process of their own. */
 export interface Swarm {
@@ -24,6 +28,7 @@ export async function swarm(
   const child = fork('bench/support/swarm.mjs', [port, path, String(clients), hello, String(wait)], {
     execArgv: [],
   });
+  pin(CORE, child.pid);
   child.on('exit', (code) => {
     if (code) throw new Error('the clients failed');
   });

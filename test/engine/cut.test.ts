@@ -1,31 +1,12 @@
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ImageTile, MapLayer, MapTask } from '../../src/core/tasks.js';
-import { EnginePool } from '../../src/workers/engine/client.js';
 import { cutTiles } from '../../src/workers/images/cut.js';
-import {
-  LANDSAT,
-  type RunningEngine,
-  scratchDirectory,
-  startEngine,
-  type TileGeometry,
-  vectorTile,
-} from './support.js';
+import { LANDSAT, suiteEngine, type TileGeometry, vectorTile } from './support.js';
 
 /** Images that are cut into tiles hold what each tile alone would hold. */
 
-const scratch = scratchDirectory();
-let engine: RunningEngine;
-let pool: EnginePool;
-beforeAll(async () => {
-  engine = await startEngine(scratch.path);
-  pool = new EnginePool({ runDir: scratch.path });
-});
-afterAll(async () => {
-  await pool.close();
-  await engine.stop();
-  scratch.remove();
-});
+const suite = suiteEngine();
 
 const SIDE = 4;
 const PIXELS = 64;
@@ -82,14 +63,14 @@ const cut = { width: PIXELS, height: PIXELS };
 
 describe('a map that is cut into tiles', () => {
   it('has in each tile what the tile alone has, symbols over its edges too', async () => {
-    const { tiles, empty } = await pool.run(
+    const { tiles, empty } = await suite.pool.run(
       'map.render',
       map(SIDE * PIXELS, { layers: layers(0, 0, SIDE * PIXELS), cut }),
     );
     expect([tiles!.length, empty]).toEqual([SIDE * SIDE, false]);
     for (const [i, tile] of tiles!.entries()) {
       const alone = map(PIXELS, { layers: layers(i % SIDE, Math.floor(i / SIDE), PIXELS) });
-      const single = await pool.run('map.render', alone);
+      const single = await suite.pool.run('map.render', alone);
       expect(tile.empty).toBe(single.empty);
       if (!tile.empty) expect(await difference(tile.data, single.data)).toBeLessThanOrEqual(2);
     }
@@ -114,7 +95,7 @@ describe('a map that is cut into tiles', () => {
       style: { fill: '#ff0000', fillOpacity: 1, strokeWidth: 0 },
     };
     for (const format of ['png', 'webp'] as const) {
-      const { tiles } = await pool.run('map.render', map(256, { layers: [square], cut, format }));
+      const { tiles } = await suite.pool.run('map.render', map(256, { layers: [square], cut, format }));
       expect(tiles!.filter((tile) => tile.empty)).toHaveLength(12);
       expect(tiles![15]).toEqual({ data: new Uint8Array(), empty: true });
       const pixels = await rgba(tiles![0]!.data);
@@ -134,10 +115,10 @@ describe('a map that is cut into tiles', () => {
       { width: 0, height: 0 },
       { width: 1, height: 1 },
     ]) {
-      const outcome = pool.run('map.render', map(256, { cut: wrong }));
+      const outcome = suite.pool.run('map.render', map(256, { cut: wrong }));
       await expect(outcome).rejects.toMatchObject({ code: 'invalid-input' });
     }
-    const jpeg = pool.run('map.render', map(256, { cut, format: 'jpeg' }));
+    const jpeg = suite.pool.run('map.render', map(256, { cut, format: 'jpeg' }));
     await expect(jpeg).rejects.toMatchObject({ code: 'invalid-input' });
   });
 });
@@ -152,8 +133,14 @@ describe('a raster that is cut into tiles', () => {
         crs: 'EPSG:31985',
       };
       const size = { width: 256, height: 256 };
-      const { tiles } = await pool.run('raster.image', { ...window, ...size, format, quality: 100, cut });
-      const whole = await pool.run('raster.image', { ...window, ...size, format: 'raw' });
+      const { tiles } = await suite.pool.run('raster.image', {
+        ...window,
+        ...size,
+        format,
+        quality: 100,
+        cut,
+      });
+      const whole = await suite.pool.run('raster.image', { ...window, ...size, format: 'raw' });
       for (const [i, tile] of tiles!.entries()) {
         const part = { left: (i % 4) * 64, top: Math.floor(i / 4) * 64, width: 64, height: 64 };
         const raw = { raw: { width: 256, height: 256, channels: 4 as const } };

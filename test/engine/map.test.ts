@@ -2,24 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { MapLayer, MapTask } from '../../src/core/tasks.js';
-import { EnginePool } from '../../src/workers/engine/client.js';
-import { type RunningEngine, scratchDirectory, startEngine, vectorTile } from './support.js';
+import { suiteEngine, vectorTile } from './support.js';
 
-const scratch = scratchDirectory();
-let engine: RunningEngine;
-let pool: EnginePool;
-
-beforeAll(async () => {
-  engine = await startEngine(scratch.path);
-  pool = new EnginePool({ runDir: scratch.path });
-});
-afterAll(async () => {
-  await pool.close();
-  await engine.stop();
-  scratch.remove();
-});
+const suite = suiteEngine();
+const { scratch } = suite;
 
 const map = (layers: MapLayer[], more: Partial<MapTask> = {}): MapTask => ({
   width: 256,
@@ -62,7 +50,7 @@ async function pixels(image: Uint8Array): Promise<(x: number, y: number) => numb
 
 describe('map.render', () => {
   it('draws a polygon with its fill and its line in the right place', async () => {
-    const result = await pool.run('map.render', map([box(64, 32, 128, 96)]));
+    const result = await suite.pool.run('map.render', map([box(64, 32, 128, 96)]));
     expect(result).toMatchObject({ mediaType: 'image/png', width: 256, height: 256, empty: false });
     const at = await pixels(result.data);
     expect(at(96, 64)).toEqual([255, 0, 0, 255]);
@@ -73,10 +61,10 @@ describe('map.render', () => {
   });
 
   it('draws maps that are not square', async () => {
-    const wide = await pool.run('map.render', map([box(200, 32, 240, 60)], { width: 256, height: 80 }));
+    const wide = await suite.pool.run('map.render', map([box(200, 32, 240, 60)], { width: 256, height: 80 }));
     expect(await sharp(wide.data).metadata()).toMatchObject({ width: 256, height: 80 });
     expect((await pixels(wide.data))(220, 40)).toEqual([255, 0, 0, 255]);
-    const high = await pool.run('map.render', map([box(10, 200, 60, 240)], { width: 80, height: 256 }));
+    const high = await suite.pool.run('map.render', map([box(10, 200, 60, 240)], { width: 80, height: 256 }));
     expect((await pixels(high.data))(30, 220)).toEqual([255, 0, 0, 255]);
   });
 
@@ -97,7 +85,7 @@ describe('map.render', () => {
       style: { stroke: '#00ff00', strokeWidth: 4 },
     };
     const thickness = async (scale: number) => {
-      const at = await pixels((await pool.run('map.render', map([line], { scale }))).data);
+      const at = await pixels((await suite.pool.run('map.render', map([line], { scale }))).data);
       return Array.from({ length: 256 }, (_, y) => at(128, y)[3]!).filter((alpha) => alpha > 128).length;
     };
     expect(await thickness(1)).toBe(4);
@@ -115,7 +103,7 @@ describe('map.render', () => {
       geometryType: 'Point',
       style: { pointColor: 'rgb(10,200,30)', pointRadius: 6, strokeWidth: 0 },
     };
-    const at = await pixels((await pool.run('map.render', map([points]))).data);
+    const at = await pixels((await suite.pool.run('map.render', map([points]))).data);
     expect(at(100, 50)).toEqual([10, 200, 30, 255]);
     expect(at(110, 50)[3]).toBe(0);
     expect(at(2, 200)).toEqual([10, 200, 30, 255]);
@@ -140,7 +128,7 @@ describe('map.render', () => {
       geometryType: 'Geometry',
       style: { pointColor: '#112233', fill: '#445566', fillOpacity: 1 },
     };
-    const at = await pixels((await pool.run('map.render', map([mixed]))).data);
+    const at = await pixels((await suite.pool.run('map.render', map([mixed]))).data);
     expect(at(50, 50)).toEqual([0x11, 0x22, 0x33, 255]);
     expect(at(125, 125)).toEqual([0x44, 0x55, 0x66, 255]);
   });
@@ -150,17 +138,19 @@ describe('map.render', () => {
     for (let at = 0; at < green.length; at += 4) green.set([0, 255, 0, 128], at);
     const red = box(0, 0, 256, 256);
     const above = await pixels(
-      (await pool.run('map.render', map([red, { kind: 'raster', rgba: green }]))).data,
+      (await suite.pool.run('map.render', map([red, { kind: 'raster', rgba: green }]))).data,
     );
     const [r, g, , a] = above(100, 100);
     expect(a).toBe(255);
     expect(Math.abs(r! - 127)).toBeLessThan(3);
     expect(Math.abs(g! - 128)).toBeLessThan(3);
     const below = await pixels(
-      (await pool.run('map.render', map([{ kind: 'raster', rgba: green }, red]))).data,
+      (await suite.pool.run('map.render', map([{ kind: 'raster', rgba: green }, red]))).data,
     );
     expect(below(100, 100)).toEqual([255, 0, 0, 255]);
-    const alone = await pixels((await pool.run('map.render', map([{ kind: 'raster', rgba: green }]))).data);
+    const alone = await pixels(
+      (await suite.pool.run('map.render', map([{ kind: 'raster', rgba: green }]))).data,
+    );
     expect(alone(10, 10)).toEqual([0, 255, 0, 128]);
   });
 
@@ -170,7 +160,7 @@ describe('map.render', () => {
       style: { fill: '#ff0000', fillOpacity: 0.5, strokeWidth: 0 },
     } as MapLayer;
     const at = await pixels(
-      (await pool.run('map.render', map([translucent], { background: 'rgba(0,0,255,0.5)' }))).data,
+      (await suite.pool.run('map.render', map([translucent], { background: 'rgba(0,0,255,0.5)' }))).data,
     );
     const [r, g, b, a] = at(200, 100);
     expect([r, g, b]).toEqual([0, 0, 255]);
@@ -182,35 +172,35 @@ describe('map.render', () => {
 
   it('draws two layers of the same name', async () => {
     const second = { ...box(140, 140, 200, 200), style: { fill: '#00ff00', fillOpacity: 1 } } as MapLayer;
-    const at = await pixels((await pool.run('map.render', map([box(10, 10, 60, 60), second]))).data);
+    const at = await pixels((await suite.pool.run('map.render', map([box(10, 10, 60, 60), second]))).data);
     expect(at(30, 30)).toEqual([255, 0, 0, 255]);
     expect(at(170, 170)).toEqual([0, 255, 0, 255]);
   });
 
   it('knows an empty map', async () => {
-    expect((await pool.run('map.render', map([]))).empty).toBe(true);
+    expect((await suite.pool.run('map.render', map([]))).empty).toBe(true);
     const nothing = { ...box(0, 0, 1, 1), tile: new Uint8Array(0) } as MapLayer;
-    expect((await pool.run('map.render', map([nothing]))).empty).toBe(true);
-    expect((await pool.run('map.render', map([nothing], { background: '#ffffff' }))).empty).toBe(false);
+    expect((await suite.pool.run('map.render', map([nothing]))).empty).toBe(true);
+    expect((await suite.pool.run('map.render', map([nothing], { background: '#ffffff' }))).empty).toBe(false);
   });
 
   it('encodes JPEG on white and WebP with transparency', async () => {
     const jpeg = await pixels(
-      (await pool.run('map.render', map([box(64, 64, 128, 128)], { format: 'jpeg' }))).data,
+      (await suite.pool.run('map.render', map([box(64, 64, 128, 128)], { format: 'jpeg' }))).data,
     );
     expect(
       jpeg(10, 10)
         .slice(0, 3)
         .every((value) => value > 250),
     ).toBe(true);
-    const webp = await pool.run('map.render', map([box(64, 64, 128, 128)], { format: 'webp' }));
+    const webp = await suite.pool.run('map.render', map([box(64, 64, 128, 128)], { format: 'webp' }));
     expect(await sharp(webp.data).metadata()).toMatchObject({ format: 'webp', width: 256, hasAlpha: true });
     expect((await pixels(webp.data))(10, 10)[3]).toBe(0);
   });
 
   it('writes a georeferenced TIFF', async () => {
     const place = { bbox: [-34.9, -8, -34.8, -7.95] as const, crs: 'EPSG:4326' };
-    const result = await pool.run(
+    const result = await suite.pool.run(
       'map.render',
       map([box(64, 32, 128, 96)], { ...place, width: 256, height: 128, format: 'tiff' }),
     );
@@ -237,7 +227,7 @@ describe('map.render', () => {
     { layers: [{ kind: 'raster', rgba: new Uint8Array(7) } as MapLayer] },
   ])('refuses %j', async (wrong) => {
     await expect(
-      pool.run('map.render', map([box(0, 0, 10, 10)], wrong as Partial<MapTask>)),
+      suite.pool.run('map.render', map([box(0, 0, 10, 10)], wrong as Partial<MapTask>)),
     ).rejects.toMatchObject({ code: 'invalid-input' });
   });
 
@@ -257,7 +247,7 @@ describe('map.render', () => {
         },
       ]),
     } as MapLayer;
-    expect((await pixels((await pool.run('map.render', map([layer]))).data))(30, 30)).toEqual([
+    expect((await pixels((await suite.pool.run('map.render', map([layer]))).data))(30, 30)).toEqual([
       255, 0, 0, 255,
     ]);
   });
@@ -269,10 +259,10 @@ describe('map.render', () => {
         const damaged = tile.slice();
         damaged[at] = value;
         const layer = { ...box(0, 0, 1, 1), tile: damaged } as MapLayer;
-        const outcome = await pool.run('map.render', map([layer])).catch((error) => error);
+        const outcome = await suite.pool.run('map.render', map([layer])).catch((error) => error);
         if (outcome instanceof Error) expect(outcome).toMatchObject({ name: 'TaskFailure' });
       }
     }
-    expect(engine.process.exitCode).toBeNull();
+    expect(suite.engine.process.exitCode).toBeNull();
   });
 });

@@ -2,24 +2,15 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EnginePool } from '../../src/workers/engine/client.js';
-import { eventually, type RunningEngine, scratchDirectory, startEngine } from './support.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually, suiteEngine } from './support.js';
 
-const scratch = scratchDirectory();
+const suite = suiteEngine();
+const { scratch } = suite;
 const file = (name: string) => join(scratch.path, name);
-let engine: RunningEngine;
-let pool: EnginePool;
 
-beforeAll(async () => {
-  engine = await startEngine(scratch.path);
-  pool = new EnginePool({ runDir: scratch.path });
+beforeAll(() => {
   writeFileSync(file('mixed.geojson'), geojson([polygon(0), multiPolygon(2), polygon(4)]));
-});
-afterAll(async () => {
-  await pool.close();
-  await engine.stop();
-  scratch.remove();
 });
 
 const square = (x: number) => [
@@ -64,7 +55,7 @@ const newOutput = () => file(`staged-${++outputs}.gpkg`);
 
 describe('ogr.inspect', () => {
   it('describes the layers of a file', async () => {
-    const [layer] = await pool.run('ogr.inspect', { path: file('mixed.geojson') });
+    const [layer] = await suite.pool.run('ogr.inspect', { path: file('mixed.geojson') });
     expect(layer).toMatchObject({ name: 'mixed', featureCount: 3, crs: 'EPSG:4326', extent: [0, 0, 5, 1] });
     expect(layer!.fields).toEqual([
       { name: 'name', type: 'string', nullable: true },
@@ -80,16 +71,16 @@ describe('ogr.inspect', () => {
       file('remote.vrt'),
       '<OGRVRTDataSource><OGRVRTLayer name="x"><SrcDataSource>/etc/passwd</SrcDataSource></OGRVRTLayer></OGRVRTDataSource>',
     );
-    await expect(pool.run('ogr.inspect', { path: file('bomb.zip') })).rejects.toMatchObject({
+    await expect(suite.pool.run('ogr.inspect', { path: file('bomb.zip') })).rejects.toMatchObject({
       code: 'invalid-input',
     });
-    await expect(pool.run('ogr.inspect', { path: file('a.geojson.gz') })).rejects.toMatchObject({
+    await expect(suite.pool.run('ogr.inspect', { path: file('a.geojson.gz') })).rejects.toMatchObject({
       code: 'invalid-input',
     });
-    await expect(pool.run('ogr.inspect', { path: file('remote.vrt') })).rejects.toMatchObject({
+    await expect(suite.pool.run('ogr.inspect', { path: file('remote.vrt') })).rejects.toMatchObject({
       code: 'source-unreadable',
     });
-    await expect(pool.run('ogr.inspect', { path: 'PG:dbname=x' })).rejects.toMatchObject({
+    await expect(suite.pool.run('ogr.inspect', { path: 'PG:dbname=x' })).rejects.toMatchObject({
       code: 'invalid-input',
     });
   });
@@ -100,7 +91,7 @@ describe('ogr.translate', () => {
     const output = newOutput();
     const progress: number[] = [];
     const task = { path: file('mixed.geojson'), output, table: 'staged' };
-    const result = await pool.run('ogr.translate', task, {
+    const result = await suite.pool.run('ogr.translate', task, {
       onProgress: (fraction) => progress.push(fraction),
     });
     expect(result).toEqual({ features: 3 });
@@ -117,18 +108,18 @@ describe('ogr.translate', () => {
   it('keeps points as points', async () => {
     writeFileSync(file('points.geojson'), geojson([{ type: 'Point', coordinates: [1, 2] }]));
     const output = newOutput();
-    await pool.run('ogr.translate', { path: file('points.geojson'), output, table: 'staged' });
+    await suite.pool.run('ogr.translate', { path: file('points.geojson'), output, table: 'staged' });
     expect(ogrinfo(output).geometryType).toBe('Point');
   });
 
   it('reads the coordinates of a CSV file in the CRS given', async () => {
     writeFileSync(file('places.csv'), 'name,lon,lat,count\nOlinda,-34.85,-8.01,3\nRecife,-34.88,-8.05,4\n');
     const task = { path: file('places.csv'), table: 'staged' };
-    await expect(pool.run('ogr.translate', { ...task, output: newOutput() })).rejects.toMatchObject({
+    await expect(suite.pool.run('ogr.translate', { ...task, output: newOutput() })).rejects.toMatchObject({
       code: 'invalid-input',
     });
     const output = newOutput();
-    expect(await pool.run('ogr.translate', { ...task, output, assumeCrs: 'EPSG:4326' })).toEqual({
+    expect(await suite.pool.run('ogr.translate', { ...task, output, assumeCrs: 'EPSG:4326' })).toEqual({
       features: 2,
     });
     expect(ogrinfo(output)).toMatchObject({ geometryType: 'Point', crs: '4326' });
@@ -138,7 +129,7 @@ describe('ogr.translate', () => {
   it('refuses a table without geometry', async () => {
     writeFileSync(file('plain.csv'), 'name,count\nOlinda,3\n');
     const task = { path: file('plain.csv'), output: newOutput(), table: 'staged', assumeCrs: 'EPSG:4326' };
-    await expect(pool.run('ogr.translate', task)).rejects.toMatchObject({ code: 'invalid-input' });
+    await expect(suite.pool.run('ogr.translate', task)).rejects.toMatchObject({ code: 'invalid-input' });
   });
 
   it.each(['ESRI Shapefile', 'FlatGeobuf', 'GML', 'KML', 'GPX'])('reads %s', async (driver) => {
@@ -163,7 +154,7 @@ describe('ogr.translate', () => {
       ['-q', '-f', driver, '-nln', driver === 'GPX' ? 'waypoints' : 'from', path, points],
       { stdio: 'ignore' },
     );
-    const result = await pool.run('ogr.translate', {
+    const result = await suite.pool.run('ogr.translate', {
       path,
       output: newOutput(),
       table: 'staged',
@@ -176,7 +167,7 @@ describe('ogr.translate', () => {
     writeFileSync(file('broken.geojson'), `${geojson([polygon(0)]).slice(0, -30)}`);
     const output = newOutput();
     const task = { path: file('broken.geojson'), output, table: 'staged' };
-    await expect(pool.run('ogr.translate', task)).rejects.toMatchObject({ code: 'source-unreadable' });
+    await expect(suite.pool.run('ogr.translate', task)).rejects.toMatchObject({ code: 'source-unreadable' });
     expect(readdirSync(scratch.path).filter((name) => name.startsWith(`staged-${outputs}`))).toEqual([]);
   });
 
@@ -184,12 +175,12 @@ describe('ogr.translate', () => {
     const output = newOutput();
     writeFileSync(output, 'precious');
     const task = { path: file('mixed.geojson'), output, table: 'staged' };
-    await expect(pool.run('ogr.translate', task)).rejects.toMatchObject({ code: 'invalid-input' });
+    await expect(suite.pool.run('ogr.translate', task)).rejects.toMatchObject({ code: 'invalid-input' });
     await expect(
-      pool.run('ogr.translate', { ...task, output: newOutput(), table: 'a"; DROP' }),
+      suite.pool.run('ogr.translate', { ...task, output: newOutput(), table: 'a"; DROP' }),
     ).rejects.toMatchObject({ code: 'invalid-input' });
     await expect(
-      pool.run('ogr.translate', { ...task, output: newOutput(), layer: 'other' }),
+      suite.pool.run('ogr.translate', { ...task, output: newOutput(), layer: 'other' }),
     ).rejects.toMatchObject({ code: 'invalid-input' });
   });
 
@@ -201,7 +192,7 @@ describe('ogr.translate', () => {
     const output = newOutput();
     const abort = new AbortController();
     const task = { path: file('many.csv'), output, table: 'staged', assumeCrs: 'EPSG:4326' };
-    const run = pool.run('ogr.translate', task, { signal: abort.signal });
+    const run = suite.pool.run('ogr.translate', task, { signal: abort.signal });
     await eventually(() =>
       readdirSync(scratch.path).some((name) => name.startsWith(`staged-${outputs}.gpkg.part-`)),
     );

@@ -2,23 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EnginePool } from '../../src/workers/engine/client.js';
-import { DEM, LANDSAT, type RunningEngine, scratchDirectory, startEngine } from './support.js';
+import { describe, expect, it } from 'vitest';
+import { DEM, LANDSAT, scratchDirectory, suiteEngine } from './support.js';
 
-const scratch = scratchDirectory();
-let engine: RunningEngine;
-let pool: EnginePool;
-
-beforeAll(async () => {
-  engine = await startEngine(scratch.path);
-  pool = new EnginePool({ runDir: scratch.path });
-});
-afterAll(async () => {
-  await pool.close();
-  await engine.stop();
-  scratch.remove();
-});
+const suite = suiteEngine();
+const { scratch } = suite;
 
 interface GdalInfo {
   size: [number, number];
@@ -49,7 +37,7 @@ async function rgbaOf(image: Uint8Array): Promise<{ data: Buffer; width: number;
 
 describe('raster.inspect', () => {
   it('describes a six-band scene', async () => {
-    const info = await pool.run('raster.inspect', { path: LANDSAT });
+    const info = await suite.pool.run('raster.inspect', { path: LANDSAT });
     expect(info).toMatchObject({ driver: 'GTiff', width: 349, height: 352, crs: 'EPSG:31985', epsg: 31985 });
     expect(info.bands).toHaveLength(6);
     expect(info.bands[0]).toMatchObject({ band: 1, type: 'Byte', noData: null });
@@ -58,7 +46,7 @@ describe('raster.inspect', () => {
   });
 
   it('samples statistics close to the exact ones', async () => {
-    const { bands } = await pool.run('raster.inspect', { path: DEM });
+    const { bands } = await suite.pool.run('raster.inspect', { path: DEM });
     const exact = JSON.parse(
       execFileSync('gdalinfo', ['-json', '-stats', '--config', 'GDAL_PAM_ENABLED', 'NO', DEM], {
         encoding: 'utf8',
@@ -72,8 +60,8 @@ describe('raster.inspect', () => {
     const directory = scratchDirectory();
     const path = join(directory.path, 'dem.tif');
     copyFileSync(DEM, path);
-    await pool.run('raster.inspect', { path });
-    await pool.run('raster.image', {
+    await suite.pool.run('raster.inspect', { path });
+    await suite.pool.run('raster.image', {
       path,
       bbox: [-3890000, -900000, -3870000, -880000],
       crs: 'EPSG:3857',
@@ -90,18 +78,20 @@ describe('raster.inspect', () => {
     for (const part of [0.05, 0.5, 0.9]) {
       const path = join(scratch.path, `truncated-${part}.tif`);
       writeFileSync(path, whole.subarray(0, Math.floor(whole.length * part)));
-      await expect(pool.run('raster.inspect', { path })).rejects.toMatchObject({ code: 'source-unreadable' });
+      await expect(suite.pool.run('raster.inspect', { path })).rejects.toMatchObject({
+        code: 'source-unreadable',
+      });
     }
   });
 
   it('refuses formats that name other files', async () => {
     const vrt = derived('other.vrt', '-of', 'VRT', LANDSAT);
-    await expect(pool.run('raster.inspect', { path: vrt })).rejects.toMatchObject({
+    await expect(suite.pool.run('raster.inspect', { path: vrt })).rejects.toMatchObject({
       code: 'source-unreadable',
     });
     const disguised = join(scratch.path, 'disguised.tif');
     copyFileSync(vrt, disguised);
-    await expect(pool.run('raster.inspect', { path: disguised })).rejects.toMatchObject({
+    await expect(suite.pool.run('raster.inspect', { path: disguised })).rejects.toMatchObject({
       code: 'source-unreadable',
     });
     const wms = join(scratch.path, 'remote.xml');
@@ -109,7 +99,7 @@ describe('raster.inspect', () => {
       wms,
       '<GDAL_WMS><Service name="TMS"><ServerUrl>http://127.0.0.1:9/</ServerUrl></Service></GDAL_WMS>',
     );
-    await expect(pool.run('raster.inspect', { path: wms })).rejects.toMatchObject({
+    await expect(suite.pool.run('raster.inspect', { path: wms })).rejects.toMatchObject({
       code: 'source-unreadable',
     });
   });
@@ -124,7 +114,7 @@ describe('raster.inspect', () => {
     '/etc',
     '<VRTDataset/>',
   ])('refuses the path %j', async (path) => {
-    await expect(pool.run('raster.inspect', { path })).rejects.toMatchObject({ code: 'invalid-input' });
+    await expect(suite.pool.run('raster.inspect', { path })).rejects.toMatchObject({ code: 'invalid-input' });
   });
 
   it('refuses an image that does not say where it lies', async () => {
@@ -132,9 +122,11 @@ describe('raster.inspect', () => {
     await sharp({ create: { width: 60, height: 40, channels: 3, background: '#ff0000' } })
       .png()
       .toFile(path);
-    await expect(pool.run('raster.inspect', { path })).rejects.toMatchObject({ code: 'source-unreadable' });
+    await expect(suite.pool.run('raster.inspect', { path })).rejects.toMatchObject({
+      code: 'source-unreadable',
+    });
     writeFileSync(join(scratch.path, 'icon.pgw'), '0.1\n0\n0\n-0.1\n10\n50\n');
-    expect(await pool.run('raster.inspect', { path })).toMatchObject({
+    expect(await suite.pool.run('raster.inspect', { path })).toMatchObject({
       driver: 'PNG',
       width: 60,
       extent: [9.95, 46.05, 15.95, 50.05],
@@ -142,7 +134,7 @@ describe('raster.inspect', () => {
   });
 
   it('says when there is no such file', async () => {
-    await expect(pool.run('raster.inspect', { path: '/nonexistent/a.tif' })).rejects.toMatchObject({
+    await expect(suite.pool.run('raster.inspect', { path: '/nonexistent/a.tif' })).rejects.toMatchObject({
       code: 'source-missing',
     });
   });
@@ -150,15 +142,15 @@ describe('raster.inspect', () => {
   it('sees that a file was replaced', async () => {
     const path = join(scratch.path, 'replaced.tif');
     copyFileSync(LANDSAT, path);
-    expect((await pool.run('raster.inspect', { path })).width).toBe(349);
+    expect((await suite.pool.run('raster.inspect', { path })).width).toBe(349);
     copyFileSync(DEM, path);
-    expect((await pool.run('raster.inspect', { path })).width).toBe(111);
+    expect((await suite.pool.run('raster.inspect', { path })).width).toBe(111);
   });
 });
 
 describe('raster.coverage', () => {
   it('writes the whole grid as a cloud optimized GeoTIFF with the bands in the order asked', async () => {
-    const result = await pool.run('raster.coverage', {
+    const result = await suite.pool.run('raster.coverage', {
       path: LANDSAT,
       crs: 'EPSG:31985',
       bands: [5, 1],
@@ -178,7 +170,7 @@ describe('raster.coverage', () => {
   });
 
   it('cuts a window on the grid of the raster', async () => {
-    const result = await pool.run('raster.coverage', {
+    const result = await suite.pool.run('raster.coverage', {
       path: LANDSAT,
       bbox: [290000, 9112000, 292000, 9113000],
       bboxCrs: 'EPSG:31985',
@@ -198,7 +190,7 @@ describe('raster.coverage', () => {
   });
 
   it('reprojects a window', async () => {
-    const result = await pool.run('raster.coverage', {
+    const result = await suite.pool.run('raster.coverage', {
       path: LANDSAT,
       bbox: [-34.9, -8.0, -34.85, -7.97],
       bboxCrs: 'OGC:CRS84',
@@ -236,7 +228,7 @@ describe('raster.coverage', () => {
 
   it('keeps nodata and descriptions', async () => {
     const path = derived('nodata.tif', '-a_nodata', '7', DEM);
-    const { data } = await pool.run('raster.coverage', {
+    const { data } = await suite.pool.run('raster.coverage', {
       path,
       crs: 'EPSG:3857',
       maxSize: 4096,
@@ -246,7 +238,7 @@ describe('raster.coverage', () => {
   });
 
   it('stretches elevation to a PNG with nodata transparent', async () => {
-    const result = await pool.run('raster.coverage', {
+    const result = await suite.pool.run('raster.coverage', {
       path: DEM,
       crs: 'EPSG:3857',
       maxSize: 4096,
@@ -264,11 +256,11 @@ describe('raster.coverage', () => {
 
   it('refuses what is too large before reading it', async () => {
     const task = { path: LANDSAT, crs: 'EPSG:31985', maxSize: 300, format: 'geotiff' as const };
-    await expect(pool.run('raster.coverage', task)).rejects.toMatchObject({ code: 'too-large' });
-    await expect(pool.run('raster.coverage', { ...task, size: [1e9, 1e9] })).rejects.toMatchObject({
+    await expect(suite.pool.run('raster.coverage', task)).rejects.toMatchObject({ code: 'too-large' });
+    await expect(suite.pool.run('raster.coverage', { ...task, size: [1e9, 1e9] })).rejects.toMatchObject({
       code: 'too-large',
     });
-    await expect(pool.run('raster.coverage', { ...task, crs: 'EPSG:4326' })).rejects.toMatchObject({
+    await expect(suite.pool.run('raster.coverage', { ...task, crs: 'EPSG:4326' })).rejects.toMatchObject({
       code: 'too-large',
     });
   });
@@ -283,7 +275,7 @@ describe('raster.coverage', () => {
         maxSize: 300,
         format: 'geotiff' as const,
       };
-      await expect(pool.run('raster.coverage', task)).rejects.toMatchObject({ code: 'no-data' });
+      await expect(suite.pool.run('raster.coverage', task)).rejects.toMatchObject({ code: 'no-data' });
     }
   });
 
@@ -299,7 +291,7 @@ describe('raster.coverage', () => {
     { size: [0, 10] as [number, number] },
   ])('refuses %j', async (wrong) => {
     const task = { path: LANDSAT, crs: 'EPSG:31985', maxSize: 4096, format: 'geotiff' as const, ...wrong };
-    await expect(pool.run('raster.coverage', task)).rejects.toMatchObject({ code: 'invalid-input' });
+    await expect(suite.pool.run('raster.coverage', task)).rejects.toMatchObject({ code: 'invalid-input' });
   });
 });
 
@@ -313,7 +305,12 @@ describe('raster.image', () => {
 
   /** Largest mean difference of the three colours from what gdalwarp makes of the same window. */
   async function differenceFromGdalwarp(bbox: readonly [number, number, number, number]): Promise<number> {
-    const { data, empty } = await pool.run('raster.image', { ...window, bbox, path: LANDSAT, format: 'raw' });
+    const { data, empty } = await suite.pool.run('raster.image', {
+      ...window,
+      bbox,
+      path: LANDSAT,
+      format: 'raw',
+    });
     expect(empty).toBe(false);
     const reference = join(scratch.path, 'warped.tif');
     const grid = ['-te', ...bbox.map(String), '-ts', '256', '256'];
@@ -345,7 +342,7 @@ describe('raster.image', () => {
   });
 
   it('shows nothing outside', async () => {
-    const { data } = await pool.run('raster.image', { ...window, path: LANDSAT, format: 'raw' });
+    const { data } = await suite.pool.run('raster.image', { ...window, path: LANDSAT, format: 'raw' });
     expect(data[3]).toBe(0);
     expect(data[(128 * 256 + 128) * 4 + 3]).toBe(255);
   });
@@ -359,15 +356,15 @@ describe('raster.image', () => {
   it('uses an alpha band as transparency', async () => {
     const roles = ['-colorinterp', 'red,green,blue,alpha'];
     const path = derived('rgba.tif', '-b', '1', '-b', '2', '-b', '3', '-b', '6', ...roles, LANDSAT);
-    const { data } = await pool.run('raster.image', { ...window, path, format: 'raw' });
+    const { data } = await suite.pool.run('raster.image', { ...window, path, format: 'raw' });
     const alphas = new Set(data.filter((_, index) => index % 4 === 3));
     expect(alphas.size).toBeGreaterThan(20);
   });
 
   it('makes nodata transparent', async () => {
     const path = derived('holes.tif', '-a_nodata', '0', '-scale', '0', '20', '0', '20', DEM);
-    const { data } = await pool.run('raster.image', { ...window, path, format: 'raw' });
-    const { data: whole } = await pool.run('raster.image', { ...window, path: DEM, format: 'raw' });
+    const { data } = await suite.pool.run('raster.image', { ...window, path, format: 'raw' });
+    const { data: whole } = await suite.pool.run('raster.image', { ...window, path: DEM, format: 'raw' });
     const visible = (rgba: Uint8Array) =>
       rgba.filter((value, index) => index % 4 === 3 && value === 255).length;
     expect(visible(data)).toBeGreaterThan(0);
@@ -375,7 +372,7 @@ describe('raster.image', () => {
   });
 
   it.each(['png', 'webp', 'jpeg'] as const)('encodes %s', async (format) => {
-    const { data, mediaType } = await pool.run('raster.image', { ...window, path: LANDSAT, format });
+    const { data, mediaType } = await suite.pool.run('raster.image', { ...window, path: LANDSAT, format });
     expect(mediaType).toBe(`image/${format}`);
     const { data: pixels, width, height } = await rgbaOf(data);
     expect([width, height]).toEqual([256, 256]);
@@ -385,7 +382,7 @@ describe('raster.image', () => {
   });
 
   it('writes a georeferenced TIFF', async () => {
-    const { data } = await pool.run('raster.image', { ...window, path: LANDSAT, format: 'tiff' });
+    const { data } = await suite.pool.run('raster.image', { ...window, path: LANDSAT, format: 'tiff' });
     const info = gdalinfo(data);
     expect(info.stac['proj:epsg']).toBe(3857);
     expect(info.cornerCoordinates.upperLeft).toEqual([-3890000, -880000]);
@@ -407,11 +404,11 @@ describe('raster.image', () => {
       );
     writeFileSync(table, colored);
     const path = derived('palette.tif', table);
-    const { data } = await pool.run('raster.image', { ...window, path, format: 'raw' });
+    const { data } = await suite.pool.run('raster.image', { ...window, path, format: 'raw' });
     const at = (128 * 256 + 128) * 4;
     expect(data[at]! + data[at + 1]!).toBe(255);
     expect(data[at + 2]).toBe(7);
-    const { data: tiff } = await pool.run('raster.coverage', {
+    const { data: tiff } = await suite.pool.run('raster.coverage', {
       path,
       crs: 'EPSG:31985',
       maxSize: 4096,
@@ -425,7 +422,7 @@ describe('raster.image', () => {
       [0, 0, 1000, 1000],
       [19e6, -20e6, 20e6, -19e6],
     ] as const) {
-      const { data, empty } = await pool.run('raster.image', {
+      const { data, empty } = await suite.pool.run('raster.image', {
         ...window,
         bbox,
         path: LANDSAT,
@@ -450,12 +447,12 @@ describe('raster.image', () => {
         mutated[random() % (hit < 6 ? 1024 : mutated.length)] = random() & 255;
       const path = join(scratch.path, `mutated-${round}.tif`);
       writeFileSync(path, mutated);
-      const outcome = await pool
+      const outcome = await suite.pool
         .run('raster.image', { ...window, path, format: 'raw' }, { deadlineMs: 10_000 })
         .catch((error) => error);
       if (outcome instanceof Error) expect(outcome).toMatchObject({ name: 'TaskFailure' });
     }
-    expect(engine.process.exitCode).toBeNull();
-    expect((await pool.run('raster.inspect', { path: LANDSAT })).width).toBe(349);
+    expect(suite.engine.process.exitCode).toBeNull();
+    expect((await suite.pool.run('raster.inspect', { path: LANDSAT })).width).toBe(349);
   });
 });

@@ -5,6 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll } from 'vitest';
+import { EnginePool } from '../../src/workers/engine/client.js';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export const LANDSAT = join(ROOT, 'demo/data/L7_ETMs.tif');
@@ -55,6 +57,29 @@ export async function startEngine(
       rmSync(socket, { force: true });
     },
   };
+}
+
+/** An engine with a pool that sends to it, for all tests of a file. */
+export interface SuiteEngine {
+  readonly scratch: { readonly path: string };
+  readonly engine: RunningEngine;
+  readonly pool: EnginePool;
+}
+
+/** Starts an engine before the tests of this file, and stops it after them. */
+export function suiteEngine(): SuiteEngine {
+  const scratch = scratchDirectory();
+  const suite = { scratch } as { scratch: typeof scratch; engine: RunningEngine; pool: EnginePool };
+  beforeAll(async () => {
+    suite.engine = await startEngine(scratch.path);
+    suite.pool = new EnginePool({ runDir: scratch.path });
+  });
+  afterAll(async () => {
+    await suite.pool.close();
+    await suite.engine.stop();
+    scratch.remove();
+  });
+  return suite;
 }
 
 /** Resolves when `condition` holds; throws after `timeoutMs`. */
