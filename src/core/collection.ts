@@ -1,15 +1,8 @@
 import type { VectorLayerMetadata } from './archives.js';
 import type { Expression } from './cql2/ast.js';
 import type { Crs } from './crs.js';
-import type {
-  ArchiveContainer,
-  ArchiveFormat,
-  BandInfo,
-  Box,
-  RasterInfo,
-  SimpleStyle,
-  VectorSource,
-} from './tasks.js';
+import type { BandInfo, RasterInfo } from './rasters.js';
+import type { ArchiveContainer, ArchiveFormat, Box, SimpleStyle, VectorSource } from './tasks.js';
 
 /** How tiles of a collection are made. What is absent restricts nothing. */
 export interface TileSettings {

@@ -12,6 +12,7 @@ import type { Expression } from './cql2/ast.js';
 import type { EditResult, EditTask } from './edits.js';
 import type { EventsResult, EventsTask, MatchResult, MatchTask } from './events.js';
 import type { CountTask, ItemResult, ItemsResult, ItemsTask, ItemTask } from './features.js';
+import type { ImageResult, RasterTasks, TileSize } from './rasters.js';
 
 /** An axis-aligned box: `[minx, miny, maxx, maxy]`, always in x,y (easting/longitude first) order. */
 export type Box = readonly [number, number, number, number];
@@ -143,40 +144,6 @@ export interface DiscoveredDatabase {
   problems: { layer?: string; reason: string }[];
 }
 
-export interface BandInfo {
-  /** 1-based band number. */
-  band: number;
-  /** GDAL type name: Byte, UInt16, Int16, UInt32, Int32, Float32, Float64 ... */
-  type: string;
-  noData: number | null;
-  description: string;
-  /** GDAL colour interpretation: Red, Green, Blue, Alpha, Gray, Palette, Undefined ... */
-  colorInterpretation: string;
-  /** Unit of the values, when the file says so. */
-  unit: string;
-  /** Approximate statistics, from overviews when there are any. */
-  statistics?: { min: number; max: number; mean: number; stdDev: number };
-}
-
-/** What inspection of one raster file found. */
-export interface RasterInfo {
-  path: string;
-  driver: string;
-  /** Columns and rows. */
-  width: number;
-  height: number;
-  /** GDAL geotransform: x origin, pixel width, row rotation, y origin, column rotation, pixel height (negative). */
-  geoTransform: [number, number, number, number, number, number];
-  /** `EPSG:n` when the authority code is known, else WKT. */
-  crs: string;
-  epsg: number | null;
-  extent: Box;
-  extent84: Box;
-  bands: BandInfo[];
-  overviewCount: number;
-  blockSize: [number, number];
-}
-
 /** One layer of a vector tile. */
 export interface TileLayer {
   name: string;
@@ -270,68 +237,6 @@ export interface ArchiveTile {
   data: Uint8Array;
   /** `gzip` when the stored bytes are gzip, which has been checked. */
   encoding: 'identity' | 'gzip';
-}
-
-export interface CoverageTask {
-  path: string;
-  /** Window in `crsOfBbox`, x,y ordered. Absent: the whole grid. */
-  bbox?: Box;
-  bboxCrs?: string;
-  /** Output CRS. */
-  crs: string;
-  /** 1-based bands in output order; absent: all. */
-  bands?: number[];
-  /** Output size in pixels; absent: derived from the native resolution. */
-  size?: [number, number];
-  /** Largest allowed output side, in pixels. */
-  maxSize: number;
-  format: 'geotiff' | 'png';
-}
-
-export interface CoverageResult {
-  data: Uint8Array;
-  mediaType: string;
-  width: number;
-  height: number;
-  bbox: Box;
-}
-
-export interface RasterImageTask {
-  path: string;
-  /** Target window in `crs`, x,y ordered. */
-  bbox: Box;
-  crs: string;
-  width: number;
-  height: number;
-  /** `raw` is RGBA, 4 bytes a pixel, row by row from the top, not premultiplied. */
-  format: 'raw' | 'png' | 'jpeg' | 'webp' | 'tiff';
-  quality?: number;
-  cut?: TileSize;
-}
-
-/** Pixels of the tiles that a PNG or WebP image is cut into, instead of being encoded whole; divides its size. */
-export interface TileSize {
-  width: number;
-  height: number;
-}
-
-export interface ImageTile {
-  /** Without bytes when it is empty. */
-  data: Uint8Array;
-  /** True when every pixel is fully transparent. */
-  empty: boolean;
-}
-
-export interface ImageResult {
-  /** Without bytes when the image was cut. */
-  data: Uint8Array;
-  mediaType: string;
-  width: number;
-  height: number;
-  /** True when every pixel is fully transparent. */
-  empty: boolean;
-  /** Of an image that was cut: row by row from the top left. */
-  tiles?: ImageTile[];
 }
 
 /** Look of a vector layer: the small built-in model until styles are managed. Colours are CSS colours. */
@@ -428,7 +333,7 @@ export interface LoadTask {
   token?: string;
 }
 
-export interface Tasks extends AnalyticsTasks, ArchiveTasks {
+export interface Tasks extends AnalyticsTasks, ArchiveTasks, RasterTasks {
   /** Lists the feature tables of a GeoPackage. */
   'vector.inspect': { input: { path: string }; output: VectorLayerInfo[] };
   /** Lists what a PostGIS database can publish. */
@@ -462,9 +367,6 @@ export interface Tasks extends AnalyticsTasks, ArchiveTasks {
   /** First half of an import: any OGR file into a staging GeoPackage, with progress. */
   'ogr.translate': { input: TranslateTask; output: TranslateResult };
   'ogr.inspect': { input: { path: string }; output: OgrLayerInfo[] };
-  'raster.inspect': { input: { path: string }; output: RasterInfo };
-  'raster.coverage': { input: CoverageTask; output: CoverageResult };
-  'raster.image': { input: RasterImageTask; output: ImageResult };
   'map.render': { input: MapTask; output: ImageResult };
 }
 

@@ -1,8 +1,9 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import type { ImageTile, MapLayer, MapTask } from '../../src/core/tasks.js';
+import type { ImageTile } from '../../src/core/rasters.js';
+import type { MapLayer, MapTask } from '../../src/core/tasks.js';
 import { cutTiles } from '../../src/workers/images/cut.js';
-import { LANDSAT, suiteEngine, type TileGeometry, vectorTile } from './support.js';
+import { fileRaster, LANDSAT, suiteEngine, type TileGeometry, vectorTile } from './support.js';
 
 /** Images that are cut into tiles hold what each tile alone would hold. */
 
@@ -128,7 +129,7 @@ describe('a raster that is cut into tiles', () => {
     'has in each tile what the whole image has there (%s)',
     async (format) => {
       const window = {
-        path: LANDSAT,
+        source: fileRaster(LANDSAT),
         bbox: [288_776, 9_110_728, 298_722, 9_120_760] as const,
         crs: 'EPSG:31985',
       };

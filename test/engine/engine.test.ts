@@ -1,12 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { RasterImageTask } from '../../src/core/tasks.js';
+import type { RasterImageTask } from '../../src/core/rasters.js';
 import { EnginePool } from '../../src/workers/engine/client.js';
-import { DEM, eventually, LANDSAT, type RunningEngine, scratchDirectory, startEngine } from './support.js';
+import {
+  DEM,
+  eventually,
+  fileRaster,
+  LANDSAT,
+  type RunningEngine,
+  scratchDirectory,
+  startEngine,
+} from './support.js';
 
 const image = (side: number, more: Partial<RasterImageTask> = {}): RasterImageTask => ({
-  path: LANDSAT,
+  source: fileRaster(LANDSAT),
   bbox: [-3886000, -895000, -3878000, -887000],
   crs: 'EPSG:3857',
   width: side,
@@ -77,7 +85,7 @@ describe('a lost engine', () => {
   it('fails waiting tasks when no engine comes back', async () => {
     await start(1);
     const impatient = new EnginePool({ runDir: `${scratch.path}/nowhere`, absenceMs: 100 });
-    await expect(impatient.run('raster.inspect', { path: DEM })).rejects.toMatchObject({
+    await expect(impatient.run('raster.inspect', { source: fileRaster(DEM) })).rejects.toMatchObject({
       code: 'worker-lost',
     });
     await impatient.close();
@@ -102,7 +110,7 @@ describe('cancelling and deadlines', () => {
     const { data } = await first;
     expect(data.length).toBeGreaterThan(0);
     const probe = performance.now();
-    await run('raster.inspect', { path: DEM });
+    await run('raster.inspect', { source: fileRaster(DEM) });
     // The cancelled task would have kept the only place for longer than this.
     expect(performance.now() - probe).toBeLessThan(400);
   });
@@ -114,7 +122,9 @@ describe('cancelling and deadlines', () => {
       code: 'deadline-exceeded',
     });
     expect(performance.now() - started).toBeLessThan(400);
-    expect(await run('raster.inspect', { path: DEM })).toMatchObject({ width: 111 });
+    expect(await run('raster.inspect', { source: fileRaster(DEM) })).toMatchObject({
+      width: 111,
+    });
   });
 
   it('leaves no abort listener behind', async () => {
@@ -122,8 +132,10 @@ describe('cancelling and deadlines', () => {
     const { signal } = new AbortController();
     const add = vi.spyOn(signal, 'addEventListener');
     const remove = vi.spyOn(signal, 'removeEventListener');
-    await Promise.all(Array.from({ length: 10 }, () => run('raster.inspect', { path: DEM }, { signal })));
-    await run('raster.inspect', { path: '/nonexistent' }, { signal }).catch(() => {});
+    await Promise.all(
+      Array.from({ length: 10 }, () => run('raster.inspect', { source: fileRaster(DEM) }, { signal })),
+    );
+    await run('raster.inspect', { source: fileRaster('/nonexistent') }, { signal }).catch(() => {});
     expect(add).toHaveBeenCalledTimes(11);
     expect(remove).toHaveBeenCalledTimes(11);
   });
@@ -133,7 +145,9 @@ describe('cancelling and deadlines', () => {
     const small = new EnginePool({ runDir: scratch.path, maxInFlight: 1, maxQueue: 2 });
     await small.whenReady(5000);
     const runs = [1, 2, 3].map(() => small.run('raster.image', image(512)));
-    await expect(small.run('raster.inspect', { path: DEM })).rejects.toMatchObject({ code: 'queue-full' });
+    await expect(small.run('raster.inspect', { source: fileRaster(DEM) })).rejects.toMatchObject({
+      code: 'queue-full',
+    });
     await Promise.all(runs);
     await small.close();
   });
@@ -154,7 +168,9 @@ describe('an engine', () => {
       socket.write(garbage);
       await closed;
     }
-    expect(await run('raster.inspect', { path: DEM })).toMatchObject({ width: 111 });
+    expect(await run('raster.inspect', { source: fileRaster(DEM) })).toMatchObject({
+      width: 111,
+    });
   });
 
   it('answers small tasks while a large result is on its way', async () => {
@@ -164,7 +180,7 @@ describe('an engine', () => {
       order.push('large');
       return data;
     });
-    await run('raster.inspect', { path: DEM }).then(() => order.push('small'));
+    await run('raster.inspect', { source: fileRaster(DEM) }).then(() => order.push('small'));
     expect((await large).length).toBe(4096 * 4096 * 4);
     expect(order).toEqual(['small', 'large']);
   });

@@ -3,7 +3,7 @@ import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import { DEM, LANDSAT, scratchDirectory, suiteEngine } from './support.js';
+import { DEM, fileRaster, LANDSAT, scratchDirectory, suiteEngine } from './support.js';
 
 const suite = suiteEngine();
 const { scratch } = suite;
@@ -37,7 +37,7 @@ async function rgbaOf(image: Uint8Array): Promise<{ data: Buffer; width: number;
 
 describe('raster.inspect', () => {
   it('describes a six-band scene', async () => {
-    const info = await suite.pool.run('raster.inspect', { path: LANDSAT });
+    const info = await suite.pool.run('raster.inspect', { source: fileRaster(LANDSAT) });
     expect(info).toMatchObject({ driver: 'GTiff', width: 349, height: 352, crs: 'EPSG:31985', epsg: 31985 });
     expect(info.bands).toHaveLength(6);
     expect(info.bands[0]).toMatchObject({ band: 1, type: 'Byte', noData: null });
@@ -46,7 +46,7 @@ describe('raster.inspect', () => {
   });
 
   it('samples statistics close to the exact ones', async () => {
-    const { bands } = await suite.pool.run('raster.inspect', { path: DEM });
+    const { bands } = await suite.pool.run('raster.inspect', { source: fileRaster(DEM) });
     const exact = JSON.parse(
       execFileSync('gdalinfo', ['-json', '-stats', '--config', 'GDAL_PAM_ENABLED', 'NO', DEM], {
         encoding: 'utf8',
@@ -60,9 +60,9 @@ describe('raster.inspect', () => {
     const directory = scratchDirectory();
     const path = join(directory.path, 'dem.tif');
     copyFileSync(DEM, path);
-    await suite.pool.run('raster.inspect', { path });
+    await suite.pool.run('raster.inspect', { source: fileRaster(path) });
     await suite.pool.run('raster.image', {
-      path,
+      source: fileRaster(path),
       bbox: [-3890000, -900000, -3870000, -880000],
       crs: 'EPSG:3857',
       width: 64,
@@ -78,7 +78,7 @@ describe('raster.inspect', () => {
     for (const part of [0.05, 0.5, 0.9]) {
       const path = join(scratch.path, `truncated-${part}.tif`);
       writeFileSync(path, whole.subarray(0, Math.floor(whole.length * part)));
-      await expect(suite.pool.run('raster.inspect', { path })).rejects.toMatchObject({
+      await expect(suite.pool.run('raster.inspect', { source: fileRaster(path) })).rejects.toMatchObject({
         code: 'source-unreadable',
       });
     }
@@ -86,12 +86,12 @@ describe('raster.inspect', () => {
 
   it('refuses formats that name other files', async () => {
     const vrt = derived('other.vrt', '-of', 'VRT', LANDSAT);
-    await expect(suite.pool.run('raster.inspect', { path: vrt })).rejects.toMatchObject({
+    await expect(suite.pool.run('raster.inspect', { source: fileRaster(vrt) })).rejects.toMatchObject({
       code: 'source-unreadable',
     });
     const disguised = join(scratch.path, 'disguised.tif');
     copyFileSync(vrt, disguised);
-    await expect(suite.pool.run('raster.inspect', { path: disguised })).rejects.toMatchObject({
+    await expect(suite.pool.run('raster.inspect', { source: fileRaster(disguised) })).rejects.toMatchObject({
       code: 'source-unreadable',
     });
     const wms = join(scratch.path, 'remote.xml');
@@ -99,7 +99,7 @@ describe('raster.inspect', () => {
       wms,
       '<GDAL_WMS><Service name="TMS"><ServerUrl>http://127.0.0.1:9/</ServerUrl></Service></GDAL_WMS>',
     );
-    await expect(suite.pool.run('raster.inspect', { path: wms })).rejects.toMatchObject({
+    await expect(suite.pool.run('raster.inspect', { source: fileRaster(wms) })).rejects.toMatchObject({
       code: 'source-unreadable',
     });
   });
@@ -114,7 +114,9 @@ describe('raster.inspect', () => {
     '/etc',
     '<VRTDataset/>',
   ])('refuses the path %j', async (path) => {
-    await expect(suite.pool.run('raster.inspect', { path })).rejects.toMatchObject({ code: 'invalid-input' });
+    await expect(suite.pool.run('raster.inspect', { source: fileRaster(path) })).rejects.toMatchObject({
+      code: 'invalid-input',
+    });
   });
 
   it('refuses an image that does not say where it lies', async () => {
@@ -122,11 +124,11 @@ describe('raster.inspect', () => {
     await sharp({ create: { width: 60, height: 40, channels: 3, background: '#ff0000' } })
       .png()
       .toFile(path);
-    await expect(suite.pool.run('raster.inspect', { path })).rejects.toMatchObject({
+    await expect(suite.pool.run('raster.inspect', { source: fileRaster(path) })).rejects.toMatchObject({
       code: 'source-unreadable',
     });
     writeFileSync(join(scratch.path, 'icon.pgw'), '0.1\n0\n0\n-0.1\n10\n50\n');
-    expect(await suite.pool.run('raster.inspect', { path })).toMatchObject({
+    expect(await suite.pool.run('raster.inspect', { source: fileRaster(path) })).toMatchObject({
       driver: 'PNG',
       width: 60,
       extent: [9.95, 46.05, 15.95, 50.05],
@@ -134,7 +136,9 @@ describe('raster.inspect', () => {
   });
 
   it('says when there is no such file', async () => {
-    await expect(suite.pool.run('raster.inspect', { path: '/nonexistent/a.tif' })).rejects.toMatchObject({
+    await expect(
+      suite.pool.run('raster.inspect', { source: fileRaster('/nonexistent/a.tif') }),
+    ).rejects.toMatchObject({
       code: 'source-missing',
     });
   });
@@ -142,16 +146,16 @@ describe('raster.inspect', () => {
   it('sees that a file was replaced', async () => {
     const path = join(scratch.path, 'replaced.tif');
     copyFileSync(LANDSAT, path);
-    expect((await suite.pool.run('raster.inspect', { path })).width).toBe(349);
+    expect((await suite.pool.run('raster.inspect', { source: fileRaster(path) })).width).toBe(349);
     copyFileSync(DEM, path);
-    expect((await suite.pool.run('raster.inspect', { path })).width).toBe(111);
+    expect((await suite.pool.run('raster.inspect', { source: fileRaster(path) })).width).toBe(111);
   });
 });
 
 describe('raster.coverage', () => {
   it('writes the whole grid as a cloud optimized GeoTIFF with the bands in the order asked', async () => {
     const result = await suite.pool.run('raster.coverage', {
-      path: LANDSAT,
+      source: fileRaster(LANDSAT),
       crs: 'EPSG:31985',
       bands: [5, 1],
       maxSize: 4096,
@@ -171,7 +175,7 @@ describe('raster.coverage', () => {
 
   it('cuts a window on the grid of the raster', async () => {
     const result = await suite.pool.run('raster.coverage', {
-      path: LANDSAT,
+      source: fileRaster(LANDSAT),
       bbox: [290000, 9112000, 292000, 9113000],
       bboxCrs: 'EPSG:31985',
       crs: 'EPSG:31985',
@@ -191,7 +195,7 @@ describe('raster.coverage', () => {
 
   it('reprojects a window', async () => {
     const result = await suite.pool.run('raster.coverage', {
-      path: LANDSAT,
+      source: fileRaster(LANDSAT),
       bbox: [-34.9, -8.0, -34.85, -7.97],
       bboxCrs: 'OGC:CRS84',
       crs: 'EPSG:4326',
@@ -229,7 +233,7 @@ describe('raster.coverage', () => {
   it('keeps nodata and descriptions', async () => {
     const path = derived('nodata.tif', '-a_nodata', '7', DEM);
     const { data } = await suite.pool.run('raster.coverage', {
-      path,
+      source: fileRaster(path),
       crs: 'EPSG:3857',
       maxSize: 4096,
       format: 'geotiff',
@@ -239,7 +243,7 @@ describe('raster.coverage', () => {
 
   it('stretches elevation to a PNG with nodata transparent', async () => {
     const result = await suite.pool.run('raster.coverage', {
-      path: DEM,
+      source: fileRaster(DEM),
       crs: 'EPSG:3857',
       maxSize: 4096,
       format: 'png',
@@ -255,7 +259,12 @@ describe('raster.coverage', () => {
   });
 
   it('refuses what is too large before reading it', async () => {
-    const task = { path: LANDSAT, crs: 'EPSG:31985', maxSize: 300, format: 'geotiff' as const };
+    const task = {
+      source: fileRaster(LANDSAT),
+      crs: 'EPSG:31985',
+      maxSize: 300,
+      format: 'geotiff' as const,
+    };
     await expect(suite.pool.run('raster.coverage', task)).rejects.toMatchObject({ code: 'too-large' });
     await expect(suite.pool.run('raster.coverage', { ...task, size: [1e9, 1e9] })).rejects.toMatchObject({
       code: 'too-large',
@@ -268,7 +277,7 @@ describe('raster.coverage', () => {
   it('has no data outside of the raster', async () => {
     for (const crs of ['EPSG:31985', 'EPSG:3857']) {
       const task = {
-        path: LANDSAT,
+        source: fileRaster(LANDSAT),
         bbox: [10, 10, 11, 11] as const,
         bboxCrs: 'OGC:CRS84',
         crs,
@@ -290,7 +299,13 @@ describe('raster.coverage', () => {
     { bbox: [5, 5, 1, 1] as const },
     { size: [0, 10] as [number, number] },
   ])('refuses %j', async (wrong) => {
-    const task = { path: LANDSAT, crs: 'EPSG:31985', maxSize: 4096, format: 'geotiff' as const, ...wrong };
+    const task = {
+      source: fileRaster(LANDSAT),
+      crs: 'EPSG:31985',
+      maxSize: 4096,
+      format: 'geotiff' as const,
+      ...wrong,
+    };
     await expect(suite.pool.run('raster.coverage', task)).rejects.toMatchObject({ code: 'invalid-input' });
   });
 });
@@ -308,7 +323,7 @@ describe('raster.image', () => {
     const { data, empty } = await suite.pool.run('raster.image', {
       ...window,
       bbox,
-      path: LANDSAT,
+      source: fileRaster(LANDSAT),
       format: 'raw',
     });
     expect(empty).toBe(false);
@@ -342,7 +357,11 @@ describe('raster.image', () => {
   });
 
   it('shows nothing outside', async () => {
-    const { data } = await suite.pool.run('raster.image', { ...window, path: LANDSAT, format: 'raw' });
+    const { data } = await suite.pool.run('raster.image', {
+      ...window,
+      source: fileRaster(LANDSAT),
+      format: 'raw',
+    });
     expect(data[3]).toBe(0);
     expect(data[(128 * 256 + 128) * 4 + 3]).toBe(255);
   });
@@ -356,15 +375,27 @@ describe('raster.image', () => {
   it('uses an alpha band as transparency', async () => {
     const roles = ['-colorinterp', 'red,green,blue,alpha'];
     const path = derived('rgba.tif', '-b', '1', '-b', '2', '-b', '3', '-b', '6', ...roles, LANDSAT);
-    const { data } = await suite.pool.run('raster.image', { ...window, path, format: 'raw' });
+    const { data } = await suite.pool.run('raster.image', {
+      ...window,
+      source: fileRaster(path),
+      format: 'raw',
+    });
     const alphas = new Set(data.filter((_, index) => index % 4 === 3));
     expect(alphas.size).toBeGreaterThan(20);
   });
 
   it('makes nodata transparent', async () => {
     const path = derived('holes.tif', '-a_nodata', '0', '-scale', '0', '20', '0', '20', DEM);
-    const { data } = await suite.pool.run('raster.image', { ...window, path, format: 'raw' });
-    const { data: whole } = await suite.pool.run('raster.image', { ...window, path: DEM, format: 'raw' });
+    const { data } = await suite.pool.run('raster.image', {
+      ...window,
+      source: fileRaster(path),
+      format: 'raw',
+    });
+    const { data: whole } = await suite.pool.run('raster.image', {
+      ...window,
+      source: fileRaster(DEM),
+      format: 'raw',
+    });
     const visible = (rgba: Uint8Array) =>
       rgba.filter((value, index) => index % 4 === 3 && value === 255).length;
     expect(visible(data)).toBeGreaterThan(0);
@@ -372,7 +403,11 @@ describe('raster.image', () => {
   });
 
   it.each(['png', 'webp', 'jpeg'] as const)('encodes %s', async (format) => {
-    const { data, mediaType } = await suite.pool.run('raster.image', { ...window, path: LANDSAT, format });
+    const { data, mediaType } = await suite.pool.run('raster.image', {
+      ...window,
+      source: fileRaster(LANDSAT),
+      format,
+    });
     expect(mediaType).toBe(`image/${format}`);
     const { data: pixels, width, height } = await rgbaOf(data);
     expect([width, height]).toEqual([256, 256]);
@@ -382,7 +417,11 @@ describe('raster.image', () => {
   });
 
   it('writes a georeferenced TIFF', async () => {
-    const { data } = await suite.pool.run('raster.image', { ...window, path: LANDSAT, format: 'tiff' });
+    const { data } = await suite.pool.run('raster.image', {
+      ...window,
+      source: fileRaster(LANDSAT),
+      format: 'tiff',
+    });
     const info = gdalinfo(data);
     expect(info.stac['proj:epsg']).toBe(3857);
     expect(info.cornerCoordinates.upperLeft).toEqual([-3890000, -880000]);
@@ -404,12 +443,16 @@ describe('raster.image', () => {
       );
     writeFileSync(table, colored);
     const path = derived('palette.tif', table);
-    const { data } = await suite.pool.run('raster.image', { ...window, path, format: 'raw' });
+    const { data } = await suite.pool.run('raster.image', {
+      ...window,
+      source: fileRaster(path),
+      format: 'raw',
+    });
     const at = (128 * 256 + 128) * 4;
     expect(data[at]! + data[at + 1]!).toBe(255);
     expect(data[at + 2]).toBe(7);
     const { data: tiff } = await suite.pool.run('raster.coverage', {
-      path,
+      source: fileRaster(path),
       crs: 'EPSG:31985',
       maxSize: 4096,
       format: 'geotiff',
@@ -425,7 +468,7 @@ describe('raster.image', () => {
       const { data, empty } = await suite.pool.run('raster.image', {
         ...window,
         bbox,
-        path: LANDSAT,
+        source: fileRaster(LANDSAT),
         format: 'png',
       });
       expect(empty).toBe(true);
@@ -448,11 +491,11 @@ describe('raster.image', () => {
       const path = join(scratch.path, `mutated-${round}.tif`);
       writeFileSync(path, mutated);
       const outcome = await suite.pool
-        .run('raster.image', { ...window, path, format: 'raw' }, { deadlineMs: 10_000 })
+        .run('raster.image', { ...window, source: fileRaster(path), format: 'raw' }, { deadlineMs: 10_000 })
         .catch((error) => error);
       if (outcome instanceof Error) expect(outcome).toMatchObject({ name: 'TaskFailure' });
     }
     expect(suite.engine.process.exitCode).toBeNull();
-    expect((await suite.pool.run('raster.inspect', { path: LANDSAT })).width).toBe(349);
+    expect((await suite.pool.run('raster.inspect', { source: fileRaster(LANDSAT) })).width).toBe(349);
   });
 });

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { EnginePool } from '../../src/workers/engine/client.js';
-import { DEM, ENGINE, eventually, ROOT, scratchDirectory } from './support.js';
+import { DEM, ENGINE, eventually, fileRaster, ROOT, scratchDirectory } from './support.js';
 
 const CHILD = join(ROOT, 'test/engine/fixtures/child.mjs');
 const TIMING = { firstRestartMs: 50, lastRestartMs: 400, stableMs: 5000, startMs: 10_000, drainMs: 500 };
@@ -177,7 +177,7 @@ it('keeps real engines serving through crashes and leaves no socket behind', asy
     height: 300,
   };
   const tasks = Array.from({ length: 50 }, () =>
-    pool.run('raster.image', { ...window, path: DEM, format: 'png' }),
+    pool.run('raster.image', { ...window, source: fileRaster(DEM), format: 'png' }),
   );
   await eventually(() => pool.status()[0]!.running > 10);
   process.kill(enginePids()[0]!, 'SIGSEGV');

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll } from 'vitest';
+import type { RasterSource } from '../../src/core/rasters.js';
 import { EnginePool } from '../../src/workers/engine/client.js';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -58,6 +59,9 @@ export async function startEngine(
     },
   };
 }
+
+/** The raster that a file is. */
+export const fileRaster = (path: string): RasterSource => ({ kind: 'file', path });
 
 /** An engine with a pool that sends to it, for all tests of a file. */
 export interface SuiteEngine {

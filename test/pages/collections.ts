@@ -73,7 +73,7 @@ export function rasterCollection(over: Partial<RasterCollection> = {}): RasterCo
     origin: 'o',
     bands,
     raster: {
-      path: 'dem.tif',
+      source: { kind: 'file', path: 'dem.tif' },
       driver: 'GTiff',
       width: 111,
       height: 112,

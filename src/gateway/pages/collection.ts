@@ -5,7 +5,8 @@ import type {
   VectorCollection,
 } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
-import type { BandInfo, Field } from '../../core/tasks.js';
+import type { BandInfo } from '../../core/rasters.js';
+import type { Field } from '../../core/tasks.js';
 import { badgeLine, badgesOf } from './collections.js';
 import { type Crumb, page, section } from './layout.js';
 import { anchor, type Link, linkList, representationLine, resources } from './links.js';

@@ -1,7 +1,8 @@
 import { type Collection, readable, type VectorCollection } from '../../core/collection.js';
 import { and, type Expression } from '../../core/cql2/index.js';
 import { ApiError } from '../../core/errors.js';
-import type { Box, ImageResult, MapLayer, Pools, TileSize } from '../../core/tasks.js';
+import type { ImageResult, TileSize } from '../../core/rasters.js';
+import type { Box, MapLayer, Pools } from '../../core/tasks.js';
 import { runTask, type TaskContext } from './run-task.js';
 
 export interface ImageRequest {
@@ -49,7 +50,7 @@ export async function renderImage(
   const { collections, bbox, crs, width, height, format, quality, scale = 1, cut } = request;
   const [only] = collections;
   if (collections.length === 1 && only!.kind === 'raster' && request.background === 'transparent') {
-    const task = { path: only!.file, bbox, crs, width, height, format, quality, cut };
+    const task = { source: only!.raster.source, bbox, crs, width, height, format, quality, cut };
     return { ...(await runTask(x, pools, 'raster.image', task)), vectorBytes: 0 };
   }
   const layers = await Promise.all(collections.map((collection) => layerOf(x, pools, collection, request)));
@@ -86,7 +87,7 @@ async function layerOf(
     throw new ApiError('not-implemented', 'Tile archives cannot be drawn into maps.');
   const { bbox, crs, width, height } = request;
   const image = await runTask(x, pools, 'raster.image', {
-    path: collection.file,
+    source: collection.raster.source,
     bbox,
     crs,
     width,

@@ -1,7 +1,8 @@
 /** The two threads of an engine that run native code, and the tasks that they run. */
 
 import { Piscina } from 'piscina';
-import type { ImageResult, TaskInput } from '../../core/tasks.js';
+import type { ImageResult } from '../../core/rasters.js';
+import type { TaskInput } from '../../core/tasks.js';
 import { TaskFailure } from '../../core/tasks.js';
 import { Cancellation } from '../cancellation.js';
 import { type Answer, failureFrom } from '../failure.js';

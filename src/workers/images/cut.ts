@@ -1,4 +1,5 @@
-import { type ImageTile, TaskFailure } from '../../core/tasks.js';
+import type { ImageTile } from '../../core/rasters.js';
+import { TaskFailure } from '../../core/tasks.js';
 import { encodePaletted, indexed, type Window } from './paletted-png.js';
 
 /** An image and how it is cut: tiles of `tileWidth` by `tileHeight` pixels, row by row from the top left. */

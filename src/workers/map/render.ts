@@ -8,13 +8,8 @@
 
 import { promisify } from 'node:util';
 import mapnik, { type Image } from '@mapnik/mapnik';
-import {
-  type ImageResult,
-  type MapLayer,
-  type MapTask,
-  TaskFailure,
-  type TileSize,
-} from '../../core/tasks.js';
+import type { ImageResult, TileSize } from '../../core/rasters.js';
+import { type MapLayer, type MapTask, TaskFailure } from '../../core/tasks.js';
 import type { Cancellation } from '../cancellation.js';
 import { cutTiles } from '../images/cut.js';
 import type { Window } from '../images/paletted-png.js';

@@ -1,6 +1,7 @@
 /** Task `raster.coverage`. */
 
-import { type Box, type CoverageResult, type CoverageTask, TaskFailure } from '../../core/tasks.js';
+import type { CoverageResult, CoverageTask } from '../../core/rasters.js';
+import { type Box, TaskFailure } from '../../core/tasks.js';
 import type { Cancellation } from '../cancellation.js';
 import { type Crs, checkedBox, crsOf, intersection, sameCrs, transformBox } from './crs.js';
 import { encodeImage, MEDIA_TYPES } from './encode.js';
@@ -35,7 +36,7 @@ interface Plan {
 export function coverage(task: CoverageTask, cancellation: Cancellation): Promise<CoverageResult> {
   if (task.format !== 'geotiff' && task.format !== 'png')
     throw new TaskFailure('invalid-input', 'Unknown coverage format.');
-  return withRaster(task.path, async (handle) => {
+  return withRaster(task.source, async (handle) => {
     const plan = await planOf(task, handle);
     const data =
       task.format === 'png'

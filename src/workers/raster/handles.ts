@@ -1,5 +1,6 @@
 /** Open read-only raster datasets, kept for the next task. */
 
+import type { RasterSource } from '../../core/rasters.js';
 import { TaskFailure } from '../../core/tasks.js';
 import { type Dataset, type FileStamp, gdal, openRaster, plainFile, unreadable } from './gdal.js';
 
@@ -48,7 +49,12 @@ const idle: RasterHandle[] = [];
  * Runs `use` with a handle that no other task uses meanwhile. A handle whose file was replaced is reopened.
  * Errors of GDAL that `use` lets through become `source-unreadable`.
  */
-export async function withRaster<T>(path: string, use: (handle: RasterHandle) => Promise<T>): Promise<T> {
+export async function withRaster<T>(
+  source: RasterSource,
+  use: (handle: RasterHandle) => Promise<T>,
+): Promise<T> {
+  if (source.kind !== 'file') throw new TaskFailure('invalid-input', 'Rasters of this kind are not read.');
+  const { path } = source;
   const stamp = await plainFile(path);
   const handle = takeIdle(path, stamp) ?? new RasterHandle(path, stamp, await openRaster(path));
   try {

@@ -1,6 +1,7 @@
 /** Task `raster.image`. */
 
-import { type ImageResult, type RasterImageTask, TaskFailure } from '../../core/tasks.js';
+import type { ImageResult, RasterImageTask } from '../../core/rasters.js';
+import { TaskFailure } from '../../core/tasks.js';
 import type { Cancellation } from '../cancellation.js';
 import { cutTiles } from '../images/cut.js';
 import type { Window } from '../images/paletted-png.js';
@@ -20,7 +21,7 @@ export function image(task: RasterImageTask, cancellation: Cancellation): Promis
   if (!(format in MEDIA_TYPES)) throw new TaskFailure('invalid-input', 'Unknown image format.');
   const box = checkedBox(task.bbox);
   const crs = crsOf(task.crs);
-  return withRaster(task.path, async (handle) => {
+  return withRaster(task.source, async (handle) => {
     const rendering = await renderingOf(handle);
     const rgba = await readPicture(handle, rendering, { box, crs, width, height }, cancellation);
     cancellation.check();

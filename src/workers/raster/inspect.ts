@@ -1,8 +1,9 @@
 /** Task `raster.inspect`. */
 
 import type { RasterBand } from 'gdal-async';
-import type { BandInfo, Box, RasterInfo } from '../../core/tasks.js';
-import { TaskFailure } from '../../core/tasks.js';
+import type { BandInfo, RasterInfo } from '../../core/rasters.js';
+import type { Box } from '../../core/tasks.js';
+import { TaskFailure, type TaskInput } from '../../core/tasks.js';
 import { CRS84, crsOf, transformBox } from './crs.js';
 import type { Dataset } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
@@ -13,14 +14,14 @@ import { bandStatistics } from './statistics.js';
 const MAX_SAMPLED_BANDS = 16;
 
 /** Describes a raster file after reading from both of its ends, so that a truncated file is found out here. */
-export function inspect({ path }: { path: string }): Promise<RasterInfo> {
-  return withRaster(path, async (handle) => {
+export function inspect({ source }: TaskInput<'raster.inspect'>): Promise<RasterInfo> {
+  return withRaster(source, async (handle) => {
     const { dataset } = handle;
     const { geoTransform, crs, extent } = georeferenceOf(dataset);
     await readEnds(dataset);
     const first = dataset.bands.get(1);
     return {
-      path,
+      source,
       driver: dataset.driver.description,
       width: dataset.rasterSize.x,
       height: dataset.rasterSize.y,

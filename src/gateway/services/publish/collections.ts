@@ -1,6 +1,7 @@
 import type { Collection } from '../../../core/collection.js';
 import { CRS84, CRS84H, type Crs, crsOfEpsg, parseCrs } from '../../../core/crs.js';
-import type { ArchiveInfo, RasterInfo, VectorLayerInfo } from '../../../core/tasks.js';
+import type { RasterInfo } from '../../../core/rasters.js';
+import type { ArchiveInfo, VectorLayerInfo } from '../../../core/tasks.js';
 import { WEB_MERCATOR } from '../../../core/tile-matrix.js';
 import { describeCrs } from '../../../native/index.js';
 import { defaultStyle } from '../default-style.js';
@@ -40,7 +41,13 @@ export function vectorCollection(
   });
 }
 
-export function rasterCollection(raster: RasterInfo, name: string, version: string): MakeCollection {
+/** `file` is what the data comes from, without passwords. */
+export function rasterCollection(
+  raster: RasterInfo,
+  name: string,
+  file: string,
+  version: string,
+): MakeCollection {
   const storageCrs = knownCrs(raster.crs);
   return (id, layerId) => ({
     kind: 'raster',
@@ -51,7 +58,7 @@ export function rasterCollection(raster: RasterInfo, name: string, version: stri
     extent84: raster.extent84,
     storageCrs,
     crs: advertised(storageCrs),
-    file: raster.path,
+    file,
     version,
     origin: version,
     raster,

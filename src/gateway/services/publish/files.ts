@@ -63,10 +63,14 @@ async function readTiles(file: string, version: string, deps: PublishDeps): Prom
 }
 
 async function readRaster(path: string, version: string, deps: PublishDeps): Promise<Found> {
-  const raster = await deps.pools.run('raster.inspect', { path }, { deadlineMs: INSPECT_DEADLINE_MS });
+  const raster = await deps.pools.run(
+    'raster.inspect',
+    { source: { kind: 'file', path } },
+    { deadlineMs: INSPECT_DEADLINE_MS },
+  );
   const name = nameOf(path);
   return {
-    collections: [{ name, group: name, make: rasterCollection(raster, name, version) }],
+    collections: [{ name, group: name, make: rasterCollection(raster, name, path, version) }],
     quarantined: [],
   };
 }

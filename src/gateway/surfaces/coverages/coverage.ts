@@ -35,7 +35,7 @@ export async function coverage(
   const bboxCrs = advertisedCrs(collection, 'bbox-crs', params.bboxCrs) ?? CRS84;
   const bbox = params.bbox && windowOf(params.bbox, bboxCrs);
   const result = await runTask(x, pools, 'raster.coverage', {
-    path: collection.file,
+    source: collection.raster.source,
     bbox,
     bboxCrs: bboxCrs.proj,
     crs: crs.proj,

@@ -1,0 +1,175 @@
+import type { Box } from './tasks.js';
+
+/** Rasters: where their pixels are, what is known of them, and the tasks that read them. */
+
+/** A local file that GDAL reads as one raster. */
+export interface FileRaster {
+  kind: 'file';
+  path: string;
+  /** The one to read of a file that holds several: a tile table of a GeoPackage. */
+  table?: string;
+}
+
+/** A cloud optimized GeoTIFF that is read by ranges over HTTP. */
+export interface RemoteRaster {
+  kind: 'remote';
+  url: string;
+}
+
+/**
+ * Variables of a multidimensional file (netCDF, HDF5, GRIB) or store (Zarr) that share one grid. Each variable is a
+ * band; times and levels are not.
+ */
+export interface GriddedRaster {
+  kind: 'gridded';
+  /** A file, or the folder or URL of a store. */
+  path: string;
+  variables: string[];
+}
+
+/** A raster column of a PostGIS table. */
+export interface PostgisRaster {
+  kind: 'postgis-raster';
+  /** libpq connection URL. May hold a password: it is never logged nor sent to a client. */
+  database: string;
+  schema: string;
+  table: string;
+  column: string;
+}
+
+/** Rasters of one layer, drawn over each other in this order: the last is on top. */
+export interface RasterMosaic {
+  kind: 'mosaic';
+  members: MosaicMember[];
+}
+
+export interface MosaicMember {
+  /** Names it within the collection. */
+  id: string;
+  source: Exclude<RasterSource, RasterMosaic>;
+  /** West, south, east, north. */
+  extent84: Box;
+  /** When its data was taken, in RFC 3339: members of the same instant are one acquisition batch. */
+  acquired?: string;
+}
+
+export type RasterSource = FileRaster | RemoteRaster | GriddedRaster | PostgisRaster | RasterMosaic;
+
+/** One slice of a raster with more axes than x and y, as indices into `RasterInfo.times` and `levels`. */
+export interface RasterPosition {
+  time?: number;
+  level?: number;
+}
+
+export interface BandInfo {
+  /** 1-based band number. */
+  band: number;
+  /** GDAL type name: Byte, UInt16, Int16, UInt32, Int32, Float32, Float64 ... */
+  type: string;
+  noData: number | null;
+  description: string;
+  /** GDAL colour interpretation: Red, Green, Blue, Alpha, Gray, Palette, Undefined ... */
+  colorInterpretation: string;
+  /** Unit of the values, when the file says so. */
+  unit: string;
+  /** Approximate statistics, from overviews when there are any. */
+  statistics?: { min: number; max: number; mean: number; stdDev: number };
+}
+
+/** What inspection of one raster file found. */
+export interface RasterInfo {
+  source: RasterSource;
+  driver: string;
+  /** Columns and rows. */
+  width: number;
+  height: number;
+  /** GDAL geotransform: x origin, pixel width, row rotation, y origin, column rotation, pixel height (negative). */
+  geoTransform: [number, number, number, number, number, number];
+  /** `EPSG:n` when the authority code is known, else WKT. */
+  crs: string;
+  epsg: number | null;
+  extent: Box;
+  extent84: Box;
+  bands: BandInfo[];
+  overviewCount: number;
+  blockSize: [number, number];
+  /** Instants of its time axis, oldest first, in RFC 3339; absent when it has none. */
+  times?: string[];
+  /** Its axis of height, depth or pressure, in file order; absent when it has none. */
+  levels?: { name: string; unit: string; values: number[] };
+  /** When the data was taken, as the file says, in RFC 3339. */
+  acquired?: string;
+}
+
+export interface CoverageTask {
+  source: RasterSource;
+  /** Absent: the newest time, the first level. */
+  at?: RasterPosition;
+  /** Window in `crsOfBbox`, x,y ordered. Absent: the whole grid. */
+  bbox?: Box;
+  bboxCrs?: string;
+  /** Output CRS. */
+  crs: string;
+  /** 1-based bands in output order; absent: all. */
+  bands?: number[];
+  /** Output size in pixels; absent: derived from the native resolution. */
+  size?: [number, number];
+  /** Largest allowed output side, in pixels. */
+  maxSize: number;
+  format: 'geotiff' | 'png';
+}
+
+export interface CoverageResult {
+  data: Uint8Array;
+  mediaType: string;
+  width: number;
+  height: number;
+  bbox: Box;
+}
+
+export interface RasterImageTask {
+  source: RasterSource;
+  /** Absent: the newest time, the first level. */
+  at?: RasterPosition;
+  /** Target window in `crs`, x,y ordered. */
+  bbox: Box;
+  crs: string;
+  width: number;
+  height: number;
+  /** `raw` is RGBA, 4 bytes a pixel, row by row from the top, not premultiplied. */
+  format: 'raw' | 'png' | 'jpeg' | 'webp' | 'tiff';
+  quality?: number;
+  cut?: TileSize;
+}
+
+/** Pixels of the tiles that a PNG or WebP image is cut into, instead of being encoded whole; divides its size. */
+export interface TileSize {
+  width: number;
+  height: number;
+}
+
+export interface ImageTile {
+  /** Without bytes when it is empty. */
+  data: Uint8Array;
+  /** True when every pixel is fully transparent. */
+  empty: boolean;
+}
+
+export interface ImageResult {
+  /** Without bytes when the image was cut. */
+  data: Uint8Array;
+  mediaType: string;
+  width: number;
+  height: number;
+  /** True when every pixel is fully transparent. */
+  empty: boolean;
+  /** Of an image that was cut: row by row from the top left. */
+  tiles?: ImageTile[];
+}
+
+/** Tasks of the engines' raster thread. */
+export interface RasterTasks {
+  'raster.inspect': { input: { source: RasterSource }; output: RasterInfo };
+  'raster.coverage': { input: CoverageTask; output: CoverageResult };
+  'raster.image': { input: RasterImageTask; output: ImageResult };
+}
