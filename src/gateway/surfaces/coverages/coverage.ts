@@ -33,9 +33,8 @@ export async function coverage(
   const result = await read(x, pools, {
     source: collection.raster.source,
     bbox,
-    bboxCrs: bboxCrs.proj,
-    // A CRS without a code is known by its text alone.
-    crs: crs.epsg > 0 ? crs.proj : collection.raster.crs,
+    bboxCrs: textOf(collection, bboxCrs),
+    crs: textOf(collection, crs),
     bands: bandsOf(collection, params.properties),
     ...scalingOf(collection, params, bbox, bboxCrs),
     resampling: params.resampling,
@@ -50,6 +49,11 @@ export async function coverage(
     cacheControl: 'no-cache',
     headers: { ...placeHeaders(crs, result.bbox), link: linkHeader(x, collection) },
   };
+}
+
+/** What GDAL reads as a CRS: the raster's own words for its own, which say more than a code may. */
+function textOf({ storageCrs, raster }: RasterCollection, crs: Crs): string {
+  return crs.uri === storageCrs.uri ? raster.crs : crs.proj;
 }
 
 async function read(x: Exchange, pools: Pools, task: CoverageTask): Promise<CoverageResult> {
