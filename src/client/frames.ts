@@ -108,6 +108,8 @@ export interface ErrorFrame {
 
 export interface Heartbeat {
   type: 'heartbeat';
+  /** All changes up to it that are wanted have been sent. */
+  cursor: number;
 }
 
 export type ServerFrame = DataFrame | StatusFrame | ErrorFrame | Heartbeat;
