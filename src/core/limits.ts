@@ -119,6 +119,10 @@ export const LIMITS = {
   diskTileBytes: 4_294_967_296,
   /** Milliseconds that a tile in Redis may take; then it is made. */
   redisMs: 50,
+  /** Samples (pixels of all bands) of a raster that is imported. */
+  importSamples: 16_000_000_000,
+  /** Bytes of a world file or of a text that holds a CRS (contract). */
+  sidecarBytes: 65_536,
   /** Bytes of an uploaded file for import. */
   uploadBytes: 4_294_967_296,
 } as const;

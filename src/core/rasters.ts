@@ -92,6 +92,8 @@ export interface RasterInfo {
   extent84: Box;
   bands: BandInfo[];
   overviewCount: number;
+  /** GDAL's name of how its pixels are compressed: DEFLATE, JPEG ...; absent when they are not, or it is not known. */
+  compression?: string;
   blockSize: [number, number];
   /** Instants of its time axis, oldest first, in RFC 3339; absent when it has none. */
   times?: string[];
@@ -189,9 +191,29 @@ export interface ImageResult {
   tiles?: ImageTile[];
 }
 
-/** Tasks of the engines' raster thread. */
+/** Imports a raster as a cloud optimized GeoTIFF with overviews and statistics. */
+export interface RasterImportTask {
+  /** A GeoTIFF, PNG or JPEG. */
+  path: string;
+  /** File to create; must not exist. Removed again when the task fails. */
+  output: string;
+  /** CRS of a file that names none: anything PROJ reads. */
+  crs?: string;
+  /** Place of a file that does not say it, as in `RasterInfo`. */
+  geoTransform?: RasterInfo['geoTransform'];
+}
+
+export interface RasterImportResult {
+  /** Whether the file was a cloud optimized GeoTIFF before. */
+  optimized: boolean;
+  /** What the file said itself, so that the task's own value was not used. */
+  ignored: ('crs' | 'geoTransform')[];
+}
+
+/** Tasks of the engines' raster thread, and `raster.import`, which runs in a process of its own. */
 export interface RasterTasks {
   'raster.inspect': { input: { source: RasterSource }; output: RasterInfo };
   'raster.coverage': { input: CoverageTask; output: CoverageResult };
   'raster.image': { input: RasterImageTask; output: ImageResult };
+  'raster.import': { input: RasterImportTask; output: RasterImportResult };
 }

@@ -3,7 +3,7 @@
 import { createServer } from 'node:net';
 import { setPriority } from 'node:os';
 import { WORKER_NICENESS } from '../../core/limits.js';
-import type { TranslateTask } from '../../core/tasks.js';
+import type { TaskInput } from '../../core/tasks.js';
 import { joinSupervisor } from '../../supervisor/child.js';
 import { Connection } from './connection.js';
 import { engineSettings, SCRATCH_VARIABLE } from './settings.js';
@@ -76,8 +76,8 @@ server.on('connection', (socket) => {
   const connection = new Connection(
     socket,
     (task, input, options) =>
-      task === 'ogr.translate'
-        ? runTranslate(input as TranslateTask, options)
+      task === 'ogr.translate' || task === 'raster.import'
+        ? runTranslate(task, input as TaskInput<typeof task>, options)
         : threads.run(task, input, options),
     (error) => supervisor.log('warn', `a connection was closed: ${String(error)}`),
   );
