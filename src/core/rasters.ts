@@ -101,6 +101,13 @@ export interface RasterInfo {
   acquired?: string;
 }
 
+/** The rasters that one file or folder holds. */
+export interface RasterLayers {
+  /** Without a name the raster has that of its file. */
+  layers: { name?: string; source: Exclude<RasterSource, RasterMosaic> }[];
+  problems: { layer: string; reason: string }[];
+}
+
 export interface CoverageTask {
   source: RasterSource;
   /** Absent: the newest time, the first level. */
@@ -169,6 +176,8 @@ export interface ImageResult {
 
 /** Tasks of the engines' raster thread. */
 export interface RasterTasks {
+  /** Lists what is in a GeoPackage, a netCDF or HDF5 file, or the folder of a Zarr store. */
+  'raster.layers': { input: { path: string }; output: RasterLayers };
   'raster.inspect': { input: { source: RasterSource }; output: RasterInfo };
   'raster.coverage': { input: CoverageTask; output: CoverageResult };
   'raster.image': { input: RasterImageTask; output: ImageResult };

@@ -36,21 +36,25 @@ interface Plan {
 export function coverage(task: CoverageTask, cancellation: Cancellation): Promise<CoverageResult> {
   if (task.format !== 'geotiff' && task.format !== 'png')
     throw new TaskFailure('invalid-input', 'Unknown coverage format.');
-  return withRaster(task.source, async (handle) => {
-    const plan = await planOf(task, handle);
-    const data =
-      task.format === 'png'
-        ? await writePng(handle, plan, task.bands, cancellation)
-        : await writeGeoTiff(handle, plan, cancellation);
-    const { width, height, box } = plan;
-    return {
-      data,
-      mediaType: task.format === 'png' ? MEDIA_TYPES.png : MEDIA_TYPES.tiff,
-      width,
-      height,
-      bbox: box,
-    };
-  });
+  return withRaster(
+    task.source,
+    async (handle) => {
+      const plan = await planOf(task, handle);
+      const data =
+        task.format === 'png'
+          ? await writePng(handle, plan, task.bands, cancellation)
+          : await writeGeoTiff(handle, plan, cancellation);
+      const { width, height, box } = plan;
+      return {
+        data,
+        mediaType: task.format === 'png' ? MEDIA_TYPES.png : MEDIA_TYPES.tiff,
+        width,
+        height,
+        bbox: box,
+      };
+    },
+    task.at,
+  );
 }
 
 async function planOf(task: CoverageTask, handle: RasterHandle): Promise<Plan> {
