@@ -182,6 +182,46 @@ describe('bands', () => {
   });
 });
 
+describe('a time axis', () => {
+  const SERIES = `${COVERAGES}/bcsd_obs_1999`;
+  /** Sum of the values of the first variable, by the number of the month. */
+  const month = (number: number) => {
+    const file = join(folder, 'month.tif');
+    tool('gdal_translate', '-q', '-b', number, 'NETCDF:"demo/data/years/bcsd_obs_1999.nc":pr', file);
+    return statistics(file);
+  };
+  const statistics = (file: string) => {
+    const { minimum, maximum, mean } = JSON.parse(tool('gdalinfo', '-json', '-stats', file)).bands[0];
+    return [minimum, maximum, mean];
+  };
+  const answered = async (query: string) => {
+    const file = join(folder, 'step.tif');
+    writeFileSync(file, (await tiff(`${SERIES}/coverage?${query}`)).bytes);
+    return statistics(file);
+  };
+
+  it('is in the document of the collection', async () => {
+    const document = await (await get(SERIES)).json();
+    const { values } = document.domain.axes.t;
+    expect(values).toHaveLength(12);
+    expect(document.extent.temporal.interval).toEqual([[values[0], values[11]]]);
+    expect(document.extent.temporal.grid.cellsCount).toBe(12);
+  });
+
+  it('gives the newest step, or the one that datetime selects', async () => {
+    const { values } = (await (await get(SERIES)).json()).domain.axes.t;
+    expect(await answered('properties=band_1')).toEqual(month(12));
+    expect(await answered(`properties=band_1&datetime=${values[4]}`)).toEqual(month(5));
+    expect(await answered(`properties=band_1&datetime=../${values[0]}`)).toEqual(month(1));
+    expect(await answered(`properties=band_1&datetime=${values[6].slice(0, 10)}`)).toEqual(month(7));
+  });
+
+  it('refuses what selects several steps, or none', async () => {
+    for (const datetime of ['../..', '1999-01-01/1999-12-31', '1998-01-01', '2020-01-01/..'])
+      await refusal(`${SERIES}/coverage?datetime=${datetime}`, 'datetime');
+  });
+});
+
 describe('scaling', () => {
   it.each([
     ['scale-factor=2', [175, 176]],
