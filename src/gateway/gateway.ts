@@ -28,6 +28,7 @@ import { Databases } from './services/databases.js';
 import { Edits } from './services/edits.js';
 import { SessionDirectory } from './services/events/directory.js';
 import { startEvents } from './services/events/index.js';
+import { registeredIn } from './services/rasters/registered.js';
 import { readAreas } from './services/tiles/extent.js';
 import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
 import { requireTileSettings } from './services/tiles/settings.js';
@@ -111,6 +112,7 @@ export async function startGateway({
     databases,
     dataDir,
     layerIdOf: (id) => state.collections.idOf(id),
+    registered: () => registeredIn(state),
     replaced(before, after) {
       caching.replaced(before, after);
       events.follow(after);

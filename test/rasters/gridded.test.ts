@@ -27,6 +27,7 @@ async function valuesOf(source: RasterSource, at?: RasterPosition): Promise<numb
     at,
     crs: 'EPSG:4326',
     maxSize: 4096,
+    maxBytes: 1 << 28,
     format: 'geotiff',
   });
   return pixels(data);

@@ -19,11 +19,16 @@ export class RasterHandle {
   readonly stamp: string;
   readonly origin: string;
 
-  constructor({ key, stamp, origin }: Opening, opened: Opened) {
+  constructor({ key, stamp, origin }: Omit<Opening, 'open'>, opened: Opened) {
     this.key = key;
     this.origin = origin;
     this.stamp = stamp;
     this.#opened = opened;
+  }
+
+  /** The same raster by way of another dataset, which stays the caller's. */
+  over(dataset: Dataset): RasterHandle {
+    return new RasterHandle(this, { dataset, close: () => {} });
   }
 
   get dataset(): Dataset {
@@ -57,9 +62,13 @@ export class RasterHandle {
 
   close(): void {
     // Views first: they read from the dataset, and GDAL crashes at exit when they outlive it.
+    this.closeViews();
+    this.#opened.close();
+  }
+
+  closeViews(): void {
     for (const view of this.#views.values()) view.close();
     this.#views.clear();
-    this.#opened.close();
   }
 }
 
