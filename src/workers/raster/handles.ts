@@ -26,6 +26,11 @@ export class RasterHandle {
     this.#opened = opened;
   }
 
+  /** The same raster by way of another dataset, which stays the caller's. */
+  over(dataset: Dataset): RasterHandle {
+    return new RasterHandle(this, { dataset, close: () => {} });
+  }
+
   get dataset(): Dataset {
     return this.#opened.dataset;
   }
@@ -53,11 +58,6 @@ export class RasterHandle {
     const view = await gdal.translateAsync('', this.dataset, ['-of', 'VRT', ...selection]);
     this.#views.set(key, view);
     return view;
-  }
-
-  /** The same raster read through another dataset, which stays the caller's; to be closed before it. */
-  over(dataset: Dataset): RasterHandle {
-    return new RasterHandle(this, { dataset, close() {} });
   }
 
   close(): void {
