@@ -9,12 +9,13 @@ import { editor, things } from './support/things.js';
 
 /**
  * Fan-out of feature changes: batches of edits to subscribers who want all of them, against uWebSockets.js publishing
- * texts of the same length to a topic. CPU of the server per delivery; what the same edits cost without subscribers is
+ * texts of the same length to a topic. Once subscribers have the same id and began together, so that their frames are
+ * equal; once each has an id of its own. CPU of the server per delivery; what the same edits cost without subscribers is
  * taken off.
  */
 const rounds = option('rounds', 5);
-const clients = option('clients', 200);
-const events = option('events', 2000);
+const clients = option('clients', 500);
+const events = option('events', 4000);
 const SERVER_CORE = 0;
 const BATCH = 1000;
 
@@ -63,7 +64,7 @@ async function measured({ pid }: BenchServer, listeners: Swarm | undefined, work
   await arrived?.done;
   const seconds = (performance.now() - began) / 1000;
   // What is still being tidied up belongs to it.
-  if (!arrived) await new Promise((resolve) => setTimeout(resolve, 1000));
+  await new Promise((resolve) => setTimeout(resolve, 1000));
   return { seconds, cpu: cpuSeconds(pid) - cpu };
 }
 
@@ -73,21 +74,34 @@ const raw = await startScript('bench/support/raw-publish.mjs', [String(FRAME)], 
   core: SERVER_CORE,
 });
 const figures = {
-  graticule: { cpu: [] as number[], rate: [] as number[] },
+  equal: { cpu: [] as number[], rate: [] as number[] },
+  own: { cpu: [] as number[], rate: [] as number[] },
   raw: { cpu: [] as number[], rate: [] as number[] },
 };
 const deliveries = clients * events;
+
+/** The edits, told to subscribers who say this first. */
+async function told(hello: string) {
+  const subscribers = await swarm(graticule.origin, '/api/v1/streaming/features', clients, hello);
+  // The answers to it are no deliveries.
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  const sample = await measured(graticule, subscribers, edit);
+  await subscribers.stop();
+  return sample;
+}
+
 for (let round = 0; round <= rounds; round++) {
   const alone = await measured(graticule, undefined, edit);
-  const subscribers = await swarm(graticule.origin, `/api/v1/streaming/features?layers=${layer}`, clients);
-  const ours = await measured(graticule, subscribers, edit);
-  await subscribers.stop();
+  const equal = await told(`{"type":"subscribe","subscriptionId":"s","layers":[${layer}]}`);
+  const own = await told(`{"type":"subscribe","subscriptionId":"s{i}","layers":[${layer}]}`);
   const followers = await swarm(raw.origin, '/stream', clients);
   const theirs = await measured(raw, followers, () => fetch(`${raw.origin}/publish?n=${events}`));
   await followers.stop();
   if (round === 0) continue;
-  figures.graticule.cpu.push(((ours.cpu - alone.cpu) * 1e6) / deliveries);
-  figures.graticule.rate.push(deliveries / ours.seconds);
+  for (const [name, ours] of Object.entries({ equal, own }) as ['equal' | 'own', typeof equal][]) {
+    figures[name].cpu.push(((ours.cpu - alone.cpu) * 1e6) / deliveries);
+    figures[name].rate.push(deliveries / ours.seconds);
+  }
   figures.raw.cpu.push((theirs.cpu * 1e6) / deliveries);
   figures.raw.rate.push(deliveries / theirs.seconds);
 }
@@ -101,8 +115,12 @@ publish({
   about: `${events} changes of points to ${clients} subscribers each round; server with all its threads on core ${SERVER_CORE}, clients on core ${CORE}.`,
   figures: [
     {
-      name: 'graticule',
-      rounds: { 'CPU us/delivery': figures.graticule.cpu, 'deliveries/s': figures.graticule.rate },
+      name: 'graticule, equal frames',
+      rounds: { 'CPU us/delivery': figures.equal.cpu, 'deliveries/s': figures.equal.rate },
+    },
+    {
+      name: 'graticule, frames of its own for each',
+      rounds: { 'CPU us/delivery': figures.own.cpu, 'deliveries/s': figures.own.rate },
     },
     {
       name: 'uWebSockets.js publish',
@@ -111,9 +129,13 @@ publish({
   ],
   ratios: [
     {
-      what: 'CPU per delivery, uWebSockets.js publish / graticule',
-      rounds: figures.raw.cpu.map((cpu, i) => cpu / figures.graticule.cpu[i]!),
+      what: 'CPU per delivery, uWebSockets.js publish / graticule with equal frames',
+      rounds: figures.raw.cpu.map((cpu, i) => cpu / figures.equal.cpu[i]!),
       goal: 0.7,
+    },
+    {
+      what: 'CPU per delivery, uWebSockets.js publish / graticule with frames of its own for each',
+      rounds: figures.raw.cpu.map((cpu, i) => cpu / figures.own.cpu[i]!),
     },
   ],
 });

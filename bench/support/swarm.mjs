@@ -1,7 +1,8 @@
 /**
  * Many WebSocket clients in one process: sends each the same text frame after the handshake, then only counts the frames
  * that come (unmasked, as servers send them), and notes how old the changes in them are. Told over IPC how many to wait
- * for. `{cell}` in the first frame stands for a box of its own for each client.
+ * for.
+ * In the first frame, `{cell}` stands for a box of its own for each client, `{i}` for its number.
  */
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
@@ -57,7 +58,7 @@ function client(i) {
       if (end < 0) return void (head = data);
       if (!data.subarray(0, 12).toString().endsWith('101')) throw new Error(data.subarray(0, 300).toString());
       upgraded = true;
-      if (hello) socket.write(masked(hello.replace('{cell}', cell(i))));
+      if (hello) socket.write(masked(hello.replace('{cell}', cell(i)).replace('{i}', i)));
       open++;
       if (open === Number(count)) process.send({ ready: true });
       data = data.subarray(end + 4);

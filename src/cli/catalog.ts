@@ -6,6 +6,7 @@ import { useMatrixSets } from '../core/tile-matrix.js';
 import { Catalog } from '../gateway/services/catalog.js';
 import { crsFacts } from '../gateway/services/crs-facts.js';
 import { Databases } from '../gateway/services/databases.js';
+import { registeredIn } from '../gateway/services/rasters/registered.js';
 import { configuredMatrixSets } from '../gateway/services/tiles/matrix-sets.js';
 import { openState } from '../gateway/stores/state.js';
 import { withPools } from './local.js';
@@ -42,9 +43,10 @@ export async function withCatalog<T>(
       async (pools) => {
         const databases = new Databases(pools);
         const layerIdOf = (id: string) => state.collections.idOf(id);
+        const registered = () => registeredIn(state);
         // One reading has no collections to compare with those before it.
         const replaced = () => {};
-        const catalog = new Catalog({ pools, databases, dataDir, layerIdOf, replaced });
+        const catalog = new Catalog({ pools, databases, dataDir, layerIdOf, registered, replaced });
         try {
           const snapshot = await catalog.prepare(config.data.sources, config.tiles.collections);
           return await work({ catalog: snapshot, pools, dataDir });

@@ -12,6 +12,8 @@ export const LIMITS = {
   offsetMax: 1_000_000_000,
   /** Pixels per side of a coverage (contract). */
   coverageSide: 8192,
+  /** Bytes of a coverage before compression: about what can be written within the time of a request. */
+  coverageBytes: 536_870_912,
   /** Pixels per side of a rendered map (contract). */
   mapSide: 4096,
   mapSideDefault: 256,
@@ -122,6 +124,10 @@ export const LIMITS = {
   diskTileBytes: 4_294_967_296,
   /** Milliseconds that a tile in Redis may take; then it is made. */
   redisMs: 50,
+  /** Samples (pixels of all bands) of a raster that is imported. */
+  importSamples: 16_000_000_000,
+  /** Bytes of a world file or of a text that holds a CRS (contract). */
+  sidecarBytes: 65_536,
   /** Bytes of an uploaded file for import. */
   uploadBytes: 4_294_967_296,
 } as const;

@@ -100,6 +100,16 @@ export interface Socket {
   send(frame: string | Uint8Array, compress: boolean): boolean;
   /** Frames that are sent by the callback go out together. */
   together(send: () => void): void;
+  /**
+   * From now on what is published to the topic is sent here too, in its place among other frames: at the end of the turn,
+   * or before the next frame of its own.
+   */
+  join(topic: string): void;
+  leave(topic: string): void;
+  /** Sends a frame to all who joined the topic; false when it is too large for that. */
+  publish(topic: string, frame: string | Uint8Array): boolean;
+  /** Bytes that the client has not read. */
+  readonly unread: number;
   close(code: number, reason: string): void;
 }
 

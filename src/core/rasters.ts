@@ -92,6 +92,8 @@ export interface RasterInfo {
   extent84: Box;
   bands: BandInfo[];
   overviewCount: number;
+  /** GDAL's name of how its pixels are compressed: DEFLATE, JPEG ...; absent when they are not, or it is not known. */
+  compression?: string;
   blockSize: [number, number];
   /** Instants of its time axis, oldest first, in RFC 3339; absent when it has none. */
   times?: string[];
@@ -101,11 +103,23 @@ export interface RasterInfo {
   acquired?: string;
 }
 
+/** How values between pixels are found; the names are those of GDAL's utilities. */
+export const RESAMPLINGS = [
+  'nearest',
+  'bilinear',
+  'cubic',
+  'cubicspline',
+  'lanczos',
+  'average',
+  'mode',
+] as const;
+export type Resampling = (typeof RESAMPLINGS)[number];
+
 export interface CoverageTask {
   source: RasterSource;
   /** Absent: the newest time, the first level. */
   at?: RasterPosition;
-  /** Window in `crsOfBbox`, x,y ordered. Absent: the whole grid. */
+  /** Window in `bboxCrs`, x,y ordered; one of degrees crosses the antimeridian when minx > maxx. Absent: the whole grid. */
   bbox?: Box;
   bboxCrs?: string;
   /** Output CRS. */
@@ -114,16 +128,26 @@ export interface CoverageTask {
   bands?: number[];
   /** Output size in pixels; absent: derived from the native resolution. */
   size?: [number, number];
+  /** Pixel size, x and y, in units of the raster's CRS: applied before reprojection. Not beside `size`. */
+  pixel?: [number, number];
+  /** Absent: nearest for values that are names (colour tables, categories), else bilinear. */
+  resampling?: Resampling;
   /** Largest allowed output side, in pixels. */
   maxSize: number;
+  /** Bytes that the answer may have before compression. */
+  maxBytes: number;
   format: 'geotiff' | 'png';
 }
 
 export interface CoverageResult {
+  /** Without bytes when they are in a file. */
   data: Uint8Array;
+  /** A large answer: who gets the result removes the file. */
+  file?: string;
   mediaType: string;
   width: number;
   height: number;
+  /** In the CRS of the answer, x,y ordered; beyond 180 degrees where it lies across the antimeridian. */
   bbox: Box;
 }
 
@@ -167,9 +191,29 @@ export interface ImageResult {
   tiles?: ImageTile[];
 }
 
-/** Tasks of the engines' raster thread. */
+/** Imports a raster as a cloud optimized GeoTIFF with overviews and statistics. */
+export interface RasterImportTask {
+  /** A GeoTIFF, PNG or JPEG. */
+  path: string;
+  /** File to create; must not exist. Removed again when the task fails. */
+  output: string;
+  /** CRS of a file that names none: anything PROJ reads. */
+  crs?: string;
+  /** Place of a file that does not say it, as in `RasterInfo`. */
+  geoTransform?: RasterInfo['geoTransform'];
+}
+
+export interface RasterImportResult {
+  /** Whether the file was a cloud optimized GeoTIFF before. */
+  optimized: boolean;
+  /** What the file said itself, so that the task's own value was not used. */
+  ignored: ('crs' | 'geoTransform')[];
+}
+
+/** Tasks of the engines' raster thread, and `raster.import`, which runs in a process of its own. */
 export interface RasterTasks {
   'raster.inspect': { input: { source: RasterSource }; output: RasterInfo };
   'raster.coverage': { input: CoverageTask; output: CoverageResult };
   'raster.image': { input: RasterImageTask; output: ImageResult };
+  'raster.import': { input: RasterImportTask; output: RasterImportResult };
 }

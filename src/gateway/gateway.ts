@@ -28,6 +28,7 @@ import { Databases } from './services/databases.js';
 import { Edits } from './services/edits.js';
 import { SessionDirectory } from './services/events/directory.js';
 import { startEvents } from './services/events/index.js';
+import { registeredIn } from './services/rasters/registered.js';
 import { StacItems } from './services/stac/items.js';
 import { readAreas } from './services/tiles/extent.js';
 import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
@@ -112,6 +113,7 @@ export async function startGateway({
     databases,
     dataDir,
     layerIdOf: (id) => state.collections.idOf(id),
+    registered: () => registeredIn(state),
     replaced(before, after) {
       caching.replaced(before, after);
       events.follow(after);

@@ -15,6 +15,8 @@ import type { Catalog } from './services/catalog.js';
 import type { SessionDirectory } from './services/events/directory.js';
 import { ImportService } from './services/import.js';
 import { JobEngine } from './services/jobs/engine.js';
+import { manageRasters } from './services/rasters/managed.js';
+import { objectUrl } from './services/rasters/places.js';
 import { TileJobs } from './services/tile-jobs/service.js';
 import { cachedTile } from './services/tiles/cached.js';
 import type { State } from './stores/state.js';
@@ -72,6 +74,15 @@ export function startManagement(options: ManagementOptions): Management {
       cache.invalidate(layerId === undefined ? { kind: 'all' } : { kind: 'layer', layerId }),
     reload: publish,
   });
+  const rasters = manageRasters({
+    state,
+    catalog: () => catalog.current,
+    dataDir: options.dataDir,
+    publish,
+    pools,
+    jobs,
+    urlOf: objectUrl(process.env),
+  });
   const operations: Operation[] = adminOperations({
     server: { version: version(), releaseChannel: 'preview' },
     state,
@@ -79,6 +90,7 @@ export function startManagement(options: ManagementOptions): Management {
     jobs,
     imports,
     tileJobs,
+    rasters,
     cache,
     alerts: options.alerts,
     streams: options.streams,
@@ -94,7 +106,13 @@ export function startManagement(options: ManagementOptions): Management {
       ),
   });
   operations.push(tileDownload(tileJobs));
-  return { operations, start: () => jobs.start(), close: () => jobs.stop() };
+  const start = () => {
+    jobs.start();
+    rasters.imports
+      .sweep()
+      .catch((error: unknown) => log.warn('left files could not be removed', { Error: String(error) }));
+  };
+  return { operations, start, close: () => jobs.stop() };
 }
 
 function configDocument(settings: readonly Setting[]): ConfigDocument {

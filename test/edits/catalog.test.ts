@@ -31,6 +31,7 @@ beforeEach(async () => {
     databases: new Databases(pools),
     dataDir: '/nonexistent',
     layerIdOf: async () => 1,
+    registered: async () => ({ rasters: [], slugOf: async () => undefined }),
     replaced: (before, after) => replaced.push([before, after]),
   });
   catalog.commit(await catalog.prepare([store.file]));

@@ -3,6 +3,7 @@ import type { AlertStream } from '../services/alerts.js';
 import type { SessionDirectory } from '../services/events/directory.js';
 import type { ImportService } from '../services/import.js';
 import type { JobEngine } from '../services/jobs/engine.js';
+import type { ManagedRasters } from '../services/rasters/managed.js';
 import type { TileJobs } from '../services/tile-jobs/service.js';
 import type { State } from '../stores/state.js';
 import type { CacheControl } from './cache-control.js';
@@ -23,6 +24,7 @@ export interface AdminDeps {
   readonly jobs: JobEngine;
   readonly imports: ImportService;
   readonly tileJobs: TileJobs;
+  readonly rasters: ManagedRasters;
   readonly cache: CacheControl;
   readonly alerts: AlertStream;
   readonly streams: SessionDirectory;

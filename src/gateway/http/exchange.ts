@@ -23,6 +23,14 @@ const NO_MEMO: { value?: unknown } = Object.freeze({});
 
 const CORRELATION = /^[\w.:-]{1,128}$/;
 
+/** Names of headers that every request is asked for, as bytes: the library reads those faster than a string. */
+const NAME_BYTES: Readonly<Record<string, ArrayBuffer>> = Object.fromEntries(
+  ['x-request-id', 'x-api-key', 'authorization', 'accept', 'accept-encoding', 'if-none-match'].map((name) => [
+    name,
+    new TextEncoder().encode(name).buffer,
+  ]),
+);
+
 /**
  * One request and its response. While the request handler runs, headers are read straight from the parser;
  * `detach()` copies them before the first wait, because the parser's buffer is gone afterwards.
@@ -56,15 +64,16 @@ export class HttpExchange implements Exchange {
   constructor(
     readonly res: HttpResponse,
     req: HttpRequest,
+    method: string,
     readonly baseUrlOf: (header: (name: string) => string | undefined) => string,
     readonly upgrade: Upgrade | undefined = undefined,
   ) {
     this.#req = req;
-    this.method = req.getCaseSensitiveMethod();
+    this.method = method;
     this.path = req.getUrl();
     this.query = req.getQuery() ?? '';
     this.hasBody = this.method !== 'GET' && this.method !== 'HEAD' && this.method !== 'OPTIONS';
-    const asked = req.getHeader('x-request-id');
+    const asked = this.header('x-request-id');
     this.correlationId = asked && CORRELATION.test(asked) ? asked : `${processTag}-${counter++}`;
   }
 
@@ -91,7 +100,7 @@ export class HttpExchange implements Exchange {
   }
 
   header(name: string): string | undefined {
-    if (this.#req) return this.#req.getHeader(name) || undefined;
+    if (this.#req) return this.#req.getHeader(NAME_BYTES[name] ?? name) || undefined;
     return this.#headers?.get(name);
   }
 

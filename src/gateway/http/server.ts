@@ -54,9 +54,11 @@ export class HttpServer {
     this.#baseUrl = publicBaseUrl(options);
     this.app = uWS.App();
     for (const path of options.dispatcher.socketPaths) {
-      acceptSockets(this.app, path, (res, req, wanted) => this.#serve(res, req, wanted));
+      acceptSockets(this.app, path, (res, req, wanted) => this.#serve(res, req, 'GET', wanted));
     }
-    this.app.any('/*', (res, req) => this.#serve(res, req));
+    // Most requests: their method need not be asked for.
+    this.app.get('/*', (res, req) => this.#serve(res, req, 'GET'));
+    this.app.any('/*', (res, req) => this.#serve(res, req, req.getCaseSensitiveMethod()));
   }
 
   /** Resolves with the port. Several processes may share one. */
@@ -85,8 +87,8 @@ export class HttpServer {
     (this.app as TemplatedApp & { close(): void }).close();
   }
 
-  #serve(res: HttpResponse, req: HttpRequest, wanted?: Upgrade): void {
-    const x = new HttpExchange(res, req, this.#baseUrl, wanted);
+  #serve(res: HttpResponse, req: HttpRequest, method: string, wanted?: Upgrade): void {
+    const x = new HttpExchange(res, req, method, this.#baseUrl, wanted);
     this.#active.value++;
     x.span = startRequestSpan(x);
     try {

@@ -38,6 +38,8 @@ export function acceptSockets(
     // Somewhat more than is taken, so that a client hears why its frame was refused.
     maxPayloadLength: 4 * LIMITS.controlFrameBytes,
     maxBackpressure: MAX_BACKPRESSURE,
+    // What is published to many has no outcome: nobody goes on with a frame less.
+    closeOnBackpressureLimit: 1,
     idleTimeout: IDLE_SECONDS,
     sendPingsAutomatically: true,
     upgrade(res, req, context) {
@@ -50,7 +52,7 @@ export function acceptSockets(
     },
     open(ws) {
       const data = ws.getUserData();
-      data.socket = new UwsSocket(ws);
+      data.socket = new UwsSocket(ws, app);
       data.events = data.open(data.socket);
     },
     message(ws, message, isBinary) {
@@ -92,7 +94,10 @@ class UwsSocket implements Socket {
   readonly #ws: WebSocket<Data>;
   #open = true;
 
-  constructor(ws: WebSocket<Data>) {
+  constructor(
+    ws: WebSocket<Data>,
+    private readonly app: TemplatedApp,
+  ) {
     this.#ws = ws;
   }
 
@@ -122,6 +127,24 @@ class UwsSocket implements Socket {
 
   together(send: () => void): void {
     if (this.#open) this.#ws.cork(send);
+  }
+
+  join(topic: string): void {
+    if (this.#open) this.#ws.subscribe(topic);
+  }
+
+  leave(topic: string): void {
+    if (this.#open) this.#ws.unsubscribe(topic);
+  }
+
+  publish(topic: string, frame: string | Uint8Array): boolean {
+    if (isLarge(frame)) return false;
+    this.app.publish(topic, frame, typeof frame !== 'string');
+    return true;
+  }
+
+  get unread(): number {
+    return this.#open ? this.#ws.getBufferedAmount() : 0;
   }
 
   close(code: number, reason: string): void {

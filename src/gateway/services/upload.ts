@@ -18,6 +18,8 @@ export interface UploadRules {
   maxBytes: number;
   /** File name endings that are taken, lower case with the dot. */
   extensions: ReadonlySet<string>;
+  /** Parts, by their names in lower case, that are small texts: they are among the fields, sent as files or not. */
+  texts?: ReadonlySet<string>;
 }
 
 /** A file on disk, which the receiver now owns, and the other fields of its form. */
@@ -45,7 +47,7 @@ interface Received {
  * 413 above `maxBytes`, 415 for another content type or file ending; then nothing stays on disk.
  */
 export async function receiveUpload(source: UploadSource, rules: UploadRules): Promise<Upload> {
-  const form = parser(source.contentType, rules.maxBytes);
+  const form = parser(source.contentType, rules);
   await mkdir(rules.directory, { recursive: true });
   const fields = new Map<string, string>();
   const writing: Promise<Received | ApiError>[] = [];
@@ -59,7 +61,12 @@ export async function receiveUpload(source: UploadSource, rules: UploadRules): P
     else if (!name) refuse(new ApiError('invalid-request', 'A form field has no name.'));
     else fields.set(name.toLowerCase(), value);
   });
-  form.on('file', (_field, stream, name) => {
+  form.on('file', (field, stream, name) => {
+    if (rules.texts?.has((field ?? '').toLowerCase())) {
+      readText(stream, (text) => fields.set(field.toLowerCase(), text), refuse);
+      return;
+    }
+    if (writing.length > 0) refuse(tooManyParts());
     stream.on('limit', () => refuse(tooLarge(rules.maxBytes)));
     const file = write(stream, name ?? '', rules, stop.signal).catch((error: unknown) => {
       const failure = broken(error);
@@ -69,27 +76,42 @@ export async function receiveUpload(source: UploadSource, rules: UploadRules): P
     writing.push(file);
   });
   for (const limit of ['filesLimit', 'fieldsLimit', 'partsLimit'] as const) {
-    form.on(limit, () =>
-      refuse(new ApiError('invalid-request', 'The form has more parts than an import takes.')),
-    );
+    form.on(limit, () => refuse(tooManyParts()));
   }
   const failure = await pipeline(Readable.from(source.bytes), form).then(() => undefined, broken);
   if (failure) stop.abort();
   return accept(failure, await Promise.all(writing), fields);
 }
 
+function tooManyParts(): ApiError {
+  return new ApiError('invalid-request', 'The form has more parts than an import takes.');
+}
+
 function tooLarge(maxBytes: number): ApiError {
   return new ApiError('payload-too-large', `The file is larger than ${maxBytes} bytes.`);
 }
 
-function parser(contentType: string | undefined, maxBytes: number): Form {
+/** Takes a part as text; what it holds beyond a field's bound is refused. */
+function readText(stream: Readable, take: (text: string) => void, refuse: (error: ApiError) => void): void {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  stream.on('error', () => {});
+  stream.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size <= LIMITS.fieldSize) chunks.push(chunk);
+    else refuse(new ApiError('payload-too-large', 'A form field is too long.'));
+  });
+  stream.on('end', () => take(Buffer.concat(chunks).toString('utf8')));
+}
+
+function parser(contentType: string | undefined, { maxBytes, texts }: UploadRules): Form {
   if (!/^multipart\/form-data\s*;/i.test(contentType ?? '')) {
     throw new ApiError('unsupported-media-type', 'Send the file as multipart/form-data.');
   }
   try {
     return new Busboy({
       headers: { 'content-type': contentType! },
-      limits: { ...LIMITS, fileSize: maxBytes },
+      limits: { ...LIMITS, files: LIMITS.files + (texts?.size ?? 0), fileSize: maxBytes },
     });
   } catch (cause) {
     throw new ApiError('invalid-request', 'The multipart form has no boundary.', { cause });

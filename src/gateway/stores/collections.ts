@@ -36,6 +36,26 @@ export class CollectionStore {
     return row?.id;
   }
 
+  /** The slug that an integer stands for. */
+  async slugOf(id: number): Promise<string | undefined> {
+    const row = await this.db
+      .selectFrom('collection_ids')
+      .select('slug')
+      .where('id', '=', id)
+      .executeTakeFirst();
+    return row?.slug;
+  }
+
+  /** Gives a free integer to a free slug; false when either is taken. */
+  async take(id: number, slug: string): Promise<boolean> {
+    const { numInsertedOrUpdatedRows } = await this.db
+      .insertInto('collection_ids')
+      .values({ id, slug })
+      .onConflict((c) => c.doNothing())
+      .executeTakeFirstOrThrow();
+    return (numInsertedOrUpdatedRows ?? 0n) > 0n;
+  }
+
   async get(slug: string): Promise<StoredCollection | undefined> {
     const row = await this.db
       .selectFrom('collections')

@@ -6,6 +6,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0001-foundation': { up: foundation },
   '0002-feed': { up: feed },
   '0003-webhooks': { up: webhooks },
+  '0004-registered-rasters': { up: registeredRasters },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. */
@@ -100,4 +101,18 @@ const WEBHOOKS = [
     created_at INTEGER NOT NULL, due_at INTEGER NOT NULL) STRICT`,
   `CREATE INDEX deliveries_open ON deliveries (sink, id) WHERE state IN ('pending', 'claimed', 'failed')`,
   `CREATE INDEX deliveries_ended ON deliveries (sink, state, id) WHERE state IN ('dispatched', 'dead_lettered')`,
+];
+
+async function registeredRasters(db: Kysely<unknown>): Promise<void> {
+  for (const statement of REGISTERED_RASTERS) await sql.raw(statement).execute(db);
+}
+
+const REGISTERED_RASTERS = [
+  `CREATE TABLE registered_rasters (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL CHECK (kind IN ('import', 'cloud', 'multidim', 'zarr')), layer_id INTEGER NOT NULL,
+    name TEXT NOT NULL, description TEXT, place TEXT NOT NULL, about_json TEXT NOT NULL, parts_json TEXT NOT NULL,
+    acquired TEXT, scanned_at INTEGER, created_at INTEGER NOT NULL, modified_at INTEGER,
+    UNIQUE (kind, layer_id, place)) STRICT`,
+  `CREATE INDEX registered_rasters_by_layer ON registered_rasters (layer_id, id)`,
 ];

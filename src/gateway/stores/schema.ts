@@ -171,6 +171,29 @@ export interface DeliveryTable {
   due_at: number;
 }
 
+/** What the management API registered. */
+export type RegisteredKind = 'import' | 'cloud' | 'multidim' | 'zarr';
+
+/** A raster that an operator registered with a layer. */
+export interface RegisteredRasterTable {
+  id: Generated<number>;
+  kind: RegisteredKind;
+  layer_id: number;
+  name: string;
+  description: string | null;
+  /** Names the data: the same place is registered once for a layer. Of an import the name of its file. */
+  place: string;
+  /** What the registration said of it, and what its scan found beside the raster. */
+  about_json: string;
+  /** `RasterInfo`s that the last scan found; empty when there is no reader for the format. */
+  parts_json: string;
+  /** RFC 3339. */
+  acquired: string | null;
+  scanned_at: number | null;
+  created_at: number;
+  modified_at: number | null;
+}
+
 export interface StateTables {
   collection_ids: CollectionIdTable;
   collections: CollectionTable;
@@ -185,4 +208,5 @@ export interface StateTables {
   outboxes: OutboxTable;
   sinks: SinkTable;
   deliveries: DeliveryTable;
+  registered_rasters: RegisteredRasterTable;
 }

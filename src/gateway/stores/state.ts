@@ -11,6 +11,7 @@ import { DocumentStore } from './documents.js';
 import { FeedStore } from './feed.js';
 import { JobStore } from './jobs.js';
 import { MIGRATIONS } from './migrations.js';
+import { RasterStore } from './rasters.js';
 import type { StateTables } from './schema.js';
 
 export type StateDb = Kysely<StateTables>;
@@ -25,6 +26,7 @@ export interface State {
   readonly documents: DocumentStore;
   readonly feed: FeedStore;
   readonly deliveries: DeliveryStore;
+  readonly rasters: RasterStore;
   /** Rejects when the database does not answer; for readiness. */
   check(): Promise<void>;
   /** Finishes what was posted, then releases the file. */
@@ -54,6 +56,7 @@ export async function openState(path: string, worker?: URL): Promise<State> {
     documents: new DocumentStore(db),
     feed: new FeedStore(db),
     deliveries: new DeliveryStore(db),
+    rasters: new RasterStore(db),
     check: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),
   };

@@ -3,10 +3,10 @@
 import { createServer } from 'node:net';
 import { setPriority } from 'node:os';
 import { WORKER_NICENESS } from '../../core/limits.js';
-import type { TranslateTask } from '../../core/tasks.js';
+import type { TaskInput } from '../../core/tasks.js';
 import { joinSupervisor } from '../../supervisor/child.js';
 import { Connection } from './connection.js';
-import { engineSettings } from './settings.js';
+import { engineSettings, SCRATCH_VARIABLE } from './settings.js';
 import { EngineThreads } from './threads.js';
 import { runTranslate } from './translate-process.js';
 
@@ -17,6 +17,8 @@ process.title = 'graticule: engine';
 // Before any thread starts, so that all inherit it: drawing yields to the gateways when cores are short.
 setPriority(WORKER_NICENESS);
 const settings = engineSettings(process.argv[2], process.env);
+// Threads that start later inherit it. Beside the socket, so that the supervisor clears it up with the engine.
+process.env[SCRATCH_VARIABLE] = settings.socketPath.replace(/\.sock$/, '');
 const connections = new Set<Connection>();
 const server = createServer();
 let draining = false;
@@ -74,8 +76,8 @@ server.on('connection', (socket) => {
   const connection = new Connection(
     socket,
     (task, input, options) =>
-      task === 'ogr.translate'
-        ? runTranslate(input as TranslateTask, options)
+      task === 'ogr.translate' || task === 'raster.import'
+        ? runTranslate(task, input as TaskInput<typeof task>, options)
         : threads.run(task, input, options),
     (error) => supervisor.log('warn', `a connection was closed: ${String(error)}`),
   );

@@ -32,9 +32,15 @@ export function inspect({ source }: TaskInput<'raster.inspect'>): Promise<Raster
       extent84: extent84Of(transformBox(extent, crs, crsOf(CRS84))),
       bands: await describeBands(handle),
       overviewCount: first.overviews.count(),
+      ...compressionOf(dataset),
       blockSize: [first.blockSize.x, first.blockSize.y],
     };
   });
+}
+
+function compressionOf(dataset: Dataset): { compression?: string } {
+  const { COMPRESSION: compression } = dataset.getMetadata('IMAGE_STRUCTURE') as { COMPRESSION?: string };
+  return compression === undefined ? {} : { compression };
 }
 
 function extent84Of(box: Box | null): Box {

@@ -1,7 +1,5 @@
 /** Body of task `ogr.translate`: any OGR vector file into a staging GeoPackage. */
 
-import { link, rename, stat } from 'node:fs/promises';
-import { isAbsolute } from 'node:path';
 import type { Layer } from 'gdal-async';
 import {
   type ExportFormat,
@@ -12,7 +10,7 @@ import {
 import { crsOf } from './crs.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
 import { baseGeometryCode, geometryTypeOf, hasNoGeometry, hasZ, openVector } from './ogr.js';
-import { removePart } from './translation.js';
+import { publish, removePart, requireNewFile } from './translation.js';
 
 /** Rows per transaction. */
 const TRANSACTION_ROWS = '65536';
@@ -50,27 +48,10 @@ export async function translate(
   }
 }
 
-/** Unlike a rename, a link never replaces a file that came into being meanwhile; not every file system has links. */
-async function publish(part: string, output: string): Promise<void> {
-  try {
-    await link(part, output);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'ENOSYS') throw error;
-    await rename(part, output);
-  }
-}
-
 async function checkOutput({ output, table }: TranslateTask): Promise<void> {
-  if (!isAbsolute(output) || /^\/+vsi/i.test(output))
-    throw new TaskFailure('invalid-input', 'The output is not an absolute path.');
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(table))
     throw new TaskFailure('invalid-input', 'The table name is not a plain identifier.');
-  const exists = await stat(output).then(
-    () => true,
-    () => false,
-  );
-  if (exists) throw new TaskFailure('invalid-input', 'The output exists already.');
+  await requireNewFile(output);
 }
 
 function layerOf(source: Dataset, name: string | undefined): Layer {

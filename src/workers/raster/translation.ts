@@ -1,19 +1,46 @@
-/** What the process that translates a vector file shares with the engine that started it. */
+/** What the process that translates a file shares with the engine that started it. */
 
-import { rm } from 'node:fs/promises';
-import { extname } from 'node:path';
-import type { TranslateResult } from '../../core/tasks.js';
+import { link, rename, rm, stat } from 'node:fs/promises';
+import { extname, isAbsolute } from 'node:path';
+import { TaskFailure, type TaskOutput } from '../../core/tasks.js';
 import type { Answer } from '../failure.js';
 
-export type FromTranslator = { progress: number } | { answer: Answer<TranslateResult> };
+/** Tasks that run in such a process. */
+export type TranslatorTask = 'ogr.translate' | 'raster.import';
+
+export type FromTranslator<N extends TranslatorTask> =
+  | { progress: number }
+  | { answer: Answer<TaskOutput<N>> };
 
 /** The file that a translation writes before it is whole. Named after the process that writes it, so that a second attempt never meets the remains of the first. */
 export function partPath(output: string, pid: number): string {
   return `${output}.part-${pid}${extname(output)}`;
 }
 
-/** Removes the file and what SQLite left beside it. */
+/** Removes the file and what SQLite or the COG driver left beside it. */
 export async function removePart(part: string): Promise<void> {
-  for (const suffix of ['', '-journal', '-wal', '-shm'])
+  for (const suffix of ['', '-journal', '-wal', '-shm', '.ovr.tmp', '.msk.tmp', '.msk.ovr.tmp'])
     await rm(part + suffix, { force: true }).catch(() => {});
+}
+
+/** Fails with `invalid-input` unless a path can become a file. */
+export async function requireNewFile(output: string): Promise<void> {
+  if (!isAbsolute(output) || /^\/+vsi/i.test(output))
+    throw new TaskFailure('invalid-input', 'The output is not an absolute path.');
+  const exists = await stat(output).then(
+    () => true,
+    () => false,
+  );
+  if (exists) throw new TaskFailure('invalid-input', 'The output exists already.');
+}
+
+/** Unlike a rename, a link never replaces a file that came into being meanwhile; not every file system has links. */
+export async function publish(part: string, output: string): Promise<void> {
+  try {
+    await link(part, output);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'ENOSYS') throw error;
+    await rename(part, output);
+  }
 }

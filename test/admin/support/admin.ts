@@ -12,6 +12,8 @@ import { Feed } from '../../../src/gateway/services/events/feed.js';
 import { Hub } from '../../../src/gateway/services/events/hub.js';
 import { type ImportedCollection, ImportService } from '../../../src/gateway/services/import.js';
 import { JobEngine } from '../../../src/gateway/services/jobs/engine.js';
+import { manageRasters } from '../../../src/gateway/services/rasters/managed.js';
+import { objectUrl } from '../../../src/gateway/services/rasters/places.js';
 import { TileJobs } from '../../../src/gateway/services/tile-jobs/service.js';
 import { temporaryState } from '../../support/state.js';
 import { type Call, type Called, call } from './call.js';
@@ -53,6 +55,15 @@ export async function adminHarness() {
     drop: async () => 5,
     reload: async () => {},
   });
+  const rasters = manageRasters({
+    state: t.state,
+    catalog: () => new CatalogSnapshot([], [], 0),
+    dataDir,
+    publish: async () => {},
+    pools,
+    jobs,
+    urlOf: objectUrl({}),
+  });
   const invalidated: CacheScope[] = [];
   const figures = {
     enabled: true,
@@ -81,6 +92,7 @@ export async function adminHarness() {
     jobs,
     imports,
     tileJobs,
+    rasters,
     alerts,
     streams: new SessionDirectory(hub, peers),
     cache: {

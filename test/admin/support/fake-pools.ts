@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { RasterInfo } from '../../../src/core/rasters.js';
 import {
   type Pools,
   TaskFailure,
@@ -30,6 +31,7 @@ export class FakePools implements Pools {
     if (name === 'ogr.translate')
       return (await this.#translate(input as TaskInput<'ogr.translate'>, options)) as never;
     if (name === 'vector.load') return (await this.#load(input as TaskInput<'vector.load'>)) as never;
+    if (name === 'raster.inspect') return rasterAt(input as TaskInput<'raster.inspect'>) as never;
     throw new Error(`no fake of ${name}`);
   }
 
@@ -76,4 +78,31 @@ export class FakePools implements Pools {
   }
 
   async close(): Promise<void> {}
+}
+
+/** A gray raster of 60 x 40 pixels at any URL. */
+function rasterAt({ source }: TaskInput<'raster.inspect'>): RasterInfo {
+  const band = {
+    band: 1,
+    type: 'Byte',
+    noData: null,
+    description: '',
+    colorInterpretation: 'Gray',
+    unit: '',
+  };
+  return {
+    source,
+    driver: 'GTiff',
+    width: 60,
+    height: 40,
+    geoTransform: [0, 0.1, 0, 10, 0, -0.1],
+    crs: 'EPSG:4326',
+    epsg: 4326,
+    extent: [0, 6, 6, 10],
+    extent84: [0, 6, 6, 10],
+    bands: [band],
+    overviewCount: 2,
+    compression: 'DEFLATE',
+    blockSize: [512, 512],
+  };
 }

@@ -12,6 +12,7 @@ import {
   type TileOperation,
 } from '../../services/tile-jobs/input.js';
 import { usualFormat } from '../../services/tile-jobs/work.js';
+import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
 import { action, BASE_PATH, group, implement, resource } from '../kit.js';
 import { TileJob, tileJobView } from '../tile-job-views.js';
@@ -66,7 +67,7 @@ export const tileOperations = group({ tag: 'Tile operations', scope: 'tile-opera
         },
       }),
       create: implement({
-        body: { schema: Start, mediaTypes: ['application/json'], required: true, parse: anyCase },
+        body: anyCaseBody(Start),
         status: 202,
         data: Type.Object({ JobId: S, StatusUrl: S, CancelUrl: S, Message: S }),
         errors: [400, 503],
@@ -131,15 +132,6 @@ function conflictIsBadRequest(error: unknown): never {
   if (error instanceof ApiError && (error.code === 'conflict' || error.code === 'not-found'))
     throw new ApiError('invalid-request', error.message);
   throw error;
-}
-
-/** Members of the request bind in any case. */
-function anyCase(json: Uint8Array): unknown {
-  const value: unknown = JSON.parse(Buffer.from(json).toString('utf8'));
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const known = new Map(Object.keys(Start.properties).map((member) => [member.toLowerCase(), member]));
-  const read = Object.entries(value).filter(([, member]) => member !== null);
-  return Object.fromEntries(read.map(([member, one]) => [known.get(member.toLowerCase()) ?? member, one]));
 }
 
 function inputOf(body: StartBody, deps: AdminDeps): TileJobInput {

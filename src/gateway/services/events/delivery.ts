@@ -1,16 +1,17 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { CatalogSnapshot } from '../../../core/collection.js';
 import type { FeedEntry, FeedEvent, FeedGap } from '../../../core/events.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Principal } from '../../../core/operation.js';
 import type { Box, Pools } from '../../../core/tasks.js';
 import * as metrics from '../../telemetry/event-metrics.js';
-import { Audience } from './audience.js';
 import type { CursorProblem, Feed } from './feed.js';
 import { ChangeBodies, jsonFrame } from './frames.js';
+import type { Group } from './group.js';
+import { Groups } from './groups.js';
 import type { Change, Session } from './session.js';
 import { sendSnapshot } from './snapshot.js';
-import type { Scope, Subscription } from './subscription.js';
+import type { Listener, Scope, Subscription } from './subscription.js';
 import { type Candidates, type Hearing, hearings } from './views.js';
 
 export interface DeliveryDeps {
@@ -30,7 +31,7 @@ const RETRY_MS = 500;
  */
 export class Delivery {
   readonly #deps: DeliveryDeps;
-  readonly #audience = new Audience();
+  readonly #groups = new Groups();
   readonly #owners = new Map<Subscription, Session>();
   /** Subscriptions that read store or feed by themselves. */
   readonly #following = new WeakSet<Subscription>();
@@ -59,12 +60,11 @@ export class Delivery {
   /** Begins to deliver: after a cursor, or from now on. */
   add(session: Session, subscription: Subscription, cursor: number | undefined): void {
     this.#owners.set(subscription, session);
-    this.#audience.add(subscription);
     void this.#begin(session, subscription, cursor);
   }
 
   delete(subscription: Subscription): void {
-    this.#audience.delete(subscription);
+    subscription.pause();
     this.#owners.delete(subscription);
   }
 
@@ -99,7 +99,7 @@ export class Delivery {
     session.send(
       jsonFrame('gap', {
         subscriptionId: subscription.id,
-        sequence: subscription.sequence++,
+        sequence: subscription.next(),
         reason: `cursor-${problem}`,
         requestedCursor: requested,
         oldestCursor: feed.oldest,
@@ -111,7 +111,7 @@ export class Delivery {
 
   /** What the store holds now. Changes since then follow; they may tell again what the snapshot told. */
   async #snapshot(session: Session, subscription: Subscription, reason: string): Promise<boolean> {
-    subscription.live = false;
+    subscription.pause();
     // What is being passed now is in the store already, and is not told besides.
     subscription.position = this.#begun;
     const visible = this.#deps.visible(session.principal);
@@ -138,7 +138,7 @@ export class Delivery {
     await session.writable();
     if (subscription.ended) return;
     if (subscription.position >= this.#begun) {
-      subscription.live = true;
+      this.#groups.admit(subscription, session);
       return;
     }
     const problem = this.#deps.feed.problemOf(subscription.position);
@@ -163,7 +163,11 @@ export class Delivery {
     if (feed.problemOf(subscription.position)) return false;
     // No further than the others are, or what waits to be passed would be passed twice.
     const entries = read.filter(({ cursor }) => cursor <= this.#begun);
-    const told = await this.#hear(entries, () => [subscription]);
+    const told = await this.#hear(
+      entries,
+      () => [subscription],
+      () => session,
+    );
     if (subscription.ended) return false;
     let lost = false;
     let at = 0;
@@ -183,9 +187,9 @@ export class Delivery {
     return lost;
   }
 
-  #tellAgain(entry: FeedEvent, hearing: Hearing | undefined, session: Session): void {
+  #tellAgain(entry: FeedEvent, hearing: Hearing<Subscription> | undefined, session: Session): void {
     if (!hearing) return;
-    const { subscription, appearance, scope } = hearing;
+    const { listener: subscription, appearance, scope } = hearing;
     session.replay(subscription, new ChangeBodies(entry).text(appearance, scope), entry.cursor);
     metrics.replayDelivered.cell(session.transport.name).inc();
   }
@@ -194,21 +198,26 @@ export class Delivery {
   async #pass(): Promise<void> {
     this.#passing = true;
     while (this.#waiting.length > 0) {
+      this.#groups.settle();
       const batch = this.#waiting.splice(0, LIMITS.replayBatch);
       const last = batch[batch.length - 1]!.cursor;
       this.#begun = last;
-      const live = (layerId: number, boxes: readonly Box[]) =>
-        this.#audience.of(layerId, boxes).filter((one) => one.live && !one.ended);
-      const told = await this.#hear(batch, live).catch(() => undefined);
+      const told = await this.#hear(
+        batch,
+        (layerId, boxes) => this.#groups.of(layerId, boxes),
+        ({ members }) => members.values().next().value,
+      ).catch(() => undefined);
       if (told) this.#passBatch(batch, told);
       else this.#setBack(batch);
       this.#passed = last;
+      // What goes to many at once is written when the turn ends.
+      if (this.#waiting.length > 0) await nextTurn();
     }
     this.#passing = false;
   }
 
   /** Session by session: all that one is told of a batch goes out together. */
-  #passBatch(batch: readonly FeedEntry[], told: ReadonlyMap<FeedEvent, readonly Hearing[]>): void {
+  #passBatch(batch: readonly FeedEntry[], told: ReadonlyMap<FeedEvent, readonly Hearing<Group>[]>): void {
     let news = new Map<Session, Change[]>();
     for (const entry of batch) {
       if (entry.kind === 'gap') {
@@ -222,17 +231,22 @@ export class Delivery {
     this.#send(news);
   }
 
-  #gather(entry: FeedEvent, list: readonly Hearing[] = [], news: Map<Session, Change[]>): void {
+  #gather(entry: FeedEvent, list: readonly Hearing<Group>[] = [], news: Map<Session, Change[]>): void {
     const bodies = new ChangeBodies(entry);
     const { cursor, event } = entry;
     const featureKey = `${event.layerId} ${event.featureId}`;
-    for (const { subscription, scope, appearance } of list) {
-      const session = this.#owners.get(subscription);
-      if (!session) continue;
-      const change = { subscription, featureKey, body: bodies.text(appearance, scope), cursor };
-      const changes = news.get(session);
-      if (changes) changes.push(change);
-      else news.set(session, [change]);
+    for (const { listener: group, scope, appearance } of list) {
+      const body = bodies.text(appearance, scope);
+      if (group.members.size > 1) {
+        this.#groups.tell(group, body, cursor);
+        continue;
+      }
+      for (const [subscription, session] of group.members) {
+        const change = { subscription, featureKey, body, cursor };
+        const changes = news.get(session);
+        if (changes) changes.push(change);
+        else news.set(session, [change]);
+      }
     }
   }
 
@@ -250,25 +264,26 @@ export class Delivery {
     for (const session of this.#deps.sessions()) session.fallBack(batch[0]!.cursor);
   }
 
-  #hear(
+  #hear<L extends Listener>(
     entries: readonly FeedEntry[],
-    audience: (layerId: number, boxes: readonly Box[]) => readonly Subscription[],
-  ): Promise<Map<FeedEvent, Hearing[]>> {
-    const candidates: Candidates[] = [];
+    audience: (layerId: number, boxes: readonly Box[]) => readonly L[],
+    sessionOf: (listener: L) => Session | undefined,
+  ): Promise<Map<FeedEvent, Hearing<L>[]>> {
+    const candidates: Candidates<L>[] = [];
     for (const entry of entries) {
       if (entry.kind !== 'event') continue;
       const { layerId, envelopeBefore, envelopeAfter } = entry.event;
       const boxes = [envelopeBefore, envelopeAfter].filter((box) => box !== undefined);
-      const subscriptions: Subscription[] = [];
+      const listeners: L[] = [];
       const scopes: Scope[] = [];
-      for (const subscription of audience(layerId, boxes)) {
-        const session = this.#owners.get(subscription);
-        const scope = session && subscription.scope(layerId, this.#deps.visible(session.principal));
+      for (const listener of audience(layerId, boxes)) {
+        const session = sessionOf(listener);
+        const scope = session && listener.scope(layerId, this.#deps.visible(session.principal));
         if (!scope) continue;
-        subscriptions.push(subscription);
+        listeners.push(listener);
         scopes.push(scope);
       }
-      if (scopes.length > 0) candidates.push({ entry, subscriptions, scopes });
+      if (scopes.length > 0) candidates.push({ entry, listeners, scopes });
     }
     return hearings(candidates, this.#deps.pools);
   }
@@ -278,8 +293,10 @@ export class Delivery {
     // Who has not read what came before it hears of it later, from the feed.
     for (const session of this.#deps.sessions()) if (session.hasPending) session.fallBack(gap.cursor);
     for (const [subscription, session] of this.#owners) {
-      if (!subscription.live || !this.#tellLost(gap, subscription, session)) continue;
-      void this.#renew(session, subscription);
+      if (!subscription.live || !this.#concerns(subscription, session, gap.collections)) continue;
+      subscription.pause();
+      if (this.#tellLost(gap, subscription, session)) void this.#renew(session, subscription);
+      else this.#groups.admit(subscription, session);
     }
   }
 
@@ -293,7 +310,7 @@ export class Delivery {
   #tellLost({ collections, cursor, time }: FeedGap, subscription: Subscription, session: Session): boolean {
     if (!this.#concerns(subscription, session, collections)) return false;
     const { id: subscriptionId } = subscription;
-    const sequence = subscription.sequence++;
+    const sequence = subscription.next();
     const members = { subscriptionId, sequence, reason: 'events-lost', collections, cursor, timestamp: time };
     session.send(jsonFrame('gap', members));
     return subscription.mode === 'snapshot-then-delta';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FeatureEvent } from '../../../core/edits.js';
 import type { FeedEvent } from '../../../core/events.js';
 import { SERVICE_ID } from '../../../core/service.js';
-import type { Scope, Subscription } from './subscription.js';
+import type { Scope } from './subscription.js';
 import type { Appearance } from './views.js';
 
 type Mask = Pick<Scope, 'fields' | 'mask'>;
@@ -68,9 +68,20 @@ export function objectIdOf(featureId: FeatureEvent['featureId']): number {
   return createHash('sha1').update(featureId).digest().readUIntBE(0, 6);
 }
 
+/** Who frames are for: one subscription, or several that get the same. */
+export interface Addressee {
+  readonly id: string;
+  /** The id as JSON. */
+  readonly idText: string;
+  /** Takes the number of the next frame; undefined when they are not numbered. */
+  next(): number | undefined;
+}
+
 /** One frame of a subscription: its own members, then the body. Numbers it. */
-export function changeFrame(subscription: Subscription, body: string): string {
-  return `{"type":"feature-change","subscriptionId":${subscription.idText},"sequence":${subscription.sequence++},${body}`;
+export function changeFrame(addressee: Addressee, body: string): string {
+  const sequence = addressee.next();
+  const number = sequence === undefined ? '' : `"sequence":${sequence},`;
+  return `{"type":"feature-change","subscriptionId":${addressee.idText},${number}${body}`;
 }
 
 export function jsonFrame(type: string, members: Readonly<Record<string, unknown>>): string {

@@ -30,6 +30,8 @@ export interface Wish {
   readonly mode: StreamMode;
   /** Entries after it are wanted; from now on when absent. */
   readonly cursor: number | undefined;
+  /** Whether frames carry their number; they do when absent. */
+  readonly numbered?: boolean;
 }
 
 const STALL_CHECK_MS = 1000;
@@ -134,9 +136,9 @@ export class Hub {
   }
 
   /** A subscription of an id that is there already takes its place. */
-  subscribe(session: Session, { id, interest, mode, cursor }: Wish): void {
+  subscribe(session: Session, { id, interest, mode, cursor, numbered }: Wish): void {
     this.#end(session, id);
-    const subscription = new Subscription(id, interest, mode, cursor ?? this.#delivery.passed);
+    const subscription = new Subscription(id, interest, mode, cursor ?? this.#delivery.passed, numbered);
     session.subscriptions.set(id, subscription);
     const message = 'The subscription is active.';
     session.send(this.#status('subscribed', message, { subscriptionId: id, cursor: subscription.position }));
@@ -178,13 +180,13 @@ export class Hub {
   }
 
   #beat(): void {
-    const frame = jsonFrame('heartbeat', {
-      timestamp: new Date().toISOString(),
-      cursor: this.#delivery.passed,
-    });
+    const timestamp = new Date().toISOString();
+    const { passed } = this.#delivery;
+    const current = jsonFrame('heartbeat', { timestamp, cursor: passed });
     for (const session of this.sessions.values()) {
       if (session.blocked) continue;
-      session.send(frame);
+      const cursor = session.reached(passed);
+      session.send(cursor === passed ? current : jsonFrame('heartbeat', { timestamp, cursor }), cursor);
       metrics.heartbeatsSent.cell().inc();
     }
   }

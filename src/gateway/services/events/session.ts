@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { LIMITS } from '../../../core/limits.js';
 import type { Principal } from '../../../core/operation.js';
 import * as metrics from '../../telemetry/event-metrics.js';
-import { changeFrame } from './frames.js';
+import { type Addressee, changeFrame } from './frames.js';
 import type { Subscription } from './subscription.js';
 
 export type TransportName = 'WebSocket' | 'SSE';
@@ -13,6 +13,21 @@ export type CloseReason =
   | 'SlowConsumer'
   | 'ControlError';
 
+/** How clients are told the same at once. */
+export interface Shared {
+  /** Frames of one form are the same for all who take it. */
+  readonly form: string;
+  frame(addressee: Addressee, body: string): string | Uint8Array;
+  /** As `Transport.send`, of a frame made by `frame`. */
+  send(frame: string | Uint8Array): boolean;
+  /** To all who joined the topic; false when it is too large for that. */
+  publish(topic: string, frame: string | Uint8Array): boolean;
+  join(topic: string): void;
+  leave(topic: string): void;
+  /** Bytes that the client has not read. */
+  unread(): number;
+}
+
 /** The way to one client. */
 export interface Transport {
   readonly name: TransportName;
@@ -21,8 +36,7 @@ export interface Transport {
    * read as fast: nothing more is sent before `Session.drained`.
    */
   send(frame: string, cursor: number | undefined): boolean;
-  /** Sends a change where frames are no text; `send` does without it. Numbers the frame. */
-  change?(subscription: Subscription, body: string): boolean;
+  readonly shared?: Shared;
   /** Sends frames together until the callback ends. */
   together(send: () => void): void;
   close(reason: CloseReason): void;
@@ -91,11 +105,22 @@ export class Session {
 
   #sendChange(subscription: Subscription, body: string, cursor: number): void {
     this.lastCursor = cursor;
-    const { transport } = this;
-    const sent = transport.change
-      ? transport.change(subscription, body)
-      : transport.send(changeFrame(subscription, body), cursor);
+    const { shared } = this.transport;
+    const sent = shared
+      ? shared.send(shared.frame(subscription, body))
+      : this.transport.send(changeFrame(subscription, body), cursor);
     if (!sent) this.#block();
+  }
+
+  /** Sends a frame that others get too. */
+  sendShared(frame: string | Uint8Array): void {
+    if (!this.closed && !this.transport.shared!.send(frame)) this.#block();
+  }
+
+  /** Whether the client has something left to read, frames included that went to many at once. */
+  senseBacklog(): boolean {
+    if (!this.#blocked && this.transport.shared!.unread() > 0) this.#block();
+    return this.#blocked;
   }
 
   #keep(change: Change): void {
@@ -114,11 +139,19 @@ export class Session {
       if (!subscription.live) continue;
       const first = this.#pending.find((change) => change.subscription === subscription);
       subscription.position = (first?.cursor ?? cursor) - 1;
-      subscription.live = false;
+      subscription.pause();
     }
     this.#pending = [];
     this.#byFeature.clear();
     this.hooks.behind(this);
+  }
+
+  /** Cursor that all its subscriptions have come to, when those that are live have come to `passed`. */
+  reached(passed: number): number {
+    let least = passed;
+    for (const { live, position } of this.subscriptions.values())
+      if (!live) least = Math.min(least, position);
+    return least;
   }
 
   /** Whether changes wait for the client to read. */

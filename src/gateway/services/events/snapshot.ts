@@ -42,7 +42,7 @@ export async function sendSnapshot({
   const { position: cursor, interest } = subscription;
   const scopes = scopesOf(interest, visible);
   const frame = (type: string, members: Record<string, unknown>): void => {
-    const ids = { snapshotId, subscriptionId: subscription.id, sequence: subscription.sequence++, cursor };
+    const ids = { snapshotId, subscriptionId: subscription.id, sequence: subscription.next(), cursor };
     session.send(jsonFrame(type, { ...ids, ...members }));
   };
   const timestamp = new Date().toISOString();

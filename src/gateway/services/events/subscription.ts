@@ -5,6 +5,8 @@ import { CRS84 } from '../../../core/crs.js';
 import type { TimeRange } from '../../../core/params.js';
 import type { Box } from '../../../core/tasks.js';
 import { during } from '../filters.js';
+import type { Addressee } from './frames.js';
+import type { Group } from './group.js';
 
 /** What a subscriber wants to hear of. */
 export interface Interest {
@@ -67,14 +69,21 @@ export function scopeOf({ filter, datetime }: Interest, collection: VectorCollec
   };
 }
 
+/** Somebody with an interest: a subscription, or several that are told together. */
+export interface Listener {
+  readonly interest: Interest;
+  /** What of a layer may be seen now; undefined: nothing. */
+  scope(layerId: number, visible: CatalogSnapshot): Scope | undefined;
+}
+
 /** One interest of one session. Everything that it was sent came from before `position`. */
-export class Subscription {
+export class Subscription implements Listener, Addressee {
   /** Cursor of the last entry of the feed that was looked at for this subscription. */
   position: number;
-  /** Number of the next frame. */
+  /** Number of the next frame; its group knows it while there is one. */
   sequence = 0;
-  /** True while entries are delivered as they come; false while older ones are being read. */
-  live = false;
+  /** Who it is told with while entries are delivered as they come; undefined while older ones are being read. */
+  group: Group | undefined;
   ended = false;
   /** The id as JSON. */
   readonly idText: string;
@@ -86,12 +95,40 @@ export class Subscription {
     readonly interest: Interest,
     readonly mode: StreamMode,
     position: number,
+    /** Whether its frames carry their number. */
+    readonly numbered = true,
   ) {
     this.position = position;
     this.idText = JSON.stringify(id);
   }
 
-  /** What of a layer may be seen now; undefined: nothing. */
+  /** True while entries are delivered as they come. */
+  get live(): boolean {
+    return this.group !== undefined;
+  }
+
+  /** From now on entries are not delivered as they come. */
+  pause(): void {
+    this.group?.leave(this);
+  }
+
+  /** What frames depend on, but for their numbers and who may read what. */
+  get key(): string {
+    const { layers, bbox, filter, datetime } = this.interest;
+    return JSON.stringify([
+      this.id,
+      this.numbered,
+      layers ?? null,
+      bbox ?? null,
+      filter ?? null,
+      datetime ?? null,
+    ]);
+  }
+
+  next(): number | undefined {
+    return this.numbered ? this.sequence++ : undefined;
+  }
+
   scope(layerId: number, visible: CatalogSnapshot): Scope | undefined {
     if (this.#catalog !== visible) {
       this.#scopes = scopesOf(this.interest, visible);

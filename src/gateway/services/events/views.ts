@@ -1,22 +1,22 @@
 import type { FeatureEvent } from '../../../core/edits.js';
 import type { EventImage, FeedEntry, FeedEvent, MatchSchema } from '../../../core/events.js';
 import type { Box, Pools, VectorSource } from '../../../core/tasks.js';
-import { boxesTouch, type Scope, type Subscription } from './subscription.js';
+import { boxesTouch, type Listener, type Scope } from './subscription.js';
 
 /** What an event is for one who sees only part of the data: a feature that enters the part is inserted. */
 export type Appearance = 'insert' | 'update' | 'delete' | 'leave';
 
-/** A subscription that is to hear of an entry, and how. */
-export interface Hearing {
-  readonly subscription: Subscription;
+/** One who is to hear of an entry, and how. */
+export interface Hearing<L extends Listener = Listener> {
+  readonly listener: L;
   readonly scope: Scope;
   readonly appearance: Appearance;
 }
 
 /** An event with those who may have an interest in it, before filters are asked. */
-export interface Candidates {
+export interface Candidates<L extends Listener = Listener> {
   readonly entry: FeedEvent;
-  readonly subscriptions: readonly Subscription[];
+  readonly listeners: readonly L[];
   /** What each of them may see of the event's collection. */
   readonly scopes: readonly Scope[];
 }
@@ -32,22 +32,22 @@ interface Question {
 type Passed = (entry: FeedEntry, side: 0 | 1, filter: string) => boolean;
 
 /** Who hears of which events, and how, in the order of the events. Filters are asked in a worker, all of a batch at once. */
-export async function hearings(
-  batch: readonly Candidates[],
+export async function hearings<L extends Listener>(
+  batch: readonly Candidates<L>[],
   pools: Pools,
-): Promise<Map<FeedEvent, Hearing[]>> {
+): Promise<Map<FeedEvent, Hearing<L>[]>> {
   const passed = batch.some(({ scopes }) => scopes.some(({ filter }) => filter !== undefined))
     ? await askFilters(batch, pools)
     : () => true;
-  const told = new Map<FeedEvent, Hearing[]>();
-  // The hottest loop of the streams: every subscription that may want an event comes through here.
-  for (const { entry, subscriptions, scopes } of batch) {
-    const list: Hearing[] = [];
+  const told = new Map<FeedEvent, Hearing<L>[]>();
+  // The hottest loop of the streams: everybody who may want an event comes through here.
+  for (const { entry, listeners, scopes } of batch) {
+    const list: Hearing<L>[] = [];
     for (let i = 0; i < scopes.length; i++) {
-      const subscription = subscriptions[i]!;
+      const listener = listeners[i]!;
       const scope = scopes[i]!;
-      const appearance = appearanceTo(entry, subscription, scope, passed);
-      if (appearance) list.push({ subscription, scope, appearance });
+      const appearance = appearanceTo(entry, listener, scope, passed);
+      if (appearance) list.push({ listener, scope, appearance });
     }
     told.set(entry, list);
   }
@@ -56,12 +56,12 @@ export async function hearings(
 
 function appearanceTo(
   entry: FeedEvent,
-  subscription: Subscription,
+  listener: Listener,
   scope: Scope,
   passed: Passed,
 ): Appearance | undefined {
   const { event } = entry;
-  const { bbox } = subscription.interest;
+  const { bbox } = listener.interest;
   const before = event.operation !== 'insert' && sees(entry, 0, bbox, scope, passed);
   const after = event.operation !== 'delete' && sees(entry, 1, bbox, scope, passed);
   const appearance = appearanceOf(event, before, after);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { CatalogSnapshot, type Collection, type TileSettings } from '../../../core/collection.js';
 import { isDatabase } from '../../../core/database-url.js';
 import { isPath, isRemote } from '../../../core/sources.js';
+import { withRegistered } from '../rasters/layers.js';
 import { readDatabase } from './database.js';
 import { readFileSource } from './files.js';
 import { findFiles } from './find.js';
@@ -30,13 +31,14 @@ export async function publish(
     ...[...new Set(sources.filter(isRemote))].map((url) => () => readRemote(url, deps)),
     ...databases.map((url) => () => readDatabase(url, deps.databases)),
   ]);
-  const collections = await assignIds(
+  const assigned = await assignIds(
     found.flatMap((one) => one.collections),
     deps.layerIdOf,
   );
+  const { collections, quarantined } = await withRegistered(assigned, await deps.registered(), deps.dataDir);
   return new CatalogSnapshot(
     collections.map((collection) => withSettings(collection, tiles[collection.id])),
-    found.flatMap((one) => one.quarantined),
+    [...found.flatMap((one) => one.quarantined), ...quarantined],
     generation,
   );
 }

@@ -1,6 +1,7 @@
 import type { Quarantined } from '../../../core/collection.js';
 import type { Pools } from '../../../core/tasks.js';
 import type { Databases } from '../databases.js';
+import type { Registered } from '../rasters/layers.js';
 import type { MakeCollection } from './collections.js';
 
 export const INSPECT_DEADLINE_MS = 60_000;
@@ -10,6 +11,8 @@ export interface PublishDeps {
   /** Stable integer id of a collection. */
   layerIdOf(id: string): Promise<number>;
   databases: Databases;
+  /** Rasters that operators registered. */
+  registered(): Promise<Registered>;
   /** Changes whenever a file does. Throws when there is none. */
   versionOf(path: string): string;
   /** Folder for what is derived from sources: converted files. */

@@ -34,7 +34,7 @@ export class Matching {
   async deliveries(entries: readonly FeedEntry[], catalog: CatalogSnapshot): Promise<NewDelivery[]> {
     const candidates = entries.flatMap((entry): Candidates[] => {
       const scope = entry.kind === 'event' ? this.#scope(entry.event.layerId, catalog) : undefined;
-      return entry.kind === 'event' && scope ? [{ entry, subscriptions: [EVERYTHING], scopes: [scope] }] : [];
+      return entry.kind === 'event' && scope ? [{ entry, listeners: [EVERYTHING], scopes: [scope] }] : [];
     });
     const heard = await hearings(candidates, this.#pools);
     return entries.flatMap((entry) => {

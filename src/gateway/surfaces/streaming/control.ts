@@ -32,6 +32,7 @@ interface Control extends AskedInterest {
   cursor?: unknown;
   mode?: unknown;
   onSlow?: unknown;
+  numbered?: unknown;
 }
 
 class ControlError extends Error {
@@ -100,10 +101,13 @@ function subscribe(session: Session, frame: Control, { hub, visible, mayAll }: C
   const policy = SLOW_POLICIES.find((name) => name === frame.onSlow);
   if (frame.onSlow !== undefined && !policy)
     throw new ControlError('invalid-subscription', `onSlow must be one of ${SLOW_POLICIES.join(', ')}`, id);
+  if (frame.numbered !== undefined && typeof frame.numbered !== 'boolean')
+    throw new ControlError('invalid-subscription', 'numbered must be true or false', id);
   const layers = frame.layers ?? frame.layerIds ?? frame.layerId;
   let wish: Wish;
   try {
-    wish = { id, interest: readInterest({ ...frame, layers }, visible(), mayAll), ...resumption(frame) };
+    const interest = readInterest({ ...frame, layers }, visible(), mayAll);
+    wish = { id, interest, ...resumption(frame), numbered: frame.numbered };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     throw new ControlError('invalid-subscription', error.message, id);

@@ -1,5 +1,5 @@
 import { Packr } from 'msgpackr';
-import type { Subscription } from '../../services/events/subscription.js';
+import type { Addressee } from '../../services/events/frames.js';
 
 /** Frames as MessagePack maps. */
 
@@ -18,7 +18,6 @@ let kept = 0;
 
 const MAP16 = 0xde;
 const MAP32 = 0xdf;
-const OWN_MEMBERS = 3;
 const HEAD = Buffer.concat(['type', 'feature-change', 'subscriptionId'].map(packed));
 const SEQUENCE = packed('sequence');
 
@@ -30,13 +29,14 @@ export function packedFrame(text: string): Uint8Array {
 }
 
 /** The frame that `changeFrame` makes as text. Numbers it. */
-export function packedChange(subscription: Subscription, body: string): Uint8Array {
+export function packedChange(addressee: Addressee, body: string): Uint8Array {
   const shared = bodies.get(body) ?? keep(body);
+  const sequence = addressee.next();
+  const own = [HEAD, packed(addressee.id), ...(sequence === undefined ? [] : [SEQUENCE, packed(sequence)])];
   const head = Buffer.alloc(3);
   head[0] = MAP16;
-  head.writeUInt16BE(shared.count + OWN_MEMBERS, 1);
-  const { id } = subscription;
-  return Buffer.concat([head, HEAD, packed(id), SEQUENCE, packed(subscription.sequence++), shared.pairs]);
+  head.writeUInt16BE(shared.count + (sequence === undefined ? 2 : 3), 1);
+  return Buffer.concat([head, ...own, shared.pairs]);
 }
 
 function keep(body: string): PackedBody {

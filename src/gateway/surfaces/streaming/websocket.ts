@@ -1,6 +1,7 @@
 import { LIMITS } from '../../../core/limits.js';
 import type { Socket, SocketEvents } from '../../../core/operation.js';
-import type { CloseReason, Session, Transport } from '../../services/events/session.js';
+import { changeFrame } from '../../services/events/frames.js';
+import type { CloseReason, Session, Shared, Transport } from '../../services/events/session.js';
 import { type ControlDeps, control, sendError } from './control.js';
 import { packedChange, packedFrame, unpack } from './packed.js';
 
@@ -32,7 +33,8 @@ export function streamSocket({ binary, compress, open, deps }: SocketOptions) {
     const session = open({
       name: 'WebSocket',
       send: (frame) => socket.send(binary ? packedFrame(frame) : frame, compress),
-      ...(binary ? { change: (...change) => socket.send(packedChange(...change), compress) } : {}),
+      // A compressed stream has a state of its own.
+      ...(compress ? {} : { shared: sharedBy(socket, binary) }),
       together: (send) => socket.together(send),
       close: (reason) => socket.close(CODES[reason], reason),
     });
@@ -55,6 +57,18 @@ export function streamSocket({ binary, compress, open, deps }: SocketOptions) {
       drained: () => session.drained(),
       closed: () => session.close('ClientClosed'),
     };
+  };
+}
+
+function sharedBy(socket: Socket, binary: boolean): Shared {
+  return {
+    form: binary ? 'MessagePack' : 'JSON',
+    frame: binary ? packedChange : changeFrame,
+    send: (frame) => socket.send(frame, false),
+    publish: (topic, frame) => socket.publish(topic, frame),
+    join: (topic) => socket.join(topic),
+    leave: (topic) => socket.leave(topic),
+    unread: () => socket.unread,
   };
 }
 

@@ -1,0 +1,241 @@
+import Type, { type Static } from 'typebox';
+import { ApiError } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
+import type { Exchange, Reply } from '../../../core/operation.js';
+import { json } from '../../../core/reply.js';
+import type { ImportAbout, ImportedRaster, RasterImportOutcome } from '../../services/rasters/import.js';
+import { receiveUpload } from '../../services/upload.js';
+import type { JobRow } from '../../stores/jobs.js';
+import type { AdminDeps } from '../deps.js';
+import { errorDocs, OptionalStringSchema, OptionalTimestampSchema, optionalTimestamp } from '../envelope.js';
+import { duration } from '../job-views.js';
+import { action, type Row, report } from '../kit.js';
+import { atMost, instant, parseRasterForm, RasterFormSchema, TEXT_PARTS } from '../raster-form.js';
+import { makeTilesAhead } from '../raster-tiles.js';
+import { longId, nullable } from '../registered.js';
+
+const S = Type.String();
+const I = Type.Integer();
+
+const FORMATS: Readonly<Record<string, string>> = {
+  '.tif': 'GeoTIFF or cloud optimized GeoTIFF',
+  '.tiff': 'GeoTIFF or cloud optimized GeoTIFF',
+  '.png': 'PNG with a world file',
+  '.jpg': 'JPEG with a world file',
+  '.jpeg': 'JPEG with a world file',
+};
+
+/** Ordinals of formats on the wire. */
+const ORDINALS: Readonly<Record<ImportAbout['format'], number>> = { GTiff: 0, PNG: 1, JPEG: 2, COG: 3 };
+
+const Imported = Type.Object({
+  success: Type.Boolean(),
+  rasterId: nullable(I),
+  layerId: I,
+  name: S,
+  format: I,
+  width: I,
+  height: I,
+  bandCount: I,
+  srid: nullable(I),
+  tilesGenerated: I,
+  statisticsBands: I,
+  duration: S,
+  errorMessage: OptionalStringSchema,
+  warnings: Type.Array(S),
+});
+
+const Updated = Type.Object({
+  rasterId: I,
+  layerId: I,
+  name: S,
+  acquisitionDate: OptionalTimestampSchema,
+  modifiedAt: OptionalTimestampSchema,
+});
+
+/** Members are checked by the operation itself: its 400 is a bare string. */
+const Update = Type.Object({
+  name: Type.Optional(S),
+  description: Type.Optional(S),
+  acquisitionDate: Type.Optional(S),
+});
+
+const byId = { rasterId: longId('rasterId', 'imported raster') };
+
+/** Import of rasters. */
+export const importRaster: readonly Row[] = [
+  action('POST /import/raster', 'Import Raster File', {
+    description:
+      'The file becomes a cloud optimized GeoTIFF with overviews and statistics in the data folder.',
+    body: {
+      schema: RasterFormSchema,
+      mediaTypes: ['multipart/form-data'],
+      required: true,
+      maxBytes: LIMITS.uploadBytes,
+      streamed: true,
+    },
+    responses: {
+      200: { description: 'Imported.', content: { 'application/json': Imported } },
+      ...errorDocs([400, 413, 500, 503]),
+    },
+    reply: upload,
+  }),
+  report('GET /import/raster/formats', 'Get Raster Import Formats', {
+    data: Type.Object({ supportedExtensions: Type.Array(S), formatDescriptions: Type.Record(S, S) }),
+    answer: () => ({ supportedExtensions: Object.keys(FORMATS), formatDescriptions: FORMATS }),
+  }),
+  action('PATCH /import/raster/{rasterId}', 'Update Imported Raster', {
+    params: byId,
+    body: { schema: Type.Unknown(), mediaTypes: ['application/json'], required: true, parse: leniently },
+    responses: {
+      200: { description: 'Changed.', content: { 'application/json': Updated } },
+      400: { description: 'Why it cannot be changed.', content: { 'application/json': S } },
+      ...errorDocs([404, 503]),
+    },
+    reply: update,
+  }),
+  action('DELETE /import/raster/{rasterId}', 'Delete Imported Raster', {
+    params: byId,
+    data: Type.Null(),
+    status: 204,
+    errors: [404, 503],
+    answer: ({ params }, { rasters }) => rasters.imports.remove(params.rasterId),
+  }),
+];
+
+async function upload(x: Exchange, deps: AdminDeps): Promise<Reply> {
+  const { imports } = deps.rasters;
+  const rules = {
+    directory: imports.uploads,
+    maxBytes: LIMITS.uploadBytes,
+    extensions: new Set(Object.keys(FORMATS)),
+    texts: TEXT_PARTS,
+  };
+  const source = { contentType: x.header('content-type'), bytes: x.upload };
+  const file = await receiveUpload(source, rules).catch(asBadRequest);
+  let job: JobRow;
+  let zooms: number[];
+  try {
+    const { zooms: levels, ...form } = parseRasterForm(file.fields);
+    zooms = levels;
+    const owner = `${x.principal.kind}:${x.principal.id}`;
+    job = await imports.submit({ ...form, file: file.path }, { owner, correlationId: x.correlationId });
+  } catch (error) {
+    // Until the job is durable the file is ours to remove.
+    await imports.discard(file.path);
+    throw error;
+  }
+  const ended = await imports.finished(job.id, x.signal);
+  if (ended.state !== 'Succeeded') throw failure(ended);
+  const { rasterId } = JSON.parse(ended.result_json!) as RasterImportOutcome;
+  const raster = await imports.get(rasterId);
+  const tiles = await makeTilesAhead(x, deps, raster, zooms);
+  return json(importedView(ended, raster, tiles));
+}
+
+/** The contract has no 415 here. */
+function asBadRequest(error: unknown): never {
+  if (error instanceof ApiError && error.code === 'unsupported-media-type')
+    throw new ApiError('invalid-request', error.message);
+  throw error;
+}
+
+function importedView(
+  job: JobRow,
+  { id, layerId, name, about, parts: [raster] }: ImportedRaster,
+  tiles: { made: number; warnings: readonly string[] },
+): Static<typeof Imported> {
+  const bands = raster!.bands;
+  return {
+    success: true,
+    rasterId: id,
+    layerId,
+    name,
+    format: ORDINALS[about.format],
+    width: raster!.width,
+    height: raster!.height,
+    bandCount: bands.length,
+    srid: raster!.epsg,
+    tilesGenerated: tiles.made,
+    statisticsBands: bands.filter(({ statistics }) => statistics !== undefined).length,
+    duration: duration(job),
+    errorMessage: null,
+    warnings: [...(JSON.parse(job.warnings_json) as string[]), ...tiles.warnings],
+  };
+}
+
+/** What is wrong with the file is the client's; the rest is ours. */
+function failure(job: JobRow): ApiError {
+  const message = job.failure_message ?? `The import ended: ${job.state}.`;
+  switch (job.failure_code) {
+    case 'invalid-input':
+    case 'invalid-request':
+    case 'source-unreadable':
+    case 'too-large':
+    case 'no-data':
+    case 'not-found':
+      return new ApiError('invalid-request', message);
+    case 'unavailable':
+    case 'queue-full':
+    case 'worker-lost':
+    case 'deadline-exceeded':
+    case 'cancelled':
+      return new ApiError('unavailable', message);
+    default:
+      return new ApiError('internal', message);
+  }
+}
+
+/** JSON of any kind; what is none is undefined. */
+function leniently(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+async function update(x: Exchange<typeof byId>, { rasters }: AdminDeps): Promise<Reply> {
+  let change: ReturnType<typeof changeOf>;
+  try {
+    change = changeOf(x.body);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 400) throw error;
+    return { status: 400, mediaType: 'application/json', body: JSON.stringify(error.message) };
+  }
+  const { id, layerId, name, acquired, modifiedAt } = await rasters.imports.update(x.params.rasterId, change);
+  const reply: Static<typeof Updated> = {
+    rasterId: id,
+    layerId,
+    name,
+    acquisitionDate: acquired,
+    modifiedAt: optionalTimestamp(modifiedAt),
+  };
+  return json(reply);
+}
+
+/** Members in any case; null keeps, and an empty text clears. */
+function changeOf(body: unknown): { name?: string; description?: string | null; acquired?: string | null } {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw refused('The body is no JSON object.');
+  const change: ReturnType<typeof changeOf> = {};
+  for (const [member, value] of Object.entries(body)) {
+    const known = Object.keys(Update.properties).find((name) => name.toLowerCase() === member.toLowerCase());
+    if (known === undefined) throw refused(`There is no member '${member.slice(0, 100)}' to change.`);
+    if (value === null) continue;
+    if (typeof value !== 'string') throw refused(`${known} must be a text.`);
+    Object.assign(change, changedMember(known, value.trim()));
+  }
+  return change;
+}
+
+function changedMember(member: string, value: string) {
+  if (member === 'description') return { description: atMost(member, value, 4000) || null };
+  if (member === 'acquisitionDate') return { acquired: value === '' ? null : instant(member, value) };
+  if (value === '') throw refused('name must not be empty.');
+  return { name: atMost(member, value, 256) };
+}
+
+function refused(message: string): ApiError {
+  return new ApiError('invalid-request', message);
+}

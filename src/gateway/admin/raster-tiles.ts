@@ -1,0 +1,61 @@
+import type { Exchange } from '../../core/operation.js';
+import type { ImportedRaster } from '../services/rasters/import.js';
+import type { TileJobState } from '../services/tile-jobs/service.js';
+import type { AdminDeps } from './deps.js';
+
+/** Tiles that are made for who waits for an import; more are left to a tile operation. */
+const MOST = 256;
+
+/** Makes the tiles of some levels of an imported raster, the widest first. Never fails: they can be made later. */
+export async function makeTilesAhead(
+  { signal, principal, correlationId }: Exchange,
+  { tileJobs, jobs }: AdminDeps,
+  { layerId, parts }: ImportedRaster,
+  zooms: readonly number[],
+): Promise<{ made: number; warnings: string[] }> {
+  const collection = tileJobs.catalog.byLayerId(layerId);
+  if (!collection) return { made: 0, warnings: ['The layer is not published: see the quarantined sources.'] };
+  const options = { owner: `${principal.kind}:${principal.id}`, correlationId };
+  let [made, wanted] = [0, 0];
+  try {
+    for (const [minZoom, maxZoom] of runsOf(zooms)) {
+      const selection = {
+        collections: [collection.id],
+        tileMatrixSetId: 'WebMercatorQuad',
+        minZoom,
+        maxZoom,
+      };
+      const bounds = { bbox: parts[0]!.extent84, maxTiles: Math.max(1, MOST - made) };
+      const input = {
+        operation: 'seed',
+        container: 'pmtiles',
+        format: 'png',
+        ...selection,
+        ...bounds,
+      } as const;
+      const { id } = await tileJobs.submit({ ...input, collections: [collection.id] }, options);
+      const job = await jobs.finished(id, signal);
+      const { tally } = JSON.parse(job.result_json ?? '{}') as TileJobState;
+      made += tally?.tiles ?? 0;
+      wanted += tally?.total ?? 0;
+    }
+  } catch {
+    return { made, warnings: ['Not all tiles could be made ahead; they are made when they are asked for.'] };
+  }
+  const few = wanted > MOST && made >= MOST;
+  return {
+    made,
+    warnings: few ? [`Only ${made} tiles were made ahead: use a tile operation for more.`] : [],
+  };
+}
+
+/** Zooms that follow each other, as first and last. */
+function runsOf(zooms: readonly number[]): [number, number][] {
+  const runs: [number, number][] = [];
+  for (const zoom of zooms) {
+    const run = runs.at(-1);
+    if (run && zoom === run[1] + 1) run[1] = zoom;
+    else runs.push([zoom, zoom]);
+  }
+  return runs;
+}

@@ -1,0 +1,122 @@
+import type { Addressee } from './frames.js';
+import type { Session } from './session.js';
+import type { Listener, Subscription } from './subscription.js';
+
+let groups = 0;
+
+/**
+ * Live subscriptions that get the same frames from now on: one interest, one id, one principal, one kind of frame, and
+ * the same number on the next. A frame for several is made and handed to the library once, which copies it to each
+ * socket. Who cannot be told together with others is a group of its own.
+ */
+export class Group implements Listener, Addressee {
+  readonly #members = new Map<Subscription, Session>();
+  readonly #topic = `g${++groups}`;
+  /** What makes frames equal, but for their numbers. Undefined: a session that takes frames of its own only. */
+  readonly key: string | undefined;
+  /** Number of the next frame while there are several. */
+  #sequence = 0;
+  #lastCursor = 0;
+
+  constructor(
+    readonly first: Subscription,
+    session: Session,
+    private readonly emptied: (group: Group) => void,
+  ) {
+    this.#members.set(first, session);
+    first.group = this;
+    const { kind, id, permissions } = session.principal;
+    const form = session.transport.shared?.form;
+    this.key = form && JSON.stringify([form, kind, id, permissions, first.key]);
+  }
+
+  get members(): ReadonlyMap<Subscription, Session> {
+    return this.#members;
+  }
+
+  get interest() {
+    return this.first.interest;
+  }
+
+  scope(...asked: Parameters<Listener['scope']>) {
+    return this.first.scope(...asked);
+  }
+
+  get id(): string {
+    return this.first.id;
+  }
+
+  get idText(): string {
+    return this.first.idText;
+  }
+
+  /** Whether a session alone in it has something left to read. */
+  get isBlocked(): boolean {
+    return this.#members.size === 1 && this.#someone.blocked;
+  }
+
+  get #someone(): Session {
+    const [session] = this.#members.values();
+    return session!;
+  }
+
+  /** Number of the next frame. */
+  get sequence(): number {
+    return this.#members.size > 1 ? this.#sequence : this.#only.sequence;
+  }
+
+  get #only(): Subscription {
+    const [only] = this.#members.keys();
+    return only!;
+  }
+
+  next(): number | undefined {
+    return this.first.numbered ? this.#sequence++ : undefined;
+  }
+
+  /** Takes in the one member of another group, which is empty then. */
+  absorb(other: Group): void {
+    const [[subscription, session]] = other.#members as unknown as [[Subscription, Session]];
+    other.leave(subscription);
+    if (this.#members.size === 1) {
+      this.#sequence = this.#only.sequence;
+      for (const member of this.#members.values()) member.transport.shared!.join(this.#topic);
+    }
+    this.#members.set(subscription, session);
+    subscription.group = this;
+    session.transport.shared!.join(this.#topic);
+  }
+
+  leave(subscription: Subscription): void {
+    const session = this.#members.get(subscription);
+    if (!session) return;
+    const several = this.#members.size > 1;
+    this.#members.delete(subscription);
+    subscription.group = undefined;
+    if (!several) return this.emptied(this);
+    this.#alone(subscription, session);
+    if (this.#members.size === 1) for (const [last, its] of this.#members) this.#alone(last, its);
+  }
+
+  #alone(subscription: Subscription, session: Session): void {
+    subscription.sequence = this.#sequence;
+    session.lastCursor = this.#lastCursor;
+    session.transport.shared!.leave(this.#topic);
+  }
+
+  /** Sends a change to all members. */
+  tell(body: string, cursor: number): void {
+    const shared = this.#someone.transport.shared!;
+    const frame = shared.frame(this, body);
+    if (!shared.publish(this.#topic, frame))
+      for (const session of this.#members.values()) session.sendShared(frame);
+    this.#lastCursor = cursor;
+  }
+
+  /** Lets go of members that have not read what they were sent: from now on each is told at its own pace. */
+  releaseSlow(): [Subscription, Session][] {
+    const slow = [...this.#members].filter(([, session]) => session.senseBacklog());
+    for (const [subscription] of slow) this.leave(subscription);
+    return slow;
+  }
+}
