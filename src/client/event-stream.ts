@@ -73,6 +73,7 @@ class Follower {
   #target(): URL {
     const target = new URL(this.url);
     const { filterLang, ...members } = this.interest;
+    this.#progress.asked();
     const query = { ...members, 'filter-lang': filterLang, cursor: this.#progress.resume };
     for (const [name, value] of Object.entries(query)) {
       if (value === undefined) continue;
@@ -100,7 +101,9 @@ class Follower {
         handlers.onEnd?.();
         return false;
       case 'error':
+        return true;
       case 'heartbeat':
+        this.#progress.passed(frame.cursor);
         return true;
     }
     const verdict = this.#progress.take(frame);

@@ -9,6 +9,8 @@ export interface Interest {
   layers?: readonly number[];
   /** West, south, east, north in degrees; west > east crosses the antimeridian. */
   bbox?: readonly [number, number, number, number];
+  /** GeoJSON Polygon or MultiPolygon, longitude first; not over server-sent events. */
+  polygon?: object;
   /** CQL2, as text or, with `filterLang: 'cql2-json'`, as its JSON. */
   filter?: string | object;
   filterLang?: 'cql2-text' | 'cql2-json';
@@ -108,6 +110,8 @@ export interface ErrorFrame {
 
 export interface Heartbeat {
   type: 'heartbeat';
+  /** All changes up to it that are wanted have been sent. */
+  cursor: number;
 }
 
 export type ServerFrame = DataFrame | StatusFrame | ErrorFrame | Heartbeat;

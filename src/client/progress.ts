@@ -11,6 +11,8 @@ export class Progress {
   #seen: number;
   #sequence = 0;
   #inSnapshot = false;
+  /** Whether the server tells it now: heartbeats before that speak of others. */
+  #begun = false;
 
   constructor(
     private readonly mode: StreamMode,
@@ -20,8 +22,14 @@ export class Progress {
     this.#seen = cursor ?? -1;
   }
 
+  /** The server is asked, once more perhaps. */
+  asked(): void {
+    this.#begun = false;
+  }
+
   /** The server took the subscription up: it counts from 0 again. */
   begun({ cursor }: StatusFrame): void {
+    this.#begun = true;
     this.#sequence = 0;
     this.#inSnapshot = false;
     if (this.mode === 'delta') this.resume ??= cursor;
@@ -51,6 +59,13 @@ export class Progress {
         this.resume = this.#seen;
     }
     return 'new';
+  }
+
+  /** Nothing that is wanted lies before this cursor but what has come: a subscription to little need not look there again. */
+  passed(cursor: number): void {
+    if (!this.#begun || this.#inSnapshot || this.resume === undefined || cursor <= this.resume) return;
+    this.resume = cursor;
+    this.#seen = cursor;
   }
 
   #reach(cursor: number): void {

@@ -155,6 +155,7 @@ export class FeatureStream {
       case 'error':
         return this.#refused(frame);
       case 'heartbeat':
+        for (const { progress } of this.#subscriptions.values()) progress.passed(frame.cursor);
         return;
       default:
         return this.#deliver(frame);
@@ -193,6 +194,7 @@ export class FeatureStream {
   }
 
   #ask({ id, interest, progress }: Followed): void {
+    progress.asked();
     this.#send({ ...interest, type: 'subscribe', subscriptionId: id, cursor: progress.resume });
   }
 

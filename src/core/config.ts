@@ -155,7 +155,7 @@ export const ConfigSchema = section({
   licensing: section({
     enabled: yes('Answer 402 to what the entitlements do not cover.', false),
     entitlements: Type.Array(Type.String(), {
-      description: 'What the licence covers: spatial-analytics.',
+      description: 'What the licence covers: spatial-analytics, raster.temporal-mosaic.',
       default: [],
     }),
   }),

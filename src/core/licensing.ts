@@ -6,7 +6,7 @@ export interface Licensing {
   readonly entitlements: readonly string[];
 }
 
-export type Entitlement = 'spatial-analytics';
+export type Entitlement = 'spatial-analytics' | 'raster.temporal-mosaic';
 
 /** Throws 402 `entitlement-missing` when licensing is enabled and does not cover this. */
 export function requireEntitlement({ enabled, entitlements }: Licensing, entitlement: Entitlement): void {

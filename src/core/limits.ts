@@ -7,6 +7,8 @@ export const LIMITS = {
   offsetMax: 1_000_000_000,
   /** Pixels per side of a coverage (contract). */
   coverageSide: 8192,
+  /** Bytes of a coverage before compression: about what can be written within the time of a request. */
+  coverageBytes: 536_870_912,
   /** Pixels per side of a rendered map (contract). */
   mapSide: 4096,
   mapSideDefault: 256,

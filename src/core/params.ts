@@ -114,6 +114,24 @@ export function positiveNumber(name: string, description: string): Param<number 
   };
 }
 
+/** One of some words, optional. */
+export function choice<T extends string>(
+  name: string,
+  words: readonly T[],
+  description: string,
+): Param<T | undefined> {
+  return {
+    name,
+    in: 'query',
+    description,
+    schema: Type.String({ enum: [...words] }),
+    parse(raw) {
+      if (raw === undefined || (words as readonly string[]).includes(raw)) return raw as T | undefined;
+      throw badParameter(name, `must be one of ${words.join(', ')}`);
+    },
+  };
+}
+
 /** `true` or `false`. */
 export function flag(name: string, fallback: boolean, description: string): Param<boolean> {
   return {

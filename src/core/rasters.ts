@@ -104,11 +104,23 @@ export interface RasterInfo {
   acquired?: string;
 }
 
+/** How values between pixels are found; the names are those of GDAL's utilities. */
+export const RESAMPLINGS = [
+  'nearest',
+  'bilinear',
+  'cubic',
+  'cubicspline',
+  'lanczos',
+  'average',
+  'mode',
+] as const;
+export type Resampling = (typeof RESAMPLINGS)[number];
+
 export interface CoverageTask {
   source: RasterSource;
   /** Absent: the newest time, the first level. */
   at?: RasterPosition;
-  /** Window in `crsOfBbox`, x,y ordered. Absent: the whole grid. */
+  /** Window in `bboxCrs`, x,y ordered; one of degrees crosses the antimeridian when minx > maxx. Absent: the whole grid. */
   bbox?: Box;
   bboxCrs?: string;
   /** Output CRS. */
@@ -117,16 +129,26 @@ export interface CoverageTask {
   bands?: number[];
   /** Output size in pixels; absent: derived from the native resolution. */
   size?: [number, number];
+  /** Pixel size, x and y, in units of the raster's CRS: applied before reprojection. Not beside `size`. */
+  pixel?: [number, number];
+  /** Absent: nearest for values that are names (colour tables, categories), else bilinear. */
+  resampling?: Resampling;
   /** Largest allowed output side, in pixels. */
   maxSize: number;
+  /** Bytes that the answer may have before compression. */
+  maxBytes: number;
   format: 'geotiff' | 'png';
 }
 
 export interface CoverageResult {
+  /** Without bytes when they are in a file. */
   data: Uint8Array;
+  /** A large answer: who gets the result removes the file. */
+  file?: string;
   mediaType: string;
   width: number;
   height: number;
+  /** In the CRS of the answer, x,y ordered; beyond 180 degrees where it lies across the antimeridian. */
   bbox: Box;
 }
 

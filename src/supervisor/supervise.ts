@@ -54,8 +54,12 @@ function prepareRunDir(runDir: string): void {
   if (Buffer.byteLength(socketPath(runDir, 99, 99_999)) > MAX_SOCKET_PATH) {
     throw new Error(`The path of the run directory is too long for a socket: ${runDir}`);
   }
+  removeFiles(runDir, 'engine-');
+}
+
+function removeFiles(runDir: string, prefix: string): void {
   for (const name of readdirSync(runDir))
-    if (/^engine-.*\.sock$/.test(name)) rmSync(join(runDir, name), { force: true });
+    if (name.startsWith(prefix)) rmSync(join(runDir, name), { force: true });
 }
 
 function socketPath(runDir: string, index: number, generation: number): string {
@@ -95,7 +99,11 @@ class Supervisor {
           UV_THREADPOOL_SIZE: '4',
           GDAL_NUM_THREADS: '1',
         }),
-      cleanUp: (generation) => rmSync(socketPath(runDir, index, generation), { force: true }),
+      cleanUp: (generation) => {
+        rmSync(socketPath(runDir, index, generation), { force: true });
+        // Temporary files of an engine that crashed.
+        removeFiles(runDir, `engine-${index}-${generation}-`);
+      },
       onReady: () => this.#announce(),
     });
   }

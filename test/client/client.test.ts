@@ -52,6 +52,8 @@ const mirrored = (mirror: FeatureMirror) =>
 /** A server that plays one script per connection: what it sends to whom subscribes, until it drops the connection. */
 class Scripted {
   readonly asked: Asked[] = [];
+  /** Sent before anything is asked. */
+  atConnect: object | undefined;
   readonly #server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   #connections = 0;
 
@@ -59,6 +61,7 @@ class Scripted {
     this.#server.on('connection', (socket) => {
       const script = this.scripts[this.#connections++] ?? [];
       socket.send(JSON.stringify({ type: 'status', status: 'connected', cursor: 100 }));
+      if (this.atConnect) socket.send(JSON.stringify(this.atConnect));
       socket.on('message', (data) => {
         const frame = JSON.parse(String(data)) as Asked;
         this.asked.push(frame);
@@ -144,6 +147,22 @@ describe('FeatureStream', () => {
     const { server, asked } = await follow([[DROP], []], { layers: [3] });
     await asked(2);
     expect(server.asked[1]!['cursor']).toBe(100);
+  });
+
+  it('goes on after what a heartbeat says has passed, but not before it is told again', async () => {
+    const heartbeat = (cursor: number) => ({ type: 'heartbeat', cursor });
+    const { server, frames, asked } = await follow(
+      [[change(0, 101, 'a'), heartbeat(500), DROP], [change(0, 501, 'b')]],
+      { layers: [3] },
+    );
+    await vi.waitFor(() => expect(frames).toHaveLength(2));
+    await asked(2);
+    expect(server.asked.map(({ cursor }) => cursor)).toEqual([undefined, 500]);
+
+    const early = await follow([[DROP], [change(0, 102, 'a')]], { layers: [3] });
+    early.server.atConnect = heartbeat(900);
+    await vi.waitFor(() => expect(early.frames).toHaveLength(1));
+    expect(early.server.asked.map(({ cursor }) => cursor)).toEqual([undefined, 100]);
   });
 
   it('begins a snapshot again that was cut off, and keeps the old features until the new one ends', async () => {

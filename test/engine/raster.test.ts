@@ -159,6 +159,7 @@ describe('raster.coverage', () => {
       crs: 'EPSG:31985',
       bands: [5, 1],
       maxSize: 4096,
+      maxBytes: 512 << 20,
       format: 'geotiff',
     });
     const info = gdalinfo(result.data, '-stats');
@@ -180,6 +181,7 @@ describe('raster.coverage', () => {
       bboxCrs: 'EPSG:31985',
       crs: 'EPSG:31985',
       maxSize: 4096,
+      maxBytes: 512 << 20,
       format: 'geotiff',
     });
     const info = gdalinfo(result.data);
@@ -201,6 +203,7 @@ describe('raster.coverage', () => {
       crs: 'EPSG:4326',
       size: [200, 120],
       maxSize: 4096,
+      maxBytes: 512 << 20,
       format: 'geotiff',
     });
     const info = gdalinfo(result.data, '-stats');
@@ -236,6 +239,7 @@ describe('raster.coverage', () => {
       source: fileRaster(path),
       crs: 'EPSG:3857',
       maxSize: 4096,
+      maxBytes: 512 << 20,
       format: 'geotiff',
     });
     expect(gdalinfo(data).bands[0]).toMatchObject({ type: 'Float32', noDataValue: 7 });
@@ -246,6 +250,7 @@ describe('raster.coverage', () => {
       source: fileRaster(DEM),
       crs: 'EPSG:3857',
       maxSize: 4096,
+      maxBytes: 512 << 20,
       format: 'png',
     });
     const { data, width, height } = await rgbaOf(result.data);
@@ -263,6 +268,7 @@ describe('raster.coverage', () => {
       source: fileRaster(LANDSAT),
       crs: 'EPSG:31985',
       maxSize: 300,
+      maxBytes: 512 << 20,
       format: 'geotiff' as const,
     };
     await expect(suite.pool.run('raster.coverage', task)).rejects.toMatchObject({ code: 'too-large' });
@@ -282,6 +288,7 @@ describe('raster.coverage', () => {
         bboxCrs: 'OGC:CRS84',
         crs,
         maxSize: 300,
+        maxBytes: 512 << 20,
         format: 'geotiff' as const,
       };
       await expect(suite.pool.run('raster.coverage', task)).rejects.toMatchObject({ code: 'no-data' });
@@ -303,6 +310,7 @@ describe('raster.coverage', () => {
       source: fileRaster(LANDSAT),
       crs: 'EPSG:31985',
       maxSize: 4096,
+      maxBytes: 512 << 20,
       format: 'geotiff' as const,
       ...wrong,
     };
@@ -455,6 +463,7 @@ describe('raster.image', () => {
       source: fileRaster(path),
       crs: 'EPSG:31985',
       maxSize: 4096,
+      maxBytes: 512 << 20,
       format: 'geotiff',
     });
     expect(gdalinfo(tiff).bands[0]!.colorTable).toBeDefined();

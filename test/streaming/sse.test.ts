@@ -66,6 +66,35 @@ it('beats, on both transports, for as long as nothing happens', async () => {
   await socket.until(() => socket.of('heartbeat').length === 3);
 });
 
+it('says how far it has come although there was nothing to tell, on both transports', async () => {
+  const reader = read('?layers=2&bbox=100,10,101,11');
+  const socket = await s.connect();
+  await socket.subscribe('far', { layers: [2], bbox: [100, 10, 101, 11] });
+  s.publish(Array.from({ length: 10 }, (_, i) => s.event(String(i), 'elsewhere')));
+  await reader.until(() => reader.of('heartbeat').some(({ id }) => id === String(s.head())));
+  await socket.until(() => socket.of('heartbeat').some(({ cursor }) => cursor === s.head()));
+  expect([reader.of('feature-change'), socket.of('feature-change')]).toEqual([[], []]);
+});
+
+it('does not say so of what a subscription has yet to be told', async () => {
+  const first = s.head();
+  s.publish(
+    Array.from({ length: 1200 }, (_, i) => s.event(String(i % 10), `old ${i} ${'x'.repeat(20_000)}`)),
+  );
+  const slow = await s.connect();
+  slow.pause();
+  slow.send({ type: 'subscribe', subscriptionId: 'late', layers: [2], cursor: first });
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  slow.resume();
+  await slow.until(() => slow.of('feature-change').length === 1200);
+  await slow.until(() => slow.of('heartbeat').some(({ cursor }) => cursor === s.head()));
+  let told = first;
+  for (const { type, cursor } of slow.frames.slice(2)) {
+    if (type === 'feature-change') told = cursor as number;
+    else if (type === 'heartbeat') expect(cursor).toBeLessThanOrEqual(told);
+  }
+});
+
 it('notices that a client has gone', async () => {
   const reader = read();
   await reader.until(() => reader.of('status').length === 2);

@@ -107,6 +107,47 @@ describe.each([
     expect(frames[2]).not.toHaveProperty('attributes');
   });
 
+  it('tells only what touches a polygon, and nothing of the rest of its box', async () => {
+    const client = await connect();
+    const triangle = {
+      type: 'Polygon',
+      coordinates: [
+        [
+          [0, 0],
+          [10, 0],
+          [0, 10],
+          [0, 0],
+        ],
+      ],
+    };
+    await client.subscribe('triangle', { layers: [layer], polygon: triangle });
+    await client.subscribe('all', { layers: [layer] });
+    const id = await insert(2, 2, 'inside');
+    const move = (x: number, y: number) => change('PUT', `${items()}/${id}`, feature(x, y, 'moved'));
+    await move(9, 9);
+    await move(8, 9);
+    await move(1, 8);
+    await client.until(() => changes(client, 'all').length === 4 && changes(client, 'triangle').length === 3);
+    expect(changes(client, 'triangle').map(({ operation }) => operation)).toEqual([
+      'insert',
+      'delete',
+      'insert',
+    ]);
+    const wrong = [
+      { type: 'Point', coordinates: [1, 2] },
+      { type: 'Polygon', coordinates: [[[0, 0]]] },
+      'POLYGON',
+      7,
+    ];
+    for (const polygon of wrong)
+      expect(await client.subscribe('wrong', { layers: [layer], polygon })).toMatchObject({
+        code: 'invalid-subscription',
+        message: expect.stringContaining('polygon'),
+      });
+    const both = { layers: [layer], polygon: triangle, bbox: [0, 0, 1, 1] };
+    expect(await client.subscribe('wrong', both)).toMatchObject({ code: 'invalid-subscription' });
+  });
+
   it('tells what a filter lets through, by the feature before and after the change', async () => {
     const client = await connect();
     await client.subscribe('cows', {

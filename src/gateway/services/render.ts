@@ -1,8 +1,16 @@
-import { type Collection, readable, type VectorCollection } from '../../core/collection.js';
+import {
+  type Collection,
+  type RasterCollection,
+  readable,
+  type VectorCollection,
+} from '../../core/collection.js';
 import { and, type Expression } from '../../core/cql2/index.js';
 import { ApiError } from '../../core/errors.js';
-import type { ImageResult, TileSize } from '../../core/rasters.js';
+import type { TimeRange } from '../../core/params.js';
+import type { ImageResult, RasterImageTask, TileSize } from '../../core/rasters.js';
 import type { Box, MapLayer, Pools } from '../../core/tasks.js';
+import { chooseRaster } from './rasters/choose.js';
+import { windowIn84 } from './rasters/source-items.js';
 import { runTask, type TaskContext } from './run-task.js';
 
 export interface ImageRequest {
@@ -23,6 +31,8 @@ export interface ImageRequest {
   cut?: TileSize;
   /** Checked filters by the id of their collection: only these features are drawn. */
   filters?: ReadonlyMap<string, Expression>;
+  /** The acquisition batch of which rasters are drawn; all of a mosaic, the newest time of a series, when absent. */
+  batch?: TimeRange | undefined;
 }
 
 export interface RenderedImage extends ImageResult {
@@ -49,8 +59,8 @@ export async function renderImage(
 ): Promise<RenderedImage> {
   const { collections, bbox, crs, width, height, format, quality, scale = 1, cut } = request;
   const [only] = collections;
-  if (collections.length === 1 && only!.kind === 'raster' && request.background === 'transparent') {
-    const task = { source: only!.raster.source, bbox, crs, width, height, format, quality, cut };
+  if (collections.length === 1 && only?.kind === 'raster' && request.background === 'transparent') {
+    const task = { ...rasterOf(only, request), bbox, crs, width, height, format, quality, cut };
     return { ...(await runTask(x, pools, 'raster.image', task)), vectorBytes: 0 };
   }
   const layers = await Promise.all(collections.map((collection) => layerOf(x, pools, collection, request)));
@@ -87,7 +97,7 @@ async function layerOf(
     throw new ApiError('not-implemented', 'Tile archives cannot be drawn into maps.');
   const { bbox, crs, width, height } = request;
   const image = await runTask(x, pools, 'raster.image', {
-    source: collection.raster.source,
+    ...rasterOf(collection, request),
     bbox,
     crs,
     width,
@@ -95,6 +105,19 @@ async function layerOf(
     format: 'raw',
   });
   return image.empty ? undefined : { kind: 'raster', rgba: image.data };
+}
+
+/** What is read of a collection for an image. Whoever asks has left out the collections that have nothing of the batch. */
+function rasterOf(
+  collection: RasterCollection,
+  { bbox, crs, batch }: ImageRequest,
+): Pick<RasterImageTask, 'source' | 'at'> {
+  const { source } = collection.raster;
+  // The window only tells members apart.
+  const window84 = source.kind === 'mosaic' ? windowIn84(bbox, crs) : undefined;
+  const chosen = chooseRaster(collection, { window84, datetime: batch });
+  if (!chosen) throw new ApiError('not-found', `Nothing of ${collection.id} was acquired at that time.`);
+  return chosen.at ? { source: chosen.source, at: chosen.at } : { source: chosen.source };
 }
 
 async function vectorLayer(

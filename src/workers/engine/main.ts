@@ -6,7 +6,7 @@ import { WORKER_NICENESS } from '../../core/limits.js';
 import type { TaskInput } from '../../core/tasks.js';
 import { joinSupervisor } from '../../supervisor/child.js';
 import { Connection } from './connection.js';
-import { engineSettings } from './settings.js';
+import { engineSettings, SCRATCH_VARIABLE } from './settings.js';
 import { EngineThreads } from './threads.js';
 import { runTranslate } from './translate-process.js';
 
@@ -17,6 +17,8 @@ process.title = 'graticule: engine';
 // Before any thread starts, so that all inherit it: drawing yields to the gateways when cores are short.
 setPriority(WORKER_NICENESS);
 const settings = engineSettings(process.argv[2], process.env);
+// Threads that start later inherit it. Beside the socket, so that the supervisor clears it up with the engine.
+process.env[SCRATCH_VARIABLE] = settings.socketPath.replace(/\.sock$/, '');
 const connections = new Set<Connection>();
 const server = createServer();
 let draining = false;

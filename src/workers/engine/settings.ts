@@ -1,5 +1,8 @@
 /** Settings of an engine process, from its command line and environment. */
 
+/** Environment of the engine's threads: what the paths of their temporary files begin with. */
+export const SCRATCH_VARIABLE = 'GRATICULE_ENGINE_SCRATCH';
+
 export interface EngineSettings {
   /** Unix socket to listen on. */
   socketPath: string;

@@ -36,9 +36,13 @@ export class RasterHandle {
 
   close(): void {
     // Views first: they read from the dataset, and GDAL crashes at exit when they outlive it.
+    this.closeViews();
+    this.dataset.close();
+  }
+
+  closeViews(): void {
     for (const view of this.#views.values()) view.close();
     this.#views.clear();
-    this.dataset.close();
   }
 }
 

@@ -180,13 +180,13 @@ export class Hub {
   }
 
   #beat(): void {
-    const frame = jsonFrame('heartbeat', {
-      timestamp: new Date().toISOString(),
-      cursor: this.#delivery.passed,
-    });
+    const timestamp = new Date().toISOString();
+    const { passed } = this.#delivery;
+    const current = jsonFrame('heartbeat', { timestamp, cursor: passed });
     for (const session of this.sessions.values()) {
       if (session.blocked) continue;
-      session.send(frame);
+      const cursor = session.reached(passed);
+      session.send(cursor === passed ? current : jsonFrame('heartbeat', { timestamp, cursor }), cursor);
       metrics.heartbeatsSent.cell().inc();
     }
   }

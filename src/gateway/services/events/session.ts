@@ -146,6 +146,14 @@ export class Session {
     this.hooks.behind(this);
   }
 
+  /** Cursor that all its subscriptions have come to, when those that are live have come to `passed`. */
+  reached(passed: number): number {
+    let least = passed;
+    for (const { live, position } of this.subscriptions.values())
+      if (!live) least = Math.min(least, position);
+    return least;
+  }
+
   /** Whether changes wait for the client to read. */
   get hasPending(): boolean {
     return this.#pending.length > 0;

@@ -6,6 +6,7 @@ import type { Pools } from '../../../core/tasks.js';
 import { tileBox } from '../../../core/tile-matrix.js';
 import type { CachedTile } from '../../cache/tile-cache.js';
 import { contentTag } from '../../http/content-tag.js';
+import { sourceItemHeaders, sourceItems, windowIn84 } from '../rasters/source-items.js';
 import { renderImage } from '../render.js';
 import { runTask, type TaskContext } from '../run-task.js';
 import { tileLayer } from './layer.js';
@@ -46,7 +47,7 @@ export function cacheControlOf(collections: readonly Collection[]): string {
 
 /** A tile as its cache keeps it. */
 export function cachedTile(
-  { collections }: TileRequest,
+  request: TileRequest,
   data: Uint8Array,
   mediaType: string,
   encoding: 'gzip' | undefined,
@@ -54,13 +55,20 @@ export function cachedTile(
   dropped = 0,
 ): CachedTile {
   const constant = { block: undefined };
-  const cacheControl = cacheControlOf(collections);
+  const cacheControl = cacheControlOf(request.collections);
   if (empty) return { reply: { status: 204, cacheControl, constant }, bytes: 0 };
-  const headers = dropped > 0 ? { 'graticule-dropped-features': String(dropped) } : undefined;
+  const headers = dropped > 0 ? { 'graticule-dropped-features': String(dropped) } : batchHeaders(request);
   // One literal, no spread: V8 gives each object made by spreading a hidden class of its own, and then every read misses.
   const etag = contentTag(data);
   const reply = { status: 200, mediaType, body: data, encoding, etag, cacheControl, constant, headers };
   return { reply, bytes: data.byteLength, dropped };
+}
+
+/** Names the rasters that a tile of an acquisition batch is made from. */
+function batchHeaders({ collections, at, batch }: TileRequest): Record<string, string> | undefined {
+  if (!batch) return undefined;
+  const window84 = windowIn84(tileBox(at.set, at.zoom, at.row, at.column), at.set.crs.proj);
+  return sourceItemHeaders(sourceItems(collections, batch, window84), batch);
 }
 
 async function encode(x: TaskContext, pools: Pools, request: TileRequest): Promise<CachedTile> {
@@ -97,7 +105,7 @@ async function stored(x: TaskContext, pools: Pools, request: TileRequest): Promi
 
 /** An image of its own, encoded like those that are cut from a metatile. */
 async function draw(x: TaskContext, pools: Pools, request: TileRequest): Promise<CachedTile> {
-  const { collections, at, format, scale = 1, selection } = request;
+  const { collections, at, format, scale = 1, selection, batch } = request;
   const { tileWidth, tileHeight } = at.set.matrices[at.zoom]!;
   const size = { width: tileWidth * scale, height: tileHeight * scale };
   const { tiles } = await renderImage(x, pools, {
@@ -108,6 +116,7 @@ async function draw(x: TaskContext, pools: Pools, request: TileRequest): Promise
     cut: size,
     scale,
     filters: selection?.filters,
+    batch,
     background: 'transparent',
     format: format.name === 'webp' ? 'webp' : 'png',
   });

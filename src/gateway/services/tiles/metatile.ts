@@ -46,16 +46,17 @@ function sideOf({ at, scale = 1 }: TileRequest): number {
   return Math.max(1, Math.min(MAX_SIDE, 2 ** Math.floor(Math.log2(Math.max(1, fitting)))));
 }
 
-function neighbour({ format, collections, at, scale }: TileRequest, row: number, column: number): WantedTile {
+function neighbour(tile: TileRequest, row: number, column: number): WantedTile {
+  const { format, collections, at, scale, batch } = tile;
   const { set, zoom } = at;
-  const request = { format, collections, at: { set, zoom, row, column }, scale };
+  const request = { format, collections, at: { set, zoom, row, column }, scale, batch };
   return { ...request, key: tileKey(request) };
 }
 
 /** Draws all tiles of a block in one image, in their order. Rejects with an `ApiError`. */
 export async function drawBlock(x: TaskContext, pools: Pools, block: TileBlock): Promise<CachedTile[]> {
   const { tiles, width, height, index } = block;
-  const { at, collections, format, scale = 1 } = tiles[index]!;
+  const { at, collections, format, scale = 1, batch } = tiles[index]!;
   const { tileWidth, tileHeight, cornerOfOrigin } = at.set.matrices[at.zoom]!;
   const cut = { width: tileWidth * scale, height: tileHeight * scale };
   const started = performance.now();
@@ -69,6 +70,7 @@ export async function drawBlock(x: TaskContext, pools: Pools, block: TileBlock):
     format: format.name === 'webp' ? 'webp' : 'png',
     scale,
     cut,
+    batch,
   });
   if (vectorBytes > HEAVY_BYTES || performance.now() - started > SLOW_MS)
     shrink(tiles[index]!, Math.max(width, height));

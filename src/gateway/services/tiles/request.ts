@@ -1,6 +1,7 @@
 import { type Collection, hasTilesAt } from '../../../core/collection.js';
 import type { Expression } from '../../../core/cql2/index.js';
 import type { Format } from '../../../core/media.js';
+import type { TimeRange } from '../../../core/params.js';
 import type { TileMatrixSet } from '../../../core/tile-matrix.js';
 import { version } from '../../../core/version.js';
 
@@ -33,6 +34,8 @@ export interface TileRequest {
   readonly scale?: number | undefined;
   /** All is shown when absent. */
   readonly selection?: TileSelection | undefined;
+  /** The acquisition batch of rasters; all of a mosaic, the newest time of a series, when absent. */
+  readonly batch?: TimeRange | undefined;
 }
 
 /** The collections that are in tiles of this scale. */
@@ -72,10 +75,11 @@ function addressKey(request: TileRequest): string {
 }
 
 function contentKey(
-  { collections, selection }: TileRequest,
+  { collections, selection, batch }: TileRequest,
   nameOf: (collection: Collection) => string,
 ): string {
   let key = '';
   for (const collection of collections) key += `/${nameOf(collection)}`;
+  if (batch) key += `/${batch.start}`;
   return selection ? `${key}/${selection.key}` : key;
 }

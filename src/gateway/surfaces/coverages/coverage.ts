@@ -1,28 +1,24 @@
-import { uncrossed } from '../../../core/box.js';
 import type { RasterCollection } from '../../../core/collection.js';
 import { CRS84, type Crs, normaliseBox } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { PNG_FORMAT } from '../../../core/media.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
-import { parseNumber } from '../../../core/params.js';
-import type { Box, Pools } from '../../../core/tasks.js';
-import { transformBox } from '../../../native/index.js';
+import type { CoverageResult, CoverageTask, Resampling } from '../../../core/rasters.js';
+import { type Box, type Pools, TaskFailure } from '../../../core/tasks.js';
+import { passingFile } from '../../services/passing-file.js';
 import { runTask } from '../../services/run-task.js';
 import { withQuery } from '../common.js';
 import { COVERAGES_PATH } from './documents.js';
+import { type ScalingParams, scalingOf } from './scaling.js';
 
-export interface CoverageParams {
+export interface CoverageParams extends ScalingParams {
   bbox: Box | undefined;
   bboxCrs: Crs | undefined;
   crs: Crs | undefined;
   properties: string | undefined;
-  resolution: string | undefined;
-  scaleFactor: number | undefined;
-  scaleSize: string | undefined;
+  resampling: Resampling | undefined;
 }
-
-type Size = [number, number];
 
 /** Reads a window of a coverage (contract: coverage retrieval parameters). */
 export async function coverage(
@@ -34,27 +30,47 @@ export async function coverage(
   const crs = advertisedCrs(collection, 'crs', params.crs) ?? collection.storageCrs;
   const bboxCrs = advertisedCrs(collection, 'bbox-crs', params.bboxCrs) ?? CRS84;
   const bbox = params.bbox && windowOf(params.bbox, bboxCrs);
-  const result = await runTask(x, pools, 'raster.coverage', {
+  const result = await read(x, pools, {
     source: collection.raster.source,
     bbox,
     bboxCrs: bboxCrs.proj,
-    crs: crs.proj,
+    // A CRS without a code is known by its text alone.
+    crs: crs.epsg > 0 ? crs.proj : collection.raster.crs,
     bands: bandsOf(collection, params.properties),
-    size: outputSize(collection, params, bbox, bboxCrs),
+    ...scalingOf(collection, params, bbox, bboxCrs),
+    resampling: params.resampling,
     maxSize: LIMITS.coverageSide,
+    maxBytes: LIMITS.coverageBytes,
     format: x.format === PNG_FORMAT ? 'png' : 'geotiff',
   });
   return {
     status: 200,
     mediaType: result.mediaType,
-    body: result.data,
+    body: result.file === undefined ? result.data : await passingFile(result.file),
     cacheControl: 'no-cache',
-    headers: {
-      'content-bbox': result.bbox.join(','),
-      ...(crs.epsg === 4326 || crs.epsg === 0 ? {} : { 'content-crs': `<${crs.uri}>` }),
-      link: linkHeader(x, collection),
-    },
+    headers: { ...placeHeaders(crs, result.bbox), link: linkHeader(x, collection) },
   };
+}
+
+async function read(x: Exchange, pools: Pools, task: CoverageTask): Promise<CoverageResult> {
+  try {
+    return await runTask(x, pools, 'raster.coverage', task);
+  } catch (error) {
+    if (!(error instanceof TaskFailure)) throw error;
+    if (error.code === 'no-data') throw badParameter('bbox', 'does not touch the coverage');
+    if (error.code === 'too-large' && !task.size && !task.pixel)
+      throw badParameter('scale-size', `${error.message} Give a size, a resolution or a smaller bbox.`);
+    throw error;
+  }
+}
+
+/** Content-Crs only where the numbers are not longitudes and latitudes; those of Content-Bbox are in its axis order. */
+function placeHeaders(crs: Crs, [minx, miny, maxx, maxy]: Box): Record<string, string> {
+  const wrap = (lon: number) => (crs.geographic && lon > 180 ? lon - 360 : lon);
+  const [west, east] = [wrap(minx), wrap(maxx)];
+  if (crs.epsg === 4326 || crs.epsg === 0) return { 'content-bbox': [west, miny, east, maxy].join(',') };
+  const box = crs.northFirst ? [miny, west, maxy, east] : [west, miny, east, maxy];
+  return { 'content-bbox': box.join(','), 'content-crs': `<${crs.uri}>` };
 }
 
 function linkHeader(x: Exchange, collection: RasterCollection): string {
@@ -90,106 +106,4 @@ function bandsOf(collection: RasterCollection, properties: string | undefined): 
   });
   if (new Set(bands).size !== bands.length) throw badParameter('properties', 'names a band twice');
   return bands;
-}
-
-/** Output size in pixels from at most one of resolution, scale-factor and scale-size. */
-function outputSize(
-  collection: RasterCollection,
-  params: CoverageParams,
-  bbox: Box | undefined,
-  bboxCrs: Crs,
-): Size | undefined {
-  const given = [params.resolution, params.scaleFactor, params.scaleSize].filter(
-    (value) => value !== undefined,
-  );
-  if (given.length > 1)
-    throw badParameter('scale-size', 'only one of resolution, scale-factor and scale-size may be given');
-  if (params.scaleSize !== undefined) return parseScaleSize(params.scaleSize);
-  const native = nativeResolution(collection);
-  if (params.resolution !== undefined)
-    return derived('resolution', collection, parseResolution(params.resolution), bbox, bboxCrs);
-  if (params.scaleFactor === undefined) return undefined;
-  const factor = params.scaleFactor;
-  return derived('scale-factor', collection, [native[0] * factor, native[1] * factor], bbox, bboxCrs);
-}
-
-function nativeResolution({ raster }: RasterCollection): Size {
-  return [
-    (raster.extent[2] - raster.extent[0]) / raster.width,
-    (raster.extent[3] - raster.extent[1]) / raster.height,
-  ];
-}
-
-function parseResolution(raw: string): Size {
-  const parts = raw.split(',').map(parseNumber);
-  if (parts.length > 2 || parts.some((n) => n === undefined || n <= 0)) {
-    throw badParameter('resolution', 'must be one positive number, or width,height');
-  }
-  return [parts[0]!, parts[1] ?? parts[0]!];
-}
-
-/** The guard of the contract: computed in the storage CRS, from the requested box or the whole extent. */
-function derived(
-  name: string,
-  collection: RasterCollection,
-  pixel: Size,
-  bbox: Box | undefined,
-  bboxCrs: Crs,
-): Size {
-  const extent = bbox
-    ? clipped(collection, transformed(bbox, bboxCrs, collection))
-    : collection.raster.extent;
-  const size: Size = [
-    Math.max(1, Math.round((extent[2] - extent[0]) / pixel[0])),
-    Math.max(1, Math.round((extent[3] - extent[1]) / pixel[1])),
-  ];
-  if (size.some((side) => side > LIMITS.coverageSide)) {
-    throw badParameter(
-      name,
-      `the output would be ${size[0]} x ${size[1]} pixels; at most ${LIMITS.coverageSide} a side`,
-    );
-  }
-  return size;
-}
-
-function transformed(bbox: Box, crs: Crs, collection: RasterCollection): Box {
-  try {
-    return transformBox(uncrossed(bbox), crs.proj, collection.raster.crs);
-  } catch {
-    throw badParameter('bbox', 'cannot be expressed in the storage CRS of this coverage');
-  }
-}
-
-function clipped({ raster }: RasterCollection, box: Box): Box {
-  const [minx, miny, maxx, maxy] = raster.extent;
-  const cut: Box = [
-    Math.max(minx, box[0]),
-    Math.max(miny, box[1]),
-    Math.min(maxx, box[2]),
-    Math.min(maxy, box[3]),
-  ];
-  return cut[0] < cut[2] && cut[1] < cut[3] ? cut : box;
-}
-
-/** `400,300`, or `x(400),y(300)`, or `Lon(400),Lat(300)`. */
-function parseScaleSize(raw: string): Size {
-  const plain = /^(\d{1,9}),(\d{1,9})$/.exec(raw.trim());
-  const pairs = /^([a-z]+)\((\d{1,9})\),([a-z]+)\((\d{1,9})\)$/i.exec(raw.trim());
-  const size = plain ? ([Number(plain[1]), Number(plain[2])] as Size) : pairs ? axisPairs(pairs) : undefined;
-  if (!size) throw badParameter('scale-size', 'must be width,height or x(n),y(n)');
-  if (size.some((side) => side < 1 || side > LIMITS.coverageSide)) {
-    throw badParameter('scale-size', `each axis must be between 1 and ${LIMITS.coverageSide}`);
-  }
-  return size;
-}
-
-const X_AXES = new Set(['x', 'lon', 'long', 'e']);
-const Y_AXES = new Set(['y', 'lat', 'n']);
-
-function axisPairs(match: RegExpExecArray): Size | undefined {
-  const first = match[1]!.toLowerCase();
-  const second = match[3]!.toLowerCase();
-  if (X_AXES.has(first) && Y_AXES.has(second)) return [Number(match[2]), Number(match[4])];
-  if (Y_AXES.has(first) && X_AXES.has(second)) return [Number(match[4]), Number(match[2])];
-  return undefined;
 }

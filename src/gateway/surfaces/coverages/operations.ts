@@ -3,7 +3,8 @@ import type { Collection, RasterCollection } from '../../../core/collection.js';
 import { notFound } from '../../../core/errors.js';
 import { GEOTIFF_FORMAT, HTML_FORMAT, PNG_FORMAT, SCHEMA_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
-import { bboxParam, crsParam, pathString, positiveNumber, text } from '../../../core/params.js';
+import { bboxParam, choice, crsParam, pathString, positiveNumber, text } from '../../../core/params.js';
+import { RESAMPLINGS } from '../../../core/rasters.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
 import { documentReply, findCollection, META_FORMATS, type SurfaceDeps, surfaceBasics } from '../common.js';
@@ -45,6 +46,12 @@ const scaling = {
     { maxLength: 64 },
   ),
 };
+
+const resampling = choice(
+  'resampling',
+  RESAMPLINGS,
+  'How values between pixels are found; nearest for values that are names, else bilinear.',
+);
 
 const DOCUMENT = { 200: { description: 'Document', content: { 'application/json': Type.Object({}) } } };
 
@@ -143,12 +150,13 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
         crs: crsParam('crs', 'CRS of the answer; one that the coverage lists.'),
         properties: text('properties', { description: 'Bands in output order: band_1,band_3.' }),
         ...scaling,
+        resampling,
       },
       formats: COVERAGE_FORMATS,
       responses: {
         200: { description: 'Coverage', content: { [GEOTIFF_FORMAT.mediaType]: null, 'image/png': null } },
         400: { description: 'A parameter is wrong' },
-        404: { description: 'No such coverage, or no data in the box' },
+        404: { description: 'No such coverage' },
         406: { description: 'Format not acceptable' },
       },
       run(x) {

@@ -1,6 +1,8 @@
 import type { Collection } from '../../../core/collection.js';
+import type { Expression } from '../../../core/cql2/index.js';
 import { CRS84, type Crs, normaliseBox } from '../../../core/crs.js';
 import { ApiError, badParameter, notFound } from '../../../core/errors.js';
+import { requireEntitlement } from '../../../core/licensing.js';
 import { LIMITS } from '../../../core/limits.js';
 import { type Format, JPEG_FORMAT, JSON_FORMAT, PNG_FORMAT, TIFF_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
@@ -12,11 +14,20 @@ import {
   integer,
   list,
   pathInteger,
+  type TimeRange,
   text,
 } from '../../../core/params.js';
 import type { Box } from '../../../core/tasks.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
+import { during } from '../../services/filters.js';
+import { type Batched, newestBatch } from '../../services/rasters/choose.js';
+import {
+  derivedFrom,
+  sourceItemHeaders,
+  sourceItems,
+  windowIn84,
+} from '../../services/rasters/source-items.js';
 import { renderImage } from '../../services/render.js';
 import {
   findByLayerId,
@@ -72,6 +83,7 @@ const mapQuery = {
 const RESPONSES = {
   200: { description: 'Map', content: { 'image/png': null, 'image/jpeg': null, 'image/tiff': null } },
   400: { description: 'A parameter is wrong' },
+  402: { description: 'The licence does not cover maps of a time' },
   404: { description: 'Nothing that can be drawn' },
 };
 
@@ -82,6 +94,7 @@ interface MapParams {
   width: number | undefined;
   height: number | undefined;
   quality: number | undefined;
+  datetime: TimeRange | undefined;
   transparent: boolean;
   bgcolor: string | undefined;
 }
@@ -177,10 +190,11 @@ function mapLinks(x: Exchange, { visible }: SurfaceDeps): Link[] {
 async function drawMap(
   x: Exchange,
   deps: SurfaceDeps,
-  collections: readonly Collection[],
+  addressed: readonly Collection[],
   params: MapParams,
 ): Promise<Reply> {
-  if (collections.length === 0) throw new ApiError('not-found', 'There is no collection that can be drawn.');
+  if (addressed.length === 0) throw new ApiError('not-found', 'There is no collection that can be drawn.');
+  const { collections, batch } = batchOf(deps, addressed, params);
   const window = mapWindow(collections, params);
   const image = await renderImage(x, deps.pools, {
     collections,
@@ -191,14 +205,52 @@ async function drawMap(
     background: background(x.format, params),
     format: imageName(x.format),
     quality: params.quality,
+    filters: duringFilters(collections, params.datetime),
+    batch,
   });
   return {
     status: 200,
     mediaType: image.mediaType,
     body: image.data,
     cacheControl: 'no-cache',
-    headers: { 'content-crs': `<${window.crs.uri}>`, 'content-bbox': window.bbox.join(',') },
+    headers: {
+      'content-crs': `<${window.crs.uri}>`,
+      'content-bbox': window.bbox.join(','),
+      ...(batch ? batchHeaders(x, collections, batch, window) : {}),
+    },
   };
+}
+
+/** The temporal mosaic rule: with `datetime`, rasters of the newest acquisition batch only. Throws 402 and 404. */
+function batchOf({ licensing }: SurfaceDeps, addressed: readonly Collection[], params: MapParams): Batched {
+  if (params.datetime && addressed.some(({ kind }) => kind === 'raster'))
+    requireEntitlement(licensing, 'raster.temporal-mosaic');
+  const batched = newestBatch(addressed, params.datetime);
+  if (batched.collections.length > 0) return batched;
+  throw new ApiError('not-found', 'No raster was acquired within datetime.');
+}
+
+function duringFilters(
+  collections: readonly Collection[],
+  datetime: TimeRange | undefined,
+): Map<string, Expression> {
+  const filters = new Map<string, Expression>();
+  for (const collection of collections) {
+    const filter = collection.kind === 'vector' ? during(collection.source, datetime) : undefined;
+    if (filter !== undefined) filters.set(collection.id, filter);
+  }
+  return filters;
+}
+
+function batchHeaders(
+  x: Exchange,
+  collections: readonly Collection[],
+  batch: TimeRange,
+  { bbox, crs }: MapWindow,
+): Record<string, string> {
+  const items = sourceItems(collections, batch, windowIn84(bbox, crs.proj));
+  const links = derivedFrom(items, `${x.baseUrl}/stac`);
+  return { ...sourceItemHeaders(items, batch), ...(links ? { link: links } : {}) };
 }
 
 function mapWindow(collections: readonly Collection[], params: MapParams): MapWindow {

@@ -1,5 +1,7 @@
+import type { MultiPolygon, Polygon, Position } from 'geojson';
+import { around } from '../../../core/box.js';
 import type { CatalogSnapshot, VectorCollection } from '../../../core/collection.js';
-import { Cql2Error, check, type Expression, parseJson, parseText } from '../../../core/cql2/index.js';
+import { and, Cql2Error, check, type Expression, parseJson, parseText } from '../../../core/cql2/index.js';
 import { CRS84 } from '../../../core/crs.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
 import { datetimeParam } from '../../../core/params.js';
@@ -13,6 +15,8 @@ export interface AskedInterest {
   layers?: unknown;
   bbox?: unknown;
   bboxCrs?: unknown;
+  /** GeoJSON; in control frames only. */
+  polygon?: unknown;
   filter?: unknown;
   filterLang?: unknown;
   datetime?: unknown;
@@ -44,13 +48,16 @@ export function readInterest(asked: AskedInterest, visible: CatalogSnapshot, may
       'unauthenticated',
       'Name layers or a serviceId: only administrators may listen to everything.',
     );
-  const only = [asked.bbox, asked.filter, asked.datetime].some((value) => value !== undefined)
+  if (asked.bbox !== undefined && asked.polygon !== undefined)
+    throw badParameter('polygon', 'cannot be given together with bbox');
+  const only = [asked.bbox, asked.polygon, asked.filter, asked.datetime].some((value) => value !== undefined)
     ? onlyLayer(layers, visible)
     : undefined;
+  const area = only && areaOf(asked.polygon, only);
   return {
     layers,
-    bbox: boxOf(asked.bbox, asked.bboxCrs),
-    filter: only && filterOf(asked, only),
+    bbox: area?.bbox ?? boxOf(asked.bbox, asked.bboxCrs),
+    filter: only && and(area?.filter, filterOf(asked, only)),
     datetime:
       asked.datetime === undefined ? undefined : datetimeParam.parse(textOf('datetime', asked.datetime)),
   };
@@ -71,7 +78,8 @@ function layersOf(asked: unknown, visible: CatalogSnapshot): number[] | undefine
 
 /** Boxes, times and filters are about the attributes of one layer. */
 function onlyLayer(layers: number[] | undefined, visible: CatalogSnapshot): VectorCollection {
-  if (layers?.length !== 1) throw badParameter('layers', 'bbox, filter and datetime need exactly one layer');
+  if (layers?.length !== 1)
+    throw badParameter('layers', 'bbox, polygon, filter and datetime need exactly one layer');
   return visible.byLayerId(layers[0]!) as VectorCollection;
 }
 
@@ -85,6 +93,33 @@ function boxOf(asked: unknown, crs: unknown): Box | undefined {
   if (Math.abs(west) > 180 || Math.abs(east) > 180 || Math.abs(south) > 90 || Math.abs(north) > 90)
     throw badParameter('bbox', 'must be within 180 degrees of longitude and 90 of latitude');
   return [west, south, east, north];
+}
+
+/** Features that touch the polygon; its box finds them. */
+function areaOf(polygon: unknown, layer: VectorCollection): { bbox: Box; filter: Expression } | undefined {
+  if (polygon === undefined) return undefined;
+  const { type, coordinates } = (polygon ?? {}) as { type?: unknown; coordinates?: unknown };
+  if (type !== 'Polygon' && type !== 'MultiPolygon')
+    throw badParameter('polygon', 'must be a GeoJSON Polygon or MultiPolygon');
+  const touches = {
+    op: 's_intersects',
+    args: [{ property: layer.source.geometryColumn }, { type, coordinates }],
+  };
+  try {
+    const filter = check(parseJson(touches), { ...layer.source, filterCrs: CRS84 });
+    return { filter, bbox: envelopeOf({ type, coordinates } as Polygon) };
+  } catch (error) {
+    if (!(error instanceof Cql2Error)) throw error;
+    throw badParameter('polygon', error.message);
+  }
+}
+
+function envelopeOf({ type, coordinates }: Polygon | MultiPolygon): Box {
+  const rings = type === 'Polygon' ? coordinates : coordinates.flat();
+  return rings
+    .flat()
+    .map(([x, y]: Position): Box => [x!, y!, x!, y!])
+    .reduce(around);
 }
 
 function filterOf(

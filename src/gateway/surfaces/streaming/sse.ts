@@ -21,7 +21,7 @@ export class EventStream implements Transport, AsyncIterable<Uint8Array> {
 
   send(frame: string, cursor: number | undefined): boolean {
     const type = /^\{"type":"([\w-]+)"/.exec(frame)![1];
-    const id = type === 'feature-change' && cursor !== undefined ? `id: ${cursor}\n` : '';
+    const id = cursor === undefined ? '' : `id: ${cursor}\n`;
     this.#waiting.push(Buffer.from(`event: ${type}\n${id}data: ${frame}\n\n`));
     this.#wake?.();
     return this.#waiting.length < MAX_WAITING;

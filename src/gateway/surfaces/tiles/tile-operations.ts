@@ -3,6 +3,7 @@ import type { Crs } from '../../../core/crs.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
 import { type Format, MVT_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
+import { newestBatch } from '../../services/rasters/choose.js';
 import { formatOf, isMade, MADE_FORMATS, TILE_FORMATS } from '../../services/tiles/formats.js';
 import { isDrawn } from '../../services/tiles/make.js';
 import type { TileAddress, TileRequest } from '../../services/tiles/request.js';
@@ -103,5 +104,7 @@ export function requestOf(
     for (const name of ['filter', 'properties'] as const)
       if (asked[name]) throw badParameter(name, 'tiles of an archive are served as they are stored');
   }
-  return { collections, at, format, scale, selection: tileSelection(collections, asked) };
+  const selection = tileSelection(collections, asked);
+  const { collections: shown, batch } = newestBatch(collections, asked.datetime);
+  return { collections: shown, at, format, scale, selection, batch };
 }

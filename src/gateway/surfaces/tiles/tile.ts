@@ -44,11 +44,21 @@ export function tilePlan(
   const known = x.memo.value as TilePlan | undefined;
   if (known && known.catalog === catalog && (!negotiated || known.format === x.format)) return known;
   const asked = make();
-  const { at, format, scale, selection } = asked;
+  const { at, format, scale, selection, batch } = asked;
   const collections = shownAt(at, asked.collections);
   // One literal, no spread: V8 gives each object made by spreading a hidden class of its own, and then every read misses.
-  const key = tileKey({ format, collections, at, scale, selection });
-  const plan: TilePlan = { catalog, format, collections, at, scale, selection, key, slot: undefined };
+  const key = tileKey({ format, collections, at, scale, selection, batch });
+  const plan: TilePlan = {
+    catalog,
+    format,
+    collections,
+    at,
+    scale,
+    selection,
+    batch,
+    key,
+    slot: undefined,
+  };
   // A collection that lacks the format asked for answers in another one, which hangs on more than the target. Filters
   // are not remembered: as trees they are large.
   if ((!negotiated || plan.format === x.format) && !selection) x.memo.value = plan;

@@ -1,0 +1,164 @@
+/** The grid of a coverage answer: where its pixels lie, and what of the raster is read for them. */
+
+import type { CoverageTask } from '../../core/rasters.js';
+import { type Box, TaskFailure } from '../../core/tasks.js';
+import { boxAround, copiesIn, outlineIn, periodOf } from './continuous.js';
+import { type Crs, intersection, sameCrs } from './crs.js';
+import { type Dataset, gdal } from './gdal.js';
+import { type Georeference, georeferenceOf } from './georeference.js';
+import { checkSize } from './image.js';
+import { warpFailure } from './warp.js';
+
+/** Fraction of a pixel within which an edge counts as lying on the grid. */
+const SNAP = 1e-6;
+/** GDAL counts columns and rows in 32 bits. */
+const MAX_SCALED_SIDE = 2 ** 31 - 1;
+
+export interface Grid {
+  crs: Crs;
+  /** In `crs`; beyond 180 degrees where it lies across the antimeridian. */
+  box: Box;
+  width: number;
+  height: number;
+  /** Columns and rows of the source (column, row, columns, rows) when nothing is reprojected. */
+  window?: [number, number, number, number];
+  /** Size that the whole source is brought to before it is reprojected. */
+  scaled?: [number, number];
+}
+
+/** What of the world was asked for: all of the raster when there are no parts. */
+export interface Area {
+  /** Boxes in `partsCrs`, from west to east. */
+  parts: Box[] | null;
+  partsCrs: Crs;
+  crs: Crs;
+}
+
+/** How often and where the raster must be repeated to fill the area: see `copiesIn`. `no-data` when nothing fills it. */
+export function copiesFor(
+  { parts, partsCrs }: Area,
+  place: Georeference,
+): { copies: number[]; period: number } {
+  const once = { copies: [0], period: 0 };
+  const period = place.northUp ? periodOf(place.crs) : null;
+  const window = parts && period !== null ? boxAround(parts, partsCrs, place.crs) : null;
+  if (!window || period === null) return once;
+  const copies = copiesIn(place.extent, window, period);
+  if (copies.length === 0) throw noData();
+  return { copies, period };
+}
+
+/** The grid on a raster, which is repeated already where the area needs it. Fails with `no-data` or `too-large`. */
+export async function gridOf(task: CoverageTask, area: Area, raster: Dataset): Promise<Grid> {
+  const place = georeferenceOf(raster);
+  const grid =
+    sameCrs(area.crs, place.crs) && place.northUp
+      ? cropGrid(task, area, raster, place)
+      : await warpGrid(task, area, raster, place);
+  checkSize(grid.width, grid.height, task.maxSize);
+  return grid;
+}
+
+function noData(): TaskFailure {
+  return new TaskFailure('no-data', 'The bounding box does not touch the coverage.');
+}
+
+/** A window on the raster's own grid: whole pixels, unless the request says how many or how large. */
+function cropGrid(task: CoverageTask, area: Area, raster: Dataset, place: Georeference): Grid {
+  const [x0, dx, , y0, , dy] = place.geoTransform;
+  const { x: columns, y: rows } = raster.rasterSize;
+  const wanted = area.parts && placedBox(boxAround(area.parts, area.partsCrs, place.crs));
+  const box = wanted ? intersection(wanted, place.extent) : place.extent;
+  if (!box) throw noData();
+  let [left, top] = [(box[0] - x0) / dx, (box[3] - y0) / dy];
+  let [right, bottom] = [(box[2] - x0) / dx, (box[1] - y0) / dy];
+  const size = task.size ?? (task.pixel && sizeOf(box, task.pixel));
+  if (!size) {
+    left = Math.max(0, Math.floor(left + SNAP));
+    top = Math.max(0, Math.floor(top + SNAP));
+    right = Math.min(columns, Math.max(left + 1, Math.ceil(right - SNAP)));
+    bottom = Math.min(rows, Math.max(top + 1, Math.ceil(bottom - SNAP)));
+  }
+  const [width, height] = size ?? [right - left, bottom - top];
+  return {
+    crs: area.crs,
+    box: [x0 + left * dx, y0 + bottom * dy, x0 + right * dx, y0 + top * dy],
+    width,
+    height,
+    window: [left, top, right - left, bottom - top],
+  };
+}
+
+function placedBox(box: Box | null): Box {
+  if (!box) throw new TaskFailure('invalid-input', 'The bounding box has no place in the CRS of the answer.');
+  return box;
+}
+
+function sizeOf(box: Box, [x, y]: readonly [number, number]): [number, number] {
+  return [pixels(box[2] - box[0], x), pixels(box[3] - box[1], y)];
+}
+
+function pixels(length: number, step: number): number {
+  return Math.max(1, Math.round(length / step));
+}
+
+/** A window in another CRS, or of a raster that is turned. */
+async function warpGrid(task: CoverageTask, area: Area, raster: Dataset, place: Georeference): Promise<Grid> {
+  const { crs } = area;
+  const box = warpedBox(area, place);
+  const scaled = task.pixel && scaledSize(place, task.pixel);
+  if (task.size) return { crs, box, width: task.size[0], height: task.size[1] };
+  const step = await pixelSize(raster, place, crs, scaled);
+  const [width, height] = sizeOf(box, step);
+  return { crs, box, width, height, ...(scaled ? { scaled } : {}) };
+}
+
+function warpedBox({ parts, partsCrs, crs }: Area, place: Georeference): Box {
+  const outline = placedBox(outlineIn(place.extent, place.crs, crs));
+  if (!parts) return outline;
+  const wanted = placedBox(boxAround(parts, partsCrs, crs));
+  const period = periodOf(crs);
+  const copies = copiesIn(outline, wanted, period);
+  if (copies.length === 0) throw noData();
+  const shift = (copy: number) => copy * (period ?? 0);
+  const reach: Box = [
+    outline[0] + shift(copies[0]!),
+    outline[1],
+    outline[2] + shift(copies.at(-1)!),
+    outline[3],
+  ];
+  return intersection(wanted, reach)!;
+}
+
+function scaledSize({ extent }: Georeference, pixel: [number, number]): [number, number] {
+  const size = sizeOf(extent, pixel);
+  if (size.some((side) => side > MAX_SCALED_SIDE))
+    throw new TaskFailure('too-large', 'The pixels are too small for the extent of the coverage.');
+  return size;
+}
+
+/** What GDAL suggests for the whole raster; `scaled` pixels of the raster give larger or smaller ones. */
+async function pixelSize(
+  raster: Dataset,
+  place: Georeference,
+  crs: Crs,
+  scaled: [number, number] | undefined,
+): Promise<[number, number]> {
+  const [, dx, turnedX, , turnedY, dy] = place.geoTransform;
+  const size: [number, number] = [raster.rasterSize.x, raster.rasterSize.y];
+  const onGrid = sameCrs(crs, place.crs) && turnedX === 0 && turnedY === 0;
+  if (onGrid && !scaled) return [Math.abs(dx), Math.abs(dy)];
+  try {
+    const { geoTransform } = await gdal.suggestedWarpOutputAsync({
+      src: raster,
+      s_srs: place.crs.srs,
+      t_srs: crs.srs,
+    });
+    // The suggestion keeps the diagonal's number of pixels.
+    const factor = scaled ? Math.hypot(...size) / Math.hypot(...scaled) : 1;
+    const step = Math.abs(geoTransform[1]!) * factor;
+    return [step, step];
+  } catch (error) {
+    throw warpFailure(error);
+  }
+}

@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import type { RasterCollection } from '../../src/core/collection.js';
+import { datetimeParam } from '../../src/core/params.js';
+import type { MosaicMember, RasterInfo } from '../../src/core/rasters.js';
+import type { Box } from '../../src/core/tasks.js';
+import { chooseRaster, newestBatch } from '../../src/gateway/services/rasters/choose.js';
+
+const collection = (raster: Partial<RasterInfo>, id = 'scenes') =>
+  ({ kind: 'raster', id, raster: { extent84: [0, 0, 10, 10], ...raster } }) as unknown as RasterCollection;
+
+const member = (id: string, extent84: Box, acquired?: string): MosaicMember => ({
+  id,
+  source: { kind: 'file', path: `/data/${id}.tif` },
+  extent84,
+  ...(acquired === undefined ? {} : { acquired }),
+});
+
+const mosaic = (...members: MosaicMember[]) => collection({ source: { kind: 'mosaic', members } });
+const during = (text: string) => datetimeParam.parse(text)!;
+
+const OLD = '2020-05-01T10:00:00Z';
+const NEW = '2021-05-01T10:00:00Z';
+const scenes = mosaic(
+  member('a-west', [0, 0, 5, 10], OLD),
+  member('a-east', [5, 0, 10, 10], OLD),
+  member('b-west', [0, 0, 5, 10], NEW),
+  member('undated', [0, 0, 10, 10]),
+);
+
+describe('a mosaic', () => {
+  it('is drawn as a whole without a time', () => {
+    const chosen = chooseRaster(scenes, {});
+    expect(chosen?.source).toBe(scenes.raster.source);
+    expect(chosen?.used).toEqual(['a-west', 'a-east', 'b-west', 'undated']);
+    expect(chosen?.acquired).toBeUndefined();
+  });
+
+  it('shows the newest batch within the range, and nothing else', () => {
+    expect(chooseRaster(scenes, { datetime: during('../..') })).toMatchObject({
+      used: ['b-west'],
+      acquired: '2021-05-01T10:00:00.000Z',
+    });
+    expect(chooseRaster(scenes, { datetime: during('../2020-12-31') })?.used).toEqual(['a-west', 'a-east']);
+    expect(chooseRaster(scenes, { datetime: during('2020-05-01') })?.used).toEqual(['a-west', 'a-east']);
+    expect(chooseRaster(scenes, { datetime: during(OLD) })?.used).toEqual(['a-west', 'a-east']);
+  });
+
+  it('has nothing where no member was acquired', () => {
+    expect(chooseRaster(scenes, { datetime: during('2020-06-01/2020-07-01') })).toBeUndefined();
+  });
+
+  it('picks the batch before the window: a newer batch elsewhere hides older rasters', () => {
+    const chosen = chooseRaster(scenes, { datetime: during('../..'), window84: [6, 0, 9, 5] });
+    expect(chosen?.used).toEqual([]);
+    expect(chosen?.source).toMatchObject({ members: [{ id: 'b-west' }] });
+  });
+
+  it('keeps the members that touch the window', () => {
+    expect(chooseRaster(scenes, { window84: [6, 1, 7, 2] })?.used).toEqual(['a-east', 'undated']);
+    const far = mosaic(member('fiji', [177, -20, -178, -16]), member('paris', [2, 48, 3, 49]));
+    expect(chooseRaster(far, { window84: [-180, -18, -179, -17] })?.used).toEqual(['fiji']);
+    expect(chooseRaster(far, { window84: [170, -18, -170, -17] })?.used).toEqual(['fiji']);
+  });
+
+  it('without any instants is of every time', () => {
+    const chosen = chooseRaster(mosaic(member('dem', [0, 0, 10, 10])), { datetime: during('1999-01-01') });
+    expect(chosen?.used).toEqual(['dem']);
+    expect(chosen?.acquired).toBeUndefined();
+  });
+});
+
+describe('a time axis', () => {
+  const series = collection(
+    {
+      source: { kind: 'gridded', path: '/data/series.nc', variables: ['pr'] },
+      times: ['1999-01-31T00:00:00Z', '1999-02-28T00:00:00Z', '1999-03-31T00:00:00Z'],
+    },
+    'series',
+  );
+
+  it('gives its newest instant when none is asked for', () => {
+    expect(chooseRaster(series, {})).toMatchObject({ at: { time: 2 }, used: ['series_19990331T000000Z'] });
+  });
+
+  it('gives the newest instant within the range', () => {
+    expect(chooseRaster(series, { datetime: during('1999-01-01/1999-03-01') })).toMatchObject({
+      at: { time: 1 },
+      used: ['series_19990228T000000Z'],
+      acquired: '1999-02-28T00:00:00.000Z',
+    });
+  });
+
+  it('has only its own instants', () => {
+    expect(chooseRaster(series, { datetime: during('1999-02-28T00:00:00Z') })?.at).toEqual({ time: 1 });
+    expect(chooseRaster(series, { datetime: during('1999-02-28T00:00:01Z') })).toBeUndefined();
+    expect(chooseRaster(series, { datetime: during('1999-02-28') })?.at).toEqual({ time: 1 });
+  });
+});
+
+describe('several collections', () => {
+  const landsat = collection({ source: { kind: 'file', path: 'a' }, acquired: OLD }, 'landsat');
+  const sentinel = collection({ source: { kind: 'file', path: 'b' }, acquired: NEW }, 'sentinel');
+  const dem = collection({ source: { kind: 'file', path: 'c' } }, 'dem');
+
+  it('show their newest batch together', () => {
+    const all = [landsat, sentinel, dem];
+    const newest = Date.parse(NEW);
+    expect(newestBatch(all, during('../..'))).toEqual({
+      collections: [sentinel],
+      batch: { start: newest, end: newest },
+    });
+    expect(newestBatch(all, during('../2020-12-31'))).toMatchObject({ collections: [landsat] });
+  });
+
+  it('show no raster when none was acquired in the range', () => {
+    const roads = { kind: 'vector', id: 'roads' } as unknown as RasterCollection;
+    const chosen = newestBatch([landsat, sentinel, dem, roads], during('2022-01-01/..'));
+    expect(chosen).toEqual({ collections: [roads], batch: undefined });
+  });
+
+  it('are all shown when none of them has an instant, or no time is asked for', () => {
+    expect(newestBatch([dem], during('2022-01-01/..'))).toEqual({ collections: [dem], batch: undefined });
+    expect(newestBatch([landsat, dem], undefined).collections).toEqual([landsat, dem]);
+  });
+});
