@@ -4,6 +4,7 @@ import { archiveCollection, rasterCollection, vectorCollection } from './collect
 import { convert } from './convert.js';
 import { ARCHIVE, GEOPACKAGE, OGR, RASTER, type SourceFile } from './find.js';
 import { type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
+import { isStac, readStac } from './stac.js';
 
 /** What a file holds, or why it cannot be published. */
 export async function readFileSource(file: SourceFile, deps: PublishDeps): Promise<Found> {
@@ -18,6 +19,7 @@ export async function readFileSource(file: SourceFile, deps: PublishDeps): Promi
 
 async function readFile(path: string, deps: PublishDeps): Promise<Found> {
   const extension = extname(path).toLowerCase();
+  if (await isStac(path)) return readStac(path, deps);
   const version = deps.versionOf(path);
   if (GEOPACKAGE.has(extension)) return readGeoPackage(path, path, version, deps);
   if (RASTER.has(extension)) return readRaster(path, version, deps);
