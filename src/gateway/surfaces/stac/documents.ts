@@ -1,6 +1,6 @@
 import type { Collection, RasterCollection } from '../../../core/collection.js';
 import type { Exchange } from '../../../core/operation.js';
-import { granulesOf } from '../../services/rasters/granules.js';
+import { instantsOf } from '../../services/rasters/granules.js';
 import { eoBands, metresPerPixel, rasterBands } from '../../services/stac/bands.js';
 import { hasItems } from '../../services/stac/footprints.js';
 import { mediaTypeOf } from '../../services/stac/raster-items.js';
@@ -115,11 +115,8 @@ const OWN_WORDS: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 /** From the first to the last acquisition; open where nothing tells. */
 function intervalOf(collection: RasterCollection): [string | null, string | null] {
-  const instants = granulesOf(collection).flatMap(({ acquired }) => acquired ?? []);
-  if (instants.length === 0) return [null, null];
-  const ends = [instants.reduce((a, b) => Math.min(a, b)), instants.reduce((a, b) => Math.max(a, b))];
-  const [first, last] = ends.map((end) => new Date(end).toISOString());
-  return [first!, last!];
+  const instants = instantsOf(collection);
+  return [instants[0] ?? null, instants.at(-1) ?? null];
 }
 
 /** What the items of a raster collection have in common. */
