@@ -124,6 +124,14 @@ export const LIMITS = {
   diskTileBytes: 4_294_967_296,
   /** Milliseconds that a tile in Redis may take; then it is made. */
   redisMs: 50,
+  /** Characters, parts and levels of nesting of band math. */
+  expressionCharacters: 2000,
+  expressionNodes: 250,
+  expressionDepth: 60,
+  /** Bands that one image is made of. */
+  lookBands: 16,
+  /** Colours of a colour map that a request brings along. */
+  colormapEntries: 256,
   /** Samples (pixels of all bands) of a raster that is imported. */
   importSamples: 16_000_000_000,
   /** Bytes of a world file or of a text that holds a CRS (contract). */

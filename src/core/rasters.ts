@@ -1,3 +1,4 @@
+import type { RasterLook } from './raster-look.js';
 import type { Box } from './tasks.js';
 
 /** Rasters: where their pixels are, what is known of them, and the tasks that read them. */
@@ -171,6 +172,8 @@ export interface RasterImageTask {
   format: 'raw' | 'png' | 'jpeg' | 'webp' | 'tiff';
   quality?: number;
   cut?: TileSize;
+  /** As usual when absent. */
+  look?: RasterLook;
 }
 
 /** Pixels of the tiles that a PNG or WebP image is cut into, instead of being encoded whole; divides its size. */
