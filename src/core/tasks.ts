@@ -124,6 +124,8 @@ export interface VectorLayerInfo {
   cursor: number;
   /** SLD of the layer_styles row marked default, when the file has one. */
   defaultSld?: string;
+  /** Of a table of STAC items: the document of their collection, as it was read. */
+  stac?: Record<string, unknown>;
 }
 
 export interface CaptureTask {

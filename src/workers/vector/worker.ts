@@ -16,6 +16,7 @@ import { discover, ping } from '../providers/postgis/discover.js';
 import { keepEvents } from '../providers/retention.js';
 import { storeOf } from '../providers/store.js';
 import { stacIndex, stacState } from '../stac/index.js';
+import { stacIngest } from '../stac/ingest/index.js';
 import { stacFile, stacSearch } from '../stac/search.js';
 import { moved } from '../thread.js';
 import { bufferAggregate } from './analytics/buffer-aggregate.js';
@@ -92,6 +93,7 @@ const TASKS: {
   'vector.spatialJoin': spatialJoin,
   'vector.bufferAggregate': bufferAggregate,
   'vector.density': density,
+  'vector.stacIngest': stacIngest,
   'vector.stacState': stacState,
   'vector.stacIndex': stacIndex,
   'vector.stacSearch': stacSearch,
