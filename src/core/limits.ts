@@ -3,6 +3,11 @@ export const LIMITS = {
   /** Items per page of a feature collection: default and range (contract). */
   itemsDefault: 1000,
   itemsMax: 2000,
+  /** Items of a STAC page: default and most (contract); bytes that end one before it is full, and matches counted. */
+  stacDefault: 10,
+  stacMax: 10_000,
+  stacPageBytes: 33_554_432,
+  stacCounted: 100_000,
   /** Largest offset of an items page. */
   offsetMax: 1_000_000_000,
   /** Pixels per side of a coverage (contract). */

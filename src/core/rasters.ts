@@ -104,6 +104,13 @@ export interface RasterInfo {
   acquired?: string;
 }
 
+/** The rasters that one file or folder holds. */
+export interface RasterLayers {
+  /** Without a name the raster has that of its file. */
+  layers: { name?: string; source: Exclude<RasterSource, RasterMosaic> }[];
+  problems: { layer: string; reason: string }[];
+}
+
 /** How values between pixels are found; the names are those of GDAL's utilities. */
 export const RESAMPLINGS = [
   'nearest',
@@ -215,6 +222,8 @@ export interface RasterImportResult {
 
 /** Tasks of the engines' raster thread, and `raster.import`, which runs in a process of its own. */
 export interface RasterTasks {
+  /** Lists what is in a GeoPackage, a netCDF or HDF5 file, or the folder of a Zarr store. */
+  'raster.layers': { input: { path: string }; output: RasterLayers };
   'raster.inspect': { input: { source: RasterSource }; output: RasterInfo };
   'raster.coverage': { input: CoverageTask; output: CoverageResult };
   'raster.image': { input: RasterImageTask; output: ImageResult };

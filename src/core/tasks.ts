@@ -13,6 +13,7 @@ import type { EditResult, EditTask } from './edits.js';
 import type { EventsResult, EventsTask, MatchResult, MatchTask } from './events.js';
 import type { CountTask, ItemResult, ItemsResult, ItemsTask, ItemTask } from './features.js';
 import type { ImageResult, RasterTasks, TileSize } from './rasters.js';
+import type { StacTasks } from './stac.js';
 
 /** An axis-aligned box: `[minx, miny, maxx, maxy]`, always in x,y (easting/longitude first) order. */
 export type Box = readonly [number, number, number, number];
@@ -333,7 +334,7 @@ export interface LoadTask {
   token?: string;
 }
 
-export interface Tasks extends AnalyticsTasks, ArchiveTasks, RasterTasks {
+export interface Tasks extends AnalyticsTasks, ArchiveTasks, RasterTasks, StacTasks {
   /** Lists the feature tables of a GeoPackage. */
   'vector.inspect': { input: { path: string }; output: VectorLayerInfo[] };
   /** Lists what a PostGIS database can publish. */

@@ -318,13 +318,13 @@ describe('STAC documents', () => {
     });
     const rels = catalog.links.map((link: { rel: string }) => link.rel);
     expect(rels).toEqual(expect.arrayContaining(['self', 'root', 'service-desc', 'conformance', 'data']));
-    expect(rels.filter((rel: string) => rel === 'child')).toHaveLength(5);
+    expect(rels.filter((rel: string) => rel === 'child')).toHaveLength(6);
     expect(catalog.conformsTo).toContain('https://api.stacspec.org/v1.0.0/core');
   });
 
   it('have the members that STAC 1.0.0 requires of a collection', async () => {
     const { collections } = await json(`${server.url}/stac/collections`);
-    expect(collections).toHaveLength(5);
+    expect(collections).toHaveLength(6);
     for (const listed of collections) {
       const collection = await json(`${server.url}/stac/collections/${listed.id}`);
       expect(collection).toMatchObject({

@@ -15,6 +15,8 @@ export const OWN_FOLDERS: readonly string[] = ['stores', 'published'];
 
 /** Quiet time after the last change of a file before the catalog is read again. */
 const SETTLE_MS = 800;
+/** Hidden files, SQLite's own, and the chunks of Zarr stores; their metadata is hidden but watched. */
+const UNWATCHED = /(^|\/)\.(?!z(metadata|group|attrs)$).|-(shm|journal)$|\.zarr\/[^/]+\/.+/;
 /** Edits remembered per collection: those that can be under way while the catalog is read again. */
 const KEPT_EDITS = 4096;
 
@@ -106,7 +108,7 @@ export class Catalog {
     this.#watcher = watch([...files, ...logs], {
       ignoreInitial: true,
       depth: 6,
-      ignored: /(^|\/)\..|-(shm|journal)$/,
+      ignored: UNWATCHED,
     });
     this.#watcher.on('all', (_event, path) => {
       paths.add(path.replace(/-wal$/, ''));

@@ -16,6 +16,8 @@ const FAREWELL_MS = 1000;
 process.title = 'graticule: engine';
 // Before any thread starts, so that all inherit it: drawing yields to the gateways when cores are short.
 setPriority(WORKER_NICENESS);
+// HDF5 would keep others from writing to a file while it is open here.
+process.env.HDF5_USE_FILE_LOCKING = 'FALSE';
 const settings = engineSettings(process.argv[2], process.env);
 // Threads that start later inherit it. Beside the socket, so that the supervisor clears it up with the engine.
 process.env[SCRATCH_VARIABLE] = settings.socketPath.replace(/\.sock$/, '');

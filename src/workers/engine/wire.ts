@@ -28,6 +28,7 @@ export const STREAM_ABOVE_BYTES = 1 << 20;
 export type EngineTaskName = Extract<TaskName, `raster.${string}` | `map.${string}` | `ogr.${string}`>;
 
 export const ENGINE_TASKS: ReadonlySet<string> = new Set<EngineTaskName>([
+  'raster.layers',
   'raster.inspect',
   'raster.coverage',
   'raster.image',

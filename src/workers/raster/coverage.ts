@@ -10,7 +10,7 @@ import { crsOf } from './crs.js';
 import { encodeImage, MEDIA_TYPES } from './encode.js';
 import type { Dataset } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
-import { RasterHandle, withRaster } from './handles.js';
+import { type RasterHandle, withRaster } from './handles.js';
 import { renderingOf } from './palette.js';
 import { readPicture } from './picture.js';
 
@@ -27,27 +27,37 @@ export function coverage(task: CoverageTask, cancellation: Cancellation): Promis
   const crs = crsOf(task.crs);
   const partsCrs = crsOf(task.bboxCrs ?? task.crs);
   const area: Area = { parts: task.bbox ? checkedParts(task.bbox, partsCrs) : null, partsCrs, crs };
-  return withRaster(task.source, async (handle) => {
-    const bands = checkedBands(task.bands, handle.dataset.bands.count());
-    const picture = task.format === 'png';
-    const selected = picture ? handle.dataset : await handle.bands(bands);
-    const view = await viewOf(selected, area);
-    try {
-      const grid = await gridOf(task, area, view.dataset);
-      cancellation.check();
-      const { width, height, box } = grid;
-      const answer = picture
-        ? await writePng(task, handle, view.dataset, grid, cancellation)
-        : await writeGeoTiff(
-            task,
-            { raster: handle.dataset, bands, view: view.dataset, repeated: view.dataset !== selected, grid },
-            cancellation,
-          );
-      return { ...answer, width, height, bbox: box };
-    } finally {
-      view.close();
-    }
-  });
+  return withRaster(
+    task.source,
+    async (handle) => {
+      const bands = checkedBands(task.bands, handle.dataset.bands.count());
+      const picture = task.format === 'png';
+      const selected = picture ? handle.dataset : await handle.bands(bands);
+      const view = await viewOf(selected, area);
+      try {
+        const grid = await gridOf(task, area, view.dataset);
+        cancellation.check();
+        const { width, height, box } = grid;
+        const answer = picture
+          ? await writePng(task, handle, view.dataset, grid, cancellation)
+          : await writeGeoTiff(
+              task,
+              {
+                raster: handle.dataset,
+                bands,
+                view: view.dataset,
+                repeated: view.dataset !== selected,
+                grid,
+              },
+              cancellation,
+            );
+        return { ...answer, width, height, bbox: box };
+      } finally {
+        view.close();
+      }
+    },
+    task.at,
+  );
 }
 
 function checkTask({ format, pixel, resampling }: CoverageTask): void {
@@ -89,7 +99,7 @@ async function writePng(
   if (width * height * PICTURE_PIXEL_BYTES > task.maxBytes)
     throw new TaskFailure('too-large', 'The picture would take too much memory: ask for fewer pixels.');
   const rendering = await renderingOf(handle, task.bands);
-  const shown = raster === handle.dataset ? handle : new RasterHandle(handle.path, handle.stamp, raster);
+  const shown = raster === handle.dataset ? handle : handle.over(raster);
   try {
     const rgba = await readPicture(shown, rendering, { box, crs, width, height }, cancellation);
     cancellation.check();

@@ -4,6 +4,7 @@
  * gdal-async can be loaded by one thread of a process only, once: import this file from that thread alone.
  */
 
+import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import gdal, { type Dataset } from 'gdal-async';
@@ -17,6 +18,8 @@ const CONFIGURATION: Record<string, string> = {
   // No file may make GDAL talk to the network.
   CPL_VSIL_CURL_ALLOWED_EXTENSIONS: '.none',
   PROJ_NETWORK: 'OFF',
+  // Parts of virtual rasters are opened for each handle: those of two tasks must not meet in one dataset.
+  VRT_SHARED_SOURCE: '0',
   GML_DOWNLOAD_SCHEMA: 'NO',
   GML_SKIP_RESOLVE_ELEMS: 'ALL',
 };
@@ -25,7 +28,6 @@ for (const [name, value] of Object.entries(CONFIGURATION)) gdal.config.set(name,
 /** Raster formats that are pure data: none of them names another file or a server to read from. */
 export const RASTER_DRIVERS = [
   'GTiff',
-  'netCDF',
   'PNG',
   'JPEG',
   'JP2OpenJPEG',
@@ -67,12 +69,24 @@ export interface FileStamp {
  * Fails with `invalid-input` or `source-missing`.
  */
 export async function plainFile(path: string): Promise<FileStamp> {
+  const found = await statLocal(path);
+  if (!found.isFile()) throw new TaskFailure('invalid-input', 'The source is not a file.');
+  if (found.size === 0) throw new TaskFailure('source-unreadable', 'The source file is empty.');
+  return { size: found.size, mtimeMs: found.mtimeMs };
+}
+
+/** Checks that a path names a plain local folder. Fails as `plainFile` does. */
+export async function plainFolder(path: string): Promise<void> {
+  if (!(await statLocal(path)).isDirectory())
+    throw new TaskFailure('invalid-input', 'The source is not a folder.');
+}
+
+async function statLocal(path: string): Promise<Stats> {
   if (typeof path !== 'string' || !isAbsolute(path) || /^\/+vsi/i.test(path) || path.includes('\0')) {
     throw new TaskFailure('invalid-input', 'The source is not an absolute path of a local file.');
   }
-  let found: Awaited<ReturnType<typeof stat>>;
   try {
-    found = await stat(path);
+    return await stat(path);
   } catch (error) {
     throw new TaskFailure(
       'source-missing',
@@ -80,9 +94,6 @@ export async function plainFile(path: string): Promise<FileStamp> {
       String(error),
     );
   }
-  if (!found.isFile()) throw new TaskFailure('invalid-input', 'The source is not a file.');
-  if (found.size === 0) throw new TaskFailure('source-unreadable', 'The source file is empty.');
-  return { size: found.size, mtimeMs: found.mtimeMs };
 }
 
 /** An error of GDAL while it read a source: what it says is about the file, but may hold paths of the server. */
@@ -91,11 +102,16 @@ export function unreadable(what: string, error: unknown): TaskFailure {
   return new TaskFailure('source-unreadable', what, error instanceof Error ? error.message : String(error));
 }
 
-/** Opens a raster file read-only with the allowed formats only. */
-export async function openRaster(path: string): Promise<Dataset> {
+/** Opens a raster file read-only with the allowed formats only; of a GeoPackage the table of tiles, or the first one. */
+export async function openRaster(path: string, table?: string): Promise<Dataset> {
+  if (table !== undefined && `${path}${table}`.includes('"'))
+    throw new TaskFailure('source-unreadable', 'Names with quotes cannot be read.');
   let dataset: Dataset;
   try {
-    dataset = await gdal.openAsync(path, 'r', RASTER_DRIVERS);
+    dataset =
+      table === undefined
+        ? await gdal.openAsync(path, 'r', RASTER_DRIVERS)
+        : await gdal.openAsync(`GPKG:"${path}":"${table}"`, 'r', ['GPKG']);
   } catch (error) {
     throw unreadable('The file is not a raster of a supported format, or is damaged.', error);
   }
@@ -115,10 +131,11 @@ const MAX_BLOCK_BYTES = 256 << 20;
 /** The widest sample type, complex double. */
 const MAX_SAMPLE_BYTES = 16;
 
-function checkShape(dataset: Dataset): void {
+/** Fails with `source-unreadable` or `too-large`. */
+export function checkShape(dataset: Dataset, maxBands = MAX_BANDS): void {
   const count = dataset.bands.count();
   if (count === 0) throw new TaskFailure('source-unreadable', 'The file holds no raster bands of its own.');
-  if (count > MAX_BANDS) throw new TaskFailure('too-large', 'The raster has too many bands.');
+  if (count > maxBands) throw new TaskFailure('too-large', 'The raster has too many bands.');
   const { x, y } = dataset.bands.get(1).blockSize;
   if (x * y * MAX_SAMPLE_BYTES > MAX_BLOCK_BYTES)
     throw new TaskFailure('too-large', 'The blocks of the raster are too large.');

@@ -2,7 +2,7 @@
 
 import type { Box } from '../../core/tasks.js';
 import { TaskFailure } from '../../core/tasks.js';
-import { type Crs, crsOf, crsOfDataset } from './crs.js';
+import { type Crs, crsOfDataset } from './crs.js';
 import type { Dataset } from './gdal.js';
 
 export type GeoTransform = [number, number, number, number, number, number];
@@ -22,25 +22,37 @@ export function georeferenceOf(dataset: Dataset): Georeference {
   if (!geoTransform || geoTransform.some((value) => !Number.isFinite(value))) {
     throw new TaskFailure('source-unreadable', 'The raster has no georeference.');
   }
-  const [x0, dxColumn, dxRow, y0, dyColumn, dyRow] = geoTransform;
+  const [, dxColumn, dxRow, , dyColumn, dyRow] = geoTransform;
   if (dxColumn * dyRow - dxRow * dyColumn === 0) {
     throw new TaskFailure('source-unreadable', 'The georeference of the raster is not invertible.');
   }
-  const { x: width, y: height } = dataset.rasterSize;
-  const xs = [0, width * dxColumn, height * dxRow, width * dxColumn + height * dxRow].map((dx) => x0 + dx);
-  const ys = [0, width * dyColumn, height * dyRow, width * dyColumn + height * dyRow].map((dy) => y0 + dy);
   return {
     geoTransform,
-    crs: datasetCrs(dataset, Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)),
-    extent: [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)],
+    crs: datasetCrs(dataset),
+    extent: extentOf(dataset, geoTransform),
     northUp: dxRow === 0 && dyColumn === 0 && dxColumn > 0 && dyRow < 0,
   };
 }
 
-function datasetCrs(dataset: Dataset, ...[minx, miny, maxx, maxy]: [number, number, number, number]): Crs {
+/** Box around all four corners. */
+function extentOf(dataset: Dataset, geoTransform: GeoTransform): Box {
+  const [x0, dxColumn, dxRow, y0, dyColumn, dyRow] = geoTransform;
+  const { x: width, y: height } = dataset.rasterSize;
+  const xs = [0, width * dxColumn, height * dxRow, width * dxColumn + height * dxRow].map((dx) => x0 + dx);
+  const ys = [0, width * dyColumn, height * dyRow, width * dyColumn + height * dyRow].map((dy) => y0 + dy);
+  return [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
+}
+
+/** Coordinates without a CRS that are plausible degrees are longitude and latitude by convention (CF, AAIGrid). */
+export function looksLikeDegrees(dataset: Dataset): boolean {
+  const geoTransform = dataset.geoTransform as GeoTransform | null;
+  if (!geoTransform) return false;
+  const [minx, miny, maxx, maxy] = extentOf(dataset, geoTransform);
+  return minx >= -180.5 && maxx <= 360.5 && miny >= -90.5 && maxy <= 90.5;
+}
+
+function datasetCrs(dataset: Dataset): Crs {
   const srs = dataset.srs;
   if (srs) return crsOfDataset(srs);
-  // Grids without a CRS whose coordinates are plausible degrees are longitude and latitude by convention (CF, AAIGrid).
-  if (minx >= -180.5 && maxx <= 360.5 && miny >= -90.5 && maxy <= 90.5) return crsOf('OGC:CRS84');
   throw new TaskFailure('source-unreadable', 'The raster names no coordinate reference system.');
 }

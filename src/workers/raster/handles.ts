@@ -1,22 +1,48 @@
 /** Open read-only raster datasets, kept for the next task. */
 
-import type { RasterSource } from '../../core/rasters.js';
+import type { RasterPosition, RasterSource } from '../../core/rasters.js';
 import { TaskFailure } from '../../core/tasks.js';
-import { type Dataset, type FileStamp, gdal, openRaster, plainFile, unreadable } from './gdal.js';
+import { type Dataset, gdal, unreadable } from './gdal.js';
+import { openingOf } from './sources/index.js';
+import type { Opened, Opening } from './sources/opening.js';
 
-/** Idle handles on one file: GDAL runs one call at a time per dataset, so each of the parallel tasks needs its own. */
-const IDLE_PER_FILE = 8;
+/** Idle handles on one raster: GDAL runs one call at a time per dataset, so each of the parallel tasks needs its own. */
+const IDLE_PER_RASTER = 8;
 const IDLE_TOTAL = 64;
 
 /** One open dataset, used by one task at a time. */
 export class RasterHandle {
   readonly #views = new Map<string, Dataset>();
+  readonly #opened: Opened;
+  /** Name the pixels: those of two handles with the same key and stamp are the same. */
+  readonly key: string;
+  readonly stamp: string;
+  readonly origin: string;
 
-  constructor(
-    readonly path: string,
-    readonly stamp: FileStamp,
-    readonly dataset: Dataset,
-  ) {}
+  constructor({ key, stamp, origin }: Omit<Opening, 'open'>, opened: Opened) {
+    this.key = key;
+    this.origin = origin;
+    this.stamp = stamp;
+    this.#opened = opened;
+  }
+
+  /** The same raster by way of another dataset, which stays the caller's. */
+  over(dataset: Dataset): RasterHandle {
+    return new RasterHandle(this, { dataset, close: () => {} });
+  }
+
+  get dataset(): Dataset {
+    return this.#opened.dataset;
+  }
+
+  get driver(): string {
+    return this.#opened.driver ?? this.dataset.driver.description;
+  }
+
+  /** Why a read failed, when that is known better than GDAL says. */
+  get failure(): TaskFailure | undefined {
+    return this.#opened.failure?.();
+  }
 
   /**
    * The dataset with only these 1-based bands, in this order. It reads through the handle's dataset, overviews
@@ -37,7 +63,7 @@ export class RasterHandle {
   close(): void {
     // Views first: they read from the dataset, and GDAL crashes at exit when they outlive it.
     this.closeViews();
-    this.dataset.close();
+    this.#opened.close();
   }
 
   closeViews(): void {
@@ -50,44 +76,50 @@ export class RasterHandle {
 const idle: RasterHandle[] = [];
 
 /**
- * Runs `use` with a handle that no other task uses meanwhile. A handle whose file was replaced is reopened.
- * Errors of GDAL that `use` lets through become `source-unreadable`.
+ * Runs `use` with a handle that no other task uses meanwhile. A handle whose data was replaced is reopened.
+ * Without `at` the newest time and the first level are read. Errors of GDAL that `use` lets through become
+ * `source-unreadable`.
  */
 export async function withRaster<T>(
   source: RasterSource,
   use: (handle: RasterHandle) => Promise<T>,
+  at?: RasterPosition,
 ): Promise<T> {
-  if (source.kind !== 'file') throw new TaskFailure('invalid-input', 'Rasters of this kind are not read.');
-  const { path } = source;
-  const stamp = await plainFile(path);
-  const handle = takeIdle(path, stamp) ?? new RasterHandle(path, stamp, await openRaster(path));
+  const opening = await openingOf(source, at);
+  const handle = takeIdle(opening) ?? new RasterHandle(opening, await opening.open());
   try {
     const result = await use(handle);
     giveBack(handle);
     return result;
   } catch (error) {
+    const { failure } = handle;
     // After a failed read the driver's state is not to be trusted, and a file that misses something may get it (a world file).
     const usable = error instanceof TaskFailure && error.code !== 'source-unreadable';
-    if (usable) giveBack(handle);
+    if (usable && !failure) giveBack(handle);
     else handle.close();
-    throw unreadable('The raster could not be read: the file is damaged or incomplete.', error);
+    throw failure ?? unreadable('The raster could not be read: the file is damaged or incomplete.', error);
   }
 }
 
-function takeIdle(path: string, stamp: FileStamp): RasterHandle | undefined {
+function takeIdle({ key, stamp, origin }: Opening): RasterHandle | undefined {
+  closeStale(origin, stamp);
+  const index = idle.findLastIndex((handle) => handle.key === key);
+  return index < 0 ? undefined : idle.splice(index, 1)[0];
+}
+
+/** All at once: some libraries share what they know of a file among all that have it open. */
+function closeStale(origin: string, stamp: string): void {
   for (let index = idle.length - 1; index >= 0; index--) {
     const handle = idle[index]!;
-    if (handle.path !== path) continue;
+    if (handle.origin !== origin || handle.stamp === stamp) continue;
     idle.splice(index, 1);
-    if (handle.stamp.size === stamp.size && handle.stamp.mtimeMs === stamp.mtimeMs) return handle;
     handle.close();
   }
-  return undefined;
 }
 
 function giveBack(handle: RasterHandle): void {
-  const sameFile = idle.filter((other) => other.path === handle.path).length;
-  if (sameFile >= IDLE_PER_FILE) {
+  const same = idle.filter((other) => other.key === handle.key).length;
+  if (same >= IDLE_PER_RASTER) {
     handle.close();
     return;
   }

@@ -22,14 +22,18 @@ export function image(task: RasterImageTask, cancellation: Cancellation): Promis
   if (!(format in MEDIA_TYPES)) throw new TaskFailure('invalid-input', 'Unknown image format.');
   const box = checkedBox(task.bbox);
   const crs = crsOf(task.crs);
-  return withRaster(task.source, async (handle) => {
-    const rendering = await (task.look ? lookOf(handle, task.look) : renderingOf(handle));
-    const rgba = await readPicture(handle, rendering, { box, crs, width, height }, cancellation);
-    cancellation.check();
-    if (task.cut) return cutImage(task, rgba);
-    const data = await encodeImage({ rgba, width, height }, format, { box, crs: task.crs }, task.quality);
-    return { data, mediaType: MEDIA_TYPES[format], width, height, empty: isEmpty(rgba) };
-  });
+  return withRaster(
+    task.source,
+    async (handle) => {
+      const rendering = await (task.look ? lookOf(handle, task.look) : renderingOf(handle));
+      const rgba = await readPicture(handle, rendering, { box, crs, width, height }, cancellation);
+      cancellation.check();
+      if (task.cut) return cutImage(task, rgba);
+      const data = await encodeImage({ rgba, width, height }, format, { box, crs: task.crs }, task.quality);
+      return { data, mediaType: MEDIA_TYPES[format], width, height, empty: isEmpty(rgba) };
+    },
+    task.at,
+  );
 }
 
 async function cutImage(

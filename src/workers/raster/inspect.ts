@@ -1,13 +1,14 @@
 /** Task `raster.inspect`. */
 
 import type { RasterBand } from 'gdal-async';
-import type { BandInfo, RasterInfo } from '../../core/rasters.js';
+import type { BandInfo, RasterInfo, RasterSource } from '../../core/rasters.js';
 import type { Box } from '../../core/tasks.js';
 import { TaskFailure, type TaskInput } from '../../core/tasks.js';
 import { CRS84, crsOf, transformBox } from './crs.js';
 import type { Dataset } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
 import { type RasterHandle, withRaster } from './handles.js';
+import { gridOf } from './sources/gridded/open.js';
 import { bandStatistics } from './statistics.js';
 
 /** Bands whose statistics are sampled; further ones are described without. */
@@ -22,7 +23,8 @@ export function inspect({ source }: TaskInput<'raster.inspect'>): Promise<Raster
     const first = dataset.bands.get(1);
     return {
       source,
-      driver: dataset.driver.description,
+      ...(await axesOf(source)),
+      driver: handle.driver,
       width: dataset.rasterSize.x,
       height: dataset.rasterSize.y,
       geoTransform,
@@ -36,6 +38,15 @@ export function inspect({ source }: TaskInput<'raster.inspect'>): Promise<Raster
       blockSize: [first.blockSize.x, first.blockSize.y],
     };
   });
+}
+
+async function axesOf(source: RasterSource): Promise<Pick<RasterInfo, 'times' | 'levels'>> {
+  if (source.kind !== 'gridded') return {};
+  const { times, levels } = (await gridOf(source)).axes;
+  return {
+    ...(times && { times }),
+    ...(levels && { levels }),
+  };
 }
 
 function compressionOf(dataset: Dataset): { compression?: string } {

@@ -1,7 +1,6 @@
 /** Approximate band statistics, computed from a small sample and never written beside the data. */
 
 import type { RasterBand } from 'gdal-async';
-import type { FileStamp } from './gdal.js';
 import type { RasterHandle } from './handles.js';
 
 export interface BandStatistics {
@@ -19,15 +18,13 @@ const SPOTS_PER_SIDE = 5;
 const SPOT_SIDE = 64;
 
 const CACHE_SIZE = 256;
-const cache = new Map<string, { stamp: FileStamp; statistics: BandStatistics | null }>();
+const cache = new Map<string, { stamp: string; statistics: BandStatistics | null }>();
 
 /** Statistics of a 1-based band; null when it holds no valid pixel in the sample. */
 export async function bandStatistics(handle: RasterHandle, number: number): Promise<BandStatistics | null> {
-  const key = `${handle.path}#${number}`;
+  const key = `${handle.key}#${number}`;
   const known = cache.get(key);
-  if (known && known.stamp.size === handle.stamp.size && known.stamp.mtimeMs === handle.stamp.mtimeMs) {
-    return known.statistics;
-  }
+  if (known?.stamp === handle.stamp) return known.statistics;
   const statistics = await computeStatistics(handle.dataset.bands.get(number));
   if (cache.size >= CACHE_SIZE) cache.delete(cache.keys().next().value as string);
   cache.set(key, { stamp: handle.stamp, statistics });

@@ -11,6 +11,7 @@ import { encodeImage } from './encode.js';
 import { closeIdleRasters } from './handles.js';
 import { image } from './image.js';
 import { inspect } from './inspect.js';
+import { layers } from './layers.js';
 import { inspectLayers } from './ogr.js';
 
 /** Pixels of a map as a georeferenced TIFF: GDAL writes it for the map thread, which cannot. */
@@ -26,6 +27,7 @@ const TASKS = {
   /** Answers once GDAL is loaded. */
   warm: async () => null,
   close: async () => closeIdleRasters(),
+  'raster.layers': (input: TaskInput<'raster.layers'>) => layers(input),
   'raster.inspect': (input: TaskInput<'raster.inspect'>) => inspect(input),
   'raster.coverage': (input: TaskInput<'raster.coverage'>, cancellation: Cancellation) =>
     coverage(input, cancellation),

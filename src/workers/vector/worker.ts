@@ -15,6 +15,8 @@ import { limitConnections } from '../providers/postgis/database.js';
 import { discover, ping } from '../providers/postgis/discover.js';
 import { keepEvents } from '../providers/retention.js';
 import { storeOf } from '../providers/store.js';
+import { stacIndex, stacState } from '../stac/index.js';
+import { stacFile, stacSearch } from '../stac/search.js';
 import { moved } from '../thread.js';
 import { bufferAggregate } from './analytics/buffer-aggregate.js';
 import { clusters } from './analytics/clusters.js';
@@ -90,6 +92,10 @@ const TASKS: {
   'vector.spatialJoin': spatialJoin,
   'vector.bufferAggregate': bufferAggregate,
   'vector.density': density,
+  'vector.stacState': stacState,
+  'vector.stacIndex': stacIndex,
+  'vector.stacSearch': stacSearch,
+  'vector.stacFile': stacFile,
 };
 
 function parse(json: Uint8Array): unknown {

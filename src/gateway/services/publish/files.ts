@@ -1,26 +1,28 @@
 import { basename, extname } from 'node:path';
+import type { RasterLayers } from '../../../core/rasters.js';
 import { type ArchiveContainer, TaskFailure } from '../../../core/tasks.js';
 import { archiveCollection, rasterCollection, vectorCollection } from './collections.js';
 import { convert } from './convert.js';
-import { ARCHIVE, GEOPACKAGE, OGR, RASTER, type SourceFile } from './find.js';
+import { ARCHIVE, GEOPACKAGE, GRIDDED, OGR, RASTER, type SourceFile } from './find.js';
 import { type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 
 /** What a file holds, or why it cannot be published. */
 export async function readFileSource(file: SourceFile, deps: PublishDeps): Promise<Found> {
   if (file.problem) return { collections: [], quarantined: [{ path: file.path, reason: file.problem }] };
   try {
-    return await readFile(file.path, deps);
+    return await readFile(file, deps);
   } catch (error) {
     const reason = error instanceof TaskFailure ? error.message : 'The file could not be read.';
     return { collections: [], quarantined: [{ path: file.path, reason }] };
   }
 }
 
-async function readFile(path: string, deps: PublishDeps): Promise<Found> {
+async function readFile({ path, version: known }: SourceFile, deps: PublishDeps): Promise<Found> {
   const extension = extname(path).toLowerCase();
-  const version = deps.versionOf(path);
+  const version = known ?? deps.versionOf(path);
+  if (known !== undefined || GRIDDED.has(extension)) return readRasters(path, version, deps);
   if (GEOPACKAGE.has(extension)) return readGeoPackage(path, path, version, deps);
-  if (RASTER.has(extension)) return readRaster(path, version, deps);
+  if (RASTER.has(extension)) return readRaster({ source: { kind: 'file', path } }, path, version, deps);
   const container = ARCHIVE.get(extension);
   if (container) return readArchive(path, container, version, deps);
   if (OGR.has(extension)) return readGeoPackage(await convert(path, version, deps), path, version, deps);
@@ -47,32 +49,55 @@ async function readGeoPackage(
       found.quarantined.push({ path: file, layer: name, reason: (error as Error).message });
     }
   }
-  // Tables of tiles are a raster to GDAL, with the zooms as overviews.
-  return layers.length > 0 ? found : readTiles(file, version, deps);
+  const rasters = await readTiles(gpkg, version, deps, layers.length > 0);
+  return {
+    collections: [...found.collections, ...rasters.collections],
+    quarantined: [...found.quarantined, ...rasters.quarantined],
+  };
 }
 
-/** A GeoPackage that holds tiles in place of features. */
-async function readTiles(file: string, version: string, deps: PublishDeps): Promise<Found> {
+/** Tables of tiles are rasters to GDAL, with the zooms as overviews. */
+async function readTiles(
+  file: string,
+  version: string,
+  deps: PublishDeps,
+  hasFeatures: boolean,
+): Promise<Found> {
   try {
-    return await readRaster(file, version, deps);
+    return await readRasters(file, version, deps);
   } catch (error) {
     if (!(error instanceof TaskFailure) || error.code !== 'source-unreadable') throw error;
     const reason = 'The file has no feature tables, and no table of tiles that can be read.';
-    return { collections: [], quarantined: [{ path: file, reason }] };
+    return { collections: [], quarantined: hasFeatures ? [] : [{ path: file, reason }] };
   }
 }
 
-async function readRaster(path: string, version: string, deps: PublishDeps): Promise<Found> {
-  const raster = await deps.pools.run(
-    'raster.inspect',
-    { source: { kind: 'file', path } },
-    { deadlineMs: INSPECT_DEADLINE_MS },
-  );
-  const name = nameOf(path);
-  return {
-    collections: [{ name, group: name, make: rasterCollection(raster, name, path, version) }],
-    quarantined: [],
-  };
+/** All rasters of a file or store that may hold several. */
+async function readRasters(path: string, version: string, deps: PublishDeps): Promise<Found> {
+  const options = { deadlineMs: INSPECT_DEADLINE_MS };
+  const { layers, problems } = await deps.pools.run('raster.layers', { path }, options);
+  const found: Found = { collections: [], quarantined: problems.map((problem) => ({ path, ...problem })) };
+  for (const layer of layers) {
+    try {
+      found.collections.push(...(await readRaster(layer, path, version, deps)).collections);
+    } catch (error) {
+      if (!(error instanceof TaskFailure) || layers.length === 1) throw error;
+      found.quarantined.push({ path, layer: layer.name, reason: error.message });
+    }
+  }
+  return found;
+}
+
+async function readRaster(
+  { name, source }: RasterLayers['layers'][number],
+  path: string,
+  version: string,
+  deps: PublishDeps,
+): Promise<Found> {
+  const raster = await deps.pools.run('raster.inspect', { source }, { deadlineMs: INSPECT_DEADLINE_MS });
+  const group = nameOf(path);
+  const make = rasterCollection(raster, name ?? group, path, version);
+  return { collections: [{ name: name ?? group, group, make }], quarantined: [] };
 }
 
 async function readArchive(

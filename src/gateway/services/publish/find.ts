@@ -1,10 +1,15 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { extname, join, resolve } from 'node:path';
 import type { ArchiveContainer } from '../../../core/tasks.js';
+import { readStore } from './store-folder.js';
 
 /** Extensions by what reads them. Files and folders of other kinds are left alone. */
 export const GEOPACKAGE = new Set(['.gpkg']);
-export const RASTER = new Set(['.tif', '.tiff', '.nc', '.jp2', '.img', '.asc', '.vrt']);
+export const RASTER = new Set(['.tif', '.tiff', '.jp2', '.img', '.asc', '.vrt']);
+/** Files that may hold several grids, with axes of time and level. */
+export const GRIDDED = new Set(['.nc', '.nc4', '.cdf', '.h5', '.hdf5', '.he5']);
+/** Folders that are one source. */
+const STORE = '.zarr';
 export const OGR = new Set([
   '.geojson',
   '.json',
@@ -26,6 +31,8 @@ const MAX_DEPTH = 6;
 const MAX_FILES = 10_000;
 export interface SourceFile {
   path: string;
+  /** Changes with what is in a folder that is one source. */
+  version?: string;
   /** Set when the path itself cannot be read. */
   problem?: string;
 }
@@ -56,6 +63,8 @@ async function walk(path: string, depth: number, files: SourceFile[], root: stri
   const info = await stat(real);
   if (info.isFile()) {
     if (depth === 0 || isSource(real)) files.push({ path: real });
+  } else if (info.isDirectory() && real.toLowerCase().endsWith(STORE)) {
+    files.push(await readStore(real));
   } else if (info.isDirectory() && depth < MAX_DEPTH) {
     const names = await readdir(real).catch(() => undefined);
     if (!names) {
@@ -71,5 +80,5 @@ async function walk(path: string, depth: number, files: SourceFile[], root: stri
 
 function isSource(path: string): boolean {
   const extension = extname(path).toLowerCase();
-  return [GEOPACKAGE, RASTER, OGR, ARCHIVE].some((extensions) => extensions.has(extension));
+  return [GEOPACKAGE, RASTER, GRIDDED, OGR, ARCHIVE].some((extensions) => extensions.has(extension));
 }

@@ -1,0 +1,209 @@
+/** What a multidimensional file or store holds: the variables that share a grid, and the axes of that grid. */
+
+import type { Dimension, Group, MDArray } from 'gdal-async';
+import { TaskFailure } from '../../../../core/tasks.js';
+import { gdal, unreadable } from '../../gdal.js';
+import { instantsOf, isTimeUnit } from './cf-time.js';
+import type { GridFormat } from './format.js';
+
+export interface Variable {
+  /** Without a leading slash; groups stand before it: `surface/temperature`. */
+  name: string;
+  /** GDAL type name of what is stored. */
+  type: string;
+  noData: number | null;
+  /** What is stored is multiplied by `scale`, then `offset` is added. */
+  scale: number;
+  offset: number;
+  unit: string;
+  /** Its own name in words, when it has one. */
+  title: string;
+}
+
+export interface GridAxes {
+  /** Oldest first. */
+  times?: string[];
+  /** Index in the file of each of `times`. */
+  timeOrder?: number[];
+  levels?: { name: string; unit: string; values: number[] };
+  /** The axes before y and x with their lengths, as they are stored. */
+  stored: { kind: 'time' | 'level'; size: number }[];
+}
+
+export interface Grid {
+  variables: Variable[];
+  axes: GridAxes;
+  width: number;
+  height: number;
+}
+
+export interface Layout {
+  grids: Grid[];
+  /** Variables on a grid that cannot be read, and why. */
+  problems: { variable: string; reason: string }[];
+}
+
+const MAX_ARRAYS = 2000;
+const MAX_DEPTH = 4;
+/** Longest axis of times or levels. */
+const MAX_STEPS = 100_000;
+const TYPES = new Set([
+  'Byte',
+  'UInt16',
+  'Int16',
+  'UInt32',
+  'Int32',
+  'Int64',
+  'UInt64',
+  'Float32',
+  'Float64',
+]);
+
+/** Reads names, axes and attributes; no pixel. Fails with `source-unreadable`. */
+export async function layoutOf(path: string, format: GridFormat): Promise<Layout> {
+  let dataset: Awaited<ReturnType<typeof gdal.openAsync>>;
+  try {
+    dataset = await gdal.openAsync(format.rootName(path), 'mr');
+  } catch (error) {
+    throw unreadable(`The source is not a ${format.title}, or is damaged.`, error);
+  }
+  try {
+    if (dataset.driver.description !== format.driver)
+      throw new TaskFailure('source-unreadable', `The source is not a ${format.title}.`);
+    return await readLayout(dataset.root);
+  } catch (error) {
+    throw unreadable('The axes of the source could not be read.', error);
+  } finally {
+    dataset.close();
+  }
+}
+
+interface Found {
+  array: MDArray;
+  name: string;
+  group: Group;
+}
+
+async function readLayout(root: Group): Promise<Layout> {
+  const layout: Layout = { grids: [], problems: [] };
+  const grids = new Map<string, Grid>();
+  for (const found of arraysOf(root)) {
+    const dimensions = [...found.array.dimensions];
+    if (!isGridded(dimensions, found.group, root)) continue;
+    try {
+      const key = dimensions.map(({ description, size }) => `${description} ${size}`).join('\0');
+      const grid = grids.get(key) ?? (await gridOf(dimensions, found, root));
+      grid.variables.push(variableOf(found));
+      grids.set(key, grid);
+    } catch (error) {
+      layout.problems.push({
+        variable: found.name,
+        reason: unreadable('It could not be read.', error).message,
+      });
+    }
+  }
+  layout.grids.push(...grids.values());
+  return layout;
+}
+
+function arraysOf(root: Group): Found[] {
+  const found: Found[] = [];
+  const walk = (group: Group, prefix: string, depth: number) => {
+    for (const name of group.arrays.names) {
+      if (found.length >= MAX_ARRAYS) return;
+      found.push({ array: group.arrays.get(name), name: prefix + name, group });
+    }
+    if (depth === MAX_DEPTH) return;
+    for (const name of group.groups.names) walk(group.groups.get(name), `${prefix}${name}/`, depth + 1);
+  };
+  walk(root, '', 0);
+  return found;
+}
+
+/** Whether the last two of its dimensions are y and x. */
+function isGridded(dimensions: readonly Dimension[], group: Group, root: Group): boolean {
+  const [y, x] = dimensions.slice(-2);
+  if (x === undefined || y === undefined) return false;
+  return roleOf(y, group, root) === 'y' && roleOf(x, group, root) === 'x';
+}
+
+/** What a dimension says it is, or its coordinates do (CF, sections 4.1, 4.2 and 5.6), or else its name. */
+function roleOf(dimension: Dimension, group: Group, root: Group): 'x' | 'y' | undefined {
+  if (dimension.type === 'HORIZONTAL_X') return 'x';
+  if (dimension.type === 'HORIZONTAL_Y') return 'y';
+  const coordinates = coordinatesOf(dimension, group, root);
+  if (!coordinates) return undefined;
+  const words = ['axis', 'standard_name'].map((name) => attribute(coordinates, name));
+  const text = [...words, coordinates.unitType ?? '', nameOf(dimension)].join(' ');
+  if (/(^|\s)(X|longitude|lon|projection_x_coordinate|degrees?_?(east|E))(\s|$)/i.test(text)) return 'x';
+  if (/(^|\s)(Y|latitude|lat|projection_y_coordinate|degrees?_?(north|N))(\s|$)/i.test(text)) return 'y';
+  return undefined;
+}
+
+const nameOf = ({ description }: Dimension) => description.split('/').at(-1)!;
+
+function coordinatesOf(dimension: Dimension, group: Group, root: Group): MDArray | undefined {
+  const name = nameOf(dimension);
+  return [group, root].find(({ arrays }) => arrays.names.includes(name))?.arrays.get(name);
+}
+
+function variableOf({ array, name }: Found): Variable {
+  if (!/^[\w.+@ -]+(\/[\w.+@ -]+)*$/.test(name))
+    throw new TaskFailure('source-unreadable', 'Its name cannot be used.');
+  if (!TYPES.has(array.dataType))
+    throw new TaskFailure('source-unreadable', 'Its values are no plain numbers.');
+  return {
+    name,
+    type: array.dataType,
+    noData: array.noDataValue ?? null,
+    scale: array.scale ?? 1,
+    offset: array.offset ?? 0,
+    unit: array.unitType ?? '',
+    title: attribute(array, 'long_name') || attribute(array, 'standard_name'),
+  };
+}
+
+async function gridOf(dimensions: Dimension[], found: Found, root: Group): Promise<Grid> {
+  const axes: GridAxes = { stored: [] };
+  for (const dimension of dimensions.slice(0, -2)) await addAxis(axes, dimension, found.group, root);
+  const [y, x] = dimensions.slice(-2);
+  return { variables: [], axes, width: x!.size, height: y!.size };
+}
+
+async function addAxis(axes: GridAxes, dimension: Dimension, group: Group, root: Group): Promise<void> {
+  const { size } = dimension;
+  if (size < 1 || size > MAX_STEPS)
+    throw new TaskFailure('source-unreadable', `An axis of ${size} steps cannot be published.`);
+  const name = nameOf(dimension);
+  const coordinates = coordinatesOf(dimension, group, root);
+  const values = coordinates ? await valuesOf(coordinates, size) : Array.from({ length: size }, (_, i) => i);
+  const unit = coordinates?.unitType ?? '';
+  const kind = isTimeUnit(unit) ? 'time' : 'level';
+  if (axes.stored.some((other) => other.kind === kind))
+    throw new TaskFailure('source-unreadable', 'It has more axes than time and one level.');
+  axes.stored.push({ kind, size });
+  if (kind === 'level') {
+    axes.levels = { name, unit, values };
+    return;
+  }
+  const instants = instantsOf(values, unit, attribute(coordinates!, 'calendar'));
+  const order = instants.map((_, index) => index);
+  order.sort((a, b) => Date.parse(instants[a]!) - Date.parse(instants[b]!));
+  axes.timeOrder = order;
+  axes.times = order.map((index) => instants[index]!);
+}
+
+async function valuesOf(array: MDArray, size: number): Promise<number[]> {
+  const dimensions = [...array.dimensions];
+  if (dimensions.length !== 1 || dimensions[0]!.size !== size)
+    throw new TaskFailure('source-unreadable', 'The coordinates of an axis are not a list of numbers.');
+  const values = await array.readAsync<Float64Array>({ origin: [0], span: [size], data_type: 'Float64' });
+  const unpacked = Array.from(values, (value) => value * (array.scale ?? 1) + (array.offset ?? 0));
+  if (unpacked.some((value) => !Number.isFinite(value)))
+    throw new TaskFailure('source-unreadable', 'The coordinates of an axis have gaps.');
+  return unpacked;
+}
+
+function attribute({ attributes }: MDArray, name: string): string {
+  return attributes.names.includes(name) ? String(attributes.get(name).value) : '';
+}

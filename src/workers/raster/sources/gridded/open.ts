@@ -1,0 +1,134 @@
+/** One slice of the variables of a grid as a raster: its bands are the variables. */
+
+import type { GriddedRaster, RasterPosition } from '../../../../core/rasters.js';
+import { TaskFailure } from '../../../../core/tasks.js';
+import { type Dataset, gdal, scratchPath, unreadable } from '../../gdal.js';
+import type { Opened, Opening } from '../opening.js';
+import { formatOf, type GridFormat } from './format.js';
+import type { Grid, Layout, Variable } from './layout.js';
+import { readLayout } from './layout-process.js';
+import { type Place, placeOf } from './place.js';
+import { sliceVrt } from './vrt.js';
+
+/** Layouts and places of sources, by path. */
+const KEPT = 32;
+
+interface Known {
+  stamp: string;
+  layout: Promise<Layout>;
+  places: Map<Grid, Promise<Place>>;
+}
+const known = new Map<string, Known>();
+
+/** The grid that holds the source's variables. Fails with `source-unreadable` when it has changed. */
+export async function gridOf(source: GriddedRaster): Promise<Grid> {
+  return (await located(source)).grid;
+}
+
+/** All that a file or store holds. */
+export async function gridLayout(path: string): Promise<Layout> {
+  const { format, stamp } = await formatOf(path);
+  return knownOf(path, format, stamp).layout;
+}
+
+export async function griddedOpening(source: GriddedRaster, at: RasterPosition = {}): Promise<Opening> {
+  const { grid, stamp, format, known } = await located(source);
+  const slice = sliceOf(grid, at);
+  return {
+    key: [source.path, ...source.variables, ...slice].join('\0'),
+    origin: source.path,
+    stamp,
+    open: () => openSlice(source, grid, { slice, format, known }),
+  };
+}
+
+async function located(source: GriddedRaster) {
+  const { format, stamp } = await formatOf(source.path);
+  const known = knownOf(source.path, format, stamp);
+  const { grids } = await known.layout;
+  const grid = grids.find(({ variables }) =>
+    source.variables.every((name) => variables.some((variable) => variable.name === name)),
+  );
+  if (!grid)
+    throw new TaskFailure('source-unreadable', 'The source does not hold these variables on one grid.');
+  return { grid, stamp, format, known };
+}
+
+function knownOf(path: string, format: GridFormat, stamp: string): Known {
+  const before = known.get(path);
+  if (before?.stamp === stamp) return before;
+  const layout = readLayout({ path, driver: format.driver });
+  const now: Known = { stamp, layout, places: new Map() };
+  known.delete(path);
+  known.set(path, now);
+  // A failure is tried again by the next one who asks.
+  layout.catch(() => known.get(path) === now && known.delete(path));
+  if (known.size > KEPT) known.delete(known.keys().next().value as string);
+  return now;
+}
+
+/** Indices into the stored axes: the newest time and the first level where nothing is chosen. */
+function sliceOf({ axes }: Grid, at: RasterPosition): number[] {
+  return axes.stored.map(({ kind, size }) => {
+    const index = (kind === 'time' ? at.time : at.level) ?? (kind === 'time' ? size - 1 : 0);
+    if (!Number.isInteger(index) || index < 0 || index >= size)
+      throw new TaskFailure('invalid-input', `The source has no ${kind} of index ${index}.`);
+    return kind === 'time' ? axes.timeOrder![index]! : index;
+  });
+}
+
+interface Slice {
+  slice: number[];
+  format: GridFormat;
+  known: Known;
+}
+
+async function openSlice(
+  source: GriddedRaster,
+  grid: Grid,
+  { slice, format, known }: Slice,
+): Promise<Opened> {
+  const variables = source.variables.map((name) => grid.variables.find((one) => one.name === name)!);
+  const sizes = grid.axes.stored.map(({ size }) => size);
+  const nameOf = ({ name }: Variable) => format.sliceName(source.path, name, slice);
+  try {
+    const place = known.places.get(grid) ?? placeOf(nameOf(variables[0]!), format.driver);
+    known.places.set(grid, place);
+    place.catch(() => known.places.delete(grid));
+    const band = format.sliceBand(slice, sizes);
+    const xml = sliceVrt(
+      await place,
+      variables.map((variable) => ({ variable, file: nameOf(variable), band })),
+    );
+    const dataset = await gdal.openAsync(xml, 'r', ['VRT']);
+    const opened = (await place).southUp ? await turned(dataset) : { dataset, close: () => dataset.close() };
+    return { ...opened, driver: format.driver };
+  } catch (error) {
+    throw unreadable('The grid could not be read.', error);
+  }
+}
+
+/** A grid whose rows run from south to north, turned over as it is read. */
+async function turned(dataset: Dataset): Promise<Opened> {
+  const { x: width, y: height } = dataset.rasterSize;
+  const [x0, dx, , y0, , dy] = dataset.geoTransform as number[];
+  const box = [x0!, y0!, x0! + width * dx!, y0! + height * dy!];
+  const path = scratchPath('.vrt');
+  const upright = await gdal.warpAsync(
+    path,
+    null,
+    [dataset],
+    [
+      ...['-of', 'VRT', '-te', ...box.map(String), '-ts', String(width), String(height)],
+      ...['-r', 'near', '-et', '0', '-ovr', 'NONE'],
+    ],
+  );
+  return {
+    dataset: upright,
+    close: () => {
+      upright.close();
+      gdal.vsimem.release(path);
+      dataset.close();
+    },
+  };
+}

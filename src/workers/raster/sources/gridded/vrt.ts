@@ -1,0 +1,72 @@
+/** Text of the virtual raster that puts the variables of a grid together. */
+
+import type { Variable } from './layout.js';
+import type { Place, Strip } from './place.js';
+
+export interface SlicedVariable {
+  variable: Variable;
+  /** GDAL's name of the slice, and the band in it. */
+  file: string;
+  band: number;
+}
+
+/** Stands for no data where values are unpacked: the least Float32. */
+const LEAST_FLOAT = -3.4028234663852886e38;
+
+export function sliceVrt(place: Place, slices: readonly SlicedVariable[]): string {
+  const bands = slices.map((slice, index) => bandOf(place, slice, index + 1)).join('');
+  return (
+    `<VRTDataset rasterXSize="${place.width}" rasterYSize="${place.height}">` +
+    `<SRS>${escaped(place.srs)}</SRS>` +
+    `<GeoTransform>${place.geoTransform.join(',')}</GeoTransform>${bands}</VRTDataset>`
+  );
+}
+
+function bandOf(place: Place, slice: SlicedVariable, number: number): string {
+  const { name, unit, noData } = slice.variable;
+  const changed = isChanged(place, slice.variable);
+  const shown = changed ? LEAST_FLOAT : noData;
+  return (
+    `<VRTRasterBand dataType="${typeOf(slice.variable, changed)}" band="${number}">` +
+    `<Description>${escaped(name)}</Description><UnitType>${escaped(unit)}</UnitType>` +
+    (shown === null ? '' : `<NoDataValue>${numberText(shown)}</NoDataValue>`) +
+    place.strips.map((strip) => sourceOf(place, slice, strip)).join('') +
+    '</VRTRasterBand>'
+  );
+}
+
+function sourceOf(place: Place, { variable, file, band }: SlicedVariable, strip: Strip): string {
+  const { stored, blockSize } = place;
+  const changed = isChanged(place, variable);
+  const kind = changed ? 'ComplexSource' : 'SimpleSource';
+  const rows = `yOff="0" ySize="${stored.height}"`;
+  return (
+    `<${kind}><SourceFilename relativeToVRT="0" shared="0">${escaped(file)}</SourceFilename>` +
+    `<SourceBand>${band}</SourceBand>` +
+    `<SourceProperties RasterXSize="${stored.width}" RasterYSize="${stored.height}" DataType="${variable.type}" ` +
+    `BlockXSize="${blockSize.x}" BlockYSize="${blockSize.y}"/>` +
+    `<SrcRect xOff="${strip.from}" xSize="${strip.columns}" ${rows}/>` +
+    `<DstRect xOff="${strip.to}" xSize="${strip.columns}" ${rows}/>` +
+    (changed && variable.noData !== null ? `<NODATA>${numberText(variable.noData)}</NODATA>` : '') +
+    (changed
+      ? `<ScaleOffset>${variable.offset}</ScaleOffset><ScaleRatio>${variable.scale}</ScaleRatio>`
+      : '') +
+    `</${kind}>`
+  );
+}
+
+/** Whether values are unpacked, or need a number for no data that the variable does not have. */
+function isChanged(place: Place, { scale, offset, noData }: Variable): boolean {
+  const covered = place.strips.reduce((sum, { columns }) => sum + columns, 0);
+  return scale !== 1 || offset !== 0 || (noData === null && covered < place.width);
+}
+
+function typeOf({ type }: Variable, changed: boolean): string {
+  if (changed) return type === 'Float64' ? 'Float64' : 'Float32';
+  return type === 'Int64' || type === 'UInt64' ? 'Float64' : type;
+}
+
+const numberText = (value: number) => (Number.isNaN(value) ? 'nan' : String(value));
+
+const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+const escaped = (text: string) => text.replace(/[&<>"]/g, (character) => ESCAPES[character]!);

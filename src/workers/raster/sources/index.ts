@@ -1,0 +1,17 @@
+import type { RasterPosition, RasterSource } from '../../../core/rasters.js';
+import { TaskFailure } from '../../../core/tasks.js';
+import { fileOpening } from './file.js';
+import { griddedOpening } from './gridded/open.js';
+import type { Opening } from './opening.js';
+
+/** How a slice of a source is opened. Fails with `invalid-input`, `source-missing` or `source-unreadable`. */
+export async function openingOf(source: RasterSource, at?: RasterPosition): Promise<Opening> {
+  switch (source.kind) {
+    case 'file':
+      return fileOpening(source);
+    case 'gridded':
+      return griddedOpening(source, at);
+    default:
+      throw new TaskFailure('invalid-input', 'Rasters of this kind are not read.');
+  }
+}

@@ -1,0 +1,22 @@
+import type { TaskFailure } from '../../../core/tasks.js';
+import type { Dataset } from '../gdal.js';
+
+/** How one slice of a raster source is opened; two openings of one key and stamp read the same pixels. */
+export interface Opening {
+  key: string;
+  /** What the pixels are of: a file, a store. */
+  origin: string;
+  /** Changes when the data does: what was opened before is stale then. */
+  stamp: string;
+  open(): Promise<Opened>;
+}
+
+export interface Opened {
+  /** North up or rotated, with the coordinate reference system that it lies in. */
+  dataset: Dataset;
+  /** Short name of GDAL's driver for the data; absent: that of the dataset. */
+  driver?: string;
+  close(): void;
+  /** Why a read failed, when that is known better than GDAL says. */
+  failure?(): TaskFailure | undefined;
+}

@@ -1,0 +1,105 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A grid of packed values with axes of time and level, as CDL. */
+export interface TestGrid {
+  /** Centres of columns and rows. */
+  lons: number[];
+  lats: number[];
+  times?: number[];
+  timeUnits?: string;
+  calendar?: string;
+  levels?: number[];
+  /** Attributes of the variable `t`, as CDL. */
+  attributes?: string;
+  value(time: number, level: number, row: number, column: number): number;
+}
+
+export const range = (count: number, first: number, step: number): number[] =>
+  Array.from({ length: count }, (_, index) => first + index * step);
+
+const attribute = (name: string, value: string) => `${name} = "${value}";`;
+
+/** Writes a netCDF file with the variable `t` of 16-bit integers. */
+export function writeNetcdf(path: string, grid: TestGrid, kind: 'classic' | 'netCDF-4' = 'netCDF-4'): void {
+  const { lons, lats, times = [], levels = [], timeUnits = 'days since 2000-01-01', calendar } = grid;
+  const axes = [...(times.length > 0 ? ['time'] : []), ...(levels.length > 0 ? ['lev'] : []), 'lat', 'lon'];
+  const sizes: Record<string, number[]> = { time: times, lev: levels, lat: lats, lon: lons };
+  const attributes: Record<string, string> = {
+    time: attribute('time:units', timeUnits) + (calendar ? attribute('time:calendar', calendar) : ''),
+    lev: attribute('lev:units', 'hPa'),
+    lat: attribute('lat:units', 'degrees_north'),
+    lon: attribute('lon:units', 'degrees_east'),
+  };
+  const cdl = `netcdf grid {
+dimensions: ${axes.map((axis) => `${axis} = ${sizes[axis]!.length};`).join(' ')}
+variables: ${axes.map((axis) => `double ${axis}(${axis}); ${attributes[axis]}`).join(' ')}
+  short t(${axes.join(', ')}); ${grid.attributes ?? ''}
+data: ${axes.map((axis) => `${axis} = ${sizes[axis]!.join(', ')};`).join(' ')}
+  t = ${valuesOf(grid).join(', ')};
+}`;
+  writeFileSync(`${path}.cdl`, cdl);
+  execFileSync('ncgen', ['-k', kind, '-o', path, `${path}.cdl`]);
+}
+
+function valuesOf({ lons, lats, times = [], levels = [], value }: TestGrid): number[] {
+  const steps = (values: number[]) => range(Math.max(1, values.length), 0, 1);
+  return steps(times).flatMap((time) =>
+    steps(levels).flatMap((level) =>
+      lats.flatMap((_, row) => lons.map((_, column) => value(time, level, row, column))),
+    ),
+  );
+}
+
+/** Writes a Zarr store of version 2 with the variable `t`, a chunk per time and level, uncompressed. */
+export function writeZarr(folder: string, grid: TestGrid, attributes: Record<string, unknown> = {}): void {
+  const { lons, lats, times = [], levels = [], timeUnits = 'days since 2000-01-01' } = grid;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, '.zgroup'), '{"zarr_format": 2}');
+  const axes: [string, number[], Record<string, unknown>][] = [
+    ['time', times, { units: timeUnits, calendar: grid.calendar ?? 'standard' }],
+    ['lev', levels, { units: 'hPa' }],
+    ['lat', lats, { units: 'degrees_north', standard_name: 'latitude' }],
+    ['lon', lons, { units: 'degrees_east', standard_name: 'longitude' }],
+  ];
+  const used = axes.filter(([, values]) => values.length > 0);
+  for (const [name, values, about] of used) {
+    writeArray(
+      join(folder, name),
+      { shape: [values.length], chunks: [values.length], dtype: '<f8' },
+      { ...about, _ARRAY_DIMENSIONS: [name] },
+    );
+    writeFileSync(join(folder, name, '0'), Buffer.from(Float64Array.from(values).buffer));
+  }
+  const shape = used.map(([, values]) => values.length);
+  const chunks = shape.map((size, index) => (index < shape.length - 2 ? 1 : size));
+  writeArray(
+    join(folder, 't'),
+    { shape, chunks, dtype: '<i2' },
+    { ...attributes, _ARRAY_DIMENSIONS: used.map(([name]) => name) },
+  );
+  const values = Int16Array.from(valuesOf(grid));
+  const size = lons.length * lats.length;
+  for (let slice = 0; slice * size < values.length; slice++) {
+    const indices = [
+      ...(times.length > 0 ? [Math.floor(slice / Math.max(1, levels.length))] : []),
+      ...(levels.length > 0 ? [slice % levels.length] : []),
+    ];
+    const chunk = values.slice(slice * size, (slice + 1) * size);
+    writeFileSync(join(folder, 't', [...indices, 0, 0].join('.')), Buffer.from(chunk.buffer));
+  }
+}
+
+interface ZarrArray {
+  shape: number[];
+  chunks: number[];
+  dtype: string;
+}
+
+export function writeArray(folder: string, array: ZarrArray, attributes: Record<string, unknown>): void {
+  mkdirSync(folder, { recursive: true });
+  const fixed = { compressor: null, fill_value: null, filters: null, order: 'C', zarr_format: 2 };
+  writeFileSync(join(folder, '.zarray'), JSON.stringify({ ...fixed, ...array }));
+  writeFileSync(join(folder, '.zattrs'), JSON.stringify(attributes));
+}
