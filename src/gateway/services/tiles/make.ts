@@ -115,6 +115,7 @@ async function draw(x: TaskContext, pools: Pools, request: TileRequest): Promise
     cut: size,
     scale,
     filters: selection?.filters,
+    look: selection?.look,
     batch,
     background: 'transparent',
     format: format.name === 'webp' ? 'webp' : 'png',
