@@ -54,6 +54,8 @@ export interface VectorCollection extends CollectionBase {
   /** Cursor of the last edit that `featureCount` and `extent84` know of. */
   readonly cursor: number;
   readonly style: SimpleStyle;
+  /** Of STAC items that were read from a catalog: the document of their collection, as it was read. */
+  readonly stac?: Readonly<Record<string, unknown>>;
   /** What is kept from who reads: `source` then lacks the masked fields. */
   readonly rule?: ReadRule;
 }
@@ -117,6 +119,8 @@ export interface Quarantined {
   readonly path: string;
   readonly layer?: string;
   readonly reason: string;
+  /** Set when it may be read again soon: its host did not answer. */
+  readonly passing?: boolean;
 }
 
 /** Why a collection may not be read: nobody said who asks, or who asks may not. */
