@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { CENTRIFUGO_HELLO, CENTRIFUGO_PATH, type Centrifugo, centrifugo } from './support/centrifugo.js';
 import { cpuSeconds } from './support/load.js';
 import { option, publish } from './support/report.js';
 import { type BenchServer, startGraticule, startScript } from './support/server.js';
@@ -10,11 +11,11 @@ import { editor, things } from './support/things.js';
 /**
  * Fan-out of feature changes: batches of edits to subscribers who want all of them, against uWebSockets.js publishing
  * texts of the same length to a topic. Once subscribers have the same id and began together, so that their frames are
- * equal; once each has an id of its own. CPU of the server per delivery; what the same edits cost without subscribers is
- * taken off.
+ * equal; once each has an id of its own. Centrifugo, where it is installed, gets messages of the same length over its HTTP
+ * API. CPU of the server per delivery; what the same edits or messages cost without subscribers is taken off.
  */
 const rounds = option('rounds', 5);
-const clients = option('clients', 500);
+const clients = option('clients', 1000);
 const events = option('events', 4000);
 const SERVER_CORE = 0;
 const BATCH = 1000;
@@ -73,7 +74,9 @@ const raw = await startScript('bench/support/raw-publish.mjs', [String(FRAME)], 
   port: 18_092,
   core: SERVER_CORE,
 });
+const peer = await centrifugo(18_093, SERVER_CORE);
 const figures = {
+  peer: { cpu: [] as number[], rate: [] as number[] },
   equal: { cpu: [] as number[], rate: [] as number[] },
   own: { cpu: [] as number[], rate: [] as number[] },
   raw: { cpu: [] as number[], rate: [] as number[] },
@@ -90,6 +93,17 @@ async function told(hello: string) {
   return sample;
 }
 
+/** What the deliveries of Centrifugo cost beyond taking the messages. */
+async function toldBy(server: Centrifugo) {
+  const work = () => server.publish(events, FRAME);
+  const alone = await measured(server, undefined, work);
+  const followers = await swarm(server.origin, CENTRIFUGO_PATH, clients, CENTRIFUGO_HELLO, 0, true);
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  const sample = await measured(server, followers, work);
+  await followers.stop();
+  return { seconds: sample.seconds, cpu: sample.cpu - alone.cpu };
+}
+
 for (let round = 0; round <= rounds; round++) {
   const alone = await measured(graticule, undefined, edit);
   const equal = await told(`{"type":"subscribe","subscriptionId":"s","layers":[${layer}]}`);
@@ -97,7 +111,12 @@ for (let round = 0; round <= rounds; round++) {
   const followers = await swarm(raw.origin, '/stream', clients);
   const theirs = await measured(raw, followers, () => fetch(`${raw.origin}/publish?n=${events}`));
   await followers.stop();
+  const peers = peer && (await toldBy(peer));
   if (round === 0) continue;
+  if (peers) {
+    figures.peer.cpu.push((peers.cpu * 1e6) / deliveries);
+    figures.peer.rate.push(deliveries / peers.seconds);
+  }
   for (const [name, ours] of Object.entries({ equal, own }) as ['equal' | 'own', typeof equal][]) {
     figures[name].cpu.push(((ours.cpu - alone.cpu) * 1e6) / deliveries);
     figures[name].rate.push(deliveries / ours.seconds);
@@ -107,6 +126,7 @@ for (let round = 0; round <= rounds; round++) {
 }
 await graticule.stop();
 await raw.stop();
+await peer?.stop();
 rmSync(folder, { recursive: true });
 
 publish({
@@ -126,6 +146,14 @@ publish({
       name: 'uWebSockets.js publish',
       rounds: { 'CPU us/delivery': figures.raw.cpu, 'deliveries/s': figures.raw.rate },
     },
+    ...(peer
+      ? [
+          {
+            name: 'Centrifugo 5.4.9',
+            rounds: { 'CPU us/delivery': figures.peer.cpu, 'deliveries/s': figures.peer.rate },
+          },
+        ]
+      : []),
   ],
   ratios: [
     {
@@ -137,5 +165,18 @@ publish({
       what: 'CPU per delivery, uWebSockets.js publish / graticule with frames of its own for each',
       rounds: figures.raw.cpu.map((cpu, i) => cpu / figures.own.cpu[i]!),
     },
+    ...(peer
+      ? [
+          {
+            what: 'CPU per delivery, Centrifugo / graticule with equal frames',
+            rounds: figures.peer.cpu.map((cpu, i) => cpu / figures.equal.cpu[i]!),
+            goal: 2,
+          },
+          {
+            what: 'CPU per delivery, Centrifugo / graticule with frames of its own for each',
+            rounds: figures.peer.cpu.map((cpu, i) => cpu / figures.own.cpu[i]!),
+          },
+        ]
+      : []),
   ],
 });

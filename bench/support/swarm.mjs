@@ -1,6 +1,7 @@
 /**
  * Many WebSocket clients in one process: sends each the same text frame after the handshake, then only counts the frames
- * that come (unmasked, as servers send them), and notes how old the changes in them are. Told over IPC how many to wait
+ * that come (unmasked, as servers send them), and lines in them where a server joins messages by line ends, and notes how
+ * old the changes in them are. Told over IPC how many to wait
  * for.
  * In the first frame, `{cell}` stands for a box of its own for each client, `{i}` for its number.
  */
@@ -66,6 +67,7 @@ function client(i) {
     let at = 0;
     if (left > 0) {
       at = Math.min(left, data.length);
+      countLines(data, 0, at);
       left -= at;
       if (left === 0) counted();
     }
@@ -82,6 +84,7 @@ function client(i) {
       at += size;
       if (data.length - at >= length) noteAge(data.subarray(at, at + length));
       const here = Math.min(length, data.length - at);
+      countLines(data, at, at + here);
       at += here;
       left = length - here;
       if (left === 0) counted();
@@ -90,6 +93,13 @@ function client(i) {
   socket.on('error', (error) => {
     throw error;
   });
+}
+
+/** Whether messages may be joined in one frame, by line ends. */
+const joined = process.env['SWARM_JOINED'] === '1';
+
+function countLines(data, from, to) {
+  if (joined) for (let i = from; (i = data.indexOf(10, i)) >= 0 && i < to; i++) counted();
 }
 
 function counted() {

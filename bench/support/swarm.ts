@@ -16,17 +16,22 @@ export interface Swarm {
   stop(): Promise<void>;
 }
 
-/** Resolves once all are connected. `hello` is sent by each; `wait` frames are waited for from the start. */
+/**
+ * Resolves once all are connected. `hello` is sent by each; `wait` frames are waited for from the start. `joined`: the
+ * server may put several messages into one frame, a line each.
+ */
 export async function swarm(
   origin: string,
   path: string,
   clients: number,
   hello = '',
   wait = 0,
+  joined = false,
 ): Promise<Swarm> {
   const { port } = new URL(origin);
   const child = fork('bench/support/swarm.mjs', [port, path, String(clients), hello, String(wait)], {
     execArgv: [],
+    env: { ...process.env, SWARM_JOINED: joined ? '1' : '0' },
   });
   pin(CORE, child.pid);
   child.on('exit', (code) => {

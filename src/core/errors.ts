@@ -18,6 +18,7 @@ export const ERROR_TABLE = {
   'payload-too-large': [413, 'Payload too large'],
   'uri-too-long': [414, 'URI too long'],
   'unsupported-media-type': [415, 'Unsupported media type'],
+  'range-not-satisfiable': [416, 'Range not satisfiable'],
   unprocessable: [422, 'Unprocessable content'],
   'precondition-required': [428, 'Precondition required'],
   'too-many-requests': [429, 'Too many requests'],

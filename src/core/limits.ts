@@ -3,12 +3,17 @@ export const LIMITS = {
   /** Items per page of a feature collection: default and range (contract). */
   itemsDefault: 1000,
   itemsMax: 2000,
+  /** Items of a STAC page: default and most (contract); bytes that end one before it is full, and matches counted. */
+  stacDefault: 10,
+  stacMax: 10_000,
+  stacPageBytes: 33_554_432,
+  stacCounted: 100_000,
   /** Largest offset of an items page. */
   offsetMax: 1_000_000_000,
   /** Pixels per side of a coverage (contract). */
   coverageSide: 8192,
   /** Bytes of a coverage before compression: about what can be written within the time of a request. */
-  coverageBytes: 536_870_912,
+  coverageBytes: 268_435_456,
   /** Pixels per side of a rendered map (contract). */
   mapSide: 4096,
   mapSideDefault: 256,
@@ -119,6 +124,14 @@ export const LIMITS = {
   diskTileBytes: 4_294_967_296,
   /** Milliseconds that a tile in Redis may take; then it is made. */
   redisMs: 50,
+  /** Characters, parts and levels of nesting of band math. */
+  expressionCharacters: 2000,
+  expressionNodes: 250,
+  expressionDepth: 60,
+  /** Bands that one image is made of. */
+  lookBands: 16,
+  /** Colours of a colour map that a request brings along. */
+  colormapEntries: 256,
   /** Samples (pixels of all bands) of a raster that is imported. */
   importSamples: 16_000_000_000,
   /** Bytes of a world file or of a text that holds a CRS (contract). */

@@ -76,6 +76,8 @@ export interface Reply {
   readonly status: number;
   readonly mediaType?: string;
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
+  /** Bytes of a body that comes in parts, where that is known. */
+  readonly length?: number;
   /** Set when `body` is compressed already. */
   readonly encoding?: 'gzip';
   readonly headers?: Readonly<Record<string, string>>;

@@ -1,3 +1,4 @@
+import type { RasterLook } from './raster-look.js';
 import type { Box } from './tasks.js';
 
 /** Rasters: where their pixels are, what is known of them, and the tasks that read them. */
@@ -122,13 +123,6 @@ export function isDistant(source: RasterSource): boolean {
   return source.kind === 'remote' || source.kind === 'postgis-raster';
 }
 
-/** The rasters that one file or folder holds. */
-export interface RasterLayers {
-  /** Without a name the raster has that of its file. */
-  layers: { name?: string; source: RasterSource }[];
-  problems: { layer: string; reason: string }[];
-}
-
 /** How values between pixels are found; the names are those of GDAL's utilities. */
 export const RESAMPLINGS = [
   'nearest',
@@ -140,6 +134,13 @@ export const RESAMPLINGS = [
   'mode',
 ] as const;
 export type Resampling = (typeof RESAMPLINGS)[number];
+
+/** The rasters that one file or folder holds. */
+export interface RasterLayers {
+  /** Without a name the raster has that of its file. */
+  layers: { name?: string; source: RasterSource }[];
+  problems: { layer: string; reason: string }[];
+}
 
 export interface CoverageTask {
   source: RasterSource;
@@ -190,6 +191,8 @@ export interface RasterImageTask {
   format: 'raw' | 'png' | 'jpeg' | 'webp' | 'tiff';
   quality?: number;
   cut?: TileSize;
+  /** As usual when absent. */
+  look?: RasterLook;
 }
 
 /** Pixels of the tiles that a PNG or WebP image is cut into, instead of being encoded whole; divides its size. */

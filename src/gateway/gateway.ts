@@ -29,6 +29,7 @@ import { Edits } from './services/edits.js';
 import { SessionDirectory } from './services/events/directory.js';
 import { startEvents } from './services/events/index.js';
 import { registeredIn } from './services/rasters/registered.js';
+import { StacItems } from './services/stac/items.js';
 import { readAreas } from './services/tiles/extent.js';
 import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
 import { requireTileSettings } from './services/tiles/settings.js';
@@ -138,6 +139,11 @@ export async function startGateway({
     tell,
     changed: caching.edited,
   });
+  const stac = new StacItems({
+    pools,
+    path: join(dataDir, 'stac', 'items.gpkg'),
+    warn: (message, about) => log.warn(message, about),
+  });
   const edits = new Edits(pools, (note) => {
     caching.edited(note);
     events.edited(note.collection);
@@ -173,6 +179,7 @@ export async function startGateway({
       licensing: config.licensing,
       tiles,
       items,
+      stac,
       publicDir: PUBLIC_DIR,
       version: version(),
       hub: events.hub,

@@ -8,13 +8,13 @@ import { type ProbeDeps, probeOperations } from './surfaces/probes/operations.js
 import { processesOperations } from './surfaces/processes/operations.js';
 import { SURFACES } from './surfaces/site/documents.js';
 import { type SiteDeps, siteOperations } from './surfaces/site/operations.js';
-import { stacOperations } from './surfaces/stac/operations.js';
+import { type StacDeps, stacOperations } from './surfaces/stac/operations.js';
 import { type StreamingDeps, streamingOperations } from './surfaces/streaming/operations.js';
 import { type TilesDeps, tilesOperations } from './surfaces/tiles/operations.js';
 
 /** Every operation of the data surfaces, the site and the probes. */
 export function surfaceOperations(
-  deps: StreamingDeps & TilesDeps & ItemDeps & EditDeps & ProbeDeps & Omit<SiteDeps, 'surfaces'>,
+  deps: StreamingDeps & TilesDeps & StacDeps & ItemDeps & EditDeps & ProbeDeps & Omit<SiteDeps, 'surfaces'>,
 ): Operation[] {
   return [
     ...probeOperations(deps),

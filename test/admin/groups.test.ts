@@ -190,6 +190,30 @@ describe('management API', () => {
       });
     });
 
+    it('tells which of them are worth their memory', async () => {
+      const { body } = await api.call('GET /performance/enhanced/cache/effectiveness');
+      const item = {
+        key: 'mvt/roads',
+        accessCount: 3,
+        hitRatio: 0.75,
+        avgExecutionTimeMs: 20,
+        memoryBytes: 300,
+        lastAccessed: '2026-01-02T03:04:05.000Z',
+      };
+      const { evictions } = api.figures;
+      expect(body).toEqual({
+        topAccessedKeys: [item],
+        lowEfficiencyKeys: [],
+        largestItems: [item],
+        evictionMetrics: {
+          totalEvictions: evictions + 5,
+          expirationEvictions: 2,
+          memoryPressureEvictions: evictions,
+          manualEvictions: 3,
+        },
+      });
+    });
+
     it('invalidates results by pattern', async () => {
       const route = 'DELETE /performance/enhanced/cache/invalidate';
       const { body } = await api.call(route, { query: { pattern: 'mvt/*' } });

@@ -31,6 +31,19 @@ describe('the tile cache', () => {
     expect(cache.find('cold0')).toBeUndefined();
   });
 
+  test('knows which tiles are used much, which little, and which are large', async () => {
+    const cache = new TileCache(10_000_000);
+    for (let i = 0; i < 30; i++) await fill(cache, `k${i}`, 1000 + i);
+    for (let i = 0; i < 30; i++) for (let n = 0; n < i; n++) cache.find(`k${i}`);
+    const { mostUsed, leastUseful, largest } = await cache.uses();
+    const highest = Array.from({ length: 10 }, (_, i) => `k${29 - i}`);
+    expect(mostUsed.map(({ key }) => key)).toEqual(highest);
+    expect(largest.map(({ key }) => key)).toEqual(highest);
+    expect(leastUseful.map(({ key }) => key)).toEqual(Array.from({ length: 10 }, (_, i) => `k${i}`));
+    expect(mostUsed[0]).toMatchObject({ accessCount: 29, hitRatio: 29 / 30, memoryBytes: 1029 });
+    expect(mostUsed[0]!.lastAccessed).toBeGreaterThan(Date.now() - 60_000);
+  });
+
   test('renders a tile once for all who wait for it', async () => {
     const cache = new TileCache(100_000);
     let renderings = 0;

@@ -19,6 +19,7 @@ const DEFINITIONS = new Set([
   'http://www.opengis.net',
   'https://www.opengis.net',
   'https://api.stacspec.org',
+  'https://stac-extensions.github.io',
   'https://json-schema.org',
 ]);
 

@@ -21,6 +21,7 @@ export function cacheControl(parts: CacheParts, told: (scope: CacheScope) => voi
       const statistics = tiles.statistics();
       return { ...statistics, enabled: statistics.maxBytes > 0, ttlSeconds: 0 };
     },
+    uses: () => tiles.uses(),
     levels: () => levels.status(),
     collections() {
       const byLayer = tiles.byCollection();

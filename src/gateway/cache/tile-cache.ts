@@ -2,6 +2,7 @@ import type { Reply } from '../../core/operation.js';
 import type { Box } from '../../core/tasks.js';
 import { pyramidKey, type TileAddress, type TileRequest } from '../services/tiles/request.js';
 import * as metrics from '../telemetry/metrics.js';
+import { type TileUses, tileUses } from './effectiveness.js';
 import { type FoundTile, TileLevels } from './levels.js';
 import { hasPlace, Pyramid, touches } from './pyramid.js';
 import { SharedTiles } from './shared-tiles.js';
@@ -27,6 +28,12 @@ export interface TileSlot {
   readonly expires: number;
   /** Since eviction last came by. Marking is cheaper than keeping the map in order of use. */
   used: boolean;
+  /** How often it was found. */
+  uses: number;
+  /** When it was found or made last: milliseconds since the epoch, to the second. */
+  usedAt: number;
+  /** Milliseconds that its making took. */
+  readonly madeMs: number;
   /** False once the tile has left the cache. */
   live: boolean;
   readonly key: string;
@@ -69,6 +76,9 @@ export interface CacheStatistics {
   hits: number;
   misses: number;
   evictions: number;
+  /** Of tiles whose time was over, and of those that were dropped as stale or by order. */
+  expirations: number;
+  deletions: number;
   /** What a tile takes that has to be made, waiting included. */
   meanMakingMs: number;
 }
@@ -95,12 +105,17 @@ export class TileCache {
   /** Tiles made, and how long they were waited for altogether. */
   #made = 0;
   #madeMs = 0;
+  /** Milliseconds since the epoch, set each second: asking the clock for each tile costs more than finding it. */
+  #second = Date.now();
   readonly #tileHits = metrics.tileCacheHits.cell();
   readonly #tileMisses = metrics.tileCacheMisses.cell();
 
   constructor(maxBytes: number, levels = new TileLevels([])) {
     this.#maxBytes = maxBytes;
     this.#levels = levels;
+    setInterval(() => {
+      this.#second = Date.now();
+    }, 1000).unref();
     metrics.cacheBytes.observe((gauge) => gauge.cell('tile').set(this.#bytes));
     metrics.cacheHitRatio.observe((gauge) => {
       const total = this.#hits.value + this.#misses.value;
@@ -122,6 +137,8 @@ export class TileCache {
       return undefined;
     }
     slot.used = true;
+    slot.uses++;
+    slot.usedAt = this.#second;
     this.#hits.value++;
     this.#tileHits.value++;
     return slot;
@@ -202,13 +219,14 @@ export class TileCache {
     making.tile = found.then(
       ({ tile, maxAgeMs, made }) => {
         done();
+        const madeMs = made === undefined ? 0 : Date.now() - made;
         if (made !== undefined) {
           metrics.tileCacheGenerated.cell().inc();
           this.#made++;
-          this.#madeMs += Date.now() - made;
+          this.#madeMs += madeMs;
         }
         if (making.stale) return tile;
-        this.#store(wanted, tile, maxAgeMs);
+        this.#store(wanted, tile, { maxAgeMs, madeMs });
         if (made !== undefined) this.#levels.write(wanted, tile, made, maxAgeMs);
         return tile;
       },
@@ -221,16 +239,33 @@ export class TileCache {
     return making.tile;
   }
 
-  #store(wanted: WantedTile, made: CachedTile, maxAgeMs: number): void {
+  #store(
+    wanted: WantedTile,
+    made: CachedTile,
+    { maxAgeMs, madeMs }: { maxAgeMs: number; madeMs: number },
+  ): void {
     if (made.bytes + ENTRY_OVERHEAD > this.#maxBytes / 8 || !hasPlace(wanted.at.set, wanted.at.zoom)) return;
     const before = this.#tiles.get(wanted.key);
     if (before) this.#remove(before);
     const pyramid = this.#pyramidOf(wanted);
     const tile = this.#shared.hold(made);
-    const expires = Date.now() + maxAgeMs;
+    const usedAt = Date.now();
+    const expires = usedAt + maxAgeMs;
     // Not the wanted tile itself: a plan holds its whole catalog.
     const { key, at } = wanted;
-    const slot: TileSlot = { tile, expires, used: false, live: true, key, at, pyramid };
+    // One literal, no spread: this is what the hottest path reads.
+    const slot: TileSlot = {
+      tile,
+      expires,
+      used: false,
+      uses: 0,
+      usedAt,
+      madeMs,
+      live: true,
+      key,
+      at,
+      pyramid,
+    };
     this.#tiles.set(key, slot);
     pyramid.add(at, slot, tile.bytes);
     this.#makeRoom();
@@ -318,8 +353,15 @@ export class TileCache {
       hits: this.#hits.value,
       misses: this.#misses.value,
       evictions: this.#evictions.value,
+      expirations: metrics.tileCacheExpired.cell().value,
+      deletions: metrics.tileCacheDeleted.cell().value,
       meanMakingMs: this.#made === 0 ? 0 : this.#madeMs / this.#made,
     };
+  }
+
+  /** The tiles that stand out by how they are used. */
+  uses(): Promise<TileUses> {
+    return tileUses(this.#tiles.values(), this.#tiles.size);
   }
 
   /** Tiles and their bytes by collection; a tile of several collections counts for each of them. */

@@ -4,10 +4,11 @@ import type { Reply } from '../../core/operation.js';
 import { Backlog, type Sending } from './backlog.js';
 import { accepts, type ContentEncoding, chooseEncoding, compress, decompress } from './compression.js';
 import type { HttpExchange } from './exchange.js';
+import { sendParts } from './parts.js';
 import { upgrade } from './socket.js';
 
 const EXPOSED =
-  'content-crs, content-bbox, etag, graticule-dropped-features, link, location, server-timing, x-request-id, retry-after, preference-applied';
+  'accept-ranges, content-crs, content-bbox, content-range, etag, graticule-acquired, graticule-dropped-features, graticule-source-items, link, location, server-timing, x-request-id, retry-after, preference-applied';
 
 /** Headers of every response. */
 const COMMON = `access-control-allow-origin: *\r\naccess-control-expose-headers: ${EXPOSED}\r\nx-content-type-options: nosniff`;
@@ -32,7 +33,7 @@ const backlog = new Backlog();
 const nothing = (): void => undefined;
 
 /** `error` says why a stream ended early through no fault of the client. */
-type Sent = (x: HttpExchange, status: number, bytes: number, error?: unknown) => void;
+export type Sent = (x: HttpExchange, status: number, bytes: number, error?: unknown) => void;
 
 /** Sends a reply: conditional requests, HEAD, compression, slow readers. `sent` is called once. */
 export function sendReply(x: HttpExchange, reply: Reply, sent: Sent): void {
@@ -54,16 +55,17 @@ export function sendReply(x: HttpExchange, reply: Reply, sent: Sent): void {
   if (body === undefined) {
     writeEmpty(x, reply, sent);
   } else if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
-    if (x.method === 'HEAD') return writeEmpty(x, reply, sent);
+    if (x.method === 'HEAD') return writeEmpty(x, reply, sent, reply.length);
     x.detach();
-    void stream(x, reply, body, sent);
+    if (reply.length === undefined) void stream(x, reply, body, sent);
+    else sendSized(x, reply, body, reply.length, sent);
   } else {
     sendBody(x, reply, body, sent);
   }
 }
 
-function writeEmpty(x: HttpExchange, reply: Reply, sent: Sent): void {
-  writeHead(x, reply, 'identity', 0);
+function writeEmpty(x: HttpExchange, reply: Reply, sent: Sent, length = 0): void {
+  writeHead(x, reply, 'identity', length);
   sent(x, reply.status, 0);
 }
 
@@ -235,6 +237,17 @@ async function stream(
     res.close();
     sent(x, 500, bytes, error);
   }
+}
+
+function sendSized(
+  x: HttpExchange,
+  reply: Reply,
+  body: AsyncIterable<Uint8Array>,
+  length: number,
+  sent: Sent,
+) {
+  const { status } = reply;
+  void sendParts(x, body, { length, status, begin: () => head(x, reply, 'identity'), backlog }, sent);
 }
 
 const CONTROL = /[\r\n]/g;

@@ -8,6 +8,7 @@ import type { Window } from '../images/paletted-png.js';
 import { checkedBox, crsOf } from './crs.js';
 import { encodeImage, encodePart, isEmpty, MEDIA_TYPES } from './encode.js';
 import { withRaster } from './handles.js';
+import { lookOf } from './look.js';
 import { renderingOf } from './palette.js';
 import { readPicture } from './picture.js';
 
@@ -24,7 +25,7 @@ export function image(task: RasterImageTask, cancellation: Cancellation): Promis
   return withRaster(
     task.source,
     async (handle) => {
-      const rendering = await renderingOf(handle);
+      const rendering = await (task.look ? lookOf(handle, task.look) : renderingOf(handle));
       const rgba = await readPicture(handle, rendering, { box, crs, width, height }, cancellation);
       cancellation.check();
       if (task.cut) return cutImage(task, rgba);

@@ -68,6 +68,11 @@ async function inspectMosaic(source: RasterMosaic, grid: RasterGrid): Promise<Ra
   };
 }
 
+function compressionOf(dataset: Dataset): { compression?: string } {
+  const { COMPRESSION: compression } = dataset.getMetadata('IMAGE_STRUCTURE') as { COMPRESSION?: string };
+  return compression === undefined ? {} : { compression };
+}
+
 async function axesOf(source: RasterSource): Promise<Pick<RasterInfo, 'times' | 'levels' | 'revision'>> {
   if (source.kind === 'remote') return { revision: await remoteRevision(source) };
   if (source.kind !== 'gridded') return {};
@@ -76,11 +81,6 @@ async function axesOf(source: RasterSource): Promise<Pick<RasterInfo, 'times' | 
     ...(times && { times }),
     ...(levels && { levels }),
   };
-}
-
-function compressionOf(dataset: Dataset): { compression?: string } {
-  const { COMPRESSION: compression } = dataset.getMetadata('IMAGE_STRUCTURE') as { COMPRESSION?: string };
-  return compression === undefined ? {} : { compression };
 }
 
 function extent84Of(box: Box | null): Box {

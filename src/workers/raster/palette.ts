@@ -3,6 +3,7 @@
 import type { ColorTable } from 'gdal-async';
 import { TaskFailure } from '../../core/tasks.js';
 import type { RasterHandle } from './handles.js';
+import type { Drawing } from './look.js';
 import { bandStatistics } from './statistics.js';
 
 /** Linear stretch of a band's values to 0..255. */
@@ -17,7 +18,9 @@ export type Rendering =
   /** Bytes shown as they are: gray or red, green, blue; a following alpha band is used as such. */
   | { kind: 'bytes'; bands: number[]; samples: 1 | 3 }
   /** Values stretched to bytes by each band's statistics. */
-  | { kind: 'stretch'; bands: number[]; samples: 1 | 3; stretches: Stretch[] };
+  | { kind: 'stretch'; bands: number[]; samples: 1 | 3; stretches: Stretch[] }
+  /** Coloured as a request wants it. `bands` are those of the drawing, and an alpha band after them. */
+  | { kind: 'drawing'; bands: number[]; drawing: Drawing };
 
 /** Chooses how to show a raster. `selection` holds 1-based bands; absent: all. */
 export async function renderingOf(handle: RasterHandle, selection?: readonly number[]): Promise<Rendering> {

@@ -4,6 +4,7 @@ import type { RasterBand } from 'gdal-async';
 import type { Cancellation } from '../cancellation.js';
 import type { Dataset } from './gdal.js';
 import type { RasterHandle } from './handles.js';
+import { type Drawing, draw } from './look.js';
 import type { Rendering, Stretch } from './palette.js';
 import { kernelOptions, type PictureWindow, sourceWindow, warpToMemory } from './warp.js';
 
@@ -24,6 +25,7 @@ export async function readPicture(
   try {
     cancellation.check();
     if (rendering.kind === 'stretch') await stretchInto(rgba, warped, rendering.stretches, window);
+    else if (rendering.kind === 'drawing') await drawInto(rgba, warped, rendering.drawing, window);
     else if (rendering.kind === 'palette') await paletteInto(rgba, warped, rendering.colors, window);
     else await bytesInto(rgba, warped, rendering.samples, window);
     return rgba;
@@ -62,6 +64,15 @@ async function bytesInto(
   }
   if (samples === 3) return;
   for (let at = 0; at < rgba.length; at += 4) rgba[at + 1] = rgba[at + 2] = rgba[at]!;
+}
+
+async function drawInto(rgba: Uint8Array, warped: Dataset, drawing: Drawing, size: Size): Promise<void> {
+  const values = new Map<number, Float32Array>();
+  for (const [index, band] of drawing.bands.entries()) {
+    const pixels = new Float32Array(size.width * size.height);
+    values.set(band, await readBand(warped.bands.get(index + 1), size, pixels));
+  }
+  draw(drawing, values, rgba);
 }
 
 async function paletteInto(

@@ -69,8 +69,11 @@ export async function warpToMemory(
   window: PictureWindow,
   kernel: string[],
 ): Promise<Dataset> {
-  const outside = rendering.kind === 'stretch' ? ['-ot', 'Float32', '-dstnodata', 'nan'] : ['-dstalpha'];
-  const resampling = rendering.kind === 'palette' ? 'near' : 'bilinear';
+  const drawing = rendering.kind === 'drawing' ? rendering.drawing : undefined;
+  const isFloat = rendering.kind === 'stretch' || drawing !== undefined;
+  const outside = isFloat ? ['-ot', 'Float32', '-dstnodata', 'nan'] : ['-dstalpha'];
+  const inside = drawing?.nodata === undefined ? [] : ['-srcnodata', String(drawing.nodata)];
+  const resampling = rendering.kind === 'palette' || drawing?.nearest ? 'near' : 'bilinear';
   try {
     return await gdal.warpAsync(
       'picture',
@@ -82,6 +85,7 @@ export async function warpToMemory(
         ...['-ts', String(window.width), String(window.height)],
         ...['-r', resampling, '-ovr', 'AUTO', '-et', '0.125'],
         ...outside,
+        ...inside,
         ...kernel,
       ],
     );

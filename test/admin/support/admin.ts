@@ -63,8 +63,17 @@ export async function adminHarness() {
     pools,
     jobs,
     urlOf: objectUrl({}),
+    folders: [],
   });
   const invalidated: CacheScope[] = [];
+  const use = {
+    key: 'mvt/roads',
+    accessCount: 3,
+    hitRatio: 0.75,
+    avgExecutionTimeMs: 20,
+    memoryBytes: 300,
+    lastAccessed: Date.UTC(2026, 0, 2, 3, 4, 5),
+  };
   const figures = {
     enabled: true,
     entries: 3,
@@ -73,6 +82,8 @@ export async function adminHarness() {
     hits: 3,
     misses: 1,
     evictions: 0,
+    expirations: 2,
+    deletions: 3,
     meanMakingMs: 20,
     ttlSeconds: 0,
   };
@@ -97,6 +108,7 @@ export async function adminHarness() {
     streams: new SessionDirectory(hub, peers),
     cache: {
       status: () => figures,
+      uses: async () => ({ mostUsed: [use], leastUseful: [], largest: [use] }),
       levels: async () => [],
       collections: () => [{ id: 'roads', entries: 3, bytes: 300 }],
       invalidate(scope) {
@@ -124,6 +136,7 @@ export async function adminHarness() {
     imports,
     published,
     invalidated,
+    figures,
     operations,
     /** Calls an operation by method and path template below the base path. */
     call(route: string, request?: Call): Promise<Called> {

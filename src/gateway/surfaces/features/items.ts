@@ -8,10 +8,10 @@ import type { Field, Pools } from '../../../core/tasks.js';
 import { xmlName } from '../../../core/xml-name.js';
 import { parseQuery } from '../../http/query.js';
 import { runTask } from '../../services/run-task.js';
+import { readToken } from '../page-token.js';
 import { storeFormat } from './formats.js';
 import type { itemsParams } from './params.js';
 import { chosenFields, selection, sortKeys } from './selection.js';
-import { readToken } from './token.js';
 import type { View } from './view.js';
 
 /** Features in an HTML page when no limit is asked for: a page is read by eyes. */

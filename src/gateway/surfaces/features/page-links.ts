@@ -1,10 +1,10 @@
 import type { PageKey } from '../../../core/features.js';
 import type { Exchange } from '../../../core/operation.js';
 import { formatLinks, type Link, withQuery } from '../common.js';
+import { writeToken } from '../page-token.js';
 import { FEATURES_PATH } from './documents.js';
 import { ITEM_FORMATS } from './formats.js';
 import type { Page } from './items.js';
-import { writeToken } from './token.js';
 
 /** Parameters that say where a page is; all others are kept in its links. */
 const PLACE = /^(offset|limit|token|f)=/;

@@ -1,25 +1,24 @@
 import Type from 'typebox';
 import { type Format, HTML_FORMAT, JSON_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
-import { pathString } from '../../../core/params.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
-import { documentReply, findCollection, notBuilt, type SurfaceDeps, surfaceBasics } from '../common.js';
-import {
-  catalogDocument,
-  STAC_CONFORMANCE,
-  STAC_PATH,
-  stacCollectionDocument,
-  stacCollectionsDocument,
-} from './documents.js';
+import { documentReply, findCollection, surfaceBasics } from '../common.js';
+import { assetOperation } from './asset.js';
+import { STAC_CONFORMANCE } from './conformance.js';
+import { catalogDocument, stacCollectionDocument, stacCollectionsDocument } from './documents.js';
+import { itemOperations } from './item-operations.js';
+import { COMMON, collectionId, STAC_PATH, type StacDeps } from './params.js';
+import { queryablesOperations } from './queryables.js';
 
-const COMMON = { surface: 'stac', protocol: 'STAC', permission: 'public', method: 'GET' } as const;
+export type { StacDeps } from './params.js';
 
 const FORMATS: readonly Format[] = [JSON_FORMAT, HTML_FORMAT];
 const DOCUMENT = { 200: { description: 'STAC document', content: { 'application/json': Type.Object({}) } } };
 
-/** SpatioTemporal Asset Catalog 1.0.0: catalog and collections of everything that is published. */
-export function stacOperations({ visible }: SurfaceDeps): Operation[] {
+/** SpatioTemporal Asset Catalog 1.0.0: catalog, collections and items of everything that is published. */
+export function stacOperations(deps: StacDeps): Operation[] {
+  const { visible } = deps;
   const operations: Operation[] = [];
   const basics = surfaceBasics({
     ...COMMON,
@@ -38,6 +37,7 @@ export function stacOperations({ visible }: SurfaceDeps): Operation[] {
   operations.push(
     defineOperation({
       ...COMMON,
+      method: 'GET',
       id: 'stac.getCatalog',
       path: STAC_PATH,
       summary: 'Catalog',
@@ -52,6 +52,7 @@ export function stacOperations({ visible }: SurfaceDeps): Operation[] {
     ...basics.filter((operation) => operation.id !== 'stac.landing'),
     defineOperation({
       ...COMMON,
+      method: 'GET',
       id: 'stac.getCollections',
       path: `${STAC_PATH}/collections`,
       summary: 'Collections',
@@ -64,10 +65,11 @@ export function stacOperations({ visible }: SurfaceDeps): Operation[] {
     }),
     defineOperation({
       ...COMMON,
+      method: 'GET',
       id: 'stac.getCollection',
       path: `${STAC_PATH}/collections/{collectionId}`,
       summary: 'One collection',
-      params: { collectionId: pathString('collectionId', 'Identifier of a collection.') },
+      params: { collectionId },
       formats: FORMATS,
       responses: { ...DOCUMENT, 404: { description: 'No such collection' } },
       run(x) {
@@ -78,25 +80,9 @@ export function stacOperations({ visible }: SurfaceDeps): Operation[] {
         return documentReply(x, document, () => pages.documentPage(x, document.title, document));
       },
     }),
-    ...FUTURE,
+    ...itemOperations(deps),
+    ...queryablesOperations(deps),
+    assetOperation(deps),
   );
   return operations;
 }
-
-const FUTURE: Operation[] = (
-  [
-    ['GET', '/collections/{collectionId}/items', 'getItems', 'Items of a collection'],
-    ['GET', '/collections/{collectionId}/items/{itemId}', 'getItem', 'One item'],
-    ['GET', '/queryables', 'getQueryables', 'Queryables'],
-    [
-      'GET',
-      '/collections/{collectionId}/queryables',
-      'getCollectionQueryables',
-      'Queryables of a collection',
-    ],
-    ['GET', '/search', 'search', 'Item search'],
-    ['POST', '/search', 'postSearch', 'Item search'],
-  ] as const
-).map(([method, path, name, summary]) =>
-  notBuilt({ ...COMMON, method, path: `${STAC_PATH}${path}`, id: `stac.${name}`, summary }),
-);

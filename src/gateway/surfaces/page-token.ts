@@ -1,5 +1,5 @@
-import { badParameter } from '../../../core/errors.js';
-import type { PageKey } from '../../../core/features.js';
+import { badParameter } from '../../core/errors.js';
+import type { PageKey } from '../../core/features.js';
 
 /**
  * The place that a `next` or `prev` link goes on from: opaque to clients, so that it may change. It holds a direction and

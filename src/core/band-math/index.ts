@@ -1,0 +1,2 @@
+export { type BandExpression, bandsOf } from './ast.js';
+export { BandMathError, parseBandMath } from './parse.js';

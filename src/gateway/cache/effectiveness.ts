@@ -1,0 +1,72 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { TileSlot } from './tile-cache.js';
+
+/** How one kept tile was used. */
+export interface TileUse {
+  readonly key: string;
+  readonly accessCount: number;
+  /** Uses to uses and its making. */
+  readonly hitRatio: number;
+  /** Milliseconds that making it took; 0 when it was found in a level behind memory. */
+  readonly avgExecutionTimeMs: number;
+  readonly memoryBytes: number;
+  /** Milliseconds since the epoch, to the second. */
+  readonly lastAccessed: number;
+}
+
+export interface TileUses {
+  readonly mostUsed: TileUse[];
+  /** Of those never used, and else the least used, the largest. */
+  readonly leastUseful: TileUse[];
+  readonly largest: TileUse[];
+}
+
+const SHOWN = 10;
+/** Tiles that are looked at in one turn of the event loop. */
+const PER_TURN = 20_000;
+
+/** The kept tiles that stand out. Looks at each once, a part at a time; the cache goes on meanwhile. */
+export async function tileUses(slots: Iterable<TileSlot>, count: number): Promise<TileUses> {
+  const mostUsed = new Best((slot) => slot.uses);
+  const leastUseful = new Best(({ uses, tile }) => tile.bytes / (uses + 1) ** 2);
+  const largest = new Best(({ tile }) => tile.bytes);
+  let seen = 0;
+  for (const slot of slots) {
+    for (const best of [mostUsed, leastUseful, largest]) best.offer(slot);
+    // Those that are used while this looks go to the end of the line, again and again.
+    if (++seen >= count) break;
+    if (seen % PER_TURN === 0) await nextTurn();
+  }
+  return { mostUsed: mostUsed.uses, leastUseful: leastUseful.uses, largest: largest.uses };
+}
+
+/** The few slots of the highest rank. */
+class Best {
+  #kept: { slot: TileSlot; rank: number }[] = [];
+
+  constructor(private readonly rankOf: (slot: TileSlot) => number) {}
+
+  offer(slot: TileSlot): void {
+    const rank = this.rankOf(slot);
+    const kept = this.#kept;
+    if (kept.length === SHOWN && rank <= kept[SHOWN - 1]!.rank) return;
+    const place = kept.findIndex((other) => other.rank < rank);
+    kept.splice(place < 0 ? kept.length : place, 0, { slot, rank });
+    kept.length = Math.min(kept.length, SHOWN);
+  }
+
+  get uses(): TileUse[] {
+    return this.#kept.map(({ slot }) => useOf(slot));
+  }
+}
+
+function useOf({ key, uses, usedAt, madeMs, tile }: TileSlot): TileUse {
+  return {
+    key,
+    accessCount: uses,
+    hitRatio: uses / (uses + 1),
+    avgExecutionTimeMs: madeMs,
+    memoryBytes: tile.bytes,
+    lastAccessed: usedAt,
+  };
+}

@@ -1,0 +1,62 @@
+import type { Collection } from '../../../core/collection.js';
+import { notFound } from '../../../core/errors.js';
+import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
+import { pathString } from '../../../core/params.js';
+import type { StacFile } from '../../../core/stac.js';
+import { granulesOf } from '../../services/rasters/granules.js';
+import { runTask } from '../../services/run-task.js';
+import { downloadOf, mediaTypeOf } from '../../services/stac/raster-items.js';
+import { findCollection } from '../common.js';
+import { fileReply } from './file-reply.js';
+import { COMMON, collectionId, itemId, readsWhole, STAC_PATH, type StacDeps } from './params.js';
+
+/** Files of assets: beside the contract, which leaves the hrefs of assets open. */
+export function assetOperation(deps: StacDeps): Operation {
+  return defineOperation({
+    ...COMMON,
+    method: 'GET',
+    id: 'stac.getAsset',
+    path: `${STAC_PATH}/collections/{collectionId}/items/{itemId}/assets/{assetKey}`,
+    summary: 'The file of an asset',
+    description:
+      'Whole or in part (Range, If-Range). Only assets that are local published files are had here.',
+    tag: 'Items',
+    params: { collectionId, itemId, assetKey: pathString('assetKey', 'Name of the asset in the item.') },
+    responses: {
+      200: { description: 'The file', content: { 'application/octet-stream': null } },
+      206: { description: 'Part of the file', content: { 'application/octet-stream': null } },
+      404: { description: 'No such asset, or it is not a file of this server' },
+      416: { description: 'The range is outside of the file' },
+    },
+    async run(x) {
+      const { assetKey, itemId: item } = x.params;
+      const collection = findCollection(deps.visible(x.principal), x.params.collectionId);
+      const file = readsWhole(collection) ? await fileOf(x, deps, collection, item, assetKey) : undefined;
+      if (!file) throw notFound('file of the asset', assetKey.slice(0, 100));
+      return fileReply(x, file);
+    },
+  });
+}
+
+interface AssetFile extends Partial<Pick<StacFile, 'root'>> {
+  path: string;
+  mediaType: string;
+}
+
+async function fileOf(
+  x: Exchange,
+  { pools, stac, catalog }: StacDeps,
+  collection: Collection,
+  item: string,
+  asset: string,
+): Promise<AssetFile | undefined> {
+  if (collection.kind === 'raster') {
+    const granule = asset === 'data' ? granulesOf(collection).find(({ id }) => id === item) : undefined;
+    const path = granule && downloadOf(collection, granule);
+    return path === undefined ? undefined : { path, mediaType: mediaTypeOf(collection) };
+  }
+  await stac.of(catalog());
+  const task = { path: stac.path, collection: collection.id, item, asset };
+  const file = await runTask(x, pools, 'vector.stacFile', task);
+  return file ? { ...file, mediaType: 'application/octet-stream' } : undefined;
+}

@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, open, realpath } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { ApiError, notFound } from '../../../core/errors.js';
+import type { Exchange, Reply } from '../../../core/operation.js';
+
+export interface ServedFile {
+  path: string;
+  mediaType: string;
+  /** The folder that the file must lie in, links followed; anywhere when absent. */
+  root?: string;
+}
+
+const CHUNK = 262_144;
+
+/**
+ * A file or one range of it (RFC 9110, 14). Several ranges are answered with the whole file, as 14.2 allows. Throws 404
+ * for what is no plain file any more, or lies outside of its root, and 416.
+ */
+export async function fileReply(x: Exchange, file: ServedFile): Promise<Reply> {
+  const handle = await opened(file);
+  const { size, ...state } = await handle.stat().finally(() => handle.close());
+  const etag = tagOf({ size, ...state });
+  // A condition that holds gives 304, for which the range is of no matter.
+  const range = x.header('if-none-match') === undefined ? rangeOf(x, size, etag) : undefined;
+  const [start, end] = range ?? [0, size - 1];
+  const length = end - start + 1;
+  return {
+    status: range ? 206 : 200,
+    mediaType: file.mediaType,
+    etag,
+    cacheControl: 'no-cache',
+    length,
+    body: bytes(file, etag, start, length),
+    headers: {
+      'accept-ranges': 'bytes',
+      'content-disposition': `attachment; filename="${basename(file.path).replace(/[^\w.-]/g, '_')}"`,
+      ...(range ? { 'content-range': `bytes ${start}-${end}/${size}` } : {}),
+    },
+  };
+}
+
+function tagOf({ ino, size, mtimeMs }: Pick<Stats, 'ino' | 'size' | 'mtimeMs'>): string {
+  return createHash('sha1').update(`${ino} ${size} ${mtimeMs}`).digest('base64url').slice(0, 20);
+}
+
+async function opened({ path, root }: ServedFile): Promise<FileHandle> {
+  const real = await realpath(path).catch(() => undefined);
+  const inside = real !== undefined && (root === undefined || real.startsWith(`${root}/`));
+  // The file may have become a link, or a pipe that nobody writes to, since it was published.
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  const handle = inside ? await open(real, flags).catch(() => undefined) : undefined;
+  if (!handle) throw notFound('file', basename(path));
+  if ((await handle.stat()).isFile()) return handle;
+  await handle.close();
+  throw notFound('file', basename(path));
+}
+
+/** First and last byte; undefined when the whole file is asked for. */
+function rangeOf(x: Exchange, size: number, etag: string): [number, number] | undefined {
+  const [, from, to] = /^bytes=(\d*)-(\d*)$/.exec(x.header('range')?.trim() ?? '') ?? [];
+  if (from === undefined || to === undefined || (from === '' && to === '')) return undefined;
+  const condition = x.header('if-range');
+  if (condition !== undefined && condition.trim() !== `"${etag}"`) return undefined;
+  const start = from === '' ? Math.max(0, size - Number(to)) : Number(from);
+  const end = from === '' || to === '' ? size - 1 : Math.min(Number(to), size - 1);
+  if (to !== '' && from !== '' && Number(from) > Number(to)) return undefined;
+  if (start >= size || (from === '' && Number(to) === 0)) {
+    throw new ApiError('range-not-satisfiable', `The file has ${size} bytes.`, {
+      headers: { 'content-range': `bytes */${size}`, 'accept-ranges': 'bytes' },
+    });
+  }
+  return [start, end];
+}
+
+/** Exactly this part of the file in the state that the tag names. Nothing is open before the first byte is asked for. */
+async function* bytes(
+  file: ServedFile,
+  etag: string,
+  start: number,
+  length: number,
+): AsyncGenerator<Uint8Array> {
+  const handle = await opened(file);
+  try {
+    if (tagOf(await handle.stat()) !== etag) throw new Error('the file changed before it was sent');
+    for (let at = 0; at < length; ) {
+      const want = Math.min(CHUNK, length - at);
+      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(want), 0, want, start + at);
+      if (bytesRead === 0) throw new Error('the file became shorter while it was sent');
+      yield buffer.subarray(0, bytesRead);
+      at += bytesRead;
+    }
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,62 @@
+import type { Exchange, Reply } from '../../../core/operation.js';
+import type { StacSearchResult, StacSearchTask } from '../../../core/stac.js';
+import type { Pools } from '../../../core/tasks.js';
+import { contentTag } from '../../http/content-tag.js';
+import { runTask } from '../../services/run-task.js';
+import type { Link } from '../common.js';
+import { writeToken } from '../page-token.js';
+import { STAC_PATH } from './params.js';
+
+const GEOJSON = 'application/geo+json';
+
+/** Where pages go on, by the operation that was asked. */
+export type PageLinks = (place: PagePlace) => (Link & { method?: string; body?: object; merge?: boolean })[];
+
+export interface PagePlace {
+  readonly next: string | undefined;
+  readonly prev: string | undefined;
+  readonly found: StacSearchResult;
+}
+
+/** A page of items as ItemCollection (STAC 1.0.0). */
+export async function itemCollection(
+  x: Exchange,
+  pools: Pools,
+  task: StacSearchTask,
+  links: PageLinks,
+): Promise<Reply> {
+  const found = await runTask(x, pools, 'vector.stacSearch', task);
+  const { first, last } = found;
+  const place: PagePlace = {
+    found,
+    next: found.more && last ? writeToken({ direction: 'after', key: last }) : undefined,
+    prev: found.precedes && first ? writeToken({ direction: 'before', key: first }) : undefined,
+  };
+  const { matched, returned } = found;
+  const counted = matched === undefined ? {} : { matched };
+  const tail = {
+    links: [{ rel: 'root', href: `${x.baseUrl}${STAC_PATH}`, type: 'application/json' }, ...links(place)],
+    context: { returned, ...counted, limit: task.limit },
+    ...(matched === undefined ? {} : { numberMatched: matched }),
+    numberReturned: returned,
+  };
+  const body = Buffer.concat([
+    Buffer.from('{"type":"FeatureCollection","stac_version":"1.0.0","features":['),
+    found.items,
+    Buffer.from(`],${JSON.stringify(tail).slice(1)}`),
+  ]);
+  return { status: 200, mediaType: GEOJSON, body, etag: contentTag(body), cacheControl: 'no-cache' };
+}
+
+/** One item, as it stands in a page; undefined when nothing was found. */
+export async function oneItem(x: Exchange, pools: Pools, task: StacSearchTask): Promise<Reply | undefined> {
+  const { items, returned } = await runTask(x, pools, 'vector.stacSearch', task);
+  if (returned === 0) return undefined;
+  return { status: 200, mediaType: GEOJSON, body: items, etag: contentTag(items), cacheControl: 'no-cache' };
+}
+
+/** The query with other parameters that say where a page is. */
+export function pageHref(x: Exchange, place: string): string {
+  const kept = x.query.split('&').filter((part) => part !== '' && !/^(token|offset)=/.test(part));
+  return `${x.baseUrl}${x.path}?${[...kept, place].join('&')}`;
+}

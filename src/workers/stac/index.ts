@@ -1,0 +1,140 @@
+import type Database from 'better-sqlite3';
+import {
+  HIDDEN,
+  ITEM_FIELDS,
+  type StacIndexState,
+  type StacItem,
+  type StacPart,
+  type StacTasks,
+} from '../../core/stac.js';
+import type { Field } from '../../core/tasks.js';
+import { geojsonToWkb, wkbToGeoPackage } from '../../native/index.js';
+import { quote } from '../providers/geopackage/connection.js';
+import { columnValue, instantOf, PropertyColumns } from './columns.js';
+import { type IndexedItem, itemsOf } from './content.js';
+import { openIndex, stamped } from './items-table.js';
+
+type Db = Database.Database;
+
+/** Task `vector.stacState`. */
+export function stacState({ path, stamps }: StacTasks['vector.stacState']['input']): StacIndexState {
+  const db = openIndex(path);
+  try {
+    const known = new Map(partsIn(db).map(({ collection, stamp }) => [collection, stamp]));
+    const gone = [...known.keys()].filter((collection) => !(collection in stamps));
+    if (gone.length > 0)
+      db.transaction(() => gone.forEach((collection) => void remove(db, collection))).immediate();
+    const stale = Object.keys(stamps).filter((name) => known.get(name) !== stamped(stamps[name]!));
+    return { stale, fields: fieldsIn(db) };
+  } finally {
+    db.close();
+  }
+}
+
+/** Task `vector.stacIndex`. */
+export async function stacIndex({
+  path,
+  parts,
+}: StacTasks['vector.stacIndex']['input']): Promise<StacIndexState> {
+  const db = openIndex(path);
+  try {
+    for (const part of parts) {
+      // Read before the transaction: a database may take its time.
+      const items = await itemsOf(part);
+      db.transaction(() => replace(db, part, items)).immediate();
+    }
+    db.pragma('wal_checkpoint(PASSIVE)');
+    return { stale: [], fields: fieldsIn(db) };
+  } finally {
+    db.close();
+  }
+}
+
+function partsIn(db: Db) {
+  return db.prepare('SELECT collection, stamp, fields FROM graticule_parts').all() as {
+    collection: string;
+    stamp: string;
+    fields: string;
+  }[];
+}
+
+function fieldsIn(db: Db): Record<string, Field[]> {
+  return Object.fromEntries(
+    partsIn(db).map(({ collection, fields }) => [collection, JSON.parse(fields) as Field[]]),
+  );
+}
+
+function remove(db: Db, collection: string): void {
+  db.prepare('DELETE FROM items WHERE collection = ?').run(collection);
+  db.prepare('DELETE FROM graticule_parts WHERE collection = ?').run(collection);
+}
+
+function replace(db: Db, { collection, stamp }: StacPart, items: Iterable<IndexedItem>): void {
+  remove(db, collection);
+  const columns = new PropertyColumns(db, 'items');
+  const used = new Map<string, Field>();
+  const statements = new Map<string, Database.Statement>();
+  for (const item of items) {
+    const fields = columns.of(item.item);
+    for (const field of fields) used.set(field.name, field);
+    insert(db, statements, collection, item, fields);
+  }
+  const fields = JSON.stringify([...ITEM_FIELDS, ...used.values()]);
+  db.prepare('INSERT INTO graticule_parts VALUES (?, ?, ?)').run(collection, stamped(stamp), fields);
+}
+
+function insert(
+  db: Db,
+  statements: Map<string, Database.Statement>,
+  collection: string,
+  { item, text, files }: IndexedItem,
+  fields: readonly Field[],
+): void {
+  const names = [
+    'geometry',
+    'collection',
+    'id',
+    'datetime',
+    HIDDEN.start,
+    HIDDEN.end,
+    HIDDEN.item,
+    HIDDEN.files,
+  ];
+  const columns = [...names, ...fields.map(({ name }) => name)];
+  const key = columns.join('\n');
+  let statement = statements.get(key);
+  if (!statement) {
+    const marks = columns.map(() => '?').join(', ');
+    // Of two items with one id the first is kept.
+    statement = db.prepare(
+      `INSERT OR IGNORE INTO items (${columns.map(quote).join(', ')}) VALUES (${marks})`,
+    );
+    statements.set(key, statement);
+  }
+  const { start, end } = timesOf(item);
+  const instant = instantOf(item.properties['datetime']);
+  statement.run(
+    geometryOf(item),
+    collection,
+    item.id,
+    instant === undefined ? null : new Date(instant).toISOString(),
+    start ?? null,
+    end ?? null,
+    text,
+    files ? JSON.stringify(files) : null,
+    ...fields.map((field) => columnValue(field, item.properties[field.name])),
+  );
+}
+
+/** What `datetime` of a search is compared with: start and end, or the instant (STAC item search). */
+function timesOf({ properties }: StacItem): { start: number | undefined; end: number | undefined } {
+  const instant = instantOf(properties['datetime']);
+  const start = instantOf(properties['start_datetime']) ?? instant;
+  return { start, end: instantOf(properties['end_datetime']) ?? instant ?? start };
+}
+
+function geometryOf({ geometry }: StacItem): Buffer | null {
+  if (!geometry) return null;
+  const wkb = geojsonToWkb(geometry, { from: 'OGC:CRS84', to: 'OGC:CRS84', maxVertices: 1_048_576 });
+  return wkbToGeoPackage(wkb, 4326);
+}
