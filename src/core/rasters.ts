@@ -102,13 +102,14 @@ export interface RasterInfo {
   levels?: { name: string; unit: string; values: number[] };
   /** When the data was taken, as the file says, in RFC 3339. */
   acquired?: string;
+  /** What tells this state of a remote raster from others. */
+  revision?: string;
 }
 
-/** The rasters that one file or folder holds. */
-export interface RasterLayers {
-  /** Without a name the raster has that of its file. */
-  layers: { name?: string; source: Exclude<RasterSource, RasterMosaic> }[];
-  problems: { layer: string; reason: string }[];
+/** Whether reading a raster waits for other servers. */
+export function isDistant(source: RasterSource): boolean {
+  if (source.kind === 'mosaic') return source.members.some((member) => isDistant(member.source));
+  return source.kind === 'remote' || source.kind === 'postgis-raster';
 }
 
 /** How values between pixels are found; the names are those of GDAL's utilities. */
@@ -122,6 +123,13 @@ export const RESAMPLINGS = [
   'mode',
 ] as const;
 export type Resampling = (typeof RESAMPLINGS)[number];
+
+/** The rasters that one file or folder holds. */
+export interface RasterLayers {
+  /** Without a name the raster has that of its file. */
+  layers: { name?: string; source: Exclude<RasterSource, RasterMosaic> }[];
+  problems: { layer: string; reason: string }[];
+}
 
 export interface CoverageTask {
   source: RasterSource;

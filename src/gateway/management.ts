@@ -82,6 +82,7 @@ export function startManagement(options: ManagementOptions): Management {
     pools,
     jobs,
     urlOf: objectUrl(process.env),
+    folders: config.data.sources,
   });
   const operations: Operation[] = adminOperations({
     server: { version: version(), releaseChannel: 'preview' },

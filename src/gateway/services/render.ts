@@ -7,6 +7,7 @@ import {
 import { and, type Expression } from '../../core/cql2/index.js';
 import { ApiError } from '../../core/errors.js';
 import type { TimeRange } from '../../core/params.js';
+import type { RasterLook } from '../../core/raster-look.js';
 import type { ImageResult, RasterImageTask, TileSize } from '../../core/rasters.js';
 import type { Box, MapLayer, Pools } from '../../core/tasks.js';
 import { chooseRaster } from './rasters/choose.js';
@@ -33,6 +34,8 @@ export interface ImageRequest {
   filters?: ReadonlyMap<string, Expression>;
   /** The acquisition batch of which rasters are drawn; all of a mosaic, the newest time of a series, when absent. */
   batch?: TimeRange | undefined;
+  /** How the raster among the collections is shown. */
+  look?: RasterLook | undefined;
 }
 
 export interface RenderedImage extends ImageResult {
@@ -110,14 +113,14 @@ async function layerOf(
 /** What is read of a collection for an image. Whoever asks has left out the collections that have nothing of the batch. */
 function rasterOf(
   collection: RasterCollection,
-  { bbox, crs, batch }: ImageRequest,
-): Pick<RasterImageTask, 'source' | 'at'> {
+  { bbox, crs, batch, look }: ImageRequest,
+): Pick<RasterImageTask, 'source' | 'at' | 'look'> {
   const { source } = collection.raster;
   // The window only tells members apart.
   const window84 = source.kind === 'mosaic' ? windowIn84(bbox, crs) : undefined;
   const chosen = chooseRaster(collection, { window84, datetime: batch });
   if (!chosen) throw new ApiError('not-found', `Nothing of ${collection.id} was acquired at that time.`);
-  return chosen.at ? { source: chosen.source, at: chosen.at } : { source: chosen.source };
+  return { source: chosen.source, ...(chosen.at && { at: chosen.at }), ...(look && { look }) };
 }
 
 async function vectorLayer(

@@ -9,6 +9,7 @@ import type { Dataset } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
 import { type RasterHandle, withRaster } from './handles.js';
 import { gridOf } from './sources/gridded/open.js';
+import { remoteRevision } from './sources/remote/open.js';
 import { bandStatistics } from './statistics.js';
 
 /** Bands whose statistics are sampled; further ones are described without. */
@@ -40,18 +41,19 @@ export function inspect({ source }: TaskInput<'raster.inspect'>): Promise<Raster
   });
 }
 
-async function axesOf(source: RasterSource): Promise<Pick<RasterInfo, 'times' | 'levels'>> {
+function compressionOf(dataset: Dataset): { compression?: string } {
+  const { COMPRESSION: compression } = dataset.getMetadata('IMAGE_STRUCTURE') as { COMPRESSION?: string };
+  return compression === undefined ? {} : { compression };
+}
+
+async function axesOf(source: RasterSource): Promise<Pick<RasterInfo, 'times' | 'levels' | 'revision'>> {
+  if (source.kind === 'remote') return { revision: await remoteRevision(source) };
   if (source.kind !== 'gridded') return {};
   const { times, levels } = (await gridOf(source)).axes;
   return {
     ...(times && { times }),
     ...(levels && { levels }),
   };
-}
-
-function compressionOf(dataset: Dataset): { compression?: string } {
-  const { COMPRESSION: compression } = dataset.getMetadata('IMAGE_STRUCTURE') as { COMPRESSION?: string };
-  return compression === undefined ? {} : { compression };
 }
 
 function extent84Of(box: Box | null): Box {

@@ -24,7 +24,7 @@ import { clusters } from './analytics/clusters.js';
 import { density } from './analytics/density.js';
 import { h3 } from './analytics/h3.js';
 import { spatialJoin } from './analytics/spatial-join.js';
-import { archive, archiveTile } from './archive.js';
+import { archive, archiveTiles } from './archive.js';
 import { load } from './load.js';
 import { match } from './match.js';
 import { occupied } from './occupied.js';
@@ -86,7 +86,7 @@ const TASKS: {
   'vector.events': (task, cancellation) => storeOf(task.source).events(task, cancellation),
   'vector.match': match,
   'vector.archive': archive,
-  'vector.archiveTile': archiveTile,
+  'vector.archiveTiles': archiveTiles,
   'vector.load': load,
   'vector.h3': h3,
   'vector.clusters': clusters,

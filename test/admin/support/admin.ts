@@ -63,6 +63,7 @@ export async function adminHarness() {
     pools,
     jobs,
     urlOf: objectUrl({}),
+    folders: [],
   });
   const invalidated: CacheScope[] = [];
   const use = {

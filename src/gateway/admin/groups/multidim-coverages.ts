@@ -1,16 +1,188 @@
-import { action, group, report, resource } from '../kit.js';
+import { extname } from 'node:path';
+import Type, { type Static } from 'typebox';
+import { ApiError } from '../../../core/errors.js';
+import { pathString } from '../../../core/params.js';
+import { EXTENSIONS, type MultidimCoverage, type MultidimFormat } from '../../services/rasters/multidim.js';
+import { PROVIDERS, type Provider, requireKey } from '../../services/rasters/places.js';
+import type { JobRow } from '../../stores/jobs.js';
+import { anyCaseBody } from '../any-case.js';
+import type { AdminDeps } from '../deps.js';
+import {
+  OptionalStringSchema,
+  OptionalTimestampSchema,
+  optionalTimestamp,
+  TimestampSchema,
+  timestamp,
+} from '../envelope.js';
+import { action, BASE_PATH, group, implement, report, resource } from '../kit.js';
+import { layerIdOf, longId, nullable, REGISTRATION } from '../registered.js';
 
-/** Multidimensional coverages in object stores. */
+const S = Type.String();
+const I = Type.Integer();
+const FORMATS = Object.keys(EXTENSIONS) as MultidimFormat[];
+
+const View = Type.Object({
+  id: I,
+  layerId: I,
+  name: S,
+  description: OptionalStringSchema,
+  provider: Type.Enum([...PROVIDERS]),
+  bucket: S,
+  objectKey: S,
+  format: Type.Enum(FORMATS),
+  variables: Type.Array(S),
+  variableCount: nullable(I),
+  srid: nullable(I),
+  status: OptionalStringSchema,
+  metadataScannedAt: OptionalTimestampSchema,
+  createdAt: TimestampSchema,
+});
+
+const Register = Type.Object({
+  ...REGISTRATION,
+  provider: Type.Enum([...PROVIDERS]),
+  objectKey: Type.String({ minLength: 1 }),
+  format: Type.Enum(FORMATS),
+  variables: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 64 })),
+});
+
+const ScanJob = Type.Object({
+  jobId: S,
+  status: Type.Enum(['queued', 'provisioning', 'running', 'succeeded', 'failed', 'cancelled']),
+  statusUrl: S,
+  coverage: Type.Union([View, Type.Null()]),
+  error: OptionalStringSchema,
+});
+
+const byId = { id: longId('id', 'multidimensional coverage') };
+
+/** Files with more axes than x and y. */
 export const multidimCoverages = group(
   { tag: 'Multidimensional coverages', scope: 'multidim-coverages', envelope: 'raw' },
   [
-    ...resource('/multidim-coverages/{id}', {
-      list: 'List Multidimensional Coverages',
-      create: 'Register Multidimensional Coverage',
-      get: 'Get Multidimensional Coverage',
-      remove: 'Unregister Multidimensional Coverage',
+    ...resource(
+      '/multidim-coverages/{id}',
+      {
+        list: 'List Multidimensional Coverages',
+        create: 'Register Multidimensional Coverage',
+        get: 'Get Multidimensional Coverage',
+        remove: 'Unregister Multidimensional Coverage',
+      },
+      {
+        list: implement({
+          params: { layerId: layerIdOf },
+          data: Type.Array(View),
+          errors: [400, 503],
+          answer: async ({ params }, { rasters }) => (await rasters.multidim.list(params.layerId)).map(view),
+        }),
+        create: implement({
+          description:
+            'The variables become bands; they are on one grid. Those of the first grid when none are named.',
+          body: anyCaseBody(Register),
+          data: View,
+          status: 201,
+          errors: [400, 404, 409, 503],
+          location: ({ id }: { id: number }) => `/multidim-coverages/${id}`,
+          answer: async ({ body }, { rasters }) => view(await rasters.multidim.register(wanted(body))),
+        }),
+        get: implement({
+          params: byId,
+          data: View,
+          errors: [404, 503],
+          answer: async ({ params }, { rasters }) => view(await rasters.multidim.get(params.id)),
+        }),
+        remove: implement({
+          params: byId,
+          data: Type.Null(),
+          status: 204,
+          errors: [404, 503],
+          answer: ({ params }, { rasters }) => rasters.multidim.remove(params.id),
+        }),
+      },
+    ),
+    report('GET /multidim-coverages/jobs/{jobId}', 'Get Multidimensional Coverage Scan Job', {
+      params: { jobId: pathString('jobId', 'Id of the scan job.') },
+      data: ScanJob,
+      errors: [404, 503],
+      answer: async ({ params }, deps) => jobView(await deps.rasters.multidim.job(params.jobId), deps),
     }),
-    report('GET /multidim-coverages/jobs/{jobId}', 'Get Multidimensional Coverage Scan Job'),
-    action('POST /multidim-coverages/{id}/refresh', 'Refresh Multidimensional Coverage Metadata'),
+    action('POST /multidim-coverages/{id}/refresh', 'Refresh Multidimensional Coverage Metadata', {
+      params: byId,
+      data: ScanJob,
+      status: 202,
+      errors: [404, 503],
+      async answer({ params, principal, correlationId }, deps) {
+        const owner = `${principal.kind}:${principal.id}`;
+        return jobView(await deps.rasters.multidim.refresh(params.id, { owner, correlationId }), deps);
+      },
+    }),
   ],
 );
+
+function wanted({
+  createLayer = false,
+  description,
+  variables = [],
+  objectKey,
+  ...body
+}: Static<typeof Register>) {
+  requireKey('objectKey', objectKey);
+  const format = body.format as MultidimFormat;
+  if (!EXTENSIONS[format].includes(extname(objectKey).toLowerCase()))
+    throw new ApiError(
+      'invalid-request',
+      `objectKey of ${format} must end with ${EXTENSIONS[format].join(', ')}.`,
+    );
+  return {
+    ...body,
+    provider: body.provider as Provider,
+    format,
+    key: objectKey,
+    wanted: [...new Set(variables)],
+    createLayer,
+    description: description || null,
+  };
+}
+
+function view({ about, parts, ...coverage }: MultidimCoverage): Static<typeof View> {
+  const { id, layerId, name, description, scannedAt, createdAt } = coverage;
+  const isRead = parts.length > 0;
+  return {
+    id,
+    layerId,
+    name,
+    description,
+    provider: about.provider,
+    bucket: about.bucket,
+    objectKey: about.key,
+    format: about.format,
+    variables: isRead ? about.variables : about.wanted,
+    variableCount: isRead ? about.variableCount : null,
+    srid: parts[0]?.epsg ?? null,
+    status: isRead ? null : 'reader-not-enabled',
+    metadataScannedAt: optionalTimestamp(scannedAt),
+    createdAt: timestamp(createdAt),
+  };
+}
+
+const STATUS = {
+  Queued: 'queued',
+  Running: 'running',
+  Succeeded: 'succeeded',
+  Failed: 'failed',
+  Cancelled: 'cancelled',
+} as const;
+
+async function jobView(job: JobRow, { rasters }: AdminDeps): Promise<Static<typeof ScanJob>> {
+  const { id } = JSON.parse(job.input_json) as { id: number };
+  // It may be unregistered by now.
+  const coverage =
+    job.state === 'Succeeded' ? await rasters.multidim.get(id).catch(() => undefined) : undefined;
+  return {
+    jobId: job.id,
+    status: STATUS[job.state],
+    statusUrl: `${BASE_PATH}/multidim-coverages/jobs/${job.id}`,
+    coverage: coverage ? view(coverage) : null,
+    error: job.failure_message,
+  };
+}

@@ -1,12 +1,125 @@
-import { action, group, resource } from '../kit.js';
+import Type, { type Static } from 'typebox';
+import { PROVIDERS, type Provider, requireKey } from '../../services/rasters/places.js';
+import type { ZarrStore } from '../../services/rasters/zarr.js';
+import { anyCaseBody } from '../any-case.js';
+import {
+  OptionalStringSchema,
+  OptionalTimestampSchema,
+  optionalTimestamp,
+  TimestampSchema,
+  timestamp,
+} from '../envelope.js';
+import { action, group, implement, resource } from '../kit.js';
+import { layerIdOf, longId, nullable, REGISTRATION } from '../registered.js';
+
+const S = Type.String();
+const I = Type.Integer();
+
+const Variable = Type.Object({
+  name: S,
+  dataType: S,
+  shape: Type.Array(I),
+  chunks: Type.Array(I),
+  dimensionNames: Type.Array(S),
+  compressor: OptionalStringSchema,
+});
+
+const View = Type.Object({
+  id: I,
+  layerId: I,
+  name: S,
+  description: OptionalStringSchema,
+  provider: Type.Enum([...PROVIDERS]),
+  bucket: S,
+  rootPath: S,
+  zarrFormat: nullable(I),
+  variableCount: nullable(I),
+  primaryVariable: OptionalStringSchema,
+  srid: nullable(I),
+  variables: Type.Union([Type.Array(Variable), Type.Null()]),
+  metadataScannedAt: OptionalTimestampSchema,
+  createdAt: TimestampSchema,
+});
+
+const Register = Type.Object({
+  ...REGISTRATION,
+  provider: Type.Enum([...PROVIDERS]),
+  rootPath: Type.String({ minLength: 1 }),
+});
+
+const byId = { id: longId('id', 'Zarr store') };
 
 /** Zarr stores. */
 export const zarrStores = group({ tag: 'Zarr stores', scope: 'zarr-stores', envelope: 'raw' }, [
-  ...resource('/zarr-stores/{id}', {
-    list: 'List Zarr Stores',
-    create: 'Register Zarr Store',
-    get: 'Get Zarr Store',
-    remove: 'Unregister Zarr Store',
+  ...resource(
+    '/zarr-stores/{id}',
+    {
+      list: 'List Zarr Stores',
+      create: 'Register Zarr Store',
+      get: 'Get Zarr Store',
+      remove: 'Unregister Zarr Store',
+    },
+    {
+      list: implement({
+        params: { layerId: layerIdOf },
+        data: Type.Array(View),
+        errors: [400, 503],
+        answer: async ({ params }, { rasters }) => (await rasters.zarr.list(params.layerId)).map(view),
+      }),
+      create: implement({
+        description: 'The variables of its first grid become bands.',
+        body: anyCaseBody(Register),
+        data: View,
+        status: 201,
+        errors: [400, 404, 409, 503],
+        location: ({ id }: { id: number }) => `/zarr-stores/${id}`,
+        answer: async ({ body }, { rasters }) => view(await rasters.zarr.register(wanted(body))),
+      }),
+      get: implement({
+        params: byId,
+        data: View,
+        errors: [404, 503],
+        answer: async ({ params }, { rasters }) => view(await rasters.zarr.get(params.id)),
+      }),
+      remove: implement({
+        params: byId,
+        data: Type.Null(),
+        status: 204,
+        errors: [404, 503],
+        answer: ({ params }, { rasters }) => rasters.zarr.remove(params.id),
+      }),
+    },
+  ),
+  action('POST /zarr-stores/{id}/refresh', 'Refresh Zarr Store Metadata', {
+    params: byId,
+    data: View,
+    errors: [400, 404, 503],
+    answer: async ({ params }, { rasters }) => view(await rasters.zarr.refresh(params.id)),
   }),
-  action('POST /zarr-stores/{id}/refresh', 'Refresh Zarr Store Metadata'),
 ]);
+
+function wanted({ rootPath, createLayer = false, description, ...body }: Static<typeof Register>) {
+  requireKey('rootPath', rootPath);
+  const provider = body.provider as Provider;
+  return { ...body, provider, key: rootPath, createLayer, description: description || null };
+}
+
+function view({ about, parts, ...store }: ZarrStore): Static<typeof View> {
+  const { id, layerId, name, description, scannedAt, createdAt } = store;
+  return {
+    id,
+    layerId,
+    name,
+    description,
+    provider: about.provider,
+    bucket: about.bucket,
+    rootPath: about.key,
+    zarrFormat: about.zarrFormat,
+    variableCount: about.arrays.length > 0 ? about.arrays.length : null,
+    primaryVariable: about.primary,
+    srid: parts[0]?.epsg ?? null,
+    variables: about.arrays.length > 0 ? about.arrays : null,
+    metadataScannedAt: optionalTimestamp(scannedAt),
+    createdAt: timestamp(createdAt),
+  };
+}

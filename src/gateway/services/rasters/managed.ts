@@ -1,20 +1,21 @@
-import type { Pools } from '../../../core/tasks.js';
 import type { JobEngine } from '../jobs/engine.js';
 import { CloudRasters } from './cloud.js';
+import type { GridDeps } from './gridded.js';
 import { RasterImports } from './import.js';
-import type { UrlOf } from './places.js';
+import { MultidimCoverages } from './multidim.js';
 import { type RegisteredDeps, RegisteredRasters } from './registered.js';
+import { ZarrStores } from './zarr.js';
 
-export interface ManagedRastersDeps extends RegisteredDeps {
-  pools: Pools;
+export interface ManagedRastersDeps extends RegisteredDeps, GridDeps {
   jobs: JobEngine;
-  urlOf: UrlOf;
 }
 
 /** Everything that the management API does with rasters. */
 export interface ManagedRasters {
   readonly cloud: CloudRasters;
   readonly imports: RasterImports;
+  readonly multidim: MultidimCoverages;
+  readonly zarr: ZarrStores;
 }
 
 export function manageRasters(deps: ManagedRastersDeps): ManagedRasters {
@@ -22,5 +23,7 @@ export function manageRasters(deps: ManagedRastersDeps): ManagedRasters {
   return {
     cloud: new CloudRasters(registered, deps),
     imports: new RasterImports(registered, deps),
+    multidim: new MultidimCoverages(registered, deps),
+    zarr: new ZarrStores(registered, deps),
   };
 }

@@ -4,7 +4,15 @@ import { CRS84, type Crs, normaliseBox } from '../../../core/crs.js';
 import { ApiError, badParameter, notFound } from '../../../core/errors.js';
 import { requireEntitlement } from '../../../core/licensing.js';
 import { LIMITS } from '../../../core/limits.js';
-import { type Format, JPEG_FORMAT, JSON_FORMAT, PNG_FORMAT, TIFF_FORMAT } from '../../../core/media.js';
+import { type AskedLook, lookParams } from '../../../core/look-params.js';
+import {
+  type Format,
+  JPEG_FORMAT,
+  JSON_FORMAT,
+  PNG_FORMAT,
+  TIFF_FORMAT,
+  WEBP_FORMAT,
+} from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
 import {
   bboxParam,
@@ -21,6 +29,7 @@ import type { Box } from '../../../core/tasks.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
 import { during } from '../../services/filters.js';
+import { rasterLook } from '../../services/looks.js';
 import { type Batched, newestBatch } from '../../services/rasters/choose.js';
 import {
   derivedFrom,
@@ -56,7 +65,7 @@ const MAPS_CONFORMANCE = [
   'scaling',
 ].map((name) => `https://www.opengis.net/spec/ogcapi-maps-1/1.0/conf/${name}`);
 
-const IMAGES = [PNG_FORMAT, JPEG_FORMAT, TIFF_FORMAT];
+const IMAGES = [PNG_FORMAT, JPEG_FORMAT, TIFF_FORMAT, WEBP_FORMAT];
 const side = { min: 1, max: LIMITS.mapSide, default: undefined };
 
 const collectionId = pathInteger('collectionId', 'Numeric identifier of a collection.');
@@ -66,8 +75,13 @@ const mapQuery = {
   crs: crsParam('crs', 'CRS of the map.'),
   width: integer('width', side, { description: 'Width in pixels.' }),
   height: integer('height', side, { description: 'Height in pixels.' }),
-  quality: integer('quality', { min: 1, max: 100, default: undefined }, { description: 'JPEG quality.' }),
+  quality: integer(
+    'quality',
+    { min: 1, max: 100, default: undefined },
+    { description: 'Quality of JPEG and WebP.' },
+  ),
   datetime: datetimeParam,
+  ...lookParams,
   transparent: flag('transparent', true, 'Whether the background is transparent (PNG only).'),
   bgcolor: {
     ...text('bgcolor', { description: 'Background as 0xRRGGBB.' }),
@@ -81,13 +95,13 @@ const mapQuery = {
 };
 
 const RESPONSES = {
-  200: { description: 'Map', content: { 'image/png': null, 'image/jpeg': null, 'image/tiff': null } },
+  200: { description: 'Map', content: Object.fromEntries(IMAGES.map(({ mediaType }) => [mediaType, null])) },
   400: { description: 'A parameter is wrong' },
   402: { description: 'The licence does not cover maps of a time' },
   404: { description: 'Nothing that can be drawn' },
 };
 
-interface MapParams {
+interface MapParams extends AskedLook {
   bbox: Box | undefined;
   bboxCrs: Crs | undefined;
   crs: Crs | undefined;
@@ -207,6 +221,7 @@ async function drawMap(
     quality: params.quality,
     filters: duringFilters(collections, params.datetime),
     batch,
+    look: rasterLook(collections, params),
   });
   return {
     status: 200,
@@ -272,7 +287,8 @@ function background(format: Format, { transparent, bgcolor }: MapParams): string
   return transparent && format !== JPEG_FORMAT ? 'transparent' : '#ffffff';
 }
 
-function imageName(format: Format): 'png' | 'jpeg' | 'tiff' {
+function imageName(format: Format): 'png' | 'jpeg' | 'tiff' | 'webp' {
   if (format === JPEG_FORMAT) return 'jpeg';
+  if (format === WEBP_FORMAT) return 'webp';
   return format === TIFF_FORMAT ? 'tiff' : 'png';
 }

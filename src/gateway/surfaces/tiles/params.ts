@@ -2,6 +2,7 @@ import Type from 'typebox';
 import type { Collection } from '../../../core/collection.js';
 import { notFound } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
+import { lookParams } from '../../../core/look-params.js';
 import type { Format } from '../../../core/media.js';
 import {
   crsParam,
@@ -61,6 +62,7 @@ export const tileQuery = {
     },
   ),
   properties: list('properties', 1000, 'Only these attributes of each feature.'),
+  ...lookParams,
 };
 
 export const DOCUMENT = {

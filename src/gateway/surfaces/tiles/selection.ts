@@ -4,6 +4,7 @@ import { and, type Expression, rangeFilter } from '../../../core/cql2/index.js';
 import { CRS84, type Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import type { AxisRange, TimeRange } from '../../../core/params.js';
+import type { RasterLook } from '../../../core/raster-look.js';
 import type { Field } from '../../../core/tasks.js';
 import { checkFilter, during, parseFilter } from '../../services/filters.js';
 import type { TileSelection } from '../../services/tiles/request.js';
@@ -19,19 +20,20 @@ export interface AskedSelection {
 }
 
 /**
- * What these parameters leave of the collections; undefined when that is all. A filter must fit each vector collection,
+ * What these parameters leave of the collections, and how it looks; undefined when that is all, as usual. A filter must fit each vector collection,
  * a property at least one. Throws 400 naming the wrong parameter.
  */
 export function tileSelection(
   collections: readonly Collection[],
   asked: AskedSelection,
+  look: RasterLook | undefined,
 ): TileSelection | undefined {
   const { datetime, subset, properties } = asked;
   // A form that was left empty sends an empty filter.
   const tree = asked.filter
     ? parseFilter('filter', { text: asked.filter, language: asked.filterLang })
     : undefined;
-  if (tree === undefined && !datetime && !subset && !properties) return undefined;
+  if (tree === undefined && !datetime && !subset && !properties && !look) return undefined;
   const vectors = collections.filter((c): c is VectorCollection => c.kind === 'vector');
   if (vectors.length === 0 && tree !== undefined)
     throw badParameter('filter', 'there are no features to filter');
@@ -42,8 +44,8 @@ export function tileSelection(
     const filter = and(during(source, datetime), above(source, subset), checked);
     if (filter !== undefined) filters.set(id, filter);
   }
-  if (filters.size === 0 && !properties) return undefined;
-  return { key: keyOf(filters, properties), filters, properties };
+  if (filters.size === 0 && !properties && !look) return undefined;
+  return { key: keyOf(filters, properties, look), filters, properties, look };
 }
 
 function requireProperties(vectors: readonly VectorCollection[], names: readonly string[] | undefined): void {
@@ -63,8 +65,12 @@ function above(
   return field && rangeFilter(field.name, subset);
 }
 
-function keyOf(filters: ReadonlyMap<string, Expression>, properties: readonly string[] | undefined): string {
+function keyOf(
+  filters: ReadonlyMap<string, Expression>,
+  properties: readonly string[] | undefined,
+  look: RasterLook | undefined,
+): string {
   return createHash('sha1')
-    .update(JSON.stringify([[...filters], properties && [...properties].sort()]))
+    .update(JSON.stringify([[...filters], properties && [...properties].sort(), look]))
     .digest('base64url');
 }

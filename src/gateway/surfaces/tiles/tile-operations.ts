@@ -1,8 +1,11 @@
 import type { Collection } from '../../../core/collection.js';
 import type { Crs } from '../../../core/crs.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
+import type { AskedLook } from '../../../core/look-params.js';
 import { type Format, MVT_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
+import type { RasterLook } from '../../../core/raster-look.js';
+import { rasterLook } from '../../services/looks.js';
 import { newestBatch } from '../../services/rasters/choose.js';
 import { formatOf, isMade, MADE_FORMATS, TILE_FORMATS } from '../../services/tiles/formats.js';
 import { isDrawn } from '../../services/tiles/make.js';
@@ -94,7 +97,7 @@ export function requestOf(
   collections: readonly Collection[],
   at: TileAddress,
   format: Format,
-  asked: AskedSelection & { scale?: number },
+  asked: AskedSelection & Partial<AskedLook> & { scale?: number },
 ): TileRequest {
   const [first] = collections;
   const { scale = 1 } = asked;
@@ -104,7 +107,19 @@ export function requestOf(
     for (const name of ['filter', 'properties'] as const)
       if (asked[name]) throw badParameter(name, 'tiles of an archive are served as they are stored');
   }
-  const selection = tileSelection(collections, asked);
+  const selection = tileSelection(collections, asked, lookOf(collections, format, asked));
   const { collections: shown, batch } = newestBatch(collections, asked.datetime);
   return { collections: shown, at, format, scale, selection, batch };
+}
+
+/** Only images have a look. */
+function lookOf(
+  collections: readonly Collection[],
+  format: Format,
+  asked: Partial<AskedLook>,
+): RasterLook | undefined {
+  const look = rasterLook(collections, asked);
+  if (look && format === MVT_FORMAT)
+    throw new ApiError('invalid-request', 'Vector tiles do not show rasters.');
+  return look;
 }

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import type { CatalogSnapshot, Collection } from '../../../core/collection.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
+import { lookParams } from '../../../core/look-params.js';
 import {
   type Format,
   JPEG_FORMAT,
@@ -89,6 +90,7 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
         x: pathInteger('x', 'Column.'),
         y: row,
         ...{ datetime, subset, filter, filterLang, filterCrs, properties },
+        ...lookParams,
       },
       responses: tileResponses(TILE_FORMATS),
       run(x) {

@@ -1,0 +1,245 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.js';
+
+/** Band math, ranges and colour maps of maps and tiles, on the Landsat scene and the terrain of the demo data. */
+
+const SCENE = 'demo/data/L7_ETMs.tif';
+const work = mkdtempSync(join(tmpdir(), 'graticule-looks-'));
+let server: TestServer;
+
+beforeAll(async () => {
+  // Classes and holes: 0, 1, 2 and 255 for nothing, and a picture with a colour table.
+  const at = ['-a_srs', 'EPSG:4326', '-a_ullr', '0', '10', '4', '8'];
+  const make = (args: string[]) =>
+    execFileSync('gdal_create', ['-of', 'GTiff', '-outsize', '4', '2', ...at, ...args]);
+  make(['-bands', '1', '-burn', '5', join(work, 'five.tif')]);
+  const palette = [
+    '-of',
+    'GTiff',
+    '-outsize',
+    '400',
+    '400',
+    SCENE,
+    join(work, 'rgb.tif'),
+    '-b',
+    '1',
+    '-b',
+    '2',
+    '-b',
+    '3',
+  ];
+  execFileSync('gdal_translate', palette);
+  execFileSync('rgb2pct.py', ['-n', '8', join(work, 'rgb.tif'), join(work, 'indexed.tif')]);
+  server = await startServer({ sources: ['demo/data', join(work, 'five.tif'), join(work, 'indexed.tif')] });
+}, 60_000);
+afterAll(async () => {
+  await server?.stop();
+  rmSync(work, { recursive: true, force: true });
+});
+
+interface Info {
+  size: [number, number];
+  geoTransform: [number, number, number, number, number, number];
+}
+const info = (path: string): Info => JSON.parse(execFileSync('gdalinfo', ['-json', path]).toString());
+
+async function layerIdOf(name: string): Promise<string> {
+  const { collections } = await (await fetch(`${server.url}/ogc/tiles/collections`)).json();
+  return collections.find((one: { name: string }) => one.name === name).id;
+}
+
+/** A map of a whole file on its own grid, so that no pixel is interpolated. */
+async function mapOf(
+  name: string,
+  path: string,
+  look: Record<string, string>,
+  more: Record<string, string> = {},
+) {
+  const { size, geoTransform } = info(path);
+  const [west, dx, , north, , dy] = geoTransform;
+  const [east, south] = [west + size[0] * dx, north + size[1] * dy];
+  const query = new URLSearchParams({
+    width: `${size[0]}`,
+    height: `${size[1]}`,
+    ...look,
+    ...more,
+    ...(path === SCENE
+      ? { 'bbox-crs': 'EPSG:31985', crs: 'EPSG:31985', bbox: `${west},${south},${east},${north}` }
+      : {}),
+  });
+  return fetch(`${server.url}/ogc/maps/collections/${await layerIdOf(name)}/map?${query}`);
+}
+
+async function pixels(response: Response) {
+  expect([response.status, response.status === 200 ? '' : await response.clone().text()]).toEqual([200, '']);
+  return sharp(Buffer.from(await response.arrayBuffer()))
+    .ensureAlpha()
+    .raw()
+    .toBuffer();
+}
+
+/** Values of an expression by gdal_calc.py, in the letters of its bands; not a number where it has none. */
+function calculated(expression: string): Float32Array {
+  const out = join(work, 'calc.bin');
+  const letters = ['A', 'B', 'C', 'D', 'E', 'F'].flatMap((letter, i) => [
+    `-${letter}`,
+    SCENE,
+    `--${letter}_band=${i + 1}`,
+  ]);
+  const args = [
+    ...letters,
+    `--calc=${expression}`,
+    `--outfile=${out}`,
+    '--format=ENVI',
+    '--type=Float32',
+    '--overwrite',
+    '--quiet',
+  ];
+  execFileSync('gdal_calc.py', args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const bytes = execFileSync('cat', [out], { maxBuffer: 1 << 26 });
+  return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
+}
+
+/** Largest difference of shades from a calculated raster, and how many pixels are transparent in one of both alone. */
+function difference(rgba: Buffer, values: Float32Array, [min, max]: [number, number], channel = 0) {
+  let [most, holes] = [0, 0];
+  for (let i = 0; i < values.length; i++) {
+    const shade = Math.min(255, Math.max(0, Math.round(((values[i]! - min) * 255) / (max - min))));
+    const isThere = rgba[i * 4 + 3] === 255;
+    if (isThere !== Number.isFinite(values[i]!)) holes++;
+    else if (isThere) most = Math.max(most, Math.abs(rgba[i * 4 + channel]! - shade));
+  }
+  return { most, holes };
+}
+
+describe('band math on maps', () => {
+  it.each([
+    ['(b4-b3)/(b4+b3)', '(D*1.0-C)/(D*1.0+C)', [-0.5, 0.6]],
+    ['where(b4 > b3, sqrt(b4), log10(b1) * 3)', 'where(D>C, sqrt(D*1.0), log10(A*1.0)*3)', [0, 16]],
+    ['b6 / (b5 - b6)', 'F*1.0/(E*1.0-F)', [0, 5]],
+  ] as const)('agrees with gdal_calc.py: %s', async (expression, calc, range) => {
+    const rgba = await pixels(await mapOf('l7_etms', SCENE, { expression, rescale: range.join() }));
+    expect(difference(rgba, calculated(calc), [...range])).toEqual({ most: expect.any(Number), holes: 0 });
+    expect(difference(rgba, calculated(calc), [...range]).most).toBeLessThanOrEqual(1);
+  });
+
+  it('shows three expressions as red, green and blue, each in its range', async () => {
+    const look = { expression: 'b5;b4*2;b3-b1', rescale: '0,200,0,300,-80,40' };
+    const rgba = await pixels(await mapOf('l7_etms', SCENE, look));
+    expect(difference(rgba, calculated('E'), [0, 200], 0).most).toBeLessThanOrEqual(1);
+    expect(difference(rgba, calculated('D*2.0'), [0, 300], 1).most).toBeLessThanOrEqual(1);
+    expect(difference(rgba, calculated('C*1.0-A'), [-80, 40], 2).most).toBeLessThanOrEqual(1);
+  });
+
+  it('chooses bands, as they are or in a range', async () => {
+    const plain = await pixels(await mapOf('l7_etms', SCENE, { bands: '4,3,2' }));
+    const ranged = await pixels(await mapOf('l7_etms', SCENE, { bands: '4,3,2', rescale: '20,120' }));
+    for (const [channel, letter] of ['D', 'C', 'B'].entries()) {
+      expect(difference(plain, calculated(letter), [0, 255], channel)).toEqual({ most: 0, holes: 0 });
+      expect(difference(ranged, calculated(letter), [20, 120], channel).most).toBeLessThanOrEqual(1);
+    }
+  });
+
+  it('colours by ramps, stops, values and intervals', async () => {
+    const five = join(work, 'five.tif');
+    const first = async (look: Record<string, string>) => [
+      ...(await pixels(await mapOf('five', five, look))).subarray(0, 4),
+    ];
+    expect(await first({ colormap: 'viridis', rescale: '5,9' })).toEqual([0x44, 0x01, 0x54, 255]);
+    expect(await first({ colormap: 'viridis_r', rescale: '5,9' })).toEqual([0xfd, 0xe7, 0x25, 255]);
+    expect(await first({ colormap: '["#000","#f00"]', rescale: '0,10' })).toEqual([128, 0, 0, 255]);
+    expect(await first({ colormap: '[[0,"#000000"],[10,[0,200,100,255]]]' })).toEqual([0, 100, 50, 255]);
+    expect(await first({ colormap: '{"4":"#ff0000","5":"#00ff0080"}' })).toEqual([0, 255, 0, 128]);
+    expect(await first({ colormap: '[[[0,5],"#ff0000"],[[5,6],"#0000ff"]]' })).toEqual([0, 0, 255, 255]);
+    expect((await first({ colormap: '{"4":"#ff0000"}' }))[3]).toBe(0);
+    expect((await first({ nodata: '5' }))[3]).toBe(0);
+    expect(await first({ nodata: '6' })).toEqual([5, 5, 5, 255]);
+    expect(await first({ expression: 'b1*10', rescale: '0,255' })).toEqual([50, 50, 50, 255]);
+  });
+
+  it('makes WebP, JPEG and GeoTIFF of it', async () => {
+    for (const [f, mediaType] of [
+      ['webp', 'image/webp'],
+      ['jpeg', 'image/jpeg'],
+      ['tiff', 'image/tiff'],
+    ] as const) {
+      const response = await mapOf('l7_etms', SCENE, { expression: 'b4-b3' }, { f });
+      expect([response.status, response.headers.get('content-type')]).toEqual([
+        200,
+        expect.stringContaining(mediaType),
+      ]);
+    }
+  });
+
+  it('finds a range of its own where none is given: the same in all tiles', async () => {
+    const rgba = await pixels(await mapOf('l7_etms', SCENE, { expression: '(b4-b3)/(b4+b3)' }));
+    const shades = new Set(Array.from({ length: rgba.length / 4 }, (_, i) => rgba[i * 4]));
+    expect(shades.size).toBeGreaterThan(100);
+  });
+
+  it.each<[Record<string, string>, string]>([
+    [{ expression: 'b7' }, 'expression'],
+    [{ expression: 'b1+' }, 'expression'],
+    [{ expression: '1' }, 'expression'],
+    [{ expression: 'b1;b2' }, 'expression'],
+    [{ expression: 'b1', bands: '1' }, 'bands'],
+    [{ bands: '9' }, 'bands'],
+    [{ bands: '1,2' }, 'bands'],
+    [{ bands: '0' }, 'bands'],
+    [{ rescale: '5' }, 'rescale'],
+    [{ rescale: '5,5' }, 'rescale'],
+    [{ rescale: '0,1e999' }, 'rescale'],
+    [{ expression: 'b1', rescale: '0,1,0,1,0,1' }, 'rescale'],
+    [{ colormap: 'rainbow7' }, 'colormap'],
+    [{ colormap: '{"a":"#fff"}' }, 'colormap'],
+    [{ colormap: '["#fff"' }, 'colormap'],
+    [{ colormap: '[[1,"#fff"],[0,"#000"]]' }, 'colormap'],
+    [{ colormap: 'viridis', bands: '1,2,3' }, 'colormap'],
+    [{ nodata: 'none' }, 'nodata'],
+  ])('refuses %j, naming the parameter', async (look, name) => {
+    const response = await mapOf('l7_etms', SCENE, look);
+    const { errors } = await response.json();
+    expect([response.status, errors[0].name]).toEqual([400, name]);
+  });
+
+  it('refuses quantities of a colour table, and looks of features', async () => {
+    const indexed = join(work, 'indexed.tif');
+    expect((await mapOf('indexed', indexed, { expression: 'b1*2' })).status).toBe(400);
+    expect((await mapOf('indexed', indexed, { rescale: '0,10' })).status).toBe(400);
+    const features = await fetch(
+      `${server.url}/ogc/maps/collections/${await layerIdOf('countries')}/map?bands=1`,
+    );
+    expect(features.status).toBe(400);
+    const all = await fetch(`${server.url}/ogc/maps/map?bands=1`);
+    expect(all.status).toBe(400);
+  });
+});
+
+describe('band math on tiles', () => {
+  it('draws it by the query of either path', async () => {
+    const query = new URLSearchParams({
+      expression: '(b4-b3)/(b4+b3)',
+      colormap: 'rdylgn',
+      rescale: '-0.5,0.6',
+    });
+    const paths = ['/tiles/l7_etms/12/1651/2139.webp', '/tiles/l7_etms/12/1651/2139.png'];
+    for (const path of paths) {
+      const usual = await fetch(`${server.url}${path}`);
+      const look = await fetch(`${server.url}${path}?${query}`);
+      expect([usual.status, look.status]).toEqual([200, 200]);
+      const [first, second] = [Buffer.from(await look.arrayBuffer()), Buffer.from(await usual.arrayBuffer())];
+      expect(first.equals(second)).toBe(false);
+    }
+    const id = await layerIdOf('l7_etms');
+    const tile = `${server.url}/ogc/tiles/collections/${id}/tiles/WebMercatorQuad/12/2139/1651`;
+    expect((await fetch(`${tile}?f=png&${query}`)).status).toBe(200);
+    expect((await fetch(`${tile}?f=png&expression=b99`)).status).toBe(400);
+    const features = await fetch(`${server.url}/tiles/countries/0/0/0.mvt?bands=1`);
+    expect(features.status).toBe(400);
+  });
+});
