@@ -67,7 +67,7 @@ it.each<[string, unknown, RegExp]>([
   ['no version', gridItem(0, { stac_version: undefined }), /no stac_version/],
   ['no properties', gridItem(0, { properties: null }), /no properties/],
   ['no time', gridItem(0, { properties: { datetime: 'yesterday' } }), /no RFC 3339/],
-  ['an infinite position', gridItem(0, { geometry: { type: 'Point', coordinates: [1e400, 0] } }), /./],
+  ['a position that is text', gridItem(0, { geometry: { type: 'Point', coordinates: ['1', 0] } }), /./],
   ['a broken geometry', gridItem(0, { geometry: { type: 'Polygon', coordinates: 'x' } }), /./],
   ['deep members', gridItem(0, { deep: JSON.parse(`${'['.repeat(500)}${']'.repeat(500)}`) }), /nested/],
 ])('an item with %s is refused', (_, value, reason) => {

@@ -9,8 +9,9 @@ import { boxOutline, outlineOf } from './footprint.js';
 
 /** Items of published rasters (STAC 1.0.0): one for each file, member of a mosaic, or step of a time axis. */
 
-const EXTENSIONS = [
-  'https://stac-extensions.github.io/projection/v1.1.0/schema.json',
+const PROJECTION = 'https://stac-extensions.github.io/projection/v1.1.0/schema.json';
+/** Of the data asset. */
+const DATA_EXTENSIONS = [
   'https://stac-extensions.github.io/raster/v1.1.0/schema.json',
   'https://stac-extensions.github.io/eo/v1.1.0/schema.json',
   'https://stac-extensions.github.io/file/v2.1.0/schema.json',
@@ -27,10 +28,11 @@ async function rasterItem(collection: RasterCollection, granule: Granule): Promi
   const acquired = granule.acquired === undefined ? undefined : new Date(granule.acquired).toISOString();
   const time = acquired === undefined ? { datetime: null, ...ALWAYS } : { datetime: acquired };
   const resolution = metresPerPixel(collection);
+  const data = await dataAsset(collection, granule);
   return {
     type: 'Feature',
     stac_version: '1.0.0',
-    stac_extensions: EXTENSIONS,
+    stac_extensions: [PROJECTION, ...(data['data'] ? DATA_EXTENSIONS : [])],
     id: granule.id,
     collection: collection.id,
     geometry: granule.member ? boxOutline(granule.extent84) : outlineOf(collection),
@@ -42,7 +44,7 @@ async function rasterItem(collection: RasterCollection, granule: Granule): Promi
       ...projection(collection, granule),
     },
     links: [],
-    assets: { ...(await dataAsset(collection, granule)), ...services(collection, granule, acquired) },
+    assets: { ...data, ...services(collection, granule, acquired) },
   };
 }
 
