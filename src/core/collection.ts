@@ -54,6 +54,8 @@ export interface VectorCollection extends CollectionBase {
   /** Cursor of the last edit that `featureCount` and `extent84` know of. */
   readonly cursor: number;
   readonly style: SimpleStyle;
+  /** Of STAC items that were read from a catalog: the document of their collection, as it was read. */
+  readonly stac?: Readonly<Record<string, unknown>>;
   /** What is kept from who reads: `source` then lacks the masked fields. */
   readonly rule?: ReadRule;
 }

@@ -13,7 +13,7 @@ export const LIMITS = {
   /** Pixels per side of a coverage (contract). */
   coverageSide: 8192,
   /** Bytes of a coverage before compression: about what can be written within the time of a request. */
-  coverageBytes: 536_870_912,
+  coverageBytes: 268_435_456,
   /** Pixels per side of a rendered map (contract). */
   mapSide: 4096,
   mapSideDefault: 256,

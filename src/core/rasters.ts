@@ -104,13 +104,6 @@ export interface RasterInfo {
   acquired?: string;
 }
 
-/** The rasters that one file or folder holds. */
-export interface RasterLayers {
-  /** Without a name the raster has that of its file. */
-  layers: { name?: string; source: Exclude<RasterSource, RasterMosaic> }[];
-  problems: { layer: string; reason: string }[];
-}
-
 /** How values between pixels are found; the names are those of GDAL's utilities. */
 export const RESAMPLINGS = [
   'nearest',
@@ -122,6 +115,13 @@ export const RESAMPLINGS = [
   'mode',
 ] as const;
 export type Resampling = (typeof RESAMPLINGS)[number];
+
+/** The rasters that one file or folder holds. */
+export interface RasterLayers {
+  /** Without a name the raster has that of its file. */
+  layers: { name?: string; source: Exclude<RasterSource, RasterMosaic> }[];
+  problems: { layer: string; reason: string }[];
+}
 
 export interface CoverageTask {
   source: RasterSource;

@@ -10,6 +10,14 @@ import type { Field, GeoPackageSource, VectorSource } from './tasks.js';
  */
 export const STAC_BASE = 'graticule:base';
 
+/** Stands in items of a catalog that was read for where the files of their assets are had. */
+export const STAC_ASSET = 'graticule:asset';
+
+/** Table of a GeoPackage that holds the collection documents of its tables of STAC items. */
+export const STAC_TABLE = 'graticule_stac';
+/** Columns of such tables: the item as JSON, and its local files. They are no attributes. */
+export const STAC_COLUMNS = ['stac_item', 'stac_files'] as const;
+
 /** An item (STAC 1.0.0), as far as the server looks into it. */
 export interface StacItem {
   id: string;
@@ -105,7 +113,30 @@ export interface StacFile {
   root: string;
 }
 
+export interface StacIngestTask {
+  /** A catalog, collection or ItemCollection (JSON), or a file of an item a line. */
+  path: string;
+  /** Where the store is made. */
+  folder: string;
+  /** Of the store, which must not exist then; that of the state of the files when absent. */
+  name?: string;
+  /** Whether assets may be files below the folder of the document. */
+  local: boolean;
+}
+
+export interface StacIngest {
+  /** A GeoPackage. */
+  store: string;
+  /** Changes with the files. */
+  stamp: string;
+  items: number;
+  /** Documents that were left out: the first of them with their reasons, and how many. */
+  refused: { path: string; reason: string }[];
+  refusedCount: number;
+}
+
 export interface StacTasks {
+  'vector.stacIngest': { input: StacIngestTask; output: StacIngest };
   /** Forgets collections that are not named, and tells which of these are not in the index with this stamp. */
   'vector.stacState': { input: { path: string; stamps: Record<string, string> }; output: StacIndexState };
   /** Takes parts into the index, each in place of what it held of the collection. */

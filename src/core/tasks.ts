@@ -124,6 +124,8 @@ export interface VectorLayerInfo {
   cursor: number;
   /** SLD of the layer_styles row marked default, when the file has one. */
   defaultSld?: string;
+  /** Of a table of STAC items: the document of their collection, as it was read. */
+  stac?: Record<string, unknown>;
 }
 
 export interface CaptureTask {
@@ -224,14 +226,22 @@ export interface ArchiveInfo {
   revision?: string;
 }
 
-export interface ArchiveTileTask {
-  path: string;
-  container: ArchiveContainer;
+/** A tile's place in an archive. */
+export interface ArchiveTileAddress {
   zoom: number;
   /** Counted from the top, whatever the container does. */
   row: number;
   column: number;
 }
+
+/** Tiles of one archive, read together. */
+export interface ArchiveTilesTask {
+  path: string;
+  container: ArchiveContainer;
+  tiles: readonly ArchiveTileAddress[];
+}
+
+export type ArchiveTileOutcome = { tile: ArchiveTile } | { failure: FailureMessage };
 
 export interface ArchiveTile {
   /** The stored bytes; length 0 when the archive has no such tile. */
@@ -362,7 +372,8 @@ export interface Tasks extends AnalyticsTasks, ArchiveTasks, RasterTasks, StacTa
   'vector.match': { input: MatchTask; output: MatchResult };
   /** Metadata of a tile archive. */
   'vector.archive': { input: { path: string; container: ArchiveContainer }; output: ArchiveInfo };
-  'vector.archiveTile': { input: ArchiveTileTask; output: ArchiveTile };
+  /** One outcome for each tile, in their order: a tile that cannot be read does not harm the others. */
+  'vector.archiveTiles': { input: ArchiveTilesTask; output: ArchiveTileOutcome[] };
   /** Second half of an import: staging file into the store, one transaction, Hilbert order, rtree. */
   'vector.load': { input: LoadTask; output: { features: number } };
   /** First half of an import: any OGR file into a staging GeoPackage, with progress. */
@@ -415,6 +426,14 @@ export type TaskFailureCode =
   | 'queue-full'
   | 'worker-lost'
   | 'internal';
+
+/** A `TaskFailure` as plain data. */
+export interface FailureMessage {
+  code: TaskFailureCode;
+  message: string;
+  /** For the log only. */
+  cause?: string;
+}
 
 /** The one error that crosses a thread or process boundary. `message` may be shown to a client. */
 export class TaskFailure extends Error {

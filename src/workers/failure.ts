@@ -1,14 +1,6 @@
 /** Carries `TaskFailure` over thread and process boundaries, where an error's own fields are lost. */
 
-import { TaskFailure, type TaskFailureCode } from '../core/tasks.js';
-
-/** A `TaskFailure` as plain data. */
-export interface FailureMessage {
-  code: TaskFailureCode;
-  message: string;
-  /** For the log only. */
-  cause?: string;
-}
+import { type FailureMessage, TaskFailure, type TaskFailureCode } from '../core/tasks.js';
 
 /** What a worker thread or process answers for one task. */
 export type Answer<T = unknown> = { ok: true; value: T } | { ok: false; failure: FailureMessage };

@@ -6,7 +6,8 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { PMTiles } from 'pmtiles';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ArchiveContainer } from '../../src/core/tasks.js';
-import { archive, archiveTile } from '../../src/workers/vector/archive.js';
+import { archive } from '../../src/workers/vector/archive.js';
+import { archiveTile } from '../support/archive-tile.js';
 import { makeMBTiles, type Stored, tilesOf, writeMBTiles, writePMTiles } from '../support/archives.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-archives-'));

@@ -5,7 +5,8 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Directory } from '../../src/workers/providers/archive/pmtiles-directory.js';
 import { directory } from '../../src/workers/providers/archive/write/pmtiles-directory.js';
-import { archive, archiveTile } from '../../src/workers/vector/archive.js';
+import { archive } from '../../src/workers/vector/archive.js';
+import { archiveTile } from '../support/archive-tile.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-hostile-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

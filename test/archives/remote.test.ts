@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { allowHosts } from '../../src/workers/providers/archive/remote.js';
 import { AllowedHosts } from '../../src/workers/remote/allowed.js';
-import { archive, archiveTile } from '../../src/workers/vector/archive.js';
+import { archive } from '../../src/workers/vector/archive.js';
+import { archiveTile } from '../support/archive-tile.js';
 import { type Stored, writePMTiles } from '../support/archives.js';
 import { startServer } from '../support/server.js';
 

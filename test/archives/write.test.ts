@@ -16,7 +16,8 @@ import type {
 import { WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
 import { appendTiles, discardArchive, finishArchive, openArchive } from '../../src/workers/archive/write.js';
 import { Cancellation } from '../../src/workers/cancellation.js';
-import { archive, archiveTile } from '../../src/workers/vector/archive.js';
+import { archive } from '../../src/workers/vector/archive.js';
+import { archiveTile } from '../support/archive-tile.js';
 import { makeMBTiles, type Stored, tilesOf } from '../support/archives.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-write-'));

@@ -9,7 +9,9 @@ let server: TestServer;
 const { get, json, post, refusal, found } = stacClient(() => server);
 
 beforeAll(async () => {
-  server = await startServer();
+  server = await startServer({
+    sources: ['L7_ETMs.tif', 'olinda_dem_utm25s.tif', 'world_map.gpkg'].map((name) => `demo/data/${name}`),
+  });
 }, 120_000);
 
 afterAll(() => server?.stop());
@@ -27,7 +29,9 @@ describe('an item of a raster', () => {
       collection: 'l7_etms',
     });
     const { size, geoTransform } = JSON.parse(
-      execFileSync('gdalinfo', ['-json', 'demo/data/L7_ETMs.tif'], { encoding: 'utf8' }),
+      execFileSync('gdalinfo', ['-json', '--config', 'GDAL_PAM_ENABLED', 'NO', 'demo/data/L7_ETMs.tif'], {
+        encoding: 'utf8',
+      }),
     );
     const [x, width, rowRotation, y, columnRotation, height] = geoTransform;
     expect(item.properties).toMatchObject({

@@ -15,9 +15,9 @@ import { tileWork } from '../../src/gateway/services/tile-jobs/work.js';
 import type { TileRequest } from '../../src/gateway/services/tiles/request.js';
 import { appendTiles, discardArchive, finishArchive, openArchive } from '../../src/workers/archive/write.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
-import { archiveTile } from '../../src/workers/vector/archive.js';
 import { occupied } from '../../src/workers/vector/occupied.js';
 import { vectorTile } from '../../src/workers/vector/tile.js';
+import { archiveTile } from '../support/archive-tile.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-export-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

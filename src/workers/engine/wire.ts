@@ -7,8 +7,7 @@
  */
 
 import { addExtension, Packr, Unpackr } from 'msgpackr';
-import type { TaskName } from '../../core/tasks.js';
-import type { FailureMessage } from '../failure.js';
+import type { FailureMessage, TaskName } from '../../core/tasks.js';
 
 export const PROTOCOL_VERSION = 1;
 /** Bytes before the payload of every frame. */

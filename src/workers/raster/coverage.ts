@@ -27,37 +27,31 @@ export function coverage(task: CoverageTask, cancellation: Cancellation): Promis
   const crs = crsOf(task.crs);
   const partsCrs = crsOf(task.bboxCrs ?? task.crs);
   const area: Area = { parts: task.bbox ? checkedParts(task.bbox, partsCrs) : null, partsCrs, crs };
-  return withRaster(
-    task.source,
-    async (handle) => {
-      const bands = checkedBands(task.bands, handle.dataset.bands.count());
-      const picture = task.format === 'png';
-      const selected = picture ? handle.dataset : await handle.bands(bands);
-      const view = await viewOf(selected, area);
-      try {
-        const grid = await gridOf(task, area, view.dataset);
-        cancellation.check();
-        const { width, height, box } = grid;
-        const answer = picture
-          ? await writePng(task, handle, view.dataset, grid, cancellation)
-          : await writeGeoTiff(
-              task,
-              {
-                raster: handle.dataset,
-                bands,
-                view: view.dataset,
-                repeated: view.dataset !== selected,
-                grid,
-              },
-              cancellation,
-            );
-        return { ...answer, width, height, bbox: box };
-      } finally {
-        view.close();
-      }
-    },
-    task.at,
-  );
+  return withRaster(task.source, (handle) => answerOf(task, area, handle, cancellation), task.at);
+}
+
+async function answerOf(
+  task: CoverageTask,
+  area: Area,
+  handle: RasterHandle,
+  cancellation: Cancellation,
+): Promise<CoverageResult> {
+  const bands = checkedBands(task.bands, handle.dataset.bands.count());
+  const picture = task.format === 'png';
+  const selected = picture ? handle.dataset : await handle.bands(bands);
+  const view = await viewOf(selected, area);
+  try {
+    const grid = await gridOf(task, area, view.dataset);
+    cancellation.check();
+    const repeated = view.dataset !== selected;
+    const reading = { raster: handle.dataset, bands, view: view.dataset, repeated, grid };
+    const answer = picture
+      ? await writePng(task, handle, view.dataset, grid, cancellation)
+      : await writeGeoTiff(task, reading, cancellation);
+    return { ...answer, width: grid.width, height: grid.height, bbox: grid.box };
+  } finally {
+    view.close();
+  }
 }
 
 function checkTask({ format, pixel, resampling }: CoverageTask): void {
@@ -106,6 +100,6 @@ async function writePng(
     const data = await encodeImage({ rgba, width, height }, 'png', { box, crs: crs.text });
     return { data, mediaType: MEDIA_TYPES.png };
   } finally {
-    if (shown !== handle) shown.closeViews();
+    if (shown !== handle) shown.close();
   }
 }

@@ -62,13 +62,9 @@ export class RasterHandle {
 
   close(): void {
     // Views first: they read from the dataset, and GDAL crashes at exit when they outlive it.
-    this.closeViews();
-    this.#opened.close();
-  }
-
-  closeViews(): void {
     for (const view of this.#views.values()) view.close();
     this.#views.clear();
+    this.#opened.close();
   }
 }
 

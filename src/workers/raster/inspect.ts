@@ -40,6 +40,11 @@ export function inspect({ source }: TaskInput<'raster.inspect'>): Promise<Raster
   });
 }
 
+function compressionOf(dataset: Dataset): { compression?: string } {
+  const { COMPRESSION: compression } = dataset.getMetadata('IMAGE_STRUCTURE') as { COMPRESSION?: string };
+  return compression === undefined ? {} : { compression };
+}
+
 async function axesOf(source: RasterSource): Promise<Pick<RasterInfo, 'times' | 'levels'>> {
   if (source.kind !== 'gridded') return {};
   const { times, levels } = (await gridOf(source)).axes;
@@ -47,11 +52,6 @@ async function axesOf(source: RasterSource): Promise<Pick<RasterInfo, 'times' | 
     ...(times && { times }),
     ...(levels && { levels }),
   };
-}
-
-function compressionOf(dataset: Dataset): { compression?: string } {
-  const { COMPRESSION: compression } = dataset.getMetadata('IMAGE_STRUCTURE') as { COMPRESSION?: string };
-  return compression === undefined ? {} : { compression };
 }
 
 function extent84Of(box: Box | null): Box {

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { ITEM_FIELDS, type StacItem } from '../../core/stac.js';
+import { ITEM_FIELDS, STAC_COLUMNS, type StacItem } from '../../core/stac.js';
 import type { Field, FieldType } from '../../core/tasks.js';
 import { quote } from '../providers/geopackage/connection.js';
 
@@ -18,25 +18,20 @@ const DECLARED: Partial<Record<FieldType, string>> = {
   json: 'JSON',
 };
 
-/** The columns of the index that properties of items are searched by. */
+/** The columns of a table of items that properties are searched by. */
 export class PropertyColumns {
   readonly #db: Db;
+  readonly #table: string;
   readonly #known: Map<string, Field>;
 
-  constructor(db: Db) {
+  constructor(db: Db, table: string) {
     this.#db = db;
-    db.exec(
-      `CREATE TABLE IF NOT EXISTS graticule_columns (name TEXT PRIMARY KEY, type TEXT NOT NULL) WITHOUT ROWID`,
-    );
-    const rows = db.prepare('SELECT name, type FROM graticule_columns').all() as Pick<
-      Field,
-      'name' | 'type'
-    >[];
+    this.#table = table;
+    db.exec(`CREATE TABLE IF NOT EXISTS graticule_columns
+      (table_name TEXT NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL, PRIMARY KEY (table_name, name)) WITHOUT ROWID`);
+    const sql = 'SELECT name, type FROM graticule_columns WHERE table_name = ?';
+    const rows = db.prepare(sql).all(table) as Pick<Field, 'name' | 'type'>[];
     this.#known = new Map(rows.map((row) => [row.name, { ...row, nullable: true }]));
-  }
-
-  get(name: string): Field | undefined {
-    return this.#known.get(name);
   }
 
   /** The columns that take the properties of an item; new ones are made. `datetime` is no property column. */
@@ -53,8 +48,8 @@ export class PropertyColumns {
     // SQLite does not tell upper from lower case in names.
     const lower = name.toLowerCase();
     if ([...this.#known.keys()].some((other) => other.toLowerCase() === lower)) return undefined;
-    this.#db.exec(`ALTER TABLE items ADD COLUMN ${quote(name)} ${DECLARED[type] ?? 'TEXT'}`);
-    this.#db.prepare('INSERT INTO graticule_columns VALUES (?, ?)').run(name, type);
+    this.#db.exec(`ALTER TABLE ${quote(this.#table)} ADD COLUMN ${quote(name)} ${DECLARED[type] ?? 'TEXT'}`);
+    this.#db.prepare('INSERT INTO graticule_columns VALUES (?, ?, ?)').run(this.#table, name, type);
     const field: Field = { name, type, nullable: true };
     this.#known.set(name, field);
     return field;
@@ -62,7 +57,10 @@ export class PropertyColumns {
 }
 
 function isColumnName(name: string): boolean {
-  const taken = ['geometry', ...ITEM_FIELDS.map((field) => field.name)];
+  const taken = [
+    ...['geometry', 'footprint', 'fid', 'stac_id', ...STAC_COLUMNS],
+    ...ITEM_FIELDS.map((field) => field.name),
+  ];
   const plain = /^[A-Za-z][\w:.-]*$/.test(name) && name.length <= MAX_NAME && !name.startsWith('graticule:');
   return plain && !taken.includes(name.toLowerCase());
 }

@@ -1,4 +1,11 @@
-import { STAC_BASE, type StacContent, type StacFile, type StacItem, type StacPart } from '../../core/stac.js';
+import {
+  STAC_ASSET,
+  STAC_BASE,
+  type StacContent,
+  type StacFile,
+  type StacItem,
+  type StacPart,
+} from '../../core/stac.js';
 import { TaskFailure } from '../../core/tasks.js';
 import { quote, reader } from '../providers/geopackage/connection.js';
 import { storeOf } from '../providers/store.js';
@@ -23,7 +30,7 @@ export async function itemsOf({ collection, content }: StacPart): Promise<Iterab
     case 'footprints':
       return footprints(collection, content);
     case 'ingested':
-      return ingested(content);
+      return ingested(collection, content);
   }
 }
 
@@ -94,18 +101,33 @@ function boxAround(coordinates: unknown): [number, number, number, number] {
   return box;
 }
 
-function* ingested({ source }: Extract<StacContent, { kind: 'ingested' }>): Generator<IndexedItem> {
+type Ingested = Extract<StacContent, { kind: 'ingested' }>;
+
+function* ingested(collection: string, { source }: Ingested): Generator<IndexedItem> {
   const sql = `SELECT stac_item AS text, stac_files AS files FROM ${quote(source.table)} ORDER BY ${quote(source.idColumn)}`;
   const rows = reader(source.path).prepare(sql).iterate() as IterableIterator<{
     text: string;
     files: string | null;
   }>;
   for (const { text, files } of rows) {
-    const item = parsed(text);
-    yield files === null
-      ? { item, text }
-      : { item, text, files: JSON.parse(files) as Record<string, StacFile> };
+    const item = ownItem(collection, parsed(text));
+    const indexed = { item, text: JSON.stringify(item) };
+    yield files === null ? indexed : { ...indexed, files: JSON.parse(files) as Record<string, StacFile> };
   }
+}
+
+/** An item under the name that its collection has here, with hrefs of its files. */
+function ownItem(collection: string, item: StacItem): StacItem {
+  const assets = (item['assets'] ?? {}) as Record<string, { href: string }>;
+  const place = `${STAC_BASE}/stac/collections/${collection}/items/${encodeURIComponent(item.id)}/assets`;
+  const hrefs = Object.entries(assets).map(([key, asset]) => {
+    const { href } = asset;
+    return [
+      key,
+      href.startsWith(`${STAC_ASSET}/`) ? { ...asset, href: place + href.slice(STAC_ASSET.length) } : asset,
+    ];
+  });
+  return { ...item, collection, assets: Object.fromEntries(hrefs) as object };
 }
 
 function parsed(text: string): StacItem {

@@ -71,7 +71,7 @@ function remove(db: Db, collection: string): void {
 
 function replace(db: Db, { collection, stamp }: StacPart, items: Iterable<IndexedItem>): void {
   remove(db, collection);
-  const columns = new PropertyColumns(db);
+  const columns = new PropertyColumns(db, 'items');
   const used = new Map<string, Field>();
   const statements = new Map<string, Database.Statement>();
   for (const item of items) {

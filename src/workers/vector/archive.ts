@@ -1,4 +1,12 @@
-import type { ArchiveContainer, ArchiveInfo, ArchiveTile, ArchiveTileTask } from '../../core/tasks.js';
+import type {
+  ArchiveContainer,
+  ArchiveInfo,
+  ArchiveTile,
+  ArchiveTileAddress,
+  ArchiveTileOutcome,
+  ArchiveTilesTask,
+} from '../../core/tasks.js';
+import { failureMessage } from '../failure.js';
 import { inspectMBTiles, mbtilesTile } from '../providers/archive/mbtiles.js';
 import { inspectPMTiles, pmtilesTile } from '../providers/archive/pmtiles.js';
 
@@ -6,7 +14,10 @@ type Awaitable<T> = T | Promise<T>;
 
 const CONTAINERS: Record<
   ArchiveContainer,
-  { inspect(path: string): Awaitable<ArchiveInfo>; tile(task: ArchiveTileTask): Awaitable<ArchiveTile> }
+  {
+    inspect(path: string): Awaitable<ArchiveInfo>;
+    tile(path: string, at: ArchiveTileAddress): Awaitable<ArchiveTile>;
+  }
 > = {
   mbtiles: { inspect: inspectMBTiles, tile: mbtilesTile },
   pmtiles: { inspect: inspectPMTiles, tile: pmtilesTile },
@@ -17,7 +28,16 @@ export function archive({ path, container }: { path: string; container: ArchiveC
   return CONTAINERS[container].inspect(path);
 }
 
-/** One tile of an archive, byte for byte. */
-export function archiveTile(task: ArchiveTileTask) {
-  return CONTAINERS[task.container].tile(task);
+/** Tiles of an archive, byte for byte. */
+export function archiveTiles({ path, container, tiles }: ArchiveTilesTask): Promise<ArchiveTileOutcome[]> {
+  const { tile } = CONTAINERS[container];
+  return Promise.all(
+    tiles.map(async (at) => {
+      try {
+        return { tile: await tile(path, at) };
+      } catch (error) {
+        return { failure: failureMessage(error) };
+      }
+    }),
+  );
 }

@@ -16,6 +16,7 @@ import { discover, ping } from '../providers/postgis/discover.js';
 import { keepEvents } from '../providers/retention.js';
 import { storeOf } from '../providers/store.js';
 import { stacIndex, stacState } from '../stac/index.js';
+import { stacIngest } from '../stac/ingest/index.js';
 import { stacFile, stacSearch } from '../stac/search.js';
 import { moved } from '../thread.js';
 import { bufferAggregate } from './analytics/buffer-aggregate.js';
@@ -23,7 +24,7 @@ import { clusters } from './analytics/clusters.js';
 import { density } from './analytics/density.js';
 import { h3 } from './analytics/h3.js';
 import { spatialJoin } from './analytics/spatial-join.js';
-import { archive, archiveTile } from './archive.js';
+import { archive, archiveTiles } from './archive.js';
 import { load } from './load.js';
 import { match } from './match.js';
 import { occupied } from './occupied.js';
@@ -85,13 +86,14 @@ const TASKS: {
   'vector.events': (task, cancellation) => storeOf(task.source).events(task, cancellation),
   'vector.match': match,
   'vector.archive': archive,
-  'vector.archiveTile': archiveTile,
+  'vector.archiveTiles': archiveTiles,
   'vector.load': load,
   'vector.h3': h3,
   'vector.clusters': clusters,
   'vector.spatialJoin': spatialJoin,
   'vector.bufferAggregate': bufferAggregate,
   'vector.density': density,
+  'vector.stacIngest': stacIngest,
   'vector.stacState': stacState,
   'vector.stacIndex': stacIndex,
   'vector.stacSearch': stacSearch,

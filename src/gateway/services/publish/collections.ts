@@ -38,6 +38,7 @@ export function vectorCollection(
     cursor: layer.cursor,
     countEstimated: layer.countEstimated,
     style: defaultStyle(layer.source.geometryType, id),
+    ...(layer.stac ? { stac: layer.stac } : {}),
   });
 }
 

@@ -5,6 +5,7 @@ import { archiveCollection, rasterCollection, vectorCollection } from './collect
 import { convert } from './convert.js';
 import { ARCHIVE, GEOPACKAGE, GRIDDED, OGR, RASTER, type SourceFile } from './find.js';
 import { type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
+import { isStac, readStac } from './stac.js';
 
 /** What a file holds, or why it cannot be published. */
 export async function readFileSource(file: SourceFile, deps: PublishDeps): Promise<Found> {
@@ -19,6 +20,7 @@ export async function readFileSource(file: SourceFile, deps: PublishDeps): Promi
 
 async function readFile({ path, version: known }: SourceFile, deps: PublishDeps): Promise<Found> {
   const extension = extname(path).toLowerCase();
+  if (known === undefined && (await isStac(path))) return readStac(path, deps);
   const version = known ?? deps.versionOf(path);
   if (known !== undefined || GRIDDED.has(extension)) return readRasters(path, version, deps);
   if (GEOPACKAGE.has(extension)) return readGeoPackage(path, path, version, deps);

@@ -1,6 +1,7 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { extname, join, resolve } from 'node:path';
 import type { ArchiveContainer } from '../../../core/tasks.js';
+import { stacRoot } from './stac.js';
 import { readStore } from './store-folder.js';
 
 /** Extensions by what reads them. Files and folders of other kinds are left alone. */
@@ -14,6 +15,7 @@ export const OGR = new Set([
   '.geojson',
   '.json',
   '.geojsonl',
+  '.ndjson',
   '.shp',
   '.fgb',
   '.csv',
@@ -49,7 +51,14 @@ async function rootOf(path: string): Promise<string> {
   return realpath(path).catch(() => resolve(path));
 }
 
-async function walk(path: string, depth: number, files: SourceFile[], root: string): Promise<void> {
+/** `within` a STAC catalog its root alone stands for all JSON files. */
+async function walk(
+  path: string,
+  depth: number,
+  files: SourceFile[],
+  root: string,
+  within = false,
+): Promise<void> {
   if (files.length >= MAX_FILES) return;
   const real = await realpath(path).catch(() => undefined);
   if (!real) {
@@ -62,7 +71,7 @@ async function walk(path: string, depth: number, files: SourceFile[], root: stri
   }
   const info = await stat(real);
   if (info.isFile()) {
-    if (depth === 0 || isSource(real)) files.push({ path: real });
+    if (depth === 0 || (isSource(real) && !(within && isJson(real)))) files.push({ path: real });
   } else if (info.isDirectory() && real.toLowerCase().endsWith(STORE)) {
     files.push(await readStore(real));
   } else if (info.isDirectory() && depth < MAX_DEPTH) {
@@ -72,11 +81,15 @@ async function walk(path: string, depth: number, files: SourceFile[], root: stri
       return;
     }
     names.sort();
+    const stac = within ? undefined : await stacRoot(real, names);
+    if (stac) files.push({ path: join(real, stac) });
     for (const name of names) {
-      if (!name.startsWith('.')) await walk(join(real, name), depth + 1, files, root);
+      if (!name.startsWith('.')) await walk(join(real, name), depth + 1, files, root, within || !!stac);
     }
   }
 }
+
+const isJson = (path: string) => /\.(geo)?json$/i.test(path);
 
 function isSource(path: string): boolean {
   const extension = extname(path).toLowerCase();

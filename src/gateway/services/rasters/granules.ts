@@ -24,6 +24,19 @@ export function granulesOf(collection: RasterCollection): readonly Granule[] {
   return granules;
 }
 
+const instants = new WeakMap<RasterCollection, readonly string[]>();
+
+/** The instants at which anything of a collection was acquired, oldest first, each once, in RFC 3339. */
+export function instantsOf(collection: RasterCollection): readonly string[] {
+  let known = instants.get(collection);
+  if (!known) {
+    const all = new Set(granulesOf(collection).flatMap(({ acquired }) => acquired ?? []));
+    known = [...all].sort((a, b) => a - b).map((instant) => new Date(instant).toISOString());
+    instants.set(collection, known);
+  }
+  return known;
+}
+
 function listed({ id, raster }: RasterCollection): Granule[] {
   const { source, times, extent84 } = raster;
   if (source.kind === 'mosaic') {

@@ -13,5 +13,5 @@ export function footprintField({ source }: VectorCollection): Field | undefined 
 /** Whether a collection has items. */
 export function hasItems(collection: Collection): boolean {
   if (collection.kind === 'raster') return true;
-  return collection.kind === 'vector' && footprintField(collection) !== undefined;
+  return collection.kind === 'vector' && (!!collection.stac || footprintField(collection) !== undefined);
 }

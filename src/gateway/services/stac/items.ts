@@ -91,6 +91,7 @@ function stampOf(collection: Collection): string {
 async function contentOf(collection: Collection): Promise<StacContent> {
   if (collection.kind === 'raster') return { kind: 'items', items: await rasterItems(collection) };
   if (collection.kind !== 'vector') return { kind: 'items', items: [] };
-  const { source } = collection;
+  const { source, stac } = collection;
+  if (stac && source.kind === 'geopackage') return { kind: 'ingested', source };
   return { kind: 'footprints', source, temporal: footprintField(collection)!.name };
 }

@@ -9,6 +9,7 @@ import { contentTag } from '../../http/content-tag.js';
 import { sourceItemHeaders, sourceItems, windowIn84 } from '../rasters/source-items.js';
 import { renderImage } from '../render.js';
 import { runTask, type TaskContext } from '../run-task.js';
+import { archiveTile } from './archive-tiles.js';
 import { tileLayer } from './layer.js';
 import { shownAt, type TileRequest } from './request.js';
 
@@ -96,9 +97,7 @@ async function encode(x: TaskContext, pools: Pools, request: TileRequest): Promi
 /** The tile as the archive holds it. */
 async function stored(x: TaskContext, pools: Pools, request: TileRequest): Promise<CachedTile> {
   const { collections, at, format } = request;
-  const { file, container } = collections[0] as ArchiveCollection;
-  const { zoom, row, column } = at;
-  const result = await runTask(x, pools, 'vector.archiveTile', { path: file, container, zoom, row, column });
+  const result = await archiveTile(x, pools, collections[0] as ArchiveCollection, at);
   const encoding = result.encoding === 'gzip' ? 'gzip' : undefined;
   return cachedTile(request, result.data, format.mediaType, encoding, result.data.byteLength === 0);
 }

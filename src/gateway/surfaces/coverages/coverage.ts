@@ -4,18 +4,21 @@ import { badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { PNG_FORMAT } from '../../../core/media.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
+import type { TimeRange } from '../../../core/params.js';
 import type { CoverageResult, CoverageTask, Resampling } from '../../../core/rasters.js';
 import { type Box, type Pools, TaskFailure } from '../../../core/tasks.js';
 import { passingFile } from '../../services/passing-file.js';
 import { runTask } from '../../services/run-task.js';
 import { withQuery } from '../common.js';
 import { COVERAGES_PATH } from './documents.js';
+import { sourceAt } from './instant.js';
 import { type ScalingParams, scalingOf } from './scaling.js';
 
 export interface CoverageParams extends ScalingParams {
   bbox: Box | undefined;
   bboxCrs: Crs | undefined;
   crs: Crs | undefined;
+  datetime: TimeRange | undefined;
   properties: string | undefined;
   resampling: Resampling | undefined;
 }
@@ -31,11 +34,10 @@ export async function coverage(
   const bboxCrs = advertisedCrs(collection, 'bbox-crs', params.bboxCrs) ?? CRS84;
   const bbox = params.bbox && windowOf(params.bbox, bboxCrs);
   const result = await read(x, pools, {
-    source: collection.raster.source,
+    ...sourceAt(collection, params.datetime, bbox, bboxCrs),
     bbox,
-    bboxCrs: bboxCrs.proj,
-    // A CRS without a code is known by its text alone.
-    crs: crs.epsg > 0 ? crs.proj : collection.raster.crs,
+    bboxCrs: textOf(collection, bboxCrs),
+    crs: textOf(collection, crs),
     bands: bandsOf(collection, params.properties),
     ...scalingOf(collection, params, bbox, bboxCrs),
     resampling: params.resampling,
@@ -50,6 +52,11 @@ export async function coverage(
     cacheControl: 'no-cache',
     headers: { ...placeHeaders(crs, result.bbox), link: linkHeader(x, collection) },
   };
+}
+
+/** What GDAL reads as a CRS: the raster's own words for its own, which say more than a code may. */
+function textOf({ storageCrs, raster }: RasterCollection, crs: Crs): string {
+  return crs.uri === storageCrs.uri ? raster.crs : crs.proj;
 }
 
 async function read(x: Exchange, pools: Pools, task: CoverageTask): Promise<CoverageResult> {

@@ -1,6 +1,7 @@
 import type { RasterCollection } from '../../../core/collection.js';
 import { CRS84 } from '../../../core/crs.js';
 import type { Exchange } from '../../../core/operation.js';
+import type { RasterInfo } from '../../../core/rasters.js';
 import { formatLinks, type Link, META_FORMATS } from '../common.js';
 
 export const COVERAGES_PATH = '/ogc/coverages';
@@ -18,20 +19,12 @@ export function coverageDocument(x: Exchange, collection: RasterCollection) {
     title: collection.title,
     description: collection.description,
     itemType: 'coverage',
-    extent: {
-      spatial: { bbox: [raster.extent84], storageCrsBbox: [raster.extent], crs: CRS84.uri },
-    },
+    extent: extentDocument(collection),
     crs: collection.crs.map((crs) => crs.uri),
     // A CRS without a code has no URI that clients could send.
     storageCrs: collection.storageCrs.epsg > 0 ? collection.storageCrs.uri : undefined,
     grid: gridDocument(collection),
-    domain: {
-      type: 'Grid',
-      axes: {
-        x: { start: raster.extent[0], stop: raster.extent[2], num: raster.width },
-        y: { start: raster.extent[3], stop: raster.extent[1], num: raster.height },
-      },
-    },
+    domain: domainDocument(collection),
     defaultFields: raster.bands.map((band) => bandName(band.band)),
     links: [
       ...formatLinks(x, path, META_FORMATS),
@@ -69,6 +62,42 @@ export function coverageDocument(x: Exchange, collection: RasterCollection) {
   };
 }
 
+const GREGORIAN = 'http://www.opengis.net/def/uom/ISO-8601/0/Gregorian';
+
+function extentDocument({ raster }: RasterCollection) {
+  const instants = instantsOf(raster);
+  const [, dx, , , , dy] = raster.geoTransform;
+  return {
+    spatial: {
+      bbox: [raster.extent84],
+      storageCrsBbox: [raster.extent],
+      crs: CRS84.uri,
+      grid: [
+        { cellsCount: raster.width, resolution: Math.abs(dx) },
+        { cellsCount: raster.height, resolution: Math.abs(dy) },
+      ],
+    },
+    ...(instants.length > 0
+      ? {
+          temporal: {
+            interval: [[instants[0], instants.at(-1)]],
+            trs: GREGORIAN,
+            grid: { cellsCount: instants.length, coordinates: instants },
+          },
+        }
+      : {}),
+  };
+}
+
+/** Instants of the time axis, or those at which the rasters of a mosaic were taken; oldest first. */
+function instantsOf({ times, acquired, source }: RasterInfo): string[] {
+  if (times) return times;
+  const members = source.kind === 'mosaic' ? source.members : [{ acquired }];
+  const instants = new Set(members.flatMap((member) => member.acquired ?? []));
+  return [...instants].sort((a, b) => Date.parse(a) - Date.parse(b));
+}
+
+/** The lattice of the cells: corners, as GDAL has them. */
 function gridDocument({ raster }: RasterCollection) {
   const [, resolutionX, , , , resolutionY] = raster.geoTransform;
   return {
@@ -77,6 +106,39 @@ function gridDocument({ raster }: RasterCollection) {
     height: raster.height,
     resolution: [resolutionX, Math.abs(resolutionY)],
     geoTransform: raster.geoTransform,
+  };
+}
+
+/** The same as a domain of CoverageJSON, which speaks of the middles of cells. */
+function domainDocument({ raster, storageCrs }: RasterCollection) {
+  const { width, height, times, levels } = raster;
+  const [x0, dx, , y0, , dy] = raster.geoTransform;
+  const axis = (start: number, step: number, num: number) => ({
+    start: start + step / 2,
+    stop: start + step * (num - 0.5),
+    num,
+  });
+  return {
+    type: 'Grid',
+    axes: {
+      x: axis(x0, dx, width),
+      y: axis(y0, dy, height),
+      ...(levels ? { z: { values: levels.values } } : {}),
+      ...(times ? { t: { values: times } } : {}),
+    },
+    referencing: [
+      {
+        coordinates: ['x', 'y'],
+        system: {
+          type: storageCrs.geographic ? 'GeographicCRS' : 'ProjectedCRS',
+          ...(storageCrs.epsg > 0 ? { id: storageCrs.uri } : {}),
+        },
+      },
+      ...(levels
+        ? [{ coordinates: ['z'], system: { type: 'VerticalCRS', name: levels.name, unit: levels.unit } }]
+        : []),
+      ...(times ? [{ coordinates: ['t'], system: { type: 'TemporalRS', calendar: 'Gregorian' } }] : []),
+    ],
   };
 }
 
@@ -98,7 +160,8 @@ export function coverageSchema(x: Exchange, collection: RasterCollection) {
       'x-gdal-type': band.type,
       ...(band.unit ? { 'x-ogc-unit': band.unit } : {}),
       ...(band.noData === null ? {} : { 'x-ogc-nilValues': [band.noData] }),
-      ...(band.statistics ? { minimum: band.statistics.min, maximum: band.statistics.max } : {}),
+      // Of a sample: no bounds that values keep to.
+      ...(band.statistics ? { 'x-statistics': band.statistics } : {}),
     },
   ]);
   return {

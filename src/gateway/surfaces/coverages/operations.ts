@@ -3,7 +3,15 @@ import type { Collection, RasterCollection } from '../../../core/collection.js';
 import { notFound } from '../../../core/errors.js';
 import { GEOTIFF_FORMAT, HTML_FORMAT, PNG_FORMAT, SCHEMA_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
-import { bboxParam, choice, crsParam, pathString, positiveNumber, text } from '../../../core/params.js';
+import {
+  bboxParam,
+  choice,
+  crsParam,
+  datetimeParam,
+  pathString,
+  positiveNumber,
+  text,
+} from '../../../core/params.js';
 import { RESAMPLINGS } from '../../../core/rasters.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
@@ -148,6 +156,11 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
         bbox: bboxParam,
         bboxCrs: crsParam('bbox-crs', 'CRS of the numbers in bbox; one that the coverage lists.'),
         crs: crsParam('crs', 'CRS of the answer; one that the coverage lists.'),
+        datetime: {
+          ...datetimeParam,
+          description:
+            'RFC 3339 instant or interval that selects one step of the time axis; the newest when absent.',
+        },
         properties: text('properties', { description: 'Bands in output order: band_1,band_3.' }),
         ...scaling,
         resampling,

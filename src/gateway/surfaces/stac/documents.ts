@@ -1,6 +1,6 @@
 import type { Collection, RasterCollection } from '../../../core/collection.js';
 import type { Exchange } from '../../../core/operation.js';
-import { granulesOf } from '../../services/rasters/granules.js';
+import { instantsOf } from '../../services/rasters/granules.js';
 import { eoBands, metresPerPixel, rasterBands } from '../../services/stac/bands.js';
 import { hasItems } from '../../services/stac/footprints.js';
 import { mediaTypeOf } from '../../services/stac/raster-items.js';
@@ -68,6 +68,7 @@ export function stacCollectionDocument(x: Exchange, collection: Collection) {
       spatial: { bbox: [collection.extent84 ?? WORLD] },
       temporal: { interval: [collection.kind === 'raster' ? intervalOf(collection) : [null, null]] },
     },
+    ...(collection.kind === 'vector' && collection.stac ? ownWords(collection.stac) : {}),
     links: [
       { href: self, rel: 'self', type: JSON_TYPE },
       { href: url, rel: 'root', type: JSON_TYPE },
@@ -80,13 +81,42 @@ export function stacCollectionDocument(x: Exchange, collection: Collection) {
   };
 }
 
+/** What the document of a catalog that was read says of its collection, as far as it has the form that STAC wants. */
+function ownWords(document: Readonly<Record<string, unknown>>) {
+  const words = Object.entries(OWN_WORDS).flatMap(([name, fits]) => {
+    const value = document[name];
+    return value !== undefined && fits(value) ? [[name, value] as const] : [];
+  });
+  return Object.fromEntries(words);
+}
+
+const isText = (value: unknown) => typeof value === 'string' && value !== '';
+const isList = (value: unknown) => Array.isArray(value);
+const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const OWN_WORDS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  title: isText,
+  description: isText,
+  license: isText,
+  keywords: isList,
+  providers: isList,
+  summaries: isObject,
+  item_assets: isObject,
+  stac_extensions: isList,
+  extent: (value) => {
+    if (!isObject(value)) return false;
+    const { spatial, temporal } = value as {
+      spatial?: { bbox?: unknown };
+      temporal?: { interval?: unknown };
+    };
+    return isList(spatial?.bbox) && isList(temporal?.interval);
+  },
+};
+
 /** From the first to the last acquisition; open where nothing tells. */
 function intervalOf(collection: RasterCollection): [string | null, string | null] {
-  const instants = granulesOf(collection).flatMap(({ acquired }) => acquired ?? []);
-  if (instants.length === 0) return [null, null];
-  const ends = [instants.reduce((a, b) => Math.min(a, b)), instants.reduce((a, b) => Math.max(a, b))];
-  const [first, last] = ends.map((end) => new Date(end).toISOString());
-  return [first!, last!];
+  const instants = instantsOf(collection);
+  return [instants[0] ?? null, instants.at(-1) ?? null];
 }
 
 /** What the items of a raster collection have in common. */

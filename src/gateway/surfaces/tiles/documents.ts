@@ -4,6 +4,7 @@ import type { Exchange } from '../../../core/operation.js';
 import { tileMatrixSets } from '../../../core/tile-matrix.js';
 import { isMade } from '../../services/tiles/formats.js';
 import { formatLinks, type Link, META_FORMATS } from '../common.js';
+import { temporalExtent } from '../temporal-extent.js';
 import { holdsFeatures, mapTilesetsPath, REL, TILES_PATH } from '../tilesets.js';
 
 export function tileMatrixSetsDocument(x: Exchange) {
@@ -35,7 +36,7 @@ export function tiledCollectionDocument(x: Exchange, collection: Collection) {
     name: collection.id,
     title: collection.title,
     description: collection.description,
-    extent: { spatial: { bbox: [bbox], crs: CRS84.uri } },
+    extent: { spatial: { bbox: [bbox], crs: CRS84.uri }, temporal: temporalExtent(collection) },
     crs: collection.crs.map((crs) => crs.uri),
     // A CRS without a code has no URI that clients could send.
     storageCrs: collection.storageCrs.epsg > 0 ? collection.storageCrs.uri : undefined,

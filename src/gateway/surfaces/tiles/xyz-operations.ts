@@ -64,7 +64,7 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
       path: `${XYZ_PATH}/{layers}`,
       summary: 'TileJSON of collections',
       tag: 'TileJSON',
-      params: { layers },
+      params: { layers, datetime },
       formats: [{ ...TILEJSON_FORMAT, accepts: ['application/json'] }],
       responses: {
         200: { description: 'TileJSON 3.0', content: { [TILEJSON_FORMAT.mediaType]: Type.Object({}) } },
@@ -74,7 +74,7 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
         const collections = chosen(deps.visible(x.principal), x.params.layers);
         const [collection] = collections.length === 1 ? collections : [];
         const names = collections.map(({ id }) => id).join(',');
-        const template = `${x.baseUrl}${XYZ_PATH}/${names}/{z}/{x}/{y}`;
+        const template = `${x.baseUrl}${XYZ_PATH}/${names}/{z}/{x}/{y}${timeOf(x.query)}`;
         return documentReply(x, tileJson(x, { as: 'data', collections, collection }, template), () => '');
       },
     }),
@@ -108,6 +108,12 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
       },
     }),
   ];
+}
+
+/** The time that tiles are described for is that of their URLs. */
+function timeOf(query: string): string {
+  const time = query.split('&').find((part) => part.startsWith('datetime='));
+  return time ? `?${time}` : '';
 }
 
 /** An archive cannot be put together with others. */

@@ -4,7 +4,7 @@ import {
   type ArchiveFormat,
   type ArchiveInfo,
   type ArchiveTile,
-  type ArchiveTileTask,
+  type ArchiveTileAddress,
   type Box,
   TaskFailure,
 } from '../../../core/tasks.js';
@@ -73,7 +73,7 @@ export function inspectMBTiles(path: string): ArchiveInfo {
 }
 
 /** A tile as it is stored; length 0 where there is none. Rows are counted from the south in the file. */
-export function mbtilesTile({ path, zoom, row, column }: ArchiveTileTask): ArchiveTile {
+export function mbtilesTile(path: string, { zoom, row, column }: ArchiveTileAddress): ArchiveTile {
   return guarded(() => {
     const found = opened.get(path).lookup.get(zoom, column, 2 ** zoom - 1 - row) as
       | { size: number | null; data: unknown }

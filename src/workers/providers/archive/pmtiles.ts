@@ -3,7 +3,7 @@ import { isRemote } from '../../../core/sources.js';
 import {
   type ArchiveInfo,
   type ArchiveTile,
-  type ArchiveTileTask,
+  type ArchiveTileAddress,
   TaskFailure,
 } from '../../../core/tasks.js';
 import { keptOpen } from '../kept-open.js';
@@ -67,8 +67,10 @@ export async function inspectPMTiles(path: string): Promise<ArchiveInfo> {
 }
 
 /** A tile as it is stored; length 0 where there is none. */
-export async function pmtilesTile(task: ArchiveTileTask): Promise<ArchiveTile> {
-  const { path, zoom, row, column } = task;
+export async function pmtilesTile(
+  path: string,
+  { zoom, row, column }: ArchiveTileAddress,
+): Promise<ArchiveTile> {
   const read = async (reader: PMTilesReader) => {
     const found = await reader.tile(zoom, row, column);
     return found ? storedTile(found) : NO_TILE;

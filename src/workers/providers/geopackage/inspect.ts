@@ -1,6 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
+import { STAC_COLUMNS, STAC_TABLE } from '../../../core/stac.js';
 import type { Box, Field, FieldType, GeometryType, VectorLayerInfo } from '../../../core/tasks.js';
 import { TaskFailure } from '../../../core/tasks.js';
 import { connect, quote } from './connection.js';
@@ -65,6 +66,7 @@ function layer(db: Database.Database, path: string, row: ContentsRow): VectorLay
   const hasIndex = indexExists(db, table, row.column_name);
   const featureCount = countOf(db, table);
   const extent = extentOf(db, row, hasIndex, featureCount);
+  const stac = stacDocument(db, table);
   return {
     source: {
       kind: 'geopackage',
@@ -76,8 +78,9 @@ function layer(db: Database.Database, path: string, row: ContentsRow): VectorLay
       idColumn,
       hasIndex,
       crs,
-      fields,
-      writable: isWritable(path),
+      fields: stac ? fields.filter(({ name }) => !STAC_COLUMNS.some((column) => column === name)) : fields,
+      // Items are what their catalog says.
+      writable: !stac && isWritable(path),
     },
     title: row.identifier ?? undefined,
     description: row.description ?? undefined,
@@ -86,6 +89,7 @@ function layer(db: Database.Database, path: string, row: ContentsRow): VectorLay
     featureCount,
     cursor: newestCursor(db),
     defaultSld: defaultSld(db, table),
+    ...(stac ? { stac } : {}),
   };
 }
 
@@ -206,6 +210,15 @@ function toCrs84(db: Database.Database, box: Box, crs: string): Box {
     .pluck()
     .get(...box, crs, 'OGC:CRS84');
   return JSON.parse(json as string) as Box;
+}
+
+/** The document of the STAC collection whose items a table holds. */
+function stacDocument(db: Database.Database, table: string): Record<string, unknown> | undefined {
+  const exists = db.prepare('SELECT count(*) FROM sqlite_master WHERE name = ?').pluck().get(STAC_TABLE);
+  if (exists !== 1) return undefined;
+  const sql = `SELECT document FROM ${STAC_TABLE} WHERE table_name = ?`;
+  const text = db.prepare(sql).pluck().get(table) as string | undefined;
+  return text === undefined ? undefined : (JSON.parse(text) as Record<string, unknown>);
 }
 
 /** QGIS keeps styles in a table of the file; the default one is used for rendering. */

@@ -1,0 +1,303 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import gdal from 'gdal-async';
+import sharp from 'sharp';
+import { pin } from './support/core.js';
+import { EPSG, imagery, ORIGIN, PIXEL } from './support/imagery.js';
+import { treeCpuMs } from './support/peers.js';
+import { median, option, publish } from './support/report.js';
+import { answers, startGraticule } from './support/server.js';
+
+/**
+ * Windows and tiles of a large COG that no cache holds: this server and TiTiler over HTTP, and GDAL in one process
+ * without HTTP. Servers on core 0, clients on core 1; CPU is that of all processes of a server.
+ */
+const rounds = option('rounds', 5);
+const SIDE = 16_384;
+const JOBS = 64;
+const CLIENTS = 4;
+const UVICORN = resolve('.cache/peers/titiler/bin/uvicorn');
+const HALF_WORLD = 20037508.342789244;
+/** Pixels of 19 m: about those of the raster at 51 degrees north. */
+const ZOOM = 13;
+const TILE_SPAN = (2 * HALF_WORLD) / 2 ** ZOOM;
+
+type Box = [number, number, number, number];
+type Kind = 'crop' | 'warp' | 'tile';
+
+interface Job {
+  side: number;
+  /** In Web Mercator. */
+  box: Box;
+  /** Columns and rows of the raster. */
+  window: [number, number, number, number];
+  /** Of the tile. */
+  column: number;
+  row: number;
+}
+
+interface Contender {
+  name: string;
+  pid: number;
+  url(kind: Kind, job: Job): string;
+  stop(): void | Promise<void>;
+}
+
+interface Spent {
+  cpuMs: number;
+  perSecond: number;
+}
+
+pin(1);
+const file = await imagery(SIDE);
+const small = await imagery(4096);
+
+const toMercator = new gdal.CoordinateTransformation(
+  gdal.SpatialReference.fromEPSG(EPSG),
+  gdal.SpatialReference.fromEPSG(3857),
+);
+
+/** Jobs spread over the raster, the same in every run; `side` pixels, in tiles 256. */
+function jobsOf(count: number, side: number, rasterSide = SIDE): Job[] {
+  let seed = 7;
+  const random = () => {
+    seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return seed / 0x7fffffff;
+  };
+  return Array.from({ length: count }, () => {
+    // Away from the edges: every pixel has a value.
+    const [left, top] = [0, 0].map(() => Math.floor((0.1 + random() * 0.6) * rasterSide));
+    const { x, y } = toMercator.transformPoint(ORIGIN[0] + left! * PIXEL, ORIGIN[1] - top! * PIXEL);
+    const column = Math.floor((x + HALF_WORLD) / TILE_SPAN);
+    const row = Math.floor((HALF_WORLD - y) / TILE_SPAN);
+    const reach = (side * TILE_SPAN) / 256;
+    return { side, box: [x, y - reach, x + reach, y], window: [left!, top!, side, side], column, row };
+  });
+}
+
+function tileBox({ column, row }: Job): Box {
+  const [minx, maxy] = [column * TILE_SPAN - HALF_WORLD, HALF_WORLD - row * TILE_SPAN];
+  return [minx, maxy - TILE_SPAN, minx + TILE_SPAN, maxy];
+}
+
+const nativeBox = ({ window: [left, top, width, height] }: Job) =>
+  [
+    ORIGIN[0] + left * PIXEL,
+    ORIGIN[1] - (top + height) * PIXEL,
+    ORIGIN[0] + (left + width) * PIXEL,
+    ORIGIN[1] - top * PIXEL,
+  ] as Box;
+
+async function graticule(path: string, port: number): Promise<Contender> {
+  const server = await startGraticule([path], { port, cores: '0', env: { SVC_CACHE__TILE_BYTES: '0' } });
+  const list = (await (await fetch(`${server.origin}/ogc/coverages/collections`)).json()) as {
+    collections: { id: string }[];
+  };
+  const coverage = `${server.origin}/ogc/coverages/collections/${list.collections[0]!.id}/coverage`;
+  const tiles = `${server.origin}/ogc/tiles/collections/${await layerId(server.origin)}/tiles/WebMercatorQuad/${ZOOM}`;
+  return {
+    name: 'graticule',
+    pid: await parentOf(server.pid),
+    url(kind, job) {
+      if (kind === 'tile') return `${tiles}/${job.row}/${job.column}?f=png`;
+      if (kind === 'crop') return `${coverage}?bbox=${nativeBox(job)}&bbox-crs=EPSG:${EPSG}`;
+      return `${coverage}?bbox=${job.box}&bbox-crs=EPSG:3857&crs=EPSG:3857&scale-size=${job.side},${job.side}`;
+    },
+    stop: server.stop,
+  };
+}
+
+async function layerId(origin: string): Promise<number> {
+  const { collections } = (await (await fetch(`${origin}/ogc/tiles/collections`)).json()) as {
+    collections: { id: number | string }[];
+  };
+  return Number(collections[0]!.id);
+}
+
+/** The supervisor above a gateway: with it all processes of the server are counted. */
+async function parentOf(pid: number): Promise<number> {
+  const { readFile } = await import('node:fs/promises');
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+}
+
+async function titiler(port: number): Promise<Contender | undefined> {
+  if (!existsSync(UVICORN)) return undefined;
+  const args = ['titiler.application.main:app', '--workers', '2', '--port', String(port)];
+  // As TiTiler's documentation advises.
+  const env = {
+    GDAL_CACHEMAX: '200',
+    GDAL_DISABLE_READDIR_ON_OPEN: 'EMPTY_DIR',
+    GDAL_INGESTED_BYTES_AT_OPEN: '32768',
+    VSI_CACHE: 'TRUE',
+    GDAL_NUM_THREADS: '1',
+  };
+  const child: ChildProcess = spawn('taskset', ['-c', '0', UVICORN, ...args, '--log-level', 'error'], {
+    stdio: 'ignore',
+    env: { ...process.env, ...env },
+  });
+  const origin = `http://127.0.0.1:${port}`;
+  await answers(`${origin}/healthz`, child);
+  const url = `url=${encodeURIComponent(file)}`;
+  return {
+    name: 'TiTiler',
+    pid: child.pid!,
+    url(kind, job) {
+      const method = 'resampling=bilinear&reproject=bilinear';
+      if (kind === 'tile')
+        return `${origin}/cog/tiles/WebMercatorQuad/${ZOOM}/${job.column}/${job.row}.png?${url}&${method}`;
+      const size = `${job.side}x${job.side}.tif?${url}&${method}`;
+      if (kind === 'crop')
+        return `${origin}/cog/bbox/${nativeBox(job)}/${size}&coord_crs=epsg:${EPSG}&dst_crs=epsg:${EPSG}`;
+      return `${origin}/cog/bbox/${job.box}/${size}&coord_crs=epsg:3857&dst_crs=epsg:3857`;
+    },
+    stop: () => void child.kill('SIGTERM'),
+  };
+}
+
+/** Asks for all jobs once, several at a time. */
+async function ask({ pid, url }: Contender, kind: Kind, jobs: readonly Job[]): Promise<Spent> {
+  const waiting = jobs.map((job) => url(kind, job));
+  const [cpu, started] = [treeCpuMs(pid), performance.now()];
+  const client = async () => {
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const answer = await fetch(next);
+      const bytes = await answer.arrayBuffer();
+      if (!answer.ok || bytes.byteLength === 0) throw new Error(`${next}: ${answer.status}`);
+    }
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, client));
+  const seconds = (performance.now() - started) / 1e3;
+  return { cpuMs: (treeCpuMs(pid) - cpu) / jobs.length, perSecond: jobs.length / seconds };
+}
+
+class InProcess {
+  readonly #child: ChildProcess;
+
+  constructor(path: string) {
+    this.#child = fork('bench/support/gdal-windows.mjs', [path], { execArgv: [] });
+  }
+
+  async start(): Promise<this> {
+    await once(this.#child, 'message');
+    pin(0, this.#child.pid);
+    return this;
+  }
+
+  async run(kind: Kind, jobs: readonly Job[]): Promise<Spent> {
+    const boxed = kind === 'tile' ? jobs.map((job) => ({ ...job, box: tileBox(job) })) : jobs;
+    this.#child.send({ kind, jobs: boxed });
+    const [{ cpuMs, wallMs }] = (await once(this.#child, 'message')) as [{ cpuMs: number; wallMs: number }];
+    return { cpuMs: cpuMs / jobs.length, perSecond: (jobs.length * 1e3) / wallMs };
+  }
+
+  stop(): void {
+    this.#child.kill();
+  }
+}
+
+/** Red, green and blue of an answer, as bytes. */
+async function colors(answer: ArrayBuffer, kind: Kind): Promise<Uint8Array> {
+  if (kind === 'tile') return sharp(new Uint8Array(answer)).removeAlpha().raw().toBuffer();
+  const path = '/vsimem/compared.tif';
+  gdal.vsimem.set(Buffer.from(answer), path);
+  const dataset = gdal.open(path);
+  const { x, y } = dataset.rasterSize;
+  const bands = [1, 2, 3].map((band) => dataset.bands.get(band).pixels.read(0, 0, x, y) as Uint8Array);
+  dataset.close();
+  gdal.vsimem.release(path);
+  return Buffer.concat(bands.map((band) => Buffer.from(band)));
+}
+
+/** Mean difference of two answers; throws when they are not of one size or not of one place. */
+async function compared(kind: Kind, job: Job, a: Contender, b: Contender): Promise<number> {
+  const [left, right] = await Promise.all(
+    [a, b].map(async (one) => colors(await (await fetch(one.url(kind, job))).arrayBuffer(), kind)),
+  );
+  if (left!.length !== right!.length)
+    throw new Error(`${kind}: ${left!.length} and ${right!.length} samples`);
+  const sum = left!.reduce((total, value, at) => total + Math.abs(value - right![at]!), 0);
+  const mean = sum / left!.length;
+  if (mean > 2) throw new Error(`${kind}: values differ by ${mean} in the mean`);
+  return mean;
+}
+
+const KINDS: readonly Kind[] = ['crop', 'warp', 'tile'];
+const SIZES = [256, 512, 1024, 2048];
+const jobs = jobsOf(JOBS, 512);
+const floor = await new InProcess(file).start();
+const ours = await graticule(file, 8161);
+const ofSmall = await graticule(small, 8162);
+const peer = await titiler(8163);
+const differences: string[] = [];
+if (peer) {
+  for (const kind of KINDS)
+    differences.push(`${kind} ${(await compared(kind, jobs[0]!, ours, peer)).toFixed(3)}`);
+}
+
+const samples = new Map<string, Spent[]>();
+const keep = (name: string, round: number, spent: Spent) => {
+  // The first round warms up.
+  if (round > 0) samples.set(name, [...(samples.get(name) ?? []), spent]);
+};
+const smallJobs = jobsOf(JOBS / 2, 512, 4096);
+for (let round = 0; round <= rounds; round++) {
+  for (const kind of KINDS) {
+    keep(`${kind} GDAL`, round, await floor.run(kind, jobs));
+    keep(`${kind} graticule`, round, await ask(ours, kind, jobs));
+    if (peer) keep(`${kind} TiTiler`, round, await ask(peer, kind, jobs));
+  }
+  for (const side of SIZES) keep(`side ${side}`, round, await ask(ours, 'warp', jobsOf(8, side)));
+  keep('source 4096', round, await ask(ofSmall, 'warp', smallJobs));
+  keep('source 16384', round, await ask(ours, 'warp', jobs.slice(0, JOBS / 2)));
+}
+floor.stop();
+await peer?.stop();
+await ours.stop();
+await ofSmall.stop();
+
+const cpu = (name: string) => samples.get(name)!.map(({ cpuMs }) => cpuMs);
+const LABELS: Readonly<Record<Kind, string>> = {
+  crop: 'window of 512 x 512, as stored',
+  warp: 'window of 512 x 512, reprojected',
+  tile: 'tile of 256 x 256, PNG',
+};
+const ratio = (above: string, below: string) => cpu(above).map((value, i) => value / cpu(below)[i]!);
+publish({
+  bench: 'raster-peers',
+  command: `./run bench raster-peers --rounds ${rounds}`,
+  about: `${JOBS} windows (COG, DEFLATE, bilinear) and tiles of SYNTHETIC imagery in a COG of ${SIDE} x ${SIDE} pixels, three bands, UTM; no cache of answers, ${CLIENTS} clients. GDAL is the same warp and the same encoding in one process, one at a time, without HTTP. TiTiler has two workers and the settings that its documentation advises; its GeoTIFF is not compressed. CPU of all processes of a server.${peer ? ` Mean differences from TiTiler's values: ${differences.join(', ')}.` : ''}`,
+  figures: [...samples.keys()].map((name) => ({
+    name: name.replace(/^(crop|warp|tile)/, (kind) => `${LABELS[kind as Kind]}:`),
+    rounds: { 'CPU ms': cpu(name), 'requests/s': samples.get(name)!.map(({ perSecond }) => perSecond) },
+  })),
+  ratios: [
+    ...KINDS.flatMap((kind) => [
+      {
+        what: `CPU, GDAL in process / graticule, ${LABELS[kind]}`,
+        rounds: ratio(`${kind} GDAL`, `${kind} graticule`),
+        goal: 0.9,
+      },
+      ...(peer
+        ? [
+            {
+              what: `CPU, TiTiler / graticule, ${LABELS[kind]}`,
+              rounds: ratio(`${kind} TiTiler`, `${kind} graticule`),
+              goal: 2,
+            },
+          ]
+        : []),
+    ]),
+    {
+      what: 'CPU per window, source of 4096 / of 16384 pixels a side (1: the size of the source costs nothing)',
+      rounds: ratio('source 4096', 'source 16384'),
+    },
+  ],
+  notes: SIZES.map(
+    (side) =>
+      `${side} x ${side} pixels: ${median(cpu(`side ${side}`)).toFixed(1)} ms CPU, **${((median(cpu(`side ${side}`)) * 1e6) / side ** 2).toFixed(0)} ns per pixel**`,
+  ),
+});
+process.exit(0);

@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, extname, join } from 'node:path';
+import type { StacIngest, StacIngestTask } from '../../../core/stac.js';
+import { TaskFailure } from '../../../core/tasks.js';
+import { version } from '../../../core/version.js';
+import { objectOf, taken } from './item.js';
+import { type FoundItem, readCatalog } from './read.js';
+import { outcomeOf, StacStore } from './store.js';
+
+const MAX_STAMPED = 300_000;
+
+/** Task `vector.stacIngest`: a catalog on disk as a store, made once for each state of its files. */
+export function stacIngest({ path, folder, name, local }: StacIngestTask): StacIngest {
+  const stamp = stampOf(path);
+  const store = join(folder, `${name ?? stamp}.gpkg`);
+  if (!existsSync(store)) {
+    mkdirSync(folder, { recursive: true });
+    const partial = `${store}.${process.pid}.partial`;
+    rmSync(partial, { force: true });
+    try {
+      make(path, partial, local);
+      renameSync(partial, store);
+    } finally {
+      rmSync(partial, { force: true });
+    }
+  } else if (name !== undefined) {
+    throw new TaskFailure('invalid-input', `There is a store ${name} already.`);
+  }
+  return { store, stamp, ...outcomeOf(store) };
+}
+
+function make(path: string, output: string, local: boolean): void {
+  const root = local ? dirname(realpathSync(path)) : undefined;
+  const store = new StacStore(output);
+  const unnamed = basename(path, extname(path));
+  const take = (found: FoundItem) => {
+    try {
+      const item = taken(found, root);
+      store.add(collectionOf(found, unnamed), item);
+    } catch (error) {
+      if (error instanceof TaskFailure) throw error;
+      store.refuse(found.place, `The item was left out: ${(error as Error).message}.`);
+    }
+  };
+  try {
+    readCatalog(path, {
+      collection: (document) => store.document(document),
+      item: take,
+      refuse: (place, reason) => store.refuse(place, reason),
+    });
+    if (store.finish() === 0) throw new TaskFailure('source-unreadable', 'The STAC document has no items.');
+  } finally {
+    store.close();
+  }
+}
+
+/** The collection that an item names, else the one that it was found in, else the name of the file. */
+function collectionOf({ value, collection }: FoundItem, unnamed: string): string {
+  const named = objectOf(value)['collection'];
+  return typeof named === 'string' && named !== '' ? named.slice(0, 256) : (collection ?? unnamed);
+}
+
+/** Changes with the document, and for a tree with any JSON file of its folder. */
+function stampOf(path: string): string {
+  const hash = createHash('sha1').update(version());
+  let count = 0;
+  const add = (file: string) => {
+    const { ino, size, mtimeMs } = statSync(file);
+    hash.update(`${file}\u0000${ino} ${size} ${mtimeMs}\n`);
+    count++;
+  };
+  const visit = (folder: string, depth: number) => {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      if (count >= MAX_STAMPED) return;
+      const inner = join(folder, entry.name);
+      if (entry.isDirectory() && depth > 0) visit(inner, depth - 1);
+      else if (entry.isFile() && /\.(geo)?json$/i.test(entry.name)) add(inner);
+    }
+  };
+  add(path);
+  if (/^(catalog|collection)\.json$/i.test(basename(path))) visit(dirname(path), 16);
+  return hash.digest('hex').slice(0, 12);
+}

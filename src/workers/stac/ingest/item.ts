@@ -1,0 +1,98 @@
+import { depthOver } from '../../../core/feature-values.js';
+import { LIMITS } from '../../../core/limits.js';
+import { STAC_ASSET, type StacFile, type StacItem } from '../../../core/stac.js';
+import { geojsonToWkb } from '../../../native/index.js';
+import { instantOf } from '../columns.js';
+import { type FoundItem, type Json, localFile } from './read.js';
+
+/** An item of somebody else's catalog as ours: checked, with hrefs that may be handed on. */
+export interface TakenItem {
+  item: StacItem;
+  /** WKB in CRS84; null without a geometry. */
+  wkb: Buffer | null;
+  /** Local files by the name of their asset. */
+  files: Record<string, StacFile>;
+}
+
+const MAX_ID = 256;
+/** Schemes of hrefs that clients may follow. */
+const FOLLOWED = /^(https?|s3|gs|az|abfss?|ftp):/i;
+/** Links that say where an item stands in its catalog; ours stands elsewhere. */
+const STRUCTURAL = new Set([
+  'self',
+  'root',
+  'parent',
+  'collection',
+  'child',
+  'item',
+  'items',
+  'next',
+  'prev',
+]);
+
+/** Throws an Error whose message says why an item is refused. `root` is the folder that local files must lie in. */
+export function taken({ value, folder }: FoundItem, root: string | undefined): TakenItem {
+  const item = asItem(value);
+  const files: Record<string, StacFile> = {};
+  const assets = Object.entries(objectOf(item['assets'])).flatMap(([key, asset]) => {
+    const known = objectOf(asset);
+    const href = hrefOf(known['href'], key, { folder, root, files });
+    return href === undefined ? [] : [[key, { ...known, href }] as const];
+  });
+  return {
+    item: { ...item, links: linksOf(item['links']), assets: Object.fromEntries(assets) },
+    wkb: item.geometry && geojsonToWkb(item.geometry, { from: 'OGC:CRS84', to: 'OGC:CRS84' }),
+    files,
+  };
+}
+
+function asItem(value: unknown): StacItem {
+  const item = objectOf(value);
+  if (item['type'] !== 'Feature') throw new Error('it is no GeoJSON feature');
+  if (typeof item['stac_version'] !== 'string') throw new Error('it has no stac_version');
+  const { id, geometry, properties } = item;
+  if (typeof id !== 'string' || id === '' || id.length > MAX_ID)
+    throw new Error(`its id is no text of 1 to ${MAX_ID} characters`);
+  if (typeof properties !== 'object' || properties === null) throw new Error('it has no properties');
+  if (geometry !== null && typeof geometry !== 'object') throw new Error('it has no geometry, nor null');
+  if (depthOver(item, LIMITS.jsonDepth))
+    throw new Error(`it is nested deeper than ${LIMITS.jsonDepth} levels`);
+  requireTime(properties as Json);
+  return item as unknown as StacItem;
+}
+
+function requireTime(properties: Json): void {
+  const { datetime } = properties;
+  if (datetime !== null && instantOf(datetime) === undefined)
+    throw new Error('its datetime is no RFC 3339 date-time');
+  const range = [properties['start_datetime'], properties['end_datetime']].map(instantOf);
+  if (datetime === null && range.includes(undefined))
+    throw new Error('its datetime is null, but it has no start_datetime and end_datetime');
+}
+
+/** Undefined for an href that nobody should follow, such as `javascript:`, or a local file that is not published. */
+function hrefOf(
+  href: unknown,
+  key: string,
+  { folder, root, files }: { folder: string; root: string | undefined; files: Record<string, StacFile> },
+): string | undefined {
+  if (typeof href !== 'string') return undefined;
+  if (FOLLOWED.test(href)) return href;
+  const path = root === undefined ? undefined : localFile(href, folder, root).path;
+  if (path === undefined || root === undefined) return undefined;
+  files[key] = { path, root };
+  return `${STAC_ASSET}/${encodeURIComponent(key)}`;
+}
+
+function linksOf(links: unknown): object[] {
+  if (!Array.isArray(links)) return [];
+  return links.map(objectOf).filter(({ rel, href }) => {
+    return (
+      typeof rel === 'string' && !STRUCTURAL.has(rel) && typeof href === 'string' && /^https?:/i.test(href)
+    );
+  });
+}
+
+export function objectOf(value: unknown): Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+}

@@ -1,0 +1,178 @@
+import { closeSync, openSync, readFileSync, readSync, realpathSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { TaskFailure } from '../../../core/tasks.js';
+
+/** Documents of a STAC catalog on disk. What stands in them is not trusted. */
+
+export type Json = Record<string, unknown>;
+
+/** A document that was left out, and why. */
+export interface Refused {
+  path: string;
+  reason: string;
+}
+
+export interface FoundItem {
+  value: unknown;
+  /** The file, and its place in there when it holds several. */
+  place: string;
+  /** Folder that relative hrefs start from. */
+  folder: string;
+  /** The nearest collection above. */
+  collection: string | undefined;
+}
+
+export interface CatalogReader {
+  /** Takes a collection document. */
+  collection(document: Json): void;
+  item(found: FoundItem): void;
+  refuse(path: string, reason: string): void;
+}
+
+const MAX_DEPTH = 16;
+const MAX_DOCUMENTS = 250_000;
+const MAX_DOCUMENT_BYTES = 4_194_304;
+/** Of one file that holds a whole ItemCollection. */
+const MAX_COLLECTION_BYTES = 268_435_456;
+/** Of one line. */
+const MAX_LINE_BYTES = 4_194_304;
+const CHILDREN = new Set(['child', 'item', 'items']);
+
+/** Reads a catalog tree, an ItemCollection or lines of items. Throws `source-unreadable` for what is none of them. */
+export function readCatalog(path: string, reader: CatalogReader): void {
+  const real = realpathSync(path);
+  if (/\.(ndjson|jsonl|geojsonl)$/i.test(path)) return readLines(real, reader);
+  const document = parsed(real, MAX_COLLECTION_BYTES);
+  if (typeof document === 'string') throw new TaskFailure('source-unreadable', document);
+  if (document['type'] === 'FeatureCollection') return readFeatures(real, document, reader);
+  if (document['type'] === 'Catalog' || document['type'] === 'Collection')
+    return readTree(real, document, reader);
+  throw new TaskFailure(
+    'source-unreadable',
+    'A STAC item alone is not published: put it into a catalog or an ItemCollection.',
+  );
+}
+
+interface Node {
+  path: string;
+  document: Json;
+  depth: number;
+  collection: string | undefined;
+}
+
+/** Follows links to children and items, each file once, never out of the folder of the root. */
+function readTree(root: string, document: Json, reader: CatalogReader): void {
+  const folder = dirname(root);
+  const seen = new Set([root]);
+  const open: Node[] = [{ path: root, document, depth: 0, collection: undefined }];
+  for (let node = open.pop(); node; node = open.pop()) {
+    const { collection, depth } = entered(node, reader);
+    const children = childrenOf(node, folder, reader).filter((child) => !seen.has(child));
+    if (depth >= MAX_DEPTH && children.length > 0) {
+      reader.refuse(node.path, `The catalog is deeper than ${MAX_DEPTH} levels.`);
+      continue;
+    }
+    for (const child of children) {
+      if (seen.size >= MAX_DOCUMENTS)
+        throw new TaskFailure('too-large', `The catalog has more than ${MAX_DOCUMENTS} documents.`);
+      seen.add(child);
+      const read = parsed(child, MAX_DOCUMENT_BYTES);
+      if (typeof read === 'string') reader.refuse(child, read);
+      else if (read['type'] === 'Feature')
+        reader.item({ value: read, place: child, folder: dirname(child), collection });
+      else if (read['type'] === 'FeatureCollection') readFeatures(child, read, reader, collection);
+      else open.push({ path: child, document: read, depth: depth + 1, collection });
+    }
+  }
+}
+
+function entered({ path, document, depth, collection }: Node, reader: CatalogReader) {
+  if (document['type'] !== 'Collection') return { depth, collection };
+  const { id } = document;
+  if (typeof id !== 'string' || id === '') {
+    reader.refuse(path, 'The collection has no id.');
+    return { depth, collection };
+  }
+  reader.collection(document);
+  return { depth, collection: id };
+}
+
+/** Real paths of the documents that a catalog links to, in its order. */
+function childrenOf({ path, document }: Node, root: string, reader: CatalogReader): string[] {
+  const links = Array.isArray(document['links']) ? (document['links'] as unknown[]) : [];
+  return links.flatMap((link) => {
+    const { rel, href } = (typeof link === 'object' && link !== null ? link : {}) as Json;
+    if (typeof rel !== 'string' || !CHILDREN.has(rel) || typeof href !== 'string') return [];
+    const found = localFile(href, dirname(path), root);
+    if (found.path === undefined)
+      reader.refuse(path, `The link to ${href.slice(0, 200)} was not followed: ${found.why}.`);
+    return found.path === undefined ? [] : [found.path];
+  });
+}
+
+/** A relative href as the plain file that it names, links followed; it must lie below the root. */
+export function localFile(href: string, folder: string, root: string): { path?: string; why: string } {
+  if (/^[a-z][\w+.-]*:/i.test(href) || href.startsWith('//')) return { why: 'it is not relative' };
+  try {
+    const path = realpathSync(resolve(folder, decodeURIComponent(href.replace(/[?#].*$/, ''))));
+    if (!path.startsWith(`${root}/`)) return { why: 'it leads out of the folder' };
+    return statSync(path).isFile() ? { path, why: '' } : { why: 'it is no file' };
+  } catch {
+    return { why: 'there is no such file' };
+  }
+}
+
+/** The document, or why it cannot be read. */
+function parsed(path: string, maxBytes: number): Json | string {
+  try {
+    if (statSync(path).size > maxBytes) return `The document is larger than ${maxBytes} bytes.`;
+    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    return typeof value === 'object' && value !== null ? (value as Json) : 'The document is no JSON object.';
+  } catch (error) {
+    return `The document is no JSON: ${(error as Error).message.slice(0, 120)}`;
+  }
+}
+
+function readFeatures(path: string, document: Json, reader: CatalogReader, collection?: string): void {
+  const features = Array.isArray(document['features']) ? (document['features'] as unknown[]) : [];
+  features.forEach((value, i) => {
+    reader.item({ value, place: `${path}#${i}`, folder: dirname(path), collection });
+  });
+}
+
+/** One item a line, read in blocks: the file may be large. */
+function readLines(path: string, reader: CatalogReader): void {
+  let number = 0;
+  for (const line of lines(path)) {
+    number++;
+    const place = `${path}#${number}`;
+    if (line.trim() === '') continue;
+    try {
+      reader.item({ value: JSON.parse(line), place, folder: dirname(path), collection: undefined });
+    } catch (error) {
+      if (error instanceof TaskFailure) throw error;
+      reader.refuse(place, `The line is no JSON: ${(error as Error).message.slice(0, 120)}`);
+    }
+  }
+}
+
+function* lines(path: string): Generator<string> {
+  const file = openSync(path, 'r');
+  const block = Buffer.allocUnsafe(1_048_576);
+  let rest = Buffer.alloc(0);
+  try {
+    for (let read = readSync(file, block); read > 0; read = readSync(file, block)) {
+      let text = Buffer.concat([rest, block.subarray(0, read)]);
+      for (let end = text.indexOf(10); end >= 0; end = text.indexOf(10)) {
+        yield text.toString('utf8', 0, end);
+        text = text.subarray(end + 1);
+      }
+      rest = text;
+      if (rest.length > MAX_LINE_BYTES)
+        throw new TaskFailure('too-large', `A line is longer than ${MAX_LINE_BYTES} bytes.`);
+    }
+    if (rest.length > 0) yield rest.toString('utf8');
+  } finally {
+    closeSync(file);
+  }
+}

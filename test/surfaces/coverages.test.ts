@@ -1,0 +1,338 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readCog } from '../support/cog.js';
+import { startServer, type TestServer } from '../support/server.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'graticule-coverages-'));
+const COVERAGES = '/ogc/coverages/collections';
+const LANDSAT = `${COVERAGES}/l7_etms/coverage`;
+const WORLD = `${COVERAGES}/world/coverage`;
+const UTM = 'http://www.opengis.net/def/crs/EPSG/0/31985';
+let server: TestServer;
+
+const tool = (program: string, ...args: (string | number)[]) =>
+  execFileSync(program, args.map(String), { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+
+beforeAll(async () => {
+  const asc = join(folder, 'world.txt');
+  const row = Array.from({ length: 360 }, (_, column) => column).join(' ');
+  const rows = Array.from({ length: 180 }, () => row).join('\n');
+  writeFileSync(asc, `ncols 360\nnrows 180\nxllcorner -180\nyllcorner -90\ncellsize 1\n${rows}\n`);
+  tool(
+    'gdal_translate',
+    '-q',
+    '-a_srs',
+    'EPSG:4326',
+    '-ot',
+    'Int16',
+    '-of',
+    'GTiff',
+    asc,
+    join(folder, 'world.tif'),
+  );
+  tool(
+    'gdal_create',
+    '-q',
+    '-of',
+    'GTiff',
+    '-outsize',
+    20000,
+    9000,
+    '-bands',
+    1,
+    '-burn',
+    7,
+    '-a_srs',
+    'EPSG:3857',
+    '-a_ullr',
+    0,
+    9000,
+    20000,
+    0,
+    '-co',
+    'TILED=YES',
+    '-co',
+    'SPARSE_OK=TRUE',
+    '-co',
+    'COMPRESS=DEFLATE',
+    join(folder, 'wide.tif'),
+  );
+  tool('gdal_translate', '-q', 'demo/data/L7_ETMs.tif', join(folder, 'broken.tif'));
+  server = await startServer({ sources: [folder, 'demo/data'] });
+});
+afterAll(async () => {
+  await server?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const get = (path: string, headers: Record<string, string> = {}) =>
+  fetch(`${server.url}${path}`, { headers });
+
+interface Answer {
+  headers: Headers;
+  bytes: Uint8Array;
+  /** What gdalinfo says of the file. */
+  info: { size: [number, number]; geoTransform: number[]; bands: unknown[]; stac: { 'proj:epsg': number } };
+}
+
+async function tiff(path: string): Promise<Answer> {
+  const answer = await get(path);
+  const bytes = new Uint8Array(await answer.arrayBuffer());
+  expect(answer.status, Buffer.from(bytes.subarray(0, 400)).toString()).toBe(200);
+  expect(answer.headers.get('content-type')).toBe('image/tiff; application=geotiff');
+  const file = join(folder, 'answer.tiff');
+  writeFileSync(file, bytes);
+  return { headers: answer.headers, bytes, info: JSON.parse(tool('gdalinfo', '-json', file)) };
+}
+
+/** The 400 of a path; it must name the parameter. */
+async function refusal(path: string, parameter: string): Promise<void> {
+  const answer = await get(path);
+  const body = await answer.json();
+  expect(answer.status, JSON.stringify(body)).toBe(400);
+  expect(answer.headers.get('content-type')).toBe('application/problem+json');
+  expect(body.errors.map(({ name }: { name: string }) => name)).toContain(parameter);
+}
+
+describe('a window', () => {
+  it.each([
+    ['CRS84', '-34.90,-8.02,-34.85,-7.97', ''],
+    [
+      'an EPSG URI, in its own axis order',
+      '-8.02,-34.90,-7.97,-34.85',
+      'http://www.opengis.net/def/crs/EPSG/0/4326',
+    ],
+    ['a URN', '-8.02,-34.90,-7.97,-34.85', 'urn:ogc:def:crs:EPSG::4326'],
+    ['EPSG:n', '290600,9113400,296100,9118900', 'EPSG:31985'],
+    ['a bare code', '290600,9113400,296100,9118900', '31985'],
+  ])('may be given in %s', async (_, bbox, crs) => {
+    const answer = await tiff(`${LANDSAT}?bbox=${bbox}${crs ? `&bbox-crs=${crs}` : ''}`);
+    const [minx, miny, maxx, maxy] = answer.headers.get('content-bbox')!.split(',').map(Number);
+    expect(Math.abs(minx! - 290700)).toBeLessThan(300);
+    expect(Math.abs(maxy! - 9118800)).toBeLessThan(400);
+    expect(answer.info.geoTransform[0]).toBeCloseTo(minx!, 6);
+    expect(answer.info.geoTransform[3]).toBeCloseTo(maxy!, 6);
+    expect(answer.info.size).toEqual([
+      Math.round((maxx! - minx!) / 28.5),
+      Math.round((maxy! - miny!) / 28.5),
+    ]);
+  });
+
+  it('names its CRS where it is not that of GPS, and its box in the order of that CRS', async () => {
+    const native = await tiff(LANDSAT);
+    expect(native.headers.get('content-crs')).toBe(`<${UTM}>`);
+    const degrees = await tiff(`${LANDSAT}?crs=EPSG:4326`);
+    expect(degrees.headers.get('content-crs')).toBeNull();
+    expect(Number(degrees.headers.get('content-bbox')!.split(',')[0])).toBeCloseTo(-34.9166, 3);
+    expect(degrees.info.stac['proj:epsg']).toBe(4326);
+  });
+
+  it('of which a part lies on the coverage is cut to it', async () => {
+    const answer = await tiff(`${LANDSAT}?bbox=-180,-90,180,90`);
+    expect(answer.info.size).toEqual([349, 352]);
+  });
+
+  it('across the antimeridian is one grid', async () => {
+    const answer = await tiff(`${WORLD}?bbox=175,-10,-176,10`);
+    expect(answer.info.size).toEqual([9, 20]);
+    expect(answer.info.geoTransform).toEqual([175, 1, 0, 10, 0, -1]);
+    expect(answer.headers.get('content-bbox')).toBe('175,-10,-176,10');
+  });
+
+  it.each([
+    ['bbox=10,10,11,11', 'bbox'],
+    ['bbox=1,1,1,1', 'bbox'],
+    ['bbox=-34.9,-8,-34.9,-7.9', 'bbox'],
+    ['bbox=-34.8,-7.9,-34.9,-8', 'bbox'],
+    ['bbox=1e308,-90,1e308,90', 'bbox'],
+    ['bbox=NaN,1,2,3', 'bbox'],
+    ['bbox=290000,9112000,280000,9113000&bbox-crs=EPSG:31985', 'bbox'],
+    ['bbox-crs=EPSG:25832&bbox=1,2,3,4', 'bbox-crs'],
+    ['crs=EPSG:25832', 'crs'],
+    ['crs=EPSG:999999', 'crs'],
+    ['properties=band_7', 'properties'],
+    ['properties=band_1,band_2,band_1', 'properties'],
+    ['properties=*', 'properties'],
+    ['resampling=magic', 'resampling'],
+    ['subset=Lat(1:2)', 'subset'],
+    ['scale-axes=Lat(2)', 'scale-axes'],
+    ['datetime=2020-01-01', 'datetime'],
+    ['scale-factor=2&resolution=30', 'scale-size'],
+    ['f=jpeg', 'f'],
+  ])('of %s is refused', async (query, parameter) => {
+    await refusal(`${LANDSAT}?${query}`, parameter);
+    expect((await get(`${LANDSAT}?scale-size=8,8`)).status).toBe(200);
+  });
+});
+
+describe('bands', () => {
+  it('come in the order asked for', async () => {
+    const means = ({ bytes }: Answer) => {
+      const file = join(folder, 'bands.tiff');
+      writeFileSync(file, bytes);
+      return JSON.parse(tool('gdalinfo', '-json', file)).bands.map(
+        (band: { metadata: { '': Record<string, string> } }) => band.metadata['']['STATISTICS_MEAN'],
+      );
+    };
+    const all = means(await tiff(LANDSAT));
+    expect(means(await tiff(`${LANDSAT}?properties=band_5,band_2`))).toEqual([all[4], all[1]]);
+  });
+});
+
+describe('a time axis', () => {
+  const SERIES = `${COVERAGES}/bcsd_obs_1999`;
+  /** Sum of the values of the first variable, by the number of the month. */
+  const month = (number: number) => {
+    const file = join(folder, 'month.tif');
+    tool('gdal_translate', '-q', '-b', number, 'NETCDF:"demo/data/years/bcsd_obs_1999.nc":pr', file);
+    return statistics(file);
+  };
+  const statistics = (file: string) => {
+    const { minimum, maximum, mean } = JSON.parse(tool('gdalinfo', '-json', '-stats', file)).bands[0];
+    return [minimum, maximum, mean];
+  };
+  const answered = async (query: string) => {
+    const file = join(folder, 'step.tif');
+    writeFileSync(file, (await tiff(`${SERIES}/coverage?${query}`)).bytes);
+    return statistics(file);
+  };
+
+  it('is in the document of the collection', async () => {
+    const document = await (await get(SERIES)).json();
+    const { values } = document.domain.axes.t;
+    expect(values).toHaveLength(12);
+    expect(document.extent.temporal.interval).toEqual([[values[0], values[11]]]);
+    expect(document.extent.temporal.grid.cellsCount).toBe(12);
+  });
+
+  it('gives the newest step, or the one that datetime selects', async () => {
+    const { values } = (await (await get(SERIES)).json()).domain.axes.t;
+    expect(await answered('properties=band_1')).toEqual(month(12));
+    expect(await answered(`properties=band_1&datetime=${values[4]}`)).toEqual(month(5));
+    expect(await answered(`properties=band_1&datetime=../${values[0]}`)).toEqual(month(1));
+    expect(await answered(`properties=band_1&datetime=${values[6].slice(0, 10)}`)).toEqual(month(7));
+  });
+
+  it('refuses what selects several steps, or none', async () => {
+    for (const datetime of ['../..', '1999-01-01/1999-12-31', '1998-01-01', '2020-01-01/..'])
+      await refusal(`${SERIES}/coverage?datetime=${datetime}`, 'datetime');
+  });
+});
+
+describe('scaling', () => {
+  it.each([
+    ['scale-factor=2', [175, 176]],
+    ['scale-factor=0.5', [698, 704]],
+    ['resolution=57', [175, 176]],
+    ['resolution=57,28.5', [175, 352]],
+    ['scale-size=120,90', [120, 90]],
+    ['scale-size=x(120),y(90)', [120, 90]],
+    ['scale-size=Lat(90),Lon(120)', [120, 90]],
+  ])('%s', async (query, size) => {
+    const { info } = await tiff(`${LANDSAT}?${query}`);
+    expect(Math.abs(info.size[0] - size[0]!)).toBeLessThanOrEqual(1);
+    expect(Math.abs(info.size[1] - size[1]!)).toBeLessThanOrEqual(1);
+  });
+
+  it('by resolution is in units of the storage CRS, before reprojection', async () => {
+    const { info } = await tiff(`${LANDSAT}?resolution=100&crs=EPSG:3857`);
+    // Pixels of 100 m on the ground are a hundredth larger at 8 degrees south.
+    expect(info.geoTransform[1]! / 100).toBeGreaterThan(0.99);
+    expect(info.geoTransform[1]! / 100).toBeLessThan(1.03);
+  });
+
+  it('stops at 8192 pixels a side of the box that was asked for', async () => {
+    const { info } = await tiff(
+      `${COVERAGES}/wide/coverage?bbox=0,0,8192,10&bbox-crs=EPSG:3857&resolution=1`,
+    );
+    expect(info.size).toEqual([8192, 10]);
+    for (const query of ['bbox=0,0,8193,10&bbox-crs=EPSG:3857&resolution=1', 'resolution=1'])
+      await refusal(`${COVERAGES}/wide/coverage?${query}`, 'resolution');
+    await refusal(`${COVERAGES}/wide/coverage?scale-factor=2.4`, 'scale-factor');
+    // Where the coverage ends does not matter: the contract counts the box.
+    await refusal(
+      `${COVERAGES}/wide/coverage?bbox=-90000,0,8000,10&bbox-crs=EPSG:3857&resolution=1`,
+      'resolution',
+    );
+    await refusal(`${COVERAGES}/wide/coverage?scale-size=8193,1`, 'scale-size');
+    await refusal(`${COVERAGES}/wide/coverage`, 'scale-size');
+  });
+});
+
+describe('a large answer', () => {
+  it('is streamed from a file that is gone afterwards', async () => {
+    const { bytes, info } = await tiff(`${COVERAGES}/wide/coverage?scale-size=8192,8000`);
+    expect(info.size).toEqual([8192, 8000]);
+    expect(readCog(bytes).overviews[0]).toEqual([4096, 4000]);
+    expect(tool('find', tmpdir(), '-name', 'engine-1-*.tif', '-newer', join(folder, 'world.tif'))).toBe('');
+  });
+
+  it('is refused beyond what fits into the time of a request', async () => {
+    await expect(
+      get(`${LANDSAT}?scale-size=8192,8192`).then((answer) => answer.json()),
+    ).resolves.toMatchObject({
+      status: 400,
+      detail: expect.stringMatching(/402653184 bytes before compression/),
+    });
+    const dem = await get(`${COVERAGES}/olinda_dem_utm25s/coverage?f=png&scale-size=8192,8192`);
+    expect(dem.status).toBe(400);
+  });
+});
+
+describe('formats', () => {
+  it.each([
+    ['', { accept: 'image/png' }, 'image/png'],
+    ['', { accept: 'image/tiff' }, 'image/tiff; application=geotiff'],
+    ['', {}, 'image/tiff; application=geotiff'],
+    ['?f=image/png', {}, 'image/png'],
+    ['?f=tif', { accept: 'image/png' }, 'image/tiff; application=geotiff'],
+  ])('%s %j', async (query, headers: Record<string, string>, type) => {
+    const answer = await get(`${LANDSAT}${query}`, headers);
+    expect(answer.headers.get('content-type')).toBe(type);
+    const links = answer.headers.get('link')!;
+    expect(links).toMatch(/rel="self"/);
+    expect(links).toMatch(/rel="alternate"/);
+  });
+
+  it('nobody has are answered 406', async () => {
+    expect((await get(LANDSAT, { accept: 'application/x-netcdf' })).status).toBe(406);
+  });
+});
+
+describe('documents', () => {
+  it('tell the extent, the grid and its axes', async () => {
+    const document = await (await get(`${COVERAGES}/l7_etms`)).json();
+    expect(document).toMatchObject({
+      id: 'l7_etms',
+      itemType: 'coverage',
+      storageCrs: UTM,
+      grid: { type: 'RegularGrid', width: 349, height: 352 },
+      domain: { type: 'Grid', axes: { x: { num: 349 }, y: { num: 352 } } },
+    });
+    expect(document.defaultFields).toEqual([1, 2, 3, 4, 5, 6].map((band) => `band_${band}`));
+    expect(document.domain.axes.x.start).toBeCloseTo(288776.25 + 14.25, 3);
+    expect(document.domain.axes.y.stop).toBeCloseTo(9110728.75 + 14.25, 3);
+    expect(document.extent.spatial.grid[0].cellsCount).toBe(349);
+  });
+
+  it('describe the bands as a schema', async () => {
+    const answer = await get(`${COVERAGES}/l7_etms/schema`);
+    expect(answer.headers.get('content-type')).toBe('application/schema+json');
+    const schema = await answer.json();
+    expect(schema.type).toBe('object');
+    expect(Object.keys(schema.properties)).toEqual([1, 2, 3, 4, 5, 6].map((band) => `band_${band}`));
+  });
+});
+
+describe('a file that is cut off while it is served', () => {
+  it('gives an error, and the server goes on', async () => {
+    const path = join(folder, 'broken.tif');
+    truncateSync(path, Math.floor(readFileSync(path).length / 3));
+    const status = (await get(`${COVERAGES}/broken/coverage`)).status;
+    expect([404, 500, 503]).toContain(status);
+    expect((await get(`${LANDSAT}?scale-size=8,8`)).status).toBe(200);
+  });
+});
