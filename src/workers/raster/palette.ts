@@ -1,9 +1,11 @@
 /** How the bands of a raster become colours. */
 
 import type { ColorTable } from 'gdal-async';
+import type { RasterImageTask } from '../../core/rasters.js';
 import { TaskFailure } from '../../core/tasks.js';
 import type { RasterHandle } from './handles.js';
 import type { Drawing } from './look.js';
+import { cutRange } from './range.js';
 import { bandStatistics } from './statistics.js';
 
 /** Linear stretch of a band's values to 0..255. */
@@ -23,7 +25,11 @@ export type Rendering =
   | { kind: 'drawing'; bands: number[]; drawing: Drawing };
 
 /** Chooses how to show a raster. `selection` holds 1-based bands; absent: all. */
-export async function renderingOf(handle: RasterHandle, selection?: readonly number[]): Promise<Rendering> {
+export async function renderingOf(
+  handle: RasterHandle,
+  selection?: readonly number[],
+  ranges?: RasterImageTask['ranges'],
+): Promise<Rendering> {
   const { dataset } = handle;
   const numbers = selection ?? Array.from({ length: dataset.bands.count() }, (_, index) => index + 1);
   const roles = numbers.map((number) => ({ number, band: dataset.bands.get(number) }));
@@ -39,7 +45,13 @@ export async function renderingOf(handle: RasterHandle, selection?: readonly num
   const alpha = roles.find(({ band }) => band.colorInterpretation === 'Alpha');
   const bands = [...shown, ...(alpha ? [alpha] : [])].map(({ number }) => number);
   if (shown.every(({ band }) => band.dataType === 'Byte')) return { kind: 'bytes', bands, samples };
-  const stretches = await Promise.all(shown.map(({ number }) => stretchOf(handle, number)));
+  const stretches = await Promise.all(
+    shown.map(({ number }) => {
+      const known = ranges?.[number - 1];
+      if (known) return { min: known[0], max: known[1] };
+      return samples === 3 ? cutRange(handle, { band: number }) : stretchOf(handle, number);
+    }),
+  );
   return { kind: 'stretch', bands: shown.map(({ number }) => number), samples, stretches };
 }
 
