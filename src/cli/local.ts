@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Pools } from '../core/tasks.js';
+import { REMOTE_ALLOW_VARIABLE } from '../workers/engine/settings.js';
 import { createPools } from '../workers/pools.js';
 
 /** Workers for one command: vector threads here and an engine process, gone when the command ends. */
@@ -11,7 +12,7 @@ export async function withPools<T>(
   { vectorThreads = 1, remoteHosts = [] as readonly string[] } = {},
 ): Promise<T> {
   const runDir = mkdtempSync(join(tmpdir(), 'graticule-'));
-  const engine = startEngine(runDir);
+  const engine = startEngine(runDir, remoteHosts);
   const connections = vectorThreads + 1;
   const pools = createPools({
     vectorThreads,
@@ -30,9 +31,14 @@ export async function withPools<T>(
   }
 }
 
-function startEngine(runDir: string): ChildProcess {
+function startEngine(runDir: string, remoteHosts: readonly string[]): ChildProcess {
   return fork(new URL('../workers/engine/main.js', import.meta.url), [join(runDir, 'engine-1-1.sock')], {
-    env: { ...process.env, UV_THREADPOOL_SIZE: '4', GDAL_NUM_THREADS: '1' },
+    env: {
+      ...process.env,
+      UV_THREADPOOL_SIZE: '4',
+      GDAL_NUM_THREADS: '1',
+      [REMOTE_ALLOW_VARIABLE]: JSON.stringify(remoteHosts),
+    },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
 }

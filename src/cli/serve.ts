@@ -6,6 +6,7 @@ import { type Config, ConfigError } from '../core/config.js';
 import { type GatewayStart, START_VARIABLE } from '../gateway/start.js';
 import { createLog, type Log } from '../gateway/telemetry/log.js';
 import type { LogLevel } from '../supervisor/messages.js';
+import { REMOTE_ALLOW_VARIABLE } from '../workers/engine/settings.js';
 import { noteServer } from './local.js';
 import { engineCount, flagsOf, resolveConfig, type ServeOptions, saveConfig } from './settings.js';
 
@@ -33,7 +34,10 @@ async function run(config: Config, start: GatewayStart, log: Log): Promise<numbe
       runDir,
       gatewayEntry: new URL('../gateway/main.js', import.meta.url),
       engineEntry: new URL('../workers/engine/main.js', import.meta.url),
-      env: { [START_VARIABLE]: JSON.stringify(start) },
+      env: {
+        [START_VARIABLE]: JSON.stringify(start),
+        [REMOTE_ALLOW_VARIABLE]: JSON.stringify(config.remote.allow),
+      },
       log: (level, message) => writeLog(log, level, message),
     });
   } finally {

@@ -119,6 +119,8 @@ export interface Quarantined {
   readonly path: string;
   readonly layer?: string;
   readonly reason: string;
+  /** Set when it may be read again soon: its host did not answer. */
+  readonly passing?: boolean;
 }
 
 /** Why a collection may not be read: nobody said who asks, or who asks may not. */

@@ -67,7 +67,7 @@ export const ConfigSchema = section({
     directory: text('Folder for state and stores.', './graticule-data'),
     sources: Type.Array(Type.String(), {
       description:
-        'Files, folders and PostGIS databases (postgresql://...) to publish; DATABASE_URL when there are none.',
+        'Files, folders, PostGIS databases (postgresql://...) and URLs (https://, s3://, az://) to publish; DATABASE_URL when there are none.',
       default: [],
     }),
     watch: yes('Reload the catalog when a published file changes.', true),
@@ -93,7 +93,7 @@ export const ConfigSchema = section({
   remote: section({
     allow: Type.Array(Type.String(), {
       description:
-        'Hosts that remote archives may be read from: names, *.example.org, addresses and networks. Addresses that are not public must be listed themselves.',
+        'Hosts that remote archives and rasters may be read from: names, *.example.org, addresses and networks. Addresses that are not public must be listed themselves.',
       default: [],
     }),
   }),

@@ -102,6 +102,14 @@ export interface RasterInfo {
   levels?: { name: string; unit: string; values: number[] };
   /** When the data was taken, as the file says, in RFC 3339. */
   acquired?: string;
+  /** What tells this state of a remote raster from others. */
+  revision?: string;
+}
+
+/** Whether reading a raster waits for other servers. */
+export function isDistant(source: RasterSource): boolean {
+  if (source.kind === 'mosaic') return source.members.some((member) => isDistant(member.source));
+  return source.kind === 'remote' || source.kind === 'postgis-raster';
 }
 
 /** How values between pixels are found; the names are those of GDAL's utilities. */

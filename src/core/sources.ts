@@ -1,8 +1,8 @@
 import { isDatabase } from './database-url.js';
 
-/** Whether a source is an archive that is read over HTTP. */
+/** Whether a source is read over HTTP: a URL, or an object of S3 (`s3://bucket/key`) or Azure (`az://container/key`). */
 export function isRemote(source: string): boolean {
-  return /^https?:\/\//i.test(source);
+  return /^(https?|s3|az):\/\//i.test(source);
 }
 
 /** Whether a source is a file or a folder. */

@@ -203,6 +203,7 @@ export async function startGateway({
   });
   catalog.commit(await catalog.prepare(config.data.sources, config.tiles.collections));
   databases.watch((name) => requestReload(`${name} answers`));
+  catalog.retry((path) => requestReload(`${path.replace(/\?.*$/, '')} is tried again`));
   management.start();
   const webhooks = startWebhooks({
     webhooks: config.events.webhooks,

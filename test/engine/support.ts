@@ -71,11 +71,11 @@ export interface SuiteEngine {
 }
 
 /** Starts an engine before the tests of this file, and stops it after them. */
-export function suiteEngine(): SuiteEngine {
+export function suiteEngine(env: Record<string, string> = {}): SuiteEngine {
   const scratch = scratchDirectory();
   const suite = { scratch } as { scratch: typeof scratch; engine: RunningEngine; pool: EnginePool };
   beforeAll(async () => {
-    suite.engine = await startEngine(scratch.path);
+    suite.engine = await startEngine(scratch.path, '1', env);
     suite.pool = new EnginePool({ runDir: scratch.path });
   });
   afterAll(async () => {

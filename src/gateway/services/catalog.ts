@@ -17,6 +17,8 @@ export const OWN_FOLDERS: readonly string[] = ['stores', 'published'];
 const SETTLE_MS = 800;
 /** Hidden files, SQLite's own, and the chunks of Zarr stores; their metadata is hidden but watched. */
 const UNWATCHED = /(^|\/)\.(?!z(metadata|group|attrs)$).|-(shm|journal)$|\.zarr\/[^/]+\/.+/;
+/** How often a source is asked for again whose host did not answer. */
+const RETRY_MS = 15_000;
 /** Edits remembered per collection: those that can be under way while the catalog is read again. */
 const KEPT_EDITS = 4096;
 
@@ -31,6 +33,7 @@ export class Catalog {
   /** What was read last, without the edits since. */
   #published = this.#current;
   #watcher: FSWatcher | undefined;
+  #retries: NodeJS.Timeout | undefined;
   /** Edits by collection and cursor. */
   readonly #edits = new Map<string, Map<number, CollectionChange>>();
   readonly #files = new FileVersions();
@@ -119,7 +122,16 @@ export class Catalog {
     this.#watcher.on('error', () => {});
   }
 
+  /** Calls `again` from time to time while a source is quarantined whose host did not answer. */
+  retry(again: (path: string) => void): void {
+    this.#retries = setInterval(() => {
+      const passing = this.#current.quarantined.find((one) => one.passing);
+      if (passing) again(passing.path);
+    }, RETRY_MS).unref();
+  }
+
   async close(): Promise<void> {
+    clearInterval(this.#retries);
     await this.#watcher?.close();
   }
 }

@@ -3,6 +3,9 @@
 /** Environment of the engine's threads: what the paths of their temporary files begin with. */
 export const SCRATCH_VARIABLE = 'GRATICULE_ENGINE_SCRATCH';
 
+/** Environment of an engine: the hosts that may be asked, as a JSON array. */
+export const REMOTE_ALLOW_VARIABLE = 'GRATICULE_REMOTE_ALLOW';
+
 export interface EngineSettings {
   /** Unix socket to listen on. */
   socketPath: string;

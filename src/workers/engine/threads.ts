@@ -1,7 +1,7 @@
 /** The two threads of an engine that run native code, and the tasks that they run. */
 
 import { Piscina } from 'piscina';
-import type { ImageResult } from '../../core/rasters.js';
+import { type ImageResult, isDistant, type RasterSource } from '../../core/rasters.js';
 import type { TaskInput } from '../../core/tasks.js';
 import { TaskFailure } from '../../core/tasks.js';
 import { Cancellation } from '../cancellation.js';
@@ -9,6 +9,9 @@ import { type Answer, failureFrom } from '../failure.js';
 import { movableBuffers, type ThreadTask } from '../thread.js';
 import { Lane, type LaneTaskOptions } from './lane.js';
 import type { EngineTaskName } from './wire.js';
+
+/** Half of libuv's threads. */
+const DISTANT_CONCURRENCY = 2;
 
 export interface EngineThreadsOptions {
   /** Concurrent tasks of the raster thread. */
@@ -52,6 +55,8 @@ export class EngineThreads {
   readonly #raster: Piscina;
   readonly #map: Piscina;
   readonly #rasterLane: Lane;
+  /** Rasters that wait for other servers: they leave threads of libuv, where GDAL's calls run, to the others. */
+  readonly #distantLane: Lane;
   readonly #mapLane: Lane;
 
   constructor(options: EngineThreadsOptions) {
@@ -59,13 +64,20 @@ export class EngineThreads {
     this.#raster = singleThread(
       'raster',
       new URL('../raster/worker.js', import.meta.url),
-      rasterConcurrency,
+      rasterConcurrency + DISTANT_CONCURRENCY,
       onLost,
     );
     this.#map = singleThread('map', new URL('../map/worker.js', import.meta.url), mapConcurrency, onLost);
     this.#rasterLane = new Lane({
       name: 'raster',
       concurrency: rasterConcurrency,
+      maxQueue,
+      graceMs,
+      onStuck,
+    });
+    this.#distantLane = new Lane({
+      name: 'distant',
+      concurrency: DISTANT_CONCURRENCY,
       maxQueue,
       graceMs,
       onStuck,
@@ -82,7 +94,7 @@ export class EngineThreads {
 
   /** Tasks that native code works on now, those included that nobody waits for any more. */
   get running(): number {
-    return this.#rasterLane.running + this.#mapLane.running;
+    return this.#rasterLane.running + this.#distantLane.running + this.#mapLane.running;
   }
 
   /** Closes the files that stayed open; no task may follow. */
@@ -93,10 +105,9 @@ export class EngineThreads {
   /** Runs one task. Rejects with `TaskFailure`. */
   run(task: EngineTaskName, input: unknown, options: EngineTaskOptions): Promise<unknown> {
     if (task === 'map.render') return this.#render(input as TaskInput<'map.render'>, options);
-    return this.#rasterLane.run(
-      (cancellation) => this.#call(this.#raster, task, input, cancellation),
-      options,
-    );
+    const { source } = input as { source?: RasterSource };
+    const lane = source && isDistant(source) ? this.#distantLane : this.#rasterLane;
+    return lane.run((cancellation) => this.#call(this.#raster, task, input, cancellation), options);
   }
 
   /** Georeferenced TIFFs are drawn by Mapnik and written by GDAL, which live on different threads. */

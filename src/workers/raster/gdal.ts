@@ -15,8 +15,14 @@ const CONFIGURATION: Record<string, string> = {
   GDAL_NUM_THREADS: '1',
   // Megabytes shared by all open datasets; the default, 5 % of the machine, would outgrow the engine's RSS cap.
   GDAL_CACHEMAX: '256',
-  // No file may make GDAL talk to the network.
-  CPL_VSIL_CURL_ALLOWED_EXTENSIONS: '.none',
+  // No file may make GDAL talk to the network: all that it could ask for goes through a proxy, to begin with one that
+  // is not there, and the file system over HTTP opens nothing but what the proxy of sources/remote serves.
+  CPL_VSIL_CURL_ALLOWED_EXTENSIONS: '.remote',
+  GDAL_HTTP_PROXY: 'http://127.0.0.1:9',
+  GDAL_HTTPS_PROXY: 'http://127.0.0.1:9',
+  GDAL_HTTP_CONNECTTIMEOUT: '5',
+  GDAL_HTTP_TIMEOUT: '30',
+  GDAL_HTTP_MAX_RETRY: '0',
   PROJ_NETWORK: 'OFF',
   // Parts of virtual rasters are opened for each handle: those of two tasks must not meet in one dataset.
   VRT_SHARED_SOURCE: '0',

@@ -4,7 +4,7 @@ import type { RasterPosition, RasterSource } from '../../core/rasters.js';
 import { TaskFailure } from '../../core/tasks.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
 import { openingOf } from './sources/index.js';
-import type { Opened, Opening } from './sources/opening.js';
+import type { Opened, Opening, Outcome } from './sources/opening.js';
 
 /** Idle handles on one raster: GDAL runs one call at a time per dataset, so each of the parallel tasks needs its own. */
 const IDLE_PER_RASTER = 8;
@@ -39,9 +39,9 @@ export class RasterHandle {
     return this.#opened.driver ?? this.dataset.driver.description;
   }
 
-  /** Why a read failed, when that is known better than GDAL says. */
-  get failure(): TaskFailure | undefined {
-    return this.#opened.failure?.();
+  /** After a read that failed. */
+  async outcome(): Promise<Outcome> {
+    return (await this.#opened.outcome?.()) ?? { changed: false };
   }
 
   /**
@@ -81,20 +81,29 @@ export async function withRaster<T>(
   use: (handle: RasterHandle) => Promise<T>,
   at?: RasterPosition,
 ): Promise<T> {
-  const opening = await openingOf(source, at);
-  const handle = takeIdle(opening) ?? new RasterHandle(opening, await opening.open());
-  try {
-    const result = await use(handle);
-    giveBack(handle);
-    return result;
-  } catch (error) {
-    const { failure } = handle;
-    // After a failed read the driver's state is not to be trusted, and a file that misses something may get it (a world file).
-    const usable = error instanceof TaskFailure && error.code !== 'source-unreadable';
-    if (usable && !failure) giveBack(handle);
-    else handle.close();
-    throw failure ?? unreadable('The raster could not be read: the file is damaged or incomplete.', error);
+  for (let again = false; ; again = true) {
+    const opening = await openingOf(source, at);
+    const handle = takeIdle(opening) ?? new RasterHandle(opening, await opening.open());
+    try {
+      const result = await use(handle);
+      giveBack(handle);
+      return result;
+    } catch (error) {
+      // After a failed read the driver's state is not to be trusted, and a file that misses something may get it (a world file).
+      const usable = error instanceof TaskFailure && error.code !== 'source-unreadable';
+      if (usable) {
+        giveBack(handle);
+        throw error;
+      }
+      handle.close();
+      const { failure, changed } = await handle.outcome();
+      if (!changed || again) throw failure ?? damaged(error);
+    }
   }
+}
+
+function damaged(error: unknown): TaskFailure {
+  return unreadable('The raster could not be read: the file is damaged or incomplete.', error);
 }
 
 function takeIdle({ key, stamp, origin }: Opening): RasterHandle | undefined {

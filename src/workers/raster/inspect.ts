@@ -9,6 +9,7 @@ import type { Dataset } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
 import { type RasterHandle, withRaster } from './handles.js';
 import { gridOf } from './sources/gridded/open.js';
+import { remoteRevision } from './sources/remote/open.js';
 import { bandStatistics } from './statistics.js';
 
 /** Bands whose statistics are sampled; further ones are described without. */
@@ -45,7 +46,8 @@ function compressionOf(dataset: Dataset): { compression?: string } {
   return compression === undefined ? {} : { compression };
 }
 
-async function axesOf(source: RasterSource): Promise<Pick<RasterInfo, 'times' | 'levels'>> {
+async function axesOf(source: RasterSource): Promise<Pick<RasterInfo, 'times' | 'levels' | 'revision'>> {
+  if (source.kind === 'remote') return { revision: await remoteRevision(source) };
   if (source.kind !== 'gridded') return {};
   const { times, levels } = (await gridOf(source)).axes;
   return {

@@ -2,6 +2,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { TaskFailure } from '../../core/tasks.js';
 import { type AllowedHosts, refused } from './allowed.js';
+import { credentialsFor } from './credentials.js';
 
 export interface Range {
   offset: number;
@@ -56,11 +57,13 @@ type Asked = { answer: RangeAnswer } | { location: string };
 function ask(url: URL, range: Range, { allowed, end }: Asking): Promise<Asked> {
   return new Promise((resolve, reject) => {
     const secure = url.protocol === 'https:';
+    const wanted = `bytes=${range.offset}-${range.offset + range.length - 1}`;
     const call = (secure ? httpsRequest : httpRequest)(url, {
       agent: agents[secure ? 'https:' : 'http:'],
       lookup: allowed.lookup,
       headers: {
-        range: `bytes=${range.offset}-${range.offset + range.length - 1}`,
+        ...credentialsFor(url, wanted, process.env),
+        range: wanted,
         'accept-encoding': 'identity',
         'user-agent': 'graticule',
       },

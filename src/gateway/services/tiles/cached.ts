@@ -1,4 +1,5 @@
 import { LIMITS } from '../../../core/limits.js';
+import { isDistant } from '../../../core/rasters.js';
 import { isRemote } from '../../../core/sources.js';
 import type { Pools } from '../../../core/tasks.js';
 import type { CachedTile, TileCache, WantedTile } from '../../cache/tile-cache.js';
@@ -30,10 +31,14 @@ export function fillTile(
   return tiles.fillBlock(block, () => drawBlock(x, pools, block), maxAge);
 }
 
-/** A file that changes is noticed; rows of a database and remote archives change without a word. */
+/** A file that changes is noticed; rows of a database and what is remote change without a word. */
 export function maxAgeOf({ collections }: TileRequest): number | undefined {
   const unseen = collections.some((c) =>
-    c.kind === 'vector' ? c.source.kind === 'postgis' : c.kind === 'archive' && isRemote(c.file),
+    c.kind === 'vector'
+      ? c.source.kind === 'postgis'
+      : c.kind === 'raster'
+        ? isDistant(c.raster.source)
+        : isRemote(c.file),
   );
   return unseen ? LIMITS.databaseTileMs : undefined;
 }

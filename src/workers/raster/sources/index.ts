@@ -3,6 +3,7 @@ import { TaskFailure } from '../../../core/tasks.js';
 import { fileOpening } from './file.js';
 import { griddedOpening } from './gridded/open.js';
 import type { Opening } from './opening.js';
+import { remoteOpening } from './remote/open.js';
 
 /** How a slice of a source is opened. Fails with `invalid-input`, `source-missing` or `source-unreadable`. */
 export async function openingOf(source: RasterSource, at?: RasterPosition): Promise<Opening> {
@@ -11,6 +12,8 @@ export async function openingOf(source: RasterSource, at?: RasterPosition): Prom
       return fileOpening(source);
     case 'gridded':
       return griddedOpening(source, at);
+    case 'remote':
+      return remoteOpening(source);
     default:
       throw new TaskFailure('invalid-input', 'Rasters of this kind are not read.');
   }

@@ -17,6 +17,12 @@ export interface Opened {
   /** Short name of GDAL's driver for the data; absent: that of the dataset. */
   driver?: string;
   close(): void;
-  /** Why a read failed, when that is known better than GDAL says. */
-  failure?(): TaskFailure | undefined;
+  /** After a read that failed: why, when that is known better than GDAL says. */
+  outcome?(): Promise<Outcome>;
+}
+
+export interface Outcome {
+  failure?: TaskFailure;
+  /** The data is not what it was when it was opened: the read may succeed anew. */
+  changed: boolean;
 }

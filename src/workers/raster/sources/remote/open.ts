@@ -1,0 +1,38 @@
+/** Cloud optimized GeoTIFFs by ranges over HTTP. */
+
+import type { RemoteRaster } from '../../../../core/rasters.js';
+import { failureFrom } from '../../../failure.js';
+import { checkShape, gdal, unreadable } from '../../gdal.js';
+import type { Opened, Opening } from '../opening.js';
+import { lookAt, stateOf } from './reader.js';
+
+export async function remoteOpening({ url }: RemoteRaster): Promise<Opening> {
+  const { name, revision } = await lookAt(url);
+  return { key: url, origin: url, stamp: `${revision} ${name}`, open: () => openRemote(name) };
+}
+
+/** What tells the state of the file from others. */
+export async function remoteRevision({ url }: RemoteRaster): Promise<string> {
+  return (await lookAt(url)).revision;
+}
+
+async function openRemote(name: string): Promise<Opened> {
+  try {
+    const dataset = await gdal.openAsync(name, 'r', ['GTiff']);
+    checkShape(dataset);
+    return {
+      dataset,
+      driver: 'GTiff',
+      close: () => dataset.close(),
+      outcome: async () => {
+        const { failure, changed } = await stateOf(name);
+        return { changed, ...(failure && { failure: failureFrom(failure) }) };
+      },
+    };
+  } catch (error) {
+    const { failure } = await stateOf(name);
+    throw failure
+      ? failureFrom(failure)
+      : unreadable('The remote file is not a GeoTIFF, or is damaged.', error);
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * The thread that reads remote files for GDAL. Not the raster thread: some of GDAL's calls hold that one up while they
+ * wait for what this one answers.
+ */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { TaskFailure } from '../../../../core/tasks.js';
+import { answer, type FailureMessage, failureMessage } from '../../../failure.js';
+import { AllowedHosts } from '../../../remote/allowed.js';
+import { RemoteFile } from './file.js';
+import type { Asked, FileState, Found } from './protocol.js';
+import { RangeProxy } from './proxy.js';
+
+/** Files that are remembered, with their heads; those after them are asked for anew. */
+const KEPT = 128;
+/** A file is looked at again when this much time has passed: what GDAL has in memory would never show a change. */
+const FRESH_MS = 60_000;
+/** So long nobody asks a host that did not answer. */
+const DOWN_MS = 3000;
+
+interface Known {
+  file: Promise<RemoteFile>;
+  lookedAt: number;
+}
+
+const allowed = new AllowedHosts(workerData as string[]);
+const proxy = await RangeProxy.start();
+const known = new Map<string, Known>();
+const down = new Map<string, { until: number; failure: TaskFailure }>();
+
+const TASKS = {
+  look: async (url: string): Promise<Found> => {
+    const file = await current(url);
+    return { name: proxy.nameOf(file), origin: proxy.origin, revision: file.revision };
+  },
+  state: async (name: string): Promise<FileState> => {
+    const file = proxy.fileOf(name);
+    if (file?.failure) rest(new URL(file.url).host, file.failure);
+    const failure: FailureMessage | undefined = file?.failure && failureMessage(file.failure);
+    return { changed: !file || file.changed, ...(failure && { failure }) };
+  },
+};
+
+parentPort!.on('message', async ({ id, task, about }: Asked) => {
+  parentPort!.postMessage({ id, answer: await answer(() => TASKS[task](about) as Promise<unknown>) });
+});
+
+async function current(url: string): Promise<RemoteFile> {
+  const { host } = parsed(url);
+  const resting = down.get(host);
+  if (resting && resting.until > Date.now()) throw resting.failure;
+  down.delete(host);
+  const before = known.get(url);
+  if (!before) return look(url, host, undefined);
+  const file = await before.file;
+  if (!file.changed && Date.now() - before.lookedAt < FRESH_MS) return file;
+  return known.get(url) === before ? look(url, host, file) : current(url);
+}
+
+/** A file that is as it was stays the same object, so that those who read it go on. */
+function look(url: string, host: string, before: RemoteFile | undefined): Promise<RemoteFile> {
+  const opening = RemoteFile.open(url, allowed).then(
+    (now) => {
+      if (before && !before.changed && before.revision === now.revision) return before;
+      if (before) proxy.remove(before);
+      proxy.add(now);
+      return now;
+    },
+    (error: unknown) => {
+      known.delete(url);
+      rest(host, error);
+      throw error;
+    },
+  );
+  known.delete(url);
+  known.set(url, { file: opening, lookedAt: Date.now() });
+  if (known.size > KEPT) forget(known.keys().next().value as string);
+  return opening;
+}
+
+function forget(url: string): void {
+  known.get(url)!.file.then(
+    (file) => proxy.remove(file),
+    () => {},
+  );
+  known.delete(url);
+}
+
+function rest(host: string, error: unknown): void {
+  if (!(error instanceof TaskFailure) || error.code !== 'store-unavailable') return;
+  const { code, message, cause_ } = error;
+  down.set(host, { until: Date.now() + DOWN_MS, failure: new TaskFailure(code, message, cause_, DOWN_MS) });
+}
+
+function parsed(url: string): URL {
+  if (!URL.canParse(url)) throw new TaskFailure('invalid-input', 'The source is not a URL.');
+  return new URL(url);
+}
