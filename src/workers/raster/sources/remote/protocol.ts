@@ -1,6 +1,7 @@
 /** Messages between the raster thread and the thread that reads remote files. */
 
-import type { Answer, FailureMessage } from '../../../failure.js';
+import type { FailureMessage } from '../../../../core/tasks.js';
+import type { Answer } from '../../../failure.js';
 
 export interface Asked {
   id: number;

@@ -4,8 +4,8 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { TaskFailure } from '../../../../core/tasks.js';
-import { answer, type FailureMessage, failureMessage } from '../../../failure.js';
+import { type FailureMessage, TaskFailure } from '../../../../core/tasks.js';
+import { answer, failureMessage } from '../../../failure.js';
 import { AllowedHosts } from '../../../remote/allowed.js';
 import { RemoteFile } from './file.js';
 import type { Asked, FileState, Found } from './protocol.js';
