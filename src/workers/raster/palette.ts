@@ -19,7 +19,7 @@ export type Rendering =
   | { kind: 'palette'; bands: [number]; colors: Uint8Array }
   /** Bytes shown as they are: gray or red, green, blue; a following alpha band is used as such. */
   | { kind: 'bytes'; bands: number[]; samples: 1 | 3 }
-  /** Values stretched to bytes by each band's statistics. */
+  /** Values stretched to bytes by each band's statistics; a following alpha band says where there are some. */
   | { kind: 'stretch'; bands: number[]; samples: 1 | 3; stretches: Stretch[] }
   /** Coloured as a request wants it. `bands` are those of the drawing, and an alpha band after them. */
   | { kind: 'drawing'; bands: number[]; drawing: Drawing };
@@ -52,7 +52,7 @@ export async function renderingOf(
       return samples === 3 ? cutRange(handle, { band: number }) : stretchOf(handle, number);
     }),
   );
-  return { kind: 'stretch', bands: shown.map(({ number }) => number), samples, stretches };
+  return { kind: 'stretch', bands, samples, stretches };
 }
 
 type Role = { number: number; band: { colorInterpretation: string | null; dataType: string | null } };
