@@ -1,10 +1,12 @@
 /** A raster as a request wants it shown: band math, ranges, colour maps. */
 
+import { setImmediate } from 'node:timers/promises';
 import { type BandExpression, bandsOf } from '../../core/band-math/index.js';
 import type { RasterLook } from '../../core/raster-look.js';
 import type { RasterImageTask } from '../../core/rasters.js';
 import { TaskFailure } from '../../core/tasks.js';
-import { type BandValues, BLOCK, compile } from './band-math.js';
+import type { Cancellation } from '../cancellation.js';
+import { type BandValues, BLOCK, compile, type Evaluate } from './band-math.js';
 import { type Colorize, colorizer, shader } from './colorize.js';
 import type { RasterHandle } from './handles.js';
 import { type Rendering, renderingOf, type Stretch } from './palette.js';
@@ -81,27 +83,63 @@ function alphaOf({ dataset }: RasterHandle): number[] {
   return dataset.bands.get(last).colorInterpretation === 'Alpha' ? [last] : [];
 }
 
+/** Pixels after which other tasks get their turn. */
+const TURN = 1 << 19;
+
 /** Colours the pixels whose bands all have a value, where each expression has one too. */
-export function draw(drawing: Drawing, values: BandValues, rgba: Uint8Array): void {
+export async function draw(
+  drawing: Drawing,
+  values: BandValues,
+  rgba: Uint8Array,
+  cancellation: Pick<Cancellation, 'check'>,
+): Promise<void> {
   const pixels = rgba.length / 4;
-  const missing = new Uint8Array(BLOCK);
   const channels = drawing.channels.map(({ expression, colorize }) => ({
     evaluate: compile(expression),
     colorize,
   }));
   for (let from = 0; from < pixels; from += BLOCK) {
-    const count = Math.min(BLOCK, pixels - from);
-    missing.fill(0);
-    for (const band of values.values()) noteMissing(missing, band, from, count);
-    for (const { evaluate, colorize } of channels) {
-      const results = evaluate(values, from, count);
-      noteMissing(missing, results, 0, count);
-      colorize(results, count, rgba, from);
+    if (from > 0 && from % TURN === 0) {
+      await setImmediate();
+      cancellation.check();
     }
-    for (let i = 0, at = from * 4; i < count; i++, at += 4) if (missing[i] === 1) rgba.fill(0, at, at + 4);
+    drawBlock(channels, values, rgba, from, Math.min(BLOCK, pixels - from));
   }
 }
 
-function noteMissing(missing: Uint8Array, values: ArrayLike<number>, from: number, count: number): void {
-  for (let i = 0; i < count; i++) if (!Number.isFinite(values[from + i]!)) missing[i] = 1;
+const missing = new Uint8Array(BLOCK);
+
+function drawBlock(
+  channels: readonly { evaluate: Evaluate; colorize: Colorize }[],
+  values: BandValues,
+  rgba: Uint8Array,
+  from: number,
+  count: number,
+): void {
+  missing.fill(0);
+  for (const band of values.values()) noteMissing(band, from, count);
+  for (const { evaluate, colorize } of channels) {
+    const results = evaluate(values, from, count);
+    noteInfinite(results, count);
+    colorize(results, count, rgba, from);
+  }
+  for (let i = 0, at = from * 4; i < count; i++, at += 4)
+    if (missing[i] === 1) rgba[at] = rgba[at + 1] = rgba[at + 2] = rgba[at + 3] = 0;
+}
+
+/** What has no value is NaN. */
+function noteMissing(band: Float32Array, from: number, count: number): void {
+  for (let i = 0; i < count; i++) {
+    const value = band[from + i]!;
+    // Only of finite numbers the difference is 0.
+    if (value - value !== 0) missing[i] = 1;
+  }
+}
+
+/** Like `noteMissing`, for the other type of array: one function for both would be slow. */
+function noteInfinite(results: Float64Array, count: number): void {
+  for (let i = 0; i < count; i++) {
+    const value = results[i]!;
+    if (value - value !== 0) missing[i] = 1;
+  }
 }

@@ -39,7 +39,7 @@ async function sampledRange(handle: RasterHandle, expression: BandExpression): P
 /** Finite values of an expression, from a sample of its bands. */
 async function sample({ dataset }: RasterHandle, expression: BandExpression): Promise<Float64Array> {
   const numbers = bandsOf([expression]);
-  const read: Float64Array[][] = [];
+  const read: Float32Array[][] = [];
   for (const number of numbers) {
     const band = dataset.bands.get(number);
     const { noDataValue } = band;
@@ -58,7 +58,9 @@ async function sample({ dataset }: RasterHandle, expression: BandExpression): Pr
   return Float64Array.from(found);
 }
 
-function withoutNodata(values: Float64Array, noData: number | null): Float64Array {
-  if (noData === null) return values;
-  return values.map((value) => (value === noData ? Number.NaN : value));
+function withoutNodata(values: Float64Array, noData: number | null): Float32Array {
+  const found = Float32Array.from(values);
+  if (noData === null) return found;
+  for (let i = 0; i < found.length; i++) if (values[i] === noData) found[i] = Number.NaN;
+  return found;
 }
