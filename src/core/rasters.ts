@@ -193,6 +193,11 @@ export interface RasterImageTask {
   cut?: TileSize;
   /** As usual when absent. */
   look?: RasterLook;
+  /**
+   * By band, the values shown darkest and brightest, for a source that is only a part of what is shown: its own values
+   * would give each part shades of its own.
+   */
+  ranges?: readonly (readonly [number, number] | null)[];
 }
 
 /** Pixels of the tiles that a PNG or WebP image is cut into, instead of being encoded whole; divides its size. */
