@@ -42,6 +42,17 @@ export interface PostgisRaster {
 export interface RasterMosaic {
   kind: 'mosaic';
   members: MosaicMember[];
+  /** Absent: around the members, on the pixels of the finest, in the CRS of the first. */
+  grid?: RasterGrid;
+}
+
+/** Pixels that run from north to south. */
+export interface RasterGrid {
+  crs: string;
+  /** As in `RasterInfo`, without rotation. */
+  geoTransform: [number, number, number, number, number, number];
+  width: number;
+  height: number;
 }
 
 export interface MosaicMember {
@@ -127,7 +138,7 @@ export type Resampling = (typeof RESAMPLINGS)[number];
 /** The rasters that one file or folder holds. */
 export interface RasterLayers {
   /** Without a name the raster has that of its file. */
-  layers: { name?: string; source: Exclude<RasterSource, RasterMosaic> }[];
+  layers: { name?: string; source: RasterSource }[];
   problems: { layer: string; reason: string }[];
 }
 
@@ -182,6 +193,11 @@ export interface RasterImageTask {
   cut?: TileSize;
   /** As usual when absent. */
   look?: RasterLook;
+  /**
+   * By band, the values shown darkest and brightest, for a source that is only a part of what is shown: its own values
+   * would give each part shades of its own.
+   */
+  ranges?: readonly (readonly [number, number] | null)[];
 }
 
 /** Pixels of the tiles that a PNG or WebP image is cut into, instead of being encoded whole; divides its size. */

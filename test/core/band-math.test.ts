@@ -8,7 +8,7 @@ const COUNT = BLOCK + 100;
 const bands = new Map(
   [1, 2, 3].map((band) => [
     band,
-    Float64Array.from({ length: COUNT }, (_, i) => ((i * 7 * band) % 101) - 20 * (band - 1)),
+    Float32Array.from({ length: COUNT }, (_, i) => ((i * 7 * band) % 101) - 20 * (band - 1)),
   ]),
 );
 

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
 
@@ -158,6 +159,22 @@ describe('import of rasters', () => {
     const { status, body } = await collection('series');
     expect(status).toBe(200);
     expect(body.extent.spatial.bbox[0]).toEqual([0, 6, 9, 10]);
+    const shades = async (query = '') => {
+      const url = `${server.url}/ogc/maps/collections/5002/map?bbox=0,6,9,10&width=90&height=40${query}`;
+      const image = await fetch(url);
+      expect(image.status).toBe(200);
+      const pixels = sharp(Buffer.from(await image.arrayBuffer())).ensureAlpha();
+      const rgba = await pixels.raw().toBuffer();
+      return [15, 45, 75].map((x) => rgba[(20 * 90 + x) * 4]);
+    };
+    expect(await shades()).toEqual([100, 200, 200]);
+    // Made the older one, it is below the other.
+    const dated = await api('PATCH', `/import/raster/${newer.body.rasterId}`, {
+      acquisitionDate: '2025-12-01',
+    });
+    expect(dated.status).toBe(200);
+    expect(await shades()).toEqual([100, 100, 200]);
+    expect(await shades('&expression=b1%2Bb1&rescale=0,510')).toEqual([100, 100, 200]);
     const two = makeTiff('two.tif', 3, 1, '-bands', '2');
     const refused = await send(two, fields);
     expect([refused.status, refused.body.detail]).toEqual([

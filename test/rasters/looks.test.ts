@@ -35,7 +35,22 @@ beforeAll(async () => {
   ];
   execFileSync('gdal_translate', palette);
   execFileSync('rgb2pct.py', ['-n', '8', join(work, 'rgb.tif'), join(work, 'indexed.tif')]);
-  server = await startServer({ sources: ['demo/data', join(work, 'five.tif'), join(work, 'indexed.tif')] });
+  // Two columns are there and two are not.
+  const halves = { gone: join(work, 'gone.tif'), there: join(work, 'there.tif') };
+  const values = ['-ot', 'Float32', '-burn', '10', '-burn', '20', '-burn', '30', '-bands', '4'];
+  const half = (path: string, west: number, alpha: number) => {
+    const place = ['-a_srs', 'EPSG:4326', '-a_ullr', `${west}`, '10', `${west + 2}`, '8'];
+    const args = ['-of', 'GTiff', '-outsize', '2', '2', ...place, ...values, '-burn', `${alpha}`, path];
+    execFileSync('gdal_create', args);
+  };
+  half(halves.gone, 0, 0);
+  half(halves.there, 2, 255);
+  execFileSync('gdalbuildvrt', ['-q', join(work, 'both.vrt'), halves.gone, halves.there]);
+  const roles = ['-colorinterp', 'red,green,blue,alpha'];
+  execFileSync('gdal_translate', ['-q', ...roles, join(work, 'both.vrt'), join(work, 'alpha.tif')]);
+  server = await startServer({
+    sources: ['demo/data', join(work, 'five.tif'), join(work, 'indexed.tif'), join(work, 'alpha.tif')],
+  });
 }, 60_000);
 afterAll(async () => {
   await server?.stop();
@@ -217,6 +232,22 @@ describe('band math on maps', () => {
     expect(features.status).toBe(400);
     const all = await fetch(`${server.url}/ogc/maps/map?bands=1`);
     expect(all.status).toBe(400);
+  });
+});
+
+describe('an alpha band', () => {
+  it('makes pixels transparent, whatever is shown', async () => {
+    const path = join(work, 'alpha.tif');
+    for (const look of [
+      {},
+      { rescale: '0,300' },
+      { bands: '2', colormap: 'viridis' },
+      { expression: 'b1+b2' },
+    ]) {
+      const rgba = await pixels(await mapOf('alpha', path, look as Record<string, string>));
+      const opacities = [rgba[3], rgba[rgba.length - 1]];
+      expect([look, opacities]).toEqual([look, [0, 255]]);
+    }
   });
 });
 

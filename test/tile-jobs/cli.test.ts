@@ -106,7 +106,7 @@ describe('graticule export --tiles', () => {
     [['--zooms', 'x'], /--zooms/],
     [['--bbox', '1,2,3'], /--bbox/],
     [['--bbox', '1,20,3,10'], /--bbox/],
-    [['--format', 'gif'], /mvt or png/],
+    [['--format', 'gif'], /mvt, png or webp/],
     [['--set', 'nowhere'], /no tile matrix set/],
     [['--set', 'WorldCRS84Quad'], /WebMercatorQuad/],
   ])('refuses %j', async (more, message) => {

@@ -230,7 +230,7 @@ describe('a selection', () => {
     [{ tileMatrixSetId: 'Nowhere' }, /no tile matrix set/],
     [{ minZoom: 5, maxZoom: 2 }, /Zooms/],
     [{ maxZoom: 40 }, /Zooms/],
-    [{ format: 'gif' }, /mvt or png/],
+    [{ format: 'gif' }, /mvt, png or webp/],
     [{ collections: [] }, /no collection/],
   ])('%j is refused', (change, message) => {
     expect(() => tileWork({ ...selection, ...change }, catalog)).toThrow(message);

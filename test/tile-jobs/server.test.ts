@@ -223,6 +223,27 @@ describe('a seed job', () => {
   });
 });
 
+describe('WebP', () => {
+  it.each(['pmtiles', 'mbtiles'])('is archived and published as %s, and seeded', async (container) => {
+    const body = { layerId: ids.get('l7_etms'), minZoom: 10, maxZoom: 12, format: 'webp', container };
+    const seeded = await ended(await start({ ...body, operation: 'seed' }));
+    expect(seeded).toMatchObject({ Status: 2, ErrorMessage: null });
+    expect(seeded.SuccessfulTiles).toBeGreaterThan(5);
+    const job = await ended(await start({ ...body, operation: 'publish' }));
+    expect(job).toMatchObject({ Status: 2, ErrorMessage: null });
+    const { AccessUrl } = job.PublishedArtifact!;
+    const stored = await fetch(`${server.url}${AccessUrl}/12/2139/1651?f=webp`);
+    const made = await fetch(`${server.url}/tiles/l7_etms/12/1651/2139.webp`);
+    expect([stored.status, stored.headers.get('content-type')]).toEqual([200, 'image/webp']);
+    expect(
+      Buffer.from(await stored.arrayBuffer())
+        .subarray(8, 12)
+        .toString(),
+    ).toBe('WEBP');
+    expect(made.status).toBe(200);
+  });
+});
+
 describe('a wrong request', () => {
   it.each([
     [{}, 400],

@@ -114,13 +114,32 @@ async function layerOf(
 function rasterOf(
   collection: RasterCollection,
   { bbox, crs, batch, look }: ImageRequest,
-): Pick<RasterImageTask, 'source' | 'at' | 'look'> {
+): Pick<RasterImageTask, 'source' | 'at' | 'look' | 'ranges'> {
   const { source } = collection.raster;
   // The window only tells members apart.
   const window84 = source.kind === 'mosaic' ? windowIn84(bbox, crs) : undefined;
   const chosen = chooseRaster(collection, { window84, datetime: batch });
   if (!chosen) throw new ApiError('not-found', `Nothing of ${collection.id} was acquired at that time.`);
-  return { source: chosen.source, ...(chosen.at && { at: chosen.at }), ...(look && { look }) };
+  const ranges = source.kind === 'mosaic' ? rangesOf(collection) : undefined;
+  return {
+    source: chosen.source,
+    ...(chosen.at && { at: chosen.at }),
+    ...(look && { look }),
+    ...(ranges && { ranges }),
+  };
+}
+
+/** Standard deviations from the mean within which values are shown. */
+const DEVIATIONS = 2.5;
+
+/** By band, what is shown from the darkest to the brightest: the members of a mosaic would each have their own. */
+function rangesOf({ bands }: RasterCollection): RasterImageTask['ranges'] {
+  return bands.map(({ statistics }) => {
+    if (!statistics || statistics.max <= statistics.min) return null;
+    const { min, max, mean, stdDev } = statistics;
+    if (bands.length < 3) return [min, max];
+    return [Math.max(min, mean - DEVIATIONS * stdDev), Math.min(max, mean + DEVIATIONS * stdDev)];
+  });
 }
 
 async function vectorLayer(

@@ -5,14 +5,15 @@ import type { BandExpression, BandFunction, BandOperator } from '../../core/band
 /** Pixels that are worked on at once: the blocks of an expression stay in the processor's cache. */
 export const BLOCK = 2048;
 
-/** Values of the bands, by their number. */
-export type BandValues = ReadonlyMap<number, ArrayLike<number>>;
+/** Values of the bands, by their number. Of one type of array: V8 reads several at a tenth of the speed. */
+export type BandValues = ReadonlyMap<number, Float32Array>;
 
 /** The values of `count` pixels from `from` on, at most `BLOCK`. They are overwritten by the next call. */
 export type Evaluate = (bands: BandValues, from: number, count: number) => Float64Array;
 
 type Block = Float64Array;
 
+/** Operators that are worth a loop of their own. */
 const BINARY: Readonly<Partial<Record<string, (a: Block, b: Block, out: Block, n: number) => void>>> = {
   '+': (a, b, out, n) => {
     for (let i = 0; i < n; i++) out[i] = a[i]! + b[i]!;
@@ -26,16 +27,24 @@ const BINARY: Readonly<Partial<Record<string, (a: Block, b: Block, out: Block, n
   '/': (a, b, out, n) => {
     for (let i = 0; i < n; i++) out[i] = a[i]! / b[i]!;
   },
+  '<': (a, b, out, n) => {
+    for (let i = 0; i < n; i++) out[i] = a[i]! < b[i]! ? 1 : 0;
+  },
+  '<=': (a, b, out, n) => {
+    for (let i = 0; i < n; i++) out[i] = a[i]! <= b[i]! ? 1 : 0;
+  },
+  '>': (a, b, out, n) => {
+    for (let i = 0; i < n; i++) out[i] = a[i]! > b[i]! ? 1 : 0;
+  },
+  '>=': (a, b, out, n) => {
+    for (let i = 0; i < n; i++) out[i] = a[i]! >= b[i]! ? 1 : 0;
+  },
 };
 
-/** Operators and functions of numbers, as numpy has them. */
+/** All others, number by number, as numpy has them. */
 const SCALAR: Readonly<Partial<Record<BandOperator | BandFunction, (...of: number[]) => number>>> = {
   '%': (a, b) => a! - Math.floor(a! / b!) * b!,
   '**': (a, b) => a! ** b!,
-  '<': (a, b) => (a! < b! ? 1 : 0),
-  '<=': (a, b) => (a! <= b! ? 1 : 0),
-  '>': (a, b) => (a! > b! ? 1 : 0),
-  '>=': (a, b) => (a! >= b! ? 1 : 0),
   '==': (a, b) => (a === b ? 1 : 0),
   '!=': (a, b) => (a !== b ? 1 : 0),
   '&': (a, b) => (a !== 0 && b !== 0 ? 1 : 0),

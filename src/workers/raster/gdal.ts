@@ -108,6 +108,11 @@ export function unreadable(what: string, error: unknown): TaskFailure {
   return new TaskFailure('source-unreadable', what, error instanceof Error ? error.message : String(error));
 }
 
+/** GDAL's name of a raster file, or of a table in it. */
+export function rasterName(path: string, table?: string): string {
+  return table === undefined ? path : `GPKG:"${path}":"${table}"`;
+}
+
 /** Opens a raster file read-only with the allowed formats only; of a GeoPackage the table of tiles, or the first one. */
 export async function openRaster(path: string, table?: string): Promise<Dataset> {
   if (table !== undefined && `${path}${table}`.includes('"'))
@@ -117,7 +122,7 @@ export async function openRaster(path: string, table?: string): Promise<Dataset>
     dataset =
       table === undefined
         ? await gdal.openAsync(path, 'r', RASTER_DRIVERS)
-        : await gdal.openAsync(`GPKG:"${path}":"${table}"`, 'r', ['GPKG']);
+        : await gdal.openAsync(rasterName(path, table), 'r', ['GPKG']);
   } catch (error) {
     throw unreadable('The file is not a raster of a supported format, or is damaged.', error);
   }

@@ -4,7 +4,7 @@ import type { RasterPosition, RasterSource } from '../../core/rasters.js';
 import { TaskFailure } from '../../core/tasks.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
 import { openingOf } from './sources/index.js';
-import type { Opened, Opening, Outcome } from './sources/opening.js';
+import type { Opened, Opening } from './sources/opening.js';
 
 /** Idle handles on one raster: GDAL runs one call at a time per dataset, so each of the parallel tasks needs its own. */
 const IDLE_PER_RASTER = 8;
@@ -37,11 +37,6 @@ export class RasterHandle {
 
   get driver(): string {
     return this.#opened.driver ?? this.dataset.driver.description;
-  }
-
-  /** After a read that failed. */
-  async outcome(): Promise<Outcome> {
-    return (await this.#opened.outcome?.()) ?? { changed: false };
   }
 
   /**
@@ -96,7 +91,7 @@ export async function withRaster<T>(
         throw error;
       }
       handle.close();
-      const { failure, changed } = await handle.outcome();
+      const { failure, changed = false } = (await opening.outcome?.()) ?? {};
       if (!changed || again) throw failure ?? damaged(error);
     }
   }

@@ -25,7 +25,9 @@ export function image(task: RasterImageTask, cancellation: Cancellation): Promis
   return withRaster(
     task.source,
     async (handle) => {
-      const rendering = await (task.look ? lookOf(handle, task.look) : renderingOf(handle));
+      const rendering = await (task.look
+        ? lookOf(handle, task.look, task.ranges)
+        : renderingOf(handle, undefined, task.ranges));
       const rgba = await readPicture(handle, rendering, { box, crs, width, height }, cancellation);
       cancellation.check();
       if (task.cut) return cutImage(task, rgba);

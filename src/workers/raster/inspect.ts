@@ -1,7 +1,7 @@
 /** Task `raster.inspect`. */
 
 import type { RasterBand } from 'gdal-async';
-import type { BandInfo, RasterInfo, RasterSource } from '../../core/rasters.js';
+import type { BandInfo, RasterGrid, RasterInfo, RasterMosaic, RasterSource } from '../../core/rasters.js';
 import type { Box } from '../../core/tasks.js';
 import { TaskFailure, type TaskInput } from '../../core/tasks.js';
 import { CRS84, crsOf, transformBox } from './crs.js';
@@ -17,6 +17,7 @@ const MAX_SAMPLED_BANDS = 16;
 
 /** Describes a raster file after reading from both of its ends, so that a truncated file is found out here. */
 export function inspect({ source }: TaskInput<'raster.inspect'>): Promise<RasterInfo> {
+  if (source.kind === 'mosaic' && source.grid) return inspectMosaic(source, source.grid);
   return withRaster(source, async (handle) => {
     const { dataset } = handle;
     const { geoTransform, crs, extent } = georeferenceOf(dataset);
@@ -39,6 +40,32 @@ export function inspect({ source }: TaskInput<'raster.inspect'>): Promise<Raster
       blockSize: [first.blockSize.x, first.blockSize.y],
     };
   });
+}
+
+/** The bands are taken to be those of the first member; the others are looked at when they are read. */
+async function inspectMosaic(source: RasterMosaic, grid: RasterGrid): Promise<RasterInfo> {
+  const { acquired: _, ...first } = await inspect({ source: source.members[0]!.source });
+  const [x0, dx, , y0, , dy] = grid.geoTransform;
+  const boxes = source.members.map(({ extent84 }) => extent84);
+  const newest = source.members
+    .flatMap(({ acquired }) => acquired ?? [])
+    .sort()
+    .at(-1);
+  return {
+    ...first,
+    ...grid,
+    source,
+    driver: 'mosaic',
+    epsg: crsOf(grid.crs).epsg,
+    extent: [x0, y0 + grid.height * dy, x0 + grid.width * dx, y0],
+    extent84: boxes.reduce((a, b) => [
+      Math.min(a[0], b[0]),
+      Math.min(a[1], b[1]),
+      Math.max(a[2], b[2]),
+      Math.max(a[3], b[3]),
+    ]),
+    ...(newest !== undefined && { acquired: newest }),
+  };
 }
 
 function compressionOf(dataset: Dataset): { compression?: string } {

@@ -5,9 +5,11 @@ import type { RasterLayers } from '../../core/rasters.js';
 import { TaskFailure, type TaskInput } from '../../core/tasks.js';
 import { gdal, plainFile, unreadable } from './gdal.js';
 import { gridLayout } from './sources/gridded/open.js';
+import { TILE_INDEX, tileIndex } from './tile-index.js';
 
 /** Lists the rasters of a file or folder that may hold several: tables of tiles, grids. */
 export async function layers({ path }: TaskInput<'raster.layers'>): Promise<RasterLayers> {
+  if (TILE_INDEX.test(path)) return tileIndex(path);
   return extname(path).toLowerCase() === '.gpkg' ? tileTables(path) : grids(path);
 }
 

@@ -1,12 +1,16 @@
 /** A raster as a request wants it shown: band math, ranges, colour maps. */
 
+import { setImmediate } from 'node:timers/promises';
 import { type BandExpression, bandsOf } from '../../core/band-math/index.js';
 import type { RasterLook } from '../../core/raster-look.js';
+import type { RasterImageTask } from '../../core/rasters.js';
 import { TaskFailure } from '../../core/tasks.js';
-import { type BandValues, BLOCK, compile } from './band-math.js';
+import type { Cancellation } from '../cancellation.js';
+import { type BandValues, BLOCK, compile, type Evaluate } from './band-math.js';
 import { type Colorize, colorizer, shader } from './colorize.js';
 import type { RasterHandle } from './handles.js';
-import { type Rendering, renderingOf } from './palette.js';
+import { type Rendering, renderingOf, type Stretch } from './palette.js';
+import { cutRange } from './range.js';
 
 /** Colours of pixels by the values of their bands. */
 export interface Drawing {
@@ -20,23 +24,27 @@ export interface Drawing {
 }
 
 /** Chooses how to show a raster that a request has wishes for. Fails with `invalid-input` for what it does not have. */
-export async function lookOf(handle: RasterHandle, look: RasterLook): Promise<Rendering> {
+export async function lookOf(
+  handle: RasterHandle,
+  look: RasterLook,
+  known?: RasterImageTask['ranges'],
+): Promise<Rendering> {
   const { bands, expressions, rescale, colormap, nodata } = look;
   const count = handle.dataset.bands.count();
   const named = [...(bands ?? []), ...bandsOf(expressions ?? [])];
   if (named.some((band) => band > count))
     throw new TaskFailure('invalid-input', `The raster has ${count} band${count === 1 ? '' : 's'}.`);
-  if (!expressions && !rescale && !colormap && nodata === undefined) return renderingOf(handle, bands);
+  if (!expressions && !rescale && !colormap && nodata === undefined) return renderingOf(handle, bands, known);
   const shown = expressions ?? (bands ?? (await usualBands(handle, look))).map((band) => ({ band }));
   const ranges = await Promise.all(
-    shown.map((expression, i) => rescale?.[i] ?? rescale?.[0] ?? rangeOf(handle, expression)),
+    shown.map((expression, i) => asked(rescale?.[i] ?? rescale?.[0]) ?? rangeOf(handle, expression, known)),
   );
   const channels = shown.map((expression, i) => {
-    const [min, max] = ranges[i]!;
+    const range = ranges[i]!;
     const channel = shown.length === 1 ? 'gray' : i;
     return {
       expression,
-      colorize: colormap ? colorizer(colormap, { min, max }) : shader({ min, max }, channel),
+      colorize: colormap ? colorizer(colormap, range) : shader(range, channel),
     };
   });
   const drawing: Drawing = { bands: bandsOf(shown), channels, nearest: colormap?.kind === 'values' };
@@ -45,6 +53,19 @@ export async function lookOf(handle: RasterHandle, look: RasterLook): Promise<Re
     bands: [...drawing.bands, ...alphaOf(handle)],
     drawing: { ...drawing, ...(nodata === undefined ? {} : { nodata }) },
   };
+}
+
+const asked = (pair: readonly [number, number] | undefined): Stretch | undefined =>
+  pair && { min: pair[0], max: pair[1] };
+
+async function rangeOf(
+  handle: RasterHandle,
+  expression: BandExpression,
+  known: RasterImageTask['ranges'],
+): Promise<Stretch> {
+  if (!('band' in expression)) return cutRange(handle, expression);
+  if (handle.dataset.bands.get(expression.band).dataType === 'Byte') return { min: 0, max: 255 };
+  return asked(known?.[expression.band - 1] ?? undefined) ?? cutRange(handle, expression);
 }
 
 /** The bands that are shown without a wish; a colour map takes one. */
@@ -62,86 +83,63 @@ function alphaOf({ dataset }: RasterHandle): number[] {
   return dataset.bands.get(last).colorInterpretation === 'Alpha' ? [last] : [];
 }
 
+/** Pixels after which other tasks get their turn. */
+const TURN = 1 << 19;
+
 /** Colours the pixels whose bands all have a value, where each expression has one too. */
-export function draw(drawing: Drawing, values: BandValues, rgba: Uint8Array): void {
+export async function draw(
+  drawing: Drawing,
+  values: BandValues,
+  rgba: Uint8Array,
+  cancellation: Pick<Cancellation, 'check'>,
+): Promise<void> {
   const pixels = rgba.length / 4;
-  const missing = new Uint8Array(BLOCK);
   const channels = drawing.channels.map(({ expression, colorize }) => ({
     evaluate: compile(expression),
     colorize,
   }));
   for (let from = 0; from < pixels; from += BLOCK) {
-    const count = Math.min(BLOCK, pixels - from);
-    missing.fill(0);
-    for (const band of values.values()) noteMissing(missing, band, from, count);
-    for (const { evaluate, colorize } of channels) {
-      const results = evaluate(values, from, count);
-      noteMissing(missing, results, 0, count);
-      colorize(results, count, rgba, from);
+    if (from > 0 && from % TURN === 0) {
+      await setImmediate();
+      cancellation.check();
     }
-    for (let i = 0, at = from * 4; i < count; i++, at += 4) if (missing[i] === 1) rgba.fill(0, at, at + 4);
+    drawBlock(channels, values, rgba, from, Math.min(BLOCK, pixels - from));
   }
 }
 
-function noteMissing(missing: Uint8Array, values: ArrayLike<number>, from: number, count: number): void {
-  for (let i = 0; i < count; i++) if (!Number.isFinite(values[from + i]!)) missing[i] = 1;
-}
+const missing = new Uint8Array(BLOCK);
 
-/** Largest side of the sample that a range is taken from, and the part of its values that is cut off on each side. */
-const SAMPLE_SIDE = 256;
-const CUT = 0.02;
-
-/** Ranges by expression: a handle is of one state of one raster. */
-const ranges = new WeakMap<RasterHandle, Map<string, readonly [number, number]>>();
-
-/** The range of the values, of the whole raster, without the outermost 2 % of each side. */
-async function rangeOf(handle: RasterHandle, expression: BandExpression): Promise<readonly [number, number]> {
-  if ('band' in expression && handle.dataset.bands.get(expression.band).dataType === 'Byte') return [0, 255];
-  const known = ranges.get(handle) ?? new Map<string, readonly [number, number]>();
-  ranges.set(handle, known);
-  const key = JSON.stringify(expression);
-  let range = known.get(key);
-  if (!range) {
-    range = cutRange(await sample(handle, expression));
-    if (known.size >= 64) known.clear();
-    known.set(key, range);
-  }
-  return range;
-}
-
-function cutRange(values: Float64Array): readonly [number, number] {
-  if (values.length === 0) return [0, 1];
-  values.sort();
-  const at = (part: number) => values[Math.round((values.length - 1) * part)]!;
-  const [min, max] = [at(CUT), at(1 - CUT)];
-  return max > min ? [min, max] : [min - 0.5, max + 0.5];
-}
-
-/** Values of an expression over the whole raster, from a decimated read. */
-async function sample(handle: RasterHandle, expression: BandExpression): Promise<Float64Array> {
-  const { x: width, y: height } = handle.dataset.rasterSize;
-  const shrink = Math.max(1, Math.max(width, height) / SAMPLE_SIDE);
-  const [columns, rows] = [Math.max(1, Math.round(width / shrink)), Math.max(1, Math.round(height / shrink))];
-  const values = new Map<number, Float64Array>();
-  for (const number of bandsOf([expression])) {
-    const band = handle.dataset.bands.get(number);
-    const size = { buffer_width: columns, buffer_height: rows, data_type: 'Float64' };
-    const none = undefined as Float64Array | undefined;
-    const read = await band.pixels.readAsync(0, 0, width, height, none, size);
-    values.set(number, withoutNodata(read, band.noDataValue));
-  }
-  const evaluate = compile(expression);
-  const found = new Float64Array(columns * rows);
-  let length = 0;
-  for (let from = 0; from < found.length; from += BLOCK) {
-    const count = Math.min(BLOCK, found.length - from);
+function drawBlock(
+  channels: readonly { evaluate: Evaluate; colorize: Colorize }[],
+  values: BandValues,
+  rgba: Uint8Array,
+  from: number,
+  count: number,
+): void {
+  missing.fill(0);
+  for (const band of values.values()) noteMissing(band, from, count);
+  for (const { evaluate, colorize } of channels) {
     const results = evaluate(values, from, count);
-    for (let i = 0; i < count; i++) if (Number.isFinite(results[i]!)) found[length++] = results[i]!;
+    noteInfinite(results, count);
+    colorize(results, count, rgba, from);
   }
-  return found.subarray(0, length);
+  for (let i = 0, at = from * 4; i < count; i++, at += 4)
+    if (missing[i] === 1) rgba[at] = rgba[at + 1] = rgba[at + 2] = rgba[at + 3] = 0;
 }
 
-function withoutNodata(values: Float64Array, noData: number | null): Float64Array {
-  if (noData === null) return values;
-  return values.map((value) => (value === noData ? Number.NaN : value));
+/** What has no value is NaN. */
+function noteMissing(band: Float32Array, from: number, count: number): void {
+  for (let i = 0; i < count; i++) {
+    const value = band[from + i]!;
+    // Only of finite numbers the difference is 0.
+    if (value - value !== 0) missing[i] = 1;
+  }
+}
+
+/** Like `noteMissing`, for the other type of array: one function for both would be slow. */
+function noteInfinite(results: Float64Array, count: number): void {
+  for (let i = 0; i < count; i++) {
+    const value = results[i]!;
+    if (value - value !== 0) missing[i] = 1;
+  }
 }

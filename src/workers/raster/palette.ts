@@ -1,9 +1,11 @@
 /** How the bands of a raster become colours. */
 
 import type { ColorTable } from 'gdal-async';
+import type { RasterImageTask } from '../../core/rasters.js';
 import { TaskFailure } from '../../core/tasks.js';
 import type { RasterHandle } from './handles.js';
 import type { Drawing } from './look.js';
+import { cutRange } from './range.js';
 import { bandStatistics } from './statistics.js';
 
 /** Linear stretch of a band's values to 0..255. */
@@ -17,13 +19,17 @@ export type Rendering =
   | { kind: 'palette'; bands: [number]; colors: Uint8Array }
   /** Bytes shown as they are: gray or red, green, blue; a following alpha band is used as such. */
   | { kind: 'bytes'; bands: number[]; samples: 1 | 3 }
-  /** Values stretched to bytes by each band's statistics. */
+  /** Values stretched to bytes by each band's statistics; a following alpha band says where there are some. */
   | { kind: 'stretch'; bands: number[]; samples: 1 | 3; stretches: Stretch[] }
   /** Coloured as a request wants it. `bands` are those of the drawing, and an alpha band after them. */
   | { kind: 'drawing'; bands: number[]; drawing: Drawing };
 
 /** Chooses how to show a raster. `selection` holds 1-based bands; absent: all. */
-export async function renderingOf(handle: RasterHandle, selection?: readonly number[]): Promise<Rendering> {
+export async function renderingOf(
+  handle: RasterHandle,
+  selection?: readonly number[],
+  ranges?: RasterImageTask['ranges'],
+): Promise<Rendering> {
   const { dataset } = handle;
   const numbers = selection ?? Array.from({ length: dataset.bands.count() }, (_, index) => index + 1);
   const roles = numbers.map((number) => ({ number, band: dataset.bands.get(number) }));
@@ -39,8 +45,14 @@ export async function renderingOf(handle: RasterHandle, selection?: readonly num
   const alpha = roles.find(({ band }) => band.colorInterpretation === 'Alpha');
   const bands = [...shown, ...(alpha ? [alpha] : [])].map(({ number }) => number);
   if (shown.every(({ band }) => band.dataType === 'Byte')) return { kind: 'bytes', bands, samples };
-  const stretches = await Promise.all(shown.map(({ number }) => stretchOf(handle, number)));
-  return { kind: 'stretch', bands: shown.map(({ number }) => number), samples, stretches };
+  const stretches = await Promise.all(
+    shown.map(({ number }) => {
+      const known = ranges?.[number - 1];
+      if (known) return { min: known[0], max: known[1] };
+      return samples === 3 ? cutRange(handle, { band: number }) : stretchOf(handle, number);
+    }),
+  );
+  return { kind: 'stretch', bands, samples, stretches };
 }
 
 type Role = { number: number; band: { colorInterpretation: string | null; dataType: string | null } };

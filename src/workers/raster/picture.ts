@@ -25,7 +25,8 @@ export async function readPicture(
   try {
     cancellation.check();
     if (rendering.kind === 'stretch') await stretchInto(rgba, warped, rendering.stretches, window);
-    else if (rendering.kind === 'drawing') await drawInto(rgba, warped, rendering.drawing, window);
+    else if (rendering.kind === 'drawing')
+      await drawInto(rgba, warped, rendering.drawing, window, cancellation);
     else if (rendering.kind === 'palette') await paletteInto(rgba, warped, rendering.colors, window);
     else await bytesInto(rgba, warped, rendering.samples, window);
     return rgba;
@@ -66,13 +67,19 @@ async function bytesInto(
   for (let at = 0; at < rgba.length; at += 4) rgba[at + 1] = rgba[at + 2] = rgba[at]!;
 }
 
-async function drawInto(rgba: Uint8Array, warped: Dataset, drawing: Drawing, size: Size): Promise<void> {
+async function drawInto(
+  rgba: Uint8Array,
+  warped: Dataset,
+  drawing: Drawing,
+  size: Size,
+  cancellation: Cancellation,
+): Promise<void> {
   const values = new Map<number, Float32Array>();
   for (const [index, band] of drawing.bands.entries()) {
     const pixels = new Float32Array(size.width * size.height);
     values.set(band, await readBand(warped.bands.get(index + 1), size, pixels));
   }
-  draw(drawing, values, rgba);
+  await draw(drawing, values, rgba, cancellation);
 }
 
 async function paletteInto(

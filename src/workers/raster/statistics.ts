@@ -49,7 +49,8 @@ async function computeStatistics(band: RasterBand): Promise<BandStatistics | nul
   return { min: sum.min, max: sum.max, mean: sum.mean, stdDev: Math.sqrt(sum.m2 / sum.count) };
 }
 
-async function samplesOf(band: RasterBand): Promise<Float64Array[]> {
+/** Values of a band, from all over it; those of the bands of one raster are of the same pixels. */
+export async function samplesOf(band: RasterBand): Promise<Float64Array[]> {
   const { x: width, y: height } = band.size;
   if (width * height <= WHOLE_READ_PIXELS || band.overviews.count() > 0) {
     const shrink = Math.max(1, Math.max(width, height) / SAMPLE_SIDE);

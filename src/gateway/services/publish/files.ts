@@ -1,9 +1,9 @@
 import { basename, extname } from 'node:path';
-import type { RasterLayers } from '../../../core/rasters.js';
+import type { RasterLayers, RasterSource } from '../../../core/rasters.js';
 import { type ArchiveContainer, TaskFailure } from '../../../core/tasks.js';
 import { archiveCollection, rasterCollection, vectorCollection } from './collections.js';
 import { convert } from './convert.js';
-import { ARCHIVE, GEOPACKAGE, GRIDDED, OGR, RASTER, type SourceFile } from './find.js';
+import { ARCHIVE, GEOPACKAGE, GRIDDED, OGR, RASTER, type SourceFile, TILE_INDEX } from './find.js';
 import { type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 import { collectionName, isStac, readStac } from './stac.js';
 
@@ -22,7 +22,8 @@ async function readFile({ path, version: known }: SourceFile, deps: PublishDeps)
   const extension = extname(path).toLowerCase();
   if (known === undefined && (await isStac(path))) return readStac(path, deps);
   const version = known ?? deps.versionOf(path);
-  if (known !== undefined || GRIDDED.has(extension)) return readRasters(path, version, deps);
+  if (known !== undefined || GRIDDED.has(extension) || TILE_INDEX.test(path))
+    return readRasters(path, version, deps);
   if (GEOPACKAGE.has(extension)) return readGeoPackage(path, path, version, deps);
   if (RASTER.has(extension)) return readRaster({ source: { kind: 'file', path } }, path, version, deps);
   const container = ARCHIVE.get(extension);
@@ -78,10 +79,13 @@ async function readTiles(
 async function readRasters(path: string, version: string, deps: PublishDeps): Promise<Found> {
   const options = { deadlineMs: INSPECT_DEADLINE_MS };
   const { layers, problems } = await deps.pools.run('raster.layers', { path }, options);
-  const found: Found = { collections: [], quarantined: problems.map((problem) => ({ path, ...problem })) };
+  const quarantined = problems.map((problem) => ({ path, ...problem }));
+  const found: Found = { collections: [], quarantined, members: [] };
   for (const layer of layers) {
     try {
-      found.collections.push(...(await readRaster(layer, path, version, deps)).collections);
+      const { collections, members = [] } = await readRaster(layer, path, version, deps);
+      found.collections.push(...collections);
+      found.members!.push(...members);
     } catch (error) {
       if (!(error instanceof TaskFailure) || layers.length === 1) throw error;
       found.quarantined.push({ path, layer: layer.name, reason: error.message });
@@ -99,7 +103,9 @@ async function readRaster(
   const raster = await deps.pools.run('raster.inspect', { source }, { deadlineMs: INSPECT_DEADLINE_MS });
   const group = nameOf(path);
   const make = rasterCollection(raster, name ?? group, path, version);
-  return { collections: [{ name: name ?? group, group, make }], quarantined: [] };
+  const { source: read } = raster;
+  const members = read.kind === 'mosaic' ? read.members.map((member) => pathOf(member.source)) : [];
+  return { collections: [{ name: name ?? group, group, make }], quarantined: [], members };
 }
 
 async function readArchive(
@@ -115,6 +121,10 @@ async function readArchive(
     collections: [{ name, group: name, make: archiveCollection(archive, name, version) }],
     quarantined: [],
   };
+}
+
+function pathOf(source: RasterSource): string {
+  return source.kind === 'file' ? source.path : '';
 }
 
 function nameOf(path: string): string {

@@ -5,7 +5,7 @@ import { isPath, isRemote } from '../../../core/sources.js';
 import { withRegistered } from '../rasters/layers.js';
 import { readDatabase } from './database.js';
 import { readFileSource } from './files.js';
-import { findFiles } from './find.js';
+import { findFiles, TILE_INDEX } from './find.js';
 import { assignIds } from './names.js';
 import { readRemote } from './remote.js';
 import type { Found, PublishDeps } from './source.js';
@@ -26,11 +26,17 @@ export async function publish(
   const files = await findFiles(sources.filter(isPath));
   const databases = [...new Set(sources.filter(isDatabase))];
   deps.databases.keep(databases);
-  const found = await inOrder([
-    ...files.map((file) => () => readFileSource(file, deps)),
+  // First the tile indexes: the rasters that they name are no collections of their own.
+  const indexes = files.filter(({ path }) => TILE_INDEX.test(path));
+  const mosaics = await inOrder(indexes.map((file) => () => readFileSource(file, deps)));
+  const named = new Set(mosaics.flatMap((mosaic) => mosaic.members ?? []));
+  const alone = files.filter((file) => !indexes.includes(file) && !named.has(file.path));
+  const others = await inOrder([
+    ...alone.map((file) => () => readFileSource(file, deps)),
     ...[...new Set(sources.filter(isRemote))].map((url) => () => readRemote(url, deps)),
     ...databases.map((url) => () => readDatabase(url, deps.databases)),
   ]);
+  const found = [...mosaics, ...others];
   const assigned = await assignIds(
     found.flatMap((one) => one.collections),
     deps.layerIdOf,

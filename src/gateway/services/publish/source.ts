@@ -31,4 +31,6 @@ export interface Draft {
 export interface Found {
   collections: Draft[];
   quarantined: Quarantined[];
+  /** Files that are part of a mosaic. */
+  members?: string[];
 }

@@ -1,5 +1,5 @@
 import { around } from '../../../core/box.js';
-import type { BandInfo, MosaicMember, RasterInfo } from '../../../core/rasters.js';
+import type { BandInfo, MosaicMember, RasterGrid, RasterInfo } from '../../../core/rasters.js';
 import type { Box } from '../../../core/tasks.js';
 import { transformBox } from '../../../native/index.js';
 
@@ -31,13 +31,16 @@ export function mosaicOf(parts: readonly MosaicPart[]): RasterInfo {
   const extent = placed.map((one) => one.extent).reduce(around);
   const [dx, dy] = [Math.min(...placed.map((p) => p.pixel[0])), Math.min(...placed.map((p) => p.pixel[1]))];
   const last = sorted.at(-1)!.acquired;
-  return {
-    source: { kind: 'mosaic', members: sorted.flatMap(membersOf) },
-    driver: 'mosaic',
+  const grid: RasterGrid = {
+    crs: first.crs,
+    geoTransform: [extent[0], dx, 0, extent[3], 0, -dy],
     width: Math.max(1, Math.round((extent[2] - extent[0]) / dx)),
     height: Math.max(1, Math.round((extent[3] - extent[1]) / dy)),
-    geoTransform: [extent[0], dx, 0, extent[3], 0, -dy],
-    crs: first.crs,
+  };
+  return {
+    source: { kind: 'mosaic', members: sorted.flatMap(membersOf), grid },
+    driver: 'mosaic',
+    ...grid,
     epsg: first.epsg,
     extent,
     extent84: parts.map(({ raster }) => raster.extent84).reduce(around),

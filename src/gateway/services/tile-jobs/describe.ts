@@ -23,7 +23,7 @@ export function checkContainer(container: WrittenContainer, { set, format, selec
   if (format === MVT_FORMAT)
     throw new ApiError(
       'invalid-request',
-      'GeoPackage defines no vector tiles; ask for png, or another container.',
+      'GeoPackage defines no vector tiles; ask for png or webp, or another container.',
     );
   if (!isOneGrid(set, selection.minZoom, selection.maxZoom))
     throw new ApiError('invalid-request', `GeoPackage cannot hold the grid of ${set.id} at these zooms.`);

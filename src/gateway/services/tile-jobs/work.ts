@@ -63,10 +63,10 @@ function formatOf(name: string, collections: readonly Collection[], set: TileMat
     if (first?.kind === 'archive' && first.format !== name)
       refused(`Tiles of '${first.id}' are ${first.format}.`);
     if (set !== WEB_MERCATOR_QUAD) refused('Tiles of an archive are those of WebMercatorQuad.');
-  } else if (format !== MVT_FORMAT && format !== PNG_FORMAT) {
-    refused('Tiles are made as mvt or png.');
+  } else if (format !== MVT_FORMAT && format !== PNG_FORMAT && format !== WEBP_FORMAT) {
+    refused('Tiles are made as mvt, png or webp.');
   } else if (format === MVT_FORMAT && !collections.some(isVector)) {
-    refused('A raster collection has no vector tiles; ask for png.');
+    refused('A raster collection has no vector tiles; ask for png or webp.');
   }
   return format ?? refused(`There are no tiles of format '${name.slice(0, 40)}'.`);
 }

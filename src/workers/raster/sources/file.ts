@@ -1,7 +1,7 @@
 /** Local files that GDAL reads as one raster. */
 
 import type { FileRaster } from '../../../core/rasters.js';
-import { type FileStamp, gdal, openRaster, plainFile, unreadable } from '../gdal.js';
+import { type FileStamp, gdal, openRaster, plainFile, rasterName, unreadable } from '../gdal.js';
 import { looksLikeDegrees } from '../georeference.js';
 import type { Opened, Opening } from './opening.js';
 
@@ -15,7 +15,8 @@ export const stampText = ({ size, mtimeMs }: FileStamp): string => `${size} ${mt
 
 async function openFile(path: string, table: string | undefined): Promise<Opened> {
   const dataset = await openRaster(path, table);
-  if (dataset.srs || !looksLikeDegrees(dataset)) return { dataset, close: () => dataset.close() };
+  if (dataset.srs || !looksLikeDegrees(dataset))
+    return { dataset, name: rasterName(path, table), close: () => dataset.close() };
   try {
     const placed = await gdal.translateAsync('', dataset, ['-of', 'VRT', '-a_srs', 'EPSG:4326']);
     return {

@@ -2,6 +2,7 @@ import type { RasterPosition, RasterSource } from '../../../core/rasters.js';
 import { TaskFailure } from '../../../core/tasks.js';
 import { fileOpening } from './file.js';
 import { griddedOpening } from './gridded/open.js';
+import { mosaicOpening } from './mosaic/open.js';
 import type { Opening } from './opening.js';
 import { remoteOpening } from './remote/open.js';
 
@@ -14,6 +15,8 @@ export async function openingOf(source: RasterSource, at?: RasterPosition): Prom
       return griddedOpening(source, at);
     case 'remote':
       return remoteOpening(source);
+    case 'mosaic':
+      return mosaicOpening(source, at);
     default:
       throw new TaskFailure('invalid-input', 'Rasters of this kind are not read.');
   }

@@ -9,6 +9,8 @@ export interface Opening {
   /** Changes when the data does: what was opened before is stale then. */
   stamp: string;
   open(): Promise<Opened>;
+  /** After a read that failed: why, when that is known better than GDAL says. */
+  outcome?(): Promise<Outcome>;
 }
 
 export interface Opened {
@@ -16,9 +18,9 @@ export interface Opened {
   dataset: Dataset;
   /** Short name of GDAL's driver for the data; absent: that of the dataset. */
   driver?: string;
+  /** GDAL's name, under which the same raster opens again. */
+  name?: string;
   close(): void;
-  /** After a read that failed: why, when that is known better than GDAL says. */
-  outcome?(): Promise<Outcome>;
 }
 
 export interface Outcome {

@@ -101,7 +101,9 @@ async function openSlice(
       variables.map((variable) => ({ variable, file: nameOf(variable), band })),
     );
     const dataset = await gdal.openAsync(xml, 'r', ['VRT']);
-    const opened = (await place).southUp ? await turned(dataset) : { dataset, close: () => dataset.close() };
+    const opened = (await place).southUp
+      ? await turned(dataset)
+      : { dataset, name: xml, close: () => dataset.close() };
     return { ...opened, driver: format.driver };
   } catch (error) {
     throw unreadable('The grid could not be read.', error);

@@ -1,5 +1,6 @@
 /** Text of the virtual raster that puts the variables of a grid together. */
 
+import { escaped, numberText } from '../vrt-text.js';
 import type { Variable } from './layout.js';
 import type { Place, Strip } from './place.js';
 
@@ -65,8 +66,3 @@ function typeOf({ type }: Variable, changed: boolean): string {
   if (changed) return type === 'Float64' ? 'Float64' : 'Float32';
   return type === 'Int64' || type === 'UInt64' ? 'Float64' : type;
 }
-
-const numberText = (value: number) => (Number.isNaN(value) ? 'nan' : String(value));
-
-const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-const escaped = (text: string) => text.replace(/[&<>"]/g, (character) => ESCAPES[character]!);

@@ -8,7 +8,16 @@ import { lookAt, stateOf } from './reader.js';
 
 export async function remoteOpening({ url }: RemoteRaster): Promise<Opening> {
   const { name, revision } = await lookAt(url);
-  return { key: url, origin: url, stamp: `${revision} ${name}`, open: () => openRemote(name) };
+  return {
+    key: url,
+    origin: url,
+    stamp: `${revision} ${name}`,
+    open: () => openRemote(name),
+    outcome: async () => {
+      const { failure, changed } = await stateOf(name);
+      return { changed, ...(failure && { failure: failureFrom(failure) }) };
+    },
+  };
 }
 
 /** What tells the state of the file from others. */
@@ -20,15 +29,7 @@ async function openRemote(name: string): Promise<Opened> {
   try {
     const dataset = await gdal.openAsync(name, 'r', ['GTiff']);
     checkShape(dataset);
-    return {
-      dataset,
-      driver: 'GTiff',
-      close: () => dataset.close(),
-      outcome: async () => {
-        const { failure, changed } = await stateOf(name);
-        return { changed, ...(failure && { failure: failureFrom(failure) }) };
-      },
-    };
+    return { dataset, driver: 'GTiff', name, close: () => dataset.close() };
   } catch (error) {
     const { failure } = await stateOf(name);
     throw failure

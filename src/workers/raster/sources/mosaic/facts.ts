@@ -1,0 +1,114 @@
+/** What must be known of a member to place it among the others without opening it again. */
+
+import type { MosaicMember } from '../../../../core/rasters.js';
+import { TaskFailure } from '../../../../core/tasks.js';
+import { crsOf, sameCrs } from '../../crs.js';
+import { type Dataset, gdal, scratchPath, unreadable } from '../../gdal.js';
+import { type GeoTransform, georeferenceOf } from '../../georeference.js';
+import type { Opening } from '../opening.js';
+
+export interface MemberBand {
+  type: string;
+  noData: number | null;
+  blockSize: { x: number; y: number };
+  colorInterpretation: string;
+  description: string;
+  unit: string;
+  /** Red, green, blue and alpha of each value. */
+  colors?: [number, number, number, number][];
+}
+
+export interface MemberFacts {
+  /** GDAL's name, under which the raster lies in the mosaic's CRS. */
+  name: string;
+  width: number;
+  height: number;
+  geoTransform: GeoTransform;
+  crs: string;
+  bands: MemberBand[];
+}
+
+interface Kept {
+  stamp: string;
+  facts: Promise<MemberFacts>;
+}
+
+/** Members of all mosaics that are remembered. */
+const KEPT = 20_000;
+const kept = new Map<string, Kept>();
+
+/** Opened once for each state of the member. `crs` absent: that of the member. */
+export function factsOf(
+  member: MosaicMember,
+  opening: Opening,
+  crs: string | undefined,
+): Promise<MemberFacts> {
+  const key = `${opening.key}\0${crs ?? ''}`;
+  const before = kept.get(key);
+  if (before?.stamp === opening.stamp) return before.facts;
+  forget(key);
+  const facts = read(member, opening, crs);
+  facts.catch(() => kept.get(key)?.facts === facts && kept.delete(key));
+  kept.set(key, { stamp: opening.stamp, facts });
+  if (kept.size > KEPT) forget(kept.keys().next().value as string);
+  return facts;
+}
+
+/** A member that was warped has a description in memory. */
+function forget(key: string): void {
+  kept.get(key)?.facts.then(
+    ({ name }) => name.startsWith('/vsimem/') && gdal.vsimem.release(name),
+    () => {},
+  );
+  kept.delete(key);
+}
+
+async function read(member: MosaicMember, opening: Opening, crs: string | undefined): Promise<MemberFacts> {
+  const opened = await opening.open();
+  try {
+    if (opened.name === undefined)
+      throw new TaskFailure('invalid-input', `Rasters such as ${member.id} cannot be part of a mosaic.`);
+    const place = georeferenceOf(opened.dataset);
+    const fits = place.northUp && (crs === undefined || sameCrs(place.crs, crsOf(crs)));
+    if (fits) return describe(opened.dataset, opened.name);
+    const name = scratchPath('.vrt');
+    const target = ['-of', 'VRT', '-t_srs', crs ?? place.crs.text, '-r', 'near', '-et', '0.125'];
+    const warped = await gdal.warpAsync(name, null, [opened.dataset], target);
+    try {
+      return describe(warped, name);
+    } finally {
+      warped.close();
+    }
+  } catch (error) {
+    throw unreadable(`The raster ${member.id} of the mosaic could not be read.`, error);
+  } finally {
+    opened.close();
+  }
+}
+
+function describe(dataset: Dataset, name: string): MemberFacts {
+  const { geoTransform, crs } = georeferenceOf(dataset);
+  return {
+    name,
+    width: dataset.rasterSize.x,
+    height: dataset.rasterSize.y,
+    geoTransform,
+    crs: crs.text,
+    bands: Array.from({ length: dataset.bands.count() }, (_, index) => bandOf(dataset, index + 1)),
+  };
+}
+
+function bandOf(dataset: Dataset, number: number): MemberBand {
+  const band = dataset.bands.get(number);
+  const table = band.colorTable;
+  const entries = table && Array.from({ length: table.count() }, (_, index) => table.get(index));
+  return {
+    type: band.dataType ?? 'Byte',
+    noData: band.noDataValue,
+    blockSize: band.blockSize,
+    colorInterpretation: band.colorInterpretation ?? 'Undefined',
+    description: band.description ?? '',
+    unit: band.unitType ?? '',
+    ...(entries && { colors: entries.map(({ c1, c2, c3, c4 }) => [c1, c2, c3, c4]) }),
+  };
+}

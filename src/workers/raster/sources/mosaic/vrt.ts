@@ -1,0 +1,66 @@
+/** Text of the virtual raster that lays the members of a mosaic over each other. */
+
+import type { RasterGrid } from '../../../../core/rasters.js';
+import { crsOf } from '../../crs.js';
+import { escaped, numberText } from '../vrt-text.js';
+import type { MemberBand, MemberFacts } from './facts.js';
+
+/** Side of the smallest overview. */
+const LEAST_SIDE = 256;
+
+export function mosaicVrt(grid: RasterGrid, members: readonly MemberFacts[]): string {
+  const bands = members[0]!.bands.map((band, index) => bandOf(grid, members, band, index)).join('');
+  return (
+    `<VRTDataset rasterXSize="${grid.width}" rasterYSize="${grid.height}">` +
+    `<SRS>${escaped(crsOf(grid.crs).srs.toWKT())}</SRS>` +
+    `<GeoTransform>${grid.geoTransform.join(',')}</GeoTransform>${overviews(grid)}${bands}</VRTDataset>`
+  );
+}
+
+/** They let GDAL read the overviews of the members, where it would read all pixels to shrink them. */
+function overviews({ width, height }: RasterGrid): string {
+  const factors: number[] = [];
+  for (let factor = 2; Math.max(width, height) / factor >= LEAST_SIDE; factor *= 2) factors.push(factor);
+  return factors.length === 0 ? '' : `<OverviewList resampling="nearest">${factors.join(' ')}</OverviewList>`;
+}
+
+function bandOf(grid: RasterGrid, members: readonly MemberFacts[], band: MemberBand, index: number): string {
+  const noData = band.noData ?? absent(band);
+  const sources = members.map((member) => sourceOf(grid, member, index)).join('');
+  return (
+    `<VRTRasterBand dataType="${band.type}" band="${index + 1}">` +
+    `<Description>${escaped(band.description)}</Description><UnitType>${escaped(band.unit)}</UnitType>` +
+    (noData === null ? '' : `<NoDataValue>${numberText(noData)}</NoDataValue>`) +
+    `<ColorInterp>${band.colorInterpretation}</ColorInterp>${colorTable(band)}${sources}</VRTRasterBand>`
+  );
+}
+
+/** Between members without a value for no data there is 0, or NaN, but an alpha band says it itself. */
+function absent({ type, colorInterpretation }: MemberBand): number | null {
+  if (colorInterpretation === 'Alpha') return null;
+  return type.startsWith('Float') ? Number.NaN : 0;
+}
+
+function colorTable({ colors }: MemberBand): string {
+  if (!colors) return '';
+  const entries = colors.map(([r, g, b, a]) => `<Entry c1="${r}" c2="${g}" c3="${b}" c4="${a}"/>`);
+  return `<ColorTable>${entries.join('')}</ColorTable>`;
+}
+
+function sourceOf({ geoTransform }: RasterGrid, member: MemberFacts, index: number): string {
+  const { type, blockSize, noData } = member.bands[index]!;
+  const [x0, dx, , y0, , dy] = geoTransform;
+  const [mx0, mdx, , my0, , mdy] = member.geoTransform;
+  const kind = noData === null ? 'SimpleSource' : 'ComplexSource';
+  return (
+    `<${kind}><SourceFilename relativeToVRT="0" shared="0">${escaped(member.name)}</SourceFilename>` +
+    `<SourceBand>${index + 1}</SourceBand>` +
+    `<SourceProperties RasterXSize="${member.width}" RasterYSize="${member.height}" DataType="${type}" ` +
+    `BlockXSize="${blockSize.x}" BlockYSize="${blockSize.y}"/>` +
+    `<SrcRect xOff="0" yOff="0" xSize="${member.width}" ySize="${member.height}"/>` +
+    `<DstRect xOff="${(mx0 - x0) / dx}" yOff="${(my0 - y0) / dy}" ` +
+    `xSize="${(member.width * mdx) / dx}" ySize="${(member.height * mdy) / dy}"/>` +
+    (noData === null ? '' : `<NODATA>${numberText(noData)}</NODATA>`) +
+    `</${kind}>`
+  );
+}

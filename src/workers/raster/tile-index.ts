@@ -1,0 +1,129 @@
+/** Tile indexes: vector files that name the rasters of a mosaic, as `gdaltindex` writes them. */
+
+import { realpath } from 'node:fs/promises';
+import { basename, dirname, extname, resolve } from 'node:path';
+import type { Feature } from 'gdal-async';
+import type { FileRaster, MosaicMember, RasterGrid, RasterLayers } from '../../core/rasters.js';
+import { type Box, TaskFailure } from '../../core/tasks.js';
+import { CRS84, type Crs, crsOf, crsOfDataset, transformBox } from './crs.js';
+import { unreadable } from './gdal.js';
+import { georeferenceOf } from './georeference.js';
+import { withRaster } from './handles.js';
+import { openVector } from './ogr.js';
+
+export const TILE_INDEX = /\.tindex\.(gpkg|shp|fgb|geojson)$/i;
+
+/** Most rasters of an index. */
+const MAX_MEMBERS = 100_000;
+/** Attributes that say when a raster was taken. */
+const ACQUIRED = ['acquired', 'datetime'];
+
+/** The mosaic of an index: its rasters lie in the index's folder or below, the last is on top. */
+export async function tileIndex(path: string): Promise<RasterLayers> {
+  const { members, outlines, crs } = await readIndex(path);
+  if (members.length === 0) throw new TaskFailure('source-unreadable', 'The tile index names no raster.');
+  const grid = await gridOf(members[0]!.source as FileRaster, outlines, crs);
+  const name = basename(path).replace(TILE_INDEX, '');
+  return { layers: [{ name, source: { kind: 'mosaic', members, grid } }], problems: [] };
+}
+
+interface TileIndex {
+  members: MosaicMember[];
+  /** Of the members, in the CRS of the index. */
+  outlines: Box[];
+  crs: Crs;
+}
+
+async function readIndex(path: string): Promise<TileIndex> {
+  const dataset = await openVector(path);
+  try {
+    const layer = dataset.layers.get(0);
+    const names = layer.fields.getNames();
+    if (!names.includes('location'))
+      throw new TaskFailure('source-unreadable', 'The tile index has no attribute location.');
+    if ((await layer.features.countAsync()) > MAX_MEMBERS)
+      throw new TaskFailure('too-large', 'The tile index names too many rasters.');
+    const acquired = ACQUIRED.find((one) => names.includes(one));
+    const crs = layer.srs ? crsOfDataset(layer.srs) : crsOf(CRS84);
+    const found: Found[] = [];
+    for await (const feature of layer.features) found.push(foundIn(feature, crs, acquired));
+    const root = await realpath(dirname(path));
+    const members = await Promise.all(found.map((one, index) => memberOf(one, index, root)));
+    return { members, outlines: found.map(({ outline }) => outline), crs };
+  } catch (error) {
+    throw unreadable('The tile index could not be read.', error);
+  } finally {
+    dataset.close();
+  }
+}
+
+interface Found {
+  location: string;
+  outline: Box;
+  extent84: Box;
+  acquired?: string;
+}
+
+function foundIn(feature: Feature, crs: Crs, acquired: string | undefined): Found {
+  const location = String(feature.fields.get('location'));
+  const geometry = feature.getGeometry();
+  if (!geometry) throw new TaskFailure('source-unreadable', `${location} has no outline in the tile index.`);
+  const { minX, minY, maxX, maxY } = geometry.getEnvelope();
+  const outline: Box = [minX, minY, maxX, maxY];
+  const extent84 = transformBox(outline, crs, crsOf(CRS84));
+  if (!extent84) throw new TaskFailure('source-unreadable', `${location} has no place on the globe.`);
+  const when = acquired === undefined ? undefined : instantOf(feature.fields.get(acquired));
+  return { location, outline, extent84, ...(when !== undefined && { acquired: when }) };
+}
+
+function instantOf(value: unknown): string | undefined {
+  if (typeof value === 'object' && value !== null) {
+    const { year, month, day, hours = 0, minutes = 0, seconds = 0 } = value as Record<string, number>;
+    return new Date(Date.UTC(year!, month! - 1, day, hours, minutes, seconds)).toISOString();
+  }
+  const ms = Date.parse(String(value));
+  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
+}
+
+async function memberOf(
+  { location, extent84, acquired }: Found,
+  index: number,
+  root: string,
+): Promise<MosaicMember> {
+  // Followed to its end: a link must not lead out of the folder either.
+  const path = await realpath(resolve(root, location)).catch(() => undefined);
+  if (path === undefined) throw new TaskFailure('source-missing', `${location} does not exist.`);
+  if (!path.startsWith(`${root}/`))
+    throw new TaskFailure('source-unreadable', `${location} lies outside of the folder of the tile index.`);
+  const id = `${basename(path, extname(path))}-${index + 1}`;
+  return { id, source: { kind: 'file', path }, extent84, ...(acquired !== undefined && { acquired }) };
+}
+
+/** On the pixels and in the CRS of the first raster, around all outlines. */
+async function gridOf(first: FileRaster, outlines: readonly Box[], indexCrs: Crs): Promise<RasterGrid> {
+  const { crs, geoTransform } = await withRaster(first, async ({ dataset }) => {
+    const place = georeferenceOf(dataset);
+    if (!place.northUp) throw new TaskFailure('source-unreadable', 'The first raster is rotated.');
+    return place;
+  });
+  const boxes = outlines.map((outline) => transformBox(outline, indexCrs, crs));
+  if (boxes.includes(null))
+    throw new TaskFailure('source-unreadable', 'A raster has no place in the CRS of the first.');
+  const [west, south, east, north] = (boxes as Box[]).reduce(union);
+  const [x0, dx, , y0, , dy] = geoTransform;
+  const left = Math.floor((west - x0) / dx + 1e-3);
+  const top = Math.floor((north - y0) / dy + 1e-3);
+  return {
+    crs: crs.text,
+    geoTransform: [x0 + left * dx, dx, 0, y0 + top * dy, 0, dy],
+    width: Math.max(1, Math.ceil((east - x0) / dx - 1e-3) - left),
+    height: Math.max(1, Math.ceil((south - y0) / dy - 1e-3) - top),
+  };
+}
+
+const union = (a: Box, b: Box): Box => [
+  Math.min(a[0], b[0]),
+  Math.min(a[1], b[1]),
+  Math.max(a[2], b[2]),
+  Math.max(a[3], b[3]),
+];

@@ -1,0 +1,169 @@
+import { execFileSync } from 'node:child_process';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { MosaicMember, RasterMosaic } from '../../src/core/rasters.js';
+import { DEM, fileRaster, LANDSAT, suiteEngine } from '../engine/support.js';
+import { startServer, type TestServer } from '../support/server.js';
+
+const suite = suiteEngine();
+const inScratch = (name: string) => join(suite.scratch.path, name);
+
+/** Quarters of the scene, each a file. */
+function quarters(folder: string): string[] {
+  return [0, 1, 2, 3].map((index) => {
+    const path = join(folder, `quarter-${index}.tif`);
+    const window = [(index % 2) * 175, (index >> 1) * 176, 175 - (index % 2), 176].map(String);
+    execFileSync('gdal_translate', ['-q', '-srcwin', ...window, LANDSAT, path], {
+      stdio: ['ignore', 'ignore', 'ignore'],
+    });
+    return path;
+  });
+}
+
+const member = (path: string, id = path): MosaicMember => ({
+  id,
+  source: { kind: 'file', path },
+  extent84: [-35, -9, -34, -7],
+});
+const mosaicOf = (...paths: string[]): RasterMosaic => ({
+  kind: 'mosaic',
+  members: paths.map((path) => member(path)),
+});
+
+const window = {
+  bbox: [-3886000, -897000, -3876000, -887000] as const,
+  crs: 'EPSG:3857',
+  width: 200,
+  height: 200,
+};
+const imageOf = async (source: RasterMosaic | ReturnType<typeof fileRaster>) =>
+  (await suite.pool.run('raster.image', { source, ...window, format: 'raw' })).data;
+
+describe('a mosaic', () => {
+  it('of the parts of a scene shows the scene', async () => {
+    const parts = mosaicOf(...quarters(suite.scratch.path));
+    const [whole, together] = [await imageOf(fileRaster(LANDSAT)), await imageOf(parts)];
+    // Only zeros of the scene are no data now.
+    const differing = together.filter((value, index) => index % 4 < 3 && Math.abs(value - whole[index]!) > 1);
+    expect(differing.length).toBeLessThan(whole.length / 1000);
+  });
+
+  it('reads no member that the grid does not need', async () => {
+    const [first] = quarters(suite.scratch.path);
+    const info = await suite.pool.run('raster.inspect', { source: fileRaster(first!) });
+    const { crs, geoTransform, width, height } = info;
+    const grid = { crs, geoTransform, width, height };
+    const whole = await suite.pool.run('raster.inspect', { source: { ...mosaicOf(first!, first!), grid } });
+    expect(whole).toMatchObject({ driver: 'mosaic', width: 175, height: 176, extent: info.extent });
+  });
+
+  it('puts the last member on top, whatever its CRS and pixels', async () => {
+    const paint = (name: string, value: number, ...options: string[]) => {
+      const path = inScratch(name);
+      const scale = ['-scale', '0', '255', String(value), String(value), '-ot', 'Byte', '-b', '1'];
+      execFileSync('gdal_translate', ['-q', ...scale, LANDSAT, `${path}.tif`]);
+      execFileSync('gdalwarp', ['-q', '-overwrite', ...options, `${path}.tif`, path]);
+      return path;
+    };
+    const below = paint('below.tif', 50);
+    const above = paint(
+      'above.tif',
+      200,
+      '-t_srs',
+      'EPSG:4326',
+      '-te',
+      '-34.91',
+      '-8.02',
+      '-34.88',
+      '-7.99',
+      '-dstnodata',
+      '0',
+    );
+    const data = await imageOf(mosaicOf(below, above));
+    const shades = new Set(data.filter((_, index) => index % 4 === 0));
+    expect(shades).toContain(50);
+    expect(shades).toContain(200);
+    const reversed = await imageOf(mosaicOf(above, below));
+    expect(new Set(reversed.filter((_, index) => index % 4 === 0))).not.toContain(200);
+  });
+
+  it('reads a member again that was replaced', async () => {
+    const paths = quarters(suite.scratch.path);
+    const before = await imageOf(mosaicOf(...paths));
+    copyFileSync(paths[0]!, paths[3]!);
+    expect(Buffer.compare(await imageOf(mosaicOf(...paths)), before)).not.toBe(0);
+  });
+
+  it('of rasters with other bands is refused', async () => {
+    await expect(imageOf(mosaicOf(LANDSAT, DEM))).rejects.toMatchObject({ code: 'source-unreadable' });
+  });
+
+  it('of a missing file says so', async () => {
+    await expect(imageOf(mosaicOf(LANDSAT, '/nonexistent.tif'))).rejects.toMatchObject({
+      code: 'source-missing',
+    });
+  });
+});
+
+describe('a tile index', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'graticule-test-'));
+  let server: TestServer;
+
+  beforeAll(async () => {
+    const data = join(folder, 'data');
+    mkdirSync(join(data, 'parts'), { recursive: true });
+    quarters(join(data, 'parts'));
+    const names = [0, 1, 2, 3].map((index) => `parts/quarter-${index}.tif`);
+    execFileSync('gdaltindex', ['-f', 'GPKG', 'scene.tindex.gpkg', ...names], { cwd: data, stdio: 'ignore' });
+    copyFileSync(DEM, join(folder, 'outside.tif'));
+    mkdirSync(join(data, 'bad'));
+    symlinkSync('../../outside.tif', join(data, 'bad/link.tif'));
+    execFileSync('gdaltindex', ['-f', 'GeoJSON', 'escape.tindex.geojson', '../../outside.tif'], {
+      cwd: join(data, 'bad'),
+      stdio: 'ignore',
+    });
+    const text = readFileSync(join(data, 'bad/escape.tindex.geojson'), 'utf8');
+    writeFileSync(join(data, 'bad/link.tindex.geojson'), text.replace('../../outside.tif', 'link.tif'));
+    server = await startServer({ sources: [data] });
+  });
+  afterAll(async () => {
+    await server?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('is one collection, and its rasters are none', async () => {
+    const { collections } = await (await fetch(`${server.url}/ogc/coverages/collections`)).json();
+    expect(collections.map(({ id }: { id: string }) => id)).toEqual(['scene']);
+  });
+
+  it('serves what the whole scene is', async () => {
+    const response = await fetch(`${server.url}/ogc/coverages/collections/scene/coverage?f=geotiff`);
+    expect(response.status).toBe(200);
+    writeFileSync(join(folder, 'answer.tif'), Buffer.from(await response.arrayBuffer()));
+    const [answer, scene] = [join(folder, 'answer.tif'), LANDSAT].map((path) =>
+      JSON.parse(
+        execFileSync('gdalinfo', ['-json', '-checksum', '--config', 'GDAL_PAM_ENABLED', 'NO', path], {
+          encoding: 'utf8',
+        }),
+      ),
+    );
+    expect(answer.size).toEqual(scene.size);
+    expect(answer.bands.map((band: { checksum: number }) => band.checksum)).toEqual(
+      scene.bands.map((band: { checksum: number }) => band.checksum),
+    );
+  });
+
+  it.each(['escape', 'link'])('that leads out of its folder is quarantined (%s)', (name) => {
+    expect(server.log()).toMatch(new RegExp(`${name}\\.tindex\\.geojson.*outside of the folder`));
+  });
+});
