@@ -16,7 +16,8 @@ import { answers, startGraticule } from './support/server.js';
  */
 const rounds = option('rounds', 5);
 const SIDE = 16_384;
-const JOBS = 64;
+const JOBS = 48;
+const SCREENS = 4;
 const CLIENTS = 4;
 const UVICORN = resolve('.cache/peers/titiler/bin/uvicorn');
 const HALF_WORLD = 20037508.342789244;
@@ -59,9 +60,9 @@ const toMercator = new gdal.CoordinateTransformation(
   gdal.SpatialReference.fromEPSG(3857),
 );
 
-/** Jobs spread over the raster, the same in every run; `side` pixels, in tiles 256. */
-function jobsOf(count: number, side: number, rasterSide = SIDE): Job[] {
-  let seed = 7;
+/** Windows spread over the raster, the same in every run: no window twice, so that nothing comes out of a cache. */
+function jobsOf(count: number, side: number, start: number, rasterSide = SIDE): Job[] {
+  let seed = start;
   const random = () => {
     seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fffffff;
     return seed / 0x7fffffff;
@@ -75,6 +76,17 @@ function jobsOf(count: number, side: number, rasterSide = SIDE): Job[] {
     const reach = (side * TILE_SPAN) / 256;
     return { side, box: [x, y - reach, x + reach, y], window: [left!, top!, side, side], column, row };
   });
+}
+
+/** The tiles of some screens, each five wide and four high. */
+function screensOf(count: number, start: number): Job[] {
+  return jobsOf(count, 256, start).flatMap((job) =>
+    Array.from({ length: 20 }, (_, index) => ({
+      ...job,
+      column: job.column + (index % 5),
+      row: job.row + Math.floor(index / 5),
+    })),
+  );
 }
 
 function tileBox({ column, row }: Job): Box {
@@ -91,7 +103,7 @@ const nativeBox = ({ window: [left, top, width, height] }: Job) =>
   ] as Box;
 
 async function graticule(path: string, port: number): Promise<Contender> {
-  const server = await startGraticule([path], { port, cores: '0', env: { SVC_CACHE__TILE_BYTES: '0' } });
+  const server = await startGraticule([path], { port, cores: '0' });
   const list = (await (await fetch(`${server.origin}/ogc/coverages/collections`)).json()) as {
     collections: { id: string }[];
   };
@@ -226,7 +238,6 @@ async function compared(kind: Kind, job: Job, a: Contender, b: Contender): Promi
 
 const KINDS: readonly Kind[] = ['crop', 'warp', 'tile'];
 const SIZES = [256, 512, 1024, 2048];
-const jobs = jobsOf(JOBS, 512);
 const floor = await new InProcess(file).start();
 const ours = await graticule(file, 8161);
 const ofSmall = await graticule(small, 8162);
@@ -234,7 +245,7 @@ const peer = await titiler(8163);
 const differences: string[] = [];
 if (peer) {
   for (const kind of KINDS)
-    differences.push(`${kind} ${(await compared(kind, jobs[0]!, ours, peer)).toFixed(3)}`);
+    differences.push(`${kind} ${(await compared(kind, jobsOf(1, 512, 3)[0]!, ours, peer)).toFixed(3)}`);
 }
 
 const samples = new Map<string, Spent[]>();
@@ -242,16 +253,19 @@ const keep = (name: string, round: number, spent: Spent) => {
   // The first round warms up.
   if (round > 0) samples.set(name, [...(samples.get(name) ?? []), spent]);
 };
-const smallJobs = jobsOf(JOBS / 2, 512, 4096);
+let seed = 100;
 for (let round = 0; round <= rounds; round++) {
   for (const kind of KINDS) {
+    seed += 1;
+    const jobs = kind === 'tile' ? screensOf(SCREENS, seed) : jobsOf(JOBS, 512, seed);
     keep(`${kind} GDAL`, round, await floor.run(kind, jobs));
     keep(`${kind} graticule`, round, await ask(ours, kind, jobs));
     if (peer) keep(`${kind} TiTiler`, round, await ask(peer, kind, jobs));
   }
-  for (const side of SIZES) keep(`side ${side}`, round, await ask(ours, 'warp', jobsOf(8, side)));
-  keep('source 4096', round, await ask(ofSmall, 'warp', smallJobs));
-  keep('source 16384', round, await ask(ours, 'warp', jobs.slice(0, JOBS / 2)));
+  for (const side of SIZES)
+    keep(`side ${side}`, round, await ask(ours, 'warp', jobsOf(8, side, seed + side)));
+  keep('source 4096', round, await ask(ofSmall, 'warp', jobsOf(JOBS / 2, 512, seed, 4096)));
+  keep('source 16384', round, await ask(ours, 'warp', jobsOf(JOBS / 2, 512, seed + 5000)));
 }
 floor.stop();
 await peer?.stop();
@@ -262,13 +276,13 @@ const cpu = (name: string) => samples.get(name)!.map(({ cpuMs }) => cpuMs);
 const LABELS: Readonly<Record<Kind, string>> = {
   crop: 'window of 512 x 512, as stored',
   warp: 'window of 512 x 512, reprojected',
-  tile: 'tile of 256 x 256, PNG',
+  tile: 'tiles of 256 x 256 of a screen, PNG',
 };
 const ratio = (above: string, below: string) => cpu(above).map((value, i) => value / cpu(below)[i]!);
 publish({
   bench: 'raster-peers',
   command: `./run bench raster-peers --rounds ${rounds}`,
-  about: `${JOBS} windows (COG, DEFLATE, bilinear) and tiles of SYNTHETIC imagery in a COG of ${SIDE} x ${SIDE} pixels, three bands, UTM; no cache of answers, ${CLIENTS} clients. GDAL is the same warp and the same encoding in one process, one at a time, without HTTP. TiTiler has two workers and the settings that its documentation advises; its GeoTIFF is not compressed. CPU of all processes of a server.${peer ? ` Mean differences from TiTiler's values: ${differences.join(', ')}.` : ''}`,
+  about: `${JOBS} windows (COG, DEFLATE, bilinear), and ${SCREENS} screens of 20 tiles, of SYNTHETIC imagery in a COG of ${SIDE} x ${SIDE} pixels, three bands, UTM; none asked for twice, ${CLIENTS} clients. GDAL is the same warp and the same encoding in one process, one at a time, without HTTP. TiTiler has two workers and the settings that its documentation advises; its GeoTIFF is not compressed. CPU of all processes of a server.${peer ? ` Mean differences from TiTiler's values: ${differences.join(', ')}.` : ''}`,
   figures: [...samples.keys()].map((name) => ({
     name: name.replace(/^(crop|warp|tile)/, (kind) => `${LABELS[kind as Kind]}:`),
     rounds: { 'CPU ms': cpu(name), 'requests/s': samples.get(name)!.map(({ perSecond }) => perSecond) },

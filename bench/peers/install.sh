@@ -42,3 +42,4 @@ centrifugo >&2 || echo 'Centrifugo could not be installed' >&2
 featureserv >&2 || echo 'pg_featureserv could not be installed' >&2
 python pygeoapi pygeoapi gunicorn psycopg2-binary SQLAlchemy GeoAlchemy2 >&2 || echo 'pygeoapi could not be installed' >&2
 python tipg tipg uvicorn >&2 || echo 'TiPg could not be installed' >&2
+python titiler titiler.application uvicorn >&2 || echo 'TiTiler could not be installed' >&2

@@ -4,6 +4,7 @@ import { SingleBar } from 'cli-progress';
 import { ConfigError } from '../core/config.js';
 import { ImportService, tableName } from '../gateway/services/import.js';
 import { JobEngine } from '../gateway/services/jobs/engine.js';
+import { isStac } from '../gateway/services/publish/stac.js';
 import { openState } from '../gateway/stores/state.js';
 import { notifyServer, withPools } from './local.js';
 import { resolveConfig } from './settings.js';
@@ -25,6 +26,7 @@ export async function importFile(file: string, options: ImportOptions): Promise<
   if (!existsSync(path)) throw new ConfigError([`there is no file ${file}`]);
   const { config } = resolveConfig({ 'data.directory': options.dataDir }, options.config);
   const dataDir = resolve(config.data.directory);
+  if (await isStac(path)) return importStac(path, options, dataDir);
   const state = await openState(join(dataDir, 'state.db'));
   const jobs = new JobEngine(state.jobs, {
     onError: (error: unknown) => process.stderr.write(`${String(error)}\n`),
@@ -49,6 +51,19 @@ export async function importFile(file: string, options: ImportOptions): Promise<
     await jobs.stop();
     await state.close();
   }
+}
+
+/** A STAC catalog becomes a store of its own: a table of footprints for each collection. */
+async function importStac(path: string, options: ImportOptions, dataDir: string): Promise<void> {
+  const name = tableName(options.name ?? basename(path, extname(path)));
+  const folder = join(dataDir, 'stores');
+  // Files beside the catalog are not published by its import.
+  const task = { path, folder, name, local: false };
+  const { items, refused, refusedCount } = await withPools((pools) => pools.run('vector.stacIngest', task));
+  for (const { path: part, reason } of refused) process.stderr.write(`${part}: ${reason}\n`);
+  process.stdout.write(`imported ${items} STAC items into ${join(folder, `${name}.gpkg`)}`);
+  process.stdout.write(refusedCount > 0 ? `; ${refusedCount} documents were left out\n` : '\n');
+  notifyServer(dataDir);
 }
 
 /** Shows the job's progress until it ends; wherever it runs, its row tells. */

@@ -39,8 +39,6 @@ export const HIDDEN = {
   /** Milliseconds since 1970 that an item is of: its instant, or the range of its start and end. */
   start: 'graticule:start',
   end: 'graticule:end',
-  item: 'graticule:item',
-  files: 'graticule:files',
 } as const;
 
 export const GEOMETRY_COLUMN = 'geometry';

@@ -117,6 +117,8 @@ export async function startGateway({
     replaced(before, after) {
       caching.replaced(before, after);
       events.follow(after);
+      // Every gateway reloads; one makes the index.
+      if (first) stac.follow(after);
       // Every gateway reloads; one tells.
       if (first) tellQuarantined(before, after, alerts);
       void captureEdits(after, { enabled: config.postgis.captureEdits, pools, log });

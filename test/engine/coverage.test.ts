@@ -156,6 +156,31 @@ describe('values agree with the utilities of GDAL', () => {
     }
   });
 
+  it('takes values that are names as they are, and interpolates others, when nothing is said', async () => {
+    const kinds = place('kinds.tif');
+    const palette = place('kinds.vrt');
+    tool('gdal_translate', '-q', '-of', 'VRT', '-b', 1, LANDSAT, palette);
+    const entry = '<Entry c1="1" c2="2" c3="3" c4="255"/>';
+    const colors = `<ColorInterp>Palette</ColorInterp><ColorTable>${entry.repeat(256)}</ColorTable>`;
+    const text = readFileSync(palette, 'utf8').replace('<ColorInterp>Gray</ColorInterp>', colors);
+    writeFileSync(palette, text);
+    tool('gdal_translate', '-q', palette, kinds);
+    for (const crs of [UTM, 'EPSG:3857']) {
+      const task = { crs, size: [100, 90] as [number, number] };
+      for (const [source, resampling] of [
+        [kinds, 'nearest'],
+        [LANDSAT, 'bilinear'],
+      ] as const) {
+        const said = await written('said.tif', await coverage(source, { ...task, resampling }));
+        expect(difference(await written('unsaid.tif', await coverage(source, task)), said).most).toBe(0);
+      }
+      const nearest = await written('said.tif', await coverage(LANDSAT, { ...task, resampling: 'nearest' }));
+      expect(
+        difference(await written('unsaid.tif', await coverage(LANDSAT, task)), nearest).most,
+      ).toBeGreaterThan(0);
+    }
+  });
+
   it('pixel for pixel when resolution comes before reprojection', async () => {
     const ours = await coverage(LANDSAT, { crs: 'EPSG:3857', pixel: [95, 190], resampling: 'nearest' });
     const [coarse, reference] = [place('coarse.vrt'), place('two-steps.tif')];

@@ -1,9 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
-import { gridItem, writeTree } from './catalog-files.js';
+import { gridItem, square, writeTree } from './catalog-files.js';
 import { type Json, stacClient } from './support.js';
 
 const ITEMS = 10_000;
@@ -23,6 +24,16 @@ beforeAll(async () => {
   writeFileSync(
     join(data, 'lists', 'some.json'),
     JSON.stringify({ type: 'FeatureCollection', stac_version: '1.0.0', features }),
+  );
+  const scene = (n: number, acquired: string | null) => ({
+    type: 'Feature',
+    geometry: square(n, n, 1),
+    properties: { acquired, path: `scene-${n}.tif` },
+  });
+  const scenes = [scene(1, '2020-05-01'), scene(2, '2021-05-01'), scene(3, null)];
+  writeFileSync(
+    join(data, 'lists', 'footprints.geojson'),
+    JSON.stringify({ type: 'FeatureCollection', features: scenes }),
   );
   writeFileSync(join(data, 'lists', 'alone.json'), JSON.stringify(gridItem(3)));
   server = await startServer({ sources: [data] });
@@ -86,6 +97,43 @@ describe('a catalog tree', () => {
       expect(log).toMatch(reason);
     expect(await found('ids=outside')).toEqual([]);
   });
+});
+
+describe('polygons with a date', () => {
+  it('are items when they have both', async () => {
+    const { features } = await json('/search?collections=footprints&sortby=datetime');
+    expect(features.map((one: Json) => [one.properties.datetime, one.bbox])).toEqual([
+      ['2020-05-01T00:00:00Z', [1, 1, 2, 2]],
+      ['2021-05-01T00:00:00Z', [2, 2, 3, 3]],
+    ]);
+    expect(await found("collections=footprints&filter=path='scene-2.tif'")).toHaveLength(1);
+    expect((await get(features[0].assets.feature.href)).status).toBe(200);
+    expect(await found('collections=footprints&datetime=2021-01-01T00:00:00Z/..')).toHaveLength(1);
+  });
+});
+
+describe('graticule import', () => {
+  it('makes a store of a catalog, which is published', async () => {
+    const dataDir = join(folder, 'imported');
+    const run = (...args: string[]) =>
+      spawnSync(process.execPath, ['dist/cli/main.js', 'import', ...args, '--data-dir', dataDir], {
+        encoding: 'utf8',
+      });
+    const tree = join(folder, 'data', 'tree', 'catalog.json');
+    const { stdout, stderr, status } = run(tree, '--name', 'scenes');
+    expect([status, stdout]).toEqual([0, expect.stringContaining('imported 2 STAC items')]);
+    expect(stderr).toMatch(/undated\.json.*datetime is null/);
+    expect(run(tree, '--name', 'scenes').status).not.toBe(0);
+    const published = await startServer({ sources: [], dataDir });
+    try {
+      const response = await fetch(`${published.url}/stac/collections/scenes-of-mars/items/a`);
+      const item: Json = await response.json();
+      // Files beside the catalog are not published by its import.
+      expect(Object.keys(item.assets)).toEqual(['remote']);
+    } finally {
+      await published.stop();
+    }
+  }, 120_000);
 });
 
 describe('lists of items', () => {

@@ -79,6 +79,9 @@ describe('an item of a raster', () => {
     expect((await json('/collections/l7_etms/items')).features).toHaveLength(1);
     expect(await refusal('/collections/l7_etms/items/nope')).toEqual([404, undefined]);
     expect(await refusal('/collections/nope/items')).toEqual([404, undefined]);
+    expect((await json('/collections/l7_etms/items?collections=l7_etms')).features).toHaveLength(1);
+    expect(await refusal('/collections/l7_etms/items?collections=other')).toEqual([400, 'collections']);
+    expect(await refusal('/collections/l7_etms/items?ids=l7_etms')).toEqual([400, 'ids']);
     expect((await json('/collections/countries/items')).features).toEqual([]);
   });
 });
@@ -109,6 +112,8 @@ describe('a search', () => {
     expect(await found('filter=gsd%20%3C%2050')).toEqual([LANDSAT]);
     expect(await found('filter=properties.gsd%20%3C%2050')).toEqual([LANDSAT]);
     expect(await found({ filter: { op: '>', args: [{ property: 'gsd' }, 50] } })).toEqual([DEM]);
+    const between = { op: 'between', args: [{ property: 'gsd' }, [20, 30]] };
+    expect(await found({ filter: between })).toEqual([LANDSAT]);
     expect(await found({ filter: "id LIKE 'l7%'", 'filter-lang': 'cql2-text' })).toEqual([LANDSAT]);
   });
 

@@ -37,7 +37,6 @@ describe('a netCDF series', () => {
   it('has items whose assets show their instant', async () => {
     const [first, second] = (await json(`/collections/${SERIES}/items?limit=2`)).features;
     for (const [key, asset] of Object.entries<Json>(first.assets)) {
-      if (key === 'coverage') continue;
       const response = await get(asset.href);
       expect(response.status, `${key} ${asset.href}`).toBe(200);
     }

@@ -47,13 +47,20 @@ function objectOperand(members: Members, pointer: string, depth: number): Operan
   throw new Cql2Error('expected an operator, a property or a literal', { pointer });
 }
 
-function callOf(name: string, args: unknown, pointer: string, depth: number): Call {
-  if (!Array.isArray(args))
+function callOf(name: string, written: unknown, pointer: string, depth: number): Call {
+  if (!Array.isArray(written))
     throw new Cql2Error('expected an array of operands', { pointer: `${pointer}/args` });
   const op = operatorNamed(name) ?? functionName(name, `${pointer}/op`);
+  const args = op === 'between' ? endsApart(written) : written;
   checkArity(op, args.length, { pointer: `${pointer}/args` }, `'${shown(name)}'`);
   few(args, pointer);
   return { op, args: args.map((arg, i) => argument(op, arg, i, `${pointer}/args/${i}`, depth + 1)) };
+}
+
+/** STAC API 1.0.0 follows a draft that wrote the ends of BETWEEN as a list: `[value, [low, high]]`. */
+function endsApart(args: readonly unknown[]): readonly unknown[] {
+  const [value, ends] = args;
+  return args.length === 2 && Array.isArray(ends) && ends.length === 2 ? [value, ...ends] : args;
 }
 
 /** Arrays stand in array predicates and as the list of IN, nowhere else. */

@@ -110,6 +110,11 @@ export class TileCache {
   readonly #tileHits = metrics.tileCacheHits.cell();
   readonly #tileMisses = metrics.tileCacheMisses.cell();
 
+  /** False when no tile is kept anywhere, so that there is no use in making more than are asked for. */
+  get keeps(): boolean {
+    return this.#maxBytes > 0 || this.#levels.any;
+  }
+
   constructor(maxBytes: number, levels = new TileLevels([])) {
     this.#maxBytes = maxBytes;
     this.#levels = levels;

@@ -29,6 +29,9 @@ export interface LinkEvents {
   onChange(): void;
 }
 
+/** Bytes taken from the socket at once. */
+const READ_BYTES = 262_144;
+
 export class EngineLink {
   readonly #requests = new Map<number, LinkRequest>();
   #socket: Socket | null = null;
@@ -83,18 +86,22 @@ export class EngineLink {
 
   #connect(): void {
     this.#state = 'connecting';
-    const socket = connect(this.path);
-    this.#socket = socket;
-    this.#writer = new FrameWriter(socket);
     const reader = new FrameReader((message) => this.#receive(message));
-    socket.on('data', (bytes: Buffer) => {
+    const read = (bytes: Uint8Array) => {
       this.#lastHeard = Date.now();
       try {
-        reader.push(bytes);
+        reader.push(bytes as Buffer);
       } catch (error) {
         socket.destroy(error instanceof Error ? error : undefined);
       }
-    });
+      return true;
+    };
+    // The reader copies what it keeps, so one buffer serves all reads: a new one for each would be garbage at once.
+    const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
+    const onread = { buffer, callback: (count: number) => read(buffer.subarray(0, count)) };
+    const socket = connect({ path: this.path, onread });
+    this.#socket = socket;
+    this.#writer = new FrameWriter(socket);
     // 'close' follows every error and says the same.
     socket.on('error', () => {});
     socket.on('close', () => this.#down(socket));

@@ -74,8 +74,24 @@ export function boxAround(parts: readonly Box[], from: Crs, to: Crs): Box | null
 
 const OUTLINE_STEPS = 24;
 
-/** As `transformBox`, but a raster across the antimeridian is not taken for one around the globe. */
+const outlines = new Map<string, Box | null>();
+const MAX_OUTLINES = 256;
+
+/**
+ * The box in `to` around a raster. As `transformBox`, but a raster across the antimeridian is not taken for one around
+ * the globe. Remembered: rasters are few, and many points tell where one lies.
+ */
 export function outlineIn(box: Box, from: Crs, to: Crs): Box | null {
+  const key = `${box}\n${from.text}\n${to.text}`;
+  const known = outlines.get(key);
+  if (known !== undefined) return known;
+  const outline = findOutline(box, from, to);
+  if (outlines.size >= MAX_OUTLINES) outlines.delete(outlines.keys().next().value as string);
+  outlines.set(key, outline);
+  return outline;
+}
+
+function findOutline(box: Box, from: Crs, to: Crs): Box | null {
   const plain = transformBox(box, from, to);
   const period = periodOf(to);
   if (!plain || period === null || plain[2] - plain[0] <= period / 2) return plain;

@@ -105,7 +105,7 @@ async function write(
 function defaultResampling(raster: Dataset, bands: readonly number[]): Resampling {
   const names = bands.some((number) => {
     const { colorTable, categoryNames } = raster.bands.get(number);
-    return colorTable !== null || ((categoryNames as string[] | null) ?? []).length > 0;
+    return Boolean(colorTable) || ((categoryNames as string[] | null) ?? []).length > 0;
   });
   return names ? 'nearest' : 'bilinear';
 }

@@ -93,3 +93,13 @@ export function instantOf(value: unknown): number | undefined {
 function utc(instant: number | undefined): string | null {
   return instant === undefined ? null : new Date(instant).toISOString();
 }
+
+/** Statements of a connection, each prepared once: items differ in their properties, but not much. */
+export function keptStatements(db: Db): (sql: string) => Database.Statement {
+  const kept = new Map<string, Database.Statement>();
+  return (sql) => {
+    let statement = kept.get(sql);
+    if (!statement) kept.set(sql, (statement = db.prepare(sql)));
+    return statement;
+  };
+}

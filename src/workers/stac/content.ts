@@ -14,8 +14,6 @@ import { instantOf } from './columns.js';
 /** An item on its way into the index. */
 export interface IndexedItem {
   item: StacItem;
-  /** The item as JSON. */
-  text: string;
   /** Local files by the name of their asset. */
   files?: Record<string, StacFile>;
 }
@@ -26,7 +24,7 @@ const MAX_FOOTPRINTS = 10_000;
 export async function itemsOf({ collection, content }: StacPart): Promise<Iterable<IndexedItem>> {
   switch (content.kind) {
     case 'items':
-      return content.items.map((item) => ({ item, text: JSON.stringify(item) }));
+      return content.items.map((item) => ({ item }));
     case 'footprints':
       return footprints(collection, content);
     case 'ingested':
@@ -49,7 +47,7 @@ async function footprints(collection: string, { source, temporal }: Footprints):
   const parsed = JSON.parse(`[${Buffer.from(features).toString()}]`) as Feature[];
   return parsed.flatMap((feature) => {
     const item = itemOf(collection, feature, temporal);
-    return item ? [{ item, text: JSON.stringify(item) }] : [];
+    return item ? [{ item }] : [];
   });
 }
 
@@ -111,8 +109,7 @@ function* ingested(collection: string, { source }: Ingested): Generator<IndexedI
   }>;
   for (const { text, files } of rows) {
     const item = ownItem(collection, parsed(text));
-    const indexed = { item, text: JSON.stringify(item) };
-    yield files === null ? indexed : { ...indexed, files: JSON.parse(files) as Record<string, StacFile> };
+    yield files === null ? { item } : { item, files: JSON.parse(files) as Record<string, StacFile> };
   }
 }
 

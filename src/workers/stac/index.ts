@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import {
   HIDDEN,
   ITEM_FIELDS,
+  STAC_BASE,
   type StacIndexState,
   type StacItem,
   type StacPart,
@@ -10,9 +11,9 @@ import {
 import type { Field } from '../../core/tasks.js';
 import { geojsonToWkb, wkbToGeoPackage } from '../../native/index.js';
 import { quote } from '../providers/geopackage/connection.js';
-import { columnValue, instantOf, PropertyColumns } from './columns.js';
+import { columnValue, instantOf, keptStatements, PropertyColumns } from './columns.js';
 import { type IndexedItem, itemsOf } from './content.js';
-import { openIndex, stamped } from './items-table.js';
+import { openIndex, PARTS } from './items-table.js';
 
 type Db = Database.Database;
 
@@ -24,7 +25,7 @@ export function stacState({ path, stamps }: StacTasks['vector.stacState']['input
     const gone = [...known.keys()].filter((collection) => !(collection in stamps));
     if (gone.length > 0)
       db.transaction(() => gone.forEach((collection) => void remove(db, collection))).immediate();
-    const stale = Object.keys(stamps).filter((name) => known.get(name) !== stamped(stamps[name]!));
+    const stale = Object.keys(stamps).filter((name) => known.get(name) !== stamps[name]);
     return { stale, fields: fieldsIn(db) };
   } finally {
     db.close();
@@ -51,7 +52,7 @@ export async function stacIndex({
 }
 
 function partsIn(db: Db) {
-  return db.prepare('SELECT collection, stamp, fields FROM graticule_parts').all() as {
+  return db.prepare(`SELECT collection, stamp, fields FROM ${PARTS}`).all() as {
     collection: string;
     stamp: string;
     fields: string;
@@ -66,64 +67,65 @@ function fieldsIn(db: Db): Record<string, Field[]> {
 
 function remove(db: Db, collection: string): void {
   db.prepare('DELETE FROM items WHERE collection = ?').run(collection);
-  db.prepare('DELETE FROM graticule_parts WHERE collection = ?').run(collection);
+  db.prepare(`DELETE FROM ${PARTS} WHERE collection = ?`).run(collection);
 }
 
 function replace(db: Db, { collection, stamp }: StacPart, items: Iterable<IndexedItem>): void {
   remove(db, collection);
   const columns = new PropertyColumns(db, 'items');
   const used = new Map<string, Field>();
-  const statements = new Map<string, Database.Statement>();
+  const prepared = keptStatements(db);
   for (const item of items) {
     const fields = columns.of(item.item);
     for (const field of fields) used.set(field.name, field);
-    insert(db, statements, collection, item, fields);
+    insert(prepared, collection, item, fields);
   }
   const fields = JSON.stringify([...ITEM_FIELDS, ...used.values()]);
-  db.prepare('INSERT INTO graticule_parts VALUES (?, ?, ?)').run(collection, stamped(stamp), fields);
+  db.prepare(`INSERT INTO ${PARTS} VALUES (?, ?, ?)`).run(collection, stamp, fields);
 }
 
 function insert(
-  db: Db,
-  statements: Map<string, Database.Statement>,
+  prepared: (sql: string) => Database.Statement,
   collection: string,
-  { item, text, files }: IndexedItem,
+  { item, files }: IndexedItem,
   fields: readonly Field[],
 ): void {
-  const names = [
-    'geometry',
-    'collection',
-    'id',
-    'datetime',
-    HIDDEN.start,
-    HIDDEN.end,
-    HIDDEN.item,
-    HIDDEN.files,
-  ];
+  const names = ['geometry', 'collection', 'id', 'datetime', HIDDEN.start, HIDDEN.end];
   const columns = [...names, ...fields.map(({ name }) => name)];
-  const key = columns.join('\n');
-  let statement = statements.get(key);
-  if (!statement) {
-    const marks = columns.map(() => '?').join(', ');
-    // Of two items with one id the first is kept.
-    statement = db.prepare(
-      `INSERT OR IGNORE INTO items (${columns.map(quote).join(', ')}) VALUES (${marks})`,
-    );
-    statements.set(key, statement);
-  }
   const { start, end } = timesOf(item);
   const instant = instantOf(item.properties['datetime']);
-  statement.run(
-    geometryOf(item),
-    collection,
-    item.id,
-    instant === undefined ? null : new Date(instant).toISOString(),
-    start ?? null,
-    end ?? null,
+  // Of two items with one id the first is kept.
+  const { changes, lastInsertRowid } =
+    prepared(`INSERT OR IGNORE INTO items (${columns.map(quote).join(', ')})
+    VALUES (${columns.map(() => '?').join(', ')})`).run(
+      geometryOf(item),
+      collection,
+      item.id,
+      instant === undefined ? null : new Date(instant).toISOString(),
+      start ?? null,
+      end ?? null,
+      ...fields.map((field) => columnValue(field, item.properties[field.name])),
+    );
+  if (changes === 0) return;
+  const text = JSON.stringify(linked(collection, item));
+  prepared('INSERT INTO item_texts VALUES (?, ?, ?)').run(
+    lastInsertRowid,
     text,
     files ? JSON.stringify(files) : null,
-    ...fields.map((field) => columnValue(field, item.properties[field.name])),
   );
+}
+
+/** An item with the links that every item of the server has, before its own. */
+function linked(collection: string, item: StacItem): StacItem {
+  const parent = `${STAC_BASE}/stac/collections/${encodeURIComponent(collection)}`;
+  const json = 'application/json';
+  const own = [
+    { rel: 'self', href: `${parent}/items/${encodeURIComponent(item.id)}`, type: 'application/geo+json' },
+    { rel: 'parent', href: parent, type: json },
+    { rel: 'collection', href: parent, type: json },
+    { rel: 'root', href: `${STAC_BASE}/stac`, type: json },
+  ];
+  return { ...item, links: [...own, ...((item['links'] as object[] | undefined) ?? [])] };
 }
 
 /** What `datetime` of a search is compared with: start and end, or the instant (STAC item search). */

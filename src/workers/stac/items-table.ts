@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
 import { GEOMETRY_COLUMN, HIDDEN } from '../../core/stac.js';
@@ -10,20 +10,35 @@ type Db = Database.Database;
 
 /**
  * The index of all STAC items: one table of a GeoPackage, so that filters, boxes, orders and pages are those of the
- * feature store. It can be deleted: it is made again from the catalog.
+ * feature store. The items themselves lie beside it, where looking through the table does not read them. It can be
+ * deleted: it is made again from the catalog.
  */
 const TABLE = 'items';
-/** Of the layout; an index of another one is made again. */
-const LAYOUT = 1;
+/** What the index holds of which collection, in the layout of this release; an index of another one is made again. */
+export const PARTS = 'graticule_parts_1';
 
 /** Opens the index for writing, after making it when there is none. */
 export function openIndex(path: string): Db {
   mkdirSync(dirname(path), { recursive: true });
   const db = connect(path, false);
+  if (isMade(db) !== 'otherwise') return prepared(db);
+  db.close();
+  for (const ending of ['', '-wal', '-shm']) rmSync(path + ending, { force: true });
+  return prepared(connect(path, false));
+}
+
+function prepared(db: Db): Db {
   db.pragma('journal_mode = WAL');
   db.pragma('synchronous = NORMAL');
-  db.transaction(() => create(db)).immediate();
+  db.transaction(() => isMade(db) === 'here' || create(db)).immediate();
   return db;
+}
+
+function isMade(db: Db): 'here' | 'otherwise' | 'not' {
+  const has = (name: string) =>
+    db.prepare('SELECT count(*) FROM sqlite_master WHERE name = ?').pluck().get(name) === 1;
+  if (has(PARTS)) return 'here';
+  return has(TABLE) ? 'otherwise' : 'not';
 }
 
 export function indexExists(path: string): boolean {
@@ -31,11 +46,9 @@ export function indexExists(path: string): boolean {
 }
 
 function create(db: Db): void {
-  const made = db.prepare("SELECT count(*) FROM sqlite_master WHERE name = 'graticule_parts'").pluck().get();
-  if (made === 1) return;
   createCore(db);
   db.exec(`
-    CREATE TABLE graticule_parts (collection TEXT PRIMARY KEY, stamp TEXT NOT NULL, fields TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE ${PARTS} (collection TEXT PRIMARY KEY, stamp TEXT NOT NULL, fields TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE ${TABLE} (
       ${quote(HIDDEN.row)} INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
       ${GEOMETRY_COLUMN} GEOMETRY,
@@ -44,9 +57,10 @@ function create(db: Db): void {
       datetime DATETIME,
       ${quote(HIDDEN.start)} INTEGER,
       ${quote(HIDDEN.end)} INTEGER,
-      ${quote(HIDDEN.item)} JSON NOT NULL,
-      ${quote(HIDDEN.files)} JSON,
       UNIQUE (collection, id));
+    CREATE TABLE item_texts (row INTEGER PRIMARY KEY, item TEXT NOT NULL, files TEXT);
+    CREATE TRIGGER items_text AFTER DELETE ON ${TABLE}
+      BEGIN DELETE FROM item_texts WHERE row = OLD.${quote(HIDDEN.row)}; END;
     CREATE INDEX items_datetime ON ${TABLE} (datetime);
     CREATE INDEX items_end ON ${TABLE} (${quote(HIDDEN.end)});
     CREATE INDEX items_id ON ${TABLE} (id);
@@ -54,9 +68,6 @@ function create(db: Db): void {
     INSERT INTO gpkg_geometry_columns VALUES ('${TABLE}', '${GEOMETRY_COLUMN}', 'GEOMETRY', 4326, 2, 0);`);
   createSpatialIndex(db, TABLE, GEOMETRY_COLUMN, HIDDEN.row);
 }
-
-/** Stamps carry the layout, so that an index of another one is stale. */
-export const stamped = (stamp: string) => `${LAYOUT} ${stamp}`;
 
 /** The index as a source of the feature store. */
 export function indexSource(path: string, fields: readonly Field[]): GeoPackageSource {

@@ -1,4 +1,4 @@
-import type { ItemsTask } from '../../core/features.js';
+import type { ItemsResult, ItemsTask } from '../../core/features.js';
 import { LIMITS } from '../../core/limits.js';
 import {
   HIDDEN,
@@ -8,8 +8,10 @@ import {
   type StacSearchResult,
   type StacSearchTask,
 } from '../../core/stac.js';
+import type { GeoPackageSource } from '../../core/tasks.js';
 import { statement } from '../providers/geopackage/connection.js';
 import { count, items } from '../providers/geopackage/items.js';
+import { keyOf } from '../providers/geopackage/order.js';
 import { selected } from './fields.js';
 import { indexExists, indexSource } from './items-table.js';
 
@@ -29,53 +31,53 @@ export function stacSearch(task: StacSearchTask): StacSearchResult {
   const place = start
     ? start.place
     : { offset: task.offset ?? 0, ...(task.after ? { after: task.after } : {}) };
-  const page = items({ ...query, ...place, fields: [HIDDEN.item] });
-  const found = JSON.parse(`[${Buffer.from(page.features).toString()}]`) as Found[];
-  const written = found.map(({ properties }) =>
-    JSON.stringify(selected(linked(properties[HIDDEN.item]), task)),
-  );
+  const page = items({ ...query, ...place, fields: [] });
+  const { texts, last } = textsOf(page, task);
+  const cut = texts.length < page.returned;
   const precedes = start ? start.precedes : task.after !== undefined || place.offset > 0;
-  const whole = !page.more && !precedes;
+  const whole = !page.more && !precedes && !cut;
   const matched = whole ? page.returned : matches(query, task);
+  const lastKey =
+    cut && last !== undefined ? keyOf(query.source as GeoPackageSource, task.sort, last) : page.last;
   return {
-    items: Buffer.from(atOrigin(written.join(','), task.base)),
-    returned: page.returned,
-    more: page.more,
+    items: Buffer.from(atOrigin(texts.join(','), task.base)),
+    returned: texts.length,
+    more: page.more || cut,
     precedes,
     ...(page.first ? { first: page.first } : {}),
-    ...(page.last ? { last: page.last } : {}),
+    ...(lastKey ? { last: lastKey } : {}),
     ...(matched === undefined ? {} : { matched }),
   };
 }
 
-type Json = Record<string, unknown>;
-
-interface Found {
-  properties: { [HIDDEN.item]: Json };
-}
-
-/** An item with the links that every item of the server has, before its own. */
-function linked(item: Json): Json {
-  const collection = `${STAC_BASE}/stac/collections/${encodeURIComponent(String(item['collection']))}`;
-  const json = 'application/json';
-  const own = [
-    {
-      rel: 'self',
-      href: `${collection}/items/${encodeURIComponent(String(item['id']))}`,
-      type: 'application/geo+json',
-    },
-    { rel: 'parent', href: collection, type: json },
-    { rel: 'collection', href: collection, type: json },
-    { rel: 'root', href: `${STAC_BASE}/stac`, type: json },
-  ];
-  return { ...item, links: [...own, ...((item['links'] as object[] | undefined) ?? [])] };
+/** The items of a page as they are written, up to the size of a page, and the row of the last one. */
+function textsOf(
+  { features }: ItemsResult,
+  task: StacSearchTask,
+): { texts: string[]; last: string | undefined } {
+  const rows = JSON.parse(`[${Buffer.from(features).toString()}]`) as { id: number }[];
+  const stored = statement(task.path, 'SELECT item FROM item_texts WHERE row = ?').pluck();
+  const chosen = task.include !== undefined || task.exclude !== undefined;
+  const texts: string[] = [];
+  let size = 0;
+  let last: string | undefined;
+  for (const { id } of rows) {
+    if (size > LIMITS.stacPageBytes) break;
+    const text = stored.get(id) as string;
+    const written = chosen
+      ? JSON.stringify(selected(JSON.parse(text) as Record<string, unknown>, task))
+      : text;
+    size += written.length;
+    texts.push(written);
+    last = String(id);
+  }
+  return { texts, last };
 }
 
 function queryOf({ path, fields, filter, sort, limit }: StacSearchTask): ItemsTask {
   const hidden = [
     { name: HIDDEN.start, type: 'integer', nullable: true },
     { name: HIDDEN.end, type: 'integer', nullable: true },
-    { name: HIDDEN.item, type: 'json', nullable: false },
   ] as const;
   return {
     source: indexSource(path, [...fields, ...hidden]),
@@ -88,7 +90,6 @@ function queryOf({ path, fields, filter, sort, limit }: StacSearchTask): ItemsTa
     skipGeometry: true,
     limit,
     offset: 0,
-    maxBytes: LIMITS.stacPageBytes,
   };
 }
 
@@ -113,7 +114,8 @@ function atOrigin(text: string, base: string): string {
 /** Task `vector.stacFile`. */
 export function stacFile({ path, collection, item, asset }: StacFileTask): StacFile | null {
   if (!indexExists(path)) return null;
-  const sql = `SELECT "${HIDDEN.files}" FROM items WHERE collection = ? AND id = ?`;
+  const sql = `SELECT files FROM item_texts
+    WHERE row = (SELECT "${HIDDEN.row}" FROM items WHERE collection = ? AND id = ?)`;
   const files = statement(path, sql).pluck().get(collection, item) as string | null | undefined;
   if (!files) return null;
   const known = JSON.parse(files) as Record<string, StacFile>;

@@ -5,7 +5,7 @@ import { archiveCollection, rasterCollection, vectorCollection } from './collect
 import { convert } from './convert.js';
 import { ARCHIVE, GEOPACKAGE, GRIDDED, OGR, RASTER, type SourceFile, TILE_INDEX } from './find.js';
 import { type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
-import { isStac, readStac } from './stac.js';
+import { collectionName, isStac, readStac } from './stac.js';
 
 /** What a file holds, or why it cannot be published. */
 export async function readFileSource(file: SourceFile, deps: PublishDeps): Promise<Found> {
@@ -45,7 +45,7 @@ async function readGeoPackage(
   const found: Found = { collections: [], quarantined: [] };
   const versions = { version, origin: version };
   for (const layer of layers) {
-    const name = layer.source.table;
+    const name = collectionName(layer);
     try {
       found.collections.push({ name, group: nameOf(file), make: vectorCollection(layer, file, versions) });
     } catch (error) {

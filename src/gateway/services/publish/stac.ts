@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
+import type { VectorLayerInfo } from '../../../core/tasks.js';
 import { vectorCollection } from './collections.js';
 import { type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 
@@ -34,6 +35,11 @@ export async function isStac(path: string): Promise<boolean> {
   }
 }
 
+/** A table of STAC items has the name of their collection. */
+export function collectionName({ stac, source }: VectorLayerInfo): string {
+  return String(stac?.['id'] ?? source.table);
+}
+
 /** The collections of a catalog, and the documents that were left out. */
 export async function readStac(path: string, deps: PublishDeps): Promise<Found> {
   const folder = join(deps.dataDir, 'converted');
@@ -49,7 +55,7 @@ export async function readStac(path: string, deps: PublishDeps): Promise<Found> 
     further > 0 ? [{ path, reason: `${further} more documents of the catalog were left out.` }] : [];
   return {
     collections: layers.map((layer) => ({
-      name: String(layer.stac?.['id'] ?? layer.title ?? layer.source.table),
+      name: collectionName(layer),
       group: basename(path, extname(path)),
       make: vectorCollection(layer, path, { version: stamp, origin: stamp }),
     })),

@@ -32,6 +32,13 @@ export class StacItems {
     return this.#deps.path;
   }
 
+  /** Begins to bring the index up to date, so that searches need not wait for it. */
+  follow(catalog: CatalogSnapshot): void {
+    this.of(catalog).catch((error) => {
+      this.#deps.warn('the index of STAC items could not be made', { Error: String(error) });
+    });
+  }
+
   /** Resolves when the index holds the items of this catalog: their queryable fields by collection. */
   of(catalog: CatalogSnapshot): Promise<ReadonlyMap<string, readonly Field[]>> {
     if (this.#catalog === catalog && Date.now() < this.#again) return this.#known;

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { extname } from 'node:path';
 import type { RasterCollection } from '../../../core/collection.js';
 import type { RasterSource } from '../../../core/rasters.js';
 import { STAC_BASE, type StacItem } from '../../../core/stac.js';
@@ -8,8 +9,9 @@ import { boxOutline, outlineOf } from './footprint.js';
 
 /** Items of published rasters (STAC 1.0.0): one for each file, member of a mosaic, or step of a time axis. */
 
-const EXTENSIONS = [
-  'https://stac-extensions.github.io/projection/v1.1.0/schema.json',
+const PROJECTION = 'https://stac-extensions.github.io/projection/v1.1.0/schema.json';
+/** Of the data asset. */
+const DATA_EXTENSIONS = [
   'https://stac-extensions.github.io/raster/v1.1.0/schema.json',
   'https://stac-extensions.github.io/eo/v1.1.0/schema.json',
   'https://stac-extensions.github.io/file/v2.1.0/schema.json',
@@ -26,10 +28,11 @@ async function rasterItem(collection: RasterCollection, granule: Granule): Promi
   const acquired = granule.acquired === undefined ? undefined : new Date(granule.acquired).toISOString();
   const time = acquired === undefined ? { datetime: null, ...ALWAYS } : { datetime: acquired };
   const resolution = metresPerPixel(collection);
+  const data = await dataAsset(collection, granule);
   return {
     type: 'Feature',
     stac_version: '1.0.0',
-    stac_extensions: EXTENSIONS,
+    stac_extensions: [PROJECTION, ...(data['data'] ? DATA_EXTENSIONS : [])],
     id: granule.id,
     collection: collection.id,
     geometry: granule.member ? boxOutline(granule.extent84) : outlineOf(collection),
@@ -41,7 +44,7 @@ async function rasterItem(collection: RasterCollection, granule: Granule): Promi
       ...projection(collection, granule),
     },
     links: [],
-    assets: { ...(await dataAsset(collection, granule)), ...services(collection, granule, acquired) },
+    assets: { ...data, ...services(collection, granule, acquired) },
   };
 }
 
@@ -64,7 +67,7 @@ async function dataAsset(collection: RasterCollection, granule: Granule): Promis
   const size = path && (await stat(path).catch(() => undefined))?.size;
   if (!path || size === undefined) return {};
   const item = `${STAC_BASE}/stac/collections/${collection.id}/items/${encodeURIComponent(granule.id)}`;
-  const { type, title } = FILES[collection.raster.driver]!;
+  const { type, title } = FILES[driverOf(collection, granule)!]!;
   const data = {
     href: `${item}/assets/data`,
     type,
@@ -88,17 +91,34 @@ const FILES: Readonly<Record<string, { type: string; title: string }>> = {
   AAIGrid: { type: 'text/plain', title: 'ASCII grid' },
 };
 
+/** Members of a mosaic may be of any driver: their names tell. */
+const DRIVERS: Readonly<Record<string, string>> = {
+  '.tif': 'GTiff',
+  '.tiff': 'GTiff',
+  '.nc': 'netCDF',
+  '.jp2': 'JP2OpenJPEG',
+  '.img': 'HFA',
+  '.asc': 'AAIGrid',
+};
+
+function driverOf({ raster }: RasterCollection, { member }: Granule): string | undefined {
+  if (!member) return raster.driver;
+  return 'path' in member.source ? DRIVERS[extname(member.source.path).toLowerCase()] : undefined;
+}
+
 /** The local file of a granule; undefined when clients may not have it as it is. */
-export function downloadOf({ raster }: RasterCollection, { member }: Granule): string | undefined {
-  const source: RasterSource = member?.source ?? raster.source;
-  if (!FILES[raster.driver]) return undefined;
+export function downloadOf(collection: RasterCollection, granule: Granule): string | undefined {
+  const source: RasterSource = granule.member?.source ?? collection.raster.source;
+  const driver = driverOf(collection, granule);
+  if (driver === undefined || !FILES[driver]) return undefined;
   if (source.kind === 'file') return source.table === undefined ? source.path : undefined;
   return source.kind === 'gridded' && !/^\w+:\/\//.test(source.path) ? source.path : undefined;
 }
 
-/** Media type of the data asset. */
-export function mediaTypeOf({ raster }: RasterCollection): string {
-  return FILES[raster.driver]?.type ?? 'application/octet-stream';
+/** Media type of the data assets of a collection; of one granule when that is given. */
+export function mediaTypeOf(collection: RasterCollection, granule?: Granule): string {
+  const driver = granule ? driverOf(collection, granule) : collection.raster.driver;
+  return FILES[driver ?? '']?.type ?? 'application/octet-stream';
 }
 
 /** The same data by the other surfaces, at the time and place of the granule. */

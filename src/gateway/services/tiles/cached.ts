@@ -26,7 +26,7 @@ export function fillTile(
   wanted: WantedTile,
 ): Promise<CachedTile> {
   const maxAge = maxAgeOf(wanted);
-  if (!isDrawn(wanted)) return tiles.fill(wanted, () => makeTile(x, pools, wanted), maxAge);
+  if (!isDrawn(wanted) || !tiles.keeps) return tiles.fill(wanted, () => makeTile(x, pools, wanted), maxAge);
   const block = blockOf(wanted);
   return tiles.fillBlock(block, () => drawBlock(x, pools, block), maxAge);
 }

@@ -38,10 +38,12 @@ export function blockOf(tile: TileRequest): TileBlock {
   return { key: `${place}/${side}/${row}/${column}`, tiles, width, height, index };
 }
 
-/** 1 where tiles are merged, so that neighbours are not of one size. */
-function sideOf({ at, scale = 1 }: TileRequest): number {
+/** 1 where tiles are merged, so that neighbours are not of one size, and for rasters alone. */
+function sideOf({ at, collections, scale = 1 }: TileRequest): number {
   const { tileWidth, tileHeight, variableWidths } = at.set.matrices[at.zoom]!;
   if (variableWidths.length > 0) return 1;
+  // Warping costs the same for each pixel, and GDAL keeps the blocks that neighbours share.
+  if (collections.every(({ kind }) => kind === 'raster')) return 1;
   const fitting = Math.floor(MAX_PIXELS / (Math.max(tileWidth, tileHeight) * scale));
   return Math.max(1, Math.min(MAX_SIDE, 2 ** Math.floor(Math.log2(Math.max(1, fitting)))));
 }

@@ -53,7 +53,7 @@ async function fileOf(
   if (collection.kind === 'raster') {
     const granule = asset === 'data' ? granulesOf(collection).find(({ id }) => id === item) : undefined;
     const path = granule && downloadOf(collection, granule);
-    return path === undefined ? undefined : { path, mediaType: mediaTypeOf(collection) };
+    return path === undefined ? undefined : { path, mediaType: mediaTypeOf(collection, granule) };
   }
   await stac.of(catalog());
   const task = { path: stac.path, collection: collection.id, item, asset };

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { resolveCrs } from '../../../core/crs.js';
-import { notFound } from '../../../core/errors.js';
+import { badParameter, notFound } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { GEOJSON_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
@@ -49,11 +49,14 @@ export function itemOperations(deps: StacDeps): Operation[] {
       path: `${STAC_PATH}/collections/{collectionId}/items`,
       summary: 'Items of a collection',
       tag: 'Items',
-      params: { collectionId, ...itemsQuery },
+      params: { collectionId, ...itemsQuery, collections: searchQuery.collections },
       responses: { ...ITEMS.responses, 404: { description: 'No such collection' } },
       run(x) {
-        const { collectionId: id, ...asked } = x.params;
+        const { collectionId: id, collections, ...asked } = x.params;
         const collection = findCollection(deps.visible(x.principal), id);
+        // pystac-client names the collection once more.
+        if (collections && (collections.length > 1 || collections[0] !== collection.id))
+          throw badParameter('collections', `these are the items of ${collection.id}`);
         return search(x, { ...asked, filterLang: 'cql2-text', collections: [collection.id] }, (place) =>
           collectionLinks(x, collection.id, asked, place.found),
         );

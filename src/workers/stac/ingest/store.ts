@@ -4,7 +4,7 @@ import type { Field } from '../../../core/tasks.js';
 import { wkbToGeoPackage } from '../../../native/index.js';
 import { connect, quote } from '../../providers/geopackage/connection.js';
 import { createCore, createSpatialIndex } from '../../providers/geopackage/create.js';
-import { columnValue, PropertyColumns } from '../columns.js';
+import { columnValue, keptStatements, PropertyColumns } from '../columns.js';
 import type { TakenItem } from './item.js';
 import type { Json, Refused } from './read.js';
 
@@ -18,7 +18,6 @@ const WGS84 = 4326;
 interface Table {
   name: string;
   columns: PropertyColumns;
-  statements: Map<string, Database.Statement>;
   items: number;
 }
 
@@ -29,12 +28,14 @@ export class StacStore {
   readonly #documents = new Map<string, Json>();
   readonly #refused: Refused[] = [];
   #refusedCount = 0;
+  readonly #prepared: (sql: string) => Database.Statement;
 
   constructor(path: string) {
     this.#db = connect(path, false);
     // The file is renamed when it is whole, and made again when it is not.
     this.#db.pragma('journal_mode = OFF');
     this.#db.pragma('synchronous = OFF');
+    this.#prepared = keptStatements(this.#db);
     createCore(this.#db);
     this.#db.exec(`CREATE TABLE ${STAC_TABLE} (table_name TEXT PRIMARY KEY, document TEXT NOT NULL);
       CREATE TABLE graticule_stac_refused (path TEXT NOT NULL, reason TEXT NOT NULL);
@@ -54,7 +55,6 @@ export class StacStore {
   add(collection: string, { item, wkb, files }: TakenItem): void {
     const table = this.#tableOf(collection);
     const fields = table.columns.of(item);
-    const { statements, name } = table;
     const columns = [
       'footprint',
       'stac_id',
@@ -62,15 +62,10 @@ export class StacStore {
       ...STAC_COLUMNS,
       ...fields.map((field) => field.name),
     ];
-    const key = columns.join('\n');
-    let statement = statements.get(key);
-    if (!statement) {
-      const marks = columns.map(() => '?').join(', ');
-      const names = columns.map(quote).join(', ');
-      statement = this.#db.prepare(`INSERT OR IGNORE INTO ${quote(name)} (${names}) VALUES (${marks})`);
-      statements.set(key, statement);
-    }
-    const { changes } = statement.run(
+    const { changes } = this.#prepared(
+      `INSERT OR IGNORE INTO ${quote(table.name)} (${columns.map(quote).join(', ')})
+       VALUES (${columns.map(() => '?').join(', ')})`,
+    ).run(
       wkb && wkbToGeoPackage(wkb, WGS84),
       item.id,
       columnValue(DATETIME, item.properties['datetime']),
@@ -91,7 +86,7 @@ export class StacStore {
     this.#db.exec(`CREATE TABLE ${name} (fid INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, footprint GEOMETRY,
       stac_id TEXT NOT NULL UNIQUE, datetime DATETIME, ${STAC_COLUMNS.map((column) => `${column} JSON`).join(', ')})`);
     const columns = new PropertyColumns(this.#db, name);
-    const table = { name, columns, statements: new Map(), items: 0 };
+    const table = { name, columns, items: 0 };
     this.#tables.set(collection, table);
     return table;
   }
