@@ -59,10 +59,11 @@ function hrefsOfHtml(html: string): { href: string }[] {
     .filter(({ href }) => !href.startsWith('#') && !href.startsWith('data:'));
 }
 
-/** Templates are followed at the tile that every matrix has. */
+/** Templates are followed at the tile that every matrix has; the matrices of UTM are counted from 1. */
 function filled(href: string): string {
   return href
     .replace(/\{tileMatrixSetId\}/g, 'WebMercatorQuad')
+    .replace(/(\/UTM\d\dWGS84Quad\/)\{tileMatrix\}/g, (_, set) => `${set}1`)
     .replace(/\{(tileMatrix|tileRow|tileCol|z|x|y)\}/g, '0');
 }
 

@@ -31,6 +31,7 @@ const COVERAGES_CONFORMANCE = [
   'http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/json',
   'http://www.opengis.net/spec/ogcapi-common-2/1.0/conf/collections',
   'http://www.opengis.net/spec/ogcapi-coverages-1/1.0/conf/core',
+  'http://www.opengis.net/spec/ogcapi-coverages-1/1.0/conf/geodata-coverage',
   'http://www.opengis.net/spec/ogcapi-coverages-1/1.0/conf/geotiff',
   'http://www.opengis.net/spec/ogcapi-coverages-1/1.0/conf/crs',
   'http://www.opengis.net/spec/ogcapi-coverages-1/1.0/conf/fieldselection',
