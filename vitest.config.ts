@@ -6,5 +6,7 @@ export default defineConfig({
     pool: 'forks',
     testTimeout: 180_000,
     hookTimeout: 180_000,
+    // Tools of GDAL that tests call would write statistics beside the data.
+    env: { GDAL_PAM_ENABLED: 'NO' },
   },
 });

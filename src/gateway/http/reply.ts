@@ -8,7 +8,7 @@ import { sendParts } from './parts.js';
 import { upgrade } from './socket.js';
 
 const EXPOSED =
-  'accept-ranges, content-crs, content-bbox, content-range, etag, graticule-acquired, graticule-dropped-features, graticule-source-items, link, location, server-timing, x-request-id, retry-after, preference-applied';
+  'accept-ranges, content-crs, content-bbox, content-range, etag, graticule-acquired, graticule-dropped-features, graticule-source-items, graticule-source-items-count, link, location, server-timing, x-request-id, retry-after, preference-applied';
 
 /** Headers of every response. */
 const COMMON = `access-control-allow-origin: *\r\naccess-control-expose-headers: ${EXPOSED}\r\nx-content-type-options: nosniff`;
