@@ -12,7 +12,7 @@ import type { Expression } from './cql2/ast.js';
 import type { EditResult, EditTask } from './edits.js';
 import type { EventsResult, EventsTask, MatchResult, MatchTask } from './events.js';
 import type { CountTask, ItemResult, ItemsResult, ItemsTask, ItemTask } from './features.js';
-import type { ImageResult, RasterTasks, TileSize } from './rasters.js';
+import type { ImageResult, PostgisRaster, RasterTasks, TileSize } from './rasters.js';
 import type { StacTasks } from './stac.js';
 
 /** An axis-aligned box: `[minx, miny, maxx, maxy]`, always in x,y (easting/longitude first) order. */
@@ -143,6 +143,7 @@ export interface CaptureResult {
 /** What discovery found in a database. */
 export interface DiscoveredDatabase {
   layers: VectorLayerInfo[];
+  rasters: PostgisRaster[];
   /** What cannot be published, and why; without a layer it concerns the whole database. */
   problems: { layer?: string; reason: string }[];
 }

@@ -3,6 +3,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { passLines } from './engine-output.js';
 import { EXIT_CONFIGURATION, type LogLevel, type ToSupervisor } from './messages.js';
 import { Reloader, type ReloadOutcome } from './reload.js';
 import { DEFAULT_TIMING, Slot, type SlotChild, type SlotTiming } from './slot.js';
@@ -94,11 +95,12 @@ class Supervisor {
       log,
       timing: { ...DEFAULT_TIMING, ...this.options.timing },
       maxFailedStarts: 0,
-      launch: (generation) =>
-        this.#fork(engineEntry, [socketPath(runDir, index, generation)], {
-          UV_THREADPOOL_SIZE: '4',
-          GDAL_NUM_THREADS: '1',
-        }),
+      launch: (generation) => {
+        const env = { UV_THREADPOOL_SIZE: '4', GDAL_NUM_THREADS: '1' };
+        const engine = this.#fork(engineEntry, [socketPath(runDir, index, generation)], env, [], 'pipe');
+        passLines(engine.stderr!, (text) => process.stderr.write(text));
+        return engine;
+      },
       cleanUp: (generation) => {
         rmSync(socketPath(runDir, index, generation), { force: true });
         // Temporary files of an engine that crashed.
@@ -139,12 +141,13 @@ class Supervisor {
     args: string[],
     env: Record<string, string>,
     flags: readonly string[] = [],
+    errors: 'inherit' | 'pipe' = 'inherit',
   ): ChildProcess {
     return fork(entry, args, {
       execArgv: [...process.execArgv, ...flags],
       env: { ...process.env, ...env, ...this.options.env },
       serialization: 'advanced',
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      stdio: ['ignore', 'inherit', errors, 'ipc'],
     });
   }
 

@@ -24,7 +24,8 @@ beforeEach(async () => {
   store = geoPackageStore();
   stores.push(store);
   const pools = {
-    run: async (_name: string, { path }: { path: string }) => inspect(path),
+    run: async (name: string, { path }: { path: string }) =>
+      name === 'raster.layers' ? { layers: [], problems: [] } : inspect(path),
   } as unknown as Pools;
   catalog = new Catalog({
     pools,

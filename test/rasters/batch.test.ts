@@ -20,6 +20,7 @@ const scenes = {
   kind: 'raster',
   id: 'scenes',
   version: 'v',
+  bands: [],
   raster: {
     extent84: [-90, 0, 90, 60],
     source: {

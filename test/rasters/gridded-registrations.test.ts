@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -191,4 +191,27 @@ describe('Zarr stores', () => {
     const answer = await api('POST', '/zarr-stores', { ...STORE, layerId: 711, ...wrong });
     expect([answer.status, answer.body.detail]).toEqual([status, expect.stringContaining(reason)]);
   });
+});
+
+describe('an import through either gateway', () => {
+  it('is answered once it is shown there', async () => {
+    const tiff = join(work, 'one.tif');
+    const place = ['-a_srs', 'EPSG:4326', '-a_ullr', '0', '10', '6', '6'];
+    execFileSync('gdal_create', ['-of', 'GTiff', '-outsize', '60', '40', '-burn', '7', ...place, tiff]);
+    for (let i = 0; i < 4; i++) {
+      const form = new FormData();
+      form.append('layerId', `${720 + i}`);
+      form.append('name', `Import ${i}`);
+      form.append('tileZoomLevels', '0,1');
+      form.append('file', new Blob([new Uint8Array(readFileSync(tiff))]), 'one.tif');
+      const headers = { 'x-api-key': server.adminKey, connection: 'close' };
+      const url = `${server.url}/api/v1/admin/import/raster`;
+      const response = await fetch(url, { method: 'POST', headers, body: form });
+      expect([response.status, await response.json()]).toEqual([
+        200,
+        expect.objectContaining({ layerId: 720 + i, warnings: expect.any(Array) }),
+      ]);
+      await everywhere(`/ogc/coverages/collections/import-${i}`, 200);
+    }
+  }, 90_000);
 });

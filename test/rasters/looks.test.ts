@@ -48,8 +48,24 @@ beforeAll(async () => {
   execFileSync('gdalbuildvrt', ['-q', join(work, 'both.vrt'), halves.gone, halves.there]);
   const roles = ['-colorinterp', 'red,green,blue,alpha'];
   execFileSync('gdal_translate', ['-q', ...roles, join(work, 'both.vrt'), join(work, 'alpha.tif')]);
+  const gradient = `
+import numpy as np
+from osgeo import gdal, osr
+d = gdal.GetDriverByName('GTiff').Create('${join(work, 'sixteen.tif')}', 100, 100, 3, gdal.GDT_UInt16)
+d.SetGeoTransform([0, 0.1, 0, 10, 0, -0.1])
+s = osr.SpatialReference(); s.ImportFromEPSG(4326); d.SetProjection(s.ExportToWkt())
+a = np.tile(np.arange(100) * 10, (100, 1)); a[0, 0] = 65535
+for b in (1, 2, 3): d.GetRasterBand(b).WriteArray(a)
+d = None`;
+  execFileSync('/usr/bin/python3', ['-c', gradient], { stdio: ['ignore', 'pipe', 'pipe'] });
   server = await startServer({
-    sources: ['demo/data', join(work, 'five.tif'), join(work, 'indexed.tif'), join(work, 'alpha.tif')],
+    sources: [
+      'demo/data',
+      join(work, 'five.tif'),
+      join(work, 'indexed.tif'),
+      join(work, 'alpha.tif'),
+      join(work, 'sixteen.tif'),
+    ],
   });
 }, 60_000);
 afterAll(async () => {
@@ -232,6 +248,16 @@ describe('band math on maps', () => {
     expect(features.status).toBe(400);
     const all = await fetch(`${server.url}/ogc/maps/map?bands=1`);
     expect(all.status).toBe(400);
+  });
+});
+
+describe('imagery of 16 bits', () => {
+  it('is not darkened by a few bright pixels', async () => {
+    const rgba = await pixels(await mapOf('sixteen', join(work, 'sixteen.tif'), {}));
+    // Half way up the gradient, far from the one bright pixel.
+    const middle = (50 * 100 + 50) * 4;
+    expect(rgba[middle]).toBeGreaterThan(110);
+    expect(rgba[middle]).toBeLessThan(145);
   });
 });
 

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Exchange } from '../../core/operation.js';
 import type { ImportedRaster } from '../services/rasters/import.js';
 import type { TileJobState } from '../services/tile-jobs/service.js';
@@ -5,6 +6,10 @@ import type { AdminDeps } from './deps.js';
 
 /** Tiles that are made for who waits for an import; more are left to a tile operation. */
 const MOST = 256;
+/** How long a reload of this process is waited for. */
+const RELOAD_MS = 10_000;
+
+const LATER = 'Not all tiles could be made ahead; they are made when they are asked for.';
 
 /** Makes the tiles of some levels of an imported raster, the widest first. Never fails: they can be made later. */
 export async function makeTilesAhead(
@@ -13,7 +18,7 @@ export async function makeTilesAhead(
   { layerId, parts }: ImportedRaster,
   zooms: readonly number[],
 ): Promise<{ made: number; warnings: string[] }> {
-  const collection = tileJobs.catalog.byLayerId(layerId);
+  const collection = await shownHere(tileJobs, layerId, signal);
   if (!collection) return { made: 0, warnings: ['The layer is not published: see the quarantined sources.'] };
   const options = { owner: `${principal.kind}:${principal.id}`, correlationId };
   let [made, wanted] = [0, 0];
@@ -35,18 +40,28 @@ export async function makeTilesAhead(
       } as const;
       const { id } = await tileJobs.submit({ ...input, collections: [collection.id] }, options);
       const job = await jobs.finished(id, signal);
-      const { tally } = JSON.parse(job.result_json ?? '{}') as TileJobState;
+      if (job.state !== 'Succeeded') return { made, warnings: [LATER] };
+      const { tally } = JSON.parse(job.result_json!) as TileJobState;
       made += tally?.tiles ?? 0;
       wanted += tally?.total ?? 0;
     }
   } catch {
-    return { made, warnings: ['Not all tiles could be made ahead; they are made when they are asked for.'] };
+    return { made, warnings: [LATER] };
   }
   const few = wanted > MOST && made >= MOST;
   return {
     made,
     warnings: few ? [`Only ${made} tiles were made ahead: use a tile operation for more.`] : [],
   };
+}
+
+/** The layer, once this process shows it: another one may have run the import, and tells of it. */
+async function shownHere(tileJobs: AdminDeps['tileJobs'], layerId: number, signal: AbortSignal) {
+  for (const end = Date.now() + RELOAD_MS; Date.now() < end && !signal.aborted; await pause(100)) {
+    const collection = tileJobs.catalog.byLayerId(layerId);
+    if (collection) return collection;
+  }
+  return undefined;
 }
 
 /** Zooms that follow each other, as first and last. */

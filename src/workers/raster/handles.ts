@@ -3,6 +3,7 @@
 import type { RasterPosition, RasterSource } from '../../core/rasters.js';
 import { TaskFailure } from '../../core/tasks.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
+import { oneAtATime } from './lock.js';
 import { openingOf } from './sources/index.js';
 import type { Opened, Opening } from './sources/opening.js';
 
@@ -76,25 +77,36 @@ export async function withRaster<T>(
   use: (handle: RasterHandle) => Promise<T>,
   at?: RasterPosition,
 ): Promise<T> {
-  for (let again = false; ; again = true) {
-    const opening = await openingOf(source, at);
-    const handle = takeIdle(opening) ?? new RasterHandle(opening, await opening.open());
-    try {
-      const result = await use(handle);
-      giveBack(handle);
-      return result;
-    } catch (error) {
-      // After a failed read the driver's state is not to be trusted, and a file that misses something may get it (a world file).
-      const usable = error instanceof TaskFailure && error.code !== 'source-unreadable';
-      if (usable) {
-        giveBack(handle);
-        throw error;
-      }
-      handle.close();
-      const { failure, changed = false } = (await opening.outcome?.()) ?? {};
-      if (!changed || again) throw failure ?? damaged(error);
-    }
+  const opening = await openingOf(source, at);
+  const attempt = () => withHandle(opening, use);
+  try {
+    return await (opening.exclusive ? oneAtATime(opening.exclusive, attempt) : attempt());
+  } catch (error) {
+    if (isUsable(error)) throw error;
+    const { failure, changed = false } = (await opening.outcome?.()) ?? {};
+    if (!changed) throw failure ?? damaged(error);
   }
+  return withHandle(await openingOf(source, at), use).catch((error: unknown) => {
+    throw damaged(error);
+  });
+}
+
+async function withHandle<T>(opening: Opening, use: (handle: RasterHandle) => Promise<T>): Promise<T> {
+  const handle = takeIdle(opening) ?? new RasterHandle(opening, await opening.open());
+  try {
+    const result = await use(handle);
+    giveBack(handle);
+    return result;
+  } catch (error) {
+    if (isUsable(error)) giveBack(handle);
+    else handle.close();
+    throw error;
+  }
+}
+
+/** After a failed read the driver's state is not to be trusted, and a file that misses something may get it (a world file). */
+function isUsable(error: unknown): boolean {
+  return error instanceof TaskFailure && error.code !== 'source-unreadable';
 }
 
 function damaged(error: unknown): TaskFailure {

@@ -76,10 +76,22 @@ function foundIn(feature: Feature, crs: Crs, acquired: string | undefined): Foun
   return { location, outline, extent84, ...(when !== undefined && { acquired: when }) };
 }
 
+/** How OGR says UTC; zones are quarters of an hour from it, and 0 and 1 say none. */
+const UTC = 100;
+
 function instantOf(value: unknown): string | undefined {
   if (typeof value === 'object' && value !== null) {
-    const { year, month, day, hours = 0, minutes = 0, seconds = 0 } = value as Record<string, number>;
-    return new Date(Date.UTC(year!, month! - 1, day, hours, minutes, seconds)).toISOString();
+    const {
+      year,
+      month,
+      day,
+      hour = 0,
+      minute = 0,
+      second = 0,
+      timezone = UTC,
+    } = value as Record<string, number>;
+    const offset = timezone > 1 ? (timezone - UTC) * 15 : 0;
+    return new Date(Date.UTC(year!, month! - 1, day, hour, minute - offset, second)).toISOString();
   }
   const ms = Date.parse(String(value));
   return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();

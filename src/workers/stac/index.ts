@@ -71,6 +71,8 @@ function remove(db: Db, collection: string): void {
 }
 
 function replace(db: Db, { collection, stamp }: StacPart, items: Iterable<IndexedItem>): void {
+  // Another gateway may have done it while this one waited.
+  if (partsIn(db).some((part) => part.collection === collection && part.stamp === stamp)) return;
   remove(db, collection);
   const columns = new PropertyColumns(db, 'items');
   const used = new Map<string, Field>();

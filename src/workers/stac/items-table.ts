@@ -17,6 +17,9 @@ const TABLE = 'items';
 /** What the index holds of which collection, in the layout of this release; an index of another one is made again. */
 export const PARTS = 'graticule_parts_1';
 
+/** How long one gateway waits for another to take a large collection into the index. */
+const BUSY_MS = 300_000;
+
 /** Opens the index for writing, after making it when there is none. */
 export function openIndex(path: string): Db {
   mkdirSync(dirname(path), { recursive: true });
@@ -30,7 +33,8 @@ export function openIndex(path: string): Db {
 function prepared(db: Db): Db {
   db.pragma('journal_mode = WAL');
   db.pragma('synchronous = NORMAL');
-  db.transaction(() => isMade(db) === 'here' || create(db)).immediate();
+  db.pragma(`busy_timeout = ${BUSY_MS}`);
+  if (isMade(db) !== 'here') db.transaction(() => isMade(db) === 'here' || create(db)).immediate();
   return db;
 }
 

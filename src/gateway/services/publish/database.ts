@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import { withoutPassword } from '../../../core/database-url.js';
+import type { PostgisRaster } from '../../../core/rasters.js';
 import { type PostgisSource, TaskFailure, type VectorLayerInfo } from '../../../core/tasks.js';
-import type { Databases } from '../databases.js';
-import { type Versions, vectorCollection } from './collections.js';
-import type { Draft, Found } from './source.js';
+import { rasterCollection, type Versions, vectorCollection } from './collections.js';
+import { type Draft, type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 
 /** What a PostGIS database holds, or why it cannot be published. */
-export async function readDatabase(url: string, databases: Databases): Promise<Found> {
+export async function readDatabase(url: string, deps: PublishDeps): Promise<Found> {
   const path = withoutPassword(url);
   const found: Found = { collections: [], quarantined: [] };
   try {
-    const { layers, problems } = await databases.discover(url);
+    const { layers, rasters, problems } = await deps.databases.discover(url);
     found.quarantined.push(...problems.map(({ layer, reason }) => ({ path, layer, reason })));
     for (const layer of layers) {
       try {
@@ -20,13 +20,40 @@ export async function readDatabase(url: string, databases: Databases): Promise<F
         found.quarantined.push({ path, layer: `${schema}.${table}`, reason: (error as Error).message });
       }
     }
-    if (layers.length + problems.length === 0)
-      found.quarantined.push({ path, reason: 'The database has no tables with a geometry column.' });
+    for (const source of rasters) await addRaster(found, source, path, deps);
+    if (layers.length + rasters.length + problems.length === 0)
+      found.quarantined.push({
+        path,
+        reason: 'The database has no tables with a geometry or raster column.',
+      });
   } catch (error) {
     const reason = error instanceof TaskFailure ? error.message : 'The database could not be read.';
     found.quarantined.push({ path, reason });
   }
   return found;
+}
+
+/** One that cannot be read must not hide the others. */
+async function addRaster(
+  found: Found,
+  source: PostgisRaster,
+  path: string,
+  deps: PublishDeps,
+): Promise<void> {
+  const { schema, table, column } = source;
+  try {
+    const raster = await deps.pools.run('raster.inspect', { source }, { deadlineMs: INSPECT_DEADLINE_MS });
+    const definition = `${path}\0${schema}\0${table}\0${column}\0${Date.now()}`;
+    const version = createHash('sha1').update(definition).digest('hex').slice(0, 12);
+    found.collections.push({
+      name: table,
+      group: schema,
+      make: rasterCollection(raster, table, path, version),
+    });
+  } catch (error) {
+    const reason = error instanceof TaskFailure ? error.message : 'The raster could not be read.';
+    found.quarantined.push({ path, layer: `${schema}.${table}`, reason });
+  }
 }
 
 /** A table with several geometry columns makes several collections. */

@@ -34,7 +34,7 @@ export async function publish(
   const others = await inOrder([
     ...alone.map((file) => () => readFileSource(file, deps)),
     ...[...new Set(sources.filter(isRemote))].map((url) => () => readRemote(url, deps)),
-    ...databases.map((url) => () => readDatabase(url, deps.databases)),
+    ...databases.map((url) => () => readDatabase(url, deps)),
   ]);
   const found = [...mosaics, ...others];
   const assigned = await assignIds(

@@ -14,6 +14,7 @@ import { isPgError } from './failure.js';
 import { Measure } from './measure.js';
 import { quote } from './names.js';
 import { newestCursor } from './outbox.js';
+import { rasterColumns } from './raster-columns.js';
 
 /**
  * Lists what a database can publish: each geometry column of a table or view that the user may read. What cannot be
@@ -34,12 +35,14 @@ export async function ping({ database }: { database: string }, cancellation?: Ca
 }
 
 async function listing(connection: PostgresConnection, database: string): Promise<DiscoveredDatabase> {
-  const found: DiscoveredDatabase = { layers: [], problems: [] };
+  const found: DiscoveredDatabase = { layers: [], rasters: [], problems: [] };
   const [[installed]] = (await connection.query(
     "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'postgis')",
   )) as [[boolean]];
-  if (!installed) return { layers: [], problems: [{ reason: 'The database has no PostGIS extension.' }] };
+  if (!installed)
+    return { layers: [], rasters: [], problems: [{ reason: 'The database has no PostGIS extension.' }] };
   const tables = await spatialTables(connection);
+  found.rasters.push(...(await rasterColumns(connection, database)));
   const cursor = await newestCursor(connection);
   const measure = new Measure(connection);
   for (const table of tables) {

@@ -1,9 +1,9 @@
 import type { RasterPosition, RasterSource } from '../../../core/rasters.js';
-import { TaskFailure } from '../../../core/tasks.js';
 import { fileOpening } from './file.js';
 import { griddedOpening } from './gridded/open.js';
 import { mosaicOpening } from './mosaic/open.js';
 import type { Opening } from './opening.js';
+import { postgisOpening } from './postgis.js';
 import { remoteOpening } from './remote/open.js';
 
 /** How a slice of a source is opened. Fails with `invalid-input`, `source-missing` or `source-unreadable`. */
@@ -17,7 +17,7 @@ export async function openingOf(source: RasterSource, at?: RasterPosition): Prom
       return remoteOpening(source);
     case 'mosaic':
       return mosaicOpening(source, at);
-    default:
-      throw new TaskFailure('invalid-input', 'Rasters of this kind are not read.');
+    case 'postgis-raster':
+      return postgisOpening(source);
   }
 }

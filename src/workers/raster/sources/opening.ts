@@ -8,6 +8,8 @@ export interface Opening {
   origin: string;
   /** Changes when the data does: what was opened before is stale then. */
   stamp: string;
+  /** What all readers share that only one may use at a time: a connection. */
+  exclusive?: string;
   open(): Promise<Opened>;
   /** After a read that failed: why, when that is known better than GDAL says. */
   outcome?(): Promise<Outcome>;

@@ -1,0 +1,217 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RasterSource } from '../../src/core/rasters.js';
+import { findFiles } from '../../src/gateway/services/publish/find.js';
+import { DEM, fileRaster, LANDSAT, suiteEngine } from '../engine/support.js';
+import { range, writeNetcdf, writeZarr } from './support.js';
+
+const suite = suiteEngine();
+const inScratch = (name: string) => join(suite.scratch.path, name);
+
+/** Linear congruential: the same mutations every time. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state >>> 8;
+  };
+}
+
+function mutated(bytes: Buffer, random: () => number): Buffer {
+  const changed = Buffer.from(bytes);
+  for (let hit = 0; hit < 12; hit++)
+    changed[random() % (hit < 8 ? Math.min(2048, changed.length) : changed.length)] = random() & 255;
+  return random() % 4 === 0 ? changed.subarray(0, random() % changed.length) : changed;
+}
+
+const GRID = {
+  lons: range(12, 0, 1),
+  lats: range(8, 0, 1),
+  times: [0, 1, 2],
+  value: (time: number, _level: number, row: number, column: number) => time * 100 + row * 12 + column,
+};
+
+/** Whatever a file claims, it is read or refused: with a meaning, in time, without the engine's end. */
+async function readAll(path: string): Promise<void> {
+  const options = { deadlineMs: 20_000 };
+  const outcome = await suite.pool
+    .run('raster.layers', { path }, options)
+    .then(async ({ layers: [layer] }) => {
+      if (!layer) return;
+      await suite.pool.run('raster.inspect', { source: layer.source }, options);
+      const window = { bbox: [0, 0, 5, 5] as const, crs: 'EPSG:4326', width: 32, height: 32 };
+      await suite.pool.run('raster.image', { source: layer.source, ...window, format: 'raw' }, options);
+    })
+    .catch((error) => error);
+  if (outcome instanceof Error) expect(outcome).toMatchObject({ name: 'TaskFailure' });
+}
+
+describe('mutated', () => {
+  it.each(['classic', 'netCDF-4'] as const)(
+    'netCDF files (%s) are read or refused',
+    async (kind) => {
+      const path = inScratch(`whole-${kind}.nc`);
+      writeNetcdf(path, GRID, kind);
+      const bytes = readFileSync(path);
+      const random = seeded(kind === 'classic' ? 7 : 8);
+      for (let round = 0; round < 20; round++) {
+        const file = inScratch(`${kind}-${round}.nc`);
+        writeFileSync(file, mutated(bytes, random));
+        await readAll(file);
+      }
+      await readAll(path);
+      expect(suite.engine.process.exitCode).toBeNull();
+    },
+    120_000,
+  );
+
+  it('Zarr stores are read or refused', async () => {
+    const whole = inScratch('whole.zarr');
+    writeZarr(whole, GRID);
+    const random = seeded(9);
+    for (let round = 0; round < 20; round++) {
+      const store = inScratch(`store-${round}.zarr`);
+      cpSync(whole, store, { recursive: true });
+      const files = (readdirSync(store, { recursive: true }) as string[])
+        .map((name) => join(store, name))
+        .filter((name) => statSync(name).isFile());
+      for (let hit = 0; hit < 3; hit++) {
+        const file = files[random() % files.length]!;
+        writeFileSync(file, mutated(readFileSync(file), random));
+      }
+      await readAll(store);
+    }
+    expect(suite.engine.process.exitCode).toBeNull();
+  }, 120_000);
+});
+
+describe('files that name others', () => {
+  const canary = createServer();
+  let connections = 0;
+  let port: number;
+  beforeAll(async () => {
+    canary.on('connection', (socket) => {
+      connections += 1;
+      socket.destroy();
+    });
+    canary.listen(0, '127.0.0.1');
+    await once(canary, 'listening');
+    port = (canary.address() as AddressInfo).port;
+  });
+  afterAll(() => canary.close());
+
+  const vrt = (name: string) =>
+    `<VRTDataset rasterXSize="111" rasterYSize="111"><SRS>EPSG:31985</SRS><GeoTransform>0,1,0,0,0,-1</GeoTransform>
+      <VRTRasterBand dataType="Float32" band="1"><SimpleSource><SourceFilename relativeToVRT="0">${name}</SourceFilename><SourceBand>1</SourceBand></SimpleSource></VRTRasterBand></VRTDataset>`;
+
+  it.each<[string, string, () => string]>([
+    ['a local file', 'a.vrt', () => vrt(DEM)],
+    ['a local file, as a TIFF', 'a.tif', () => vrt(DEM)],
+    ['a URL', 'b.tif', () => vrt(`/vsicurl/http://127.0.0.1:${port}/a.tif`)],
+    ['a URL to be streamed', 'c.tif', () => vrt(`/vsicurl_streaming/http://127.0.0.1:${port}/a.tif`)],
+    ['a URL of a bucket', 'd.asc', () => vrt('/vsis3/bucket/a.tif')],
+    [
+      'a tile server',
+      'e.tif',
+      () =>
+        `<GDAL_WMS><Service name="TMS"><ServerUrl>http://127.0.0.1:${port}/</ServerUrl></Service></GDAL_WMS>`,
+    ],
+    [
+      'a map server',
+      'f.tif',
+      () => `<GDAL_WMTS><GetCapabilitiesUrl>http://127.0.0.1:${port}/</GetCapabilitiesUrl></GDAL_WMTS>`,
+    ],
+    [
+      'a script',
+      'g.tif',
+      () => vrt(DEM).replace('<VRTRasterBand', '<VRTRasterBand subClass="VRTDerivedRasterBand"'),
+    ],
+  ])('such as %s are refused, and nothing is asked', async (_what, name, text) => {
+    writeFileSync(inScratch(name), text());
+    const task = suite.pool.run('raster.inspect', { source: fileRaster(inScratch(name)) });
+    await expect(task).rejects.toMatchObject({ code: 'source-unreadable' });
+    expect(connections).toBe(0);
+  });
+
+  it('as a netCDF or HDF5 file are refused, and nothing is asked', async () => {
+    for (const text of [vrt(DEM), `http://127.0.0.1:${port}/a.nc`, '<GDAL_WMS/>']) {
+      writeFileSync(inScratch('other.nc'), text);
+      await expect(suite.pool.run('raster.layers', { path: inScratch('other.nc') })).rejects.toMatchObject({
+        code: 'source-unreadable',
+      });
+    }
+    expect(connections).toBe(0);
+  });
+
+  it('as a member of a mosaic are refused, and nothing is asked', async () => {
+    writeFileSync(inScratch('member.tif'), vrt(`/vsicurl/http://127.0.0.1:${port}/a.tif`));
+    const source: RasterSource = {
+      kind: 'mosaic',
+      members: [{ id: 'a', source: { kind: 'file', path: inScratch('member.tif') }, extent84: [0, 0, 1, 1] }],
+    };
+    await expect(suite.pool.run('raster.inspect', { source })).rejects.toMatchObject({
+      code: 'source-unreadable',
+    });
+    expect(connections).toBe(0);
+  });
+
+  it('by links out of the folder are no files of it', async () => {
+    const folder = inScratch('linked');
+    mkdirSync(folder);
+    copyFileSync(LANDSAT, inScratch('outside.tif'));
+    symlinkSync(inScratch('outside.tif'), join(folder, 'link.tif'));
+    writeZarr(inScratch('outside.zarr'), GRID);
+    symlinkSync(inScratch('outside.zarr'), join(folder, 'link.zarr'));
+    const found = await findFiles([folder]);
+    expect(found).toHaveLength(2);
+    for (const file of found) expect(file.problem).toMatch(/leads out/);
+  });
+
+  it.each([
+    'NETCDF:"/etc/hostname":x',
+    '/vsicurl/http://127.0.0.1:9/a.nc',
+    'http://127.0.0.1:9/a.zarr',
+    '/etc/passwd',
+  ])('have no layers: %s', async (path) => {
+    await expect(suite.pool.run('raster.layers', { path })).rejects.toMatchObject({ name: 'TaskFailure' });
+  });
+});
+
+it('a TIFF whose size is a lie is refused before it takes memory', async () => {
+  const path = inScratch('lie.tif');
+  execFileSync('gdal_create', [
+    '-q',
+    '-of',
+    'GTiff',
+    '-outsize',
+    '400000',
+    '400000',
+    '-co',
+    'SPARSE_OK=TRUE',
+    '-co',
+    'BLOCKYSIZE=100000',
+    '-a_srs',
+    'EPSG:4326',
+    '-a_ullr',
+    '-180',
+    '90',
+    '180',
+    '-90',
+    path,
+  ]);
+  const task = suite.pool.run('raster.inspect', { source: fileRaster(path) });
+  await expect(task).rejects.toMatchObject({ code: 'too-large' });
+});
