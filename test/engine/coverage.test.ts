@@ -233,6 +233,29 @@ describe('a GeoTIFF', () => {
     }
   });
 
+  it('leaves nothing beside the file that is read', async () => {
+    const folder = place('alone');
+    tool('mkdir', folder);
+    const path = join(folder, 'dem.tif');
+    tool('cp', DEM, path);
+    const crs = await crsOf(path);
+    const tasks: Partial<CoverageTask>[] = [
+      { crs },
+      { crs, bands: [1] },
+      { crs, size: [60, 60] },
+      { crs, bbox: [290000, 9112000, 292000, 9113000], bboxCrs: crs },
+      { crs: 'EPSG:3857' },
+      { crs: 'EPSG:3857', pixel: [200, 200] },
+      { crs, format: 'png' },
+    ];
+    for (const task of tasks) await coverage(path, task);
+    // Opening another file gives the first one's handle no reason to stay.
+    for (let i = 0; i < 10; i++) await coverage(LANDSAT, {});
+    tool('touch', path);
+    await coverage(path, { crs });
+    expect(tool('ls', folder).trim()).toBe('dem.tif');
+  });
+
   it('carries statistics of its own pixels', async () => {
     const ours = await coverage(DEM, { bbox: [290000, 9112000, 292000, 9113000], bboxCrs: UTM });
     const path = await written('ours.tif', ours);

@@ -15,8 +15,14 @@ const WORLD = `${COVERAGES}/world/coverage`;
 const UTM = 'http://www.opengis.net/def/crs/EPSG/0/31985';
 let server: TestServer;
 
+/** Writes no statistics beside the files that it reads. */
+const ENVIRONMENT = { ...process.env, GDAL_PAM_ENABLED: 'NO' };
 const tool = (program: string, ...args: (string | number)[]) =>
-  execFileSync(program, args.map(String), { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  execFileSync(program, args.map(String), {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: ENVIRONMENT,
+  });
 
 beforeAll(async () => {
   const asc = join(folder, 'world.txt');

@@ -59,13 +59,24 @@ export async function writeCog(
       : { OVERVIEWS: 'NONE' }),
   };
   const written = await gdal.translateAsync(path, dataset, [
-    ...['-of', 'COG', '-stats'],
+    ...['-of', 'COG', ...(hasExactNoData(dataset) ? ['-stats'] : [])],
     ...Object.entries(options).flatMap(([name, value]) => ['-co', `${name}=${value}`]),
     ...selection,
   ]);
   written.close();
   cancellation.check();
   return path;
+}
+
+/** GDAL counts nodata pixels as values where the nodata value is rounded to the type of the band: 1e20 as a float. */
+function hasExactNoData(raster: Dataset): boolean {
+  return Array.from({ length: raster.bands.count() }, (_, index) => raster.bands.get(index + 1)).every(
+    ({ dataType, noDataValue }) =>
+      dataType !== 'Float32' ||
+      noDataValue === null ||
+      Number.isNaN(noDataValue) ||
+      Math.fround(noDataValue) === noDataValue,
+  );
 }
 
 /** What the bands of a raster say about themselves. */

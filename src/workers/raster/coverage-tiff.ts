@@ -84,7 +84,8 @@ async function write(
   const ownOverviews = grid.window !== undefined && isUnscaled(grid);
   const cog = { width, height, nearest: method === 'nearest', ownOverviews };
   const texts = bandTexts(raster, bands);
-  if (grid.window && !losesText(reading, texts)) {
+  // Statistics of a whole raster would be taken of the raster itself, and GDAL would write them beside its file.
+  if (grid.window && !isWhole(reading) && !losesText(reading, texts)) {
     return writeCog({ ...cog, dataset: view, selection: cropArguments(grid, method) }, scratch, cancellation);
   }
   const named = texts.some(({ description, unit, categories }) => description || unit || categories.length);
@@ -111,12 +112,15 @@ function defaultResampling(raster: Dataset, bands: readonly number[]): Resamplin
 }
 
 /** GDAL forgets the unit of a band of which it writes a part, and more where rasters are put together. */
-function losesText({ view, grid, repeated }: Reading, texts: readonly BandText[]): boolean {
-  if (repeated)
+function losesText(reading: Reading, texts: readonly BandText[]): boolean {
+  if (reading.repeated)
     return texts.some(({ description, unit, categories }) => description || unit || categories.length);
+  return !isWhole(reading) && texts.some(({ unit }) => unit !== '');
+}
+
+function isWhole({ view, grid }: Reading): boolean {
   const { x, y } = view.rasterSize;
-  const whole = grid.window!.join() === [0, 0, x, y].join() && grid.width === x && grid.height === y;
-  return !whole && texts.some(({ unit }) => unit !== '');
+  return grid.window!.join() === [0, 0, x, y].join() && isUnscaled(grid);
 }
 
 /** Arguments of gdal_translate for a window on the raster's own grid. */
