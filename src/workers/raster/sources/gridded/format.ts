@@ -34,10 +34,6 @@ const ZARR: GridFormat = {
   sliceBand: () => 1,
 };
 
-export function formatNamed(driver: string): GridFormat {
-  return driver === ZARR.driver ? ZARR : NETCDF;
-}
-
 /** Checks that a path names what it claims to be. Fails with `invalid-input`, `source-missing` or `source-unreadable`. */
 export async function formatOf(path: string): Promise<{ format: GridFormat; stamp: string }> {
   if (path.includes('"')) throw new TaskFailure('source-unreadable', 'Paths with quotes cannot be read.');

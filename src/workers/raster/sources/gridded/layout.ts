@@ -1,5 +1,7 @@
 /** What a multidimensional file or store holds: the variables that share a grid, and the axes of that grid. */
 
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { Dimension, Group, MDArray } from 'gdal-async';
 import { TaskFailure } from '../../../../core/tasks.js';
 import { gdal, unreadable } from '../../gdal.js';
@@ -59,8 +61,28 @@ const TYPES = new Set([
   'Float64',
 ]);
 
+/**
+ * GDAL's multidimensional objects keep a file open until they are collected, and HDF5 gives every reader what it
+ * remembers of an open file, however it has changed. Not read in a process of its own: forking while another thread is
+ * in PROJ hangs the child in PROJ's own handler.
+ */
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
 /** Reads names, axes and attributes; no pixel. Fails with `source-unreadable`. */
 export async function layoutOf(path: string, format: GridFormat): Promise<Layout> {
+  try {
+    return await openLayout(path, format);
+  } finally {
+    // Each object holds the one that it came from: an attribute its array, that its group, that the dataset.
+    for (let round = 0; round < 6; round++) {
+      collectGarbage();
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  }
+}
+
+async function openLayout(path: string, format: GridFormat): Promise<Layout> {
   let dataset: Awaited<ReturnType<typeof gdal.openAsync>>;
   try {
     dataset = await gdal.openAsync(format.rootName(path), 'mr');

@@ -5,8 +5,7 @@ import { TaskFailure } from '../../../../core/tasks.js';
 import { type Dataset, gdal, scratchPath, unreadable } from '../../gdal.js';
 import type { Opened, Opening } from '../opening.js';
 import { formatOf, type GridFormat } from './format.js';
-import type { Grid, Layout, Variable } from './layout.js';
-import { readLayout } from './layout-process.js';
+import { type Grid, type Layout, layoutOf, type Variable } from './layout.js';
 import { type Place, placeOf } from './place.js';
 import { sliceVrt } from './vrt.js';
 
@@ -57,7 +56,7 @@ async function located(source: GriddedRaster) {
 function knownOf(path: string, format: GridFormat, stamp: string): Known {
   const before = known.get(path);
   if (before?.stamp === stamp) return before;
-  const layout = readLayout({ path, driver: format.driver });
+  const layout = layoutOf(path, format);
   const now: Known = { stamp, layout, places: new Map() };
   known.delete(path);
   known.set(path, now);
