@@ -8,7 +8,7 @@ import { joinSupervisor } from '../../supervisor/child.js';
 import { Connection } from './connection.js';
 import { engineSettings, SCRATCH_VARIABLE } from './settings.js';
 import { EngineThreads } from './threads.js';
-import { runTranslate } from './translate-process.js';
+import { Translators } from './translate-process.js';
 
 const REPLACEMENT_INTERVAL_MS = 60_000;
 const FAREWELL_MS = 1000;
@@ -72,6 +72,7 @@ async function drainAndExit(timeoutMs: number): Promise<void> {
   process.exit(0);
 }
 
+const translators = new Translators(() => lost('the process that starts imports has ended'));
 const threads = new EngineThreads({ ...settings, onStuck: recycle, onLost: lost });
 
 server.on('connection', (socket) => {
@@ -79,7 +80,7 @@ server.on('connection', (socket) => {
     socket,
     (task, input, options) =>
       task === 'ogr.translate' || task === 'raster.import'
-        ? runTranslate(task, input as TaskInput<typeof task>, options)
+        ? translators.run(task, input as TaskInput<typeof task>, options)
         : threads.run(task, input, options),
     (error) => supervisor.log('warn', `a connection was closed: ${String(error)}`),
   );

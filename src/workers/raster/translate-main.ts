@@ -1,21 +1,21 @@
-/** Entry of the process that translates one file; see engine/translate-process.ts. */
+/** Entry of the process that translates one file; see engine/translate-starter.ts. */
 
-import type { TaskInput } from '../../core/tasks.js';
 import { answer } from '../failure.js';
 import { importRaster } from './import.js';
 import { translate } from './translate.js';
-import { type FromTranslator, partPath, removePart, type TranslatorTask } from './translation.js';
+import {
+  type FromTranslator,
+  partPath,
+  removePart,
+  type TranslatorOrder,
+  type TranslatorTask,
+} from './translation.js';
 
 process.title = 'graticule: engine import';
 
 const BODIES = { 'ogr.translate': translate, 'raster.import': importRaster };
 
-interface Order<N extends TranslatorTask> {
-  task: N;
-  input: TaskInput<N>;
-}
-
-process.once('message', async ({ task, input }: Order<TranslatorTask>) => {
+process.once('message', async ({ task, input }: TranslatorOrder<TranslatorTask>) => {
   const body = BODIES[task] as (
     input: unknown,
     part: string,

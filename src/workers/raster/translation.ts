@@ -2,11 +2,16 @@
 
 import { link, rename, rm, stat } from 'node:fs/promises';
 import { extname, isAbsolute } from 'node:path';
-import { TaskFailure, type TaskOutput } from '../../core/tasks.js';
+import { TaskFailure, type TaskInput, type TaskOutput } from '../../core/tasks.js';
 import type { Answer } from '../failure.js';
 
 /** Tasks that run in such a process. */
 export type TranslatorTask = 'ogr.translate' | 'raster.import';
+
+export interface TranslatorOrder<N extends TranslatorTask> {
+  task: N;
+  input: TaskInput<N>;
+}
 
 export type FromTranslator<N extends TranslatorTask> =
   | { progress: number }
