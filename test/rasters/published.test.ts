@@ -17,10 +17,21 @@ const GRID = {
   value: (time: number, _level: number, row: number) => time * 1000 + row,
 };
 
+/** Warmer the lower, and nothing else: a tile of one level has one colour of a fixed range. */
+const AIR = {
+  lons: range(36, 5, 10),
+  lats: range(18, -85, 10),
+  times: [0, 31],
+  levels: [1000, 850, 500],
+  value: (time: number, level: number) => time * 10 + level * 100,
+};
+
 beforeAll(async () => {
   mkdirSync(join(folder, 'data'));
   writeNetcdf(join(folder, 'grid.nc'), GRID);
   execFileSync('mv', [join(folder, 'grid.nc'), join(folder, 'data/grid.nc')]);
+  writeNetcdf(join(folder, 'air.nc'), AIR);
+  execFileSync('mv', [join(folder, 'air.nc'), join(folder, 'data/air.nc')]);
   writeZarr(join(folder, 'data/store.zarr'), GRID);
   writeFileSync(
     join(folder, 'data/damaged.nc'),
@@ -57,6 +68,7 @@ const json = async (path: string) => (await fetch(server.url + path)).json();
 it('publishes grids, stores and each table of tiles beside the features', async () => {
   const { collections } = await json('/ogc/coverages/collections');
   expect(collections.map(({ id }: { id: string }) => id).sort()).toEqual([
+    'air',
     'grid',
     'relief',
     'scene',
@@ -100,4 +112,30 @@ it('reads a file again that was replaced', async () => {
   writeNetcdf(join(folder, 'grid.nc'), { ...GRID, value: () => 5 });
   execFileSync('mv', [join(folder, 'grid.nc'), join(folder, 'data/grid.nc')]);
   await expect.poll(top, { timeout: 20_000 }).toBe('5');
+});
+
+it('shows the level that subset selects on tiles, the first one of a range', async () => {
+  const { collections } = await json('/ogc/tiles/collections?f=json');
+  const id = collections.find(({ name }: { name: string }) => name === 'air').id;
+  const tile = `/ogc/tiles/collections/${id}/tiles/WorldCRS84Quad/0/0/0?f=png&bands=1&rescale=RANGE`;
+  const shade = async (subset: string) => {
+    const response = await fetch(`${server.url}${tile.replace('RANGE', '0,510')}${subset}`);
+    expect(response.status).toBe(200);
+    const { data } = await sharp(Buffer.from(await response.arrayBuffer()))
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    return data[4 * (128 * 256 + 128)];
+  };
+  const [low, middle, high] = [
+    await shade(''),
+    await shade('&subset=Z(850)'),
+    await shade('&subset=height(500)'),
+  ];
+  expect(low).toBeLessThan(middle!);
+  expect(middle).toBeLessThan(high!);
+  expect(await shade('&subset=Z(1000)')).toBe(low);
+  expect(await shade('&subset=elevation(400:900)')).toBe(middle);
+  const none = await fetch(`${server.url}${tile}&subset=Z(1:2)`.replace('RANGE', '0,510'));
+  expect(none.status).toBe(400);
+  expect(((await none.json()) as { detail: string }).detail).toMatch(/subset.*level/);
 });

@@ -1,10 +1,13 @@
-import Type from 'typebox';
+import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { badParameter } from '../../core/errors.js';
 import type { Param } from '../../core/operation.js';
+import { anyCaseBody } from './any-case.js';
+import type { AdminDeps } from './deps.js';
+import { implement, type Row, resource } from './kit.js';
 
 /** What the groups of registered rasters share. */
 
-export const layerIdOf: Param<number> = {
+const layerIdOf: Param<number> = {
   name: 'layerId',
   in: 'query',
   description: 'Layer whose registrations are listed.',
@@ -46,3 +49,74 @@ export const REGISTRATION = {
 export const nullable = <T extends ReturnType<typeof Type.Integer> | ReturnType<typeof Type.String>>(
   type: T,
 ) => Type.Union([type, Type.Null()]);
+
+/** One kind of registered rasters: `Of` is what a registration asks for, `Raster` what is kept of it. */
+export interface Registry<Raster, Of> {
+  list(layerId: number): Promise<Raster[]>;
+  register(wanted: Of): Promise<Raster>;
+  get(id: number): Promise<Raster>;
+  remove(id: number): Promise<void>;
+}
+
+export interface Registrations<Raster, Of, View extends TSchema, Body extends TObject> {
+  path: `/${string}`;
+  /** What one of them is called: in paths' descriptions, and in summaries. */
+  what: string;
+  titles: readonly [one: string, many: string];
+  /** Of the registration. */
+  description: string;
+  view: View;
+  body: Body;
+  of(deps: AdminDeps): Registry<Raster, Of>;
+  wanted(body: Static<Body>): Of;
+  shown(raster: Raster): Static<View>;
+}
+
+/** Lists, registers, shows and unregisters rasters of one kind. */
+export function registrations<Raster, Of, View extends TSchema, Body extends TObject>({
+  path,
+  what,
+  titles: [one, many],
+  description,
+  view,
+  body,
+  of,
+  wanted,
+  shown,
+}: Registrations<Raster, Of, View, Body>): Row[] {
+  const byId = { id: longId('id', what) };
+  return resource(
+    `${path}/{id}`,
+    { list: `List ${many}`, create: `Register ${one}`, get: `Get ${one}`, remove: `Unregister ${one}` },
+    {
+      list: implement({
+        params: { layerId: layerIdOf },
+        data: Type.Array(view),
+        errors: [400, 503],
+        answer: async ({ params }, deps) => (await of(deps).list(params.layerId)).map(shown),
+      }),
+      create: implement({
+        description,
+        body: anyCaseBody(body),
+        data: view,
+        status: 201,
+        errors: [400, 404, 409, 503],
+        location: ({ id }: { id: number }) => `${path}/${id}`,
+        answer: async (x, deps) => shown(await of(deps).register(wanted(x.body as Static<Body>))),
+      }),
+      get: implement({
+        params: byId,
+        data: view,
+        errors: [404, 503],
+        answer: async ({ params }, deps) => shown(await of(deps).get(params.id)),
+      }),
+      remove: implement({
+        params: byId,
+        data: Type.Null(),
+        status: 204,
+        errors: [404, 503],
+        answer: ({ params }, deps) => of(deps).remove(params.id),
+      }),
+    },
+  );
+}

@@ -6,7 +6,7 @@ import {
 } from '../../core/collection.js';
 import { and, type Expression } from '../../core/cql2/index.js';
 import { ApiError } from '../../core/errors.js';
-import type { TimeRange } from '../../core/params.js';
+import type { AxisRange, TimeRange } from '../../core/params.js';
 import type { RasterLook } from '../../core/raster-look.js';
 import type { ImageResult, RasterImageTask, TileSize } from '../../core/rasters.js';
 import type { Box, MapLayer, Pools } from '../../core/tasks.js';
@@ -36,6 +36,8 @@ export interface ImageRequest {
   batch?: TimeRange | undefined;
   /** How the raster among the collections is shown. */
   look?: RasterLook | undefined;
+  /** Part of the vertical axis of rasters; their first level when absent. */
+  heights?: AxisRange | undefined;
 }
 
 export interface RenderedImage extends ImageResult {
@@ -113,12 +115,12 @@ async function layerOf(
 /** What is read of a collection for an image. Whoever asks has left out the collections that have nothing of the batch. */
 function rasterOf(
   collection: RasterCollection,
-  { bbox, crs, batch, look }: ImageRequest,
+  { bbox, crs, batch, look, heights }: ImageRequest,
 ): Pick<RasterImageTask, 'source' | 'at' | 'look' | 'ranges'> {
   const { source } = collection.raster;
   // The window only tells members apart.
   const window84 = source.kind === 'mosaic' ? windowIn84(bbox, crs) : undefined;
-  const chosen = chooseRaster(collection, { window84, datetime: batch });
+  const chosen = chooseRaster(collection, { window84, datetime: batch, heights });
   if (!chosen) throw new ApiError('not-found', `Nothing of ${collection.id} was acquired at that time.`);
   const ranges = source.kind === 'mosaic' ? rangesOf(collection) : undefined;
   return {

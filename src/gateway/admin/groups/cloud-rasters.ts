@@ -2,7 +2,6 @@ import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors.js';
 import type { CloudRaster } from '../../services/rasters/cloud.js';
 import { PROVIDERS, requireKey } from '../../services/rasters/places.js';
-import { anyCaseBody } from '../any-case.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,
@@ -10,8 +9,8 @@ import {
   TimestampSchema,
   timestamp,
 } from '../envelope.js';
-import { action, group, implement, resource } from '../kit.js';
-import { layerIdOf, longId, nullable, REGISTRATION } from '../registered.js';
+import { action, group } from '../kit.js';
+import { longId, nullable, REGISTRATION, registrations } from '../registered.js';
 
 const I = Type.Integer();
 
@@ -43,45 +42,17 @@ const byId = { id: longId('id', 'cloud raster') };
 
 /** Rasters in object stores. */
 export const cloudRasters = group({ tag: 'Cloud rasters', scope: 'cloud-rasters', envelope: 'raw' }, [
-  ...resource(
-    '/cloud-rasters/{id}',
-    {
-      list: 'List Cloud Rasters',
-      create: 'Register Cloud Raster',
-      get: 'Get Cloud Raster',
-      remove: 'Unregister Cloud Raster',
-    },
-    {
-      list: implement({
-        params: { layerId: layerIdOf },
-        data: Type.Array(View),
-        errors: [400, 503],
-        answer: async ({ params }, { rasters }) => (await rasters.cloud.list(params.layerId)).map(view),
-      }),
-      create: implement({
-        description: 'The object is read by ranges where it is; its host must be in remote.allow.',
-        body: anyCaseBody(Register),
-        data: View,
-        status: 201,
-        errors: [400, 404, 409, 503],
-        location: ({ id }: { id: number }) => `/cloud-rasters/${id}`,
-        answer: async ({ body }, { rasters }) => view(await rasters.cloud.register(wanted(body))),
-      }),
-      get: implement({
-        params: byId,
-        data: View,
-        errors: [404, 503],
-        answer: async ({ params }, { rasters }) => view(await rasters.cloud.get(params.id)),
-      }),
-      remove: implement({
-        params: byId,
-        data: Type.Null(),
-        status: 204,
-        errors: [404, 503],
-        answer: ({ params }, { rasters }) => rasters.cloud.remove(params.id),
-      }),
-    },
-  ),
+  ...registrations({
+    path: '/cloud-rasters',
+    what: 'cloud raster',
+    titles: ['Cloud Raster', 'Cloud Rasters'],
+    description: 'The object is read by ranges where it is; its host must be in remote.allow.',
+    view: View,
+    body: Register,
+    of: ({ rasters }) => rasters.cloud,
+    wanted,
+    shown: view,
+  }),
   action('POST /cloud-rasters/{id}/refresh', 'Refresh Cloud Raster Metadata', {
     params: byId,
     data: View,

@@ -5,7 +5,6 @@ import { pathString } from '../../../core/params.js';
 import { EXTENSIONS, type MultidimCoverage, type MultidimFormat } from '../../services/rasters/multidim.js';
 import { PROVIDERS, type Provider, requireKey } from '../../services/rasters/places.js';
 import type { JobRow } from '../../stores/jobs.js';
-import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
 import {
   OptionalStringSchema,
@@ -14,8 +13,8 @@ import {
   TimestampSchema,
   timestamp,
 } from '../envelope.js';
-import { action, BASE_PATH, group, implement, report, resource } from '../kit.js';
-import { layerIdOf, longId, nullable, REGISTRATION } from '../registered.js';
+import { action, BASE_PATH, group, report } from '../kit.js';
+import { longId, nullable, REGISTRATION, registrations } from '../registered.js';
 
 const S = Type.String();
 const I = Type.Integer();
@@ -60,46 +59,18 @@ const byId = { id: longId('id', 'multidimensional coverage') };
 export const multidimCoverages = group(
   { tag: 'Multidimensional coverages', scope: 'multidim-coverages', envelope: 'raw' },
   [
-    ...resource(
-      '/multidim-coverages/{id}',
-      {
-        list: 'List Multidimensional Coverages',
-        create: 'Register Multidimensional Coverage',
-        get: 'Get Multidimensional Coverage',
-        remove: 'Unregister Multidimensional Coverage',
-      },
-      {
-        list: implement({
-          params: { layerId: layerIdOf },
-          data: Type.Array(View),
-          errors: [400, 503],
-          answer: async ({ params }, { rasters }) => (await rasters.multidim.list(params.layerId)).map(view),
-        }),
-        create: implement({
-          description:
-            'The variables become bands; they are on one grid. Those of the first grid when none are named.',
-          body: anyCaseBody(Register),
-          data: View,
-          status: 201,
-          errors: [400, 404, 409, 503],
-          location: ({ id }: { id: number }) => `/multidim-coverages/${id}`,
-          answer: async ({ body }, { rasters }) => view(await rasters.multidim.register(wanted(body))),
-        }),
-        get: implement({
-          params: byId,
-          data: View,
-          errors: [404, 503],
-          answer: async ({ params }, { rasters }) => view(await rasters.multidim.get(params.id)),
-        }),
-        remove: implement({
-          params: byId,
-          data: Type.Null(),
-          status: 204,
-          errors: [404, 503],
-          answer: ({ params }, { rasters }) => rasters.multidim.remove(params.id),
-        }),
-      },
-    ),
+    ...registrations({
+      path: '/multidim-coverages',
+      what: 'multidimensional coverage',
+      titles: ['Multidimensional Coverage', 'Multidimensional Coverages'],
+      description:
+        'The variables become bands; they are on one grid. Those of the first grid when none are named.',
+      view: View,
+      body: Register,
+      of: ({ rasters }) => rasters.multidim,
+      wanted,
+      shown: view,
+    }),
     report('GET /multidim-coverages/jobs/{jobId}', 'Get Multidimensional Coverage Scan Job', {
       params: { jobId: pathString('jobId', 'Id of the scan job.') },
       data: ScanJob,

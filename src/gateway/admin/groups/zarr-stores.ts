@@ -1,7 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { PROVIDERS, type Provider, requireKey } from '../../services/rasters/places.js';
 import type { ZarrStore } from '../../services/rasters/zarr.js';
-import { anyCaseBody } from '../any-case.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,
@@ -9,8 +8,8 @@ import {
   TimestampSchema,
   timestamp,
 } from '../envelope.js';
-import { action, group, implement, resource } from '../kit.js';
-import { layerIdOf, longId, nullable, REGISTRATION } from '../registered.js';
+import { action, group } from '../kit.js';
+import { longId, nullable, REGISTRATION, registrations } from '../registered.js';
 
 const S = Type.String();
 const I = Type.Integer();
@@ -51,45 +50,17 @@ const byId = { id: longId('id', 'Zarr store') };
 
 /** Zarr stores. */
 export const zarrStores = group({ tag: 'Zarr stores', scope: 'zarr-stores', envelope: 'raw' }, [
-  ...resource(
-    '/zarr-stores/{id}',
-    {
-      list: 'List Zarr Stores',
-      create: 'Register Zarr Store',
-      get: 'Get Zarr Store',
-      remove: 'Unregister Zarr Store',
-    },
-    {
-      list: implement({
-        params: { layerId: layerIdOf },
-        data: Type.Array(View),
-        errors: [400, 503],
-        answer: async ({ params }, { rasters }) => (await rasters.zarr.list(params.layerId)).map(view),
-      }),
-      create: implement({
-        description: 'The variables of its first grid become bands.',
-        body: anyCaseBody(Register),
-        data: View,
-        status: 201,
-        errors: [400, 404, 409, 503],
-        location: ({ id }: { id: number }) => `/zarr-stores/${id}`,
-        answer: async ({ body }, { rasters }) => view(await rasters.zarr.register(wanted(body))),
-      }),
-      get: implement({
-        params: byId,
-        data: View,
-        errors: [404, 503],
-        answer: async ({ params }, { rasters }) => view(await rasters.zarr.get(params.id)),
-      }),
-      remove: implement({
-        params: byId,
-        data: Type.Null(),
-        status: 204,
-        errors: [404, 503],
-        answer: ({ params }, { rasters }) => rasters.zarr.remove(params.id),
-      }),
-    },
-  ),
+  ...registrations({
+    path: '/zarr-stores',
+    what: 'Zarr store',
+    titles: ['Zarr Store', 'Zarr Stores'],
+    description: 'The variables of its first grid become bands.',
+    view: View,
+    body: Register,
+    of: ({ rasters }) => rasters.zarr,
+    wanted,
+    shown: view,
+  }),
   action('POST /zarr-stores/{id}/refresh', 'Refresh Zarr Store Metadata', {
     params: byId,
     data: View,

@@ -1,6 +1,6 @@
 import { plainBoxes } from '../../../core/box.js';
 import type { Collection, RasterCollection } from '../../../core/collection.js';
-import type { TimeRange } from '../../../core/params.js';
+import type { AxisRange, TimeRange } from '../../../core/params.js';
 import type { RasterPosition, RasterSource } from '../../../core/rasters.js';
 import type { Box } from '../../../core/tasks.js';
 import { type Granule, granulesOf } from './granules.js';
@@ -10,6 +10,8 @@ export interface RasterChoice {
   /** CRS84; may lie across the antimeridian. */
   window84?: Box | undefined;
   datetime?: TimeRange | undefined;
+  /** Part of the vertical axis; the first level of it is taken. Of every height is what has no such axis. */
+  heights?: AxisRange | undefined;
 }
 
 /** What of a collection a request means. */
@@ -31,7 +33,7 @@ export interface ChosenRaster {
  */
 export function chooseRaster(
   collection: RasterCollection,
-  { window84, datetime }: RasterChoice,
+  { window84, datetime, heights }: RasterChoice,
 ): ChosenRaster | undefined {
   const granules = granulesOf(collection);
   const { source } = collection.raster;
@@ -48,9 +50,22 @@ export function chooseRaster(
     return { source: narrowed, used: shown.map(({ id }) => id), ...acquired };
   }
   const granule = batch === undefined ? newestOf(granules) : granules.find((one) => one.acquired === batch)!;
-  const at = granule.time === undefined ? {} : { at: { time: granule.time } };
+  const level = levelOf(collection, heights);
+  const position = {
+    ...(granule.time === undefined ? {} : { time: granule.time }),
+    ...(level === undefined ? {} : { level }),
+  };
+  const at = Object.keys(position).length === 0 ? {} : { at: position };
   const seen = !window84 || touch(granule.extent84, window84);
   return { source, ...at, used: seen ? [granule.id] : [], ...acquired };
+}
+
+/** Place of the first level within a range; undefined without a range, an axis, or such a level. */
+export function levelOf({ raster }: RasterCollection, heights: AxisRange | undefined): number | undefined {
+  if (!heights || !raster.levels) return undefined;
+  const { low = -Infinity, high = Infinity } = heights;
+  const place = raster.levels.values.findIndex((value) => value >= low && value <= high);
+  return place < 0 ? undefined : place;
 }
 
 /** Collections of which only one acquisition batch is shown. */

@@ -116,6 +116,7 @@ async function draw(x: TaskContext, pools: Pools, request: TileRequest): Promise
     scale,
     filters: selection?.filters,
     look: selection?.look,
+    heights: selection?.heights,
     batch,
     background: 'transparent',
     format: format.name === 'webp' ? 'webp' : 'png',

@@ -1,7 +1,7 @@
 import { type Collection, hasTilesAt } from '../../../core/collection.js';
 import type { Expression } from '../../../core/cql2/index.js';
 import type { Format } from '../../../core/media.js';
-import type { TimeRange } from '../../../core/params.js';
+import type { AxisRange, TimeRange } from '../../../core/params.js';
 import type { RasterLook } from '../../../core/raster-look.js';
 import type { TileMatrixSet } from '../../../core/tile-matrix.js';
 import { version } from '../../../core/version.js';
@@ -25,6 +25,8 @@ export interface TileSelection {
   readonly properties: readonly string[] | undefined;
   /** How the raster among the collections is shown; as usual when undefined. */
   readonly look: RasterLook | undefined;
+  /** Part of the vertical axis of rasters; their first level when undefined. */
+  readonly heights: AxisRange | undefined;
 }
 
 /** A tile that somebody wants: whatever changes its bytes is here, and so in its key. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Collection, VectorCollection } from '../../../core/collection.js';
+import type { Collection, RasterCollection, VectorCollection } from '../../../core/collection.js';
 import { and, type Expression, rangeFilter } from '../../../core/cql2/index.js';
 import { CRS84, type Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
@@ -7,6 +7,7 @@ import type { AxisRange, TimeRange } from '../../../core/params.js';
 import type { RasterLook } from '../../../core/raster-look.js';
 import type { Field } from '../../../core/tasks.js';
 import { checkFilter, during, parseFilter } from '../../services/filters.js';
+import { levelOf } from '../../services/rasters/choose.js';
 import type { TileSelection } from '../../services/tiles/request.js';
 
 /** The parameters that narrow what a tile shows. */
@@ -44,8 +45,9 @@ export function tileSelection(
     const filter = and(during(source, datetime), above(source, subset), checked);
     if (filter !== undefined) filters.set(id, filter);
   }
-  if (filters.size === 0 && !properties && !look) return undefined;
-  return { key: keyOf(filters, properties, look), filters, properties, look };
+  const heights = heightsOf(collections, subset);
+  if (filters.size === 0 && !properties && !look && !heights) return undefined;
+  return { key: keyOf(filters, properties, look, heights), filters, properties, look, heights };
 }
 
 function requireProperties(vectors: readonly VectorCollection[], names: readonly string[] | undefined): void {
@@ -65,12 +67,23 @@ function above(
   return field && rangeFilter(field.name, subset);
 }
 
+/** What the subset means to rasters; undefined when none of them has a vertical axis. */
+function heightsOf(collections: readonly Collection[], subset: AxisRange | undefined): AxisRange | undefined {
+  const layered = collections.filter((c): c is RasterCollection => c.kind === 'raster' && !!c.raster.levels);
+  for (const collection of subset ? layered : []) {
+    if (levelOf(collection, subset) === undefined)
+      throw badParameter('subset', `selects no level of ${collection.id}; see the domain of its coverage`);
+  }
+  return layered.length > 0 ? subset : undefined;
+}
+
 function keyOf(
   filters: ReadonlyMap<string, Expression>,
   properties: readonly string[] | undefined,
   look: RasterLook | undefined,
+  heights: AxisRange | undefined,
 ): string {
   return createHash('sha1')
-    .update(JSON.stringify([[...filters], properties && [...properties].sort(), look]))
+    .update(JSON.stringify([[...filters], properties && [...properties].sort(), look, heights]))
     .digest('base64url');
 }
