@@ -6,6 +6,7 @@ import type { Dimension, Group, MDArray } from 'gdal-async';
 import { TaskFailure } from '../../../../core/tasks.js';
 import { gdal, unreadable } from '../../gdal.js';
 import { instantsOf, isTimeUnit } from './cf-time.js';
+import { checkClassicHeader } from './classic-header.js';
 import type { GridFormat } from './format.js';
 
 export interface Variable {
@@ -83,6 +84,7 @@ export async function layoutOf(path: string, format: GridFormat): Promise<Layout
 }
 
 async function openLayout(path: string, format: GridFormat): Promise<Layout> {
+  if (format.driver === 'netCDF') await checkClassicHeader(path);
   let dataset: Awaited<ReturnType<typeof gdal.openAsync>>;
   try {
     dataset = await gdal.openAsync(format.rootName(path), 'mr');
