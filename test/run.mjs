@@ -1,6 +1,5 @@
 /**
  * Runs all tests with vitest and ends with one plain line, `N passed, N failed`.
- * Unit tests may run side by side; those that start servers run one after the other.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -348,6 +348,8 @@ export interface LoadTask {
 export interface Tasks extends AnalyticsTasks, ArchiveTasks, RasterTasks, StacTasks {
   /** Lists the feature tables of a GeoPackage. */
   'vector.inspect': { input: { path: string }; output: VectorLayerInfo[] };
+  /** Names of the tables of tiles of a GeoPackage. */
+  'vector.tileTables': { input: { path: string }; output: string[] };
   /** Lists what a PostGIS database can publish. */
   'vector.discover': { input: { database: string }; output: DiscoveredDatabase };
   /** Makes or removes the triggers that tell edits by others. */

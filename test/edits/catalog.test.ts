@@ -25,7 +25,7 @@ beforeEach(async () => {
   stores.push(store);
   const pools = {
     run: async (name: string, { path }: { path: string }) =>
-      name === 'raster.layers' ? { layers: [], problems: [] } : inspect(path),
+      name === 'vector.tileTables' ? [] : inspect(path),
   } as unknown as Pools;
   catalog = new Catalog({
     pools,

@@ -9,7 +9,7 @@ import { answer } from '../failure.js';
 import { buildOverview } from '../overviews/build.js';
 import { keepOverviewsIn } from '../overviews/file.js';
 import { allowHosts } from '../providers/archive/remote.js';
-import { inspect } from '../providers/geopackage/inspect.js';
+import { inspect, tileTables } from '../providers/geopackage/inspect.js';
 import { capture } from '../providers/postgis/capture.js';
 import { limitConnections } from '../providers/postgis/database.js';
 import { discover, ping } from '../providers/postgis/discover.js';
@@ -72,6 +72,7 @@ const TASKS: {
   ) => TaskOutput<N> | Promise<TaskOutput<N>>;
 } = {
   'vector.inspect': ({ path }) => inspect(path),
+  'vector.tileTables': ({ path }) => tileTables(path),
   'vector.discover': discover,
   'vector.capture': capture,
   'vector.ping': ping,

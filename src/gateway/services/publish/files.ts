@@ -59,7 +59,10 @@ async function readGeoPackage(
   };
 }
 
-/** Tables of tiles are rasters to GDAL, with the zooms as overviews. */
+/**
+ * Tables of tiles are rasters to GDAL, with the zooms as overviews. It opens no GeoPackage without any: when it closes one
+ * that another program writes to, it may move the log into the file, which then looks changed.
+ */
 async function readTiles(
   file: string,
   version: string,
@@ -67,7 +70,13 @@ async function readTiles(
   hasFeatures: boolean,
 ): Promise<Found> {
   try {
-    return await readRasters(file, version, deps);
+    const tables = await deps.pools.run(
+      'vector.tileTables',
+      { path: file },
+      { deadlineMs: INSPECT_DEADLINE_MS },
+    );
+    if (tables.length > 0) return await readRasters(file, version, deps);
+    throw new TaskFailure('source-unreadable', 'The file has no table of tiles.');
   } catch (error) {
     if (!(error instanceof TaskFailure) || error.code !== 'source-unreadable') throw error;
     const reason = 'The file has no feature tables, and no table of tiles that can be read.';

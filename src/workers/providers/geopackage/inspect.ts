@@ -37,10 +37,21 @@ const CONTENTS = `
 
 /** Lists the feature tables of a GeoPackage (OGC 12-128r18, 2.1). */
 export function inspect(path: string): VectorLayerInfo[] {
+  // One transaction: counts, extents and the cursor are of one moment.
+  return reading(path, (db) => db.transaction(() => contents(db).map((row) => layer(db, path, row)))());
+}
+
+/** Names of the tables of tiles of a GeoPackage (OGC 12-128r18, 2.2), grids of values among them. */
+export function tileTables(path: string): string[] {
+  const sql =
+    "SELECT table_name FROM gpkg_contents WHERE data_type IN ('tiles', '2d-gridded-coverage') ORDER BY 1";
+  return reading(path, (db) => db.prepare(sql).pluck().all() as string[]);
+}
+
+function reading<T>(path: string, read: (db: Database.Database) => T): T {
   const db = connect(path, true);
   try {
-    // One transaction: counts, extents and the cursor are of one moment.
-    return db.transaction(() => contents(db).map((row) => layer(db, path, row)))();
+    return read(db);
   } catch (error) {
     if (error instanceof TaskFailure) throw error;
     throw new TaskFailure('source-unreadable', `The GeoPackage is damaged: ${(error as Error).message}`);
