@@ -14,8 +14,8 @@ import { editor, things } from './support/things.js';
  * equal; once each has an id of its own. Centrifugo, where it is installed, gets messages of the same length over its HTTP
  * API. CPU of the server per delivery; what the same edits or messages cost without subscribers is taken off.
  */
-const rounds = option('rounds', 5);
-const clients = option('clients', 1000);
+const rounds = option('rounds', 3);
+const clients = option('clients', 500);
 const events = option('events', 4000);
 const SERVER_CORE = 0;
 const BATCH = 1000;
