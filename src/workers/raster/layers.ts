@@ -1,9 +1,10 @@
 /** Task `raster.layers`. */
 
 import type { RasterLayers } from '../../core/rasters.js';
+import { TILE_INDEX } from '../../core/sources.js';
 import { TaskFailure, type TaskInput } from '../../core/tasks.js';
 import { gridLayout } from './sources/gridded/open.js';
-import { TILE_INDEX, tileIndex } from './tile-index.js';
+import { tileIndex } from './tile-index.js';
 
 /** Lists the rasters of a file or folder that may hold several: the mosaic of a tile index, grids. */
 export async function layers({ path }: TaskInput<'raster.layers'>): Promise<RasterLayers> {

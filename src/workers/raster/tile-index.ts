@@ -4,14 +4,13 @@ import { realpath } from 'node:fs/promises';
 import { basename, dirname, extname, resolve } from 'node:path';
 import type { Feature } from 'gdal-async';
 import type { FileRaster, MosaicMember, RasterGrid, RasterLayers } from '../../core/rasters.js';
+import { TILE_INDEX } from '../../core/sources.js';
 import { type Box, TaskFailure } from '../../core/tasks.js';
 import { CRS84, type Crs, crsOf, crsOfDataset, transformBox } from './crs.js';
 import { unreadable } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
 import { withRaster } from './handles.js';
 import { openVector } from './ogr.js';
-
-export const TILE_INDEX = /\.tindex\.(gpkg|shp|fgb|geojson)$/i;
 
 /** Most rasters of an index. */
 const MAX_MEMBERS = 100_000;

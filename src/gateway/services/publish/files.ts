@@ -1,9 +1,10 @@
 import { basename, extname } from 'node:path';
 import type { RasterLayers, RasterSource } from '../../../core/rasters.js';
+import { TILE_INDEX } from '../../../core/sources.js';
 import { type ArchiveContainer, TaskFailure } from '../../../core/tasks.js';
 import { archiveCollection, rasterCollection, vectorCollection } from './collections.js';
 import { convert } from './convert.js';
-import { ARCHIVE, GEOPACKAGE, GRIDDED, OGR, RASTER, type SourceFile, TILE_INDEX } from './find.js';
+import { ARCHIVE, GEOPACKAGE, GRIDDED, OGR, RASTER, type SourceFile } from './find.js';
 import { type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 import { collectionName, isStac, readStac } from './stac.js';
 
