@@ -1,6 +1,6 @@
 /** Boxes and rasters that go on where a CRS begins anew: across the antimeridian, or from 0..360 to -180..180. */
 
-import { plainBoxes } from '../../core/box.js';
+import { around, plainBoxes } from '../../core/box.js';
 import { Recent } from '../../core/recent.js';
 import { type Box, TaskFailure } from '../../core/tasks.js';
 import { CRS84, type Crs, crsOf, pointTransform, transformBox } from './crs.js';
@@ -52,23 +52,19 @@ export function checkedParts(box: unknown, crs: Crs): Box[] {
 /** The smallest box in `to` around boxes in `from`, each following the one before it eastwards. Null when there is none. */
 export function boxAround(parts: readonly Box[], from: Crs, to: Crs): Box | null {
   const period = periodOf(to);
-  let around: Box | null = null;
+  let whole: Box | null = null;
   for (const part of parts) {
     const placed = transformBox(part, from, to);
     if (!placed) continue;
-    if (!around) {
-      around = placed;
+    if (!whole) {
+      whole = placed;
       continue;
     }
-    const shift: number = period !== null && placed[0] < around[0] ? period : 0;
-    around = [
-      Math.min(around[0], placed[0] + shift),
-      Math.min(around[1], placed[1]),
-      Math.max(around[2], placed[2] + shift),
-      Math.max(around[3], placed[3]),
-    ];
+    const [west, south, east, north] = placed;
+    const shift: number = period !== null && west < whole[0] ? period : 0;
+    whole = around(whole, [west + shift, south, east + shift, north]);
   }
-  return around;
+  return whole;
 }
 
 const OUTLINE_STEPS = 24;
