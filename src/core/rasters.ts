@@ -280,7 +280,7 @@ export interface RasterImportResult {
 
 /** Tasks of the engines' raster thread, and `raster.import`, which runs in a process of its own. */
 export interface RasterTasks {
-  /** Lists what is in a GeoPackage, a netCDF or HDF5 file, or the folder of a Zarr store. */
+  /** Lists what is in a tile index, a netCDF or HDF5 file, or the folder of a Zarr store. */
   'raster.layers': { input: { path: string }; output: RasterLayers };
   'raster.inspect': { input: { source: RasterSource }; output: RasterInfo };
   'raster.coverage': { input: CoverageTask; output: CoverageResult };
