@@ -18,7 +18,6 @@ import { demultiply, putOver } from './premultiplied.js';
 import { STYLE_RESOURCES } from './resources.js';
 
 mapnik.register_default_input_plugins();
-mapnik.register_default_fonts();
 
 const MAX_SIDE = 8192;
 const MAX_LAYERS = 200;
