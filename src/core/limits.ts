@@ -135,6 +135,14 @@ export const LIMITS = {
   /** Ranges of glyphs that may wait to be made, and bytes of those that are kept. */
   symbolQueue: 64,
   glyphBytes: 33_554_432,
+  /** Characters, values and levels of nesting of a style, its layers, and errors of it that are told at once. */
+  styleCharacters: 1_048_576,
+  styleNodes: 50_000,
+  styleDepth: 64,
+  styleLayers: 500,
+  styleErrors: 20,
+  /** Versions of a layer's style that are kept. */
+  styleVersions: 100,
   /** Samples (pixels of all bands) of a raster that is imported. */
   importSamples: 16_000_000_000,
   /** Bytes of a world file or of a text that holds a CRS (contract). */
