@@ -132,6 +132,15 @@ export const LIMITS = {
   lookBands: 16,
   /** Colours of a colour map that a request brings along. */
   colormapEntries: 256,
+  /** Bytes of a style in SLD (contract), levels of nesting, and rules of one. */
+  sldBytes: 1_048_576,
+  sldDepth: 64,
+  sldRules: 1000,
+  /** Layers and characters of what a style in SLD becomes. */
+  sldLayers: 2000,
+  sldStyleBytes: 1_048_576,
+  /** Diagnostics of one translation of a style. */
+  styleDiagnostics: 200,
   /** Samples (pixels of all bands) of a raster that is imported. */
   importSamples: 16_000_000_000,
   /** Bytes of a world file or of a text that holds a CRS (contract). */
