@@ -2,7 +2,8 @@ import type { VectorLayerMetadata } from './archives.js';
 import type { Expression } from './cql2/ast.js';
 import type { Crs } from './crs.js';
 import type { BandInfo, RasterInfo } from './rasters.js';
-import type { ArchiveContainer, ArchiveFormat, Box, SimpleStyle, VectorSource } from './tasks.js';
+import type { MapStyle } from './style/model.js';
+import type { ArchiveContainer, ArchiveFormat, Box, VectorSource } from './tasks.js';
 
 /** How tiles of a collection are made. What is absent restricts nothing. */
 export interface TileSettings {
@@ -53,7 +54,7 @@ export interface VectorCollection extends CollectionBase {
   readonly countEstimated?: boolean;
   /** Cursor of the last edit that `featureCount` and `extent84` know of. */
   readonly cursor: number;
-  readonly style: SimpleStyle;
+  readonly style: MapStyle;
   /** Of STAC items that were read from a catalog: the document of their collection, as it was read. */
   readonly stac?: Readonly<Record<string, unknown>>;
   /** What is kept from who reads: `source` then lacks the masked fields. */
@@ -82,6 +83,7 @@ export interface RasterCollection extends CollectionBase {
   readonly kind: 'raster';
   readonly raster: RasterInfo;
   readonly bands: readonly BandInfo[];
+  readonly style: MapStyle;
 }
 
 /** A tile archive: tiles are served as they are stored. */

@@ -251,28 +251,13 @@ export interface ArchiveTile {
   encoding: 'identity' | 'gzip';
 }
 
-/** Look of a vector layer: the small built-in model until styles are managed. Colours are CSS colours. */
-export interface SimpleStyle {
-  fill?: string;
-  fillOpacity?: number;
-  stroke?: string;
-  strokeWidth?: number;
-  strokeOpacity?: number;
-  pointColor?: string;
-  pointRadius?: number;
-}
-
 export type MapLayer =
   | {
       kind: 'vector';
-      name: string;
-      /**
-       * An uncompressed vector tile of one layer whose square grid covers the map's bbox: its origin is the
-       * top left corner of the map, and `unitsPerPixel` grid units make one pixel.
-       */
+      /** An uncompressed vector tile of one layer, whose grid covers the map's bbox. */
       tile: Uint8Array;
-      geometryType: GeometryType;
-      style: SimpleStyle;
+      /** Layers of a MapLibre style, as JSON. */
+      style: string;
     }
   | {
       kind: 'raster';
@@ -287,10 +272,10 @@ export interface MapTask {
   background: string;
   /** Bottom layer first. */
   layers: MapLayer[];
-  /** Grid units of the vector tiles per pixel. */
-  unitsPerPixel: number;
-  /** Grid units per tile side. */
+  /** Grid units of the vector tiles along either side of the map. */
   tileExtent: number;
+  /** Of MapLibre, as expressions of styles mean it. */
+  zoom: number;
   /** 1 for 96 dpi, 2 for @2x. */
   scale: number;
   format: 'png' | 'jpeg' | 'webp' | 'tiff';

@@ -43,8 +43,22 @@ function layers(column: number, row: number, pixels: number): MapLayer[] {
     { type: 'point', point: at(128, 128) },
   ];
   const tile = vectorTile('all', geometries, pixels * 16);
-  const style = { fill: '#ff8800', stroke: '#003366', strokeWidth: 3, pointRadius: 7 };
-  return [{ kind: 'vector', name: 'all', tile, geometryType: 'Geometry', style }];
+  const style = JSON.stringify([
+    {
+      id: 'fill',
+      type: 'fill',
+      filter: ['==', ['geometry-type'], 'Polygon'],
+      paint: { 'fill-color': '#ff8800' },
+    },
+    { id: 'line', type: 'line', paint: { 'line-color': '#003366', 'line-width': 3 } },
+    {
+      id: 'point',
+      type: 'circle',
+      filter: ['==', ['geometry-type'], 'Point'],
+      paint: { 'circle-radius': 7, 'circle-color': '#c8431a' },
+    },
+  ]);
+  return [{ kind: 'vector', tile, style }];
 }
 
 const map = (pixels: number, more: Partial<MapTask>): MapTask => ({
@@ -52,8 +66,8 @@ const map = (pixels: number, more: Partial<MapTask>): MapTask => ({
   height: pixels,
   background: 'transparent',
   layers: [],
-  unitsPerPixel: 16,
   tileExtent: pixels * 16,
+  zoom: 3,
   scale: 1,
   format: 'png',
   bbox: [0, 0, 1, 1],
@@ -80,7 +94,6 @@ describe('a map that is cut into tiles', () => {
   it('leaves out what is empty, and draws what is of one colour', async () => {
     const square: MapLayer = {
       kind: 'vector',
-      name: 'square',
       tile: vectorTile('square', [
         {
           type: 'polygon',
@@ -92,8 +105,7 @@ describe('a map that is cut into tiles', () => {
           ],
         },
       ]),
-      geometryType: 'Polygon',
-      style: { fill: '#ff0000', fillOpacity: 1, strokeWidth: 0 },
+      style: JSON.stringify([{ id: 'fill', type: 'fill', paint: { 'fill-color': '#ff0000' } }]),
     };
     for (const format of ['png', 'webp'] as const) {
       const { tiles } = await suite.pool.run('map.render', map(256, { layers: [square], cut, format }));

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
+import type { StyleLayer } from '../../src/core/style/model.js';
 import type { MapLayer, MapTask } from '../../src/core/tasks.js';
 import { suiteEngine, vectorTile } from './support.js';
 
@@ -14,8 +15,8 @@ const map = (layers: MapLayer[], more: Partial<MapTask> = {}): MapTask => ({
   height: 256,
   background: 'transparent',
   layers,
-  unitsPerPixel: 16,
   tileExtent: 4096,
+  zoom: 3,
   scale: 1,
   format: 'png',
   bbox: [0, 0, 256, 256],
@@ -23,10 +24,14 @@ const map = (layers: MapLayer[], more: Partial<MapTask> = {}): MapTask => ({
   ...more,
 });
 
-const box = (minx: number, miny: number, maxx: number, maxy: number): MapLayer => ({
+const look = (...layers: Omit<StyleLayer, 'id'>[]): string =>
+  JSON.stringify(layers.map((layer, i) => ({ id: `layer-${i}`, ...layer })));
+const fill = (color: string, opacity = 1): string =>
+  look({ type: 'fill', paint: { 'fill-color': color, 'fill-opacity': opacity } });
+
+const box = (minx: number, miny: number, maxx: number, maxy: number, name = 'boxes'): MapLayer => ({
   kind: 'vector',
-  name: 'boxes',
-  tile: vectorTile('boxes', [
+  tile: vectorTile(name, [
     {
       type: 'polygon',
       ring: (
@@ -39,8 +44,10 @@ const box = (minx: number, miny: number, maxx: number, maxy: number): MapLayer =
       ).map(([x, y]) => [x * 16, y * 16]),
     },
   ]),
-  geometryType: 'Polygon',
-  style: { fill: '#ff0000', fillOpacity: 1, stroke: '#0000ff', strokeWidth: 2 },
+  style: look(
+    { type: 'fill', paint: { 'fill-color': '#ff0000' } },
+    { type: 'line', paint: { 'line-color': '#0000ff', 'line-width': 2 } },
+  ),
 });
 
 async function pixels(image: Uint8Array): Promise<(x: number, y: number) => number[]> {
@@ -61,17 +68,23 @@ describe('map.render', () => {
   });
 
   it('draws maps that are not square', async () => {
-    const wide = await suite.pool.run('map.render', map([box(200, 32, 240, 60)], { width: 256, height: 80 }));
+    // The grid of 256 x 256 pixels is stretched to the shape of the map.
+    const wide = await suite.pool.run(
+      'map.render',
+      map([box(200, 32, 240, 192)], { width: 256, height: 80 }),
+    );
     expect(await sharp(wide.data).metadata()).toMatchObject({ width: 256, height: 80 });
     expect((await pixels(wide.data))(220, 40)).toEqual([255, 0, 0, 255]);
-    const high = await suite.pool.run('map.render', map([box(10, 200, 60, 240)], { width: 80, height: 256 }));
+    const high = await suite.pool.run(
+      'map.render',
+      map([box(10, 200, 192, 240)], { width: 80, height: 256 }),
+    );
     expect((await pixels(high.data))(30, 220)).toEqual([255, 0, 0, 255]);
   });
 
   it('makes symbols larger with the scale', async () => {
     const line: MapLayer = {
       kind: 'vector',
-      name: 'lines',
       tile: vectorTile('lines', [
         {
           type: 'line',
@@ -81,8 +94,7 @@ describe('map.render', () => {
           ],
         },
       ]),
-      geometryType: 'LineString',
-      style: { stroke: '#00ff00', strokeWidth: 4 },
+      style: look({ type: 'line', paint: { 'line-color': '#00ff00', 'line-width': 4 } }),
     };
     const thickness = async (scale: number) => {
       const at = await pixels((await suite.pool.run('map.render', map([line], { scale }))).data);
@@ -95,13 +107,11 @@ describe('map.render', () => {
   it('draws points as markers, also those just outside', async () => {
     const points: MapLayer = {
       kind: 'vector',
-      name: 'points',
       tile: vectorTile('points', [
         { type: 'point', point: [1600, 800] },
         { type: 'point', point: [-16, 3200] },
       ]),
-      geometryType: 'Point',
-      style: { pointColor: 'rgb(10,200,30)', pointRadius: 6, strokeWidth: 0 },
+      style: look({ type: 'circle', paint: { 'circle-color': 'rgb(10,200,30)', 'circle-radius': 6 } }),
     };
     const at = await pixels((await suite.pool.run('map.render', map([points]))).data);
     expect(at(100, 50)).toEqual([10, 200, 30, 255]);
@@ -112,7 +122,6 @@ describe('map.render', () => {
   it('draws every kind of geometry of a mixed layer', async () => {
     const mixed: MapLayer = {
       kind: 'vector',
-      name: 'mixed',
       tile: vectorTile('mixed', [
         { type: 'point', point: [800, 800] },
         {
@@ -125,8 +134,18 @@ describe('map.render', () => {
           ],
         },
       ]),
-      geometryType: 'Geometry',
-      style: { pointColor: '#112233', fill: '#445566', fillOpacity: 1 },
+      style: look(
+        {
+          type: 'fill',
+          filter: ['==', ['geometry-type'], 'Polygon'],
+          paint: { 'fill-color': '#445566' },
+        } as never,
+        {
+          type: 'circle',
+          filter: ['==', ['geometry-type'], 'Point'],
+          paint: { 'circle-color': '#112233' },
+        } as never,
+      ),
     };
     const at = await pixels((await suite.pool.run('map.render', map([mixed]))).data);
     expect(at(50, 50)).toEqual([0x11, 0x22, 0x33, 255]);
@@ -157,7 +176,7 @@ describe('map.render', () => {
   it('paints translucent backgrounds and translucent fills as asked', async () => {
     const translucent = {
       ...box(0, 0, 128, 256),
-      style: { fill: '#ff0000', fillOpacity: 0.5, strokeWidth: 0 },
+      style: fill('#ff0000', 0.5),
     } as MapLayer;
     const at = await pixels(
       (await suite.pool.run('map.render', map([translucent], { background: 'rgba(0,0,255,0.5)' }))).data,
@@ -170,8 +189,8 @@ describe('map.render', () => {
     expect(over[0]!).toBeGreaterThan(160);
   });
 
-  it('draws two layers of the same name', async () => {
-    const second = { ...box(140, 140, 200, 200), style: { fill: '#00ff00', fillOpacity: 1 } } as MapLayer;
+  it('draws several style layers over several tiles', async () => {
+    const second = { ...box(140, 140, 200, 200, 'others'), style: fill('#00ff00') } as MapLayer;
     const at = await pixels((await suite.pool.run('map.render', map([box(10, 10, 60, 60), second]))).data);
     expect(at(30, 30)).toEqual([255, 0, 0, 255]);
     expect(at(170, 170)).toEqual([0, 255, 0, 255]);
@@ -202,7 +221,7 @@ describe('map.render', () => {
     const place = { bbox: [-34.9, -8, -34.8, -7.95] as const, crs: 'EPSG:4326' };
     const result = await suite.pool.run(
       'map.render',
-      map([box(64, 32, 128, 96)], { ...place, width: 256, height: 128, format: 'tiff' }),
+      map([box(64, 64, 128, 192)], { ...place, width: 256, height: 128, format: 'tiff' }),
     );
     const path = join(scratch.path, 'map.tif');
     writeFileSync(path, result.data);
@@ -217,13 +236,10 @@ describe('map.render', () => {
   it.each([
     { background: '"/><Layer name="x"' },
     { width: 0 },
-    { unitsPerPixel: 17 },
-    { unitsPerPixel: 32 },
+    { tileExtent: 0 },
     { scale: 0 },
     { quality: 1000 },
-    { layers: [{ ...box(0, 0, 1, 1), style: { fill: 'url(javascript:0)' } } as MapLayer] },
-    { layers: [{ ...box(0, 0, 1, 1), style: { strokeWidth: Number.NaN } } as MapLayer] },
-    { layers: [{ ...box(0, 0, 1, 1), tile: Uint8Array.from([1, 2, 3, 250, 250, 250]) } as MapLayer] },
+    { layers: [{ ...box(0, 0, 1, 1), style: look({ type: 'nothing' } as never) } as MapLayer] },
     { layers: [{ kind: 'raster', rgba: new Uint8Array(7) } as MapLayer] },
   ])('refuses %j', async (wrong) => {
     await expect(

@@ -25,7 +25,7 @@ export function vectorCollection(
     origin: 'o',
     featureCount: 12345,
     cursor: 0,
-    style: {},
+    style: { version: 0, layers: [] },
     source: {
       kind: 'geopackage',
       path: 'roads.gpkg',
@@ -69,6 +69,7 @@ export function rasterCollection(over: Partial<RasterCollection> = {}): RasterCo
     storageCrs: CRS84,
     crs: [CRS84],
     file: 'dem.tif',
+    style: { version: 0, layers: [{ id: 'raster', type: 'raster' }] },
     version: '1',
     origin: 'o',
     bands,

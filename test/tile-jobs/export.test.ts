@@ -38,7 +38,7 @@ const countries: VectorCollection = {
   source: info.source as GeoPackageSource,
   featureCount: info.featureCount,
   cursor: 0,
-  style: {},
+  style: { version: 0, layers: [] },
 };
 const catalog = new CatalogSnapshot([countries], [], 1);
 

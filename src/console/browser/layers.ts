@@ -1,6 +1,6 @@
 import type { LayerSpecification, Map as MapLibreMap } from 'maplibre-gl';
-import type { SimpleStyle } from '../../core/tasks.js';
-import type { MapData, MapGeometry, MapLayerData, VectorLayerData } from '../../gateway/pages/page-data.js';
+import type { StyleLayer } from '../../core/style/model.js';
+import type { MapData, MapLayerData, VectorLayerData } from '../../gateway/pages/page-data.js';
 import { onThisOrigin } from './page.js';
 import type { MapColors } from './theme.js';
 
@@ -9,9 +9,8 @@ export const FEATURES_SOURCE = 'page-features';
 /** Style layers of each published layer, so that it can be shown, hidden and asked for features. */
 export type LayerIds = Map<string, string[]>;
 
-type Expression = LayerSpecification extends { filter?: infer F } ? F : never;
-const hovered = <T>(on: T, off: T) =>
-  ['case', ['boolean', ['feature-state', 'hover'], false], on, off] as never;
+/** 1 for the feature under the pointer, 0 for all others. */
+const HOVERED = ['case', ['boolean', ['feature-state', 'hover'], false], 1, 0] as never;
 
 /** Full width from zoom 5 on; thinner before, where outlines lie close together. */
 const zoomed = (width: (share: number) => unknown) =>
@@ -55,85 +54,55 @@ function addLayer(map: MapLibreMap, layer: MapLayerData, baseUrl: string, colors
     return [source];
   }
   return layer.sourceLayers.flatMap((sourceLayer) =>
-    addStyled(map, { source, sourceLayer, geometry: layer.geometry, style: layer.style, colors }),
+    addStyled(map, { source, sourceLayer, style: layer.style, colors }),
   );
 }
 
 interface Styled {
   source: string;
   sourceLayer?: string;
-  geometry: MapGeometry;
-  style: SimpleStyle;
+  style: readonly StyleLayer[];
   colors: MapColors;
 }
 
-/** Fill, line and circle layers of one source, as its geometry asks. Returns their ids, bottom first. */
-export function addStyled(map: MapLibreMap, styled: Styled): string[] {
-  const layers = styleLayers(styled);
+/** The layers of a style over one source, and what marks the feature under the pointer. Returns their ids, bottom first. */
+export function addStyled(map: MapLibreMap, { source, sourceLayer, style, colors }: Styled): string[] {
+  const name = `${source}/${sourceLayer ?? ''}`;
+  const base = { source, ...(sourceLayer === undefined ? {} : { 'source-layer': sourceLayer }) };
+  const own = style.map((layer) => ({ ...layer, ...base, id: `${name}/${layer.id}` }) as LayerSpecification);
+  const layers = [...own, ...highlight(name, base, colors)];
   for (const layer of layers) map.addLayer(layer);
   return layers.map((layer) => layer.id);
 }
 
-function styleLayers({ source, sourceLayer, geometry, style, colors }: Styled): LayerSpecification[] {
-  const name = `${source}/${sourceLayer ?? ''}`;
-  const base = { source, ...(sourceLayer === undefined ? {} : { 'source-layer': sourceLayer }) };
-  const has = (kind: MapGeometry) => geometry === kind || geometry === 'mixed';
-  const only = (type: string) => ['==', '$type', type] as unknown as Expression & never;
-  const {
-    fill,
-    fillOpacity = 0.35,
-    stroke,
-    strokeWidth = 1,
-    strokeOpacity = 0.9,
-    pointColor,
-    pointRadius = 4,
-  } = style;
-  const line = {
-    'line-color': hovered(colors.highlight, stroke),
-    'line-width': zoomed((share) => hovered(strokeWidth * share + 1.5, strokeWidth * share)),
-    'line-opacity': hovered(1, strokeOpacity),
-  };
-  const lineWidth = Math.max(strokeWidth, 1.5);
-  const round = { 'line-cap': 'round', 'line-join': 'round' } as const;
-  const layers: LayerSpecification[] = [];
-  if (has('polygon')) {
-    const opacity = hovered(Math.min(1, fillOpacity + 0.25), fillOpacity);
-    layers.push(
-      {
-        ...base,
-        id: `${name}/fill`,
-        type: 'fill',
-        filter: only('Polygon'),
-        paint: { 'fill-color': fill, 'fill-opacity': opacity, 'fill-antialias': false },
-      },
-      { ...base, id: `${name}/edge`, type: 'line', filter: only('Polygon'), layout: round, paint: line },
-    );
-  }
-  if (has('line')) {
-    layers.push({
+function highlight(
+  name: string,
+  base: { source: string; 'source-layer'?: string },
+  { highlight: color }: MapColors,
+): LayerSpecification[] {
+  return [
+    {
       ...base,
-      id: `${name}/line`,
+      id: `${name}/hovered-line`,
       type: 'line',
-      filter: only('LineString'),
-      layout: round,
-      paint: { ...line, 'line-width': zoomed((share) => hovered(lineWidth * share + 2, lineWidth * share)) },
-    });
-  }
-  if (has('point')) {
-    layers.push({
+      filter: ['!=', ['geometry-type'], 'Point'],
+      layout: { 'line-cap': 'round', 'line-join': 'round' },
+      paint: { 'line-color': color, 'line-width': 2.5, 'line-opacity': HOVERED },
+    },
+    {
       ...base,
-      id: `${name}/point`,
+      id: `${name}/hovered-point`,
       type: 'circle',
-      filter: only('Point'),
+      filter: ['==', ['geometry-type'], 'Point'],
       paint: {
-        'circle-color': pointColor,
-        'circle-radius': hovered(pointRadius + 2, pointRadius),
-        'circle-stroke-width': 1,
-        'circle-stroke-color': hovered(colors.highlight, colors.water),
+        'circle-radius': 6,
+        'circle-color': 'transparent',
+        'circle-stroke-color': color,
+        'circle-stroke-width': 2.5,
+        'circle-stroke-opacity': HOVERED,
       },
-    });
-  }
-  return layers;
+    },
+  ];
 }
 
 function addBackdrop(map: MapLibreMap, layer: VectorLayerData, baseUrl: string, colors: MapColors): void {

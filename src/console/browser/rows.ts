@@ -23,7 +23,7 @@ export async function showPageFeatures(
   const features = numbered(await fetchFeatures(url));
   const collection: FeatureCollection = { type: 'FeatureCollection', features };
   map.addSource(FEATURES_SOURCE, { type: 'geojson', data: collection });
-  const ids = addStyled(map, { source: FEATURES_SOURCE, geometry: 'mixed', style: data.style, colors });
+  const ids = addStyled(map, { source: FEATURES_SOURCE, style: data.style, colors });
   const box = boundsOf(features.map((feature) => feature.geometry));
   if (box) map.fitBounds(viewBounds(box), FIT);
   tie(map, ids, features);

@@ -3,7 +3,7 @@ import { html, type Markup } from '../../core/html.js';
 import type { PageFeature } from './items.js';
 import { type Crumb, page, section } from './layout.js';
 import { type Link, linkList, representationLine, resources } from './links.js';
-import { backdropLayer, completeStyle } from './map-data.js';
+import { backdropLayer, pageStyle } from './map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead } from './map-frame.js';
 import type { MapData } from './page-data.js';
 import { table } from './table.js';
@@ -38,7 +38,7 @@ function itemMap({ baseUrl, collection, geoJsonHref, published }: ItemPage): Mar
     bounds: collection.extent84 ?? null,
     layers: [],
     backdrop: backdropLayer(published, baseUrl),
-    features: { href: geoJsonHref, title: collection.title, style: completeStyle(collection) },
+    features: { href: geoJsonHref, title: collection.title, style: pageStyle(collection) },
   };
   return mapFrame({ data, label: 'Map of this feature' });
 }

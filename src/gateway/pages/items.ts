@@ -2,7 +2,7 @@ import type { Collection, VectorCollection } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
 import { type Crumb, page } from './layout.js';
 import { findLink, type Link, representationLine, safeHref } from './links.js';
-import { backdropLayer, completeStyle } from './map-data.js';
+import { backdropLayer, pageStyle } from './map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture } from './map-frame.js';
 import type { MapData } from './page-data.js';
 import { table } from './table.js';
@@ -84,7 +84,7 @@ function itemsMap(input: ItemsPage): Markup {
     bounds: collection.extent84 ?? null,
     layers: [],
     backdrop: backdropLayer(input.published, baseUrl),
-    features: { href: geoJsonHref, title: collection.title, style: completeStyle(collection) },
+    features: { href: geoJsonHref, title: collection.title, style: pageStyle(collection) },
   };
   return mapFrame({
     data,

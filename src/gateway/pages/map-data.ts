@@ -4,11 +4,10 @@ import type {
   RasterCollection,
   VectorCollection,
 } from '../../core/collection.js';
-import type { Box, GeometryType, SimpleStyle } from '../../core/tasks.js';
+import { defaultStyle } from '../../core/style/default-style.js';
+import type { StyleLayer } from '../../core/style/model.js';
+import type { Box, GeometryType } from '../../core/tasks.js';
 import type { MapGeometry, MapLayerData, RasterLayerData, VectorLayerData } from './page-data.js';
-
-/** Colours of layers without a style: told apart by colour-blind readers, readable on light and dark maps. */
-const PALETTE = ['#2a78b8', '#d1662a', '#2f9461', '#b0508f', '#a98a16', '#6a63c4', '#1d94a3', '#c4474e'];
 
 /** Our tiles are cut to this zoom; beyond it the browser magnifies them. */
 const DETAIL_ZOOM = 16;
@@ -45,12 +44,14 @@ function drawingRank(layer: MapLayerData): number {
   return { point: 0, line: 1, mixed: 2, polygon: 3 }[layer.geometry];
 }
 
-/** Colour that stands for a layer in a legend. */
+/** Colour that stands for a layer in a legend; undefined when it has none of its own. */
 export function legendColor(layer: MapLayerData): string | undefined {
   if (layer.kind === 'raster') return undefined;
-  const { fill, stroke, pointColor } = layer.style;
-  if (layer.geometry === 'line') return stroke;
-  return layer.geometry === 'point' ? pointColor : fill;
+  for (const { type, paint } of layer.style) {
+    const color = (paint as Record<string, unknown> | undefined)?.[`${type}-color`];
+    if (typeof color === 'string') return color;
+  }
+  return undefined;
 }
 
 function vectorLayer(collection: VectorCollection, baseUrl: string): VectorLayerData {
@@ -60,7 +61,7 @@ function vectorLayer(collection: VectorCollection, baseUrl: string): VectorLayer
     kind: 'vector',
     sourceLayers: [collection.id],
     geometry,
-    style: completeStyle(collection),
+    style: pageStyle(collection),
     items: itemsUrl(collection, baseUrl),
   };
 }
@@ -78,7 +79,7 @@ function archiveLayer(collection: ArchiveCollection, baseUrl: string): MapLayerD
     kind: 'vector',
     sourceLayers: collection.vectorLayers.map(({ id }) => id),
     geometry: 'mixed',
-    style: completeStyle(collection),
+    style: pageStyle(collection),
     items: null,
   };
 }
@@ -98,19 +99,10 @@ export function itemsUrl(collection: Collection, baseUrl: string): string {
   return `${baseUrl}/ogc/features/collections/${encodeURIComponent(collection.id)}/items`;
 }
 
-/** The collection's style, with a colour of the palette for what it leaves open. */
-export function completeStyle(collection: Collection): SimpleStyle {
-  const color = PALETTE[collection.layerId % PALETTE.length]!;
-  const own: SimpleStyle = collection.kind === 'vector' ? collection.style : {};
-  return {
-    fill: own.fill ?? color,
-    fillOpacity: own.fillOpacity ?? 0.35,
-    stroke: own.stroke ?? color,
-    strokeWidth: own.strokeWidth ?? 1,
-    strokeOpacity: own.strokeOpacity ?? 0.9,
-    pointColor: own.pointColor ?? own.fill ?? color,
-    pointRadius: own.pointRadius ?? 4,
-  };
+/** The collection's style; archives, which have none, are shown as layers without a style are. */
+export function pageStyle(collection: Collection): readonly StyleLayer[] {
+  if (collection.kind === 'vector') return collection.style.layers;
+  return defaultStyle('Geometry', collection.id).layers;
 }
 
 function mapGeometry(type: GeometryType): MapGeometry {

@@ -1,4 +1,5 @@
-import type { Box, SimpleStyle } from '../../core/tasks.js';
+import type { StyleLayer } from '../../core/style/model.js';
+import type { Box } from '../../core/tasks.js';
 
 /** What a page tells its scripts, as JSON in `<script type="application/json" id="map-data">`. Types only. */
 
@@ -21,8 +22,8 @@ export interface VectorLayerData extends LayerData {
   /** Layers inside the tiles. */
   readonly sourceLayers: readonly string[];
   readonly geometry: MapGeometry;
-  /** Complete: every member that the geometry needs is set. */
-  readonly style: SimpleStyle;
+  /** Bottom first. */
+  readonly style: readonly StyleLayer[];
   /** Items of the collection; a feature's page is this URL, a slash and its id. */
   readonly items: string | null;
 }
@@ -37,7 +38,7 @@ export interface FeaturesData {
   /** URL of a GeoJSON feature or feature collection; its features are in the order of the page's rows. */
   readonly href: string;
   readonly title: string;
-  readonly style: SimpleStyle;
+  readonly style: readonly StyleLayer[];
 }
 
 export interface MapData {

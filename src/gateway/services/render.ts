@@ -9,7 +9,12 @@ import { ApiError } from '../../core/errors.js';
 import type { AxisRange, TimeRange } from '../../core/params.js';
 import type { RasterLook } from '../../core/raster-look.js';
 import type { ImageResult, RasterImageTask, TileSize } from '../../core/rasters.js';
+import { Recent } from '../../core/recent.js';
+import { styleFacts } from '../../core/style/facts.js';
+import { styleText } from '../../core/style/model.js';
+import { zoomOfScale } from '../../core/style/zoom.js';
 import type { Box, MapLayer, Pools } from '../../core/tasks.js';
+import { describeCrs } from '../../native/index.js';
 import { chooseRaster } from './rasters/choose.js';
 import { windowIn84 } from './rasters/source-items.js';
 import { runTask, type TaskContext } from './run-task.js';
@@ -45,10 +50,14 @@ export interface RenderedImage extends ImageResult {
   readonly vectorBytes: number;
 }
 
+/** Metres of a pixel of 96 dpi, as the standards have it. */
+const PIXEL_METRES = 0.00028;
 /** Grid units per pixel of the vector data that a map is drawn from: finer than antialiasing shows. */
 const UNITS_PER_PIXEL = 16;
 /** Pixels that symbols may reach over the edge, at least. */
 const MARGIN_PIXELS = 16;
+/** The encoder takes no more; maps that are hundreds of times as long as high lose a little of what reaches in. */
+const MAX_BUFFER = 2 ** 20;
 /** Half a pixel. */
 const SIMPLIFY = UNITS_PER_PIXEL / 4;
 
@@ -69,7 +78,6 @@ export async function renderImage(
     return { ...(await runTask(x, pools, 'raster.image', task)), vectorBytes: 0 };
   }
   const layers = await Promise.all(collections.map((collection) => layerOf(x, pools, collection, request)));
-  const side = Math.max(width, height);
   const vectorBytes = layers.reduce(
     (sum, layer) => sum + (layer?.kind === 'vector' ? layer.tile.byteLength : 0),
     0,
@@ -79,8 +87,8 @@ export async function renderImage(
     height,
     background: request.background,
     layers: layers.filter((layer) => layer !== undefined),
-    unitsPerPixel: UNITS_PER_PIXEL,
-    tileExtent: side * UNITS_PER_PIXEL,
+    tileExtent: gridOf(request),
+    zoom: zoomOf(request),
     scale,
     format,
     quality,
@@ -150,9 +158,10 @@ async function vectorLayer(
   collection: VectorCollection,
   request: ImageRequest,
 ): Promise<MapLayer | undefined> {
-  const side = Math.max(request.width, request.height);
-  const { source, filter } = readable(collection);
+  const { reach, names } = styleFacts(collection.style);
+  const { source, filter, fields } = readable(collection);
   const narrowed = and(filter, request.filters?.get(collection.id));
+  const allowed = fields ?? source.fields.map(({ name }) => name);
   const { data } = await runTask(x, pools, 'vector.tile', {
     layers: [
       {
@@ -160,33 +169,45 @@ async function vectorLayer(
         version: collection.version,
         cursor: collection.cursor,
         source,
-        fields: [],
+        fields: names ? allowed.filter((name) => names.has(name)) : allowed,
         ...(narrowed === undefined ? {} : { filter: narrowed }),
       },
     ],
     crs: request.crs,
-    bbox: squareFromTopLeft(request),
-    extent: side * UNITS_PER_PIXEL,
-    buffer: marginOf(collection, request) * UNITS_PER_PIXEL,
+    bbox: request.bbox,
+    extent: gridOf(request),
+    buffer: bufferOf(request, reach),
     simplify: SIMPLIFY,
     encoding: 'identity',
   });
   if (data.byteLength === 0) return undefined;
-  const { geometryType } = collection.source;
-  return { kind: 'vector', name: collection.id, tile: data, geometryType, style: collection.style };
+  return { kind: 'vector', tile: data, style: styleText(collection.style) };
 }
 
-/** Pixels around the image from which a symbol may reach into it. */
-function marginOf({ style }: VectorCollection, { scale = 1 }: ImageRequest): number {
-  const { pointRadius = 0, strokeWidth = 0 } = style;
-  return Math.ceil(Math.max(MARGIN_PIXELS, pointRadius + strokeWidth) * scale);
+/** Grid units along either side: the grid is stretched to the shape of the image. */
+function gridOf({ width, height }: ImageRequest): number {
+  return Math.max(width, height) * UNITS_PER_PIXEL;
 }
 
-/** The encoder's grid is square: the box keeps its top left corner and grows along the shorter side. */
-function squareFromTopLeft({ bbox, width, height }: ImageRequest): Box {
-  const [minx, miny, maxx, maxy] = bbox;
-  const side = Math.max(width, height);
-  const pixelX = (maxx - minx) / width;
-  const pixelY = (maxy - miny) / height;
-  return [minx, maxy - pixelY * side, minx + pixelX * side, maxy];
+/** Grid units around the image from which a symbol may reach into it: where they are smallest, there are the most. */
+function bufferOf({ width, height, scale = 1 }: ImageRequest, reach: number): number {
+  const unitsPerPixel = (UNITS_PER_PIXEL * Math.max(width, height)) / Math.min(width, height);
+  return Math.min(Math.ceil(Math.max(MARGIN_PIXELS, reach) * scale * unitsPerPixel), MAX_BUFFER);
+}
+
+const knownUnits = new Recent<string, number>(1000);
+
+function metresPerUnit(crs: string): number {
+  let metres = knownUnits.get(crs);
+  if (metres === undefined) {
+    metres = describeCrs(crs).metresPerUnit;
+    knownUnits.set(crs, metres);
+  }
+  return metres;
+}
+
+/** The zoom that expressions of styles see, to a hundredth: from the scale in the middle of the image. */
+function zoomOf({ bbox, crs, width, scale = 1 }: ImageRequest): number {
+  const metres = ((bbox[2] - bbox[0]) / width) * metresPerUnit(crs) * scale;
+  return Math.round(zoomOfScale(metres / PIXEL_METRES) * 100) / 100;
 }

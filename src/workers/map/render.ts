@@ -1,19 +1,21 @@
 /**
  * Task `map.render`.
  *
- * Layers come as vector tiles whose grid is already linear in the output CRS. Mapnik gets them as tile 0/0/0 of
- * EPSG:3857 with a map in the same CRS, so that it neither reprojects nor decodes features in JavaScript. A tile is
- * square and Mapnik draws all of it: the canvas is as large as the tile, and the map is its top left part.
+ * Layers come as vector tiles whose grid covers the map's window in the output CRS. Mapnik gets them as tile 0/0/0 of
+ * EPSG:3857 with a map in the same CRS, stretched to the size of the canvas, so that it does not reproject.
  */
 
 import { promisify } from 'node:util';
 import mapnik, { type Image } from '@mapnik/mapnik';
 import type { ImageResult, TileSize } from '../../core/rasters.js';
-import { type MapLayer, type MapTask, TaskFailure } from '../../core/tasks.js';
+import { type MapTask, TaskFailure } from '../../core/tasks.js';
 import type { Cancellation } from '../cancellation.js';
 import { cutTiles } from '../images/cut.js';
 import type { Window } from '../images/paletted-png.js';
-import { parseColor, withStyledMap } from './style.js';
+import { parseColor } from './color.js';
+import { VectorPainter } from './draw-vectors.js';
+import { demultiply, premultiply } from './premultiplied.js';
+import { STYLE_RESOURCES } from './resources.js';
 
 mapnik.register_default_input_plugins();
 mapnik.register_default_fonts();
@@ -21,8 +23,6 @@ mapnik.register_default_fonts();
 const MAX_SIDE = 8192;
 const MAX_LAYERS = 200;
 const DEFAULT_QUALITY = 85;
-/** Pixels around the canvas whose symbols may still reach into it. */
-const BUFFER_PIXELS = 64;
 
 /** The task with the formats that this thread can write: `raw` is RGBA, not premultiplied. */
 export type RenderTask = Omit<MapTask, 'format'> & { format: Exclude<MapTask['format'], 'tiff'> | 'raw' };
@@ -35,26 +35,29 @@ const MEDIA_TYPES = {
 } as const;
 
 export async function render(task: RenderTask, cancellation: Cancellation): Promise<ImageResult> {
-  const side = checkedSide(task);
-  const canvas = new mapnik.Image(side, side, { premultiplied: true });
+  checkSize(task);
+  const { width, height, format } = task;
+  const canvas = new mapnik.Image(width, height, { premultiplied: true });
   paintBackground(canvas, task);
+  const painter = new VectorPainter(canvas, task, STYLE_RESOURCES, cancellation);
   for (const layer of task.layers) {
     cancellation.check();
-    await premultiply(canvas);
-    if (layer.kind === 'vector') await drawVector(canvas, layer, task);
-    else await drawRaster(canvas, layer.rgba, task);
+    if (layer.kind === 'vector') await painter.add(layer);
+    else {
+      await painter.flush();
+      await drawRaster(canvas, layer.rgba, task);
+    }
   }
+  await painter.finish();
   cancellation.check();
   await demultiply(canvas);
-  const { width, height, format } = task;
-  if (task.cut) return cutCanvas(canvas, side, task, task.cut);
-  const [data, empty] = [await encode(canvas, side, task), await isTransparent(canvas, task)];
+  if (task.cut) return cutCanvas(canvas, task, task.cut);
+  const [data, empty] = [await encode(canvas, task), await isTransparent(canvas, task)];
   return { data, mediaType: MEDIA_TYPES[format], width, height, empty };
 }
 
 async function cutCanvas(
   canvas: Image,
-  side: number,
   { width, height, format, quality }: RenderTask,
   cut: TileSize,
 ): Promise<ImageResult> {
@@ -67,7 +70,7 @@ async function cutCanvas(
   const tileSize = { tileWidth: cut.width, tileHeight: cut.height };
   const tiles = await cutTiles({
     rgba: canvas.data(),
-    stride: side,
+    stride: width,
     width,
     height,
     ...tileSize,
@@ -78,16 +81,7 @@ async function cutCanvas(
   return { data: new Uint8Array(), mediaType: MEDIA_TYPES[format], width, height, empty, tiles };
 }
 
-/** Side of the square canvas: the whole tile in pixels. */
-function checkedSide({
-  width,
-  height,
-  unitsPerPixel,
-  tileExtent,
-  layers,
-  scale,
-  format,
-}: RenderTask): number {
+function checkSize({ width, height, tileExtent, layers, scale, format }: RenderTask): void {
   const invalid = (message: string) => new TaskFailure('invalid-input', message);
   if (!Number.isInteger(width) || !Number.isInteger(height) || width < 1 || height < 1) {
     throw invalid('Width and height need to be positive integers.');
@@ -96,17 +90,9 @@ function checkedSide({
     throw new TaskFailure('too-large', `Maps have at most ${MAX_SIDE} pixels per side.`);
   if (!(format in MEDIA_TYPES)) throw invalid('Unknown image format.');
   if (!(scale > 0 && scale <= 16)) throw invalid('The scale factor needs to be above 0 and at most 16.');
+  if (!(tileExtent > 0)) throw invalid('The grid of the tiles needs a size.');
   if (!Array.isArray(layers) || layers.length > MAX_LAYERS)
     throw invalid(`Maps have at most ${MAX_LAYERS} layers.`);
-  const largest = Math.max(width, height);
-  if (!layers.some((layer) => layer.kind === 'vector')) return largest;
-  const side = Math.round(tileExtent / unitsPerPixel);
-  const exact = Math.abs(side * unitsPerPixel - tileExtent) <= 1e-6 * tileExtent;
-  if (!exact || side < largest)
-    throw invalid('The tile grid needs to cover the map with a whole number of pixels.');
-  if (side > MAX_SIDE)
-    throw new TaskFailure('too-large', `Tile grids have at most ${MAX_SIDE} pixels per side.`);
-  return side;
 }
 
 function paintBackground(canvas: Image, { background, format }: RenderTask): void {
@@ -120,41 +106,13 @@ function paintBackground(canvas: Image, { background, format }: RenderTask): voi
     canvas.fillSync(new mapnik.Color(over(color.r), over(color.g), over(color.b), opaque, true));
 }
 
-/** Mapnik leaves its canvas not premultiplied after each layer, but expects it premultiplied before. */
-async function premultiply(image: Image): Promise<void> {
-  if (!image.premultiplied()) await promisify(image.premultiply.bind(image))();
-}
-
-async function demultiply(image: Image): Promise<void> {
-  if (image.premultiplied()) await promisify(image.demultiply.bind(image))();
-}
-
-type VectorLayer = Extract<MapLayer, { kind: 'vector' }>;
-
-async function drawVector(canvas: Image, layer: VectorLayer, task: RenderTask): Promise<void> {
-  if (layer.tile.byteLength === 0) return;
-  const tile = new mapnik.VectorTile(0, 0, 0, { tile_size: task.tileExtent });
-  let names: string[];
-  try {
-    tile.setDataSync(bufferOf(layer.tile));
-    names = tile.names();
-  } catch (error) {
-    throw new TaskFailure('invalid-input', 'A layer is not a vector tile.', String(error));
-  }
-  for (const name of names) {
-    await withStyledMap(layer.style, layer.geometryType, name, async (map) => {
-      const options = { buffer_size: BUFFER_PIXELS, scale: task.scale };
-      await promisify(tile.render.bind(tile))(map, canvas, options);
-    });
-  }
-}
-
 async function drawRaster(canvas: Image, rgba: Uint8Array, { width, height }: RenderTask): Promise<void> {
   if (rgba.byteLength !== width * height * 4)
     throw new TaskFailure('invalid-input', 'A raster layer has not the size of the map.');
   const pixels = bufferOf(rgba);
   const image = mapnik.Image.fromBufferSync(width, height, pixels, { premultiplied: false });
   await premultiply(image);
+  await premultiply(canvas);
   await promisify(canvas.composite.bind(canvas))(image, {});
 }
 
@@ -163,12 +121,9 @@ function bufferOf(bytes: Uint8Array): Buffer {
 }
 
 /** Mapnik's own encoders: for maps they are several times as fast as libvips, which has to copy the canvas first. */
-async function encode(canvas: Image, side: number, task: RenderTask): Promise<Uint8Array> {
-  const { width, height, format, quality } = task;
-  if (format === 'raw') return croppedPixels(canvas.data(), side, width, height);
-  const encoder = encoderOf(format, quality);
-  const source = width === side && height === side ? canvas : canvas.view(0, 0, width, height);
-  return promisify(source.encode.bind(source))(encoder);
+async function encode(canvas: Image, { format, quality }: RenderTask): Promise<Uint8Array> {
+  if (format === 'raw') return new Uint8Array(canvas.data());
+  return promisify(canvas.encode.bind(canvas))(encoderOf(format, quality));
 }
 
 function encoderOf(format: 'png' | 'jpeg' | 'webp', quality = DEFAULT_QUALITY): string {
@@ -179,14 +134,6 @@ function encoderOf(format: 'png' | 'jpeg' | 'webp', quality = DEFAULT_QUALITY): 
     jpeg: `jpeg${Math.round(quality)}`,
     webp: `webp:quality=${Math.round(quality)}:method=1`,
   }[format];
-}
-
-function croppedPixels(pixels: Buffer, side: number, width: number, height: number): Uint8Array {
-  const rgba = new Uint8Array(width * height * 4);
-  for (let row = 0; row < height; row++) {
-    rgba.set(pixels.subarray(row * side * 4, row * side * 4 + width * 4), row * width * 4);
-  }
-  return rgba;
 }
 
 /** True when the map shows nothing at all. */

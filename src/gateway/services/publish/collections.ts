@@ -1,10 +1,10 @@
 import type { Collection } from '../../../core/collection.js';
 import { CRS84, CRS84H, type Crs, crsOfEpsg, parseCrs } from '../../../core/crs.js';
 import type { RasterInfo } from '../../../core/rasters.js';
+import { defaultStyle, RASTER_STYLE } from '../../../core/style/default-style.js';
 import type { ArchiveInfo, VectorLayerInfo } from '../../../core/tasks.js';
 import { WEB_MERCATOR } from '../../../core/tile-matrix.js';
 import { describeCrs } from '../../../native/index.js';
-import { defaultStyle } from '../default-style.js';
 
 /** Makes the collection once its identifiers are known. */
 export type MakeCollection = (id: string, layerId: number) => Collection;
@@ -64,6 +64,7 @@ export function rasterCollection(
     origin: version,
     raster,
     bands: raster.bands,
+    style: RASTER_STYLE,
   });
 }
 

@@ -1,0 +1,35 @@
+import type {
+  BackgroundLayerSpecification,
+  LayerSpecification,
+  StyleSpecification,
+} from '@maplibre/maplibre-gl-style-spec';
+
+type WithoutSource<T> = T extends unknown ? Omit<T, 'source' | 'source-layer'> : never;
+
+/** A layer of a MapLibre style that draws the one collection that the style belongs to. */
+export type StyleLayer = WithoutSource<Exclude<LayerSpecification, BackgroundLayerSpecification>>;
+
+/** How a collection looks: the layers of a MapLibre style, bottom first, which all draw that collection. */
+export interface MapStyle {
+  /** Counts the changes; 0 is the default style, which nobody chose. */
+  readonly version: number;
+  readonly layers: readonly StyleLayer[];
+}
+
+/** A whole MapLibre style document. */
+export type StyleDocument = StyleSpecification;
+
+/** What the layers of a stored style name as their source. */
+export const COLLECTION_SOURCE = 'collection';
+
+const texts = new WeakMap<MapStyle, string>();
+
+/** The layers as JSON, as tasks carry them: the same text for the same style. */
+export function styleText(style: MapStyle): string {
+  let text = texts.get(style);
+  if (text === undefined) {
+    text = JSON.stringify(style.layers);
+    texts.set(style, text);
+  }
+  return text;
+}

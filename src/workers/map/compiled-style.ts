@@ -1,0 +1,92 @@
+import { Recent } from '../../core/recent.js';
+import type { StyleLayer } from '../../core/style/model.js';
+import { TaskFailure } from '../../core/tasks.js';
+import { Fonts } from './fonts.js';
+import type { Icons } from './icons.js';
+import { LayerValues } from './layer-values.js';
+import { circleSymbolizers } from './symbolizers/circle.js';
+import { fillSymbolizers } from './symbolizers/fill.js';
+import { lineSymbolizers } from './symbolizers/line.js';
+import { symbolSymbolizers } from './symbolizers/symbol.js';
+
+/** One layer of a style that Mapnik draws, at one zoom. */
+export interface CompiledLayer {
+  readonly type: StyleLayer['type'];
+  readonly values: LayerValues;
+  readonly filter: ReturnType<LayerValues['filter']>;
+  readonly sortKey: ReturnType<LayerValues['sortKey']>;
+  /** True when expressions read the features' ids, so that features alike in attributes may look different. */
+  readonly readsIds: boolean;
+  /** Content of Mapnik's rule. */
+  readonly symbolizers: string;
+  readonly fontSets: ReadonlyMap<string, string>;
+}
+
+export interface StyleResources {
+  facesOf(stack: readonly string[]): readonly string[];
+  icons: Icons;
+}
+
+const CACHED = 500;
+const compiled = new Recent<string, readonly CompiledLayer[]>(CACHED);
+
+/** The layers of a style (JSON) that show something at this zoom, bottom first. */
+export function compiledStyle(
+  style: string,
+  zoom: number,
+  resources: StyleResources,
+): readonly CompiledLayer[] {
+  const key = `${zoom} ${style}`;
+  let layers = compiled.get(key);
+  if (!layers) {
+    layers = compile(style, zoom, resources);
+    compiled.set(key, layers);
+  }
+  return layers;
+}
+
+function compile(style: string, zoom: number, resources: StyleResources): CompiledLayer[] {
+  try {
+    return (JSON.parse(style) as StyleLayer[])
+      .filter((layer) => isVisible(layer, zoom))
+      .map((layer) => compileLayer(layer, zoom, resources));
+  } catch (error) {
+    throw new TaskFailure('invalid-input', 'The style cannot be used.', String(error));
+  }
+}
+
+function isVisible({ minzoom = 0, maxzoom = 24, layout }: StyleLayer, zoom: number): boolean {
+  if (layout?.visibility === 'none') return false;
+  // Maps may be coarser or finer than any zoom of MapLibre.
+  return (minzoom <= 0 || zoom >= minzoom) && (maxzoom >= 24 || zoom < maxzoom);
+}
+
+function compileLayer(layer: StyleLayer, zoom: number, { facesOf, icons }: StyleResources): CompiledLayer {
+  const values = new LayerValues(layer, zoom);
+  const fonts = new Fonts(facesOf);
+  return {
+    type: layer.type,
+    values,
+    filter: values.filter(),
+    sortKey: values.sortKey(),
+    readsIds: JSON.stringify(layer).includes('["id"]'),
+    symbolizers: symbolizersOf(values, fonts, icons),
+    fontSets: fonts.sets,
+  };
+}
+
+function symbolizersOf(values: LayerValues, fonts: Fonts, icons: Icons): string {
+  switch (values.layer.type) {
+    case 'fill':
+    case 'fill-extrusion':
+      return fillSymbolizers(values, icons);
+    case 'line':
+      return lineSymbolizers(values, icons);
+    case 'circle':
+      return circleSymbolizers(values);
+    case 'symbol':
+      return symbolSymbolizers(values, fonts, icons);
+    default:
+      throw new TypeError(`no layer type ${values.layer.type}`);
+  }
+}

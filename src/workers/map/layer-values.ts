@@ -1,0 +1,128 @@
+import {
+  type FeatureFilter,
+  featureFilter,
+  latest,
+  normalizePropertyExpression,
+  type StylePropertyExpression,
+  type StylePropertySpecification,
+} from '@maplibre/maplibre-gl-style-spec';
+import type { StyleLayer } from '../../core/style/model.js';
+import type { AttributeValue, FeatureType } from './tile-layers.js';
+
+/** A feature as expressions see it. */
+export interface StyledFeature {
+  type: FeatureType;
+  id: number | undefined;
+  properties: Record<string, AttributeValue>;
+}
+
+type FromFeature = (feature: StyledFeature) => AttributeValue | undefined;
+
+/**
+ * The paint and layout properties of one style layer at one zoom, for Mapnik. What does not depend on the feature is
+ * a constant; what does is worked out per feature by the style specification's own library and handed over as an
+ * attribute, so that both renderers agree on every expression.
+ */
+export class LayerValues {
+  readonly layer: StyleLayer;
+  readonly zoom: number;
+  /** What features carry: the values of `attributes`, in the order of `names`. */
+  readonly names: string[] = [];
+  readonly #attributes: FromFeature[] = [];
+  readonly #expressions = new Map<string, StylePropertyExpression>();
+
+  constructor(layer: StyleLayer, zoom: number) {
+    this.layer = layer;
+    this.zoom = zoom;
+  }
+
+  /** The property's value, which is asked for without a feature; the default where it needs one. */
+  constant<T>(name: string): T {
+    return this.#expression(name).evaluate({ zoom: this.zoom }) as T;
+  }
+
+  /** True when the property has a value of the author's own. */
+  has(name: string): boolean {
+    const { paint, layout } = this.layer as { paint?: object; layout?: object };
+    return (paint !== undefined && name in paint) || (layout !== undefined && name in layout);
+  }
+
+  isConstant(name: string): boolean {
+    const { kind } = this.#expression(name);
+    return kind === 'constant' || kind === 'camera';
+  }
+
+  /**
+   * What stands in the map definition for a value made of properties: the value itself when none of them depends on
+   * the feature, the name of an attribute in brackets otherwise.
+   */
+  derive<T extends unknown[]>(names: string[], make: (...values: T) => AttributeValue | undefined): string {
+    if (names.every((name) => this.isConstant(name))) {
+      return String(make(...(names.map((name) => this.constant(name)) as T)) ?? '');
+    }
+    const expressions = names.map((name) => this.#expression(name));
+    const globals = { zoom: this.zoom };
+    const evaluate: FromFeature = (feature) =>
+      make(...(expressions.map((each) => each.evaluate(globals, feature as never)) as T));
+    return `[${this.attribute(evaluate)}]`;
+  }
+
+  /** Adds an attribute that each feature gets; returns its name. */
+  attribute(evaluate: FromFeature): string {
+    this.#attributes.push(evaluate);
+    const name = `_${this.names.length}`;
+    this.names.push(name);
+    return name;
+  }
+
+  number(name: string, scale = 1): string {
+    return this.derive<[number]>([name], (value) => value * scale);
+  }
+
+  color(name: string): string {
+    return this.derive<[{ toString(): string } | undefined]>([name], (value) => value?.toString());
+  }
+
+  attributesOf(feature: StyledFeature): (AttributeValue | undefined)[] {
+    return this.#attributes.map((evaluate) => evaluate(feature));
+  }
+
+  /** Undefined when all features pass. */
+  filter(): ((feature: StyledFeature) => boolean) | undefined {
+    const { filter } = this.layer as { filter?: Parameters<typeof featureFilter>[0] };
+    if (filter === undefined) return undefined;
+    const compiled: FeatureFilter = featureFilter(filter, 'filter');
+    const globals = { zoom: this.zoom };
+    return (feature) => compiled.filter(globals, feature as never);
+  }
+
+  /** Features are drawn in the order of this value, ties as they come. */
+  sortKey(): FromFeature | undefined {
+    const name = `${this.layer.type}-sort-key`;
+    if (!this.has(name)) return undefined;
+    const expression = this.#expression(name);
+    return (feature) => expression.evaluate({ zoom: this.zoom }, feature as never);
+  }
+
+  #expression(name: string): StylePropertyExpression {
+    let expression = this.#expressions.get(name);
+    if (!expression) {
+      expression = this.#compile(name);
+      this.#expressions.set(name, expression);
+    }
+    return expression;
+  }
+
+  #compile(name: string): StylePropertyExpression {
+    const { type, paint, layout } = this.layer as {
+      type: string;
+      paint?: Record<string, unknown>;
+      layout?: Record<string, unknown>;
+    };
+    const groups = latest as unknown as Record<string, Record<string, StylePropertySpecification>>;
+    const specification = groups[`paint_${type}`]?.[name] ?? groups[`layout_${type}`]?.[name];
+    if (!specification) throw new TypeError(`${type} layers have no ${name}`);
+    const value = paint?.[name] ?? layout?.[name] ?? specification.default;
+    return normalizePropertyExpression(value as never, name, specification);
+  }
+}

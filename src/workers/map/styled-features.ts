@@ -1,0 +1,76 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Cancellation } from '../cancellation.js';
+import type { CompiledLayer } from './compiled-style.js';
+import type { StyledFeature } from './layer-values.js';
+import {
+  attributesOf,
+  type FeatureType,
+  type TileFeature,
+  type TileLayer,
+  TileLayerWriter,
+  verticesOf,
+} from './tile-layers.js';
+
+/** Features between two looks at the clock and at what else this thread has to do. */
+const TURN = 4096;
+const POINT: FeatureType = 1;
+
+/** True when a layer of a tile has to be rewritten before Mapnik can draw it in this style. */
+export function needsFeatures({ filter, sortKey, values, type }: CompiledLayer, layer: TileLayer): boolean {
+  if (filter || sortKey || values.names.length > 0) return true;
+  return type === 'circle' && layer.features.some((feature) => feature.type !== POINT);
+}
+
+/**
+ * A tile with the features that a style layer shows, in its order, with what it makes of their attributes. Features
+ * alike in attributes are worked out once.
+ */
+export async function styledFeatures(
+  source: TileLayer,
+  name: string,
+  style: CompiledLayer,
+  cancellation: Cancellation,
+): Promise<Uint8Array> {
+  const writer = new TileLayerWriter(name, source.extent, style.values.names);
+  const alike = new Map<string, number[] | null>();
+  const shown: { feature: TileFeature; tags: number[]; order: number }[] = [];
+  for (const [index, feature] of source.features.entries()) {
+    if (index % TURN === TURN - 1) {
+      await setImmediate();
+      cancellation.check();
+    }
+    const key = keyOf(feature, style);
+    let tags = alike.get(key);
+    let order = 0;
+    if (tags === undefined || style.sortKey) {
+      const seen = { type: feature.type, id: feature.id, properties: attributesOf(source, feature.tags) };
+      tags = style.filter?.(seen) === false ? null : writer.tags(style.values.attributesOf(seen));
+      order = orderOf(style, seen);
+      alike.set(key, tags);
+    }
+    if (tags) shown.push({ feature, tags, order });
+  }
+  if (style.sortKey) shown.sort((a, b) => a.order - b.order);
+  for (const { feature, tags } of shown) write(writer, feature, tags, style);
+  return writer.finish();
+}
+
+function keyOf({ type, id, tags }: TileFeature, { readsIds }: CompiledLayer): string {
+  const text = Buffer.from(tags.buffer, tags.byteOffset, tags.byteLength).toString('latin1');
+  return readsIds ? `${type} ${id} ${text}` : `${type} ${text}`;
+}
+
+function orderOf({ sortKey }: CompiledLayer, feature: StyledFeature): number {
+  const value = sortKey?.(feature);
+  return typeof value === 'number' ? value : 0;
+}
+
+function write(
+  writer: TileLayerWriter,
+  { type, geometry }: TileFeature,
+  tags: readonly number[],
+  { type: layerType }: CompiledLayer,
+): void {
+  if (layerType === 'circle' && type !== POINT) writer.add(POINT, verticesOf(geometry), tags);
+  else writer.add(type, geometry, tags);
+}

@@ -1,0 +1,24 @@
+import type { LayerValues } from '../layer-values.js';
+import { element, translation } from './xml.js';
+
+/** A `circle` layer. MapLibre's stroke lies outside the radius, Mapnik's on the edge. */
+export function circleSymbolizers(values: LayerValues): string {
+  const diameter = values.derive<[number, number]>(
+    ['circle-radius', 'circle-stroke-width'],
+    (radius, stroke) => 2 * radius + stroke,
+  );
+  return element('MarkersSymbolizer', {
+    'marker-type': 'ellipse',
+    width: diameter,
+    height: diameter,
+    fill: values.color('circle-color'),
+    'fill-opacity': values.number('circle-opacity'),
+    stroke: values.color('circle-stroke-color'),
+    'stroke-width': values.number('circle-stroke-width'),
+    'stroke-opacity': values.number('circle-stroke-opacity'),
+    'geometry-transform': translation(values.constant('circle-translate')),
+    'allow-overlap': 'true',
+    'ignore-placement': 'true',
+    'multi-policy': 'each',
+  });
+}

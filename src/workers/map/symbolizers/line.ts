@@ -1,0 +1,52 @@
+import type { Icons } from '../icons.js';
+import type { LayerValues } from '../layer-values.js';
+import { iconFile } from './symbol-icon.js';
+import { element, translation } from './xml.js';
+
+/** A `line` layer. A gap makes two lines, one on each side of it. */
+export function lineSymbolizers(values: LayerValues, icons: Icons): string {
+  if (!values.has('line-gap-width')) return strokes(values, icons, 1, false);
+  return strokes(values, icons, 1, true) + strokes(values, icons, -1, true);
+}
+
+function strokes(values: LayerValues, icons: Icons, side: 1 | -1, gap: boolean): string {
+  const common = {
+    offset: offset(values, side, gap),
+    'geometry-transform': translation(values.constant('line-translate')),
+  };
+  if (values.has('line-pattern')) {
+    const file = iconFile(values, icons, 'line-pattern');
+    return element('LinePatternSymbolizer', { file, opacity: values.number('line-opacity'), ...common });
+  }
+  return element('LineSymbolizer', {
+    stroke: values.color('line-color'),
+    'stroke-width': values.number('line-width'),
+    'stroke-opacity': values.number('line-opacity'),
+    'stroke-linecap': values.constant<string>('line-cap'),
+    'stroke-linejoin': values.constant<string>('line-join'),
+    'stroke-miterlimit': values.constant<number>('line-miter-limit'),
+    'stroke-dasharray': dashes(values),
+    ...common,
+  });
+}
+
+/** Both count to the right of the line's direction in MapLibre, to the left in Mapnik. */
+function offset(values: LayerValues, side: 1 | -1, gap: boolean): string | undefined {
+  if (!gap) return values.has('line-offset') ? values.number('line-offset', -1) : undefined;
+  const names = ['line-offset', 'line-gap-width', 'line-width'];
+  return values.derive<[number, number, number]>(
+    names,
+    (shift, width, line) => -shift - (side * (width + line)) / 2,
+  );
+}
+
+/** MapLibre counts dashes in line widths, Mapnik in pixels. */
+function dashes(values: LayerValues): string | undefined {
+  if (!values.has('line-dasharray')) return undefined;
+  const lengths = values.constant<number[] | undefined>('line-dasharray');
+  if (!lengths || lengths.length === 0) return undefined;
+  // The pattern of a line whose width depends on the feature is that of a line one pixel wide.
+  const width = values.isConstant('line-width') ? values.constant<number>('line-width') : 1;
+  const even = lengths.length % 2 === 0 ? lengths : [...lengths, ...lengths];
+  return even.map((length) => Math.max(length * width, 0.01)).join(',');
+}

@@ -1,0 +1,165 @@
+import { PbfReader, PbfWriter } from 'pbf';
+
+/** Vector tiles as far as styles need them: attributes are decoded, geometries stay as they are (MVT 2.1). */
+
+export type AttributeValue = string | number | boolean;
+
+/** A feature's `type`: point, line or polygon. */
+export type FeatureType = 1 | 2 | 3;
+
+export interface TileFeature {
+  id: number | undefined;
+  type: FeatureType;
+  /** Packed pairs of indices into keys and values, still encoded. */
+  tags: Uint8Array;
+  /** Packed commands, still encoded. */
+  geometry: Uint8Array;
+}
+
+export interface TileLayer {
+  name: string;
+  extent: number;
+  keys: string[];
+  values: AttributeValue[];
+  features: TileFeature[];
+}
+
+const NOTHING = new Uint8Array();
+
+export function readTileLayers(tile: Uint8Array): TileLayer[] {
+  const layers: TileLayer[] = [];
+  new PbfReader(tile).readFields((field, all, pbf) => {
+    if (field === 3) all.push(readLayer(pbf));
+  }, layers);
+  return layers;
+}
+
+function readLayer(pbf: PbfReader): TileLayer {
+  const layer: TileLayer = { name: '', extent: 4096, keys: [], values: [], features: [] };
+  return pbf.readMessage((field, into, message) => {
+    if (field === 1) into.name = message.readString();
+    else if (field === 2) into.features.push(readFeature(message));
+    else if (field === 3) into.keys.push(message.readString());
+    else if (field === 4) into.values.push(readValue(message));
+    else if (field === 5) into.extent = message.readVarint();
+  }, layer);
+}
+
+function readFeature(pbf: PbfReader): TileFeature {
+  const feature: TileFeature = { id: undefined, type: 1, tags: NOTHING, geometry: NOTHING };
+  return pbf.readMessage((field, into, message) => {
+    if (field === 1) into.id = message.readVarint();
+    else if (field === 2) into.tags = message.readBytes();
+    else if (field === 3) into.type = message.readVarint() as FeatureType;
+    else if (field === 4) into.geometry = message.readBytes();
+  }, feature);
+}
+
+function readValue(pbf: PbfReader): AttributeValue {
+  const holder: { value: AttributeValue } = { value: '' };
+  pbf.readMessage((field, into, message) => {
+    if (field === 1) into.value = message.readString();
+    else if (field === 2) into.value = message.readFloat();
+    else if (field === 3) into.value = message.readDouble();
+    else if (field === 4) into.value = message.readVarint(true);
+    else if (field === 5) into.value = message.readVarint();
+    else if (field === 6) into.value = message.readSVarint();
+    else if (field === 7) into.value = message.readBoolean();
+  }, holder);
+  return holder.value;
+}
+
+/** The attributes that a feature's tags say. */
+export function attributesOf(layer: TileLayer, tags: Uint8Array): Record<string, AttributeValue> {
+  const attributes: Record<string, AttributeValue> = {};
+  const indices = packed(tags);
+  for (let i = 0; i + 1 < indices.length; i += 2) {
+    attributes[layer.keys[indices[i]!]!] = layer.values[indices[i + 1]!]!;
+  }
+  return attributes;
+}
+
+function packed(bytes: Uint8Array): number[] {
+  const pbf = new PbfReader(bytes);
+  const numbers: number[] = [];
+  while (pbf.pos < pbf.length) numbers.push(pbf.readVarint());
+  return numbers;
+}
+
+/** Writes one layer of features whose attributes have the same names and are given in their order. */
+export class TileLayerWriter {
+  readonly #layer: PbfWriter = new PbfWriter();
+  readonly #indices = new Map<AttributeValue, number>();
+  readonly #values: AttributeValue[] = [];
+  readonly #keys: readonly string[];
+
+  constructor(name: string, extent: number, keys: readonly string[]) {
+    this.#keys = keys;
+    this.#layer.writeVarintField(15, 2);
+    this.#layer.writeStringField(1, name);
+    this.#layer.writeVarintField(5, extent);
+  }
+
+  /** Tags for attributes in the order of the keys; undefined leaves one out. */
+  tags(attributes: readonly (AttributeValue | undefined)[]): number[] {
+    const tags: number[] = [];
+    attributes.forEach((value, key) => {
+      if (value !== undefined) tags.push(key, this.#index(value));
+    });
+    return tags;
+  }
+
+  #index(value: AttributeValue): number {
+    let index = this.#indices.get(value);
+    if (index === undefined) {
+      index = this.#values.push(value) - 1;
+      this.#indices.set(value, index);
+    }
+    return index;
+  }
+
+  add(type: FeatureType, geometry: Uint8Array, tags: readonly number[]): void {
+    this.#layer.writeMessage(2, writeFeature, { type, geometry, tags });
+  }
+
+  /** A tile of this layer alone; tiles of several layers are such tiles one after another. */
+  finish(): Uint8Array {
+    for (const key of this.#keys) this.#layer.writeStringField(3, key);
+    for (const value of this.#values) this.#layer.writeMessage(4, writeValue, value);
+    const bytes = this.#layer.finish();
+    const tile = new PbfWriter();
+    tile.writeBytesField(3, bytes);
+    return tile.finish();
+  }
+}
+
+function writeFeature(
+  { type, geometry, tags }: { type: FeatureType; geometry: Uint8Array; tags: readonly number[] },
+  pbf: PbfWriter,
+): void {
+  pbf.writePackedVarint(2, tags as number[]);
+  pbf.writeVarintField(3, type);
+  pbf.writeBytesField(4, geometry);
+}
+
+function writeValue(value: AttributeValue, pbf: PbfWriter): void {
+  if (typeof value === 'string') pbf.writeStringField(1, value);
+  else if (typeof value === 'boolean') pbf.writeBooleanField(7, value);
+  else pbf.writeDoubleField(3, value);
+}
+
+/** Every position of a line or polygon as a point of its own, as circle layers draw them. */
+export function verticesOf(geometry: Uint8Array): Uint8Array {
+  const pbf = new PbfReader(geometry);
+  const moves: number[] = [];
+  while (pbf.pos < pbf.length) {
+    const command = pbf.readVarint();
+    // ClosePath has no position.
+    if ((command & 7) === 7) continue;
+    for (let count = command >> 3; count > 0; count--) moves.push(pbf.readVarint(), pbf.readVarint());
+  }
+  const writer = new PbfWriter();
+  writer.writeVarint(((moves.length / 2) << 3) | 1);
+  for (const move of moves) writer.writeVarint(move);
+  return writer.finish();
+}
