@@ -1,9 +1,6 @@
-import {
-  type LayerSpecification,
-  type StyleSpecification,
-  validateStyleMin,
-} from '@maplibre/maplibre-gl-style-spec';
+import { type StyleSpecification, validateStyleMin } from '@maplibre/maplibre-gl-style-spec';
 import { LIMITS } from '../../limits.js';
+import type { StyleLayer } from '../model.js';
 import { type Expr, SldContext, type SldTarget } from './context.js';
 import { type SldDiagnostic, SldFailure, SldReport, type SldVersion } from './report.js';
 import { rulesOf, type SldRule } from './rules.js';
@@ -16,8 +13,8 @@ export interface SldImport {
   readonly name: string | undefined;
   /** Named and user layers of the text; only the styles of the first that has any are read. */
   readonly layerCount: number;
-  /** Layers of MapLibre of the source `collection`, from the lowest to the highest. */
-  readonly layers: readonly LayerSpecification[];
+  /** From the lowest to the highest. */
+  readonly layers: readonly StyleLayer[];
   readonly diagnostics: readonly SldDiagnostic[];
 }
 
@@ -77,13 +74,13 @@ function styleOf(root: XmlElement, report: SldReport): { style: XmlElement; laye
 
 /** Writes layers, and counts what it writes: an author's text must not become much larger. */
 class LayerWriter {
-  readonly #layers: LayerSpecification[] = [];
+  readonly #layers: StyleLayer[] = [];
   #bytes = 0;
   #rules = 0;
 
   constructor(readonly context: SldContext) {}
 
-  layersOf(style: XmlElement): LayerSpecification[] {
+  layersOf(style: XmlElement): StyleLayer[] {
     for (const featureTypeStyle of elements(style).filter(isFeatureTypeStyle)) {
       const vendor =
         all(featureTypeStyle, 'VendorOption').length + all(featureTypeStyle, 'Transformation').length;
@@ -111,7 +108,6 @@ class LayerWriter {
       const layer = {
         id: `rule-${this.#rules}-${type}-${this.#layers.length + 1}`,
         type,
-        source: 'collection',
         ...(rule.minzoom === undefined ? {} : { minzoom: rule.minzoom }),
         ...(rule.maxzoom === undefined ? {} : { maxzoom: rule.maxzoom }),
         ...(filter === undefined ? {} : { filter }),
@@ -127,7 +123,7 @@ class LayerWriter {
       if (this.#bytes > LIMITS.sldStyleBytes || this.#layers.length >= LIMITS.sldLayers) {
         throw new SldFailure('StyledLayerDescriptor', 'The style becomes too large.');
       }
-      this.#layers.push(layer as unknown as LayerSpecification);
+      this.#layers.push(layer as unknown as StyleLayer);
     }
   }
 }
@@ -145,12 +141,12 @@ function filterFor(
 ): Expr | undefined {
   const mixed = geometryType === 'Geometry' || geometryType === 'GeometryCollection';
   if (!mixed || name !== 'PolygonSymbolizer' || type !== 'line') return filter;
-  const areas: Expr = ['in', ['geometry-type'], ['literal', ['Polygon', 'MultiPolygon']]];
+  const areas: Expr = ['==', ['geometry-type'], 'Polygon'];
   return filter === undefined ? areas : ['all', areas, filter];
 }
 
 /** The layers that the style specification accepts; the others are named. */
-function checked(layers: readonly LayerSpecification[], report: SldReport): LayerSpecification[] {
+function checked(layers: readonly StyleLayer[], report: SldReport): StyleLayer[] {
   const style = {
     version: 8,
     sources: {
@@ -173,7 +169,7 @@ function checked(layers: readonly LayerSpecification[], report: SldReport): Laye
   return layers.filter((_, i) => !wrong.has(i));
 }
 
-function sourceOf({ type }: LayerSpecification): { source: string; 'source-layer'?: string } {
+function sourceOf({ type }: StyleLayer): { source: string; 'source-layer'?: string } {
   if (type === 'raster') return { source: 'raster' };
   return type === 'hillshade' ? { source: 'dem' } : { source: 'collection', 'source-layer': 'x' };
 }

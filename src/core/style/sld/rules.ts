@@ -1,6 +1,6 @@
 import { LIMITS } from '../../limits.js';
+import { zoomOfScale } from '../zoom.js';
 import type { Expr, SldContext } from './context.js';
-import { rounded } from './drawing.js';
 import { filterOf } from './filter.js';
 import { SldFailure } from './report.js';
 import { all, child, numberOf, textOf, type XmlElement } from './xml.js';
@@ -15,8 +15,6 @@ export interface SldRule {
   readonly maxzoom: number | undefined;
 }
 
-/** Scale denominator of zoom 0: tiles of 512 pixels of 0.28 mm. */
-export const SCALE_AT_ZOOM_0 = 279_541_132.0143589;
 const LAST_ZOOM = 24;
 
 /** The rules of a FeatureTypeStyle that can ever draw something. */
@@ -95,7 +93,7 @@ function zoomsOf(rule: XmlElement): { minzoom?: number; maxzoom?: number; never:
 
 /** To about a hundred-thousandth of the scale. */
 function zoomOf(denominator: number): number {
-  return Math.round(Math.log2(SCALE_AT_ZOOM_0 / denominator) * 1e5) / 1e5;
+  return Math.round(zoomOfScale(denominator) * 1e5) / 1e5;
 }
 
 /** True when there is a zoom at which both rules hold. */
@@ -124,9 +122,4 @@ function nullSafe(filter: Expr): Expr {
     return ['all', ['!=', first, null], filter];
   }
   return filter.map((part) => nullSafe(part as Expr));
-}
-
-/** The scale denominator at a zoom. */
-export function scaleOf(zoom: number): number {
-  return rounded(SCALE_AT_ZOOM_0 / 2 ** zoom);
 }
