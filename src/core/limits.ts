@@ -139,6 +139,8 @@ export const LIMITS = {
   /** Layers and characters of what a style in SLD becomes. */
   sldLayers: 2000,
   sldStyleBytes: 1_048_576,
+  /** Classes of a renderer of a drawingInfo. */
+  drawingClasses: 1000,
   /** Diagnostics of one translation of a style. */
   styleDiagnostics: 200,
   /** Samples (pixels of all bands) of a raster that is imported. */

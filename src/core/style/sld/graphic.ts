@@ -134,7 +134,7 @@ function inlineImage(graphic: XmlElement): string | undefined {
 }
 
 /** The same image has the same name (FNV-1a). */
-function hashOf(text: string): string {
+export function hashOf(text: string): string {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193) >>> 0;
   return hash.toString(16).padStart(8, '0');

@@ -1,6 +1,6 @@
-import { type StyleSpecification, validateStyleMin } from '@maplibre/maplibre-gl-style-spec';
 import { LIMITS } from '../../limits.js';
 import type { StyleLayer } from '../model.js';
+import { checkedLayers } from './checked.js';
 import { type Expr, SldContext, type SldTarget } from './context.js';
 import { type SldDiagnostic, SldFailure, SldReport, type SldVersion } from './report.js';
 import { rulesOf, type SldRule } from './rules.js';
@@ -88,7 +88,7 @@ class LayerWriter {
       for (const rule of rulesOf(featureTypeStyle, this.context)) this.#write(rule);
     }
     this.context.report.ruleName = undefined;
-    return checked(this.#layers, this.context.report);
+    return checkedLayers(this.#layers, this.context.report);
   }
 
   #write(rule: SldRule): void {
@@ -143,33 +143,4 @@ function filterFor(
   if (!mixed || name !== 'PolygonSymbolizer' || type !== 'line') return filter;
   const areas: Expr = ['==', ['geometry-type'], 'Polygon'];
   return filter === undefined ? areas : ['all', areas, filter];
-}
-
-/** The layers that the style specification accepts; the others are named. */
-function checked(layers: readonly StyleLayer[], report: SldReport): StyleLayer[] {
-  const style = {
-    version: 8,
-    sources: {
-      collection: { type: 'vector', url: 'x:' },
-      raster: { type: 'raster', url: 'x:' },
-      dem: { type: 'raster-dem', url: 'x:' },
-    },
-    glyphs: 'x:{fontstack}/{range}',
-    layers: layers.map((layer) => ({ ...layer, ...sourceOf(layer) })),
-  } as StyleSpecification;
-  const wrong = new Map<number, string>();
-  for (const { message } of validateStyleMin(style)) {
-    const [, index] = /^layers\[(\d+)\]/.exec(message) ?? [];
-    if (index !== undefined) wrong.set(Number(index), message);
-  }
-  for (const [index, message] of wrong) {
-    report.ruleName = (layers[index]!.metadata as Record<string, string> | undefined)?.['graticule:title'];
-    report.error(layers[index]!.type, message.replace(/^layers\[\d+\]\.?/, ''));
-  }
-  return layers.filter((_, i) => !wrong.has(i));
-}
-
-function sourceOf({ type }: StyleLayer): { source: string; 'source-layer'?: string } {
-  if (type === 'raster') return { source: 'raster' };
-  return type === 'hillshade' ? { source: 'dem' } : { source: 'collection', 'source-layer': 'x' };
 }
