@@ -199,7 +199,6 @@ describe('symbolizers', () => {
     expect(layers).toMatchObject([{ type: 'fill', paint: { 'fill-color': '#ff0000', 'fill-opacity': 0.3 } }]);
     expect(diagnostics.map(({ severity, construct }) => `${severity} ${construct}`)).toEqual([
       'Warning GraphicFill',
-      'Warning WellKnownName',
       'Error ExternalGraphic',
     ]);
   });

@@ -1,3 +1,4 @@
+import { MARK_SIDE, MARKS } from '../marks.js';
 import { type Expr, type SldContext, Untranslatable } from './context.js';
 import { length, members, Parameters, product, readValue, times, type Unit } from './drawing.js';
 import { parameter } from './expression.js';
@@ -23,11 +24,10 @@ export interface Graphic {
   readonly displacement: readonly [number, number] | undefined;
 }
 
-/** Marks are drawn at 16 pixels; `icon-size` counts in these. */
-export const MARK_PIXELS = 16;
+/** `icon-size` of marks counts in these. */
+export const MARK_PIXELS = MARK_SIDE;
 
-/** Marks that we draw; others get the nearest of them. */
-export const MARKS = ['circle', 'square', 'triangle', 'star', 'cross', 'x', 'diamond'] as const;
+/** Other names of marks that we draw. */
 const ALIASES: Readonly<Record<string, string>> = {
   rectangle: 'square',
   equilateral_triangle: 'triangle',
@@ -35,20 +35,11 @@ const ALIASES: Readonly<Record<string, string>> = {
   cross_fill: 'cross',
   cross2: 'x',
   cross_x: 'x',
-  plus: 'cross',
-  times: 'x',
-  dot: 'circle',
-};
-const NEAREST: Readonly<Record<string, string>> = {
-  pentagon: 'circle',
-  hexagon: 'circle',
-  octagon: 'circle',
-  arrow: 'triangle',
-  arrowhead: 'triangle',
-  filled_arrowhead: 'triangle',
-  oarrow: 'triangle',
-  carrow: 'triangle',
-  line: 'cross',
+  filled_arrowhead: 'arrowhead',
+  oarrow: 'arrow',
+  carrow: 'arrow',
+  vertline: 'line',
+  horline: 'dash',
 };
 
 /** Undefined, with diagnostics, when nothing of it can be drawn; without a graphic it is a gray square. */
@@ -102,11 +93,10 @@ function markOf(mark: XmlElement | undefined, context: SldContext): Drawn {
 
 function markName(written: string, context: SldContext): string {
   const name = written.replace(/^shape:\/\//, '').toLowerCase();
-  if ((MARKS as readonly string[]).includes(name)) return name;
+  if (Object.hasOwn(MARKS, `mark-${name}`)) return name;
   if (Object.hasOwn(ALIASES, name)) return ALIASES[name]!;
-  const nearest = Object.hasOwn(NEAREST, name) ? NEAREST[name]! : 'square';
-  context.report.warn('WellKnownName', `The mark ${shortened(written, 40)} is drawn as ${nearest}.`);
-  return nearest;
+  context.report.warn('WellKnownName', `The mark ${shortened(written, 40)} is drawn as a square.`);
+  return 'square';
 }
 
 /** An image within the text, or an icon of our set by the name of its file. */

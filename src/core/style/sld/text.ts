@@ -1,3 +1,4 @@
+import { unknownFont } from '../fonts.js';
 import { withOpacity } from './color.js';
 import type { Expr, SldContext } from './context.js';
 import {
@@ -13,9 +14,10 @@ import {
   unitOf,
 } from './drawing.js';
 import { anchorOf, displacementOf } from './graphic.js';
+import { shortened } from './report.js';
 import { all, asNumber, child, textOf, type XmlElement } from './xml.js';
 
-/** The family that we have; in these faces. */
+/** The family that stands for those that we do not have. */
 export const FONT_FAMILY = 'Noto Sans';
 
 export function textDrawings(symbolizer: XmlElement, context: SldContext): Drawing[] {
@@ -48,17 +50,16 @@ function plain(text: Expr): Expr {
 }
 
 function fontOf(font: Parameters, context: SldContext): Expr {
-  const family = font.constant('font-family', 'string');
-  if (family !== undefined && !String(family).startsWith(FONT_FAMILY)) {
-    context.report.warn('font-family', `${String(family).slice(0, 60)} is drawn as ${FONT_FAMILY}.`);
-  }
+  const written = String(font.constant('font-family', 'string') ?? FONT_FAMILY);
+  const known = unknownFont([`${written} Regular`]) === undefined;
+  if (!known) context.report.warn('font-family', `${shortened(written)} is drawn as ${FONT_FAMILY}.`);
   const weight = String(font.constant('font-weight', 'string') ?? 'normal');
   const style = String(font.constant('font-style', 'string') ?? 'normal');
-  const bold =
-    /bold/i.test(weight) || (asNumber(weight) ?? 400) >= 600 || /\bbold/i.test(String(family ?? ''));
+  const bold = /bold/i.test(weight) || (asNumber(weight) ?? 400) >= 600 || /\bbold/i.test(written);
   const italic = /italic|oblique/i.test(style);
   const face = [bold ? 'Bold' : '', italic ? 'Italic' : ''].filter((part) => part !== '').join(' ');
-  return [`${FONT_FAMILY} ${face || 'Regular'}`];
+  const name = `${known ? written : FONT_FAMILY} ${face || 'Regular'}`;
+  return [unknownFont([name]) === undefined ? name : `${FONT_FAMILY} ${face || 'Regular'}`];
 }
 
 function textPaint(symbolizer: XmlElement, context: SldContext, unit: Unit): Record<string, Expr> {
