@@ -132,6 +132,17 @@ export const LIMITS = {
   lookBands: 16,
   /** Colours of a colour map that a request brings along. */
   colormapEntries: 256,
+  /** Bytes of a style in SLD (contract), levels of nesting, and rules of one. */
+  sldBytes: 1_048_576,
+  sldDepth: 64,
+  sldRules: 1000,
+  /** Layers and characters of what a style in SLD becomes. */
+  sldLayers: 2000,
+  sldStyleBytes: 1_048_576,
+  /** Classes of a renderer of a drawingInfo. */
+  drawingClasses: 1000,
+  /** Diagnostics of one translation of a style. */
+  styleDiagnostics: 200,
   /** Ranges of glyphs that may wait to be made, and bytes of those that are kept. */
   symbolQueue: 64,
   glyphBytes: 33_554_432,
