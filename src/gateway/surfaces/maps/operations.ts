@@ -48,6 +48,7 @@ import {
   surfaceBasics,
 } from '../common.js';
 import { extentOf } from '../tilesets.js';
+import { legendOperations } from './legend.js';
 import { symbolOperations } from './symbols.js';
 import { mapTilesetOperations } from './tilesets.js';
 import { fitMap, type MapWindow } from './window.js';
@@ -173,6 +174,7 @@ export function mapsOperations(deps: SurfaceDeps): Operation[] {
       },
     }),
     ...mapTilesetOperations(deps),
+    ...legendOperations(deps),
     ...symbolOperations(new Symbols(deps.pools)),
     FUTURE,
   );
