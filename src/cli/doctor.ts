@@ -53,6 +53,16 @@ const CHECKS: readonly Check[] = [
       return mapnik.versions?.mapnik ?? 'loads';
     },
   },
+  {
+    name: 'fonts',
+    async run() {
+      const { fontFiles, isInstalled } = await import('../workers/symbols/font-files.js');
+      const { EAST_ASIAN_FACE } = await import('../core/style/fonts.js');
+      const faces = `${fontFiles().length} faces`;
+      if (isInstalled(EAST_ASIAN_FACE)) return faces;
+      return `${faces}; none for Chinese and Japanese (Debian: fonts-droid-fallback)`;
+    },
+  },
 ];
 
 /** `graticule doctor`: tries every part on this machine; exit code 1 when one fails. */

@@ -140,6 +140,9 @@ export const LIMITS = {
   styleErrors: 20,
   /** Versions of a layer's style that are kept. */
   styleVersions: 100,
+  /** Ranges of glyphs that may wait to be made, and bytes of those that are kept. */
+  symbolQueue: 64,
+  glyphBytes: 33_554_432,
   /** Samples (pixels of all bands) of a raster that is imported. */
   importSamples: 16_000_000_000,
   /** Bytes of a world file or of a text that holds a CRS (contract). */

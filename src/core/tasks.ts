@@ -14,6 +14,7 @@ import type { EventsResult, EventsTask, MatchResult, MatchTask } from './events.
 import type { CountTask, ItemResult, ItemsResult, ItemsTask, ItemTask } from './features.js';
 import type { ImageResult, PostgisRaster, RasterTasks, TileSize } from './rasters.js';
 import type { StacTasks } from './stac.js';
+import type { SymbolTasks } from './symbols.js';
 
 /** An axis-aligned box: `[minx, miny, maxx, maxy]`, always in x,y (easting/longitude first) order. */
 export type Box = readonly [number, number, number, number];
@@ -330,7 +331,7 @@ export interface LoadTask {
   token?: string;
 }
 
-export interface Tasks extends AnalyticsTasks, ArchiveTasks, RasterTasks, StacTasks {
+export interface Tasks extends AnalyticsTasks, ArchiveTasks, RasterTasks, StacTasks, SymbolTasks {
   /** Lists the feature tables of a GeoPackage. */
   'vector.inspect': { input: { path: string }; output: VectorLayerInfo[] };
   /** Names of the tables of tiles of a GeoPackage. */

@@ -1,10 +1,12 @@
 import { availableParallelism } from 'node:os';
 import type { Retention } from '../core/events.js';
+import { LIMITS } from '../core/limits.js';
+import type { SymbolTasks } from '../core/symbols.js';
 import type { Pools, TaskInput, TaskName, TaskOptions, TaskOutput } from '../core/tasks.js';
-import { ArchivePool } from './archive/pool.js';
 import type { ArchiveTaskName } from './archive/worker.js';
 import { EnginePool } from './engine/client.js';
 import type { EngineTaskName } from './engine/wire.js';
+import { OneThreadPool } from './one-thread.js';
 import { VectorPool } from './vector/pool.js';
 import type { VectorTaskName } from './vector/worker.js';
 
@@ -26,7 +28,7 @@ export interface PoolsOptions {
   overviews?: string;
 }
 
-/** The pools of a gateway process: vector threads and the writer of archives here, GDAL and Mapnik in the engines. */
+/** The pools of a gateway process: vector threads, writer of archives and maker of glyphs here, GDAL and Mapnik in the engines. */
 export function createPools(options: PoolsOptions): Pools {
   const { maxQueue, maxWaitMs, runDir, connections, remoteHosts, overviews, retention } = options;
   const threads = options.vectorThreads || availableParallelism();
@@ -34,19 +36,28 @@ export function createPools(options: PoolsOptions): Pools {
     ...{ threads, maxQueue, maxWaitMs, connections, remoteHosts, overviews, retention },
   });
   const engines = new EnginePool({ runDir, maxQueue, maxWaitMs });
-  const archives = new ArchivePool();
+  const archives = new OneThreadPool<ArchiveTaskName>({
+    name: 'archive',
+    worker: new URL('./archive/worker.js', import.meta.url),
+  });
+  const symbols = new OneThreadPool<keyof SymbolTasks>({
+    name: 'symbols',
+    worker: new URL('./symbols/worker.js', import.meta.url),
+    maxQueue: LIMITS.symbolQueue,
+  });
   const run = (name: TaskName, input: never, taskOptions?: TaskOptions): Promise<unknown> => {
     if (name.startsWith('vector.')) return vector.run(name as VectorTaskName, input, taskOptions);
     if (name.startsWith('archive.')) return archives.run(name as ArchiveTaskName, input, taskOptions);
+    if (name.startsWith('symbols.')) return symbols.run(name as keyof SymbolTasks, input, taskOptions);
     return engines.run(name as EngineTaskName, input, taskOptions);
   };
   return {
     run<N extends TaskName>(name: N, input: TaskInput<N>, taskOptions?: TaskOptions): Promise<TaskOutput<N>> {
       return run(name, input as never, taskOptions) as Promise<TaskOutput<N>>;
     },
-    status: () => [vector.status(), ...engines.status(), archives.status()],
+    status: () => [vector.status(), ...engines.status(), archives.status(), symbols.status()],
     async close() {
-      await Promise.all([vector.close(), engines.close(), archives.close()]);
+      await Promise.all([vector.close(), engines.close(), archives.close(), symbols.close()]);
     },
   };
 }

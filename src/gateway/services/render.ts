@@ -12,6 +12,7 @@ import type { ImageResult, RasterImageTask, TileSize } from '../../core/rasters.
 import { Recent } from '../../core/recent.js';
 import { styleFacts } from '../../core/style/facts.js';
 import { styleText } from '../../core/style/model.js';
+import { rasterSteps } from '../../core/style/raster-steps.js';
 import { zoomOfScale } from '../../core/style/zoom.js';
 import type { Box, MapLayer, Pools } from '../../core/tasks.js';
 import { describeCrs } from '../../native/index.js';
@@ -50,6 +51,7 @@ export interface RenderedImage extends ImageResult {
   readonly vectorBytes: number;
 }
 
+const EARTH_RADIUS = 6_378_137;
 /** Metres of a pixel of 96 dpi, as the standards have it. */
 const PIXEL_METRES = 0.00028;
 /** Grid units per pixel of the vector data that a map is drawn from: finer than antialiasing shows. */
@@ -123,20 +125,35 @@ async function layerOf(
 /** What is read of a collection for an image. Whoever asks has left out the collections that have nothing of the batch. */
 function rasterOf(
   collection: RasterCollection,
-  { bbox, crs, batch, look, heights }: ImageRequest,
-): Pick<RasterImageTask, 'source' | 'at' | 'look' | 'ranges'> {
+  request: ImageRequest,
+): Pick<RasterImageTask, 'source' | 'at' | 'steps' | 'pixelMetres' | 'ranges'> {
+  const { bbox, crs, batch, look, heights } = request;
   const { source } = collection.raster;
   // The window only tells members apart.
   const window84 = source.kind === 'mosaic' ? windowIn84(bbox, crs) : undefined;
   const chosen = chooseRaster(collection, { window84, datetime: batch, heights });
   if (!chosen) throw new ApiError('not-found', `Nothing of ${collection.id} was acquired at that time.`);
   const ranges = source.kind === 'mosaic' ? rangesOf(collection) : undefined;
+  const steps = look ? [{ look }] : rasterSteps(collection.style, zoomOf(request));
   return {
     source: chosen.source,
     ...(chosen.at && { at: chosen.at }),
-    ...(look && { look }),
+    ...(steps && { steps }),
+    ...(steps?.some(({ hillshade }) => hillshade) && { pixelMetres: pixelMetres(request) }),
     ...(ranges && { ranges }),
   };
+}
+
+/** Metres along the sides of a pixel in the middle of the image, over the ground. */
+function pixelMetres({ bbox, crs, width, height }: ImageRequest): [number, number] {
+  const [x, y] = [(bbox[0] + bbox[2]) / 2, (bbox[1] + bbox[3]) / 2];
+  const [dx, dy] = [(bbox[2] - bbox[0]) / width / 2, (bbox[3] - bbox[1]) / height / 2];
+  const window84 = windowIn84([x - dx, y - dy, x + dx, y + dy], crs);
+  if (!window84) return [1, 1];
+  const [west, south, east, north] = window84;
+  const degree = (Math.PI / 180) * EARTH_RADIUS;
+  const shrink = Math.cos((((south + north) / 2) * Math.PI) / 180);
+  return [(east - west) * degree * shrink, (north - south) * degree];
 }
 
 /** Standard deviations from the mean within which values are shown. */

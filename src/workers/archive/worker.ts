@@ -1,19 +1,14 @@
 import { setPriority } from 'node:os';
 import { WORKER_NICENESS } from '../../core/limits.js';
 import type { TaskInput, TaskName, TaskOutput } from '../../core/tasks.js';
-import { Cancellation, type CancellationFlag } from '../cancellation.js';
+import { Cancellation } from '../cancellation.js';
 import { answer } from '../failure.js';
+import type { OneThreadMessage } from '../one-thread.js';
 import { appendTiles, discardArchive, finishArchive, openArchive } from './write.js';
 
 /** Thread side of the archive writer: Piscina calls the default export with one task after the other. */
 
 export type ArchiveTaskName = Extract<TaskName, `archive.${string}`>;
-
-export interface ArchiveMessage {
-  name: ArchiveTaskName;
-  input: unknown;
-  flag: CancellationFlag;
-}
 
 setPriority(WORKER_NICENESS);
 
@@ -26,6 +21,6 @@ const TASKS: {
   'archive.discard': discardArchive,
 };
 
-export default function runTask({ name, input, flag }: ArchiveMessage) {
+export default function runTask({ name, input, flag }: OneThreadMessage<ArchiveTaskName>) {
   return answer(async () => TASKS[name](input as never, new Cancellation(flag)));
 }

@@ -148,18 +148,38 @@ function writeValue(value: AttributeValue, pbf: PbfWriter): void {
   else pbf.writeDoubleField(3, value);
 }
 
+/** Every position of a geometry, in grid units. */
+export function positionsOf(geometry: Uint8Array): [number, number][] {
+  let [x, y] = [0, 0];
+  return movesOf(geometry).map(([dx, dy]) => {
+    x += (dx >> 1) ^ -(dx & 1);
+    y += (dy >> 1) ^ -(dy & 1);
+    return [x, y];
+  });
+}
+
 /** Every position of a line or polygon as a point of its own, as circle layers draw them. */
 export function verticesOf(geometry: Uint8Array): Uint8Array {
+  const moves = movesOf(geometry);
+  const writer = new PbfWriter();
+  writer.writeVarint((moves.length << 3) | 1);
+  for (const [dx, dy] of moves) {
+    writer.writeVarint(dx);
+    writer.writeVarint(dy);
+  }
+  return writer.finish();
+}
+
+/** From position to position, zigzag encoded. */
+function movesOf(geometry: Uint8Array): [number, number][] {
   const pbf = new PbfReader(geometry);
-  const moves: number[] = [];
+  const moves: [number, number][] = [];
   while (pbf.pos < pbf.length) {
     const command = pbf.readVarint();
     // ClosePath has no position.
     if ((command & 7) === 7) continue;
-    for (let count = command >> 3; count > 0; count--) moves.push(pbf.readVarint(), pbf.readVarint());
+    for (let count = command >> 3; count > 0 && pbf.pos < pbf.length; count--)
+      moves.push([pbf.readVarint(), pbf.readVarint()]);
   }
-  const writer = new PbfWriter();
-  writer.writeVarint(((moves.length / 2) << 3) | 1);
-  for (const move of moves) writer.writeVarint(move);
-  return writer.finish();
+  return moves;
 }

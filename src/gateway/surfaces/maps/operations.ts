@@ -38,6 +38,7 @@ import {
   windowIn84,
 } from '../../services/rasters/source-items.js';
 import { renderImage } from '../../services/render.js';
+import { Symbols } from '../../services/symbols.js';
 import {
   findByLayerId,
   type Link,
@@ -47,6 +48,7 @@ import {
   surfaceBasics,
 } from '../common.js';
 import { extentOf } from '../tilesets.js';
+import { symbolOperations } from './symbols.js';
 import { mapTilesetOperations } from './tilesets.js';
 import { fitMap, type MapWindow } from './window.js';
 
@@ -171,6 +173,7 @@ export function mapsOperations(deps: SurfaceDeps): Operation[] {
       },
     }),
     ...mapTilesetOperations(deps),
+    ...symbolOperations(new Symbols(deps.pools)),
     FUTURE,
   );
   return operations;

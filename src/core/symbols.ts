@@ -1,0 +1,23 @@
+/** What labels and icons are drawn with: ranges of glyphs and sheets of icons. */
+
+export interface GlyphTask {
+  /** Names of fonts as a style's `text-font` has them. */
+  readonly fonts: readonly string[];
+  /** First code point of the range, a multiple of 256. */
+  readonly first: number;
+}
+
+/** A sprite as MapLibre loads it: where each icon is, and the picture of all. */
+export interface Sprite {
+  /** JSON. */
+  readonly index: string;
+  /** PNG whose alpha channel holds distances to the outlines. */
+  readonly image: Uint8Array;
+}
+
+export interface SymbolTasks {
+  /** A range of 256 glyphs in MapLibre's glyph format, compressed by gzip. */
+  'symbols.glyphs': { input: GlyphTask; output: Uint8Array };
+  /** All icons; `scale` is the number of its pixels per pixel of the map. */
+  'symbols.sprite': { input: { scale: 1 | 2 }; output: Sprite };
+}

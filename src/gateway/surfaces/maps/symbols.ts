@@ -1,0 +1,89 @@
+import { badParameter, notFound } from '../../../core/errors.js';
+import { defineOperation, type Operation } from '../../../core/operation.js';
+import { pathString } from '../../../core/params.js';
+import { MAX_FONTS, unknownFont } from '../../../core/style/fonts.js';
+import type { Symbols } from '../../services/symbols.js';
+
+const MAPS_PATH = '/ogc/maps';
+const COMMON = {
+  surface: 'maps',
+  protocol: 'OGC-Maps',
+  permission: 'public',
+  method: 'GET',
+  tag: 'Fonts and icons',
+} as const;
+
+const RANGE = 256;
+const LAST_CODE_POINT = 0x10ffff;
+
+const fontstack = {
+  ...pathString('fontstack', 'Names of fonts, with commas: `Noto Sans Regular`.'),
+  parse(raw: string | undefined): readonly string[] {
+    const fonts = (raw ?? '').split(',').map((name) => name.trim());
+    const unknown = unknownFont(fonts);
+    if (unknown !== undefined) throw notFound('font', unknown.slice(0, 100));
+    if (fonts.length > MAX_FONTS) throw badParameter('fontstack', `has at most ${MAX_FONTS} names`);
+    return fonts;
+  },
+};
+
+/** First code point of `256-511.pbf`. */
+const range = {
+  ...pathString('range', 'First and last of 256 code points, and `.pbf`: `0-255.pbf`.'),
+  parse(raw: string | undefined): number {
+    const [, from, to] = /^(\d{1,7})-(\d{1,7})(?:\.pbf)?$/.exec(raw ?? '') ?? [];
+    const first = Number(from);
+    if (
+      to === undefined ||
+      first % RANGE !== 0 ||
+      Number(to) !== first + RANGE - 1 ||
+      first > LAST_CODE_POINT
+    )
+      throw badParameter('range', 'must be 256 code points: 0-255.pbf, 256-511.pbf and so on');
+    return first;
+  },
+};
+
+/** The one sprite, at one of its sizes, and which part of it. */
+const sprite = {
+  ...pathString('sprite', '`default.json`, `default.png`, `default@2x.json` or `default@2x.png`.'),
+  parse(raw: string | undefined) {
+    const [, name, twice, part] = /^([^.@]+)(@2x)?\.(json|png)$/.exec(raw ?? '') ?? [];
+    if (name !== 'default') throw notFound('sprite', (raw ?? '').slice(0, 100));
+    return { scale: twice ? 2 : 1, part: part as 'json' | 'png' } as const;
+  },
+};
+
+/** What MapLibre clients load beside a style: glyphs of fonts, and icons. */
+export function symbolOperations(symbols: Symbols): Operation[] {
+  return [
+    defineOperation({
+      ...COMMON,
+      id: 'maps.getGlyphs',
+      path: `${MAPS_PATH}/fonts/{fontstack}/{range}`,
+      summary: 'Glyphs of a font',
+      description: 'Fields of distances in the glyph format of MapLibre styles (`glyphs`).',
+      params: { fontstack, range },
+      responses: {
+        200: { description: 'Glyphs', content: { 'application/x-protobuf': null } },
+        400: { description: 'There is no such range' },
+        404: { description: 'There is no such font' },
+      },
+      run: (x) => symbols.glyphs(x, { fonts: x.params.fontstack, first: x.params.range }),
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'maps.getSprite',
+      path: `${MAPS_PATH}/sprites/{sprite}`,
+      summary: 'Icons',
+      description:
+        'Places of the icons, or the picture of all, as the `sprite` of MapLibre styles asks for them.',
+      params: { sprite },
+      responses: {
+        200: { description: 'Index or picture', content: { 'application/json': null, 'image/png': null } },
+        404: { description: 'There is no such sprite' },
+      },
+      run: (x) => symbols.sprite(x, x.params.sprite.scale, x.params.sprite.part),
+    }),
+  ];
+}

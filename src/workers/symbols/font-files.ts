@@ -1,0 +1,46 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, isAbsolute, join } from 'node:path';
+import { allFaces, DEFAULT_TEXT_FONT, type FontFace, facesOf } from '../../core/style/fonts.js';
+
+const require = createRequire(import.meta.url);
+const folders = new Map<string, string>();
+
+/** Path of a face's file. The file of a system package may not be there. */
+export function fontPath({ file }: FontFace): string {
+  if (isAbsolute(file)) return file;
+  const [scope, name, ...rest] = file.split('/');
+  return join(packageFolder(`${scope}/${name}`), ...rest);
+}
+
+function packageFolder(name: string): string {
+  let folder = folders.get(name);
+  if (folder === undefined) {
+    folder = dirname(require.resolve(`${name}/package.json`));
+    folders.set(name, folder);
+  }
+  return folder;
+}
+
+const found = new Map<string, boolean>();
+
+/** Whether the face's file is on this machine; looked up once. */
+export function isInstalled(face: FontFace): boolean {
+  let there = found.get(face.name);
+  if (there === undefined) {
+    there = existsSync(fontPath(face));
+    found.set(face.name, there);
+  }
+  return there;
+}
+
+/** The files of every face that is here, for `mapnik.registerFonts`. */
+export function fontFiles(): string[] {
+  return allFaces().filter(isInstalled).map(fontPath);
+}
+
+/** Names of the faces of a `text-font` for the FontSet of a Mapnik map, which asks them one after the other. */
+export function mapnikFaces(textFont: readonly string[]): string[] {
+  const faces = facesOf(textFont);
+  return (faces.length > 0 ? faces : facesOf(DEFAULT_TEXT_FONT)).filter(isInstalled).map(({ name }) => name);
+}

@@ -1,0 +1,23 @@
+import { setPriority } from 'node:os';
+import { WORKER_NICENESS } from '../../core/limits.js';
+import type { SymbolTasks } from '../../core/symbols.js';
+import { answer } from '../failure.js';
+import type { OneThreadMessage } from '../one-thread.js';
+import { moved } from '../thread.js';
+import { glyphRange } from './glyphs.js';
+import { spriteSheet } from './sprite.js';
+
+/** Thread side of what is drawn for labels and icons: Piscina calls the default export with one task after the other. */
+
+setPriority(WORKER_NICENESS);
+
+const TASKS: {
+  [N in keyof SymbolTasks]: (input: SymbolTasks[N]['input']) => Promise<SymbolTasks[N]['output']>;
+} = {
+  'symbols.glyphs': glyphRange,
+  'symbols.sprite': spriteSheet,
+};
+
+export default async function runTask({ name, input }: OneThreadMessage<keyof SymbolTasks>) {
+  return moved(await answer<unknown>(() => TASKS[name](input as never)));
+}
