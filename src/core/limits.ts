@@ -136,8 +136,7 @@ export const LIMITS = {
   sldBytes: 1_048_576,
   sldDepth: 64,
   sldRules: 1000,
-  /** Layers and characters of what a style in SLD becomes. */
-  sldLayers: 2000,
+  /** Characters of what a style in SLD becomes. */
   sldStyleBytes: 1_048_576,
   /** Classes of a renderer of a drawingInfo. */
   drawingClasses: 1000,
@@ -146,6 +145,14 @@ export const LIMITS = {
   /** Ranges of glyphs that may wait to be made, and bytes of those that are kept. */
   symbolQueue: 64,
   glyphBytes: 33_554_432,
+  /** Characters, values and levels of nesting of a style, its layers, and errors of it that are told at once. */
+  styleCharacters: 1_048_576,
+  styleNodes: 50_000,
+  styleDepth: 64,
+  styleLayers: 500,
+  styleErrors: 20,
+  /** Versions of a layer's style that are kept. */
+  styleVersions: 100,
   /** Samples (pixels of all bands) of a raster that is imported. */
   importSamples: 16_000_000_000,
   /** Bytes of a world file or of a text that holds a CRS (contract). */

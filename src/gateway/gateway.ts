@@ -6,6 +6,7 @@ import type { Pools } from '../core/tasks.js';
 import { useMatrixSets } from '../core/tile-matrix.js';
 import { version } from '../core/version.js';
 import { createPools } from '../workers/pools.js';
+import { AllowedHosts } from '../workers/remote/allowed.js';
 import { auditTo } from './admin/audit-trail.js';
 import { defaultPolicy } from './auth/access.js';
 import type { FirstKey } from './auth/api-keys.js';
@@ -30,6 +31,7 @@ import { SessionDirectory } from './services/events/directory.js';
 import { startEvents } from './services/events/index.js';
 import { registeredIn } from './services/rasters/registered.js';
 import { StacItems } from './services/stac/items.js';
+import { Styles } from './services/styles/index.js';
 import { readAreas } from './services/tiles/extent.js';
 import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
 import { requireTileSettings } from './services/tiles/settings.js';
@@ -145,6 +147,14 @@ export async function startGateway({
     path: join(dataDir, 'stac', 'items.gpkg'),
     warn: (message, about) => log.warn(message, about),
   });
+  const linked = new AllowedHosts(config.remote.allow);
+  const styles = new Styles({
+    store: state.styles,
+    catalog: () => catalog.current,
+    restyle: (changed) => catalog.restyle(changed),
+    peers,
+    allowed: { urlProblem: (url) => linked.problemOf(url) },
+  });
   const edits = new Edits(pools, (note) => {
     caching.edited(note);
     events.edited(note.collection);
@@ -168,6 +178,7 @@ export async function startGateway({
     log,
     alerts,
     streams: new SessionDirectory(events.hub, peers),
+    styles,
     requestReload,
   });
   const operations = [
@@ -202,6 +213,7 @@ export async function startGateway({
     permits,
     audit: auditTo(state),
   });
+  await styles.load();
   catalog.commit(await catalog.prepare(config.data.sources, config.tiles.collections));
   databases.watch((name) => requestReload(`${name} answers`));
   catalog.retry((path) => requestReload(`${path.replace(/\?.*$/, '')} is tried again`));

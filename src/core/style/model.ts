@@ -22,6 +22,17 @@ export type StyleDocument = StyleSpecification;
 /** What the layers of a stored style name as their source. */
 export const COLLECTION_SOURCE = 'collection';
 
+/** The style of a layer that somebody put. */
+export interface LayerStyle {
+  readonly layerId: number;
+  /** The kind of collection that it is for. */
+  readonly kind: 'vector' | 'raster';
+  /** Counts the changes of the layer: newer ones take the place of older ones. */
+  readonly revision: number;
+  /** Undefined for the style that the collection has by itself. */
+  readonly style: MapStyle | undefined;
+}
+
 const texts = new WeakMap<MapStyle, string>();
 
 /** The layers as JSON, as tasks carry them: the same text for the same style. */

@@ -4,6 +4,7 @@ import type { SessionDirectory } from '../services/events/directory.js';
 import type { ImportService } from '../services/import.js';
 import type { JobEngine } from '../services/jobs/engine.js';
 import type { ManagedRasters } from '../services/rasters/managed.js';
+import type { Styles } from '../services/styles/index.js';
 import type { TileJobs } from '../services/tile-jobs/service.js';
 import type { State } from '../stores/state.js';
 import type { CacheControl } from './cache-control.js';
@@ -25,6 +26,7 @@ export interface AdminDeps {
   readonly imports: ImportService;
   readonly tileJobs: TileJobs;
   readonly rasters: ManagedRasters;
+  readonly styles: Styles;
   readonly cache: CacheControl;
   readonly alerts: AlertStream;
   readonly streams: SessionDirectory;
