@@ -25,7 +25,7 @@ const OPERATIONS = 500;
 const COLLECTION = 'spots';
 
 const runs: [name: string, make: () => Promise<EditableStore>, batches: number, kills: number][] = [
-  ['GeoPackage', async () => geoPackageStore(), 25, 7],
+  ['GeoPackage', async () => geoPackageStore(), 50, 10],
   ['PostGIS', () => postgisStore(['synchronous_commit=on']), 10, 3],
 ];
 
