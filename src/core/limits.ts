@@ -138,8 +138,7 @@ export const LIMITS = {
   sldBytes: 1_048_576,
   sldDepth: 64,
   sldRules: 1000,
-  /** Layers and characters of what a style in SLD becomes. */
-  sldLayers: 2000,
+  /** Characters of what a style in SLD becomes. */
   sldStyleBytes: 1_048_576,
   /** Classes of a renderer of a drawingInfo. */
   drawingClasses: 1000,

@@ -95,6 +95,7 @@ export function startManagement(options: ManagementOptions): Management {
     tileJobs,
     rasters,
     styles: options.styles,
+    pools,
     cache,
     alerts: options.alerts,
     streams: options.streams,

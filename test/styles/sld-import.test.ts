@@ -209,7 +209,7 @@ describe('symbolizers', () => {
     const icons = new Set(['airport']);
     expect(onlyLayer(importRule(graphic('../svg/airport-15.svg'), { icons })).layout).toMatchObject({
       'icon-image': 'airport',
-      'icon-size': 2,
+      'icon-size': 2.133333333,
     });
     const { layers } = importRule(graphic('data:image/png;base64,AAAA'));
     const { metadata, layout } = layers[0] as never as Record<string, Record<string, object>>;

@@ -1,6 +1,9 @@
 import { latest, validateStyleMin } from '@maplibre/maplibre-gl-style-spec';
 import { LIMITS } from '../limits.js';
+import type { RasterLook } from '../raster-look.js';
 import { escaped, outOfBounds, type StyleProblem } from './bounds.js';
+import { MAX_FONTS, unknownFont } from './fonts.js';
+import { checkedLook, LOOK, LookError } from './look.js';
 import { COLLECTION_SOURCE, type StyleDocument, type StyleLayer } from './model.js';
 
 /** What a style is for, and what it may refer to. */
@@ -10,8 +13,8 @@ export interface StyleUse {
   readonly kind: 'vector' | 'raster';
   /** Why clients may not be sent to a host for icons or glyphs; undefined when they may. Absent: to none. */
   readonly urlProblem?: (url: URL) => string | undefined;
-  /** Whether there is a font of that name; any is taken when absent. */
-  readonly hasFont?: (name: string) => boolean;
+  /** Why bands cannot be shown that way; undefined when they can. Absent: all can. */
+  readonly lookProblem?: (look: RasterLook) => string | undefined;
 }
 
 /** A style that can be drawn, stored and served. */
@@ -53,7 +56,8 @@ export function checkStyle(value: unknown, use: StyleUse): CheckedStyle {
   requireUnique(layers);
   const problems = [
     ...layers.flatMap((layer, i) => problemsOf(layer, i)),
-    ...layers.flatMap((layer, i) => undrawable(layer, `/layers/${i}`, use)),
+    ...layers.flatMap((layer, i) => undrawable(layer, `/layers/${i}`)),
+    ...layers.flatMap((layer, i) => lookProblems(layer, `/layers/${i}`, use)),
   ];
   if (problems.length > 0) throw new StyleError(problems.slice(0, LIMITS.styleErrors));
   const document = {
@@ -149,7 +153,7 @@ function told(message: string): StyleProblem {
 const OF_GEOMETRY: readonly unknown[] = ['within', 'distance'];
 
 /** What the specification allows, but this server cannot draw. */
-function undrawable(layer: Json, path: string, use: StyleUse): StyleProblem[] {
+function undrawable(layer: Json, path: string): StyleProblem[] {
   const problems: StyleProblem[] = [];
   for (const part of ['filter', 'layout', 'paint'])
     visit(layer[part], `${path}/${part}`, (value, at) => {
@@ -157,30 +161,50 @@ function undrawable(layer: Json, path: string, use: StyleUse): StyleProblem[] {
       problems.push({ path: at, detail: `the expression "${value[0]}" cannot be drawn by this server` });
     });
   const font = (layer['layout'] as Json | undefined)?.['text-font'];
-  const { hasFont = () => true } = use;
-  for (const name of fontsIn(font))
-    if (!hasFont(name))
-      problems.push({
-        path: `${path}/layout/text-font`,
-        detail: `there is no font "${name.slice(0, MAX_DETAIL)}"`,
-      });
+  for (const fonts of fontsIn(font)) {
+    const unknown = unknownFont(fonts);
+    const detail =
+      unknown === undefined
+        ? `has at most ${MAX_FONTS} names`
+        : `there is no font "${unknown.slice(0, MAX_DETAIL)}"`;
+    if (unknown !== undefined || fonts.length > MAX_FONTS)
+      problems.push({ path: `${path}/layout/text-font`, detail });
+  }
   return problems;
 }
 
-/** Names of fonts in a value of `text-font`: a list of them, lists in an expression, or in stops of a function. */
-function fontsIn(value: unknown): Set<string> {
-  const fonts = new Set<string>();
-  const add = (list: unknown) => {
-    if (Array.isArray(list)) for (const name of list) if (typeof name === 'string') fonts.add(name);
-  };
-  if (Array.isArray(value) && value.every((name) => typeof name === 'string')) add(value);
-  else
-    visit(value, '', (part) => {
-      if (Array.isArray(part) && part[0] === 'literal') add(part[1]);
-      else if (isObject(part) && Array.isArray(part['stops']))
-        for (const stop of part['stops']) if (Array.isArray(stop)) add(stop[1]);
-    });
+/** Lists of fonts in a value of `text-font`: the value itself, lists in an expression, or in stops of a function. */
+function fontsIn(value: unknown): string[][] {
+  if (isTexts(value)) return [value];
+  const fonts: string[][] = [];
+  visit(value, '', (part) => {
+    if (Array.isArray(part) && part[0] === 'literal' && isTexts(part[1])) fonts.push(part[1]);
+    else if (isObject(part) && Array.isArray(part['stops']))
+      fonts.push(...part['stops'].map((stop) => (stop as unknown[])?.[1]).filter(isTexts));
+  });
   return fonts;
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((name) => typeof name === 'string');
+}
+
+/** What is wrong with how a layer shows the bands of a raster. */
+function lookProblems({ type, metadata }: Json, path: string, { lookProblem }: StyleUse): StyleProblem[] {
+  if (metadata !== undefined && !isObject(metadata))
+    return [{ path: `${path}/metadata`, detail: 'must be an object' }];
+  const given = metadata?.[LOOK];
+  if (type !== 'raster' || given === undefined) return [];
+  const at = `${path}/metadata/${escaped(LOOK)}`;
+  try {
+    const problem = lookProblem?.(checkedLook(given));
+    return problem === undefined ? [] : [{ path: at, detail: problem }];
+  } catch (error) {
+    if (!(error instanceof LookError)) throw error;
+    const [, place = '', detail = error.message] = /^([\w.]*): (.*)$/s.exec(error.message) ?? [];
+    const names = place.split('.').filter((name) => name !== '');
+    return [{ path: at + names.map((name) => `/${name}`).join(''), detail: detail.slice(0, MAX_DETAIL) }];
+  }
 }
 
 function visit(value: unknown, path: string, use: (value: unknown, path: string) => void): void {

@@ -16,6 +16,14 @@ export interface MapStyle {
   readonly layers: readonly StyleLayer[];
 }
 
+/** One of several styles of a collection. */
+export interface NamedStyle {
+  /** Identifier in URLs. */
+  readonly id: string;
+  readonly title: string;
+  readonly style: MapStyle;
+}
+
 /** A whole MapLibre style document. */
 export type StyleDocument = StyleSpecification;
 

@@ -1,3 +1,4 @@
+import type { Pools } from '../../core/tasks.js';
 import type { ApiKeys } from '../auth/api-keys.js';
 import type { AlertStream } from '../services/alerts.js';
 import type { SessionDirectory } from '../services/events/directory.js';
@@ -27,6 +28,7 @@ export interface AdminDeps {
   readonly tileJobs: TileJobs;
   readonly rasters: ManagedRasters;
   readonly styles: Styles;
+  readonly pools: Pools;
   readonly cache: CacheControl;
   readonly alerts: AlertStream;
   readonly streams: SessionDirectory;

@@ -107,6 +107,7 @@ export async function adminHarness() {
     rasters,
     alerts,
     streams: new SessionDirectory(hub, peers),
+    pools,
     styles: new Styles({
       store: t.state.styles,
       catalog: () => new CatalogSnapshot([], [], 0),

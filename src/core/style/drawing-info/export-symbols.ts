@@ -1,7 +1,7 @@
 import { Color } from '@maplibre/maplibre-gl-style-spec';
 import type { StyleLayer } from '../model.js';
 import type { Expr } from '../sld/context.js';
-import { MARK_PIXELS } from '../sld/graphic.js';
+import { ICON_PIXELS, MARK_PIXELS } from '../sld/graphic.js';
 import { valueAt } from '../sld/zoom-bands.js';
 import type { DrawingReport } from './report.js';
 
@@ -146,7 +146,8 @@ const STYLES: ReadonlyMap<string | undefined, string> = new Map([
 function iconSymbol(values: Constants): Record<string, unknown> | null {
   const image = values.text('icon-image');
   const style = STYLES.get(image) ?? (image?.startsWith('mark-') ? 'esriSMSSquare' : undefined);
-  const size = values.points('icon-size', 1) * MARK_PIXELS;
+  const side = image?.startsWith('mark-') ? MARK_PIXELS : ICON_PIXELS;
+  const size = values.points('icon-size', 1) * side;
   const [xoffset, yoffset] = moved(values, 'icon-translate');
   const place = { angle: -values.number('icon-rotate', 0) + 0, xoffset, yoffset };
   if (style === undefined) return picture(values, image, size, place);

@@ -1,6 +1,6 @@
 import type { Expr } from '../sld/context.js';
 import { type Drawing, members, rounded } from '../sld/drawing.js';
-import { hashOf, MARK_PIXELS } from '../sld/graphic.js';
+import { hashOf, ICON_PIXELS, MARK_PIXELS } from '../sld/graphic.js';
 import { type Json, number, record, text } from './json.js';
 import type { DrawingReport } from './report.js';
 
@@ -151,6 +151,11 @@ function pictureDrawings(symbol: Json, opacity: number, report: DrawingReport): 
     report.add('PICTURE_MARKER_PARTIAL', 'esriPMS', 'Pictures are drawn when they are in imageData.');
     return [];
   }
+  report.add(
+    'PICTURE_MARKER_PARTIAL',
+    'esriPMS',
+    'Pictures are kept with the style, but not drawn by this server.',
+  );
   const uri = `data:${type};base64,${data.replace(/\s+/g, '')}`;
   const name = `image-${hashOf(uri)}`;
   const [width, height] = [pixels(symbol['width'], 12), pixels(symbol['height'], 12)];
@@ -164,7 +169,7 @@ function pictureDrawings(symbol: Json, opacity: number, report: DrawingReport): 
         'icon-opacity': opacity === 1 ? undefined : opacity,
         'icon-translate': translation(symbol),
       }),
-      layout: iconLayout(name, height / MARK_PIXELS, symbol),
+      layout: iconLayout(name, height / ICON_PIXELS, symbol),
       metadata: { 'graticule:images': { [name]: uri } },
     },
   ];

@@ -8,6 +8,8 @@ export interface SldTarget {
   readonly fields?: readonly Pick<Field, 'name' | 'type'>[];
   /** Names of icons that a style can draw. */
   readonly icons?: ReadonlySet<string>;
+  /** False where maps are drawn from tiles, which do not tell whether a feature lies within an area. */
+  readonly places?: boolean;
 }
 
 /** A value of a style: a constant or an expression of the MapLibre style specification. */

@@ -2,6 +2,7 @@ import type { StyleLayer } from '../model.js';
 import type { Expr } from './context.js';
 import { pointAnchor } from './export-anchor.js';
 import { lookElements, reliefColormap } from './export-raster.js';
+import { ICON_PIXELS, MARK_PIXELS } from './graphic.js';
 import type { LayerValues } from './layer-values.js';
 import { xml, xmlText } from './xml-writer.js';
 
@@ -122,9 +123,6 @@ function circle(values: LayerValues): string {
   return xml('se:PointSymbolizer', [xml('se:Graphic', content)]);
 }
 
-/** Pixels of an icon of size 1. */
-const ICON_PIXELS = 16;
-
 function icon(values: LayerValues): string[] {
   const image = values.raw('icon-image');
   if (image === undefined) return [];
@@ -133,9 +131,10 @@ function icon(values: LayerValues): string[] {
     return [];
   }
   const moved = values.constants('icon-translate');
+  const side = image.startsWith('mark-') ? MARK_PIXELS : ICON_PIXELS;
   const graphic = xml('se:Graphic', [
     image.startsWith('mark-') ? mark(image.slice('mark-'.length), values) : externalGraphic(image, values),
-    values.scaled('icon-size', ICON_PIXELS, 'se:Size', 1),
+    values.scaled('icon-size', side, 'se:Size', 1),
     values.scaled('icon-rotate', 1, 'se:Rotation'),
     pointAnchor(values.word('icon-anchor')),
     moved && displacement(moved[0]!, -moved[1]!),
@@ -144,7 +143,7 @@ function icon(values: LayerValues): string[] {
   const spacing = values.raw('symbol-spacing') ?? 250;
   const size = values.raw('icon-size') ?? 1;
   const gap =
-    typeof spacing === 'number' && typeof size === 'number' ? Math.max(0, spacing - size * ICON_PIXELS) : 0;
+    typeof spacing === 'number' && typeof size === 'number' ? Math.max(0, spacing - size * side) : 0;
   const stroke = xml('se:GraphicStroke', [graphic, xmlText('se:Gap', gap)]);
   return [xml('se:LineSymbolizer', [xml('se:Stroke', [stroke])])];
 }

@@ -26,6 +26,8 @@ export interface Graphic {
 
 /** `icon-size` of marks counts in these. */
 export const MARK_PIXELS = MARK_SIDE;
+/** The same of icons, which are those of Maki. */
+export const ICON_PIXELS = 15;
 
 /** Other names of marks that we draw. */
 const ALIASES: Readonly<Record<string, string>> = {
@@ -106,6 +108,7 @@ function iconOf(graphic: XmlElement, context: SldContext): Drawn | undefined {
   const image = href.startsWith('data:') ? href : inlineImage(graphic);
   if (image !== undefined) {
     const name = `image-${hashOf(image)}`;
+    context.report.warn('ExternalGraphic', 'The image is kept with the style, but not drawn by this server.');
     return { icon: name, images: { [name]: image } };
   }
   const file = href.split(/[?#]/)[0]!.split('/').at(-1)!;
@@ -179,7 +182,7 @@ export function iconMembers(
   });
   const layout = members({
     'icon-image': isMark ? `mark-${graphic.mark}` : graphic.icon,
-    'icon-size': length(size, unit, 1 / MARK_PIXELS),
+    'icon-size': length(size, unit, 1 / (isMark ? MARK_PIXELS : ICON_PIXELS)),
     'icon-rotate': graphic.rotation,
     'icon-anchor': graphic.anchor === 'center' ? undefined : graphic.anchor,
     'icon-allow-overlap': true,

@@ -120,7 +120,7 @@ class LayerWriter {
             }),
       };
       this.#bytes += JSON.stringify(layer).length;
-      if (this.#bytes > LIMITS.sldStyleBytes || this.#layers.length >= LIMITS.sldLayers) {
+      if (this.#bytes > LIMITS.sldStyleBytes || this.#layers.length >= LIMITS.styleLayers) {
         throw new SldFailure('StyledLayerDescriptor', 'The style becomes too large.');
       }
       this.#layers.push(layer as unknown as StyleLayer);

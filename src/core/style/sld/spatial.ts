@@ -11,7 +11,8 @@ export function isSpatial(name: string): boolean {
 /** MapLibre tests whether a feature lies within an area, of points and lines only. @throws Untranslatable */
 export function spatial(node: XmlElement, context: SldContext): Expr {
   const { name } = node;
-  const type = context.target.geometryType;
+  const { geometryType: type, places = true } = context.target;
+  if (!places) throw new Untranslatable(name, 'Conditions of place cannot be drawn by this server.');
   if (!WITHIN.has(name)) throw new Untranslatable(name, `There is no counterpart of ${name}.`);
   if (type === 'Polygon' || type === 'MultiPolygon') {
     throw new Untranslatable(name, 'Spatial conditions are for points and lines only.');

@@ -5,6 +5,7 @@ import { styleDocument } from '../../../core/style/document.js';
 import { COLLECTION_SOURCE, type LayerStyle, type StyleDocument } from '../../../core/style/model.js';
 import type { Peers } from '../../peers.js';
 import type { StoredStyle, StyleChange, StyleStore } from '../../stores/styles.js';
+import { lookProblem } from '../looks.js';
 
 export interface StylesDeps {
   store: StyleStore;
@@ -13,7 +14,7 @@ export interface StylesDeps {
   restyle(styles: readonly LayerStyle[]): void;
   peers: Peers;
   /** What documents may refer to. */
-  allowed: Pick<StyleUse, 'urlProblem' | 'hasFont'>;
+  allowed: Pick<StyleUse, 'urlProblem'>;
 }
 
 export type StyledCollection = VectorCollection | RasterCollection;
@@ -86,9 +87,14 @@ export class Styles {
   }
 
   #checked(layerId: number, document: unknown): StyleDocument {
-    const { id, kind } = this.styled(layerId);
-    return checkStyle(document, { id, kind, ...this.#deps.allowed }).document;
+    const collection = this.styled(layerId);
+    return checkStyle(document, { ...styleUse(collection), ...this.#deps.allowed }).document;
   }
+}
+
+function styleUse(collection: StyledCollection): StyleUse {
+  const { id, kind } = collection;
+  return { id, kind, lookProblem: (look) => lookProblem(collection, look) };
 }
 
 function kindOf({ sources }: StyleDocument): 'vector' | 'raster' {
