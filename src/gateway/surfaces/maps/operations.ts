@@ -50,6 +50,7 @@ import {
 import { extentOf } from '../tilesets.js';
 import { symbolOperations } from './symbols.js';
 import { mapTilesetOperations } from './tilesets.js';
+import { viewerOperation } from './viewer.js';
 import { fitMap, type MapWindow } from './window.js';
 
 const MAPS_PATH = '/ogc/maps';
@@ -173,6 +174,7 @@ export function mapsOperations(deps: SurfaceDeps): Operation[] {
       },
     }),
     ...mapTilesetOperations(deps),
+    viewerOperation(deps),
     ...symbolOperations(new Symbols(deps.pools)),
     FUTURE,
   );
