@@ -88,7 +88,7 @@ export interface Reply {
   readonly socket?: (socket: Socket) => SocketEvents;
   /** Given when this very object answers many requests: what is made from it is kept in here. */
   readonly constant?: {
-    block: Uint8Array | undefined;
+    block: ArrayBuffer | undefined;
     /** The body as it was compressed last. */
     compressed?: { readonly encoding: string; readonly body: Uint8Array };
   };

@@ -4,6 +4,7 @@ import uWS, {
   type TemplatedApp,
   type us_listen_socket,
 } from 'uWebSockets.js';
+import { performance } from 'node:perf_hooks';
 import type { ApiError } from '../../core/errors.js';
 import { ApiError as Failure } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
@@ -159,7 +160,8 @@ export class HttpServer {
 
   #finish(x: HttpExchange, status: number, bytes: number): void {
     this.#active.value--;
-    const durationMs = performance.now() - x.startedAt;
+    const now = performance.now();
+    const durationMs = now - x.startedAt;
     const operation = x.operation as Operation | undefined;
     const cells = this.#cellsOf(operation, x.method, status);
     cells.duration.observe(durationMs);
@@ -175,7 +177,7 @@ export class HttpServer {
       });
       span.end();
     }
-    this.#options.log.request(cells.kind, x, durationMs, bytes);
+    this.#options.log.request(cells.kind, x, now, durationMs, bytes);
     if (this.#idle && this.#active.value === 0) this.#idle();
   }
 
