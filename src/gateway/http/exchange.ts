@@ -52,6 +52,8 @@ export class HttpExchange implements Exchange {
   responded = false;
   /** Called when the connection is lost after `detach`. */
   onGone: (() => void) | undefined;
+  /** Called once the answer is out. */
+  onSent: (() => void) | undefined;
   readonly startedAt = performance.now();
   readonly method: string;
   readonly path: string;

@@ -113,11 +113,14 @@ export class HttpServer {
 
   #send(x: HttpExchange, reply: Reply): void {
     if (x.aborted) return this.#finish(x, 499, 0);
+    x.onSent = reply.sent;
     try {
       sendReply(x, reply, this.#sent);
     } catch (error) {
       this.#options.log.error('sending a response failed', { Path: x.path, Error: String(error) });
       if (!x.aborted) x.res.close();
+      // The library may still look at the body.
+      x.onSent = undefined;
       this.#finish(x, 500, 0);
     }
   }
@@ -160,6 +163,11 @@ export class HttpServer {
 
   #finish(x: HttpExchange, status: number, bytes: number): void {
     this.#active.value--;
+    const { onSent } = x;
+    if (onSent) {
+      x.onSent = undefined;
+      onSent();
+    }
     const now = performance.now();
     const durationMs = now - x.startedAt;
     const operation = x.operation as Operation | undefined;
