@@ -23,6 +23,9 @@ describe('a style that was read is written and read again', () => {
     ['qgis-points-1.1.sld', { geometryType: 'Point' }],
     ['geoserver-dem-1.0.sld', { geometryType: 'raster' }],
     ['se-classes-1.1.sld', { geometryType: 'Polygon' }],
+    ['qgis-categories.sld', { geometryType: 'Polygon' }],
+    ['qgis-graduated.sld', { geometryType: 'LineString' }],
+    ['qgis-rules.sld', { geometryType: 'Point' }],
   ] as [string, SldTarget][])('%s', (name, target) => {
     const { layers } = importSld(fixture(name), target);
     const second = again(layers, target);
@@ -62,6 +65,17 @@ describe('a style that was read is written and read again', () => {
     const second = again(layers);
     expect(drawn(second.layers)).toEqual(drawn(layers));
     expect(second.diagnostics).toEqual([]);
+  });
+
+  it('whole zooms', () => {
+    const layers = Array.from({ length: 23 }, (_, zoom) => {
+      return { id: `z${zoom}`, type: 'line', minzoom: zoom + 1, maxzoom: zoom + 2, paint: {} };
+    }) as unknown as StyleLayer[];
+    const zooms = again(layers).layers.map(({ minzoom, maxzoom }) => [minzoom, maxzoom]);
+    // Nothing is drawn beyond zoom 24.
+    expect(zooms).toEqual(
+      layers.map(({ minzoom, maxzoom }) => [minzoom, maxzoom === 24 ? undefined : maxzoom]),
+    );
   });
 
   it('a box for points', () => {
