@@ -5,6 +5,7 @@ import type { SldTarget } from '../../src/core/style/sld/context.js';
 import { exportSld } from '../../src/core/style/sld/export.js';
 import { importSld } from '../../src/core/style/sld/import.js';
 import { SldFailure } from '../../src/core/style/sld/report.js';
+import { suggestStyle } from '../../src/core/style/suggest/suggest.js';
 import { fixture, importRule, ruleOf } from './support.js';
 
 /** What draws: all but the names of layers. */
@@ -99,6 +100,20 @@ describe('styles of MapLibre', () => {
       ]);
     expect(widths[0]).toEqual([undefined, 1, 0.46]);
     expect(widths.at(-1)).toEqual([5, undefined, 1]);
+  });
+
+  it('that were suggested lose nothing', () => {
+    const values = Array.from({ length: 50 }, (_, i) => (i % 7 === 0 ? null : i * i));
+    for (const [type, sample] of [
+      ['integer', values],
+      ['string', values.map((_, i) => 'abc'[i % 3])],
+    ] as const) {
+      const samples = [{ field: { name: 'a', type }, values: sample }];
+      const { layers } = suggestStyle(samples, 'Polygon', { classCount: 5 });
+      const second = again(layers);
+      expect(second.diagnostics).toEqual([]);
+      expect(drawn(second.layers)).toEqual(drawn(layers));
+    }
   });
 
   it('have older filters and names in braces', () => {

@@ -108,7 +108,16 @@ describe('styles of other programs', () => {
   it('reads classifications of SE and lengths on the ground', () => {
     const { layers, diagnostics } = importSld(fixture('se-classes-1.1.sld'), { geometryType: 'Polygon' });
     expect(layers).toMatchObject([
-      { paint: { 'fill-color': ['interpolate', ['linear'], ['get', 'pop'], 0, '#ffffff', 100, '#ff0000'] } },
+      {
+        paint: {
+          'fill-color': [
+            'case',
+            ['==', ['typeof', ['get', 'pop']], 'number'],
+            ['interpolate', ['linear'], ['get', 'pop'], 0, '#ffffff', 100, '#ff0000'],
+            '#cccccc',
+          ],
+        },
+      },
       {
         paint: {
           'line-color': ['match', ['to-string', ['get', 'code']], 'A', '#aa0000', 'B', '#00bb00', '#000000'],
