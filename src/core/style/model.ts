@@ -14,6 +14,8 @@ export interface MapStyle {
   /** Counts the changes; 0 is the default style, which nobody chose. */
   readonly version: number;
   readonly layers: readonly StyleLayer[];
+  /** The checked document that they are of, where there is one: it may hold more than what is drawn. */
+  readonly document?: StyleDocument;
 }
 
 /** One of several styles of a collection. */

@@ -11,6 +11,7 @@ import { Symbols } from '../../services/symbols.js';
 import { findByLayerId, type Link, type SurfaceDeps, selectCollections, surfaceBasics } from '../common.js';
 import { drawable, drawMap } from './draw.js';
 import { COMMON, collectionId, IMAGES, MAPS_PATH, mapQuery, RESPONSES } from './params.js';
+import { styleOperations } from './styles.js';
 import { symbolOperations } from './symbols.js';
 import { mapTilesetOperations } from './tilesets.js';
 
@@ -101,6 +102,7 @@ export function mapsOperations(deps: SurfaceDeps): Operation[] {
         return drawMap(x, deps, [inStyle(collection, x.params.styleId)], x.params);
       },
     }),
+    ...styleOperations(deps),
     ...mapTilesetOperations(deps),
     ...symbolOperations(new Symbols(deps.pools)),
   );
@@ -127,5 +129,7 @@ function mapLinks(x: Exchange, { visible }: SurfaceDeps): Link[] {
   const each = visible(x.principal)
     .collections.filter(drawable)
     .map((c) => link(`collections/${c.layerId}/map`, `Map of ${c.title}`));
-  return [link('map', 'Map of all collections'), ...each];
+  const styles = { rel: 'http://www.opengis.net/def/rel/ogc/1.0/styles', type: 'application/json' };
+  const all = { ...styles, href: `${x.baseUrl}${MAPS_PATH}/styles`, title: 'Styles of all collections' };
+  return [link('map', 'Map of all collections'), all, ...each];
 }
