@@ -17,6 +17,8 @@ export const LIMITS = {
   /** Pixels per side of a rendered map (contract). */
   mapSide: 4096,
   mapSideDefault: 256,
+  /** Lines of a legend. */
+  legendEntries: 150,
   /** Collections in one map or dataset tile. */
   collectionsPerRequest: 64,
   /** Largest zoom of the built-in tile matrix sets. */

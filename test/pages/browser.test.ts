@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { boundsOf, viewBounds } from '../../src/console/browser/bounds.js';
+import { boundsOf, panelMargins, viewBounds } from '../../src/console/browser/bounds.js';
 import { graticule, graticuleStep } from '../../src/console/browser/graticule.js';
 
 describe('the graticule', () => {
@@ -39,6 +39,13 @@ describe('bounds', () => {
       -5, 0, 7, 46,
     ]);
     expect(boundsOf([null, { type: 'MultiPoint', coordinates: [] }])).toBeUndefined();
+  });
+
+  it('leave room for a panel where there is room, but for the whole world', () => {
+    expect(panelMargins([5, 45, 10, 50], 1280).left).toBeGreaterThan(300);
+    expect(panelMargins([170, -20, -170, 20], 1280).left).toBeGreaterThan(300);
+    expect(panelMargins([5, 45, 10, 50], 360).left).toBeLessThan(40);
+    expect(panelMargins([-180, -90, 180, 90], 1280).left).toBeLessThan(40);
   });
 
   it('unroll a box across the antimeridian and leave out what Mercator cannot show', () => {

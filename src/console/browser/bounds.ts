@@ -47,3 +47,18 @@ function extendByPositions(box: Bounds, positions: Nested): void {
     for (const part of positions as Nested[]) extendByPositions(box, part);
   }
 }
+
+/** Pixels that stay free around what a map shows. */
+export interface Margins {
+  top: number;
+  right: number;
+  bottom: number;
+  left: number;
+}
+
+/** Room for a panel on the left and a bar below; none where the page is narrow, or the box is most of the world. */
+export function panelMargins(box: readonly [number, number, number, number], width: number): Margins {
+  const [west, , east] = viewBounds(box);
+  if (width < 900 || east - west > 180) return { top: 24, right: 24, bottom: 24, left: 24 };
+  return { top: 32, right: 60, bottom: 120, left: 370 };
+}

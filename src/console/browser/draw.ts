@@ -6,10 +6,10 @@ import {
   setWorkerUrl,
 } from 'maplibre-gl';
 import type { MapData } from '../../gateway/pages/page-data.js';
-import { viewBounds } from './bounds.js';
+import { panelMargins, viewBounds } from './bounds.js';
 import { graticule, type View } from './graticule.js';
 import { inspect } from './inspect.js';
-import { addLayers, recolor } from './layers.js';
+import { addLayers, type LayerIds, recolor } from './layers.js';
 import { onThisOrigin } from './page.js';
 import { showPageFeatures } from './rows.js';
 import { connectSwitcher } from './switcher.js';
@@ -27,17 +27,37 @@ declare global {
 
 const WORLD: [number, number, number, number] = [-170, -60, 180, 78];
 
+/** What a page does with its map once the layers are on it. */
+export type MapControls = (map: MapLibreMap, data: MapData, ids: LayerIds) => void;
+
+const PAGE_CONTROLS: MapControls = (map, data, ids) => {
+  connectSwitcher(map, ids);
+  inspect(map, data, ids);
+};
+
+export interface DrawOptions {
+  /** Checkboxes and popup of an ordinary page when absent. */
+  readonly controls?: MapControls;
+  /** Nothing scrolls around the map: one finger moves it. */
+  readonly alone?: boolean;
+}
+
 /** Makes the map of a page. Throws when the browser offers no WebGL. */
-export function drawMap(element: HTMLElement, data: MapData): MapLibreMap {
+export function drawMap(
+  element: HTMLElement,
+  data: MapData,
+  { controls = PAGE_CONTROLS, alone = false }: DrawOptions = {},
+): MapLibreMap {
   setWorkerUrl(new URL(WORKER_FILE, import.meta.url).href);
   const colors = mapColors(element);
+  const bounds = data.bounds ?? WORLD;
   const map = new MapLibreMap({
     container: element,
-    style: { version: 8, sources: {}, layers: [background(colors)] },
-    bounds: viewBounds(data.bounds ?? WORLD),
-    fitBoundsOptions: { padding: 24, maxZoom: 14 },
+    style: { version: 8, sources: {}, layers: [background(colors)], ...symbols(data) },
+    bounds: viewBounds(bounds),
+    fitBoundsOptions: { padding: alone ? panelMargins(bounds, element.clientWidth) : 24, maxZoom: 14 },
     attributionControl: false,
-    cooperativeGestures: !matchMedia('(pointer: fine)').matches,
+    cooperativeGestures: !alone && !matchMedia('(pointer: fine)').matches,
     dragRotate: false,
     pitchWithRotate: false,
     maxZoom: 20,
@@ -47,7 +67,7 @@ export function drawMap(element: HTMLElement, data: MapData): MapLibreMap {
   map.addControl(new NavigationControl({ showCompass: false }), 'top-right');
   map.addControl(new ScaleControl({}), 'bottom-left');
   reportErrors(map);
-  map.once('load', () => void fill(map, element, data, colors));
+  map.once('load', () => void fill(map, element, data, colors, controls));
   return map;
 }
 
@@ -55,14 +75,29 @@ function background(colors: MapColors) {
   return { id: 'background', type: 'background', paint: { 'background-color': colors.water } } as const;
 }
 
-async function fill(map: MapLibreMap, element: HTMLElement, data: MapData, colors: MapColors): Promise<void> {
+/** Where labels and icons come from; without icons on the map their sheet is not loaded. */
+function symbols({ baseUrl, layers }: MapData): { glyphs: string; sprite?: string } {
+  const maps = onThisOrigin(`${baseUrl}/ogc/maps`, baseUrl);
+  const glyphs = `${maps}/fonts/{fontstack}/{range}.pbf`;
+  const styles = JSON.stringify(layers.map((layer) => (layer.kind === 'vector' ? layer.style : [])));
+  return /"(icon-image|[a-z-]+-pattern)"/.test(styles)
+    ? { glyphs, sprite: `${maps}/sprites/default` }
+    : { glyphs };
+}
+
+async function fill(
+  map: MapLibreMap,
+  element: HTMLElement,
+  data: MapData,
+  colors: MapColors,
+  controls: MapControls,
+): Promise<void> {
   addGraticule(map, colors);
   const ids = addLayers(map, data, colors);
   // Above a backdrop's land and below the data.
   const firstLayer = [...ids.values()].flat()[0];
   map.moveLayer('graticule', firstLayer);
-  connectSwitcher(map, ids);
-  inspect(map, data, ids);
+  controls(map, data, ids);
   onThemeChange(() => recolor(map, mapColors(element)));
   element.dataset.mapState = 'ready';
   if (data.features) {

@@ -3,7 +3,7 @@ import type { MapData, MapLayerData } from '../../gateway/pages/page-data.js';
 import type { LayerIds } from './layers.js';
 import { onThisOrigin } from './page.js';
 
-interface Point {
+export interface Point {
   x: number;
   y: number;
 }
@@ -16,10 +16,27 @@ const REACH = 4;
 
 /** Highlights the feature under the pointer and tells about it on a click. */
 export function inspect(map: MapLibreMap, data: MapData, ids: LayerIds): void {
+  const cardsAt = pointAtFeatures(map, data, ids);
+  map.on('click', ({ point, lngLat }) => {
+    const cards = cardsAt(point);
+    if (cards.length === 0) return;
+    const box = document.createElement('div');
+    box.className = 'popup';
+    box.append(...cards);
+    new Popup({ maxWidth: '20rem' }).setLngLat(lngLat).setDOMContent(box).addTo(map);
+  });
+}
+
+/** Highlights the feature under the pointer. The result tells about the features at a point of the map's element. */
+export function pointAtFeatures(
+  map: MapLibreMap,
+  data: MapData,
+  ids: LayerIds,
+): (point: Point) => HTMLElement[] {
   const layers = new Map<string, MapLayerData>();
   for (const layer of data.layers) for (const id of ids.get(layer.id) ?? []) layers.set(id, layer);
   const asked = [...layers.keys()].filter((id) => map.getLayer(id)?.type !== 'raster');
-  if (asked.length === 0) return;
+  if (asked.length === 0) return () => [];
   const highlight = new Highlight(map);
   const at = (point: Point) => {
     const exact = map.queryRenderedFeatures([point.x, point.y], { layers: asked });
@@ -31,15 +48,10 @@ export function inspect(map: MapLibreMap, data: MapData, ids: LayerIds): void {
     highlight.show(top);
   });
   map.on('mouseout', () => highlight.show(undefined));
-  map.on('click', ({ point, lngLat }) => {
-    const found = distinct(at(point)).slice(0, MAX_FEATURES);
-    if (found.length === 0) return;
-    const parts = found.map((feature) => featureCard(feature, layers.get(feature.layer.id)!, data.baseUrl));
-    const box = document.createElement('div');
-    box.className = 'popup';
-    box.append(...parts);
-    new Popup({ maxWidth: '20rem' }).setLngLat(lngLat).setDOMContent(box).addTo(map);
-  });
+  return (point) =>
+    distinct(at(point))
+      .slice(0, MAX_FEATURES)
+      .map((feature) => featureCard(feature, layers.get(feature.layer.id)!, data.baseUrl));
 }
 
 function around({ x, y }: Point): [PointLike, PointLike] {
@@ -84,11 +96,17 @@ function distinct(features: readonly MapGeoJSONFeature[]): MapGeoJSONFeature[] {
   });
 }
 
-function featureCard(feature: MapGeoJSONFeature, layer: MapLayerData, baseUrl: string): HTMLElement {
+/** A part of a popup under a title. */
+export function titledCard(title: string, ...content: HTMLElement[]): HTMLElement {
   const card = document.createElement('section');
   const heading = document.createElement('h3');
-  heading.append(isolated(layer.title));
-  card.append(heading, propertyList(feature.properties));
+  heading.append(isolated(title));
+  card.append(heading, ...content);
+  return card;
+}
+
+function featureCard(feature: MapGeoJSONFeature, layer: MapLayerData, baseUrl: string): HTMLElement {
+  const card = titledCard(layer.title, propertyList(feature.properties));
   if (layer.kind === 'vector' && layer.items && feature.id !== undefined) {
     const link = document.createElement('a');
     link.href = onThisOrigin(`${layer.items}/${encodeURIComponent(String(feature.id))}?f=html`, baseUrl);

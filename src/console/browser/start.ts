@@ -1,13 +1,17 @@
 import type { Map as MapLibreMap } from 'maplibre-gl';
 import type { MapData } from '../../gateway/pages/page-data.js';
+import type { DrawOptions } from './draw.js';
 import { pageData } from './page.js';
 
 /** Starts the map of a page; nothing when there can be none. The library is a large file of its own. */
-export async function startMap(element: HTMLElement): Promise<MapLibreMap | undefined> {
+export async function startMap(
+  element: HTMLElement,
+  options?: DrawOptions,
+): Promise<MapLibreMap | undefined> {
   try {
     const data = pageData<MapData>('map-data');
     const { drawMap } = await import('./draw.js');
-    return drawMap(element, data);
+    return drawMap(element, data, options);
   } catch (error) {
     showFailure(element, error);
     return undefined;

@@ -99,9 +99,10 @@ function reliefOf(layer: StyleLayer): Colormap {
   const stops = [...new Set(numbersIn(written))].sort((a, b) => a - b);
   if (stops.length === 0) return { kind: 'stops', values: [0, 1], colors: [at(0), at(1)] };
   if (written?.[0] === 'step') return stepped(stops, at);
+  const isStraight = written?.[0] === 'interpolate' && JSON.stringify(written[1]) === '["linear"]';
   const values = stops.flatMap((stop, i) => {
     const next = stops[i + 1];
-    if (next === undefined) return [stop];
+    if (next === undefined || isStraight) return [stop];
     return Array.from({ length: BETWEEN }, (_, part) => stop + ((next - stop) * part) / BETWEEN);
   });
   if (values.length === 1) values.push(values[0]! + 1);

@@ -11,7 +11,7 @@ import { badgeLine, badgesOf } from './collections.js';
 import { type Crumb, page, section } from './layout.js';
 import { anchor, type Link, linkList, representationLine, resources } from './links.js';
 import { liveUrl } from './live.js';
-import { backdropLayer, coversWorld, mapLayer } from './map-data.js';
+import { backdropLayer, coversWorld, mapLayer, viewerUrl } from './map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture } from './map-frame.js';
 import type { MapData } from './page-data.js';
 import { table } from './table.js';
@@ -34,7 +34,7 @@ ${badgeLine(badgesOf(collection))}
 ${collection.description && collection.description !== collection.title ? html`<p class="lead"><bdi>${collection.description}</bdi></p>` : undefined}
 ${representationLine(links)}
 ${collectionMap(input)}
-${section('Data', linkList([...resources(links), ...liveLink(input)]))}
+${section('Data', linkList([...resources(links), viewerLink(input), ...liveLink(input)]))}
 ${section('Facts', collectionFacts(collection))}
 ${contents(collection)}`;
   return page({
@@ -45,6 +45,10 @@ ${contents(collection)}`;
     scripts: MAP_SCRIPTS,
     alternates: links,
   });
+}
+
+function viewerLink({ baseUrl, collection }: CollectionPage): Link {
+  return { href: viewerUrl(baseUrl, collection.id), rel: 'related', type: 'text/html', title: 'Map viewer' };
 }
 
 function liveLink({ baseUrl, collection }: CollectionPage): Link[] {

@@ -3,7 +3,7 @@ import { html, type Markup } from '../../core/html.js';
 import { badgesOf, type CollectionEntry, collectionCards } from './collections.js';
 import { page, section } from './layout.js';
 import { anchor, type Link } from './links.js';
-import { backdropLayer, itemsUrl, mapLayers, unionOf } from './map-data.js';
+import { backdropLayer, itemsUrl, mapLayers, unionOf, viewerUrl } from './map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead } from './map-frame.js';
 import type { MapData } from './page-data.js';
 
@@ -30,7 +30,7 @@ export function homePage(input: HomePage): string {
   const { baseUrl, collections, surfaces, version, links } = input;
   const body = html`<h1>Maps and data, ready to use</h1>
 <p class="lead">${leadText(collections.length)}</p>
-${collections.some(({ kind }) => kind === 'vector') ? html`<p>${anchor(`${baseUrl}/live`, 'See changes as they come')}</p>` : undefined}
+${collections.length > 0 ? entrances(input) : undefined}
 ${collections.length > 0 ? homeMap(input) : undefined}
 ${section('Interfaces', surfaceCards(surfaces, baseUrl))}
 ${section(
@@ -50,6 +50,13 @@ ${section(
     scripts: MAP_SCRIPTS,
     alternates: links,
   });
+}
+
+function entrances({ baseUrl, collections }: HomePage): Markup {
+  const live = collections.some(({ kind }) => kind === 'vector')
+    ? html` <a class="button" href="${`${baseUrl}/live`}">See changes as they come</a>`
+    : undefined;
+  return html`<p><a class="button primary" href="${viewerUrl(baseUrl)}">Open the map viewer</a>${live}</p>`;
 }
 
 function leadText(total: number): string {

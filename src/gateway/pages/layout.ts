@@ -20,6 +20,8 @@ export interface PageOptions {
   readonly head?: Markup;
   /** Names of module scripts below `assets/`. */
   readonly scripts?: readonly string[];
+  /** Class of the body, for a page that is laid out in its own way. */
+  readonly layout?: string;
   /** Other representations, announced in the head. */
   readonly alternates?: readonly Link[];
 }
@@ -52,7 +54,7 @@ export function page(options: PageOptions): string {
 <link rel="icon" href="${assetUrl(baseUrl, 'mark.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${assetUrl(baseUrl, 'site.css')}">
 ${alternateLinks(options.alternates ?? [])}${options.head}${scripts}</head>
-<body>
+<body${options.layout ? html` class="${options.layout}"` : ''}>
 <a class="skip" href="#main">Skip to content</a>
 <header class="site-header">
 ${header(baseUrl, crumbs)}

@@ -99,6 +99,11 @@ export function itemsUrl(collection: Collection, baseUrl: string): string {
   return `${baseUrl}/ogc/features/collections/${encodeURIComponent(collection.id)}/items`;
 }
 
+/** The map viewer, with one collection or all. */
+export function viewerUrl(baseUrl: string, id?: string): string {
+  return `${baseUrl}/ogc/maps/viewer${id === undefined ? '' : `?collections=${encodeURIComponent(id)}`}`;
+}
+
 /** The collection's style; archives, which have none, are shown as layers without a style are. */
 export function pageStyle(collection: Collection): readonly StyleLayer[] {
   if (collection.kind === 'vector') return collection.style.layers;

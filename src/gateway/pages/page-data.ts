@@ -75,3 +75,33 @@ export interface LiveLayer {
   /** Items of the collection; a feature's page is this URL, a slash and its id. */
   readonly items: string;
 }
+
+/** What the map viewer knows beyond its map, `<script type="application/json" id="viewer-data">`. */
+export interface ViewerData {
+  readonly baseUrl: string;
+  /** Those of the map data, in the same order. */
+  readonly layers: readonly ViewerLayerData[];
+}
+
+export interface ViewerLayerData {
+  readonly id: string;
+  readonly title: string;
+  readonly extent: Box | null;
+  /** Null for what is of every time. */
+  readonly time: LayerTime | null;
+  /** Values of a raster; null for what has none. */
+  readonly coverage: CoverageData | null;
+}
+
+/** Where the times of a layer are known from: all of them, or the property that holds them. */
+export type LayerTime =
+  | { readonly kind: 'instants'; readonly instants: readonly string[] }
+  | { readonly kind: 'property'; readonly name: string; readonly items: string };
+
+export interface CoverageData {
+  /** URL of the coverage, without parameters. */
+  readonly href: string;
+  /** Degrees of a pixel, about. */
+  readonly pixel: number;
+  readonly bands: readonly { readonly name: string; readonly unit: string | null }[];
+}

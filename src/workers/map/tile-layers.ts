@@ -122,6 +122,22 @@ export class TileLayerWriter {
     this.#layer.writeMessage(2, writeFeature, { type, geometry, tags });
   }
 
+  /** Adds one point, one line, or one ring without its closing position. */
+  addPositions(type: FeatureType, positions: readonly [number, number][], tags: readonly number[]): void {
+    const pbf = new PbfWriter();
+    let [x, y] = [0, 0];
+    for (const [i, [px, py]] of positions.entries()) {
+      // MoveTo once, then LineTo as often as there are positions left.
+      if (i === 0) pbf.writeVarint((1 << 3) | 1);
+      if (i === 1) pbf.writeVarint(((positions.length - 1) << 3) | 2);
+      pbf.writeSVarint(px - x);
+      pbf.writeSVarint(py - y);
+      [x, y] = [px, py];
+    }
+    if (type === 3) pbf.writeVarint((1 << 3) | 7);
+    this.add(type, pbf.finish(), tags);
+  }
+
   /** A tile of this layer alone; tiles of several layers are such tiles one after another. */
   finish(): Uint8Array {
     for (const key of this.#keys) this.#layer.writeStringField(3, key);

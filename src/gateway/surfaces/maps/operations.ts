@@ -1,19 +1,19 @@
-import type { Collection } from '../../../core/collection.js';
-import { ApiError, notFound } from '../../../core/errors.js';
+import { notFound } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { JSON_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
 import { list, pathString } from '../../../core/params.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
-import { styled } from '../../services/styles/named.js';
 import { Symbols } from '../../services/symbols.js';
 import { findByLayerId, type Link, type SurfaceDeps, selectCollections, surfaceBasics } from '../common.js';
-import { drawable, drawMap } from './draw.js';
+import { drawable, drawMap, inStyle } from './draw.js';
+import { legendOperations } from './legend.js';
 import { COMMON, collectionId, IMAGES, MAPS_PATH, mapQuery, RESPONSES } from './params.js';
 import { styleOperations } from './styles.js';
 import { symbolOperations } from './symbols.js';
 import { mapTilesetOperations } from './tilesets.js';
+import { viewerOperation } from './viewer.js';
 
 const MAPS_CONFORMANCE = [
   'core',
@@ -104,18 +104,11 @@ export function mapsOperations(deps: SurfaceDeps): Operation[] {
     }),
     ...styleOperations(deps),
     ...mapTilesetOperations(deps),
+    ...legendOperations(deps),
+    viewerOperation(deps),
     ...symbolOperations(new Symbols(deps.pools)),
   );
   return operations;
-}
-
-/** The collection as one of its styles draws it. */
-function inStyle(collection: Collection, styleId: string): Collection {
-  if (collection.kind === 'archive')
-    throw new ApiError('not-implemented', 'A tile archive is served as it is stored: it has no styles.');
-  const found = styled(collection, styleId);
-  if (!found) throw notFound('style', styleId.slice(0, 100));
-  return found;
 }
 
 function mapLinks(x: Exchange, { visible }: SurfaceDeps): Link[] {

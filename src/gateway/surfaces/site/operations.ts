@@ -188,6 +188,7 @@ function found(assets: Assets, name: string): Reply {
 const ROBOTS = `User-agent: *
 Disallow: /ogc/tiles/
 Disallow: /ogc/maps/
+Allow: /ogc/maps/viewer
 Disallow: /ogc/features/collections/*/items
 Disallow: /ogc/coverages/collections/*/coverage
 Disallow: /api/

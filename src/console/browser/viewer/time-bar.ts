@@ -1,0 +1,163 @@
+import type { Map as MapLibreMap, RasterTileSource, VectorTileSource } from 'maplibre-gl';
+import type { LayerTime, MapData, ViewerData } from '../../../gateway/pages/page-data.js';
+import { onThisOrigin } from '../page.js';
+import { datetimeOf, shownInstant, stepsOf } from './times.js';
+
+/** Milliseconds that each step is shown while it plays, once its tiles are there. */
+const STEP_MS = 900;
+
+/** The bar with the time: one step, a range of steps, or all times. It is not there for layers without times. */
+export class TimeBar {
+  #steps: number[] = [];
+  #restoring: string | undefined;
+  /** First and last step shown; undefined for all times. */
+  #shown: [from: number, to: number] | undefined;
+  #playing: ReturnType<typeof setTimeout> | undefined;
+  readonly #bar = document.querySelector<HTMLElement>('[data-time]');
+  readonly #listeners: (() => void)[] = [];
+  /** URLs of tiles without a time, by source. */
+  readonly #tiles = new Map<string, string>();
+
+  constructor(
+    private readonly map: MapLibreMap,
+    data: MapData,
+    viewer: ViewerData,
+  ) {
+    const times: LayerTime[] = [];
+    viewer.layers.forEach(({ id, time }, i) => {
+      if (!time) return;
+      times.push(time);
+      this.#tiles.set(`layer-${id}`, onThisOrigin(data.layers[i]!.tiles, data.baseUrl));
+    });
+    if (times.length > 0) void stepsOf(times, data.baseUrl).then((steps) => this.#begin(steps), console.warn);
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** What is shown, as `datetime` takes it; undefined for all times. */
+  state(): string | undefined {
+    if (!this.#shown) return this.#restoring;
+    return datetimeOf(this.#steps, ...this.#shown);
+  }
+
+  /** Shows the steps within a time as `state` gives it; all when it is absent. */
+  restore(datetime: string | undefined): void {
+    this.#restoring = datetime;
+    if (this.#steps.length === 0) return;
+    this.#restoring = undefined;
+    const [start = '', end = start] = datetime?.split('/') ?? [];
+    const at = (text: string, fallback: number) => (text === '..' ? fallback : Date.parse(text));
+    const [first, last] = [at(start, -Infinity), at(end, Infinity)];
+    const within = this.#steps.flatMap((step, i) => (step >= first && step <= last ? [i] : []));
+    this.#show(within.length > 0 ? [within[0]!, within.at(-1)!] : undefined);
+  }
+
+  #begin(steps: number[]): void {
+    if (steps.length < 2 || !this.#bar) return;
+    this.#steps = steps;
+    this.#bar.hidden = false;
+    document.body.classList.add('has-time');
+    this.map.resize();
+    const { from, to } = this.#sliders();
+    for (const slider of [from, to]) slider.max = String(steps.length - 1);
+    to.value = to.max;
+    from.addEventListener('input', () => this.#slid(from));
+    to.addEventListener('input', () => this.#slid(to));
+    this.#on('[data-time-back]', 'click', () => this.#step(-1));
+    this.#on('[data-time-next]', 'click', () => this.#step(1));
+    this.#on('[data-time-play]', 'click', () => (this.#playing ? this.#pause() : this.#play()));
+    this.#on('[data-time-all]', 'click', () => this.#change(undefined));
+    this.#on('[data-time-range]', 'change', () => this.#slid(to));
+    this.restore(this.#restoring);
+  }
+
+  #on(selector: string, event: string, listener: () => void): void {
+    this.#bar?.querySelector(selector)?.addEventListener(event, () => {
+      if (selector !== '[data-time-play]') this.#pause();
+      listener();
+    });
+  }
+
+  #sliders(): { from: HTMLInputElement; to: HTMLInputElement; range: HTMLInputElement } {
+    const input = (name: string) => this.#bar!.querySelector<HTMLInputElement>(`[data-time-${name}]`)!;
+    return { from: input('from'), to: input('to'), range: input('range') };
+  }
+
+  /** Neither end of a range passes the other. */
+  #slid(moved: HTMLInputElement): void {
+    this.#pause();
+    const { from, to, range } = this.#sliders();
+    const [begin, end] = [Number(from.value), Number(to.value)];
+    if (!range.checked) return this.#change([end, end]);
+    this.#change(moved === from ? [begin, Math.max(begin, end)] : [Math.min(begin, end), end]);
+  }
+
+  /** Moves all that is shown; from all times to the first or the last step. At the end it begins again. */
+  #step(by: -1 | 1): void {
+    const last = this.#steps.length - 1;
+    if (!this.#shown) return this.#change(by > 0 ? [0, 0] : [last, last]);
+    const [from, to] = this.#shown;
+    const width = to - from;
+    if (by > 0) this.#change(to < last ? [from + 1, to + 1] : [0, width]);
+    else this.#change(from > 0 ? [from - 1, to - 1] : [last - width, last]);
+  }
+
+  #play(): void {
+    const next = () => {
+      this.#step(1);
+      // The next step waits for the tiles of this one.
+      this.map.once('idle', () => {
+        if (this.#playing) this.#playing = setTimeout(next, STEP_MS);
+      });
+    };
+    this.#playing = setTimeout(next, 0);
+    this.#showPlaying(true);
+  }
+
+  #pause(): void {
+    clearTimeout(this.#playing);
+    this.#playing = undefined;
+    this.#showPlaying(false);
+  }
+
+  #showPlaying(playing: boolean): void {
+    const button = this.#bar?.querySelector('[data-time-play]');
+    button?.setAttribute('aria-pressed', String(playing));
+    button?.setAttribute('title', playing ? 'Pause' : 'Play');
+  }
+
+  #change(shown: [number, number] | undefined): void {
+    this.#show(shown);
+    for (const listener of this.#listeners) listener();
+  }
+
+  #show(shown: [number, number] | undefined): void {
+    const before = this.state();
+    this.#shown = shown;
+    this.#label();
+    const datetime = this.state();
+    if (datetime === before) return;
+    for (const [id, url] of this.#tiles) {
+      const source = this.map.getSource<RasterTileSource | VectorTileSource>(id);
+      source?.setTiles([datetime === undefined ? url : `${url}&datetime=${encodeURIComponent(datetime)}`]);
+    }
+  }
+
+  #label(): void {
+    const { from, to, range } = this.#sliders();
+    const [begin, end] = this.#shown ?? [0, this.#steps.length - 1];
+    if (this.#shown && begin !== end) range.checked = true;
+    from.hidden = !range.checked;
+    from.value = String(begin);
+    to.value = String(end);
+    to.setAttribute('aria-label', range.checked ? 'End of the range' : 'Time');
+    const text = (step: number) => shownInstant(this.#steps[step]!, this.#steps);
+    from.setAttribute('aria-valuetext', text(begin));
+    to.setAttribute('aria-valuetext', this.#shown ? text(end) : 'all times');
+    const shown = begin === end ? text(end) : `${text(begin)} – ${text(end)}`;
+    this.#bar!.querySelector('[data-time-shown]')!.textContent = this.#shown ? shown : 'All times';
+    this.#bar!.classList.toggle('is-all', !this.#shown);
+  }
+}

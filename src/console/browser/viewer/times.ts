@@ -1,0 +1,98 @@
+import type { LayerTime } from '../../../gateway/pages/page-data.js';
+import { onThisOrigin } from '../page.js';
+
+/** Steps that a slider has at most. */
+const MAX_STEPS = 1000;
+/** Units that a range without known instants is divided into, the finest first. */
+const WANTED_STEPS = 120;
+const HOUR = 3_600_000;
+
+type Unit = 'hour' | 'day' | 'month' | 'year';
+
+/** Milliseconds since the epoch of the steps of a slider, ascending: all that the layers have. */
+export async function stepsOf(times: readonly LayerTime[], baseUrl: string): Promise<number[]> {
+  const all = await Promise.all(times.map((time) => instantsOf(time, baseUrl)));
+  const steps = [...new Set(all.flat())].filter(Number.isFinite).sort((a, b) => a - b);
+  return thinned(steps);
+}
+
+function thinned(steps: number[]): number[] {
+  const every = Math.ceil(steps.length / MAX_STEPS);
+  return every > 1 ? steps.filter((_, i) => i % every === 0) : steps;
+}
+
+async function instantsOf(time: LayerTime, baseUrl: string): Promise<number[]> {
+  if (time.kind === 'instants') return time.instants.map(Date.parse);
+  const [first, last] = await Promise.all([endOf(time, '+', baseUrl), endOf(time, '-', baseUrl)]);
+  if (first === undefined || last === undefined) return [];
+  return division(first, last);
+}
+
+/** The least or greatest value of a property: the first feature in its order. */
+async function endOf(
+  { name, items }: Extract<LayerTime, { kind: 'property' }>,
+  order: '+' | '-',
+  baseUrl: string,
+): Promise<number | undefined> {
+  const query = new URLSearchParams({
+    f: 'json',
+    limit: '1',
+    sortby: `${order}${name}`,
+    filter: `"${name.replaceAll('"', '""')}" IS NOT NULL`,
+  });
+  const response = await fetch(`${onThisOrigin(items, baseUrl)}?${query}`);
+  if (!response.ok) return undefined;
+  const { features } = (await response.json()) as { features: { properties: Record<string, unknown> }[] };
+  const value = Date.parse(String(features[0]?.properties[name]));
+  return Number.isNaN(value) ? undefined : value;
+}
+
+/** Beginnings of the hours, days, months or years between two instants: the finest that are not too many. */
+export function division(first: number, last: number): number[] {
+  const span = last - first;
+  const unit: Unit =
+    span <= WANTED_STEPS * HOUR
+      ? 'hour'
+      : span <= WANTED_STEPS * 24 * HOUR
+        ? 'day'
+        : span <= WANTED_STEPS * 30 * 24 * HOUR
+          ? 'month'
+          : 'year';
+  const steps: number[] = [];
+  for (let at = beginOf(first, unit); at <= last && steps.length < MAX_STEPS; at = after(at, unit))
+    steps.push(at);
+  return steps;
+}
+
+function beginOf(instant: number, unit: Unit): number {
+  const date = new Date(instant);
+  const month = unit === 'year' ? 0 : date.getUTCMonth();
+  const day = unit === 'year' || unit === 'month' ? 1 : date.getUTCDate();
+  return Date.UTC(date.getUTCFullYear(), month, day, unit === 'hour' ? date.getUTCHours() : 0);
+}
+
+function after(instant: number, unit: Unit): number {
+  if (unit === 'hour') return instant + HOUR;
+  if (unit === 'day') return instant + 24 * HOUR;
+  const date = new Date(instant);
+  const months = unit === 'month' ? 1 : 12;
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months, 1);
+}
+
+/** The time from the beginning of one step to the end of another, as `datetime` takes it. */
+export function datetimeOf(steps: readonly number[], from: number, to: number): string {
+  const next = steps[to + 1];
+  return `${instant(steps[from]!)}/${next === undefined ? '..' : instant(next - 1)}`;
+}
+
+function instant(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().replace('.000Z', 'Z');
+}
+
+/** An instant for readers, with as much as the steps differ in. */
+export function shownInstant(milliseconds: number, steps: readonly number[]): string {
+  const text = new Date(milliseconds).toISOString();
+  const all = (pattern: RegExp) => steps.every((step) => pattern.test(new Date(step).toISOString()));
+  if (!all(/T00:00:00/)) return `${text.slice(0, 10)} ${text.slice(11, 16)}`;
+  return all(/-01-01T/) ? text.slice(0, 4) : all(/-01T/) ? text.slice(0, 7) : text.slice(0, 10);
+}

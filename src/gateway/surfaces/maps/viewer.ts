@@ -1,0 +1,64 @@
+import Type from 'typebox';
+import type { Collection } from '../../../core/collection.js';
+import { LIMITS } from '../../../core/limits.js';
+import { HTML_FORMAT } from '../../../core/media.js';
+import { defineOperation, type Operation } from '../../../core/operation.js';
+import { list } from '../../../core/params.js';
+import { html } from '../../../core/reply.js';
+import { contentTag } from '../../http/content-tag.js';
+import { PAGE_HEADERS } from '../../pages/security.js';
+import { type ViewedCollection, viewerPage } from '../../pages/viewer.js';
+import { temporalField } from '../../services/filters.js';
+import { instantsOf } from '../../services/rasters/granules.js';
+import { type SurfaceDeps, selectCollections } from '../common.js';
+
+/** Layers of a map that names none; further ones can be asked for. */
+const LAYERS = 24;
+/** Instants of one layer that a slider steps through. */
+const INSTANTS = 1000;
+
+/** The page with the map viewer. */
+export function viewerOperation({ visible }: SurfaceDeps): Operation {
+  return defineOperation({
+    surface: 'maps',
+    protocol: 'OGC-Maps',
+    permission: 'public',
+    method: 'GET',
+    id: 'maps.viewer',
+    path: '/ogc/maps/viewer',
+    summary: 'Map viewer',
+    description: 'A page with a map of collections: layers, legend, values at a place, times.',
+    tag: 'Maps',
+    params: {
+      collections: list(
+        'collections',
+        LIMITS.collectionsPerRequest,
+        'Identifiers; the first ones when absent.',
+      ),
+    },
+    formats: [HTML_FORMAT],
+    responses: { 200: { description: 'The page', content: { 'text/html': Type.String() } } },
+    run({ baseUrl, principal, params }) {
+      const catalog = visible(principal);
+      const chosen = [...new Set(selectCollections(catalog, params.collections, () => true))];
+      const shown = (params.collections ? chosen : chosen.slice(0, LAYERS)).map(viewed);
+      const document = viewerPage({ baseUrl, shown, published: catalog.collections });
+      return {
+        ...html(document),
+        headers: PAGE_HEADERS,
+        cacheControl: 'no-cache',
+        etag: contentTag(document),
+      };
+    },
+  });
+}
+
+function viewed(collection: Collection): ViewedCollection {
+  const instants = collection.kind === 'raster' ? instantsOf(collection) : [];
+  return {
+    collection,
+    // Of more, the newest are what readers look for.
+    instants: instants.slice(-INSTANTS),
+    timeProperty: collection.kind === 'vector' ? temporalField(collection.source)?.name : undefined,
+  };
+}

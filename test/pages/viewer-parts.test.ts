@@ -1,0 +1,155 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import gdal from 'gdal-async';
+import { describe, expect, it } from 'vitest';
+import { scaledOpacity } from '../../src/console/browser/viewer/opacity.js';
+import { readPermalink, writePermalink } from '../../src/console/browser/viewer/permalink.js';
+import { firstPixel } from '../../src/console/browser/viewer/tiff-values.js';
+import { datetimeOf, division, shownInstant } from '../../src/console/browser/viewer/times.js';
+import type { StyleLayer } from '../../src/core/style/model.js';
+import { legendEntries } from '../../src/gateway/pages/legend.js';
+
+describe('an address of the viewer', () => {
+  it('says again what it was made of', () => {
+    const link = {
+      view: { center: [8.541, 47.374] as [number, number], zoom: 11.25 },
+      layers: [
+        { id: 'rues et chemins', opacity: 100 },
+        { id: 'a,b:c&d', opacity: 35 },
+      ],
+      time: '1999-01-31T00:00:00Z/..',
+    };
+    const again = readPermalink(writePermalink(link));
+    expect(again.layers).toEqual(link.layers);
+    expect(again.time).toBe(link.time);
+    expect(again.view?.zoom).toBe(11.25);
+    expect(Math.abs(again.view!.center[0] - 8.541)).toBeLessThan(1e-3);
+  });
+
+  it('may show no layer at all, and no time', () => {
+    expect(readPermalink(writePermalink({ layers: [] }))).toEqual({ layers: [] });
+  });
+
+  it.each([
+    '#',
+    '#map=1/2',
+    '#map=a/b/c',
+    '#map=99/0/0',
+    '#map=3/100/0',
+    '#time=<script>',
+    '#%',
+    '#map=1e999/0/0',
+  ])('%s is as if nothing were there', (hash) => {
+    expect(readPermalink(hash)).toEqual({});
+  });
+});
+
+describe('an opacity', () => {
+  it.each([
+    [undefined, 0.5],
+    [0.4, 0.2],
+    [
+      ['get', 'a'],
+      ['*', 0.5, ['get', 'a']],
+    ],
+    [
+      ['interpolate', ['linear'], ['zoom'], 0, 0.2, 5, ['get', 'a']],
+      ['interpolate', ['linear'], ['zoom'], 0, 0.1, 5, ['*', 0.5, ['get', 'a']]],
+    ],
+    [
+      ['step', ['zoom'], 0.2, 5, 1],
+      ['step', ['zoom'], 0.1, 5, 0.5],
+    ],
+    [{ stops: [[3, 0.8]] }, { stops: [[3, 0.4]] }],
+  ])('%j is %j at half', (value, half) => {
+    expect(scaledOpacity(value, 0.5)).toEqual(half);
+    expect(scaledOpacity(value, 1)).toBe(value);
+  });
+});
+
+describe('times', () => {
+  it.each([
+    ['2020-01-01T03:30:00Z', '2020-01-01T07:10:00Z', 5, '2020-01-01T03:00:00.000Z'],
+    ['2020-01-15', '2020-03-01', 47, '2020-01-15T00:00:00.000Z'],
+    ['2018-06-15', '2020-03-01', 22, '2018-06-01T00:00:00.000Z'],
+    ['1850-05-05', '2020-03-01', 171, '1850-01-01T00:00:00.000Z'],
+    ['2020-01-31', '2020-01-31', 1, '2020-01-31T00:00:00.000Z'],
+  ])('from %s to %s are %d steps', (first, last, count, begin) => {
+    const steps = division(Date.parse(first), Date.parse(last));
+    expect(steps).toHaveLength(count);
+    expect(new Date(steps[0]!).toISOString()).toBe(begin);
+  });
+
+  it('end before the next begins, and the last never', () => {
+    const steps = ['2020-01-01', '2020-02-01', '2020-03-01'].map(Date.parse);
+    expect(datetimeOf(steps, 0, 0)).toBe('2020-01-01T00:00:00Z/2020-01-31T23:59:59.999Z');
+    expect(datetimeOf(steps, 0, 1)).toBe('2020-01-01T00:00:00Z/2020-02-29T23:59:59.999Z');
+    expect(datetimeOf(steps, 2, 2)).toBe('2020-03-01T00:00:00Z/..');
+    expect(shownInstant(steps[1]!, steps)).toBe('2020-02');
+    expect(shownInstant(steps[1]!, [Date.parse('2020-01-01T12:30:00Z')])).toBe('2020-02-01 00:00');
+  });
+});
+
+describe('values of a GeoTIFF', () => {
+  const types = { Byte: 200, UInt16: 40_000, Int16: -3000, Int32: -70_000, Float32: 86.56, Float64: -1e-9 };
+
+  it.each(Object.entries(types))('of type %s are read with every predictor', async (type, value) => {
+    const folder = mkdtempSync(join(tmpdir(), 'graticule-tiff-'));
+    const predictors = type.startsWith('Float') ? ['1', '3'] : ['1', '2'];
+    for (const predictor of predictors) {
+      for (const interleave of ['PIXEL', 'BAND']) {
+        const path = join(folder, `${predictor}-${interleave}.tif`);
+        const options = [
+          'COMPRESS=DEFLATE',
+          `PREDICTOR=${predictor}`,
+          'TILED=YES',
+          `INTERLEAVE=${interleave}`,
+        ];
+        const dataset = gdal.open(path, 'w', 'GTiff', 20, 10, 3, type, options);
+        dataset.bands.forEach((band) => {
+          band.noDataValue = 7;
+          band.fill(1);
+        });
+        dataset.bands.get(1).pixels.set(0, 0, value);
+        dataset.bands.get(2).pixels.set(0, 0, 7);
+        dataset.close();
+        const [first, second, third] = await firstPixel(new Uint8Array(readFileSync(path)).buffer);
+        expect(first).toBeCloseTo(value, type === 'Float32' ? 4 : 12);
+        expect([second, third]).toEqual([null, 1]);
+      }
+    }
+    rmSync(folder, { recursive: true });
+  });
+
+  it('of another file are refused', async () => {
+    await expect(firstPixel(new Uint8Array(100).buffer)).rejects.toThrow('TIFF');
+  });
+});
+
+describe('a legend', () => {
+  const fill = (color: unknown) =>
+    [{ id: 'a', type: 'fill', paint: { 'fill-color': color } }] as StyleLayer[];
+
+  it('lists the classes of a style', () => {
+    const matched = legendEntries(
+      fill(['match', ['get', 'kind'], ['a', 'b'], '#111111', 'c', '#222222', '#333333']),
+    );
+    expect(matched.map(({ label, color }) => [label, color])).toEqual([
+      ['a, b', '#111111'],
+      ['c', '#222222'],
+      ['Other', '#333333'],
+    ]);
+    const stepped = legendEntries(fill(['step', ['get', 'n'], '#111111', 10, '#222222', 20.5, '#333333']));
+    expect(stepped.map(({ label }) => label)).toEqual(['below 10', '10 to 20.5', '20.5 and more']);
+    const ramp = legendEntries(fill(['interpolate', ['linear'], ['get', 'n'], 0, '#000000', 9, '#ffffff']));
+    expect(ramp.map(({ label }) => label)).toEqual(['0', '9']);
+  });
+
+  it('is empty for one colour, colours by zoom, and what cannot be listed', () => {
+    expect(legendEntries(fill('#111111'))).toEqual([]);
+    expect(legendEntries(fill(['step', ['zoom'], '#111111', 10, '#222222']))).toEqual([]);
+    expect(legendEntries(fill(['rgb', ['get', 'r'], 0, 0]))).toEqual([]);
+    expect(legendEntries([{ id: 'r', type: 'raster' }])).toEqual([]);
+  });
+});

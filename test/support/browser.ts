@@ -1,0 +1,47 @@
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+/** Without a graphics card, and without anything that asks for the network by itself. */
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--use-angle=swiftshader',
+  '--enable-unsafe-swiftshader',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: '/usr/bin/chromium', args: ARGUMENTS });
+}
+
+/** A page whose complaints are gathered: errors, warnings, failed requests, and requests to other servers. */
+export interface WatchedPage {
+  page: Page;
+  problems: string[];
+}
+
+export async function watchedPage(
+  browser: Browser,
+  origin: string,
+  options: BrowserContextOptions,
+): Promise<WatchedPage> {
+  const page = await (await browser.newContext(options)).newPage();
+  const problems: string[] = [];
+  page.on('console', (message) => {
+    // Rendering without a graphics card is slow, and the driver says so.
+    if (message.text().includes('GPU stall due to ReadPixels')) return;
+    if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text());
+  });
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('request', (request) => {
+    const url = new URL(request.url());
+    if (/^https?:$/.test(url.protocol) && url.origin !== origin) problems.push(`leaves: ${url.href}`);
+  });
+  page.on('response', (response) => {
+    if (response.status() >= 400) problems.push(`${response.status()} ${response.url()}`);
+  });
+  return { page, problems };
+}
