@@ -3,6 +3,7 @@ import type {
   LayerSpecification,
   StyleSpecification,
 } from '@maplibre/maplibre-gl-style-spec';
+import type { SldDiagnostic } from './sld/report.js';
 
 type WithoutSource<T> = T extends unknown ? Omit<T, 'source' | 'source-layer'> : never;
 
@@ -24,6 +25,17 @@ export interface NamedStyle {
   readonly id: string;
   readonly title: string;
   readonly style: MapStyle;
+  /** What its translation lost. */
+  readonly diagnostics?: readonly SldDiagnostic[];
+}
+
+/** A style that a file holds beside its data, translated. */
+export interface FileStyle {
+  readonly name: string;
+  readonly isDefault: boolean;
+  /** Checked; none when it cannot be drawn. */
+  readonly layers: readonly StyleLayer[];
+  readonly diagnostics: readonly SldDiagnostic[];
 }
 
 /** A whole MapLibre style document. */

@@ -12,6 +12,7 @@ import {
 import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
 import { list, pathString } from '../../../core/params.js';
 import { styleDocument } from '../../../core/style/document.js';
+import type { SldDiagnostic } from '../../../core/style/sld/report.js';
 import { contentTag } from '../../http/content-tag.js';
 import * as pages from '../../pages/index.js';
 import { collectionStyle, datasetStyle } from '../../services/styles/client-style.js';
@@ -58,6 +59,8 @@ const collections = list(
 interface StyleEntry {
   id: string;
   title: string;
+  /** What the translation of a style of a file lost. */
+  diagnostics?: readonly SldDiagnostic[];
 }
 
 /** Styles as documents: lists, style sheets and what there is to say of them (OGC API Styles, draft 20-009). */
@@ -128,7 +131,8 @@ export function styleOperations({ visible }: SurfaceDeps): Operation[] {
         if (x.format === MAPBOX_STYLE_FORMAT)
           return sheet(x, JSON.stringify(collectionStyle(drawn, x.baseUrl)));
         if (x.format === SLD_FORMAT) return sheet(x, sldOf(drawn, styleDocument(drawn)).text);
-        return metadataReply(x, pathOf(collection), entry, STYLE_FORMATS);
+        const lost = collection.styles?.find(({ id }) => id === entry.id)?.diagnostics ?? [];
+        return metadataReply(x, pathOf(collection), { ...entry, diagnostics: lost }, STYLE_FORMATS);
       },
     }),
   ];
