@@ -152,6 +152,7 @@ export async function startGateway({
   const linked = new AllowedHosts(config.remote.allow);
   const styles = new Styles({
     store: state.styles,
+    pools,
     catalog: () => catalog.current,
     restyle: (changed) => catalog.restyle(changed),
     peers,
