@@ -6,7 +6,7 @@ import { styleDocument } from '../../../core/style/document.js';
 import { COLLECTION_SOURCE, type LayerStyle, type StyleDocument } from '../../../core/style/model.js';
 import type { Pools } from '../../../core/tasks.js';
 import type { Peers } from '../../peers.js';
-import type { StoredStyle, StyleChange, StyleStore } from '../../stores/styles.js';
+import type { StoredStyle, StyleChange, StyleRevision, StyleStore } from '../../stores/styles.js';
 import { lookProblem } from '../looks.js';
 
 export interface StylesDeps {
@@ -65,8 +65,15 @@ export class Styles {
     return this.#deps.store.current(layerId);
   }
 
+  /** Throws `not-found` for a version that is not kept. */
+  async version(layerId: number, version: number): Promise<StoredStyle> {
+    const found = await this.#deps.store.version(layerId, version);
+    if (!found) throw notFound('style version', `${version}`);
+    return found;
+  }
+
   /** Versions that are kept, newest first. */
-  history(layerId: number): Promise<StoredStyle[]> {
+  history(layerId: number): Promise<StyleRevision[]> {
     return this.#deps.store.history(layerId);
   }
 
