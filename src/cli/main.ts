@@ -2,21 +2,20 @@
 import { Command } from 'commander';
 import { ConfigError } from '../core/config.js';
 import { version } from '../core/version.js';
-import { doctor } from './doctor.js';
-import { type ExportOptions, exportCollection } from './export.js';
-import { exportTileArchive } from './export-tiles.js';
-import { importFile } from './import.js';
-import { redrive } from './redrive.js';
-import { seed } from './seed.js';
-import { serve } from './serve.js';
+import type { ExportOptions } from './export.js';
 import type { TileOptions } from './tile-options.js';
-import { validate } from './validate.js';
 
 /** A whole number, or a message that names the option. */
 const number = (name: string) => (raw: string) => {
   if (!/^\d+$/.test(raw)) throw new ConfigError([`${name} must be a whole number, not '${raw}'`]);
   return Number(raw);
 };
+
+/** A command that loads its code when it is called: a server would start with the weight of all of them. */
+const loaded =
+  <A extends unknown[]>(load: () => Promise<(...args: A) => void | Promise<void>>) =>
+  async (...args: A): Promise<void> =>
+    (await load())(...args);
 
 const program = new Command('graticule')
   .description('Geospatial data server: publishes files and databases as OGC APIs, tiles, maps and streams.')
@@ -34,7 +33,7 @@ program
   .option('--processes <n>', 'gateway processes that share the port', number('--processes'))
   .option('--public-url <url>', 'origin and path prefix that links start with')
   .option('--save-config <file>', 'write the configuration that results and go on')
-  .action(serve);
+  .action(loaded(async () => (await import('./serve.js')).serve));
 
 program
   .command('events')
@@ -45,7 +44,7 @@ program
   .option('--data-dir <path>', 'folder for state and stores (./graticule-data)')
   .option('--config <file>', 'configuration file (YAML)')
   .option('--most <n>', 'how many events at most (500)', number('--most'))
-  .action(redrive);
+  .action(loaded(async () => (await import('./redrive.js')).redrive));
 
 program
   .command('import')
@@ -57,7 +56,7 @@ program
   .option('--name <name>', 'name of the collection; that of the file when absent')
   .option('--title <text>', 'title of the collection')
   .option('--crs <crs>', 'CRS to assume when the file names none, for example EPSG:4326')
-  .action(importFile);
+  .action(loaded(async () => (await import('./import.js')).importFile));
 
 program
   .command('export')
@@ -92,21 +91,28 @@ program
     'tiles made at a time; leaves room for clients when absent',
     number('--concurrency'),
   )
-  .action(seed);
+  .action(loaded(async () => (await import('./seed.js')).seed));
 
-program.command('validate').description('check a configuration file').argument('<config>').action(validate);
-program.command('doctor').description('check what the server needs on this machine').action(doctor);
+program
+  .command('validate')
+  .description('check a configuration file')
+  .argument('<config>')
+  .action(loaded(async () => (await import('./validate.js')).validate));
+program
+  .command('doctor')
+  .description('check what the server needs on this machine')
+  .action(loaded(async () => (await import('./doctor.js')).doctor));
 
-function exportAny(
+async function exportAny(
   collection: string,
   file: string | undefined,
   options: ExportOptions & TileOptions & { tiles?: string },
 ): Promise<void> {
   const { tiles } = options;
-  if (tiles !== undefined && file === undefined) return exportTileArchive(collection, { ...options, tiles });
-  if (tiles !== undefined || file === undefined)
+  if ((tiles === undefined) === (file === undefined))
     throw new ConfigError(['name a file to write, or one for --tiles, and not both']);
-  return exportCollection(collection, file, options);
+  if (file !== undefined) return (await import('./export.js')).exportCollection(collection, file, options);
+  await (await import('./export-tiles.js')).exportTileArchive(collection, { ...options, tiles: tiles! });
 }
 
 try {

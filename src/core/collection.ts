@@ -2,7 +2,7 @@ import type { VectorLayerMetadata } from './archives.js';
 import type { Expression } from './cql2/ast.js';
 import type { Crs } from './crs.js';
 import type { BandInfo, RasterInfo } from './rasters.js';
-import type { MapStyle } from './style/model.js';
+import type { MapStyle, NamedStyle } from './style/model.js';
 import type { ArchiveContainer, ArchiveFormat, Box, VectorSource } from './tasks.js';
 
 /** How tiles of a collection are made. What is absent restricts nothing. */
@@ -55,6 +55,8 @@ export interface VectorCollection extends CollectionBase {
   /** Cursor of the last edit that `featureCount` and `extent84` know of. */
   readonly cursor: number;
   readonly style: MapStyle;
+  /** Further styles that its source brings along. */
+  readonly styles?: readonly NamedStyle[];
   /** Of STAC items that were read from a catalog: the document of their collection, as it was read. */
   readonly stac?: Readonly<Record<string, unknown>>;
   /** What is kept from who reads: `source` then lacks the masked fields. */
@@ -84,6 +86,8 @@ export interface RasterCollection extends CollectionBase {
   readonly raster: RasterInfo;
   readonly bands: readonly BandInfo[];
   readonly style: MapStyle;
+  /** Further styles that its source brings along. */
+  readonly styles?: readonly NamedStyle[];
 }
 
 /** A tile archive: tiles are served as they are stored. */

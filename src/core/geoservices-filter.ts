@@ -1,3 +1,4 @@
+import { envelope } from './box.js';
 import type { BoxLiteral, Expression, GeometryLiteral, Operand } from './cql2/ast.js';
 import { and, type CheckOptions, Cql2Error, check, oneOf, parseText, temporalFilter } from './cql2/index.js';
 import type { Crs } from './crs.js';
@@ -102,32 +103,18 @@ function spatialFilter(
     if (own !== undefined && own !== null) return spatialReference('geometry', own);
     return inSR === undefined || inSR === '' ? storageCrs : spatialReference('inSR', inSR);
   });
-  const envelope = /envelope|index/i.test(spatialRel);
+  const boxOnly = /envelope|index/i.test(spatialRel);
   return {
     op: relation,
-    args: [{ property: schema.geometryColumn }, envelope ? envelopeOf(literal) : literal] as Operand[],
+    args: [{ property: schema.geometryColumn }, boxOnly ? envelopeOf(literal) : literal] as Operand[],
   };
 }
 
 function envelopeOf(literal: GeometryLiteral | BoxLiteral): BoxLiteral {
   if ('bbox' in literal && !('type' in literal)) return literal;
-  const geometry = literal as GeometryLiteral & { coordinates: unknown };
-  const box = [
-    Number.POSITIVE_INFINITY,
-    Number.POSITIVE_INFINITY,
-    Number.NEGATIVE_INFINITY,
-    Number.NEGATIVE_INFINITY,
-  ];
-  const visit = (part: unknown): void => {
-    const [x, y] = part as [unknown, unknown];
-    if (typeof x !== 'number' || typeof y !== 'number') return (part as unknown[]).forEach(visit);
-    box[0] = Math.min(box[0]!, x);
-    box[1] = Math.min(box[1]!, y);
-    box[2] = Math.max(box[2]!, x);
-    box[3] = Math.max(box[3]!, y);
-  };
-  visit(geometry.coordinates);
-  return { bbox: box, crs: geometry.crs };
+  const geometry = literal as GeometryLiteral;
+  // A geometry of a request has positions.
+  return { bbox: envelope(geometry)!, crs: geometry.crs };
 }
 
 /** Features have one instant: it overlaps the interval, or it does not. */

@@ -17,6 +17,8 @@ export const LIMITS = {
   /** Pixels per side of a rendered map (contract). */
   mapSide: 4096,
   mapSideDefault: 256,
+  /** Lines of a legend. */
+  legendEntries: 150,
   /** Collections in one map or dataset tile. */
   collectionsPerRequest: 64,
   /** Largest zoom of the built-in tile matrix sets. */
@@ -132,9 +134,27 @@ export const LIMITS = {
   lookBands: 16,
   /** Colours of a colour map that a request brings along. */
   colormapEntries: 256,
+  /** Bytes of a style in SLD (contract), levels of nesting, and rules of one. */
+  sldBytes: 1_048_576,
+  sldDepth: 64,
+  sldRules: 1000,
+  /** Characters of what a style in SLD becomes. */
+  sldStyleBytes: 1_048_576,
+  /** Classes of a renderer of a drawingInfo. */
+  drawingClasses: 1000,
+  /** Diagnostics of one translation of a style. */
+  styleDiagnostics: 200,
   /** Ranges of glyphs that may wait to be made, and bytes of those that are kept. */
   symbolQueue: 64,
   glyphBytes: 33_554_432,
+  /** Characters, values and levels of nesting of a style, its layers, and errors of it that are told at once. */
+  styleCharacters: 1_048_576,
+  styleNodes: 50_000,
+  styleDepth: 64,
+  styleLayers: 500,
+  styleErrors: 20,
+  /** Versions of a layer's style that are kept. */
+  styleVersions: 100,
   /** Samples (pixels of all bands) of a raster that is imported. */
   importSamples: 16_000_000_000,
   /** Bytes of a world file or of a text that holds a CRS (contract). */

@@ -34,6 +34,7 @@ export const MVT_FORMAT: Format = {
 export const PNG_FORMAT: Format = { name: 'png', mediaType: 'image/png', aliases: ['image/png'] };
 export const JPEG_FORMAT: Format = { name: 'jpeg', mediaType: 'image/jpeg', aliases: ['jpg'] };
 export const WEBP_FORMAT: Format = { name: 'webp', mediaType: 'image/webp' };
+export const SVG_FORMAT: Format = { name: 'svg', mediaType: 'image/svg+xml' };
 export const TILEJSON_FORMAT: Format = { name: 'tilejson', mediaType: 'application/vnd.mapbox.tile+json' };
 export const TIFF_FORMAT: Format = { name: 'tiff', mediaType: 'image/tiff', aliases: ['tif'] };
 export const GEOTIFF_FORMAT: Format = {

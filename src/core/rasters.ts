@@ -1,3 +1,4 @@
+import type { Color } from './color-ramps.js';
 import type { RasterLook } from './raster-look.js';
 import type { Box } from './tasks.js';
 
@@ -178,6 +179,37 @@ export interface CoverageResult {
   bbox: Box;
 }
 
+/** One drawing of a raster: its colours, or the shadows of its relief. */
+export interface RasterStep {
+  readonly look?: RasterLook;
+  readonly hillshade?: Hillshade;
+  readonly adjustment?: PixelAdjustment;
+}
+
+/** Relief shading of band 1, as MapLibre's `hillshade` layers have it. */
+export interface Hillshade {
+  /** Where the light comes from, degrees clockwise from the top. */
+  readonly azimuth: number;
+  /** 0 to 1. */
+  readonly exaggeration: number;
+  /** Factor of the slopes. */
+  readonly steepness: number;
+  readonly shadow: Color;
+  readonly highlight: Color;
+  readonly accent: Color;
+}
+
+/** Changes of finished pixels, as the `raster-*` properties of MapLibre; what is absent changes nothing. */
+export interface PixelAdjustment {
+  readonly opacity?: number;
+  readonly brightnessMin?: number;
+  readonly brightnessMax?: number;
+  readonly contrast?: number;
+  readonly saturation?: number;
+  /** Degrees. */
+  readonly hueRotate?: number;
+}
+
 export interface RasterImageTask {
   source: RasterSource;
   /** Absent: the newest time, the first level. */
@@ -191,8 +223,10 @@ export interface RasterImageTask {
   format: 'raw' | 'png' | 'jpeg' | 'webp' | 'tiff';
   quality?: number;
   cut?: TileSize;
-  /** As usual when absent. */
-  look?: RasterLook;
+  /** What is drawn, bottom first; absent: the raster as it is usually shown. */
+  steps?: readonly RasterStep[];
+  /** Metres along a pixel's width and height, in the middle of the window; needed by hillshades. */
+  pixelMetres?: readonly [number, number];
   /**
    * By band, the values shown darkest and brightest, for a source that is only a part of what is shown: its own values
    * would give each part shades of its own.
@@ -246,7 +280,7 @@ export interface RasterImportResult {
 
 /** Tasks of the engines' raster thread, and `raster.import`, which runs in a process of its own. */
 export interface RasterTasks {
-  /** Lists what is in a GeoPackage, a netCDF or HDF5 file, or the folder of a Zarr store. */
+  /** Lists what is in a tile index, a netCDF or HDF5 file, or the folder of a Zarr store. */
   'raster.layers': { input: { path: string }; output: RasterLayers };
   'raster.inspect': { input: { source: RasterSource }; output: RasterInfo };
   'raster.coverage': { input: CoverageTask; output: CoverageResult };

@@ -9,3 +9,6 @@ export function isRemote(source: string): boolean {
 export function isPath(source: string): boolean {
   return !isDatabase(source) && !isRemote(source);
 }
+
+/** Vector files that name the rasters of a mosaic. */
+export const TILE_INDEX = /\.tindex\.(gpkg|shp|fgb|geojson)$/i;

@@ -15,7 +15,15 @@ export interface Sprite {
   readonly image: Uint8Array;
 }
 
+/** The outline of an icon: SVG path data in a square box of `side`. */
+export interface IconOutline {
+  readonly path: string;
+  readonly side: number;
+}
+
 export interface SymbolTasks {
+  /** Outlines of the named icons; those that do not exist are left out. */
+  'symbols.icons': { input: { names: readonly string[] }; output: Record<string, IconOutline> };
   /** A range of 256 glyphs in MapLibre's glyph format, compressed by gzip. */
   'symbols.glyphs': { input: GlyphTask; output: Uint8Array };
   /** All icons; `scale` is the number of its pixels per pixel of the map. */

@@ -14,6 +14,7 @@ import type { EventsResult, EventsTask, MatchResult, MatchTask } from './events.
 import type { CountTask, ItemResult, ItemsResult, ItemsTask, ItemTask } from './features.js';
 import type { ImageResult, PostgisRaster, RasterTasks, TileSize } from './rasters.js';
 import type { StacTasks } from './stac.js';
+import type { SldTask, SldTaskResult } from './style/sld/task.js';
 import type { SymbolTasks } from './symbols.js';
 
 /** An axis-aligned box: `[minx, miny, maxx, maxy]`, always in x,y (easting/longitude first) order. */
@@ -353,6 +354,8 @@ export interface Tasks extends AnalyticsTasks, ArchiveTasks, RasterTasks, StacTa
   'vector.count': { input: CountTask; output: number };
   /** A feature or a batch, as `parseFeatures` reads it: large bodies would hold up the event loop. */
   'vector.parse': { input: { json: Uint8Array }; output: unknown };
+  /** Reads a style in SLD: a large one would hold up the event loop. */
+  'vector.sld': { input: SldTask; output: SldTaskResult };
   /** Changes features; once it has begun it runs to its end, whatever becomes of the caller. */
   'vector.edit': { input: EditTask; output: EditResult };
   /** Events of an outbox, oldest first. */

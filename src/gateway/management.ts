@@ -17,6 +17,7 @@ import { ImportService } from './services/import.js';
 import { JobEngine } from './services/jobs/engine.js';
 import { manageRasters } from './services/rasters/managed.js';
 import { objectUrl } from './services/rasters/places.js';
+import type { Styles } from './services/styles/index.js';
 import { TileJobs } from './services/tile-jobs/service.js';
 import { cachedTile } from './services/tiles/cached.js';
 import type { State } from './stores/state.js';
@@ -35,6 +36,7 @@ export interface ManagementOptions {
   log: Log;
   alerts: AlertStream;
   streams: SessionDirectory;
+  styles: Styles;
   requestReload(reason: string): void;
 }
 
@@ -92,6 +94,8 @@ export function startManagement(options: ManagementOptions): Management {
     imports,
     tileJobs,
     rasters,
+    styles: options.styles,
+    pools,
     cache,
     alerts: options.alerts,
     streams: options.streams,

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -55,6 +55,9 @@ function foreign(): void {
 beforeAll(async () => {
   await quarters();
   foreign();
+  const damaged = join(folder, 'damaged.gpkg');
+  copyFileSync(join(folder, 'quarters.gpkg'), damaged);
+  new Database(damaged).exec('DELETE FROM gpkg_tile_matrix').close();
   new Database(join(folder, 'nothing.gpkg')).exec('CREATE TABLE t (a)').close();
   server = await startServer({ sources: [folder] });
   const answer = await fetch(`${server.url}/ogc/tiles/collections?f=json`);
@@ -90,8 +93,9 @@ describe('tiles of a GeoPackage', () => {
     expect(channels[0]!.stdev).toBeGreaterThan(1);
   });
 
-  it('are quarantined when there are none', () => {
+  it('are quarantined when there are none, or none that can be read', () => {
     expect([...ids.keys()].sort()).toEqual(['foreign', 'quarters']);
-    expect(server.log()).toContain('nothing.gpkg');
+    expect(server.log()).toMatch(/nothing\.gpkg.*no GeoPackage feature tables/);
+    expect(server.log()).toMatch(/damaged\.gpkg.*not a raster/);
   });
 });

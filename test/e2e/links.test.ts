@@ -72,40 +72,51 @@ function isDocument(type: string): boolean {
   return /^(text\/html|application\/(json|schema\+json|vnd\.oai))/.test(type);
 }
 
+/** Addresses asked at the same time. */
+const AT_ONCE = 6;
+
 /** Walks links from `entries`; returns what was wrong, and every address that was asked for. */
 async function crawl(entries: Found[], accept: string): Promise<{ wrong: string[]; asked: Set<string> }> {
   const queue = [...entries];
   const asked = new Set(queue.map((entry) => entry.url));
   const wrong: string[] = [];
-  for (let at = queue.shift(); at && asked.size < MAX_PAGES; at = queue.shift()) {
-    const answer = await raw(at.url, {
-      headers: { accept: at.type ?? accept, 'x-api-key': server.adminKey },
-    });
-    const type = answer.headers['content-type'] ?? '';
-    if (answer.status >= 400) wrong.push(`${answer.status} ${at.url} (linked from ${at.from})`);
-    if (at.type && answer.status === 200 && type.split(';')[0] !== at.type.split(';')[0]) {
-      wrong.push(`${at.url} is ${type}, its link says ${at.type} (linked from ${at.from})`);
-    }
-    if (answer.status !== 200 || !isDocument(type) || /\/items/.test(at.url)) continue;
-    const text = answer.body.toString('utf8');
-    const links = type.startsWith('text/html') ? hrefsOfHtml(text) : hrefsOfJson(JSON.parse(text));
-    for (const link of links) {
-      const url = new URL(filled(link.href), at.url);
-      url.hash = '';
-      if (DEFINITIONS.has(url.origin)) continue;
-      if (url.origin !== server.url) {
-        wrong.push(`${url.href} leaves the server (linked from ${at.url})`);
-      } else if (!asked.has(url.href)) {
-        asked.add(url.href);
-        queue.push({
-          url: url.href,
-          from: at.url,
-          ...('type' in link && link.type ? { type: link.type as string } : {}),
-        });
+  while (queue.length > 0 && asked.size < MAX_PAGES) {
+    const pages = await Promise.all(queue.splice(0, AT_ONCE).map((at) => visit(at, accept)));
+    for (const page of pages) {
+      wrong.push(...page.wrong);
+      for (const link of page.links) {
+        if (asked.has(link.url)) continue;
+        asked.add(link.url);
+        queue.push(link);
       }
     }
   }
   return { wrong, asked };
+}
+
+/** Asks for one address: what is wrong with the answer, and the links of this server that it holds. */
+async function visit(at: Found, accept: string): Promise<{ wrong: string[]; links: Found[] }> {
+  const wrong: string[] = [];
+  const answer = await raw(at.url, { headers: { accept: at.type ?? accept, 'x-api-key': server.adminKey } });
+  const type = answer.headers['content-type'] ?? '';
+  if (answer.status >= 400) wrong.push(`${answer.status} ${at.url} (linked from ${at.from})`);
+  if (at.type && answer.status === 200 && type.split(';')[0] !== at.type.split(';')[0]) {
+    wrong.push(`${at.url} is ${type}, its link says ${at.type} (linked from ${at.from})`);
+  }
+  if (answer.status !== 200 || !isDocument(type) || /\/items/.test(at.url)) return { wrong, links: [] };
+  const text = answer.body.toString('utf8');
+  const hrefs: { href: string; type?: string }[] = type.startsWith('text/html')
+    ? hrefsOfHtml(text)
+    : hrefsOfJson(JSON.parse(text));
+  const links: Found[] = [];
+  for (const { href, type } of hrefs) {
+    const url = new URL(filled(href), at.url);
+    url.hash = '';
+    if (DEFINITIONS.has(url.origin)) continue;
+    if (url.origin === server.url) links.push({ url: url.href, from: at.url, ...(type ? { type } : {}) });
+    else wrong.push(`${url.href} leaves the server (linked from ${at.url})`);
+  }
+  return { wrong, links };
 }
 
 describe('every link that the server hands out', () => {

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Stores, startStores } from '../cql2/stores.js';
 import { COLUMNS, rows } from '../features/rows.js';
@@ -31,7 +32,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Adds features until told to stop; returns how many. */
+/** Adds features until told to stop, at a pace that leaves time for reading; returns how many. */
 async function insertUntil(collection: string, stopped: () => boolean, firstId: number): Promise<number> {
   let added = 0;
   for (; !stopped(); added++) {
@@ -47,6 +48,7 @@ async function insertUntil(collection: string, stopped: () => boolean, firstId: 
     });
     if (response.status !== 201) throw new Error(`${response.status}: ${await response.text()}`);
     await response.arrayBuffer();
+    await pause(20);
   }
   return added;
 }

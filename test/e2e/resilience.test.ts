@@ -1,7 +1,7 @@
 import { copyFileSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type ServerSetup, startServer, type TestServer } from '../support/server.js';
 import { eventually, json, raw } from './support/http.js';
 import { alive, engines, gateways, logLines } from './support/processes.js';
@@ -31,9 +31,44 @@ async function collections(url: string): Promise<string[]> {
   return document.collections.map((collection: { id: string }) => collection.id).sort();
 }
 
-describe('an engine that crashes under load', () => {
-  it('loses no request', async () => {
-    const { url, process: supervisor, log } = await start();
+describe('a server', () => {
+  let whole: TestServer;
+  beforeAll(async () => {
+    whole = await startServer();
+  });
+  afterAll(() => whole?.stop());
+
+  it('replaces an engine that is killed, and is ready again', async () => {
+    const { url, process: supervisor } = whole;
+    const [first] = engines(supervisor.pid!) as [number];
+    process.kill(first, 'SIGKILL');
+    await eventually(async () => {
+      const running = engines(supervisor.pid!);
+      expect(running).toHaveLength(1);
+      expect(running[0]).not.toBe(first);
+      expect((await raw(`${url}/healthz/ready`)).status).toBe(200);
+    });
+    expect((await raw(`${url}/ogc/maps/collections/1/map`)).status).toBe(200);
+  });
+
+  it('starts a gateway that is killed again, which serves what it served before', async () => {
+    const { url, process: supervisor } = whole;
+    const before = await collections(url);
+    const ids = (await json(`${url}/?f=json`)).collections.map((c: { layerId: number }) => c.layerId);
+    const [first] = gateways(supervisor.pid!) as [number];
+    process.kill(first, 'SIGKILL');
+    await eventually(async () => {
+      expect(gateways(supervisor.pid!)[0]).not.toBe(first);
+      expect(await collections(url)).toEqual(before);
+    });
+    expect((await json(`${url}/?f=json`)).collections.map((c: { layerId: number }) => c.layerId)).toEqual(
+      ids,
+    );
+    expect((await raw(`${url}/ogc/tiles/collections/3/tiles/WebMercatorQuad/0/0/0`)).status).toBe(200);
+  });
+
+  it('loses no request when an engine crashes under load', async () => {
+    const { url, process: supervisor, log } = whole;
     const asked = (i: number): string => {
       const west = -34.9 + (i % 40) * 0.0005;
       const bbox = `${west},-8.02,${west + 0.03},-7.98`;
@@ -66,37 +101,25 @@ describe('an engine that crashes under load', () => {
     expect(log()).toMatch(/engine 1 ended by SIGSEGV/);
   }, 120_000);
 
-  it('is replaced, and the server is ready again', async () => {
-    const { url, process: supervisor } = await start();
-    const [first] = engines(supervisor.pid!) as [number];
-    process.kill(first, 'SIGKILL');
+  it('answers what it has begun when it is stopped, and leaves nothing behind', async () => {
+    const { url, process: supervisor, stop } = whole;
+    await eventually(async () => expect(engines(supervisor.pid!)).toHaveLength(1));
+    const children = [...gateways(supervisor.pid!), ...engines(supervisor.pid!)];
+    const answers = Array.from({ length: 8 }, (_, i) =>
+      raw(`${url}/ogc/maps/collections/5/map?width=${800 + i}&height=600`),
+    );
     await eventually(async () => {
-      const running = engines(supervisor.pid!);
-      expect(running).toHaveLength(1);
-      expect(running[0]).not.toBe(first);
-      expect((await raw(`${url}/healthz/ready`)).status).toBe(200);
+      const { body } = await raw(`${url}/metrics`, { headers: { 'x-api-key': whole.adminKey } });
+      expect(Number(/^\S*active\S* (\d+)$/m.exec(body.toString())?.[1] ?? 0)).toBeGreaterThan(1);
     });
-    expect((await raw(`${url}/ogc/maps/collections/1/map`)).status).toBe(200);
+    const stopped = stop();
+    expect((await Promise.all(answers)).map((answer) => answer.status)).toEqual(answers.map(() => 200));
+    await stopped;
+    expect(children.filter(alive)).toEqual([]);
   });
 });
 
 describe('a gateway that is killed', () => {
-  it('is started again and serves what it served before', async () => {
-    const { url, process: supervisor } = await start();
-    const before = await collections(url);
-    const ids = (await json(`${url}/?f=json`)).collections.map((c: { layerId: number }) => c.layerId);
-    const [first] = gateways(supervisor.pid!) as [number];
-    process.kill(first, 'SIGKILL');
-    await eventually(async () => {
-      expect(gateways(supervisor.pid!)[0]).not.toBe(first);
-      expect(await collections(url)).toEqual(before);
-    });
-    expect((await json(`${url}/?f=json`)).collections.map((c: { layerId: number }) => c.layerId)).toEqual(
-      ids,
-    );
-    expect((await raw(`${url}/ogc/tiles/collections/3/tiles/WebMercatorQuad/0/0/0`)).status).toBe(200);
-  });
-
   it('among several leaves the others serving', async () => {
     const { url, process: supervisor } = await start({ args: ['--processes', '2'] });
     const both = gateways(supervisor.pid!);
@@ -119,25 +142,6 @@ describe('a supervisor that is killed', () => {
     expect(children).toHaveLength(2);
     supervisor.kill('SIGKILL');
     await eventually(async () => expect(children.filter(alive)).toEqual([]));
-  });
-});
-
-describe('a server that is stopped', () => {
-  it('answers what it has begun, and leaves nothing behind', async () => {
-    const { url, process: supervisor, stop } = await start();
-    const children = [...gateways(supervisor.pid!), ...engines(supervisor.pid!)];
-    const answers = Array.from({ length: 8 }, (_, i) =>
-      raw(`${url}/ogc/maps/collections/5/map?width=${800 + i}&height=600`),
-    );
-    await eventually(async () => {
-      const { body } = await raw(`${url}/metrics`, { headers: { 'x-api-key': server!.adminKey } });
-      expect(Number(/^\S*active\S* (\d+)$/m.exec(body.toString())?.[1] ?? 0)).toBeGreaterThan(1);
-    });
-    const stopped = stop();
-    expect((await Promise.all(answers)).map((answer) => answer.status)).toEqual(answers.map(() => 200));
-    await stopped;
-    server = undefined;
-    expect(children.filter(alive)).toEqual([]);
   });
 });
 

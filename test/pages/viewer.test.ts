@@ -67,7 +67,7 @@ async function open(path: string, options: Opening = {}): Promise<Page> {
 }
 
 async function idle(page: Page): Promise<void> {
-  await page.locator('[data-map-state="idle"]').waitFor({ timeout: 60_000 });
+  await page.locator('[data-map-state="idle"]').waitFor({ timeout: 150_000 });
 }
 
 const row = (page: Page, id: string) => page.locator(`[data-layer-row="${id}"]`);
@@ -134,13 +134,13 @@ describe('the list of layers', () => {
   });
 
   it('zooms to a layer, and the address leads back to the place', async () => {
-    const page = await open('');
+    const page = await open('?collections=bcsd_obs_1999,visits');
     await row(page, 'bcsd_obs_1999').locator('[data-more]').click();
     await row(page, 'bcsd_obs_1999').locator('[data-zoom]').click();
     await page.waitForFunction(() => /map=[5-9]/.test(location.hash));
     const address = page.url();
     await page.evaluate(() => {
-      location.hash = '#map=2/10/20&layers=countries';
+      location.hash = '#map=2/10/20&layers=bcsd_obs_1999';
     });
     await page.waitForFunction(
       () => !document.querySelector<HTMLInputElement>('[data-layer="visits"]')!.checked,

@@ -30,7 +30,9 @@ beforeAll(async () => {
     geometry: square(n, n, 1),
     properties: { acquired, path: `scene-${n}.tif` },
   });
-  const scenes = [scene(1, '2020-05-01'), scene(2, '2021-05-01'), scene(3, null)];
+  // A footprint without a position is no item.
+  const nowhere = { ...scene(4, '2020-06-01'), geometry: { type: 'Polygon', coordinates: [] } };
+  const scenes = [scene(1, '2020-05-01'), scene(2, '2021-05-01'), scene(3, null), nowhere];
   writeFileSync(
     join(data, 'lists', 'footprints.geojson'),
     JSON.stringify({ type: 'FeatureCollection', features: scenes }),

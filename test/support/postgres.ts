@@ -1,9 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { TEMPLATES_VARIABLE } from './templates.js';
 
 /** A PostgreSQL server with PostGIS of a test's own. */
 export interface TestPostgres {
@@ -53,23 +54,7 @@ export async function startPostgres(extra: string[] = []): Promise<TestPostgres>
   const data = join(folder, 'data');
   const prefix = unprivileged(folder);
   try {
-    run(
-      [
-        ...prefix,
-        join(PROGRAMS, 'initdb'),
-        '-D',
-        data,
-        '-U',
-        OWNER,
-        '-A',
-        'trust',
-        '-E',
-        'UTF8',
-        '--no-locale',
-        '--no-sync',
-      ],
-      folder,
-    );
+    makeCluster(data, prefix);
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
     throw error;
@@ -123,8 +108,31 @@ function unprivileged(folder: string): string[] {
   return ['setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups'];
 }
 
-function run([program, ...args]: string[], cwd: string): void {
-  execFileSync(program!, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'] });
+/** A cluster whose database has PostGIS: the first of a run is made, the others are copies of it. */
+function makeCluster(data: string, prefix: string[]): void {
+  const templates = process.env[TEMPLATES_VARIABLE];
+  const template = templates && join(templates, 'cluster');
+  if (template && existsSync(template)) return run(['cp', '-a', template, data]);
+  const choices = ['-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'];
+  run([...prefix, join(PROGRAMS, 'initdb'), '-D', data, '-U', OWNER, ...choices]);
+  const single = [...prefix, join(PROGRAMS, 'postgres'), '--single', '-F', '-D', data, 'postgres'];
+  run(single, 'CREATE EXTENSION postgis');
+  if (template) keepTemplate(data, template);
+}
+
+function keepTemplate(data: string, template: string): void {
+  const own = `${template}-${process.pid}`;
+  run(['cp', '-a', data, own]);
+  try {
+    renameSync(own, template);
+  } catch {
+    // Another test file was faster.
+    rmSync(own, { recursive: true });
+  }
+}
+
+function run([program, ...args]: string[], input = ''): void {
+  execFileSync(program!, args, { cwd: tmpdir(), input, stdio: ['pipe', 'ignore', 'pipe'] });
 }
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, 100));

@@ -85,12 +85,11 @@ async function download(job: Job, name: string): Promise<string> {
 
 describe('an archive job', () => {
   it('survives kill -9 again and again and ends with every tile once', async () => {
-    const maxZoom = 7;
     const body = {
       operation: 'archive',
       layerId: ids.get('countries'),
       minZoom: 0,
-      maxZoom,
+      maxZoom: 6,
       container: 'mbtiles',
     };
     const id = await start(body);
@@ -116,16 +115,17 @@ describe('an archive job', () => {
     const stored = db.prepare('SELECT count(*) FROM tiles').pluck().get() as number;
     const base = `${server.url}/ogc/tiles/collections/${ids.get('countries')}/tiles/WebMercatorQuad`;
     let found = 0;
+    const compare = async (zoom: number, row: number, column: number) => {
+      const response = await fetch(`${base}/${zoom}/${row}/${column}?f=mvt`);
+      const tile = read.get(zoom, column, 2 ** zoom - 1 - row) as { tile_data: Buffer } | undefined;
+      const body = Buffer.from(await response.arrayBuffer());
+      expect(response.status, `${zoom}/${row}/${column}`).toBe(tile ? 200 : 204);
+      if (tile) expect(gunzipSync(tile.tile_data).equals(body)).toBe(true);
+      if (tile) found++;
+    };
     for (let zoom = 0; zoom <= 5; zoom++) {
-      for (let i = 0; i < 4 ** zoom; i++) {
-        const [row, column] = [Math.floor(i / 2 ** zoom), i % 2 ** zoom];
-        const response = await fetch(`${base}/${zoom}/${row}/${column}?f=mvt`);
-        const tile = read.get(zoom, column, 2 ** zoom - 1 - row) as { tile_data: Buffer } | undefined;
-        const body = Buffer.from(await response.arrayBuffer());
-        expect(response.status, `${zoom}/${row}/${column}`).toBe(tile ? 200 : 204);
-        if (tile) expect(gunzipSync(tile.tile_data).equals(body)).toBe(true);
-        if (tile) found++;
-      }
+      const numbers = Array.from({ length: 2 ** zoom }, (_, i) => i);
+      for (const row of numbers) await Promise.all(numbers.map((column) => compare(zoom, row, column)));
     }
     expect(found).toBeGreaterThan(500);
     expect(stored).toBeGreaterThan(found);

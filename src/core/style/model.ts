@@ -16,11 +16,30 @@ export interface MapStyle {
   readonly layers: readonly StyleLayer[];
 }
 
+/** One of several styles of a collection. */
+export interface NamedStyle {
+  /** Identifier in URLs. */
+  readonly id: string;
+  readonly title: string;
+  readonly style: MapStyle;
+}
+
 /** A whole MapLibre style document. */
 export type StyleDocument = StyleSpecification;
 
 /** What the layers of a stored style name as their source. */
 export const COLLECTION_SOURCE = 'collection';
+
+/** The style of a layer that somebody put. */
+export interface LayerStyle {
+  readonly layerId: number;
+  /** The kind of collection that it is for. */
+  readonly kind: 'vector' | 'raster';
+  /** Counts the changes of the layer: newer ones take the place of older ones. */
+  readonly revision: number;
+  /** Undefined for the style that the collection has by itself. */
+  readonly style: MapStyle | undefined;
+}
 
 const texts = new WeakMap<MapStyle, string>();
 

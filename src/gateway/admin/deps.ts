@@ -1,9 +1,11 @@
+import type { Pools } from '../../core/tasks.js';
 import type { ApiKeys } from '../auth/api-keys.js';
 import type { AlertStream } from '../services/alerts.js';
 import type { SessionDirectory } from '../services/events/directory.js';
 import type { ImportService } from '../services/import.js';
 import type { JobEngine } from '../services/jobs/engine.js';
 import type { ManagedRasters } from '../services/rasters/managed.js';
+import type { Styles } from '../services/styles/index.js';
 import type { TileJobs } from '../services/tile-jobs/service.js';
 import type { State } from '../stores/state.js';
 import type { CacheControl } from './cache-control.js';
@@ -25,6 +27,8 @@ export interface AdminDeps {
   readonly imports: ImportService;
   readonly tileJobs: TileJobs;
   readonly rasters: ManagedRasters;
+  readonly styles: Styles;
+  readonly pools: Pools;
   readonly cache: CacheControl;
   readonly alerts: AlertStream;
   readonly streams: SessionDirectory;

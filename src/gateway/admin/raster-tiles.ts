@@ -24,12 +24,8 @@ export async function makeTilesAhead(
   let [made, wanted] = [0, 0];
   try {
     for (const [minZoom, maxZoom] of runsOf(zooms)) {
-      const selection = {
-        collections: [collection.id],
-        tileMatrixSetId: 'WebMercatorQuad',
-        minZoom,
-        maxZoom,
-      };
+      const collections = [collection.id];
+      const selection = { collections, tileMatrixSetId: 'WebMercatorQuad', minZoom, maxZoom };
       const bounds = { bbox: parts[0]!.extent84, maxTiles: Math.max(1, MOST - made) };
       const input = {
         operation: 'seed',
@@ -38,7 +34,7 @@ export async function makeTilesAhead(
         ...selection,
         ...bounds,
       } as const;
-      const { id } = await tileJobs.submit({ ...input, collections: [collection.id] }, options);
+      const { id } = await tileJobs.submit(input, options);
       const job = await jobs.finished(id, signal);
       if (job.state !== 'Succeeded') return { made, warnings: [LATER] };
       const { tally } = JSON.parse(job.result_json!) as TileJobState;

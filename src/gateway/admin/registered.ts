@@ -60,8 +60,7 @@ export interface Registry<Raster, Of> {
 
 export interface Registrations<Raster, Of, View extends TSchema, Body extends TObject> {
   path: `/${string}`;
-  /** What one of them is called: in paths' descriptions, and in summaries. */
-  what: string;
+  byId: { id: Param<number> };
   titles: readonly [one: string, many: string];
   /** Of the registration. */
   description: string;
@@ -75,7 +74,7 @@ export interface Registrations<Raster, Of, View extends TSchema, Body extends TO
 /** Lists, registers, shows and unregisters rasters of one kind. */
 export function registrations<Raster, Of, View extends TSchema, Body extends TObject>({
   path,
-  what,
+  byId,
   titles: [one, many],
   description,
   view,
@@ -84,7 +83,6 @@ export function registrations<Raster, Of, View extends TSchema, Body extends TOb
   wanted,
   shown,
 }: Registrations<Raster, Of, View, Body>): Row[] {
-  const byId = { id: longId('id', what) };
   return resource(
     `${path}/{id}`,
     { list: `List ${many}`, create: `Register ${one}`, get: `Get ${one}`, remove: `Unregister ${one}` },

@@ -2,9 +2,15 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
 import { around } from '../../core/box.js';
-import { CatalogSnapshot, type TileSettings, type VectorCollection } from '../../core/collection.js';
+import {
+  CatalogSnapshot,
+  type Collection,
+  type TileSettings,
+  type VectorCollection,
+} from '../../core/collection.js';
 import type { CollectionChange } from '../../core/edits.js';
 import { isPath } from '../../core/sources.js';
+import type { LayerStyle } from '../../core/style/model.js';
 import type { Box } from '../../core/tasks.js';
 import { FileVersions } from './publish/file-versions.js';
 import { publish } from './publish/index.js';
@@ -36,6 +42,8 @@ export class Catalog {
   #retries: NodeJS.Timeout | undefined;
   /** Edits by collection and cursor. */
   readonly #edits = new Map<string, Map<number, CollectionChange>>();
+  /** Styles that were put, by layer. */
+  readonly #styles = new Map<number, LayerStyle>();
   readonly #files = new FileVersions();
   readonly #deps: CatalogDeps;
 
@@ -73,8 +81,30 @@ export class Catalog {
       if (known !== collection) current = current.replacing(known);
     }
     const before = this.#current;
-    this.#current = current;
-    this.#deps.replaced(before, current);
+    this.#current = this.#styled(current);
+    this.#deps.replaced(before, this.#current);
+  }
+
+  /** Takes over styles, unless newer ones of their layers are known; they outlive reloads. */
+  restyle(styles: readonly LayerStyle[]): void {
+    for (const style of styles) {
+      const known = this.#styles.get(style.layerId);
+      if (!known || known.revision < style.revision) this.#styles.set(style.layerId, style);
+    }
+    this.#current = this.#styled(this.#current);
+  }
+
+  #styled({ collections, quarantined, generation }: CatalogSnapshot): CatalogSnapshot {
+    const styled = collections.map((collection) => this.#withStyle(collection));
+    return new CatalogSnapshot(styled, quarantined, generation);
+  }
+
+  #withStyle(collection: Collection): Collection {
+    const published = this.#published.byId(collection.id);
+    if (collection.kind === 'archive' || !published || published.kind === 'archive') return collection;
+    const put = this.#styles.get(collection.layerId);
+    const style = (put?.kind === collection.kind ? put.style : undefined) ?? published.style;
+    return style === collection.style ? collection : { ...collection, style };
   }
 
   /**

@@ -1,6 +1,6 @@
 import { bandsOf } from '../../core/band-math/index.js';
 import type { Collection, RasterCollection } from '../../core/collection.js';
-import { badParameter } from '../../core/errors.js';
+import { ApiError, badParameter } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import type { AskedLook } from '../../core/look-params.js';
 import type { RasterLook } from '../../core/raster-look.js';
@@ -32,6 +32,20 @@ export function rasterLook(
     ...(colormap ? { colormap } : {}),
     ...(nodata === undefined ? {} : { nodata }),
   };
+}
+
+/** Why a raster cannot be shown that way; undefined when it can. */
+export function lookProblem(
+  collection: Collection,
+  { expressions: expression, ...look }: RasterLook,
+): string | undefined {
+  try {
+    rasterLook([collection], { expression, ...look } as Partial<AskedLook>);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ApiError) return error.message;
+    throw error;
+  }
 }
 
 function requireBands(

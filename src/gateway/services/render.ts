@@ -9,12 +9,12 @@ import { ApiError } from '../../core/errors.js';
 import type { AxisRange, TimeRange } from '../../core/params.js';
 import type { RasterLook } from '../../core/raster-look.js';
 import type { ImageResult, RasterImageTask, TileSize } from '../../core/rasters.js';
-import { Recent } from '../../core/recent.js';
 import { styleFacts } from '../../core/style/facts.js';
 import { styleText } from '../../core/style/model.js';
+import { rasterSteps } from '../../core/style/raster-steps.js';
 import { zoomOfScale } from '../../core/style/zoom.js';
 import type { Box, MapLayer, Pools } from '../../core/tasks.js';
-import { describeCrs } from '../../native/index.js';
+import { describedCrs, groundSize, windowsOf } from './ground.js';
 import { chooseRaster } from './rasters/choose.js';
 import { windowIn84 } from './rasters/source-items.js';
 import { runTask, type TaskContext } from './run-task.js';
@@ -33,6 +33,8 @@ export interface ImageRequest {
   quality?: number;
   /** How much larger symbols are than at 96 dpi; 1 when absent. */
   scale?: number;
+  /** Whether the world goes on beyond the antimeridian, where the CRS of the map has it at both of its sides. */
+  wraps?: boolean;
   /** Cuts the image into tiles. */
   cut?: TileSize;
   /** Checked filters by the id of their collection: only these features are drawn. */
@@ -73,11 +75,21 @@ export async function renderImage(
 ): Promise<RenderedImage> {
   const { collections, bbox, crs, width, height, format, quality, scale = 1, cut } = request;
   const [only] = collections;
-  if (collections.length === 1 && only?.kind === 'raster' && request.background === 'transparent') {
+  const windows = request.wraps ? windowsOf(bbox, crs) : [bbox];
+  if (
+    windows.length === 1 &&
+    collections.length === 1 &&
+    only?.kind === 'raster' &&
+    request.background === 'transparent'
+  ) {
     const task = { ...rasterOf(only, request), bbox, crs, width, height, format, quality, cut };
     return { ...(await runTask(x, pools, 'raster.image', task)), vectorBytes: 0 };
   }
-  const layers = await Promise.all(collections.map((collection) => layerOf(x, pools, collection, request)));
+  const layers = await Promise.all(
+    collections.flatMap((collection) =>
+      windows.map((window, i) => layerOf(x, pools, collection, { ...request, bbox: window }, i)),
+    ),
+  );
   const vectorBytes = layers.reduce(
     (sum, layer) => sum + (layer?.kind === 'vector' ? layer.tile.byteLength : 0),
     0,
@@ -104,8 +116,9 @@ async function layerOf(
   pools: Pools,
   collection: Collection,
   request: ImageRequest,
+  part: number,
 ): Promise<MapLayer | undefined> {
-  if (collection.kind === 'vector') return vectorLayer(x, pools, collection, request);
+  if (collection.kind === 'vector') return vectorLayer(x, pools, collection, request, part);
   if (collection.kind !== 'raster')
     throw new ApiError('not-implemented', 'Tile archives cannot be drawn into maps.');
   const { bbox, crs, width, height } = request;
@@ -123,20 +136,29 @@ async function layerOf(
 /** What is read of a collection for an image. Whoever asks has left out the collections that have nothing of the batch. */
 function rasterOf(
   collection: RasterCollection,
-  { bbox, crs, batch, look, heights }: ImageRequest,
-): Pick<RasterImageTask, 'source' | 'at' | 'look' | 'ranges'> {
+  request: ImageRequest,
+): Pick<RasterImageTask, 'source' | 'at' | 'steps' | 'pixelMetres' | 'ranges'> {
+  const { bbox, crs, batch, look, heights } = request;
   const { source } = collection.raster;
   // The window only tells members apart.
   const window84 = source.kind === 'mosaic' ? windowIn84(bbox, crs) : undefined;
   const chosen = chooseRaster(collection, { window84, datetime: batch, heights });
   if (!chosen) throw new ApiError('not-found', `Nothing of ${collection.id} was acquired at that time.`);
   const ranges = source.kind === 'mosaic' ? rangesOf(collection) : undefined;
+  const steps = look ? [{ look }] : rasterSteps(collection.style, zoomOf(request));
   return {
     source: chosen.source,
     ...(chosen.at && { at: chosen.at }),
-    ...(look && { look }),
+    ...(steps && { steps }),
+    ...(steps?.some(({ hillshade }) => hillshade) && { pixelMetres: pixelMetres(request) }),
     ...(ranges && { ranges }),
   };
+}
+
+/** Metres along the sides of a pixel in the middle of the image, over the ground. */
+function pixelMetres({ bbox, crs, width, height }: ImageRequest): [number, number] {
+  const [along, across] = groundSize(bbox, crs);
+  return [along / width, across / height];
 }
 
 /** Standard deviations from the mean within which values are shown. */
@@ -157,6 +179,7 @@ async function vectorLayer(
   pools: Pools,
   collection: VectorCollection,
   request: ImageRequest,
+  part: number,
 ): Promise<MapLayer | undefined> {
   const { reach, names } = styleFacts(collection.style);
   const { source, filter, fields } = readable(collection);
@@ -165,7 +188,8 @@ async function vectorLayer(
   const { data } = await runTask(x, pools, 'vector.tile', {
     layers: [
       {
-        name: collection.id,
+        // Layers of one name would be one to Mapnik; no collection is called like the second part of a map.
+        name: part === 0 ? collection.id : `\ue001${part}${collection.id}`,
         version: collection.version,
         cursor: collection.cursor,
         source,
@@ -195,19 +219,8 @@ function bufferOf({ width, height, scale = 1 }: ImageRequest, reach: number): nu
   return Math.min(Math.ceil(Math.max(MARGIN_PIXELS, reach) * scale * unitsPerPixel), MAX_BUFFER);
 }
 
-const knownUnits = new Recent<string, number>(1000);
-
-function metresPerUnit(crs: string): number {
-  let metres = knownUnits.get(crs);
-  if (metres === undefined) {
-    metres = describeCrs(crs).metresPerUnit;
-    knownUnits.set(crs, metres);
-  }
-  return metres;
-}
-
 /** The zoom that expressions of styles see, to a hundredth: from the scale in the middle of the image. */
 function zoomOf({ bbox, crs, width, scale = 1 }: ImageRequest): number {
-  const metres = ((bbox[2] - bbox[0]) / width) * metresPerUnit(crs) * scale;
+  const metres = ((bbox[2] - bbox[0]) / width) * describedCrs(crs).metresPerUnit * scale;
   return Math.round(zoomOfScale(metres / PIXEL_METRES) * 100) / 100;
 }

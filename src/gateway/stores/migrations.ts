@@ -7,6 +7,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0002-feed': { up: feed },
   '0003-webhooks': { up: webhooks },
   '0004-registered-rasters': { up: registeredRasters },
+  '0005-styles': { up: styles },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. */
@@ -115,4 +116,15 @@ const REGISTERED_RASTERS = [
     acquired TEXT, scanned_at INTEGER, created_at INTEGER NOT NULL, modified_at INTEGER,
     UNIQUE (kind, layer_id, place)) STRICT`,
   `CREATE INDEX registered_rasters_by_layer ON registered_rasters (layer_id, id)`,
+];
+
+async function styles(db: Kysely<unknown>): Promise<void> {
+  for (const statement of STYLES) await sql.raw(statement).execute(db);
+}
+
+const STYLES = [
+  `CREATE TABLE styles (
+    layer_id INTEGER NOT NULL, version INTEGER NOT NULL, document_version INTEGER NOT NULL, document_json TEXT,
+    drawing_info_json TEXT, popup_info_json TEXT, changed_by TEXT, change_summary TEXT, revised_at INTEGER NOT NULL,
+    PRIMARY KEY (layer_id, version)) STRICT`,
 ];

@@ -194,6 +194,22 @@ export interface RegisteredRasterTable {
   modified_at: number | null;
 }
 
+/** A version of how a layer looks and what its pop-ups say. The newest is in force. */
+export interface StyleTable {
+  layer_id: number;
+  /** Counts changes of the layer from 1. */
+  version: number;
+  /** The version that `document_json` is of: changes of the other parts draw nothing anew. */
+  document_version: number;
+  /** A checked MapLibre style; null for the default style. */
+  document_json: string | null;
+  drawing_info_json: string | null;
+  popup_info_json: string | null;
+  changed_by: string | null;
+  change_summary: string | null;
+  revised_at: number;
+}
+
 export interface StateTables {
   collection_ids: CollectionIdTable;
   collections: CollectionTable;
@@ -209,4 +225,5 @@ export interface StateTables {
   sinks: SinkTable;
   deliveries: DeliveryTable;
   registered_rasters: RegisteredRasterTable;
+  styles: StyleTable;
 }

@@ -13,6 +13,7 @@ import { JobStore } from './jobs.js';
 import { MIGRATIONS } from './migrations.js';
 import { RasterStore } from './rasters.js';
 import type { StateTables } from './schema.js';
+import { StyleStore } from './styles.js';
 
 export type StateDb = Kysely<StateTables>;
 
@@ -27,6 +28,7 @@ export interface State {
   readonly feed: FeedStore;
   readonly deliveries: DeliveryStore;
   readonly rasters: RasterStore;
+  readonly styles: StyleStore;
   /** Rejects when the database does not answer; for readiness. */
   check(): Promise<void>;
   /** Finishes what was posted, then releases the file. */
@@ -57,6 +59,7 @@ export async function openState(path: string, worker?: URL): Promise<State> {
     feed: new FeedStore(db),
     deliveries: new DeliveryStore(db),
     rasters: new RasterStore(db),
+    styles: new StyleStore(db),
     check: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),
   };

@@ -1,3 +1,4 @@
+import { envelope } from '../../core/box.js';
 import type { EditFailure, EditOutcome, EditResult, EditTask } from '../../core/edits.js';
 import { mergePatch } from '../../core/feature-values.js';
 import { parseExact } from '../../core/json.js';
@@ -200,20 +201,5 @@ function content({ id, geometry84, properties }: StoredFeature) {
 
 /** The box around a GeoJSON geometry; undefined when it has no position. */
 export function boxOf(geometry: string): Box | undefined {
-  const box: [number, number, number, number] = [Infinity, Infinity, -Infinity, -Infinity];
-  widen(JSON.parse(geometry), box);
-  return box[0] <= box[2] ? box : undefined;
-}
-
-function widen(part: unknown, box: [number, number, number, number]): void {
-  if (typeof part !== 'object' || part === null) return;
-  if (Array.isArray(part) && typeof part[0] === 'number') {
-    const [x, y] = part as [number, number];
-    box[0] = Math.min(box[0], x);
-    box[1] = Math.min(box[1], y);
-    box[2] = Math.max(box[2], x);
-    box[3] = Math.max(box[3], y);
-    return;
-  }
-  for (const member of Object.values(part)) widen(member, box);
+  return envelope(JSON.parse(geometry));
 }

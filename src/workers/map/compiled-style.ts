@@ -1,5 +1,6 @@
 import { Recent } from '../../core/recent.js';
 import type { StyleLayer } from '../../core/style/model.js';
+import { isVisible } from '../../core/style/values.js';
 import { TaskFailure } from '../../core/tasks.js';
 import { Fonts } from './fonts.js';
 import type { Icons } from './icons.js';
@@ -55,12 +56,6 @@ function compile(style: string, zoom: number, resources: StyleResources): Compil
   }
 }
 
-function isVisible({ minzoom = 0, maxzoom = 24, layout }: StyleLayer, zoom: number): boolean {
-  if (layout?.visibility === 'none') return false;
-  // Maps may be coarser or finer than any zoom of MapLibre.
-  return (minzoom <= 0 || zoom >= minzoom) && (maxzoom >= 24 || zoom < maxzoom);
-}
-
 function compileLayer(layer: StyleLayer, zoom: number, { facesOf, icons }: StyleResources): CompiledLayer {
   const values = new LayerValues(layer, zoom);
   const fonts = new Fonts(facesOf);
@@ -86,6 +81,9 @@ function symbolizersOf(values: LayerValues, fonts: Fonts, icons: Icons): string 
       return circleSymbolizers(values);
     case 'symbol':
       return symbolSymbolizers(values, fonts, icons);
+    // We draw it ourselves.
+    case 'heatmap':
+      return '';
     default:
       throw new TypeError(`no layer type ${values.layer.type}`);
   }

@@ -4,8 +4,9 @@ import { type MapLayer, type MapTask, TaskFailure } from '../../core/tasks.js';
 import type { Cancellation } from '../cancellation.js';
 import { type CompiledLayer, compiledStyle, type StyleResources } from './compiled-style.js';
 import { Drawing } from './drawing.js';
+import { drawHeatmap } from './heatmap.js';
 import { withMap } from './maps.js';
-import { premultiply } from './premultiplied.js';
+import { premultiply, putOver } from './premultiplied.js';
 import { needsFeatures, styledFeatures } from './styled-features.js';
 import { readTileLayers, type TileLayer } from './tile-layers.js';
 
@@ -13,6 +14,8 @@ export type VectorLayer = Extract<MapLayer, { kind: 'vector' }>;
 
 /** Pixels around the canvas whose symbols may still reach into it. */
 const BUFFER_PIXELS = 64;
+
+type CanvasOf = Pick<MapTask, 'width' | 'height' | 'tileExtent' | 'scale' | 'zoom'>;
 
 /** One layer of a style over one layer of a tile. */
 interface Pair {
@@ -27,19 +30,14 @@ interface Pair {
  */
 export class VectorPainter {
   readonly #canvas: Image;
-  readonly #task: Pick<MapTask, 'tileExtent' | 'scale' | 'zoom'>;
+  readonly #task: CanvasOf;
   readonly #resources: StyleResources;
   readonly #cancellation: Cancellation;
   #drawing = new Drawing();
   #symbols: Pair[] = [];
   #count = 0;
 
-  constructor(
-    canvas: Image,
-    task: Pick<MapTask, 'tileExtent' | 'scale' | 'zoom'>,
-    resources: StyleResources,
-    cancellation: Cancellation,
-  ) {
+  constructor(canvas: Image, task: CanvasOf, resources: StyleResources, cancellation: Cancellation) {
     this.#canvas = canvas;
     this.#task = task;
     this.#resources = resources;
@@ -52,6 +50,7 @@ export class VectorPainter {
       for (const source of sources) {
         const pair = { source, tile, style: compiled };
         if (compiled.type === 'symbol') this.#symbols.push(pair);
+        else if (compiled.type === 'heatmap') await this.#addHeatmap(pair);
         else await this.#addPair(pair);
       }
     }
@@ -77,6 +76,12 @@ export class VectorPainter {
     // Begins with a character for private use: no collection is called so.
     const name = `\ue000${this.#count++}`;
     this.#drawing.add(name, await styledFeatures(source, name, style, this.#cancellation), style);
+  }
+
+  async #addHeatmap({ source, style }: Pair): Promise<void> {
+    await this.flush();
+    this.#cancellation.check();
+    await putOver(this.#canvas, drawHeatmap(source, style, this.#task, this.#cancellation), this.#task);
   }
 
   async #paint(drawing: Drawing): Promise<void> {

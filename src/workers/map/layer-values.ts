@@ -1,12 +1,11 @@
 import {
   type FeatureFilter,
   featureFilter,
-  latest,
   normalizePropertyExpression,
   type StylePropertyExpression,
-  type StylePropertySpecification,
 } from '@maplibre/maplibre-gl-style-spec';
 import type { StyleLayer } from '../../core/style/model.js';
+import { propertyOf, sets, specificationOf } from '../../core/style/values.js';
 import type { AttributeValue, FeatureType } from './tile-layers.js';
 
 /** A feature as expressions see it. */
@@ -43,8 +42,7 @@ export class LayerValues {
 
   /** True when the property has a value of the author's own. */
   has(name: string): boolean {
-    const { paint, layout } = this.layer as { paint?: object; layout?: object };
-    return (paint !== undefined && name in paint) || (layout !== undefined && name in layout);
+    return sets(this.layer, name);
   }
 
   isConstant(name: string): boolean {
@@ -60,10 +58,8 @@ export class LayerValues {
     if (names.every((name) => this.isConstant(name))) {
       return String(make(...(names.map((name) => this.constant(name)) as T)) ?? '');
     }
-    const expressions = names.map((name) => this.#expression(name));
-    const globals = { zoom: this.zoom };
-    const evaluate: FromFeature = (feature) =>
-      make(...(expressions.map((each) => each.evaluate(globals, feature as never)) as T));
+    const evaluators = names.map((name) => this.evaluator(name));
+    const evaluate: FromFeature = (feature) => make(...(evaluators.map((each) => each(feature)) as T));
     return `[${this.attribute(evaluate)}]`;
   }
 
@@ -100,29 +96,43 @@ export class LayerValues {
   sortKey(): FromFeature | undefined {
     const name = `${this.layer.type}-sort-key`;
     if (!this.has(name)) return undefined;
+    return this.evaluator(name) as FromFeature;
+  }
+
+  /** The property's value for a feature: its default where the expression fails, as with a null where a number has to be. */
+  evaluator(name: string): (feature: StyledFeature) => unknown {
     const expression = this.#expression(name);
-    return (feature) => expression.evaluate({ zoom: this.zoom }, feature as never);
+    const globals = { zoom: this.zoom };
+    if (!('evaluateWithoutErrorHandling' in expression)) return () => this.constant(name);
+    const { evaluateWithoutErrorHandling } = expression as unknown as Fallible;
+    const fallback = this.#default(name);
+    return (feature) => {
+      try {
+        return evaluateWithoutErrorHandling.call(expression, globals, feature) ?? fallback;
+      } catch {
+        return fallback;
+      }
+    };
+  }
+
+  #default(name: string): unknown {
+    const specification = specificationOf(this.layer.type, name);
+    return normalizePropertyExpression(specification.default as never, name, specification).evaluate({
+      zoom: this.zoom,
+    });
   }
 
   #expression(name: string): StylePropertyExpression {
     let expression = this.#expressions.get(name);
     if (!expression) {
-      expression = this.#compile(name);
+      expression = propertyOf(this.layer, name);
       this.#expressions.set(name, expression);
     }
     return expression;
   }
+}
 
-  #compile(name: string): StylePropertyExpression {
-    const { type, paint, layout } = this.layer as {
-      type: string;
-      paint?: Record<string, unknown>;
-      layout?: Record<string, unknown>;
-    };
-    const groups = latest as unknown as Record<string, Record<string, StylePropertySpecification>>;
-    const specification = groups[`paint_${type}`]?.[name] ?? groups[`layout_${type}`]?.[name];
-    if (!specification) throw new TypeError(`${type} layers have no ${name}`);
-    const value = paint?.[name] ?? layout?.[name] ?? specification.default;
-    return normalizePropertyExpression(value as never, name, specification);
-  }
+/** An expression that throws instead of writing a warning. */
+interface Fallible {
+  evaluateWithoutErrorHandling(globals: { zoom: number }, feature: StyledFeature): unknown;
 }

@@ -53,7 +53,7 @@ declare module '@mapnik/mapnik' {
   }
 
   function register_default_input_plugins(): void;
-  function register_default_fonts(): void;
+  function registerFonts(path: string): boolean;
 
   const mapnik: {
     Color: typeof Color;
@@ -61,7 +61,7 @@ declare module '@mapnik/mapnik' {
     Map: typeof MapnikMap;
     VectorTile: typeof VectorTile;
     register_default_input_plugins: typeof register_default_input_plugins;
-    register_default_fonts: typeof register_default_fonts;
+    registerFonts: typeof registerFonts;
   };
   export default mapnik;
   export type { Color, Image, ImageView, MapnikMap, VectorTile };

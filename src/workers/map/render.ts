@@ -14,11 +14,10 @@ import { cutTiles } from '../images/cut.js';
 import type { Window } from '../images/paletted-png.js';
 import { parseColor } from './color.js';
 import { VectorPainter } from './draw-vectors.js';
-import { demultiply, premultiply } from './premultiplied.js';
+import { demultiply, putOver } from './premultiplied.js';
 import { STYLE_RESOURCES } from './resources.js';
 
 mapnik.register_default_input_plugins();
-mapnik.register_default_fonts();
 
 const MAX_SIDE = 8192;
 const MAX_LAYERS = 200;
@@ -109,15 +108,7 @@ function paintBackground(canvas: Image, { background, format }: RenderTask): voi
 async function drawRaster(canvas: Image, rgba: Uint8Array, { width, height }: RenderTask): Promise<void> {
   if (rgba.byteLength !== width * height * 4)
     throw new TaskFailure('invalid-input', 'A raster layer has not the size of the map.');
-  const pixels = bufferOf(rgba);
-  const image = mapnik.Image.fromBufferSync(width, height, pixels, { premultiplied: false });
-  await premultiply(image);
-  await premultiply(canvas);
-  await promisify(canvas.composite.bind(canvas))(image, {});
-}
-
-function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  await putOver(canvas, rgba, { width, height });
 }
 
 /** Mapnik's own encoders: for maps they are several times as fast as libvips, which has to copy the canvas first. */

@@ -122,6 +122,22 @@ export class TileLayerWriter {
     this.#layer.writeMessage(2, writeFeature, { type, geometry, tags });
   }
 
+  /** Adds one point, one line, or one ring without its closing position. */
+  addPositions(type: FeatureType, positions: readonly [number, number][], tags: readonly number[]): void {
+    const pbf = new PbfWriter();
+    let [x, y] = [0, 0];
+    for (const [i, [px, py]] of positions.entries()) {
+      // MoveTo once, then LineTo as often as there are positions left.
+      if (i === 0) pbf.writeVarint((1 << 3) | 1);
+      if (i === 1) pbf.writeVarint(((positions.length - 1) << 3) | 2);
+      pbf.writeSVarint(px - x);
+      pbf.writeSVarint(py - y);
+      [x, y] = [px, py];
+    }
+    if (type === 3) pbf.writeVarint((1 << 3) | 7);
+    this.add(type, pbf.finish(), tags);
+  }
+
   /** A tile of this layer alone; tiles of several layers are such tiles one after another. */
   finish(): Uint8Array {
     for (const key of this.#keys) this.#layer.writeStringField(3, key);
@@ -148,18 +164,38 @@ function writeValue(value: AttributeValue, pbf: PbfWriter): void {
   else pbf.writeDoubleField(3, value);
 }
 
+/** Every position of a geometry, in grid units. */
+export function positionsOf(geometry: Uint8Array): [number, number][] {
+  let [x, y] = [0, 0];
+  return movesOf(geometry).map(([dx, dy]) => {
+    x += (dx >> 1) ^ -(dx & 1);
+    y += (dy >> 1) ^ -(dy & 1);
+    return [x, y];
+  });
+}
+
 /** Every position of a line or polygon as a point of its own, as circle layers draw them. */
 export function verticesOf(geometry: Uint8Array): Uint8Array {
+  const moves = movesOf(geometry);
+  const writer = new PbfWriter();
+  writer.writeVarint((moves.length << 3) | 1);
+  for (const [dx, dy] of moves) {
+    writer.writeVarint(dx);
+    writer.writeVarint(dy);
+  }
+  return writer.finish();
+}
+
+/** From position to position, zigzag encoded. */
+function movesOf(geometry: Uint8Array): [number, number][] {
   const pbf = new PbfReader(geometry);
-  const moves: number[] = [];
+  const moves: [number, number][] = [];
   while (pbf.pos < pbf.length) {
     const command = pbf.readVarint();
     // ClosePath has no position.
     if ((command & 7) === 7) continue;
-    for (let count = command >> 3; count > 0; count--) moves.push(pbf.readVarint(), pbf.readVarint());
+    for (let count = command >> 3; count > 0 && pbf.pos < pbf.length; count--)
+      moves.push([pbf.readVarint(), pbf.readVarint()]);
   }
-  const writer = new PbfWriter();
-  writer.writeVarint(((moves.length / 2) << 3) | 1);
-  for (const move of moves) writer.writeVarint(move);
-  return writer.finish();
+  return moves;
 }

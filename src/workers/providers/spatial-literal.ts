@@ -1,4 +1,5 @@
 import type { Position } from 'geojson';
+import { envelope } from '../../core/box.js';
 import {
   type BoxLiteral,
   type GeometryLiteral,
@@ -36,7 +37,8 @@ export function wkbOf(literal: SpatialLiteral, crs: string): Uint8Array {
 
 /** The boxes, in the CRS of the data, that a box literal is; or that lie around a geometry. */
 export function boxesOf(literal: SpatialLiteral, source: { crs: string }): Box[] {
-  const box = isBox(literal) ? flat(literal.bbox) : envelope(literal);
+  // A checked geometry has positions.
+  const box = isBox(literal) ? flat(literal.bbox) : envelope(literal)!;
   return boxesInSource(source, box, literal.crs ?? CRS84);
 }
 
@@ -71,28 +73,4 @@ function side([x1, y1]: Position, [x2, y2]: Position, steps: number): Position[]
     x1! + ((x2! - x1!) * i) / steps,
     y1! + ((y2! - y1!) * i) / steps,
   ]);
-}
-
-function envelope(literal: GeometryLiteral): Box {
-  let [minx, miny, maxx, maxy] = [Infinity, Infinity, -Infinity, -Infinity];
-  for (const [x, y] of positions(literal)) {
-    minx = Math.min(minx, x!);
-    miny = Math.min(miny, y!);
-    maxx = Math.max(maxx, x!);
-    maxy = Math.max(maxy, y!);
-  }
-  return [minx, miny, maxx, maxy];
-}
-
-function* positions(geometry: GeometryLiteral): Generator<Position> {
-  if (geometry.type === 'GeometryCollection')
-    for (const member of geometry.geometries) yield* positions(member);
-  else yield* nested(geometry.coordinates);
-}
-
-type Nested = Position | Nested[];
-
-function* nested(value: Nested): Generator<Position> {
-  if (typeof value[0] === 'number') yield value as Position;
-  else for (const member of value as Nested[]) yield* nested(member);
 }

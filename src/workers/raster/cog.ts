@@ -4,6 +4,7 @@ import type { RasterBand } from 'gdal-async';
 import type { Cancellation } from '../cancellation.js';
 import { type Dataset, gdal } from './gdal.js';
 import type { Scratch } from './scratch.js';
+import { escaped } from './sources/vrt-text.js';
 
 /** What GDAL's warper and its windows lose of a band. */
 export interface BandText {
@@ -115,13 +116,10 @@ export async function described(
 }
 
 function bandElements({ description, unit, categories }: BandText): string {
-  const element = (name: string, text: string) => (text ? `<${name}>${escaped(text)}</${name}>` : '');
-  const names = categories.map((category) => `<Category>${escaped(category)}</Category>`).join('');
+  const element = (name: string, text: string) => (text ? `<${name}>${elementText(text)}</${name}>` : '');
+  const names = categories.map((category) => `<Category>${elementText(category)}</Category>`).join('');
   return `${element('Description', description)}${element('UnitType', unit)}${names ? `<CategoryNames>${names}</CategoryNames>` : ''}`;
 }
 
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-
-function escaped(text: string): string {
-  return text.replace(/\p{Cc}/gu, ' ').replace(/[&<>"]/g, (character) => ENTITIES[character]!);
-}
+/** XML knows no control characters. */
+const elementText = (text: string) => escaped(text.replace(/\p{Cc}/gu, ' '));

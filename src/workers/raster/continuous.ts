@@ -1,6 +1,7 @@
 /** Boxes and rasters that go on where a CRS begins anew: across the antimeridian, or from 0..360 to -180..180. */
 
-import { plainBoxes } from '../../core/box.js';
+import { around, plainBoxes } from '../../core/box.js';
+import { Recent } from '../../core/recent.js';
 import { type Box, TaskFailure } from '../../core/tasks.js';
 import { CRS84, type Crs, crsOf, pointTransform, transformBox } from './crs.js';
 import { type Dataset, gdal } from './gdal.js';
@@ -10,8 +11,7 @@ import { georeferenceOf } from './georeference.js';
 const NEAR = 1e-6;
 const LATITUDES = [0, 40];
 
-const periods = new Map<string, number | null>();
-const MAX_PERIODS = 64;
+const periods = new Recent<string, number | null>(64);
 
 /**
  * How far east of a place the same place comes again, in units of the CRS: 360 for longitudes, the length of the
@@ -21,7 +21,6 @@ export function periodOf(crs: Crs): number | null {
   const known = periods.get(crs.text);
   if (known !== undefined) return known;
   const period = findPeriod(crs);
-  if (periods.size >= MAX_PERIODS) periods.delete(periods.keys().next().value as string);
   periods.set(crs.text, period);
   return period;
 }
@@ -53,29 +52,24 @@ export function checkedParts(box: unknown, crs: Crs): Box[] {
 /** The smallest box in `to` around boxes in `from`, each following the one before it eastwards. Null when there is none. */
 export function boxAround(parts: readonly Box[], from: Crs, to: Crs): Box | null {
   const period = periodOf(to);
-  let around: Box | null = null;
+  let whole: Box | null = null;
   for (const part of parts) {
     const placed = transformBox(part, from, to);
     if (!placed) continue;
-    if (!around) {
-      around = placed;
+    if (!whole) {
+      whole = placed;
       continue;
     }
-    const shift: number = period !== null && placed[0] < around[0] ? period : 0;
-    around = [
-      Math.min(around[0], placed[0] + shift),
-      Math.min(around[1], placed[1]),
-      Math.max(around[2], placed[2] + shift),
-      Math.max(around[3], placed[3]),
-    ];
+    const [west, south, east, north] = placed;
+    const shift: number = period !== null && west < whole[0] ? period : 0;
+    whole = around(whole, [west + shift, south, east + shift, north]);
   }
-  return around;
+  return whole;
 }
 
 const OUTLINE_STEPS = 24;
 
-const outlines = new Map<string, Box | null>();
-const MAX_OUTLINES = 256;
+const outlines = new Recent<string, Box | null>(256);
 
 /**
  * The box in `to` around a raster. As `transformBox`, but a raster across the antimeridian is not taken for one around
@@ -86,7 +80,6 @@ export function outlineIn(box: Box, from: Crs, to: Crs): Box | null {
   const known = outlines.get(key);
   if (known !== undefined) return known;
   const outline = findOutline(box, from, to);
-  if (outlines.size >= MAX_OUTLINES) outlines.delete(outlines.keys().next().value as string);
   outlines.set(key, outline);
   return outline;
 }

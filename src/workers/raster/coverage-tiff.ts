@@ -3,7 +3,7 @@
 import type { CoverageResult, CoverageTask, Resampling } from '../../core/rasters.js';
 import { TaskFailure } from '../../core/tasks.js';
 import type { Cancellation } from '../cancellation.js';
-import { type BandText, bandTexts, described, writeCog } from './cog.js';
+import { bandTexts, described, writeCog } from './cog.js';
 import type { Grid } from './coverage-grid.js';
 import { MEDIA_TYPES } from './encode.js';
 import { type Dataset, gdal } from './gdal.js';
@@ -84,11 +84,13 @@ async function write(
   const ownOverviews = grid.window !== undefined && isUnscaled(grid);
   const cog = { width, height, nearest: method === 'nearest', ownOverviews };
   const texts = bandTexts(raster, bands);
+  const named = texts.some(({ description, unit, categories }) => description || unit || categories.length);
+  // GDAL forgets the unit of a band of which it writes a part, and more where rasters are put together.
+  const forgets = reading.repeated ? named : texts.some(({ unit }) => unit !== '');
   // Statistics of a whole raster would be taken of the raster itself, and GDAL would write them beside its file.
-  if (grid.window && !isWhole(reading) && !losesText(reading, texts)) {
+  if (grid.window && !isWhole(reading) && !forgets) {
     return writeCog({ ...cog, dataset: view, selection: cropArguments(grid, method) }, scratch, cancellation);
   }
-  const named = texts.some(({ description, unit, categories }) => description || unit || categories.length);
   const output = named || scratch.onDisk ? scratch.path('.raw.tif') : null;
   const pixels = grid.window
     ? await crop(view, grid, method, output)
@@ -109,13 +111,6 @@ function defaultResampling(raster: Dataset, bands: readonly number[]): Resamplin
     return Boolean(colorTable) || ((categoryNames as string[] | null) ?? []).length > 0;
   });
   return names ? 'nearest' : 'bilinear';
-}
-
-/** GDAL forgets the unit of a band of which it writes a part, and more where rasters are put together. */
-function losesText(reading: Reading, texts: readonly BandText[]): boolean {
-  if (reading.repeated)
-    return texts.some(({ description, unit, categories }) => description || unit || categories.length);
-  return !isWhole(reading) && texts.some(({ unit }) => unit !== '');
 }
 
 function isWhole({ view, grid }: Reading): boolean {

@@ -1,16 +1,19 @@
 /** Task `raster.image`. */
 
-import type { ImageResult, RasterImageTask } from '../../core/rasters.js';
+import type { ImageResult, RasterImageTask, RasterStep } from '../../core/rasters.js';
 import { TaskFailure } from '../../core/tasks.js';
 import type { Cancellation } from '../cancellation.js';
 import { cutTiles } from '../images/cut.js';
 import type { Window } from '../images/paletted-png.js';
+import { adjust, blendOver } from './adjust.js';
 import { checkedBox, crsOf } from './crs.js';
 import { encodeImage, encodePart, isEmpty, MEDIA_TYPES } from './encode.js';
-import { withRaster } from './handles.js';
+import { type RasterHandle, withRaster } from './handles.js';
+import { drawHillshade } from './hillshade.js';
 import { lookOf } from './look.js';
 import { renderingOf } from './palette.js';
 import { readPicture } from './picture.js';
+import type { PictureWindow } from './warp.js';
 
 /** Largest side of an image in pixels. */
 const MAX_SIDE = 8192;
@@ -25,10 +28,7 @@ export function image(task: RasterImageTask, cancellation: Cancellation): Promis
   return withRaster(
     task.source,
     async (handle) => {
-      const rendering = await (task.look
-        ? lookOf(handle, task.look, task.ranges)
-        : renderingOf(handle, undefined, task.ranges));
-      const rgba = await readPicture(handle, rendering, { box, crs, width, height }, cancellation);
+      const rgba = await drawSteps(handle, task, { box, crs, width, height }, cancellation);
       cancellation.check();
       if (task.cut) return cutImage(task, rgba);
       const data = await encodeImage({ rgba, width, height }, format, { box, crs: task.crs }, task.quality);
@@ -36,6 +36,38 @@ export function image(task: RasterImageTask, cancellation: Cancellation): Promis
     },
     task.at,
   );
+}
+
+const AS_USUAL: readonly RasterStep[] = [{}];
+
+/** Each step over those before it. */
+async function drawSteps(
+  handle: RasterHandle,
+  task: RasterImageTask,
+  window: PictureWindow,
+  cancellation: Cancellation,
+): Promise<Uint8Array> {
+  let below: Uint8Array | undefined;
+  for (const step of task.steps ?? AS_USUAL) {
+    const rgba = await drawStep(handle, step, task, window, cancellation);
+    if (step.adjustment) adjust(rgba, step.adjustment);
+    if (below) blendOver(below, rgba);
+    else below = rgba;
+    cancellation.check();
+  }
+  return below ?? new Uint8Array(window.width * window.height * 4);
+}
+
+async function drawStep(
+  handle: RasterHandle,
+  { look, hillshade }: RasterStep,
+  { ranges, pixelMetres }: RasterImageTask,
+  window: PictureWindow,
+  cancellation: Cancellation,
+): Promise<Uint8Array> {
+  if (hillshade) return drawHillshade(handle, hillshade, pixelMetres ?? [1, 1], window, cancellation);
+  const rendering = await (look ? lookOf(handle, look, ranges) : renderingOf(handle, undefined, ranges));
+  return readPicture(handle, rendering, window, cancellation);
 }
 
 async function cutImage(

@@ -1,6 +1,7 @@
 /** Task `raster.inspect`. */
 
 import type { RasterBand } from 'gdal-async';
+import { around } from '../../core/box.js';
 import type { BandInfo, RasterGrid, RasterInfo, RasterMosaic, RasterSource } from '../../core/rasters.js';
 import type { Box } from '../../core/tasks.js';
 import { TaskFailure, type TaskInput } from '../../core/tasks.js';
@@ -46,7 +47,6 @@ export function inspect({ source }: TaskInput<'raster.inspect'>): Promise<Raster
 async function inspectMosaic(source: RasterMosaic, grid: RasterGrid): Promise<RasterInfo> {
   const { acquired: _, ...first } = await inspect({ source: source.members[0]!.source });
   const [x0, dx, , y0, , dy] = grid.geoTransform;
-  const boxes = source.members.map(({ extent84 }) => extent84);
   const newest = source.members
     .flatMap(({ acquired }) => acquired ?? [])
     .sort()
@@ -58,12 +58,7 @@ async function inspectMosaic(source: RasterMosaic, grid: RasterGrid): Promise<Ra
     driver: 'mosaic',
     epsg: crsOf(grid.crs).epsg,
     extent: [x0, y0 + grid.height * dy, x0 + grid.width * dx, y0],
-    extent84: boxes.reduce((a, b) => [
-      Math.min(a[0], b[0]),
-      Math.min(a[1], b[1]),
-      Math.max(a[2], b[2]),
-      Math.max(a[3], b[3]),
-    ]),
+    extent84: source.members.map(({ extent84 }) => extent84).reduce(around),
     ...(newest !== undefined && { acquired: newest }),
   };
 }

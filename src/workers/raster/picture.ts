@@ -35,6 +35,27 @@ export async function readPicture(
   }
 }
 
+/** Values of one band, row by row from the top, NaN where there are none; undefined when the window is beside the raster. */
+export async function readValues(
+  handle: RasterHandle,
+  band: number,
+  window: PictureWindow,
+  cancellation: Cancellation,
+): Promise<Float32Array | undefined> {
+  const source = sourceWindow(handle, window);
+  if (source === 'nothing') return undefined;
+  const values: Rendering = { kind: 'stretch', bands: [band], samples: 1, stretches: [] };
+  const view = await handle.bands(values.bands);
+  cancellation.check();
+  const warped = await warpToMemory(view, values, window, kernelOptions(handle, source));
+  try {
+    cancellation.check();
+    return await readBand(warped.bands.get(1), window, new Float32Array(window.width * window.height));
+  } finally {
+    warped.close();
+  }
+}
+
 type Size = { width: number; height: number };
 
 /** Images up to this many pixels are copied out of memory faster than a thread change takes. */

@@ -3,15 +3,15 @@
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, extname, resolve } from 'node:path';
 import type { Feature } from 'gdal-async';
+import { around } from '../../core/box.js';
 import type { FileRaster, MosaicMember, RasterGrid, RasterLayers } from '../../core/rasters.js';
+import { TILE_INDEX } from '../../core/sources.js';
 import { type Box, TaskFailure } from '../../core/tasks.js';
 import { CRS84, type Crs, crsOf, crsOfDataset, transformBox } from './crs.js';
 import { unreadable } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
 import { withRaster } from './handles.js';
 import { openVector } from './ogr.js';
-
-export const TILE_INDEX = /\.tindex\.(gpkg|shp|fgb|geojson)$/i;
 
 /** Most rasters of an index. */
 const MAX_MEMBERS = 100_000;
@@ -121,7 +121,7 @@ async function gridOf(first: FileRaster, outlines: readonly Box[], indexCrs: Crs
   const boxes = outlines.map((outline) => transformBox(outline, indexCrs, crs));
   if (boxes.includes(null))
     throw new TaskFailure('source-unreadable', 'A raster has no place in the CRS of the first.');
-  const [west, south, east, north] = (boxes as Box[]).reduce(union);
+  const [west, south, east, north] = (boxes as Box[]).reduce(around);
   const [x0, dx, , y0, , dy] = geoTransform;
   const left = Math.floor((west - x0) / dx + 1e-3);
   const top = Math.floor((north - y0) / dy + 1e-3);
@@ -132,10 +132,3 @@ async function gridOf(first: FileRaster, outlines: readonly Box[], indexCrs: Crs
     height: Math.max(1, Math.ceil((south - y0) / dy - 1e-3) - top),
   };
 }
-
-const union = (a: Box, b: Box): Box => [
-  Math.min(a[0], b[0]),
-  Math.min(a[1], b[1]),
-  Math.max(a[2], b[2]),
-  Math.max(a[3], b[3]),
-];

@@ -63,7 +63,7 @@ export class AllowedHosts {
 
   /** Throws `source-unreadable` for a URL that may not be asked. */
   check(url: URL): void {
-    const problem = this.#problemOf(url);
+    const problem = this.problemOf(url);
     if (problem !== undefined) throw refused(problem);
   }
 
@@ -71,10 +71,11 @@ export class AllowedHosts {
   problemOfReceiver(url: URL): string | undefined {
     const host = hostOf(url);
     const open = url.protocol === 'https:' && url.username === '' && url.password === '';
-    return open && (isIP(host) === 0 || this.#mayConnect(host)) ? undefined : this.#problemOf(url);
+    return open && (isIP(host) === 0 || this.#mayConnect(host)) ? undefined : this.problemOf(url);
   }
 
-  #problemOf(url: URL): string | undefined {
+  /** Why a URL may not be asked; undefined when it may. */
+  problemOf(url: URL): string | undefined {
     if (url.protocol !== 'https:' && url.protocol !== 'http:') return `${url.protocol} is not spoken`;
     if (url.username !== '' || url.password !== '') return 'a URL must hold no credentials';
     const host = hostOf(url);

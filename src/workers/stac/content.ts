@@ -1,3 +1,4 @@
+import { envelope } from '../../core/box.js';
 import {
   STAC_ASSET,
   STAC_BASE,
@@ -53,11 +54,11 @@ async function footprints(collection: string, { source, temporal }: Footprints):
 
 interface Feature {
   id: string | number;
-  geometry: { coordinates: unknown } | null;
+  geometry: object | null;
   properties: Record<string, unknown>;
 }
 
-/** A feature as an item; undefined without a geometry or an instant, which items must have. */
+/** A feature as an item; undefined without a position or an instant, which items must have. */
 function itemOf(
   collection: string,
   { id, geometry, properties }: Feature,
@@ -65,7 +66,8 @@ function itemOf(
 ): StacItem | undefined {
   const value = properties[temporal];
   const datetime = typeof value === 'string' && value.length === 10 ? `${value}T00:00:00Z` : value;
-  if (!geometry || instantOf(datetime) === undefined) return undefined;
+  const bbox = envelope(geometry);
+  if (!geometry || !bbox || instantOf(datetime) === undefined) return undefined;
   const { [temporal]: _, ...others } = properties;
   const feature = `${STAC_BASE}/ogc/features/collections/${collection}/items/${encodeURIComponent(String(id))}`;
   return {
@@ -75,28 +77,13 @@ function itemOf(
     id: String(id),
     collection,
     geometry,
-    bbox: boxAround(geometry.coordinates),
+    bbox,
     properties: { datetime, ...others },
     links: [],
     assets: {
       feature: { href: `${feature}?f=json`, type: 'application/geo+json', title: 'Feature', roles: ['data'] },
     },
   };
-}
-
-function boxAround(coordinates: unknown): [number, number, number, number] {
-  const box: [number, number, number, number] = [Infinity, Infinity, -Infinity, -Infinity];
-  const add = (value: unknown): void => {
-    if (!Array.isArray(value)) return;
-    const [x, y] = value;
-    if (typeof x !== 'number' || typeof y !== 'number') return value.forEach(add);
-    box[0] = Math.min(box[0], x);
-    box[1] = Math.min(box[1], y);
-    box[2] = Math.max(box[2], x);
-    box[3] = Math.max(box[3], y);
-  };
-  add(coordinates);
-  return box;
 }
 
 type Ingested = Extract<StacContent, { kind: 'ingested' }>;

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { MARK_SIDE, MARKS } from '../../core/style/marks.js';
+import type { IconOutline } from '../../core/symbols.js';
 
 /** One icon: an outline in a square, filled by the nonzero rule. */
 export interface Icon {
@@ -32,6 +33,12 @@ function makiIcons(): Icon[] {
 
 function marks(): Icon[] {
   return Object.entries(MARKS).map(([name, path]) => ({ name, side: MARK_SIDE, path }));
+}
+
+/** Those of the named icons that there are. */
+export function outlinesOf(names: readonly string[]): Record<string, IconOutline> {
+  const found = names.map((name) => icons().get(name)).filter((icon) => icon !== undefined);
+  return Object.fromEntries(found.map(({ name, path, side }) => [name, { path, side }]));
 }
 
 /**

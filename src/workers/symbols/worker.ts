@@ -5,6 +5,7 @@ import { answer } from '../failure.js';
 import type { OneThreadMessage } from '../one-thread.js';
 import { moved } from '../thread.js';
 import { glyphRange } from './glyphs.js';
+import { outlinesOf } from './icons.js';
 import { spriteSheet } from './sprite.js';
 
 /** Thread side of what is drawn for labels and icons: Piscina calls the default export with one task after the other. */
@@ -14,6 +15,7 @@ setPriority(WORKER_NICENESS);
 const TASKS: {
   [N in keyof SymbolTasks]: (input: SymbolTasks[N]['input']) => Promise<SymbolTasks[N]['output']>;
 } = {
+  'symbols.icons': async ({ names }) => outlinesOf(names),
   'symbols.glyphs': glyphRange,
   'symbols.sprite': spriteSheet,
 };

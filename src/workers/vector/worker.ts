@@ -83,6 +83,8 @@ const TASKS: {
   'vector.item': (task, cancellation) => storeOf(task.source).item(task, cancellation),
   'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),
   'vector.parse': ({ json }) => parse(json),
+  // The library of styles is large, and most threads never need it.
+  'vector.sld': async (task) => (await import('./sld.js')).readSld(task),
   'vector.edit': (task) => storeOf(task.source).edit(task),
   'vector.events': (task, cancellation) => storeOf(task.source).events(task, cancellation),
   'vector.match': match,

@@ -14,6 +14,7 @@ import { type ImportedCollection, ImportService } from '../../../src/gateway/ser
 import { JobEngine } from '../../../src/gateway/services/jobs/engine.js';
 import { manageRasters } from '../../../src/gateway/services/rasters/managed.js';
 import { objectUrl } from '../../../src/gateway/services/rasters/places.js';
+import { Styles } from '../../../src/gateway/services/styles/index.js';
 import { TileJobs } from '../../../src/gateway/services/tile-jobs/service.js';
 import { temporaryState } from '../../support/state.js';
 import { type Call, type Called, call } from './call.js';
@@ -106,6 +107,14 @@ export async function adminHarness() {
     rasters,
     alerts,
     streams: new SessionDirectory(hub, peers),
+    pools,
+    styles: new Styles({
+      store: t.state.styles,
+      catalog: () => new CatalogSnapshot([], [], 0),
+      restyle: () => {},
+      peers,
+      allowed: {},
+    }),
     cache: {
       status: () => figures,
       uses: async () => ({ mostUsed: [use], leastUseful: [], largest: [use] }),

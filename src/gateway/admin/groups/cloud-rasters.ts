@@ -44,7 +44,7 @@ const byId = { id: longId('id', 'cloud raster') };
 export const cloudRasters = group({ tag: 'Cloud rasters', scope: 'cloud-rasters', envelope: 'raw' }, [
   ...registrations({
     path: '/cloud-rasters',
-    what: 'cloud raster',
+    byId,
     titles: ['Cloud Raster', 'Cloud Rasters'],
     description: 'The object is read by ranges where it is; its host must be in remote.allow.',
     view: View,

@@ -1,17 +1,63 @@
-import { group, report, setting } from '../kit.js';
+import Type from 'typebox';
+import { LIMITS } from '../../../core/limits.js';
+import type { StoredStyle } from '../../stores/styles.js';
+import { group, type Implementation, implement, report, setting } from '../kit.js';
+import { layerId, requireBounded } from '../layers.js';
+
+const OptionalObject = Type.Union([Type.Object({}), Type.Null()]);
+const Document = Type.Object({ layerId: Type.Integer(), document: OptionalObject });
+
+/** A document of free JSON that belongs to a layer: of its pop-ups, or of its drawing. */
+function layerDocument(member: 'popupInfo' | 'drawingInfo'): { get: Implementation; set: Implementation } {
+  const view = (id: number, stored: StoredStyle | undefined) => ({
+    layerId: id,
+    document: stored?.[member] ?? null,
+  });
+  return {
+    get: implement({
+      params: { layerId },
+      data: Document,
+      errors: [400, 404, 503],
+      async answer({ params }, { styles }) {
+        styles.requireLayer(params.layerId);
+        return view(params.layerId, await styles.current(params.layerId));
+      },
+    }),
+    set: implement({
+      description: 'Replaces the document; null removes it.',
+      params: { layerId },
+      body: {
+        schema: OptionalObject,
+        mediaTypes: ['application/json'],
+        required: true,
+        maxBytes: 4 * LIMITS.styleCharacters,
+      },
+      data: Document,
+      errors: [400, 404, 413, 503],
+      async answer({ params, body, principal }, { styles }) {
+        styles.requireLayer(params.layerId);
+        requireBounded(body, '');
+        const change = { changedBy: principal.name, changeSummary: `${member} was set` };
+        return view(params.layerId, await styles.put(params.layerId, { ...change, [member]: body }));
+      },
+    }),
+  };
+}
 
 /** Pop-ups, drawing, relationships, fields and filters of layers. */
 export const layerMetadata = group(
   { tag: 'Metadata and capabilities', scope: 'layer-metadata', envelope: 'wrapped' },
   [
-    ...setting('/metadata/layers/{layerId}/popup-info', {
-      get: 'Get Layer Popup Info',
-      set: 'Set Layer Popup Info',
-    }),
-    ...setting('/metadata/layers/{layerId}/drawing-info', {
-      get: 'Get Layer Drawing Info',
-      set: 'Set Layer Drawing Info',
-    }),
+    ...setting(
+      '/metadata/layers/{layerId}/popup-info',
+      { get: 'Get Layer Popup Info', set: 'Set Layer Popup Info' },
+      layerDocument('popupInfo'),
+    ),
+    ...setting(
+      '/metadata/layers/{layerId}/drawing-info',
+      { get: 'Get Layer Drawing Info', set: 'Set Layer Drawing Info' },
+      layerDocument('drawingInfo'),
+    ),
     ...setting('/metadata/layers/{layerId}/relationships', {
       get: 'Get Layer Relationships',
       set: 'Set Layer Relationships',

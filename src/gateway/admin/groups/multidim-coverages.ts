@@ -61,7 +61,7 @@ export const multidimCoverages = group(
   [
     ...registrations({
       path: '/multidim-coverages',
-      what: 'multidimensional coverage',
+      byId,
       titles: ['Multidimensional Coverage', 'Multidimensional Coverages'],
       description:
         'The variables become bands; they are on one grid. Those of the first grid when none are named.',

@@ -1,9 +1,251 @@
-import { action, group, report, setting } from '../kit.js';
+import Type, { type Static } from 'typebox';
+import { ApiError } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
+import type { Exchange, Reply } from '../../../core/operation.js';
+import { StyleError } from '../../../core/style/check.js';
+import { importDrawingInfo } from '../../../core/style/drawing-info/import.js';
+import type { UnsupportedSymbolizer } from '../../../core/style/drawing-info/report.js';
+import type { SldDiagnostic, SldVersion } from '../../../core/style/sld/report.js';
+import { type SuggestOptions, suggestStyle } from '../../../core/style/suggest/suggest.js';
+import type { StylePut, Styles } from '../../services/styles/index.js';
+import { sampleOf } from '../../services/styles/sample.js';
+import { documentOfLayers, readSld, sldOf, targetOf } from '../../services/styles/translations.js';
+import type { StoredStyle } from '../../stores/styles.js';
+import { anyCaseBody } from '../any-case.js';
+import type { AdminDeps } from '../deps.js';
+import {
+  dataSchema,
+  errorDocs,
+  OptionalStringSchema,
+  OptionalTimestampSchema,
+  timestamp,
+  wrap,
+} from '../envelope.js';
+import { action, group, implement, report, setting } from '../kit.js';
+import { layerId, requireBounded } from '../layers.js';
+import {
+  diagnosticHeaders,
+  Imported,
+  JsonObject,
+  OptionalObject,
+  requireField,
+  SuggestBody,
+  Suggested,
+  sldBody,
+} from '../style-documents.js';
+
+const LayerStyle = Type.Object({
+  mapLibreStyle: OptionalObject,
+  drawingInfo: OptionalObject,
+  styleVersion: Type.Integer(),
+  revisedAt: OptionalTimestampSchema,
+  revisedBy: OptionalStringSchema,
+  changeSummary: OptionalStringSchema,
+  unsupportedSymbolizers: Type.Union([
+    Type.Array(Type.Object({ code: Type.String(), symbolizerType: Type.String(), guidance: Type.String() })),
+    Type.Null(),
+  ]),
+});
+
+const PutBody = Type.Object({
+  mapLibreStyle: Type.Optional(JsonObject),
+  drawingInfo: Type.Optional(JsonObject),
+  changeSummary: Type.Optional(Type.String({ maxLength: 1000 })),
+  changedBy: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+});
+
+type PutBody = Static<typeof PutBody>;
+
+/** Bytes of a request: a style within its bounds, as loosely written as people do. */
+const MAX_BODY = 4 * LIMITS.styleCharacters;
 
 /** Styles of layers. */
 export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped' }, [
-  ...setting('/metadata/layers/{layerId}/style', { get: 'Get Layer Style', set: 'Update Layer Style' }),
-  action('POST /metadata/layers/{layerId}/style/import-sld', 'Import SLD Layer Style'),
-  report('GET /metadata/layers/{layerId}/style/export-sld', 'Export Layer Style as SLD'),
-  report('POST /metadata/layers/{layerId}/suggest-style', 'Suggest Layer Style'),
+  ...setting(
+    '/metadata/layers/{layerId}/style',
+    { get: 'Get Layer Style', set: 'Update Layer Style' },
+    {
+      get: implement({
+        description: 'The style in force, in version 0 the one that the layer has by itself.',
+        params: { layerId },
+        data: LayerStyle,
+        errors: [400, 404, 503],
+        async answer({ params }, deps) {
+          return view(params.layerId, await deps.styles.current(params.layerId), deps);
+        },
+      }),
+      set: implement({
+        description:
+          'Replaces the style. A style that cannot be drawn is refused, with the place of each error as a JSON pointer.',
+        params: { layerId },
+        body: { ...anyCaseBody(PutBody), maxBytes: MAX_BODY },
+        data: LayerStyle,
+        errors: [400, 404, 413, 503],
+        async answer(x, deps) {
+          const { stored, unsupported } = await put(x, deps);
+          return { ...view(x.params.layerId, stored, deps), unsupportedSymbolizers: unsupported };
+        },
+      }),
+    },
+  ),
+  action('POST /metadata/layers/{layerId}/style/import-sld', 'Import SLD Layer Style', {
+    description:
+      'Reads SLD 1.0 or 1.1 and makes it the style of the layer, with a diagnostic for each thing that was lost.',
+    params: { layerId },
+    body: sldBody,
+    responses: {
+      200: { description: 'Success.', content: { 'application/json': dataSchema(Imported, 'wrapped') } },
+      ...errorDocs([400, 404, 413, 415, 422, 503]),
+    },
+    reply: importSld,
+  }),
+  report('GET /metadata/layers/{layerId}/style/export-sld', 'Export Layer Style as SLD', {
+    description:
+      'The style in force as SLD 1.1. X-Sld-Diagnostic-Count says how many things were lost; X-Sld-Diagnostics has the first of them as JSON.',
+    params: { layerId },
+    responses: {
+      200: { description: 'The style.', content: { 'application/xml': null } },
+      ...errorDocs([404, 422, 503]),
+    },
+    async reply({ params }, { styles }) {
+      const collection = styles.styled(params.layerId);
+      const document = styles.documentOf(collection, await styles.current(params.layerId));
+      const { text, diagnostics } = sldOf(collection, document);
+      return {
+        status: 200,
+        mediaType: 'application/xml',
+        body: text,
+        headers: diagnosticHeaders(diagnostics),
+      };
+    },
+  }),
+  report('POST /metadata/layers/{layerId}/suggest-style', 'Suggest Layer Style', {
+    description: 'A style from a sample of the rows. Nothing is changed: put what is wanted.',
+    params: { layerId },
+    body: { ...anyCaseBody(SuggestBody), required: false },
+    data: Suggested,
+    errors: [400, 404, 503],
+    answer: suggest,
+  }),
 ]);
+
+type StyleExchange<B> = Exchange<{ layerId: typeof layerId }, B>;
+
+/** A style and, of a drawingInfo, what of it could not be drawn. */
+interface Put {
+  readonly stored: StoredStyle;
+  readonly unsupported: readonly UnsupportedSymbolizer[];
+}
+
+/** A drawingInfo alone is translated; beside a style it is kept as it is. */
+async function put({ params, body, principal }: StyleExchange<PutBody>, { styles }: AdminDeps): Promise<Put> {
+  const { mapLibreStyle, drawingInfo, changedBy, changeSummary } = body;
+  if (!mapLibreStyle && !drawingInfo)
+    throw new ApiError('invalid-body', 'One of mapLibreStyle and drawingInfo is required.');
+  if (drawingInfo) requireBounded(drawingInfo, '/drawingInfo');
+  const collection = styles.styled(params.layerId);
+  const translated = mapLibreStyle ? undefined : importDrawingInfo(drawingInfo, targetOf(collection));
+  const document =
+    mapLibreStyle ?? (translated?.layers.length ? documentOfLayers(translated.layers) : undefined);
+  const stored = await putStyle(
+    params.layerId,
+    {
+      ...(document ? { document } : {}),
+      // What was said of an older style is not true of a new one.
+      drawingInfo: drawingInfo ?? null,
+      changedBy: changedBy ?? principal.name,
+      changeSummary: changeSummary ?? null,
+    },
+    mapLibreStyle ? '/mapLibreStyle' : '/drawingInfo',
+    styles,
+  );
+  return { stored, unsupported: translated?.unsupported ?? [] };
+}
+
+async function putStyle(id: number, change: StylePut, member: string, styles: Styles): Promise<StoredStyle> {
+  try {
+    return await styles.put(id, change);
+  } catch (error) {
+    throw error instanceof StyleError ? refusal(error, member) : error;
+  }
+}
+
+async function importSld(x: StyleExchange<unknown>, { styles, pools }: AdminDeps): Promise<Reply> {
+  const id = x.params.layerId;
+  const collection = styles.styled(id);
+  const read = await readSld(x, pools, x.body as Uint8Array, collection);
+  const { detectedVersion, name, layerCount, layers, diagnostics } = read;
+  if (layers.length === 0) return unreadable(detectedVersion, diagnostics);
+  const change = {
+    document: documentOfLayers(layers, name),
+    drawingInfo: null,
+    changedBy: x.principal.name,
+    changeSummary: `${detectedVersion === 'Sld10' ? 'SLD 1.0' : 'SLD 1.1'} was imported`,
+  };
+  try {
+    const { document: mapLibreStyle } = await styles.put(id, change);
+    const data = { detectedVersion, layerCount, mapLibreStyle, diagnostics };
+    return { status: 200, mediaType: 'application/json', body: JSON.stringify(wrap(data, 'wrapped')) };
+  } catch (error) {
+    if (!(error instanceof StyleError)) throw error;
+    const refused = error.problems.map(({ path, detail }) => ({
+      severity: 'Error' as const,
+      construct: path,
+      message: detail,
+    }));
+    return unreadable(detectedVersion, [...diagnostics, ...refused]);
+  }
+}
+
+/** SLD of which nothing can be drawn: the style of the layer stays as it was. */
+function unreadable(detectedVersion: SldVersion | undefined, diagnostics: readonly SldDiagnostic[]): Reply {
+  const message = 'The style cannot be drawn: see the diagnostics.';
+  const data = { detectedVersion: detectedVersion ?? null, diagnostics };
+  const body = JSON.stringify({ success: false, data, message, timestamp: new Date().toISOString() });
+  return { status: 422, mediaType: 'application/json', body };
+}
+
+async function suggest(x: StyleExchange<SuggestBody | undefined>, { styles, pools }: AdminDeps) {
+  const collection = styles.styled(x.params.layerId);
+  if (collection.kind !== 'vector')
+    throw new ApiError('invalid-request', 'Styles are suggested for layers of features.');
+  const { classCount = 5, ...preferred } = x.body ?? {};
+  const samples = await sampleOf(x, pools, collection, preferred.preferredField);
+  requireField(
+    samples.map(({ field }) => field.name),
+    preferred.preferredField,
+  );
+  const { layers, drawingInfo, field, method, palette, legend, observations } = suggestStyle(
+    samples,
+    collection.source.geometryType,
+    { classCount, ...preferred } as SuggestOptions,
+  );
+  return {
+    mapLibreStyle: documentOfLayers(layers),
+    drawingInfo,
+    suggestedField: field,
+    classificationMethod: method ?? null,
+    paletteName: palette,
+    edition: 'community',
+    legend,
+    observations,
+  };
+}
+
+/** A style that cannot be drawn, as the answer to a request with it as the member of that JSON pointer. */
+function refusal({ problems }: StyleError, member: string): ApiError {
+  const errors = problems.map(({ path, detail }) => ({ name: `${member}${path}`, detail }));
+  return new ApiError('invalid-body', `${errors[0]!.name} ${errors[0]!.detail}`, { errors });
+}
+
+function view(id: number, stored: StoredStyle | undefined, { styles }: AdminDeps): Static<typeof LayerStyle> {
+  return {
+    mapLibreStyle: styles.documentOf(styles.styled(id), stored),
+    drawingInfo: stored?.drawingInfo ?? null,
+    styleVersion: stored?.version ?? 0,
+    revisedAt: stored ? timestamp(stored.revisedAt) : null,
+    revisedBy: stored?.changedBy ?? null,
+    changeSummary: stored?.changeSummary ?? null,
+    unsupportedSymbolizers: null,
+  };
+}

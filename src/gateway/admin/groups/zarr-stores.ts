@@ -52,7 +52,7 @@ const byId = { id: longId('id', 'Zarr store') };
 export const zarrStores = group({ tag: 'Zarr stores', scope: 'zarr-stores', envelope: 'raw' }, [
   ...registrations({
     path: '/zarr-stores',
-    what: 'Zarr store',
+    byId,
     titles: ['Zarr Store', 'Zarr Stores'],
     description: 'The variables of its first grid become bands.',
     view: View,

@@ -1,4 +1,3 @@
-import { plainBoxes } from '../../../core/box.js';
 import type { CatalogSnapshot, VectorCollection } from '../../../core/collection.js';
 import { and, Cql2Error, check, type Expression } from '../../../core/cql2/index.js';
 import { CRS84 } from '../../../core/crs.js';
@@ -136,10 +135,4 @@ export class Subscription implements Listener, Addressee {
     }
     return this.#scopes!.get(layerId);
   }
-}
-
-/** Whether two boxes share a point; either may cross the antimeridian. */
-export function boxesTouch(a: Box, b: Box): boolean {
-  if (a[1] > b[3] || b[1] > a[3]) return false;
-  return plainBoxes(a).some(([w1, , e1]) => plainBoxes(b).some(([w2, , e2]) => w1 <= e2 && w2 <= e1));
 }

@@ -1,9 +1,10 @@
 import { basename, extname } from 'node:path';
 import type { RasterLayers, RasterSource } from '../../../core/rasters.js';
+import { TILE_INDEX } from '../../../core/sources.js';
 import { type ArchiveContainer, TaskFailure } from '../../../core/tasks.js';
 import { archiveCollection, rasterCollection, vectorCollection } from './collections.js';
 import { convert } from './convert.js';
-import { ARCHIVE, GEOPACKAGE, GRIDDED, OGR, RASTER, type SourceFile, TILE_INDEX } from './find.js';
+import { ARCHIVE, GEOPACKAGE, GRIDDED, OGR, RASTER, type SourceFile } from './find.js';
 import { type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 import { collectionName, isStac, readStac } from './stac.js';
 
@@ -64,39 +65,51 @@ async function readGeoPackage(
  * that another program writes to, it may move the log into the file, which then looks changed.
  */
 async function readTiles(
-  file: string,
+  path: string,
   version: string,
   deps: PublishDeps,
   hasFeatures: boolean,
 ): Promise<Found> {
-  try {
-    const tables = await deps.pools.run(
-      'vector.tileTables',
-      { path: file },
-      { deadlineMs: INSPECT_DEADLINE_MS },
-    );
-    if (tables.length > 0) return await readRasters(file, version, deps);
-    throw new TaskFailure('source-unreadable', 'The file has no table of tiles.');
-  } catch (error) {
-    if (!(error instanceof TaskFailure) || error.code !== 'source-unreadable') throw error;
-    const reason = 'The file has no feature tables, and no table of tiles that can be read.';
-    return { collections: [], quarantined: hasFeatures ? [] : [{ path: file, reason }] };
-  }
+  const tables = await deps.pools.run('vector.tileTables', { path }, { deadlineMs: INSPECT_DEADLINE_MS });
+  const found = await readLayers(tileLayers(path, tables), path, version, deps);
+  if (hasFeatures || tables.length > 0) return found;
+  const reason = 'The file has no feature tables, and no table of tiles that can be read.';
+  return { collections: [], quarantined: [{ path, reason }] };
+}
+
+/** A single table is what the file itself opens as. */
+function tileLayers(path: string, tables: readonly string[]): RasterLayers['layers'] {
+  if (tables.length === 1) return [{ source: { kind: 'file', path } }];
+  return tables.map((table) => ({ name: table, source: { kind: 'file', path, table } }));
 }
 
 /** All rasters of a file or store that may hold several. */
 async function readRasters(path: string, version: string, deps: PublishDeps): Promise<Found> {
   const options = { deadlineMs: INSPECT_DEADLINE_MS };
   const { layers, problems } = await deps.pools.run('raster.layers', { path }, options);
-  const quarantined = problems.map((problem) => ({ path, ...problem }));
-  const found: Found = { collections: [], quarantined, members: [] };
+  const { collections, quarantined, members } = await readLayers(layers, path, version, deps);
+  return {
+    collections,
+    quarantined: [...problems.map((problem) => ({ path, ...problem })), ...quarantined],
+    members,
+  };
+}
+
+/** What can be read of them; the rest is quarantined. */
+async function readLayers(
+  layers: RasterLayers['layers'],
+  path: string,
+  version: string,
+  deps: PublishDeps,
+): Promise<Found> {
+  const found: Found = { collections: [], quarantined: [], members: [] };
   for (const layer of layers) {
     try {
       const { collections, members = [] } = await readRaster(layer, path, version, deps);
       found.collections.push(...collections);
       found.members!.push(...members);
     } catch (error) {
-      if (!(error instanceof TaskFailure) || layers.length === 1) throw error;
+      if (!(error instanceof TaskFailure)) throw error;
       found.quarantined.push({ path, layer: layer.name, reason: error.message });
     }
   }

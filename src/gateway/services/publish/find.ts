@@ -9,8 +9,6 @@ export const GEOPACKAGE = new Set(['.gpkg']);
 export const RASTER = new Set(['.tif', '.tiff', '.jp2', '.img', '.asc', '.vrt']);
 /** Files that may hold several grids, with axes of time and level. */
 export const GRIDDED = new Set(['.nc', '.nc4', '.cdf', '.h5', '.hdf5', '.he5']);
-/** Vector files that name the rasters of a mosaic. */
-export const TILE_INDEX = /\.tindex\.(gpkg|shp|fgb|geojson)$/i;
 /** Folders that are one source. */
 const STORE = '.zarr';
 export const OGR = new Set([

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { CatalogSnapshot, type Collection, type TileSettings } from '../../../core/collection.js';
 import { isDatabase } from '../../../core/database-url.js';
-import { isPath, isRemote } from '../../../core/sources.js';
+import { isPath, isRemote, TILE_INDEX } from '../../../core/sources.js';
 import { withRegistered } from '../rasters/layers.js';
 import { readDatabase } from './database.js';
 import { readFileSource } from './files.js';
-import { findFiles, TILE_INDEX } from './find.js';
+import { findFiles } from './find.js';
 import { assignIds } from './names.js';
 import { readRemote } from './remote.js';
 import type { Found, PublishDeps } from './source.js';

@@ -1,4 +1,4 @@
-import { plainBoxes } from '../../../core/box.js';
+import { boxesTouch } from '../../../core/box.js';
 import type { Collection, RasterCollection } from '../../../core/collection.js';
 import type { AxisRange, TimeRange } from '../../../core/params.js';
 import type { RasterPosition, RasterSource } from '../../../core/rasters.js';
@@ -43,7 +43,7 @@ export function chooseRaster(
   const acquired = batch === undefined ? {} : { acquired: new Date(batch).toISOString() };
   if (source.kind === 'mosaic') {
     const members = batch === undefined ? granules : granules.filter((granule) => granule.acquired === batch);
-    const shown = window84 ? members.filter(({ extent84 }) => touch(extent84, window84)) : members;
+    const shown = window84 ? members.filter(({ extent84 }) => boxesTouch(extent84, window84)) : members;
     const kept = shown.length > 0 ? shown : members.slice(0, 1);
     const whole = kept.length === granules.length;
     const narrowed = whole ? source : { ...source, members: kept.map(({ member }) => member!) };
@@ -56,7 +56,7 @@ export function chooseRaster(
     ...(level === undefined ? {} : { level }),
   };
   const at = Object.keys(position).length === 0 ? {} : { at: position };
-  const seen = !window84 || touch(granule.extent84, window84);
+  const seen = !window84 || boxesTouch(granule.extent84, window84);
   return { source, ...at, used: seen ? [granule.id] : [], ...acquired };
 }
 
@@ -105,11 +105,5 @@ function newestIn(granules: readonly Granule[], { start, end }: TimeRange): numb
 function newestOf(granules: readonly Granule[]): Granule {
   return granules.reduce((best, one) =>
     (one.acquired ?? -Infinity) >= (best.acquired ?? -Infinity) ? one : best,
-  );
-}
-
-function touch(extent: Box, window: Box): boolean {
-  return plainBoxes(extent).some((a) =>
-    plainBoxes(window).some((b) => a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3]),
   );
 }

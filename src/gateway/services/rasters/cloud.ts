@@ -2,7 +2,7 @@ import type { RasterInfo } from '../../../core/rasters.js';
 import type { Pools } from '../../../core/tasks.js';
 import type { RegisteredRaster } from '../../stores/rasters.js';
 import { INSPECT_DEADLINE_MS } from '../publish/source.js';
-import type { UrlOf } from './places.js';
+import { placeOf, type UrlOf } from './places.js';
 import { type RegisteredRasters, refusalOf } from './registered.js';
 
 /** What a cloud raster remembers of its registration. */
@@ -47,7 +47,7 @@ export class CloudRasters {
     ...wanted
   }: NewCloudRaster): Promise<CloudRaster> {
     const about = { provider, bucket, objectKey };
-    const place = `${provider}/${bucket}/${objectKey}`;
+    const place = placeOf({ provider, bucket, key: objectKey });
     await this.registered.requireLayer(wanted.layerId, createLayer);
     await this.registered.refuseTwice('cloud', wanted.layerId, place);
     const raster = await this.#scan(about);

@@ -16,7 +16,8 @@ export interface GridScan {
   problems: string[];
 }
 
-const NOT_READ: GridScan = { parts: [], variables: [], variableCount: 0, problems: [] };
+/** Of what there is no reader for. */
+export const NOT_READ: GridScan = { parts: [], variables: [], variableCount: 0, problems: [] };
 
 export interface GridDeps {
   pools: Pools;

@@ -146,17 +146,8 @@ export class RasterImports {
     context.progress(INSPECTED);
     const { layerId, name, description } = input;
     const acquired = input.acquired ?? raster.acquired ?? null;
-    const row = {
-      kind: 'import',
-      layerId,
-      name,
-      description,
-      place,
-      about,
-      parts: [raster],
-      acquired,
-    } as const;
-    const add = async () => (await this.#known(place)) ?? this.registered.add({ ...row, parts: [raster] });
+    const row = { layerId, name, description, place, about, parts: [raster], acquired };
+    const add = async () => (await this.#known(place)) ?? this.registered.add({ kind: 'import', ...row });
     const { id: rasterId } = await context.step(
       'register',
       `Registering it with layer ${layerId}`,

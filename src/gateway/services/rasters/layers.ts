@@ -65,7 +65,7 @@ function joined(
     }
   }
   if (used.length === 0) return undefined;
-  return (id, layerId) => collectionOf(present as RasterCollection | undefined, used, parts)(id, layerId);
+  return collectionOf(present as RasterCollection | undefined, used, parts);
 }
 
 function collectionOf(

@@ -3,8 +3,8 @@ import type { JobRow } from '../../stores/jobs.js';
 import type { RegisteredRaster } from '../../stores/rasters.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
 import type { JobContext } from '../jobs/kinds.js';
-import { type GridDeps, type GridScan, pathOf, scanGrid } from './gridded.js';
-import type { ObjectPlace } from './places.js';
+import { type GridDeps, type GridScan, NOT_READ, pathOf, scanGrid } from './gridded.js';
+import { type ObjectPlace, placeOf } from './places.js';
 import type { RegisteredRasters } from './registered.js';
 
 export type MultidimFormat = 'CloudOptimizedHdf5' | 'NetCdf4' | 'Grib';
@@ -71,7 +71,7 @@ export class MultidimCoverages {
     createLayer,
     ...object
   }: NewMultidim): Promise<MultidimCoverage> {
-    const place = `${object.provider}/${object.bucket}/${object.key}`;
+    const place = placeOf(object);
     await this.registered.requireLayer(layerId, createLayer);
     await this.registered.refuseTwice('multidim', layerId, place);
     const { parts, variables, variableCount } = await this.#scan(object);
@@ -79,8 +79,8 @@ export class MultidimCoverages {
     this.registered.requireFit(layerId, raster);
     const about: MultidimAbout = { ...object, variables, variableCount };
     const acquired = raster?.acquired ?? null;
-    const row = { kind: 'multidim', layerId, name, description, place, about, parts, acquired } as const;
-    return this.registered.add<MultidimAbout>({ ...row, parts });
+    const row = { layerId, name, description, place, about, parts, acquired };
+    return this.registered.add<MultidimAbout>({ kind: 'multidim', ...row });
   }
 
   /** Begins to read its metadata again. Throws `not-found`. */
@@ -107,7 +107,7 @@ export class MultidimCoverages {
     wanted,
     ...object
   }: ObjectPlace & Pick<MultidimAbout, 'format' | 'wanted'>): Promise<GridScan> {
-    if (format === 'Grib') return { parts: [], variables: [], variableCount: 0, problems: [] };
+    if (format === 'Grib') return NOT_READ;
     return scanGrid(await pathOf(object, this.deps), wanted, this.deps);
   }
 

@@ -16,6 +16,9 @@ export interface ObjectPlace {
   key: string;
 }
 
+/** Names an object among all that are registered. */
+export const placeOf = ({ provider, bucket, key }: ObjectPlace): string => `${provider}/${bucket}/${key}`;
+
 /** The URL of an object; throws an Error whose message may be shown for a bucket that cannot be. */
 export type UrlOf = (provider: 'AwsS3' | 'AzureBlob', bucket: string, key: string) => string;
 

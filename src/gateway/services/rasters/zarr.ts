@@ -4,7 +4,7 @@ import { isRemote } from '../../../core/sources.js';
 import type { RegisteredRaster } from '../../stores/rasters.js';
 import { readStore } from '../publish/store-folder.js';
 import { type GridDeps, pathOf, scanGrid } from './gridded.js';
-import type { ObjectPlace } from './places.js';
+import { type ObjectPlace, placeOf } from './places.js';
 import type { RegisteredRasters } from './registered.js';
 import { readZarrMetadata, type ZarrArray } from './zarr-metadata.js';
 
@@ -45,7 +45,7 @@ export class ZarrStores {
 
   /** Throws `not-found` for the layer, `conflict`, and `invalid-request` for what cannot be read or does not fit. */
   async register({ layerId, name, description, createLayer, ...object }: NewZarr): Promise<ZarrStore> {
-    const place = `${object.provider}/${object.bucket}/${object.key}`;
+    const place = placeOf(object);
     await this.registered.requireLayer(layerId, createLayer);
     await this.registered.refuseTwice('zarr', layerId, place);
     const { parts, ...found } = await this.#scan(object);

@@ -1,3 +1,4 @@
+import { around } from '../../../core/box.js';
 import { hilbertIndex } from '../../../core/hilbert.js';
 import type { Box } from '../../../core/tasks.js';
 import { firstColumn, matrixSize, type TileMatrixSet, tileBox } from '../../../core/tile-matrix.js';
@@ -116,10 +117,5 @@ function boxOf(block: Block, { set, zoom, ranges }: Walk): Box {
     Math.max(...parts.map((p) => p.maxRow)),
     Math.max(...parts.map((p) => p.maxColumn)),
   );
-  return [
-    Math.min(first[0], last[0]),
-    Math.min(first[1], last[1]),
-    Math.max(first[2], last[2]),
-    Math.max(first[3], last[3]),
-  ];
+  return around(first, last);
 }

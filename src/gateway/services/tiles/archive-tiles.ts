@@ -1,12 +1,7 @@
 import type { ArchiveCollection } from '../../../core/collection.js';
 import { isRemote } from '../../../core/sources.js';
-import {
-  type ArchiveTile,
-  type ArchiveTileAddress,
-  type ArchiveTileOutcome,
-  type Pools,
-  TaskFailure,
-} from '../../../core/tasks.js';
+import type { ArchiveTile, ArchiveTileAddress, ArchiveTileOutcome, Pools } from '../../../core/tasks.js';
+import { failureFrom } from '../../../workers/failure.js';
 import { runTask, type TaskContext } from '../run-task.js';
 
 interface Wanted {
@@ -84,6 +79,5 @@ async function read(
 
 function settle({ resolve, reject }: Wanted, outcome: ArchiveTileOutcome): void {
   if ('tile' in outcome) return resolve(outcome.tile);
-  const { code, message, cause } = outcome.failure;
-  reject(new TaskFailure(code, message, cause));
+  reject(failureFrom(outcome.failure));
 }

@@ -1,4 +1,5 @@
-import type { Pools } from '../../../core/tasks.js';
+import { around } from '../../../core/box.js';
+import type { Box, Pools } from '../../../core/tasks.js';
 import { matrixSize, tileBox } from '../../../core/tile-matrix.js';
 import type { CachedTile, TileBlock, WantedTile } from '../../cache/tile-cache.js';
 import { renderImage } from '../render.js';
@@ -85,12 +86,11 @@ export async function drawBlock(x: TaskContext, pools: Pools, block: TileBlock):
   });
 }
 
-function boxAround({ tiles }: TileBlock): [number, number, number, number] {
+function boxAround({ tiles }: TileBlock): Box {
   const corners = [tiles[0]!, tiles[tiles.length - 1]!].map(({ at }) =>
     tileBox(at.set, at.zoom, at.row, at.column),
   );
-  const [a, b] = corners as [(typeof corners)[0], (typeof corners)[0]];
-  return [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[2], b[2]), Math.max(a[3], b[3])];
+  return around(corners[0]!, corners[1]!);
 }
 
 function shrink(tile: TileRequest, side: number): void {

@@ -1,10 +1,11 @@
 import { type Collection, hasTilesAt } from '../../../core/collection.js';
 import type { Expression } from '../../../core/cql2/index.js';
-import type { Format } from '../../../core/media.js';
+import { type Format, MVT_FORMAT } from '../../../core/media.js';
 import type { AxisRange, TimeRange } from '../../../core/params.js';
 import type { RasterLook } from '../../../core/raster-look.js';
 import type { TileMatrixSet } from '../../../core/tile-matrix.js';
 import { version } from '../../../core/version.js';
+import { styleTag } from '../styles/tag.js';
 
 /** A place in a tile matrix set; row 0 is at the matrix's corner of origin. */
 export interface TileAddress {
@@ -54,18 +55,18 @@ export function shownAt(
 
 /** Names the content of a tile in this process. */
 export function tileKey(request: TileRequest): string {
-  return `${addressKey(request)}${contentKey(request, ({ id, version }) => `${id}@${version}`)}`;
+  return `${addressKey(request)}${contentKey(request, ({ version }) => version)}`;
 }
 
 /** Names what tiles that differ only in zoom, row and column have in common. */
 export function pyramidKey(request: TileRequest): string {
-  const content = contentKey(request, ({ id, version }) => `${id}@${version}`);
+  const content = contentKey(request, ({ version }) => version);
   return `${formatKey(request)}/${request.at.set.key}${content}`;
 }
 
 /** Names the content of a tile wherever it is made, by whatever release. */
 export function sharedKey(request: TileRequest): string {
-  const content = contentKey(request, ({ id, origin }) => `${id}@${origin}`);
+  const content = contentKey(request, ({ origin }) => origin);
   return `${addressKey(request)}${content}/${version()}`;
 }
 
@@ -80,11 +81,15 @@ function addressKey(request: TileRequest): string {
 }
 
 function contentKey(
-  { collections, selection, batch }: TileRequest,
-  nameOf: (collection: Collection) => string,
+  { collections, selection, batch, format }: TileRequest,
+  versionOf: (collection: Collection) => string,
 ): string {
   let key = '';
-  for (const collection of collections) key += `/${nameOf(collection)}`;
+  for (const collection of collections) {
+    key += `/${collection.id}@${versionOf(collection)}`;
+    if (format !== MVT_FORMAT && collection.kind !== 'archive' && collection.style.version > 0)
+      key += `~${styleTag(collection.style)}`;
+  }
   if (batch) key += `/${batch.start}`;
   return selection ? `${key}/${selection.key}` : key;
 }

@@ -1,4 +1,4 @@
-import { plainBoxes } from '../../../core/box.js';
+import { around, plainBoxes } from '../../../core/box.js';
 import type { RasterCollection } from '../../../core/collection.js';
 import type { Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
@@ -78,12 +78,7 @@ function storageBox(collection: RasterCollection, bbox: Box, crs: Crs): Box {
   const [first, second] = parts as [Box, Box | undefined];
   if (!second) return first;
   const shift = collection.storageCrs.geographic && second[0] < first[0] ? 360 : 0;
-  return [
-    Math.min(first[0], second[0] + shift),
-    Math.min(first[1], second[1]),
-    Math.max(first[2], second[2] + shift),
-    Math.max(first[3], second[3]),
-  ];
+  return around(first, [second[0] + shift, second[1], second[2] + shift, second[3]]);
 }
 
 const PLAIN_SIZE = /^(\d{1,9}),(\d{1,9})$/;

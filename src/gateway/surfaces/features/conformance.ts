@@ -1,3 +1,5 @@
+import { CQL2_CONFORMANCE } from '../../../core/cql2/conformance.js';
+
 const OGC = 'http://www.opengis.net/spec';
 
 const of = (part: string, classes: readonly string[]) =>
@@ -12,28 +14,9 @@ export const FEATURES_CONFORMANCE: readonly string[] = [
   ...of('ogcapi-features-3', ['queryables', 'queryables-query-parameters', 'filter', 'features-filter']),
   ...of('ogcapi-features-4', ['create-replace-delete', 'update', 'features', 'optimistic-locking-etags']),
   ...of('ogcapi-features-5', ['schemas', 'core-roles-features', 'queryables', 'returnables-and-receivables']),
-  ...of('cql2', [
-    'cql2-text',
-    'cql2-json',
-    'basic-cql2',
-    'advanced-comparison-operators',
-    'case-insensitive-comparison',
-    'accent-insensitive-comparison',
-    'basic-spatial-functions',
-    'basic-spatial-functions-plus',
-    'spatial-functions',
-    'temporal-functions',
-    'array-functions',
-    'property-property',
-    'functions',
-    'arithmetic',
-    // Names of the drafts, by which clients of that time ask.
-    'basic-spatial-operators',
-    'spatial-operators',
-    'temporal',
-    'temporal-operators',
-    'array-operators',
-  ]),
+  ...CQL2_CONFORMANCE,
+  // A name of the drafts that STAC does not know.
+  ...of('cql2', ['temporal']),
   `${OGC}/ogcapi-features-1/1.0/conf/gml-sf0`,
   `${OGC}/ogcapi-features-3/1.0/conf/sorting`,
   // Extensions of our own.

@@ -1,43 +1,70 @@
-import type { Crs } from '../../../core/crs.js';
-import { badParameter } from '../../../core/errors.js';
+import type { Collection } from '../../../core/collection.js';
+import { CRS84, type Crs, normaliseBox } from '../../../core/crs.js';
+import { ApiError, badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Box } from '../../../core/tasks.js';
 import { transformBox } from '../../../native/index.js';
+import { groundSize, periodOf } from '../../services/ground.js';
+import { extentOf } from '../tilesets.js';
+import { type MapParams, PIXEL_MM, symbolScale } from './params.js';
 
 /** What is drawn: a box in the map's CRS and a size in pixels. */
 export interface MapWindow {
-  /** x,y ordered. */
+  /** x,y ordered. Across the antimeridian the numbers go on beyond it: maxx is always greater than minx. */
   bbox: Box;
   crs: Crs;
   width: number;
   height: number;
 }
 
-interface Asked {
-  bbox: Box;
-  bboxCrs: Crs;
-  crs: Crs;
-  width: number | undefined;
-  height: number | undefined;
-}
+type AskedWindow = Pick<
+  MapParams,
+  'bbox' | 'bboxCrs' | 'crs' | 'width' | 'height' | 'scaleDenominator' | 'mmPerPixel' | 'dpi' | 'scale'
+>;
 
 /** Smallest side of a box in CRS units; below it pixels cannot be told apart. */
 const MIN_SIDE = 1e-9;
 
-/** Puts the box into the map's CRS and derives a missing width or height from its shape. */
-export function fitMap(asked: Asked): MapWindow {
-  const bbox = inMapCrs(asked);
-  const [minx, miny, maxx, maxy] = bbox;
-  const spanX = maxx - minx;
-  const spanY = maxy - miny;
+/**
+ * Puts the box that was asked for, or all of the collections, into the map's CRS, and derives what is missing of width
+ * and height from its shape or from the scale. Throws 400 naming the parameter, and 404 when the collections are empty.
+ */
+export function mapWindow(collections: readonly Collection[], params: AskedWindow): MapWindow {
+  const bboxCrs = params.bboxCrs ?? CRS84;
+  const asked = params.bbox && normaliseBox('bbox', params.bbox, bboxCrs);
+  const box = asked ?? extentOf(collections);
+  if (!box) throw new ApiError('not-found', 'The collections are empty: there is nothing to draw.');
+  const crs = params.crs ?? (asked ? bboxCrs : CRS84);
+  const bbox = inMapCrs(box, asked ? bboxCrs : CRS84, crs);
+  const [spanX, spanY] = [bbox[2] - bbox[0], bbox[3] - bbox[1]];
   if (!(spanX > MIN_SIDE && spanY > MIN_SIDE)) throw badParameter('bbox', 'has no area');
-  const { width, height } = sizeOf(asked, spanX / spanY);
-  return { bbox, crs: asked.crs, width, height };
+  const size =
+    params.scaleDenominator === undefined
+      ? sizeOf(params, spanX / spanY)
+      : sizeAtScale(bbox, crs, params.scaleDenominator, params);
+  return { bbox, crs, ...size };
 }
 
-function inMapCrs({ bbox, bboxCrs, crs }: Asked): Box {
-  if (bbox[0] > bbox[2])
-    throw badParameter('bbox', 'crosses the antimeridian, which maps do not draw in one piece');
+/** The window as clients know boxes: across the antimeridian of degrees minx is greater than maxx. */
+export function contentBox({ bbox, crs }: MapWindow): Box {
+  const [minx, miny, maxx, maxy] = bbox;
+  return crs.geographic && maxx > 180 && minx < 180 && maxx - minx < 360
+    ? [minx, miny, maxx - 360, maxy]
+    : bbox;
+}
+
+function inMapCrs(box: Box, bboxCrs: Crs, crs: Crs): Box {
+  if (box[0] <= box[2]) return transformed(box, bboxCrs, crs);
+  const [west, south, east, north] = box;
+  const period = periodOf(crs.proj);
+  // Where the CRS does not go around the globe it may well go on across the antimeridian.
+  if (period === null) return transformed([west, south, east + 360, north], bboxCrs, crs);
+  const left = transformed([west, south, 180, north], bboxCrs, crs);
+  const right = transformed([-180, south, east, north], bboxCrs, crs);
+  return [left[0], Math.min(left[1], right[1]), right[2] + period, Math.max(left[3], right[3])];
+}
+
+function transformed(bbox: Box, bboxCrs: Crs, crs: Crs): Box {
   if (bboxCrs.proj === crs.proj || bboxCrs.epsg === crs.epsg) return bbox;
   let box: Box;
   try {
@@ -49,13 +76,30 @@ function inMapCrs({ bbox, bboxCrs, crs }: Asked): Box {
   return box;
 }
 
-function sizeOf({ width, height }: Asked, aspect: number): { width: number; height: number } {
+function sizeOf(params: AskedWindow, aspect: number): { width: number; height: number } {
+  const { width, height } = params;
   const bounded = (pixels: number) => Math.min(Math.max(Math.round(pixels), 1), LIMITS.mapSide);
   if (width !== undefined && height !== undefined) return { width, height };
   if (width !== undefined) return { width, height: bounded(width / aspect) };
   if (height !== undefined) return { width: bounded(height * aspect), height };
-  const side = LIMITS.mapSideDefault;
+  const side = bounded(LIMITS.mapSideDefault * symbolScale(params));
   return aspect >= 1
     ? { width: side, height: bounded(side / aspect) }
     : { width: bounded(side * aspect), height: side };
+}
+
+/** Pixels of a map of that scale, over the ground in its middle (/req/scaling/scale-denominator-definition). */
+function sizeAtScale(
+  bbox: Box,
+  crs: Crs,
+  denominator: number,
+  params: AskedWindow,
+): { width: number; height: number } {
+  for (const name of ['width', 'height'] as const)
+    if (params[name] !== undefined) throw badParameter(name, 'does not go with scale-denominator');
+  const pixel = (PIXEL_MM / symbolScale(params) / 1000) * denominator;
+  const [width, height] = groundSize(bbox, crs.proj).map((metres) => Math.max(1, Math.round(metres / pixel)));
+  if (Math.max(width!, height!) > LIMITS.mapSide)
+    throw badParameter('scale-denominator', `makes the map larger than ${LIMITS.mapSide} pixels`);
+  return { width: width!, height: height! };
 }

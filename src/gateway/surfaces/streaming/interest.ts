@@ -1,5 +1,4 @@
-import type { MultiPolygon, Polygon, Position } from 'geojson';
-import { around } from '../../../core/box.js';
+import { envelope } from '../../../core/box.js';
 import type { CatalogSnapshot, VectorCollection } from '../../../core/collection.js';
 import { and, Cql2Error, check, type Expression, parseJson, parseText } from '../../../core/cql2/index.js';
 import { CRS84 } from '../../../core/crs.js';
@@ -107,19 +106,12 @@ function areaOf(polygon: unknown, layer: VectorCollection): { bbox: Box; filter:
   };
   try {
     const filter = check(parseJson(touches), { ...layer.source, filterCrs: CRS84 });
-    return { filter, bbox: envelopeOf({ type, coordinates } as Polygon) };
+    // A checked geometry has positions.
+    return { filter, bbox: envelope(coordinates)! };
   } catch (error) {
     if (!(error instanceof Cql2Error)) throw error;
     throw badParameter('polygon', error.message);
   }
-}
-
-function envelopeOf({ type, coordinates }: Polygon | MultiPolygon): Box {
-  const rings = type === 'Polygon' ? coordinates : coordinates.flat();
-  return rings
-    .flat()
-    .map(([x, y]: Position): Box => [x!, y!, x!, y!])
-    .reduce(around);
 }
 
 function filterOf(

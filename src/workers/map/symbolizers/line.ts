@@ -30,13 +30,13 @@ function strokes(values: LayerValues, icons: Icons, side: 1 | -1, gap: boolean):
   });
 }
 
-/** Both count to the right of the line's direction in MapLibre, to the left in Mapnik. */
+/** Pixels to the right of the line's direction. */
 function offset(values: LayerValues, side: 1 | -1, gap: boolean): string | undefined {
-  if (!gap) return values.has('line-offset') ? values.number('line-offset', -1) : undefined;
+  if (!gap) return values.has('line-offset') ? values.number('line-offset') : undefined;
   const names = ['line-offset', 'line-gap-width', 'line-width'];
   return values.derive<[number, number, number]>(
     names,
-    (shift, width, line) => -shift - (side * (width + line)) / 2,
+    (shift, width, line) => shift + (side * (width + line)) / 2,
   );
 }
 

@@ -1,10 +1,10 @@
-import type { Icons } from '../icons.js';
+import type { IconColors, Icons } from '../icons.js';
 import type { LayerValues } from '../layer-values.js';
 import { withTokens } from './tokens.js';
 
-/** File of the image that a property names, or the attribute that holds it. Features whose image is unknown have none. */
-export function iconFile(values: LayerValues, icons: Icons, name: string): string {
-  const file = (image: unknown) => icons.file(imageName(image));
+/** File of the image that a property names, or the attribute that holds it. */
+export function iconFile(values: LayerValues, icons: Icons, name: string, colors?: IconColors): string {
+  const file = (image: unknown) => icons.file(imageName(image), colors);
   const tokens = withTokens(values, name);
   if (tokens) return `[${values.attribute((feature) => file(tokens(feature)))}]`;
   return values.derive<[unknown]>([name], file);

@@ -3,6 +3,9 @@ import type { LayerValues } from '../layer-values.js';
 import { withTokens } from './tokens.js';
 import { escaped } from './xml.js';
 
+/** Ems above and below the letters of a line, about. */
+const LINE_SPACE = 0.13;
+
 type Attributes = Record<string, string | number | undefined>;
 
 /** What Mapnik writes: an expression over the attribute that holds the finished text. */
@@ -41,7 +44,8 @@ export function textAttributes(values: LayerValues, fonts: Fonts): Attributes {
       ['text-line-height', 'text-size'],
       (height, size) => (height - 1.2) * size,
     ),
-    margin: values.constant<[number]>('text-padding') as never,
+    // MapLibre keeps lines of text apart by their height, Mapnik by their letters.
+    margin: values.constant<number>('text-padding') + LINE_SPACE * values.constant<number>('text-size'),
     ...(along ? alongLine(values) : atPoint(values, inEms)),
   };
 }
@@ -78,7 +82,6 @@ function atPoint(values: LayerValues, inEms: (name: string) => string): Attribut
   const variable = values.has('text-variable-anchor')
     ? values.constant<string[]>('text-variable-anchor')
     : undefined;
-  const radial = values.has('text-radial-offset') ? inEms('text-radial-offset') : undefined;
   return {
     'horizontal-alignment': ACROSS[second] ?? 'middle',
     'vertical-alignment': ALONG[first] ?? 'middle',
@@ -87,11 +90,25 @@ function atPoint(values: LayerValues, inEms: (name: string) => string): Attribut
       'placement-type': 'simple',
       placements: variable.map((each) => COMPASS[each]).join(','),
     }),
-    dx: radial ?? offset(values, 0),
-    dy: radial ?? offset(values, 1),
+    dx: offset(values, 0),
+    dy: below(values, SHIFT[first] ?? 0),
     'wrap-width': inEms('text-max-width'),
     orientation: values.has('text-rotate') ? values.number('text-rotate') : undefined,
   };
+}
+
+/** MapLibre aligns the line of text, Mapnik its letters. */
+const SHIFT: Record<string, number> = { top: LINE_SPACE, bottom: -LINE_SPACE };
+
+/** Pixels that the text stands below its point. */
+function below(values: LayerValues, shift: number): string {
+  return values.derive<[[number, number], number, number]>(
+    ['text-offset', 'text-radial-offset', 'text-size'],
+    (ems, radial, size) => {
+      const distance = radial ? radial * Math.sign(shift) : ems[1];
+      return (distance + shift) * size;
+    },
+  );
 }
 
 function offset(values: LayerValues, axis: 0 | 1): string | undefined {

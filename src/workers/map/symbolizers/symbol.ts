@@ -1,5 +1,5 @@
 import type { Fonts } from '../fonts.js';
-import type { Icons } from '../icons.js';
+import type { IconColors, Icons } from '../icons.js';
 import type { LayerValues } from '../layer-values.js';
 import { iconFile } from './symbol-icon.js';
 import { textAttributes, textOf } from './symbol-text.js';
@@ -20,7 +20,7 @@ export function symbolSymbolizers(values: LayerValues, fonts: Fonts, icons: Icon
   return element(
     'ShieldSymbolizer',
     {
-      file: iconFile(values, icons, 'icon-image'),
+      file: iconFile(values, icons, 'icon-image', constantColors(values)),
       'image-transform': iconTransform(values),
       'unlock-image': 'true',
       ...textAttributes(values, fonts),
@@ -31,22 +31,27 @@ export function symbolSymbolizers(values: LayerValues, fonts: Fonts, icons: Icon
 }
 
 function icon(values: LayerValues, icons: Icons): string {
-  const color = values.has('icon-color') ? values.color('icon-color') : undefined;
-  const halo = values.has('icon-halo-width');
+  const colors = constantColors(values);
+  const varies = colors === undefined && values.has('icon-color');
   return element('MarkersSymbolizer', {
-    file: iconFile(values, icons, 'icon-image'),
+    file: iconFile(values, icons, 'icon-image', colors),
     transform: iconTransform(values),
-    fill: color,
+    fill: varies ? values.color('icon-color') : undefined,
     opacity: values.number('icon-opacity'),
-    ...(halo && {
-      stroke: values.color('icon-halo-color'),
-      'stroke-width': values.number('icon-halo-width'),
-    }),
     'ignore-placement': values.constant<boolean>('icon-ignore-placement') ? 'true' : undefined,
     'geometry-transform': translation(values.constant('icon-translate')),
     'multi-policy': 'each',
     ...placement(values, 'icon'),
   });
+}
+
+/** Colours that the file of the icon can have; undefined when they depend on the feature. */
+function constantColors(values: LayerValues): IconColors | undefined {
+  const names = ['icon-color', 'icon-halo-color', 'icon-halo-width'];
+  if (!names.every((name) => values.isConstant(name))) return undefined;
+  const fill = String(values.constant('icon-color'));
+  const width = values.constant<number>('icon-halo-width');
+  return { fill, ...(width > 0 && { halo: { color: String(values.constant('icon-halo-color')), width } }) };
 }
 
 /** Applied from right to left: size, then the offset in sizes, then the turn. */

@@ -1,0 +1,154 @@
+import { LIMITS } from '../../limits.js';
+import type { Expr, SldContext } from '../sld/context.js';
+import type { Drawing } from '../sld/drawing.js';
+import { type Json, number, record, records, text } from './json.js';
+import type { DrawingReport } from './report.js';
+import { drawingsOfSymbol } from './symbols.js';
+
+/** A class of a renderer: what takes features into it, and what draws them. */
+export interface DrawingClass {
+  readonly label: string | undefined;
+  /** Undefined takes all that no other class takes. */
+  readonly condition: Expr | undefined;
+  readonly drawings: readonly Drawing[];
+}
+
+type Reader = (
+  renderer: Json,
+  draw: (symbol: unknown) => Drawing[],
+  report: DrawingReport,
+  context: SldContext,
+) => DrawingClass[];
+
+const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
+  ['simple', simple],
+  ['uniqueValue', uniqueValues],
+  ['classBreaks', classBreaks],
+]);
+
+export function classesOf(
+  renderer: Json | undefined,
+  opacity: number,
+  report: DrawingReport,
+  context: SldContext,
+): DrawingClass[] {
+  if (!renderer) {
+    report.add('RENDERER_PAYLOAD_INCOMPLETE', 'renderer', 'A drawingInfo has a renderer.');
+    return [];
+  }
+  const type = text(renderer['type']) ?? '';
+  const read = READERS.get(type);
+  if (!read) {
+    report.add('RENDERER_TYPE_UNSUPPORTED', type || 'renderer', 'Use simple, uniqueValue or classBreaks.');
+    return [];
+  }
+  for (const variable of records(renderer['visualVariables'])) {
+    const name = `visualVariables ${text(variable['type']) ?? ''}`.trim();
+    report.add('RENDERER_TYPE_UNSUPPORTED', name, 'Visual variables are left out: use classes.');
+  }
+  if (renderer['rotationExpression']) {
+    report.add('RENDERER_TYPE_UNSUPPORTED', 'rotationExpression', 'Rotation by attribute is left out.');
+  }
+  return read(renderer, (symbol) => drawingsOfSymbol(symbol, opacity, report), report, context);
+}
+
+function simple(renderer: Json, draw: (symbol: unknown) => Drawing[]): DrawingClass[] {
+  return [{ label: text(renderer['label']), condition: undefined, drawings: draw(renderer['symbol']) }];
+}
+
+/** The class of what no other takes, where the renderer has one. */
+function others(renderer: Json, draw: (symbol: unknown) => Drawing[]): DrawingClass[] {
+  if (!record(renderer['defaultSymbol'])) return [];
+  return [
+    {
+      label: text(renderer['defaultLabel']),
+      condition: undefined,
+      drawings: draw(renderer['defaultSymbol']),
+    },
+  ];
+}
+
+function uniqueValues(
+  renderer: Json,
+  draw: (symbol: unknown) => Drawing[],
+  report: DrawingReport,
+  context: SldContext,
+): DrawingClass[] {
+  const written = ['field1', 'field2', 'field3']
+    .map((name) => text(renderer[name]))
+    .filter((name) => name !== undefined);
+  const infos = records(renderer['uniqueValueInfos']);
+  if (written.length === 0 || infos.length === 0) {
+    const guidance =
+      'A uniqueValue renderer has field1 and uniqueValueInfos; expressions of values are not read.';
+    report.add('RENDERER_PAYLOAD_INCOMPLETE', 'uniqueValue', guidance);
+    return others(renderer, draw);
+  }
+  const key = keyOf(written, text(renderer['fieldDelimiter']) ?? ',', context);
+  const classes = bounded(infos, 'uniqueValue', report).map((info): DrawingClass => {
+    const value = String(info['value'] ?? '');
+    return {
+      label: text(info['label']) ?? value,
+      condition: ['==', key, value],
+      drawings: draw(info['symbol']),
+    };
+  });
+  return [...classes, ...others(renderer, draw)];
+}
+
+/** Values are compared as text, several attributes joined. */
+function keyOf(fields: readonly string[], delimiter: string, context: SldContext): Expr {
+  const parts = fields.map((field): Expr => ['to-string', ['get', context.property(field).name]]);
+  return parts.length === 1
+    ? parts[0]!
+    : ['concat', ...parts.flatMap((part, i) => (i === 0 ? [part] : [delimiter, part]))];
+}
+
+/** A class reaches from above the one before up to its own greatest value. */
+function classBreaks(
+  renderer: Json,
+  draw: (symbol: unknown) => Drawing[],
+  report: DrawingReport,
+  context: SldContext,
+): DrawingClass[] {
+  const field = text(renderer['field']);
+  const infos = bounded(records(renderer['classBreakInfos']), 'classBreaks', report);
+  const ends = infos.map((info) => number(info['classMaxValue']));
+  if (field === undefined || infos.length === 0 || ends.some((end) => end === undefined)) {
+    const guidance = 'A classBreaks renderer has field and classBreakInfos with classMaxValue.';
+    report.add('RENDERER_PAYLOAD_INCOMPLETE', 'classBreaks', guidance);
+    return others(renderer, draw);
+  }
+  if (text(renderer['normalizationType']) && renderer['normalizationType'] !== 'esriNormalizeNone') {
+    report.add('RENDERER_TYPE_UNSUPPORTED', 'normalizationType', 'Classes are of the values as they are.');
+  }
+  const value: Expr = ['get', context.property(field).name];
+  const least = number(renderer['minValue']);
+  const classes = infos.map((info, i): DrawingClass => {
+    const own = number(info['classMinValue']);
+    const from: Expr | undefined =
+      i > 0
+        ? ['>', value, ends[i - 1]!]
+        : (own ?? least) === undefined
+          ? undefined
+          : ['>=', value, (own ?? least)!];
+    const to: Expr = ['<=', value, ends[i]!];
+    const known: Expr = ['==', ['typeof', value], 'number'];
+    return {
+      label: text(info['label']),
+      condition: ['all', known, ...(from === undefined ? [] : [from]), to],
+      drawings: draw(info['symbol']),
+    };
+  });
+  return [...classes, ...others(renderer, draw)];
+}
+
+function bounded(infos: readonly Json[], type: string, report: DrawingReport): readonly Json[] {
+  if (infos.length <= LIMITS.drawingClasses) return infos;
+  report.add(
+    'RENDERER_PAYLOAD_INCOMPLETE',
+    type,
+    `Only the first ${LIMITS.drawingClasses} classes are drawn.`,
+  );
+  return infos.slice(0, LIMITS.drawingClasses);
+}

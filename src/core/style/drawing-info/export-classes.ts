@@ -1,0 +1,180 @@
+import type { StyleLayer } from '../model.js';
+import type { Expr } from '../sld/context.js';
+import type { DrawingReport } from './report.js';
+
+/** Layers as they are for one class: no value of them depends on the attribute any more. */
+export interface ExportClass {
+  readonly layers: readonly StyleLayer[];
+  /** The value, or the greatest value of the class. */
+  readonly value: string | number;
+  readonly label?: string;
+}
+
+export interface Classifier {
+  readonly kind: 'values' | 'breaks';
+  readonly field: string;
+  readonly classes: readonly ExportClass[];
+  /** What is drawn of all other values. */
+  readonly others: ExportClass | undefined;
+  readonly least: number;
+}
+
+/** What makes an expression choose. */
+interface Choice {
+  readonly kind: 'values' | 'breaks';
+  readonly field: string;
+  readonly keys: readonly (string | number)[];
+}
+
+/** The classification of layers by one attribute: by expressions, or by filters; undefined when there is none. */
+export function classifierOf(layers: readonly StyleLayer[], report: DrawingReport): Classifier | undefined {
+  const byFilter = filteredClasses(layers);
+  if (byFilter) return byFilter;
+  if (layers.some((layer) => 'filter' in layer && layer.filter !== undefined)) {
+    report.add('RENDERER_TYPE_UNSUPPORTED', 'filter', 'Filters that are not of one attribute are left out.');
+  }
+  const choice = layers
+    .flatMap(valuesOf)
+    .map(choiceOf)
+    .find((one) => one !== undefined);
+  if (!choice) return undefined;
+  const { kind, field, keys } = choice;
+  const pick = (key: string | number | undefined, value: string | number, label?: string): ExportClass => ({
+    layers: layers.map((layer) => resolved(layer, choice, key)),
+    value,
+    ...(label === undefined ? {} : { label }),
+  });
+  const classes = keys.map((key) => pick(key, key));
+  if (kind === 'values') return { kind, field, classes, others: pick(undefined, ''), least: 0 };
+  const last = keys.at(-1) as number;
+  return {
+    kind,
+    field,
+    classes: [...classes, pick(undefined, MOST, `> ${last}`)],
+    others: undefined,
+    least: LEAST,
+  };
+}
+
+/** Classes reach as far as numbers do: JSON has no infinity. */
+const [LEAST, MOST] = [-1e300, 1e300];
+
+function valuesOf(layer: StyleLayer): Expr[] {
+  return Object.values({ ...layer.layout, ...layer.paint }) as Expr[];
+}
+
+/** `match` by an attribute, `step` over one, or `case` by its values or bounds. */
+function choiceOf(value: Expr): Choice | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const [operator, input, ...rest] = value as readonly Expr[];
+  if (operator === 'match') {
+    const field = fieldOf(input!);
+    const keys = rest
+      .slice(0, -1)
+      .filter((_, i) => i % 2 === 0)
+      .flat() as (string | number)[];
+    return field === undefined ? undefined : { kind: 'values', field, keys };
+  }
+  if (operator === 'step') {
+    const field = fieldOf(input!);
+    const keys = rest.filter((_, i) => i % 2 === 1) as number[];
+    return field === undefined ? undefined : { kind: 'breaks', field, keys };
+  }
+  return operator === 'case' ? caseChoice([input!, ...rest]) : undefined;
+}
+
+function fieldOf(input: Expr): string | undefined {
+  if (!Array.isArray(input)) return undefined;
+  const [operator, of] = input as readonly Expr[];
+  if (operator === 'get') return typeof of === 'string' ? of : undefined;
+  return operator === 'to-string' ||
+    operator === 'to-number' ||
+    operator === 'number' ||
+    operator === 'string'
+    ? fieldOf(of!)
+    : undefined;
+}
+
+interface Test {
+  readonly kind: 'values' | 'breaks';
+  readonly field: string;
+  readonly key: string | number;
+}
+
+/** The conditions of one class: equality with a value, or an upper bound beside whatever else. */
+function testOf(condition: Expr | undefined): Test | undefined {
+  if (!Array.isArray(condition)) return undefined;
+  const [operator, ...operands] = condition as readonly Expr[];
+  if (operator === 'all') return operands.map(testOf).find((test) => test?.kind === 'breaks');
+  const [input, key] = operands;
+  if (operator === 'in' && Array.isArray(key) && key[0] === 'literal') {
+    const field = fieldOf(input!);
+    return field === undefined ? undefined : { kind: 'values', field, key: String((key[1] as Expr[])[0]) };
+  }
+  const isKey = typeof key === 'string' || typeof key === 'number';
+  const field = fieldOf(input ?? null);
+  if (field === undefined || !isKey) return undefined;
+  if (operator === '==') return { kind: 'values', field, key };
+  return (operator === '<=' || operator === '<') && typeof key === 'number'
+    ? { kind: 'breaks', field, key }
+    : undefined;
+}
+
+function caseChoice(parts: readonly Expr[]): Choice | undefined {
+  const tests = parts
+    .slice(0, -1)
+    .filter((_, i) => i % 2 === 0)
+    .map(testOf);
+  const [first] = tests;
+  if (!first || tests.some((test) => test?.field !== first.field || test.kind !== first.kind))
+    return undefined;
+  return { kind: first.kind, field: first.field, keys: tests.map((test) => test!.key) };
+}
+
+/** A layer with the values of one class; `key` undefined is that of all others. */
+function resolved(layer: StyleLayer, choice: Choice, key: string | number | undefined): StyleLayer {
+  const part = (of: object | undefined) =>
+    Object.fromEntries(
+      Object.entries(of ?? {}).map(([name, value]) => [name, chosen(value as Expr, choice, key)]),
+    );
+  return { ...layer, layout: part(layer.layout), paint: part(layer.paint) } as StyleLayer;
+}
+
+function chosen(value: Expr, choice: Choice, key: string | number | undefined): Expr {
+  const own = choiceOf(value);
+  if (own?.field !== choice.field || own.kind !== choice.kind) return value;
+  const [operator, ...rest] = value as readonly Expr[];
+  if (operator === 'step') {
+    const at =
+      key === undefined ? own.keys.length : own.keys.findIndex((end) => (key as number) <= (end as number));
+    return rest[1 + 2 * (at === -1 ? own.keys.length : at)]!;
+  }
+  const cases = operator === 'match' ? rest.slice(1) : rest;
+  for (let i = 0; i + 1 < cases.length; i += 2) {
+    const keys = operator === 'match' ? [cases[i]].flat() : [testOf(cases[i])?.key];
+    if (key !== undefined && keys.some((one) => String(one) === String(key))) return cases[i + 1]!;
+  }
+  return cases.at(-1)!;
+}
+
+/** Layers whose filters are equality with values of one attribute, as rules of SLD become. */
+function filteredClasses(layers: readonly StyleLayer[]): Classifier | undefined {
+  const groups = new Map<string, StyleLayer[]>();
+  for (const layer of layers) {
+    const key = JSON.stringify('filter' in layer ? (layer.filter ?? null) : null);
+    groups.set(key, [...(groups.get(key) ?? []), layer]);
+  }
+  if (groups.size < 2) return undefined;
+  const tested = [...groups].map(([filter, of]) => ({ test: testOf(JSON.parse(filter) as Expr), of }));
+  const found = tested.filter(({ test }) => test !== undefined);
+  const [first] = found;
+  if (!first || found.length < tested.length - 1) return undefined;
+  const { kind, field } = first.test!;
+  if (found.some(({ test }) => test!.field !== field || test!.kind !== kind)) return undefined;
+  const rest = tested.find(({ test }) => test === undefined);
+  const toClass = ({ test, of }: (typeof tested)[number]): ExportClass => {
+    const label = (of[0]!.metadata as Record<string, string> | undefined)?.['graticule:title'];
+    return { layers: of, value: test?.key ?? '', ...(label === undefined ? {} : { label }) };
+  };
+  return { kind, field, classes: found.map(toClass), others: rest && toClass(rest), least: LEAST };
+}

@@ -1,0 +1,66 @@
+import type { StyleLayer } from '../model.js';
+import type { Expr } from '../sld/context.js';
+import { classifierOf, type ExportClass } from './export-classes.js';
+import { labelingInfo } from './export-labels.js';
+import { symbolOf } from './export-symbols.js';
+import { DrawingReport, type UnsupportedSymbolizer } from './report.js';
+
+export interface DrawingExport {
+  /** `{renderer, transparency, labelingInfo}`. */
+  readonly drawingInfo: Readonly<Record<string, unknown>>;
+  readonly unsupported: readonly UnsupportedSymbolizer[];
+}
+
+/** Writes layers as a drawingInfo of Esri's feature services: one renderer, which is what these have. */
+export function exportDrawingInfo(layers: readonly StyleLayer[]): DrawingExport {
+  const report = new DrawingReport();
+  const shown = layers.filter(({ layout }) => layout?.visibility !== 'none');
+  for (const { type } of shown) {
+    if (!DRAWN.has(type)) report.add('SYMBOL_TYPE_UNSUPPORTED', type, `Layers of type ${type} are left out.`);
+  }
+  const symbols = shown.filter((layer) => DRAWN.has(layer.type) && !isLabel(layer));
+  const labels = labelingInfo(shown.filter(isLabel), report);
+  const renderer = rendererOf(symbols, report);
+  return {
+    drawingInfo: { renderer, transparency: 0, labelingInfo: labels.length === 0 ? null : labels },
+    unsupported: report.unsupported,
+  };
+}
+
+const DRAWN = new Set<StyleLayer['type']>(['fill', 'line', 'circle', 'symbol']);
+
+/** A symbol layer that has a text and no icon. */
+function isLabel(layer: StyleLayer): boolean {
+  const layout = layer.layout as Readonly<Record<string, Expr>> | undefined;
+  return (
+    layer.type === 'symbol' && layout?.['text-field'] !== undefined && layout['icon-image'] === undefined
+  );
+}
+
+function rendererOf(layers: readonly StyleLayer[], report: DrawingReport): Record<string, unknown> {
+  const classifier = classifierOf(layers, report);
+  const symbol = (one: ExportClass | undefined) => (one ? symbolOf(one.layers, report) : null);
+  if (!classifier) return { type: 'simple', symbol: symbolOf(layers, report), label: '', description: '' };
+  const { field, classes, others } = classifier;
+  const common = { defaultSymbol: symbol(others), defaultLabel: others ? (others.label ?? '') : null };
+  if (classifier.kind === 'values') {
+    const uniqueValueInfos = classes.map((one) => {
+      const value = String(one.value);
+      return { value, label: one.label ?? value, description: '', symbol: symbol(one) };
+    });
+    return {
+      type: 'uniqueValue',
+      field1: field,
+      field2: null,
+      field3: null,
+      fieldDelimiter: ',',
+      ...common,
+      uniqueValueInfos,
+    };
+  }
+  const classBreakInfos = classes.map((one) => {
+    const label = one.label ?? String(one.value);
+    return { classMaxValue: one.value, label, description: '', symbol: symbol(one) };
+  });
+  return { type: 'classBreaks', field, minValue: classifier.least, ...common, classBreakInfos };
+}

@@ -1,0 +1,29 @@
+import type { StyleLayer } from '../model.js';
+import { checkedLayers } from '../sld/checked.js';
+import { SldContext, type SldTarget } from '../sld/context.js';
+import { SldReport } from '../sld/report.js';
+import { classesOf } from './classes.js';
+import { number, record } from './json.js';
+import { labelLayers } from './labels.js';
+import { layersOfClasses } from './merge.js';
+import { DrawingReport, type UnsupportedSymbolizer } from './report.js';
+
+export interface DrawingImport {
+  readonly layers: readonly StyleLayer[];
+  readonly unsupported: readonly UnsupportedSymbolizer[];
+}
+
+/** Reads a drawingInfo of Esri's feature services; what cannot be drawn is told of, never thrown. */
+export function importDrawingInfo(info: unknown, target: SldTarget = {}): DrawingImport {
+  const document = record(info) ?? {};
+  const report = new DrawingReport();
+  const context = new SldContext(target, new SldReport());
+  const transparency = Math.min(100, Math.max(0, number(document['transparency']) ?? 0));
+  const classes = classesOf(record(document['renderer']), 1 - transparency / 100, report, context);
+  const layers = [...layersOfClasses(classes), ...labelLayers(document, report, context)];
+  const checks = new SldReport();
+  const drawn = checkedLayers(layers, checks);
+  for (const { construct, message } of checks.diagnostics)
+    report.add('RENDERER_PAYLOAD_INCOMPLETE', construct, message);
+  return { layers: drawn, unsupported: report.unsupported };
+}

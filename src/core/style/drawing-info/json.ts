@@ -1,0 +1,19 @@
+/** Reading of documents whose shape nobody has checked. */
+
+export type Json = Readonly<Record<string, unknown>>;
+
+export function record(value: unknown): Json | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+}
+
+export function records(value: unknown): Json[] {
+  return Array.isArray(value) ? value.map(record).filter((one) => one !== undefined) : [];
+}
+
+export function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+export function number(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+}

@@ -1,0 +1,96 @@
+import type { IconOutline } from '../../symbols.js';
+import type { LegendEntry, SymbolEntry } from './entries.js';
+import { type Drawn, drawnBy } from './evaluated.js';
+
+/** Pixels of a legend's lines: a swatch, then the label. */
+export const ROW = {
+  height: 24,
+  swatch: { x: 6, width: 34, height: 16 },
+  text: { x: 50, size: 13 },
+} as const;
+
+/** Outlines of icons by name. */
+export type IconPaths = Readonly<Record<string, IconOutline>>;
+
+/** Names of the icons that a legend shows. */
+export function legendIcons(entries: readonly LegendEntry[], zoom: number): string[] {
+  const drawn = entries.flatMap((entry) => (entry.kind === 'symbol' ? drawnBy(entry, zoom) : []));
+  return [...new Set(drawn.map(({ icon }) => icon).filter((name) => name !== undefined))];
+}
+
+/** Width of a legend in pixels; letters are taken to be as wide as an average one. */
+export function legendWidth(entries: readonly LegendEntry[]): number {
+  const longest = Math.max(0, ...entries.map(({ label }) => [...label].length));
+  return ROW.text.x + Math.min(600, Math.ceil(longest * ROW.text.size * 0.62)) + 10;
+}
+
+/** A legend as an SVG document: one line per entry. */
+export function legendSvg(entries: readonly LegendEntry[], zoom: number, icons: IconPaths): string {
+  const [width, height] = [legendWidth(entries), Math.max(1, entries.length) * ROW.height];
+  const rows = entries.map((entry, i) => row(entry, i * ROW.height, zoom, icons)).join('');
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="Noto Sans, sans-serif" font-size="${ROW.text.size}">${rows}</svg>`;
+}
+
+function row(entry: LegendEntry, top: number, zoom: number, icons: IconPaths): string {
+  const baseline = top + ROW.height / 2 + ROW.text.size * 0.36;
+  const label = `<text x="${ROW.text.x}" y="${baseline}" fill="#222">${escaped(entry.label)}</text>`;
+  if (entry.kind === 'color') {
+    const [r, g, b, a] = entry.color;
+    return rect(top, `fill="rgb(${r},${g},${b})" fill-opacity="${a / 255}"`) + label;
+  }
+  return (
+    drawnBy(entry, zoom)
+      .map((drawn) => symbol(drawn, entry.shape, top, icons))
+      .join('') + label
+  );
+}
+
+function symbol(drawn: Drawn, shape: SymbolEntry['shape'], top: number, icons: IconPaths): string {
+  const { type, color, opacity, strokeColor, strokeWidth } = drawn;
+  const stroke = strokeWidth
+    ? ` stroke="${escaped(strokeColor ?? 'none')}" stroke-width="${strokeWidth}"`
+    : '';
+  const fill = `fill="${escaped(color ?? 'none')}" fill-opacity="${opacity ?? 1}"${stroke}`;
+  switch (type) {
+    case 'fill':
+    case 'fill-extrusion':
+      return rect(top, fill);
+    case 'line':
+      return line(drawn, shape, top);
+    case 'circle':
+      return `<circle cx="${middle.x}" cy="${top + middle.y}" r="${Math.min(drawn.radius ?? 5, ROW.height / 2 - 1)}" ${fill}/>`;
+    case 'symbol':
+      return icon(drawn, top, icons);
+    default:
+      return '';
+  }
+}
+
+const middle = { x: ROW.swatch.x + ROW.swatch.width / 2, y: ROW.height / 2 };
+
+function rect(top: number, attributes: string): string {
+  const { x, width, height } = ROW.swatch;
+  return `<rect x="${x}" y="${top + (ROW.height - height) / 2}" width="${width}" height="${height}" ${attributes}/>`;
+}
+
+function line({ color, opacity, width, dashes }: Drawn, shape: SymbolEntry['shape'], top: number): string {
+  const stroke = `fill="none" stroke="${escaped(color ?? 'none')}" stroke-opacity="${opacity ?? 1}" stroke-width="${Math.min(width ?? 1, ROW.height)}"${dashes ? ` stroke-dasharray="${dashes.join(' ')}"` : ''} stroke-linejoin="round"`;
+  if (shape === 'polygon') return rect(top, stroke);
+  const { x, width: side } = ROW.swatch;
+  const y = top + middle.y;
+  return `<path d="M${x} ${y + 4}L${x + side / 3} ${y - 4}L${x + (2 * side) / 3} ${y + 4}L${x + side} ${y - 4}" ${stroke}/>`;
+}
+
+function icon({ icon: name, color, size = 1 }: Drawn, top: number, icons: IconPaths): string {
+  const found = name === undefined ? undefined : icons[name];
+  if (!found) return '';
+  const scale = Math.min(size, (ROW.height - 2) / found.side);
+  const offset = (found.side * scale) / 2;
+  return `<path transform="translate(${middle.x - offset} ${top + middle.y - offset}) scale(${scale})" fill="${escaped(color ?? '#000')}" d="${escaped(found.path)}"/>`;
+}
+
+function escaped(text: string): string {
+  return text
+    .replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`)
+    .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, ' ');
+}

@@ -1,0 +1,9 @@
+import { xml, xmlText } from './xml-writer.js';
+
+/** The AnchorPoint of one of MapLibre's nine anchors: the part of the graphic that stands on the point. */
+export function pointAnchor(anchor: string | undefined): string | undefined {
+  if (anchor === undefined) return undefined;
+  const x = anchor.endsWith('left') ? 0 : anchor.endsWith('right') ? 1 : 0.5;
+  const y = anchor.startsWith('bottom') ? 0 : anchor.startsWith('top') ? 1 : 0.5;
+  return xml('se:AnchorPoint', [xmlText('se:AnchorPointX', x), xmlText('se:AnchorPointY', y)]);
+}

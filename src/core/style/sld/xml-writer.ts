@@ -1,0 +1,34 @@
+const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+/** Text as XML 1.0 has it; characters that it does not allow are left out. */
+export function escaped(text: string): string {
+  return (
+    text
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what XML 1.0 does not allow.
+      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '')
+      .replace(/[&<>"]/g, (character) => ESCAPES[character]!)
+  );
+}
+
+/** An element; its content is XML already. Undefined and empty parts are left out. */
+export function xml(
+  name: string,
+  content: readonly (string | undefined)[] = [],
+  attributes: Readonly<Record<string, string | undefined>> = {},
+): string {
+  const written = Object.entries(attributes)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => ` ${key}="${escaped(value!)}"`)
+    .join('');
+  const inner = content.filter((part) => part !== undefined).join('');
+  return inner === '' ? `<${name}${written}/>` : `<${name}${written}>${inner}</${name}>`;
+}
+
+/** An element of text. */
+export function xmlText(
+  name: string,
+  text: string | number,
+  attributes: Readonly<Record<string, string>> = {},
+): string {
+  return xml(name, [escaped(String(text))], attributes);
+}

@@ -1,0 +1,72 @@
+import type { GeometryType } from '../../tasks.js';
+import type { StyleLayer } from '../model.js';
+import type { Expr } from '../sld/context.js';
+import { type Classes, OTHER_COLOR } from './suggest.js';
+
+/** Layers that colour features by their classes; `missing`: features without a number are gray. */
+export function classLayers(
+  geometryType: GeometryType,
+  field: string,
+  classes: Classes,
+  missing: boolean,
+): StyleLayer[] {
+  const color = colorBy(field, classes, missing);
+  if (geometryType.endsWith('Point')) return [points(color)];
+  if (geometryType.endsWith('LineString')) return [lines(color)];
+  if (geometryType.endsWith('Polygon')) return areas(color);
+  const only = (type: string, layer: StyleLayer): StyleLayer =>
+    ({ ...layer, filter: ['==', ['geometry-type'], type] }) as StyleLayer;
+  return [
+    ...areas(color).map((layer) => only('Polygon', layer)),
+    only('LineString', lines(color)),
+    only('Point', points(color)),
+  ];
+}
+
+function colorBy(field: string, { breaks, entries }: Classes, missing: boolean): Expr {
+  const value: Expr = ['get', field];
+  const [first, ...rest] = entries;
+  if (!breaks) {
+    return [
+      'match',
+      ['to-string', value],
+      ...entries.flatMap(({ label, color }) => [label, color]),
+      OTHER_COLOR,
+    ];
+  }
+  // A class alone has no limits.
+  const classed: Expr =
+    rest.length === 0
+      ? first!.color
+      : ['step', value, first!.color, ...rest.flatMap(({ color }, i) => [breaks[i]!, color])];
+  return missing ? ['case', ['==', ['typeof', value], 'number'], classed, OTHER_COLOR] : classed;
+}
+
+function areas(color: Expr): StyleLayer[] {
+  return [
+    { id: 'fill', type: 'fill', paint: { 'fill-color': color, 'fill-opacity': 0.8 } },
+    { id: 'outline', type: 'line', paint: { 'line-color': '#ffffff', 'line-width': 0.6 } },
+  ] as unknown as StyleLayer[];
+}
+
+function lines(color: Expr): StyleLayer {
+  return {
+    id: 'line',
+    type: 'line',
+    layout: { 'line-cap': 'round', 'line-join': 'round' },
+    paint: { 'line-color': color, 'line-width': 2 },
+  } as unknown as StyleLayer;
+}
+
+function points(color: Expr): StyleLayer {
+  return {
+    id: 'point',
+    type: 'circle',
+    paint: {
+      'circle-color': color,
+      'circle-radius': 5,
+      'circle-stroke-color': '#ffffff',
+      'circle-stroke-width': 1,
+    },
+  } as unknown as StyleLayer;
+}

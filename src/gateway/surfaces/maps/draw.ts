@@ -1,0 +1,93 @@
+import type { Collection } from '../../../core/collection.js';
+import type { Expression } from '../../../core/cql2/index.js';
+import { ApiError } from '../../../core/errors.js';
+import { requireEntitlement } from '../../../core/licensing.js';
+import type { Exchange, Reply } from '../../../core/operation.js';
+import type { TimeRange } from '../../../core/params.js';
+import { during } from '../../services/filters.js';
+import { rasterLook } from '../../services/looks.js';
+import { type Batched, newestBatch } from '../../services/rasters/choose.js';
+import {
+  derivedFrom,
+  sourceItemHeaders,
+  sourceItems,
+  windowIn84,
+} from '../../services/rasters/source-items.js';
+import { renderImage } from '../../services/render.js';
+import type { SurfaceDeps } from '../common.js';
+import { background, imageName, type MapParams, symbolScale } from './params.js';
+import { contentBox, type MapWindow, mapWindow } from './window.js';
+
+export function drawable(collection: Collection): boolean {
+  return collection.kind !== 'archive';
+}
+
+/** Draws collections, bottom first, into one map. Throws 404 where there is nothing to draw. */
+export async function drawMap(
+  x: Exchange,
+  deps: SurfaceDeps,
+  addressed: readonly Collection[],
+  params: MapParams,
+): Promise<Reply> {
+  if (addressed.length === 0) throw new ApiError('not-found', 'There is no collection that can be drawn.');
+  const { collections, batch } = batchOf(deps, addressed, params);
+  const window = mapWindow(collections, params);
+  const image = await renderImage(x, deps.pools, {
+    collections,
+    bbox: window.bbox,
+    crs: window.crs.proj,
+    width: window.width,
+    height: window.height,
+    scale: symbolScale(params),
+    wraps: true,
+    background: background(x.format, params),
+    format: imageName(x.format),
+    quality: params.quality,
+    filters: duringFilters(collections, params.datetime),
+    batch,
+    look: rasterLook(collections, params),
+  });
+  return {
+    status: 200,
+    mediaType: image.mediaType,
+    body: image.data,
+    cacheControl: 'no-cache',
+    headers: {
+      'content-crs': `<${window.crs.uri}>`,
+      'content-bbox': contentBox(window).join(','),
+      ...(batch ? batchHeaders(x, collections, batch, window) : {}),
+    },
+  };
+}
+
+/** The temporal mosaic rule: with `datetime`, rasters of the newest acquisition batch only. Throws 402 and 404. */
+function batchOf({ licensing }: SurfaceDeps, addressed: readonly Collection[], params: MapParams): Batched {
+  if (params.datetime && addressed.some(({ kind }) => kind === 'raster'))
+    requireEntitlement(licensing, 'raster.temporal-mosaic');
+  const batched = newestBatch(addressed, params.datetime);
+  if (batched.collections.length > 0) return batched;
+  throw new ApiError('not-found', 'No raster was acquired within datetime.');
+}
+
+function duringFilters(
+  collections: readonly Collection[],
+  datetime: TimeRange | undefined,
+): Map<string, Expression> {
+  const filters = new Map<string, Expression>();
+  for (const collection of collections) {
+    const filter = collection.kind === 'vector' ? during(collection.source, datetime) : undefined;
+    if (filter !== undefined) filters.set(collection.id, filter);
+  }
+  return filters;
+}
+
+function batchHeaders(
+  x: Exchange,
+  collections: readonly Collection[],
+  batch: TimeRange,
+  { bbox, crs }: MapWindow,
+): Record<string, string> {
+  const items = sourceItems(collections, batch, windowIn84(bbox, crs.proj));
+  const links = derivedFrom(items, `${x.baseUrl}/stac`);
+  return { ...sourceItemHeaders(items, batch), ...(links ? { link: links } : {}) };
+}

@@ -1,0 +1,121 @@
+import Type from 'typebox';
+import { ApiError } from '../../../core/errors.js';
+import { JSON_FORMAT, PNG_FORMAT, SVG_FORMAT } from '../../../core/media.js';
+import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
+import { integer, pathInteger } from '../../../core/params.js';
+import { LEGEND_ZOOM, type LegendEntry, legendEntries } from '../../../core/style/legend/entries.js';
+import { drawnBy } from '../../../core/style/legend/evaluated.js';
+import { legendIcons, legendSvg } from '../../../core/style/legend/svg.js';
+import type { Pools } from '../../../core/tasks.js';
+import { contentTag } from '../../http/content-tag.js';
+import { legendPng, type Styled } from '../../services/legend.js';
+import { runTask } from '../../services/run-task.js';
+import { findByLayerId, type SurfaceDeps } from '../common.js';
+
+const COMMON = {
+  surface: 'maps',
+  protocol: 'OGC-Maps',
+  permission: 'public',
+  method: 'GET',
+  tag: 'Legends',
+} as const;
+
+const FORMATS = [PNG_FORMAT, JSON_FORMAT, SVG_FORMAT];
+
+const legendQuery = {
+  zoom: integer('zoom', { min: 0, max: 24, default: LEGEND_ZOOM }, { description: 'Zoom of the symbols.' }),
+  scale: integer('scale', { min: 1, max: 4, default: 1 }, { description: 'Pixels per pixel of PNG.' }),
+};
+
+const RESPONSES = {
+  200: {
+    description: 'Legend',
+    content: { 'image/png': null, 'image/svg+xml': null, 'application/json': Type.Object({}) },
+  },
+  400: { description: 'A parameter is wrong' },
+  404: { description: 'Not found' },
+};
+
+/** Legends of layers: an extension of OGC API Maps. */
+export function legendOperations(deps: SurfaceDeps): Operation[] {
+  return [
+    defineOperation({
+      ...COMMON,
+      id: 'maps.getLegend',
+      path: '/ogc/maps/collections/{collectionId}/legend',
+      summary: 'Legend of a collection as it is drawn',
+      params: {
+        collectionId: pathInteger('collectionId', 'Numeric identifier of a collection.'),
+        ...legendQuery,
+      },
+      formats: FORMATS,
+      responses: RESPONSES,
+      run(x) {
+        const collection = findByLayerId(deps.visible(x.principal), x.params.collectionId);
+        if (collection.kind === 'archive')
+          throw new ApiError('not-implemented', 'Tile archives have no style, and so no legend.');
+        return legendReply(x, deps, collection, x.params);
+      },
+    }),
+  ];
+}
+
+export async function legendReply(
+  x: Exchange,
+  { pools }: SurfaceDeps,
+  collection: Styled,
+  { zoom, scale }: { zoom: number; scale: number },
+): Promise<Reply> {
+  const entries = legendEntries(collection, zoom);
+  const body = await legendBody(x, pools, collection, entries, { zoom, scale });
+  return {
+    status: 200,
+    mediaType: x.format.mediaType,
+    body,
+    cacheControl: 'no-cache',
+    etag: contentTag(body),
+  };
+}
+
+async function legendBody(
+  x: Exchange,
+  pools: Pools,
+  collection: Styled,
+  entries: readonly LegendEntry[],
+  { zoom, scale }: { zoom: number; scale: number },
+): Promise<string | Uint8Array> {
+  if (x.format === PNG_FORMAT) return legendPng(x, pools, entries, { zoom, scale });
+  if (x.format === JSON_FORMAT) return JSON.stringify(legendDocument(collection, entries, zoom));
+  const names = legendIcons(entries, zoom);
+  const icons = names.length === 0 ? {} : await runTask(x, pools, 'symbols.icons', { names });
+  return legendSvg(entries, zoom, icons);
+}
+
+/** Lines with what their symbols are made of: colours as CSS, lengths in pixels. */
+function legendDocument({ id, layerId, title }: Styled, entries: readonly LegendEntry[], zoom: number) {
+  return {
+    collection: id,
+    layerId,
+    title,
+    zoom,
+    entries: entries.map((entry) =>
+      entry.kind === 'color'
+        ? { label: entry.label, color: cssColor(entry.color) }
+        : {
+            label: entry.label,
+            shape: entry.shape,
+            ...entryValues(entry.properties),
+            symbols: drawnBy(entry, zoom),
+          },
+    ),
+  };
+}
+
+function entryValues(properties: Readonly<Record<string, string | number>>) {
+  const [first] = Object.entries(properties);
+  return first ? { attribute: first[0], value: first[1] } : {};
+}
+
+function cssColor([r, g, b, a]: readonly [number, number, number, number]): string {
+  return `rgba(${r},${g},${b},${Number((a / 255).toFixed(3))})`;
+}

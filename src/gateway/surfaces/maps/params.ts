@@ -1,0 +1,132 @@
+import type { Crs } from '../../../core/crs.js';
+import { badParameter } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
+import { type AskedLook, lookParams } from '../../../core/look-params.js';
+import { type Format, JPEG_FORMAT, PNG_FORMAT, TIFF_FORMAT, WEBP_FORMAT } from '../../../core/media.js';
+import {
+  bboxParam,
+  crsParam,
+  datetimeParam,
+  flag,
+  integer,
+  pathInteger,
+  positiveNumber,
+  type TimeRange,
+  text,
+} from '../../../core/params.js';
+import type { Box } from '../../../core/tasks.js';
+
+/** What the operations of maps share. */
+
+export const MAPS_PATH = '/ogc/maps';
+export const COMMON = { surface: 'maps', protocol: 'OGC-Maps', permission: 'public', method: 'GET' } as const;
+
+export const IMAGES = [PNG_FORMAT, JPEG_FORMAT, TIFF_FORMAT, WEBP_FORMAT];
+const side = { min: 1, max: LIMITS.mapSide, default: undefined };
+
+/** Millimetres of a pixel where nothing is said (OGC 20-058, 8.5). */
+export const PIXEL_MM = 0.28;
+/** Symbols are drawn at most that many times larger, or smaller, than in a map of such pixels. */
+const MAX_SCALE = 8;
+const INCH_MM = 25.4;
+
+export const collectionId = pathInteger('collectionId', 'Numeric identifier of a collection.');
+
+export const mapQuery = {
+  bbox: bboxParam,
+  bboxCrs: crsParam('bbox-crs', 'CRS of the numbers in bbox.'),
+  crs: crsParam('crs', 'CRS of the map.'),
+  width: integer('width', side, { description: 'Width in pixels.' }),
+  height: integer('height', side, { description: 'Height in pixels.' }),
+  quality: integer(
+    'quality',
+    { min: 1, max: 100, default: undefined },
+    { description: 'Quality of JPEG and WebP.' },
+  ),
+  datetime: datetimeParam,
+  scaleDenominator: positiveNumber(
+    'scale-denominator',
+    'Scale of the map, which gives its size: not together with width or height.',
+  ),
+  mmPerPixel: scaled(
+    'mm-per-pixel',
+    `Millimetres of a pixel where the map is shown, ${PIXEL_MM} by default: symbols are as large in all.`,
+    (mm) => PIXEL_MM / mm,
+  ),
+  dpi: scaled('dpi', 'The same as pixels per inch.', (dpi) => (dpi * PIXEL_MM) / INCH_MM),
+  scale: scaled('scale', 'The same as a factor: 2 for a display of twice the pixels.', (factor) => factor),
+  ...lookParams,
+  transparent: flag('transparent', true, 'Whether the background is transparent (PNG only).'),
+  bgcolor: {
+    ...text('bgcolor', { description: 'Background as 0xRRGGBB.' }),
+    parse(raw: string | undefined) {
+      if (raw === undefined) return undefined;
+      const hex = /^(?:0x|#)?([0-9a-f]{6})$/i.exec(raw)?.[1];
+      if (!hex) throw badParameter('bgcolor', 'must be 0xRRGGBB');
+      return `#${hex.toLowerCase()}`;
+    },
+  },
+};
+
+export const RESPONSES = {
+  200: { description: 'Map', content: Object.fromEntries(IMAGES.map(({ mediaType }) => [mediaType, null])) },
+  400: { description: 'A parameter is wrong' },
+  402: { description: 'The licence does not cover maps of a time' },
+  404: { description: 'Nothing that can be drawn' },
+};
+
+export interface MapParams extends AskedLook {
+  bbox: Box | undefined;
+  bboxCrs: Crs | undefined;
+  crs: Crs | undefined;
+  width: number | undefined;
+  height: number | undefined;
+  scaleDenominator: number | undefined;
+  /** How much larger symbols are than usual, in three ways. */
+  mmPerPixel: number | undefined;
+  dpi: number | undefined;
+  scale: number | undefined;
+  quality: number | undefined;
+  datetime: TimeRange | undefined;
+  transparent: boolean;
+  bgcolor: string | undefined;
+}
+
+/** A size of pixels. The value is how much larger symbols are, in pixels, than usual. */
+function scaled(name: string, description: string, factorOf: (value: number) => number) {
+  const param = positiveNumber(name, description);
+  return {
+    ...param,
+    parse(raw: string | undefined) {
+      const value = param.parse(raw);
+      if (value === undefined) return undefined;
+      const factor = factorOf(value);
+      if (factor > MAX_SCALE || factor < 1 / MAX_SCALE)
+        throw badParameter(name, `makes symbols more than ${MAX_SCALE} times larger or smaller than usual`);
+      return factor;
+    },
+  };
+}
+
+/** How much larger symbols are than usual. Throws 400 where it is said in two ways. */
+export function symbolScale({
+  mmPerPixel,
+  dpi,
+  scale,
+}: Pick<MapParams, 'mmPerPixel' | 'dpi' | 'scale'>): number {
+  const said = { 'mm-per-pixel': mmPerPixel, dpi, scale };
+  const [first, second] = Object.entries(said).filter(([, factor]) => factor !== undefined);
+  if (second) throw badParameter(second[0], `does not go with ${first![0]}`);
+  return first?.[1] ?? 1;
+}
+
+export function background(format: Format, { transparent, bgcolor }: MapParams): string {
+  if (bgcolor) return bgcolor;
+  return transparent && format !== JPEG_FORMAT ? 'transparent' : '#ffffff';
+}
+
+export function imageName(format: Format): 'png' | 'jpeg' | 'tiff' | 'webp' {
+  if (format === JPEG_FORMAT) return 'jpeg';
+  if (format === WEBP_FORMAT) return 'webp';
+  return format === TIFF_FORMAT ? 'tiff' : 'png';
+}

@@ -1,0 +1,160 @@
+import { hash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.js';
+
+/** Two gateways, which have to agree. */
+let server: TestServer;
+let layerId: number;
+
+beforeAll(async () => {
+  server = await startServer({ args: ['--processes', '2'] });
+  layerId = await layerOf('countries');
+});
+afterAll(() => server.stop());
+
+async function layerOf(id: string): Promise<number> {
+  const { collections } = (await (await fetch(`${server.url}/ogc/tiles/collections?f=json`)).json()) as {
+    collections: { id: string; title: string; links: { href: string }[] }[];
+  };
+  return Number(collections.find(({ title }) => title.toLowerCase() === id)!.id);
+}
+
+async function admin(method: string, path: string, body?: unknown) {
+  const response = await fetch(`${server.url}/api/v1/admin/metadata/layers${path}`, {
+    method,
+    headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json', connection: 'close' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into JSON of any shape.
+  return { status: response.status, body: (await response.json()) as any };
+}
+
+const filled = (color: string) => ({
+  version: 8,
+  sources: {},
+  layers: [{ id: 'fill', type: 'fill', paint: { 'fill-color': color, 'fill-antialias': false } }],
+});
+
+async function pictureOf(path: string, response: Response): Promise<string> {
+  return `${path.slice(0, 10)} ${hash('sha1', Buffer.from(await response.arrayBuffer()))}`;
+}
+
+/** A tile and a map over land, each asked for on connections of their own, so that both gateways answer. */
+async function pictures(): Promise<Set<string>> {
+  const seen = new Set<string>();
+  for (let i = 0; i < 8; i++)
+    for (const path of [
+      `/ogc/tiles/collections/${layerId}/tiles/WebMercatorQuad/2/1/2?f=png`,
+      `/ogc/maps/collections/${layerId}/map?bbox=10,10,20,20&width=64&height=64&f=png`,
+    ]) {
+      const response = await fetch(server.url + path, { headers: { connection: 'close' } });
+      expect(response.status).toBe(200);
+      seen.add(await pictureOf(path, response));
+    }
+  return seen;
+}
+
+describe('the style of a layer', () => {
+  it('is the one that the layer has by itself, until one is put', async () => {
+    const { status, body } = await admin('GET', `/${layerId}/style`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      success: true,
+      data: { styleVersion: 0, revisedAt: null, revisedBy: null, changeSummary: null, drawingInfo: null },
+    });
+    expect(body.data.mapLibreStyle.layers.length).toBeGreaterThan(0);
+    expect(body.data.mapLibreStyle.layers[0]).toMatchObject({ source: 'collection' });
+  });
+
+  it('changes maps and tiles of all gateways at once, and survives a restart', async () => {
+    const before = await pictures();
+    const put = await admin('PUT', `/${layerId}/style`, {
+      MapLibreStyle: filled('#ff0000'),
+      changeSummary: 'red',
+      changedBy: 'ann',
+    });
+    expect(put.status).toBe(200);
+    expect(put.body.data).toMatchObject({ styleVersion: 1, revisedBy: 'ann', changeSummary: 'red' });
+    const red = await pictures();
+    expect(red.size).toBe(2);
+    for (const one of red) expect(before).not.toContain(one);
+
+    const vector = `${server.url}/ogc/tiles/collections/${layerId}/tiles/WebMercatorQuad/2/1/2?f=mvt`;
+    const tag = (await fetch(vector)).headers.get('etag');
+    await admin('PUT', `/${layerId}/style`, { mapLibreStyle: filled('#0000ff') });
+    expect((await fetch(vector)).headers.get('etag')).toBe(tag);
+    const blue = await pictures();
+    expect([...blue].some((one) => red.has(one))).toBe(false);
+
+    const again = await startServer({ dataDir: server.dataDir, args: ['--processes', '1'] });
+    const path = `/ogc/maps/collections/${layerId}/map?bbox=10,10,20,20&width=64&height=64&f=png`;
+    const map = await fetch(again.url + path);
+    expect(blue).toContain(await pictureOf(path, map));
+    await again.stop();
+  });
+
+  it('survives a reload of the catalog', async () => {
+    const blue = await pictures();
+    server.process.kill('SIGHUP');
+    await expect.poll(() => server.log(), { timeout: 20_000 }).toContain('the catalog was reloaded');
+    await pause(500);
+    expect(await pictures()).toEqual(blue);
+  });
+
+  it('is kept when a bad one is refused, with the place of the error', async () => {
+    const before = await admin('GET', `/${layerId}/style`);
+    const bad = filled('#ff0000');
+    const refused = await admin('PUT', `/${layerId}/style`, {
+      mapLibreStyle: { ...bad, layers: [{ ...bad.layers[0], paint: { 'fill-opacity': 'x' } }] },
+    });
+    expect(refused.status).toBe(400);
+    expect(refused.body.errors[0]).toMatchObject({
+      name: '/mapLibreStyle/layers/0/paint/fill-opacity',
+      detail: expect.stringContaining('number expected'),
+    });
+    const empty = await admin('PUT', `/${layerId}/style`, {});
+    expect(empty.status).toBe(400);
+    const sprite = { ...bad, sprite: 'https://10.0.0.1/sprite' };
+    const elsewhere = await admin('PUT', `/${layerId}/style`, { mapLibreStyle: sprite });
+    expect(elsewhere.body.errors[0]).toEqual({
+      name: '/mapLibreStyle/sprite',
+      detail: '10.0.0.1 is not in remote.allow',
+    });
+    expect((await admin('GET', `/${layerId}/style`)).body.data).toEqual(before.body.data);
+  });
+
+  it('is 404 for a layer that is not there', async () => {
+    expect((await admin('GET', '/987654/style')).status).toBe(404);
+    expect((await admin('PUT', '/987654/style', { mapLibreStyle: filled('#fff') })).status).toBe(404);
+    expect((await admin('GET', '/987654/popup-info')).status).toBe(404);
+    expect((await admin('GET', '/x/style')).status).toBe(400);
+  });
+
+  it('needs the permission, and leaves an audit row', async () => {
+    const refused = await fetch(`${server.url}/api/v1/admin/metadata/layers/${layerId}/style`, {
+      method: 'PUT',
+      body: '{}',
+    });
+    expect(refused.status).toBe(401);
+    const trail = await fetch(`${server.url}/api/v1/admin/observability/audit?pageSize=100`, {
+      headers: { 'x-api-key': server.adminKey },
+    });
+    expect(await trail.text()).toContain('admin.styles.updateLayerStyle');
+  });
+
+  it('keeps what pop-ups and drawings are made of beside it, and draws nothing anew for that', async () => {
+    const before = await pictures();
+    const popup = { title: '{NAME}', fieldInfos: [{ fieldName: 'NAME', visible: true }] };
+    const put = await admin('PUT', `/${layerId}/popup-info`, popup);
+    expect(put).toMatchObject({ status: 200, body: { data: { layerId, document: popup } } });
+    const drawing = { renderer: { type: 'simple' } };
+    await admin('PUT', `/${layerId}/drawing-info`, drawing);
+    expect((await admin('GET', `/${layerId}/style`)).body.data.drawingInfo).toEqual(drawing);
+    expect((await admin('GET', `/${layerId}/popup-info`)).body.data.document).toEqual(popup);
+    expect(await pictures()).toEqual(before);
+    await admin('PUT', `/${layerId}/popup-info`, null);
+    expect((await admin('GET', `/${layerId}/popup-info`)).body.data.document).toBeNull();
+    expect((await admin('PUT', `/${layerId}/popup-info`, [1])).status).toBe(400);
+  });
+});
