@@ -166,6 +166,33 @@ describe('what is at a place', () => {
     await page.screenshot({ path: join(ARTEFACTS, 'viewer-popup.png') });
   });
 
+  it('is told as the pop-up document of the layer says, and never as markup', async () => {
+    const countries = pageJson<{ layers: { tiles: string }[] }>(
+      await (await fetch(`${server.url}/ogc/maps/viewer?collections=countries`)).text(),
+      'map-data',
+    );
+    const layerId = /collections\/(\d+)\//.exec(countries.layers[0]!.tiles)![1];
+    const put = (body: object | null) =>
+      fetch(`${server.url}/api/v1/admin/metadata/layers/${layerId}/popup-info`, {
+        method: 'PUT',
+        headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const fieldInfos = [
+      { fieldName: 'ISO_A3', label: '<b>Code</b>' },
+      { fieldName: 'NAME', visible: false },
+      { fieldName: 'no_such' },
+    ];
+    expect((await put({ title: '<i>{NAME}</i>{nothing}', fieldInfos })).status).toBe(200);
+    const page = await open('?collections=countries#map=4/47/2');
+    await clickMap(page, 0.5, 0.5);
+    const dialog = page.getByRole('dialog');
+    await dialog.waitFor();
+    expect(await dialog.locator('h3').textContent()).toBe('<i>France</i>');
+    expect(await dialog.locator('dl').textContent()).toBe('<b>Code</b>FRA');
+    expect((await put(null)).status).toBe(200);
+  });
+
   it('is told with the values of rasters, at the time that is shown', async () => {
     const page = await open('?collections=bcsd_obs_1999#map=7/35.1/-79.4&time=1999-03-31T00:00:00Z');
     await page.locator('[data-time]').waitFor();

@@ -1,5 +1,6 @@
 import type { Collection, RasterCollection } from '../../core/collection.js';
 import { html, type Markup, scriptJson } from '../../core/html.js';
+import type { PopupTemplate } from '../../core/popup.js';
 import { legendEntries } from '../../core/style/legend/entries.js';
 import { homeEntry } from './home.js';
 import { assetUrl, page } from './layout.js';
@@ -29,6 +30,7 @@ export interface ViewedCollection {
   readonly instants: readonly string[];
   /** Property by which `datetime` selects. */
   readonly timeProperty: string | undefined;
+  readonly popup: PopupTemplate | null;
 }
 
 /** A map of collections that fills the page: layers, legend, what is at a place, times. */
@@ -65,13 +67,13 @@ ${TIME_BAR}
 }
 
 function viewerLayer(
-  { collection, instants, timeProperty }: ViewedCollection,
+  { collection, instants, timeProperty, popup }: ViewedCollection,
   baseUrl: string,
 ): ViewerLayerData {
   const { id, title, extent84 } = collection;
   const time = timeOf(collection, instants, timeProperty, baseUrl);
   const coverage = collection.kind === 'raster' ? coverageOf(collection, baseUrl) : null;
-  return { id, title, extent: extent84 ?? null, time, coverage };
+  return { id, title, extent: extent84 ?? null, time, coverage, popup };
 }
 
 function coverageOf({ id, bands, raster }: RasterCollection, baseUrl: string): CoverageData {
