@@ -196,6 +196,7 @@ export async function startGateway({
       items,
       stac,
       publicDir: PUBLIC_DIR,
+      popupInfo: async (layerId) => (await styles.current(layerId))?.popupInfo ?? null,
       version: version(),
       hub: events.hub,
       permits,

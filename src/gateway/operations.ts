@@ -4,6 +4,7 @@ import type { EditDeps } from './surfaces/features/edits/operations.js';
 import type { ItemDeps } from './surfaces/features/item-operations.js';
 import { featuresOperations } from './surfaces/features/operations.js';
 import { mapsOperations } from './surfaces/maps/operations.js';
+import type { MapsDeps } from './surfaces/maps/viewer.js';
 import { type ProbeDeps, probeOperations } from './surfaces/probes/operations.js';
 import { processesOperations } from './surfaces/processes/operations.js';
 import { SURFACES } from './surfaces/site/documents.js';
@@ -14,7 +15,14 @@ import { type TilesDeps, tilesOperations } from './surfaces/tiles/operations.js'
 
 /** Every operation of the data surfaces, the site and the probes. */
 export function surfaceOperations(
-  deps: StreamingDeps & TilesDeps & StacDeps & ItemDeps & EditDeps & ProbeDeps & Omit<SiteDeps, 'surfaces'>,
+  deps: StreamingDeps &
+    MapsDeps &
+    TilesDeps &
+    StacDeps &
+    ItemDeps &
+    EditDeps &
+    ProbeDeps &
+    Omit<SiteDeps, 'surfaces'>,
 ): Operation[] {
   return [
     ...probeOperations(deps),

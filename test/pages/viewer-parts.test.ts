@@ -7,8 +7,6 @@ import { scaledOpacity } from '../../src/console/browser/viewer/opacity.js';
 import { readPermalink, writePermalink } from '../../src/console/browser/viewer/permalink.js';
 import { firstPixel } from '../../src/console/browser/viewer/tiff-values.js';
 import { datetimeOf, division, shownInstant } from '../../src/console/browser/viewer/times.js';
-import type { StyleLayer } from '../../src/core/style/model.js';
-import { legendEntries } from '../../src/gateway/pages/legend.js';
 
 describe('an address of the viewer', () => {
   it('says again what it was made of', () => {
@@ -124,32 +122,5 @@ describe('values of a GeoTIFF', () => {
 
   it('of another file are refused', async () => {
     await expect(firstPixel(new Uint8Array(100).buffer)).rejects.toThrow('TIFF');
-  });
-});
-
-describe('a legend', () => {
-  const fill = (color: unknown) =>
-    [{ id: 'a', type: 'fill', paint: { 'fill-color': color } }] as StyleLayer[];
-
-  it('lists the classes of a style', () => {
-    const matched = legendEntries(
-      fill(['match', ['get', 'kind'], ['a', 'b'], '#111111', 'c', '#222222', '#333333']),
-    );
-    expect(matched.map(({ label, color }) => [label, color])).toEqual([
-      ['a, b', '#111111'],
-      ['c', '#222222'],
-      ['Other', '#333333'],
-    ]);
-    const stepped = legendEntries(fill(['step', ['get', 'n'], '#111111', 10, '#222222', 20.5, '#333333']));
-    expect(stepped.map(({ label }) => label)).toEqual(['below 10', '10 to 20.5', '20.5 and more']);
-    const ramp = legendEntries(fill(['interpolate', ['linear'], ['get', 'n'], 0, '#000000', 9, '#ffffff']));
-    expect(ramp.map(({ label }) => label)).toEqual(['0', '9']);
-  });
-
-  it('is empty for one colour, colours by zoom, and what cannot be listed', () => {
-    expect(legendEntries(fill('#111111'))).toEqual([]);
-    expect(legendEntries(fill(['step', ['zoom'], '#111111', 10, '#222222']))).toEqual([]);
-    expect(legendEntries(fill(['rgb', ['get', 'r'], 0, 0]))).toEqual([]);
-    expect(legendEntries([{ id: 'r', type: 'raster' }])).toEqual([]);
   });
 });

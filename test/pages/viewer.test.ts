@@ -67,7 +67,7 @@ async function open(path: string, options: Opening = {}): Promise<Page> {
 }
 
 async function idle(page: Page): Promise<void> {
-  await page.locator('[data-map-state="idle"]').waitFor({ timeout: 60_000 });
+  await page.locator('[data-map-state="idle"]').waitFor({ timeout: 150_000 });
 }
 
 const row = (page: Page, id: string) => page.locator(`[data-layer-row="${id}"]`);
@@ -134,13 +134,13 @@ describe('the list of layers', () => {
   });
 
   it('zooms to a layer, and the address leads back to the place', async () => {
-    const page = await open('');
+    const page = await open('?collections=bcsd_obs_1999,visits');
     await row(page, 'bcsd_obs_1999').locator('[data-more]').click();
     await row(page, 'bcsd_obs_1999').locator('[data-zoom]').click();
     await page.waitForFunction(() => /map=[5-9]/.test(location.hash));
     const address = page.url();
     await page.evaluate(() => {
-      location.hash = '#map=2/10/20&layers=countries';
+      location.hash = '#map=2/10/20&layers=bcsd_obs_1999';
     });
     await page.waitForFunction(
       () => !document.querySelector<HTMLInputElement>('[data-layer="visits"]')!.checked,
@@ -164,6 +164,33 @@ describe('what is at a place', () => {
     expect(await page.getByRole('dialog').textContent()).toContain('France');
     expect(await page.getByRole('link', { name: /^Feature \d+$/ }).getAttribute('href')).toContain('/items/');
     await page.screenshot({ path: join(ARTEFACTS, 'viewer-popup.png') });
+  });
+
+  it('is told as the pop-up document of the layer says, and never as markup', async () => {
+    const countries = pageJson<{ layers: { tiles: string }[] }>(
+      await (await fetch(`${server.url}/ogc/maps/viewer?collections=countries`)).text(),
+      'map-data',
+    );
+    const layerId = /collections\/(\d+)\//.exec(countries.layers[0]!.tiles)![1];
+    const put = (body: object | null) =>
+      fetch(`${server.url}/api/v1/admin/metadata/layers/${layerId}/popup-info`, {
+        method: 'PUT',
+        headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const fieldInfos = [
+      { fieldName: 'ISO_A3', label: '<b>Code</b>' },
+      { fieldName: 'NAME', visible: false },
+      { fieldName: 'no_such' },
+    ];
+    expect((await put({ title: '<i>{NAME}</i>{nothing}', fieldInfos })).status).toBe(200);
+    const page = await open('?collections=countries#map=4/47/2');
+    await clickMap(page, 0.5, 0.5);
+    const dialog = page.getByRole('dialog');
+    await dialog.waitFor();
+    expect(await dialog.locator('h3').textContent()).toBe('<i>France</i>');
+    expect(await dialog.locator('dl').textContent()).toBe('<b>Code</b>FRA');
+    expect((await put(null)).status).toBe(200);
   });
 
   it('is told with the values of rasters, at the time that is shown', async () => {

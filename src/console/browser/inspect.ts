@@ -1,4 +1,5 @@
 import { type MapGeoJSONFeature, type Map as MapLibreMap, type PointLike, Popup } from 'maplibre-gl';
+import { filledTitle, labelled, type PopupTemplate } from '../../core/popup.js';
 import type { MapData, MapLayerData } from '../../gateway/pages/page-data.js';
 import type { LayerIds } from './layers.js';
 import { onThisOrigin } from './page.js';
@@ -32,6 +33,7 @@ export function pointAtFeatures(
   map: MapLibreMap,
   data: MapData,
   ids: LayerIds,
+  templates: ReadonlyMap<string, PopupTemplate> = new Map(),
 ): (point: Point) => HTMLElement[] {
   const layers = new Map<string, MapLayerData>();
   for (const layer of data.layers) for (const id of ids.get(layer.id) ?? []) layers.set(id, layer);
@@ -51,7 +53,10 @@ export function pointAtFeatures(
   return (point) =>
     distinct(at(point))
       .slice(0, MAX_FEATURES)
-      .map((feature) => featureCard(feature, layers.get(feature.layer.id)!, data.baseUrl));
+      .map((feature) => {
+        const layer = layers.get(feature.layer.id)!;
+        return featureCard(feature, layer, data.baseUrl, templates.get(layer.id));
+      });
 }
 
 function around({ x, y }: Point): [PointLike, PointLike] {
@@ -105,8 +110,15 @@ export function titledCard(title: string, ...content: HTMLElement[]): HTMLElemen
   return card;
 }
 
-function featureCard(feature: MapGeoJSONFeature, layer: MapLayerData, baseUrl: string): HTMLElement {
-  const card = titledCard(layer.title, propertyList(feature.properties));
+function featureCard(
+  feature: MapGeoJSONFeature,
+  layer: MapLayerData,
+  baseUrl: string,
+  template: PopupTemplate = { title: null, fields: [] },
+): HTMLElement {
+  const { properties } = feature;
+  const title = template.title === null ? '' : filledTitle(template.title, properties);
+  const card = titledCard(title.trim() || layer.title, propertyList(labelled(template, properties)));
   if (layer.kind === 'vector' && layer.items && feature.id !== undefined) {
     const link = document.createElement('a');
     link.href = onThisOrigin(`${layer.items}/${encodeURIComponent(String(feature.id))}?f=html`, baseUrl);

@@ -2,7 +2,7 @@ import type { Collection } from '../../core/collection.js';
 import { html, type Markup, scriptJson } from '../../core/html.js';
 import { assetUrl } from './layout.js';
 import { legendColor } from './map-data.js';
-import type { MapData, MapGeometry, MapLayerData } from './page-data.js';
+import type { MapData, MapLayerData } from './page-data.js';
 
 export interface MapFrame {
   readonly data: MapData;
@@ -51,12 +51,8 @@ function switcherEntry(layer: MapLayerData): Markup {
 
 /** A small picture that stands for a layer. */
 export function layerSwatch(layer: MapLayerData): Markup {
-  return swatch(layer.kind === 'raster' ? 'raster' : layer.geometry, legendColor(layer));
-}
-
-/** A shape in a colour, 16 pixels wide. */
-export function swatch(shape: MapGeometry | 'raster', color: string | undefined): Markup {
-  return html`<svg class="swatch" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true" focusable="false">${swatchShape(shape, color)}</svg>`;
+  const shape = layer.kind === 'raster' ? 'raster' : layer.geometry;
+  return html`<svg class="swatch" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true" focusable="false">${swatchShape(shape, legendColor(layer))}</svg>`;
 }
 
 function swatchShape(shape: string, color: string | undefined): Markup {

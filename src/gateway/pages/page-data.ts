@@ -1,3 +1,4 @@
+import type { PopupTemplate } from '../../core/popup.js';
 import type { StyleLayer } from '../../core/style/model.js';
 import type { Box } from '../../core/tasks.js';
 
@@ -91,6 +92,8 @@ export interface ViewerLayerData {
   readonly time: LayerTime | null;
   /** Values of a raster; null for what has none. */
   readonly coverage: CoverageData | null;
+  /** How its features are told about; null for all that they have. */
+  readonly popup: PopupTemplate | null;
 }
 
 /** Where the times of a layer are known from: all of them, or the property that holds them. */

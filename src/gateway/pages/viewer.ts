@@ -1,11 +1,12 @@
 import type { Collection, RasterCollection } from '../../core/collection.js';
 import { html, type Markup, scriptJson } from '../../core/html.js';
+import type { PopupTemplate } from '../../core/popup.js';
+import { legendEntries } from '../../core/style/legend/entries.js';
 import { homeEntry } from './home.js';
 import { assetUrl, page } from './layout.js';
-import { legendEntries } from './legend.js';
 import { anchor } from './links.js';
 import { backdropLayer, itemsUrl, mapLayers, unionOf, viewerUrl } from './map-data.js';
-import { layerSwatch, mapHead, swatch } from './map-frame.js';
+import { layerSwatch, mapHead } from './map-frame.js';
 import type {
   CoverageData,
   LayerTime,
@@ -29,6 +30,7 @@ export interface ViewedCollection {
   readonly instants: readonly string[];
   /** Property by which `datetime` selects. */
   readonly timeProperty: string | undefined;
+  readonly popup: PopupTemplate | null;
 }
 
 /** A map of collections that fills the page: layers, legend, what is at a place, times. */
@@ -65,13 +67,13 @@ ${TIME_BAR}
 }
 
 function viewerLayer(
-  { collection, instants, timeProperty }: ViewedCollection,
+  { collection, instants, timeProperty, popup }: ViewedCollection,
   baseUrl: string,
 ): ViewerLayerData {
   const { id, title, extent84 } = collection;
   const time = timeOf(collection, instants, timeProperty, baseUrl);
   const coverage = collection.kind === 'raster' ? coverageOf(collection, baseUrl) : null;
-  return { id, title, extent: extent84 ?? null, time, coverage };
+  return { id, title, extent: extent84 ?? null, time, coverage, popup };
 }
 
 function coverageOf({ id, bands, raster }: RasterCollection, baseUrl: string): CoverageData {
@@ -121,20 +123,19 @@ function layerRow(layer: MapLayerData, index: number, collection: Collection, ba
   return html`<li class="layer" data-layer-row="${id}">
 <div class="layer-head"><label><input type="checkbox" checked hidden data-layer="${id}">${layerSwatch(layer)}<bdi>${title}</bdi></label>
 <button type="button" class="layer-more" aria-expanded="false" aria-controls="${body}" aria-label="Options of ${title}" data-more hidden>${CHEVRON}</button></div>
-${legend(layer)}
+${legend(collection, baseUrl)}
 <div id="${body}" class="layer-body" data-body hidden>
 <label class="opacity"><span>Opacity</span><input type="range" min="0" max="100" step="5" value="100" data-opacity><output data-opacity-shown>100 %</output></label>
 <div class="layer-actions"><button type="button" data-zoom>Zoom to</button><button type="button" aria-label="Move ${title} up" title="Move up" data-up>${UP}</button><button type="button" aria-label="Move ${title} down" title="Move down" data-down>${DOWN}</button>${anchor(href, 'About')}</div>
 </div></li>`;
 }
 
-function legend(layer: MapLayerData): Markup | undefined {
-  const entries = layer.kind === 'vector' ? legendEntries(layer.style) : [];
-  if (entries.length === 0) return undefined;
-  const lines = entries.map(
-    ({ shape, color, label }) => html`<li>${swatch(shape, color)}<bdi>${label}</bdi></li>`,
-  );
-  return html`<ul class="legend" data-legend>${lines}</ul>`;
+/** A collection of one symbol has its legend in its row already. */
+function legend(collection: Collection, baseUrl: string): Markup | undefined {
+  const labels = collection.kind === 'archive' ? [] : legendEntries(collection).map(({ label }) => label);
+  if (labels.length < 2) return undefined;
+  const source = `${baseUrl}/ogc/maps/collections/${collection.layerId}/legend?f=svg`;
+  return html`<p class="legend"><img src="${source}" alt="${`Legend: ${labels.join(', ')}`}" loading="lazy"></p>`;
 }
 
 const CHEVRON = icon('M4 6.5l4 4 4-4');

@@ -15,7 +15,8 @@ export function identifyOn(
   layers: LayerList,
   time: TimeBar,
 ): void {
-  const cardsAt = pointAtFeatures(map, data, ids);
+  const templates = new Map(viewer.layers.flatMap(({ id, popup }) => (popup ? [[id, popup] as const] : [])));
+  const cardsAt = pointAtFeatures(map, data, ids, templates);
   const balloon = new Balloon(map);
   const identify = (point: Point, lngLat: LngLat, byKeyboard: boolean) => {
     const { lng, lat } = lngLat.wrap();

@@ -13,7 +13,7 @@ import { COMMON, collectionId, IMAGES, MAPS_PATH, mapQuery, RESPONSES } from './
 import { styleOperations } from './styles.js';
 import { symbolOperations } from './symbols.js';
 import { mapTilesetOperations } from './tilesets.js';
-import { viewerOperation } from './viewer.js';
+import { type MapsDeps, viewerOperation } from './viewer.js';
 
 const MAPS_CONFORMANCE = [
   'core',
@@ -28,7 +28,7 @@ const MAPS_CONFORMANCE = [
 ].map((name) => `https://www.opengis.net/spec/ogcapi-maps-1/1.0/conf/${name}`);
 
 /** Rendered maps: OGC API Maps part 1. */
-export function mapsOperations(deps: SurfaceDeps): Operation[] {
+export function mapsOperations(deps: MapsDeps): Operation[] {
   const operations: Operation[] = [];
   operations.push(
     ...surfaceBasics({

@@ -4,6 +4,7 @@ import { LIMITS } from '../../../core/limits.js';
 import { HTML_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
 import { list } from '../../../core/params.js';
+import { type PopupTemplate, popupTemplate } from '../../../core/popup.js';
 import { html } from '../../../core/reply.js';
 import { contentTag } from '../../http/content-tag.js';
 import { PAGE_HEADERS } from '../../pages/security.js';
@@ -17,8 +18,13 @@ const LAYERS = 24;
 /** Instants of one layer that a slider steps through. */
 const INSTANTS = 1000;
 
+export interface MapsDeps extends SurfaceDeps {
+  /** The document that says how the pop-ups of a layer look; null when nobody put one. */
+  popupInfo(layerId: number): Promise<object | null>;
+}
+
 /** The page with the map viewer. */
-export function viewerOperation({ visible }: SurfaceDeps): Operation {
+export function viewerOperation({ visible, popupInfo }: MapsDeps): Operation {
   return defineOperation({
     surface: 'maps',
     protocol: 'OGC-Maps',
@@ -38,10 +44,13 @@ export function viewerOperation({ visible }: SurfaceDeps): Operation {
     },
     formats: [HTML_FORMAT],
     responses: { 200: { description: 'The page', content: { 'text/html': Type.String() } } },
-    run({ baseUrl, principal, params }) {
+    async run({ baseUrl, principal, params }) {
       const catalog = visible(principal);
       const chosen = [...new Set(selectCollections(catalog, params.collections, () => true))];
-      const shown = (params.collections ? chosen : chosen.slice(0, LAYERS)).map(viewed);
+      const drawn = params.collections ? chosen : chosen.slice(0, LAYERS);
+      const shown = await Promise.all(
+        drawn.map(async (one) => viewed(one, popupTemplate(await popupInfo(one.layerId)))),
+      );
       const document = viewerPage({ baseUrl, shown, published: catalog.collections });
       return {
         ...html(document),
@@ -53,12 +62,13 @@ export function viewerOperation({ visible }: SurfaceDeps): Operation {
   });
 }
 
-function viewed(collection: Collection): ViewedCollection {
+function viewed(collection: Collection, popup: PopupTemplate | null): ViewedCollection {
   const instants = collection.kind === 'raster' ? instantsOf(collection) : [];
   return {
     collection,
     // Of more, the newest are what readers look for.
     instants: instants.slice(-INSTANTS),
     timeProperty: collection.kind === 'vector' ? temporalField(collection.source)?.name : undefined,
+    popup,
   };
 }
