@@ -14,6 +14,8 @@ import type { EventsResult, EventsTask, MatchResult, MatchTask } from './events.
 import type { CountTask, ItemResult, ItemsResult, ItemsTask, ItemTask } from './features.js';
 import type { ImageResult, PostgisRaster, RasterTasks, TileSize } from './rasters.js';
 import type { StacTasks } from './stac.js';
+import type { StyleProblem } from './style/bounds.js';
+import type { FileStyle } from './style/model.js';
 import type { SldTask, SldTaskResult } from './style/sld/task.js';
 import type { SymbolTasks } from './symbols.js';
 
@@ -124,8 +126,8 @@ export interface VectorLayerInfo {
   countEstimated?: boolean;
   /** Cursor of the last edit that the other members know of; 0 when the store has had none. */
   cursor: number;
-  /** SLD of the layer_styles row marked default, when the file has one. */
-  defaultSld?: string;
+  /** Styles that the file brings along. */
+  styles?: FileStyle[];
   /** Of a table of STAC items: the document of their collection, as it was read. */
   stac?: Record<string, unknown>;
 }
@@ -356,6 +358,8 @@ export interface Tasks extends AnalyticsTasks, ArchiveTasks, RasterTasks, StacTa
   'vector.parse': { input: { json: Uint8Array }; output: unknown };
   /** Reads a style in SLD: a large one would hold up the event loop. */
   'vector.sld': { input: SldTask; output: SldTaskResult };
+  /** What is wrong with the layers of a style. */
+  'vector.styleProblems': { input: { layers: readonly Record<string, unknown>[] }; output: StyleProblem[] };
   /** Changes features; once it has begun it runs to its end, whatever becomes of the caller. */
   'vector.edit': { input: EditTask; output: EditResult };
   /** Events of an outbox, oldest first. */

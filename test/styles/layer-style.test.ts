@@ -124,6 +124,19 @@ describe('the style of a layer', () => {
     expect((await admin('GET', `/${layerId}/style`)).body.data).toEqual(before.body.data);
   });
 
+  it('is kept in its versions, which can be put again', async () => {
+    const { body } = await admin('GET', `/${layerId}/style`);
+    const { styleVersion, versions } = body.data;
+    expect(versions[0].styleVersion).toBe(styleVersion);
+    expect(versions.at(-1)).toMatchObject({ styleVersion: 1, revisedBy: 'ann', changeSummary: 'red' });
+    const first = await admin('GET', `/${layerId}/style?version=1`);
+    expect(first.body.data).toMatchObject({ styleVersion: 1, revisedBy: 'ann' });
+    expect(JSON.stringify(first.body.data.mapLibreStyle)).toContain('#ff0000');
+    expect((await admin('GET', `/${layerId}/style?version=99`)).status).toBe(404);
+    const again = await admin('PUT', `/${layerId}/style`, first.body.data);
+    expect(again.body.data.styleVersion).toBe(styleVersion + 1);
+  });
+
   it('is 404 for a layer that is not there', async () => {
     expect((await admin('GET', '/987654/style')).status).toBe(404);
     expect((await admin('PUT', '/987654/style', { mapLibreStyle: filled('#fff') })).status).toBe(404);

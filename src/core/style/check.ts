@@ -43,8 +43,31 @@ const LAYER_TYPES: Record<StyleUse['kind'], readonly string[]> = {
 /** Types of layers that draw no source. */
 const UNSOURCED: readonly string[] = ['background'];
 
-/** Checks a MapLibre style document that anybody may have written. Throws `StyleError`. */
+/** Checks a MapLibre style document that anybody may have written. Throws `StyleError`. Large ones take a second. */
 export function checkStyle(value: unknown, use: StyleUse): CheckedStyle {
+  const layers = ownLayers(value, use);
+  return checked(value as Json, use, layers, layerProblems(layers));
+}
+
+/** The same with the long part of the work done elsewhere: `find` is `layerProblems`. */
+export async function checkStyleBy(
+  find: (layers: readonly Json[]) => Promise<StyleProblem[]>,
+  value: unknown,
+  use: StyleUse,
+): Promise<CheckedStyle> {
+  const layers = ownLayers(value, use);
+  return checked(value as Json, use, layers, await find(layers));
+}
+
+/** What the style specification and our renderer say against layers. */
+export function layerProblems(layers: readonly Json[]): StyleProblem[] {
+  return [
+    ...layers.flatMap((layer, i) => problemsOf(layer, i)),
+    ...layers.flatMap((layer, i) => undrawable(layer, `/layers/${i}`)),
+  ].slice(0, LIMITS.styleErrors);
+}
+
+function ownLayers(value: unknown, use: StyleUse): Json[] {
   const large = outOfBounds(value);
   if (large) throw new StyleError([large]);
   if (!isObject(value)) refuse('', 'must be an object');
@@ -54,11 +77,17 @@ export function checkStyle(value: unknown, use: StyleUse): CheckedStyle {
   if (given.length > LIMITS.styleLayers) refuse('/layers', `must have at most ${LIMITS.styleLayers} layers`);
   const layers = given.map((layer, i) => ownLayer(layer, `/layers/${i}`, use));
   requireUnique(layers);
-  const problems = [
-    ...layers.flatMap((layer, i) => problemsOf(layer, i)),
-    ...layers.flatMap((layer, i) => undrawable(layer, `/layers/${i}`)),
-    ...layers.flatMap((layer, i) => lookProblems(layer, `/layers/${i}`, use)),
-  ];
+  return layers;
+}
+
+function checked(
+  value: Json,
+  use: StyleUse,
+  layers: readonly Json[],
+  found: readonly StyleProblem[],
+): CheckedStyle {
+  const looks = layers.flatMap((layer, i) => lookProblems(layer, `/layers/${i}`, use));
+  const problems = [...found, ...looks];
   if (problems.length > 0) throw new StyleError(problems.slice(0, LIMITS.styleErrors));
   const document = {
     version: 8,

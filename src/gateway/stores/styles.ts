@@ -4,21 +4,25 @@ import type { StyleDocument } from '../../core/style/model.js';
 import type { StyleTable } from './schema.js';
 import type { StateDb } from './state.js';
 
-/** How a layer looks, in one of its versions. */
-export interface StoredStyle {
-  readonly layerId: number;
+/** Who changed a layer's style, and when. */
+export interface StyleRevision {
   /** Counts changes from 1. */
   readonly version: number;
+  readonly changedBy: string | null;
+  readonly changeSummary: string | null;
+  /** Milliseconds since the epoch. */
+  readonly revisedAt: number;
+}
+
+/** How a layer looks, in one of its versions. */
+export interface StoredStyle extends StyleRevision {
+  readonly layerId: number;
   /** The version in which the document was put. */
   readonly documentVersion: number;
   /** Checked; null for the default style. */
   readonly document: StyleDocument | null;
   readonly drawingInfo: object | null;
   readonly popupInfo: object | null;
-  readonly changedBy: string | null;
-  readonly changeSummary: string | null;
-  /** Milliseconds since the epoch. */
-  readonly revisedAt: number;
 }
 
 /** What a change sets; what is absent stays as it was. */
@@ -38,9 +42,21 @@ export class StyleStore {
     return row && stored(row);
   }
 
+  /** One version; undefined when it is not kept. */
+  async version(layerId: number, version: number): Promise<StoredStyle | undefined> {
+    const row = await this.#versions(layerId).where('version', '=', version).executeTakeFirst();
+    return row && stored(row);
+  }
+
   /** All versions of a layer that are kept, newest first. */
-  async history(layerId: number): Promise<StoredStyle[]> {
-    return (await this.#versions(layerId).execute()).map(stored);
+  async history(layerId: number): Promise<StyleRevision[]> {
+    const rows = await this.db
+      .selectFrom('styles')
+      .select(['version', 'changed_by', 'change_summary', 'revised_at'])
+      .where('layer_id', '=', layerId)
+      .orderBy('version', 'desc')
+      .execute();
+    return rows.map(revision);
   }
 
   /** The versions in force of all layers that have a document of their own. */
@@ -113,13 +129,19 @@ function parsed<T>(json: string | null): T | null {
 function stored(row: Selectable<StyleTable>): StoredStyle {
   return {
     layerId: row.layer_id,
-    version: row.version,
+    ...revision(row),
     documentVersion: row.document_version,
     document: parsed(row.document_json),
     drawingInfo: parsed(row.drawing_info_json),
     popupInfo: parsed(row.popup_info_json),
-    changedBy: row.changed_by,
-    changeSummary: row.change_summary,
-    revisedAt: row.revised_at,
   };
+}
+
+function revision({
+  version,
+  changed_by,
+  change_summary,
+  revised_at,
+}: Pick<StyleTable, 'version' | 'changed_by' | 'change_summary' | 'revised_at'>): StyleRevision {
+  return { version, changedBy: changed_by, changeSummary: change_summary, revisedAt: revised_at };
 }

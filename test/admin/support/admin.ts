@@ -110,6 +110,7 @@ export async function adminHarness() {
     pools,
     styles: new Styles({
       store: t.state.styles,
+      pools,
       catalog: () => new CatalogSnapshot([], [], 0),
       restyle: () => {},
       peers,

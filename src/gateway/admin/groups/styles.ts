@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
+import { integer } from '../../../core/params.js';
 import { StyleError } from '../../../core/style/check.js';
 import { importDrawingInfo } from '../../../core/style/drawing-info/import.js';
 import type { UnsupportedSymbolizer } from '../../../core/style/drawing-info/report.js';
@@ -10,7 +11,7 @@ import { type SuggestOptions, suggestStyle } from '../../../core/style/suggest/s
 import type { StylePut, Styles } from '../../services/styles/index.js';
 import { sampleOf } from '../../services/styles/sample.js';
 import { documentOfLayers, readSld, sldOf, targetOf } from '../../services/styles/translations.js';
-import type { StoredStyle } from '../../stores/styles.js';
+import type { StoredStyle, StyleRevision } from '../../stores/styles.js';
 import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
 import {
@@ -34,18 +35,29 @@ import {
   sldBody,
 } from '../style-documents.js';
 
-const LayerStyle = Type.Object({
-  mapLibreStyle: OptionalObject,
-  drawingInfo: OptionalObject,
+const REVISION = {
   styleVersion: Type.Integer(),
   revisedAt: OptionalTimestampSchema,
   revisedBy: OptionalStringSchema,
   changeSummary: OptionalStringSchema,
+};
+
+const LayerStyle = Type.Object({
+  mapLibreStyle: OptionalObject,
+  drawingInfo: OptionalObject,
+  ...REVISION,
   unsupportedSymbolizers: Type.Union([
     Type.Array(Type.Object({ code: Type.String(), symbolizerType: Type.String(), guidance: Type.String() })),
     Type.Null(),
   ]),
+  versions: Type.Optional(Type.Array(Type.Object(REVISION))),
 });
+
+const version = integer(
+  'version',
+  { min: 1, max: 2_147_483_647, default: undefined },
+  { description: 'An older version, as the versions of the answer have it.' },
+);
 
 const PutBody = Type.Object({
   mapLibreStyle: Type.Optional(JsonObject),
@@ -66,13 +78,12 @@ export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped
     { get: 'Get Layer Style', set: 'Update Layer Style' },
     {
       get: implement({
-        description: 'The style in force, in version 0 the one that the layer has by itself.',
-        params: { layerId },
+        description:
+          'The style in force, in version 0 the one that the layer has by itself, with the versions that are kept.',
+        params: { layerId, version },
         data: LayerStyle,
         errors: [400, 404, 503],
-        async answer({ params }, deps) {
-          return view(params.layerId, await deps.styles.current(params.layerId), deps);
-        },
+        answer: ({ params }, deps) => get(params, deps),
       }),
       set: implement({
         description:
@@ -128,6 +139,15 @@ export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped
     answer: suggest,
   }),
 ]);
+
+/** The style in force, or an older one: null where that was the one that the layer has by itself. */
+async function get({ layerId, version }: { layerId: number; version: number | undefined }, deps: AdminDeps) {
+  deps.styles.styled(layerId);
+  const versions = (await deps.styles.history(layerId)).map(revisionView);
+  if (version === undefined) return { ...view(layerId, await deps.styles.current(layerId), deps), versions };
+  const older = await deps.styles.version(layerId, version);
+  return { ...view(layerId, older, deps), mapLibreStyle: older.document, versions };
+}
 
 type StyleExchange<B> = Exchange<{ layerId: typeof layerId }, B>;
 
@@ -242,10 +262,16 @@ function view(id: number, stored: StoredStyle | undefined, { styles }: AdminDeps
   return {
     mapLibreStyle: styles.documentOf(styles.styled(id), stored),
     drawingInfo: stored?.drawingInfo ?? null,
-    styleVersion: stored?.version ?? 0,
-    revisedAt: stored ? timestamp(stored.revisedAt) : null,
-    revisedBy: stored?.changedBy ?? null,
-    changeSummary: stored?.changeSummary ?? null,
+    ...revisionView(stored),
     unsupportedSymbolizers: null,
+  };
+}
+
+function revisionView(revision: StyleRevision | undefined) {
+  return {
+    styleVersion: revision?.version ?? 0,
+    revisedAt: revision ? timestamp(revision.revisedAt) : null,
+    revisedBy: revision?.changedBy ?? null,
+    changeSummary: revision?.changeSummary ?? null,
   };
 }

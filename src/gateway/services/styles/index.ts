@@ -1,14 +1,17 @@
 import type { CatalogSnapshot, RasterCollection, VectorCollection } from '../../../core/collection.js';
 import { notFound } from '../../../core/errors.js';
-import { checkStyle, drawnLayers, type StyleUse } from '../../../core/style/check.js';
+import { LIMITS } from '../../../core/limits.js';
+import { checkStyleBy, drawnLayers, type StyleUse } from '../../../core/style/check.js';
 import { styleDocument } from '../../../core/style/document.js';
 import { COLLECTION_SOURCE, type LayerStyle, type StyleDocument } from '../../../core/style/model.js';
+import type { Pools } from '../../../core/tasks.js';
 import type { Peers } from '../../peers.js';
-import type { StoredStyle, StyleChange, StyleStore } from '../../stores/styles.js';
+import type { StoredStyle, StyleChange, StyleRevision, StyleStore } from '../../stores/styles.js';
 import { lookProblem } from '../looks.js';
 
 export interface StylesDeps {
   store: StyleStore;
+  pools: Pools;
   catalog(): CatalogSnapshot;
   /** Draws layers in these styles from now on. */
   restyle(styles: readonly LayerStyle[]): void;
@@ -62,8 +65,15 @@ export class Styles {
     return this.#deps.store.current(layerId);
   }
 
+  /** Throws `not-found` for a version that is not kept. */
+  async version(layerId: number, version: number): Promise<StoredStyle> {
+    const found = await this.#deps.store.version(layerId, version);
+    if (!found) throw notFound('style version', `${version}`);
+    return found;
+  }
+
   /** Versions that are kept, newest first. */
-  history(layerId: number): Promise<StoredStyle[]> {
+  history(layerId: number): Promise<StyleRevision[]> {
     return this.#deps.store.history(layerId);
   }
 
@@ -80,15 +90,18 @@ export class Styles {
   async put(layerId: number, { document, ...change }: StylePut): Promise<StoredStyle> {
     const { store, peers } = this.#deps;
     if (document === undefined || document === null) this.requireLayer(layerId);
-    const checked = document ? { document: this.#checked(layerId, document) } : {};
+    const checked = document ? { document: await this.#checked(layerId, document) } : {};
     const stored = await store.put(layerId, { ...change, ...checked });
     if (stored.document) await peers.ask(TOPIC, layerStyle(stored));
     return stored;
   }
 
-  #checked(layerId: number, document: unknown): StyleDocument {
-    const collection = this.styled(layerId);
-    return checkStyle(document, { ...styleUse(collection), ...this.#deps.allowed }).document;
+  async #checked(layerId: number, document: unknown): Promise<StyleDocument> {
+    const { pools, allowed } = this.#deps;
+    const find = (layers: readonly Record<string, unknown>[]) =>
+      pools.run('vector.styleProblems', { layers }, { deadlineMs: LIMITS.requestDeadlineMs });
+    const use = { ...styleUse(this.styled(layerId)), ...allowed };
+    return (await checkStyleBy(find, document, use)).document;
   }
 }
 
@@ -106,6 +119,6 @@ function layerStyle({ layerId, version, documentVersion, document }: StoredStyle
     layerId,
     revision: version,
     kind: kindOf(document!),
-    style: { version: documentVersion, layers: drawnLayers(document!) },
+    style: { version: documentVersion, layers: drawnLayers(document!), document: document! },
   };
 }

@@ -10,6 +10,7 @@ import { findByLayerId, type Link, type SurfaceDeps, selectCollections, surfaceB
 import { drawable, drawMap, inStyle } from './draw.js';
 import { legendOperations } from './legend.js';
 import { COMMON, collectionId, IMAGES, MAPS_PATH, mapQuery, RESPONSES } from './params.js';
+import { styleOperations } from './styles.js';
 import { symbolOperations } from './symbols.js';
 import { mapTilesetOperations } from './tilesets.js';
 import { viewerOperation } from './viewer.js';
@@ -101,6 +102,7 @@ export function mapsOperations(deps: SurfaceDeps): Operation[] {
         return drawMap(x, deps, [inStyle(collection, x.params.styleId)], x.params);
       },
     }),
+    ...styleOperations(deps),
     ...mapTilesetOperations(deps),
     ...legendOperations(deps),
     viewerOperation(deps),
@@ -120,5 +122,7 @@ function mapLinks(x: Exchange, { visible }: SurfaceDeps): Link[] {
   const each = visible(x.principal)
     .collections.filter(drawable)
     .map((c) => link(`collections/${c.layerId}/map`, `Map of ${c.title}`));
-  return [link('map', 'Map of all collections'), ...each];
+  const styles = { rel: 'http://www.opengis.net/def/rel/ogc/1.0/styles', type: 'application/json' };
+  const all = { ...styles, href: `${x.baseUrl}${MAPS_PATH}/styles`, title: 'Styles of all collections' };
+  return [link('map', 'Map of all collections'), all, ...each];
 }
