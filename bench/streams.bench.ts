@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CENTRIFUGO_HELLO, CENTRIFUGO_PATH, type Centrifugo, centrifugo } from './support/centrifugo.js';
 import { cpuSeconds } from './support/load.js';
-import { option, publish } from './support/report.js';
+import { median, option, publish } from './support/report.js';
 import { type BenchServer, startGraticule, startScript } from './support/server.js';
 import { CORE, type Swarm, swarm } from './support/swarm.js';
 import { editor, things } from './support/things.js';
@@ -12,7 +12,9 @@ import { editor, things } from './support/things.js';
  * Fan-out of feature changes: batches of edits to subscribers who want all of them, against uWebSockets.js publishing
  * texts of the same length to a topic. Once subscribers have the same id and began together, so that their frames are
  * equal; once each has an id of its own. Centrifugo, where it is installed, gets messages of the same length over its HTTP
- * API. CPU of the server per delivery; what the same edits or messages cost without subscribers is taken off.
+ * API. CPU of the server per delivery; what the same edits or messages cost without subscribers is taken off: the median
+ * of all rounds, before and after the subscribers, because one such time differs from the next by as much as the
+ * deliveries take.
  */
 const rounds = option('rounds', 3);
 const clients = option('clients', 500);
@@ -82,6 +84,9 @@ const figures = {
   raw: { cpu: [] as number[], rate: [] as number[] },
 };
 const deliveries = clients * events;
+/** CPU seconds of the edits alone. */
+const alone: number[] = [];
+const aloneCost = async () => (await measured(graticule, undefined, edit)).cpu;
 
 /** The edits, told to subscribers who say this first. */
 async function told(hello: string) {
@@ -105,25 +110,29 @@ async function toldBy(server: Centrifugo) {
 }
 
 for (let round = 0; round <= rounds; round++) {
-  const alone = await measured(graticule, undefined, edit);
+  const before = await aloneCost();
   const equal = await told(`{"type":"subscribe","subscriptionId":"s","layers":[${layer}]}`);
   const own = await told(`{"type":"subscribe","subscriptionId":"s{i}","layers":[${layer}]}`);
+  const after = await aloneCost();
   const followers = await swarm(raw.origin, '/stream', clients);
   const theirs = await measured(raw, followers, () => fetch(`${raw.origin}/publish?n=${events}`));
   await followers.stop();
   const peers = peer && (await toldBy(peer));
   if (round === 0) continue;
+  alone.push(before, after);
   if (peers) {
     figures.peer.cpu.push((peers.cpu * 1e6) / deliveries);
     figures.peer.rate.push(deliveries / peers.seconds);
   }
   for (const [name, ours] of Object.entries({ equal, own }) as ['equal' | 'own', typeof equal][]) {
-    figures[name].cpu.push(((ours.cpu - alone.cpu) * 1e6) / deliveries);
+    figures[name].cpu.push(ours.cpu);
     figures[name].rate.push(deliveries / ours.seconds);
   }
   figures.raw.cpu.push((theirs.cpu * 1e6) / deliveries);
   figures.raw.rate.push(deliveries / theirs.seconds);
 }
+for (const name of ['equal', 'own'] as const)
+  figures[name].cpu = figures[name].cpu.map((cpu) => ((cpu - median(alone)) * 1e6) / deliveries);
 await graticule.stop();
 await raw.stop();
 await peer?.stop();
