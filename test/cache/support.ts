@@ -1,5 +1,6 @@
 import type { Collection } from '../../src/core/collection.js';
 import { type Format, MVT_FORMAT } from '../../src/core/media.js';
+import type { MapStyle } from '../../src/core/style/model.js';
 import { type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
 import type { CachedTile, WantedTile } from '../../src/gateway/cache/tile-cache.js';
 import { tileKey } from '../../src/gateway/services/tiles/request.js';
@@ -23,9 +24,9 @@ export function wanted({
   layers = [1],
 }: Place) {
   const source = { kind: 'geopackage' };
-  const style = { version: 0, layers: [] };
+  const style: MapStyle = { version: 0, layers: [] };
   const collections = layers.map(
-    (layerId) => ({ source, style, id: `c${layerId}`, layerId, version: 'v' }) as Collection,
+    (layerId) => ({ source, style, id: `c${layerId}`, layerId, version: 'v' }) as unknown as Collection,
   );
   const request = { format, collections, at: { set, zoom, row, column } };
   return { ...request, key: tileKey(request) } satisfies WantedTile;
