@@ -23,8 +23,9 @@ export function wanted({
   layers = [1],
 }: Place) {
   const source = { kind: 'geopackage' };
+  const style = { version: 0, layers: [] };
   const collections = layers.map(
-    (layerId) => ({ source, id: `c${layerId}`, layerId, version: 'v' }) as Collection,
+    (layerId) => ({ source, style, id: `c${layerId}`, layerId, version: 'v' }) as unknown as Collection,
   );
   const request = { format, collections, at: { set, zoom, row, column } };
   return { ...request, key: tileKey(request) } satisfies WantedTile;
