@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { VectorCollection } from '../src/core/collection.js';
+import { defaultStyle } from '../src/core/style/default-style.js';
 import type { Box, Pools, TaskInput, VectorTileTask } from '../src/core/tasks.js';
 import { renderImage } from '../src/gateway/services/render.js';
 import { EnginePool } from '../src/workers/engine/client.js';
@@ -40,7 +41,7 @@ const collection = {
   id: 'buildings',
   layerId: 1,
   source,
-  style: {},
+  style: defaultStyle('Polygon', 'buildings'),
 } as unknown as VectorCollection;
 const pools = {
   run: async (name: 'vector.tile' | 'map.render', input: unknown) =>

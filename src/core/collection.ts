@@ -2,7 +2,7 @@ import type { VectorLayerMetadata } from './archives.js';
 import type { Expression } from './cql2/ast.js';
 import type { Crs } from './crs.js';
 import type { BandInfo, RasterInfo } from './rasters.js';
-import type { MapStyle, NamedStyle } from './style/model.js';
+import type { FileStyle, MapStyle, NamedStyle } from './style/model.js';
 import type { ArchiveContainer, ArchiveFormat, Box, VectorSource } from './tasks.js';
 
 /** How tiles of a collection are made. What is absent restricts nothing. */
@@ -57,6 +57,8 @@ export interface VectorCollection extends CollectionBase {
   readonly style: MapStyle;
   /** Further styles that its source brings along. */
   readonly styles?: readonly NamedStyle[];
+  /** Those that cannot be drawn. */
+  readonly unreadStyles?: readonly FileStyle[];
   /** Of STAC items that were read from a catalog: the document of their collection, as it was read. */
   readonly stac?: Readonly<Record<string, unknown>>;
   /** What is kept from who reads: `source` then lacks the masked fields. */

@@ -153,6 +153,8 @@ export const LIMITS = {
   styleDepth: 64,
   styleLayers: 500,
   styleErrors: 20,
+  /** Styles of a table that its file may bring along. */
+  fileStyles: 20,
   /** Versions of a layer's style that are kept. */
   styleVersions: 100,
   /** Samples (pixels of all bands) of a raster that is imported. */

@@ -36,6 +36,17 @@ export const JPEG_FORMAT: Format = { name: 'jpeg', mediaType: 'image/jpeg', alia
 export const WEBP_FORMAT: Format = { name: 'webp', mediaType: 'image/webp' };
 export const SVG_FORMAT: Format = { name: 'svg', mediaType: 'image/svg+xml' };
 export const TILEJSON_FORMAT: Format = { name: 'tilejson', mediaType: 'application/vnd.mapbox.tile+json' };
+export const MAPBOX_STYLE_FORMAT: Format = {
+  name: 'mapbox',
+  mediaType: 'application/vnd.mapbox.style+json',
+  accepts: ['application/json'],
+};
+export const SLD_FORMAT: Format = {
+  name: 'sld11',
+  mediaType: 'application/vnd.ogc.sld+xml;version=1.1',
+  aliases: ['sld'],
+  accepts: ['application/xml', 'text/xml'],
+};
 export const TIFF_FORMAT: Format = { name: 'tiff', mediaType: 'image/tiff', aliases: ['tif'] };
 export const GEOTIFF_FORMAT: Format = {
   name: 'geotiff',

@@ -84,11 +84,13 @@ export interface Reply {
   /** Entity tag without quotes; `W/` first for a weak one. */
   readonly etag?: string;
   readonly cacheControl?: string;
+  /** Called once the body is not looked at any more: it is out, or the client is gone. Perhaps never, after a failure. */
+  readonly sent?: () => void;
   /** The connection becomes a WebSocket (101). Only for requests that ask for that: see `Exchange.upgradable`. */
   readonly socket?: (socket: Socket) => SocketEvents;
   /** Given when this very object answers many requests: what is made from it is kept in here. */
   readonly constant?: {
-    block: Uint8Array | undefined;
+    block: ArrayBuffer | undefined;
     /** The body as it was compressed last. */
     compressed?: { readonly encoding: string; readonly body: Uint8Array };
   };

@@ -14,6 +14,7 @@ import type { EventsResult, EventsTask, MatchResult, MatchTask } from './events.
 import type { CountTask, ItemResult, ItemsResult, ItemsTask, ItemTask } from './features.js';
 import type { ImageResult, PostgisRaster, RasterTasks, TileSize } from './rasters.js';
 import type { StacTasks } from './stac.js';
+import type { FileStyle } from './style/model.js';
 import type { SldTask, SldTaskResult } from './style/sld/task.js';
 import type { SymbolTasks } from './symbols.js';
 
@@ -124,8 +125,8 @@ export interface VectorLayerInfo {
   countEstimated?: boolean;
   /** Cursor of the last edit that the other members know of; 0 when the store has had none. */
   cursor: number;
-  /** SLD of the layer_styles row marked default, when the file has one. */
-  defaultSld?: string;
+  /** Styles that the file brings along. */
+  styles?: FileStyle[];
   /** Of a table of STAC items: the document of their collection, as it was read. */
   stac?: Record<string, unknown>;
 }

@@ -32,6 +32,7 @@ import { startEvents } from './services/events/index.js';
 import { registeredIn } from './services/rasters/registered.js';
 import { StacItems } from './services/stac/items.js';
 import { Styles } from './services/styles/index.js';
+import { tellLostStyles } from './services/styles/of-files.js';
 import { readAreas } from './services/tiles/extent.js';
 import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
 import { requireTileSettings } from './services/tiles/settings.js';
@@ -122,6 +123,7 @@ export async function startGateway({
       if (first) stac.follow(after);
       // Every gateway reloads; one tells.
       if (first) tellQuarantined(before, after, alerts);
+      if (first) tellLostStyles(before, after, (message, about) => log.warn(message, about));
       void captureEdits(after, { enabled: config.postgis.captureEdits, pools, log });
     },
   });

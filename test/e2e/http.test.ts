@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
 import { json, type RawRequest, raw } from './support/http.js';
 
@@ -252,6 +252,54 @@ describe('links', () => {
       await proxied.stop();
     }
   }, 60_000);
+});
+
+describe('a tile from the cache', () => {
+  const tile = TILE.replace('/0/0/0', '/1/0/0');
+
+  it('has the head that it had when it was made, and an id of its own', async () => {
+    const made = await get(tile, { 'accept-encoding': 'gzip' });
+    const kept = await get(tile, { 'accept-encoding': 'gzip' });
+    const stable = ({ 'x-request-id': _, date: __, 'server-timing': ___, ...rest }: typeof made.headers) =>
+      rest;
+    expect(made.headers['server-timing']).toBeDefined();
+    expect(stable(kept.headers)).toEqual(stable(made.headers));
+    expect(kept.headers['etag']).toMatch(/^"[0-9a-f]{16}-gzip"$/);
+    expect(kept.body.equals(made.body)).toBe(true);
+    expect(kept.headers['x-request-id']).not.toBe(made.headers['x-request-id']);
+    const plain = await get(tile, { 'accept-encoding': 'identity' });
+    expect(plain.headers['etag']).toBe(made.headers['etag']!.replace('-gzip', ''));
+  });
+
+  it('keeps the id that the client gives', async () => {
+    await get(tile);
+    expect((await get(tile, { 'x-request-id': 'mine-1' })).headers['x-request-id']).toBe('mine-1');
+  });
+
+  it('is logged like all others', async () => {
+    await get(tile);
+    const { headers } = await get(tile, { 'accept-encoding': 'gzip' });
+    const id = headers['x-request-id'];
+    await vi.waitFor(() => expect(server.log()).toContain(`"${id}"`), 5000);
+    const line = server
+      .log()
+      .split('\n')
+      .find((text) => text.includes(`"${id}"`))!;
+    expect(JSON.parse(line)).toEqual({
+      '@t': expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      '@mt': '{Method} {Path} {StatusCode} {DurationMs} ms',
+      Method: 'GET',
+      StatusCode: 200,
+      Protocol: 'OGC-Tiles',
+      Operation: 'tiles.getCollectionTile',
+      Process: 'gateway',
+      DurationMs: expect.any(Number),
+      Bytes: Number(headers['content-length']),
+      Path: tile,
+      CorrelationId: id,
+      Principal: 'anonymous',
+    });
+  });
 });
 
 describe('problems', () => {

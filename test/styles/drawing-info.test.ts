@@ -210,6 +210,44 @@ describe('a drawingInfo that is written', () => {
     });
   });
 
+  it('has the bounds and the symbol of all others of classes that were read', () => {
+    const classBreakInfos = [
+      { classMaxValue: 10, symbol: area([255, 0, 0, 255]) },
+      { classMaxValue: 20, symbol: area([0, 255, 0, 255]) },
+    ];
+    const renderer = {
+      type: 'classBreaks',
+      field: 'n',
+      defaultSymbol: area([0, 0, 255, 255]),
+      classBreakInfos,
+    };
+    const { renderer: again } = round({ renderer }).drawingInfo;
+    expect(again).toMatchObject({
+      type: 'classBreaks',
+      field: 'n',
+      defaultSymbol: renderer.defaultSymbol,
+      classBreakInfos,
+    });
+    expect((again as typeof renderer).classBreakInfos).toHaveLength(2);
+  });
+
+  it('has a symbol for what is no number', () => {
+    const step = ['step', ['get', 'n'], '#ff0000', 10, '#00ff00'];
+    const color = ['case', ['==', ['typeof', ['get', 'n']], 'number'], step, '#b3b3b3'];
+    const { drawingInfo, unsupported } = exportDrawingInfo([
+      { id: 'a', type: 'line', paint: { 'line-color': color } } as unknown as StyleLayer,
+    ]);
+    expect(unsupported).toEqual([]);
+    expect(drawingInfo.renderer).toMatchObject({
+      type: 'classBreaks',
+      defaultSymbol: { color: [179, 179, 179, 255] },
+      classBreakInfos: [
+        { classMaxValue: 10, symbol: { color: [255, 0, 0, 255] } },
+        { classMaxValue: 1e300, symbol: { color: [0, 255, 0, 255] } },
+      ],
+    });
+  });
+
   it('has breaks of steps', () => {
     const fill = {
       id: 'a',

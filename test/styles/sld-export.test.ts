@@ -5,6 +5,7 @@ import type { SldTarget } from '../../src/core/style/sld/context.js';
 import { exportSld } from '../../src/core/style/sld/export.js';
 import { importSld } from '../../src/core/style/sld/import.js';
 import { SldFailure } from '../../src/core/style/sld/report.js';
+import { suggestStyle } from '../../src/core/style/suggest/suggest.js';
 import { fixture, importRule, ruleOf } from './support.js';
 
 /** What draws: all but the names of layers. */
@@ -23,6 +24,9 @@ describe('a style that was read is written and read again', () => {
     ['qgis-points-1.1.sld', { geometryType: 'Point' }],
     ['geoserver-dem-1.0.sld', { geometryType: 'raster' }],
     ['se-classes-1.1.sld', { geometryType: 'Polygon' }],
+    ['qgis-categories.sld', { geometryType: 'Polygon' }],
+    ['qgis-graduated.sld', { geometryType: 'LineString' }],
+    ['qgis-rules.sld', { geometryType: 'Point' }],
   ] as [string, SldTarget][])('%s', (name, target) => {
     const { layers } = importSld(fixture(name), target);
     const second = again(layers, target);
@@ -64,6 +68,17 @@ describe('a style that was read is written and read again', () => {
     expect(second.diagnostics).toEqual([]);
   });
 
+  it('whole zooms', () => {
+    const layers = Array.from({ length: 23 }, (_, zoom) => {
+      return { id: `z${zoom}`, type: 'line', minzoom: zoom + 1, maxzoom: zoom + 2, paint: {} };
+    }) as unknown as StyleLayer[];
+    const zooms = again(layers).layers.map(({ minzoom, maxzoom }) => [minzoom, maxzoom]);
+    // Nothing is drawn beyond zoom 24.
+    expect(zooms).toEqual(
+      layers.map(({ minzoom, maxzoom }) => [minzoom, maxzoom === 24 ? undefined : maxzoom]),
+    );
+  });
+
   it('a box for points', () => {
     const box = `<ogc:BBOX>${property('g')}<Envelope><lowerCorner>1 2</lowerCorner><upperCorner>3 4</upperCorner></Envelope></ogc:BBOX>`;
     const target = { geometryType: 'Point' } as const;
@@ -85,6 +100,20 @@ describe('styles of MapLibre', () => {
       ]);
     expect(widths[0]).toEqual([undefined, 1, 0.46]);
     expect(widths.at(-1)).toEqual([5, undefined, 1]);
+  });
+
+  it('that were suggested lose nothing', () => {
+    const values = Array.from({ length: 50 }, (_, i) => (i % 7 === 0 ? null : i * i));
+    for (const [type, sample] of [
+      ['integer', values],
+      ['string', values.map((_, i) => 'abc'[i % 3])],
+    ] as const) {
+      const samples = [{ field: { name: 'a', type }, values: sample }];
+      const { layers } = suggestStyle(samples, 'Polygon', { classCount: 5 });
+      const second = again(layers);
+      expect(second.diagnostics).toEqual([]);
+      expect(drawn(second.layers)).toEqual(drawn(layers));
+    }
   });
 
   it('have older filters and names in braces', () => {

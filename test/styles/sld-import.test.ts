@@ -77,10 +77,47 @@ describe('styles of other programs', () => {
     expect(layers[1]).not.toHaveProperty('minzoom');
   });
 
+  it('reads what QGIS 3.22 writes of categories, classes and rules', () => {
+    const read = (name: string) => importSld(fixture(name));
+    const [categories, graduated, rules] = ['categories', 'graduated', 'rules'].map((name) =>
+      read(`qgis-${name}.sld`),
+    );
+    expect([categories, graduated].flatMap((one) => one!.diagnostics)).toEqual([]);
+    expect(rules!.diagnostics.map(({ construct }) => construct)).toEqual(['font-family']);
+    expect(categories!.layers.map(({ type }) => type)).toEqual([
+      'fill',
+      'line',
+      'fill',
+      'line',
+      'fill',
+      'line',
+    ]);
+    expect(categories!.layers[4]).toMatchObject({
+      filter: ['any', ['==', ['get', 'class'], ''], ['==', ['get', 'class'], null]],
+    });
+    expect(graduated!.layers[0]).toMatchObject({
+      filter: ['all', ['>=', ['get', 'pop'], 0], ['<=', ['get', 'pop'], 10]],
+    });
+    expect(rules!.layers[0]).toMatchObject({
+      minzoom: 11.44884,
+      maxzoom: 18.0927,
+      layout: { 'icon-image': 'mark-star', 'icon-rotate': 30 },
+    });
+  });
+
   it('reads classifications of SE and lengths on the ground', () => {
     const { layers, diagnostics } = importSld(fixture('se-classes-1.1.sld'), { geometryType: 'Polygon' });
     expect(layers).toMatchObject([
-      { paint: { 'fill-color': ['interpolate', ['linear'], ['get', 'pop'], 0, '#ffffff', 100, '#ff0000'] } },
+      {
+        paint: {
+          'fill-color': [
+            'case',
+            ['==', ['typeof', ['get', 'pop']], 'number'],
+            ['interpolate', ['linear'], ['get', 'pop'], 0, '#ffffff', 100, '#ff0000'],
+            '#cccccc',
+          ],
+        },
+      },
       {
         paint: {
           'line-color': ['match', ['to-string', ['get', 'code']], 'A', '#aa0000', 'B', '#00bb00', '#000000'],

@@ -3,6 +3,7 @@ import type {
   LayerSpecification,
   StyleSpecification,
 } from '@maplibre/maplibre-gl-style-spec';
+import type { SldDiagnostic } from './sld/report.js';
 
 type WithoutSource<T> = T extends unknown ? Omit<T, 'source' | 'source-layer'> : never;
 
@@ -14,6 +15,8 @@ export interface MapStyle {
   /** Counts the changes; 0 is the default style, which nobody chose. */
   readonly version: number;
   readonly layers: readonly StyleLayer[];
+  /** The checked document that they are of, where there is one: it may hold more than what is drawn. */
+  readonly document?: StyleDocument;
 }
 
 /** One of several styles of a collection. */
@@ -22,6 +25,17 @@ export interface NamedStyle {
   readonly id: string;
   readonly title: string;
   readonly style: MapStyle;
+  /** What its translation lost. */
+  readonly diagnostics?: readonly SldDiagnostic[];
+}
+
+/** A style that a file holds beside its data, translated. */
+export interface FileStyle {
+  readonly name: string;
+  readonly isDefault: boolean;
+  /** Checked; none when it cannot be drawn. */
+  readonly layers: readonly StyleLayer[];
+  readonly diagnostics: readonly SldDiagnostic[];
 }
 
 /** A whole MapLibre style document. */

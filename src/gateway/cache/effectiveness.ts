@@ -67,6 +67,6 @@ function useOf({ key, uses, usedAt, madeMs, tile }: TileSlot): TileUse {
     hitRatio: uses / (uses + 1),
     avgExecutionTimeMs: madeMs,
     memoryBytes: tile.bytes,
-    lastAccessed: usedAt,
+    lastAccessed: usedAt * 1000,
   };
 }

@@ -2,7 +2,8 @@ import { ApiError } from '../../core/errors.js';
 import { type Format, negotiate } from '../../core/media.js';
 import type { Operation, Principal, Reply } from '../../core/operation.js';
 import { Recent } from '../../core/recent.js';
-import type { HttpExchange } from './exchange.js';
+import { loggedPath } from '../telemetry/log.js';
+import { ACCEPT, AUTHORIZATION, type HttpExchange, X_API_KEY } from './exchange.js';
 import { type ParamPlan, parseQuery, planParams, readParams } from './query.js';
 import { allowOf, type Match, Router } from './router.js';
 import { type BodyReader, bodyReader } from './validation.js';
@@ -42,13 +43,14 @@ interface Prepared {
 interface Known {
   readonly prepared: Prepared;
   readonly params: HttpExchange['params'];
-  readonly memo: { value?: unknown };
-  readonly loggedPath: string;
   /** Value of the `f` parameter. */
   readonly f: string | undefined;
   /** What it was asked for with last, and the format that this came to. */
   accept: string | undefined;
   format: Format;
+  /** The handlers' own: this is `Exchange.memo`. */
+  value: unknown;
+  readonly plainPath: boolean;
 }
 
 /** Targets that are remembered, and the longest one. */
@@ -112,8 +114,8 @@ export class Dispatcher {
 
   /** Finds out who asks and whether they may. A promise only when that has to be looked up. */
   #identify(x: HttpExchange): Promise<void> | undefined {
-    const apiKey = x.header('x-api-key');
-    const authorization = x.header('authorization');
+    const apiKey = x.known(X_API_KEY);
+    const authorization = x.known(AUTHORIZATION);
     if (apiKey || authorization) {
       const principal = this.#options.authenticate({ apiKey, authorization });
       if (principal instanceof Promise) {
@@ -131,15 +133,15 @@ export class Dispatcher {
 
   #resume(x: HttpExchange, known: Known): Reply | Promise<Reply> {
     const { operation } = known.prepared;
-    const accept = known.f === undefined ? x.header('accept') : known.accept;
+    const accept = known.f === undefined ? x.known(ACCEPT) : known.accept;
     if (accept !== known.accept && operation.formats.length > 0) {
       known.format = negotiate(undefined, accept, operation.formats);
       known.accept = accept;
     }
     x.format = known.format;
     x.params = known.params;
-    x.memo = known.memo;
-    x.loggedPath = known.loggedPath;
+    x.memo = known;
+    x.plainPath = known.plainPath;
     return this.#run(x, operation);
   }
 
@@ -151,7 +153,7 @@ export class Dispatcher {
       // Every operation with formats takes one from `f`, else from Accept.
       // A change that has one answer is not refused for what its client writes into Accept by habit.
       const given = x.hasBody && operation.formats.length === 1;
-      x.format = negotiate(f, given ? undefined : x.header('accept'), operation.formats);
+      x.format = negotiate(f, given ? undefined : x.known(ACCEPT), operation.formats);
     } else if (f !== undefined && !plan.queryNames.has('f')) {
       // f=json is a habit of clients; it is harmless where there is only one format.
       query.delete('f');
@@ -162,11 +164,12 @@ export class Dispatcher {
       (name) => match.values[match.route.names.indexOf(name)],
       (name) => x.header(name),
     ) as HttpExchange['params'];
-    x.memo = {};
-    if (!x.hasBody && !plan.readsHeaders) {
-      const { params, memo, format, loggedPath } = x;
-      const accept = f === undefined ? x.header('accept') : undefined;
-      this.#remember(x, { prepared, params, memo, loggedPath, f, accept, format });
+    if (x.hasBody || plan.readsHeaders) x.memo = {};
+    else {
+      const { params, format, path } = x;
+      const accept = f === undefined ? x.known(ACCEPT) : undefined;
+      const plainPath = loggedPath(path) === `"${path}"`;
+      x.memo = this.#remember(x, { prepared, params, f, accept, format, value: undefined, plainPath });
     }
     if (!prepared.readBody) return this.#run(x, operation);
     x.detach();
@@ -176,9 +179,10 @@ export class Dispatcher {
     });
   }
 
-  #remember(x: HttpExchange, known: Known): void {
+  #remember(x: HttpExchange, known: Known): Known {
     const target = targetOf(x);
     if (target.length <= MAX_KNOWN_LENGTH) this.#known.set(target, known);
+    return known;
   }
 
   #authorise(operation: Operation, principal: Principal): void {

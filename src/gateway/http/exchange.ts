@@ -1,4 +1,5 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import { performance } from 'node:perf_hooks';
 import { type Format, JSON_FORMAT } from '../../core/media.js';
 import {
   ANONYMOUS,
@@ -8,28 +9,30 @@ import {
   type ParamValues,
   type Principal,
 } from '../../core/operation.js';
-import { loggedPath } from '../telemetry/log.js';
 import type { RequestSpan } from '../telemetry/spans.js';
 import { RequestBody } from './body.js';
+import { nextRequest, requestId, requestIdBytes } from './request-id.js';
 import type { Upgrade } from './socket.js';
-
-const processTag = Math.floor(Math.random() * 36 ** 6)
-  .toString(36)
-  .padStart(6, '0');
-let counter = 0;
 
 /** Until the target is known. Frozen, so that nothing is ever kept for all targets. */
 const NO_MEMO: { value?: unknown } = Object.freeze({});
 
 const CORRELATION = /^[\w.:-]{1,128}$/;
 
-/** Names of headers that every request is asked for, as bytes: the library reads those faster than a string. */
-const NAME_BYTES: Readonly<Record<string, ArrayBuffer>> = Object.fromEntries(
-  ['x-request-id', 'x-api-key', 'authorization', 'accept', 'accept-encoding', 'if-none-match'].map((name) => [
-    name,
-    new TextEncoder().encode(name).buffer,
-  ]),
-);
+/** A header that every request is asked for. The library reads a name given as bytes faster than a string. */
+export interface KnownHeader {
+  readonly name: string;
+  readonly bytes: ArrayBuffer;
+}
+
+const known = (name: string): KnownHeader => ({ name, bytes: new TextEncoder().encode(name).buffer });
+
+export const X_REQUEST_ID = known('x-request-id');
+export const X_API_KEY = known('x-api-key');
+export const AUTHORIZATION = known('authorization');
+export const ACCEPT = known('accept');
+export const ACCEPT_ENCODING = known('accept-encoding');
+export const IF_NONE_MATCH = known('if-none-match');
 
 /**
  * One request and its response. While the request handler runs, headers are read straight from the parser;
@@ -43,23 +46,27 @@ export class HttpExchange implements Exchange {
   format: Format = JSON_FORMAT;
   principal: Principal = ANONYMOUS;
   span: RequestSpan | undefined;
-  /** The path as the log writes it; made once for a target that is remembered. */
-  #loggedPath: string | undefined;
+  /** Whether the log may write the path as it is; known for targets that are remembered. */
+  plainPath = false;
   aborted = false;
   responded = false;
   /** Called when the connection is lost after `detach`. */
   onGone: (() => void) | undefined;
+  /** Called once the answer is out. */
+  onSent: (() => void) | undefined;
   readonly startedAt = performance.now();
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  readonly correlationId: string;
   readonly hasBody: boolean;
   #req: HttpRequest | undefined;
   #headers: Map<string, string> | undefined;
   #requestBody: RequestBody | undefined;
   #controller: AbortController | undefined;
   #timings = '';
+  /** Given by the client, or made from the number when it is asked for. */
+  #id: string | undefined;
+  readonly #number: number;
 
   constructor(
     readonly res: HttpResponse,
@@ -73,8 +80,9 @@ export class HttpExchange implements Exchange {
     this.path = req.getUrl();
     this.query = req.getQuery() ?? '';
     this.hasBody = this.method !== 'GET' && this.method !== 'HEAD' && this.method !== 'OPTIONS';
-    const asked = this.header('x-request-id');
-    this.correlationId = asked && CORRELATION.test(asked) ? asked : `${processTag}-${counter++}`;
+    this.#number = nextRequest();
+    const asked = this.known(X_REQUEST_ID);
+    if (asked && CORRELATION.test(asked)) this.#id = asked;
   }
 
   get upgradable(): boolean {
@@ -85,13 +93,14 @@ export class HttpExchange implements Exchange {
     return this.baseUrlOf((name) => this.header(name));
   }
 
-  get loggedPath(): string {
-    this.#loggedPath ??= loggedPath(this.path);
-    return this.#loggedPath;
+  get correlationId(): string {
+    this.#id ??= requestId(this.#number);
+    return this.#id;
   }
 
-  set loggedPath(text: string) {
-    this.#loggedPath = text;
+  /** The same as bytes, where they are at hand: in the turn in which the request came. */
+  get correlationBytes(): Uint8Array | undefined {
+    return this.#id === undefined ? requestIdBytes(this.#number) : undefined;
   }
 
   /** True until `detach`: the response is corked and nothing has waited yet. */
@@ -100,7 +109,13 @@ export class HttpExchange implements Exchange {
   }
 
   header(name: string): string | undefined {
-    if (this.#req) return this.#req.getHeader(NAME_BYTES[name] ?? name) || undefined;
+    if (this.#req) return this.#req.getHeader(name) || undefined;
+    return this.#headers?.get(name);
+  }
+
+  /** As `header`. */
+  known({ name, bytes }: KnownHeader): string | undefined {
+    if (this.#req) return this.#req.getHeader(bytes) || undefined;
     return this.#headers?.get(name);
   }
 

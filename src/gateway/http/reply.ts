@@ -1,21 +1,11 @@
-import { STATUS_CODES } from 'node:http';
 import { LIMITS } from '../../core/limits.js';
 import type { Reply } from '../../core/operation.js';
 import { Backlog, type Sending } from './backlog.js';
 import { accepts, type ContentEncoding, chooseEncoding, compress, decompress } from './compression.js';
-import type { HttpExchange } from './exchange.js';
+import { ACCEPT_ENCODING, type HttpExchange, IF_NONE_MATCH } from './exchange.js';
+import { head } from './head.js';
 import { sendParts } from './parts.js';
 import { upgrade } from './socket.js';
-
-const EXPOSED =
-  'accept-ranges, content-crs, content-bbox, content-range, etag, graticule-acquired, graticule-dropped-features, graticule-source-items, graticule-source-items-count, link, location, server-timing, x-request-id, retry-after, preference-applied';
-
-/** Headers of every response. */
-const COMMON = `access-control-allow-origin: *\r\naccess-control-expose-headers: ${EXPOSED}\r\nx-content-type-options: nosniff`;
-
-const STATUS_LINES: Record<number, string> = Object.fromEntries(
-  Object.entries(STATUS_CODES).map(([code, reason]) => [code, `${code} ${reason}`]),
-);
 
 /** Whether If-None-Match names this entity tag (weak comparison, RFC 9110, 8.8.3.2). */
 export function etagMatches(header: string, etag: string): boolean {
@@ -44,7 +34,7 @@ export function sendReply(x: HttpExchange, reply: Reply, sent: Sent): void {
     return;
   }
   if (reply.etag !== undefined && reply.status === 200) {
-    const condition = x.header('if-none-match');
+    const condition = x.known(IF_NONE_MATCH);
     if (condition && etagMatches(condition, reply.etag)) {
       writeHead(x, { ...reply, status: 304 }, 'identity', 0);
       sent(x, 304, 0);
@@ -69,10 +59,22 @@ function writeEmpty(x: HttpExchange, reply: Reply, sent: Sent, length = 0): void
   sent(x, reply.status, 0);
 }
 
+let lastAsked: string | undefined;
+let lastTakesGzip = false;
+
+/** As `accepts`: clients that ask for much ask for it the same way. */
+function takesGzip(acceptEncoding: string | undefined): boolean {
+  if (acceptEncoding !== lastAsked) {
+    lastAsked = acceptEncoding;
+    lastTakesGzip = accepts(acceptEncoding, 'gzip');
+  }
+  return lastTakesGzip;
+}
+
 function sendBody(x: HttpExchange, reply: Reply, body: string | Uint8Array, sent: Sent): void {
-  const acceptEncoding = x.header('accept-encoding');
+  const acceptEncoding = x.known(ACCEPT_ENCODING);
   if (reply.encoding === 'gzip' && body instanceof Uint8Array) {
-    if (accepts(acceptEncoding, 'gzip')) return write(x, reply, body, 'gzip', sent);
+    if (takesGzip(acceptEncoding)) return write(x, reply, body, 'gzip', sent);
     x.detach();
     void later(x, reply, decompress(body), 'identity', sent);
     return;
@@ -248,46 +250,4 @@ function sendSized(
 ) {
   const { status } = reply;
   void sendParts(x, body, { length, status, begin: () => head(x, reply, 'identity'), backlog }, sent);
-}
-
-const CONTROL = /[\r\n]/g;
-
-/** Status line and all headers, written as one block. Values are stripped of line breaks. */
-function head(x: HttpExchange, reply: Reply, encoding: ContentEncoding, length = ''): void {
-  // 200 is the library's own default.
-  if (reply.status !== 200) x.res.writeStatus(STATUS_LINES[reply.status] ?? String(reply.status));
-  const { constant } = reply;
-  // Only the encoding that the body is kept in; a client that cannot read it is rare.
-  if (constant && encoding === (reply.encoding ?? 'identity')) {
-    constant.block ??= Buffer.from(headerBlock(reply, encoding));
-    x.res.writeHeader(constant.block, x.correlationId + tail(x, length));
-  } else {
-    x.res.writeHeader(headerBlock(reply, encoding), x.correlationId + tail(x, length));
-  }
-}
-
-/** What differs from answer to answer, after the request id. */
-function tail(x: HttpExchange, length: string): string {
-  return x.serverTiming ? `\r\nserver-timing: ${x.serverTiming}${length}` : length;
-}
-
-/**
- * All headers up to the name of the last one, the request id, as one: the library writes names and values as they are
- * given, and each call of it costs.
- */
-function headerBlock(reply: Reply, encoding: ContentEncoding): string {
-  let block = COMMON;
-  if (reply.mediaType) block += `\r\ncontent-type: ${reply.mediaType}`;
-  if (encoding !== 'identity') block += `\r\ncontent-encoding: ${encoding}`;
-  if (reply.body !== undefined) block += '\r\nvary: accept, accept-encoding';
-  if (reply.etag !== undefined) block += `\r\netag: ${quoted(reply.etag, encoding)}`;
-  if (reply.cacheControl) block += `\r\ncache-control: ${reply.cacheControl}`;
-  for (const name in reply.headers) block += `\r\n${name}: ${reply.headers[name]!.replace(CONTROL, ' ')}`;
-  return `${block}\r\nx-request-id`;
-}
-
-/** An entity tag names one representation, so a compressed one gets a suffix. */
-function quoted(etag: string, encoding: ContentEncoding): string {
-  const suffix = encoding === 'identity' ? '' : `-${encoding}`;
-  return etag.startsWith('W/') ? `W/"${etag.slice(2)}${suffix}"` : `"${etag}${suffix}"`;
 }

@@ -4,6 +4,7 @@ import uWS, {
   type TemplatedApp,
   type us_listen_socket,
 } from 'uWebSockets.js';
+import { performance } from 'node:perf_hooks';
 import type { ApiError } from '../../core/errors.js';
 import { ApiError as Failure } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
@@ -112,11 +113,14 @@ export class HttpServer {
 
   #send(x: HttpExchange, reply: Reply): void {
     if (x.aborted) return this.#finish(x, 499, 0);
+    x.onSent = reply.sent;
     try {
       sendReply(x, reply, this.#sent);
     } catch (error) {
       this.#options.log.error('sending a response failed', { Path: x.path, Error: String(error) });
       if (!x.aborted) x.res.close();
+      // The library may still look at the body.
+      x.onSent = undefined;
       this.#finish(x, 500, 0);
     }
   }
@@ -159,7 +163,13 @@ export class HttpServer {
 
   #finish(x: HttpExchange, status: number, bytes: number): void {
     this.#active.value--;
-    const durationMs = performance.now() - x.startedAt;
+    const { onSent } = x;
+    if (onSent) {
+      x.onSent = undefined;
+      onSent();
+    }
+    const now = performance.now();
+    const durationMs = now - x.startedAt;
     const operation = x.operation as Operation | undefined;
     const cells = this.#cellsOf(operation, x.method, status);
     cells.duration.observe(durationMs);
@@ -175,7 +185,7 @@ export class HttpServer {
       });
       span.end();
     }
-    this.#options.log.request(cells.kind, x, durationMs, bytes);
+    this.#options.log.request(cells.kind, x, now, durationMs, bytes);
     if (this.#idle && this.#active.value === 0) this.#idle();
   }
 

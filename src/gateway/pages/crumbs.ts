@@ -17,6 +17,7 @@ const SEGMENTS: Readonly<Record<string, string>> = {
   schema: 'Schema',
   tiles: 'Tilesets',
   map: 'Map',
+  styles: 'Styles',
   tileMatrixSets: 'Tile matrix sets',
 };
 

@@ -75,6 +75,16 @@ export function formatLinks(x: Exchange, path: string, formats: readonly Format[
   }));
 }
 
+/** Where the styles of a collection are listed (OGC API Styles, 20-009). */
+export function stylesLink(baseUrl: string, layerId: number): Link {
+  return {
+    href: `${baseUrl}/ogc/maps/collections/${layerId}/styles`,
+    rel: 'http://www.opengis.net/def/rel/ogc/1.0/styles',
+    type: 'application/json',
+    title: 'Styles',
+  };
+}
+
 /** Appends `f` to a query string, replacing one that is there. */
 export function withQuery(url: string, query: string, f: string): string {
   const kept = query

@@ -13,7 +13,8 @@ const MAX_WAITING = 256;
 export class LineWriter {
   readonly #fd: number;
   #block = Buffer.allocUnsafe(CAPACITY);
-  #length = 0;
+  /** Bytes of whole lines in the block. Who writes into its room moves this on. */
+  length = 0;
   #waiting: Buffer[] = [];
   #writing: Buffer | undefined;
   #dropped = 0;
@@ -24,31 +25,37 @@ export class LineWriter {
 
   /** Takes whole lines of ASCII, line end included: one byte per unit, copied as they are. */
   writeAscii(line: string): void {
-    if (line.length > CAPACITY - this.#length) this.#close();
+    if (line.length > CAPACITY - this.length) this.#close();
     if (line.length > CAPACITY) this.#enqueue(Buffer.from(line, 'latin1'));
-    else this.#length += this.#block.write(line, this.#length, 'latin1');
+    else this.length += this.#block.write(line, this.length, 'latin1');
+  }
+
+  /** A block with room for this many bytes behind `length`; none when a line is longer than a block. */
+  room(bytes: number): Buffer | undefined {
+    if (bytes > CAPACITY - this.length) this.#close();
+    return bytes > CAPACITY ? undefined : this.#block;
   }
 
   /** Takes whole lines, line end included. */
   write(line: string): void {
-    if (line.length * MAX_UNIT_BYTES > CAPACITY - this.#length) {
+    if (line.length * MAX_UNIT_BYTES > CAPACITY - this.length) {
       this.#close();
       if (line.length * MAX_UNIT_BYTES > CAPACITY) {
         this.#enqueue(Buffer.from(line));
         return;
       }
     }
-    this.#length += this.#block.write(line, this.#length);
+    this.length += this.#block.write(line, this.length);
   }
 
   /** Hands what was gathered to the background writer. */
   flush(): void {
-    if (this.#length > 0) this.#close();
+    if (this.length > 0) this.#close();
   }
 
   /** Writes everything before it returns; for the end of the process. */
   flushSync(): void {
-    this.flush();
+    this.#waiting.push(this.#take());
     for (const block of this.#waiting.splice(0)) {
       try {
         writeSync(this.#fd, block);
@@ -60,10 +67,15 @@ export class LineWriter {
   }
 
   #close(): void {
-    const block = this.#block.subarray(0, this.#length);
-    this.#block = Buffer.allocUnsafe(CAPACITY);
-    this.#length = 0;
+    const block = this.#take();
     if (block.length > 0) this.#enqueue(block);
+  }
+
+  #take(): Buffer {
+    const block = this.#block.subarray(0, this.length);
+    this.#block = Buffer.allocUnsafe(CAPACITY);
+    this.length = 0;
+    return block;
   }
 
   #enqueue(block: Buffer): void {

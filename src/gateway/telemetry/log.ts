@@ -1,5 +1,6 @@
 import pino from 'pino';
 import { LineWriter } from './line-writer.js';
+import { RequestLines } from './request-lines.js';
 
 /** Levels as the CLEF readers name them. */
 export const LOG_LEVELS = ['Verbose', 'Debug', 'Information', 'Warning', 'Error', 'Fatal'] as const;
@@ -37,9 +38,12 @@ export interface RequestKind {
 
 /** The completion event of one request. */
 export interface RequestEvent {
-  /** As `loggedPath` writes it. */
-  readonly loggedPath: string;
+  readonly path: string;
+  /** True when it is known that the path can be written as it is: ASCII, nothing to escape. */
+  readonly plainPath: boolean;
   readonly correlationId: string;
+  /** The id as ASCII, where that is at hand. */
+  readonly correlationBytes: Uint8Array | undefined;
   readonly principal: { readonly id: string };
   readonly span: { readonly traceId: string; readonly spanId: string } | undefined;
 }
@@ -49,8 +53,8 @@ export interface Log {
   info(message: string, properties?: Properties): void;
   warn(message: string, properties?: Properties): void;
   error(message: string, properties?: Properties): void;
-  /** Milliseconds from the first byte to the last, and bytes of the body. */
-  request(kind: RequestKind, event: RequestEvent, durationMs: number, bytes: number): void;
+  /** When the last byte went out (`performance.now`), milliseconds from the first to it, and bytes of the body. */
+  request(kind: RequestKind, event: RequestEvent, at: number, durationMs: number, bytes: number): void;
   flush(): void;
 }
 
@@ -63,8 +67,6 @@ const FLUSH_MS = 100;
 export function createLog(options: { level: LogLevel; pretty: boolean; process: string }): Log {
   if (options.pretty) return prettyLog(options);
   const destination = new LineWriter(1);
-  const timer = setInterval(() => destination.flush(), FLUSH_MS);
-  timer.unref();
   const logger = pino(
     {
       level: PINO_LEVELS[options.level],
@@ -79,13 +81,20 @@ export function createLog(options: { level: LogLevel; pretty: boolean; process: 
   const constants = new WeakMap<RequestKind, string>();
   const constantOf = (kind: RequestKind): string => {
     let text = constants.get(kind);
-    if (text === undefined) constants.set(kind, (text = constantPart(kind, options.process)));
+    if (text === undefined) constants.set(kind, (text = constantMembers(kind, options.process)));
     return text;
   };
+  const lines = new RequestLines(destination, constantOf);
+  const timer = setInterval(() => {
+    destination.flush();
+    lines.setClock();
+  }, FLUSH_MS);
+  timer.unref();
   return {
     ...plain(logger),
-    request(kind, event, durationMs, bytes) {
+    request(kind, event, at, durationMs, bytes) {
       if (!(kind.quiet ? logs.probes : logs.request)) return;
+      if (lines.write(kind, event, at, durationMs, bytes)) return;
       destination.writeAscii(clefLine(constantOf(kind), event, durationMs, bytes));
     },
     flush: () => destination.flushSync(),
@@ -109,10 +118,10 @@ function prettyLog(options: { level: LogLevel; process: string }): Log {
   const logger = pino({ level: PINO_LEVELS[options.level], base: {} }, target);
   return {
     ...plain(logger),
-    request(kind, event, durationMs, bytes) {
+    request(kind, event, _at, durationMs, bytes) {
       const level = kind.quiet ? 'trace' : 'info';
       const took = `${durationMs.toFixed(1)} ms ${bytes} B`;
-      logger[level](`${kind.method} ${JSON.parse(event.loggedPath)} ${kind.status} ${took}`);
+      logger[level](`${kind.method} ${event.path} ${kind.status} ${took}`);
     },
     flush: () => logger.flush(),
   };
@@ -140,7 +149,7 @@ function now(): string {
 
 const NOT_ASCII = /[^ -~]/g;
 
-/** A path as a JSON string of ASCII. Paths carry no query string. */
+/** A text, such as a path, as a JSON string of ASCII. */
 export function loggedPath(path: string): string {
   const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return JSON.stringify(path).replace(NOT_ASCII, escaped);
@@ -156,7 +165,7 @@ function milliseconds(ms: number): string {
 }
 
 /** The members that a kind of request always has. */
-function constantPart(kind: RequestKind, process: string): string {
+function constantMembers(kind: RequestKind, process: string): string {
   const level = kind.quiet ? 'Verbose' : kind.status >= 500 && kind.status !== 501 ? 'Error' : undefined;
   const members = {
     '@mt': '{Method} {Path} {StatusCode} {DurationMs} ms',
@@ -167,16 +176,14 @@ function constantPart(kind: RequestKind, process: string): string {
     Operation: kind.operation,
     Process: process,
   };
-  return `Z",${JSON.stringify(members).slice(1, -1)},"Path":`;
+  return JSON.stringify(members).slice(1, -1);
 }
 
-const ANONYMOUS_TAIL = '","Principal":"anonymous"}\n';
-
-/** Put together by hand, of few pieces: one event per request is the hottest line of the log. All of it is ASCII. */
+/** An event of any kind, as text. All of it is ASCII. */
 function clefLine(constant: string, e: RequestEvent, durationMs: number, bytes: number): string {
   const { principal, span } = e;
-  const line = `${now()}${constant}${e.loggedPath},"DurationMs":${milliseconds(durationMs)},"Bytes":${bytes},"CorrelationId":"${e.correlationId}`;
-  if (!span && principal.id === 'anonymous') return line + ANONYMOUS_TAIL;
   const trace = span ? `,"@tr":"${span.traceId}","@sp":"${span.spanId}"` : '';
-  return `${line}","Principal":${loggedPath(principal.id)}${trace}}\n`;
+  const numbers = `"DurationMs":${milliseconds(durationMs)},"Bytes":${bytes}`;
+  const who = `"CorrelationId":"${e.correlationId}","Principal":${loggedPath(principal.id)}`;
+  return `${now()}Z",${constant},${numbers},"Path":${loggedPath(e.path)},${who}${trace}}\n`;
 }

@@ -20,14 +20,22 @@ import {
 
 const CHUNK_ID_BYTES = 4;
 
+/** Memory for a byte array of the message of this id. */
+export type Room = (id: number, length: number) => Uint8Array;
+
+const newRoom: Room = (_, length) => new Uint8Array(length);
+
 /** Collects the byte arrays of one message while its chunks arrive. */
 class Assembly {
   readonly blobs: Uint8Array[];
   #index = 0;
   #offset = 0;
 
-  constructor(readonly partial: PartialMessage) {
-    this.blobs = partial.blobLengths.map((length) => new Uint8Array(length));
+  constructor(
+    readonly partial: PartialMessage,
+    room: Room,
+  ) {
+    this.blobs = partial.blobLengths.map((length) => room(partial.id, length));
     this.#skipFull();
   }
 
@@ -65,7 +73,10 @@ export class FrameReader {
   #bodyFill = 0;
   #chunkLeft = 0;
 
-  constructor(private readonly onMessage: (message: Message) => void) {}
+  constructor(
+    private readonly onMessage: (message: Message) => void,
+    private readonly room: Room = newRoom,
+  ) {}
 
   push(bytes: Buffer): void {
     let at = 0;
@@ -111,7 +122,7 @@ export class FrameReader {
     const partial = unpackMessage(this.#head[4]!, body);
     if (this.#assemblies.has(partial.id) && partial.blobLengths.length > 0)
       throw new WireError('a message id is used twice');
-    this.#deliverOrKeep(new Assembly(partial));
+    this.#deliverOrKeep(new Assembly(partial, this.room));
     return count;
   }
 

@@ -3,6 +3,7 @@
 import { connect, type Socket } from 'node:net';
 import { failureFrom } from '../failure.js';
 import { FrameReader, FrameWriter } from './frames.js';
+import { takeRoom } from './rooms.js';
 import type { EngineTaskName, Message } from './wire.js';
 
 const PING_INTERVAL_MS = 5_000;
@@ -86,7 +87,12 @@ export class EngineLink {
 
   #connect(): void {
     this.#state = 'connecting';
-    const reader = new FrameReader((message) => this.#receive(message));
+    const reader = new FrameReader(
+      (message) => this.#receive(message),
+      // Its answers are sent once and kept by nobody.
+      (id, length) =>
+        this.#requests.get(id)?.task === 'raster.coverage' ? takeRoom(length) : new Uint8Array(length),
+    );
     const read = (bytes: Uint8Array) => {
       this.#lastHeard = Date.now();
       try {

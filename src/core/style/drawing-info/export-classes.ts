@@ -24,6 +24,10 @@ interface Choice {
   readonly kind: 'values' | 'breaks';
   readonly field: string;
   readonly keys: readonly (string | number)[];
+  /** It is a `step`, which has a class beyond its last limit. */
+  readonly steps?: boolean;
+  /** What is no number has a value of its own. */
+  readonly guarded?: boolean;
 }
 
 /** The classification of layers by one attribute: by expressions, or by filters; undefined when there is none. */
@@ -45,15 +49,14 @@ export function classifierOf(layers: readonly StyleLayer[], report: DrawingRepor
     ...(label === undefined ? {} : { label }),
   });
   const classes = keys.map((key) => pick(key, key));
-  if (kind === 'values') return { kind, field, classes, others: pick(undefined, ''), least: 0 };
-  const last = keys.at(-1) as number;
-  return {
-    kind,
-    field,
-    classes: [...classes, pick(undefined, MOST, `> ${last}`)],
-    others: undefined,
-    least: LEAST,
-  };
+  const others = pick(undefined, '');
+  if (kind === 'values') return { kind, field, classes, others, least: 0 };
+  const beyond = pick(MOST, MOST, `> ${keys.at(-1)}`);
+  const filtered = layers.some((layer) => 'filter' in layer && layer.filter !== undefined);
+  // Where bounds are tested one by one, what none of them takes is a class only if the filter leaves nothing else.
+  const open = choice.steps || filtered;
+  const rest = choice.guarded || !open ? others : undefined;
+  return { kind, field, classes: open ? [...classes, beyond] : classes, others: rest, least: LEAST };
 }
 
 /** Classes reach as far as numbers do: JSON has no infinity. */
@@ -78,9 +81,23 @@ function choiceOf(value: Expr): Choice | undefined {
   if (operator === 'step') {
     const field = fieldOf(input!);
     const keys = rest.filter((_, i) => i % 2 === 1) as number[];
-    return field === undefined ? undefined : { kind: 'breaks', field, keys };
+    return field === undefined ? undefined : { kind: 'breaks', field, keys, steps: true };
+  }
+  const guarded = guardedOf(value);
+  if (guarded) {
+    const inner = choiceOf(guarded.classed);
+    return inner && { ...inner, guarded: true };
   }
   return operator === 'case' ? caseChoice([input!, ...rest]) : undefined;
+}
+
+/** Classes of what is a number, and the value of what is none. */
+function guardedOf(value: readonly Expr[]): { classed: Expr; fallback: Expr } | undefined {
+  const [operator, condition, classed, fallback] = value;
+  if (operator !== 'case' || value.length !== 4 || !Array.isArray(condition)) return undefined;
+  const [equals, type, name] = condition as readonly Expr[];
+  const tests = equals === '==' && Array.isArray(type) && type[0] === 'typeof' && name === 'number';
+  return tests ? { classed: classed!, fallback: fallback! } : undefined;
 }
 
 function fieldOf(input: Expr): string | undefined {
@@ -143,6 +160,8 @@ function resolved(layer: StyleLayer, choice: Choice, key: string | number | unde
 function chosen(value: Expr, choice: Choice, key: string | number | undefined): Expr {
   const own = choiceOf(value);
   if (own?.field !== choice.field || own.kind !== choice.kind) return value;
+  const guarded = guardedOf(value as readonly Expr[]);
+  if (guarded) return key === undefined ? guarded.fallback : chosen(guarded.classed, choice, key);
   const [operator, ...rest] = value as readonly Expr[];
   if (operator === 'step') {
     const at =

@@ -1,5 +1,5 @@
 import { type Expr, type SldContext, Untranslatable } from './context.js';
-import { converted, expression, type Typed, typed, type Wanted } from './expression.js';
+import { converted, expression, literalAs, type Typed, typed, type Wanted } from './expression.js';
 import { asNumber, child, elements, textOf, type XmlElement } from './xml.js';
 
 /** The three classifications of Symbology Encoding 1.1, §11.6; their values are of the kind that the place wants. */
@@ -11,7 +11,17 @@ export function categorize(node: XmlElement, context: SldContext, wanted: Wanted
   if (attribute(node, 'thresholdsBelongTo', 'threshholdsBelongTo') === 'preceding') {
     context.report.warn('Categorize', 'Thresholds belong to the class above them.');
   }
-  return steps(expressionIn(lookup, context, 'number'), rest, context, wanted);
+  const input = expressionIn(lookup, context, 'number');
+  return withFallback(steps(input, rest, context, wanted), input, node, wanted);
+}
+
+/** What features without a number get; the value stands there twice, so it must be an attribute. */
+function withFallback(classed: Typed, input: Expr, node: XmlElement, wanted: Wanted): Typed {
+  const fallback = node.attributes['fallbackValue'];
+  const isAttribute = Array.isArray(input) && input[0] === 'get';
+  if (!fallback || !isAttribute || classed.kind === 'literal') return classed;
+  const known: Expr = ['==', ['typeof', input], 'number'];
+  return { kind: classed.kind, expr: ['case', known, classed.expr, literalAs(fallback, wanted)] };
 }
 
 /** A first value, then thresholds and values in turn. */
@@ -47,7 +57,8 @@ export function interpolate(node: XmlElement, context: SldContext, wanted: Wante
     stops.map(([data]) => data),
   );
   const input = expressionIn(lookup, context, 'number');
-  return { kind: kindOf(to), expr: ['interpolate', ['linear'], input, ...stops.flat()] };
+  const expr = ['interpolate', ['linear'], input, ...stops.flat()];
+  return withFallback({ kind: kindOf(to), expr }, input, node, to);
 }
 
 function pointOf(point: XmlElement, context: SldContext, wanted: Wanted): [number, Expr] {

@@ -95,14 +95,15 @@ function value(name: string, of: Expr): string {
   return typeof of === 'object' ? xml(name, [element(of)]) : xmlText(name, String(of));
 }
 
-const FALLBACK = { fallbackValue: '' };
-
-function categorize([input, first, ...stops]: readonly Expr[]): string {
+/** `fallback` is what features without a number get. */
+function categorize([input, first, ...stops]: readonly Expr[], fallback = ''): string {
   const parts = stops.map((stop, i) => value(i % 2 === 0 ? 'se:Threshold' : 'se:Value', stop));
-  return xml('se:Categorize', [lookup(input!), value('se:Value', first!), ...parts], FALLBACK);
+  return xml('se:Categorize', [lookup(input!), value('se:Value', first!), ...parts], {
+    fallbackValue: fallback,
+  });
 }
 
-function interpolate([curve, input, ...stops]: readonly Expr[]): string {
+function interpolate([curve, input, ...stops]: readonly Expr[], fallback = ''): string {
   if (!Array.isArray(curve) || curve[0] !== 'linear') {
     throw new Untranslatable('interpolate', 'Only linear interpolation has a counterpart.');
   }
@@ -113,7 +114,11 @@ function interpolate([curve, input, ...stops]: readonly Expr[]): string {
     );
   }
   const method = typeof stops[1] === 'string' ? 'color' : 'numeric';
-  return xml('se:Interpolate', [lookup(input!), ...points], { ...FALLBACK, mode: 'linear', method });
+  return xml('se:Interpolate', [lookup(input!), ...points], {
+    fallbackValue: fallback,
+    mode: 'linear',
+    method,
+  });
 }
 
 function recode(operands: readonly Expr[]): string {
@@ -132,8 +137,22 @@ function recode(operands: readonly Expr[]): string {
 
 function conditional(operands: readonly Expr[]): string {
   const [condition, yes, ...rest] = operands;
+  const classes = classesOf(condition!, yes!, rest);
+  if (classes !== undefined) return classes;
   const otherwise = rest.length === 1 ? element(rest[0]!) : conditional(rest);
   return xml('ogc:Function', [element(condition!), element(yes!), otherwise], { name: 'if_then_else' });
+}
+
+/** Classes of an attribute where it is a number, and a constant where it is none, as importing writes them. */
+function classesOf(condition: Expr, classed: Expr, rest: readonly Expr[]): string | undefined {
+  const [fallback, more] = rest;
+  if (!Array.isArray(classed) || typeof fallback === 'object' || more !== undefined) return undefined;
+  const [operator, ...operands] = classed as [string, ...Expr[]];
+  const input = operator === 'step' ? operands[0] : operator === 'interpolate' ? operands[1] : undefined;
+  const known = JSON.stringify(['==', ['typeof', input], 'number']);
+  if (input === undefined || JSON.stringify(condition) !== known) return undefined;
+  const write = operator === 'step' ? categorize : interpolate;
+  return write(operands, String(fallback));
 }
 
 /** The content of a parameter: text, or an element. @throws Untranslatable */

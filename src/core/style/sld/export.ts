@@ -130,8 +130,9 @@ function rule(
   ]);
 }
 
+/** QGIS reads whole numbers only. */
 function scaleText(zoom: number): string {
-  return String(Number(scaleOfZoom(zoom).toPrecision(12)));
+  return String(Math.round(scaleOfZoom(zoom)));
 }
 
 /** A relief over a raster is a part of its symbolizer. */

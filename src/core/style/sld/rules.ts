@@ -1,5 +1,5 @@
 import { LIMITS } from '../../limits.js';
-import { zoomOfScale } from '../zoom.js';
+import { scaleOfZoom, zoomOfScale } from '../zoom.js';
 import type { Expr, SldContext } from './context.js';
 import { filterOf } from './filter.js';
 import { SldFailure } from './report.js';
@@ -91,9 +91,12 @@ function zoomsOf(rule: XmlElement): { minzoom?: number; maxzoom?: number; never:
   };
 }
 
-/** To about a hundred-thousandth of the scale. */
+/** To about a hundred-thousandth of the scale; a whole zoom's scale is often written without its decimals. */
 function zoomOf(denominator: number): number {
-  return Math.round(zoomOfScale(denominator) * 1e5) / 1e5;
+  const zoom = zoomOfScale(denominator);
+  const whole = Math.round(zoom);
+  if (Math.round(scaleOfZoom(whole)) === Math.round(denominator)) return whole;
+  return Math.round(zoom * 1e5) / 1e5;
 }
 
 /** True when there is a zoom at which both rules hold. */

@@ -3,14 +3,9 @@ import type { StyleLayer } from '../model.js';
 import type { Expr } from '../sld/context.js';
 import { type Classes, OTHER_COLOR } from './suggest.js';
 
-/** Layers that colour features by their classes; `missing`: features without a number are gray. */
-export function classLayers(
-  geometryType: GeometryType,
-  field: string,
-  classes: Classes,
-  missing: boolean,
-): StyleLayer[] {
-  const color = colorBy(field, classes, missing);
+/** Layers that colour features by their classes; those of none are gray. */
+export function classLayers(geometryType: GeometryType, field: string, classes: Classes): StyleLayer[] {
+  const color = colorBy(field, classes);
   if (geometryType.endsWith('Point')) return [points(color)];
   if (geometryType.endsWith('LineString')) return [lines(color)];
   if (geometryType.endsWith('Polygon')) return areas(color);
@@ -23,7 +18,7 @@ export function classLayers(
   ];
 }
 
-function colorBy(field: string, { breaks, entries }: Classes, missing: boolean): Expr {
+function colorBy(field: string, { breaks, entries }: Classes): Expr {
   const value: Expr = ['get', field];
   const [first, ...rest] = entries;
   if (!breaks) {
@@ -39,7 +34,7 @@ function colorBy(field: string, { breaks, entries }: Classes, missing: boolean):
     rest.length === 0
       ? first!.color
       : ['step', value, first!.color, ...rest.flatMap(({ color }, i) => [breaks[i]!, color])];
-  return missing ? ['case', ['==', ['typeof', value], 'number'], classed, OTHER_COLOR] : classed;
+  return ['case', ['==', ['typeof', value], 'number'], classed, OTHER_COLOR];
 }
 
 function areas(color: Expr): StyleLayer[] {

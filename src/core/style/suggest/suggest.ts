@@ -57,10 +57,10 @@ export function suggestStyle(
       : numbers(profile, method, palette, options);
   if (profile.nulls > 0)
     observations.push(`${profile.nulls} of ${profile.rows} rows have no ${profile.name}; they are gray.`);
-  const layers = classLayers(geometryType, profile.name, classes, true);
+  const layers = classLayers(geometryType, profile.name, classes);
   return {
     layers,
-    drawingInfo: exportDrawingInfo(classLayers(geometryType, profile.name, classes, false)).drawingInfo,
+    drawingInfo: exportDrawingInfo(layers).drawingInfo,
     field: { name: profile.name, type: profile.type, reason },
     method,
     palette,

@@ -1,10 +1,11 @@
 import type { Collection } from '../../../core/collection.js';
 import { CRS84, CRS84H, type Crs, crsOfEpsg, parseCrs } from '../../../core/crs.js';
 import type { RasterInfo } from '../../../core/rasters.js';
-import { defaultStyle, RASTER_STYLE } from '../../../core/style/default-style.js';
+import { RASTER_STYLE } from '../../../core/style/default-style.js';
 import type { ArchiveInfo, VectorLayerInfo } from '../../../core/tasks.js';
 import { WEB_MERCATOR } from '../../../core/tile-matrix.js';
 import { describeCrs } from '../../../native/index.js';
+import { stylesOfFile } from '../styles/of-files.js';
 
 /** Makes the collection once its identifiers are known. */
 export type MakeCollection = (id: string, layerId: number) => Collection;
@@ -37,7 +38,7 @@ export function vectorCollection(
     featureCount: layer.featureCount,
     cursor: layer.cursor,
     countEstimated: layer.countEstimated,
-    style: defaultStyle(layer.source.geometryType, id),
+    ...stylesOfFile(id, layer.source.geometryType, layer.styles),
     ...(layer.stac ? { stac: layer.stac } : {}),
   });
 }

@@ -106,6 +106,6 @@ function layerStyle({ layerId, version, documentVersion, document }: StoredStyle
     layerId,
     revision: version,
     kind: kindOf(document!),
-    style: { version: documentVersion, layers: drawnLayers(document!) },
+    style: { version: documentVersion, layers: drawnLayers(document!), document: document! },
   };
 }

@@ -7,6 +7,7 @@ import type { Exchange, Reply } from '../../../core/operation.js';
 import type { TimeRange } from '../../../core/params.js';
 import type { CoverageResult, CoverageTask, Resampling } from '../../../core/rasters.js';
 import { type Box, type Pools, TaskFailure } from '../../../core/tasks.js';
+import { giveRoomBack } from '../../../workers/engine/rooms.js';
 import { passingFile } from '../../services/passing-file.js';
 import { runTask } from '../../services/run-task.js';
 import { withQuery } from '../common.js';
@@ -51,6 +52,7 @@ export async function coverage(
     body: result.file === undefined ? result.data : await passingFile(result.file),
     cacheControl: 'no-cache',
     headers: { ...placeHeaders(crs, result.bbox), link: linkHeader(x, collection) },
+    sent: () => giveRoomBack(result.data),
   };
 }
 

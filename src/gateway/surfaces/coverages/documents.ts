@@ -2,7 +2,7 @@ import type { RasterCollection } from '../../../core/collection.js';
 import { CRS84 } from '../../../core/crs.js';
 import type { Exchange } from '../../../core/operation.js';
 import type { RasterInfo } from '../../../core/rasters.js';
-import { formatLinks, type Link, META_FORMATS } from '../common.js';
+import { formatLinks, type Link, META_FORMATS, stylesLink } from '../common.js';
 
 export const COVERAGES_PATH = '/ogc/coverages';
 
@@ -52,6 +52,7 @@ export function coverageDocument(x: Exchange, collection: RasterCollection) {
         type: 'image/png',
         title: 'Map',
       },
+      stylesLink(x.baseUrl, collection.layerId),
       {
         href: `${x.baseUrl}/stac/collections/${collection.id}`,
         rel: 'related',

@@ -3,7 +3,7 @@ import { CRS84 } from '../../../core/crs.js';
 import { GEOJSON_FORMAT } from '../../../core/media.js';
 import type { Exchange } from '../../../core/operation.js';
 import { WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
-import { formatLinks, type Link, META_FORMATS } from '../common.js';
+import { formatLinks, type Link, META_FORMATS, stylesLink } from '../common.js';
 import { ITEM_FORMATS } from './formats.js';
 
 export const FEATURES_PATH = '/ogc/features';
@@ -40,6 +40,7 @@ export function representationLinks(x: Exchange, collection: Collection): Link[]
       type: 'image/png',
       title: 'Map',
     },
+    stylesLink(x.baseUrl, collection.layerId),
   ];
 }
 

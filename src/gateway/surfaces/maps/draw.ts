@@ -1,6 +1,6 @@
-import type { Collection } from '../../../core/collection.js';
+import type { ArchiveCollection, Collection } from '../../../core/collection.js';
 import type { Expression } from '../../../core/cql2/index.js';
-import { ApiError } from '../../../core/errors.js';
+import { ApiError, notFound } from '../../../core/errors.js';
 import { requireEntitlement } from '../../../core/licensing.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { TimeRange } from '../../../core/params.js';
@@ -14,6 +14,7 @@ import {
   windowIn84,
 } from '../../services/rasters/source-items.js';
 import { renderImage } from '../../services/render.js';
+import { styled } from '../../services/styles/named.js';
 import type { SurfaceDeps } from '../common.js';
 import { background, imageName, type MapParams, symbolScale } from './params.js';
 import { contentBox, type MapWindow, mapWindow } from './window.js';
@@ -90,4 +91,13 @@ function batchHeaders(
   const items = sourceItems(collections, batch, windowIn84(bbox, crs.proj));
   const links = derivedFrom(items, `${x.baseUrl}/stac`);
   return { ...sourceItemHeaders(items, batch), ...(links ? { link: links } : {}) };
+}
+
+/** The collection as one of its styles draws it. */
+export function inStyle(collection: Collection, styleId: string): Exclude<Collection, ArchiveCollection> {
+  if (collection.kind === 'archive')
+    throw new ApiError('not-implemented', 'A tile archive is served as it is stored: it has no styles.');
+  const found = styled(collection, styleId);
+  if (!found) throw notFound('style', styleId.slice(0, 100));
+  return found;
 }

@@ -1,8 +1,7 @@
 import Type from 'typebox';
-import { ApiError } from '../../../core/errors.js';
 import { JSON_FORMAT, PNG_FORMAT, SVG_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
-import { integer, pathInteger } from '../../../core/params.js';
+import { integer, pathInteger, pathString } from '../../../core/params.js';
 import { LEGEND_ZOOM, type LegendEntry, legendEntries } from '../../../core/style/legend/entries.js';
 import { drawnBy } from '../../../core/style/legend/evaluated.js';
 import { legendIcons, legendSvg } from '../../../core/style/legend/svg.js';
@@ -10,7 +9,9 @@ import type { Pools } from '../../../core/tasks.js';
 import { contentTag } from '../../http/content-tag.js';
 import { legendPng, type Styled } from '../../services/legend.js';
 import { runTask } from '../../services/run-task.js';
+import { DEFAULT_STYLE } from '../../services/styles/named.js';
 import { findByLayerId, type SurfaceDeps } from '../common.js';
+import { inStyle } from './draw.js';
 
 const COMMON = {
   surface: 'maps',
@@ -22,6 +23,7 @@ const COMMON = {
 
 const FORMATS = [PNG_FORMAT, JSON_FORMAT, SVG_FORMAT];
 
+const collectionId = pathInteger('collectionId', 'Numeric identifier of a collection.');
 const legendQuery = {
   zoom: integer('zoom', { min: 0, max: 24, default: LEGEND_ZOOM }, { description: 'Zoom of the symbols.' }),
   scale: integer('scale', { min: 1, max: 4, default: 1 }, { description: 'Pixels per pixel of PNG.' }),
@@ -45,16 +47,31 @@ export function legendOperations(deps: SurfaceDeps): Operation[] {
       path: '/ogc/maps/collections/{collectionId}/legend',
       summary: 'Legend of a collection as it is drawn',
       params: {
-        collectionId: pathInteger('collectionId', 'Numeric identifier of a collection.'),
+        collectionId,
         ...legendQuery,
       },
       formats: FORMATS,
       responses: RESPONSES,
       run(x) {
         const collection = findByLayerId(deps.visible(x.principal), x.params.collectionId);
-        if (collection.kind === 'archive')
-          throw new ApiError('not-implemented', 'Tile archives have no style, and so no legend.');
-        return legendReply(x, deps, collection, x.params);
+        return legendReply(x, deps, inStyle(collection, DEFAULT_STYLE), x.params);
+      },
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'maps.getStyledLegend',
+      path: '/ogc/maps/collections/{collectionId}/styles/{styleId}/legend',
+      summary: 'Legend of a collection in one of its styles',
+      params: {
+        collectionId,
+        styleId: pathString('styleId', 'Identifier of a style of the collection.'),
+        ...legendQuery,
+      },
+      formats: FORMATS,
+      responses: RESPONSES,
+      run(x) {
+        const collection = findByLayerId(deps.visible(x.principal), x.params.collectionId);
+        return legendReply(x, deps, inStyle(collection, x.params.styleId), x.params);
       },
     }),
   ];

@@ -1,17 +1,16 @@
-import type { Collection } from '../../../core/collection.js';
-import { ApiError, notFound } from '../../../core/errors.js';
+import { notFound } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { JSON_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
 import { list, pathString } from '../../../core/params.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
-import { styled } from '../../services/styles/named.js';
 import { Symbols } from '../../services/symbols.js';
 import { findByLayerId, type Link, type SurfaceDeps, selectCollections, surfaceBasics } from '../common.js';
-import { drawable, drawMap } from './draw.js';
+import { drawable, drawMap, inStyle } from './draw.js';
 import { legendOperations } from './legend.js';
 import { COMMON, collectionId, IMAGES, MAPS_PATH, mapQuery, RESPONSES } from './params.js';
+import { styleOperations } from './styles.js';
 import { symbolOperations } from './symbols.js';
 import { mapTilesetOperations } from './tilesets.js';
 import { type MapsDeps, viewerOperation } from './viewer.js';
@@ -103,21 +102,13 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
         return drawMap(x, deps, [inStyle(collection, x.params.styleId)], x.params);
       },
     }),
+    ...styleOperations(deps),
     ...mapTilesetOperations(deps),
     ...legendOperations(deps),
     viewerOperation(deps),
     ...symbolOperations(new Symbols(deps.pools)),
   );
   return operations;
-}
-
-/** The collection as one of its styles draws it. */
-function inStyle(collection: Collection, styleId: string): Collection {
-  if (collection.kind === 'archive')
-    throw new ApiError('not-implemented', 'A tile archive is served as it is stored: it has no styles.');
-  const found = styled(collection, styleId);
-  if (!found) throw notFound('style', styleId.slice(0, 100));
-  return found;
 }
 
 function mapLinks(x: Exchange, { visible }: SurfaceDeps): Link[] {
@@ -131,5 +122,7 @@ function mapLinks(x: Exchange, { visible }: SurfaceDeps): Link[] {
   const each = visible(x.principal)
     .collections.filter(drawable)
     .map((c) => link(`collections/${c.layerId}/map`, `Map of ${c.title}`));
-  return [link('map', 'Map of all collections'), ...each];
+  const styles = { rel: 'http://www.opengis.net/def/rel/ogc/1.0/styles', type: 'application/json' };
+  const all = { ...styles, href: `${x.baseUrl}${MAPS_PATH}/styles`, title: 'Styles of all collections' };
+  return [link('map', 'Map of all collections'), all, ...each];
 }

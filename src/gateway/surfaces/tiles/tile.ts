@@ -26,9 +26,9 @@ export function tileAddress(setId: string, tileMatrix: string, row: number, colu
 /** What a request for a tile asks for, worked out once per target and catalog. */
 export interface TilePlan extends TileRequest {
   readonly catalog: CatalogSnapshot;
-  readonly key: string;
   /** Where the tile was found last. */
   slot: TileSlot | undefined;
+  readonly key: string;
 }
 
 /**
@@ -51,13 +51,13 @@ export function tilePlan(
   const plan: TilePlan = {
     catalog,
     format,
+    slot: undefined,
+    key,
     collections,
     at,
     scale,
     selection,
     batch,
-    key,
-    slot: undefined,
   };
   // A collection that lacks the format asked for answers in another one, which hangs on more than the target. Filters
   // are not remembered: as trees they are large.
@@ -75,13 +75,16 @@ interface TileDeps {
 
 /** A tile from the cache, or made now. Synchronous when it is cached. */
 export function tile(x: Exchange, deps: TileDeps, plan: TilePlan): Reply | Promise<Reply> {
+  // Before anything else of the plan: where the tile was found last, it is again.
+  const last = plan.slot?.live ? deps.tiles.find(plan.key, plan.slot) : undefined;
+  if (last) return last.reply;
   if (plan.collections.length === 0) return OUTSIDE;
   // What clients select is theirs to invent: kept, it would fill the cache with what nobody asks for again.
   if (plan.selection) return makeTile(x, deps.pools, plan).then(({ reply }) => reply);
-  const slot = deps.tiles.find(plan.key, plan.slot);
+  const slot = deps.tiles.find(plan.key);
   if (slot) {
     plan.slot = slot;
-    return slot.tile.reply;
+    return slot.reply;
   }
   return fillTile(detached(x), deps, plan).then(({ reply }) => reply);
 }

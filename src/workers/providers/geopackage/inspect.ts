@@ -6,6 +6,7 @@ import type { Box, Field, FieldType, GeometryType, VectorLayerInfo } from '../..
 import { TaskFailure } from '../../../core/tasks.js';
 import { connect, quote } from './connection.js';
 import { described } from './data-columns.js';
+import { layerStyles } from './layer-styles.js';
 import { newestCursor } from './outbox.js';
 
 interface ContentsRow {
@@ -78,13 +79,15 @@ function layer(db: Database.Database, path: string, row: ContentsRow): VectorLay
   const featureCount = countOf(db, table);
   const extent = extentOf(db, row, hasIndex, featureCount);
   const stac = stacDocument(db, table);
+  const type = geometryType(row.geometry_type_name);
+  const styles = layerStyles(db, table, { geometryType: type, fields });
   return {
     source: {
       kind: 'geopackage',
       path,
       table,
       geometryColumn: row.column_name,
-      geometryType: geometryType(row.geometry_type_name),
+      geometryType: type,
       hasZ: row.z > 0,
       idColumn,
       hasIndex,
@@ -99,7 +102,7 @@ function layer(db: Database.Database, path: string, row: ContentsRow): VectorLay
     extent84: extent && toCrs84(db, extent, crs),
     featureCount,
     cursor: newestCursor(db),
-    defaultSld: defaultSld(db, table),
+    ...(styles.length > 0 ? { styles } : {}),
     ...(stac ? { stac } : {}),
   };
 }
@@ -230,17 +233,4 @@ function stacDocument(db: Database.Database, table: string): Record<string, unkn
   const sql = `SELECT document FROM ${STAC_TABLE} WHERE table_name = ?`;
   const text = db.prepare(sql).pluck().get(table) as string | undefined;
   return text === undefined ? undefined : (JSON.parse(text) as Record<string, unknown>);
-}
-
-/** QGIS keeps styles in a table of the file; the default one is used for rendering. */
-function defaultSld(db: Database.Database, table: string): string | undefined {
-  const exists = db.prepare("SELECT count(*) FROM sqlite_master WHERE name = 'layer_styles'").pluck().get();
-  if (exists !== 1) return undefined;
-  try {
-    const sql = 'SELECT styleSLD FROM layer_styles WHERE f_table_name = ? ORDER BY useAsDefault DESC LIMIT 1';
-    return (db.prepare(sql).pluck().get(table) as string | null) ?? undefined;
-  } catch {
-    // A table of that name with other columns is not QGIS's.
-    return undefined;
-  }
 }

@@ -1,0 +1,106 @@
+import { STATUS_CODES } from 'node:http';
+import type { Reply } from '../../core/operation.js';
+import { Recent } from '../../core/recent.js';
+import type { ContentEncoding } from './compression.js';
+import type { HttpExchange } from './exchange.js';
+import { ID_BYTES } from './request-id.js';
+
+const EXPOSED =
+  'accept-ranges, content-crs, content-bbox, content-range, etag, graticule-acquired, graticule-dropped-features, graticule-source-items, graticule-source-items-count, link, location, server-timing, x-request-id, retry-after, preference-applied';
+
+/** Headers of every response. */
+const COMMON = `access-control-allow-origin: *\r\naccess-control-expose-headers: ${EXPOSED}\r\nx-content-type-options: nosniff`;
+
+const STATUS_LINES: Record<number, string> = Object.fromEntries(
+  Object.entries(STATUS_CODES).map(([code, reason]) => [code, `${code} ${reason}`]),
+);
+
+const CONTROL = /[\r\n]/g;
+
+/** Heads of constant answers; those of tiles differ in nothing but the entity tag, so one is used for all and stays hot. */
+const blocks = new Recent<string, ArrayBuffer>(256);
+
+/**
+ * Status line and all headers, written as one block, whose last name is followed by what differs from answer to answer.
+ * Values are stripped of line breaks.
+ */
+export function head(x: HttpExchange, reply: Reply, encoding: ContentEncoding, length = ''): void {
+  // 200 is the library's own default.
+  if (reply.status !== 200) x.res.writeStatus(STATUS_LINES[reply.status] ?? String(reply.status));
+  const { constant } = reply;
+  // Only the encoding that the body is kept in; a client that cannot read it is rare.
+  if (constant && encoding === (reply.encoding ?? 'identity')) {
+    constant.block ??= sharedBlock(headerBlock(reply, encoding));
+    const bytes = length === '' && x.serverTiming === '' ? lastBytes(x, reply, encoding) : undefined;
+    x.res.writeHeader(constant.block, bytes ?? lastText(x, reply, encoding, length));
+  } else {
+    x.res.writeHeader(headerBlock(reply, encoding), lastText(x, reply, encoding, length));
+  }
+}
+
+function sharedBlock(text: string): ArrayBuffer {
+  let block = blocks.get(text);
+  if (!block) {
+    block = new TextEncoder().encode(text).buffer as ArrayBuffer;
+    blocks.set(text, block);
+  }
+  return block;
+}
+
+const AFTER_TAG = '\r\nx-request-id: ';
+
+/** Value of the last header of the block, and the headers that stand behind it. */
+function lastText(x: HttpExchange, reply: Reply, encoding: ContentEncoding, length: string): string {
+  const tag = reply.etag === undefined ? '' : `${quoted(reply.etag, encoding)}${AFTER_TAG}`;
+  const timing = x.serverTiming ? `\r\nserver-timing: ${x.serverTiming}` : '';
+  return tag + x.correlationId + timing + length;
+}
+
+/** Length of the entity tags that name a content. */
+const TAG_LENGTH = 16;
+
+/** Room for a tag of that length and an id, filled anew for each answer: no text is made then. */
+const ROOMS = { identity: roomFor('identity'), gzip: roomFor('gzip'), br: roomFor('br') };
+
+function roomFor(encoding: ContentEncoding): Uint8Array<ArrayBuffer> {
+  const text = quoted('0'.repeat(TAG_LENGTH), encoding) + AFTER_TAG + '0'.repeat(ID_BYTES);
+  return Uint8Array.from(Buffer.from(text, 'latin1'));
+}
+
+/** The same as `lastText` without timing and length; undefined for tags and ids of another shape. */
+function lastBytes(x: HttpExchange, { etag }: Reply, encoding: ContentEncoding): ArrayBuffer | undefined {
+  const id = x.correlationBytes;
+  if (!id || etag === undefined || etag.length !== TAG_LENGTH) return undefined;
+  const room = ROOMS[encoding];
+  for (let i = 0; i < TAG_LENGTH; i++) {
+    const code = etag.charCodeAt(i);
+    if (!isHexDigit(code)) return undefined;
+    room[i + 1] = code;
+  }
+  room.set(id, room.length - ID_BYTES);
+  return room.buffer;
+}
+
+function isHexDigit(code: number): boolean {
+  return (code >= 0x30 && code <= 0x39) || (code >= 0x61 && code <= 0x66);
+}
+
+/**
+ * All headers up to the name of the last one, the entity tag or the request id, as one: the library writes names and
+ * values as they are given, and each call of it costs.
+ */
+function headerBlock(reply: Reply, encoding: ContentEncoding): string {
+  let block = COMMON;
+  if (reply.mediaType) block += `\r\ncontent-type: ${reply.mediaType}`;
+  if (encoding !== 'identity') block += `\r\ncontent-encoding: ${encoding}`;
+  if (reply.body !== undefined) block += '\r\nvary: accept, accept-encoding';
+  if (reply.cacheControl) block += `\r\ncache-control: ${reply.cacheControl}`;
+  for (const name in reply.headers) block += `\r\n${name}: ${reply.headers[name]!.replace(CONTROL, ' ')}`;
+  return `${block}\r\n${reply.etag === undefined ? 'x-request-id' : 'etag'}`;
+}
+
+/** An entity tag names one representation, so a compressed one gets a suffix. */
+function quoted(etag: string, encoding: ContentEncoding): string {
+  const suffix = encoding === 'identity' ? '' : `-${encoding}`;
+  return etag.startsWith('W/') ? `W/"${etag.slice(2)}${suffix}"` : `"${etag}${suffix}"`;
+}

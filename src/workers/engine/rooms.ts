@@ -1,0 +1,37 @@
+/**
+ * Memory for large results that nobody keeps: taken, filled, sent to a client and given back. Made anew for each, V8 would
+ * collect the whole heap every few megabytes, because it counts what lies outside of its heap as growth.
+ */
+
+const LEAST_BYTES = 64 << 10;
+const MOST_BYTES = 8 << 20;
+/** What may lie unused. */
+const FREE_BYTES = 32 << 20;
+
+/** By size, all of them powers of two. */
+const free = new Map<number, ArrayBuffer[]>();
+let freeBytes = 0;
+/** Rooms that may be given back, once each. One that is lost is collected like any other memory. */
+const lent = new WeakSet<ArrayBufferLike>();
+
+/** Bytes with any content; the caller fills all of them. */
+export function takeRoom(length: number): Uint8Array {
+  if (length < LEAST_BYTES || length > MOST_BYTES) return new Uint8Array(length);
+  const size = 2 ** Math.ceil(Math.log2(length));
+  let room = free.get(size)?.pop();
+  if (room) freeBytes -= size;
+  else room = new ArrayBuffer(size);
+  lent.add(room);
+  return new Uint8Array(room, 0, length);
+}
+
+/** Nobody looks at the bytes any more. Does nothing for bytes that are of no room, or were given back before. */
+export function giveRoomBack({ buffer }: Uint8Array): void {
+  if (!lent.delete(buffer)) return;
+  const size = buffer.byteLength;
+  if (freeBytes + size > FREE_BYTES) return;
+  freeBytes += size;
+  const alike = free.get(size);
+  if (alike) alike.push(buffer as ArrayBuffer);
+  else free.set(size, [buffer as ArrayBuffer]);
+}

@@ -1,0 +1,64 @@
+import type Database from 'better-sqlite3';
+import { LIMITS } from '../../../core/limits.js';
+import { checkStyle, StyleError } from '../../../core/style/check.js';
+import type { FileStyle, StyleLayer } from '../../../core/style/model.js';
+import type { SldTarget } from '../../../core/style/sld/context.js';
+import type { SldDiagnostic } from '../../../core/style/sld/report.js';
+import { readSld } from '../../vector/sld.js';
+
+interface StyleRow {
+  name: string | null;
+  is_default: number | null;
+  /** Null where it is too large, or no text. */
+  sld: Buffer | null;
+}
+
+/** Styles of a table that QGIS keeps beside it in the file, the default one first. Never throws for a bad one. */
+export function layerStyles(
+  db: Database.Database,
+  table: string,
+  target: Pick<SldTarget, 'geometryType' | 'fields'>,
+): FileStyle[] {
+  return rowsOf(db, table).map(({ name, is_default, sld }, i) => {
+    const named = { name: name?.trim() || `Style ${i + 1}`, isDefault: is_default === 1 };
+    return { ...named, ...translated(sld, target) };
+  });
+}
+
+function rowsOf(db: Database.Database, table: string): StyleRow[] {
+  const exists = db.prepare("SELECT count(*) FROM sqlite_master WHERE name = 'layer_styles'").pluck().get();
+  if (exists !== 1) return [];
+  try {
+    const rows = db.prepare(
+      `SELECT substr(CAST(styleName AS TEXT), 1, 200) AS name, useAsDefault = 1 AS is_default,
+        CASE WHEN length(CAST(styleSLD AS BLOB)) <= ? THEN CAST(styleSLD AS BLOB) END AS sld
+      FROM layer_styles WHERE f_table_name = ? ORDER BY useAsDefault = 1 DESC, id LIMIT ?`,
+    );
+    return rows.all(LIMITS.sldBytes, table, LIMITS.fileStyles) as StyleRow[];
+  } catch {
+    // A table of that name with other columns is not QGIS's.
+    return [];
+  }
+}
+
+function translated(
+  sld: Buffer | null,
+  target: Pick<SldTarget, 'geometryType' | 'fields'>,
+): Pick<FileStyle, 'layers' | 'diagnostics'> {
+  if (!sld || sld.length === 0) return lost('The file has no SLD of it, or a very large one.');
+  try {
+    const { layers, diagnostics } = readSld({ xml: sld, target });
+    return { layers: drawable(layers), diagnostics };
+  } catch (error) {
+    return lost(error instanceof StyleError ? error.message : 'It could not be read.');
+  }
+}
+
+function drawable(layers: readonly StyleLayer[]): readonly StyleLayer[] {
+  // The layers name no source yet, so it does not matter which.
+  return checkStyle({ version: 8, layers }, { id: 'collection', kind: 'vector' }).layers;
+}
+
+function lost(message: string): { layers: []; diagnostics: SldDiagnostic[] } {
+  return { layers: [], diagnostics: [{ severity: 'Error', construct: 'layer_styles', message }] };
+}
