@@ -358,8 +358,8 @@ export interface Tasks extends AnalyticsTasks, ArchiveTasks, RasterTasks, StacTa
   'vector.parse': { input: { json: Uint8Array }; output: unknown };
   /** Reads a style in SLD: a large one would hold up the event loop. */
   'vector.sld': { input: SldTask; output: SldTaskResult };
-  /** What is wrong with the layers of a style. */
-  'vector.styleProblems': { input: { layers: readonly Record<string, unknown>[] }; output: StyleProblem[] };
+  /** What is wrong with the layers of a style, which are JSON. */
+  'vector.styleProblems': { input: { json: string }; output: StyleProblem[] };
   /** Changes features; once it has begun it runs to its end, whatever becomes of the caller. */
   'vector.edit': { input: EditTask; output: EditResult };
   /** Events of an outbox, oldest first. */

@@ -85,8 +85,8 @@ const TASKS: {
   'vector.parse': ({ json }) => parse(json),
   // The library of styles is large, and most threads never need it.
   'vector.sld': async (task) => (await import('./sld.js')).readSld(task),
-  'vector.styleProblems': async ({ layers }) =>
-    (await import('../../core/style/check.js')).layerProblems(layers),
+  'vector.styleProblems': async ({ json }) =>
+    (await import('../../core/style/check.js')).layerProblems(JSON.parse(json)),
   'vector.edit': (task) => storeOf(task.source).edit(task),
   'vector.events': (task, cancellation) => storeOf(task.source).events(task, cancellation),
   'vector.match': match,

@@ -99,7 +99,11 @@ export class Styles {
   async #checked(layerId: number, document: unknown): Promise<StyleDocument> {
     const { pools, allowed } = this.#deps;
     const find = (layers: readonly Record<string, unknown>[]) =>
-      pools.run('vector.styleProblems', { layers }, { deadlineMs: LIMITS.requestDeadlineMs });
+      pools.run(
+        'vector.styleProblems',
+        { json: JSON.stringify(layers) },
+        { deadlineMs: LIMITS.requestDeadlineMs },
+      );
     const use = { ...styleUse(this.styled(layerId)), ...allowed };
     return (await checkStyleBy(find, document, use)).document;
   }
