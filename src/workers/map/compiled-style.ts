@@ -28,36 +28,46 @@ export interface StyleResources {
   icons: Icons;
 }
 
+/** What a style is drawn for: a zoom, and whether the canvas is cut into tiles that have neighbours. */
+export interface StylePlace {
+  readonly zoom: number;
+  readonly tiled: boolean;
+}
+
 const CACHED = 500;
 const compiled = new Recent<string, readonly CompiledLayer[]>(CACHED);
 
 /** The layers of a style (JSON) that show something at this zoom, bottom first. */
 export function compiledStyle(
   style: string,
-  zoom: number,
+  place: StylePlace,
   resources: StyleResources,
 ): readonly CompiledLayer[] {
-  const key = `${zoom} ${style}`;
+  const key = `${place.zoom} ${place.tiled} ${style}`;
   let layers = compiled.get(key);
   if (!layers) {
-    layers = compile(style, zoom, resources);
+    layers = compile(style, place, resources);
     compiled.set(key, layers);
   }
   return layers;
 }
 
-function compile(style: string, zoom: number, resources: StyleResources): CompiledLayer[] {
+function compile(style: string, place: StylePlace, resources: StyleResources): CompiledLayer[] {
   try {
     return (JSON.parse(style) as StyleLayer[])
-      .filter((layer) => isVisible(layer, zoom))
-      .map((layer) => compileLayer(layer, zoom, resources));
+      .filter((layer) => isVisible(layer, place.zoom))
+      .map((layer) => compileLayer(layer, place, resources));
   } catch (error) {
     throw new TaskFailure('invalid-input', 'The style cannot be used.', String(error));
   }
 }
 
-function compileLayer(layer: StyleLayer, zoom: number, { facesOf, icons }: StyleResources): CompiledLayer {
-  const values = new LayerValues(layer, zoom);
+function compileLayer(
+  layer: StyleLayer,
+  { zoom, tiled }: StylePlace,
+  { facesOf, icons }: StyleResources,
+): CompiledLayer {
+  const values = new LayerValues(layer, zoom, tiled);
   const fonts = new Fonts(facesOf);
   return {
     type: layer.type,

@@ -15,7 +15,7 @@ export type VectorLayer = Extract<MapLayer, { kind: 'vector' }>;
 /** Pixels around the canvas whose symbols may still reach into it. */
 const BUFFER_PIXELS = 64;
 
-type CanvasOf = Pick<MapTask, 'width' | 'height' | 'tileExtent' | 'scale' | 'zoom'>;
+type CanvasOf = Pick<MapTask, 'width' | 'height' | 'tileExtent' | 'scale' | 'zoom' | 'cut'>;
 
 /** One layer of a style over one layer of a tile. */
 interface Pair {
@@ -46,7 +46,8 @@ export class VectorPainter {
 
   async add({ tile, style }: VectorLayer): Promise<void> {
     const sources = readLayers(tile);
-    for (const compiled of compiledStyle(style, this.#task.zoom, this.#resources)) {
+    const place = { zoom: this.#task.zoom, tiled: this.#task.cut !== undefined };
+    for (const compiled of compiledStyle(style, place, this.#resources)) {
       for (const source of sources) {
         const pair = { source, tile, style: compiled };
         if (compiled.type === 'symbol') this.#symbols.push(pair);

@@ -25,14 +25,17 @@ type FromFeature = (feature: StyledFeature) => AttributeValue | undefined;
 export class LayerValues {
   readonly layer: StyleLayer;
   readonly zoom: number;
+  /** True when the canvas is a part of a larger map: symbols that its edge would cut are left out. */
+  readonly tiled: boolean;
   /** What features carry: the values of `attributes`, in the order of `names`. */
   readonly names: string[] = [];
   readonly #attributes: FromFeature[] = [];
   readonly #expressions = new Map<string, StylePropertyExpression>();
 
-  constructor(layer: StyleLayer, zoom: number) {
+  constructor(layer: StyleLayer, zoom: number, tiled = false) {
     this.layer = layer;
     this.zoom = zoom;
+    this.tiled = tiled;
   }
 
   /** The property's value, which is asked for without a feature; the default where it needs one. */
