@@ -3,6 +3,7 @@ import type { Collection } from '../../src/core/collection.js';
 import { PNG_FORMAT } from '../../src/core/media.js';
 import { datetimeParam } from '../../src/core/params.js';
 import type { MosaicMember, RasterImageTask } from '../../src/core/rasters.js';
+import { RASTER_STYLE } from '../../src/core/style/default-style.js';
 import type { Box, Pools } from '../../src/core/tasks.js';
 import { WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
 import { makeTile } from '../../src/gateway/services/tiles/make.js';
@@ -21,6 +22,7 @@ const scenes = {
   id: 'scenes',
   version: 'v',
   bands: [],
+  style: RASTER_STYLE,
   raster: {
     extent84: [-90, 0, 90, 60],
     source: {

@@ -65,44 +65,68 @@ interface Styled {
   colors: MapColors;
 }
 
-/** The layers of a style over one source, and what marks the feature under the pointer. Returns their ids, bottom first. */
+/** The layers of a style over one source, which mark the feature under the pointer. Returns their ids, bottom first. */
 export function addStyled(map: MapLibreMap, { source, sourceLayer, style, colors }: Styled): string[] {
   const name = `${source}/${sourceLayer ?? ''}`;
   const base = { source, ...(sourceLayer === undefined ? {} : { 'source-layer': sourceLayer }) };
-  const own = style.map((layer) => ({ ...layer, ...base, id: `${name}/${layer.id}` }) as LayerSpecification);
-  const layers = [...own, ...highlight(name, base, colors)];
+  const own = style.map((layer) => ({
+    ...marking(layer, colors.highlight),
+    ...base,
+    id: `${name}/${layer.id}`,
+  }));
+  const marks = own.some(({ type }) => type in MARKED) ? [] : [outline(name, base, colors.highlight)];
+  const layers = [...own, ...marks] as LayerSpecification[];
   for (const layer of layers) map.addLayer(layer);
   return layers.map((layer) => layer.id);
 }
 
-function highlight(
+/** Properties that mark a feature, by the type of the layer: a colour, and a width that grows. */
+const MARKED: Partial<Record<StyleLayer['type'], [color: string, width: string]>> = {
+  line: ['line-color', 'line-width'],
+  circle: ['circle-stroke-color', 'circle-stroke-width'],
+};
+
+/** The layer with another colour and more width for the feature under the pointer. */
+function marking(layer: StyleLayer, highlight: string): StyleLayer {
+  const names = MARKED[layer.type];
+  if (!names) return layer;
+  const [color, width] = names;
+  const paint = layer.paint as Record<string, unknown> | undefined;
+  const [ownColor, ownWidth] = [
+    paint?.[color] ?? '#000000',
+    paint?.[width] ?? (layer.type === 'line' ? 1 : 0),
+  ];
+  const marked = {
+    [color]: atEachZoom(ownColor, (value) => ['case', ['==', HOVERED, 1], highlight, value]),
+    [width]: atEachZoom(ownWidth, (value) => ['+', value, ['*', 1.5, HOVERED]]),
+  };
+  return { ...layer, paint: { ...paint, ...marked } } as StyleLayer;
+}
+
+/** Changes a value, or what it is at each zoom: expressions of the zoom cannot stand within others. */
+function atEachZoom(value: unknown, change: (value: unknown) => unknown): unknown {
+  if (!Array.isArray(value)) return change(value);
+  const [operator, ...rest] = value as unknown[];
+  const first = operator === 'interpolate' ? 2 : operator === 'step' ? 1 : undefined;
+  const input = first === undefined ? undefined : rest[first - 1];
+  if (first === undefined || JSON.stringify(input) !== '["zoom"]') return change(value);
+  // Zooms and values in turn; a step begins with the value before the first zoom.
+  const isValue = (i: number) => (operator === 'step' ? (i - first) % 2 === 0 : (i - first) % 2 === 1);
+  return [operator, ...rest.map((part, i) => (i >= first && isValue(i) ? change(part) : part))];
+}
+
+/** Marks features of styles that have no lines and circles. */
+function outline(
   name: string,
   base: { source: string; 'source-layer'?: string },
-  { highlight: color }: MapColors,
-): LayerSpecification[] {
-  return [
-    {
-      ...base,
-      id: `${name}/hovered-line`,
-      type: 'line',
-      filter: ['!=', ['geometry-type'], 'Point'],
-      layout: { 'line-cap': 'round', 'line-join': 'round' },
-      paint: { 'line-color': color, 'line-width': 2.5, 'line-opacity': HOVERED },
-    },
-    {
-      ...base,
-      id: `${name}/hovered-point`,
-      type: 'circle',
-      filter: ['==', ['geometry-type'], 'Point'],
-      paint: {
-        'circle-radius': 6,
-        'circle-color': 'transparent',
-        'circle-stroke-color': color,
-        'circle-stroke-width': 2.5,
-        'circle-stroke-opacity': HOVERED,
-      },
-    },
-  ];
+  color: string,
+): LayerSpecification {
+  return {
+    ...base,
+    id: `${name}/hovered`,
+    type: 'line',
+    paint: { 'line-color': color, 'line-width': 2.5, 'line-opacity': HOVERED },
+  };
 }
 
 function addBackdrop(map: MapLibreMap, layer: VectorLayerData, baseUrl: string, colors: MapColors): void {
