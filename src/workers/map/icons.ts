@@ -23,10 +23,17 @@ export class IconFiles implements Icons {
   readonly #paths = new Map<string, string>();
 
   file(name: string, colors?: IconColors): string {
+    const svg = iconSvg(name);
+    // Names may come from features: those of no icon share one file.
+    if (svg === undefined) return this.#written('', EMPTY);
     const key = colors ? `${name} ${colors.fill} ${colors.halo?.color} ${colors.halo?.width}` : name;
+    return this.#written(key, svg, colors);
+  }
+
+  #written(key: string, svg: string, colors?: IconColors): string {
     let path = this.#paths.get(key);
     if (path === undefined) {
-      path = write(this.#paths.size, coloured(iconSvg(name) ?? EMPTY, colors));
+      path = write(this.#paths.size, coloured(svg, colors));
       this.#paths.set(key, path);
     }
     return path;
