@@ -1,22 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { launchBrowser } from '../support/browser.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 const ARTEFACTS = 'test/artefacts';
-const ARGUMENTS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--use-angle=swiftshader',
-  '--enable-unsafe-swiftshader',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
 
 let server: TestServer;
 let browser: Browser;
@@ -26,7 +16,7 @@ let problems: string[];
 beforeAll(async () => {
   mkdirSync(ARTEFACTS, { recursive: true });
   server = await startServer();
-  browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ARGUMENTS });
+  browser = await launchBrowser();
 }, 90_000);
 
 afterAll(async () => {

@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { gateways } from '../e2e/support/processes.js';
 import { type EditableStore, geoPackageStore, sender } from '../edits/support.js';
+import { launchBrowser } from '../support/browser.js';
 import { startServer, type TestServer } from '../support/server.js';
 
-const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
 const ARTEFACTS = 'test/artefacts';
 
 let store: EditableStore;
@@ -26,7 +26,7 @@ beforeAll(async () => {
     [24, 60],
   ])
     await send('POST', `${await spots()}/items`, spot(x!, y!, 'old'));
-  browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ARGUMENTS });
+  browser = await launchBrowser();
   page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
   page.on('pageerror', (error) => problems.push(error.message));
   page.on('console', (message) => {

@@ -2,9 +2,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { createRequire } from 'node:module';
 import { build } from 'esbuild';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { suiteEngine } from '../engine/support.js';
+import { launchBrowser } from '../support/browser.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { LOOKS } from './looks.js';
 import { ssim } from './ssim.js';
@@ -15,7 +16,6 @@ import { MIDDLE, PLACE } from './tiles.js';
 const ARTEFACTS = 'test/artefacts/styles';
 const SIDE = 512;
 const BACKGROUND = '#e8eef2';
-const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
 const PAGE = `<!doctype html><link rel="icon" href="data:,"><style>body{margin:0}</style><div id="map" style="width:${SIDE}px;height:${SIDE}px"></div><script type="module" src="/page.js"></script>`;
 
 const suite = suiteEngine();
@@ -31,7 +31,7 @@ beforeAll(async () => {
   // Of glyphs and icons.
   server = await startServer();
   site = await serveSite();
-  browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ARGUMENTS });
+  browser = await launchBrowser();
   page = await browser.newPage({ viewport: { width: SIDE, height: SIDE } });
   await page.goto(origin());
   await page.waitForFunction('window.draw');

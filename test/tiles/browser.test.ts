@@ -4,15 +4,15 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { launchBrowser } from '../support/browser.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 /** MapLibre GL and OpenLayers draw tiles from their descriptions alone, in a page of another origin. */
 
 const ARTEFACTS = 'test/artefacts';
-const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
 const PAGE =
   '<!doctype html><link rel="icon" href="data:,"><div id="map" style="width:600px;height:400px"></div><script type="module" src="/page.js"></script>';
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
   writeFileSync(config, 'tiles: { collections: { states_provinces: { minZoom: 3, maxZoom: 5 } } }\n');
   server = await startServer({ args: ['--config', config] });
   site = await serveSite();
-  browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ARGUMENTS });
+  browser = await launchBrowser();
 }, 120_000);
 afterAll(async () => {
   await browser?.close();

@@ -1,3 +1,4 @@
+import { layersByFilter } from '../filter-groups.js';
 import type { StyleLayer } from '../model.js';
 import type { Expr } from '../sld/context.js';
 import type { DrawingReport } from './report.js';
@@ -178,11 +179,7 @@ function chosen(value: Expr, choice: Choice, key: string | number | undefined): 
 
 /** Layers whose filters are equality with values of one attribute, as rules of SLD become. */
 function filteredClasses(layers: readonly StyleLayer[]): Classifier | undefined {
-  const groups = new Map<string, StyleLayer[]>();
-  for (const layer of layers) {
-    const key = JSON.stringify('filter' in layer ? (layer.filter ?? null) : null);
-    groups.set(key, [...(groups.get(key) ?? []), layer]);
-  }
+  const groups = layersByFilter(layers);
   if (groups.size < 2) return undefined;
   const tested = [...groups].map(([filter, of]) => ({ test: testOf(JSON.parse(filter) as Expr), of }));
   const found = tested.filter(({ test }) => test !== undefined);

@@ -4,6 +4,7 @@ import { LIMITS } from '../../limits.js';
 import type { Colormap } from '../../raster-look.js';
 import { classifierOf } from '../drawing-info/export-classes.js';
 import { DrawingReport } from '../drawing-info/report.js';
+import { layersByFilter, layerTitle } from '../filter-groups.js';
 import type { StyleLayer } from '../model.js';
 import { rasterSteps } from '../raster-steps.js';
 
@@ -80,20 +81,11 @@ function unfiltered(layer: StyleLayer): StyleLayer {
 
 /** Layers of the same filter draw the same features, and stand in one line. */
 function byFilter(layers: readonly StyleLayer[]): { label: string | undefined; layers: StyleLayer[] }[] {
-  const groups = new Map<string, StyleLayer[]>();
-  for (const layer of layers) {
-    const key = JSON.stringify('filter' in layer ? (layer.filter ?? null) : null);
-    groups.set(key, [...(groups.get(key) ?? []), layer]);
-  }
+  const groups = layersByFilter(layers);
   return [...groups.values()].map((own) => ({
-    label: titleOf(own[0]!) ?? (groups.size > 1 ? own[0]!.id : undefined),
+    label: layerTitle(own[0]!) ?? (groups.size > 1 ? own[0]!.id : undefined),
     layers: own,
   }));
-}
-
-function titleOf({ metadata }: StyleLayer): string | undefined {
-  const title = (metadata as Record<string, unknown> | undefined)?.['graticule:title'];
-  return typeof title === 'string' ? title : undefined;
 }
 
 /** The stops of the first interpolation over one attribute. */

@@ -1,4 +1,5 @@
 import type { IconOutline } from '../../symbols.js';
+import { xmlEscaped } from '../../xml-text.js';
 import type { LegendEntry, SymbolEntry } from './entries.js';
 import { type Drawn, drawnBy } from './evaluated.js';
 
@@ -33,7 +34,7 @@ export function legendSvg(entries: readonly LegendEntry[], zoom: number, icons: 
 
 function row(entry: LegendEntry, top: number, zoom: number, icons: IconPaths): string {
   const baseline = top + ROW.height / 2 + ROW.text.size * 0.36;
-  const label = `<text x="${ROW.text.x}" y="${baseline}" fill="#222">${escaped(entry.label)}</text>`;
+  const label = `<text x="${ROW.text.x}" y="${baseline}" fill="#222">${xmlEscaped(entry.label)}</text>`;
   if (entry.kind === 'color') {
     const [r, g, b, a] = entry.color;
     return rect(top, `fill="rgb(${r},${g},${b})" fill-opacity="${a / 255}"`) + label;
@@ -48,9 +49,9 @@ function row(entry: LegendEntry, top: number, zoom: number, icons: IconPaths): s
 function symbol(drawn: Drawn, shape: SymbolEntry['shape'], top: number, icons: IconPaths): string {
   const { type, color, opacity, strokeColor, strokeWidth } = drawn;
   const stroke = strokeWidth
-    ? ` stroke="${escaped(strokeColor ?? 'none')}" stroke-width="${strokeWidth}"`
+    ? ` stroke="${xmlEscaped(strokeColor ?? 'none')}" stroke-width="${strokeWidth}"`
     : '';
-  const fill = `fill="${escaped(color ?? 'none')}" fill-opacity="${opacity ?? 1}"${stroke}`;
+  const fill = `fill="${xmlEscaped(color ?? 'none')}" fill-opacity="${opacity ?? 1}"${stroke}`;
   switch (type) {
     case 'fill':
     case 'fill-extrusion':
@@ -74,7 +75,7 @@ function rect(top: number, attributes: string): string {
 }
 
 function line({ color, opacity, width, dashes }: Drawn, shape: SymbolEntry['shape'], top: number): string {
-  const stroke = `fill="none" stroke="${escaped(color ?? 'none')}" stroke-opacity="${opacity ?? 1}" stroke-width="${Math.min(width ?? 1, ROW.height)}"${dashes ? ` stroke-dasharray="${dashes.join(' ')}"` : ''} stroke-linejoin="round"`;
+  const stroke = `fill="none" stroke="${xmlEscaped(color ?? 'none')}" stroke-opacity="${opacity ?? 1}" stroke-width="${Math.min(width ?? 1, ROW.height)}"${dashes ? ` stroke-dasharray="${dashes.join(' ')}"` : ''} stroke-linejoin="round"`;
   if (shape === 'polygon') return rect(top, stroke);
   const { x, width: side } = ROW.swatch;
   const y = top + middle.y;
@@ -86,11 +87,5 @@ function icon({ icon: name, color, size = 1 }: Drawn, top: number, icons: IconPa
   if (!found) return '';
   const scale = Math.min(size, (ROW.height - 2) / found.side);
   const offset = (found.side * scale) / 2;
-  return `<path transform="translate(${middle.x - offset} ${top + middle.y - offset}) scale(${scale})" fill="${escaped(color ?? '#000')}" d="${escaped(found.path)}"/>`;
-}
-
-function escaped(text: string): string {
-  return text
-    .replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`)
-    .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, ' ');
+  return `<path transform="translate(${middle.x - offset} ${top + middle.y - offset}) scale(${scale})" fill="${xmlEscaped(color ?? '#000')}" d="${xmlEscaped(found.path)}"/>`;
 }

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { JSON_FORMAT, PNG_FORMAT, SVG_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
-import { integer, pathInteger, pathString } from '../../../core/params.js';
+import { integer, pathString } from '../../../core/params.js';
 import { LEGEND_ZOOM, type LegendEntry, legendEntries } from '../../../core/style/legend/entries.js';
 import { drawnBy } from '../../../core/style/legend/evaluated.js';
 import { legendIcons, legendSvg } from '../../../core/style/legend/svg.js';
@@ -12,18 +12,15 @@ import { runTask } from '../../services/run-task.js';
 import { DEFAULT_STYLE } from '../../services/styles/named.js';
 import { findByLayerId, type SurfaceDeps } from '../common.js';
 import { inStyle } from './draw.js';
+import { COMMON, collectionId, MAPS_PATH } from './params.js';
 
-const COMMON = {
-  surface: 'maps',
-  protocol: 'OGC-Maps',
-  permission: 'public',
-  method: 'GET',
+const OF_MAPS = {
+  ...COMMON,
   tag: 'Legends',
 } as const;
 
 const FORMATS = [PNG_FORMAT, JSON_FORMAT, SVG_FORMAT];
 
-const collectionId = pathInteger('collectionId', 'Numeric identifier of a collection.');
 const legendQuery = {
   zoom: integer('zoom', { min: 0, max: 24, default: LEGEND_ZOOM }, { description: 'Zoom of the symbols.' }),
   scale: integer('scale', { min: 1, max: 4, default: 1 }, { description: 'Pixels per pixel of PNG.' }),
@@ -42,9 +39,9 @@ const RESPONSES = {
 export function legendOperations(deps: SurfaceDeps): Operation[] {
   return [
     defineOperation({
-      ...COMMON,
+      ...OF_MAPS,
       id: 'maps.getLegend',
-      path: '/ogc/maps/collections/{collectionId}/legend',
+      path: `${MAPS_PATH}/collections/{collectionId}/legend`,
       summary: 'Legend of a collection as it is drawn',
       params: {
         collectionId,
@@ -58,9 +55,9 @@ export function legendOperations(deps: SurfaceDeps): Operation[] {
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...OF_MAPS,
       id: 'maps.getStyledLegend',
-      path: '/ogc/maps/collections/{collectionId}/styles/{styleId}/legend',
+      path: `${MAPS_PATH}/collections/{collectionId}/styles/{styleId}/legend`,
       summary: 'Legend of a collection in one of its styles',
       params: {
         collectionId,

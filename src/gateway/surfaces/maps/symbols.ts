@@ -3,13 +3,10 @@ import { defineOperation, type Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { MAX_FONTS, unknownFont } from '../../../core/style/fonts.js';
 import type { Symbols } from '../../services/symbols.js';
+import { COMMON, MAPS_PATH } from './params.js';
 
-const MAPS_PATH = '/ogc/maps';
-const COMMON = {
-  surface: 'maps',
-  protocol: 'OGC-Maps',
-  permission: 'public',
-  method: 'GET',
+const OF_MAPS = {
+  ...COMMON,
   tag: 'Fonts and icons',
 } as const;
 
@@ -58,7 +55,7 @@ const sprite = {
 export function symbolOperations(symbols: Symbols): Operation[] {
   return [
     defineOperation({
-      ...COMMON,
+      ...OF_MAPS,
       id: 'maps.getGlyphs',
       path: `${MAPS_PATH}/fonts/{fontstack}/{range}`,
       summary: 'Glyphs of a font',
@@ -72,7 +69,7 @@ export function symbolOperations(symbols: Symbols): Operation[] {
       run: (x) => symbols.glyphs(x, { fonts: x.params.fontstack, first: x.params.range }),
     }),
     defineOperation({
-      ...COMMON,
+      ...OF_MAPS,
       id: 'maps.getSprite',
       path: `${MAPS_PATH}/sprites/{sprite}`,
       summary: 'Icons',

@@ -3,7 +3,7 @@ import type { CatalogSnapshot, Collection } from '../../../core/collection.js';
 import { notFound } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
-import { list, pathInteger, pathString } from '../../../core/params.js';
+import { list, pathString } from '../../../core/params.js';
 import * as pages from '../../pages/index.js';
 import { isMade } from '../../services/tiles/formats.js';
 import {
@@ -14,13 +14,10 @@ import {
   selectCollections,
 } from '../common.js';
 import { requireSet, tilesetDocument, tilesetsDocument } from '../tilesets.js';
+import { COMMON, collectionId, MAPS_PATH } from './params.js';
 
-const MAPS_PATH = '/ogc/maps';
-const COMMON = {
-  surface: 'maps',
-  protocol: 'OGC-Maps',
-  permission: 'public',
-  method: 'GET',
+const OF_MAPS = {
+  ...COMMON,
   tag: 'Map tilesets',
   formats: META_FORMATS,
   responses: {
@@ -30,7 +27,6 @@ const COMMON = {
   },
 } as const;
 
-const collectionId = pathInteger('collectionId', 'Numeric identifier of a collection.');
 const tileMatrixSetId = pathString('tileMatrixSetId', 'Identifier of a tile matrix set.');
 const collections = list('collections', LIMITS.collectionsPerRequest, 'Identifiers; all when absent.');
 
@@ -38,7 +34,7 @@ const collections = list('collections', LIMITS.collectionsPerRequest, 'Identifie
 export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
   return [
     defineOperation({
-      ...COMMON,
+      ...OF_MAPS,
       id: 'maps.getDatasetMapTilesets',
       path: `${MAPS_PATH}/map/tiles`,
       summary: 'Map tilesets of the dataset',
@@ -49,7 +45,7 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...OF_MAPS,
       id: 'maps.getDatasetMapTileset',
       path: `${MAPS_PATH}/map/tiles/{tileMatrixSetId}`,
       summary: 'A map tileset of the dataset',
@@ -63,7 +59,7 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...OF_MAPS,
       id: 'maps.getMapTilesets',
       path: `${MAPS_PATH}/collections/{collectionId}/map/tiles`,
       summary: 'Map tilesets of a collection',
@@ -75,7 +71,7 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...OF_MAPS,
       id: 'maps.getMapTileset',
       path: `${MAPS_PATH}/collections/{collectionId}/map/tiles/{tileMatrixSetId}`,
       summary: 'A map tileset of a collection',

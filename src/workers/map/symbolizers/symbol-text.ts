@@ -1,7 +1,7 @@
+import { xmlEscaped } from '../../../core/xml-text.js';
 import type { Fonts } from '../fonts.js';
 import type { LayerValues } from '../layer-values.js';
 import { withTokens } from './tokens.js';
-import { escaped } from './xml.js';
 
 /** Ems above and below the letters of a line, about. */
 const LINE_SPACE = 0.13;
@@ -15,7 +15,7 @@ export function textOf(values: LayerValues): string {
   const tokens = withTokens(values, 'text-field');
   if (tokens) return `[${values.attribute((feature) => written(tokens(feature)))}]`;
   const text = values.derive(['text-field'], written);
-  return values.isConstant('text-field') ? escaped(`'${text.replace(/['\\]/g, '\\$&')}'`) : text;
+  return values.isConstant('text-field') ? xmlEscaped(`'${text.replace(/['\\]/g, '\\$&')}'`) : text;
 }
 
 function transformed(text: string, transform: string): string {
@@ -85,7 +85,7 @@ function atPoint(values: LayerValues, inEms: (name: string) => string): Attribut
   return {
     'horizontal-alignment': ACROSS[second] ?? 'middle',
     'vertical-alignment': ALONG[first] ?? 'middle',
-    'justify-alignment': justify === 'auto' ? 'middle' : justify === 'center' ? 'middle' : justify,
+    'justify-alignment': justify === 'auto' || justify === 'center' ? 'middle' : justify,
     ...(variable && {
       'placement-type': 'simple',
       placements: variable.map((each) => COMPASS[each]).join(','),

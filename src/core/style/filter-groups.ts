@@ -1,0 +1,17 @@
+import type { StyleLayer } from './model.js';
+
+/** Layers of one filter draw the same features. The key is the filter as JSON, `null` for none. */
+export function layersByFilter(layers: readonly StyleLayer[]): Map<string, StyleLayer[]> {
+  const groups = new Map<string, StyleLayer[]>();
+  for (const layer of layers) {
+    const key = JSON.stringify('filter' in layer ? (layer.filter ?? null) : null);
+    groups.set(key, [...(groups.get(key) ?? []), layer]);
+  }
+  return groups;
+}
+
+/** What a legend calls the features of a layer, where its author or a translation said so. */
+export function layerTitle({ metadata }: StyleLayer): string | undefined {
+  const title = (metadata as Record<string, unknown> | undefined)?.['graticule:title'];
+  return typeof title === 'string' ? title : undefined;
+}
