@@ -54,6 +54,7 @@
         "src/native/core/analytics/spatial_join.cpp",
         "src/native/core/clip.cpp",
         "src/native/core/compressor.cpp",
+        "src/native/core/decompressor.cpp",
         "src/native/core/crs.cpp",
         "src/native/core/csv.cpp",
         "src/native/core/generalise.cpp",

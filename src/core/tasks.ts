@@ -239,14 +239,25 @@ export interface ArchiveTileAddress {
   column: number;
 }
 
-/** Tiles of one archive, read together. */
+/** Tiles of one archive, read together. Arrays of numbers change threads for less than objects do. */
 export interface ArchiveTilesTask {
   path: string;
   container: ArchiveContainer;
-  tiles: readonly ArchiveTileAddress[];
+  /** Zoom, row and column of each tile. */
+  addresses: Int32Array;
 }
 
-export type ArchiveTileOutcome = { tile: ArchiveTile } | { failure: FailureMessage };
+/** What became of each tile, in the order of the task. */
+export interface ArchiveTilesResult {
+  /** The stored bytes of all tiles, end to end: one buffer moves for less than many are copied. */
+  data: Uint8Array;
+  /** Where each tile ends in them. */
+  ends: Int32Array;
+  /** 1 for each tile that is gzip. */
+  gzip: Uint8Array;
+  /** By place in the order: tiles that cannot be read. */
+  failures: Record<number, FailureMessage>;
+}
 
 export interface ArchiveTile {
   /** The stored bytes; length 0 when the archive has no such tile. */
@@ -369,7 +380,7 @@ export interface Tasks extends AnalyticsTasks, ArchiveTasks, RasterTasks, StacTa
   /** Metadata of a tile archive. */
   'vector.archive': { input: { path: string; container: ArchiveContainer }; output: ArchiveInfo };
   /** One outcome for each tile, in their order: a tile that cannot be read does not harm the others. */
-  'vector.archiveTiles': { input: ArchiveTilesTask; output: ArchiveTileOutcome[] };
+  'vector.archiveTiles': { input: ArchiveTilesTask; output: ArchiveTilesResult };
   /** Second half of an import: staging file into the store, one transaction, Hilbert order, rtree. */
   'vector.load': { input: LoadTask; output: { features: number } };
   /** First half of an import: any OGR file into a staging GeoPackage, with progress. */

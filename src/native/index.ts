@@ -79,6 +79,8 @@ interface NativeAddon {
   transformPoints(points: Float64Array, from: string, to: string): void;
   describeCrs(text: string): CrsDescription;
   gzip(data: Uint8Array, level: number): Buffer;
+  gunzip(data: Uint8Array, maxBytes: number): Buffer;
+  gunzippedSize(data: Uint8Array, maxBytes: number): number;
   watchLoop(bounds: readonly number[]): Float64Array;
 }
 
@@ -224,6 +226,16 @@ export function describeCrs(text: string): CrsDescription {
 /** Compresses to one gzip member. Level 0 (stored) to 12 (smallest); 6 is as small as zlib's 6 in less time. */
 export function gzip(data: Uint8Array, level = 6): Buffer {
   return addon().gzip(data, level);
+}
+
+/** What gzip data (RFC 1952) holds. Throws for damaged data, and for more than `maxBytes`. */
+export function gunzip(data: Uint8Array, maxBytes: number): Buffer {
+  return addon().gunzip(data, maxBytes);
+}
+
+/** As {@link gunzip}, but only how many bytes there are. */
+export function gunzippedSize(data: Uint8Array, maxBytes: number): number {
+  return addon().gunzippedSize(data, maxBytes);
 }
 
 /** CPU milliseconds of the turns of an event loop. */

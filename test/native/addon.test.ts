@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { gunzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import {
   encodeLayer,
+  gunzip,
+  gunzippedSize,
   gzip,
   LayerEncoder,
   type LayerOptions,
@@ -91,6 +93,45 @@ describe('LayerEncoder', () => {
       /unknown coordinate reference system/,
     );
     expect(() => encodeLayer({ ...OPTIONS, bbox: [0, 0, Number.NaN, 1] }, [])).toThrow(/bbox/);
+  });
+});
+
+describe('gunzip', () => {
+  const texts = ['', 'a', 'graticule '.repeat(50_000)].map((text) => Buffer.from(text));
+
+  it('reads what zlib writes, of one member or several, and leaves aside what follows', () => {
+    for (const data of texts) {
+      const written = gzipSync(data);
+      expect(gunzip(written, 1_000_000).equals(data)).toBe(true);
+      expect(gunzippedSize(written, data.length)).toBe(data.length);
+      expect(gunzip(Buffer.concat([written, Buffer.from('rest')]), 1_000_000).equals(data)).toBe(true);
+      const several = Buffer.concat([gzipSync(Buffer.alloc(100_000, 7)), written, gzipSync('end')]);
+      expect(gunzip(several, 1_000_000).equals(gunzipSync(several))).toBe(true);
+    }
+  });
+
+  it('refuses more than is allowed, whatever the data say of their size', () => {
+    const written = gzipSync(texts[2]!);
+    expect(() => gunzip(written, texts[2]!.length - 1)).toThrow(/too much/);
+    const lying = Buffer.from(written);
+    lying.writeUInt32LE(10, lying.length - 4);
+    expect(() => gunzip(lying, 1000)).toThrow(/too much/);
+    expect(() =>
+      gunzippedSize(Buffer.concat([gzipSync(Buffer.alloc(600)), gzipSync(Buffer.alloc(600))]), 1000),
+    ).toThrow(/too much/);
+  });
+
+  it('refuses damaged data', () => {
+    const written = gzipSync(texts[2]!);
+    for (const at of [0, 2, 12, 40, written.length - 6, written.length - 1]) {
+      const broken = Buffer.from(written);
+      broken[at]! ^= 0x55;
+      expect(() => gunzip(broken, 1_000_000), `byte ${at}`).toThrow(/damaged|too much/);
+    }
+    for (const size of [0, 1, 17, written.length - 1])
+      expect(() => gunzip(written.subarray(0, size), 1_000_000)).toThrow(/damaged/);
+    expect(() => gunzip('text' as never, 10)).toThrow(TypeError);
+    expect(() => gunzip(written, Number.NaN)).toThrow(/range/);
   });
 });
 

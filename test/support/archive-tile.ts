@@ -8,7 +8,8 @@ export async function archiveTile({
   container,
   ...at
 }: ArchiveTileAddress & { path: string; container: ArchiveContainer }): Promise<ArchiveTile> {
-  const [outcome] = await archiveTiles({ path, container, tiles: [at] });
-  if ('tile' in outcome!) return outcome.tile;
-  throw failureFrom(outcome!.failure);
+  const addresses = Int32Array.of(at.zoom, at.row, at.column);
+  const { data, gzip, failures } = await archiveTiles({ path, container, addresses });
+  if (failures[0]) throw failureFrom(failures[0]);
+  return { data, encoding: gzip[0] === 1 ? 'gzip' : 'identity' };
 }

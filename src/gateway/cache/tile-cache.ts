@@ -163,11 +163,13 @@ export class TileCache {
   }
 
   /** Looks into the levels behind memory before it makes a tile. */
-  async #seek(wanted: WantedTile, make: () => Promise<CachedTile>, maxAgeMs: number): Promise<FoundTile> {
-    const found = this.#levels.any ? await this.#levels.read(wanted) : undefined;
-    if (found) return found;
-    const made = Date.now();
-    return { tile: await make(), maxAgeMs, made };
+  #seek(wanted: WantedTile, make: () => Promise<CachedTile>, maxAgeMs: number): Promise<FoundTile> {
+    const making = () => {
+      const made = Date.now();
+      return make().then((tile) => ({ tile, maxAgeMs, made }));
+    };
+    if (!this.#levels.any) return making();
+    return this.#levels.read(wanted).then((found) => found ?? making());
   }
 
   /**
@@ -258,6 +260,7 @@ export class TileCache {
     const before = this.#tiles.get(wanted.key);
     if (before) this.#remove(before);
     const pyramid = this.#pyramidOf(wanted);
+    keepAlone(made);
     const tile = this.#shared.hold(made);
     const now = Date.now();
     const expires = maxAgeMs === NEVER ? undefined : now + maxAgeMs;
@@ -386,4 +389,14 @@ export class TileCache {
     }
     return found;
   }
+}
+
+/** A body that is part of a larger buffer would keep all of it in memory. */
+function keepAlone({ reply }: CachedTile): void {
+  const { body } = reply;
+  if (!(body instanceof Uint8Array) || body.byteLength === body.buffer.byteLength) return;
+  const alone = Buffer.allocUnsafeSlow(body.byteLength);
+  alone.set(body);
+  // In place: the object keeps its hidden class, which the hottest path reads.
+  Object.assign(reply, { body: alone });
 }

@@ -20,6 +20,9 @@ const CONTROL = /[\r\n]/g;
 /** Heads of constant answers; those of tiles differ in nothing but the entity tag, so one is used for all and stays hot. */
 const blocks = new Recent<string, ArrayBuffer>(256);
 
+/** What the block was made of that was asked for last: answers of one kind come in runs. */
+let lastBlock: { of: Reply; encoding: ContentEncoding; block: ArrayBuffer } | undefined;
+
 /**
  * Status line and all headers, written as one block, whose last name is followed by what differs from answer to answer.
  * Values are stripped of line breaks.
@@ -30,7 +33,7 @@ export function head(x: HttpExchange, reply: Reply, encoding: ContentEncoding, l
   const { constant } = reply;
   // Only the encoding that the body is kept in; a client that cannot read it is rare.
   if (constant && encoding === (reply.encoding ?? 'identity')) {
-    constant.block ??= sharedBlock(headerBlock(reply, encoding));
+    constant.block ??= sharedBlock(reply, encoding);
     const bytes = length === '' && x.serverTiming === '' ? lastBytes(x, reply, encoding) : undefined;
     x.res.writeHeader(constant.block, bytes ?? lastText(x, reply, encoding, length));
   } else {
@@ -38,13 +41,29 @@ export function head(x: HttpExchange, reply: Reply, encoding: ContentEncoding, l
   }
 }
 
-function sharedBlock(text: string): ArrayBuffer {
+function sharedBlock(reply: Reply, encoding: ContentEncoding): ArrayBuffer {
+  if (lastBlock && lastBlock.encoding === encoding && sameBlock(lastBlock.of, reply)) return lastBlock.block;
+  const text = headerBlock(reply, encoding);
   let block = blocks.get(text);
   if (!block) {
     block = new TextEncoder().encode(text).buffer as ArrayBuffer;
     blocks.set(text, block);
   }
+  const { mediaType, cacheControl, body, etag, headers } = reply;
+  // Without the body itself, which is large: only whether there is one counts.
+  const of = { status: 200, mediaType, cacheControl, body: body && '', etag: etag && '', headers };
+  lastBlock = { of, encoding, block };
   return block;
+}
+
+function sameBlock(a: Reply, b: Reply): boolean {
+  return (
+    a.mediaType === b.mediaType &&
+    a.cacheControl === b.cacheControl &&
+    a.headers === b.headers &&
+    (a.etag === undefined) === (b.etag === undefined) &&
+    (a.body === undefined) === (b.body === undefined)
+  );
 }
 
 const AFTER_TAG = '\r\nx-request-id: ';

@@ -30,7 +30,18 @@ export function requestId(request: number): string {
   return text(request);
 }
 
-/** The same as ASCII, while no other request has come; to be copied at once. */
-export function requestIdBytes(request: number): Uint8Array | undefined {
-  return request === count ? last : undefined;
+/** Digits of the id that was asked for as bytes last, but for the newest. */
+const scratch = Uint8Array.from(last);
+
+/** The same as ASCII; to be copied before the next is asked for. */
+export function requestIdBytes(request: number): Uint8Array {
+  if (request === count) return last;
+  let rest = request;
+  for (let at = ID_BYTES - 1; at >= ID_BYTES - DIGITS; at--) {
+    const tens = Math.floor(rest / 36);
+    const digit = rest - tens * 36;
+    scratch[at] = digit < 10 ? ZERO + digit : A + digit - 10;
+    rest = tens;
+  }
+  return scratch;
 }

@@ -1,4 +1,4 @@
-// Functions without state: geometry to GeoJSON, coordinates between CRS, CRS descriptions, gzip.
+// Functions without state: geometry to GeoJSON, coordinates between CRS, CRS descriptions, gzip and gunzip.
 #include <cmath>
 
 #include "../core/crs.h"
@@ -14,6 +14,21 @@ std::shared_ptr<const Reprojector> requireReprojector(napi_env env, napi_value f
   auto found = environmentOf(env).reprojectors.find(requireText(env, from, "from"), requireText(env, to, "to"), error);
   if (found == nullptr) throw Failure{error, false};
   return found;
+}
+
+/** Leaves what gzip bytes hold in the environment's text. */
+void inflate(napi_env env, const Arguments<2>& arguments, Environment& environment) {
+  const uint8_t* data = nullptr;
+  size_t size = 0;
+  if (!bytesOf(env, arguments[0], data, size)) throw Failure{"the data must be a Uint8Array", true};
+  const double maxBytes = requireNumber(env, arguments[1], "maxBytes");
+  if (!(maxBytes >= 0 && maxBytes < ByteBuffer::kMaxSize)) throw Failure{"maxBytes is out of range", true};
+  environment.text.clear();
+  switch (environment.decompressor.gunzip(data, size, static_cast<size_t>(maxBytes), environment.text)) {
+    case Gunzip::done: return;
+    case Gunzip::damaged: throw Failure{"damaged gzip data", false};
+    case Gunzip::tooLarge: throw Failure{"too much gzip data", false};
+  }
 }
 
 }  // namespace
@@ -109,6 +124,25 @@ napi_value gzip(napi_env env, napi_callback_info info) {
   environment.text.clear();
   environment.compressors.gzip(data, size, static_cast<int>(level), environment.text);
   napi_value result = toBuffer(env, environment.text.data(), environment.text.size());
+  environment.text.shrink(4u << 20);
+  return result;
+}
+
+/** (bytes: gzip, maxBytes) -> what they hold; fails for damaged bytes, and for more than maxBytes. */
+napi_value gunzip(napi_env env, napi_callback_info info) {
+  Environment& environment = environmentOf(env);
+  inflate(env, Arguments<2>(env, info), environment);
+  napi_value result = toBuffer(env, environment.text.data(), environment.text.size());
+  environment.text.shrink(4u << 20);
+  return result;
+}
+
+/** As gunzip, but only how many bytes there are. */
+napi_value gunzippedSize(napi_env env, napi_callback_info info) {
+  Environment& environment = environmentOf(env);
+  inflate(env, Arguments<2>(env, info), environment);
+  napi_value result = nullptr;
+  check(napi_create_double(env, static_cast<double>(environment.text.size()), &result));
   environment.text.shrink(4u << 20);
   return result;
 }

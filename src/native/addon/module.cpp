@@ -33,6 +33,8 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "bufferUnion", guarded<bufferUnion>);
   setFunction(env, exports, "spatialJoin", guarded<spatialJoin>);
   setFunction(env, exports, "gzip", guarded<gzip>);
+  setFunction(env, exports, "gunzip", guarded<gunzip>);
+  setFunction(env, exports, "gunzippedSize", guarded<gunzippedSize>);
   setFunction(env, exports, "watchLoop", guarded<watchLoop>);
 }
 

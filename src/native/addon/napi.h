@@ -8,6 +8,7 @@
 #include <string>
 
 #include "../core/compressor.h"
+#include "../core/decompressor.h"
 #include "../core/geojson.h"
 #include "../core/geojson_reader.h"
 #include "../core/geos.h"
@@ -25,6 +26,7 @@ struct Failure {
 struct Environment {
   ReprojectorCache reprojectors;
   CompressorCache compressors;
+  Decompressor decompressor;
   GeoJsonGeometryWriter geometryWriter;
   GeoJsonReader geometryReader;
   /** Made on first use. */
@@ -102,6 +104,8 @@ napi_value geojsonToWkb(napi_env env, napi_callback_info info);
 napi_value wkbToGeoPackage(napi_env env, napi_callback_info info);
 napi_value validateGeometry(napi_env env, napi_callback_info info);
 napi_value gzip(napi_env env, napi_callback_info info);
+napi_value gunzip(napi_env env, napi_callback_info info);
+napi_value gunzippedSize(napi_env env, napi_callback_info info);
 napi_value watchLoop(napi_env env, napi_callback_info info);
 
 }  // namespace graticule::addon

@@ -3,12 +3,12 @@ import type {
   ArchiveInfo,
   ArchiveTile,
   ArchiveTileAddress,
-  ArchiveTileOutcome,
+  ArchiveTilesResult,
   ArchiveTilesTask,
 } from '../../core/tasks.js';
 import { failureMessage } from '../failure.js';
-import { inspectMBTiles, mbtilesTile } from '../providers/archive/mbtiles.js';
-import { inspectPMTiles, pmtilesTile } from '../providers/archive/pmtiles.js';
+import { inspectMBTiles, mbtilesTiles } from '../providers/archive/mbtiles.js';
+import { inspectPMTiles, pmtilesTiles } from '../providers/archive/pmtiles.js';
 
 type Awaitable<T> = T | Promise<T>;
 
@@ -16,11 +16,11 @@ const CONTAINERS: Record<
   ArchiveContainer,
   {
     inspect(path: string): Awaitable<ArchiveInfo>;
-    tile(path: string, at: ArchiveTileAddress): Awaitable<ArchiveTile>;
+    tiles(path: string): Awaitable<(at: ArchiveTileAddress) => Awaitable<ArchiveTile>>;
   }
 > = {
-  mbtiles: { inspect: inspectMBTiles, tile: mbtilesTile },
-  pmtiles: { inspect: inspectPMTiles, tile: pmtilesTile },
+  mbtiles: { inspect: inspectMBTiles, tiles: mbtilesTiles },
+  pmtiles: { inspect: inspectPMTiles, tiles: pmtilesTiles },
 };
 
 /** What a tile archive holds. */
@@ -29,15 +29,41 @@ export function archive({ path, container }: { path: string; container: ArchiveC
 }
 
 /** Tiles of an archive, byte for byte. */
-export function archiveTiles({ path, container, tiles }: ArchiveTilesTask): Promise<ArchiveTileOutcome[]> {
-  const { tile } = CONTAINERS[container];
-  return Promise.all(
-    tiles.map(async (at) => {
-      try {
-        return { tile: await tile(path, at) };
-      } catch (error) {
-        return { failure: failureMessage(error) };
-      }
-    }),
-  );
+export async function archiveTiles({
+  path,
+  container,
+  addresses,
+}: ArchiveTilesTask): Promise<ArchiveTilesResult> {
+  const tile = await CONTAINERS[container].tiles(path);
+  const count = addresses.length / 3;
+  const parts: Uint8Array[] = [];
+  const ends = new Int32Array(count);
+  const gzip = new Uint8Array(count);
+  const failures: ArchiveTilesResult['failures'] = {};
+  let size = 0;
+  for (let i = 0; i < count; i++) {
+    const [zoom, row, column] = [addresses[3 * i]!, addresses[3 * i + 1]!, addresses[3 * i + 2]!];
+    try {
+      const read = tile({ zoom, row, column });
+      const { data, encoding } = read instanceof Promise ? await read : read;
+      parts.push(data);
+      size += data.byteLength;
+      gzip[i] = encoding === 'gzip' ? 1 : 0;
+    } catch (error) {
+      failures[i] = failureMessage(error);
+    }
+    ends[i] = size;
+  }
+  return { data: joined(parts, size), ends, gzip, failures };
+}
+
+/** Not of Node's shared pool, of which nothing can move. */
+function joined(parts: readonly Uint8Array[], size: number): Uint8Array {
+  const whole = Buffer.allocUnsafeSlow(size);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.byteLength;
+  }
+  return whole;
 }

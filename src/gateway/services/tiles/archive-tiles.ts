@@ -1,6 +1,6 @@
 import type { ArchiveCollection } from '../../../core/collection.js';
 import { isRemote } from '../../../core/sources.js';
-import type { ArchiveTile, ArchiveTileAddress, ArchiveTileOutcome, Pools } from '../../../core/tasks.js';
+import type { ArchiveTile, ArchiveTileAddress, ArchiveTilesResult, Pools } from '../../../core/tasks.js';
 import { failureFrom } from '../../../workers/failure.js';
 import { runTask, type TaskContext } from '../run-task.js';
 
@@ -14,12 +14,19 @@ interface Wanted {
 /** Tiles in one task, at most. */
 const MAX_TOGETHER = 64;
 
-/** By the file of their archive: what was asked for in this turn of the event loop. */
-const waiting = new WeakMap<Pools, Map<string, Wanted[]>>();
+/** What is asked of one archive: tiles that wait, and tasks that are on their way. */
+interface Line {
+  wanted: Wanted[];
+  running: number;
+}
+
+/** By the file of their archive. An archive of which nothing is asked has no line. */
+const lines = new WeakMap<Pools, Map<string, Line>>();
 
 /**
  * A tile as its archive holds it. Reading one takes less than handing a task to another thread and back, so those that
- * are asked for in one turn of the event loop are read together. Rejects with an `ApiError`.
+ * are asked for in one turn of the event loop, or while a task is on its way, are read together. Rejects with an
+ * `ApiError`.
  */
 export function archiveTile(
   x: TaskContext,
@@ -36,22 +43,24 @@ export function archiveTile(
 }
 
 function gather(pools: Pools, collection: ArchiveCollection, wanted: Wanted): void {
-  const { file } = collection;
-  const byFile = waiting.get(pools) ?? new Map<string, Wanted[]>();
-  waiting.set(pools, byFile);
-  let together = byFile.get(file);
-  if (!together) {
-    const begun: Wanted[] = [];
-    together = begun;
-    byFile.set(file, begun);
-    setImmediate(() => {
-      if (byFile.get(file) === begun) byFile.delete(file);
-      void read(pools, collection, begun);
-    });
+  const byFile = lines.get(pools) ?? new Map<string, Line>();
+  lines.set(pools, byFile);
+  let line = byFile.get(collection.file);
+  if (!line) {
+    const begun: Line = { wanted: [], running: 0 };
+    line = begun;
+    byFile.set(collection.file, begun);
+    setImmediate(() => void readNext(pools, collection, begun));
   }
-  together.push(wanted);
-  // The next one begins anew.
-  if (together.length === MAX_TOGETHER) byFile.delete(file);
+  line.wanted.push(wanted);
+  if (line.wanted.length === MAX_TOGETHER) void readNext(pools, collection, line);
+}
+
+/** Reads what waits in a line, and what came meanwhile, until nothing is left. */
+async function readNext(pools: Pools, collection: ArchiveCollection, line: Line): Promise<void> {
+  line.running++;
+  while (line.wanted.length > 0) await read(pools, collection, line.wanted.splice(0));
+  if (--line.running === 0) lines.get(pools)?.delete(collection.file);
 }
 
 async function read(
@@ -67,17 +76,21 @@ async function read(
     },
   };
   try {
-    const tiles = wanted.map(({ at }) => at);
-    const outcomes = await runTask(context, pools, 'vector.archiveTiles', { path: file, container, tiles });
-    wanted.forEach((one, i) => {
-      settle(one, outcomes[i]!);
-    });
+    const addresses = new Int32Array(wanted.flatMap(({ at: { zoom, row, column } }) => [zoom, row, column]));
+    settle(
+      wanted,
+      await runTask(context, pools, 'vector.archiveTiles', { path: file, container, addresses }),
+    );
   } catch (error) {
     for (const { reject } of wanted) reject(error);
   }
 }
 
-function settle({ resolve, reject }: Wanted, outcome: ArchiveTileOutcome): void {
-  if ('tile' in outcome) return resolve(outcome.tile);
-  reject(failureFrom(outcome.failure));
+function settle(wanted: readonly Wanted[], { data, ends, gzip, failures }: ArchiveTilesResult): void {
+  for (const [i, { resolve, reject }] of wanted.entries()) {
+    const failure = failures[i];
+    const tile = data.subarray(ends[i - 1] ?? 0, ends[i]);
+    if (failure) reject(failureFrom(failure));
+    else resolve({ data: tile, encoding: gzip[i] === 1 ? 'gzip' : 'identity' });
+  }
 }

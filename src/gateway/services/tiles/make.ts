@@ -23,8 +23,9 @@ const GZIP_MIN_BYTES = 128;
 
 /** Makes a tile, or takes it from the archive that holds it. Rejects with an `ApiError`. */
 export async function makeTile(x: TaskContext, pools: Pools, asked: TileRequest): Promise<CachedTile> {
-  const request = { ...asked, collections: shownAt(asked.at, asked.collections) };
-  const { collections, format } = request;
+  const collections = shownAt(asked.at, asked.collections);
+  const request = collections.length === asked.collections.length ? asked : { ...asked, collections };
+  const { format } = request;
   if (collections.length === 0)
     return cachedTile(request, new Uint8Array(0), format.mediaType, undefined, true);
   if (collections[0]?.kind === 'archive') return stored(x, pools, request);

@@ -72,17 +72,19 @@ export function inspectMBTiles(path: string): ArchiveInfo {
   });
 }
 
-/** A tile as it is stored; length 0 where there is none. Rows are counted from the south in the file. */
-export function mbtilesTile(path: string, { zoom, row, column }: ArchiveTileAddress): ArchiveTile {
-  return guarded(() => {
-    const found = opened.get(path).lookup.get(zoom, column, 2 ** zoom - 1 - row) as
-      | { size: number | null; data: unknown }
-      | undefined;
-    if (!found || found.size === null) return NO_TILE;
-    if (found.size > MAX_TILE_BYTES) throw unsupported('a tile is larger than 32 MiB');
-    if (!(found.data instanceof Uint8Array)) throw damaged('a tile is not a blob');
-    return storedTile(found.data);
-  });
+/** Gives tiles as they are stored; length 0 where there is none. Rows are counted from the south in the file. */
+export function mbtilesTiles(path: string): (at: ArchiveTileAddress) => ArchiveTile {
+  const { lookup } = guarded(() => opened.get(path));
+  return ({ zoom, row, column }) =>
+    guarded(() => {
+      const found = lookup.get(zoom, column, 2 ** zoom - 1 - row) as
+        | { size: number | null; data: unknown }
+        | undefined;
+      if (!found || found.size === null) return NO_TILE;
+      if (found.size > MAX_TILE_BYTES) throw unsupported('a tile is larger than 32 MiB');
+      if (!(found.data instanceof Uint8Array)) throw damaged('a tile is not a blob');
+      return storedTile(found.data);
+    });
 }
 
 function guarded<T>(read: () => T): T {

@@ -47,20 +47,25 @@ export class PMTilesReader {
     return new PMTilesReader(header, source, root);
   }
 
-  /** A tile as it is stored; undefined when there is none. Row 0 is at the top. */
-  async tile(zoom: number, row: number, column: number): Promise<Uint8Array | undefined> {
+  /** A tile as it is stored; undefined when there is none. Row 0 is at the top. A promise only when it is waited for. */
+  tile(zoom: number, row: number, column: number): Uint8Array | undefined | Promise<Uint8Array | undefined> {
     if (zoom < this.header.minZoom || zoom > this.header.maxZoom) return undefined;
-    const id = pmtilesId(zoom, row, column);
-    let directory = this.root;
-    for (let depth = 0; depth <= MAX_DEPTH; depth++) {
-      const found = directory.find(id);
-      if (!found) return undefined;
-      const { leaf, offset, length } = found;
-      if (!leaf) return this.#read({ offset: this.header.tiles.offset + offset, length });
-      const cached = this.#leaves.get(offset);
-      directory = cached ?? (await this.#leaf(offset, length));
-    }
-    throw damaged('its directories lead nowhere');
+    return this.#find(pmtilesId(zoom, row, column), this.root, 0);
+  }
+
+  #find(
+    id: number,
+    directory: Directory,
+    depth: number,
+  ): Uint8Array | undefined | Promise<Uint8Array | undefined> {
+    const found = directory.find(id);
+    if (!found) return undefined;
+    const { leaf, offset, length } = found;
+    if (!leaf) return this.#read({ offset: this.header.tiles.offset + offset, length });
+    if (depth === MAX_DEPTH) throw damaged('its directories lead nowhere');
+    const kept = this.#leaves.get(offset);
+    if (kept) return this.#find(id, kept, depth + 1);
+    return this.#leaf(offset, length).then((read) => this.#find(id, read, depth + 1));
   }
 
   /** The JSON document; empty when there is none. */

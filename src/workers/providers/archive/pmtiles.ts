@@ -66,18 +66,25 @@ export async function inspectPMTiles(path: string): Promise<ArchiveInfo> {
   return guarded(async () => infoOf(path, await fileReader(path)));
 }
 
-/** A tile as it is stored; length 0 where there is none. */
-export async function pmtilesTile(
+/** Gives tiles as they are stored; length 0 where there is none. */
+export async function pmtilesTiles(
   path: string,
-  { zoom, row, column }: ArchiveTileAddress,
-): Promise<ArchiveTile> {
-  const read = async (reader: PMTilesReader) => {
-    const found = await reader.tile(zoom, row, column);
-    return found ? storedTile(found) : NO_TILE;
+): Promise<(at: ArchiveTileAddress) => ArchiveTile | Promise<ArchiveTile>> {
+  if (isRemote(path)) return (at) => withRemote(path, async (reader) => stored(await found(reader, at)));
+  const reader = await guarded(() => fileReader(path));
+  return (at) => {
+    try {
+      const tile = found(reader, at);
+      return tile instanceof Promise ? guarded(async () => stored(await tile)) : stored(tile);
+    } catch (error) {
+      throw unreadable(error);
+    }
   };
-  if (isRemote(path)) return withRemote(path, read);
-  return guarded(async () => read(await fileReader(path)));
 }
+
+const found = (reader: PMTilesReader, { zoom, row, column }: ArchiveTileAddress) =>
+  reader.tile(zoom, row, column);
+const stored = (bytes: Uint8Array | undefined) => (bytes ? storedTile(bytes) : NO_TILE);
 
 async function fileReader(path: string): Promise<PMTilesReader> {
   const file = opened.get(path);
@@ -106,7 +113,10 @@ async function guarded<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
-    if (error instanceof TaskFailure) throw error;
-    throw damaged((error as Error).message, (error as Error).stack);
+    throw unreadable(error);
   }
+}
+
+function unreadable(error: unknown): TaskFailure {
+  return error instanceof TaskFailure ? error : damaged((error as Error).message, (error as Error).stack);
 }

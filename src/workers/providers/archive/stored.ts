@@ -1,7 +1,7 @@
-import { gunzipSync } from 'node:zlib';
 import type { VectorLayerMetadata } from '../../../core/archives.js';
 import { LIMITS } from '../../../core/limits.js';
 import { type ArchiveTile, type Box, TaskFailure } from '../../../core/tasks.js';
+import { gunzip, gunzippedSize } from '../../../native/index.js';
 import type { KeptOpenOptions } from '../kept-open.js';
 
 /** Largest tile that is served, as stored and inflated. */
@@ -25,13 +25,17 @@ export const NO_TILE: ArchiveTile = { data: new Uint8Array(0), encoding: 'identi
 export function storedTile(data: Uint8Array): ArchiveTile {
   if (data.byteLength === 0) return NO_TILE;
   if (data[0] !== 0x1f || data[1] !== 0x8b) return { data, encoding: 'identity' };
-  return inflate(data, MAX_INFLATED_BYTES).byteLength === 0 ? NO_TILE : { data, encoding: 'gzip' };
+  return readable(() => gunzippedSize(data, MAX_INFLATED_BYTES)) === 0 ? NO_TILE : { data, encoding: 'gzip' };
 }
 
 /** Inflates gzip up to a number of bytes. */
 export function inflate(data: Uint8Array, maxBytes: number): Uint8Array {
+  return readable(() => gunzip(data, maxBytes));
+}
+
+function readable<T>(read: () => T): T {
   try {
-    return gunzipSync(data, { maxOutputLength: maxBytes });
+    return read();
   } catch (error) {
     throw damaged('compressed data cannot be inflated', error);
   }
