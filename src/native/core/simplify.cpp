@@ -40,6 +40,24 @@ size_t farthest(const int32_t* xy, size_t first, size_t last, double limit) {
   return index;
 }
 
+/**
+ * Whether each position between the ends is farther from the chord of its neighbours than the tolerance, so that none
+ * can go: most lines at scales that show them whole. One pass, where the halving takes several.
+ */
+bool allStand(const int32_t* xy, size_t n, double squaredTolerance) {
+  for (size_t i = 1; i + 1 < n; ++i) {
+    const int32_t* const before = xy + 2 * (i - 1);
+    const double dx = static_cast<double>(before[4]) - before[0];
+    const double dy = static_cast<double>(before[5]) - before[1];
+    const double px = static_cast<double>(before[2]) - before[0];
+    const double py = static_cast<double>(before[3]) - before[1];
+    const double across = px * dy - py * dx;
+    // Never farther than from the segment, which is what counts.
+    if (across * across <= squaredTolerance * (dx * dx + dy * dy)) return false;
+  }
+  return true;
+}
+
 size_t compact(int32_t* xy, size_t n, const uint8_t* keep) {
   size_t kept = 0;
   for (size_t i = 0; i < n; ++i) {
@@ -81,10 +99,11 @@ void Simplifier::markRun(const int32_t* xy, size_t first, size_t last, double sq
 }
 
 size_t Simplifier::line(int32_t* xy, size_t n, double tolerance) {
-  if (n < 3) return n;
+  const double squaredTolerance = tolerance * tolerance;
+  if (n < 3 || allStand(xy, n, squaredTolerance)) return n;
   keep_.assign(n, 0);
   keep_[n - 1] = 1;
-  mark(xy, 0, n - 1, tolerance * tolerance);
+  mark(xy, 0, n - 1, squaredTolerance);
   return compact(xy, n, keep_.data());
 }
 
@@ -94,6 +113,9 @@ size_t Simplifier::ring(int32_t* xy, size_t n, double tolerance) {
   xy[2 * n + 1] = xy[1];
   // A ring has no ends: its first position and the one farthest from it stand in for them.
   const double squaredTolerance = tolerance * tolerance;
+  // Its first position has neighbours too.
+  const int32_t seam[] = {xy[2 * n - 2], xy[2 * n - 1], xy[0], xy[1], xy[2], xy[3]};
+  if (allStand(seam, 3, squaredTolerance) && allStand(xy, n + 1, squaredTolerance)) return n;
   const size_t opposite = farthest(xy, 0, n, squaredTolerance);
   if (opposite == 0) return 0;
   keep_.assign(n, 0);
