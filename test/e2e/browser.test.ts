@@ -1,27 +1,33 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { launchBrowser } from '../support/browser.js';
 import { startServer, type TestServer } from '../support/server.js';
+import { smallWorld } from '../support/small-world.js';
 
 const ARTEFACTS = 'test/artefacts';
 
 let server: TestServer;
+let folder: string;
 let browser: Browser;
 let context: BrowserContext;
 let problems: string[];
 
 beforeAll(async () => {
   mkdirSync(ARTEFACTS, { recursive: true });
-  server = await startServer();
+  folder = mkdtempSync(join(tmpdir(), 'graticule-browser-'));
+  const rasters = ['L7_ETMs.tif', 'olinda_dem_utm25s.tif', 'years'].map((name) => `demo/data/${name}`);
+  server = await startServer({ sources: [smallWorld(folder), ...rasters] });
   browser = await launchBrowser();
 }, 90_000);
 
 afterAll(async () => {
   await browser?.close();
   await server?.stop();
+  rmSync(folder, { recursive: true });
 });
 
 beforeEach(() => {

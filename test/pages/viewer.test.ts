@@ -6,6 +6,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { launchBrowser, type WatchedPage, watchedPage } from '../support/browser.js';
 import { startServer, type TestServer } from '../support/server.js';
+import { smallWorld } from '../support/small-world.js';
 import { expectSoundPage, pageJson } from './structure.js';
 
 const ARTEFACTS = 'test/artefacts';
@@ -21,7 +22,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'graticule-viewer-'));
   writeFileSync(join(folder, 'visits.geojson'), JSON.stringify(visits()));
   server = await startServer({
-    sources: ['demo/data/world_map.gpkg', 'demo/data/years', join(folder, 'visits.geojson')],
+    sources: [smallWorld(folder), 'demo/data/years', join(folder, 'visits.geojson')],
   });
   browser = await launchBrowser();
 }, 120_000);
