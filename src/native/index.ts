@@ -81,6 +81,14 @@ interface NativeAddon {
   gzip(data: Uint8Array, level: number): Buffer;
   gunzip(data: Uint8Array, maxBytes: number): Buffer;
   gunzippedSize(data: Uint8Array, maxBytes: number): number;
+  encodePng(
+    rgba: Uint8Array,
+    stride: number,
+    x: number,
+    y: number,
+    width: number,
+    height: number,
+  ): Promise<Buffer>;
   watchLoop(bounds: readonly number[]): Float64Array;
 }
 
@@ -236,6 +244,27 @@ export function gunzip(data: Uint8Array, maxBytes: number): Buffer {
 /** As {@link gunzip}, but only how many bytes there are. */
 export function gunzippedSize(data: Uint8Array, maxBytes: number): number {
   return addon().gunzippedSize(data, maxBytes);
+}
+
+/** Part of an image, in pixels. */
+export interface PixelWindow {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/**
+ * A window of an RGBA image (4 bytes a pixel, not premultiplied, `stride` pixels a row) as PNG, encoded on another
+ * thread: the pixels must not change meanwhile. Rows are not filtered, as suits drawn maps. Throws for a window that is
+ * not in the image.
+ */
+export function encodePng(
+  rgba: Uint8Array,
+  stride: number,
+  { x, y, width, height }: PixelWindow,
+): Promise<Buffer> {
+  return addon().encodePng(rgba, stride, x, y, width, height);
 }
 
 /** CPU milliseconds of the turns of an event loop. */

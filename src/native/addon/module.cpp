@@ -35,6 +35,7 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "gzip", guarded<gzip>);
   setFunction(env, exports, "gunzip", guarded<gunzip>);
   setFunction(env, exports, "gunzippedSize", guarded<gunzippedSize>);
+  setFunction(env, exports, "encodePng", guarded<encodePng>);
   setFunction(env, exports, "watchLoop", guarded<watchLoop>);
 }
 

@@ -106,6 +106,7 @@ napi_value validateGeometry(napi_env env, napi_callback_info info);
 napi_value gzip(napi_env env, napi_callback_info info);
 napi_value gunzip(napi_env env, napi_callback_info info);
 napi_value gunzippedSize(napi_env env, napi_callback_info info);
+napi_value encodePng(napi_env env, napi_callback_info info);
 napi_value watchLoop(napi_env env, napi_callback_info info);
 
 }  // namespace graticule::addon

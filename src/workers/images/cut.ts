@@ -1,6 +1,7 @@
 import type { ImageTile } from '../../core/rasters.js';
 import { TaskFailure } from '../../core/tasks.js';
-import { encodePaletted, indexed, type Window } from './paletted-png.js';
+import type { PixelWindow } from '../../native/index.js';
+import { encodePaletted, indexed } from './paletted-png.js';
 
 /** An image and how it is cut: tiles of `tileWidth` by `tileHeight` pixels, row by row from the top left. */
 export interface CutImage {
@@ -14,7 +15,7 @@ export interface CutImage {
   readonly tileHeight: number;
   readonly format: 'png' | 'webp';
   /** Encodes what has many colours, or is no PNG. */
-  encode(window: Window): Promise<Uint8Array>;
+  encode(window: PixelWindow): Promise<Uint8Array>;
 }
 
 const MAX_TILES = 256;
@@ -38,7 +39,7 @@ export async function cutTiles(image: CutImage): Promise<ImageTile[]> {
   );
 }
 
-async function cutTile(image: CutImage, pixels: Uint32Array, window: Window): Promise<ImageTile> {
+async function cutTile(image: CutImage, pixels: Uint32Array, window: PixelWindow): Promise<ImageTile> {
   const { format, stride } = image;
   const color = onlyColor(pixels, stride, window);
   if (color !== undefined && color >>> 24 === 0) return { data: new Uint8Array(), empty: true };
@@ -57,7 +58,11 @@ async function cutTile(image: CutImage, pixels: Uint32Array, window: Window): Pr
 }
 
 /** The colour that all pixels have; undefined when they differ. */
-function onlyColor(pixels: Uint32Array, stride: number, { x, y, width, height }: Window): number | undefined {
+function onlyColor(
+  pixels: Uint32Array,
+  stride: number,
+  { x, y, width, height }: PixelWindow,
+): number | undefined {
   const color = pixels[y * stride + x]!;
   for (let row = y; row < y + height; row++) {
     const from = row * stride + x;

@@ -2,6 +2,7 @@
 
 import { promisify } from 'node:util';
 import { crc32, deflate } from 'node:zlib';
+import type { PixelWindow } from '../../native/index.js';
 
 const deflateAsync = promisify(deflate);
 
@@ -10,14 +11,6 @@ const MAX_COLORS = 256;
 const PLACES = 1024;
 const LEVEL = 4;
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-
-/** Part of an image, in pixels. */
-export interface Window {
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly height: number;
-}
 
 export interface Indexed {
   /** RGBA of each colour, in the order of the bytes in memory. */
@@ -30,7 +23,7 @@ export interface Indexed {
 export function indexed(
   pixels: Uint32Array,
   stride: number,
-  { x, y, width, height }: Window,
+  { x, y, width, height }: PixelWindow,
 ): Indexed | undefined {
   const colors = new Uint32Array(MAX_COLORS);
   const places = new Int16Array(PLACES).fill(-1);

@@ -9,9 +9,10 @@ import { promisify } from 'node:util';
 import mapnik, { type Image } from '@mapnik/mapnik';
 import type { ImageResult, TileSize } from '../../core/rasters.js';
 import { type MapTask, TaskFailure } from '../../core/tasks.js';
+import { encodePng, type PixelWindow } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
 import { cutTiles } from '../images/cut.js';
-import type { Window } from '../images/paletted-png.js';
+import { type Canvas, withCanvas } from './canvas.js';
 import { parseColor } from './color.js';
 import { VectorPainter } from './draw-vectors.js';
 import { demultiply, putOver } from './premultiplied.js';
@@ -34,41 +35,45 @@ const MEDIA_TYPES = {
 } as const;
 
 export async function render(task: RenderTask, cancellation: Cancellation): Promise<ImageResult> {
-  checkSize(task);
+  checkTask(task);
+  return withCanvas(task.width, task.height, (canvas) => draw(canvas, task, cancellation));
+}
+
+async function draw(canvas: Canvas, task: RenderTask, cancellation: Cancellation): Promise<ImageResult> {
   const { width, height, format } = task;
-  const canvas = new mapnik.Image(width, height, { premultiplied: true });
-  paintBackground(canvas, task);
-  const painter = new VectorPainter(canvas, task, STYLE_RESOURCES, cancellation);
+  const { image } = canvas;
+  paintBackground(image, task);
+  const painter = new VectorPainter(image, task, STYLE_RESOURCES, cancellation);
   for (const layer of task.layers) {
     cancellation.check();
     if (layer.kind === 'vector') await painter.add(layer);
     else {
       await painter.flush();
-      await drawRaster(canvas, layer.rgba, task);
+      await drawRaster(image, layer.rgba, task);
     }
   }
   await painter.finish();
   cancellation.check();
-  await demultiply(canvas);
+  await demultiply(image);
   if (task.cut) return cutCanvas(canvas, task, task.cut);
-  const [data, empty] = [await encode(canvas, task), await isTransparent(canvas, task)];
+  const [data, empty] = [await encode(canvas, task), await isTransparent(image, task)];
   return { data, mediaType: MEDIA_TYPES[format], width, height, empty };
 }
 
 async function cutCanvas(
-  canvas: Image,
+  { image, pixels: rgba }: Canvas,
   { width, height, format, quality }: RenderTask,
   cut: TileSize,
 ): Promise<ImageResult> {
   if (format !== 'png' && format !== 'webp') throw new TaskFailure('invalid-input', 'Tiles are PNG or WebP.');
-  const encoder = encoderOf(format, quality);
-  const encode = async ({ x, y, width, height }: Window) => {
-    const view = canvas.view(x, y, width, height);
-    return promisify(view.encode.bind(view))(encoder);
+  const encode = async (window: PixelWindow) => {
+    if (format === 'png') return encodePng(rgba, width, window);
+    const view = image.view(window.x, window.y, window.width, window.height);
+    return promisify(view.encode.bind(view))(encoderOf(format, quality));
   };
   const tileSize = { tileWidth: cut.width, tileHeight: cut.height };
   const tiles = await cutTiles({
-    rgba: canvas.data(),
+    rgba,
     stride: width,
     width,
     height,
@@ -80,7 +85,7 @@ async function cutCanvas(
   return { data: new Uint8Array(), mediaType: MEDIA_TYPES[format], width, height, empty, tiles };
 }
 
-function checkSize({ width, height, tileExtent, layers, scale, format }: RenderTask): void {
+function checkTask({ width, height, tileExtent, layers, scale, format, quality }: RenderTask): void {
   const invalid = (message: string) => new TaskFailure('invalid-input', message);
   if (!Number.isInteger(width) || !Number.isInteger(height) || width < 1 || height < 1) {
     throw invalid('Width and height need to be positive integers.');
@@ -88,6 +93,8 @@ function checkSize({ width, height, tileExtent, layers, scale, format }: RenderT
   if (width > MAX_SIDE || height > MAX_SIDE)
     throw new TaskFailure('too-large', `Maps have at most ${MAX_SIDE} pixels per side.`);
   if (!(format in MEDIA_TYPES)) throw invalid('Unknown image format.');
+  if (quality !== undefined && !(quality >= 1 && quality <= 100))
+    throw invalid('The quality needs to be from 1 to 100.');
   if (!(scale > 0 && scale <= 16)) throw invalid('The scale factor needs to be above 0 and at most 16.');
   if (!(tileExtent > 0)) throw invalid('The grid of the tiles needs a size.');
   if (!Array.isArray(layers) || layers.length > MAX_LAYERS)
@@ -112,16 +119,18 @@ async function drawRaster(canvas: Image, rgba: Uint8Array, { width, height }: Re
 }
 
 /** Mapnik's own encoders: for maps they are several times as fast as libvips, which has to copy the canvas first. */
-async function encode(canvas: Image, { format, quality }: RenderTask): Promise<Uint8Array> {
-  if (format === 'raw') return new Uint8Array(canvas.data());
-  return promisify(canvas.encode.bind(canvas))(encoderOf(format, quality));
+async function encode(
+  { image, pixels }: Canvas,
+  { format, quality, width, height }: RenderTask,
+): Promise<Uint8Array> {
+  if (format === 'raw') return Uint8Array.from(pixels);
+  // A third less time than Mapnik's, and smaller.
+  if (format === 'png') return encodePng(pixels, width, { x: 0, y: 0, width, height });
+  return promisify(image.encode.bind(image))(encoderOf(format, quality));
 }
 
-function encoderOf(format: 'png' | 'jpeg' | 'webp', quality = DEFAULT_QUALITY): string {
-  if (!(quality >= 1 && quality <= 100))
-    throw new TaskFailure('invalid-input', 'The quality needs to be from 1 to 100.');
+function encoderOf(format: 'jpeg' | 'webp', quality = DEFAULT_QUALITY): string {
   return {
-    png: 'png32:z=2',
     jpeg: `jpeg${Math.round(quality)}`,
     webp: `webp:quality=${Math.round(quality)}:method=1`,
   }[format];

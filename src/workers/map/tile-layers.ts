@@ -17,11 +17,11 @@ export interface TileFeature {
 }
 
 export interface TileLayer {
-  name: string;
-  extent: number;
-  keys: string[];
-  values: AttributeValue[];
-  features: TileFeature[];
+  readonly name: string;
+  readonly extent: number;
+  readonly keys: readonly string[];
+  readonly values: readonly AttributeValue[];
+  readonly features: readonly TileFeature[];
 }
 
 const NOTHING = new Uint8Array();
@@ -29,20 +29,58 @@ const NOTHING = new Uint8Array();
 export function readTileLayers(tile: Uint8Array): TileLayer[] {
   const layers: TileLayer[] = [];
   new PbfReader(tile).readFields((field, all, pbf) => {
-    if (field === 3) all.push(readLayer(pbf));
+    if (field === 3) all.push(new EncodedLayer(pbf.readBytes()));
   }, layers);
   return layers;
 }
 
-function readLayer(pbf: PbfReader): TileLayer {
-  const layer: TileLayer = { name: '', extent: 4096, keys: [], values: [], features: [] };
-  return pbf.readMessage((field, into, message) => {
-    if (field === 1) into.name = message.readString();
-    else if (field === 2) into.features.push(readFeature(message));
-    else if (field === 3) into.keys.push(message.readString());
-    else if (field === 4) into.values.push(readValue(message));
-    else if (field === 5) into.extent = message.readVarint();
-  }, layer);
+type Content = Pick<TileLayer, 'keys' | 'values' | 'features'>;
+
+/** A layer whose features are decoded when they are asked for: most styles draw them as they are. */
+class EncodedLayer implements TileLayer {
+  readonly name: string;
+  readonly extent: number;
+  readonly #bytes: Uint8Array;
+  #content: Content | undefined;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+    const { name, extent } = new PbfReader(bytes).readFields(
+      (field, into, pbf) => {
+        if (field === 1) into.name = pbf.readString();
+        else if (field === 5) into.extent = pbf.readVarint();
+      },
+      { name: '', extent: 4096 },
+    );
+    this.name = name;
+    this.extent = extent;
+  }
+
+  get keys(): readonly string[] {
+    return this.#decoded.keys;
+  }
+
+  get values(): readonly AttributeValue[] {
+    return this.#decoded.values;
+  }
+
+  get features(): readonly TileFeature[] {
+    return this.#decoded.features;
+  }
+
+  get #decoded(): Content {
+    this.#content ??= readContent(this.#bytes);
+    return this.#content;
+  }
+}
+
+function readContent(bytes: Uint8Array): Content {
+  const content = { keys: [] as string[], values: [] as AttributeValue[], features: [] as TileFeature[] };
+  return new PbfReader(bytes).readFields((field, into, pbf) => {
+    if (field === 2) into.features.push(readFeature(pbf));
+    else if (field === 3) into.keys.push(pbf.readString());
+    else if (field === 4) into.values.push(readValue(pbf));
+  }, content);
 }
 
 function readFeature(pbf: PbfReader): TileFeature {

@@ -2,7 +2,7 @@
 
 import sharp, { type Sharp } from 'sharp';
 import { type Box, TaskFailure } from '../../core/tasks.js';
-import type { Window } from '../images/paletted-png.js';
+import type { PixelWindow } from '../../native/index.js';
 import { crsOf } from './crs.js';
 import { gdal, scratchPath } from './gdal.js';
 
@@ -47,7 +47,7 @@ export async function encodeImage(
 /** Encodes a part of an image. */
 export function encodePart(
   { rgba, width, height }: Pixels,
-  part: Window,
+  part: PixelWindow,
   format: 'png' | 'webp',
   quality = DEFAULT_QUALITY,
 ): Promise<Uint8Array> {

@@ -2,9 +2,9 @@
 
 import type { ImageResult, RasterImageTask, RasterStep } from '../../core/rasters.js';
 import { TaskFailure } from '../../core/tasks.js';
+import type { PixelWindow } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
 import { cutTiles } from '../images/cut.js';
-import type { Window } from '../images/paletted-png.js';
 import { adjust, blendOver } from './adjust.js';
 import { checkedBox, crsOf } from './crs.js';
 import { encodeImage, encodePart, isEmpty, MEDIA_TYPES } from './encode.js';
@@ -76,7 +76,7 @@ async function cutImage(
 ): Promise<ImageResult> {
   if (format !== 'png' && format !== 'webp') throw new TaskFailure('invalid-input', 'Tiles are PNG or WebP.');
   const { width: tileWidth, height: tileHeight } = cut!;
-  const encode = (window: Window) => encodePart({ rgba, width, height }, window, format, quality);
+  const encode = (window: PixelWindow) => encodePart({ rgba, width, height }, window, format, quality);
   const tiles = await cutTiles({ rgba, stride: width, width, height, tileWidth, tileHeight, format, encode });
   const empty = tiles.every((tile) => tile.empty);
   return { data: new Uint8Array(), mediaType: MEDIA_TYPES[format], width, height, empty, tiles };
