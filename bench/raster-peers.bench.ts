@@ -19,6 +19,8 @@ const SIDE = 16_384;
 const JOBS = 48;
 const SCREENS = 4;
 const CLIENTS = 4;
+/** Times that servers do as many windows before they are measured: they run for days, and V8 compiles what runs often. */
+const warmUp = option('warm-up', 5);
 const UVICORN = resolve('.cache/peers/titiler/bin/uvicorn');
 const HALF_WORLD = 20037508.342789244;
 /** Pixels of 19 m: about those of the raster at 51 degrees north. */
@@ -250,10 +252,17 @@ if (peer) {
 
 const samples = new Map<string, Spent[]>();
 const keep = (name: string, round: number, spent: Spent) => {
-  // The first round warms up.
+  // The first round fills caches.
   if (round > 0) samples.set(name, [...(samples.get(name) ?? []), spent]);
 };
 let seed = 100;
+for (let i = 0; i < warmUp; i++) {
+  for (const kind of KINDS) {
+    const jobs = kind === 'tile' ? screensOf(SCREENS, 1000 + i) : jobsOf(JOBS, 512, 1000 + i);
+    await ask(ours, kind, jobs);
+    if (peer) await ask(peer, kind, jobs);
+  }
+}
 for (let round = 0; round <= rounds; round++) {
   for (const kind of KINDS) {
     seed += 1;
@@ -281,7 +290,7 @@ const LABELS: Readonly<Record<Kind, string>> = {
 const ratio = (above: string, below: string) => cpu(above).map((value, i) => value / cpu(below)[i]!);
 publish({
   bench: 'raster-peers',
-  command: `./run bench raster-peers --rounds ${rounds}`,
+  command: `./run bench raster-peers --rounds ${rounds} --warm-up ${warmUp}`,
   about: `${JOBS} windows (COG, DEFLATE, bilinear), and ${SCREENS} screens of 20 tiles, of SYNTHETIC imagery in a COG of ${SIDE} x ${SIDE} pixels, three bands, UTM; none asked for twice, ${CLIENTS} clients. GDAL is the same warp and the same encoding in one process, one at a time, without HTTP. TiTiler has two workers and the settings that its documentation advises; its GeoTIFF is not compressed. CPU of all processes of a server.${peer ? ` Mean differences from TiTiler's values: ${differences.join(', ')}.` : ''}`,
   figures: [...samples.keys()].map((name) => ({
     name: name.replace(/^(crop|warp|tile)/, (kind) => `${LABELS[kind as Kind]}:`),
