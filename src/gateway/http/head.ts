@@ -49,13 +49,11 @@ function sharedBlock(reply: Reply, encoding: ContentEncoding): ArrayBuffer {
     block = new TextEncoder().encode(text).buffer as ArrayBuffer;
     blocks.set(text, block);
   }
-  const { mediaType, cacheControl, body, etag, headers } = reply;
-  // Without the body itself, which is large: only whether there is one counts.
-  const of = { status: 200, mediaType, cacheControl, body: body && '', etag: etag && '', headers };
-  lastBlock = { of, encoding, block };
+  lastBlock = { of: reply, encoding, block };
   return block;
 }
 
+/** Compares what `headerBlock` reads. */
 function sameBlock(a: Reply, b: Reply): boolean {
   return (
     a.mediaType === b.mediaType &&

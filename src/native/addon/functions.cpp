@@ -141,10 +141,9 @@ napi_value gunzip(napi_env env, napi_callback_info info) {
 napi_value gunzippedSize(napi_env env, napi_callback_info info) {
   Environment& environment = environmentOf(env);
   inflate(env, Arguments<2>(env, info), environment);
-  napi_value result = nullptr;
-  check(napi_create_double(env, static_cast<double>(environment.text.size()), &result));
+  const size_t size = environment.text.size();
   environment.text.shrink(4u << 20);
-  return result;
+  return toNumber(env, static_cast<double>(size));
 }
 
 }  // namespace graticule::addon

@@ -26,6 +26,9 @@ const KEPT_BYTES = 16_777_216;
 /** Leaves below the root: the specification advises one level, and directories may point in circles. */
 const MAX_DEPTH = 3;
 
+/** A tile as it is stored; undefined when there is none. */
+type Found = Uint8Array | undefined;
+
 /** Reads tiles of one PMTiles archive, which must not change meanwhile. */
 export class PMTilesReader {
   /** By offset, the least recently used first. */
@@ -47,17 +50,13 @@ export class PMTilesReader {
     return new PMTilesReader(header, source, root);
   }
 
-  /** A tile as it is stored; undefined when there is none. Row 0 is at the top. A promise only when it is waited for. */
-  tile(zoom: number, row: number, column: number): Uint8Array | undefined | Promise<Uint8Array | undefined> {
+  /** Row 0 is at the top. A promise only when a directory or a remote range is waited for: tiles are read by the dozen. */
+  tile(zoom: number, row: number, column: number): Found | Promise<Found> {
     if (zoom < this.header.minZoom || zoom > this.header.maxZoom) return undefined;
     return this.#find(pmtilesId(zoom, row, column), this.root, 0);
   }
 
-  #find(
-    id: number,
-    directory: Directory,
-    depth: number,
-  ): Uint8Array | undefined | Promise<Uint8Array | undefined> {
+  #find(id: number, directory: Directory, depth: number): Found | Promise<Found> {
     const found = directory.find(id);
     if (!found) return undefined;
     const { leaf, offset, length } = found;
