@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
 /**
  * Writes everything that pages load from this server to dist/public (or the directory given). Entry files keep
- * plain names, as pages name them; what they import carries a content hash and may be cached for ever.
+ * plain names, as pages name them; what they import carries a content hash and may be cached for ever. All are
+ * gzipped.
  */
 const here = dirname(fileURLToPath(import.meta.url));
 const browser = join(here, 'browser');
@@ -28,6 +30,7 @@ await Promise.all([
   copy(join(swagger, 'swagger-ui.css'), 'swagger-ui.css'),
   copy(join(swagger, 'swagger-ui-bundle.js'), 'swagger-ui-bundle.js'),
 ]);
+await compress();
 
 async function bundle(worker) {
   await build({
@@ -72,4 +75,13 @@ async function copy(from, name) {
 /** Source maps are not served, so no browser should look for them. */
 function withoutSourceMap(text) {
   return text.replace(/^(\/\/# sourceMappingURL=\S+|\/\*# sourceMappingURL=\S+ \*\/)\s*$/gm, '');
+}
+
+/** Every file is kept compressed alone, as it is sent. */
+async function compress() {
+  for (const name of await readdir(out)) {
+    const path = join(out, name);
+    await writeFile(`${path}.gz`, gzipSync(await readFile(path), { level: 9 }));
+    await rm(path);
+  }
 }

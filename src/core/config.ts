@@ -319,7 +319,8 @@ function fromText(text: string, type: string | undefined): unknown {
   }
 }
 
-const ajv = new Ajv({ coerceTypes: true, strict: false });
+// The schemas are our own: comparing them with the schema of schemas would take longer than all else here.
+const ajv = new Ajv({ coerceTypes: true, strict: false, meta: false, validateSchema: false });
 
 function coerce(raw: unknown, schema: TSchema): { value: unknown; problem?: string } {
   const holder = { value: raw };

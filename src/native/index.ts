@@ -2,6 +2,7 @@
  * The native part as TypeScript sees it: tile encoding, GeoJSON geometry, coordinate reference systems,
  * gzip, and the path of the SQLite extension. Built by `./run build`; every worker thread may import it.
  */
+import { Recent } from '../core/recent.js';
 import type { Box, Field } from '../core/tasks.js';
 import { builtFile, nativeAddon } from './built.js';
 
@@ -223,12 +224,17 @@ export function transformPoints(points: Float64Array, from: string, to: string):
   addon().transformPoints(points, from, to);
 }
 
+/** A CRS without a code takes PROJ a fifth of a second to identify. */
+const described = new Recent<string, Readonly<CrsDescription>>(1000);
+
 /**
  * What a CRS is. Takes codes (`EPSG:4326`), URNs, URLs, WKT, PROJJSON and PROJ strings. Throws for any
  * other text.
  */
-export function describeCrs(text: string): CrsDescription {
-  return addon().describeCrs(text);
+export function describeCrs(text: string): Readonly<CrsDescription> {
+  let description = described.get(text);
+  if (!description) described.set(text, (description = Object.freeze(addon().describeCrs(text))));
+  return description;
 }
 
 /** Compresses to one gzip member. Level 0 (stored) to 12 (smallest); 6 is as small as zlib's 6 in less time. */

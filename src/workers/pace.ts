@@ -19,6 +19,11 @@ export class Pace {
     this.#last = waiting > 0 ? now : undefined;
   }
 
+  /** To be called when workers went away: the time until they are back says nothing of the tasks. */
+  interrupted(): void {
+    this.#last = undefined;
+  }
+
   /** Milliseconds that a task would wait behind so many others. */
   waitMs(waiting: number): number {
     if (waiting < ALWAYS) return 0;

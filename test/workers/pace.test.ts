@@ -49,3 +49,13 @@ it('notices a queue that stands still', () => {
   vi.advanceTimersByTime(60_000);
   expect(pace.waitMs(20)).toBeGreaterThan(30_000);
 });
+
+it('takes the time in which workers were away for no slowness', () => {
+  const pace = new Pace();
+  run(pace, 200, 10, 20);
+  pace.interrupted();
+  vi.advanceTimersByTime(60_000);
+  expect(pace.waitMs(100)).toBeCloseTo(1000, 0);
+  run(pace, 1, 0, 20);
+  expect(pace.waitMs(100)).toBeCloseTo(1000, 0);
+});

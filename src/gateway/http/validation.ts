@@ -13,14 +13,21 @@ export type BodyReader = (x: HttpExchange) => Promise<unknown>;
 /** Errors reported for one body; a hostile body could have thousands. */
 const MAX_ERRORS = 20;
 
-const ajv = new Ajv({ allErrors: false, strict: false, useDefaults: true });
+const ajv = new Ajv({
+  allErrors: false,
+  strict: false,
+  useDefaults: true,
+  meta: false,
+  validateSchema: false,
+});
 // ajv-formats is CommonJS: its default export arrives wrapped under Node's ESM rules.
 (addFormats as unknown as { default: (target: Ajv) => void }).default(ajv);
 
-/** Compiles a schema at start; the function lists what is wrong with a value, or nothing. */
+/** A function that lists what is wrong with a value, or nothing. The schema is compiled when it is first used. */
 export function compileSchema(schema: TSchema): (value: unknown) => FieldError[] {
-  const validate: ValidateFunction = ajv.compile(schema);
+  let validate: ValidateFunction | undefined;
   return (value) => {
+    validate ??= ajv.compile(schema);
     if (validate(value)) return [];
     return (validate.errors ?? []).slice(0, MAX_ERRORS).map((error) => ({
       name: error.instancePath || '/',

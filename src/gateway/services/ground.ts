@@ -1,23 +1,12 @@
 import { Recent } from '../../core/recent.js';
 import type { Box } from '../../core/tasks.js';
-import { type CrsDescription, describeCrs, transformPoints } from '../../native/index.js';
+import { describeCrs, transformPoints } from '../../native/index.js';
 import { windowIn84 } from './rasters/source-items.js';
 
 const EARTH_RADIUS = 6_378_137;
 const DEGREE = (Math.PI / 180) * EARTH_RADIUS;
 /** The part of a box, in its middle, whose sides are measured. */
 const MIDDLE = 1 / 1024;
-
-const known = new Recent<string, CrsDescription>(1000);
-
-export function describedCrs(crs: string): CrsDescription {
-  let described = known.get(crs);
-  if (!described) {
-    described = describeCrs(crs);
-    known.set(crs, described);
-  }
-  return described;
-}
 
 /** Metres over the ground along the sides of a box, by the scale in its middle. Those of the box where it has no place. */
 export function groundSize([minx, miny, maxx, maxy]: Box, crs: string): [number, number] {
@@ -42,7 +31,7 @@ const periods = new Recent<string, number | null>(100);
 export function periodOf(crs: string): number | null {
   let period = periods.get(crs);
   if (period === undefined) {
-    period = describedCrs(crs).isGeographic ? 360 : findPeriod(crs);
+    period = describeCrs(crs).isGeographic ? 360 : findPeriod(crs);
     periods.set(crs, period);
   }
   return period;

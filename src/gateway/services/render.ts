@@ -14,7 +14,8 @@ import { styleText } from '../../core/style/model.js';
 import { rasterSteps } from '../../core/style/raster-steps.js';
 import { zoomOfScale } from '../../core/style/zoom.js';
 import type { Box, MapLayer, Pools } from '../../core/tasks.js';
-import { describedCrs, groundSize, windowsOf } from './ground.js';
+import { describeCrs } from '../../native/index.js';
+import { groundSize, windowsOf } from './ground.js';
 import { chooseRaster } from './rasters/choose.js';
 import { windowIn84 } from './rasters/source-items.js';
 import { runTask, type TaskContext } from './run-task.js';
@@ -221,6 +222,6 @@ function bufferOf({ width, height, scale = 1 }: ImageRequest, reach: number): nu
 
 /** The zoom that expressions of styles see, to a hundredth: from the scale in the middle of the image. */
 function zoomOf({ bbox, crs, width, scale = 1 }: ImageRequest): number {
-  const metres = ((bbox[2] - bbox[0]) / width) * describedCrs(crs).metresPerUnit * scale;
+  const metres = ((bbox[2] - bbox[0]) / width) * describeCrs(crs).metresPerUnit * scale;
   return Math.round(zoomOfScale(metres / PIXEL_METRES) * 100) / 100;
 }

@@ -52,10 +52,18 @@ void describeAxes(PJ_CONTEXT* context, const PJ* horizontal, CrsDescription& out
   out.metresPerUnit = semiMajor * first.factor;
 }
 
-void identify(PJ_CONTEXT* context, const PJ* crs, CrsDescription& out) {
+/** No CRS with a code has such a datum, which PROJ takes a fifth of a second to find out. */
+bool hasUnknownDatum(PJ_CONTEXT* context, const PJ* horizontal) {
+  const PjHolder geodetic(proj_crs_get_geodetic_crs(context, horizontal));
+  if (geodetic.pj == nullptr) return false;
+  const PjHolder datum(proj_crs_get_datum(context, geodetic.pj));
+  return datum.pj != nullptr && strncasecmp(proj_get_name(datum.pj), "unknown", 7) == 0;
+}
+
+void identify(PJ_CONTEXT* context, const PJ* crs, const PJ* horizontal, CrsDescription& out) {
   out.authority = textOf(proj_get_id_auth_name(crs, 0));
   out.code = textOf(proj_get_id_code(crs, 0));
-  if (!out.authority.empty()) return;
+  if (!out.authority.empty() || hasUnknownDatum(context, horizontal)) return;
   int* confidence = nullptr;
   PJ_OBJ_LIST* found = proj_identify(context, crs, "EPSG", nullptr, &confidence);
   if (found != nullptr && proj_list_get_count(found) > 0 && confidence[0] >= kMinConfidence) {
@@ -106,7 +114,7 @@ bool describeCrs(PJ_CONTEXT* context, const std::string& text, CrsDescription& o
   const PJ_TYPE type = proj_get_type(horizontal.pj);
   out.geographic = type == PJ_TYPE_GEOGRAPHIC_2D_CRS || type == PJ_TYPE_GEOGRAPHIC_3D_CRS;
   describeAxes(context, horizontal.pj, out);
-  identify(context, crs.pj, out);
+  identify(context, crs.pj, horizontal.pj, out);
   constexpr const char* kOneLine[] = {"MULTILINE=NO", nullptr};
   out.wkt = textOf(proj_as_wkt(context, crs.pj, PJ_WKT2_2019, kOneLine));
   out.wkt1 = textOf(proj_as_wkt(context, crs.pj, PJ_WKT1_GDAL, kOneLine));

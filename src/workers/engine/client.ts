@@ -232,10 +232,13 @@ export class EnginePool {
   }
 
   #start(job: Job, link: EngineLink): void {
-    const ended = () => {
-      this.#pace.ended(this.#waiting + this.#running);
+    const left = () => {
       job.recall = undefined;
       if (job.losses > 0) this.#retrying.delete(link);
+    };
+    const ended = () => {
+      this.#pace.ended(this.#waiting + this.#running);
+      left();
     };
     const { task, input, onProgress } = job;
     const deadlineMs = job.deadline === undefined ? undefined : job.deadline - performance.now();
@@ -254,7 +257,8 @@ export class EnginePool {
           job.reject(error as TaskFailure);
         },
         lost: (reason, started) => {
-          ended();
+          this.#pace.interrupted();
+          left();
           if (started) job.losses += 1;
           this.#lost(job, reason);
         },

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { extname, join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { basename, extname, join } from 'node:path';
 import type { Reply } from '../../../core/operation.js';
 import { bytes } from '../../../core/reply.js';
 
@@ -18,8 +17,11 @@ const HASHED = /-[A-Z0-9]{8}\.\w+$/;
 const FOREVER = 'public, max-age=31536000, immutable';
 const CHECKED = 'public, no-cache';
 
+/** Files that the build has compressed carry this after their name. */
+const GZIP = '.gz';
+
 /**
- * The files below `/assets/`: read, compressed and hashed once. A request names one of these entries or
+ * The files below `/assets/`: read and hashed once. A request names one of these entries or
  * nothing, so no path is ever built from what a client sends.
  */
 export class Assets {
@@ -33,9 +35,11 @@ export class Assets {
   static read(directory: string): Assets {
     const replies = new Map<string, Reply>();
     for (const entry of readdirSync(directory, { withFileTypes: true })) {
-      const mediaType = MEDIA_TYPES[extname(entry.name)];
+      const name = basename(entry.name, GZIP);
+      const mediaType = MEDIA_TYPES[extname(name)];
       if (!entry.isFile() || !mediaType) continue;
-      replies.set(entry.name, assetReply(entry.name, readFileSync(join(directory, entry.name)), mediaType));
+      const content = readFileSync(join(directory, entry.name));
+      replies.set(name, assetReply(name, content, mediaType, entry.name !== name));
     }
     return new Assets(replies);
   }
@@ -46,9 +50,8 @@ export class Assets {
   }
 }
 
-function assetReply(name: string, content: Buffer, mediaType: string): Reply {
+function assetReply(name: string, content: Buffer, mediaType: string, gzipped: boolean): Reply {
   const etag = createHash('sha256').update(content).digest('base64url').slice(0, 22);
   const cacheControl = HASHED.test(name) ? FOREVER : CHECKED;
-  if (mediaType === 'image/png') return bytes(content, mediaType, { etag, cacheControl });
-  return bytes(gzipSync(content, { level: 9 }), mediaType, { etag, cacheControl, encoding: 'gzip' });
+  return bytes(content, mediaType, { etag, cacheControl, encoding: gzipped ? 'gzip' : undefined });
 }

@@ -1,0 +1,75 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+/**
+ * Writes what processes and threads begin with over the modules that the compiler wrote, with all that they import in
+ * a few files: looking for, reading and linking a thousand modules took half of the server's start.
+ */
+const ENTRIES = [
+  'cli/main',
+  'gateway/main',
+  'workers/archive/worker',
+  'workers/engine/main',
+  'workers/engine/translate-starter',
+  'workers/map/worker',
+  'workers/raster/sources/remote/thread',
+  'workers/raster/translate-main',
+  'workers/raster/worker',
+  'workers/state/worker',
+  'workers/symbols/worker',
+  'workers/tile-store/worker',
+  'workers/vector/worker',
+];
+
+/** Packages with native parts, threads or files of their own, and what finds its parts while it runs. */
+const EXTERNAL = [
+  '@mapbox/maki',
+  '@mapnik/mapnik',
+  '@opentelemetry/*',
+  'better-sqlite3',
+  'gdal-async',
+  'msgpackr-extract',
+  'pg-native',
+  'pino',
+  'pino-pretty',
+  'piscina',
+  'sharp',
+  'uWebSockets.js',
+];
+
+const src = dirname(fileURLToPath(import.meta.url));
+
+/** Modules find files and threads from where they would be, not from the file that they became a part of. */
+const ownPlace = {
+  name: 'own place',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => {
+      const text = await readFile(path, 'utf8');
+      const place = JSON.stringify(relative(src, path));
+      const root = `import.meta.url.slice(0, import.meta.url.lastIndexOf('/dist/') + 6)`;
+      return { contents: text.replaceAll('import.meta.url', `(${root} + ${place})`), loader: 'ts' };
+    });
+  },
+};
+
+await build({
+  entryPoints: ENTRIES.map((entry) => join(src, `${entry}.ts`)),
+  outbase: src,
+  outdir: join(src, '../dist'),
+  chunkNames: 'shared/[name]-[hash]',
+  bundle: true,
+  splitting: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node20',
+  sourcemap: true,
+  external: EXTERNAL,
+  // Packages written in CommonJS ask for Node's own modules by require.
+  banner: {
+    js: `import { createRequire as requireOf } from 'node:module';\nconst require = requireOf(import.meta.url);`,
+  },
+  plugins: [ownPlace],
+  logLevel: 'warning',
+});
