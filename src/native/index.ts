@@ -262,8 +262,8 @@ export interface PixelWindow {
 
 /**
  * A window of an RGBA image (4 bytes a pixel, not premultiplied, `stride` pixels a row) as PNG, encoded on another
- * thread: the pixels must not change meanwhile. Rows are not filtered, as suits drawn maps. Throws for a window that is
- * not in the image.
+ * thread: the pixels must not change meanwhile. Suits drawn maps, not photographs: rows are not filtered. Throws for a
+ * window that is not in the image.
  */
 export function encodePng(
   rgba: Uint8Array,

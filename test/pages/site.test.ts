@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CatalogSnapshot } from '../../src/core/collection.js';
 import { ApiError } from '../../src/core/errors.js';
@@ -22,9 +22,9 @@ beforeAll(() => {
   mkdirSync(join(publicDir, 'folder'), { recursive: true });
   writeFileSync(join(root, 'secret.js'), 'secret');
   writeFileSync(join(publicDir, 'folder', 'inner.js'), 'inner');
-  writeFileSync(join(publicDir, 'map.js'), SCRIPT);
-  writeFileSync(join(publicDir, 'draw-ABCD2345.js'), SCRIPT);
-  writeFileSync(join(publicDir, 'site.css'), 'body{}');
+  writeFileSync(join(publicDir, 'map.js.gz'), gzipSync(SCRIPT));
+  writeFileSync(join(publicDir, 'draw-ABCD2345.js.gz'), gzipSync(SCRIPT));
+  writeFileSync(join(publicDir, 'site.css.gz'), gzipSync('body{}'));
   writeFileSync(join(publicDir, 'mark.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>');
   writeFileSync(join(publicDir, 'notes.secret'), 'no type, not served');
   symlinkSync(join(root, 'secret.js'), join(publicDir, 'linked.js'));
@@ -56,7 +56,7 @@ function code(action: () => unknown): string {
 }
 
 describe('assets', () => {
-  it('are compressed once, typed, tagged, and cached for ever when their name carries a hash', () => {
+  it('are sent as the build compressed them, typed, tagged, and cached for ever when their name carries a hash', () => {
     const plain = run('site.asset', { file: 'map.js' });
     const hashed = run('site.asset', { file: 'draw-ABCD2345.js' });
     expect(gunzipSync(plain.body as Uint8Array).toString()).toBe(SCRIPT);

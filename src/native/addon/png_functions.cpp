@@ -29,9 +29,8 @@ uint32_t requireSide(napi_env env, napi_value value, const char* what, double le
 
 void execute(napi_env, void* data) {
   auto& job = *static_cast<PngJob*>(data);
-  thread_local CompressorCache compressors;
   try {
-    writePng(job.window, 1, compressors, job.out);
+    writePng(job.window, job.out);
   } catch (...) {
     job.failed = true;
   }

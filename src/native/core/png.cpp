@@ -36,21 +36,9 @@ void endChunk(size_t at, ByteBuffer& out) {
   out.commit(p + 4);
 }
 
-/** Rows with a filter byte of 0 before each. */
-void appendRows(const PixelWindow& window, ByteBuffer& out) {
-  const size_t row = size_t{4} * window.width;
-  uint8_t* p = out.reserve((row + 1) * window.height);
-  for (uint32_t y = 0; y < window.height; ++y) {
-    *p++ = 0;
-    std::memcpy(p, window.pixels + y * window.stride, row);
-    p += row;
-  }
-  out.commit(p);
-}
-
 }  // namespace
 
-void writePng(const PixelWindow& window, int level, CompressorCache& compressors, ByteBuffer& out) {
+void writePng(const PixelWindow& window, ByteBuffer& out) {
   out.append(kSignature, sizeof kSignature);
   size_t chunk = beginChunk("IHDR", out);
   uint8_t* p = out.reserve(8);
@@ -60,10 +48,8 @@ void writePng(const PixelWindow& window, int level, CompressorCache& compressors
   out.append(kFormat, sizeof kFormat);
   endChunk(chunk, out);
 
-  ByteBuffer rows;
-  appendRows(window, rows);
   chunk = beginChunk("IDAT", out);
-  compressors.zlib(rows.data(), rows.size(), level, out);
+  PixelStream().write(window, out);
   endChunk(chunk, out);
   endChunk(beginChunk("IEND", out), out);
 }

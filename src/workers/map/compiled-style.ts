@@ -4,7 +4,7 @@ import { isVisible } from '../../core/style/values.js';
 import { TaskFailure } from '../../core/tasks.js';
 import { Fonts } from './fonts.js';
 import type { Icons } from './icons.js';
-import { LayerValues } from './layer-values.js';
+import { LayerValues, type StylePlace } from './layer-values.js';
 import { circleSymbolizers } from './symbolizers/circle.js';
 import { fillSymbolizers } from './symbolizers/fill.js';
 import { lineSymbolizers } from './symbolizers/line.js';
@@ -28,12 +28,6 @@ export interface StyleResources {
   icons: Icons;
 }
 
-/** What a style is drawn for: a zoom, and whether the canvas is cut into tiles that have neighbours. */
-export interface StylePlace {
-  readonly zoom: number;
-  readonly tiled: boolean;
-}
-
 const CACHED = 500;
 const compiled = new Recent<string, readonly CompiledLayer[]>(CACHED);
 
@@ -43,7 +37,7 @@ export function compiledStyle(
   place: StylePlace,
   resources: StyleResources,
 ): readonly CompiledLayer[] {
-  const key = `${place.zoom} ${place.tiled} ${style}`;
+  const key = `${place.zoom} ${place.scale} ${place.tiled} ${style}`;
   let layers = compiled.get(key);
   if (!layers) {
     layers = compile(style, place, resources);
@@ -64,10 +58,10 @@ function compile(style: string, place: StylePlace, resources: StyleResources): C
 
 function compileLayer(
   layer: StyleLayer,
-  { zoom, tiled }: StylePlace,
+  place: StylePlace,
   { facesOf, icons }: StyleResources,
 ): CompiledLayer {
-  const values = new LayerValues(layer, zoom, tiled);
+  const values = new LayerValues(layer, place);
   const fonts = new Fonts(facesOf);
   return {
     type: layer.type,

@@ -46,7 +46,8 @@ export class VectorPainter {
 
   async add({ tile, style }: VectorLayer): Promise<void> {
     const sources = readLayers(tile);
-    const place = { zoom: this.#task.zoom, tiled: this.#task.cut !== undefined };
+    const { zoom, scale, cut } = this.#task;
+    const place = { zoom, scale, tiled: cut !== undefined };
     for (const compiled of compiledStyle(style, place, this.#resources)) {
       for (const source of sources) {
         const pair = { source, tile, style: compiled };

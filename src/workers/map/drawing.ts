@@ -6,21 +6,23 @@ const SRS = 'epsg:3857';
 
 /** What one call of Mapnik draws: style layers, bottom first, and the tile with the features that they show. */
 export class Drawing {
-  readonly #layers: string[] = [];
+  readonly #styles: string[] = [];
+  /** Layers of Mapnik, and the styles in which each is drawn. */
+  readonly #layers: { name: string; styles: string[] }[] = [];
   readonly #fontSets = new Map<string, string>();
   readonly #tiles = new Map<string, Uint8Array>();
 
   get isEmpty(): boolean {
-    return this.#layers.length === 0;
+    return this.#styles.length === 0;
   }
 
   /** Adds the layer `name` of a tile; a tile that several style layers draw is given under the same name. */
   add(name: string, tile: Uint8Array, { symbolizers, fontSets }: CompiledLayer): void {
-    const style = `style-${this.#layers.length}`;
-    this.#layers.push(
-      element('Style', { name: style }, element('Rule', {}, symbolizers)) +
-        element('Layer', { name, srs: SRS }, element('StyleName', {}, style)),
-    );
+    const style = `style-${this.#styles.length}`;
+    this.#styles.push(element('Style', { name: style }, element('Rule', {}, symbolizers)));
+    const last = this.#layers.at(-1);
+    if (last?.name === name) last.styles.push(style);
+    else this.#layers.push({ name, styles: [style] });
     for (const [set, content] of fontSets) this.#fontSets.set(set, content);
     this.#tiles.set(name, tile);
   }
@@ -28,10 +30,21 @@ export class Drawing {
   /** The map definition; equal for equal styles, whatever the features are. */
   xml(): string {
     const sets = [...this.#fontSets].map(([name, faces]) => element('FontSet', { name }, faces));
-    return `<?xml version="1.0" encoding="utf-8"?>${element('Map', { srs: SRS }, sets.join('') + this.#layers.join(''))}`;
+    const layers = this.#layers.map(layerElement);
+    return `<?xml version="1.0" encoding="utf-8"?>${element('Map', { srs: SRS }, [...sets, ...this.#styles, ...layers].join(''))}`;
   }
 
   tile(): Buffer {
     return Buffer.concat([...this.#tiles.values()]);
   }
+}
+
+/** Features that several styles draw are read once. */
+function layerElement({ name, styles }: { name: string; styles: readonly string[] }): string {
+  const names = styles.map((style) => element('StyleName', {}, style)).join('');
+  return element(
+    'Layer',
+    { name, srs: SRS, 'cache-features': styles.length > 1 ? 'true' : undefined },
+    names,
+  );
 }

@@ -151,7 +151,7 @@ function convolve(
 }
 
 function coloured({ width, height, margin, values }: Grid, { values: style }: CompiledLayer): Uint8Array {
-  const colors = rampOf(style.layer, style.zoom, style.constant<number>('heatmap-opacity'));
+  const colors = rampOf(style.layer, style.place.zoom, style.constant<number>('heatmap-opacity'));
   const intensity = style.constant<number>('heatmap-intensity') * PEAK * 255;
   const rgba = new Uint8Array(width * height * 4);
   for (let y = 0, at = 0; y < height; y++) {

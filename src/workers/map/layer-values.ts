@@ -17,6 +17,15 @@ export interface StyledFeature {
 
 type FromFeature = (feature: StyledFeature) => AttributeValue | undefined;
 
+/** What a style is drawn for. */
+export interface StylePlace {
+  readonly zoom: number;
+  /** Pixels of the canvas per pixel of the style. */
+  readonly scale: number;
+  /** True when the canvas is a part of a larger map: symbols that its edge would cut are left out. */
+  readonly tiled: boolean;
+}
+
 /**
  * The paint and layout properties of one style layer at one zoom, for Mapnik. What does not depend on the feature is
  * a constant; what does is worked out per feature by the style specification's own library and handed over as an
@@ -24,23 +33,20 @@ type FromFeature = (feature: StyledFeature) => AttributeValue | undefined;
  */
 export class LayerValues {
   readonly layer: StyleLayer;
-  readonly zoom: number;
-  /** True when the canvas is a part of a larger map: symbols that its edge would cut are left out. */
-  readonly tiled: boolean;
+  readonly place: StylePlace;
   /** What features carry: the values of `attributes`, in the order of `names`. */
   readonly names: string[] = [];
   readonly #attributes: FromFeature[] = [];
   readonly #expressions = new Map<string, StylePropertyExpression>();
 
-  constructor(layer: StyleLayer, zoom: number, tiled = false) {
+  constructor(layer: StyleLayer, place: StylePlace) {
     this.layer = layer;
-    this.zoom = zoom;
-    this.tiled = tiled;
+    this.place = place;
   }
 
   /** The property's value, which is asked for without a feature; the default where it needs one. */
   constant<T>(name: string): T {
-    return this.#expression(name).evaluate({ zoom: this.zoom }) as T;
+    return this.#expression(name).evaluate({ zoom: this.place.zoom }) as T;
   }
 
   /** True when the property has a value of the author's own. */
@@ -91,7 +97,7 @@ export class LayerValues {
     const { filter } = this.layer as { filter?: Parameters<typeof featureFilter>[0] };
     if (filter === undefined) return undefined;
     const compiled: FeatureFilter = featureFilter(filter, 'filter');
-    const globals = { zoom: this.zoom };
+    const globals = { zoom: this.place.zoom };
     return (feature) => compiled.filter(globals, feature as never);
   }
 
@@ -105,7 +111,7 @@ export class LayerValues {
   /** The property's value for a feature: its default where the expression fails, as with a null where a number has to be. */
   evaluator(name: string): (feature: StyledFeature) => unknown {
     const expression = this.#expression(name);
-    const globals = { zoom: this.zoom };
+    const globals = { zoom: this.place.zoom };
     if (!('evaluateWithoutErrorHandling' in expression)) return () => this.constant(name);
     const { evaluateWithoutErrorHandling } = expression as unknown as Fallible;
     const fallback = this.#default(name);
@@ -121,7 +127,7 @@ export class LayerValues {
   #default(name: string): unknown {
     const specification = specificationOf(this.layer.type, name);
     return normalizePropertyExpression(specification.default as never, name, specification).evaluate({
-      zoom: this.zoom,
+      zoom: this.place.zoom,
     });
   }
 

@@ -124,7 +124,7 @@ async function encode(
   { format, quality, width, height }: RenderTask,
 ): Promise<Uint8Array> {
   if (format === 'raw') return Uint8Array.from(pixels);
-  // A third less time than Mapnik's, and smaller.
+  // A third of the time that Mapnik's takes.
   if (format === 'png') return encodePng(pixels, width, { x: 0, y: 0, width, height });
   return promisify(image.encode.bind(image))(encoderOf(format, quality));
 }

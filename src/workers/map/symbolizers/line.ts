@@ -23,11 +23,21 @@ function strokes(values: LayerValues, icons: Icons, side: 1 | -1, gap: boolean):
     'stroke-width': values.number('line-width'),
     'stroke-opacity': values.number('line-opacity'),
     'stroke-linecap': values.constant<string>('line-cap'),
-    'stroke-linejoin': values.constant<string>('line-join'),
+    'stroke-linejoin': join(values),
     'stroke-miterlimit': values.constant<number>('line-miter-limit'),
     'stroke-dasharray': dashes(values),
     ...common,
   });
+}
+
+/** Pixels of the canvas up to which nobody sees how a line is joined. */
+const HAIRLINE = 1;
+
+/** Round joins are most of what a line costs; those of hairlines are beveled. */
+function join(values: LayerValues): string {
+  const join = values.constant<string>('line-join');
+  if (join !== 'round' || !values.isConstant('line-width')) return join;
+  return values.constant<number>('line-width') * values.place.scale <= HAIRLINE ? 'bevel' : join;
 }
 
 /** Pixels to the right of the line's direction. */

@@ -76,6 +76,6 @@ function placement(values: LayerValues, of: 'text' | 'icon'): Record<string, str
     placement: along ? 'line' : 'interior',
     ...(along && { spacing }),
     'allow-overlap': allowed ? 'true' : undefined,
-    'avoid-edges': values.tiled || values.constant<boolean>('symbol-avoid-edges') ? 'true' : undefined,
+    'avoid-edges': values.place.tiled || values.constant<boolean>('symbol-avoid-edges') ? 'true' : undefined,
   };
 }

@@ -1,0 +1,37 @@
+// Bits as DEFLATE packs them (RFC 1951, 3.1.1): the first is the lowest of its byte.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace graticule {
+
+class BitWriter {
+ public:
+  /** Goes on at `at`, where 8 bytes more than the bits need must be free. */
+  void begin(uint8_t* at) { at_ = at; }
+
+  /** At most 56 bits; those of `bits` above must be 0. */
+  void put(uint64_t bits, uint32_t count) {
+    bits_ |= bits << count_;
+    count_ += count;
+    // All at once: whole bytes stay, the last one is written again.
+    std::memcpy(at_, &bits_, sizeof bits_);
+    at_ += count_ / 8;
+    bits_ >>= count_ & ~7U;
+    count_ &= 7;
+  }
+
+  /** Bits of 0 to the end of a byte. */
+  void fillByte() { put(0, (8 - count_) & 7); }
+
+  /** Behind the last whole byte; the bits that are left go before those to come. */
+  const uint8_t* end() const { return at_; }
+
+ private:
+  uint8_t* at_ = nullptr;
+  uint64_t bits_ = 0;
+  uint32_t count_ = 0;
+};
+
+}  // namespace graticule
