@@ -8,7 +8,7 @@ import type { Grid } from './coverage-grid.js';
 import { MEDIA_TYPES } from './encode.js';
 import { type Dataset, gdal } from './gdal.js';
 import { Scratch } from './scratch.js';
-import { warpFailure } from './warp.js';
+import { isCovered, warpFailure } from './warp.js';
 
 /** Answers of more bytes than this before compression are written on disk, and are not held in memory. */
 const MEMORY_BYTES = 32 << 20;
@@ -167,7 +167,7 @@ async function warp(
         ...['-t_srs', grid.crs.text, '-te', ...grid.box.map(String)],
         ...['-ts', String(grid.width), String(grid.height)],
         ...['-r', gdalName(method), '-ovr', 'AUTO', '-et', '0.125'],
-        ...(saysWhatIsValid(source) ? [] : ['-dstalpha']),
+        ...(saysWhatIsValid(source) || isCovered(source, grid) ? [] : ['-dstalpha']),
       ],
     );
   } catch (error) {

@@ -24,18 +24,47 @@ export type SourceWindow = { shrink: number } | 'nothing' | 'unknown';
 
 export function sourceWindow(handle: RasterHandle, window: PictureWindow): SourceWindow {
   const { crs, extent, geoTransform } = georeferenceOf(handle.dataset);
+  const box = placeOf(window, crs);
+  if (typeof box === 'string') return box;
+  if (!intersection(grown(box), extent)) return 'nothing';
+  const [dx, dy] = [box[2] - box[0], box[3] - box[1]];
+  const [, a, b, , c, d] = geoTransform;
+  return { shrink: Math.max(dx / Math.hypot(a, c) / window.width, dy / Math.hypot(b, d) / window.height) };
+}
+
+/** True when the raster has a valid pixel wherever the window has one, so that nothing must tell where it has none. */
+export function isCovered(raster: Dataset, window: PictureWindow): boolean {
+  const { crs, extent, northUp } = georeferenceOf(raster);
+  if (!northUp || !isValidAllOver(raster)) return false;
+  const box = placeOf(window, crs);
+  if (typeof box === 'string') return false;
+  const [minx, miny, maxx, maxy] = grown(box);
+  return minx > extent[0] && miny > extent[1] && maxx < extent[2] && maxy < extent[3];
+}
+
+/** GDAL's GMF_ALL_VALID: neither nodata nor mask nor alpha. */
+const ALL_VALID = 1;
+
+function isValidAllOver({ bands }: Dataset): boolean {
+  return Array.from({ length: bands.count() }, (_, index) => bands.get(index + 1)).every(
+    (band) => band.getMaskFlags() === ALL_VALID,
+  );
+}
+
+/** The box of a window in another CRS, from a coarse grid. */
+function placeOf(window: PictureWindow, crs: Crs): Box | 'nothing' | 'unknown' {
   const points = gridOf(window, pointTransform(window.crs, crs));
   const placed = points.filter((point) => point !== null);
   // A window beyond what the raster's projection reaches shows nothing of it.
   if (placed.length === 0) return 'nothing';
   if (placed.length < points.length) return 'unknown';
   const [xs, ys] = [placed.map(([x]) => x), placed.map(([, y]) => y)];
-  const box: Box = [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
-  const [dx, dy] = [box[2] - box[0], box[3] - box[1]];
-  const [mx, my] = [dx * WINDOW_MARGIN, dy * WINDOW_MARGIN];
-  if (!intersection([box[0] - mx, box[1] - my, box[2] + mx, box[3] + my], extent)) return 'nothing';
-  const [, a, b, , c, d] = geoTransform;
-  return { shrink: Math.max(dx / Math.hypot(a, c) / window.width, dy / Math.hypot(b, d) / window.height) };
+  return [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
+}
+
+function grown([minx, miny, maxx, maxy]: Box): Box {
+  const [mx, my] = [(maxx - minx) * WINDOW_MARGIN, (maxy - miny) * WINDOW_MARGIN];
+  return [minx - mx, miny - my, maxx + mx, maxy + my];
 }
 
 function gridOf({ box }: PictureWindow, move: PointTransform): ([number, number] | null)[] {
