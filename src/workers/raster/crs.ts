@@ -2,6 +2,7 @@
 
 import gdal, { type CoordinateTransformation, type SpatialReference } from 'gdal-async';
 import { type Box, TaskFailure } from '../../core/tasks.js';
+import { transformPoints } from '../../native/index.js';
 
 export interface Crs {
   srs: SpatialReference;
@@ -95,11 +96,7 @@ function createTransform(from: Crs, to: Crs): PointTransform {
   try {
     native = new gdal.CoordinateTransformation(from.srs, to.srs);
   } catch (error) {
-    throw new TaskFailure(
-      'invalid-input',
-      'There is no transformation between the two reference systems.',
-      String(error),
-    );
+    throw noWay(error);
   }
   return (x, y) => {
     try {
@@ -112,6 +109,14 @@ function createTransform(from: Crs, to: Crs): PointTransform {
   };
 }
 
+function noWay(error: unknown): TaskFailure {
+  return new TaskFailure(
+    'invalid-input',
+    'There is no transformation between the two reference systems.',
+    String(error),
+  );
+}
+
 /** Samples on each side of the grid whose points stand for a box. */
 const DENSITY = 21;
 
@@ -121,17 +126,31 @@ const DENSITY = 21;
  */
 export function transformBox(box: Box, from: Crs, to: Crs): Box | null {
   if (sameCrs(from, to)) return box;
-  const move = pointTransform(from, to);
   const grown: [number, number, number, number] = [Infinity, Infinity, -Infinity, -Infinity];
-  for (let row = 0; row < DENSITY; row++) {
-    for (let column = 0; column < DENSITY; column++) {
-      const x = box[0] + ((box[2] - box[0]) * column) / (DENSITY - 1);
-      const y = box[1] + ((box[3] - box[1]) * row) / (DENSITY - 1);
-      include(grown, move(x, y));
-    }
+  const points = gridOver(box);
+  try {
+    transformPoints(points, from.text, to.text);
+  } catch (error) {
+    throw noWay(error);
+  }
+  for (let i = 0; i < points.length; i += 2) {
+    const [x, y] = [points[i]!, points[i + 1]!];
+    if (Number.isFinite(x) && Number.isFinite(y)) include(grown, [x, y]);
   }
   if (to.srs.isGeographic()) includePoles(grown, box, from, to);
   return grown[0] <= grown[2] && grown[1] <= grown[3] ? grown : null;
+}
+
+function gridOver([minx, miny, maxx, maxy]: Box): Float64Array {
+  const points = new Float64Array(2 * DENSITY * DENSITY);
+  let at = 0;
+  for (let row = 0; row < DENSITY; row++) {
+    for (let column = 0; column < DENSITY; column++) {
+      points[at++] = minx + ((maxx - minx) * column) / (DENSITY - 1);
+      points[at++] = miny + ((maxy - miny) * row) / (DENSITY - 1);
+    }
+  }
+  return points;
 }
 
 function include(box: [number, number, number, number], point: [number, number] | null): void {

@@ -16,8 +16,16 @@ export interface Georeference {
   northUp: boolean;
 }
 
-/** Fails with `source-unreadable` when the raster does not say where it lies. */
+const known = new WeakMap<Dataset, Georeference>();
+
+/** Fails with `source-unreadable` when the raster does not say where it lies. Each look at a dataset takes GDAL's lock. */
 export function georeferenceOf(dataset: Dataset): Georeference {
+  let georeference = known.get(dataset);
+  if (!georeference) known.set(dataset, (georeference = readGeoreference(dataset)));
+  return georeference;
+}
+
+function readGeoreference(dataset: Dataset): Georeference {
   const geoTransform = dataset.geoTransform as GeoTransform | null;
   if (!geoTransform || geoTransform.some((value) => !Number.isFinite(value))) {
     throw new TaskFailure('source-unreadable', 'The raster has no georeference.');
