@@ -1,6 +1,11 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { encodePng } from '../../src/native/index.js';
+
+/** Drawn maps of every kind. */
+const GOLDEN = 'test/styles/golden';
 
 const raw = (png: Uint8Array) => sharp(png).raw().toBuffer({ resolveWithObject: true });
 
@@ -13,7 +18,62 @@ function noise(width: number, height: number): Uint8Array {
   });
 }
 
+/** Areas, lines and what is between them: most pixels are as those above or to the left, some as others before. */
+function drawn(width: number, height: number, colors: number, sameInHundred: number): Uint8Array {
+  let seed = width * height + colors;
+  const random = (below: number) => {
+    seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return (seed >> 8) % below;
+  };
+  const pixels = new Uint32Array(width * height);
+  let color = 0;
+  for (let i = 0; i < pixels.length; i++) {
+    const chance = random(100);
+    if (chance < sameInHundred && i >= width) pixels[i] = pixels[i - width]!;
+    else {
+      if (chance >= sameInHundred + 10) color = Math.imul(random(colors), 2_654_435_761);
+      pixels[i] = color;
+    }
+  }
+  return new Uint8Array(pixels.buffer);
+}
+
 describe('PNG images', () => {
+  it.each([
+    [512, 512, 2, 95],
+    [512, 512, 1_000_000, 0],
+    [300, 200, 300, 60],
+    [255, 63, 40, 85],
+    // A row above is farther away than DEFLATE reaches.
+    [9000, 7, 3, 80],
+    [9000, 7, 5000, 30],
+    [1, 3000, 4, 50],
+    [2, 2, 1, 0],
+  ])(
+    'of %i by %i pixels in %i colours, %i of a hundred as those above',
+    async (width, height, colors, same) => {
+      const pixels = drawn(width, height, colors, same);
+      const { data } = await raw(await encodePng(pixels, width, { x: 0, y: 0, width, height }));
+      expect(data.equals(pixels)).toBe(true);
+    },
+  );
+
+  it('of maps are about as small as by zlib', async () => {
+    const sizes = { ours: 0, zlib: 0 };
+    for (const name of readdirSync(GOLDEN)) {
+      const { data, info } = await sharp(join(GOLDEN, name))
+        .ensureAlpha()
+        .raw()
+        .toBuffer({ resolveWithObject: true });
+      const { width, height } = info;
+      sizes.ours += (await encodePng(data, width, { x: 0, y: 0, width, height })).length;
+      const png = sharp(data, { raw: { width, height, channels: 4 } }).png({ adaptiveFiltering: false });
+      sizes.zlib += (await png.toBuffer()).length;
+    }
+    expect(sizes.zlib).toBeGreaterThan(100_000);
+    expect(sizes.ours).toBeLessThan(1.25 * sizes.zlib);
+  });
+
   it.each([
     [1, 1],
     [3, 7],

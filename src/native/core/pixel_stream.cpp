@@ -12,10 +12,13 @@ namespace {
 /** Tokens of a block, so few that they stay in the nearest caches, and what one pixel may add to them. */
 constexpr size_t kBlockTokens = 16384;
 constexpr size_t kPixelTokens = 4;
-/** The longest repetition, in pixels (RFC 1951 has 258 bytes), and how far back one may begin. */
-constexpr size_t kMaxRun = 64;
+/** Bytes of a repetition, and how far back one may begin (RFC 1951, 3.2.5). */
+constexpr size_t kMinLength = 3;
+constexpr size_t kMaxLength = 258;
 constexpr size_t kMaxDistance = 32768;
 constexpr size_t kLeft = 4;
+/** Pixels of one colour that are better taken from the left, because its distance has no extra bits. */
+constexpr size_t kFlat = 64;
 
 constexpr size_t kLiterals = 286;
 constexpr size_t kDistances = 30;
@@ -45,8 +48,9 @@ Coded coded(uint32_t value, uint32_t steps) {
 }
 
 Coded codedLength(uint32_t bytes) {
-  // Repetitions are whole pixels, so there is none of 258 bytes, which has a symbol of its own.
-  Coded code = coded(bytes - 3, 2);
+  // The longest has no extra bits.
+  if (bytes == kMaxLength) return {static_cast<uint32_t>(kLiterals - 1), 0, 0};
+  Coded code = coded(bytes - kMinLength, 2);
   code.symbol += kEndOfBlock + 1;
   return code;
 }
@@ -62,6 +66,16 @@ size_t equalPixels(const uint8_t* a, const uint8_t* b, size_t limit) {
     n += 2;
   }
   return n + (n < limit && loadNative<uint32_t>(a + 4 * n) == loadNative<uint32_t>(b + 4 * n) ? 1 : 0);
+}
+
+/** Pixels, of `n` equal to those above, before the first that many are equal to. */
+size_t beforeFlat(const uint8_t* pixels, size_t n) {
+  for (size_t i = 1; i < n;) {
+    const size_t asLeft = equalPixels(pixels + 4 * i, pixels + 4 * (i - 1), n - i);
+    if (asLeft >= kFlat) return i;
+    i += asLeft + 1;
+  }
+  return n;
 }
 
 size_t hashOf(uint32_t pixel) { return (pixel * 0x9e3779b1U) >> 20; }
@@ -123,9 +137,12 @@ void PixelStream::addRow(const PixelWindow& window, uint32_t y, ByteBuffer& out)
   for (size_t x = 0; x < width;) {
     const uint8_t* pixel = row + 4 * x;
     const size_t rest = width - x;
-    const size_t asAbove = above == nullptr ? 0 : equalPixels(pixel, above + 4 * x, rest);
-    const size_t asLeft = x == 0 || asAbove == rest ? 0 : equalPixels(pixel, pixel - 4, rest);
-    Run run = asLeft >= asAbove ? Run{asLeft, kLeft} : Run{asAbove, rowBytes};
+    const size_t asLeft = x == 0 ? 0 : equalPixels(pixel, pixel - 4, rest);
+    Run run{asLeft, kLeft};
+    if (asLeft < kFlat) {
+      const size_t asAbove = above == nullptr ? 0 : equalPixels(pixel, above + 4 * x, rest);
+      if (asAbove > asLeft) run = {beforeFlat(pixel, asAbove), rowBytes};
+    }
     if (run.pixels == 0) run = seenBefore(window, y, static_cast<uint32_t>(x));
     if (run.pixels > 0) {
       addRepetition(run, out);
@@ -152,11 +169,13 @@ PixelStream::Run PixelStream::seenBefore(const PixelWindow& window, uint32_t y, 
 }
 
 void PixelStream::addRepetition(Run run, ByteBuffer& out) {
-  while (run.pixels > 0) {
+  for (size_t bytes = 4 * run.pixels; bytes > 0;) {
     if (count_ + 1 > kBlockTokens) flush(false, out);
-    const size_t pixels = std::min(run.pixels, kMaxRun);
-    tokens_[count_++] = {static_cast<uint16_t>(4 * pixels), static_cast<uint16_t>(run.distance)};
-    run.pixels -= pixels;
+    size_t length = std::min(bytes, kMaxLength);
+    // What is left must not be shorter than the shortest.
+    if (bytes > length && bytes - length < kMinLength) length -= kMinLength;
+    tokens_[count_++] = {static_cast<uint16_t>(length), static_cast<uint16_t>(run.distance)};
+    bytes -= length;
   }
 }
 
