@@ -52,12 +52,12 @@ void describeAxes(PJ_CONTEXT* context, const PJ* horizontal, CrsDescription& out
   out.metresPerUnit = semiMajor * first.factor;
 }
 
-/** No CRS with a code has such a datum, which PROJ takes a fifth of a second to find out. */
+/** No CRS with a code has a datum of this name, which PROJ takes a fifth of a second to find out. */
 bool hasUnknownDatum(PJ_CONTEXT* context, const PJ* horizontal) {
   const PjHolder geodetic(proj_crs_get_geodetic_crs(context, horizontal));
   if (geodetic.pj == nullptr) return false;
   const PjHolder datum(proj_crs_get_datum(context, geodetic.pj));
-  return datum.pj != nullptr && strncasecmp(proj_get_name(datum.pj), "unknown", 7) == 0;
+  return datum.pj != nullptr && strcasecmp(proj_get_name(datum.pj), "unknown") == 0;
 }
 
 void identify(PJ_CONTEXT* context, const PJ* crs, const PJ* horizontal, CrsDescription& out) {
