@@ -34,8 +34,7 @@ async function collections(url: string): Promise<string[]> {
 describe('a server', () => {
   let whole: TestServer;
   beforeAll(async () => {
-    // Fifty requests at once wait for the engines of a busy machine: how long they may is not what is tested here.
-    whole = await startServer({ env: { SVC_WORKERS__WAIT_MS: '60000' } });
+    whole = await startServer();
   });
   afterAll(() => whole?.stop());
 

@@ -30,6 +30,8 @@ export interface ServerSetup {
 }
 
 const ADMIN_KEY = 'test-key-of-the-administrator-1';
+/** How long requests may wait says how busy the machine is, and must not decide a test. */
+const DEFAULTS = { SVC_ADMIN_KEY: ADMIN_KEY, SVC_WORKERS__WAIT_MS: '60000' };
 const START_MS = 60_000;
 const STOP_MS = 20_000;
 
@@ -63,7 +65,7 @@ export async function startServer(setup: ServerSetup = {}): Promise<TestServer> 
       dataDir,
       ...(setup.args ?? []),
     ],
-    { stdio: ['ignore', out, out], env: { ...process.env, SVC_ADMIN_KEY: ADMIN_KEY, ...setup.env } },
+    { stdio: ['ignore', out, out], env: { ...process.env, ...DEFAULTS, ...setup.env } },
   );
   closeSync(out);
   const log = () => readFileSync(logFile, 'utf8');
