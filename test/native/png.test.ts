@@ -9,22 +9,28 @@ const GOLDEN = 'test/styles/golden';
 
 const raw = (png: Uint8Array) => sharp(png).raw().toBuffer({ resolveWithObject: true });
 
+/** The same whole numbers below 32768 in each run. */
+function numbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return state >> 16;
+  };
+}
+
 /** Bytes without a pattern; every fourth pixel is transparent. */
 function noise(width: number, height: number): Uint8Array {
-  let seed = 7;
+  const next = numbers(7);
   return Uint8Array.from({ length: 4 * width * height }, (_, i) => {
-    seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fffffff;
-    return i % 16 === 15 ? 0 : seed >> 16;
+    const value = next();
+    return i % 16 === 15 ? 0 : value;
   });
 }
 
 /** Areas, lines and what is between them: most pixels are as those above or to the left, some as others before. */
 function drawn(width: number, height: number, colors: number, sameInHundred: number): Uint8Array {
-  let seed = width * height + colors;
-  const random = (below: number) => {
-    seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fffffff;
-    return (seed >> 8) % below;
-  };
+  const next = numbers(width * height + colors);
+  const random = (below: number) => (next() * 32_768 + next()) % below;
   const pixels = new Uint32Array(width * height);
   let color = 0;
   for (let i = 0; i < pixels.length; i++) {

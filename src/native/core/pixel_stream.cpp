@@ -57,6 +57,11 @@ Coded codedLength(uint32_t bytes) {
 
 Coded codedDistance(uint32_t bytes) { return coded(bytes - 1, 1); }
 
+void putCoded(const Coded& coded, const uint16_t* codes, const uint8_t* lengths, BitWriter& bits) {
+  const uint32_t length = lengths[coded.symbol];
+  bits.put(codes[coded.symbol] | coded.extra << length, length + coded.extraBits);
+}
+
 /** Pixels from `a` and `b` on that are equal, at most `limit`. */
 size_t equalPixels(const uint8_t* a, const uint8_t* b, size_t limit) {
   size_t n = 0;
@@ -121,7 +126,7 @@ void PixelStream::write(const PixelWindow& window, ByteBuffer& out) {
   for (uint32_t y = 0; y < window.height; ++y) {
     checksum = libdeflate_adler32(checksum, &kNoFilter, 1);
     checksum = libdeflate_adler32(checksum, window.row(y), size_t{4} * window.width);
-    if (count_ + 1 > kBlockTokens) flush(false, out);
+    makeRoom(1, out);
     addLiteral(kNoFilter);
     addRow(window, y, out);
   }
@@ -149,7 +154,7 @@ void PixelStream::addRow(const PixelWindow& window, uint32_t y, ByteBuffer& out)
       x += run.pixels;
       continue;
     }
-    if (count_ + kPixelTokens > kBlockTokens) flush(false, out);
+    makeRoom(kPixelTokens, out);
     for (size_t i = 0; i < kPixelTokens; ++i) addLiteral(pixel[i]);
     ++x;
   }
@@ -170,13 +175,17 @@ PixelStream::Run PixelStream::seenBefore(const PixelWindow& window, uint32_t y, 
 
 void PixelStream::addRepetition(Run run, ByteBuffer& out) {
   for (size_t bytes = 4 * run.pixels; bytes > 0;) {
-    if (count_ + 1 > kBlockTokens) flush(false, out);
+    makeRoom(1, out);
     size_t length = std::min(bytes, kMaxLength);
     // What is left must not be shorter than the shortest.
     if (bytes > length && bytes - length < kMinLength) length -= kMinLength;
     tokens_[count_++] = {static_cast<uint16_t>(length), static_cast<uint16_t>(run.distance)};
     bytes -= length;
   }
+}
+
+void PixelStream::makeRoom(size_t tokens, ByteBuffer& out) {
+  if (count_ + tokens > kBlockTokens) flush(false, out);
 }
 
 void PixelStream::flush(bool last, ByteBuffer& out) {
@@ -238,12 +247,8 @@ void PixelStream::writeTokens(const Codes& codes) {
       bits.put(codes.literals[value], codes.literalLengths[value]);
       continue;
     }
-    const Coded repeated = codedLength(length);
-    const uint32_t repeatedBits = codes.literalLengths[repeated.symbol];
-    bits.put(codes.literals[repeated.symbol] | repeated.extra << repeatedBits, repeatedBits + repeated.extraBits);
-    const Coded back = codedDistance(value);
-    const uint32_t backBits = codes.distanceLengths[back.symbol];
-    bits.put(codes.distances[back.symbol] | back.extra << backBits, backBits + back.extraBits);
+    putCoded(codedLength(length), codes.literals, codes.literalLengths, bits);
+    putCoded(codedDistance(value), codes.distances, codes.distanceLengths, bits);
   }
   bits.put(codes.literals[kEndOfBlock], codes.literalLengths[kEndOfBlock]);
   bits_ = bits;

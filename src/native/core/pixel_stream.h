@@ -55,6 +55,7 @@ class PixelStream {
   struct Codes;
 
   void addRow(const PixelWindow& window, uint32_t y, ByteBuffer& out);
+  void makeRoom(size_t tokens, ByteBuffer& out);
   void addLiteral(uint8_t value) { tokens_[count_++] = {0, value}; }
   void addRepetition(Run run, ByteBuffer& out);
   Run seenBefore(const PixelWindow& window, uint32_t y, uint32_t x);

@@ -3,7 +3,7 @@
 import { around, plainBoxes } from '../../core/box.js';
 import { Recent } from '../../core/recent.js';
 import { type Box, TaskFailure } from '../../core/tasks.js';
-import { CRS84, type Crs, crsOf, pointTransform, transformBox } from './crs.js';
+import { CRS84, type Crs, crsOf, gridOver, movedPoints, pointTransform, transformBox } from './crs.js';
 import { type Dataset, gdal } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
 
@@ -67,7 +67,7 @@ export function boxAround(parts: readonly Box[], from: Crs, to: Crs): Box | null
   return whole;
 }
 
-const OUTLINE_STEPS = 24;
+const OUTLINE_DENSITY = 25;
 
 const outlines = new Recent<string, Box | null>(256);
 
@@ -88,15 +88,7 @@ function findOutline(box: Box, from: Crs, to: Crs): Box | null {
   const plain = transformBox(box, from, to);
   const period = periodOf(to);
   if (!plain || period === null || plain[2] - plain[0] <= period / 2) return plain;
-  const move = pointTransform(from, to);
-  const xs: number[] = [];
-  for (let row = 0; row <= OUTLINE_STEPS; row++) {
-    for (let column = 0; column <= OUTLINE_STEPS; column++) {
-      const at = (low: number, high: number, step: number) => low + ((high - low) * step) / OUTLINE_STEPS;
-      const point = move(at(box[0], box[2], column), at(box[1], box[3], row));
-      if (point) xs.push(point[0]);
-    }
-  }
+  const xs = movedPoints(gridOver(box, OUTLINE_DENSITY), pointTransform(from, to)).map(([x]) => x);
   xs.sort((a, b) => a - b);
   const gap = xs.findIndex((x, index) => index > 0 && x - xs[index - 1]! > period / 2);
   return gap < 0 ? plain : [xs[gap]!, plain[1], xs[gap - 1]! + period, plain[3]];

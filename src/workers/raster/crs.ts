@@ -127,7 +127,7 @@ const DENSITY = 21;
 export function transformBox(box: Box, from: Crs, to: Crs): Box | null {
   if (sameCrs(from, to)) return box;
   const grown: [number, number, number, number] = [Infinity, Infinity, -Infinity, -Infinity];
-  const points = gridOver(box);
+  const points = gridOver(box, DENSITY);
   try {
     transformPoints(points, from.text, to.text);
   } catch (error) {
@@ -141,16 +141,27 @@ export function transformBox(box: Box, from: Crs, to: Crs): Box | null {
   return grown[0] <= grown[2] && grown[1] <= grown[3] ? grown : null;
 }
 
-function gridOver([minx, miny, maxx, maxy]: Box): Float64Array {
-  const points = new Float64Array(2 * DENSITY * DENSITY);
+/** x,y pairs over a box, edges included, so many along each side; rows from the bottom up. */
+export function gridOver([minx, miny, maxx, maxy]: Box, density: number): Float64Array {
+  const points = new Float64Array(2 * density * density);
   let at = 0;
-  for (let row = 0; row < DENSITY; row++) {
-    for (let column = 0; column < DENSITY; column++) {
-      points[at++] = minx + ((maxx - minx) * column) / (DENSITY - 1);
-      points[at++] = miny + ((maxy - miny) * row) / (DENSITY - 1);
+  for (let row = 0; row < density; row++) {
+    for (let column = 0; column < density; column++) {
+      points[at++] = minx + ((maxx - minx) * column) / (density - 1);
+      points[at++] = miny + ((maxy - miny) * row) / (density - 1);
     }
   }
   return points;
+}
+
+/** Where x,y pairs go; those without a place are left out. */
+export function movedPoints(points: Float64Array, move: PointTransform): [number, number][] {
+  const moved: [number, number][] = [];
+  for (let i = 0; i < points.length; i += 2) {
+    const point = move(points[i]!, points[i + 1]!);
+    if (point) moved.push(point);
+  }
+  return moved;
 }
 
 function include(box: [number, number, number, number], point: [number, number] | null): void {

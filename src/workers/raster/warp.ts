@@ -1,7 +1,7 @@
 /** Windows of a raster in any CRS, warped into memory. */
 
 import { type Box, TaskFailure } from '../../core/tasks.js';
-import { type Crs, intersection, type PointTransform, pointTransform } from './crs.js';
+import { type Crs, gridOver, intersection, movedPoints, pointTransform } from './crs.js';
 import { type Dataset, gdal } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
 import type { RasterHandle } from './handles.js';
@@ -53,11 +53,11 @@ function isValidAllOver({ bands }: Dataset): boolean {
 
 /** The box of a window in another CRS, from a coarse grid. */
 function placeOf(window: PictureWindow, crs: Crs): Box | 'nothing' | 'unknown' {
-  const points = gridOf(window, pointTransform(window.crs, crs));
-  const placed = points.filter((point) => point !== null);
+  const points = gridOver(window.box, WINDOW_DENSITY);
+  const placed = movedPoints(points, pointTransform(window.crs, crs));
   // A window beyond what the raster's projection reaches shows nothing of it.
   if (placed.length === 0) return 'nothing';
-  if (placed.length < points.length) return 'unknown';
+  if (placed.length < points.length / 2) return 'unknown';
   const [xs, ys] = [placed.map(([x]) => x), placed.map(([, y]) => y)];
   return [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
 }
@@ -65,14 +65,6 @@ function placeOf(window: PictureWindow, crs: Crs): Box | 'nothing' | 'unknown' {
 function grown([minx, miny, maxx, maxy]: Box): Box {
   const [mx, my] = [(maxx - minx) * WINDOW_MARGIN, (maxy - miny) * WINDOW_MARGIN];
   return [minx - mx, miny - my, maxx + mx, maxy + my];
-}
-
-function gridOf({ box }: PictureWindow, move: PointTransform): ([number, number] | null)[] {
-  const at = (index: number, from: number, to: number) => from + ((to - from) * index) / (WINDOW_DENSITY - 1);
-  const steps = Array.from({ length: WINDOW_DENSITY }, (_, index) => index);
-  return steps.flatMap((row) =>
-    steps.map((column) => move(at(column, box[0], box[2]), at(row, box[1], box[3]))),
-  );
 }
 
 /** Up to this many source pixels per output pixel, plain bilinear interpolation shows no aliasing worth a wider kernel. */

@@ -1,6 +1,5 @@
 import { around, plainBoxes } from '../../../core/box.js';
 import type { Crs } from '../../../core/crs.js';
-import { Recent } from '../../../core/recent.js';
 import type { Box } from '../../../core/tasks.js';
 import { REGISTERED_SETS } from '../../../core/tile-matrix/registered.js';
 import {
@@ -14,15 +13,10 @@ import { describeCrs, transformBox } from '../../../native/index.js';
 /** Where data lies in tile matrix sets of any CRS. Boxes in CRS84 may cross the antimeridian (west > east). */
 
 const WORLD: Box = [-180, -90, 180, 90];
-const MAX_AREAS = 1000;
-
-const areas = new Recent<string, Box>(MAX_AREAS);
 
 /** The area, in CRS84, that a CRS is made for; the world where PROJ does not know it. */
 function areaOfUse(crs: Crs): Box {
-  let area = areas.get(crs.proj);
-  if (!area) areas.set(crs.proj, (area = describeCrs(crs.proj).areaOfUse ?? WORLD));
-  return area;
+  return describeCrs(crs.proj).areaOfUse ?? WORLD;
 }
 
 /** Looks the areas of all sets up, which takes PROJ too long for the first request that needs them. */
