@@ -90,6 +90,14 @@ interface NativeAddon {
     width: number,
     height: number,
   ): Promise<Buffer>;
+  encodeTiffTiles(
+    bands: readonly Samples[],
+    width: number,
+    height: number,
+    side: number,
+    overviews: number,
+    nodata: number | undefined,
+  ): Promise<TiffTiles>;
   watchLoop(bounds: readonly number[]): Float64Array;
 }
 
@@ -271,6 +279,48 @@ export function encodePng(
   { x, y, width, height }: PixelWindow,
 ): Promise<Buffer> {
   return addon().encodePng(rgba, stride, x, y, width, height);
+}
+
+/** Samples of one band, row by row from the top. */
+export type Samples =
+  | Uint8Array
+  | Uint16Array
+  | Int16Array
+  | Uint32Array
+  | Int32Array
+  | Float32Array
+  | Float64Array;
+
+export interface TiffImage {
+  /** Of one type. They must not change until the tiles are there. */
+  bands: readonly Samples[];
+  width: number;
+  height: number;
+  /** Of a tile, in pixels; a multiple of 16. */
+  side: number;
+  /** Overviews are made by halves until one fits a tile: of every second pixel, or of the average of the valid ones. */
+  overviews: 'none' | 'nearest' | 'average';
+  nodata?: number;
+}
+
+/**
+ * Tiles of a GeoTIFF: pixel interleaved, predicted (2 for integers, 3 for floats), deflated; each between its size and
+ * its last four bytes, as GDAL's COG layout has them.
+ */
+export interface TiffTiles {
+  data: Uint8Array;
+  /** Where in `data` each tile begins: those of the smallest overview first, those of the image last. */
+  offsets: Uint32Array;
+  sizes: Uint32Array;
+  /** Of each band: number of valid samples, the least, the greatest, their mean and deviation. */
+  statistics: Float64Array;
+}
+
+/** Makes the tiles on another thread. Throws for bands that are not of one type and of the size of the image. */
+export function encodeTiffTiles(image: TiffImage): Promise<TiffTiles> {
+  const { bands, width, height, side, overviews, nodata } = image;
+  const code = ['none', 'nearest', 'average'].indexOf(overviews);
+  return addon().encodeTiffTiles(bands, width, height, side, code, nodata);
 }
 
 /** CPU milliseconds of the turns of an event loop. */

@@ -42,6 +42,7 @@ function values(path: string): Float64Array {
 
 interface Info {
   size: [number, number];
+  metadata: Record<string, Record<string, string>>;
   geoTransform: number[];
   bands: {
     type: string;
@@ -294,6 +295,34 @@ describe('a GeoTIFF', () => {
       { description: 'band & <1>', unit: 'K/1', offset: 1, scale: 0.5, noDataValue: 0 },
     ]);
     expect(bands).toHaveLength(2);
+  });
+
+  it.each(['UInt16', 'Int16', 'UInt32', 'Int32', 'Float32', 'Float64', 'CFloat32'])(
+    'has the values of a raster of type %s',
+    async (type) => {
+      const path = place(`${type}.tif`);
+      const scale = type.startsWith('UInt') ? [0, 255, 0, 40_000] : [0, 255, -20_000, 20_000];
+      const real = type.startsWith('C') ? [] : ['-scale', ...scale];
+      tool('gdal_translate', '-q', '-ot', type, ...real, '-b', 1, '-b', 4, LANDSAT, path);
+      const theirs = place('theirs.tif');
+      tool('gdal_translate', '-q', '-srcwin', 20, 30, 100, 90, path, theirs);
+      const [x0, dx, , y0, , dy] = gdalinfo(path).geoTransform as [number, number, 0, number, 0, number];
+      const bbox = [x0 + 20 * dx, y0 + 120 * dy, x0 + 120 * dx, y0 + 30 * dy] as const;
+      const ours = await written('ours.tif', await coverage(path, { bbox, bboxCrs: UTM, crs: UTM }));
+      expect(gdalinfo(ours).bands.map((band) => band.type)).toEqual([type, type]);
+      expect(values(ours)).toEqual(values(theirs));
+      expect(values(ours).length).toBeGreaterThan(8000);
+    },
+  );
+
+  it('keeps what a raster says of itself, and that its values belong to points', async () => {
+    const path = place('said.tif');
+    const said = { AREA_OR_POINT: 'Point', TIFFTAG_COPYRIGHT: '© them', 'made <by>': 'us & "them"' };
+    const items = Object.entries(said).flatMap(([name, value]) => ['-mo', `${name}=${value}`]);
+    tool('gdal_translate', '-q', ...items, DEM, path);
+    const info = gdalinfo(await written('ours.tif', await coverage(path, { crs: await crsOf(path) })));
+    expect(info.metadata['']).toMatchObject(said);
+    expect(info.geoTransform).toEqual(gdalinfo(DEM).geoTransform);
   });
 
   it('has a mask where reprojection leaves corners, and none where it does not', async () => {

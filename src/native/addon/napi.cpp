@@ -35,6 +35,13 @@ double requireNumber(napi_env env, napi_value value, const char* what) {
   return number;
 }
 
+uint32_t requireWhole(napi_env env, napi_value value, const char* what, double least, double most) {
+  const double number = requireNumber(env, value, what);
+  if (!(number >= least && number <= most) || number != static_cast<uint32_t>(number))
+    throw Failure{std::string(what) + " is out of range", true};
+  return static_cast<uint32_t>(number);
+}
+
 napi_value toText(napi_env env, const char* text, size_t size) {
   napi_value value;
   check(napi_create_string_utf8(env, text, size, &value));

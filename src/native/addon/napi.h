@@ -64,6 +64,7 @@ bool bytesOf(napi_env env, napi_value value, const uint8_t*& data, size_t& size)
 bool readText(napi_env env, napi_value value, std::string& out);
 std::string requireText(napi_env env, napi_value value, const char* what);
 double requireNumber(napi_env env, napi_value value, const char* what);
+uint32_t requireWhole(napi_env env, napi_value value, const char* what, double least, double most);
 
 napi_value toText(napi_env env, const char* text, size_t size);
 inline napi_value toText(napi_env env, const std::string& text) { return toText(env, text.data(), text.size()); }
@@ -107,6 +108,7 @@ napi_value gzip(napi_env env, napi_callback_info info);
 napi_value gunzip(napi_env env, napi_callback_info info);
 napi_value gunzippedSize(napi_env env, napi_callback_info info);
 napi_value encodePng(napi_env env, napi_callback_info info);
+napi_value encodeTiffTiles(napi_env env, napi_callback_info info);
 napi_value watchLoop(napi_env env, napi_callback_info info);
 
 }  // namespace graticule::addon

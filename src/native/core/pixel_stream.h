@@ -52,8 +52,6 @@ class PixelStream {
     uint32_t x = 0;
   };
 
-  struct Codes;
-
   void addRow(const PixelWindow& window, uint32_t y, ByteBuffer& out);
   void makeRoom(size_t tokens, ByteBuffer& out);
   void addLiteral(uint8_t value) { tokens_[count_++] = {0, value}; }
@@ -61,8 +59,6 @@ class PixelStream {
   Run seenBefore(const PixelWindow& window, uint32_t y, uint32_t x);
   /** Writes the tokens as a block and forgets them. */
   void flush(bool last, ByteBuffer& out);
-  void writeLengths(const Codes& codes);
-  void writeTokens(const Codes& codes);
 
   std::unique_ptr<Token[]> tokens_;
   size_t count_ = 0;

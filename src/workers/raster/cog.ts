@@ -4,7 +4,7 @@ import type { RasterBand } from 'gdal-async';
 import type { Cancellation } from '../cancellation.js';
 import { type Dataset, gdal } from './gdal.js';
 import type { Scratch } from './scratch.js';
-import { escaped } from './sources/vrt-text.js';
+import { elementText } from './sources/vrt-text.js';
 
 /** What GDAL's warper and its windows lose of a band. */
 export interface BandText {
@@ -16,8 +16,12 @@ export interface BandText {
 /** Side from which on an answer gets overviews, as GDAL's validator and rio-cogeo recommend. */
 const OVERVIEWS_ABOVE = 512;
 
+export function needsOverviews(width: number, height: number): boolean {
+  return Math.max(width, height) > OVERVIEWS_ABOVE;
+}
+
 /** Tiles that fit the image: encoding empty pixels costs as much as others. */
-function tileSide(width: number, height: number): number {
+export function tileSide(width: number, height: number): number {
   const side = Math.max(width, height);
   return side <= 128 ? 128 : side <= 1024 ? 256 : 512;
 }
@@ -49,10 +53,11 @@ export async function writeCog(
   const options = {
     COMPRESS: 'DEFLATE',
     LEVEL: '1',
-    PREDICTOR: 'YES',
+    // None fits complex numbers.
+    PREDICTOR: dataset.bands.get(1).dataType?.startsWith('C') ? 'NO' : 'YES',
     BLOCKSIZE: String(tileSide(width, height)),
     BIGTIFF: 'IF_SAFER',
-    ...(Math.max(width, height) > OVERVIEWS_ABOVE
+    ...(needsOverviews(width, height)
       ? {
           OVERVIEWS: ownOverviews ? 'AUTO' : 'IGNORE_EXISTING',
           OVERVIEW_RESAMPLING: nearest ? 'NEAREST' : 'AVERAGE',
@@ -120,6 +125,3 @@ function bandElements({ description, unit, categories }: BandText): string {
   const names = categories.map((category) => `<Category>${elementText(category)}</Category>`).join('');
   return `${element('Description', description)}${element('UnitType', unit)}${names ? `<CategoryNames>${names}</CategoryNames>` : ''}`;
 }
-
-/** XML knows no control characters. */
-const elementText = (text: string) => escaped(text.replace(/\p{Cc}/gu, ' '));

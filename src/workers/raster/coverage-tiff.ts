@@ -2,11 +2,15 @@
 
 import type { CoverageResult, CoverageTask, Resampling } from '../../core/rasters.js';
 import { TaskFailure } from '../../core/tasks.js';
+import type { Samples } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
-import { bandTexts, described, writeCog } from './cog.js';
+import { bandTexts, described, needsOverviews, tileSide, writeCog } from './cog.js';
 import type { Grid } from './coverage-grid.js';
 import { MEDIA_TYPES } from './encode.js';
 import { type Dataset, gdal } from './gdal.js';
+import { georeferenceOf } from './georeference.js';
+import { isMasked, isWritable, writeCogInMemory } from './geotiff/index.js';
+import { traitsOf } from './geotiff/traits.js';
 import { Scratch } from './scratch.js';
 import { isCovered, warpFailure } from './warp.js';
 
@@ -41,17 +45,72 @@ export async function writeGeoTiff(
       'too-large',
       `The answer would be ${bytes} bytes before compression; at most ${task.maxBytes} are allowed. Ask for fewer pixels or bands.`,
     );
-  const scratch = new Scratch(bytes > MEMORY_BYTES);
+  const { raster, bands, view, grid } = reading;
+  const mediaType = MEDIA_TYPES.tiff;
+  const method = task.resampling ?? defaultResampling(raster, bands);
+  const inMemory = bytes <= MEMORY_BYTES;
+  const plan = { method, isPlain: inMemory && isPlain(reading) };
+  if (plan.isPlain && isOnPixels(grid)) {
+    const samples = await readBands(view, grid.window!, bands.length);
+    cancellation.check();
+    return { data: await encode(reading, method, samples), mediaType };
+  }
+  const scratch = new Scratch(!inMemory);
   const opened: Dataset[] = [];
   try {
-    const path = await write(task, reading, scratch, opened, cancellation);
-    const mediaType = MEDIA_TYPES.tiff;
-    if (scratch.onDisk) return { data: new Uint8Array(), file: scratch.keep(path), mediaType };
-    return { data: gdal.vsimem.release(scratch.keep(path)), mediaType };
+    const written = await write(plan, reading, scratch, opened, cancellation);
+    if (typeof written !== 'string') return { data: written, mediaType };
+    if (scratch.onDisk) return { data: new Uint8Array(), file: scratch.keep(written), mediaType };
+    return { data: gdal.vsimem.release(scratch.keep(written)), mediaType };
   } finally {
     for (const dataset of opened.reverse()) dataset.close();
     await scratch.discard();
   }
+}
+
+/** Whether the answer is one that we write ourselves, unless a mask must tell what is valid in it. */
+function isPlain({ raster, bands, grid }: Reading): boolean {
+  const traits = traitsOf(raster);
+  return isWritable(traits, bands) && !(grid.window && isMasked(traits, bands));
+}
+
+/** Whether each pixel is one of the raster. */
+function isOnPixels(grid: Grid): boolean {
+  return grid.window !== undefined && isUnscaled(grid) && grid.window.every(Number.isInteger);
+}
+
+async function readBands(
+  dataset: Dataset,
+  window: [number, number, number, number],
+  count: number,
+): Promise<Samples[]> {
+  const samples: Samples[] = [];
+  for (let band = 1; band <= count; band++)
+    samples.push((await dataset.bands.get(band).pixels.readAsync(...window)) as Samples);
+  return samples;
+}
+
+/** A GeoTIFF of our own. */
+function encode(
+  { raster, bands, view, grid }: Reading,
+  method: Resampling,
+  samples: Samples[],
+): Promise<Uint8Array> {
+  const { width, height, box } = grid;
+  const place = georeferenceOf(view);
+  const [, dx, , , , dy] = place.geoTransform;
+  return writeCogInMemory({
+    samples,
+    width,
+    height,
+    crs: grid.window ? place.crs : grid.crs,
+    origin: [box[0], box[3]],
+    pixel: isOnPixels(grid) ? [dx, -dy] : [(box[2] - box[0]) / width, (box[3] - box[1]) / height],
+    traits: traitsOf(raster),
+    numbers: bands,
+    side: tileSide(width, height),
+    overviews: needsOverviews(width, height) ? (method === 'nearest' ? 'nearest' : 'average') : 'none',
+  });
 }
 
 const SAMPLE_BYTES: Record<string, number> = {
@@ -71,15 +130,20 @@ function rawBytes({ raster, bands, grid }: Reading): number {
   return grid.width * grid.height * sample.reduce((sum, size) => sum + size, 0);
 }
 
+interface Plan {
+  method: Resampling;
+  isPlain: boolean;
+}
+
+/** Answers the bytes, or the path of the file that GDAL wrote. */
 async function write(
-  task: CoverageTask,
+  { method, isPlain }: Plan,
   reading: Reading,
   scratch: Scratch,
   opened: Dataset[],
   cancellation: Cancellation,
-): Promise<string> {
+): Promise<string | Uint8Array> {
   const { grid, view, raster, bands } = reading;
-  const method = task.resampling ?? defaultResampling(raster, bands);
   const { width, height } = grid;
   const ownOverviews = grid.window !== undefined && isUnscaled(grid);
   const cog = { width, height, nearest: method === 'nearest', ownOverviews };
@@ -88,16 +152,21 @@ async function write(
   // GDAL forgets the unit of a band of which it writes a part, and more where rasters are put together.
   const forgets = reading.repeated ? named : texts.some(({ unit }) => unit !== '');
   // Statistics of a whole raster would be taken of the raster itself, and GDAL would write them beside its file.
-  if (grid.window && !isWhole(reading) && !forgets) {
+  if (!isPlain && grid.window && !isWhole(reading) && !forgets) {
     return writeCog({ ...cog, dataset: view, selection: cropArguments(grid, method) }, scratch, cancellation);
   }
-  const output = named || scratch.onDisk ? scratch.path('.raw.tif') : null;
+  const addsAlpha = !grid.window && !saysWhatIsValid(view) && !isCovered(view, grid);
+  // Where GDAL puts the names of bands in, it must read the pixels by name.
+  const needsName = named && (addsAlpha || !isPlain);
+  const output = needsName || scratch.onDisk ? scratch.path('.raw.tif') : null;
   const pixels = grid.window
     ? await crop(view, grid, method, output)
-    : await warp(view, grid, method, output, opened);
+    : await warp(view, grid, method, output, addsAlpha, opened);
   opened.push(pixels);
   cancellation.check();
   const selection = await validBands(pixels, bands.length);
+  if (isPlain && !selection.includes('-mask'))
+    return encode(reading, method, await readBands(pixels, [0, 0, width, height], bands.length));
   if (!named) return writeCog({ ...cog, dataset: pixels, selection }, scratch, cancellation);
   const dataset = await described(pixels, selection, texts, scratch);
   opened.push(dataset);
@@ -153,6 +222,7 @@ async function warp(
   grid: Grid,
   method: Resampling,
   output: string | null,
+  addsAlpha: boolean,
   opened: Dataset[],
 ): Promise<Dataset> {
   const source = grid.scaled ? await scaled(view, grid.scaled, method) : view;
@@ -167,7 +237,7 @@ async function warp(
         ...['-t_srs', grid.crs.text, '-te', ...grid.box.map(String)],
         ...['-ts', String(grid.width), String(grid.height)],
         ...['-r', gdalName(method), '-ovr', 'AUTO', '-et', '0.125'],
-        ...(saysWhatIsValid(source) || isCovered(source, grid) ? [] : ['-dstalpha']),
+        ...(addsAlpha ? ['-dstalpha'] : []),
       ],
     );
   } catch (error) {

@@ -4,4 +4,7 @@ const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;'
 
 export const escaped = (text: string) => text.replace(/[&<>"]/g, (character) => ESCAPES[character]!);
 
+/** XML knows no control characters. */
+export const elementText = (text: string) => escaped(text.replace(/\p{Cc}/gu, ' '));
+
 export const numberText = (value: number) => (Number.isNaN(value) ? 'nan' : String(value));
