@@ -20,7 +20,7 @@ const MAPS = 40;
 const SIDE = 512;
 const CLIENTS = 2;
 /** Times that each draws all maps before it is measured: servers run for days, and V8 compiles what is asked for often. */
-const warmUp = option('warm-up', 12);
+const warmUp = option('warm-up', 60);
 const GEOPACKAGE = 'demo/data/world_map.gpkg';
 const TABLE = 'states_provinces';
 const [FILL, LINE] = ['#88aadd', '#333333'];

@@ -98,6 +98,7 @@ interface NativeAddon {
     overviews: number,
     nodata: number | undefined,
   ): Promise<TiffTiles>;
+  releaseBytes(bytes: Uint8Array): void;
   watchLoop(bounds: readonly number[]): Float64Array;
 }
 
@@ -279,6 +280,17 @@ export function encodePng(
   { x, y, width, height }: PixelWindow,
 ): Promise<Buffer> {
   return addon().encodePng(rgba, stride, x, y, width, height);
+}
+
+/**
+ * Frees the memory of bytes that nobody looks at any more; the array is empty afterwards. Left to the garbage collector,
+ * V8 would take large ones for growth of its heap and mark all of it every few dozen. Does nothing for bytes that share
+ * their memory with others.
+ */
+export function releaseBytes(bytes: Uint8Array): void {
+  const { buffer } = bytes;
+  if (buffer instanceof ArrayBuffer && bytes.byteLength > 0 && bytes.byteLength === buffer.byteLength)
+    addon().releaseBytes(bytes);
 }
 
 /** Samples of one band, row by row from the top. */

@@ -9,6 +9,7 @@ import {
   LayerEncoder,
   type LayerOptions,
   type LayerRow,
+  releaseBytes,
   watchLoop,
 } from '../../src/native/index.js';
 import { decode, HALF_WORLD, openDatabase, WORLD_MAP, wkb } from './support.js';
@@ -167,5 +168,25 @@ describe('watchLoop', () => {
     expect(after.counts.reduce((a, b) => a + b)).toBe(after.count);
     await new Promise((resolve) => setTimeout(resolve, 60));
     expect(turns().counts[2]).toBe(after.counts[2]);
+  });
+});
+
+describe('releaseBytes', () => {
+  it('frees bytes that have their memory for themselves, at once', () => {
+    const bytes = new Uint8Array(1 << 20).fill(1);
+    const before = process.memoryUsage().arrayBuffers;
+    releaseBytes(bytes);
+    expect(bytes.byteLength).toBe(0);
+    expect(process.memoryUsage().arrayBuffers).toBeLessThanOrEqual(before - (1 << 20));
+    releaseBytes(bytes);
+  });
+
+  it('leaves bytes alone that share their memory', () => {
+    const all = new Uint8Array(8).fill(7);
+    for (const bytes of [all.subarray(1), Buffer.from('pooled'), new Uint8Array(new SharedArrayBuffer(4))]) {
+      const text = bytes.join();
+      releaseBytes(bytes);
+      expect(bytes.join()).toBe(text);
+    }
   });
 });

@@ -14,7 +14,7 @@ import { styleText } from '../../core/style/model.js';
 import { rasterSteps } from '../../core/style/raster-steps.js';
 import { zoomOfScale } from '../../core/style/zoom.js';
 import type { Box, MapLayer, Pools } from '../../core/tasks.js';
-import { describeCrs } from '../../native/index.js';
+import { describeCrs, releaseBytes } from '../../native/index.js';
 import { groundSize, windowsOf } from './ground.js';
 import { chooseRaster } from './rasters/choose.js';
 import { windowIn84 } from './rasters/source-items.js';
@@ -109,6 +109,8 @@ export async function renderImage(
     bbox,
     crs,
   });
+  // The engine has all of them, or it could not have drawn.
+  for (const layer of layers) if (layer) releaseBytes(layer.kind === 'vector' ? layer.tile : layer.rgba);
   return { ...image, vectorBytes };
 }
 

@@ -146,4 +146,16 @@ napi_value gunzippedSize(napi_env env, napi_callback_info info) {
   return toNumber(env, static_cast<double>(size));
 }
 
+/** (Uint8Array that is all of its ArrayBuffer) -> undefined. Frees the memory; the array is empty afterwards. */
+napi_value releaseBytes(napi_env env, napi_callback_info info) {
+  const Arguments<1> arguments(env, info);
+  const uint8_t* data = nullptr;
+  size_t size = 0;
+  if (!bytesOf(env, arguments[0], data, size)) throw Failure{"the bytes must be a Uint8Array", true};
+  napi_value buffer;
+  check(napi_get_typedarray_info(env, arguments[0], nullptr, nullptr, nullptr, &buffer, nullptr));
+  check(napi_detach_arraybuffer(env, buffer));
+  return nullptr;
+}
+
 }  // namespace graticule::addon

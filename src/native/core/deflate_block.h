@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 #include "bit_writer.h"
 
@@ -81,28 +82,48 @@ class BlockCodes {
   void putLiteral(uint8_t value, BitWriter& bits) const { bits.put(literals_[value], literalLengths_[value]); }
 
   void putRepetition(uint32_t length, uint32_t distance, BitWriter& bits) const {
-    putCoded(codedLength(length), literals_, literalLengths_, bits);
-    putCoded(codedDistance(distance), distances_, distanceLengths_, bits);
+    Bits written;
+    written.add(codedLength(length), literals_, literalLengths_);
+    written.add(codedDistance(distance), distances_, distanceLengths_);
+    bits.put(written.bits, written.count);
   }
 
   /** As many literals as one write of the bit writer takes. */
   void putThreeLiterals(const uint8_t* values, BitWriter& bits) const {
-    uint64_t codes = 0;
-    uint32_t count = 0;
-    for (size_t i = 0; i < 3; ++i) {
-      codes |= uint64_t{literals_[values[i]]} << count;
-      count += literalLengths_[values[i]];
+    Bits written;
+    for (size_t i = 0; i < 3; ++i) written.add(literals_[values[i]], literalLengths_[values[i]]);
+    bits.put(written.bits, written.count);
+  }
+
+  /** Four literals, the lowest byte first. */
+  void putPixel(uint32_t pixel, BitWriter& bits) const {
+    for (int half = 0; half < 2; ++half, pixel >>= 16) {
+      Bits written;
+      for (const uint32_t shift : {0U, 8U}) {
+        const uint32_t value = pixel >> shift & 0xff;
+        written.add(literals_[value], literalLengths_[value]);
+      }
+      bits.put(written.bits, written.count);
     }
-    bits.put(codes, count);
   }
 
   void putEnd(BitWriter& bits) const { bits.put(literals_[kEndOfBlock], literalLengths_[kEndOfBlock]); }
 
  private:
-  static void putCoded(const Coded& coded, const uint16_t* codes, const uint8_t* lengths, BitWriter& bits) {
-    const uint32_t length = lengths[coded.symbol];
-    bits.put(codes[coded.symbol] | coded.extra << length, length + coded.extraBits);
-  }
+  /** What is written at once: at most 48 bits. */
+  struct Bits {
+    uint64_t bits = 0;
+    uint32_t count = 0;
+
+    void add(uint64_t code, uint32_t length) {
+      bits |= code << count;
+      count += length;
+    }
+    void add(const Coded& coded, const uint16_t* codes, const uint8_t* lengths) {
+      add(codes[coded.symbol], lengths[coded.symbol]);
+      add(coded.extra, coded.extraBits);
+    }
+  };
 
   uint8_t literalLengths_[kLiterals];
   uint8_t distanceLengths_[kDistances];

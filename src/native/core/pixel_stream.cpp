@@ -9,15 +9,17 @@
 namespace graticule {
 namespace {
 
-/** Tokens of a block, so few that they stay in the nearest caches, and what one pixel may add to them. */
-constexpr size_t kBlockTokens = 16384;
-constexpr size_t kPixelTokens = 4;
+/** Tokens of a block, so few that they stay in the nearest caches. */
+constexpr size_t kBlockTokens = 8192;
 constexpr size_t kLeft = 4;
 /** Pixels of one colour that are better taken from the left, because its distance has no extra bits. */
 constexpr size_t kFlat = 64;
 
-/** More than a token can take: two codes and their extra bits. */
-constexpr size_t kTokenBytes = 6;
+/** More than a token can take: four codes of literals, or two codes and their extra bits. */
+constexpr size_t kTokenBytes = 8;
+/** Before each row: it is not filtered. It stands among the tokens as a repetition of nothing. */
+constexpr uint8_t kNoFilter = 0;
+constexpr uint16_t kRowBegins = 1;
 
 /** Pixels from `a` and `b` on that are equal, at most `limit`. */
 size_t equalPixels(const uint8_t* a, const uint8_t* b, size_t limit) {
@@ -48,7 +50,6 @@ PixelStream::PixelStream() : tokens_(new Token[kBlockTokens]) {}
 
 void PixelStream::write(const PixelWindow& window, ByteBuffer& out) {
   constexpr uint8_t kHead[] = {0x78, 0x01};
-  constexpr uint8_t kNoFilter = 0;
   out.append(kHead, sizeof kHead);
   seen_.fill({});
   bits_ = {};
@@ -56,8 +57,7 @@ void PixelStream::write(const PixelWindow& window, ByteBuffer& out) {
   for (uint32_t y = 0; y < window.height; ++y) {
     checksum = libdeflate_adler32(checksum, &kNoFilter, 1);
     checksum = libdeflate_adler32(checksum, window.row(y), size_t{4} * window.width);
-    makeRoom(1, out);
-    addLiteral(kNoFilter);
+    add({0, kRowBegins, 0}, out);
     addRow(window, y, out);
   }
   flush(true, out);
@@ -84,8 +84,7 @@ void PixelStream::addRow(const PixelWindow& window, uint32_t y, ByteBuffer& out)
       x += run.pixels;
       continue;
     }
-    makeRoom(kPixelTokens, out);
-    for (size_t i = 0; i < kPixelTokens; ++i) addLiteral(pixel[i]);
+    add({0, 0, loadNative<uint32_t>(pixel)}, out);
     ++x;
   }
 }
@@ -105,23 +104,25 @@ PixelStream::Run PixelStream::seenBefore(const PixelWindow& window, uint32_t y, 
 
 void PixelStream::addRepetition(Run run, ByteBuffer& out) {
   splitRepetition(4 * run.pixels, [&](uint32_t length) {
-    makeRoom(1, out);
-    tokens_[count_++] = {static_cast<uint16_t>(length), static_cast<uint16_t>(run.distance)};
+    add({static_cast<uint16_t>(length), static_cast<uint16_t>(run.distance), 0}, out);
   });
 }
 
-void PixelStream::makeRoom(size_t tokens, ByteBuffer& out) {
-  if (count_ + tokens > kBlockTokens) flush(false, out);
+void PixelStream::add(Token token, ByteBuffer& out) {
+  if (count_ == kBlockTokens) flush(false, out);
+  tokens_[count_++] = token;
 }
 
 void PixelStream::flush(bool last, ByteBuffer& out) {
   Occurrences occurrences;
   for (size_t i = 0; i < count_; ++i) {
-    const auto [length, value] = tokens_[i];
-    if (length == 0) {
-      occurrences.addLiteral(static_cast<uint8_t>(value));
+    const auto [length, distance, pixel] = tokens_[i];
+    if (length > 0) {
+      occurrences.addRepetition(length, distance);
+    } else if (distance == kRowBegins) {
+      occurrences.addLiteral(kNoFilter);
     } else {
-      occurrences.addRepetition(length, value);
+      for (int shift = 0; shift < 32; shift += 8) occurrences.addLiteral(static_cast<uint8_t>(pixel >> shift));
     }
   }
   const BlockCodes codes(occurrences);
@@ -130,11 +131,13 @@ void PixelStream::flush(bool last, ByteBuffer& out) {
   bits.begin(out.reserve(kBlockHeadBytes + kTokenBytes * (count_ + 1)));
   codes.putHead(last, bits);
   for (size_t i = 0; i < count_; ++i) {
-    const auto [length, value] = tokens_[i];
-    if (length == 0) {
-      codes.putLiteral(static_cast<uint8_t>(value), bits);
+    const auto [length, distance, pixel] = tokens_[i];
+    if (length > 0) {
+      codes.putRepetition(length, distance, bits);
+    } else if (distance == kRowBegins) {
+      codes.putLiteral(kNoFilter, bits);
     } else {
-      codes.putRepetition(length, value, bits);
+      codes.putPixel(pixel, bits);
     }
   }
   codes.putEnd(bits);

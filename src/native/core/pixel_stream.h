@@ -36,10 +36,11 @@ class PixelStream {
   void write(const PixelWindow& window, ByteBuffer& out);
 
  private:
-  /** A byte as it is, or a repetition: its length and how far back it begins, in bytes. */
+  /** A repetition (its length and how far back it begins, in bytes), a pixel as it is, or the byte before a row. */
   struct Token {
     uint16_t length;
-    uint16_t valueOrDistance;
+    uint16_t distance;
+    uint32_t pixel;
   };
 
   struct Run {
@@ -53,8 +54,7 @@ class PixelStream {
   };
 
   void addRow(const PixelWindow& window, uint32_t y, ByteBuffer& out);
-  void makeRoom(size_t tokens, ByteBuffer& out);
-  void addLiteral(uint8_t value) { tokens_[count_++] = {0, value}; }
+  void add(Token token, ByteBuffer& out);
   void addRepetition(Run run, ByteBuffer& out);
   Run seenBefore(const PixelWindow& window, uint32_t y, uint32_t x);
   /** Writes the tokens as a block and forgets them. */

@@ -4,6 +4,7 @@ import { ApiError, notFound } from '../../../core/errors.js';
 import { requireEntitlement } from '../../../core/licensing.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { TimeRange } from '../../../core/params.js';
+import { releaseBytes } from '../../../native/index.js';
 import { during } from '../../services/filters.js';
 import { rasterLook } from '../../services/looks.js';
 import { type Batched, newestBatch } from '../../services/rasters/choose.js';
@@ -58,6 +59,7 @@ export async function drawMap(
       'content-bbox': contentBox(window).join(','),
       ...(batch ? batchHeaders(x, collections, batch, window) : {}),
     },
+    sent: () => releaseBytes(image.data),
   };
 }
 
