@@ -291,7 +291,7 @@ const ratio = (above: string, below: string) => cpu(above).map((value, i) => val
 publish({
   bench: 'raster-peers',
   command: `./run bench raster-peers --rounds ${rounds} --warm-up ${warmUp}`,
-  about: `${JOBS} windows (COG, DEFLATE, bilinear), and ${SCREENS} screens of 20 tiles, of SYNTHETIC imagery in a COG of ${SIDE} x ${SIDE} pixels, three bands, UTM; none asked for twice, ${CLIENTS} clients. GDAL is the same warp and the same encoding in one process, one at a time, without HTTP. TiTiler has two workers and the settings that its documentation advises; its GeoTIFF is not compressed. CPU of all processes of a server.${peer ? ` Mean differences from TiTiler's values: ${differences.join(', ')}.` : ''}`,
+  about: `${JOBS} windows (COG, DEFLATE, bilinear), and ${SCREENS} screens of 20 tiles, of SYNTHETIC imagery in a COG of ${SIDE} x ${SIDE} pixels, three bands, UTM; none asked for twice, ${CLIENTS} clients. GDAL is the same warp, written by its COG driver with DEFLATE level 1 and predictor, in one process, one at a time, without HTTP; we write the COG ourselves, smaller. TiTiler has two workers and the settings that its documentation advises; its GeoTIFF is not compressed. CPU of all processes of a server.${peer ? ` Mean differences from TiTiler's values: ${differences.join(', ')}.` : ''}`,
   figures: [...samples.keys()].map((name) => ({
     name: name.replace(/^(crop|warp|tile)/, (kind) => `${LABELS[kind as Kind]}:`),
     rounds: { 'CPU ms': cpu(name), 'requests/s': samples.get(name)!.map(({ perSecond }) => perSecond) },

@@ -1,6 +1,6 @@
 /** Cloud optimized GeoTIFFs of values in memory, written by ourselves: GDAL's driver takes twice the time. */
 
-import { encodeTiffTiles, type Samples, type TiffTiles } from '../../../native/index.js';
+import { encodeTiffTiles, releaseBytes, type Samples, type TiffTiles } from '../../../native/index.js';
 import type { Crs } from '../crs.js';
 import { numberText } from '../sources/vrt-text.js';
 import { geoKeysOf } from './geo-keys.js';
@@ -54,7 +54,7 @@ export interface GeoTiffImage {
   overviews: 'none' | 'nearest' | 'average';
 }
 
-/** Bytes of the file. */
+/** Bytes of the file. The samples are gone afterwards. */
 export async function writeCogInMemory(image: GeoTiffImage): Promise<Uint8Array> {
   const { samples, width, height, side, overviews, traits, numbers } = image;
   const bands = numbers.map((number) => traits.bands[number - 1]!);
@@ -72,7 +72,13 @@ export async function writeCogInMemory(image: GeoTiffImage): Promise<Uint8Array>
     metadataField(image, bands, tiles),
   );
   const head = tiffHead(directories, LAYOUT);
-  return Buffer.concat([head, tiles.data]);
+  // No Buffer: memory of that kind does not change threads without a copy.
+  const file = new Uint8Array(head.length + tiles.data.length);
+  file.set(head);
+  file.set(tiles.data, head.length);
+  releaseBytes(tiles.data);
+  for (const { buffer } of samples) releaseBytes(new Uint8Array(buffer));
+  return file;
 }
 
 /** What GDAL's driver notes: readers need not ask for the directories and the sizes of tiles one by one. */
