@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { encodePng } from '../../src/native/index.js';
+import { randomNumbers } from '../support/random.js';
 
 /** Drawn maps of every kind. */
 const GOLDEN = 'test/styles/golden';
@@ -11,11 +12,8 @@ const raw = (png: Uint8Array) => sharp(png).raw().toBuffer({ resolveWithObject: 
 
 /** The same whole numbers below 32768 in each run. */
 function numbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
-    return state >> 16;
-  };
+  const next = randomNumbers(seed);
+  return () => Math.floor(next() * 32_768);
 }
 
 /** Bytes without a pattern; every fourth pixel is transparent. */

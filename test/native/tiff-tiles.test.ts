@@ -1,6 +1,7 @@
 import { inflateSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { encodeTiffTiles, type Samples, type TiffImage } from '../../src/native/index.js';
+import { randomNumbers } from '../support/random.js';
 
 const TYPES = [
   Uint8Array,
@@ -13,15 +14,6 @@ const TYPES = [
 ] as const;
 type SampleArray = (typeof TYPES)[number];
 
-/** The same numbers from 0 to 1 in each run. */
-function numbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
-    return (state >> 8) / 2 ** 23;
-  };
-}
-
 function filled(type: SampleArray, length: number, value: (index: number) => number): Samples {
   const samples = new type(length);
   for (let i = 0; i < length; i++) samples[i] = value(i);
@@ -29,7 +21,7 @@ function filled(type: SampleArray, length: number, value: (index: number) => num
 }
 
 function noise(type: SampleArray, length: number, seed: number): Samples {
-  const next = numbers(seed);
+  const next = randomNumbers(seed);
   const scale = type === Float32Array || type === Float64Array ? 1e6 : 256 ** type.BYTES_PER_ELEMENT;
   return filled(type, length, () => (next() - 0.25) * scale);
 }
@@ -124,7 +116,7 @@ describe('tiles of a GeoTIFF', () => {
 
   it('hold large flat areas, runs of every length, and what repeats from row to row', async () => {
     const [width, height] = [700, 300];
-    const next = numbers(3);
+    const next = randomNumbers(3);
     const runs = new Uint8Array(width * height);
     for (let at = 0, length = 1; at < runs.length; at += length, length = (length % 600) + 1)
       runs.fill(Math.floor(next() * 3), at, at + length);
@@ -154,7 +146,7 @@ describe('tiles of a GeoTIFF', () => {
 
   it('come with overviews: averages of valid pixels, down to one tile', async () => {
     const [width, height, nodata] = [70, 37, 9];
-    const next = numbers(1);
+    const next = randomNumbers(1);
     const band = Int16Array.from({ length: width * height }, () => Math.floor(next() * 12) - 2);
     const images = await decoded({ bands: [band], width, height, side: 16, overviews: 'average', nodata });
     expect(images.map((image) => [image.width, image.height])).toEqual([

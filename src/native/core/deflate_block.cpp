@@ -50,6 +50,15 @@ void putLengths(const uint8_t* lengths, BitWriter& bits) {
 
 }  // namespace
 
+void beginZlib(ByteBuffer& out) {
+  constexpr uint8_t kHead[] = {0x78, 0x01};
+  out.append(kHead, sizeof kHead);
+}
+
+void endZlib(uint32_t checksum, ByteBuffer& out) {
+  for (int shift = 24; shift >= 0; shift -= 8) out.push(static_cast<uint8_t>(checksum >> shift));
+}
+
 BlockCodes::BlockCodes(const Occurrences& occurrences) {
   codeLengths(occurrences.literals, kLiterals, kMaxBits, literalLengths_);
   codeLengths(occurrences.distances, kDistances, kMaxBits, distanceLengths_);

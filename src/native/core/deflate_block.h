@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "bit_writer.h"
+#include "bytes.h"
 
 namespace graticule {
 
@@ -20,6 +21,10 @@ constexpr size_t kEndOfBlock = 256;
 
 /** More than a block's head, and what the bit writer writes beyond its end, can take. */
 constexpr size_t kBlockHeadBytes = 1024;
+
+/** What stands before and behind the blocks of a zlib stream (RFC 1950); the checksum is Adler-32 of what it holds. */
+void beginZlib(ByteBuffer& out);
+void endZlib(uint32_t checksum, ByteBuffer& out);
 
 /** A symbol and the bits that follow its code. */
 struct Coded {

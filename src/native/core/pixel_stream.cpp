@@ -49,8 +49,7 @@ size_t hashOf(uint32_t pixel) { return (pixel * 0x9e3779b1U) >> 20; }
 PixelStream::PixelStream() : tokens_(new Token[kBlockTokens]) {}
 
 void PixelStream::write(const PixelWindow& window, ByteBuffer& out) {
-  constexpr uint8_t kHead[] = {0x78, 0x01};
-  out.append(kHead, sizeof kHead);
+  beginZlib(out);
   seen_.fill({});
   bits_ = {};
   uint32_t checksum = libdeflate_adler32(0, nullptr, 0);
@@ -61,7 +60,7 @@ void PixelStream::write(const PixelWindow& window, ByteBuffer& out) {
     addRow(window, y, out);
   }
   flush(true, out);
-  for (int shift = 24; shift >= 0; shift -= 8) out.push(static_cast<uint8_t>(checksum >> shift));
+  endZlib(checksum, out);
 }
 
 void PixelStream::addRow(const PixelWindow& window, uint32_t y, ByteBuffer& out) {

@@ -3,9 +3,9 @@
 #include <libdeflate.h>
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
+#include "byte_counts.h"
 #include "deflate_block.h"
 
 namespace graticule {
@@ -50,22 +50,14 @@ void findRuns(const uint8_t* bytes, size_t size, std::vector<Stretch>& stretches
 }
 
 Occurrences occurrencesOf(const uint8_t* bytes, const std::vector<Stretch>& stretches) {
-  // Equal bytes in a row would wait for each other's count.
-  constexpr size_t kLanes = 4;
-  std::array<std::array<uint32_t, 256>, kLanes> counts{};
+  ByteCounts counts;
   Occurrences occurrences;
   for (const auto& [literals, repeated] : stretches) {
-    size_t i = 0;
-    for (; i + kLanes <= literals; i += kLanes) {
-      for (size_t lane = 0; lane < kLanes; ++lane) ++counts[lane][bytes[i + lane]];
-    }
-    for (; i < literals; ++i) ++counts[0][bytes[i]];
+    counts.add(bytes, literals);
     splitRepetition(repeated, [&](uint32_t length) { occurrences.addRepetition(length, 1); });
     bytes += literals + repeated;
   }
-  for (const auto& lane : counts) {
-    for (size_t value = 0; value < lane.size(); ++value) occurrences.literals[value] += lane[value];
-  }
+  for (size_t value = 0; value < 256; ++value) occurrences.literals[value] += counts.of(value);
   return occurrences;
 }
 
@@ -83,8 +75,7 @@ void putStretches(const uint8_t* bytes, const std::vector<Stretch>& stretches, c
 }  // namespace
 
 void compressRuns(const uint8_t* bytes, size_t size, ByteBuffer& out) {
-  constexpr uint8_t kHead[] = {0x78, 0x01};
-  out.append(kHead, sizeof kHead);
+  beginZlib(out);
   std::vector<Stretch> stretches;
   BitWriter bits;
   size_t done = 0;
@@ -101,8 +92,7 @@ void compressRuns(const uint8_t* bytes, size_t size, ByteBuffer& out) {
     out.commit(bits.end());
     done += block;
   } while (done < size);
-  const uint32_t checksum = libdeflate_adler32(1, bytes, size);
-  for (int shift = 24; shift >= 0; shift -= 8) out.push(static_cast<uint8_t>(checksum >> shift));
+  endZlib(libdeflate_adler32(1, bytes, size), out);
 }
 
 }  // namespace graticule

@@ -1,7 +1,8 @@
 #include "sample_statistics.h"
 
 #include <algorithm>
-#include <array>
+
+#include "byte_counts.h"
 
 namespace graticule {
 namespace {
@@ -34,13 +35,11 @@ SampleStatistics statisticsOf(const Sums& sums) {
 
 /** Bytes have few values: they are counted first. */
 Sums sumsOf(const uint8_t* samples, size_t n, const Validity<uint8_t>& isValid) {
-  constexpr size_t kLanes = 4;
-  std::array<std::array<uint32_t, 256>, kLanes> counts{};
-  for (size_t i = 0; i < n; ++i) ++counts[i % kLanes][samples[i]];
+  ByteCounts counts;
+  counts.add(samples, n);
   Sums sums;
   for (size_t value = 0; value < 256; ++value) {
-    double times = 0;
-    for (const auto& lane : counts) times += lane[value];
+    const uint32_t times = counts.of(value);
     if (times > 0 && isValid(static_cast<uint8_t>(value))) sums.add(static_cast<double>(value), times);
   }
   return sums;

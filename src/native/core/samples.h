@@ -38,10 +38,6 @@ inline size_t sampleBytes(SampleType type) {
   return withSamples(type, [](auto sample) { return sizeof sample; });
 }
 
-inline bool isFloat(SampleType type) {
-  return withSamples(type, [](auto sample) { return std::is_floating_point_v<decltype(sample)>; });
-}
-
 /** Bands of one type and size, each by itself, row by row from the top. The pixels are somebody else's. */
 struct Samples {
   uint32_t width = 0;
@@ -62,8 +58,6 @@ class Validity {
   }
 
   bool operator()(T sample) const { return sample == sample && !(nodata_ && sample == *nodata_); }
-  /** Whether every sample is valid, whatever its value. */
-  bool all() const { return !nodata_ && !std::is_floating_point_v<T>; }
   const std::optional<T>& nodata() const { return nodata_; }
 
  private:

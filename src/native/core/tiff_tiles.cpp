@@ -1,33 +1,14 @@
 #include "tiff_tiles.h"
 
-#include <libdeflate.h>
-
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 
+#include "compressor.h"
 #include "run_stream.h"
 
 namespace graticule {
 namespace {
-
-template <size_t Bytes>
-struct UnsignedOf;
-template <>
-struct UnsignedOf<1> {
-  using type = uint8_t;
-};
-template <>
-struct UnsignedOf<2> {
-  using type = uint16_t;
-};
-template <>
-struct UnsignedOf<4> {
-  using type = uint32_t;
-};
-template <>
-struct UnsignedOf<8> {
-  using type = uint64_t;
-};
 
 /** Part of a row of a tile that lies in the image. */
 struct Part {
@@ -38,7 +19,7 @@ struct Part {
 /** Predictor 2: differences of each sample from that of its band to the left. */
 template <typename T>
 void predictIntegers(const Samples& samples, Part part, size_t side, uint8_t* out) {
-  using U = typename UnsignedOf<sizeof(T)>::type;
+  using U = std::make_unsigned_t<T>;
   const size_t bands = samples.bands.size();
   auto* row = reinterpret_cast<U*>(out);
   for (size_t band = 0; band < bands; ++band) {
@@ -55,7 +36,7 @@ void predictIntegers(const Samples& samples, Part part, size_t side, uint8_t* ou
 /** Predictor 3: first bytes of all samples, then second ones, highest first; differences of those. */
 template <typename T>
 void predictFloats(const Samples& samples, Part part, size_t side, uint8_t* planes, uint8_t* out) {
-  using U = typename UnsignedOf<sizeof(T)>::type;
+  using U = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
   const size_t bands = samples.bands.size();
   const size_t count = side * bands;
   for (size_t band = 0; band < bands; ++band) {
@@ -113,21 +94,19 @@ class Tile {
   std::unique_ptr<uint8_t[]> scratch_;
 };
 
-void compress(const uint8_t* bytes, size_t size, TileCompression compression, ByteBuffer& out) {
+void compress(const uint8_t* bytes, size_t size, TileCompression compression, CompressorCache& compressors,
+              ByteBuffer& out) {
   if (compression == TileCompression::kRuns) return compressRuns(bytes, size, out);
-  const std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)> compressor(
-      libdeflate_alloc_compressor(1), libdeflate_free_compressor);
-  if (!compressor) throw std::bad_alloc();
-  const size_t room = libdeflate_zlib_compress_bound(compressor.get(), size);
-  uint8_t* begin = out.reserve(room);
-  out.commit(begin + libdeflate_zlib_compress(compressor.get(), bytes, size, begin, room));
+  constexpr int kFastest = 1;
+  compressors.zlib(bytes, size, kFastest, out);
 }
 
-void putTile(const Tile& tile, TileCompression compression, ByteBuffer& out, TiffTiles& tiles) {
+void putTile(const Tile& tile, TileCompression compression, CompressorCache& compressors, ByteBuffer& out,
+             TiffTiles& tiles) {
   constexpr uint8_t kLeader[4] = {};
   out.append(kLeader, sizeof kLeader);
   const size_t begin = out.size();
-  compress(tile.bytes(), tile.size(), compression, out);
+  compress(tile.bytes(), tile.size(), compression, compressors, out);
   const auto length = static_cast<uint32_t>(out.size() - begin);
   std::memcpy(out.data() + begin - sizeof length, &length, sizeof length);
   uint8_t trailer[4];
@@ -150,20 +129,22 @@ TileCompression tileCompressionFor(const Samples& samples, uint32_t side) {
   Tile tile(samples, side);
   tile.read(middleTile(samples.width, side), middleTile(samples.height, side));
   const size_t size = std::min(tile.size(), kSampleBytes);
+  CompressorCache compressors;
   ByteBuffer runs;
   ByteBuffer repetitions;
-  compress(tile.bytes(), size, TileCompression::kRuns, runs);
-  compress(tile.bytes(), size, TileCompression::kRepetitions, repetitions);
+  compress(tile.bytes(), size, TileCompression::kRuns, compressors, runs);
+  compress(tile.bytes(), size, TileCompression::kRepetitions, compressors, repetitions);
   const bool isGood = static_cast<double>(runs.size()) <= kWorthIt * static_cast<double>(repetitions.size());
   return isGood ? TileCompression::kRuns : TileCompression::kRepetitions;
 }
 
 void writeTiles(const Samples& samples, uint32_t side, TileCompression compression, ByteBuffer& out, TiffTiles& tiles) {
   Tile tile(samples, side);
+  CompressorCache compressors;
   for (uint32_t top = 0; top < samples.height; top += side) {
     for (uint32_t left = 0; left < samples.width; left += side) {
       tile.read(left, top);
-      putTile(tile, compression, out, tiles);
+      putTile(tile, compression, compressors, out, tiles);
     }
   }
 }

@@ -1,6 +1,5 @@
 /** Cloud optimized GeoTIFFs. */
 
-import type { RasterBand } from 'gdal-async';
 import type { Cancellation } from '../cancellation.js';
 import { type Dataset, gdal } from './gdal.js';
 import type { Scratch } from './scratch.js';
@@ -83,19 +82,6 @@ function hasExactNoData(raster: Dataset): boolean {
       Number.isNaN(noDataValue) ||
       Math.fround(noDataValue) === noDataValue,
   );
-}
-
-/** What the bands of a raster say about themselves. */
-export function bandTexts(raster: Dataset, bands: readonly number[]): BandText[] {
-  return bands.map((number) => {
-    const band: RasterBand = raster.bands.get(number);
-    const { description, unitType, categoryNames } = band;
-    return {
-      description: description ?? '',
-      unit: unitType ?? '',
-      categories: [...((categoryNames as string[] | null) ?? [])],
-    };
-  });
 }
 
 /**

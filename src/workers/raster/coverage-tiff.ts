@@ -4,13 +4,13 @@ import type { CoverageResult, CoverageTask, Resampling } from '../../core/raster
 import { TaskFailure } from '../../core/tasks.js';
 import type { Samples } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
-import { bandTexts, described, needsOverviews, tileSide, writeCog } from './cog.js';
+import { described, needsOverviews, tileSide, writeCog } from './cog.js';
 import type { Grid } from './coverage-grid.js';
 import { MEDIA_TYPES } from './encode.js';
 import { type Dataset, gdal } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
 import { isMasked, isWritable, writeCogInMemory } from './geotiff/index.js';
-import { traitsOf } from './geotiff/traits.js';
+import type { BandTraits, RasterTraits } from './geotiff/traits.js';
 import { Scratch } from './scratch.js';
 import { isCovered, warpFailure } from './warp.js';
 
@@ -18,10 +18,10 @@ import { isCovered, warpFailure } from './warp.js';
 const MEMORY_BYTES = 32 << 20;
 
 export interface Reading {
-  /** The raster as published. */
-  raster: Dataset;
-  /** 1-based bands in output order. */
-  bands: number[];
+  /** Of the raster as published. */
+  traits: RasterTraits;
+  /** In output order. */
+  bands: BandTraits[];
   /** What is read: those bands, repeated where the window needs it. */
   view: Dataset;
   repeated: boolean;
@@ -45,9 +45,9 @@ export async function writeGeoTiff(
       'too-large',
       `The answer would be ${bytes} bytes before compression; at most ${task.maxBytes} are allowed. Ask for fewer pixels or bands.`,
     );
-  const { raster, bands, view, grid } = reading;
+  const { bands, view, grid } = reading;
   const mediaType = MEDIA_TYPES.tiff;
-  const method = task.resampling ?? defaultResampling(raster, bands);
+  const method = task.resampling ?? defaultResampling(bands);
   const inMemory = bytes <= MEMORY_BYTES;
   const plan = { method, isPlain: inMemory && isPlain(reading) };
   if (plan.isPlain && isOnPixels(grid)) {
@@ -69,9 +69,8 @@ export async function writeGeoTiff(
 }
 
 /** Whether the answer is one that we write ourselves, unless a mask must tell what is valid in it. */
-function isPlain({ raster, bands, grid }: Reading): boolean {
-  const traits = traitsOf(raster);
-  return isWritable(traits, bands) && !(grid.window && isMasked(traits, bands));
+function isPlain({ bands, grid }: Reading): boolean {
+  return isWritable(bands) && !(grid.window && isMasked(bands));
 }
 
 /** Whether each pixel is one of the raster. */
@@ -92,7 +91,7 @@ async function readBands(
 
 /** A GeoTIFF of our own. */
 function encode(
-  { raster, bands, view, grid }: Reading,
+  { traits, bands, view, grid }: Reading,
   method: Resampling,
   samples: Samples[],
 ): Promise<Uint8Array> {
@@ -106,8 +105,8 @@ function encode(
     crs: grid.window ? place.crs : grid.crs,
     origin: [box[0], box[3]],
     pixel: isOnPixels(grid) ? [dx, -dy] : [(box[2] - box[0]) / width, (box[3] - box[1]) / height],
-    traits: traitsOf(raster),
-    numbers: bands,
+    bands,
+    traits,
     side: tileSide(width, height),
     overviews: needsOverviews(width, height) ? (method === 'nearest' ? 'nearest' : 'average') : 'none',
   });
@@ -125,8 +124,8 @@ const SAMPLE_BYTES: Record<string, number> = {
   CFloat64: 16,
 };
 
-function rawBytes({ raster, bands, grid }: Reading): number {
-  const sample = bands.map((band) => SAMPLE_BYTES[raster.bands.get(band).dataType ?? ''] ?? 4);
+function rawBytes({ bands, grid }: Reading): number {
+  const sample = bands.map(({ type }) => SAMPLE_BYTES[type ?? ''] ?? 4);
   return grid.width * grid.height * sample.reduce((sum, size) => sum + size, 0);
 }
 
@@ -143,14 +142,13 @@ async function write(
   opened: Dataset[],
   cancellation: Cancellation,
 ): Promise<string | Uint8Array> {
-  const { grid, view, raster, bands } = reading;
+  const { grid, view, bands } = reading;
   const { width, height } = grid;
   const ownOverviews = grid.window !== undefined && isUnscaled(grid);
   const cog = { width, height, nearest: method === 'nearest', ownOverviews };
-  const texts = bandTexts(raster, bands);
-  const named = texts.some(({ description, unit, categories }) => description || unit || categories.length);
+  const named = bands.some(({ description, unit, categories }) => description || unit || categories.length);
   // GDAL forgets the unit of a band of which it writes a part, and more where rasters are put together.
-  const forgets = reading.repeated ? named : texts.some(({ unit }) => unit !== '');
+  const forgets = reading.repeated ? named : bands.some(({ unit }) => unit !== '');
   // Statistics of a whole raster would be taken of the raster itself, and GDAL would write them beside its file.
   if (!isPlain && grid.window && !isWhole(reading) && !forgets) {
     return writeCog({ ...cog, dataset: view, selection: cropArguments(grid, method) }, scratch, cancellation);
@@ -168,18 +166,14 @@ async function write(
   if (isPlain && !selection.includes('-mask'))
     return encode(reading, method, await readBands(pixels, [0, 0, width, height], bands.length));
   if (!named) return writeCog({ ...cog, dataset: pixels, selection }, scratch, cancellation);
-  const dataset = await described(pixels, selection, texts, scratch);
+  const dataset = await described(pixels, selection, bands, scratch);
   opened.push(dataset);
   return writeCog({ ...cog, dataset, selection: [] }, scratch, cancellation);
 }
 
 /** Values that are names cannot be averaged; others are interpolated. */
-function defaultResampling(raster: Dataset, bands: readonly number[]): Resampling {
-  const names = bands.some((number) => {
-    const { colorTable, categoryNames } = raster.bands.get(number);
-    return Boolean(colorTable) || ((categoryNames as string[] | null) ?? []).length > 0;
-  });
-  return names ? 'nearest' : 'bilinear';
+function defaultResampling(bands: readonly BandTraits[]): Resampling {
+  return bands.some(({ isIndex }) => isIndex) ? 'nearest' : 'bilinear';
 }
 
 function isWhole({ view, grid }: Reading): boolean {

@@ -5,11 +5,12 @@ import { TaskFailure } from '../../core/tasks.js';
 import type { Cancellation } from '../cancellation.js';
 import { checkedParts, repeated, type View } from './continuous.js';
 import { type Area, copiesFor, type Grid, gridOf } from './coverage-grid.js';
-import { writeGeoTiff } from './coverage-tiff.js';
+import { type Reading, writeGeoTiff } from './coverage-tiff.js';
 import { crsOf } from './crs.js';
 import { encodeImage, MEDIA_TYPES } from './encode.js';
 import type { Dataset } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
+import { traitsOf } from './geotiff/traits.js';
 import { type RasterHandle, withRaster } from './handles.js';
 import { renderingOf } from './palette.js';
 import { readPicture } from './picture.js';
@@ -43,15 +44,19 @@ async function answerOf(
   try {
     const grid = await gridOf(task, area, view.dataset);
     cancellation.check();
-    const repeated = view.dataset !== selected;
-    const reading = { raster: handle.dataset, bands, view: view.dataset, repeated, grid };
+    const read = { view: view.dataset, repeated: view.dataset !== selected, grid };
     const answer = picture
       ? await writePng(task, handle, view.dataset, grid, cancellation)
-      : await writeGeoTiff(task, reading, cancellation);
+      : await writeGeoTiff(task, { ...chosenBands(handle.dataset, bands), ...read }, cancellation);
     return { ...answer, width: grid.width, height: grid.height, bbox: grid.box };
   } finally {
     view.close();
   }
+}
+
+function chosenBands(raster: Dataset, numbers: readonly number[]): Pick<Reading, 'traits' | 'bands'> {
+  const traits = traitsOf(raster);
+  return { traits, bands: numbers.map((number) => traits.bands[number - 1]!) };
 }
 
 function checkTask({ format, pixel, resampling }: CoverageTask): void {

@@ -21,22 +21,21 @@ const SAMPLE_TYPES: Record<string, { bits: number; format: number }> = {
 /** GDAL's GMF_PER_DATASET without GMF_ALPHA: a mask of its own. */
 const MASK = 2;
 
-/** Whether these bands (from 1) can be written: of one type, with one nodata value, without colours of their own. */
-export function isWritable({ bands }: RasterTraits, numbers: readonly number[]): boolean {
-  const chosen = numbers.map((number) => bands[number - 1]!);
-  const { type, nodata } = chosen[0]!;
-  return chosen.every(
+/** Whether these bands can be written: of one type, with one nodata value, without colours of their own. */
+export function isWritable(bands: readonly BandTraits[]): boolean {
+  const { type, nodata } = bands[0]!;
+  return bands.every(
     (band) => band.type === type && Object.is(band.nodata, nodata) && !band.isIndex && type! in SAMPLE_TYPES,
   );
 }
 
 /** Whether a mask of its own tells what is valid in these bands. */
-export function isMasked({ bands }: RasterTraits, numbers: readonly number[]): boolean {
-  return numbers.some((number) => bands[number - 1]!.mask === MASK);
+export function isMasked(bands: readonly BandTraits[]): boolean {
+  return bands.some(({ mask }) => mask === MASK);
 }
 
 export interface GeoTiffImage {
-  /** One array for each of `numbers`. */
+  /** One array for each of `bands`. */
   samples: Samples[];
   width: number;
   height: number;
@@ -45,10 +44,9 @@ export interface GeoTiffImage {
   origin: [x: number, y: number];
   /** Width and height of a pixel. */
   pixel: [x: number, y: number];
+  bands: readonly BandTraits[];
   /** Of the raster that the bands come from. */
   traits: RasterTraits;
-  /** 1-based bands of that raster. */
-  numbers: readonly number[];
   /** Side of a tile. */
   side: number;
   overviews: 'none' | 'nearest' | 'average';
@@ -56,8 +54,7 @@ export interface GeoTiffImage {
 
 /** Bytes of the file. The samples are gone afterwards. */
 export async function writeCogInMemory(image: GeoTiffImage): Promise<Uint8Array> {
-  const { samples, width, height, side, overviews, traits, numbers } = image;
-  const bands = numbers.map((number) => traits.bands[number - 1]!);
+  const { samples, width, height, side, overviews, bands, traits } = image;
   const nodata = bands[0]!.nodata ?? undefined;
   const [tiles, geoKeys] = await Promise.all([
     encodeTiffTiles({ bands: samples, width, height, side, overviews, nodata }),
@@ -65,12 +62,7 @@ export async function writeCogInMemory(image: GeoTiffImage): Promise<Uint8Array>
   ]);
   const sizes = imageSizes(tiles, image);
   const directories = sizes.map((size, index) => directory(size, bands, side, index > 0));
-  directories[0]!.push(
-    ...geoKeys,
-    ...placeFields(image),
-    ...traits.fields,
-    metadataField(image, bands, tiles),
-  );
+  directories[0]!.push(...geoKeys, ...placeFields(image), ...traits.fields, metadataField(image, tiles));
   const head = tiffHead(directories, LAYOUT);
   // No Buffer: memory of that kind does not change threads without a copy.
   const file = new Uint8Array(head.length + tiles.data.length);
@@ -124,7 +116,7 @@ const [MIN_IS_BLACK, RGB] = [1, 2];
 /** Fields of an image: TIFF 6.0, sections 3, 14, 15, 18 and 19; NewSubfileType marks overviews. */
 function directory(
   { width, height, offsets, sizes }: ImageSize,
-  bands: BandTraits[],
+  bands: readonly BandTraits[],
   side: number,
   isOverview: boolean,
 ): Field[] {
@@ -185,11 +177,7 @@ function placeFields({ origin: [x, y], pixel: [dx, dy], traits }: GeoTiffImage):
 }
 
 /** GDAL's metadata: what the raster and its bands carry, and statistics of the values. */
-function metadataField(
-  { traits, width, height }: GeoTiffImage,
-  bands: readonly BandTraits[],
-  { statistics }: TiffTiles,
-): Field {
+function metadataField({ traits, bands, width, height }: GeoTiffImage, { statistics }: TiffTiles): Field {
   const [photometric, extra] = colorsOf(bands);
   const items = bands.map((band, index) => {
     const { interpretation } = band;

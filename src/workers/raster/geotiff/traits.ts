@@ -1,10 +1,11 @@
 /** What a GeoTIFF says of a raster and its bands beside their values. */
 
+import type { BandText } from '../cog.js';
 import type { Dataset } from '../gdal.js';
 import { elementText, escaped } from '../sources/vrt-text.js';
 import type { Field } from './head.js';
 
-export interface BandTraits {
+export interface BandTraits extends BandText {
   type: string | null;
   nodata: number | null;
   interpretation: string;
@@ -67,22 +68,27 @@ function readTraits(dataset: Dataset): RasterTraits {
 
 function readBand(dataset: Dataset, number: number): BandTraits {
   const band = dataset.bands.get(number);
-  const { description, unitType, scale, offset, colorTable, categoryNames } = band;
+  const { scale, offset } = band;
+  const [description, unit] = [band.description ?? '', band.unitType ?? ''];
+  const categories = [...((band.categoryNames as string[] | null) ?? [])];
   const metadata = Object.entries((band.getMetadata() ?? {}) as Metadata).filter(
     ([name]) => !name.startsWith('STATISTICS_'),
   );
   const roles: [name: string, text: string][] = [
-    ['description', description ?? ''],
-    ['unittype', unitType ?? ''],
+    ['description', description],
+    ['unittype', unit],
     ['offset', offset ? String(offset) : ''],
     ['scale', scale !== null && scale !== 1 ? String(scale) : ''],
   ];
   return {
+    description,
+    unit,
+    categories,
     type: band.dataType,
     nodata: band.noDataValue,
     interpretation: band.colorInterpretation ?? 'Undefined',
     mask: band.getMaskFlags(),
-    isIndex: Boolean(colorTable) || ((categoryNames as string[] | null) ?? []).length > 0,
+    isIndex: Boolean(band.colorTable) || categories.length > 0,
     items: (sample) =>
       metadata.map(([name, value]) => item(name, value, sample)).join('') +
       roles.map(([role, text]) => (text ? item(role.toUpperCase(), text, sample, role) : '')).join(''),
