@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { writeLicences } from './licences.mjs';
 
 /**
  * Writes what processes and threads begin with over the modules that the compiler wrote, with all that they import in
@@ -54,7 +55,7 @@ const ownPlace = {
   },
 };
 
-await build({
+const { metafile } = await build({
   entryPoints: ENTRIES.map((entry) => join(src, `${entry}.ts`)),
   outbase: src,
   outdir: join(src, '../dist'),
@@ -71,5 +72,12 @@ await build({
     js: `import { createRequire as requireOf } from 'node:module';\nconst require = requireOf(import.meta.url);`,
   },
   plugins: [ownPlace],
+  metafile: true,
   logLevel: 'warning',
 });
+
+await writeLicences(
+  join(src, '../dist/licences/server.txt'),
+  'Packages that are part of the server in dist/, and their licences.',
+  Object.keys(metafile.inputs),
+);

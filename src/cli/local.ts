@@ -1,8 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Pools } from '../core/tasks.js';
+import { makeDataFolder } from '../gateway/stores/private-files.js';
 import { REMOTE_ALLOW_VARIABLE } from '../workers/engine/settings.js';
 import { createPools } from '../workers/pools.js';
 
@@ -47,7 +48,7 @@ const PID_FILE = 'server.pid';
 
 /** Notes the running server of a data folder, so that commands can tell it of their changes. */
 export function noteServer(dataDir: string): () => void {
-  mkdirSync(dataDir, { recursive: true });
+  makeDataFolder(dataDir);
   const file = join(dataDir, PID_FILE);
   writeFileSync(file, String(process.pid));
   return () => rmSync(file, { force: true });

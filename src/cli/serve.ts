@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type Config, ConfigError } from '../core/config.js';
+import { type Config, ConfigError, environmentNames } from '../core/config.js';
 import { type GatewayStart, START_VARIABLE } from '../gateway/start.js';
 import { createLog, type Log } from '../gateway/telemetry/log.js';
+import { watchFaults } from '../supervisor/faults.js';
 import type { LogLevel } from '../supervisor/messages.js';
 import { REMOTE_ALLOW_VARIABLE } from '../workers/engine/settings.js';
 import { noteServer } from './local.js';
@@ -12,17 +13,34 @@ import { engineCount, flagsOf, resolveConfig, type ServeOptions, saveConfig } fr
 
 /** `graticule serve`: checks the configuration, then supervises gateways and engines until it is stopped. */
 export async function serve(sources: string[], options: ServeOptions): Promise<void> {
+  // What the server writes may hold keys, edits and uploads: only its user reads it.
+  process.umask(0o077);
   const flags = flagsOf(sources, options);
   const { config, settings } = resolveConfig(flags, options.config);
   if (options.saveConfig) saveConfig(options.saveConfig, settings);
   await requireFreePort(config);
   const log = createLog({ level: config.logging.level, pretty: process.stdout.isTTY, process: 'supervisor' });
-  const code = await run(config, { flags, configFile: options.config }, log);
+  watchFaults({
+    onRejection: (error) =>
+      log.error(`a rejection was not handled: ${error.message}`, { Stack: error.stack }),
+    onException(error) {
+      log.error(`the supervisor fails: ${error.message}`, { Stack: error.stack });
+      log.flush();
+      process.exit(1);
+    },
+  });
+  const secrets = settings.filter(({ secret }) => secret).flatMap(({ path }) => environmentNames(path));
+  const code = await run(config, { flags, configFile: options.config }, secrets, log);
   log.flush();
   process.exit(code);
 }
 
-async function run(config: Config, start: GatewayStart, log: Log): Promise<number> {
+async function run(
+  config: Config,
+  start: GatewayStart,
+  secrets: readonly string[],
+  log: Log,
+): Promise<number> {
   const { supervise } = await import('../supervisor/supervise.js');
   // Of this server alone: another one on the same data must not meet its engines. Short, as socket paths must be.
   const runDir = mkdtempSync(join(tmpdir(), 'graticule-'));
@@ -34,10 +52,9 @@ async function run(config: Config, start: GatewayStart, log: Log): Promise<numbe
       runDir,
       gatewayEntry: new URL('../gateway/main.js', import.meta.url),
       engineEntry: new URL('../workers/engine/main.js', import.meta.url),
-      env: {
-        [START_VARIABLE]: JSON.stringify(start),
-        [REMOTE_ALLOW_VARIABLE]: JSON.stringify(config.remote.allow),
-      },
+      gatewayEnv: { [START_VARIABLE]: JSON.stringify(start) },
+      engineEnv: { [REMOTE_ALLOW_VARIABLE]: JSON.stringify(config.remote.allow) },
+      engineHidden: secrets,
       log: (level, message) => writeLog(log, level, message),
     });
   } finally {

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
+import { writeLicences } from '../licences.mjs';
 
 /**
  * Writes everything that pages load from this server to dist/public (or the directory given). Entry files keep
@@ -21,7 +22,7 @@ const swagger = dirname(require.resolve('swagger-ui-dist/package.json'));
 await rm(out, { recursive: true, force: true });
 await mkdir(out, { recursive: true });
 const workerFile = await copyWorker();
-await Promise.all([
+const [bundled] = await Promise.all([
   bundle(workerFile),
   copy(join(browser, 'mark.svg'), 'mark.svg'),
   minifyCss(join(browser, 'site.css'), 'site.css'),
@@ -30,10 +31,16 @@ await Promise.all([
   copy(join(swagger, 'swagger-ui.css'), 'swagger-ui.css'),
   copy(join(swagger, 'swagger-ui-bundle.js'), 'swagger-ui-bundle.js'),
 ]);
+await writeLicences(
+  join(out, '../licences/pages.txt'),
+  'Packages that are part of the pages in dist/public, and their licences.',
+  [...bundled, join(mapLibre, 'maplibre-gl.css'), join(swagger, 'swagger-ui-bundle.js')],
+);
 await compress();
 
+/** Answers the files that became a part of the bundles. */
 async function bundle(worker) {
-  await build({
+  const { metafile } = await build({
     entryPoints: {
       map: join(browser, 'map.ts'),
       docs: join(browser, 'docs.ts'),
@@ -51,8 +58,10 @@ async function bundle(worker) {
     entryNames: '[name]',
     chunkNames: '[name]-[hash]',
     define: { WORKER_FILE: JSON.stringify(worker) },
+    metafile: true,
     logLevel: 'warning',
   });
+  return Object.keys(metafile.inputs);
 }
 
 async function minifyCss(from, name) {

@@ -3,6 +3,7 @@ import { Ajv } from 'ajv';
 import Type, { type Static, type TSchema } from 'typebox';
 import { parse } from 'yaml';
 import { FEED_AGE_MS, LIMITS, OUTBOX_EVENTS } from './limits.js';
+import { Networks } from './networks.js';
 
 /**
  * Every setting, once: name, type, bounds, default, meaning. A value comes from a command-line flag, else the
@@ -60,7 +61,11 @@ export const ConfigSchema = section({
       'Origin and path prefix that links start with; derived from each request when empty.',
       '',
     ),
-    trustProxy: yes('Believe X-Forwarded-Proto, -Host and -Prefix.', true),
+    trustProxy: Type.Array(Type.String({ format: 'network' }), {
+      description:
+        'Addresses and networks of proxies whose X-Forwarded-For, -Proto, -Host and -Prefix count; those of others are ignored.',
+      default: [],
+    }),
     vendor: text('Host name in problem type URIs.', 'graticule.invalid'),
   }),
   data: section({
@@ -227,6 +232,11 @@ export function environmentName(path: string): string {
   return WELL_KNOWN[path] ?? longName(path);
 }
 
+/** All names that a setting goes by in the environment. */
+export function environmentNames(path: string): string[] {
+  return [...new Set([environmentName(path), longName(path)])];
+}
+
 function longName(path: string): string {
   return `SVC_${path
     .split('.')
@@ -321,6 +331,7 @@ function fromText(text: string, type: string | undefined): unknown {
 
 // The schemas are our own: comparing them with the schema of schemas would take longer than all else here.
 const ajv = new Ajv({ coerceTypes: true, strict: false, meta: false, validateSchema: false });
+ajv.addFormat('network', (text) => Networks.isEntry(text));
 
 function coerce(raw: unknown, schema: TSchema): { value: unknown; problem?: string } {
   const holder = { value: raw };

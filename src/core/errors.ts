@@ -31,6 +31,14 @@ export const ERROR_TABLE = {
 
 export type ErrorCode = keyof typeof ERROR_TABLE;
 
+/**
+ * Ways to sign in, as every 401 offers them. Each stands on a line of its own: a browser that finds an unknown scheme
+ * first does not look for Basic behind it, and shows no login.
+ */
+const CHALLENGES = {
+  'www-authenticate': ['Basic realm="graticule", charset="UTF-8"', 'Bearer realm="graticule"'],
+};
+
 /** One wrong member of a request: `name` is the parameter or the JSON pointer into the body. */
 export interface FieldError {
   name: string;
@@ -41,7 +49,7 @@ export interface ErrorExtras {
   /** All wrong members, when there are several. */
   errors?: FieldError[];
   /** Response headers, for example Retry-After or Allow. */
-  headers?: Record<string, string>;
+  headers?: Readonly<Record<string, string | readonly string[]>>;
   /** For the log only. */
   cause?: unknown;
 }
@@ -52,7 +60,7 @@ export class ApiError extends Error {
   readonly status: number;
   readonly title: string;
   readonly errors: FieldError[] | undefined;
-  readonly headers: Record<string, string> | undefined;
+  readonly headers: ErrorExtras['headers'];
 
   constructor(
     readonly code: ErrorCode,
@@ -64,7 +72,7 @@ export class ApiError extends Error {
     this.status = status;
     this.title = title;
     this.errors = extras.errors;
-    this.headers = extras.headers;
+    this.headers = code === 'unauthenticated' ? { ...CHALLENGES, ...extras.headers } : extras.headers;
   }
 }
 

@@ -80,7 +80,8 @@ export interface Reply {
   readonly length?: number;
   /** Set when `body` is compressed already. */
   readonly encoding?: 'gzip';
-  readonly headers?: Readonly<Record<string, string>>;
+  /** A list gives a line for each of its values. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** Entity tag without quotes; `W/` first for a weak one. */
   readonly etag?: string;
   readonly cacheControl?: string;
@@ -140,6 +141,8 @@ export interface Exchange<P extends Params = Params, B = unknown> {
   readonly query: string;
   /** Public origin (and path prefix) for links, without a trailing slash. */
   readonly baseUrl: string;
+  /** IP address of the client, behind trusted proxies too; empty when the connection was lost before it was read. */
+  readonly clientAddress: string;
   readonly correlationId: string;
   /** Whether the client asks for a WebSocket, on a path that has one. */
   readonly upgradable: boolean;

@@ -17,6 +17,7 @@ import { DataVersions } from './cache/data-versions.js';
 import { startCaching } from './cache/index.js';
 import { ItemReplies } from './cache/item-replies.js';
 import { Dispatcher } from './http/dispatch.js';
+import { Forwarding } from './http/forwarding.js';
 import { HttpServer } from './http/server.js';
 import { startManagement } from './management.js';
 import type { Note } from './notes.js';
@@ -237,9 +238,11 @@ export async function startGateway({
     dispatcher,
     log,
     vendor: config.server.vendor,
-    publicUrl: config.server.publicUrl || undefined,
-    trustProxy: config.server.trustProxy,
-    fallbackHost: `localhost:${config.server.port}`,
+    forwarding: new Forwarding({
+      publicUrl: config.server.publicUrl || undefined,
+      trustProxy: config.server.trustProxy,
+      fallbackHost: `localhost:${config.server.port}`,
+    }),
   });
   const port = await server.listen(config.server.host, config.server.port);
   return {

@@ -2,6 +2,7 @@ import { type Config, ConfigError, loadConfig, type Setting } from '../core/conf
 import { useCrsDatabase } from '../core/crs.js';
 import { useMatrixSets } from '../core/tile-matrix.js';
 import { joinSupervisor, type PreparedReload, type Supervised } from '../supervisor/child.js';
+import { watchFaults } from '../supervisor/faults.js';
 import { RUN_DIR_VARIABLE } from '../supervisor/supervise.js';
 import { type Gateway, startGateway } from './gateway.js';
 import type { Note } from './notes.js';
@@ -11,6 +12,7 @@ import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
 import { requireTileSettings } from './services/tiles/settings.js';
 import { type GatewayStart, readStart } from './start.js';
 import { createLog, type Log } from './telemetry/log.js';
+import { applicationErrors } from './telemetry/metrics.js';
 
 /** Entry of a gateway process: configuration, start, reload, drain. */
 
@@ -36,6 +38,7 @@ async function main(): Promise<void> {
   try {
     const { config, settings } = read(start);
     log = createLog({ level: config.logging.level, pretty: process.stdout.isTTY, process: 'gateway' });
+    logFaults(log);
     useCrsDatabase(crsFacts);
     const runDir = process.env[RUN_DIR_VARIABLE] ?? '';
     const first = (process.env.GRATICULE_GATEWAY ?? '1') === '1';
@@ -56,6 +59,21 @@ async function main(): Promise<void> {
     if (error instanceof ConfigError) supervised.configurationError(error.message);
     throw error;
   }
+}
+
+/** A stray rejection must not end the connections of all clients; after an exception the supervisor starts a new gateway. */
+function logFaults(log: Log): void {
+  watchFaults({
+    onRejection(error) {
+      applicationErrors.cell(error.name, 'unknown', 'Generic').inc();
+      log.error(`a rejection was not handled: ${error.message}`, { Stack: error.stack });
+    },
+    onException(error) {
+      log.error(`the gateway fails: ${error.message}`, { Stack: error.stack });
+      log.flush();
+      process.exit(1);
+    },
+  });
 }
 
 /** Person-readable, so on standard error: standard output carries the log. */

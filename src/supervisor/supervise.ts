@@ -17,8 +17,11 @@ export interface SuperviseOptions {
   gatewayEntry: string | URL;
   engineEntry: string | URL;
   gatewayArguments?: string[];
-  /** Added to the environment of all children. */
-  env?: Record<string, string>;
+  /** Added to the environment of the gateways, and of the engines. */
+  gatewayEnv?: Record<string, string>;
+  engineEnv?: Record<string, string>;
+  /** Names of environment variables that the engines, which run native code on foreign data, must not see. */
+  engineHidden?: readonly string[];
   log(level: LogLevel, message: string): void;
   timing?: Partial<SlotTiming>;
   /** Called once every gateway and every engine serves. */
@@ -96,8 +99,8 @@ class Supervisor {
       timing: { ...DEFAULT_TIMING, ...this.options.timing },
       maxFailedStarts: 0,
       launch: (generation) => {
-        const env = { UV_THREADPOOL_SIZE: '4', GDAL_NUM_THREADS: '1' };
-        const engine = this.#fork(engineEntry, [socketPath(runDir, index, generation)], env, [], 'pipe');
+        const path = socketPath(runDir, index, generation);
+        const engine = this.#fork(engineEntry, [path], this.#engineEnvironment(), [], 'pipe');
         passLines(engine.stderr!, (text) => process.stderr.write(text));
         return engine;
       },
@@ -122,6 +125,8 @@ class Supervisor {
           gatewayEntry,
           gatewayArguments,
           {
+            ...process.env,
+            ...this.options.gatewayEnv,
             [RUN_DIR_VARIABLE]: runDir,
             GRATICULE_GATEWAY: String(index),
           },
@@ -136,16 +141,22 @@ class Supervisor {
     });
   }
 
+  #engineEnvironment(): NodeJS.ProcessEnv {
+    const { engineEnv, engineHidden = [] } = this.options;
+    const env = { ...process.env, UV_THREADPOOL_SIZE: '4', GDAL_NUM_THREADS: '1', ...engineEnv };
+    return Object.fromEntries(Object.entries(env).filter(([name]) => !engineHidden.includes(name)));
+  }
+
   #fork(
     entry: string | URL,
     args: string[],
-    env: Record<string, string>,
+    env: NodeJS.ProcessEnv,
     flags: readonly string[] = [],
     errors: 'inherit' | 'pipe' = 'inherit',
   ): ChildProcess {
     return fork(entry, args, {
       execArgv: [...process.execArgv, ...flags],
-      env: { ...process.env, ...env, ...this.options.env },
+      env,
       serialization: 'advanced',
       stdio: ['ignore', 'inherit', errors, 'ipc'],
     });

@@ -14,7 +14,7 @@ const EPSG_4326 = 'http://www.opengis.net/def/crs/EPSG/0/4326';
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await startServer();
+  server = await startServer({ env: { SVC_SERVER__TRUST_PROXY: '127.0.0.1' } });
 });
 
 afterAll(() => server?.stop());

@@ -5,6 +5,7 @@ import type { Principal } from '../../src/core/operation.js';
 import type { Pools } from '../../src/core/tasks.js';
 import type { AccessPolicy } from '../../src/gateway/auth/access.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
+import { Forwarding } from '../../src/gateway/http/forwarding.js';
 import { HttpServer } from '../../src/gateway/http/server.js';
 import { Edits } from '../../src/gateway/services/edits.js';
 import { VisibleCatalog } from '../../src/gateway/services/visible-catalog.js';
@@ -79,9 +80,7 @@ beforeAll(async () => {
     dispatcher,
     log,
     vendor: 'test',
-    publicUrl: undefined,
-    trustProxy: false,
-    fallbackHost: 'localhost',
+    forwarding: new Forwarding({ publicUrl: undefined, trustProxy: [], fallbackHost: 'localhost' }),
   });
   const url = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`;
   ann = sender(url, 'ann');

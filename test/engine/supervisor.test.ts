@@ -42,7 +42,8 @@ function alive(pid: number): boolean {
   }
 }
 
-function start(env: Record<string, string> = {}, more: object = {}): void {
+function start(extra: Record<string, string> = {}, more: object = {}): void {
+  const env = { ...extra, TEST_NOTES: notesPath(), TEST_CONFIG: join(scratch.path, 'config') };
   const options = {
     gateways: 2,
     engines: 1,
@@ -50,7 +51,8 @@ function start(env: Record<string, string> = {}, more: object = {}): void {
     gatewayEntry: CHILD,
     engineEntry: CHILD,
     timing: TIMING,
-    env: { ...env, TEST_NOTES: notesPath(), TEST_CONFIG: join(scratch.path, 'config') },
+    gatewayEnv: env,
+    engineEnv: env,
     ...more,
   };
   supervisor = spawn(

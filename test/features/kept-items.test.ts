@@ -45,7 +45,7 @@ function rename(path: string, mode: Mode, name: string): void {
 
 beforeAll(async () => {
   for (const [mode, path] of Object.entries(file)) createFile(path, mode);
-  server = await startServer({ sources: [folder] });
+  server = await startServer({ sources: [folder], env: { SVC_SERVER__TRUST_PROXY: '127.0.0.0/8' } });
 }, 60_000);
 
 afterAll(async () => {

@@ -2,6 +2,7 @@ import { request } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { defineOperation } from '../../src/core/operation.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
+import { Forwarding } from '../../src/gateway/http/forwarding.js';
 import { HttpServer } from '../../src/gateway/http/server.js';
 import { createLog } from '../../src/gateway/telemetry/log.js';
 
@@ -42,9 +43,7 @@ beforeAll(async () => {
     dispatcher,
     log,
     vendor: 'test',
-    publicUrl: undefined,
-    trustProxy: false,
-    fallbackHost: 'localhost',
+    forwarding: new Forwarding({ publicUrl: undefined, trustProxy: [], fallbackHost: 'localhost' }),
   });
   port = await server.listen('127.0.0.1', 0);
 });

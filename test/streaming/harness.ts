@@ -7,6 +7,7 @@ import { ANONYMOUS, type Principal } from '../../src/core/operation.js';
 import type { Pools } from '../../src/core/tasks.js';
 import { type AccessPolicy, defaultPolicy } from '../../src/gateway/auth/access.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
+import { Forwarding } from '../../src/gateway/http/forwarding.js';
 import { HttpServer } from '../../src/gateway/http/server.js';
 import type { Alert } from '../../src/gateway/services/alerts.js';
 import { Feed } from '../../src/gateway/services/events/feed.js';
@@ -108,9 +109,7 @@ export async function streams({
     dispatcher,
     log: createLog({ level: 'Fatal', pretty: false, process: 'test' }),
     vendor: 'test',
-    publicUrl: undefined,
-    trustProxy: false,
-    fallbackHost: 'localhost',
+    forwarding: new Forwarding({ publicUrl: undefined, trustProxy: [], fallbackHost: 'localhost' }),
   });
   const port = await server.listen('127.0.0.1', 0);
   const url = `http://127.0.0.1:${port}/api/v1/streaming/features`;

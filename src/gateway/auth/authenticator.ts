@@ -3,7 +3,7 @@ import { ANONYMOUS, type Principal } from '../../core/operation.js';
 import type { StoredApiKey } from '../stores/api-keys.js';
 import type { State } from '../stores/state.js';
 import { ApiKeys, keyHash, keyStatus } from './api-keys.js';
-import { type Credentials, presentedKey, unauthenticated } from './credentials.js';
+import { type Credentials, invalidCredentials, presentedKey } from './credentials.js';
 
 export interface AuthenticatorOptions {
   /** Milliseconds for which a key is believed without asking the database: what a revocation elsewhere may take. */
@@ -67,7 +67,7 @@ class KeyAuthenticator implements Authenticator {
     const known = this.#known.get(hash);
     const now = Date.now();
     if (!known || now - known.checkedAt > this.#trustMs) return this.#ask(hash);
-    if (known.expiresAt !== null && known.expiresAt <= now) throw unauthenticated();
+    if (known.expiresAt !== null && known.expiresAt <= now) throw invalidCredentials();
     this.#uses.set(known.principal.id, now);
     return known.principal;
   }
@@ -88,7 +88,7 @@ class KeyAuthenticator implements Authenticator {
     const found = await this.state.apiKeys.byHash(hash);
     if (!found || !sameHash(found.hash, hash) || keyStatus(found) !== 'active') {
       this.#known.delete(hash);
-      throw unauthenticated();
+      throw invalidCredentials();
     }
     // A key revoked while the answer was on its way was told to forget: the answer is not kept then.
     if (this.#asking.has(hash)) this.#remember(hash, found, askedAt);

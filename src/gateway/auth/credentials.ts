@@ -17,7 +17,7 @@ const MAX_KEY = 512;
  */
 export function presentedKey({ apiKey, authorization }: Credentials): string | undefined {
   const key = apiKey || (authorization ? keyOfHeader(authorization) : undefined);
-  if (key !== undefined && key.length > MAX_KEY) throw unauthenticated();
+  if (key !== undefined && key.length > MAX_KEY) throw invalidCredentials();
   return key;
 }
 
@@ -27,20 +27,18 @@ function keyOfHeader(header: string): string {
   const value = header.slice(cut + 1).trim();
   if (scheme === 'bearer' && value) return value;
   if (scheme === 'basic' && value) return basicPassword(value);
-  throw unauthenticated();
+  throw invalidCredentials();
 }
 
 function basicPassword(value: string): string {
   const pair = Buffer.from(value, 'base64').toString('utf8');
   const colon = pair.indexOf(':');
   const password = colon < 0 ? '' : pair.slice(colon + 1);
-  if (password === '') throw unauthenticated();
+  if (password === '') throw invalidCredentials();
   return password;
 }
 
 /** One answer for unknown, revoked and expired keys: which it was is nobody's business. */
-export function unauthenticated(): ApiError {
-  return new ApiError('unauthenticated', 'The credentials are not valid.', {
-    headers: { 'www-authenticate': 'Bearer, Basic realm="graticule"' },
-  });
+export function invalidCredentials(): ApiError {
+  return new ApiError('unauthenticated', 'The credentials are not valid.');
 }

@@ -193,9 +193,6 @@ export class Dispatcher {
       throw new ApiError(
         'unauthenticated',
         'This operation needs an API key, bearer token or basic credentials.',
-        {
-          headers: { 'www-authenticate': 'Bearer, Basic realm="graticule"' },
-        },
       );
     }
     throw new ApiError('forbidden', `The permission ${permission} is missing.`);

@@ -11,6 +11,7 @@ import {
 } from '../../core/operation.js';
 import type { RequestSpan } from '../telemetry/spans.js';
 import { RequestBody } from './body.js';
+import { type Forwarding, peerAddress } from './forwarding.js';
 import { nextRequest, requestId, requestIdBytes } from './request-id.js';
 import type { Upgrade } from './socket.js';
 
@@ -64,6 +65,7 @@ export class HttpExchange implements Exchange {
   #requestBody: RequestBody | undefined;
   #controller: AbortController | undefined;
   #timings = '';
+  #peer: string | undefined;
   /** The id that the client gave. */
   readonly #given: string | undefined;
   readonly #number: number;
@@ -72,7 +74,7 @@ export class HttpExchange implements Exchange {
     readonly res: HttpResponse,
     req: HttpRequest,
     method: string,
-    readonly baseUrlOf: (header: (name: string) => string | undefined) => string,
+    readonly forwarding: Forwarding,
     readonly upgrade: Upgrade | undefined = undefined,
   ) {
     this.#req = req;
@@ -90,7 +92,18 @@ export class HttpExchange implements Exchange {
   }
 
   get baseUrl(): string {
-    return this.baseUrlOf((name) => this.header(name));
+    const peer = this.forwarding.asksForPeer ? this.#peerAddress : '';
+    return this.forwarding.baseUrl((name) => this.header(name), peer);
+  }
+
+  get clientAddress(): string {
+    return this.forwarding.clientAddress((name) => this.header(name), this.#peerAddress);
+  }
+
+  /** Empty once the connection is gone, unless it was read before. */
+  get #peerAddress(): string {
+    this.#peer ??= this.aborted || this.responded ? '' : peerAddress(this.res.getRemoteAddress());
+    return this.#peer;
   }
 
   get correlationId(): string {
@@ -125,6 +138,7 @@ export class HttpExchange implements Exchange {
     const headers = new Map<string, string>();
     req.forEachHeader((name, value) => headers.set(name, value));
     this.#headers = headers;
+    if (this.forwarding.asksForPeer) void this.#peerAddress;
     this.#req = undefined;
     this.res.onAborted(() => {
       this.aborted = true;

@@ -33,17 +33,17 @@ export function head(x: HttpExchange, reply: Reply, encoding: ContentEncoding, l
   const { constant } = reply;
   // Only the encoding that the body is kept in; a client that cannot read it is rare.
   if (constant && encoding === (reply.encoding ?? 'identity')) {
-    constant.block ??= sharedBlock(reply, encoding);
+    constant.block ??= sharedBlock(reply, encoding, x.forwarding.vary);
     const bytes = length === '' && x.serverTiming === '' ? lastBytes(x, reply, encoding) : undefined;
     x.res.writeHeader(constant.block, bytes ?? lastText(x, reply, encoding, length));
   } else {
-    x.res.writeHeader(headerBlock(reply, encoding), lastText(x, reply, encoding, length));
+    x.res.writeHeader(headerBlock(reply, encoding, x.forwarding.vary), lastText(x, reply, encoding, length));
   }
 }
 
-function sharedBlock(reply: Reply, encoding: ContentEncoding): ArrayBuffer {
+function sharedBlock(reply: Reply, encoding: ContentEncoding, vary: string): ArrayBuffer {
   if (lastBlock && lastBlock.encoding === encoding && sameBlock(lastBlock.of, reply)) return lastBlock.block;
-  const text = headerBlock(reply, encoding);
+  const text = headerBlock(reply, encoding, vary);
   let block = blocks.get(text);
   if (!block) {
     block = new TextEncoder().encode(text).buffer as ArrayBuffer;
@@ -59,8 +59,7 @@ function sameBlock(a: Reply, b: Reply): boolean {
     a.mediaType === b.mediaType &&
     a.cacheControl === b.cacheControl &&
     a.headers === b.headers &&
-    (a.etag === undefined) === (b.etag === undefined) &&
-    (a.body === undefined) === (b.body === undefined)
+    (a.etag === undefined) === (b.etag === undefined)
   );
 }
 
@@ -106,13 +105,14 @@ function isHexDigit(code: number): boolean {
  * All headers up to the name of the last one, the entity tag or the request id, as one: the library writes names and
  * values as they are given, and each call of it costs.
  */
-function headerBlock(reply: Reply, encoding: ContentEncoding): string {
+function headerBlock(reply: Reply, encoding: ContentEncoding, vary: string): string {
   let block = COMMON;
   if (reply.mediaType) block += `\r\ncontent-type: ${reply.mediaType}`;
   if (encoding !== 'identity') block += `\r\ncontent-encoding: ${encoding}`;
-  if (reply.body !== undefined) block += '\r\nvary: accept, accept-encoding';
+  block += `\r\nvary: ${vary}`;
   if (reply.cacheControl) block += `\r\ncache-control: ${reply.cacheControl}`;
-  for (const name in reply.headers) block += `\r\n${name}: ${reply.headers[name]!.replace(CONTROL, ' ')}`;
+  for (const name in reply.headers)
+    for (const value of [reply.headers[name]!].flat()) block += `\r\n${name}: ${value.replace(CONTROL, ' ')}`;
   return `${block}\r\n${reply.etag === undefined ? 'x-request-id' : 'etag'}`;
 }
 

@@ -12,15 +12,16 @@ import type { Operation, Reply } from '../../core/operation.js';
 import type { Log, RequestKind } from '../telemetry/log.js';
 import * as metrics from '../telemetry/metrics.js';
 import { startRequestSpan } from '../telemetry/spans.js';
-import { type BaseUrlOptions, publicBaseUrl } from './base-url.js';
 import type { Dispatcher } from './dispatch.js';
 import { HttpExchange } from './exchange.js';
+import type { Forwarding } from './forwarding.js';
 import { asApiError, problemReply } from './problem.js';
 import { sendReply } from './reply.js';
 import { acceptSockets, type Upgrade } from './socket.js';
 
-export interface ServerOptions extends BaseUrlOptions {
+export interface ServerOptions {
   dispatcher: Dispatcher;
+  forwarding: Forwarding;
   log: Log;
   /** Host of problem type URIs. */
   vendor: string;
@@ -38,7 +39,6 @@ interface Cells {
 export class HttpServer {
   readonly app: TemplatedApp;
   readonly #options: ServerOptions;
-  readonly #baseUrl: (header: (name: string) => string | undefined) => string;
   readonly #cells = new Map<Operation | undefined, Map<number, Cells>>();
   #last: { operation: Operation | undefined; cells: Cells } | undefined;
   readonly #active = metrics.httpActive.cell();
@@ -52,7 +52,6 @@ export class HttpServer {
 
   constructor(options: ServerOptions) {
     this.#options = options;
-    this.#baseUrl = publicBaseUrl(options);
     this.app = uWS.App();
     for (const path of options.dispatcher.socketPaths) {
       acceptSockets(this.app, path, (res, req, wanted) => this.#serve(res, req, 'GET', wanted));
@@ -89,7 +88,7 @@ export class HttpServer {
   }
 
   #serve(res: HttpResponse, req: HttpRequest, method: string, wanted?: Upgrade): void {
-    const x = new HttpExchange(res, req, method, this.#baseUrl, wanted);
+    const x = new HttpExchange(res, req, method, this.#options.forwarding, wanted);
     this.#active.value++;
     x.span = startRequestSpan(x);
     try {

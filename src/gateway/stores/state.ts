@@ -1,5 +1,3 @@
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { Kysely, Migrator, sql } from 'kysely';
 import { StateLink } from '../../workers/state/link.js';
 import { ApiKeyStore } from './api-keys.js';
@@ -11,6 +9,7 @@ import { DocumentStore } from './documents.js';
 import { FeedStore } from './feed.js';
 import { JobStore } from './jobs.js';
 import { MIGRATIONS } from './migrations.js';
+import { makeStateFile } from './private-files.js';
 import { RasterStore } from './rasters.js';
 import type { StateTables } from './schema.js';
 import { StyleStore } from './styles.js';
@@ -41,7 +40,7 @@ export interface State {
  * Rejects when the file is no database, or was written by a newer version.
  */
 export async function openState(path: string, worker?: URL): Promise<State> {
-  mkdirSync(dirname(path), { recursive: true });
+  makeStateFile(path);
   const db: StateDb = new Kysely({ dialect: new StateDialect(await StateLink.open(path, worker)) });
   try {
     await migrate(db);

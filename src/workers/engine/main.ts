@@ -5,6 +5,7 @@ import { setPriority } from 'node:os';
 import { WORKER_NICENESS } from '../../core/limits.js';
 import type { TaskInput } from '../../core/tasks.js';
 import { joinSupervisor } from '../../supervisor/child.js';
+import { watchFaults } from '../../supervisor/faults.js';
 import { Connection } from './connection.js';
 import { engineSettings, SCRATCH_VARIABLE } from './settings.js';
 import { EngineThreads } from './threads.js';
@@ -30,6 +31,11 @@ let replacementAskedAt = Number.NEGATIVE_INFINITY;
 const supervisor = joinSupervisor({
   onDrain: () => void drainAndExit(settings.drainMs),
   onOrphaned: endAtOnce,
+});
+
+watchFaults({
+  onRejection: (error) => supervisor.log('error', `a rejection was not handled: ${error.stack}`),
+  onException: (error) => lost(`the engine fails: ${error.stack}`),
 });
 
 /** Exit handlers of native libraries crash while their threads still work: nothing of them may run. */

@@ -1,37 +1,36 @@
 import { lookup } from 'node:dns';
-import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
+import { Networks } from '../../core/networks.js';
 import { TaskFailure } from '../../core/tasks.js';
 
 /** Addresses that are not the public internet (IANA special-purpose registries). */
-const SPECIAL: readonly [string, number][] = [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.88.99.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 3],
-  ['::', 96],
-  ['64:ff9b::', 96],
-  ['64:ff9b:1::', 48],
-  ['100::', 64],
-  ['2001::', 23],
-  ['2001:db8::', 32],
-  ['2002::', 16],
-  ['fc00::', 7],
-  ['fe80::', 10],
-  ['fec0::', 10],
-  ['ff00::', 8],
-];
-
-const family = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
+const SPECIAL = new Networks([
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/3',
+  '::/96',
+  '64:ff9b::/96',
+  '64:ff9b:1::/48',
+  '100::/64',
+  '2001::/23',
+  '2001:db8::/32',
+  '2002::/16',
+  'fc00::/7',
+  'fe80::/10',
+  'fec0::/10',
+  'ff00::/8',
+]);
 
 /**
  * Which hosts may be asked. Entries are host names, `*.example.org` for all names below, and addresses or networks
@@ -40,11 +39,9 @@ const family = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
  */
 export class AllowedHosts {
   readonly #names: { name: string; port: string | undefined }[] = [];
-  readonly #listed = new BlockList();
-  readonly #special = new BlockList();
+  readonly #listed = new Networks();
 
   constructor(entries: readonly string[]) {
-    for (const [network, prefix] of SPECIAL) this.#special.addSubnet(network, prefix, family(network));
     for (const entry of entries) this.#add(entry.trim().toLowerCase());
   }
 
@@ -52,13 +49,8 @@ export class AllowedHosts {
     const [, bracketed, plain, port] =
       /^(?:\[([^\]]+)\]|([^:]+|[0-9a-f:]+:[0-9a-f:/]*))(?::(\d+))?$/.exec(entry) ?? [];
     const host = bracketed ?? plain ?? entry;
-    const [address, prefix] = host.split('/') as [string, string | undefined];
-    if (isIP(address) === 0) {
-      this.#names.push({ name: host, port });
-    } else {
-      const most = isIP(address) === 6 ? 128 : 32;
-      this.#listed.addSubnet(address, Math.min(Number(prefix ?? most), most), family(address));
-    }
+    if (Networks.isEntry(host)) this.#listed.add(host);
+    else this.#names.push({ name: host, port });
   }
 
   /** Throws `source-unreadable` for a URL that may not be asked. */
@@ -80,9 +72,7 @@ export class AllowedHosts {
     if (url.username !== '' || url.password !== '') return 'a URL must hold no credentials';
     const host = hostOf(url);
     const listed =
-      isIP(host) === 0
-        ? this.#names.some((entry) => matches(entry, host, url.port))
-        : this.#listed.check(host, family(host));
+      isIP(host) === 0 ? this.#names.some((entry) => matches(entry, host, url.port)) : this.#listed.has(host);
     return listed ? undefined : `${host} is not in remote.allow`;
   }
 
@@ -99,8 +89,7 @@ export class AllowedHosts {
   };
 
   #mayConnect(address: string): boolean {
-    const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
-    return this.#listed.check(mapped, family(mapped)) || !this.#special.check(mapped, family(mapped));
+    return this.#listed.has(address) || !SPECIAL.has(address);
   }
 }
 

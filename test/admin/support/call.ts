@@ -17,7 +17,7 @@ export interface Call {
 export interface Called {
   status: number;
   mediaType: string | undefined;
-  headers: Readonly<Record<string, string>>;
+  headers: NonNullable<Reply['headers']>;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into JSON of any shape.
   body: any;
 }
@@ -49,6 +49,7 @@ export async function call(operation: Operation, request: Call = {}): Promise<Ca
     path: operation.path,
     query: new URLSearchParams(request.query).toString(),
     baseUrl: 'http://test',
+    clientAddress: '192.0.2.1',
     correlationId: 'corr-1',
     signal: new AbortController().signal,
     header: (name) => request.headers?.[name.toLowerCase()],

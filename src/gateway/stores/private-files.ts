@@ -1,0 +1,21 @@
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+export const STATE_FILE = 'state.db';
+
+/**
+ * Makes the data folder of a server: for its user only, because keys, audit and uploads lie there. A folder that
+ * others can read is closed to them when it holds the state of a server; a folder of other things stays as it is.
+ */
+export function makeDataFolder(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (existsSync(join(path, STATE_FILE))) chmodSync(path, 0o700);
+}
+
+/** Makes sure that a SQLite database and its folder exist and that only their user can read them. */
+export function makeStateFile(path: string): void {
+  makeDataFolder(dirname(path));
+  // SQLite gives its journals the mode of the database, so it must be right before the first write.
+  closeSync(openSync(path, 'a', 0o600));
+  for (const name of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(name)) chmodSync(name, 0o600);
+}
