@@ -9,9 +9,9 @@ import { createPools } from '../workers/pools.js';
 import { AllowedHosts } from '../workers/remote/allowed.js';
 import { auditTo } from './admin/audit-trail.js';
 import { defaultPolicy } from './auth/access.js';
-import type { FirstKey } from './auth/api-keys.js';
+import type { FirstKey, LostSecret } from './auth/api-keys.js';
 import { createAuthenticator } from './auth/authenticator.js';
-import { watchHeldKeys } from './auth/held-keys.js';
+import { endHeld, type Held, watchHeldKeys } from './auth/held-keys.js';
 import { permits } from './auth/permissions.js';
 import { DataVersions } from './cache/data-versions.js';
 import { startCaching } from './cache/index.js';
@@ -69,6 +69,9 @@ export interface Gateway {
   close(graceMs: number): Promise<void>;
 }
 
+/** Topic of secrets that were revoked or replaced. */
+const LOST_SECRET = 'keys.lost-secret';
+
 const PUBLIC_DIR = fileURLToPath(new URL('../public', import.meta.url));
 
 /** Assembles and starts a gateway. Rejects when the state database or the port cannot be used. */
@@ -86,10 +89,20 @@ export async function startGateway({
   readAreas();
   const dataDir = resolve(config.data.directory);
   const state = await openState(join(dataDir, 'state.db'));
+  const peers = new Peers(config.server.processes - 1, tell);
   const authenticator = createAuthenticator(state, {
+    tellLost: async (lost) => void (await peers.ask(LOST_SECRET, lost)),
     onError: (error) => log.warn('the last use of API keys could not be noted', { Error: String(error) }),
   });
   const { keys } = authenticator;
+  /** Connections that outlive the request that they were opened with. */
+  let heldConnections = (): Iterable<Held> => [];
+  peers.answer(LOST_SECRET, (about) => {
+    const { hash, keyId } = about as LostSecret;
+    authenticator.forget(hash);
+    endHeld(heldConnections(), keyId);
+    return null;
+  });
   const firstKey: FirstKey = first
     ? await keys.ensureFirst(config.security.adminKey || undefined)
     : { from: 'stored' };
@@ -129,7 +142,6 @@ export async function startGateway({
     },
   });
   const visible = new VisibleCatalog(() => catalog.current, defaultPolicy);
-  const peers = new Peers(config.server.processes - 1, tell);
   const alerts = new AlertStream(peers, (alert) => tell({ alert }));
   const events = await startEvents({
     pools,
@@ -163,10 +175,8 @@ export async function startGateway({
     caching.edited(note);
     events.edited(note.collection);
   });
-  const forgetKeys = watchHeldKeys(
-    () => [...events.hub.held(), ...alerts.held()],
-    (id) => state.apiKeys.get(id),
-  );
+  heldConnections = () => [...events.hub.held(), ...alerts.held()];
+  const forgetKeys = watchHeldKeys(heldConnections, (id) => state.apiKeys.get(id));
   const otlp = await startTelemetry(config, pools);
 
   const management = startManagement({

@@ -26,16 +26,21 @@ describe('streams for operators, with two gateway processes', () => {
   });
 
   /** Each on a connection of its own, so that it may reach either process. */
-  const ask = async (path: string, method = 'GET') => {
+  const ask = async (path: string, method = 'GET', body?: unknown) => {
     const response = await fetch(`${server.url}${ADMIN}${path}`, {
       method,
-      headers: { 'x-api-key': server.adminKey, connection: 'close' },
+      headers: {
+        'x-api-key': server.adminKey,
+        connection: 'close',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     // biome-ignore lint/suspicious/noExplicitAny: documents are looked into
     return { status: response.status, headers: response.headers, body: (await response.json()) as any };
   };
-  const connect = async (path: string): Promise<StreamClient> => {
-    const client = new StreamClient(`${server.url}${path}`, { 'x-api-key': server.adminKey });
+  const connect = async (path: string, key = server.adminKey): Promise<StreamClient> => {
+    const client = new StreamClient(`${server.url}${path}`, { 'x-api-key': key });
     clients.push(client);
     return client.opened();
   };
@@ -70,6 +75,23 @@ describe('streams for operators, with two gateway processes', () => {
     }
     const again = await ask(`/streaming/features/sessions/${ids[0]}`, 'DELETE');
     expect([again.status, again.headers.get('content-type')]).toEqual([404, 'application/problem+json']);
+  });
+
+  it.each(['revoke', 'rotate'])('has no process believe a key after the answer to %s', async (change) => {
+    const created = await ask('/api-keys', 'POST', { name: change, permissions: ['*'] });
+    const { apiKey, key } = created.body.data;
+    const read = async () =>
+      (await fetch(`${server.url}${ADMIN}/jobs`, { headers: { 'x-api-key': key, connection: 'close' } }))
+        .status;
+    // Enough connections that both processes have looked the key up, and hold streams of it.
+    for (let i = 0; i < 12; i++) expect(await read()).toBe(200);
+    const streams = [];
+    for (let i = 0; i < 8; i++) streams.push(await connect('/api/v1/streaming/features', key));
+    expect((await ask(`/api-keys/${apiKey.id}/${change}`, 'POST')).status).toBe(200);
+    expect(await Promise.all(Array.from({ length: 24 }, read))).toEqual(Array(24).fill(401));
+    const { sessions } = (await ask('/streaming/features/sessions')).body.data;
+    expect(sessions).toEqual([]);
+    for (const stream of streams) await stream.until(() => stream.closed);
   });
 
   it('tells alerts to the subscribers of all processes, lists them and disconnects them', async () => {

@@ -40,11 +40,17 @@ export function keyStatus(key: StoredApiKey, now = Date.now()): 'active' | 'expi
   return key.expiresAt !== null && key.expiresAt <= now ? 'expired' : 'active';
 }
 
-/** Issues, rotates and revokes API keys. `onChange` is told the hash that just lost its meaning. */
+/** A secret that is not valid any more, and the key that it belonged to. */
+export interface LostSecret {
+  readonly keyId: string;
+  readonly hash: string;
+}
+
+/** Issues, rotates and revokes API keys. `onLost` resolves when every process has let go of a secret. */
 export class ApiKeys {
   constructor(
     readonly store: ApiKeyStore,
-    private readonly onChange: (hash: string) => void,
+    private readonly onLost: (lost: LostSecret) => Promise<void>,
   ) {}
 
   list(): Promise<StoredApiKey[]> {
@@ -63,20 +69,20 @@ export class ApiKeys {
     return { key, secret };
   }
 
-  /** A new secret for the same key; the old one is refused from now on. Throws `not-found`, also for a revoked key. */
+  /** A new secret for the same key. Once this resolves, the old one is refused everywhere. Throws `not-found`, also for a revoked key. */
   async rotate(id: string): Promise<IssuedKey> {
     const before = await this.get(id);
     const secret = newSecret();
     const changed = { hash: keyHash(secret), prefix: secret.slice(0, PREFIX_LENGTH) };
     const key = (await this.store.rotate(id, changed, Date.now())) ?? fail(id);
-    this.onChange(before.hash);
+    await this.onLost({ keyId: id, hash: before.hash });
     return { key, secret };
   }
 
-  /** Revoking twice changes nothing. Throws `not-found`. */
+  /** Once this resolves, the key is refused everywhere. Revoking twice changes nothing. Throws `not-found`. */
   async revoke(id: string): Promise<StoredApiKey> {
     const key = (await this.store.revoke(id, Date.now())) ?? (await this.get(id));
-    this.onChange(key.hash);
+    await this.onLost({ keyId: id, hash: key.hash });
     return key;
   }
 

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { ANONYMOUS, type Principal } from '../../core/operation.js';
 import type { StoredApiKey } from '../stores/api-keys.js';
 import type { State } from '../stores/state.js';
-import { ApiKeys, keyHash, keyStatus } from './api-keys.js';
+import { ApiKeys, keyHash, keyStatus, type LostSecret } from './api-keys.js';
 import { type Credentials, invalidCredentials, presentedKey } from './credentials.js';
 
 export interface AuthenticatorOptions {
@@ -10,6 +10,8 @@ export interface AuthenticatorOptions {
   trustMs?: number;
   /** Milliseconds between writes of lastUsedAt. */
   touchMs?: number;
+  /** Has every process forget a secret; only this one when absent. Must call this authenticator's `forget` too. */
+  tellLost?(lost: LostSecret): Promise<void>;
   /** Called when uses could not be written; they are tried again. */
   onError?(error: unknown): void;
 }
@@ -32,6 +34,8 @@ export interface Authenticator {
    * principal. Throws (or rejects with) `unauthenticated` for unknown, revoked and expired keys.
    */
   authenticate(credentials: Credentials): Principal | Promise<Principal>;
+  /** Asks the database again about a secret, from now on. */
+  forget(hash: string): void;
   /** Writes pending lastUsedAt times. */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -53,7 +57,7 @@ class KeyAuthenticator implements Authenticator {
     private readonly state: State,
     options: AuthenticatorOptions,
   ) {
-    this.keys = new ApiKeys(state.apiKeys, (hash) => this.#forget(hash));
+    this.keys = new ApiKeys(state.apiKeys, options.tellLost ?? (async ({ hash }) => this.forget(hash)));
     this.#trustMs = options.trustMs ?? DEFAULT_TRUST_MS;
     const report = options.onError ?? (() => {});
     this.#timer = setInterval(() => void this.flush().catch(report), options.touchMs ?? DEFAULT_TOUCH_MS);
@@ -102,7 +106,7 @@ class KeyAuthenticator implements Authenticator {
     if (this.#known.size > MAX_KNOWN) this.#known.delete(this.#known.keys().next().value!);
   }
 
-  #forget(hash: string): void {
+  forget(hash: string): void {
     this.#known.delete(hash);
     this.#asking.delete(hash);
   }

@@ -10,6 +10,11 @@ export interface Held {
   end(): void;
 }
 
+/** Ends the connections that were opened with a key. */
+export function endHeld(held: Iterable<Held>, keyId: string): void {
+  for (const { principal, end } of [...held]) if (principal.id === keyId) end();
+}
+
 /** How long a connection may outlive its key. */
 const CHECK_MS = 5000;
 
