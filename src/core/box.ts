@@ -28,6 +28,62 @@ export function around(a: Box, b: Box): Box {
   return [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[2], b[2]), Math.max(a[3], b[3])];
 }
 
+/** Decimal places that degrees are written with. */
+const PLACES = 1e7;
+/** Part of a last place by which a number misses what it stands for. */
+const SLACK = 1e-6;
+
+/**
+ * An extent in degrees as it is told to clients: rounded outwards, so that coordinates that are written lie in it, and of
+ * latitudes and longitudes that a bounding box may have. Undefined when nothing of it lies on the globe.
+ */
+export function globeExtent([west, south, east, north]: Box): Box | undefined {
+  if (!(south <= 90 && north >= -90)) return undefined;
+  // Longitudes up to 360 are another way to write them; beyond, they are none.
+  const turns = Math.abs(west) <= 360 && Math.abs(east) <= 360;
+  return [
+    roundedDown(turns ? west : Math.max(-180, west)),
+    Math.max(-90, roundedDown(south)),
+    roundedUp(turns ? east : Math.min(180, east)),
+    Math.min(90, roundedUp(north)),
+  ];
+}
+
+/** Whether all of a box has latitudes and longitudes. */
+export function liesOnGlobe([west, south, east, north]: Box): boolean {
+  return south >= -90.000001 && north <= 90.000001 && Math.abs(west) <= 360 && Math.abs(east) <= 360;
+}
+
+function roundedDown(degrees: number): number {
+  return Math.floor(degrees * PLACES + SLACK) / PLACES;
+}
+
+function roundedUp(degrees: number): number {
+  return Math.ceil(degrees * PLACES - SLACK) / PLACES;
+}
+
+/**
+ * The image of a box under a transformation that looks at some places of the edges, with what the edges may reach between
+ * those: as much again as looking at twice as many places adds.
+ */
+export function imageWithin(box: Box, transform: (box: Box) => Box): Box {
+  const whole = transform(box);
+  const [minx, miny, maxx, maxy] = box;
+  const [x, y] = [(minx + maxx) / 2, (miny + maxy) / 2];
+  const quarters: Box[] = [
+    [minx, miny, x, y],
+    [x, miny, maxx, y],
+    [minx, y, x, maxy],
+    [x, y, maxx, maxy],
+  ];
+  const images = quarters.map(transform);
+  // Across the antimeridian the sides of the quarters say nothing of the whole.
+  if ([whole, ...images].some(([left, , right]) => left > right)) return whole;
+  const near = images.reduce(around);
+  const beyond = (i: 0 | 1 | 2 | 3) => near[i] + (near[i] - whole[i]);
+  return around(whole, [beyond(0), beyond(1), beyond(2), beyond(3)]);
+}
+
 /** The box around the x and y of a GeoJSON geometry, or of nested arrays of positions; undefined when there is none. */
 export function envelope(part: unknown): Box | undefined {
   const box: [number, number, number, number] = [Infinity, Infinity, -Infinity, -Infinity];

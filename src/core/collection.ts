@@ -44,6 +44,8 @@ interface CollectionBase {
   /** Milliseconds since the epoch at which a database was read: what was made before may be of other data. */
   readonly readAt?: number;
   readonly tiles?: TileSettings;
+  /** What operators should know about the data, which is published all the same. */
+  readonly warning?: string;
 }
 
 export interface VectorCollection extends CollectionBase {

@@ -6,7 +6,7 @@ import { watchFaults } from '../supervisor/faults.js';
 import { RUN_DIR_VARIABLE } from '../supervisor/supervise.js';
 import { type Gateway, startGateway } from './gateway.js';
 import type { Note } from './notes.js';
-import { publishedTable } from './report.js';
+import { publishedTable, warningsOf } from './report.js';
 import { crsFacts } from './services/crs-facts.js';
 import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
 import { requireTileSettings } from './services/tiles/settings.js';
@@ -52,7 +52,10 @@ async function main(): Promise<void> {
       tell: (note) => supervised.tellOthers(note),
     });
     early.splice(0).forEach(take);
-    if (first) announce(gateway, config);
+    if (first) {
+      announce(gateway, config);
+      for (const warning of warningsOf(gateway.catalog.current)) log.warn(warning);
+    }
     if (config.data.watch) watchSources(gateway, config, supervised);
     supervised.ready();
   } catch (error) {
@@ -110,6 +113,7 @@ async function prepareReload(gateway: Gateway, start: GatewayStart, log: Log): P
         Generation: generation,
         Collections: collections.length,
         Quarantined: quarantined.map(({ path, reason }) => `${path}: ${reason}`),
+        Warnings: warningsOf(snapshot),
       });
     },
   };

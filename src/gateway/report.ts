@@ -22,6 +22,7 @@ export function publishedTable(catalog: CatalogSnapshot, baseUrl: string): strin
     '',
     ...(rows.length > 0 ? [line(header), ...rows.map(line)] : ['  nothing is published yet']),
     ...quarantined,
+    ...warningsOf(catalog).map((warning) => `  warning: ${warning}`),
     '',
     `  map       ${baseUrl}/`,
     `  features  ${baseUrl}/ogc/features/`,
@@ -32,6 +33,11 @@ export function publishedTable(catalog: CatalogSnapshot, baseUrl: string): strin
     `  API docs  ${baseUrl}/docs`,
     '',
   ].join('\n');
+}
+
+/** What operators should know about data that is published all the same. */
+export function warningsOf({ collections }: CatalogSnapshot): string[] {
+  return collections.flatMap(({ id, warning }) => (warning === undefined ? [] : [`${id}: ${warning}`]));
 }
 
 function kindOf(collection: Collection): string {

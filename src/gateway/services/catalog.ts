@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
-import { around } from '../../core/box.js';
+import { around, globeExtent } from '../../core/box.js';
 import {
   CatalogSnapshot,
   type Collection,
@@ -173,7 +173,7 @@ function edited(collection: VectorCollection, change: CollectionChange): VectorC
     ...collection,
     cursor: Math.max(cursor, change.cursor),
     featureCount: Math.max(0, featureCount + change.features),
-    extent84: grown(extent84, change.extent84),
+    extent84: grown(extent84, change.extent84 && globeExtent(change.extent84)),
   };
 }
 

@@ -1,8 +1,9 @@
+import { globeExtent, liesOnGlobe } from '../../../core/box.js';
 import type { Collection } from '../../../core/collection.js';
 import { CRS84, CRS84H, type Crs, crsOfEpsg, parseCrs } from '../../../core/crs.js';
 import type { RasterInfo } from '../../../core/rasters.js';
 import { RASTER_STYLE } from '../../../core/style/default-style.js';
-import type { ArchiveInfo, VectorLayerInfo } from '../../../core/tasks.js';
+import type { ArchiveInfo, Box, VectorLayerInfo } from '../../../core/tasks.js';
 import { WEB_MERCATOR } from '../../../core/tile-matrix.js';
 import { describeCrs } from '../../../native/index.js';
 import { stylesOfFile } from '../styles/of-files.js';
@@ -19,6 +20,7 @@ export function vectorCollection(
   { version, origin, readAt }: Versions,
 ): MakeCollection {
   const storageCrs = knownCrs(layer.source.crs);
+  const { extent84 } = layer;
   // What is served of a foreign file is a copy: edits of it would never reach the file.
   const isCopy = layer.source.kind === 'geopackage' && layer.source.path !== file;
   return (id, layerId) => ({
@@ -27,7 +29,8 @@ export function vectorCollection(
     layerId,
     title: layer.title && layer.title !== layer.source.table ? layer.title : titleOf(layer.source.table),
     description: layer.description ?? '',
-    extent84: layer.extent84,
+    extent84: extent84 && globeExtent(extent84),
+    ...(extent84 && !liesOnGlobe(extent84) ? { warning: offGlobe(extent84) } : {}),
     storageCrs,
     crs: advertised(storageCrs, layer.source.hasZ),
     file,
@@ -57,7 +60,7 @@ export function rasterCollection(
     layerId,
     title: titleOf(name),
     description: `${raster.width} x ${raster.height} pixels, ${raster.bands.length} band${raster.bands.length === 1 ? '' : 's'}, ${raster.driver}`,
-    extent84: raster.extent84,
+    extent84: globeExtent(raster.extent84),
     storageCrs,
     crs: advertised(storageCrs),
     file,
@@ -76,7 +79,7 @@ export function archiveCollection(archive: ArchiveInfo, name: string, version: s
     layerId,
     title: archive.title && archive.title !== name ? archive.title : titleOf(name),
     description: archive.description ?? '',
-    extent84: archive.extent84,
+    extent84: globeExtent(archive.extent84),
     storageCrs: WEB_MERCATOR,
     // Tiles are served as they are stored: in no other CRS.
     crs: [WEB_MERCATOR],
@@ -113,6 +116,11 @@ function knownCrs(text: string): Crs {
     northFirst: false,
     geographic: false,
   };
+}
+
+function offGlobe([west, south, east, north]: Box): string {
+  const range = `longitudes ${west} to ${east}, latitudes ${south} to ${north}`;
+  return `The coordinates contradict the coordinate reference system: ${range}.`;
 }
 
 /** CRS84 (and with heights CRS84h), the storage CRS, and the two that maps use; no repeats. */

@@ -1,3 +1,4 @@
+import { imageWithin } from '../../../core/box.js';
 import type {
   Box,
   DiscoveredDatabase,
@@ -185,7 +186,7 @@ async function crsOf(connection: PostgresConnection, srid: number): Promise<stri
 
 function inCrs84(extent: Box, crs: string): Box | undefined {
   try {
-    return transformBox(extent, crs, 'OGC:CRS84');
+    return imageWithin(extent, (part) => transformBox(part, crs, 'OGC:CRS84'));
   } catch {
     // Data outside the area that its CRS can express: published without an extent.
     return undefined;
