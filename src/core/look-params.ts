@@ -32,7 +32,6 @@ const rescale: Param<[number, number][] | undefined> = {
   name: 'rescale',
   in: 'query',
   description: 'Values shown darkest and brightest: min,max, or three such pairs.',
-  explode: false,
   schema: Type.Array(Type.Number(), { minItems: 2, maxItems: 6 }),
   parse(raw) {
     if (raw === undefined) return undefined;
@@ -66,7 +65,6 @@ const bands: Param<number[] | undefined> = {
   name: 'bands',
   in: 'query',
   description: 'Bands to show, counted from 1: one, or red,green,blue.',
-  explode: false,
   schema: Type.Array(Type.Integer({ minimum: 1 }), { minItems: 1, maxItems: 3 }),
   parse(raw) {
     if (raw === undefined) return undefined;

@@ -14,6 +14,7 @@ export interface Format {
 
 export const JSON_FORMAT: Format = { name: 'json', mediaType: 'application/json' };
 export const HTML_FORMAT: Format = { name: 'html', mediaType: 'text/html; charset=utf-8' };
+export const XML_FORMAT: Format = { name: 'xml', mediaType: 'application/xml', accepts: ['text/xml'] };
 export const GEOJSON_FORMAT: Format = {
   name: 'json',
   aliases: ['geojson'],
@@ -54,6 +55,11 @@ export const GEOTIFF_FORMAT: Format = {
   aliases: ['tiff', 'tif', 'image/tiff'],
   accepts: ['image/tiff'],
 };
+
+/** The media type of a link to this representation: without what only says how text is written. */
+export function linkType({ mediaType }: Format): string {
+  return mediaType.replace(/; *(charset|header)=[^;]*/g, '');
+}
 
 /**
  * Picks the format of an answer: `f` wins over Accept (OGC API Common, 7.5), no Accept or `*` gives the

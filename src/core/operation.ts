@@ -16,8 +16,6 @@ export interface Param<T = unknown> {
   /** JSON Schema shown in OpenAPI. */
   readonly schema: TSchema;
   readonly required?: boolean;
-  /** Arrays: one comma-separated value (`explode: false`). */
-  readonly explode?: boolean;
   /** Other query names that mean the same parameter. */
   readonly aliases?: readonly string[];
   /** Turns the raw (decoded) text into a value. `undefined` is passed when it is absent. Throws `badParameter`. */

@@ -160,7 +160,6 @@ export function list(
     aliases,
     in: 'query',
     description,
-    explode: false,
     schema: Type.Array(Type.String(), { maxItems: max }),
     parse(raw) {
       if (raw === undefined || raw === '') return undefined;
@@ -210,8 +209,12 @@ export const bboxParam: Param<Box | undefined> = {
   in: 'query',
   description:
     'minx,miny,maxx,maxy or minx,miny,minz,maxx,maxy,maxz in the CRS of bbox-crs (CRS84 by default; axis order as the CRS defines it).',
-  explode: false,
-  schema: Type.Array(Type.Number(), { minItems: 4, maxItems: 6 }),
+  schema: Type.Array(Type.Number(), {
+    oneOf: [
+      { minItems: 4, maxItems: 4 },
+      { minItems: 6, maxItems: 6 },
+    ],
+  }),
   parse: (raw) => (raw === undefined ? undefined : parseBox('bbox', raw)),
 };
 

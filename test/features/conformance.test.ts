@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { envelope } from '../../src/core/box.js';
 import { FEATURES_CONFORMANCE } from '../../src/gateway/surfaces/features/conformance.js';
 import { startServer, type TestServer } from '../support/server.js';
 
@@ -100,14 +101,95 @@ describe('OGC API Features part 1', () => {
     });
   });
 
-  it('/req/gml-sf0/content: GML is offered by f and by Accept', async () => {
-    for (const [path, accept] of [
-      ['?f=gml', '*/*'],
-      ['?f=xml', '*/*'],
-      ['', 'application/gml+xml'],
-    ]) {
-      const response = await get(`${COUNTRIES}/items${path}`, { accept: accept! });
-      expect(response.headers.get('content-type')).toMatch(/^application\/gml\+xml;version=3.2;profile=/);
+  it('/req/gmlsf0/definition, /req/gml-sf0/definition: XML is GML for features, and application/xml for all else', async () => {
+    const gml =
+      'application/gml+xml;version=3.2;profile="http://www.opengis.net/def/profile/ogc/2.0/gml-sf0"';
+    const types: [path: string, type: string][] = [
+      [`${FEATURES}/`, 'application/xml'],
+      [`${FEATURES}/conformance`, 'application/xml'],
+      [`${FEATURES}/collections`, 'application/xml'],
+      [COUNTRIES, 'application/xml'],
+      [`${COUNTRIES}/items`, gml],
+      [`${COUNTRIES}/items/1`, gml],
+    ];
+    for (const [path, type] of types) {
+      expect((await get(path, { accept: 'application/xml' })).headers.get('content-type'), path).toBe(type);
+      expect((await get(`${path}?f=xml`)).headers.get('content-type'), path).toBe(type);
+    }
+    expect(
+      (await get(`${COUNTRIES}/items`, { accept: 'application/gml+xml' })).headers.get('content-type'),
+    ).toBe(gml);
+    const items = (await json(COUNTRIES)).links.filter(({ rel }) => rel === 'items');
+    expect(items.map(({ type }) => type)).toContain(gml);
+  });
+
+  it('/req/core/fc-rel-type, /req/core/fc-links: links of a page have relation and the type that they lead to', async () => {
+    const { links } = await json(`${COUNTRIES}/items?limit=1`);
+    expect(links.filter(({ rel, type }) => !rel || !type)).toEqual([]);
+    for (const { href, type } of links)
+      expect((await get(href)).headers.get('content-type')!.replace(/; (charset|header).*/, '')).toBe(type);
+  });
+
+  it('/req/core/fc-limit-definition, fc-bbox-definition, fc-time-definition: parameters are described as the standard does', async () => {
+    const document = (await json(`${FEATURES}/api`)) as unknown as {
+      paths: Record<string, { get: { parameters: ({ name: string } & Record<string, unknown>)[] } }>;
+    };
+    const { parameters } = document.paths[`${FEATURES}/collections/{collectionId}/items`]!.get;
+    const described = (name: string) => parameters.find((parameter) => parameter.name === name);
+    const common = { in: 'query', required: false, style: 'form', explode: false };
+    expect(described('limit')).toMatchObject({
+      ...common,
+      schema: { type: 'integer', minimum: 1, maximum: 2000, default: 1000 },
+    });
+    expect(described('bbox')).toMatchObject({
+      ...common,
+      schema: {
+        type: 'array',
+        oneOf: [
+          { minItems: 4, maxItems: 4 },
+          { minItems: 6, maxItems: 6 },
+        ],
+        items: { type: 'number' },
+      },
+    });
+    expect(described('datetime')).toMatchObject({ ...common, schema: { type: 'string' } });
+  });
+
+  it.each(['features', 'tiles', 'maps', 'coverages', 'stac'])(
+    '/req/oas30/completeness: every query parameter of %s says how it is written',
+    async (surface) => {
+      const root = surface === 'stac' ? '/stac' : `/ogc/${surface}`;
+      const { paths } = (await json(`${root}/openapi.json`)) as unknown as {
+        paths: Record<string, Record<string, { parameters?: Record<string, unknown>[] }>>;
+      };
+      const parameters = Object.values(paths).flatMap((path) =>
+        Object.values(path).flatMap((operation) => operation.parameters ?? []),
+      );
+      const inQuery = parameters.filter((parameter) => parameter['in'] === 'query');
+      expect(inQuery.length).toBeGreaterThan(0);
+      for (const parameter of inQuery) expect(parameter).toMatchObject({ style: 'form', explode: false });
+    },
+  );
+
+  it('/req/core/fc-md-extent: no coordinate that is written lies outside of the extent', async () => {
+    for (const { id } of (
+      (await json(`${FEATURES}/collections`)) as unknown as { collections: { id: string }[] }
+    ).collections) {
+      const { extent } = (await json(`${FEATURES}/collections/${id}`)) as unknown as {
+        extent: { spatial: { bbox: number[][] } };
+      };
+      const [west, south, east, north] = extent.spatial.bbox[0]!;
+      const { features } = (await json(`${FEATURES}/collections/${id}/items?limit=2000`)) as unknown as {
+        features: { geometry: object | null }[];
+      };
+      for (const { geometry } of features) {
+        const box = envelope(geometry);
+        if (!box) continue;
+        expect(box[0]).toBeGreaterThanOrEqual(west!);
+        expect(box[1]).toBeGreaterThanOrEqual(south!);
+        expect(box[2]).toBeLessThanOrEqual(east!);
+        expect(box[3]).toBeLessThanOrEqual(north!);
+      }
     }
   });
 });

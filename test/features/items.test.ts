@@ -31,16 +31,11 @@ let stores: Stores;
 let server: TestServer;
 const ids: Record<string, string> = {};
 
-/** The schemas that GML builds on, and one that brings them together with ours. */
+/** The schemas that GML builds on, beside ours. */
 const schemas = mkdtempSync(join(tmpdir(), 'graticule-gml-'));
-const ALL = `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
-  <xs:import namespace="http://www.opengis.net/ogcapi-features-1/1.0/sf" schemaLocation="http://schemas.opengis.net/ogcapi/features/part1/1.0/xml/core-sf.xsd"/>
-  <xs:import namespace="urn:graticule:features" schemaLocation="app.xsd"/>
-</xs:schema>`;
 
 beforeAll(async () => {
   execFileSync('tar', ['xzf', 'test/fixtures/ogc-schemas.tgz', '-C', schemas]);
-  writeFileSync(join(schemas, 'all.xsd'), ALL);
   stores = await startStores(COLUMNS, data);
   server = await startServer({ sources: [stores.geopackage.path, stores.postgis.database] });
   const { collections } = (await (await fetch(`${server.url}/ogc/features/collections`)).json()) as {
@@ -298,7 +293,7 @@ describe.each(['GeoPackage', 'PostGIS'])('items of a %s', (store) => {
       expect(record[1] === '').toBe(data[i]![0] === null);
       expect(record[2]).toBe(data[i]![1] ?? '');
     }
-    expect((await get('?f=csv&limit=3')).headers.get('link')).toMatch(/^<[^>]*token=[^>]*>; rel="next"/);
+    expect((await get('?f=csv&limit=3')).headers.get('link')).toMatch(/<[^>]*token=[^>]*>; rel="next"/);
   });
 
   it('as GML are what ogrinfo reads', async () => {
@@ -312,17 +307,59 @@ describe.each(['GeoPackage', 'PostGIS'])('items of a %s', (store) => {
     expect(described).toContain(`Feature Count: ${ROWS}`);
   });
 
-  it('/req/gmlsf0/conformance: are valid GML by the schema that the server gives', async () => {
-    const schema = await (await fetch(`${server.url}/ogc/features/schemas/svc-ogcapi-features.xsd`)).text();
+  it('/req/gmlsf0/content: every XML answer is valid by the one schema that the server gives', async () => {
+    const features = `${server.url}/ogc/features`;
+    const collection = `${features}/collections/${ids[store]}`;
+    const answers: [file: string, url: string, root: string][] = [
+      ['landing.xml', `${features}/`, 'LandingPage'],
+      ['conformance.xml', `${features}/conformance`, 'ConformsTo'],
+      ['collections.xml', `${features}/collections`, 'Collections'],
+      ['collection.xml', collection, 'Collections'],
+      ['page.gml', `${collection}/items`, 'sf:FeatureCollection'],
+      ['one.gml', `${collection}/items/12?crs=EPSG:4326`, 'app:'],
+    ];
+    for (const [file, href, root] of answers) {
+      const text = await (await fetch(href, { headers: { accept: 'application/xml' } })).text();
+      expect(/^<\?xml[^>]*>\n<([\w:.-]+)/.exec(text)?.[1], file).toMatch(root);
+      writeFileSync(join(schemas, file), text);
+    }
+    const schema = await (await fetch(`${features}/schemas/svc-ogcapi-features.xsd`)).text();
     writeFileSync(join(schemas, 'app.xsd'), schema);
-    writeFileSync(join(schemas, 'page.gml'), await (await get('?f=gml')).text());
-    writeFileSync(join(schemas, 'one.gml'), await (await get('/12?f=gml&crs=EPSG:4326')).text());
-    execFileSync('xmllint', ['--nonet', '--noout', '--schema', 'all.xsd', 'page.gml', 'one.gml'], {
+    const files = answers.map(([file]) => file);
+    execFileSync('xmllint', ['--nonet', '--noout', '--schema', 'app.xsd', ...files], {
       cwd: schemas,
       env: { ...process.env, XML_CATALOG_FILES: join(schemas, 'catalog.xml') },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
   });
+
+  it('/req/gmlsf0/content: a feature is the root, with the id of its path where that can be a gml:id', async () => {
+    const one = await (await get('/12?f=gml')).text();
+    expect(/gml:id="([^"]*)"/.exec(one)?.[1]).toBe('f.12');
+    // Numbers are no xs:ID, so the gml:id leads to the feature, too.
+    expect(await (await get('/f.12?f=gml')).text()).toBe(one);
+    expect((await get('/f.x')).status).toBe(404);
+  });
+
+  it.each(['gml', 'csv'])(
+    '/req/gmlsf0/headers: what GeoJSON says beside the features, %s says in headers',
+    async (f) => {
+      for (const query of [
+        '?limit=3&offset=4',
+        '?limit=1000',
+        '?limit=1000&filter=count%20IS%20NOT%20NULL',
+      ]) {
+        const json = await page(query);
+        const { headers } = await get(`${query}&f=${f}`);
+        expect(headers.get('ogc-numberreturned')).toBe(String(json.numberReturned));
+        expect(headers.get('ogc-numbermatched')).toBe(json.numberMatched?.toString() ?? null);
+        expect(Date.parse(headers.get('date')!)).not.toBeNaN();
+        const links = headers.get('link')!;
+        for (const rel of new Set(json.links.map((link) => link.rel)))
+          expect(links).toContain(`rel="${rel}"`);
+      }
+    },
+  );
 
   it('single: in every format, with a strong tag, and 404 for none', async () => {
     const one = await get('/12');

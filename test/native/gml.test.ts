@@ -117,7 +117,23 @@ describe('gr_gml', () => {
 
   it('makes well-formed documents of any text, with ids that differ', () => {
     const texts = ['\u0000\u0001a\u0008', 'a\r\nb\tc', ']]>', '<!--', '\ufffe\uffff', 'é😀', "'"];
-    const ids = ['1', '1.g0', '_x0031_', 'a b', 'a_b', 'ä', '😀', 'a_x0020_b', '', '"><x/>'];
+    const ids = [
+      'abc-1.x',
+      'f.1',
+      'g0.1',
+      'g',
+      'f',
+      '1',
+      '1.g0',
+      '_x0031_',
+      'a b',
+      'a_b',
+      'ä',
+      '😀',
+      'a_x0020_b',
+      '',
+      '"><x/>',
+    ];
     const members = ids.flatMap((id) =>
       gml({ fields: ['t'] }, id, wkb({ type: 'MultiPoint', coordinates: [[1, 2]] }), texts.join('|')),
     );
@@ -127,7 +143,9 @@ describe('gr_gml', () => {
     const elements = parsed(document(members.join('')));
     const found = elements.map(([, , id]) => id).filter((id) => id !== null);
     expect(new Set(found).size).toBe(found.length);
-    for (const id of found) expect(id).toMatch(/^[fg][\d]*\.[\w.-]*$/);
+    for (const id of found) expect(id).toMatch(/^[A-Za-z_][\w.-]*$/);
+    for (const id of ['abc-1.x', '_x0031_', 'a_b', 'g', 'f']) expect(found).toContain(id);
+    for (const id of ['f.f.1', 'f.g0.1', 'f.1', 'f.a_x0020_b']) expect(found).toContain(id);
     expect(elements.find(([name]) => name === 't')?.[1]).toBe("a|a\r\nb\tc|]]>|<!--||é😀|'");
     expect(elements.at(-1)?.[1]).toBe('a\ufffd');
   });

@@ -40,7 +40,6 @@ export function enumerations<T extends string>(
     name,
     in: 'query',
     description,
-    explode: false,
     schema: Type.Array(Type.Enum([...values])),
     parse: (raw) => raw?.split(',').map((part) => word(name, values, part.trim())),
   };

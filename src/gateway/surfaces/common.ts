@@ -3,7 +3,7 @@ import type { CatalogSnapshot, Collection } from '../../core/collection.js';
 import { ApiError, badParameter, notFound } from '../../core/errors.js';
 import type { Licensing } from '../../core/licensing.js';
 import { LIMITS } from '../../core/limits.js';
-import { type Format, HTML_FORMAT, JSON_FORMAT } from '../../core/media.js';
+import { type Format, HTML_FORMAT, JSON_FORMAT, linkType, XML_FORMAT } from '../../core/media.js';
 import {
   defineOperation,
   type Exchange,
@@ -51,18 +51,35 @@ export const LinkSchema = Type.Object({
 
 const REVALIDATE = 'no-cache';
 
-/** A document as JSON or as its page, whichever was negotiated, with an entity tag. */
-export function documentReply(x: Exchange, document: unknown, page: () => string): Reply {
-  const html = x.format === HTML_FORMAT;
-  const body = html ? page() : JSON.stringify(document);
+/**
+ * A document as JSON or as its page, whichever was negotiated, with an entity tag; as XML where the operation offers that.
+ * XML answers carry their links in a header, too (OGC 17-069r4, 8.4).
+ */
+export function documentReply(x: Exchange, document: unknown, page: () => string, xml?: () => string): Reply {
+  const { format } = x;
+  const body =
+    format === HTML_FORMAT ? page() : xml && format === XML_FORMAT ? xml() : JSON.stringify(document);
   const reply = {
     status: 200,
-    mediaType: x.format.mediaType,
+    mediaType: format.mediaType,
     body,
     etag: contentTag(body),
     cacheControl: REVALIDATE,
   };
-  return html ? { ...reply, headers: PAGE_HEADERS } : reply;
+  if (format === HTML_FORMAT) return { ...reply, headers: PAGE_HEADERS };
+  if (format !== XML_FORMAT) return reply;
+  return { ...reply, headers: { link: linkHeader((document as { links: Link[] }).links) } };
+}
+
+/** Links as the value of a Link header (RFC 8288). Templates of links are no links. */
+export function linkHeader(links: readonly Link[]): string {
+  return links
+    .filter(({ templated }) => !templated)
+    .map(({ href, rel, type }) => {
+      const as = type === undefined ? '' : `; type="${type.replace(/["\\]/g, '\\$&')}"`;
+      return `<${href}>; rel="${rel}"${as}`;
+    })
+    .join(', ');
 }
 
 /** `self` and `alternate` links of a resource in all its formats. */
@@ -70,7 +87,7 @@ export function formatLinks(x: Exchange, path: string, formats: readonly Format[
   return formats.map((format) => ({
     href: withQuery(`${x.baseUrl}${path}`, query, format.name),
     rel: format === x.format ? 'self' : 'alternate',
-    type: format.mediaType.split(';')[0],
+    type: linkType(format),
     title: format === x.format ? 'This document' : `This document as ${format.name.toUpperCase()}`,
   }));
 }
@@ -169,6 +186,9 @@ export interface SurfaceMeta {
   links(x: Exchange): Link[];
   landingPage(x: Exchange, document: LandingDocument): string;
   conformancePage(x: Exchange, document: { conformsTo: readonly string[]; links: Link[] }): string;
+  /** The same two as XML, where `formats` offers that. */
+  landingXml?(document: LandingDocument): string;
+  conformanceXml?(document: { conformsTo: readonly string[]; links: Link[] }): string;
   /** OpenAPI document of the surface. */
   api(x: Exchange): unknown;
 }
@@ -177,6 +197,12 @@ export interface LandingDocument {
   title: string;
   description: string;
   links: Link[];
+}
+
+/** The representations of a document besides JSON, for the description of an answer. */
+export function otherTypes(formats: readonly Format[]): Record<string, null> {
+  const others = formats.filter((format) => format !== JSON_FORMAT);
+  return Object.fromEntries(others.map((format) => [linkType(format), null]));
 }
 
 const OPENAPI_TYPE = 'application/vnd.oai.openapi+json;version=3.0';
@@ -196,10 +222,16 @@ export function surfaceBasics(meta: SurfaceMeta): Operation[] {
     path: meta.landingPath ?? meta.path,
     summary: 'Landing page',
     formats: meta.formats,
-    responses: { 200: { description: 'Landing page', content: { 'application/json': LandingSchema } } },
+    responses: {
+      200: {
+        description: 'Landing page',
+        content: { 'application/json': LandingSchema, ...otherTypes(meta.formats) },
+      },
+    },
     run(x) {
       const document = landingDocument(meta, x);
-      return documentReply(x, document, () => meta.landingPage(x, document));
+      const xml = meta.landingXml && (() => meta.landingXml!(document));
+      return documentReply(x, document, () => meta.landingPage(x, document), xml);
     },
   });
   const conformance = defineOperation({
@@ -209,14 +241,18 @@ export function surfaceBasics(meta: SurfaceMeta): Operation[] {
     summary: 'Conformance declaration',
     formats: meta.formats,
     responses: {
-      200: { description: 'Conformance classes', content: { 'application/json': ConformanceSchema } },
+      200: {
+        description: 'Conformance classes',
+        content: { 'application/json': ConformanceSchema, ...otherTypes(meta.formats) },
+      },
     },
     run(x) {
       const document = {
         conformsTo: meta.conformance,
         links: formatLinks(x, `${meta.path}/conformance`, meta.formats),
       };
-      return documentReply(x, document, () => meta.conformancePage(x, document));
+      const xml = meta.conformanceXml && (() => meta.conformanceXml!(document));
+      return documentReply(x, document, () => meta.conformancePage(x, document), xml);
     },
   });
   const apis = meta.apiPaths.map((path, i) =>

@@ -58,6 +58,19 @@ bool isXmlName(const std::string& name) {
   return true;
 }
 
+/**
+ * Whether an id is a gml:id as it stands. Ids that begin as those that are made from others do, and ids beyond ASCII, are
+ * not, so no two features of a page have the same.
+ */
+bool isGmlId(const char* id, size_t size) {
+  const std::string text(id, size);
+  for (const char c : text) {
+    if (static_cast<uint8_t>(c) >= 0x80) return false;
+  }
+  if (!isXmlName(text) || text.rfind("f.", 0) == 0) return false;
+  return !(size > 1 && text[0] == 'g' && text[1] >= '0' && text[1] <= '9');
+}
+
 }  // namespace
 
 void GmlGeometryWriter::begin(const FeatureOptions& options, const Reprojector* reprojector) {
@@ -189,10 +202,16 @@ void GmlFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, size_t
   }
   ++features_;
   id_ = textOf(text);
+  const bool plain = id.kind == Value::Kind::Text && isGmlId(id.bytes, id.size);
   out_.appendLiteral("<sf:featureMember><");
   append(out_, type_);
-  out_.appendLiteral(" gml:id=\"f.");
-  append(out_, id_);
+  out_.appendLiteral(" gml:id=\"");
+  if (plain) {
+    out_.append(id.bytes, id.size);
+  } else {
+    out_.appendLiteral("f.");
+    append(out_, id_);
+  }
   out_.appendLiteral("\">");
   BlobHeader header;
   if (blob == nullptr || readBlob(blob, size, header, geometry_) != ReadStatus::Ok || header.empty) return;

@@ -35,8 +35,8 @@ class GmlGeometryWriter {
 
 /**
  * Writes `sf:featureMember` elements, each with one `app:` feature element: the geometry, then the properties that are
- * not NULL, in the order of the fields. gml:id is `f.` and the id, of geometries `g`, a number, `.` and the id; see
- * appendXmlId(). Characters that XML 1.0 cannot hold are left out of text.
+ * not NULL, in the order of the fields. gml:id is the id where that is an XML name, else `f.` and the id; of geometries
+ * `g`, a number, `.` and the id; see appendXmlId(). Characters that XML 1.0 cannot hold are left out of text.
  */
 class GmlFeatureWriter {
  public:

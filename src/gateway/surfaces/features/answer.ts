@@ -2,9 +2,10 @@ import type { ItemsResult } from '../../../core/features.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
 import { contentTag } from '../../http/content-tag.js';
+import { linkHeader } from '../common.js';
 import { CSV_FORMAT, csvHeader, GML_FORMAT } from './formats.js';
 import { GML_TAIL, gmlHead } from './gml.js';
-import { type Page, readParts } from './items.js';
+import { type Page, type PageEnd, readEnd, readParts } from './items.js';
 import { pageLinks } from './page-links.js';
 
 /** What stands around the features of a page. */
@@ -25,12 +26,17 @@ export async function pageReply(x: Exchange, pools: Pools, page: Page): Promise<
     cacheControl: 'no-cache',
     headers: { 'content-crs': `<${page.crs.uri}>` },
   };
-  if (page.continues) return { ...reply, body: streamed(x, pools, page, frame) };
+  if (page.continues) {
+    const end = hasLinks(x) ? undefined : await readEnd(x, pools, page);
+    const headers = { ...reply.headers, ...(end && pageHeaders(x, page, end)) };
+    return { ...reply, headers, body: streamed(x, pools, page, frame) };
+  }
   const { features, returned } = page.first;
   const tail = frame.tail(returned, page.first);
   const tag = contentTag(`${contentTag(features)}${x.format.name}${tail}${page.crs.uri}`);
   const body = Buffer.concat([Buffer.from(frame.head), features, Buffer.from(stamped(x, tail))]);
-  return { ...reply, etag: `W/${tag}`, body, headers: { ...reply.headers, ...linkHeader(x, page) } };
+  const headers = hasLinks(x) ? reply.headers : { ...reply.headers, ...pageHeaders(x, page, page.first) };
+  return { ...reply, etag: `W/${tag}`, body, headers };
 }
 
 async function* streamed(x: Exchange, pools: Pools, page: Page, frame: Frame): AsyncGenerator<Uint8Array> {
@@ -66,17 +72,22 @@ function frameOf(x: Exchange, page: Page): Frame {
 
 /** The time of the answer is no part of its entity tag. */
 function stamped(x: Exchange, tail: string): string {
-  if (x.format === CSV_FORMAT || x.format === GML_FORMAT) return tail;
+  if (!hasLinks(x)) return tail;
   return `${tail.slice(0, -1)},"timeStamp":"${new Date().toISOString()}"}`;
 }
 
-/** Formats without links of their own carry those to other pages in a header (RFC 8288). */
-function linkHeader(x: Exchange, page: Page): Record<string, string> {
-  if (x.format !== CSV_FORMAT && x.format !== GML_FORMAT) return {};
-  const links = pageLinks(x, page, page.first.last, page.first.more)
-    .filter(({ rel }) => rel === 'next' || rel === 'prev')
-    .map(({ href, rel, type }) => `<${href}>; rel="${rel}"; type="${type}"`);
-  return links.length > 0 ? { link: links.join(', ') } : {};
+/** Whether the format has room for links and for the members of a page beside its features. */
+function hasLinks({ format }: Exchange): boolean {
+  return format !== CSV_FORMAT && format !== GML_FORMAT;
+}
+
+/** What GeoJSON says beside the features, for formats without room for it (OGC 17-069r4, /req/gmlsf0/headers). */
+function pageHeaders(x: Exchange, page: Page, { returned, last, more }: PageEnd): Record<string, string> {
+  return {
+    link: linkHeader(pageLinks(x, page, last, more)),
+    ...(page.numberMatched === undefined ? {} : { 'ogc-numbermatched': String(page.numberMatched) }),
+    'ogc-numberreturned': String(returned),
+  };
 }
 
 /** Id and properties of each feature of a page read without geometry. */

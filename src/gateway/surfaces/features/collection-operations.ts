@@ -4,13 +4,15 @@ import { HTML_FORMAT, SCHEMA_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
 import { contentTag } from '../../http/content-tag.js';
 import * as pages from '../../pages/index.js';
-import { documentReply, META_FORMATS, type SurfaceDeps } from '../common.js';
+import { documentReply, META_FORMATS, otherTypes, type SurfaceDeps } from '../common.js';
 import { collectionDocument, collectionsDocument, FEATURES_PATH } from './documents.js';
+import { DOCUMENT_FORMATS } from './formats.js';
 import { functionsDocument } from './functions.js';
 import { gmlSchema, SCHEMA_PATH } from './gml.js';
 import { collectionId } from './params.js';
 import { queryablesDocument, schemaDocument } from './schema.js';
 import { type View, viewOf } from './view.js';
+import { collectionsXml, collectionXml } from './xml.js';
 
 const COMMON = {
   surface: 'features',
@@ -21,6 +23,7 @@ const COMMON = {
 } as const;
 
 const JSON_DOCUMENT = { 'application/json': Type.Object({}) };
+const DOCUMENT = { ...JSON_DOCUMENT, ...otherTypes(DOCUMENT_FORMATS) };
 const JSON_SCHEMA = { 'application/schema+json': Type.Object({}), 'text/html': null };
 const ABSENT = { description: 'No such collection' };
 
@@ -33,11 +36,12 @@ export function collectionOperations(deps: SurfaceDeps): Operation[] {
       id: 'features.getCollections',
       path: `${FEATURES_PATH}/collections`,
       summary: 'Feature collections',
-      formats: META_FORMATS,
-      responses: { 200: { description: 'Collections', content: JSON_DOCUMENT } },
+      formats: DOCUMENT_FORMATS,
+      responses: { 200: { description: 'Collections', content: DOCUMENT } },
       run(x) {
         const document = collectionsDocument(x, readable(x));
-        return documentReply(x, document, () => pages.collectionsPage(x, document));
+        const page = () => pages.collectionsPage(x, document);
+        return documentReply(x, document, page, () => collectionsXml(document));
       },
     }),
     defineOperation({
@@ -46,14 +50,14 @@ export function collectionOperations(deps: SurfaceDeps): Operation[] {
       path: `${FEATURES_PATH}/collections/{collectionId}`,
       summary: 'One feature collection',
       params: { collectionId },
-      formats: META_FORMATS,
-      responses: { 200: { description: 'Collection', content: JSON_DOCUMENT }, 404: ABSENT },
+      formats: DOCUMENT_FORMATS,
+      responses: { 200: { description: 'Collection', content: DOCUMENT }, 404: ABSENT },
       run(x) {
         const { visible: collection } = viewOf(deps, x.principal, x.params.collectionId);
         const document = collectionDocument(x, collection);
-        return documentReply(x, document, () =>
-          pages.collectionPage(x, document, collection, deps.visible(x.principal).collections),
-        );
+        const page = () =>
+          pages.collectionPage(x, document, collection, deps.visible(x.principal).collections);
+        return documentReply(x, document, page, () => collectionXml(document));
       },
     }),
     schemaOperation(

@@ -1,10 +1,10 @@
 import type { Collection, VectorCollection } from '../../../core/collection.js';
 import { CRS84 } from '../../../core/crs.js';
-import { GEOJSON_FORMAT } from '../../../core/media.js';
+import { GEOJSON_FORMAT, linkType } from '../../../core/media.js';
 import type { Exchange } from '../../../core/operation.js';
 import { WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
-import { formatLinks, type Link, META_FORMATS, stylesLink } from '../common.js';
-import { ITEM_FORMATS } from './formats.js';
+import { formatLinks, type Link, stylesLink } from '../common.js';
+import { DOCUMENT_FORMATS, ITEM_FORMATS } from './formats.js';
 
 export const FEATURES_PATH = '/ogc/features';
 
@@ -56,11 +56,11 @@ export function collectionDocument(x: Exchange, collection: VectorCollection) {
     // A CRS without a code has no URI that clients could send.
     storageCrs: collection.storageCrs.epsg > 0 ? collection.storageCrs.uri : undefined,
     links: [
-      ...formatLinks(x, path, META_FORMATS),
+      ...formatLinks(x, path, DOCUMENT_FORMATS),
       ...ITEM_FORMATS.map((format) => ({
         href: `${x.baseUrl}${path}/items?f=${format.name}`,
         rel: 'items',
-        type: format.mediaType.split(';')[0]!,
+        type: linkType(format),
         title: `Features as ${format === GEOJSON_FORMAT ? 'GeoJSON' : format.name.toUpperCase()}`,
       })),
       {
@@ -91,6 +91,6 @@ export type CollectionDocument = ReturnType<typeof collectionDocument>;
 export function collectionsDocument(x: Exchange, collections: readonly VectorCollection[]) {
   return {
     collections: collections.map((collection) => collectionDocument(x, collection)),
-    links: formatLinks(x, `${FEATURES_PATH}/collections`, META_FORMATS),
+    links: formatLinks(x, `${FEATURES_PATH}/collections`, DOCUMENT_FORMATS),
   };
 }

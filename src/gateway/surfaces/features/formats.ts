@@ -1,7 +1,8 @@
-import { type Format, GEOJSON_FORMAT, HTML_FORMAT } from '../../../core/media.js';
+import { type Format, GEOJSON_FORMAT, HTML_FORMAT, XML_FORMAT } from '../../../core/media.js';
 import type { Field } from '../../../core/tasks.js';
+import { META_FORMATS } from '../common.js';
 
-/** Representations of features. */
+/** Representations of features, and of what describes them. */
 
 /** GML 3.2, Simple Features level 0 (OGC 17-069r4, 8.4). */
 export const GML_FORMAT: Format = {
@@ -15,6 +16,9 @@ export const CSV_FORMAT: Format = {
   name: 'csv',
   mediaType: 'text/csv; charset=utf-8; header=present',
 };
+
+/** Landing page, conformance declaration and collections. */
+export const DOCUMENT_FORMATS: readonly Format[] = [...META_FORMATS, XML_FORMAT];
 
 export const ITEM_FORMATS: readonly Format[] = [GEOJSON_FORMAT, HTML_FORMAT, GML_FORMAT, CSV_FORMAT];
 

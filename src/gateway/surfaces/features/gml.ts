@@ -1,46 +1,75 @@
 import type { VectorCollection } from '../../../core/collection.js';
 import type { Exchange } from '../../../core/operation.js';
 import type { Field, FieldType, GeometryType } from '../../../core/tasks.js';
-import { xmlName } from '../../../core/xml-name.js';
+import { nameOfXml, xmlName } from '../../../core/xml-name.js';
+import { xmlEscaped } from '../../../core/xml-text.js';
 import { FEATURES_PATH } from './documents.js';
 
-/** GML 3.2 Simple Features: what stands around the features, and the schema that describes them. */
+/** GML 3.2 Simple Features (OGC 17-069r4, 8.4): what stands around features, and the schema that describes them. */
 
 export const GML_NAMESPACE = 'urn:graticule:features';
 export const SCHEMA_PATH = `${FEATURES_PATH}/schemas/svc-ogcapi-features.xsd`;
-const SF = 'http://www.opengis.net/ogcapi-features-1/1.0/sf';
-const SF_SCHEMA = 'http://schemas.opengis.net/ogcapi/features/part1/1.0/xml/core-sf.xsd';
+export const CORE = 'http://www.opengis.net/ogcapi-features-1/1.0';
+const SF = `${CORE}/sf`;
+const SCHEMAS = 'http://schemas.opengis.net/ogcapi/features/part1/1.0/xml';
+export const CORE_SCHEMA = `${SCHEMAS}/core.xsd`;
+const SF_SCHEMA = `${SCHEMAS}/core-sf.xsd`;
 const GML = 'http://www.opengis.net/gml/3.2';
 const GML_SCHEMA = 'http://schemas.opengis.net/gml/3.2.1/gml.xsd';
+const GMLSF = 'http://www.opengis.net/gmlsf/2.0';
+const GMLSF_SCHEMA = 'http://schemas.opengis.net/gmlsfProfile/2.0/gmlsfLevels.xsd';
 
-/** Start of a feature collection (OGC 17-069r4, 8.4). */
+export const XML_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n';
+export const XSI = 'http://www.w3.org/2001/XMLSchema-instance';
+const NAMESPACES = `xmlns:app="${GML_NAMESPACE}" xmlns:gml="${GML}" xmlns:xsi="${XSI}"`;
+
+/** Start of a feature collection. No feature and no geometry has its `gml:id` (src/native/core/gml.h). */
 export function gmlHead(x: Exchange): string {
-  const locations = [SF, SF_SCHEMA, GML_NAMESPACE, x.baseUrl + SCHEMA_PATH].map(xmlText).join(' ');
-  return `<?xml version="1.0" encoding="UTF-8"?>
-<sf:FeatureCollection xmlns:sf="${SF}" xmlns:app="${GML_NAMESPACE}" xmlns:gml="${GML}" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="${locations}">
+  const locations = xmlEscaped(`${SF} ${SF_SCHEMA} ${schemaLocation(x)}`);
+  return `${XML_HEAD}<sf:FeatureCollection gml:id="g0" xmlns:sf="${SF}" ${NAMESPACES} xsi:schemaLocation="${locations}">
 `;
 }
 
 export const GML_TAIL = '\n</sf:FeatureCollection>\n';
 
-export function xmlText(text: string): string {
-  return text.replace(/[<>&"]/g, (character) => ENTITIES[character]!);
+function schemaLocation(x: Exchange): string {
+  return `${GML_NAMESPACE} ${x.baseUrl}${SCHEMA_PATH}`;
 }
 
-const ENTITIES: Record<string, string> = { '<': '&lt;', '>': '&gt;', '&': '&amp;', '"': '&quot;' };
+const MEMBER = '<sf:featureMember>';
+const MEMBER_END = '</sf:featureMember>';
 
-/** The application schema of collections: one element and type each. */
+/** A feature as a document of its own, made from its member of a collection. */
+export function gmlFeature(x: Exchange, member: string): string {
+  const feature = member.slice(MEMBER.length, -MEMBER_END.length);
+  const name = feature.indexOf(' ');
+  const attributes = `${NAMESPACES} xsi:schemaLocation="${xmlEscaped(schemaLocation(x))}"`;
+  return `${XML_HEAD}${feature.slice(0, name)} ${attributes}${feature.slice(name)}\n`;
+}
+
+/** The id of the feature that has this `gml:id`, where that is not the id itself: `f.12`. */
+export function idOfGml(gmlId: string): string | undefined {
+  return gmlId.startsWith('f.') ? nameOfXml(gmlId.slice(2)) : undefined;
+}
+
+/**
+ * The application schema of collections: one element and type each. It imports what else the root of an answer can be, so
+ * that it validates every XML answer of the surface.
+ */
 export function gmlSchema(
   collections: readonly { collection: VectorCollection; fields: readonly Field[] }[],
 ) {
   return `<?xml version="1.0" encoding="UTF-8"?>
 <xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:gml="${GML}" xmlns:app="${GML_NAMESPACE}" targetNamespace="${GML_NAMESPACE}" elementFormDefault="qualified" version="1.0">
   <xs:annotation>
-    <xs:appinfo source="http://schemas.opengis.net/gmlsfProfile/2.0/gmlsfLevels.xsd">
-      <gmlsf:ComplianceLevel xmlns:gmlsf="http://www.opengis.net/gmlsf/2.0">0</gmlsf:ComplianceLevel>
+    <xs:appinfo source="${GMLSF_SCHEMA}">
+      <gmlsf:ComplianceLevel xmlns:gmlsf="${GMLSF}">0</gmlsf:ComplianceLevel>
     </xs:appinfo>
   </xs:annotation>
   <xs:import namespace="${GML}" schemaLocation="${GML_SCHEMA}"/>
+  <xs:import namespace="${GMLSF}" schemaLocation="${GMLSF_SCHEMA}"/>
+  <xs:import namespace="${SF}" schemaLocation="${SF_SCHEMA}"/>
+  <xs:import namespace="${CORE}" schemaLocation="${CORE_SCHEMA}"/>
 ${collections.map(typeOf).join('')}</xs:schema>
 `;
 }

@@ -1,12 +1,12 @@
 import Type from 'typebox';
-import { HTML_FORMAT } from '../../../core/media.js';
+import { HTML_FORMAT, linkType } from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
 import type { ItemReplies } from '../../cache/item-replies.js';
 import * as pages from '../../pages/index.js';
 import { documentReply, LinkSchema, type SurfaceDeps } from '../common.js';
 import { featureRows, pageReply } from './answer.js';
 import { FEATURES_PATH } from './documents.js';
-import { ITEM_FORMATS } from './formats.js';
+import { GML_FORMAT, ITEM_FORMATS } from './formats.js';
 import { itemLinks, itemReply, readItem } from './item.js';
 import { planPage, readPage } from './items.js';
 import { pageLinks } from './page-links.js';
@@ -38,7 +38,7 @@ const FeatureCollectionSchema = Type.Object({
 
 const itemParams = { collectionId, featureId, crs };
 
-const OTHERS = { 'text/html': null, 'application/gml+xml': null, 'text/csv': null };
+const OTHERS = { 'text/html': null, [linkType(GML_FORMAT)]: null, 'text/csv': null };
 
 export interface ItemDeps extends SurfaceDeps {
   items: ItemReplies;
@@ -48,10 +48,9 @@ export interface ItemDeps extends SurfaceDeps {
 export function itemOperations(deps: ItemDeps): Operation[] {
   const { pools, items } = deps;
   const readOne = async (x: Exchange<typeof itemParams>, view: View): Promise<Reply> => {
-    const { featureId: id } = x.params;
-    const found = await readItem(x, pools, view, id, x.params.crs);
-    if (x.format !== HTML_FORMAT) return itemReply(x, view, id, found);
-    const feature = { ...JSON.parse(found.text), links: itemLinks(x, view, id) };
+    const found = await readItem(x, pools, view, x.params.featureId, x.params.crs);
+    if (x.format !== HTML_FORMAT) return itemReply(x, view, found);
+    const feature = { ...JSON.parse(found.text), links: itemLinks(x, view, found.id) };
     return documentReply(x, undefined, () =>
       pages.itemPage(x, view.visible, feature, deps.visible(x.principal).collections),
     );

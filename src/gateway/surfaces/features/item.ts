@@ -3,46 +3,51 @@ import { notFound } from '../../../core/errors.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
 import { runTask } from '../../services/run-task.js';
-import { formatLinks, type Link } from '../common.js';
+import { formatLinks, type Link, linkHeader } from '../common.js';
 import { FEATURES_PATH } from './documents.js';
 import { CSV_FORMAT, csvHeader, GML_FORMAT, ITEM_FORMATS } from './formats.js';
-import { GML_TAIL, gmlHead } from './gml.js';
+import { gmlFeature, idOfGml } from './gml.js';
 import { itemTag } from './item-tag.js';
 import { outputOf } from './items.js';
 import type { View } from './view.js';
 
-/** One feature of a view in the negotiated format. Throws 404. */
-export async function readItem(x: Exchange, pools: Pools, view: View, id: string, asked: Crs | undefined) {
-  const crs = asked ?? CRS84;
+/** One feature of a view in the negotiated format; its `gml:id` finds it as well. Throws 404. */
+export async function readItem(x: Exchange, pools: Pools, view: View, asked: string, crs: Crs = CRS84) {
   const { collection, rows, fields } = view;
-  const found = await runTask(x, pools, 'vector.item', {
-    source: collection.source,
-    ...outputOf(view, x.format, crs, fields),
-    id,
-    ...(rows === undefined ? {} : { filter: rows }),
-  });
-  if (!found) throw notFound('feature', id.slice(0, 100));
-  return { crs, text: Buffer.from(found.data).toString('utf8'), tag: itemTag(found.row, x.format, crs) };
+  const read = (id: string) =>
+    runTask(x, pools, 'vector.item', {
+      source: collection.source,
+      ...outputOf(view, x.format, crs, fields),
+      id,
+      ...(rows === undefined ? {} : { filter: rows }),
+    });
+  const named = idOfGml(asked);
+  let id = asked;
+  let found = await read(id);
+  if (!found && named !== undefined) found = await read((id = named));
+  if (!found) throw notFound('feature', asked.slice(0, 100));
+  return { id, crs, text: Buffer.from(found.data).toString('utf8'), tag: itemTag(found.row, x.format, crs) };
 }
 
 export type FoundItem = Awaited<ReturnType<typeof readItem>>;
 
 /** The feature as its own document. */
-export function itemReply(x: Exchange, view: View, id: string, { crs, text, tag }: FoundItem): Reply {
+export function itemReply(x: Exchange, view: View, { id, crs, text, tag }: FoundItem): Reply {
+  const links = itemLinks(x, view, id);
+  const bare = x.format === CSV_FORMAT || x.format === GML_FORMAT;
   return {
     status: 200,
     mediaType: x.format.mediaType,
-    body: itemBody(x, view, id, text),
+    body: itemBody(x, view, text, links),
     etag: tag,
     cacheControl: 'no-cache',
-    headers: { 'content-crs': `<${crs.uri}>` },
+    headers: { 'content-crs': `<${crs.uri}>`, ...(bare ? { link: linkHeader(links) } : {}) },
   };
 }
 
-function itemBody(x: Exchange, view: View, id: string, text: string): string {
+function itemBody(x: Exchange, view: View, text: string, links: readonly Link[]): string {
   if (x.format === CSV_FORMAT) return csvHeader(view.fields) + text;
-  if (x.format === GML_FORMAT) return gmlHead(x) + text + GML_TAIL;
-  return withLinks(text, itemLinks(x, view, id));
+  return x.format === GML_FORMAT ? gmlFeature(x, text) : withLinks(text, links);
 }
 
 /** A GeoJSON feature with its links. */

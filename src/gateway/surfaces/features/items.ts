@@ -153,11 +153,22 @@ function partOf(bytes: number, size: number): number {
   return Math.max(LEAST_OF_PART, Math.floor(bytes / size));
 }
 
+/** The same features without anything but their keys. */
+function keysOf({ maxBytes, gml, ...task }: ItemsTask): ItemsTask {
+  return { ...task, format: 'geojson', skipGeometry: true, fields: [] };
+}
+
+export type PageEnd = Pick<ItemsResult, 'returned' | 'last' | 'more'>;
+
+/** What a page ends with, before it is read: for those who say so first. */
+export function readEnd(x: Exchange, pools: Pools, { task, limit }: Page): Promise<PageEnd> {
+  return runTask(x, pools, 'vector.items', { ...keysOf(task), limit });
+}
+
 /** Where the page that ends just before a key begins. */
 async function startBefore(x: Exchange, pools: Pools, { task, limit }: PagePlan, before: PageKey) {
-  const keysOnly = { format: 'geojson', skipGeometry: true, fields: [] as string[], offset: 0 } as const;
-  const { maxBytes, ...query } = task;
-  const found = await runTask(x, pools, 'vector.items', { ...query, ...keysOnly, limit: limit + 1, before });
+  const query = { ...keysOf(task), offset: 0, limit: limit + 1, before };
+  const found = await runTask(x, pools, 'vector.items', query);
   const precedes = found.returned > limit;
   return { precedes, task: { offset: 0, ...(precedes ? { after: found.first! } : {}) } };
 }

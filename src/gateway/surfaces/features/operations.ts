@@ -1,13 +1,15 @@
 import type { Operation } from '../../../core/operation.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
-import { META_FORMATS, surfaceBasics } from '../common.js';
+import { surfaceBasics } from '../common.js';
 import { analyticsOperations } from './analytics/operations.js';
 import { collectionOperations } from './collection-operations.js';
 import { FEATURES_CONFORMANCE } from './conformance.js';
 import { FEATURES_PATH } from './documents.js';
 import { type EditDeps, editOperations } from './edits/operations.js';
+import { DOCUMENT_FORMATS } from './formats.js';
 import { type ItemDeps, itemOperations } from './item-operations.js';
+import { conformanceXml, landingXml } from './xml.js';
 
 const COMMON = { surface: 'features', protocol: 'OGC-Features', permission: 'public' } as const;
 
@@ -22,7 +24,7 @@ export function featuresOperations(deps: ItemDeps & EditDeps): Operation[] {
     description: 'Vector features by collection: GeoJSON, GML, CSV and HTML, filtered by CQL2, in any CRS.',
     conformance: FEATURES_CONFORMANCE,
     apiPaths: [`${FEATURES_PATH}/api`, `${FEATURES_PATH}/openapi.json`],
-    formats: META_FORMATS,
+    formats: DOCUMENT_FORMATS,
     links: (x) => [
       {
         href: `${x.baseUrl}${FEATURES_PATH}/collections`,
@@ -39,6 +41,8 @@ export function featuresOperations(deps: ItemDeps & EditDeps): Operation[] {
     ],
     landingPage: pages.landingPage,
     conformancePage: pages.conformancePage,
+    landingXml,
+    conformanceXml,
     api: (x) =>
       openApiDocument(
         { title: 'Graticule Features', description: 'OGC API Features', serverUrl: x.baseUrl },

@@ -1,4 +1,5 @@
 import type { PageKey } from '../../../core/features.js';
+import { linkType } from '../../../core/media.js';
 import type { Exchange } from '../../../core/operation.js';
 import { formatLinks, type Link, withQuery } from '../common.js';
 import { writeToken } from '../page-token.js';
@@ -17,7 +18,7 @@ export function pageLinks(x: Exchange, page: Page, last: PageKey | undefined, mo
   const kept = x.query.split('&').filter((part) => part !== '' && !PLACE.test(part));
   const to = (place: string) => ({
     href: withQuery(`${x.baseUrl}${path}`, [...kept, `limit=${page.limit}`, place].join('&'), x.format.name),
-    type: x.format.mediaType.split(';')[0]!,
+    type: linkType(x.format),
   });
   if (more && last) {
     const token = writeToken({ direction: 'after', key: last });

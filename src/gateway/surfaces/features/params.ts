@@ -37,7 +37,6 @@ const sortby: Param<AskedSort[] | undefined> = {
   name: 'sortby',
   in: 'query',
   description: 'Properties to sort by: name, +name, name asc (ascending), -name, name desc (descending).',
-  explode: false,
   schema: Type.Array(Type.String(), { minItems: 1, maxItems: MAX_SORT_KEYS }),
   parse(raw) {
     if (raw === undefined) return undefined;

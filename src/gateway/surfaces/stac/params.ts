@@ -55,7 +55,6 @@ const fields: Param<AskedFields | undefined> = {
   name: 'fields',
   in: 'query',
   description: 'Members of items to write (name or +name) and to leave out (-name).',
-  explode: false,
   schema: Type.Array(Type.String(), { maxItems: MAX_PATHS }),
   parse(raw) {
     if (raw === undefined) return undefined;
@@ -73,7 +72,6 @@ const sortby: Param<AskedSort[] | undefined> = {
   name: 'sortby',
   in: 'query',
   description: 'Properties to sort by: name or +name ascending, -name descending.',
-  explode: false,
   schema: Type.Array(Type.String(), { maxItems: MAX_SORT_KEYS }),
   parse(raw) {
     if (raw === undefined || raw === '') return undefined;
