@@ -25,6 +25,7 @@ export const ERROR_TABLE = {
   'headers-too-large': [431, 'Request header fields too large'],
   internal: [500, 'Internal server error'],
   'not-implemented': [501, 'Not implemented'],
+  'insufficient-storage': [507, 'Insufficient storage'],
   unavailable: [503, 'Service unavailable'],
   'deadline-exceeded': [503, 'Deadline exceeded'],
 } as const satisfies Record<string, readonly [number, string]>;

@@ -426,6 +426,7 @@ export type TaskFailureCode =
   | 'source-unreadable'
   | 'source-missing'
   | 'store-unavailable'
+  | 'storage-full'
   | 'too-large'
   | 'no-data'
   | 'cancelled'

@@ -1,5 +1,6 @@
 /** Carries `TaskFailure` over thread and process boundaries, where an error's own fields are lost. */
 
+import { storageFailure } from '../core/storage-faults.js';
 import { type FailureMessage, TaskFailure, type TaskFailureCode } from '../core/tasks.js';
 
 /** What a worker thread or process answers for one task. */
@@ -10,6 +11,7 @@ const CODES: ReadonlySet<string> = new Set<TaskFailureCode>([
   'source-unreadable',
   'source-missing',
   'store-unavailable',
+  'storage-full',
   'too-large',
   'no-data',
   'cancelled',
@@ -19,9 +21,10 @@ const CODES: ReadonlySet<string> = new Set<TaskFailureCode>([
   'internal',
 ]);
 
-/** Any thrown value as a `TaskFailure`; what is not one already becomes `internal` and keeps its text for the log. */
+/** Any thrown value as a `TaskFailure`; what has no meaning of its own becomes `internal` and keeps its text for the log. */
 export function toFailure(error: unknown): TaskFailure {
-  if (error instanceof TaskFailure) return error;
+  const failure = error instanceof TaskFailure ? error : storageFailure(error);
+  if (failure) return failure;
   const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return new TaskFailure('internal', 'The task failed unexpectedly.', cause);
 }

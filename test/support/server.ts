@@ -27,6 +27,8 @@ export interface ServerSetup {
   dataDir?: string;
   /** A free one when absent. */
   port?: number;
+  /** Starts the server in place of itself: it is given the server's command line. */
+  launcher?: string[];
 }
 
 const ADMIN_KEY = 'test-key-of-the-administrator-1';
@@ -51,9 +53,11 @@ export async function startServer(setup: ServerSetup = {}): Promise<TestServer> 
   const logFile = join(dataDir, 'test.log');
   const out = openSync(logFile, 'a');
   const sources = setup.sources ?? ['demo/data'];
+  const [command, ...before] = [...(setup.launcher ?? []), process.execPath];
   const child = spawn(
-    process.execPath,
+    command!,
     [
+      ...before,
       'dist/cli/main.js',
       'serve',
       ...sources,

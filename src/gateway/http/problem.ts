@@ -1,13 +1,15 @@
 import { ApiError, type ErrorCode } from '../../core/errors.js';
 import type { Reply, Surface } from '../../core/operation.js';
+import { storageFailure } from '../../core/storage-faults.js';
 import { TaskFailure, type TaskFailureCode } from '../../core/tasks.js';
 
 /** What a worker's failure means to an HTTP client. */
 const TASK_FAILURES: Record<TaskFailureCode, ErrorCode> = {
   'invalid-input': 'invalid-request',
-  'source-unreadable': 'internal',
+  'source-unreadable': 'unavailable',
   'source-missing': 'not-found',
   'store-unavailable': 'unavailable',
+  'storage-full': 'insufficient-storage',
   'too-large': 'invalid-request',
   'no-data': 'not-found',
   cancelled: 'unavailable',
@@ -22,12 +24,13 @@ const RETRY_SECONDS = '2';
 /** Any thrown value as an `ApiError`; unexpected ones become 500 without their message. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  if (error instanceof TaskFailure) {
-    const code = TASK_FAILURES[error.code];
-    const detail = code === 'internal' ? 'The request could not be completed.' : error.message;
+  const failure = error instanceof TaskFailure ? error : storageFailure(error);
+  if (failure) {
+    const code = TASK_FAILURES[failure.code];
+    const detail = code === 'internal' ? 'The request could not be completed.' : failure.message;
     const later = code === 'unavailable' || code === 'deadline-exceeded';
-    const headers = later ? { 'retry-after': retrySeconds(error.retryAfterMs) } : undefined;
-    return new ApiError(code, detail, { cause: error, headers });
+    const headers = later ? { 'retry-after': retrySeconds(failure.retryAfterMs) } : undefined;
+    return new ApiError(code, detail, { cause: failure, headers });
   }
   return new ApiError('internal', 'The request could not be completed.', { cause: error });
 }

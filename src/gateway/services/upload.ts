@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy } from '@fastify/busboy';
 import { ApiError } from '../../core/errors.js';
+import { storageFailure } from '../../core/storage-faults.js';
 
 export interface UploadSource {
   /** Value of Content-Type. */
@@ -159,9 +160,7 @@ async function accept(
 
 function broken(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  const code = (error as NodeJS.ErrnoException).code;
-  if (code === 'ENOSPC' || code === 'EDQUOT') {
-    return new ApiError('unavailable', 'There is no space left for the upload.', { cause: error });
-  }
+  if (storageFailure(error)?.code === 'storage-full')
+    return new ApiError('insufficient-storage', 'There is no space left for the upload.', { cause: error });
   return new ApiError('invalid-request', 'The multipart form is broken or was cut off.', { cause: error });
 }

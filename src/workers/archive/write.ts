@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs';
 import type Database from 'better-sqlite3';
 import type { ArchiveDraft, ArchiveTasks, WrittenContainer } from '../../core/archives.js';
-import { TaskFailure } from '../../core/tasks.js';
 import type { Cancellation } from '../cancellation.js';
 import {
   advance,
@@ -45,12 +44,8 @@ export function openArchive({ draft }: Input<'archive.open'>) {
 
 export function appendTiles({ draft, tiles, from, to }: Input<'archive.append'>): null {
   const db = databaseOf(draft);
-  try {
-    advance(db, from, to, () => WRITERS[draft.container].add(db, draft, tiles));
-    return null;
-  } catch (error) {
-    throw known(error);
-  }
+  advance(db, from, to, () => WRITERS[draft.container].add(db, draft, tiles));
+  return null;
 }
 
 export function finishArchive({ draft, description }: Input<'archive.finish'>, cancellation?: Cancellation) {
@@ -59,8 +54,6 @@ export function finishArchive({ draft, description }: Input<'archive.finish'>, c
     const summary = WRITERS[draft.container].finish(db, draft, description, cancellation);
     publishDraft(draft.output, draft.container !== 'pmtiles');
     return { ...summary, bytes: statSync(draft.output).size };
-  } catch (error) {
-    throw known(error);
   } finally {
     close(draft.output);
   }
@@ -75,12 +68,4 @@ export function discardArchive({ output }: Input<'archive.discard'>): null {
 function close(output: string): void {
   opened.get(output)?.close();
   opened.delete(output);
-}
-
-/** Disks fill up; everything else is not expected. */
-function known(error: unknown): unknown {
-  const { code, message } = error as { code?: string; message: string };
-  if (code === 'ENOSPC' || code === 'SQLITE_FULL')
-    return new TaskFailure('store-unavailable', 'There is no room left for the archive.', message);
-  return error;
 }

@@ -8,6 +8,7 @@ import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import gdal, { type Dataset } from 'gdal-async';
+import { storageFailure } from '../../core/storage-faults.js';
 import { TaskFailure } from '../../core/tasks.js';
 
 const CONFIGURATION: Record<string, string> = {
@@ -104,7 +105,8 @@ async function statLocal(path: string): Promise<Stats> {
 
 /** An error of GDAL while it read a source: what it says is about the file, but may hold paths of the server. */
 export function unreadable(what: string, error: unknown): TaskFailure {
-  if (error instanceof TaskFailure) return error;
+  const failure = error instanceof TaskFailure ? error : storageFailure(error);
+  if (failure) return failure;
   return new TaskFailure('source-unreadable', what, error instanceof Error ? error.message : String(error));
 }
 

@@ -6,7 +6,7 @@ import { TaskFailure } from '../../core/tasks.js';
 import { crsOf } from './crs.js';
 import { type Dataset, gdal, openRaster, plainFile, unreadable } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
-import { publish, removePart, requireNewFile } from './translation.js';
+import { failureOf, publish, removePart, requireNewFile } from './translation.js';
 
 const DRIVERS = new Set(['GTiff', 'COG', 'PNG', 'JPEG']);
 
@@ -44,7 +44,7 @@ export async function importRaster(
     const structure = source.getMetadata('IMAGE_STRUCTURE') as { LAYOUT?: string };
     return { optimized: structure.LAYOUT === 'COG', ignored };
   } catch (error) {
-    throw unreadable('The raster could not be read whole: the file is damaged.', error);
+    throw await failureOf(part, 'The raster could not be read whole: the file is damaged.', error);
   } finally {
     // The view first: it reads from the file, and GDAL crashes at exit when it outlives it.
     view.close();

@@ -8,9 +8,9 @@ import {
   type TranslateTask,
 } from '../../core/tasks.js';
 import { crsOf } from './crs.js';
-import { type Dataset, gdal, unreadable } from './gdal.js';
+import { type Dataset, gdal } from './gdal.js';
 import { baseGeometryCode, geometryTypeOf, hasNoGeometry, hasZ, openVector } from './ogr.js';
-import { publish, removePart, requireNewFile } from './translation.js';
+import { failureOf, publish, removePart, requireNewFile } from './translation.js';
 
 /** Rows per transaction. */
 const TRANSACTION_ROWS = '65536';
@@ -38,7 +38,8 @@ export async function translate(
     onProgress(1);
     return { features };
   } catch (error) {
-    throw unreadable(
+    throw await failureOf(
+      part,
       'The vector file could not be translated: it is damaged or holds what a GeoPackage cannot.',
       error,
     );

@@ -1,9 +1,10 @@
 /** What the process that translates a file shares with the engine that started it. */
 
-import { link, rename, rm, stat } from 'node:fs/promises';
-import { extname, isAbsolute } from 'node:path';
+import { link, rename, rm, stat, statfs } from 'node:fs/promises';
+import { dirname, extname, isAbsolute } from 'node:path';
 import { TaskFailure, type TaskInput, type TaskOutput } from '../../core/tasks.js';
 import type { Answer } from '../failure.js';
+import { unreadable } from './gdal.js';
 
 /** Tasks that run in such a process. */
 export type TranslatorTask = 'ogr.translate' | 'raster.import';
@@ -26,6 +27,18 @@ export function partPath(output: string, pid: number): string {
 export async function removePart(part: string): Promise<void> {
   for (const suffix of ['', '-journal', '-wal', '-shm', '.ovr.tmp', '.msk.tmp', '.msk.ovr.tmp'])
     await rm(part + suffix, { force: true }).catch(() => {});
+}
+
+/** Bytes free below which a failure of GDAL is that of a full disk: drivers give some back before they tell. */
+const ALMOST_FULL = 4 << 20;
+
+/** Why a translation failed: must be asked before the part is removed. */
+export async function failureOf(part: string, what: string, error: unknown): Promise<TaskFailure> {
+  const failure = unreadable(what, error);
+  if (failure.code !== 'source-unreadable') return failure;
+  const { bavail, bsize } = await statfs(dirname(part));
+  if (bavail * bsize >= ALMOST_FULL) return failure;
+  return new TaskFailure('storage-full', 'The disk of the server is full.', failure.cause_);
 }
 
 /** Fails with `invalid-input` unless a path can become a file. */

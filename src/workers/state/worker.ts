@@ -32,6 +32,8 @@ function prepare(db: Database.Database, sql: string): Database.Statement<unknown
 
 function run(db: Database.Database, { id, sql, parameters }: StateRequest): StateReply {
   try {
+    // A full disk may have undone the transaction already.
+    if (sql === 'rollback' && !db.inTransaction) return { id, rows: [] };
     const statement = prepare(db, sql);
     if (statement.reader) return { id, rows: statement.all(...parameters) as Record<string, unknown>[] };
     const { changes, lastInsertRowid } = statement.run(...parameters);

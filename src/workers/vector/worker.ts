@@ -5,11 +5,13 @@ import { parseFeatures } from '../../core/feature-body.js';
 import { WORKER_NICENESS } from '../../core/limits.js';
 import { TaskFailure, type TaskInput, type TaskName, type TaskOutput } from '../../core/tasks.js';
 import { Cancellation, type CancellationFlag } from '../cancellation.js';
-import { answer } from '../failure.js';
+import { answer, toFailure } from '../failure.js';
 import { buildOverview } from '../overviews/build.js';
 import { keepOverviewsIn } from '../overviews/file.js';
 import { allowHosts } from '../providers/archive/remote.js';
+import { closeAll } from '../providers/geopackage/connection.js';
 import { inspect, tileTables } from '../providers/geopackage/inspect.js';
+import { closeWriters } from '../providers/geopackage/writer.js';
 import { capture } from '../providers/postgis/capture.js';
 import { limitConnections } from '../providers/postgis/database.js';
 import { discover, ping } from '../providers/postgis/discover.js';
@@ -121,16 +123,22 @@ async function attempt(name: VectorTaskName, input: unknown, cancellation?: Canc
   try {
     return await TASKS[name](input as never, cancellation);
   } catch (error) {
-    if (error instanceof TaskFailure) throw error;
-    const { message, stack } = error as Error;
-    if (message === 'gr_before: out of time')
-      throw new TaskFailure('deadline-exceeded', 'The filter takes too long.', stack);
-    if (message === 'gr_mvt: out of time')
-      throw new TaskFailure('deadline-exceeded', 'The tile takes too long.', stack);
-    // What SQLite says of a file whose pages are broken.
-    if (!/malformed|not a database|disk I\/O/.test(message)) throw error;
-    throw new TaskFailure('source-unreadable', 'The file of this collection is damaged.', stack);
+    const failure = failureOf(error as Error);
+    // A connection that met a broken page goes on believing in it when the file is whole again.
+    if (failure.code === 'source-unreadable') {
+      closeAll();
+      closeWriters();
+    }
+    throw failure;
   }
+}
+
+function failureOf(error: Error): TaskFailure {
+  if (error.message === 'gr_before: out of time')
+    return new TaskFailure('deadline-exceeded', 'The filter takes too long.', error.stack);
+  if (error.message === 'gr_mvt: out of time')
+    return new TaskFailure('deadline-exceeded', 'The tile takes too long.', error.stack);
+  return toFailure(error);
 }
 
 /** Whole buffers at the top level of a result; parts of Node's shared pool cannot move. */

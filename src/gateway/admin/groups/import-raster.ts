@@ -175,6 +175,9 @@ function failure(job: JobRow): ApiError {
     case 'no-data':
     case 'not-found':
       return new ApiError('invalid-request', message);
+    case 'storage-full':
+    case 'insufficient-storage':
+      return new ApiError('insufficient-storage', message);
     case 'unavailable':
     case 'queue-full':
     case 'worker-lost':

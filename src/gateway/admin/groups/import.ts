@@ -197,6 +197,9 @@ function failure(job: JobRow): ApiError {
     case 'no-data':
     case 'unprocessable':
       return new ApiError('unprocessable', message);
+    case 'storage-full':
+    case 'insufficient-storage':
+      return new ApiError('insufficient-storage', message);
     case 'internal':
       return new ApiError('internal', message);
     default:

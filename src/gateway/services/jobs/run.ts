@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../../../core/errors.js';
+import { storageFailure } from '../../../core/storage-faults.js';
 import { TaskFailure } from '../../../core/tasks.js';
 import type { JobArtifactRow, JobRow, JobStore, Outcome, Progress } from '../../stores/jobs.js';
 import { type JobContext, type JobKind, JobStopped, type LogLevel, type StopReason } from './kinds.js';
@@ -83,8 +84,8 @@ export class JobRun implements JobContext {
   }
 
   #failure(error: unknown): { code: string; message: string } {
-    if (error instanceof ApiError || error instanceof TaskFailure)
-      return { code: error.code, message: error.message };
+    const failure = error instanceof ApiError || error instanceof TaskFailure ? error : storageFailure(error);
+    if (failure) return { code: failure.code, message: failure.message };
     this.options.onError(error);
     return { code: 'internal', message: 'The job failed because of an internal error.' };
   }
@@ -98,7 +99,7 @@ export class JobRun implements JobContext {
     }
     // What cleanup could not remove must not keep the job from ending.
     await this.kind.cleanup?.(this.input, this.id).catch(this.options.onError);
-    if (outcome.failure) await this.log('error', outcome.failure.message);
+    if (outcome.failure) await this.log('error', outcome.failure.message).catch(this.options.onError);
     return store.finish(this.id, instance, outcome);
   }
 

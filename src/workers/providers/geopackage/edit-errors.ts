@@ -26,8 +26,8 @@ const REFUSALS: Record<string, (message: string) => Refusal> = {
   SQLITE_TOOBIG: () => new Refusal('invalid', 'The feature is too large for the store.'),
 };
 
-/** What may pass: another program writes, the disk is full, the file has become read-only. */
-const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|FULL|READONLY|CANTOPEN|IOERR)/;
+/** What may pass: another program writes, the file has become read-only. */
+const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|READONLY|CANTOPEN|IOERR)/;
 
 function meaningOf(error: Error & { code?: string }): Error {
   const { code = '', message } = error;

@@ -1,0 +1,28 @@
+import { TaskFailure } from './tasks.js';
+
+const FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL)$/;
+/** GDAL's errors have no code, and pass on what the system or SQLite said. */
+const FULL_TEXT = /no space left on device|disk quota exceeded|database or disk is full/i;
+const BUSY = /^SQLITE_(BUSY|LOCKED)/;
+const UNWRITABLE = /^(EROFS|SQLITE_READONLY)/;
+const UNREADABLE = /^(EIO|SQLITE_(CORRUPT|NOTADB|IOERR|CANTOPEN|SCHEMA))/;
+/** A file that was replaced in place by another one has other tables, until it is published anew. */
+const REPLACED = /^no such (table|column)/;
+/** Errors of our own SQL functions, and of GDAL, quote SQLite. */
+const UNREADABLE_TEXT = /database disk image is malformed|file is not a database|disk I\/O error/;
+
+/** What an error of the file system or of SQLite means to who waits for an answer; undefined for any other error. */
+export function storageFailure(error: unknown): TaskFailure | undefined {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  const name = typeof code === 'string' ? code : '';
+  const text = typeof message === 'string' ? message : '';
+  const cause = `${name}: ${text}`;
+  if (FULL.test(name) || FULL_TEXT.test(text))
+    return new TaskFailure('storage-full', 'The disk of the server is full.', cause);
+  if (BUSY.test(name)) return new TaskFailure('store-unavailable', 'Another program holds the file.', cause);
+  if (UNWRITABLE.test(name))
+    return new TaskFailure('store-unavailable', 'The store cannot be written now.', cause);
+  if (UNREADABLE.test(name) || UNREADABLE_TEXT.test(text) || (name === 'SQLITE_ERROR' && REPLACED.test(text)))
+    return new TaskFailure('source-unreadable', 'The file is damaged, or is being replaced.', cause);
+  return undefined;
+}
