@@ -4,7 +4,7 @@ import { startGraticule } from './support/server.js';
 
 /**
  * Whether the event loop stays free while the pools are saturated, once idle and once with every vector thread
- * encoding tiles that are not cached. Two figures, both scraped: the CPU time of the longest turn of the loop, which
+ * encoding tiles that are not cached, and while bodies come that were made to be costly. Two figures, both scraped: the CPU time of the longest turn of the loop, which
  * is how long our own code kept an event waiting; and the delay of a timer, in which the time is counted, too, that the
  * system gave to the other threads and the load generator.
  */
@@ -42,8 +42,60 @@ function tiles(round: number): string[] {
   return paths;
 }
 
+/** Bodies that are costly to parse, from clients without a key and, as large as theirs may be, with one. */
+const nested = (open: string, inner: string, close: string, levels: number) =>
+  open.repeat(levels) + inner + close.repeat(levels);
+const line = (positions: number) =>
+  JSON.stringify({
+    type: 'LineString',
+    coordinates: Array.from({ length: positions }, (_, i) => [i / 1e4, 50]),
+  });
+const SEARCH = '/stac/search';
+const HOSTILE: readonly [path: string, body: string][] = [
+  [SEARCH, `[${'[],'.repeat(8_000_000)}[]]`],
+  [SEARCH, `{"ids":[${'[],'.repeat(150_000)}[]]}`],
+  [SEARCH, `{"ids":[${'[],'.repeat(4900)}[]]}`],
+  [SEARCH, `{"intersects":{"type":"Point","coordinates":${nested('[', '1', ']', 5000)}}}`],
+  [SEARCH, `{"intersects":{"type":"Point","coordinates":${nested('[', '1', ']', 200_000)}}}`],
+  [SEARCH, `{"filter":${nested('{"op":"not","args":[', 'true', ']}', 10_000)}}`],
+  [SEARCH, `{${Array.from({ length: 1_900_000 }, (_, i) => `"m${i}":1`).join()}}`],
+  [SEARCH, `{${Array.from({ length: 2490 }, (_, i) => `"m${i}":1`).join()}}`],
+  [SEARCH, `{"intersects":${line(3200)}}`],
+  [SEARCH, `{"filter-lang":"cql2-text","filter":"${'('.repeat(8000)}"}`],
+  [
+    SEARCH,
+    `{"filter-lang":"cql2-text","filter":"s_intersects(geometry,LINESTRING(0 0${',1 1'.repeat(1900)}))"}`,
+  ],
+  ['/ogc/features/collections/countries/clusters', `{"where":"a=1${' or a=1'.repeat(1000)}"}`],
+  [
+    '/ogc/features/collections/countries/clusters',
+    `{"geometry":{"paths":[${nested('[', '1', ']', 100_000)}]}}`,
+  ],
+];
+
+/** Sends each of them in turn for a while, on several connections. */
+async function sendHostile(): Promise<number> {
+  const until = Date.now() + seconds * 1000;
+  let sent = 0;
+  const send = async () => {
+    for (; Date.now() < until; sent++) {
+      const [path, body] = HOSTILE[sent % HOSTILE.length]!;
+      const headers = { 'content-type': 'application/json' };
+      // A refusal may come before the body is out, which ends the connection.
+      await fetch(`${graticule.origin}${path}`, { method: 'POST', body, headers }).then(
+        (answer) => answer.arrayBuffer(),
+        () => undefined,
+      );
+    }
+  };
+  await Promise.all(Array.from({ length: 4 }, send));
+  return sent;
+}
+
 const idle: number[][] = [[], [], [], []];
 const busy: number[][] = [[], [], [], []];
+const hostile: number[][] = [[], [], [], []];
+let bodies = 0;
 const rates: number[] = [];
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 for (let round = 0; round <= rounds; round++) {
@@ -52,10 +104,14 @@ for (let round = 0; round <= rounds; round++) {
   const quiet = await delays();
   const sample = await load({ ...graticule, paths: tiles(round), seconds, connections: 64, core: 1 });
   const loaded = await delays();
+  const sent = await sendHostile();
+  const attacked = await delays();
   if (round === 0) continue;
+  bodies += sent;
   for (const [into, from] of [
     [idle, quiet],
     [busy, loaded],
+    [hostile, attacked],
   ] as const) {
     into[0]!.push(from.p50);
     into[1]!.push(from.p99);
@@ -73,10 +129,11 @@ const figure = (name: string, [p50, p99, max, turn]: number[][]) => ({
 publish({
   bench: 'gateway-delay',
   command: `./run bench gateway-delay --rounds ${rounds} --seconds ${seconds}`,
-  about: `The gateway's event loop, idle and while 64 connections ask for tiles that are not cached (${Math.round(rates.reduce((a, b) => a + b, 0) / rates.length)} requests/s); gateway, vector threads and load generator share the machine's cores.`,
-  figures: [figure('idle', idle), figure('pools saturated', busy)],
+  about: `The gateway's event loop, idle and while 64 connections ask for tiles that are not cached (${Math.round(rates.reduce((a, b) => a + b, 0) / rates.length)} requests/s); then while 4 connections without a key send bodies that are deep, wide or large (${Math.round(bodies / rounds / seconds)}/s); gateway, vector threads and load generator share the machine's cores.`,
+  figures: [figure('idle', idle), figure('pools saturated', busy), figure('hostile bodies', hostile)],
   ratios: [
     { what: '5 ms / longest turn while saturated', rounds: busy[3]!.map((ms) => 5 / ms), goal: 1 },
+    { what: '5 ms / longest turn with hostile bodies', rounds: hostile[3]!.map((ms) => 5 / ms), goal: 1 },
     { what: '5 ms / largest delay while saturated', rounds: busy[2]!.map((ms) => 5 / ms) },
   ],
 });

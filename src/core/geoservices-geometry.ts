@@ -2,6 +2,7 @@ import type { Position } from 'geojson';
 import type { BoxLiteral, GeometryLiteral } from './cql2/ast.js';
 import { type Crs, crsOfEpsg } from './crs.js';
 import { badParameter } from './errors.js';
+import { JsonBoundsError, parseJsonText } from './json-bounds.js';
 import { LIMITS } from './limits.js';
 
 /** Geometries of GeoServices JSON (Geometry objects) as literals of the filter tree. Always x,y ordered. */
@@ -25,9 +26,9 @@ export function spatialReference(parameter: string, value: unknown): Crs {
 /** JSON as an object. Throws 400 naming `parameter`. */
 export function jsonOf(parameter: string, text: string): unknown {
   try {
-    return JSON.parse(text);
-  } catch {
-    throw badParameter(parameter, 'is not JSON');
+    return parseJsonText(text);
+  } catch (error) {
+    throw badParameter(parameter, error instanceof JsonBoundsError ? error.message : 'is not JSON');
   }
 }
 

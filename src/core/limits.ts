@@ -23,12 +23,39 @@ export const LIMITS = {
   collectionsPerRequest: 64,
   /** Largest zoom of the built-in tile matrix sets. */
   tileZoom: 24,
-  /** Bytes of a JSON request body. */
-  bodyBytes: 26_214_400,
+  /** A JSON request body, where its operation says nothing else: bytes, levels, values, members of objects. */
+  bodyBytes: 1_048_576,
+  bodyDepth: 72,
+  bodyValues: 50_000,
+  bodyNames: 20_000,
+  /** The same of a body that nobody with a key has sent, and bytes of one string in it. No operation takes more. */
+  anonymousBodyBytes: 524_288,
+  anonymousBodyValues: 10_000,
+  anonymousBodyNames: 2500,
+  anonymousBodyString: 8192,
+  /** A feature or a batch of them: bytes (contract), values, members. */
+  editBytes: 26_214_400,
+  editValues: 5_000_000,
+  editNames: 200_000,
+  /** A search or an analytics operation, whose geometry may be large. CQL2 JSON has two levels per operator. */
+  searchBytes: 8_388_608,
+  searchDepth: 256,
+  searchValues: 400_000,
+  /** Fields of a form. */
+  formFields: 100,
+  /** JSON in a parameter, a field or a frame: levels, values, members. */
+  textDepth: 256,
+  textValues: 50_000,
+  textNames: 10_000,
+  /** Bytes of a body that the event loop parses itself; larger ones are parsed by a worker. */
+  loopBodyBytes: 65_536,
+  /** Bytes of all bodies that are being received, and of those of anonymous clients. */
+  receivedBytes: 268_435_456,
+  anonymousReceivedBytes: 33_554_432,
   /** Bytes of a request line (path and query). */
   urlBytes: 8192,
   /** Characters of a filter in CQL2 text. */
-  filterCharacters: 262_144,
+  filterCharacters: 65_536,
   /** Operators, literals and property names in one filter; positions of its geometries count apart. */
   filterNodes: 10_000,
   /** Characters of a pattern of LIKE. */

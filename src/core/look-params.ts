@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { type BandExpression, BandMathError, parseBandMath } from './band-math/index.js';
 import { type Color, parseColor, RAMP_NAMES, ramp } from './color-ramps.js';
 import { badParameter } from './errors.js';
+import { parseJsonText } from './json-bounds.js';
 import { LIMITS } from './limits.js';
 import type { Param } from './operation.js';
 import type { Colormap } from './raster-look.js';
@@ -116,7 +117,7 @@ function wrong(detail: string): never {
 function colormapOf(raw: string): Colormap {
   let json: unknown;
   try {
-    json = JSON.parse(raw);
+    json = parseJsonText(raw);
   } catch {
     return wrong('is no JSON');
   }

@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox';
+import type { JsonBounds } from './json-bounds.js';
 import type { Format } from './media.js';
 
 /**
@@ -164,10 +165,16 @@ export interface BodySpec<S extends TSchema = TSchema> {
   /** Media types taken; the first is documented first. */
   readonly mediaTypes: readonly string[];
   readonly required: boolean;
-  /** Reads the bytes in place of `JSON.parse`. Throws an Error (or rejects) whose message may be shown. */
-  readonly parse?: (json: Uint8Array) => unknown;
-  /** Bytes; the configured limit when absent. */
+  /** How the bytes are read; `json` when absent. Forms are read as such by their media type. */
+  readonly form?: 'json' | 'features' | 'bytes';
+  /** Members whose text may be JSON: see `BodyReading`. */
+  readonly jsonMembers?: readonly string[];
+  /** Makes what was read fit the schema, on the event loop: it looks at the outermost members only. */
+  readonly fit?: (value: unknown) => unknown;
+  /** Bytes; `LIMITS.bodyBytes` when absent. */
   readonly maxBytes?: number;
+  /** What the JSON may hold where that is not the usual. Anonymous clients may send less: see `LIMITS`. */
+  readonly bounds?: Partial<JsonBounds>;
   /** The body is not collected: the handler reads `exchange.upload`. `schema` only documents it. */
   readonly streamed?: boolean;
 }

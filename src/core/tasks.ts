@@ -12,6 +12,7 @@ import type { Expression } from './cql2/ast.js';
 import type { EditResult, EditTask } from './edits.js';
 import type { EventsResult, EventsTask, MatchResult, MatchTask } from './events.js';
 import type { CountTask, ItemResult, ItemsResult, ItemsTask, ItemTask } from './features.js';
+import type { BodyReading } from './json-bounds.js';
 import type { ImageResult, PostgisRaster, RasterTasks, TileSize } from './rasters.js';
 import type { StacTasks } from './stac.js';
 import type { StyleProblem } from './style/bounds.js';
@@ -365,8 +366,8 @@ export interface Tasks extends AnalyticsTasks, ArchiveTasks, RasterTasks, StacTa
   /** One feature, or null when there is none of that id. */
   'vector.item': { input: ItemTask; output: ItemResult | null };
   'vector.count': { input: CountTask; output: number };
-  /** A feature or a batch, as `parseFeatures` reads it: large bodies would hold up the event loop. */
-  'vector.parse': { input: { json: Uint8Array }; output: unknown };
+  /** Parses a request body: a large one would hold up the event loop. The memory of the parts moves to the thread. */
+  'vector.body': { input: { parts: Uint8Array<ArrayBuffer>[]; reading: BodyReading }; output: unknown };
   /** Reads a style in SLD: a large one would hold up the event loop. */
   'vector.sld': { input: SldTask; output: SldTaskResult };
   /** What is wrong with the layers of a style, which are JSON. */

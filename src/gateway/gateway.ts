@@ -224,6 +224,7 @@ export async function startGateway({
   ];
   const dispatcher = new Dispatcher({
     operations,
+    pools,
     authenticate: (credentials) => authenticator.authenticate(credentials),
     permits,
     audit: auditTo(state),

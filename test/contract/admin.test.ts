@@ -66,7 +66,8 @@ describe('management API against its contract', () => {
   });
 
   it('is taken by the dispatcher: every body schema compiles', () => {
-    const seams = { authenticate: () => ANONYMOUS, permits, audit: async () => {} };
+    const pools = { run: () => Promise.reject(new Error('not asked')) };
+    const seams = { pools, authenticate: () => ANONYMOUS, permits, audit: async () => {} };
     expect(() => new Dispatcher({ operations, ...seams })).not.toThrow();
   });
 

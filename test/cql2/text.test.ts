@@ -225,11 +225,11 @@ describe('hostile filters end in an error', () => {
     ['functions', 'f('.repeat(10_000), /nested/],
     ['arrays', `a_equals(a, ${'(1, '.repeat(10_000)}`, /nested/],
     ['sums', `a = ${'1 + '.repeat(10_000)}1`, /nested/],
-    ['comparisons', `${'a = 1 AND '.repeat(10_000)}a = 1`, /more than 10000 operators/],
+    ['comparisons', `${'a=1 AND '.repeat(7000)}a=1`, /more than 10000 operators/],
     ['a megabyte', `a = '${'x'.repeat(1_000_000)}'`, /longer than/],
     ['a megabyte of quotes', "'".repeat(1_000_000), /longer than/],
-    ['quotes', `a = ${"'".repeat(200_001)}`, /has no end/],
-    ['signs', `a = ${'-'.repeat(200_000)}`, /expected an operand/],
+    ['quotes', `a = ${"'".repeat(60_001)}`, /has no end/],
+    ['signs', `a = ${'-'.repeat(60_000)}`, /expected an operand/],
   ];
   it.each(hostile)('%s', (_, text, message) => {
     expect(failure(() => parseText(text)).message).toMatch(message);

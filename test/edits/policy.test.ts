@@ -71,6 +71,7 @@ beforeAll(async () => {
   });
   const dispatcher = new Dispatcher({
     operations,
+    pools,
     authenticate: ({ apiKey }) => principals[apiKey!]!,
     permits: () => false,
     audit: async () => {},

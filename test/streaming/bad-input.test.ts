@@ -70,8 +70,11 @@ describe('control frames', () => {
     const client = await s.connect();
     const deep = '['.repeat(30_000) + ']'.repeat(30_000);
     expect(await code(client, deep)).toBe('invalid-control');
-    expect(await code(client, '['.repeat(60_000))).toBe('invalid-json');
-    const filter = `${'{"op":"not","args":['.repeat(2500)}true${']}'.repeat(2500)}`;
+    expect(await code(client, '['.repeat(60_000))).toBe('invalid-control');
+    expect(await code(client, '['.repeat(200))).toBe('invalid-json');
+    const nots = (levels: number) => `${'{"op":"not","args":['.repeat(levels)}true${']}'.repeat(levels)}`;
+    const filter = nots(120);
+    expect(await code(client, `{"type":"subscribe","filter":${nots(2500)}}`)).toBe('invalid-control');
     expect(
       await code(
         client,

@@ -96,6 +96,7 @@ export async function streams({
       version: '1.0.0',
       permits: () => false,
     } as unknown as Parameters<typeof streamingOperations>[0]),
+    pools,
     authenticate({ apiKey }) {
       if (apiKey === undefined) return ANONYMOUS;
       const principal = principals[apiKey];

@@ -30,7 +30,7 @@ export const sldBody: BodySpec = {
   mediaTypes: ['application/xml', 'text/xml', 'application/vnd.ogc.sld+xml', 'application/vnd.ogc.se+xml'],
   required: true,
   maxBytes: LIMITS.sldBytes,
-  parse: (bytes) => bytes,
+  form: 'bytes',
 };
 
 export const SuggestBody = Type.Object({

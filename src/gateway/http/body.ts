@@ -1,6 +1,10 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { ApiError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
+import type { ReceivedBytes } from './received.js';
+
+/** What a part of a body takes in memory besides its bytes: a client may send one byte at a time. */
+const PART_BYTES = 256;
 
 /** Unread bytes above which the socket is paused until the reader catches up. */
 const HIGH_WATER = 1_048_576;
@@ -10,7 +14,7 @@ const HIGH_WATER = 1_048_576;
  * the socket is paused, so memory stays bounded however large the upload is.
  */
 export class RequestBody implements AsyncIterable<Uint8Array> {
-  #chunks: Uint8Array[] = [];
+  #chunks: Uint8Array<ArrayBuffer>[] = [];
   #size = 0;
   #ended = false;
   #aborted = false;
@@ -50,7 +54,7 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
     this.#wake?.();
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     for (;;) {
       if (this.#aborted) throw new ApiError('invalid-request', 'The request body was cut off.');
       const chunk = this.#chunks.shift();
@@ -74,30 +78,31 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
     this.#res.resume();
   }
 
-  /** The whole body. Throws 413 above `maxBytes` and 408 when it takes too long. */
-  async collect(maxBytes: number): Promise<Buffer> {
+  /** The whole body in parts. Throws 413 above `maxBytes`, 408 when it takes too long, 503 without memory for it. */
+  async collect(maxBytes: number, memory: ReceivedBytes): Promise<Uint8Array<ArrayBuffer>[]> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       const error = new ApiError('request-timeout', 'The request body took too long to arrive.');
       timer = setTimeout(() => reject(error), LIMITS.bodySeconds * 1000);
     });
     try {
-      return await Promise.race([this.#collect(maxBytes), late]);
+      return await Promise.race([this.#collect(maxBytes, memory), late]);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  async #collect(maxBytes: number): Promise<Buffer> {
-    const parts: Uint8Array[] = [];
+  async #collect(maxBytes: number, memory: ReceivedBytes): Promise<Uint8Array<ArrayBuffer>[]> {
+    const parts: Uint8Array<ArrayBuffer>[] = [];
     let size = 0;
     for await (const part of this) {
       size += part.byteLength;
       if (size > maxBytes) {
         throw new ApiError('payload-too-large', `The request body is larger than ${maxBytes} bytes.`);
       }
+      memory.take(part.byteLength + PART_BYTES);
       parts.push(part);
     }
-    return Buffer.concat(parts, size);
+    return parts;
   }
 }

@@ -2,6 +2,7 @@ import { ApiError } from '../../core/errors.js';
 import { type Format, negotiate } from '../../core/media.js';
 import type { Operation, Principal, Reply } from '../../core/operation.js';
 import { Recent } from '../../core/recent.js';
+import type { Pools } from '../../core/tasks.js';
 import { loggedPath } from '../telemetry/log.js';
 import { ACCEPT, AUTHORIZATION, type HttpExchange, X_API_KEY } from './exchange.js';
 import { type ParamPlan, parseQuery, planParams, readParams } from './query.js';
@@ -23,6 +24,8 @@ export interface AuditEntry {
 
 export interface DispatchOptions {
   operations: readonly Operation[];
+  /** Where large bodies are parsed. */
+  pools: Pick<Pools, 'run'>;
   authenticate(credentials: Credentials): Principal | Promise<Principal>;
   /** Whether a principal holds a permission label. */
   permits(principal: Principal, permission: string): boolean;
@@ -75,7 +78,8 @@ export class Dispatcher {
     this.#options = options;
     this.#router = new Router(options.operations);
     for (const operation of options.operations) {
-      const readBody = operation.body && !operation.body.streamed ? bodyReader(operation.body) : undefined;
+      const readBody =
+        operation.body && !operation.body.streamed ? bodyReader(operation.body, options.pools) : undefined;
       this.#prepared.set(operation, { operation, plan: planParams(operation), readBody });
     }
   }

@@ -1,12 +1,14 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
+import { BodyError, readBody } from '../../core/body.js';
 import { ApiError, type FieldError } from '../../core/errors.js';
-import { utf8 } from '../../core/json.js';
+import type { BodyReading, JsonBounds } from '../../core/json-bounds.js';
 import { LIMITS } from '../../core/limits.js';
 import type { BodySpec } from '../../core/operation.js';
-import { TaskFailure } from '../../core/tasks.js';
+import { type Pools, TaskFailure } from '../../core/tasks.js';
 import type { HttpExchange } from './exchange.js';
+import { ReceivedBytes } from './received.js';
 
 export type BodyReader = (x: HttpExchange) => Promise<unknown>;
 
@@ -40,21 +42,21 @@ export function compileSchema(schema: TSchema): (value: unknown) => FieldError[]
 const FORM = 'application/x-www-form-urlencoded';
 
 /** Reads, parses and validates bodies of one operation: JSON, or a form where the operation takes one. */
-export function bodyReader(spec: BodySpec): BodyReader {
+export function bodyReader(spec: BodySpec, pools: Pick<Pools, 'run'>): BodyReader {
   const check = compileSchema(spec.schema);
-  const maxBytes = spec.maxBytes ?? LIMITS.bodyBytes;
+  const keyed = boundsOf(spec);
+  const anonymous = anonymousBounds(keyed);
   return async (x) => {
-    const declared = Number(x.header('content-length') ?? 0);
-    if (declared > maxBytes) {
-      throw new ApiError('payload-too-large', `The request body is larger than ${maxBytes} bytes.`);
-    }
-    const raw = await x.upload.collect(maxBytes);
-    if (raw.length === 0) {
+    const bounds = x.principal.kind === 'anonymous' ? anonymous : keyed;
+    const parts = await received(x, bounds.bytes);
+    if (parts.length === 0) {
       if (spec.required) throw new ApiError('invalid-body', 'The request body is missing.');
       return undefined;
     }
     const mediaType = checkMediaType(x.header('content-type'), spec);
-    const value = mediaType === FORM ? parseForm(raw) : await parseJson(raw, spec);
+    const form = mediaType === FORM ? 'form' : (spec.form ?? 'json');
+    const read = await parse(parts, { form, bounds: bounds.json, jsonMembers: spec.jsonMembers }, x, pools);
+    const value = spec.fit ? spec.fit(read) : read;
     const errors = check(value);
     if (errors.length > 0) {
       const [first] = errors;
@@ -64,6 +66,71 @@ export function bodyReader(spec: BodySpec): BodyReader {
   };
 }
 
+interface BodyBounds {
+  readonly bytes: number;
+  readonly json: JsonBounds;
+}
+
+function boundsOf({ maxBytes = LIMITS.bodyBytes, bounds }: BodySpec): BodyBounds {
+  const { bodyDepth: depth, bodyValues: values, bodyNames: names } = LIMITS;
+  return { bytes: maxBytes, json: { depth, values, names, string: maxBytes, ...bounds } };
+}
+
+/** What an anonymous client may send is never more than others may. */
+function anonymousBounds({ bytes, json }: BodyBounds): BodyBounds {
+  return {
+    bytes: Math.min(bytes, LIMITS.anonymousBodyBytes),
+    json: {
+      depth: json.depth,
+      values: Math.min(json.values, LIMITS.anonymousBodyValues),
+      names: Math.min(json.names, LIMITS.anonymousBodyNames),
+      string: Math.min(json.string, LIMITS.anonymousBodyString),
+    },
+  };
+}
+
+/** The parts of a body, in order. */
+async function received(x: HttpExchange, maxBytes: number): Promise<Uint8Array<ArrayBuffer>[]> {
+  const memory = new ReceivedBytes(x.principal.kind === 'anonymous');
+  const declared = Number(x.header('content-length') ?? 0);
+  if (declared > maxBytes)
+    throw new ApiError('payload-too-large', `The request body is larger than ${maxBytes} bytes.`);
+  try {
+    return await x.upload.collect(maxBytes, memory);
+  } finally {
+    memory.release();
+  }
+}
+
+/** Large bodies are parsed by a worker, which takes their memory over. */
+async function parse(
+  parts: Uint8Array<ArrayBuffer>[],
+  reading: BodyReading,
+  x: HttpExchange,
+  pools: Pick<Pools, 'run'>,
+): Promise<unknown> {
+  const bytes = parts.reduce((sum, part) => sum + part.byteLength, 0);
+  try {
+    if (bytes <= LIMITS.loopBodyBytes || reading.form === 'bytes')
+      return readBody(Buffer.concat(parts, bytes), reading);
+    const options = { deadlineMs: LIMITS.requestDeadlineMs, signal: x.signal };
+    return await pools.run('vector.body', { parts, reading }, options);
+  } catch (cause) {
+    const why = refusal(cause);
+    if (!why) throw cause;
+    throw new ApiError(why.tooLarge ? 'payload-too-large' : 'invalid-body', why.message, { cause });
+  }
+}
+
+/** Threads that are busy or gone are no fault of the body. */
+function refusal(error: unknown): { message: string; tooLarge: boolean } | undefined {
+  if (error instanceof BodyError) return error;
+  if (!(error instanceof TaskFailure)) return undefined;
+  const { code, message } = error;
+  if (code !== 'invalid-input' && code !== 'too-large') return undefined;
+  return { message, tooLarge: code === 'too-large' };
+}
+
 function checkMediaType(contentType: string | undefined, spec: BodySpec): string {
   const essence = (contentType ?? spec.mediaTypes[0]!).split(';')[0]!.trim().toLowerCase();
   if (spec.mediaTypes.includes(essence)) return essence;
@@ -71,29 +138,4 @@ function checkMediaType(contentType: string | undefined, spec: BodySpec): string
     'unsupported-media-type',
     `Send ${spec.mediaTypes.join(' or ')}, not ${essence.slice(0, 100)}.`,
   );
-}
-
-function parseForm(raw: Buffer): Record<string, string> {
-  const fields = [...new URLSearchParams(raw.toString('utf8'))];
-  const seen = new Set<string>();
-  for (const [name] of fields) {
-    if (seen.has(name)) throw new ApiError('invalid-body', `The form has ${name.slice(0, 60)} twice.`);
-    seen.add(name);
-  }
-  return Object.fromEntries(fields);
-}
-
-async function parseJson(raw: Buffer, { parse = plainJson }: BodySpec): Promise<unknown> {
-  try {
-    return await parse(raw);
-  } catch (cause) {
-    // Threads that are busy or gone are no fault of the body.
-    if (cause instanceof TaskFailure && cause.code !== 'invalid-input') throw cause;
-    const why = (cause as Error).message.slice(0, 200);
-    throw new ApiError('invalid-body', `The request body is not JSON: ${why}.`, { cause });
-  }
-}
-
-function plainJson(json: Uint8Array): unknown {
-  return JSON.parse(utf8(json));
 }

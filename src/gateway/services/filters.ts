@@ -8,19 +8,23 @@ import {
   temporalFilter,
 } from '../../core/cql2/index.js';
 import { ApiError } from '../../core/errors.js';
+import { parseJsonText } from '../../core/json-bounds.js';
 import type { TimeRange } from '../../core/params.js';
 import type { Field } from '../../core/tasks.js';
 
 /** Parameters that narrow what is read of a collection, as parts of one CQL2 tree. */
 
 export interface FilterText {
-  text: string;
+  /** In CQL2 JSON it may have been parsed already, within bounds. */
+  text: unknown;
   language: 'cql2-text' | 'cql2-json';
 }
 
 /** Parses a filter; what may stand in it is for `checkFilter` to say. A wrong one is 400 naming `parameter`. */
 export function parseFilter(parameter: string, { text, language }: FilterText): Expression {
-  return named(parameter, () => (language === 'cql2-text' ? parseText(text) : parseJson(jsonOf(text))));
+  return named(parameter, () =>
+    language === 'cql2-text' ? parseText(String(text)) : parseJson(jsonOf(text)),
+  );
 }
 
 /** Makes a filter fit for a store. One that names what a collection does not have is 400 naming `parameter`. */
@@ -39,9 +43,10 @@ function named<T>(parameter: string, read: () => T): T {
   }
 }
 
-function jsonOf(text: string): unknown {
+function jsonOf(text: unknown): unknown {
+  if (typeof text !== 'string') return text;
   try {
-    return JSON.parse(text);
+    return parseJsonText(text);
   } catch (error) {
     throw new Cql2Error(`is not JSON: ${(error as Error).message.slice(0, 120)}`);
   }

@@ -192,7 +192,7 @@ export class VectorPool {
     this.#running++;
     load.began(lane);
     try {
-      const answer = (await pool.run(message)) as Answer;
+      const answer = (await pool.run(message, { transferList: memoryOf(task) })) as Answer;
       if (name === 'vector.tile' && answer.ok) this.#noteHeavy(input as VectorTileTask, answer.value);
       task.settle(answer);
     } catch (error) {
@@ -225,6 +225,11 @@ export class VectorPool {
       task.fail(new TaskFailure('cancelled', 'The server is stopping.'));
     await Promise.all([this.#overviews.close(), ...this.#threads.map(({ pool }) => pool.close())]);
   }
+}
+
+/** Memory that moves to the thread with a task. */
+function memoryOf({ name, input }: Waiting): ArrayBuffer[] {
+  return name === 'vector.body' ? (input as TaskInput<'vector.body'>).parts.map(({ buffer }) => buffer) : [];
 }
 
 /** One thread that never ends. It must not sleep on an atomic: answers of databases wake its event loop. */

@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os';
 import { workerData } from 'piscina';
+import { BodyError, readBody } from '../../core/body.js';
 import type { Retention } from '../../core/events.js';
-import { parseFeatures } from '../../core/feature-body.js';
 import { WORKER_NICENESS } from '../../core/limits.js';
 import { TaskFailure, type TaskInput, type TaskName, type TaskOutput } from '../../core/tasks.js';
 import { Cancellation, type CancellationFlag } from '../cancellation.js';
@@ -84,7 +84,7 @@ const TASKS: {
   'vector.items': (task, cancellation) => storeOf(task.source).items(task, cancellation),
   'vector.item': (task, cancellation) => storeOf(task.source).item(task, cancellation),
   'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),
-  'vector.parse': ({ json }) => parse(json),
+  'vector.body': body,
   // The library of styles is large, and most threads never need it.
   'vector.sld': async (task) => (await import('./sld.js')).readSld(task),
   'vector.styleProblems': async ({ json }) =>
@@ -107,11 +107,12 @@ const TASKS: {
   'vector.stacFile': stacFile,
 };
 
-function parse(json: Uint8Array): unknown {
+function body({ parts, reading }: TaskInput<'vector.body'>): unknown {
   try {
-    return parseFeatures(json);
+    return readBody(Buffer.concat(parts), reading);
   } catch (error) {
-    throw new TaskFailure('invalid-input', (error as Error).message);
+    if (!(error instanceof BodyError)) throw error;
+    throw new TaskFailure(error.tooLarge ? 'too-large' : 'invalid-input', error.message);
   }
 }
 

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors.js';
+import { parseJsonText } from '../../../core/json-bounds.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import { json } from '../../../core/reply.js';
@@ -86,7 +87,14 @@ export const importRaster: readonly Row[] = [
   }),
   action('PATCH /import/raster/{rasterId}', 'Update Imported Raster', {
     params: byId,
-    body: { schema: Type.Unknown(), mediaTypes: ['application/json'], required: true, parse: leniently },
+    body: {
+      schema: Type.Unknown(),
+      mediaTypes: ['application/json'],
+      required: true,
+      form: 'bytes',
+      maxBytes: LIMITS.loopBodyBytes,
+      fit: leniently,
+    },
     responses: {
       200: { description: 'Changed.', content: { 'application/json': Updated } },
       400: { description: 'Why it cannot be changed.', content: { 'application/json': S } },
@@ -190,9 +198,9 @@ function failure(job: JobRow): ApiError {
 }
 
 /** JSON of any kind; what is none is undefined. */
-function leniently(bytes: Uint8Array): unknown {
+function leniently(bytes: unknown): unknown {
   try {
-    return JSON.parse(Buffer.from(bytes).toString('utf8'));
+    return parseJsonText(Buffer.from(bytes as Uint8Array).toString('utf8'));
   } catch {
     return undefined;
   }

@@ -18,7 +18,7 @@ import {
   type StacDeps,
   searchQuery,
 } from './params.js';
-import { type AskedSearch, filterText, searchTask } from './search.js';
+import { type AskedSearch, requireLanguage, searchTask } from './search.js';
 
 const ITEMS = {
   formats: [GEOJSON_FORMAT],
@@ -111,7 +111,13 @@ export function itemOperations(deps: StacDeps): Operation[] {
       path: `${STAC_PATH}/search`,
       summary: 'Item search',
       tag: 'Search',
-      body: { schema: SearchBody, mediaTypes: ['application/json', 'application/geo+json'], required: true },
+      body: {
+        schema: SearchBody,
+        mediaTypes: ['application/json', 'application/geo+json'],
+        required: true,
+        maxBytes: LIMITS.searchBytes,
+        bounds: { depth: LIMITS.searchDepth, values: LIMITS.searchValues },
+      },
       run(x) {
         const body = x.body as Body;
         return search(x, askedBy(body), (place) => postLinks(x, body, place));
@@ -125,6 +131,7 @@ type Body = Static<typeof SearchBody>;
 function askedBy(body: Body): AskedSearch {
   const { bbox, datetime, fields, sortby, filter, limit = LIMITS.stacDefault, offset = 0 } = body;
   const language = body['filter-lang'] ?? 'cql2-json';
+  requireLanguage(filter, language);
   const crs = body['filter-crs'];
   return {
     ...{ limit: Math.min(limit, LIMITS.stacMax), offset, token: body.token },
@@ -135,7 +142,7 @@ function askedBy(body: Body): AskedSearch {
     datetime: datetime === undefined ? undefined : parseDatetime(datetime),
     fields: fields && fieldsBy(fields),
     sortby: sortby?.map(({ field, direction = 'asc' }) => ({ field, direction })),
-    filter: filterText(filter, language),
+    filter,
     filterLang: language,
     filterCrs: crs === undefined ? undefined : resolveCrs('filter-crs', crs),
   };

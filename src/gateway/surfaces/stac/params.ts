@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import type { Collection } from '../../../core/collection.js';
 import { badParameter } from '../../../core/errors.js';
+import { parseJsonText } from '../../../core/json-bounds.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Param } from '../../../core/operation.js';
 import {
@@ -94,7 +95,7 @@ const intersects: Param<unknown> = {
   parse(raw) {
     if (raw === undefined) return undefined;
     try {
-      return JSON.parse(raw) as unknown;
+      return parseJsonText(raw);
     } catch {
       throw badParameter('intersects', 'is not JSON');
     }

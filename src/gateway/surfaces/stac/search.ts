@@ -42,7 +42,8 @@ export interface AskedSearch {
   token?: string | undefined;
   fields?: AskedFields | undefined;
   sortby?: readonly AskedSort[] | undefined;
-  filter?: string | undefined;
+  /** Text, or CQL2 JSON that has been parsed. */
+  filter?: unknown;
   filterLang: 'cql2-text' | 'cql2-json';
   filterCrs?: Crs | undefined;
 }
@@ -111,12 +112,12 @@ function spatialFilter({ bbox, intersects }: AskedSearch): Expression | undefine
   if (bbox) return bboxFilter(GEOMETRY_COLUMN, normaliseBox('bbox', bbox, CRS84), CRS84.proj);
   if (intersects === undefined) return undefined;
   const tree = { op: 's_intersects', args: [{ property: GEOMETRY_COLUMN }, intersects] };
-  const parsed = parseFilter('intersects', { text: JSON.stringify(tree), language: 'cql2-json' });
+  const parsed = parseFilter('intersects', { text: tree, language: 'cql2-json' });
   return checkFilter('intersects', parsed, schemaOf([], CRS84));
 }
 
 function ownFilter(fields: readonly Field[], asked: AskedSearch): Expression | undefined {
-  if (!asked.filter) return undefined;
+  if (asked.filter === undefined || asked.filter === '') return undefined;
   const tree = parseFilter('filter', { text: asked.filter, language: asked.filterLang });
   const known = new Set(fields.map(({ name }) => name));
   return checkFilter(
@@ -176,14 +177,13 @@ function writtenFields(asked: AskedFields | undefined): Pick<StacSearchTask, 'in
 }
 
 /** 400 for a filter in a language that it is not in. */
-export function filterText(
+export function requireLanguage(
   filter: object | string | boolean | undefined,
   language: 'cql2-text' | 'cql2-json',
-): string | undefined {
-  if (filter === undefined) return undefined;
+): void {
+  if (filter === undefined) return;
   if ((typeof filter === 'string') !== (language === 'cql2-text')) {
     const detail = language === 'cql2-text' ? 'must be text' : 'must be CQL2 JSON; set filter-lang for text';
     throw new ApiError('invalid-parameter', `filter: ${detail}`, { errors: [{ name: 'filter', detail }] });
   }
-  return typeof filter === 'string' ? filter : JSON.stringify(filter);
 }

@@ -3,6 +3,7 @@ import type { CatalogSnapshot, VectorCollection } from '../../../core/collection
 import { and, Cql2Error, check, type Expression, parseJson, parseText } from '../../../core/cql2/index.js';
 import { CRS84 } from '../../../core/crs.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
+import { JsonBoundsError, parseJsonText } from '../../../core/json-bounds.js';
 import { datetimeParam } from '../../../core/params.js';
 import { SERVICE_ID } from '../../../core/service.js';
 import type { Box } from '../../../core/tasks.js';
@@ -124,11 +125,12 @@ function filterOf(
   try {
     const json = filterLang === 'cql2-json';
     const tree = json
-      ? parseJson(typeof filter === 'string' ? JSON.parse(filter) : filter)
+      ? parseJson(typeof filter === 'string' ? parseJsonText(filter) : filter)
       : parseText(textOf('filter', filter));
     return check(tree, { ...layer.source, filterCrs: CRS84 });
   } catch (error) {
-    if (!(error instanceof Cql2Error) && !(error instanceof SyntaxError)) throw error;
+    if (!(error instanceof Cql2Error || error instanceof SyntaxError || error instanceof JsonBoundsError))
+      throw error;
     throw badParameter('filter', error.message);
   }
 }

@@ -1,4 +1,7 @@
 import { Packr } from 'msgpackr';
+import { depthOver } from '../../../core/feature-values.js';
+import { JsonBoundsError } from '../../../core/json-bounds.js';
+import { LIMITS } from '../../../core/limits.js';
 import type { Addressee } from '../../services/events/frames.js';
 
 /** Frames as MessagePack maps. */
@@ -21,7 +24,12 @@ const MAP32 = 0xdf;
 const HEAD = Buffer.concat(['type', 'feature-change', 'subscriptionId'].map(packed));
 const SEQUENCE = packed('sequence');
 
-export const unpack = (frame: Uint8Array): unknown => packr.unpack(frame);
+/** Throws for what is no MessagePack, or nested too deep. */
+export function unpack(frame: Uint8Array): unknown {
+  const value: unknown = packr.unpack(frame);
+  if (depthOver(value, LIMITS.textDepth)) throw new JsonBoundsError('it is nested too deep', false);
+  return value;
+}
 
 /** A frame out of its JSON text. */
 export function packedFrame(text: string): Uint8Array {

@@ -1,3 +1,5 @@
+import { utf8 } from '../../../core/json.js';
+import { JsonBoundsError, parseJsonText } from '../../../core/json-bounds.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Socket, SocketEvents } from '../../../core/operation.js';
 import { changeFrame } from '../../services/events/frames.js';
@@ -87,8 +89,10 @@ function receive(session: Session, frame: Uint8Array, isBinary: boolean, deps: C
   }
   let value: unknown;
   try {
-    value = isBinary ? unpack(frame) : JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(frame));
-  } catch {
+    value = isBinary ? unpack(frame) : parseJsonText(utf8(frame));
+  } catch (error) {
+    if (error instanceof JsonBoundsError)
+      return sendError(session, 'invalid-control', `The frame is too complex: ${error.message}.`);
     return sendError(
       session,
       'invalid-json',

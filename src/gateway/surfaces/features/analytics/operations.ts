@@ -57,6 +57,9 @@ const bodyOf = <S extends TSchema>(schema: S): BodySpec<S> => ({
   schema,
   mediaTypes: ['application/json', 'application/x-www-form-urlencoded'],
   required: true,
+  maxBytes: LIMITS.searchBytes,
+  bounds: { values: LIMITS.searchValues },
+  jsonMembers: ['geometry', 'outStatistics'],
 });
 
 /** Analytics over any store: computed in the workers. */

@@ -6,7 +6,7 @@ import { defineOperation, type Exchange, type Operation } from '../../../../core
 import { pathString } from '../../../../core/params.js';
 import { json } from '../../../../core/reply.js';
 import { compileSchema } from '../../../http/validation.js';
-import { contentCrs, editBodies, FeatureBody, featureInput } from './body.js';
+import { batchBody, contentCrs, FeatureBody, featureInput } from './body.js';
 import { outcomeStatus } from './outcome.js';
 import { type EditDeps, type EditTarget, editTarget } from './target.js';
 
@@ -58,7 +58,7 @@ export function batchOperation(
     summary: 'Batch of edits',
     description: `At most ${LIMITS.batchOperations} operations. Each succeeds or fails alone unless failFast or atomic is true.`,
     params: { collectionId: pathString('collectionId', 'Identifier of a collection.'), contentCrs },
-    body: editBodies(deps.pools).batch(BatchRequest),
+    body: batchBody(BatchRequest),
     responses: {
       200: { description: 'Every operation succeeded', content: RESPONSE },
       207: { description: 'Some operations failed', content: RESPONSE },

@@ -2,10 +2,8 @@ import Type, { type Static, type TSchema } from 'typebox';
 import { parseCrs } from '../../../../core/crs.js';
 import type { FeatureInput } from '../../../../core/edits.js';
 import { ApiError, badParameter } from '../../../../core/errors.js';
-import { parseFeatures } from '../../../../core/feature-body.js';
 import { LIMITS } from '../../../../core/limits.js';
 import type { Param } from '../../../../core/operation.js';
-import type { Pools } from '../../../../core/tasks.js';
 
 const Id = Type.Union([Type.String({ maxLength: 256 }), Type.Integer()]);
 
@@ -31,22 +29,20 @@ export type PatchBody = Static<typeof PatchBody>;
 const FEATURE_TYPES = ['application/geo+json', 'application/json'] as const;
 const PATCH_TYPES = [...FEATURE_TYPES, 'application/merge-patch+json'] as const;
 
-/** Bytes from which on a body is parsed by a worker: below, it takes less than handing it over. */
-const LARGE = 65_536;
-
 /** How the bodies of edits are read. */
-export function editBodies(pools: Pools) {
-  const parse = (json: Uint8Array) =>
-    json.byteLength < LARGE
-      ? parseFeatures(json)
-      : pools.run('vector.parse', { json }, { deadlineMs: LIMITS.requestDeadlineMs });
-  const common = { required: true, parse };
-  return {
-    feature: { ...common, schema: FeatureBody, mediaTypes: FEATURE_TYPES },
-    patch: { ...common, schema: PatchBody, mediaTypes: PATCH_TYPES },
-    batch: <S extends TSchema>(schema: S) => ({ ...common, schema, mediaTypes: ['application/json'] }),
-  };
-}
+const COMMON = {
+  required: true,
+  form: 'features',
+  maxBytes: LIMITS.editBytes,
+  bounds: { values: LIMITS.editValues, names: LIMITS.editNames },
+} as const;
+export const featureBody = { ...COMMON, schema: FeatureBody, mediaTypes: FEATURE_TYPES };
+export const patchBody = { ...COMMON, schema: PatchBody, mediaTypes: PATCH_TYPES };
+export const batchBody = <S extends TSchema>(schema: S) => ({
+  ...COMMON,
+  schema,
+  mediaTypes: ['application/json'],
+});
 
 /** What a body says of a feature. Throws 400 for members that cannot be read. */
 export function featureInput(body: PatchBody): FeatureInput {

@@ -11,7 +11,7 @@ import { acceptedTags, namesRow } from '../item-tag.js';
 import { outputOf } from '../items.js';
 import { featureReply } from './answer.js';
 import { batchOperation } from './batch.js';
-import { bodyId, contentCrs, editBodies, featureInput, ifMatch, wrongMember } from './body.js';
+import { bodyId, contentCrs, featureBody, featureInput, ifMatch, patchBody, wrongMember } from './body.js';
 import { editError } from './outcome.js';
 import { type EditDeps, type EditTarget, editTarget, isEditable } from './target.js';
 
@@ -43,7 +43,6 @@ export function editOperations(deps: EditDeps): Operation[] {
     formats: [GEOJSON_FORMAT],
     allowed: (path: Readonly<Record<string, string>>) => isEditable(deps, path['collectionId'] ?? ''),
   } as const;
-  const bodies = editBodies(deps.pools);
   return [
     defineOperation({
       ...common,
@@ -52,7 +51,7 @@ export function editOperations(deps: EditDeps): Operation[] {
       path: ITEMS,
       summary: 'Create a feature',
       params: { collectionId, contentCrs },
-      body: bodies.feature,
+      body: featureBody,
       responses: {
         201: { description: 'The feature was created', content: FEATURE },
         ...ERRORS,
@@ -72,7 +71,7 @@ export function editOperations(deps: EditDeps): Operation[] {
       summary: 'Replace a feature',
       description: 'What the body does not name becomes null, or the default of its column.',
       params: { collectionId, featureId, contentCrs, ifMatch },
-      body: bodies.feature,
+      body: featureBody,
       responses: {
         200: { description: 'The feature as it is now', content: FEATURE },
         ...ERRORS,
@@ -96,7 +95,7 @@ export function editOperations(deps: EditDeps): Operation[] {
       summary: 'Update a feature',
       description: 'A JSON merge patch: what the body does not name stays, null clears.',
       params: { collectionId, featureId, contentCrs, ifMatch },
-      body: bodies.patch,
+      body: patchBody,
       responses: {
         200: { description: 'The feature as it is now', content: FEATURE },
         ...ERRORS,

@@ -1,0 +1,90 @@
+import { parseFeatures } from './feature-body.js';
+import { utf8 } from './json.js';
+import {
+  type BodyReading,
+  type JsonBounds,
+  JsonBoundsError,
+  parseBounded,
+  requireBounds,
+} from './json-bounds.js';
+import { LIMITS } from './limits.js';
+
+/** How the bytes of a request body become a value, on the event loop or in a worker. */
+
+/** A body that cannot be read. The message may be shown. */
+export class BodyError extends Error {
+  constructor(
+    message: string,
+    readonly tooLarge: boolean,
+  ) {
+    super(message);
+  }
+}
+
+/** Reads a body. Throws a `BodyError`. */
+export function readBody(bytes: Uint8Array, reading: BodyReading): unknown {
+  try {
+    return valueIn(bytes, reading);
+  } catch (error) {
+    if (error instanceof BodyError) throw error;
+    const { message } = error as Error;
+    if (error instanceof JsonBoundsError)
+      throw new BodyError(`The request body is too complex: ${message}.`, error.tooLarge);
+    throw new BodyError(`The request body is not JSON: ${message.slice(0, 200)}.`, false);
+  }
+}
+
+function valueIn(bytes: Uint8Array, { form, bounds, jsonMembers }: BodyReading): unknown {
+  switch (form) {
+    case 'bytes':
+      return bytes;
+    case 'form':
+      return withJson(formFields(bytes, bounds, jsonMembers ?? []), bounds, jsonMembers);
+    case 'features':
+      requireBounds(bytes, bounds);
+      return parseFeatures(bytes);
+    case 'json':
+      requireBounds(bytes, bounds);
+      return withJson(JSON.parse(utf8(bytes)), bounds, jsonMembers);
+  }
+}
+
+/** Fields of a form, each once. Those that may be JSON are bounded as such. */
+function formFields(
+  bytes: Uint8Array,
+  bounds: JsonBounds,
+  jsonMembers: readonly string[],
+): Record<string, string> {
+  if (bytes.reduce((count, byte) => count + (byte === 0x26 ? 1 : 0), 1) > LIMITS.formFields)
+    throw new BodyError(`The form has more than ${LIMITS.formFields} fields.`, true);
+  const fields = new Map<string, string>();
+  for (const [name, text] of new URLSearchParams(utf8(bytes))) {
+    if (fields.has(name)) throw new BodyError(`The form has ${name.slice(0, 60)} twice.`, false);
+    if (text.length > bounds.string && !(jsonMembers.includes(name) && isJson(text)))
+      throw new BodyError(`The field ${name.slice(0, 60)} is longer than ${bounds.string} characters.`, true);
+    fields.set(name, text);
+  }
+  return Object.fromEntries(fields);
+}
+
+const isJson = (text: string) => /^\s*[[{]/.test(text);
+
+function withJson(body: unknown, bounds: JsonBounds, names: readonly string[] = []): unknown {
+  if (names.length === 0 || typeof body !== 'object' || body === null) return body;
+  const members = body as Record<string, unknown>;
+  for (const name of names) {
+    const text = Object.hasOwn(members, name) ? members[name] : undefined;
+    if (typeof text === 'string' && isJson(text)) members[name] = memberOf(name, text, bounds);
+  }
+  return members;
+}
+
+function memberOf(name: string, text: string, bounds: JsonBounds): unknown {
+  try {
+    return parseBounded(text, bounds);
+  } catch (error) {
+    if (error instanceof JsonBoundsError)
+      throw new BodyError(`${name} is too complex: ${error.message}.`, error.tooLarge);
+    throw new BodyError(`${name} is not JSON.`, false);
+  }
+}
