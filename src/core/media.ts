@@ -48,7 +48,12 @@ export const SLD_FORMAT: Format = {
   aliases: ['sld'],
   accepts: ['application/xml', 'text/xml'],
 };
-export const TIFF_FORMAT: Format = { name: 'tiff', mediaType: 'image/tiff', aliases: ['tif'] };
+/** A picture with its place. */
+export const TIFF_FORMAT: Format = {
+  name: 'tiff',
+  mediaType: 'image/tiff; application=geotiff',
+  aliases: ['tif', 'geotiff', 'image/tiff'],
+};
 export const GEOTIFF_FORMAT: Format = {
   name: 'geotiff',
   mediaType: 'image/tiff; application=geotiff',

@@ -173,6 +173,8 @@ export interface CoverageResult {
   /** A large answer: who gets the result removes the file. */
   file?: string;
   mediaType: string;
+  /** Names the bytes; absent for those in a file. */
+  tag?: string;
   width: number;
   height: number;
   /** In the CRS of the answer, x,y ordered; beyond 180 degrees where it lies across the antimeridian. */
@@ -251,6 +253,8 @@ export interface ImageResult {
   /** Without bytes when the image was cut. */
   data: Uint8Array;
   mediaType: string;
+  /** Names the bytes; absent where nobody sends them as they are. */
+  tag?: string;
   width: number;
   height: number;
   /** True when every pixel is fully transparent. */

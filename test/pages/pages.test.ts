@@ -217,7 +217,7 @@ describe('a map', () => {
       vectorCollection(),
     );
     expect(page).toMatch(
-      /<noscript><img class="map-picture" src="[^"]+\/ogc\/maps\/collections\/7\/map\?f=png&amp;width=1024&amp;height=\d+"/,
+      /<noscript><img class="map-picture" src="[^"]+\/ogc\/maps\/collections\/7\/map\?f=png&amp;crs=CRS84&amp;width=1024&amp;height=\d+"/,
     );
   });
 });

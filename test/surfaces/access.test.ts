@@ -48,7 +48,7 @@ describe('the catalog that a principal reads', () => {
     expect(() => findByLayerId(visible.of(key('guest')), 2)).toThrow(
       expect.objectContaining({ status: 403 }),
     );
-    expect(() => selectCollections(visible.of(key('guest')), ['2'], () => true)).toThrow(
+    expect(() => selectCollections({ baseUrl: '' }, visible.of(key('guest')), ['2'], () => true)).toThrow(
       expect.objectContaining({ status: 403 }),
     );
     expect(() => findCollection(visible.of(ANONYMOUS), 'nothing')).toThrow(

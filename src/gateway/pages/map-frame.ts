@@ -79,5 +79,5 @@ export function mapPicture(baseUrl: string, collection: Collection): string | un
   const width = (box[0] > box[2] ? box[2] + 360 - box[0] : box[2] - box[0]) * Math.max(0.2, Math.cos(middle));
   const ratio = width > 0 ? (box[3] - box[1]) / width : 1;
   const height = Math.round(PICTURE_WIDTH * Math.min(1, Math.max(0.25, ratio)));
-  return `${baseUrl}/ogc/maps/collections/${collection.layerId}/map?f=png&width=${PICTURE_WIDTH}&height=${height}`;
+  return `${baseUrl}/ogc/maps/collections/${collection.layerId}/map?f=png&crs=CRS84&width=${PICTURE_WIDTH}&height=${height}`;
 }

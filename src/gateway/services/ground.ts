@@ -58,3 +58,11 @@ export function windowsOf(bbox: Box, crs: string): Box[] {
   const shown = windows.filter(([west, , east]) => west < edge && east > -edge);
   return shown.length > 0 ? shown : [bbox];
 }
+
+/** Metres of a pixel where nothing else is said (OGC 20-058, 8.5). */
+const PIXEL_METRES = 0.00028;
+
+/** Pixels of a length over the ground at a scale, at least one. */
+export function pixelsAtScale(metres: number, denominator: number): number {
+  return Math.max(1, Math.round(metres / (PIXEL_METRES * denominator)));
+}

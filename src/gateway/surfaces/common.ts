@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import type { CatalogSnapshot, Collection } from '../../core/collection.js';
+import { CRS84 } from '../../core/crs.js';
 import { ApiError, badParameter, notFound } from '../../core/errors.js';
 import type { Licensing } from '../../core/licensing.js';
 import { LIMITS } from '../../core/limits.js';
@@ -92,6 +93,25 @@ export function formatLinks(x: Exchange, path: string, formats: readonly Format[
   }));
 }
 
+/**
+ * Map of a collection, in CRS84: GDAL takes what the link leads to for longitudes and latitudes, whatever the default of
+ * the map is.
+ */
+export function mapLink(baseUrl: string, layerId: number): Link {
+  return {
+    href: `${baseUrl}/ogc/maps/collections/${layerId}/map?crs=${encodeURIComponent(CRS84.uri)}`,
+    rel: 'http://www.opengis.net/def/rel/ogc/1.0/map',
+    type: 'image/png',
+    title: 'Map',
+  };
+}
+
+/** The collection as its maps are described. */
+export function mapCollectionLink(baseUrl: string, layerId: number): Link {
+  const href = `${baseUrl}/ogc/maps/collections/${layerId}`;
+  return { href, rel: 'related', type: 'application/json', title: 'Maps of the collection' };
+}
+
 /** Where the styles of a collection are listed (OGC API Styles, 20-009). */
 export function stylesLink(baseUrl: string, layerId: number): Link {
   return {
@@ -134,18 +154,41 @@ function missing(
   return new ApiError(refused.why, `${detail} collection '${id}'.`);
 }
 
-/** Collections named by the `collections` parameter: ids or numbers; all that `fits` when it is absent. */
+/** Collections named by the `collections` parameter: ids, numbers or URLs; all that `fits` when it is absent. */
 export function selectCollections(
+  { baseUrl }: Pick<Exchange, 'baseUrl'>,
   catalog: CatalogSnapshot,
   names: readonly string[] | undefined,
   fits: (collection: Collection) => boolean,
 ): Collection[] {
   if (!names) return catalog.collections.filter(fits).slice(0, LIMITS.collectionsPerRequest);
-  return names.map((name) => {
-    const found = /^\d+$/.test(name) ? findByLayerId(catalog, Number(name)) : findCollection(catalog, name);
-    if (!fits(found)) throw badParameter('collections', `${name} cannot be shown this way`);
-    return found;
+  const chosen = names.map((name) => {
+    const collection = collectionNamed(baseUrl, catalog, name);
+    if (!fits(collection)) throw badParameter('collections', `${name} cannot be shown this way`);
+    return collection;
   });
+  return [...new Set(chosen)];
+}
+
+/** Where the surfaces have their collections: by number, or by id. */
+const COLLECTION_PATH =
+  /^\/(?:ogc\/(tiles|maps)|ogc\/(?:features|coverages)|stac)\/collections\/([^/?#]+)\/?(?:[?#].*)?$/;
+
+function collectionNamed(baseUrl: string, catalog: CatalogSnapshot, name: string): Collection {
+  if (/^\d+$/.test(name)) return findByLayerId(catalog, Number(name));
+  if (!/^https?:\/\//i.test(name)) return findCollection(catalog, name);
+  const path = name.startsWith(`${baseUrl}/`) ? COLLECTION_PATH.exec(name.slice(baseUrl.length)) : null;
+  if (!path) throw badParameter('collections', `${name.slice(0, 200)} is no collection of this server`);
+  const [, numbered, id] = path as unknown as [string, string | undefined, string];
+  return numbered ? findByLayerId(catalog, Number(id)) : findCollection(catalog, decoded(id));
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }
 
 /** An operation that the contract lists and that is not built yet: answers 501. */
@@ -184,6 +227,8 @@ export interface SurfaceMeta {
   formats: readonly Format[];
   /** Links of the landing page beyond self, service-desc and conformance. */
   links(x: Exchange): Link[];
+  /** Further members of the landing page. */
+  members?(x: Exchange): Record<string, unknown>;
   landingPage(x: Exchange, document: LandingDocument): string;
   conformancePage(x: Exchange, document: { conformsTo: readonly string[]; links: Link[] }): string;
   /** The same two as XML, where `formats` offers that. */
@@ -296,6 +341,7 @@ function landingDocument(meta: SurfaceMeta, x: Exchange): LandingDocument {
   return {
     title: meta.title,
     description: meta.description,
+    ...meta.members?.(x),
     links: [
       ...formatLinks(x, meta.landingPath ?? meta.path, meta.formats),
       {

@@ -1,6 +1,7 @@
 import type { Collection } from '../../core/collection.js';
 import { instantsOf } from '../services/rasters/granules.js';
 
+const GREGORIAN = 'http://www.opengis.net/def/uom/ISO-8601/0/Gregorian';
 /** Instants that are listed; of more only the ends are told. */
 const MAX_LISTED = 1000;
 
@@ -13,10 +14,18 @@ export function temporalExtent(collection: Collection) {
   if (instants.length === 0) return undefined;
   return {
     interval: [[instants[0], instants.at(-1)]],
-    trs: 'http://www.opengis.net/def/uom/ISO-8601/0/Gregorian',
+    trs: GREGORIAN,
     grid: {
       cellsCount: instants.length,
       ...(instants.length <= MAX_LISTED ? { coordinates: instants } : {}),
     },
   };
+}
+
+/** From the first instant of any of the collections to the last; undefined when none is of a time. */
+export function datasetInterval(collections: readonly Collection[]) {
+  const instants = collections.flatMap((one) => (one.kind === 'raster' ? instantsOf(one) : []));
+  if (instants.length === 0) return undefined;
+  const sorted = [...instants].sort((a, b) => Date.parse(a) - Date.parse(b));
+  return { interval: [[sorted[0], sorted.at(-1)]], trs: GREGORIAN };
 }

@@ -7,6 +7,7 @@
 
 import { promisify } from 'node:util';
 import mapnik, { type Image } from '@mapnik/mapnik';
+import { contentTag } from '../../core/content-tag.js';
 import type { ImageResult, TileSize } from '../../core/rasters.js';
 import { type MapTask, TaskFailure } from '../../core/tasks.js';
 import { encodePng, type PixelWindow } from '../../native/index.js';
@@ -57,7 +58,7 @@ async function draw(canvas: Canvas, task: RenderTask, cancellation: Cancellation
   await demultiply(image);
   if (task.cut) return cutCanvas(canvas, task, task.cut);
   const [data, empty] = [await encode(canvas, task), await isTransparent(image, task)];
-  return { data, mediaType: MEDIA_TYPES[format], width, height, empty };
+  return { data, mediaType: MEDIA_TYPES[format], tag: contentTag(data), width, height, empty };
 }
 
 async function cutCanvas(

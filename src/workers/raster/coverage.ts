@@ -1,5 +1,6 @@
 /** Task `raster.coverage`. */
 
+import { contentTag } from '../../core/content-tag.js';
 import { type CoverageResult, type CoverageTask, RESAMPLINGS } from '../../core/rasters.js';
 import { TaskFailure } from '../../core/tasks.js';
 import type { Cancellation } from '../cancellation.js';
@@ -48,7 +49,8 @@ async function answerOf(
     const answer = picture
       ? await writePng(task, handle, view.dataset, grid, cancellation)
       : await writeGeoTiff(task, { ...chosenBands(handle.dataset, bands), ...read }, cancellation);
-    return { ...answer, width: grid.width, height: grid.height, bbox: grid.box };
+    const tag = answer.data.length > 0 ? { tag: contentTag(answer.data) } : {};
+    return { ...answer, ...tag, width: grid.width, height: grid.height, bbox: grid.box };
   } finally {
     view.close();
   }

@@ -1,5 +1,6 @@
 /** Task `raster.image`. */
 
+import { contentTag } from '../../core/content-tag.js';
 import type { ImageResult, RasterImageTask, RasterStep } from '../../core/rasters.js';
 import { TaskFailure } from '../../core/tasks.js';
 import type { PixelWindow } from '../../native/index.js';
@@ -32,7 +33,8 @@ export function image(task: RasterImageTask, cancellation: Cancellation): Promis
       cancellation.check();
       if (task.cut) return cutImage(task, rgba);
       const data = await encodeImage({ rgba, width, height }, format, { box, crs: task.crs }, task.quality);
-      return { data, mediaType: MEDIA_TYPES[format], width, height, empty: isEmpty(rgba) };
+      const tag = format === 'raw' ? {} : { tag: contentTag(data) };
+      return { data, mediaType: MEDIA_TYPES[format], ...tag, width, height, empty: isEmpty(rgba) };
     },
     task.at,
   );

@@ -107,7 +107,7 @@ async function stored(x: TaskContext, pools: Pools, request: TileRequest): Promi
 async function draw(x: TaskContext, pools: Pools, request: TileRequest): Promise<CachedTile> {
   const { collections, at, format, scale = 1, selection, batch } = request;
   const { tileWidth, tileHeight } = at.set.matrices[at.zoom]!;
-  const size = { width: tileWidth * scale, height: tileHeight * scale };
+  const size = selection?.size ?? { width: tileWidth * scale, height: tileHeight * scale };
   const { tiles } = await renderImage(x, pools, {
     collections,
     bbox: tileBox(at.set, at.zoom, at.row, at.column),

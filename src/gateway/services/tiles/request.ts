@@ -3,6 +3,7 @@ import type { Expression } from '../../../core/cql2/index.js';
 import { type Format, MVT_FORMAT } from '../../../core/media.js';
 import type { AxisRange, TimeRange } from '../../../core/params.js';
 import type { RasterLook } from '../../../core/raster-look.js';
+import type { TileSize } from '../../../core/rasters.js';
 import type { TileMatrixSet } from '../../../core/tile-matrix.js';
 import { version } from '../../../core/version.js';
 import { styleTag } from '../styles/tag.js';
@@ -28,6 +29,8 @@ export interface TileSelection {
   readonly look: RasterLook | undefined;
   /** Part of the vertical axis of rasters; their first level when undefined. */
   readonly heights: AxisRange | undefined;
+  /** Pixels of an image; those of the tile matrix when undefined. */
+  readonly size: TileSize | undefined;
 }
 
 /** A tile that somebody wants: whatever changes its bytes is here, and so in its key. */

@@ -50,6 +50,7 @@ export async function coverage(
     status: 200,
     mediaType: result.mediaType,
     body: result.file === undefined ? result.data : await passingFile(result.file),
+    etag: result.tag,
     cacheControl: 'no-cache',
     headers: { ...placeHeaders(crs, result.bbox), link: linkHeader(x, collection) },
     sent: () => giveRoomBack(result.data),

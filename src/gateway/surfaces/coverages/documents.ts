@@ -2,7 +2,7 @@ import type { RasterCollection } from '../../../core/collection.js';
 import { CRS84 } from '../../../core/crs.js';
 import type { Exchange } from '../../../core/operation.js';
 import type { RasterInfo } from '../../../core/rasters.js';
-import { formatLinks, type Link, META_FORMATS, stylesLink } from '../common.js';
+import { formatLinks, type Link, META_FORMATS, mapCollectionLink, mapLink, stylesLink } from '../common.js';
 
 export const COVERAGES_PATH = '/ogc/coverages';
 
@@ -46,12 +46,8 @@ export function coverageDocument(x: Exchange, collection: RasterCollection) {
         type: 'image/png',
         title: 'Coverage as PNG',
       },
-      {
-        href: `${x.baseUrl}/ogc/maps/collections/${collection.layerId}/map`,
-        rel: 'http://www.opengis.net/def/rel/ogc/1.0/map',
-        type: 'image/png',
-        title: 'Map',
-      },
+      mapLink(x.baseUrl, collection.layerId),
+      mapCollectionLink(x.baseUrl, collection.layerId),
       stylesLink(x.baseUrl, collection.layerId),
       {
         href: `${x.baseUrl}/stac/collections/${collection.id}`,

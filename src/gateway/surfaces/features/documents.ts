@@ -3,7 +3,7 @@ import { CRS84 } from '../../../core/crs.js';
 import { GEOJSON_FORMAT, linkType } from '../../../core/media.js';
 import type { Exchange } from '../../../core/operation.js';
 import { WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
-import { formatLinks, type Link, stylesLink } from '../common.js';
+import { formatLinks, type Link, mapCollectionLink, mapLink, stylesLink } from '../common.js';
 import { DOCUMENT_FORMATS, ITEM_FORMATS } from './formats.js';
 
 export const FEATURES_PATH = '/ogc/features';
@@ -34,12 +34,8 @@ export function representationLinks(x: Exchange, collection: Collection): Link[]
       title: 'Vector tiles (WebMercatorQuad)',
       templated: true,
     },
-    {
-      href: `${x.baseUrl}/ogc/maps/collections/${collection.layerId}/map`,
-      rel: 'http://www.opengis.net/def/rel/ogc/1.0/map',
-      type: 'image/png',
-      title: 'Map',
-    },
+    mapLink(x.baseUrl, collection.layerId),
+    mapCollectionLink(x.baseUrl, collection.layerId),
     stylesLink(x.baseUrl, collection.layerId),
   ];
 }

@@ -15,6 +15,7 @@ import {
   windowIn84,
 } from '../../services/rasters/source-items.js';
 import { renderImage } from '../../services/render.js';
+import { shownTime } from '../../services/shown-time.js';
 import { styled } from '../../services/styles/named.js';
 import type { SurfaceDeps } from '../common.js';
 import { background, imageName, type MapParams, symbolScale } from './params.js';
@@ -24,16 +25,25 @@ export function drawable(collection: Collection): boolean {
   return collection.kind !== 'archive';
 }
 
-/** Draws collections, bottom first, into one map. Throws 404 where there is nothing to draw. */
+/**
+ * Draws collections, bottom first, into one map; of one collection unless `resource` is absent. Throws 404 where there is
+ * nothing to draw.
+ */
 export async function drawMap(
   x: Exchange,
   deps: SurfaceDeps,
   addressed: readonly Collection[],
   params: MapParams,
+  resource?: Collection,
 ): Promise<Reply> {
   if (addressed.length === 0) throw new ApiError('not-found', 'There is no collection that can be drawn.');
   const { collections, batch } = batchOf(deps, addressed, params);
-  const window = mapWindow(collections, params);
+  const window = mapWindow(collections, params, resource);
+  const time = shownTime(collections, {
+    ...params,
+    batch,
+    window84: windowIn84(window.bbox, window.crs.proj),
+  });
   const image = await renderImage(x, deps.pools, {
     collections,
     bbox: window.bbox,
@@ -53,10 +63,12 @@ export async function drawMap(
     status: 200,
     mediaType: image.mediaType,
     body: image.data,
+    etag: image.tag,
     cacheControl: 'no-cache',
     headers: {
       'content-crs': `<${window.crs.uri}>`,
       'content-bbox': contentBox(window).join(','),
+      ...(time === undefined ? {} : { 'content-datetime': time }),
       ...(batch ? batchHeaders(x, collections, batch, window) : {}),
     },
     sent: () => releaseBytes(image.data),

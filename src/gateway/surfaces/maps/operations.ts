@@ -1,12 +1,13 @@
 import { notFound } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
-import { JSON_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
 import { list, pathString } from '../../../core/params.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
 import { Symbols } from '../../services/symbols.js';
-import { findByLayerId, type Link, type SurfaceDeps, selectCollections, surfaceBasics } from '../common.js';
+import { findByLayerId, META_FORMATS, selectCollections, surfaceBasics } from '../common.js';
+import { mapCollectionOperations } from './collection-operations.js';
+import { datasetMembers, landingLinks } from './documents.js';
 import { drawable, drawMap, inStyle } from './draw.js';
 import { legendOperations } from './legend.js';
 import { COMMON, collectionId, IMAGES, MAPS_PATH, mapQuery, RESPONSES } from './params.js';
@@ -15,21 +16,32 @@ import { symbolOperations } from './symbols.js';
 import { mapTilesetOperations } from './tilesets.js';
 import { type MapsDeps, viewerOperation } from './viewer.js';
 
-const MAPS_CONFORMANCE = [
-  'core',
-  'collection-map',
-  'dataset-map',
-  'collections-selection',
-  'crs',
-  'png',
-  'jpeg',
-  'tiff',
-  'scaling',
-].map((name) => `https://www.opengis.net/spec/ogcapi-maps-1/1.0/conf/${name}`);
+/** Classes that a test of their name covers. */
+export const MAPS_CONFORMANCE: readonly string[] = [
+  ...['core', 'landing-page', 'json', 'html'].map(
+    (name) => `http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/${name}`,
+  ),
+  'http://www.opengis.net/spec/ogcapi-common-2/1.0/conf/collections',
+  'http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/tilesets-list',
+  ...[
+    'core',
+    'collection-map',
+    'dataset-map',
+    'styled-map',
+    'tilesets',
+    'collections-selection',
+    'crs',
+    'scaling',
+    'png',
+    'jpeg',
+    'tiff',
+  ].map((name) => `https://www.opengis.net/spec/ogcapi-maps-1/1.0/conf/${name}`),
+];
 
 /** Rendered maps: OGC API Maps part 1. */
 export function mapsOperations(deps: MapsDeps): Operation[] {
   const operations: Operation[] = [];
+  const shown = (x: Exchange) => deps.visible(x.principal).collections.filter(drawable);
   operations.push(
     ...surfaceBasics({
       ...COMMON,
@@ -38,8 +50,9 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
       description: 'Rendered maps of every collection.',
       conformance: MAPS_CONFORMANCE,
       apiPaths: [`${MAPS_PATH}/openapi.json`],
-      formats: [JSON_FORMAT],
-      links: (x) => mapLinks(x, deps),
+      formats: META_FORMATS,
+      links: (x) => landingLinks(x, shown(x)),
+      members: (x) => datasetMembers(shown(x)),
       landingPage: pages.landingPage,
       conformancePage: pages.conformancePage,
       api: (x) =>
@@ -55,18 +68,14 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
       summary: 'Map of several collections',
       tag: 'Maps',
       params: {
-        collections: list('collections', LIMITS.collectionsPerRequest, 'Identifiers; all when absent.'),
+        collections: list('collections', LIMITS.collectionsPerRequest, 'Ids or URLs; all when absent.'),
         ...mapQuery,
       },
       formats: IMAGES,
       responses: RESPONSES,
       run(x) {
-        return drawMap(
-          x,
-          deps,
-          selectCollections(deps.visible(x.principal), x.params.collections, drawable),
-          x.params,
-        );
+        const chosen = selectCollections(x, deps.visible(x.principal), x.params.collections, drawable);
+        return drawMap(x, deps, chosen, x.params);
       },
     }),
     defineOperation({
@@ -81,7 +90,7 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
       run(x) {
         const collection = findByLayerId(deps.visible(x.principal), x.params.collectionId);
         if (!drawable(collection)) throw notFound('map of', collection.id);
-        return drawMap(x, deps, [collection], x.params);
+        return drawMap(x, deps, [collection], x.params, collection);
       },
     }),
     defineOperation({
@@ -99,9 +108,10 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
       responses: { ...RESPONSES, 501: { description: 'Tile archives have no styles' } },
       run(x) {
         const collection = findByLayerId(deps.visible(x.principal), x.params.collectionId);
-        return drawMap(x, deps, [inStyle(collection, x.params.styleId)], x.params);
+        return drawMap(x, deps, [inStyle(collection, x.params.styleId)], x.params, collection);
       },
     }),
+    ...mapCollectionOperations(deps),
     ...styleOperations(deps),
     ...mapTilesetOperations(deps),
     ...legendOperations(deps),
@@ -109,20 +119,4 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
     ...symbolOperations(new Symbols(deps.pools)),
   );
   return operations;
-}
-
-function mapLinks(x: Exchange, { visible }: SurfaceDeps): Link[] {
-  const rel = 'http://www.opengis.net/def/rel/ogc/1.0/map';
-  const link = (path: string, title: string): Link => ({
-    href: `${x.baseUrl}${MAPS_PATH}/${path}`,
-    rel,
-    type: 'image/png',
-    title,
-  });
-  const each = visible(x.principal)
-    .collections.filter(drawable)
-    .map((c) => link(`collections/${c.layerId}/map`, `Map of ${c.title}`));
-  const styles = { rel: 'http://www.opengis.net/def/rel/ogc/1.0/styles', type: 'application/json' };
-  const all = { ...styles, href: `${x.baseUrl}${MAPS_PATH}/styles`, title: 'Styles of all collections' };
-  return [link('map', 'Map of all collections'), all, ...each];
 }

@@ -92,7 +92,7 @@ export function styleOperations({ visible }: SurfaceDeps): Operation[] {
       responses: STYLESHEET,
       run(x) {
         if (x.params.styleId !== DEFAULT_STYLE) throw notFound('style', x.params.styleId.slice(0, 100));
-        const shown = selectCollections(visible(x.principal), x.params.collections, () => true);
+        const shown = selectCollections(x, visible(x.principal), x.params.collections, () => true);
         if (x.format === MAPBOX_STYLE_FORMAT) return sheet(x, JSON.stringify(datasetStyle(shown, x.baseUrl)));
         const entry = { id: DEFAULT_STYLE, title: 'All collections, each in its style' };
         return metadataReply(x, MAPS_PATH, entry, DATASET_FORMATS);

@@ -52,7 +52,7 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
       params: { tileMatrixSetId, collections },
       run(x) {
         const named = x.params.collections;
-        const shown = selectCollections(visible(x.principal), named, isMade);
+        const shown = selectCollections(x, visible(x.principal), named, isMade);
         const subject = { as: 'map', collections: shown, collection: undefined, chosen: !!named } as const;
         const document = tilesetDocument(x, requireSet(x.params.tileMatrixSetId), subject);
         return documentReply(x, document, () => pages.documentPage(x, document.title, document));

@@ -46,7 +46,7 @@ export function viewerOperation({ visible, popupInfo }: MapsDeps): Operation {
     responses: { 200: { description: 'The page', content: { 'text/html': Type.String() } } },
     async run({ baseUrl, principal, params }) {
       const catalog = visible(principal);
-      const chosen = [...new Set(selectCollections(catalog, params.collections, () => true))];
+      const chosen = selectCollections({ baseUrl }, catalog, params.collections, () => true);
       const drawn = params.collections ? chosen : chosen.slice(0, LAYERS);
       const shown = await Promise.all(
         drawn.map(async (one) => viewed(one, popupTemplate(await popupInfo(one.layerId)))),

@@ -4,9 +4,11 @@ import { ApiError, badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Box } from '../../../core/tasks.js';
 import { transformBox } from '../../../native/index.js';
-import { groundSize, periodOf } from '../../services/ground.js';
+import { groundSize, periodOf, pixelsAtScale } from '../../services/ground.js';
+import { inAxisOrder, storageExtent } from '../../services/storage-extent.js';
+import { imageIn } from '../../services/tiles/extent.js';
 import { extentOf } from '../tilesets.js';
-import { type MapParams, PIXEL_MM, symbolScale } from './params.js';
+import { type MapParams, symbolScale } from './params.js';
 
 /** What is drawn: a box in the map's CRS and a size in pixels. */
 export interface MapWindow {
@@ -27,15 +29,18 @@ const MIN_SIDE = 1e-9;
 
 /**
  * Puts the box that was asked for, or all of the collections, into the map's CRS, and derives what is missing of width
- * and height from its shape or from the scale. Throws 400 naming the parameter, and 404 when the collections are empty.
+ * and height from its shape or from the scale. A map of one collection, the `resource`, is in the CRS that this is stored
+ * in, others are in CRS84, unless another is asked for (OGC 20-058, /req/core/map-response). Throws 400 naming the
+ * parameter, and 404 when the collections are empty.
  */
-export function mapWindow(collections: readonly Collection[], params: AskedWindow): MapWindow {
-  const bboxCrs = params.bboxCrs ?? CRS84;
-  const asked = params.bbox && normaliseBox('bbox', params.bbox, bboxCrs);
-  const box = asked ?? extentOf(collections);
-  if (!box) throw new ApiError('not-found', 'The collections are empty: there is nothing to draw.');
-  const crs = params.crs ?? (asked ? bboxCrs : CRS84);
-  const bbox = inMapCrs(box, asked ? bboxCrs : CRS84, crs);
+export function mapWindow(
+  collections: readonly Collection[],
+  params: AskedWindow,
+  resource: Collection | undefined,
+): MapWindow {
+  const stored = resource && resource.storageCrs.epsg > 0 ? resource.storageCrs : CRS84;
+  const crs = params.crs ?? stored;
+  const bbox = boxOf(collections, params, crs, resource);
   const [spanX, spanY] = [bbox[2] - bbox[0], bbox[3] - bbox[1]];
   if (!(spanX > MIN_SIDE && spanY > MIN_SIDE)) throw badParameter('bbox', 'has no area');
   const size =
@@ -45,12 +50,37 @@ export function mapWindow(collections: readonly Collection[], params: AskedWindo
   return { bbox, crs, ...size };
 }
 
-/** The window as clients know boxes: across the antimeridian of degrees minx is greater than maxx. */
+/** What is drawn, in the map's CRS. */
+function boxOf(
+  collections: readonly Collection[],
+  params: AskedWindow,
+  crs: Crs,
+  resource: Collection | undefined,
+): Box {
+  if (!params.bbox) {
+    const stored = resource && crs.uri === resource.storageCrs.uri ? storageExtent(resource) : undefined;
+    if (stored) return stored;
+    const extent = extentOf(collections);
+    if (!extent) throw new ApiError('not-found', 'The collections are empty: there is nothing to draw.');
+    return inMapCrs(extent, CRS84, crs);
+  }
+  const bboxCrs = params.bboxCrs ?? CRS84;
+  const box = normaliseBox('bbox', params.bbox, bboxCrs);
+  try {
+    return inMapCrs(box, bboxCrs, crs);
+  } catch (error) {
+    // The client has not chosen the CRS, so a box that reaches beyond its area is cut.
+    const cut = params.crs === undefined && bboxCrs.epsg === 4326 ? imageIn(crs, box) : undefined;
+    if (!cut) throw error;
+    return cut;
+  }
+}
+
+/** The window as clients know boxes: in the axis order of the CRS; across the antimeridian minx is greater than maxx. */
 export function contentBox({ bbox, crs }: MapWindow): Box {
   const [minx, miny, maxx, maxy] = bbox;
-  return crs.geographic && maxx > 180 && minx < 180 && maxx - minx < 360
-    ? [minx, miny, maxx - 360, maxy]
-    : bbox;
+  const crosses = crs.geographic && maxx > 180 && minx < 180 && maxx - minx < 360;
+  return inAxisOrder(crosses ? [minx, miny, maxx - 360, maxy] : bbox, crs);
 }
 
 function inMapCrs(box: Box, bboxCrs: Crs, crs: Crs): Box {
@@ -97,8 +127,8 @@ function sizeAtScale(
 ): { width: number; height: number } {
   for (const name of ['width', 'height'] as const)
     if (params[name] !== undefined) throw badParameter(name, 'does not go with scale-denominator');
-  const pixel = (PIXEL_MM / symbolScale(params) / 1000) * denominator;
-  const [width, height] = groundSize(bbox, crs.proj).map((metres) => Math.max(1, Math.round(metres / pixel)));
+  const scale = denominator / symbolScale(params);
+  const [width, height] = groundSize(bbox, crs.proj).map((metres) => pixelsAtScale(metres, scale));
   if (Math.max(width!, height!) > LIMITS.mapSide)
     throw badParameter('scale-denominator', `makes the map larger than ${LIMITS.mapSide} pixels`);
   return { width: width!, height: height! };

@@ -3,7 +3,7 @@ import { CRS84 } from '../../../core/crs.js';
 import type { Exchange } from '../../../core/operation.js';
 import { tileMatrixSets } from '../../../core/tile-matrix.js';
 import { isMade } from '../../services/tiles/formats.js';
-import { formatLinks, type Link, META_FORMATS, stylesLink } from '../common.js';
+import { formatLinks, type Link, META_FORMATS, mapCollectionLink, stylesLink } from '../common.js';
 import { temporalExtent } from '../temporal-extent.js';
 import { holdsFeatures, mapTilesetsPath, REL, TILES_PATH } from '../tilesets.js';
 
@@ -44,7 +44,9 @@ export function tiledCollectionDocument(x: Exchange, collection: Collection) {
       ...formatLinks(x, path, META_FORMATS),
       { href: `${x.baseUrl}${path}/tiles`, rel, type: 'application/json', title: 'Tilesets' },
       ...(isMade(collection) && holdsFeatures(collection) ? [mapTilesets(x, collection)] : []),
-      ...(isMade(collection) ? [stylesLink(x.baseUrl, collection.layerId)] : []),
+      ...(isMade(collection)
+        ? [stylesLink(x.baseUrl, collection.layerId), mapCollectionLink(x.baseUrl, collection.layerId)]
+        : []),
     ] as Link[],
   };
 }

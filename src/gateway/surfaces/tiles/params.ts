@@ -12,6 +12,7 @@ import {
   list,
   pathInteger,
   pathString,
+  positiveNumber,
   subsetParam,
 } from '../../../core/params.js';
 import type { TileMatrixSet } from '../../../core/tile-matrix.js';
@@ -47,6 +48,8 @@ export const collections = list(
   LIMITS.collectionsPerRequest,
   'Identifiers of the collections to show; all when absent.',
 );
+const SIDE = { min: 1, max: LIMITS.mapSide, default: undefined };
+
 export const tileQuery = {
   datetime: datetimeParam,
   subset: subsetParam,
@@ -60,6 +63,14 @@ export const tileQuery = {
       description:
         'Of images: 2 gives twice the pixels per side, and symbols twice as large, for dense screens.',
     },
+  ),
+  width: integer('width', SIDE, { description: 'Width of an image, in place of that of the tile matrix.' }),
+  height: integer('height', SIDE, {
+    description: 'Height of an image, in place of that of the tile matrix.',
+  }),
+  scaleDenominator: positiveNumber(
+    'scale-denominator',
+    'Scale of an image, which gives its size: not together with width, height or scale.',
   ),
   properties: list('properties', 1000, 'Only these attributes of each feature.'),
   ...lookParams,

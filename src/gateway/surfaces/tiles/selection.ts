@@ -5,6 +5,7 @@ import { CRS84, type Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import type { AxisRange, TimeRange } from '../../../core/params.js';
 import type { RasterLook } from '../../../core/raster-look.js';
+import type { TileSize } from '../../../core/rasters.js';
 import type { Field } from '../../../core/tasks.js';
 import { checkFilter, during, parseFilter } from '../../services/filters.js';
 import { levelOf } from '../../services/rasters/choose.js';
@@ -20,6 +21,12 @@ export interface AskedSelection {
   properties: string[] | undefined;
 }
 
+/** What is not asked of the features. */
+export interface AskedImage {
+  readonly look: RasterLook | undefined;
+  readonly size: TileSize | undefined;
+}
+
 /**
  * What these parameters leave of the collections, and how it looks; undefined when that is all, as usual. A filter must fit each vector collection,
  * a property at least one. Throws 400 naming the wrong parameter.
@@ -27,14 +34,14 @@ export interface AskedSelection {
 export function tileSelection(
   collections: readonly Collection[],
   asked: AskedSelection,
-  look: RasterLook | undefined,
+  { look, size }: AskedImage,
 ): TileSelection | undefined {
   const { datetime, subset, properties } = asked;
   // A form that was left empty sends an empty filter.
   const tree = asked.filter
     ? parseFilter('filter', { text: asked.filter, language: asked.filterLang })
     : undefined;
-  if (tree === undefined && !datetime && !subset && !properties && !look) return undefined;
+  if (tree === undefined && !datetime && !subset && !properties && !look && !size) return undefined;
   const vectors = collections.filter((c): c is VectorCollection => c.kind === 'vector');
   if (vectors.length === 0 && tree !== undefined)
     throw badParameter('filter', 'there are no features to filter');
@@ -46,8 +53,15 @@ export function tileSelection(
     if (filter !== undefined) filters.set(id, filter);
   }
   const heights = heightsOf(collections, subset);
-  if (filters.size === 0 && !properties && !look && !heights) return undefined;
-  return { key: keyOf(filters, properties, look, heights), filters, properties, look, heights };
+  if (filters.size === 0 && !properties && !look && !heights && !size) return undefined;
+  return {
+    key: keyOf([[...filters], sorted(properties), look, heights, size]),
+    filters,
+    properties,
+    look,
+    heights,
+    size,
+  };
 }
 
 function requireProperties(vectors: readonly VectorCollection[], names: readonly string[] | undefined): void {
@@ -77,13 +91,10 @@ function heightsOf(collections: readonly Collection[], subset: AxisRange | undef
   return layered.length > 0 ? subset : undefined;
 }
 
-function keyOf(
-  filters: ReadonlyMap<string, Expression>,
-  properties: readonly string[] | undefined,
-  look: RasterLook | undefined,
-  heights: AxisRange | undefined,
-): string {
-  return createHash('sha1')
-    .update(JSON.stringify([[...filters], properties && [...properties].sort(), look, heights]))
-    .digest('base64url');
+function sorted(names: readonly string[] | undefined): string[] | undefined {
+  return names && [...names].sort();
+}
+
+function keyOf(parts: unknown[]): string {
+  return createHash('sha1').update(JSON.stringify(parts)).digest('base64url');
 }

@@ -1,10 +1,14 @@
 import type { Collection } from '../../../core/collection.js';
 import type { Crs } from '../../../core/crs.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
 import type { AskedLook } from '../../../core/look-params.js';
 import { type Format, MVT_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
 import type { RasterLook } from '../../../core/raster-look.js';
+import type { TileSize } from '../../../core/rasters.js';
+import { tileBox } from '../../../core/tile-matrix.js';
+import { groundSize, pixelsAtScale } from '../../services/ground.js';
 import { rasterLook } from '../../services/looks.js';
 import { newestBatch } from '../../services/rasters/choose.js';
 import { formatOf, isMade, MADE_FORMATS, TILE_FORMATS } from '../../services/tiles/formats.js';
@@ -64,7 +68,7 @@ export function tileOperations(deps: TilesDeps): Operation[] {
         const catalog = deps.visible(x.principal);
         const plan = tilePlan(x, catalog, () => {
           const fits = x.format === MVT_FORMAT ? (c: Collection) => c.kind === 'vector' : isMade;
-          const chosen = selectCollections(catalog, x.params.collections, fits);
+          const chosen = selectCollections(x, catalog, x.params.collections, fits);
           if (chosen.length === 0)
             throw new ApiError('not-acceptable', 'No collection has tiles of this format.');
           return requestOf(chosen, readAddress(x.params), x.format, x.params);
@@ -97,7 +101,7 @@ export function requestOf(
   collections: readonly Collection[],
   at: TileAddress,
   format: Format,
-  asked: AskedSelection & Partial<AskedLook> & { scale?: number },
+  asked: AskedSelection & Partial<AskedLook> & Partial<AskedSize>,
 ): TileRequest {
   const [first] = collections;
   const { scale = 1 } = asked;
@@ -107,9 +111,43 @@ export function requestOf(
     for (const name of ['filter', 'properties'] as const)
       if (asked[name]) throw badParameter(name, 'tiles of an archive are served as they are stored');
   }
-  const selection = tileSelection(collections, asked, lookOf(collections, format, asked));
+  const look = lookOf(collections, format, asked);
+  const selection = tileSelection(collections, asked, {
+    look,
+    size: sizeOf({ collections, at, format }, asked),
+  });
   const { collections: shown, batch } = newestBatch(collections, asked.datetime);
   return { collections: shown, at, format, scale, selection, batch };
+}
+
+interface AskedSize {
+  scale: number;
+  width: number | undefined;
+  height: number | undefined;
+  scaleDenominator: number | undefined;
+}
+
+/**
+ * Pixels of an image where the client says so (OGC 20-058, /req/tilesets/tiles-parameters); its box is that of the tile.
+ * Throws 400 for what is no image made on request.
+ */
+function sizeOf(
+  { at, ...request }: Pick<TileRequest, 'collections' | 'at' | 'format'>,
+  { width, height, scaleDenominator, scale = 1 }: Partial<AskedSize>,
+): TileSize | undefined {
+  const asked = { width, height, 'scale-denominator': scaleDenominator };
+  const names = Object.entries(asked).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  if (names.length === 0) return undefined;
+  if (!isDrawn(request)) throw badParameter(names[0]!, 'is for images that are drawn on request');
+  if (scale !== 1) throw badParameter('scale', `does not go with ${names[0]}`);
+  const { tileWidth, tileHeight } = at.set.matrices[at.zoom]!;
+  if (scaleDenominator === undefined) return { width: width ?? tileWidth, height: height ?? tileHeight };
+  if (names.length > 1) throw badParameter(names[0]!, 'does not go with scale-denominator');
+  const box = tileBox(at.set, at.zoom, at.row, at.column);
+  const sides = groundSize(box, at.set.crs.proj).map((metres) => pixelsAtScale(metres, scaleDenominator));
+  if (Math.max(...sides) > LIMITS.mapSide)
+    throw badParameter('scale-denominator', `makes the image larger than ${LIMITS.mapSide} pixels`);
+  return { width: sides[0]!, height: sides[1]! };
 }
 
 /** Only images have a look. */

@@ -58,7 +58,7 @@ export function tilesetOperations({ visible }: TilesDeps): Operation[] {
       run(x) {
         const set = requireSet(x.params.tileMatrixSetId);
         const named = x.params.collections;
-        const collections = selectCollections(visible(x.principal), named, isMade);
+        const collections = selectCollections(x, visible(x.principal), named, isMade);
         return tilesetReply(x, set, {
           as: 'data',
           collections,

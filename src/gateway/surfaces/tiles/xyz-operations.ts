@@ -11,7 +11,7 @@ import {
   TILEJSON_FORMAT,
   WEBP_FORMAT,
 } from '../../../core/media.js';
-import { defineOperation, type Operation } from '../../../core/operation.js';
+import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
 import { list, pathInteger, pathString } from '../../../core/params.js';
 import { WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
 import { isMade, TILE_FORMATS, tileFormats } from '../../services/tiles/formats.js';
@@ -71,7 +71,7 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
         404: { description: 'No such collection' },
       },
       run(x) {
-        const collections = chosen(deps.visible(x.principal), x.params.layers);
+        const collections = chosen(x, deps.visible(x.principal), x.params.layers);
         const [collection] = collections.length === 1 ? collections : [];
         const names = collections.map(({ id }) => id).join(',');
         const template = `${x.baseUrl}${XYZ_PATH}/${names}/{z}/{x}/{y}${timeOf(x.query)}`;
@@ -96,7 +96,7 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
       run(x) {
         const catalog = deps.visible(x.principal);
         const make = () => {
-          const collections = chosen(catalog, x.params.layers);
+          const collections = chosen(x, catalog, x.params.layers);
           const { z, x: column, y } = x.params;
           const at = tileAddress(WEB_MERCATOR_QUAD.id, String(z), y.y, column);
           return requestOf(collections, at, formatOf(collections, y.format), {
@@ -117,8 +117,12 @@ function timeOf(query: string): string {
 }
 
 /** An archive cannot be put together with others. */
-function chosen(catalog: CatalogSnapshot, names: readonly string[]): Collection[] {
-  return selectCollections(catalog, names, names.length > 1 ? isMade : () => true);
+function chosen(
+  x: Pick<Exchange, 'baseUrl'>,
+  catalog: CatalogSnapshot,
+  names: readonly string[],
+): Collection[] {
+  return selectCollections(x, catalog, names, names.length > 1 ? isMade : () => true);
 }
 
 function formatOf(collections: readonly Collection[], asked: Format | undefined): Format {

@@ -1,0 +1,50 @@
+import Type from 'typebox';
+import { notFound } from '../../../core/errors.js';
+import { defineOperation, type Operation } from '../../../core/operation.js';
+import * as pages from '../../pages/index.js';
+import { documentReply, findByLayerId, META_FORMATS, otherTypes, type SurfaceDeps } from '../common.js';
+import { mapCollectionDocument, mapCollectionsDocument } from './documents.js';
+import { drawable } from './draw.js';
+import { COMMON, collectionId, MAPS_PATH } from './params.js';
+
+const CONTENT = { 'application/json': Type.Object({}), ...otherTypes(META_FORMATS) };
+
+/** The collections that have maps. */
+export function mapCollectionOperations({ visible }: SurfaceDeps): Operation[] {
+  return [
+    defineOperation({
+      ...COMMON,
+      id: 'maps.getCollections',
+      path: `${MAPS_PATH}/collections`,
+      summary: 'Collections that have maps',
+      tag: 'Collections',
+      formats: META_FORMATS,
+      responses: { 200: { description: 'Collections', content: CONTENT } },
+      run(x) {
+        const document = mapCollectionsDocument(x, visible(x.principal).collections.filter(drawable));
+        return documentReply(x, document, () => pages.collectionsPage(x, document));
+      },
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'maps.getCollection',
+      path: `${MAPS_PATH}/collections/{collectionId}`,
+      summary: 'One collection',
+      tag: 'Collections',
+      params: { collectionId },
+      formats: META_FORMATS,
+      responses: {
+        200: { description: 'Collection', content: CONTENT },
+        404: { description: 'No such collection, or there are no maps of it' },
+      },
+      run(x) {
+        const catalog = visible(x.principal);
+        const collection = findByLayerId(catalog, x.params.collectionId);
+        if (!drawable(collection)) throw notFound('map of', collection.id);
+        const document = mapCollectionDocument(x, collection);
+        const page = () => pages.collectionPage(x, document, collection, catalog.collections);
+        return documentReply(x, document, page);
+      },
+    }),
+  ];
+}
