@@ -134,6 +134,31 @@ describe('OGC API Tiles', () => {
     }
   });
 
+  it('/req/tilesets-list/tileset-links: entries of lists carry what the tileset has', async () => {
+    const countries = await layerId('countries');
+    const maps = `${server.url}/ogc/maps/collections/${countries}/map/tiles`;
+    for (const list of ['/tiles', `/collections/${countries}/tiles`, maps]) {
+      const { tilesets } = await json(list);
+      for (const entry of tilesets) {
+        const tileset = await json(linksOf(entry.links, 'self')[0]!.href);
+        for (const member of [
+          'dataType',
+          'crs',
+          'tileMatrixSetId',
+          'tileMatrixSetURI',
+          'tileMatrixSetLimits',
+          'mediaTypes',
+          'boundingBox',
+        ])
+          expect([member, entry[member]]).toEqual([member, tileset[member]]);
+        const items = linksOf(entry.links, 'item');
+        expect(items).toEqual(linksOf(tileset.links, 'item'));
+        expect(items.length).toBeGreaterThan(0);
+        expect(items.every(({ templated }) => templated)).toBe(true);
+      }
+    }
+  });
+
   it('/req/collections-selection/collections-parameter, /req/collections-selection/collections-response: only what is named', async () => {
     const names = ['states_provinces', 'countries'];
     const document = await json(`/tiles/WebMercatorQuad?collections=${names.join(',')}`);

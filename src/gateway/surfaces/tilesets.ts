@@ -2,7 +2,7 @@ import type { VectorLayerMetadata } from '../../core/archives.js';
 import { type Collection, tileLevels, type VectorCollection } from '../../core/collection.js';
 import { CRS84 } from '../../core/crs.js';
 import { notFound } from '../../core/errors.js';
-import { type Format, JSON_FORMAT, TILEJSON_FORMAT } from '../../core/media.js';
+import { type Format, JSON_FORMAT, linkType, TILEJSON_FORMAT } from '../../core/media.js';
 import type { Exchange } from '../../core/operation.js';
 import type { Box, FieldType } from '../../core/tasks.js';
 import { type TileMatrixSet, tileMatrixSet, WEB_MERCATOR_QUAD } from '../../core/tile-matrix.js';
@@ -94,13 +94,20 @@ function selection({ collections }: TilesetSubject, format: Format): string {
   return `&collections=${shown.map((c) => c.layerId).join(',')}`;
 }
 
+/** What a list of tilesets says of one, which is enough to ask for its tiles. */
 function tilesetItem(x: Exchange, set: TileMatrixSet, subject: TilesetSubject) {
+  const extent = extentOf(subject.collections);
+  const limits = extent ? limitsIn(set, zoomsOf(set, subject.collections), extent) : [];
+  const formats = formatsOf(subject);
   return {
     title: subject.collection?.title ?? 'All collections',
     dataType: subject.as === 'data' && subject.collections.some(holdsFeatures) ? 'vector' : 'map',
     crs: set.crsDocument,
     tileMatrixSetId: set.id,
     tileMatrixSetURI: set.uri,
+    tileMatrixSetLimits: limits.length > 0 ? limits : undefined,
+    mediaTypes: formats.map(({ mediaType }) => mediaType),
+    boundingBox: extent && boundingBox(extent),
     links: [
       {
         href: `${x.baseUrl}${tilesetsPath(subject)}/${set.id}`,
@@ -114,6 +121,13 @@ function tilesetItem(x: Exchange, set: TileMatrixSet, subject: TilesetSubject) {
         type: 'application/json',
         title: set.title,
       },
+      ...formats.map((format) => ({
+        href: tileTemplate(x, set, subject, { place: '{tileMatrix}/{tileRow}/{tileCol}', format }),
+        rel: 'item',
+        type: linkType(format),
+        title: `Tiles as ${format.name.toUpperCase()}`,
+        templated: true,
+      })),
     ] as Link[],
   };
 }
@@ -134,28 +148,17 @@ export function tilesetDocument(x: Exchange, set: TileMatrixSet, subject: Tilese
   const item = tilesetItem(x, set, subject);
   const extent = extentOf(collections);
   const zooms = zoomsOf(set, collections);
-  const limits = extent ? limitsIn(set, zooms, extent) : [];
-  const formats = formatsOf(subject);
   return {
     ...item,
     description: collection?.description ?? '',
     version: collection?.version,
     attribution: collection?.kind === 'archive' ? collection.attribution : undefined,
-    mediaTypes: formats.map(({ mediaType }) => mediaType),
-    tileMatrixSetLimits: limits.length > 0 ? limits : undefined,
-    boundingBox: extent && boundingBox(extent),
     centerPoint: extent && centerPoint(set, zooms, extent),
     layers: collections.flatMap((one) => layersOf(set, one)),
     links: [
       ...formatLinks(x, `${tilesetsPath(subject)}/${set.id}`, tilesetFormats(subject, set), x.query),
-      item.links[1]!,
-      ...formats.map((format) => ({
-        href: tileTemplate(x, set, subject, { place: '{tileMatrix}/{tileRow}/{tileCol}', format }),
-        rel: 'item',
-        type: format.mediaType,
-        title: `Tiles as ${format.name.toUpperCase()}`,
-        templated: true,
-      })),
+      // Its own page is among those above.
+      ...item.links.filter(({ rel }) => rel !== 'self'),
       ...collections.flatMap((one) => geodataLinks(x, one)),
     ] as Link[],
   };

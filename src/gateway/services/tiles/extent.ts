@@ -24,16 +24,11 @@ export function readAreas(): void {
   for (const { crs } of tileMatrixSets()) areaOfUse(crs);
 }
 
-/** The extent in the CRS of a set that holds an extent in CRS84. */
-export function extentInSet({ crs }: TileMatrixSet, extent84: Box): Box | undefined {
-  return imageIn(crs, extent84);
-}
-
 /**
- * The box in a CRS that holds an extent in CRS84, x,y ordered. What has no image there, such as the poles in Mercator, is
- * cut off at the area that the CRS is made for. Undefined when nothing is left.
+ * The extent in the CRS of a set that holds an extent in CRS84, x,y ordered. What has no image there, such as the poles
+ * in Mercator, is cut off at the area that the CRS is made for. Undefined when nothing is left.
  */
-export function imageIn(crs: Crs, extent84: Box): Box | undefined {
+export function extentInSet({ crs }: TileMatrixSet, extent84: Box): Box | undefined {
   return aroundAll(plainBoxes(extent84).map((box) => image(box, crs)));
 }
 

@@ -6,7 +6,6 @@ import type { Box } from '../../../core/tasks.js';
 import { transformBox } from '../../../native/index.js';
 import { groundSize, periodOf, pixelsAtScale } from '../../services/ground.js';
 import { inAxisOrder, storageExtent } from '../../services/storage-extent.js';
-import { imageIn } from '../../services/tiles/extent.js';
 import { extentOf } from '../tilesets.js';
 import { type MapParams, symbolScale } from './params.js';
 
@@ -66,14 +65,7 @@ function boxOf(
   }
   const bboxCrs = params.bboxCrs ?? CRS84;
   const box = normaliseBox('bbox', params.bbox, bboxCrs);
-  try {
-    return inMapCrs(box, bboxCrs, crs);
-  } catch (error) {
-    // The client has not chosen the CRS, so a box that reaches beyond its area is cut.
-    const cut = params.crs === undefined && bboxCrs.epsg === 4326 ? imageIn(crs, box) : undefined;
-    if (!cut) throw error;
-    return cut;
-  }
+  return inMapCrs(box, bboxCrs, crs);
 }
 
 /** The window as clients know boxes: in the axis order of the CRS; across the antimeridian minx is greater than maxx. */
