@@ -22,7 +22,7 @@ const file = join(folder, 'things.gpkg');
 const graticule = await startGraticule([things(file)], {
   port: 18_091,
   cores: String(SERVER_CORE),
-  env: { SVC_STREAMING__MAX_SESSIONS: '100000' },
+  env: { SVC_STREAMING__MAX_SESSIONS: '100000', SVC_STREAMING__PER_ADDRESS: '100000' },
 });
 const { layer, batch } = await editor(graticule.origin);
 const stream = '/api/v1/streaming/features';
@@ -66,7 +66,12 @@ for (let round = 0; round <= rounds; round++) {
   await sleepers.stop();
 
   const hello = `{"type":"subscribe","subscriptionId":"w","layers":[${layer}],"bbox":[{cell}]}`;
-  const listeners = await swarm(graticule.origin, stream, watchers, hello);
+  const listeners = await swarm(
+    graticule.origin,
+    `${stream}?serviceId=default&subscribe=false`,
+    watchers,
+    hello,
+  );
   await pause(2000);
   const told = await listeners.arm(perSecond * seconds);
   for (let tenth = 0; tenth < 10 * seconds; tenth++) {

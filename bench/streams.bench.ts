@@ -29,7 +29,7 @@ const file = things(join(folder, 'things.gpkg'));
 const graticule = await startGraticule([file], {
   port: 18_091,
   cores: String(SERVER_CORE),
-  env: { SVC_STREAMING__MAX_SESSIONS: '100000' },
+  env: { SVC_STREAMING__MAX_SESSIONS: '100000', SVC_STREAMING__PER_ADDRESS: '100000' },
 });
 const { layer, batch } = await editor(graticule.origin);
 
@@ -91,7 +91,12 @@ const aloneCost = async () => (await measured(graticule, undefined, edit)).cpu;
 
 /** The edits, told to subscribers who say this first. */
 async function told(hello: string) {
-  const subscribers = await swarm(graticule.origin, '/api/v1/streaming/features', clients, hello);
+  const subscribers = await swarm(
+    graticule.origin,
+    '/api/v1/streaming/features?serviceId=default&subscribe=false',
+    clients,
+    hello,
+  );
   // The answers to it are no deliveries.
   await new Promise((resolve) => setTimeout(resolve, 1000));
   const sample = await measured(graticule, subscribers, edit);

@@ -88,8 +88,28 @@ export interface SnapshotEnd extends OfSnapshot {
   complete: boolean;
 }
 
+/** All of a snapshot: what subscriptions of the mode `snapshot` get. */
+export interface WholeSnapshot extends OfSnapshot {
+  type: 'snapshot';
+  reason: SnapshotBegin['reason'];
+  layerIds: number[];
+  timestamp: string;
+  featureCount: number;
+  complete: boolean;
+  features: BatchedFeature[];
+}
+
+export interface BatchedFeature {
+  id: string;
+  /** Id of the collection. */
+  sourceId: string;
+  layerId: number;
+  geometryCrs: string;
+  feature: { type: 'Feature'; geometry: Geometry | null; properties: Record<string, unknown> };
+}
+
 /** Frames that tell what a subscription sees, in their order. */
-export type DataFrame = FeatureChange | Gap | SnapshotBegin | SnapshotFeature | SnapshotEnd;
+export type DataFrame = FeatureChange | Gap | SnapshotBegin | SnapshotFeature | SnapshotEnd | WholeSnapshot;
 
 export interface StatusFrame {
   type: 'status';

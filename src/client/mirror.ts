@@ -1,4 +1,4 @@
-import type { DataFrame, FeatureChange, Geometry, SnapshotFeature } from './frames.js';
+import type { BatchedFeature, DataFrame, FeatureChange, Geometry, SnapshotFeature } from './frames.js';
 
 /** A GeoJSON feature of a layer. */
 export interface MirroredFeature {
@@ -52,6 +52,13 @@ export class FeatureMirror {
       case 'snapshot-feature':
         this.#next?.set(keyOf(frame), featureOf(frame));
         return;
+      case 'snapshot':
+        this.#seen = frame.cursor;
+        this.#features = new Map(frame.features.map((one) => [`${one.layerId}/${one.id}`, batched(one)]));
+        this.#next = undefined;
+        this.#stale = false;
+        this.#complete = frame.complete;
+        return;
       case 'snapshot-end':
         this.#features = this.#next ?? this.#features;
         this.#next = undefined;
@@ -67,6 +74,10 @@ export class FeatureMirror {
     if (change.operation === 'delete') features.delete(keyOf(change));
     else features.set(keyOf(change), featureOf(change));
   }
+}
+
+function batched({ id, layerId, feature: { geometry, properties } }: BatchedFeature): MirroredFeature {
+  return { type: 'Feature', id, layerId, geometry, properties };
 }
 
 /** Names a feature among those of all layers. */

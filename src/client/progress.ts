@@ -54,6 +54,10 @@ export class Progress {
         this.#seen = frame.cursor;
         this.resume = undefined;
         break;
+      case 'snapshot':
+        this.#seen = frame.cursor;
+        this.resume = frame.cursor;
+        break;
       case 'snapshot-end':
         this.#inSnapshot = false;
         this.resume = this.#seen;

@@ -72,6 +72,11 @@ export class FeatureStream {
   constructor(url: string | URL, options: StreamOptions = {}) {
     const target = new URL(url);
     target.protocol = target.protocol.replace('http', 'ws');
+    // What is listened to is said by subscriptions; a server asks those without a key what it is about at all.
+    if (!target.searchParams.has('layers') && !target.searchParams.has('serviceId')) {
+      target.searchParams.set('serviceId', 'default');
+      target.searchParams.set('subscribe', 'false');
+    }
     if (options.clientLabel) target.searchParams.set('clientLabel', options.clientLabel);
     this.#url = target.href;
     this.#options = options;

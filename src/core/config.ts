@@ -133,6 +133,13 @@ export const ConfigSchema = section({
       0,
       1_000_000,
     ),
+    perAddress: whole(
+      'Of these, those of clients without a key at one address (one /64 network of IPv6). A quarter is left to keys.',
+      LIMITS.streamSessionsPerAddress,
+      0,
+      1_000_000,
+    ),
+    perKey: whole('Of these, those of one key.', LIMITS.streamSessionsPerKey, 1, 1_000_000),
   }),
   events: section({
     retention: section({

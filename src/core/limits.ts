@@ -105,6 +105,9 @@ export const LIMITS = {
   streamStallMs: 10_000,
   /** Sessions of streams that may be open at once (contract). */
   streamSessions: 256,
+  /** Of these, those without a key from one address, and those of one key. */
+  streamSessionsPerAddress: 64,
+  streamSessionsPerKey: 128,
   /** WebSockets that listen to alerts at once. */
   alertSubscribers: 64,
   /** Subscriptions of one session, and characters of the id of one (contract). */
@@ -115,6 +118,12 @@ export const LIMITS = {
   /** Features and bytes of a snapshot, and rows looked at for it (contract). */
   snapshotFeatures: 5000,
   snapshotBytes: 4_194_304,
+  /** Bytes of a snapshot in one frame for who has no key. */
+  anonymousSnapshotBytes: 1_048_576,
+  /** Bytes read at once for a snapshot, and how many are read at once for clients with and without a key. */
+  snapshotPageBytes: 65_536,
+  snapshotTurns: 4,
+  anonymousSnapshotTurns: 2,
   /** Milliseconds that one filter of a subscription may take for the events of a batch. */
   matchMs: 1000,
   snapshotScanRows: 20_000,

@@ -150,7 +150,11 @@ export async function startGateway({
     log,
     alerts,
     instance,
-    maxSessions: config.streaming.maxSessions,
+    sessions: {
+      total: config.streaming.maxSessions,
+      perAddress: config.streaming.perAddress,
+      perKey: config.streaming.perKey,
+    },
     retention,
     visible: (principal) => visible.of(principal),
     catalog: () => catalog.current,

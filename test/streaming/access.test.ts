@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { WholeSnapshot } from '../../src/client/frames.js';
 import type { EditOperation } from '../../src/core/edits.js';
 import type { Principal } from '../../src/core/operation.js';
 import type { AccessPolicy } from '../../src/gateway/auth/access.js';
@@ -120,12 +121,13 @@ it('keeps the rules in snapshots, in replays and in filters', async () => {
   expect(told).toMatchObject({ featureId: id, attributes: { name: 'in both' } });
 
   const client = await listen('ann', { mode: 'snapshot' });
-  const end = await client.next(({ type }) => type === 'snapshot-end');
-  const rows = client.of('snapshot-feature');
-  expect(end.featureCount).toBe(rows.length);
-  expect(rows.map(({ featureId }) => featureId)).toContain(id);
-  for (const { attributes } of rows)
-    expect(Object.keys(attributes as object).sort()).toEqual([...fields].sort());
+  const { featureCount, features } = (await client.next(
+    ({ type }) => type === 'snapshot',
+  )) as unknown as WholeSnapshot;
+  expect(featureCount).toBe(features.length);
+  expect(features.map((one) => one.id)).toContain(id);
+  for (const { feature } of features)
+    expect(Object.keys(feature.properties).sort()).toEqual([...fields].sort());
   await upTo(replayed);
   expect(text(client) + text(replayed)).not.toMatch(/secret|424242|area/);
 

@@ -36,7 +36,7 @@ async function bare(extensions = ''): Promise<{ socket: Socket; received: () => 
   const chunks: Buffer[] = [];
   socket.on('error', () => {});
   socket.write(
-    `GET /api/v1/streaming/features HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+    `GET /api/v1/streaming/features?serviceId=default&subscribe=false HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
       `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n${extensions}\r\n`,
   );
   const [head] = (await once(socket, 'data')) as [Buffer];

@@ -46,7 +46,7 @@ it.each(['?format=msgpack', '?format=msgpack&compress=true', '?compress=true&for
     for (const client of clients) {
       await client.until(() => client.of('feature-change').length === 7);
       await client.subscribe('snap', { layers: [LAYERS.parcels], mode: 'snapshot' });
-      await client.next(({ type }) => type === 'snapshot-end');
+      await client.next(({ type }) => type === 'snapshot');
       client.send({ type: 'nonsense' });
       await client.next(({ type }) => type === 'error');
     }

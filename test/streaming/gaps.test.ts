@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { CatalogSnapshot, VectorCollection } from '../../src/core/collection.js';
 import type { FeatureEvent } from '../../src/core/edits.js';
 import { EPOCH_SIZE, type FeedEntry } from '../../src/core/events.js';
-import type { Principal } from '../../src/core/operation.js';
+import { ANONYMOUS } from '../../src/core/operation.js';
 import type { Pools } from '../../src/core/tasks.js';
 import { Feed } from '../../src/gateway/services/events/feed.js';
 import { Hub, type HubDeps, type Wish } from '../../src/gateway/services/events/hub.js';
@@ -69,7 +69,7 @@ const pools = { run: async () => page } as unknown as Pools;
 /** A hub over the log with one client, which reads as long as `reads` says so. */
 async function connected(log: Log, wish: Partial<Wish>) {
   const feed = await Feed.open(log);
-  const deps: Partial<HubDeps> = { feed, pools, visible, maxSessions: 9 };
+  const deps: Partial<HubDeps> = { feed, pools, visible, sessions: { total: 9, perAddress: 9, perKey: 9 } };
   const hub = new Hub(deps as HubDeps);
   const client = { frames: [] as Frame[], reads: true };
   const transport = {
@@ -84,7 +84,7 @@ async function connected(log: Log, wish: Partial<Wish>) {
   const interest = { layers: [1], bbox: undefined, filter: undefined, datetime: undefined };
   const begin = (one: Session) =>
     hub.subscribe(one, { id: 's', interest, mode: 'delta', cursor: undefined, ...wish });
-  const session = hub.open(transport, {} as Principal, undefined, begin)!;
+  const session = hub.open(transport, { principal: ANONYMOUS, address: '' }, undefined, begin)!;
   const told = () =>
     client.frames
       .filter(({ type }) => type !== 'status')
@@ -177,7 +177,7 @@ async function connectedTo(hub: Hub, cursor: number): Promise<() => string[]> {
     close() {},
   };
   const interest = { layers: [1], bbox: undefined, filter: undefined, datetime: undefined };
-  hub.open(transport, {} as Principal, undefined, (session) =>
+  hub.open(transport, { principal: ANONYMOUS, address: '' }, undefined, (session) =>
     hub.subscribe(session, { id: 't', interest, mode: 'delta', cursor }),
   );
   await vi.waitFor(() => expect(types).toContain('feature-change'));

@@ -27,6 +27,8 @@ export interface StreamSetup {
   /** By API key. */
   principals?: Record<string, Principal>;
   maxSessions?: number;
+  perAddress?: number;
+  perKey?: number;
   heartbeatMs?: number;
   stallMs?: number;
 }
@@ -42,6 +44,8 @@ export async function streams({
   policy = defaultPolicy,
   principals = {},
   maxSessions = 100,
+  perAddress = 100,
+  perKey = 100,
   heartbeatMs = 60_000,
   stallMs = 60_000,
 }: StreamSetup = {}) {
@@ -81,7 +85,7 @@ export async function streams({
     feed,
     pools,
     visible: (principal) => visible.of(principal),
-    maxSessions,
+    sessions: { total: maxSessions, perAddress, perKey },
     heartbeatMs,
     stallMs,
     alerts: { notify: (alert) => void alerts.push(alert) },

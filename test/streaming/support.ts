@@ -9,6 +9,17 @@ const packr = new Packr({ useRecords: false });
 /** A frame of the server. */
 export type Frame = Record<string, unknown> & { type: string };
 
+/** Who has no key must say what it listens to: everything, in tests that do not care. */
+function scoped(url: string): string {
+  const target = new URL(url);
+  const names = [...target.searchParams.keys()];
+  if (!target.pathname.endsWith('/streaming/features') || names.some((name) => /layer|service/i.test(name)))
+    return url;
+  target.searchParams.set('serviceId', 'default');
+  target.searchParams.set('subscribe', 'false');
+  return target.href;
+}
+
 /** A WebSocket client of the feature stream that keeps what it receives. */
 export class StreamClient {
   readonly frames: Frame[] = [];
@@ -17,7 +28,7 @@ export class StreamClient {
   #changed = () => {};
 
   constructor(url: string, headers: Record<string, string> = {}) {
-    this.#socket = new WebSocket(url.replace(/^http/, 'ws'), { headers });
+    this.#socket = new WebSocket(scoped(url).replace(/^http/, 'ws'), { headers });
     this.#socket.on('message', (data, isBinary) => {
       this.frames.push(isBinary ? packr.unpack(data as Buffer) : JSON.parse(String(data)));
       this.#changed();

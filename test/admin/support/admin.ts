@@ -94,7 +94,7 @@ export async function adminHarness() {
     feed: await Feed.open(t.state.feed),
     pools,
     visible: () => new CatalogSnapshot([], [], 0),
-    maxSessions: 10,
+    sessions: { total: 10, perAddress: 10, perKey: 10 },
     alerts,
   });
   const operations = adminOperations({

@@ -10,7 +10,7 @@ import { ChangeBodies, jsonFrame } from './frames.js';
 import type { Group } from './group.js';
 import { Groups } from './groups.js';
 import type { Change, Session } from './session.js';
-import { sendSnapshot } from './snapshot.js';
+import { SnapshotTurns, sendSnapshot } from './snapshot.js';
 import type { Listener, Scope, Subscription } from './subscription.js';
 import { type Candidates, type Hearing, hearings } from './views.js';
 
@@ -32,6 +32,7 @@ const RETRY_MS = 500;
 export class Delivery {
   readonly #deps: DeliveryDeps;
   readonly #groups = new Groups();
+  readonly #snapshots = new SnapshotTurns();
   readonly #owners = new Map<Subscription, Session>();
   /** Subscriptions that read store or feed by themselves. */
   readonly #following = new WeakSet<Subscription>();
@@ -117,7 +118,10 @@ export class Delivery {
     const visible = this.#deps.visible(session.principal);
     for (;;) {
       try {
-        await sendSnapshot({ session, subscription, reason, visible, pools: this.#deps.pools });
+        await sendSnapshot(
+          { session, subscription, reason, visible, pools: this.#deps.pools },
+          this.#snapshots,
+        );
         return !subscription.ended;
       } catch {
         // The store does not answer: the client waits, or leaves. A snapshot that was begun is begun again.

@@ -9,13 +9,14 @@ import { Delivery } from './delivery.js';
 import type { Feed } from './feed.js';
 import { jsonFrame } from './frames.js';
 import { type CloseReason, Session, type Transport } from './session.js';
+import { type SessionLimits, SessionQuotas, type Visitor } from './session-quotas.js';
 import { type Interest, type StreamMode, Subscription } from './subscription.js';
 
 export interface HubDeps {
   feed: Feed;
   pools: Pools;
   visible(principal: Principal): CatalogSnapshot;
-  maxSessions: number;
+  sessions: SessionLimits;
   alerts: Alerts;
   /** Milliseconds between two heartbeats. */
   heartbeatMs?: number;
@@ -40,12 +41,14 @@ const STALL_CHECK_MS = 1000;
 export class Hub {
   readonly sessions = new Map<string, Session>();
   readonly #deps: HubDeps;
+  readonly #quotas: SessionQuotas;
   readonly #delivery: Delivery;
   readonly #heartbeat: NodeJS.Timeout;
   readonly #watch: NodeJS.Timeout;
 
   constructor(deps: HubDeps) {
     this.#deps = deps;
+    this.#quotas = new SessionQuotas(deps.sessions);
     this.#delivery = new Delivery({
       ...deps,
       sessions: () => this.sessions.values(),
@@ -56,7 +59,7 @@ export class Hub {
   }
 
   get maxSessions(): number {
-    return this.#deps.maxSessions;
+    return this.#quotas.total;
   }
 
   /** Entries of the feed that can be gone on from. */
@@ -64,28 +67,31 @@ export class Hub {
     return this.#deps.feed.kept;
   }
 
-  get isFull(): boolean {
-    return this.sessions.size >= this.#deps.maxSessions;
-  }
-
-  /** Counts one who was turned away. */
-  noteRejected(): void {
+  /** Throws 503 or 429 when this client cannot have another session now. */
+  requirePlace(visitor: Visitor): void {
+    const refusal = this.#quotas.refusal(visitor);
+    if (!refusal) return;
     metrics.sessionsRejected.cell().inc();
+    throw refusal;
   }
 
   /** A new session, after `begin` did with it what the client asked for; undefined when there are too many. */
   open(
     transport: Transport,
-    principal: Principal,
+    visitor: Visitor,
     clientLabel: string | undefined,
     begin: (session: Session) => void,
   ): Session | undefined {
-    if (this.isFull) {
-      this.noteRejected();
+    if (this.#quotas.refusal(visitor)) {
+      metrics.sessionsRejected.cell().inc();
       return undefined;
     }
-    const session = new Session(transport, principal, {
-      closed: (closed, reason) => this.#forget(closed, reason),
+    this.#quotas.take(visitor);
+    const session = new Session(transport, visitor.principal, {
+      closed: (closed, reason) => {
+        this.#quotas.release(visitor);
+        this.#forget(closed, reason);
+      },
       behind: (one) => this.#delivery.catchUp(one),
     });
     session.clientLabel = clientLabel;

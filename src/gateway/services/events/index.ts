@@ -13,6 +13,7 @@ import { Feed } from './feed.js';
 import { Hub } from './hub.js';
 import { Listeners } from './listeners.js';
 import { type Outbox, type PublishedTable, Relay } from './relay.js';
+import type { SessionLimits } from './session-quotas.js';
 
 export interface EventsOptions {
   pools: Pools;
@@ -23,7 +24,7 @@ export interface EventsOptions {
   alerts: Alerts;
   /** Names this process among those that share the state database. */
   instance: string;
-  maxSessions: number;
+  sessions: SessionLimits;
   retention: Retention;
   visible(principal: Principal): CatalogSnapshot;
   catalog(): CatalogSnapshot;
@@ -54,9 +55,9 @@ const LOOK_MS = 1000;
 const DATABASE_LOOK_MS = 5000;
 
 export async function startEvents(options: EventsOptions): Promise<Events> {
-  const { pools, store, log, alerts, visible, maxSessions, tell } = options;
+  const { pools, store, log, alerts, visible, sessions, tell } = options;
   const feed = await Feed.open(store, options.retention.count);
-  const hub = new Hub({ feed, pools, visible, maxSessions, alerts });
+  const hub = new Hub({ feed, pools, visible, sessions, alerts });
   const changes = new Changes(options.changed);
   const relay = new Relay({
     pools,

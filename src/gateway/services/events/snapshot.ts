@@ -10,6 +10,7 @@ import type { Pools } from '../../../core/tasks.js';
 import { FRAME_CRS, jsonFrame, objectIdOf } from './frames.js';
 import type { Session } from './session.js';
 import { type Scope, type Subscription, scopesOf } from './subscription.js';
+import { Turns } from './turns.js';
 
 interface SnapshotPlan {
   session: Session;
@@ -30,43 +31,154 @@ interface Row {
 const PAGE = 100;
 const DECIMALS = 7;
 
+/**
+ * How many snapshots are read at once: those of clients without a key take nothing from the others. What has been read is
+ * sent before the turn ends, so no more waits for a client that does not read than one page.
+ */
+export class SnapshotTurns {
+  readonly #pages = {
+    keyed: new Turns(LIMITS.snapshotTurns),
+    anonymous: new Turns(LIMITS.anonymousSnapshotTurns),
+  };
+  readonly #frames = {
+    keyed: new Turns(LIMITS.snapshotTurns),
+    anonymous: new Turns(LIMITS.anonymousSnapshotTurns),
+  };
+
+  /** A turn to read and send a page, once the client has read what it was sent. */
+  async page(session: Session): Promise<() => void> {
+    for (;;) {
+      await session.writable();
+      const release = await this.#pages[kindOf(session)].take();
+      // Another subscription of the session may have sent meanwhile.
+      if (!session.blocked) return release;
+      release();
+    }
+  }
+
+  /** A turn to make one frame of a whole snapshot and to have it read. */
+  frame(session: Session): Promise<() => void> {
+    return this.#frames[kindOf(session)].take();
+  }
+}
+
+const kindOf = ({ principal }: Session) => (principal.kind === 'anonymous' ? 'anonymous' : 'keyed');
+
 /** Sends what the layers of a subscription hold now, at the pace of the client. Ends early when the client leaves. */
-export async function sendSnapshot({
-  session,
-  subscription,
-  reason,
-  visible,
-  pools,
-}: SnapshotPlan): Promise<void> {
+export function sendSnapshot(plan: SnapshotPlan, turns: SnapshotTurns): Promise<void> {
+  // Who wants nothing but the snapshot gets it in one frame.
+  return plan.subscription.mode === 'snapshot' ? sendWhole(plan, turns) : sendInFrames(plan, turns);
+}
+
+/** Members of the frame that a snapshot begins with. */
+function beginning(scopes: ReadonlyMap<number, Scope>, reason: string) {
+  const timestamp = new Date().toISOString();
+  return { reason, serviceId: SERVICE_ID, layerIds: [...scopes.keys()], timestamp };
+}
+
+async function sendInFrames(plan: SnapshotPlan, turns: SnapshotTurns): Promise<void> {
+  const { session, subscription, reason, visible } = plan;
   const snapshotId = randomUUID();
-  const { position: cursor, interest } = subscription;
-  const scopes = scopesOf(interest, visible);
+  const { position: cursor } = subscription;
+  const scopes = scopesOf(subscription.interest, visible);
   const frame = (type: string, members: Record<string, unknown>): void => {
     const ids = { snapshotId, subscriptionId: subscription.id, sequence: subscription.next(), cursor };
     session.send(jsonFrame(type, { ...ids, ...members }));
   };
-  const timestamp = new Date().toISOString();
-  frame('snapshot-begin', { reason, serviceId: SERVICE_ID, layerIds: [...scopes.keys()], timestamp });
-  let featureCount = 0;
-  let bytes = 0;
-  let complete = true;
-  for (const scope of scopes.values()) {
-    for await (const page of pages(pools, subscription, scope)) {
-      bytes += page.bytes;
-      const room = LIMITS.snapshotFeatures - featureCount;
-      if (bytes > LIMITS.snapshotBytes || page.rows.length > room) complete = false;
-      const rows = bytes > LIMITS.snapshotBytes ? [] : page.rows.slice(0, room);
-      while (session.blocked) await session.writable();
+  frame('snapshot-begin', beginning(scopes, reason));
+  const rows = new SnapshotRows(plan, scopes, LIMITS.snapshotBytes);
+  for (let more = true; more; ) {
+    const release = await turns.page(session);
+    try {
+      if (subscription.ended) return;
+      const page = await rows.next();
       if (subscription.ended) return;
       session.transport.together(() => {
-        for (const row of rows) frame('snapshot-feature', featureOf(row, scope));
+        for (const { row, scope } of page) frame('snapshot-feature', featureOf(row, scope));
       });
-      featureCount += rows.length;
-      if (!complete) break;
+      more = !rows.ended;
+    } finally {
+      release();
     }
-    if (!complete) break;
   }
-  frame('snapshot-end', { featureCount, complete });
+  frame('snapshot-end', { featureCount: rows.count, complete: rows.complete });
+}
+
+async function sendWhole(plan: SnapshotPlan, turns: SnapshotTurns): Promise<void> {
+  const { session, subscription, reason, visible } = plan;
+  const release = await turns.frame(session);
+  try {
+    const scopes = scopesOf(subscription.interest, visible);
+    const anonymous = session.principal.kind === 'anonymous';
+    const rows = new SnapshotRows(
+      plan,
+      scopes,
+      anonymous ? LIMITS.anonymousSnapshotBytes : LIMITS.snapshotBytes,
+    );
+    const features: string[] = [];
+    while (!rows.ended) {
+      if (subscription.ended) return;
+      for (const { row, scope } of await rows.next())
+        features.push(JSON.stringify(batchedFeature(row, scope)));
+    }
+    await session.writable();
+    if (subscription.ended) return;
+    const head = jsonFrame('snapshot', {
+      snapshotId: randomUUID(),
+      subscriptionId: subscription.id,
+      sequence: subscription.next(),
+      cursor: subscription.position,
+      ...beginning(scopes, reason),
+      featureCount: rows.count,
+      complete: rows.complete,
+    });
+    session.send(`${head.slice(0, -1)},"features":[${features.join(',')}]}`);
+    // The turn lasts until the client has the frame: frames that nobody reads would add up.
+    await session.writable();
+  } finally {
+    release();
+  }
+}
+
+/** The features of a snapshot, page by page, within its limits. */
+class SnapshotRows {
+  count = 0;
+  /** False when there are more features than a snapshot may have. */
+  complete = true;
+  ended = false;
+  #bytes = 0;
+  readonly #pages: AsyncGenerator<{ rows: Row[]; bytes: number; scope: Scope }>;
+
+  constructor(
+    { pools, subscription }: SnapshotPlan,
+    scopes: ReadonlyMap<number, Scope>,
+    private readonly maxBytes: number,
+  ) {
+    this.#pages = pagesOf(pools, subscription, scopes);
+  }
+
+  async next(): Promise<{ row: Row; scope: Scope }[]> {
+    const { value: page } = await this.#pages.next();
+    if (!page) {
+      this.ended = true;
+      return [];
+    }
+    const { rows, bytes, scope } = page as { rows: Row[]; bytes: number; scope: Scope };
+    this.#bytes += bytes;
+    const room = this.#bytes > this.maxBytes ? 0 : LIMITS.snapshotFeatures - this.count;
+    if (rows.length > room) {
+      this.complete = false;
+      this.ended = true;
+    }
+    const taken = rows.slice(0, room);
+    this.count += taken.length;
+    return taken.map((row) => ({ row, scope }));
+  }
+}
+
+async function* pagesOf(pools: Pools, subscription: Subscription, scopes: ReadonlyMap<number, Scope>) {
+  for (const scope of scopes.values())
+    for await (const page of pages(pools, subscription, scope)) yield { ...page, scope };
 }
 
 async function* pages(pools: Pools, { interest }: Subscription, { collection, filter, fields }: Scope) {
@@ -86,7 +198,7 @@ async function* pages(pools: Pools, { interest }: Subscription, { collection, fi
         ...(fields ? { fields: [...fields] } : {}),
         ...(whole === undefined ? {} : { filter: whole }),
         ...(after ? { after } : {}),
-        maxBytes: LIMITS.sendBuffer,
+        maxBytes: LIMITS.snapshotPageBytes,
         limit: PAGE,
         offset: 0,
       },
@@ -108,5 +220,16 @@ function featureOf({ id, geometry, properties }: Row, { collection }: Scope): Re
     objectId: objectIdOf(featureId),
     ...(geometry ? { geometry, geometryCrs: FRAME_CRS } : {}),
     attributes: properties,
+  };
+}
+
+/** A feature as one of a frame that holds them all. */
+function batchedFeature({ id, geometry, properties }: Row, { collection }: Scope): Record<string, unknown> {
+  return {
+    id: String(id),
+    sourceId: collection.id,
+    layerId: collection.layerId,
+    geometryCrs: FRAME_CRS,
+    feature: { type: 'Feature', id, geometry, properties },
   };
 }

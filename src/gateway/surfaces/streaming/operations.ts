@@ -14,6 +14,7 @@ import { SERVICE_ID } from '../../../core/service.js';
 import { refuseForeignPages } from '../../http/origin.js';
 import type { Hub } from '../../services/events/hub.js';
 import { type Session, SLOW_POLICIES } from '../../services/events/session.js';
+import type { Visitor } from '../../services/events/session-quotas.js';
 import type { SurfaceDeps } from '../common.js';
 import { DEFAULT_SUBSCRIPTION, resumption } from './control.js';
 import { type AskedInterest, readInterest } from './interest.js';
@@ -58,6 +59,10 @@ const params = {
       'drop: a client that does not keep up is disconnected; coalesce: it gets the latest of each feature.',
   }),
   format: text('format', { description: `WebSocket only: json, or ${BINARY} for binary frames.` }),
+  subscribe: text('subscribe', {
+    description:
+      'WebSocket only: false to open it without a subscription; layers or serviceId say what it is about.',
+  }),
   compress: text('compress', { description: 'WebSocket only: true for permessage-deflate.' }),
   lastEventId: text('last-event-id', {
     in: 'header',
@@ -83,6 +88,7 @@ export function streamingOperations(deps: StreamingDeps): Operation[] {
         200: { description: 'Server-sent events', content: { 'text/event-stream': null } },
         400: { description: 'A parameter is wrong' },
         401: { description: 'Only administrators may listen to everything' },
+        429: { description: 'Too many sessions of this address or key' },
         503: { description: 'Too many sessions' },
       },
       run: (x) => listen(x, deps),
@@ -143,17 +149,19 @@ function listen(x: Exchange<typeof params>, deps: StreamingDeps): Reply {
   if (sse && !/text\/event-stream/.test(x.header('accept') ?? ''))
     throw new ApiError('not-acceptable', 'Ask for a WebSocket, or for text/event-stream in Accept.');
   refuseForeignPages(x);
-  if (hub.isFull) {
-    hub.noteRejected();
-    throw new ApiError('unavailable', 'There are too many sessions.', { headers: { 'retry-after': '10' } });
-  }
   const { principal } = x;
+  const visitor: Visitor = { principal, address: x.clientAddress };
+  hub.requirePlace(visitor);
   const mayAll = permits(principal, 'admin:read');
   const visible = () => deps.visible(principal);
   const asked = askedOf(x);
   const wanted = Object.values(asked).some((value) => value !== undefined);
-  // A WebSocket may be opened without a subscription; server-sent events cannot ask for one later.
-  const interest = sse || wanted ? readInterest(asked, visible(), mayAll) : undefined;
+  // A WebSocket may be opened without a subscription; server-sent events cannot ask for one later. Who has no key
+  // says in either case what it is about.
+  const named = sse || wanted || principal.kind === 'anonymous';
+  const read = named ? readInterest(asked, visible(), mayAll) : undefined;
+  const subscribe = word('subscribe', x.params.subscribe, ['true', 'false'] as const);
+  const interest = subscribe === 'false' && !sse ? undefined : read;
   const policy = word('onSlow', x.params.onSlow, SLOW_POLICIES);
   const format = word('format', x.params.format, ['json', BINARY] as const);
   const compress = word('compress', x.params.compress, ['true', 'false'] as const);
@@ -170,11 +178,11 @@ function listen(x: Exchange<typeof params>, deps: StreamingDeps): Reply {
         binary: format === BINARY,
         compress: compress === 'true',
         deps: { hub, visible, mayAll },
-        open: (transport) => hub.open(transport, principal, label, begin),
+        open: (transport) => hub.open(transport, visitor, label, begin),
       }),
     };
   }
-  const stream = new EventStream(x.signal, (transport) => hub.open(transport, principal, label, begin));
+  const stream = new EventStream(x.signal, (transport) => hub.open(transport, visitor, label, begin));
   return { status: 200, mediaType: EVENT_STREAM.mediaType, cacheControl: 'no-store', body: stream };
 }
 
