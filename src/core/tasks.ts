@@ -118,8 +118,10 @@ export interface VectorLayerInfo {
   source: VectorSource;
   title?: string;
   description?: string;
-  /** Extent in the source CRS, x,y ordered; absent for an empty layer. */
+  /** Extent in the source CRS, x,y ordered, of what lies in the domain of the CRS; absent for an empty layer. */
   extent?: Box;
+  /** Box around all geometries in the source CRS, where some lie outside of the domain of the CRS. */
+  beyond?: Box;
   /** Extent in CRS84 (degrees, longitude first). */
   extent84?: Box;
   featureCount: number;
@@ -365,6 +367,8 @@ export interface Tasks extends AnalyticsTasks, ArchiveTasks, RasterTasks, StacTa
   'vector.items': { input: ItemsTask; output: ItemsResult };
   /** One feature, or null when there is none of that id. */
   'vector.item': { input: ItemTask; output: ItemResult | null };
+  /** Extent in CRS84 as the rows have it now; undefined when it cannot be told in time. */
+  'vector.extent': { input: { source: VectorSource }; output: Box | undefined };
   'vector.count': { input: CountTask; output: number };
   /** Parses a request body: a large one would hold up the event loop. The memory of the parts moves to the thread. */
   'vector.body': { input: { parts: Uint8Array<ArrayBuffer>[]; reading: BodyReading }; output: unknown };

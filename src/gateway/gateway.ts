@@ -30,6 +30,7 @@ import { Databases } from './services/databases.js';
 import { Edits } from './services/edits.js';
 import { SessionDirectory } from './services/events/directory.js';
 import { startEvents } from './services/events/index.js';
+import { ExtentRefresh } from './services/extents.js';
 import { registeredIn } from './services/rasters/registered.js';
 import { StacItems } from './services/stac/items.js';
 import { Styles } from './services/styles/index.js';
@@ -130,6 +131,7 @@ export async function startGateway({
     dataDir,
     layerIdOf: (id) => state.collections.idOf(id),
     registered: () => registeredIn(state),
+    edited: (collection, change) => extents.edited(collection, change),
     replaced(before, after) {
       caching.replaced(before, after);
       events.follow(after);
@@ -141,6 +143,7 @@ export async function startGateway({
       void captureEdits(after, { enabled: config.postgis.captureEdits, pools, log });
     },
   });
+  const extents = new ExtentRefresh({ catalog: () => catalog, pools, log });
   const visible = new VisibleCatalog(() => catalog.current, defaultPolicy);
   const alerts = new AlertStream(peers, (alert) => tell({ alert }));
   const events = await startEvents({
@@ -273,6 +276,7 @@ export async function startGateway({
     firstKey,
     async close(graceMs) {
       forgetKeys();
+      extents.close();
       alerts.close();
       await webhooks.close();
       await events.close();

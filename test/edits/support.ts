@@ -125,6 +125,8 @@ export function sender(url: string, key: string): Editor['send'] {
       headers: {
         'x-api-key': key,
         ...(body === undefined ? {} : { 'content-type': 'application/geo+json' }),
+        // Entity tags of compressed answers have a suffix.
+        'accept-encoding': 'identity',
         ...headers,
       },
     });

@@ -31,6 +31,8 @@ const KEPT_EDITS = 4096;
 export interface CatalogDeps extends Omit<PublishDeps, 'versionOf'> {
   /** A reload took the place of what was published before. */
   replaced(before: CatalogSnapshot, after: CatalogSnapshot): void;
+  /** A committed edit was taken over. */
+  edited?(collection: VectorCollection, change: CollectionChange): void;
 }
 
 /** The published collections of this process. Readers take `current`; a reload swaps it in one assignment. */
@@ -123,6 +125,15 @@ export class Catalog {
     edits.set(change.cursor, change);
     if (edits.size > KEPT_EDITS) edits.delete(edits.keys().next().value!);
     this.#current = this.#current.replacing(edited(collection, change));
+    this.#deps.edited?.(collection, change);
+    return true;
+  }
+
+  /** Takes over an extent that was measured at a cursor; false when edits have come since. */
+  measured(id: string, cursor: number, extent84: Box | undefined): boolean {
+    const collection = this.#current.byId(id);
+    if (collection?.kind !== 'vector' || collection.cursor !== cursor) return false;
+    this.#current = this.#current.replacing({ ...collection, extent84: extent84 && globeExtent(extent84) });
     return true;
   }
 
@@ -166,7 +177,7 @@ export class Catalog {
   }
 }
 
-/** A collection after an edit. Its extent only grows: finding it anew means to read all rows. */
+/** A collection after an edit. Its extent only grows here: `ExtentRefresh` finds it anew where it may have shrunk. */
 function edited(collection: VectorCollection, change: CollectionChange): VectorCollection {
   const { extent84, featureCount, cursor } = collection;
   return {

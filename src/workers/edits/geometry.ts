@@ -2,6 +2,8 @@ import type { EditTask } from '../../core/edits.js';
 import type { FieldError } from '../../core/errors.js';
 import type { GeometryType } from '../../core/tasks.js';
 import { geojsonToWkb, type Invalidity, transformPoints, validateGeometry } from '../../native/index.js';
+import { haveAPlace } from '../providers/domain.js';
+import { extremePositions } from './extremes.js';
 
 /** Geometry types by their WKB code. */
 const TYPES: readonly (GeometryType | undefined)[] = [
@@ -41,7 +43,17 @@ export function readGeometry(text: string, task: EditTask): ReadGeometry {
   } catch (error) {
     return placed((error as Error).message);
   }
-  return fitted(wkb, task);
+  return placedInDomain(wkb, task) ?? fitted(wkb, task);
+}
+
+/** One row far from the Earth would spoil the extent of its collection, and every map of it. */
+function placedInDomain(wkb: Uint8Array, { source, crs, swapAxes }: EditTask): FieldError | undefined {
+  const positions = extremePositions(wkb);
+  if (haveAPlace(positions, source.crs)) return undefined;
+  const order = swapAxes
+    ? 'its first axis is latitude or northing'
+    : 'its first axis is longitude or easting';
+  return wrong(`lies outside of the area of its coordinate reference system, ${crs} (${order})`);
 }
 
 function fitted(wkb: Uint8Array, task: EditTask): ReadGeometry {

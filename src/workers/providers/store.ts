@@ -37,6 +37,8 @@ export interface FeatureStore {
   tileLayer(task: VectorTileTask, layer: TileLayer, cancellation?: Cancellation): Promise<EncodedLayer>;
   /** Whether the envelope of any feature touches each box (in the source's CRS), by the spatial index. */
   occupied(source: VectorSource, boxes: readonly Box[], cancellation?: Cancellation): Promise<boolean[]>;
+  /** Extent in CRS84 of what lies in the domain of the CRS; undefined when it is empty or cannot be told in time. */
+  extent(source: VectorSource, cancellation?: Cancellation): Promise<Box | undefined>;
   /** Rows in batches; ends the query when the consumer stops early. */
   rows(query: RowsQuery, cancellation?: Cancellation): AsyncIterable<FeatureRow[]>;
   /** Resolves once rows and events are durable; what clients did wrong is in the outcomes. */

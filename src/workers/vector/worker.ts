@@ -85,6 +85,7 @@ const TASKS: {
   'vector.item': (task, cancellation) => storeOf(task.source).item(task, cancellation),
   'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),
   'vector.body': body,
+  'vector.extent': ({ source }, cancellation) => storeOf(source).extent(source, cancellation),
   // The library of styles is large, and most threads never need it.
   'vector.sld': async (task) => (await import('./sld.js')).readSld(task),
   'vector.styleProblems': async ({ json }) =>

@@ -3,7 +3,7 @@ import type { Collection } from '../../../core/collection.js';
 import { CRS84, CRS84H, type Crs, crsOfEpsg, parseCrs } from '../../../core/crs.js';
 import type { RasterInfo } from '../../../core/rasters.js';
 import { RASTER_STYLE } from '../../../core/style/default-style.js';
-import type { ArchiveInfo, Box, VectorLayerInfo } from '../../../core/tasks.js';
+import type { ArchiveInfo, VectorLayerInfo } from '../../../core/tasks.js';
 import { WEB_MERCATOR } from '../../../core/tile-matrix.js';
 import { describeCrs } from '../../../native/index.js';
 import { stylesOfFile } from '../styles/of-files.js';
@@ -21,6 +21,7 @@ export function vectorCollection(
 ): MakeCollection {
   const storageCrs = knownCrs(layer.source.crs);
   const { extent84 } = layer;
+  const warning = warningOf(layer);
   // What is served of a foreign file is a copy: edits of it would never reach the file.
   const isCopy = layer.source.kind === 'geopackage' && layer.source.path !== file;
   return (id, layerId) => ({
@@ -30,7 +31,7 @@ export function vectorCollection(
     title: layer.title && layer.title !== layer.source.table ? layer.title : titleOf(layer.source.table),
     description: layer.description ?? '',
     extent84: extent84 && globeExtent(extent84),
-    ...(extent84 && !liesOnGlobe(extent84) ? { warning: offGlobe(extent84) } : {}),
+    ...(warning === undefined ? {} : { warning }),
     storageCrs,
     crs: advertised(storageCrs, layer.source.hasZ),
     file,
@@ -118,9 +119,12 @@ function knownCrs(text: string): Crs {
   };
 }
 
-function offGlobe([west, south, east, north]: Box): string {
-  const range = `longitudes ${west} to ${east}, latitudes ${south} to ${north}`;
-  return `The coordinates contradict the coordinate reference system: ${range}.`;
+/** What people must know of the coordinates of a layer. */
+function warningOf({ extent84, beyond }: VectorLayerInfo): string | undefined {
+  const box = beyond ?? (extent84 && !liesOnGlobe(extent84) ? extent84 : undefined);
+  if (!box) return undefined;
+  const [minx, miny, maxx, maxy] = box;
+  return `Coordinates contradict the coordinate reference system: x ${minx} to ${maxx}, y ${miny} to ${maxy}.`;
 }
 
 /** CRS84 (and with heights CRS84h), the storage CRS, and the two that maps use; no repeats. */

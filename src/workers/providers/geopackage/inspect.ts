@@ -1,12 +1,13 @@
 import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
-import { around, imageWithin } from '../../../core/box.js';
 import { STAC_COLUMNS, STAC_TABLE } from '../../../core/stac.js';
 import type { Box, Field, FieldType, GeometryType, VectorLayerInfo } from '../../../core/tasks.js';
 import { TaskFailure } from '../../../core/tasks.js';
+import { extentInDegrees, type SensibleExtent } from '../domain.js';
 import { connect, quote } from './connection.js';
 import { described } from './data-columns.js';
+import { extentOf } from './extent.js';
 import { layerStyles } from './layer-styles.js';
 import { newestCursor } from './outbox.js';
 
@@ -78,7 +79,9 @@ function layer(db: Database.Database, path: string, row: ContentsRow): VectorLay
   const crs = crsOf(row);
   const hasIndex = indexExists(db, table, row.column_name);
   const featureCount = countOf(db, table);
-  const extent = extentOf(db, row, hasIndex, featureCount);
+  const place = { table, geometryColumn: row.column_name, hasIndex, crs };
+  const { extent, beyond }: Partial<SensibleExtent> =
+    featureCount === 0 ? {} : extentOf(db, place, statedExtent(row));
   const stac = stacDocument(db, table);
   const type = geometryType(row.geometry_type_name);
   const styles = layerStyles(db, table, { geometryType: type, fields });
@@ -100,7 +103,8 @@ function layer(db: Database.Database, path: string, row: ContentsRow): VectorLay
     title: row.identifier ?? undefined,
     description: row.description ?? undefined,
     extent,
-    extent84: extent && toCrs84(db, extent, crs),
+    extent84: extent && extentInDegrees(extent, crs),
+    ...(beyond ? { beyond } : {}),
     featureCount,
     cursor: newestCursor(db),
     ...(styles.length > 0 ? { styles } : {}),
@@ -194,84 +198,11 @@ function countOf(db: Database.Database, table: string): number {
     .get() as number;
 }
 
-function extentOf(
-  db: Database.Database,
-  row: ContentsRow,
-  hasIndex: boolean,
-  count: number,
-): Box | undefined {
-  if (count === 0) return undefined;
-  const stated = [row.min_x, row.min_y, row.max_x, row.max_y];
-  if (
-    stated.every((n) => n !== null && Number.isFinite(n)) &&
-    stated[0]! <= stated[2]! &&
-    stated[1]! <= stated[3]!
-  ) {
-    return hasIndex ? widened(db, row, stated as unknown as Box) : (stated as unknown as Box);
-  }
-  const column = quote(row.column_name);
-  const sql = hasIndex
-    ? `SELECT min(minx), min(miny), max(maxx), max(maxy) FROM ${quote(`rtree_${row.table_name}_${row.column_name}`)}`
-    : `SELECT min(ST_MinX(${column})), min(ST_MinY(${column})), max(ST_MaxX(${column})), max(ST_MaxY(${column}))
-       FROM ${quote(row.table_name)}`;
-  const found = db.prepare(sql).raw().get() as (number | null)[];
-  return found.every((n) => n !== null) ? (found as unknown as Box) : undefined;
-}
-
-function toCrs84(db: Database.Database, box: Box, crs: string): Box {
-  if (crs === 'EPSG:4326' || crs === 'OGC:CRS84') return box;
-  const statement = db.prepare('SELECT gr_transform_box(?, ?, ?, ?, ?, ?)').pluck();
-  return imageWithin(box, (part) => JSON.parse(statement.get(...part, crs, 'OGC:CRS84') as string) as Box);
-}
-
-/** Part of a number by which the index, in single precision, may be beyond it. */
-const SINGLE = 2 ** -22;
-
-/**
- * The stated extent of a table and what lies beyond it: the standard lets it be out of date. Only rows at the edge are
- * read, where the index reaches no farther than its precision explains; else the index tells enough.
- */
-function widened(db: Database.Database, row: ContentsRow, stated: Box): Box {
-  const index = `rtree_${row.table_name}_${row.column_name}`;
-  const root = rootBox(db, index);
-  if (!root) return stated;
-  const side = (
-    i: 0 | 1 | 2 | 3,
-    bound: string,
-    extreme: string,
-    beyond: string,
-    farther: typeof Math.min,
-  ) => {
-    if (farther(stated[i], root[i]) === stated[i]) return stated[i];
-    if (Math.abs(root[i] - stated[i]) > SINGLE * Math.max(Math.abs(root[i]), Math.abs(stated[i])))
-      return root[i];
-    const sql = `SELECT ${farther === Math.min ? 'min' : 'max'}(${extreme}(${quote(row.column_name)}))
-      FROM ${quote(row.table_name)} WHERE rowid IN (SELECT id FROM ${quote(index)} WHERE ${bound} ${beyond} ?)`;
-    const exact = db.prepare(sql).pluck().get(stated[i]) as number | null;
-    return exact === null ? stated[i] : farther(stated[i], exact);
-  };
-  return [
-    side(0, 'minx', 'ST_MinX', '<', Math.min),
-    side(1, 'miny', 'ST_MinY', '<', Math.min),
-    side(2, 'maxx', 'ST_MaxX', '>', Math.max),
-    side(3, 'maxy', 'ST_MaxY', '>', Math.max),
-  ];
-}
-
-const CELL_BYTES = 24;
-
-/** The box around all that an R-tree holds, out of its root node: 4 bytes, then cells of an id and minx, maxx, miny, maxy. */
-function rootBox(db: Database.Database, index: string): Box | undefined {
-  const sql = `SELECT data FROM ${quote(`${index}_node`)} WHERE nodeno = 1`;
-  const node = db.prepare(sql).pluck().get() as Buffer | undefined;
-  if (!node || node.length < 4 + CELL_BYTES) return undefined;
-  const cells = Array.from({ length: node.readUInt16BE(2) }, (_, i): Box => {
-    const at = 4 + i * CELL_BYTES + 8;
-    const [minx, maxx, miny, maxy] = [0, 4, 8, 12].map((offset) => node.readFloatBE(at + offset));
-    return [minx!, miny!, maxx!, maxy!];
-  });
-  const box = cells.length > 0 ? cells.reduce(around) : undefined;
-  return box?.every(Number.isFinite) ? box : undefined;
+function statedExtent({ min_x, min_y, max_x, max_y }: ContentsRow): Box | undefined {
+  const sides = [min_x, min_y, max_x, max_y];
+  if (!sides.every((side): side is number => side !== null && Number.isFinite(side))) return undefined;
+  const [minx, miny, maxx, maxy] = sides as unknown as Box;
+  return minx <= maxx && miny <= maxy ? [minx, miny, maxx, maxy] : undefined;
 }
 
 /** The document of the STAC collection whose items a table holds. */

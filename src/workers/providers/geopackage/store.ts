@@ -1,7 +1,10 @@
 import type { GeoPackageSource } from '../../../core/tasks.js';
+import { extentInDegrees } from '../domain.js';
 import type { FeatureStore } from '../store.js';
+import { reader } from './connection.js';
 import { edit } from './edit.js';
 import { events } from './events.js';
+import { extentOf } from './extent.js';
 import { count, item, items } from './items.js';
 import { occupied } from './occupied.js';
 import { rows } from './rows.js';
@@ -14,6 +17,11 @@ export const geopackageStore: FeatureStore = {
   count: async (task) => count(task),
   tileLayer: async (task, layer) => tileLayer(task, layer),
   occupied: async (source, boxes) => occupied(source as GeoPackageSource, boxes),
+  extent: async (source) => {
+    const table = source as GeoPackageSource;
+    const { extent } = extentOf(reader(table.path), table);
+    return extent && extentInDegrees(extent, table.crs);
+  },
   rows,
   edit,
   events: async (task) => events(task),

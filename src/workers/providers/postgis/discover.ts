@@ -1,14 +1,12 @@
-import { imageWithin } from '../../../core/box.js';
 import type {
-  Box,
   DiscoveredDatabase,
   GeometryType,
   PostgisSource,
   VectorLayerInfo,
 } from '../../../core/tasks.js';
-import { transformBox } from '../../../native/index.js';
 import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
+import { extentInDegrees } from '../domain.js';
 import { attributesOf, keyOf, type SpatialTable, spatialTables } from './catalog.js';
 import { poolOf, withConnection } from './database.js';
 import { isPgError } from './failure.js';
@@ -97,12 +95,13 @@ async function layerOf(
   };
   if (table.geography) source.geography = true;
   if (curved) source.curved = true;
-  const { count, estimated, extent } = await measure.table(table);
+  const { count, estimated, extent, beyond } = await measure.table(table, crs);
   return {
     source,
     description: table.comment ?? undefined,
     extent,
-    extent84: extent && inCrs84(extent, crs),
+    extent84: extent && extentInDegrees(extent, crs),
+    ...(beyond ? { beyond } : {}),
     featureCount: count,
     ...(estimated ? { countEstimated: true } : {}),
   };
@@ -182,13 +181,4 @@ async function crsOf(connection: PostgresConnection, srid: number): Promise<stri
   const [authority, code, wkt, proj] = rows[0] as PgValue[];
   if (typeof authority === 'string' && authority.toUpperCase() === 'EPSG' && code) return `EPSG:${code}`;
   return String(wkt || proj || '') || undefined;
-}
-
-function inCrs84(extent: Box, crs: string): Box | undefined {
-  try {
-    return imageWithin(extent, (part) => transformBox(part, crs, 'OGC:CRS84'));
-  } catch {
-    // Data outside the area that its CRS can express: published without an extent.
-    return undefined;
-  }
 }

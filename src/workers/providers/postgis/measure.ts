@@ -1,5 +1,6 @@
 import type { Box } from '../../../core/tasks.js';
 import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
+import { type SensibleExtent, sensibleExtent } from '../domain.js';
 import type { SpatialTable } from './catalog.js';
 import { CANCELED, isPgError } from './failure.js';
 import { quote } from './names.js';
@@ -10,13 +11,13 @@ const COUNTED_ROWS = 200_000;
 const ONE_MS = 3000;
 const ALL_MS = 20_000;
 
-export interface Measured {
+export interface Measured extends SensibleExtent {
   count: number;
   /** True when the count is the planner's. */
   estimated: boolean;
-  /** In the source's CRS. */
-  extent: Box | undefined;
 }
+
+export type MeasuredTable = Pick<SpatialTable, 'schema' | 'table' | 'geometryColumn' | 'kind' | 'estimate'>;
 
 /** Counts rows and finds extents, exactly where that is quick, by the planner's statistics elsewhere. */
 export class Measure {
@@ -24,44 +25,51 @@ export class Measure {
 
   constructor(readonly connection: PostgresConnection) {}
 
-  async table(table: SpatialTable): Promise<Measured> {
-    const name = `${quote(table.schema)}.${quote(table.table)}`;
-    const geometry = `${quote(table.geometryColumn)}::geometry`;
+  async table(table: MeasuredTable, crs: string): Promise<Measured> {
     // Views and foreign tables have no statistics: they are tried.
-    if (table.estimate <= COUNTED_ROWS) {
-      const sides = sidesOf('e');
-      const [row] =
-        (await this.#within(
-          `SELECT n, ${sides} FROM (SELECT count(*) AS n, ST_Extent(${geometry}) AS e FROM ${name}) s`,
-        )) ?? [];
-      if (row) return { count: Number(row[0]), estimated: false, extent: boxOf(row.slice(1)) };
-    }
-    return {
-      count: await this.#estimate(table, name),
-      estimated: true,
-      extent: await this.#extent(table, name),
+    const counted = table.estimate <= COUNTED_ROWS ? await this.#counted(table) : undefined;
+    const { count, extent } = counted ?? {
+      count: await this.#estimate(table),
+      extent: await this.#extent(table),
     };
+    const search = sensibleExtent(extent, crs);
+    let step = search.next();
+    while (!step.done) step = search.next(await this.#extentWithin(table, step.value));
+    return { count, estimated: !counted, ...step.value };
   }
 
-  async #estimate({ estimate }: SpatialTable, name: string): Promise<number> {
+  async #counted(table: MeasuredTable): Promise<{ count: number; extent: Box | undefined } | undefined> {
+    const sql = `SELECT n, ${sidesOf('e')} FROM
+      (SELECT count(*) AS n, ST_Extent(${geometryOf(table)}) AS e FROM ${nameOf(table)}) s`;
+    const [row] = (await this.#within(sql)) ?? [];
+    return row && { count: Number(row[0]), extent: boxOf(row.slice(1)) };
+  }
+
+  async #extentWithin(table: MeasuredTable, domain: Box): Promise<Box | undefined> {
+    const geometry = geometryOf(table);
+    const envelope = `ST_MakeEnvelope($1::float8, $2::float8, $3::float8, $4::float8, ST_SRID(${geometry}))`;
+    const sql = `SELECT ${sidesOf('e')} FROM
+      (SELECT ST_Extent(${geometry}) AS e FROM ${nameOf(table)} WHERE ${geometry} @ ${envelope}) s`;
+    const [row] = (await this.#within(sql, domain.map(String))) ?? [];
+    return row && boxOf(row);
+  }
+
+  async #estimate({ estimate, ...table }: MeasuredTable): Promise<number> {
     if (estimate > 0) return Math.round(estimate);
-    const [row] = await this.connection.query(`EXPLAIN (FORMAT JSON) SELECT 1 FROM ${name}`);
+    const [row] = await this.connection.query(`EXPLAIN (FORMAT JSON) SELECT 1 FROM ${nameOf(table)}`);
     const [{ Plan: plan }] = JSON.parse(String(row![0])) as [{ Plan: { 'Plan Rows': number } }];
     return plan['Plan Rows'];
   }
 
-  async #extent(table: SpatialTable, name: string): Promise<Box | undefined> {
+  async #extent(table: MeasuredTable): Promise<Box | undefined> {
     const statistics = `SELECT ${sidesOf('e')} FROM (SELECT ST_EstimatedExtent($1::text, $2::text, $3::text) AS e) s`;
     const [estimated] = 'rm'.includes(table.kind)
       ? ((await this.#within(statistics, [table.schema, table.table, table.geometryColumn])) ?? [])
       : [];
     const box = estimated && boxOf(estimated);
     if (box) return box;
-    const geometry = `${quote(table.geometryColumn)}::geometry`;
-    const [row] =
-      (await this.#within(
-        `SELECT ${sidesOf('e')} FROM (SELECT ST_Extent(${geometry}) AS e FROM ${name}) s`,
-      )) ?? [];
+    const sql = `SELECT ${sidesOf('e')} FROM (SELECT ST_Extent(${geometryOf(table)}) AS e FROM ${nameOf(table)}) s`;
+    const [row] = (await this.#within(sql)) ?? [];
     return row && boxOf(row);
   }
 
@@ -81,6 +89,11 @@ export class Measure {
     }
   }
 }
+
+const nameOf = ({ schema, table }: Pick<MeasuredTable, 'schema' | 'table'>) =>
+  `${quote(schema)}.${quote(table)}`;
+
+const geometryOf = ({ geometryColumn }: MeasuredTable) => `${quote(geometryColumn)}::geometry`;
 
 function sidesOf(box: string): string {
   return ['ST_XMin', 'ST_YMin', 'ST_XMax', 'ST_YMax'].map((side) => `${side}(${box})`).join(', ');

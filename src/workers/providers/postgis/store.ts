@@ -2,6 +2,7 @@ import type { PostgisSource } from '../../../core/tasks.js';
 import type { FeatureStore } from '../store.js';
 import { edit } from './edit.js';
 import { events } from './events.js';
+import { extent } from './extent.js';
 import { count, item, items } from './items.js';
 import { occupied } from './occupied.js';
 import { rows } from './rows.js';
@@ -14,6 +15,7 @@ export const postgisStore: FeatureStore = {
   count,
   tileLayer,
   occupied: (source, boxes, cancellation) => occupied(source as PostgisSource, boxes, cancellation),
+  extent,
   rows,
   edit,
   events,
