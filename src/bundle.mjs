@@ -38,6 +38,7 @@ const EXTERNAL = [
   'piscina',
   'sharp',
   'uWebSockets.js',
+  'yauzl',
 ];
 
 const src = dirname(fileURLToPath(import.meta.url));

@@ -43,7 +43,7 @@ export async function importFile(file: string, options: ImportOptions): Promise<
       });
       jobs.start();
       const table = tableName(options.name ?? basename(path, extname(path)));
-      const input = { file: path, layer: options.layer, table, title: options.title, assumeCrs: options.crs };
+      const input = { file: path, layer: options.layer, table, title: options.title, sourceCrs: options.crs };
       const job = await imports.submit(input, { owner: 'command line' });
       await follow(jobs, job.id, table);
     });

@@ -49,13 +49,13 @@ program
 program
   .command('import')
   .description('load a vector file into the store of a data folder')
-  .argument('<file>', 'any file that OGR opens')
+  .argument('<file>', 'any file that OGR opens, or a ZIP archive of a shapefile or file geodatabase')
   .option('--data-dir <path>', 'folder for state and stores (./graticule-data)')
   .option('--config <file>', 'configuration file (YAML)')
   .option('--layer <name>', 'layer of the file; the first when absent')
   .option('--name <name>', 'name of the collection; that of the file when absent')
   .option('--title <text>', 'title of the collection')
-  .option('--crs <crs>', 'CRS to assume when the file names none, for example EPSG:4326')
+  .option('--crs <crs>', 'CRS of the coordinates, whatever the file says, for example EPSG:4326')
   .action(loaded(async () => (await import('./import.js')).importFile));
 
 program

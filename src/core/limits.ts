@@ -197,8 +197,24 @@ export const LIMITS = {
   importSamples: 16_000_000_000,
   /** Bytes of a world file or of a text that holds a CRS (contract). */
   sidecarBytes: 65_536,
-  /** Bytes of an uploaded file for import. */
+  /** Bytes of an uploaded file for import, and bytes that are held back while it is written. */
   uploadBytes: 4_294_967_296,
+  uploadBuffer: 65_536,
+  /** Larger uploads are imported in the background. */
+  importForegroundBytes: 4_194_304,
+  /** Features of one import, rows of one transaction of its staging file, and bytes of memory of its process. */
+  importFeatures: 100_000_000,
+  importBatch: 65_536,
+  importMemoryBytes: 4_294_967_296,
+  /** Uploads of failed imports that wait to be tried again: how many, their bytes together, milliseconds. */
+  keptUploads: 16,
+  keptUploadBytes: 8_589_934_592,
+  keptUploadMs: 86_400_000,
+  /** Entries of an archive, bytes of one unpacked and of all, and how many times it may be compressed. */
+  archiveEntries: 10_000,
+  archiveEntryBytes: 4_294_967_296,
+  archiveBytes: 8_589_934_592,
+  archiveRatio: 200,
 } as const;
 
 /** Feature events that an outbox keeps (contract). */

@@ -319,6 +319,24 @@ export interface TranslateTask {
   table: string;
   /** CRS to assume when the file names none. */
   assumeCrs?: string;
+  /** CRS of the coordinates, whatever the file says. */
+  sourceCrs?: string;
+  /** CRS to project to; absent: that of the source. */
+  targetCrs?: string;
+}
+
+/** Unpacks the shapefile or file geodatabase of a ZIP archive. */
+export interface UnpackTask {
+  path: string;
+  /** Folder to create; must not exist. Removed again when the task fails. */
+  output: string;
+  /** Which data set, when there are several. */
+  layer?: string;
+}
+
+export interface UnpackResult {
+  /** What OGR opens. */
+  path: string;
 }
 
 export interface TranslateResult {
@@ -329,6 +347,8 @@ export interface TranslateResult {
 export interface OgrLayerInfo {
   name: string;
   geometryType: GeometryType;
+  /** False for a table of attributes alone. */
+  hasGeometry?: boolean;
   hasZ: boolean;
   featureCount: number;
   crs: string | null;
@@ -344,6 +364,8 @@ export interface LoadTask {
   store: string;
   table: string;
   title?: string;
+  /** Takes the place of a table of that name in the same transaction. */
+  replace?: boolean;
   /** Identity of the load: a second load with the same token into the same store changes nothing. */
   token?: string;
 }
@@ -391,6 +413,7 @@ export interface Tasks extends AnalyticsTasks, ArchiveTasks, RasterTasks, StacTa
   /** First half of an import: any OGR file into a staging GeoPackage, with progress. */
   'ogr.translate': { input: TranslateTask; output: TranslateResult };
   'ogr.inspect': { input: { path: string }; output: OgrLayerInfo[] };
+  'ogr.unpack': { input: UnpackTask; output: UnpackResult };
   'map.render': { input: MapTask; output: ImageResult };
 }
 

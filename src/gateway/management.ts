@@ -1,4 +1,6 @@
+import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { Collection } from '../core/collection.js';
 import type { Config, Setting } from '../core/config.js';
 import type { Operation } from '../core/operation.js';
 import type { Pools } from '../core/tasks.js';
@@ -64,6 +66,7 @@ export function startManagement(options: ManagementOptions): Management {
     dataDir: options.dataDir,
     publish: (collection) => publish(`${collection.id} was imported`),
     isPublished: (id) => catalog.current.byId(id) !== undefined,
+    isIn: (id, store) => isTableOf(catalog.current.byId(id), store),
   });
   const { cache, tiles } = options;
   const tileJobs = new TileJobs({
@@ -113,11 +116,16 @@ export function startManagement(options: ManagementOptions): Management {
   operations.push(tileDownload(tileJobs));
   const start = () => {
     jobs.start();
-    rasters.imports
-      .sweep()
-      .catch((error: unknown) => log.warn('left files could not be removed', { Error: String(error) }));
+    Promise.all([rasters.imports.sweep(), imports.trim()]).catch((error: unknown) =>
+      log.warn('left files could not be removed', { Error: String(error) }),
+    );
   };
   return { operations, start, close: () => jobs.stop() };
+}
+
+function isTableOf(collection: Collection | undefined, store: string): boolean {
+  if (collection?.kind !== 'vector' || collection.source.kind !== 'geopackage') return false;
+  return !collection.stac && realpathSync(store) === realpathSync(collection.source.path);
 }
 
 function configDocument(settings: readonly Setting[]): ConfigDocument {

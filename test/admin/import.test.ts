@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LIMITS } from '../../src/core/limits.js';
 import { TaskFailure } from '../../src/core/tasks.js';
 import { tableName } from '../../src/gateway/services/import.js';
 import { JobEngine } from '../../src/gateway/services/jobs/engine.js';
@@ -68,7 +69,7 @@ describe('import', () => {
   it('asks for a CRS when the file names none', async () => {
     await writeFile(file, 'nocrs');
     expect(await run()).toMatchObject({ state: 'Failed', failure_code: 'unprocessable' });
-    expect(await run({ assumeCrs: 'EPSG:4326' })).toMatchObject({ state: 'Succeeded' });
+    expect(await run({ sourceCrs: 'EPSG:4326' })).toMatchObject({ state: 'Succeeded' });
   });
 
   it('refuses a name that is taken', async () => {
@@ -96,6 +97,51 @@ describe('import', () => {
     api.pools.failures.clear();
     await api.jobs.retry(job.id);
     expect((await api.jobs.finished(job.id)).state).toBe('Succeeded');
+  });
+
+  it('keeps the upload of an import that failed through no fault of its own, and runs it again', async () => {
+    api.pools.failures.set('vector.load', new TaskFailure('worker-lost', 'The worker was lost.'));
+    const { id } = await run({ owned: true });
+    const actions = async () =>
+      (await api.call('GET /jobs/{jobId}/actions', { path: { jobId: id } })).body.actions[1];
+    expect(await actions()).toMatchObject({ name: 'retry', allowed: true });
+    api.pools.failures.clear();
+    await api.jobs.retry(id);
+    expect((await api.jobs.finished(id)).state).toBe('Succeeded');
+    expect(existsSync(file)).toBe(false);
+    expect(await actions()).toMatchObject({ name: 'retry', allowed: false });
+  });
+
+  it('does not offer to run a damaged file again', async () => {
+    api.pools.failures.set('ogr.inspect', new TaskFailure('source-unreadable', 'The file is damaged.'));
+    const path = { jobId: (await run({ owned: true })).id };
+    const { body } = await api.call('GET /jobs/{jobId}', { path });
+    expect(body.links).not.toHaveProperty('retry');
+    expect(body.actions[1]).toMatchObject({
+      name: 'retry',
+      allowed: false,
+      disabledReason: expect.any(String),
+    });
+    await expect(api.call('POST /jobs/{jobId}/retry', { path })).rejects.toMatchObject({ status: 409 });
+  });
+
+  it('bounds the uploads that wait to be tried again, by number and by age', async () => {
+    api.pools.failures.set('vector.load', new TaskFailure('worker-lost', 'The worker was lost.'));
+    const uploads: string[] = [];
+    for (let n = 0; n < LIMITS.keptUploads + 2; n++) {
+      const path = join(api.directory, `upload-${n}.geojson`);
+      await writeFile(path, '{}');
+      uploads.push(path);
+      await run({ file: path, owned: true, table: `towns_${n}` });
+    }
+    await api.imports.trim();
+    expect(uploads.map((path) => existsSync(path))).toEqual([
+      ...[false, false],
+      ...Array<boolean>(LIMITS.keptUploads).fill(true),
+    ]);
+    await api.state.jobs.db.updateTable('jobs').set({ completed_at: 0 }).execute();
+    await api.imports.trim();
+    expect(uploads.some((path) => existsSync(path))).toBe(false);
   });
 
   it('stops on cancellation and cleans up', async () => {
@@ -213,7 +259,9 @@ describe('import', () => {
       ['without a table name', {}, 400],
       ['with a table name that is none', { TableName: 'a; drop table b' }, 400],
       ['into another schema', { TableName: 'towns', TargetSchema: 'other' }, 400],
-      ['into another CRS', { TableName: 'towns', TargetSrid: '3857' }, 400],
+      ['into a CRS that is none', { TableName: 'towns', TargetSrid: '999999' }, 400],
+      ['into a table of GeoPackage itself', { TableName: 'gpkg_contents' }, 400],
+      ['into a table of SQLite itself', { TableName: 'SQLite_master' }, 400],
       ['with a CRS that is no code', { TableName: 'towns', SourceSrid: 'WGS84' }, 400],
       ['with a flag that is none', { TableName: 'towns', ForceBackground: 'perhaps' }, 400],
     ])('refuses an upload %s and keeps nothing', async (_name, fields, status) => {
@@ -221,11 +269,11 @@ describe('import', () => {
       expect(await leftovers()).toEqual([]);
     });
 
-    it('refuses a taken name, and to replace what is there', async () => {
+    it('refuses a taken name in any case, and to replace what was not imported', async () => {
       await upload({ TableName: 'towns' });
-      await expect(upload({ TableName: 'towns' })).rejects.toMatchObject({ status: 409 });
+      await expect(upload({ TableName: 'Towns' })).rejects.toMatchObject({ status: 409 });
       await expect(upload({ TableName: 'towns', OverwriteExisting: 'true' })).rejects.toMatchObject({
-        status: 501,
+        status: 409,
       });
       expect(await leftovers()).toEqual([]);
     });
@@ -241,7 +289,16 @@ describe('import', () => {
       const { body } = await api.call('GET /import/formats');
       expect(body.supportedExtensions).toContain('.gpkg');
       expect(Object.keys(body.formatDescriptions)).toEqual(body.supportedExtensions);
-      expect((await api.call('GET /import/limits')).body.backgroundJobThresholdBytes).toBeGreaterThan(0);
+    });
+
+    it('tells all limits', async () => {
+      const { body } = await api.call('GET /import/limits');
+      const limits = [
+        'batchSize maxMemoryBytes backgroundJobThresholdBytes maxPreviewSizeBytes maxPreviewFeatures',
+        'maxPreviewCountScan streamBufferSize useTransactions continueOnError maxFeaturesPerFile',
+        'maxArchiveEntryBytes maxArchiveExtractedBytes maxArchiveCompressionRatio',
+      ].flatMap((names) => names.split(' '));
+      expect(Object.keys(body)).toEqual(expect.arrayContaining(limits));
     });
   });
 

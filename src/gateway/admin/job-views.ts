@@ -16,9 +16,11 @@ export interface JobFacts {
   /** Undefined for a kind that this version does not know. */
   kind: JobKind | undefined;
   artifactCount: number;
+  /** Why it cannot be run again. */
+  retryRefusal: string | undefined;
 }
 
-export function summaryView({ job, kind, artifactCount }: JobFacts) {
+export function summaryView({ job, kind, artifactCount, retryRefusal }: JobFacts) {
   const href = `${BASE_PATH}/jobs/${job.id}`;
   return {
     jobId: job.id,
@@ -57,7 +59,7 @@ export function summaryView({ job, kind, artifactCount }: JobFacts) {
       artifacts: `${href}/artifacts`,
       actions: `${href}/actions`,
       ...(mayCancel(job) ? { cancel: `${href}/cancel` } : {}),
-      ...(mayRetry(job) ? { retry: `${href}/retry` } : {}),
+      ...(retryRefusal === undefined ? { retry: `${href}/retry` } : {}),
     },
   };
 }
@@ -66,7 +68,7 @@ export function detailView(facts: JobFacts, steps: readonly JobStepRow[]) {
   const { job } = facts;
   return {
     ...summaryView(facts),
-    actions: actionViews(job),
+    actions: actionViews(facts),
     stages: steps.filter((step) => step.attempt === job.attempt).map(stageView),
     retryPolicy: { strategy: 'immediate', maxAttempts: job.max_attempts, baseDelayMs: 0, maxDelayMs: 0 },
     failure: failureView(job),
@@ -82,18 +84,18 @@ export function detailView(facts: JobFacts, steps: readonly JobStepRow[]) {
   };
 }
 
-export function actionViews(job: JobRow) {
-  const of = (name: 'cancel' | 'retry', allowed: boolean, reason: string) => ({
+export function actionViews({ job, retryRefusal }: Pick<JobFacts, 'job' | 'retryRefusal'>) {
+  const of = (name: 'cancel' | 'retry', refusal: string | undefined) => ({
     name,
     method: 'POST',
     href: `${BASE_PATH}/jobs/${job.id}/${name}`,
-    allowed,
-    ...(allowed ? {} : { disabledReason: reason }),
+    allowed: refusal === undefined,
+    ...(refusal === undefined ? {} : { disabledReason: refusal }),
     requiresApproval: false,
   });
   return [
-    of('cancel', mayCancel(job), `The job has ended: ${job.state}.`),
-    of('retry', mayRetry(job), 'Only failed and cancelled jobs are run again.'),
+    of('cancel', mayCancel(job) ? undefined : `The job has ended: ${job.state}.`),
+    of('retry', retryRefusal),
   ];
 }
 
@@ -150,10 +152,6 @@ function endOf(job: JobRow): number {
 
 function mayCancel(job: JobRow): boolean {
   return !ENDED.has(job.state) && job.cancel_requested_at === null;
-}
-
-function mayRetry(job: JobRow): boolean {
-  return job.state === 'Failed' || job.state === 'Cancelled';
 }
 
 function failureView(job: JobRow) {

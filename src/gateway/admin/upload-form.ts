@@ -1,25 +1,37 @@
 import Type from 'typebox';
+import { crsOfEpsg } from '../../core/crs.js';
 import { ApiError } from '../../core/errors.js';
 
 /** Fields of the form that uploads a file, beside the file itself. */
 export interface UploadForm {
   tableName: string;
-  /** EPSG code to assume when the file names none. */
-  sourceSrid: number | undefined;
+  /** CRS of the coordinates, whatever the file says: `EPSG:n`. */
+  sourceCrs: string | undefined;
+  /** CRS to store the data in. */
+  targetCrs: string;
   overwriteExisting: boolean;
   forceBackground: boolean;
 }
 
 const TABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,59}$/;
 
+/** Longitude and latitude (contract). */
+const DEFAULT_SRID = 4326;
+
 /** Documents the form; its members bind in any case. */
 export const UploadFormSchema = Type.Object({
   file: Type.String({ format: 'binary' }),
   TableName: Type.String({ pattern: TABLE_NAME.source, description: 'Table, and id of the collection.' }),
   TargetSchema: Type.Optional(Type.String({ description: 'Only main: the embedded store has one schema.' })),
-  SourceSrid: Type.Optional(Type.Integer({ description: 'EPSG code when the file names no CRS.' })),
-  TargetSrid: Type.Optional(Type.Integer({ enum: [4326], default: 4326 })),
-  OverwriteExisting: Type.Optional(Type.Boolean({ default: false })),
+  SourceSrid: Type.Optional(
+    Type.Integer({ description: 'EPSG code of the coordinates; it goes before what the file says.' }),
+  ),
+  TargetSrid: Type.Optional(
+    Type.Integer({ default: DEFAULT_SRID, description: 'EPSG code of the CRS in which the data is stored.' }),
+  ),
+  OverwriteExisting: Type.Optional(
+    Type.Boolean({ default: false, description: 'Replaces a collection that was imported, all at once.' }),
+  ),
   ForceBackground: Type.Optional(Type.Boolean({ default: false })),
   TrackProgress: Type.Optional(Type.Boolean({ default: false })),
   UploadId: Type.Optional(Type.String()),
@@ -33,21 +45,20 @@ export function parseUploadForm(fields: ReadonlyMap<string, string>): UploadForm
   }
   const targetSchema = fields.get('targetschema') || 'main';
   if (targetSchema !== 'main') wrong('TargetSchema', 'can only be main: the embedded store has one schema');
-  const targetSrid = whole('TargetSrid', fields) ?? 4326;
-  if (targetSrid !== 4326)
-    wrong('TargetSrid', 'can only be 4326: data keeps its CRS and is served in any other');
   return {
     tableName,
-    sourceSrid: whole('SourceSrid', fields),
+    sourceCrs: crs('SourceSrid', fields),
+    targetCrs: crs('TargetSrid', fields) ?? `EPSG:${DEFAULT_SRID}`,
     overwriteExisting: flag('OverwriteExisting', fields),
     forceBackground: flag('ForceBackground', fields),
   };
 }
 
-function whole(name: string, fields: ReadonlyMap<string, string>): number | undefined {
-  const raw = fields.get(name.toLowerCase());
+function crs(name: string, fields: ReadonlyMap<string, string>): string | undefined {
+  const raw = fields.get(name.toLowerCase())?.trim();
   if (raw === undefined || raw === '') return undefined;
-  return /^\d{1,7}$/.test(raw) ? Number(raw) : wrong(name, 'must be an EPSG code');
+  const known = /^\d{1,7}$/.test(raw) ? crsOfEpsg(Number(raw)) : undefined;
+  return known ? `EPSG:${known.epsg}` : wrong(name, 'must be the EPSG code of a coordinate reference system');
 }
 
 function flag(name: string, fields: ReadonlyMap<string, string>): boolean {

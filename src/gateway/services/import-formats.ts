@@ -1,4 +1,4 @@
-/** Vector files that an import takes, by the ending of their names. Archives are not unpacked. */
+/** Vector files that an import takes, by the ending of their names. */
 export const IMPORT_FORMATS: Readonly<Record<string, { name: string; description: string }>> = {
   '.geojson': { name: 'GeoJson', description: 'GeoJSON (RFC 7946)' },
   '.json': { name: 'GeoJson', description: 'GeoJSON, TopoJSON or Esri JSON' },
@@ -9,5 +9,12 @@ export const IMPORT_FORMATS: Readonly<Record<string, { name: string; description
   '.gml': { name: 'Gml', description: 'OGC GML' },
   '.kml': { name: 'Kml', description: 'OGC KML' },
   '.gpx': { name: 'Gpx', description: 'GPX' },
-  '.csv': { name: 'Csv', description: 'CSV with a WKT column, or longitude and latitude columns' },
+  '.csv': {
+    name: 'Csv',
+    description: 'CSV with a column of WKT or of hexadecimal WKB, or longitude and latitude columns',
+  },
+  '.zip': {
+    name: 'Shapefile',
+    description: 'ZIP archive of one shapefile or one file geodatabase (FileGdb)',
+  },
 };

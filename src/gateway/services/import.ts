@@ -1,10 +1,12 @@
 import { access, mkdir, rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { extname, join, resolve } from 'node:path';
 import { ApiError } from '../../core/errors.js';
-import type { OgrLayerInfo, Pools } from '../../core/tasks.js';
+import { LIMITS } from '../../core/limits.js';
+import { type OgrLayerInfo, type Pools, TaskFailure } from '../../core/tasks.js';
 import type { JobRow } from '../stores/jobs.js';
 import type { JobEngine, SubmitOptions } from './jobs/engine.js';
-import type { JobContext, JobKind } from './jobs/kinds.js';
+import { keepsUpload, trimUploads } from './jobs/kept-uploads.js';
+import type { JobContext, JobKind, JobOutcome } from './jobs/kinds.js';
 
 export interface ImportInput {
   /** Absolute path of any file that OGR opens. */
@@ -14,9 +16,13 @@ export interface ImportInput {
   /** Table in the store, and id of the collection. See `tableName`. */
   table: string;
   title?: string;
-  /** CRS when the file names none: `EPSG:n`. */
-  assumeCrs?: string;
-  /** The file belongs to the job: it is removed when the job ends. */
+  /** CRS of the coordinates, whatever the file says: `EPSG:n`. */
+  sourceCrs?: string;
+  /** CRS to store the data in; that of the file when absent. */
+  targetCrs?: string;
+  /** Takes the place of the collection of that name. */
+  replace?: boolean;
+  /** The file belongs to the job: it is removed when the job ends, or later when another attempt may succeed. */
   owned?: boolean;
 }
 
@@ -35,6 +41,8 @@ export interface ImportResult {
   features: number;
   /** Layer of the file that was read. */
   layer: string;
+  /** Of what was in an archive. */
+  format?: 'Shapefile' | 'FileGdb';
 }
 
 export interface ImportDeps {
@@ -46,19 +54,25 @@ export interface ImportDeps {
   publish(collection: ImportedCollection): Promise<void>;
   /** Whether a collection of this id is there. */
   isPublished(id: string): boolean;
+  /** Whether the collection of this id is a table of that store. None is, when absent. */
+  isIn?(id: string, store: string): boolean;
 }
 
 /** Kept once the file is translated; a load that ends removes the staging file. */
 interface Saved {
   layer: string;
+  format?: 'Shapefile' | 'FileGdb';
   title: string;
   features: number;
 }
 
 const KIND = 'import';
 const STAGING_TABLE = 'staged';
+/** Names that SQLite, GeoPackage and the store use themselves. */
+const RESERVED = /^(sqlite|gpkg|rtree|graticule)_|^layer_styles$/i;
 
 /** Shares of the whole that the stages take, as fractions at their ends. */
+const UNPACKED = 0.03;
 const INSPECTED = 0.05;
 const TRANSLATED = 0.6;
 const LOADED = 0.95;
@@ -95,17 +109,20 @@ export class ImportService {
     deps.jobs.register(this.#kind());
   }
 
-  /** Throws `conflict` when there is a collection of that name. */
+  /** Throws `conflict` when there is a collection of that name which it cannot replace. */
   async submit(input: ImportInput, options: SubmitOptions): Promise<JobRow> {
-    this.#refuseTaken(input.table);
+    if (RESERVED.test(input.table))
+      throw new ApiError('invalid-request', `The name ${input.table} is reserved.`);
+    this.#refuseTaken(input);
     const resources = [`collection:${input.table}`];
     const { job } = await this.#deps.jobs.submit(KIND, input, { resources, ...options });
     return job;
   }
 
-  /** Whether there is a collection of that id. */
-  isTaken(table: string): boolean {
-    return this.#deps.isPublished(table);
+  /** Removes uploads of failed imports that nobody tries again. */
+  trim(): Promise<void> {
+    const uploadOf = (input: unknown) => uploadPath(input as ImportInput);
+    return trimUploads(this.#deps.jobs.store, KIND, uploadOf);
   }
 
   /** Removes an uploaded file that no job came to own. */
@@ -134,14 +151,18 @@ export class ImportService {
       operationType: 1,
       resumable: true,
       run: (context) => this.#run(context),
-      cleanup: (input, id) => this.#cleanup(input, id),
+      cleanup: (input, id, outcome) => this.#cleanup(input, id, outcome),
       refuseRetry: async ({ file }) =>
-        (await exists(file)) ? undefined : 'The imported file is not there any more: import it again.',
+        (await exists(file)) ? undefined : 'The file is not there any more: import it again.',
     };
   }
 
-  #refuseTaken(table: string): void {
-    if (this.isTaken(table)) throw new ApiError('conflict', `There is a collection '${table}' already.`);
+  #refuseTaken({ table, replace }: ImportInput): void {
+    const id = table.toLowerCase();
+    if (!this.#deps.isPublished(id)) return;
+    if (!replace) throw new ApiError('conflict', `There is a collection '${id}' already.`);
+    if (!this.#deps.isIn?.(id, this.#store))
+      throw new ApiError('conflict', `The collection '${id}' was not imported: an import cannot replace it.`);
   }
 
   async #run(context: JobContext<ImportInput>): Promise<ImportResult> {
@@ -154,24 +175,46 @@ export class ImportService {
     const collection = { id: table, title: saved.title, store: this.#store, features: saved.features };
     // What is loaded is published, even when the job is asked to stop meanwhile: no half of it stays.
     await context.step('publish', `Publishing ${table}`, () => this.#deps.publish(collection), true);
-    return { table, features: saved.features, layer: saved.layer };
+    const { features, layer, format } = saved;
+    return { table, features, layer, ...(format ? { format } : {}) };
   }
 
   async #prepare(context: JobContext<ImportInput>, staging: string): Promise<Saved> {
     const { input } = context;
-    this.#refuseTaken(input.table);
-    const layer = await context.step('inspect', 'Inspecting the file', () => this.#inspect(context));
+    this.#refuseTaken(input);
+    const path = await this.#unpack(context);
+    const layer = await context.step('inspect', 'Inspecting the file', () => this.#inspect(context, path));
     context.progress(INSPECTED);
-    const work = () => this.#translate(context, layer.name, staging);
+    const work = () => this.#translate(context, path, layer.name, staging);
     const features = await context.step('translate', `Reading layer ${layer.name}`, work);
-    const saved = { layer: layer.name, title: input.title ?? layer.name, features };
+    const saved: Saved = { layer: layer.name, title: input.title ?? layer.name, features };
+    if (path !== input.file) saved.format = path.endsWith('.gdb') ? 'FileGdb' : 'Shapefile';
     await context.checkpoint(saved);
     return saved;
   }
 
-  async #inspect({ input, signal }: JobContext<ImportInput>): Promise<OgrLayerInfo> {
-    const layers = await this.#deps.pools.run('ogr.inspect', { path: input.file }, { signal });
-    const layer = input.layer === undefined ? layers[0] : layers.find(({ name }) => name === input.layer);
+  /** What OGR opens of the file. */
+  async #unpack(context: JobContext<ImportInput>): Promise<string> {
+    const { id, input, signal } = context;
+    if (extname(input.file).toLowerCase() !== '.zip') return input.file;
+    await mkdir(this.#staging, { recursive: true });
+    const output = this.#unpackedPath(id);
+    await rm(output, { recursive: true, force: true });
+    const task = { path: input.file, output, ...(input.layer === undefined ? {} : { layer: input.layer }) };
+    const work = () => this.#deps.pools.run('ogr.unpack', task, { signal });
+    const { path } = await context.step('unpack', 'Unpacking the archive', work);
+    context.progress(UNPACKED);
+    return path;
+  }
+
+  async #inspect(context: JobContext<ImportInput>, path: string): Promise<OgrLayerInfo> {
+    const { input, signal } = context;
+    const layers = await this.#deps.pools.run('ogr.inspect', { path }, { signal });
+    const spatial = layers.filter(({ hasGeometry }) => hasGeometry !== false);
+    const layer =
+      input.layer === undefined
+        ? (spatial[0] ?? layers[0])
+        : (layers.find(({ name }) => name === input.layer) ?? (path === input.file ? undefined : spatial[0]));
     if (!layer) {
       const names = layers.map(({ name }) => name).slice(0, 20);
       throw new ApiError(
@@ -179,25 +222,35 @@ export class ImportService {
         `The file has no such layer; it has: ${names.join(', ') || 'none'}.`,
       );
     }
-    if (layer.crs === null && input.assumeCrs === undefined) {
+    if (layer.crs === null && input.sourceCrs === undefined) {
       throw new ApiError(
         'unprocessable',
         'The file names no coordinate reference system: one has to be given.',
       );
     }
+    if (layer.featureCount > LIMITS.importFeatures)
+      throw new TaskFailure('too-large', `The file has more than ${LIMITS.importFeatures} features.`);
+    if (input.layer === undefined && spatial.length > 1)
+      await context.warn(`The file has ${spatial.length} layers; this one is imported: ${layer.name}.`);
     return layer;
   }
 
-  async #translate(context: JobContext<ImportInput>, layer: string, staging: string): Promise<number> {
+  async #translate(
+    context: JobContext<ImportInput>,
+    path: string,
+    layer: string,
+    staging: string,
+  ): Promise<number> {
     const { input, signal } = context;
     await mkdir(this.#staging, { recursive: true });
     await removeDatabase(staging);
     const task = {
-      path: input.file,
+      path,
       layer,
       output: staging,
       table: STAGING_TABLE,
-      ...(input.assumeCrs ? { assumeCrs: input.assumeCrs } : {}),
+      ...(input.sourceCrs ? { sourceCrs: input.sourceCrs } : {}),
+      ...(input.targetCrs ? { targetCrs: input.targetCrs } : {}),
     };
     const onProgress = (part: number) => context.progress(INSPECTED + part * (TRANSLATED - INSPECTED));
     const { features } = await this.#deps.pools.run('ogr.translate', task, { signal, onProgress });
@@ -213,6 +266,7 @@ export class ImportService {
       store: this.#store,
       table: input.table,
       title: saved.title,
+      ...(input.replace ? { replace: true } : {}),
       // The store knows by it that a load which was not heard of any more did commit.
       token: id,
     };
@@ -221,14 +275,26 @@ export class ImportService {
     await context.step('load', `Loading ${saved.features} features into ${input.table}`, work);
   }
 
-  async #cleanup({ file, owned }: ImportInput, id: string): Promise<void> {
+  async #cleanup(input: ImportInput, id: string, outcome: JobOutcome): Promise<void> {
     await removeDatabase(this.#stagingPath(id));
-    if (owned) await rm(file, { force: true });
+    await rm(this.#unpackedPath(id), { recursive: true, force: true });
+    const upload = uploadPath(input);
+    if (upload !== undefined && !keepsUpload(outcome)) await rm(upload, { force: true });
+    await this.trim();
+  }
+
+  #unpackedPath(id: string): string {
+    return join(this.#staging, id);
   }
 
   #stagingPath(id: string): string {
     return join(this.#staging, `${id}.gpkg`);
   }
+}
+
+/** The file that goes with the job. */
+function uploadPath({ file, owned }: ImportInput): string | undefined {
+  return owned ? file : undefined;
 }
 
 async function removeDatabase(path: string): Promise<void> {

@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy } from '@fastify/busboy';
 import { ApiError } from '../../core/errors.js';
+import { LIMITS as BOUNDS } from '../../core/limits.js';
 import { storageFailure } from '../../core/storage-faults.js';
 
 export interface UploadSource {
@@ -134,7 +135,12 @@ async function write(
   }
   // The client's name is only remembered: the file's own name cannot lead anywhere.
   const path = join(directory, randomUUID() + extension);
-  const out = createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true });
+  const out = createWriteStream(path, {
+    flags: 'wx',
+    mode: 0o600,
+    flush: true,
+    highWaterMark: BOUNDS.uploadBuffer,
+  });
   try {
     await pipeline(stream, out, { signal });
     return { fileName, path, size: out.bytesWritten };

@@ -1,5 +1,5 @@
 /**
- * Tasks `ogr.translate` and `raster.import`, in a process of their own: GDAL cannot be told to stop half way, but a process can be killed;
+ * Tasks `ogr.translate`, `ogr.unpack` and `raster.import`, in a process of their own: GDAL cannot be told to stop half way, but a process can be killed;
  * and a foreign file that crashes its driver takes nothing else with it.
  */
 
@@ -74,6 +74,8 @@ export class Translators {
         if (result?.ok) resolve(result.value);
         else if (result) reject(failureFrom(result.failure));
         else if (signal.aborted) reject(new TaskFailure('cancelled', 'The task was cancelled.'));
+        else if (heard.outgrown)
+          reject(new TaskFailure('too-large', 'The file needs more memory than an import may use.'));
         else reject(new TaskFailure('source-unreadable', 'The file crashed its reader.', heard.ended));
       });
       this.#send({ id, order: { task, input } });

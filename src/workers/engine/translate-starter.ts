@@ -5,6 +5,8 @@
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { LIMITS } from '../../core/limits.js';
 import type { FromTranslator, TranslatorOrder, TranslatorTask } from '../raster/translation.js';
 import { partPath, removePart } from '../raster/translation.js';
 
@@ -13,9 +15,12 @@ export type ToStarter = { id: number; order: TranslatorOrder<TranslatorTask> } |
 export type FromStarter =
   | { id: number; message: FromTranslator<TranslatorTask> }
   /** The process has ended, and nothing of it is left. */
-  | { id: number; ended: string };
+  | { id: number; ended: string; outgrown: boolean };
 
 process.title = 'graticule: engine imports';
+
+const MEMORY_CHECK_MS = 250;
+const PAGE_BYTES = 4096;
 
 const children = new Map<number, ChildProcess>();
 const send = (message: FromStarter) => void process.send?.(message);
@@ -34,14 +39,29 @@ function start(id: number, order: TranslatorOrder<TranslatorTask>): void {
   });
   children.set(id, child);
   const complaints = tailOf(child);
+  let outgrown = false;
+  const watch = setInterval(() => {
+    outgrown ||= residentBytes(child.pid) > LIMITS.importMemoryBytes;
+    if (outgrown) child.kill('SIGKILL');
+  }, MEMORY_CHECK_MS);
   child.on('message', (message: FromTranslator<TranslatorTask>) => send({ id, message }));
   child.on('error', () => {});
   child.on('close', async (code, killer) => {
+    clearInterval(watch);
     children.delete(id);
     if (child.pid) await removePart(partPath(order.input.output, child.pid));
-    send({ id, ended: `exit ${code ?? killer}: ${complaints()}` });
+    send({ id, ended: `exit ${code ?? killer}: ${complaints()}`, outgrown });
   });
   child.send(order);
+}
+
+/** Drivers that read whole files into memory must not take the machine's. 0 where the system does not tell. */
+function residentBytes(pid: number | undefined): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;
+  } catch {
+    return 0;
+  }
 }
 
 /** The last of what a child wrote to stderr. */

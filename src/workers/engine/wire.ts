@@ -34,6 +34,7 @@ export const ENGINE_TASKS: ReadonlySet<string> = new Set<EngineTaskName>([
   'map.render',
   'ogr.inspect',
   'ogr.translate',
+  'ogr.unpack',
   'raster.import',
 ]);
 

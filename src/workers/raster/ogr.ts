@@ -12,19 +12,21 @@ import {
   TaskFailure,
 } from '../../core/tasks.js';
 import { crsOfDataset } from './crs.js';
-import { type Dataset, gdal, plainFile, unreadable, VECTOR_DRIVERS } from './gdal.js';
+import { type Dataset, gdal, plainFile, plainFolder, unreadable, VECTOR_DRIVERS } from './gdal.js';
 
 /** Columns of a CSV file that hold geometry. */
 const CSV_OPTIONS = {
   AUTODETECT_TYPE: 'YES',
   KEEP_GEOM_COLUMNS: 'NO',
-  GEOM_POSSIBLE_NAMES: 'WKT,wkt,geom,geometry,the_geom,GEOMETRY',
+  // WKT, or WKB in hexadecimal digits.
+  GEOM_POSSIBLE_NAMES: 'wkt*,wkb*,geom*,the_geom,shape,*_wkt,*_wkb,*_geom',
   X_POSSIBLE_NAMES: 'x,lon,lng,long,longitude,easting',
   Y_POSSIBLE_NAMES: 'y,lat,latitude,northing',
 };
 
 /** Opens a vector file read-only with the allowed formats. Archives are refused: a zip bomb would unpack inside GDAL. */
 export async function openVector(path: string): Promise<Dataset> {
+  if (GEODATABASE.test(path)) return openGeodatabase(path);
   await plainFile(path);
   await refuseArchive(path);
   try {
@@ -33,6 +35,18 @@ export async function openVector(path: string): Promise<Dataset> {
     return await gdal.openAsync(path, 'r', VECTOR_DRIVERS);
   } catch (error) {
     throw unreadable('The file is not a vector file of a supported format, or is damaged.', error);
+  }
+}
+
+/** A file geodatabase is a folder. */
+const GEODATABASE = /\.gdb$/i;
+
+async function openGeodatabase(path: string): Promise<Dataset> {
+  await plainFolder(path);
+  try {
+    return await gdal.openAsync(path, 'r', ['OpenFileGDB']);
+  } catch (error) {
+    throw unreadable('The file geodatabase is damaged, or of a version that is not read.', error);
   }
 }
 
@@ -70,6 +84,7 @@ async function describeLayer(layer: Layer): Promise<OgrLayerInfo> {
   const info: OgrLayerInfo = {
     name: layer.name,
     geometryType: geometryTypeOf(layer.geomType),
+    ...(hasNoGeometry(layer.geomType) ? { hasGeometry: false } : {}),
     hasZ: hasZ(layer.geomType),
     featureCount,
     crs: layer.srs ? crsOfDataset(layer.srs).text : null,

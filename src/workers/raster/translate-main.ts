@@ -10,10 +10,11 @@ import {
   type TranslatorOrder,
   type TranslatorTask,
 } from './translation.js';
+import { unpack } from './unpack.js';
 
 process.title = 'graticule: engine import';
 
-const BODIES = { 'ogr.translate': translate, 'raster.import': importRaster };
+const BODIES = { 'ogr.translate': translate, 'ogr.unpack': unpack, 'raster.import': importRaster };
 
 process.once('message', async ({ task, input }: TranslatorOrder<TranslatorTask>) => {
   const body = BODIES[task] as (

@@ -1,19 +1,20 @@
 /** Body of task `ogr.translate`: any OGR vector file into a staging GeoPackage. */
 
 import type { Layer } from 'gdal-async';
+import { LIMITS } from '../../core/limits.js';
 import {
   type ExportFormat,
   TaskFailure,
   type TranslateResult,
   type TranslateTask,
 } from '../../core/tasks.js';
-import { crsOf } from './crs.js';
+import { crsOf, crsOfDataset } from './crs.js';
 import { type Dataset, gdal } from './gdal.js';
 import { baseGeometryCode, geometryTypeOf, hasNoGeometry, hasZ, openVector } from './ogr.js';
 import { failureOf, publish, removePart, requireNewFile } from './translation.js';
 
 /** Rows per transaction. */
-const TRANSACTION_ROWS = '65536';
+const TRANSACTION_ROWS = String(LIMITS.importBatch);
 
 /**
  * Writes `part`, then gives it its final name, so that the output is there as a whole or not at all.
@@ -66,13 +67,14 @@ function layerOf(source: Dataset, name: string | undefined): Layer {
 
 async function translateArguments(task: TranslateTask, source: Dataset, layer: Layer): Promise<string[]> {
   if (hasNoGeometry(layer.geomType)) throw new TaskFailure('invalid-input', 'The layer has no geometry.');
-  if (!layer.srs && task.assumeCrs === undefined) {
+  const given = task.sourceCrs ?? (layer.srs ? undefined : task.assumeCrs);
+  if (!layer.srs && given === undefined) {
     throw new TaskFailure(
       'invalid-input',
       'The file names no coordinate reference system: one has to be given.',
     );
   }
-  const assumed = layer.srs ? [] : ['-a_srs', crsOf(task.assumeCrs!).text];
+  const assumed = projection(task, layer, given);
   if (task.format) return [...exportArguments(task.format, task.table), ...assumed, layer.name];
   return [
     ...['-f', 'GPKG', '-nln', task.table, '-gt', TRANSACTION_ROWS],
@@ -81,6 +83,20 @@ async function translateArguments(task: TranslateTask, source: Dataset, layer: L
     ...assumed,
     layer.name,
   ];
+}
+
+/** Names the CRS of the coordinates when it is `given`, and projects them when they are to be in another. */
+function projection({ targetCrs }: TranslateTask, layer: Layer, given: string | undefined): string[] {
+  const source = given === undefined ? crsOfDataset(layer.srs!).text : crsOf(given).text;
+  const target = targetCrs === undefined ? source : crsOf(targetCrs).text;
+  if (isSameCrs(target, source)) return given === undefined ? [] : ['-a_srs', source];
+  return [...(given === undefined ? [] : ['-s_srs', source]), '-t_srs', target];
+}
+
+/** Longitude comes first in every file that OGR writes: CRS84 and EPSG:4326 do not differ there. */
+function isSameCrs(a: string, b: string): boolean {
+  const plain = (text: string) => (text === 'OGC:CRS84' ? 'EPSG:4326' : text);
+  return plain(a) === plain(b);
 }
 
 /** Formats that fix their CRS get it; coordinates of the others stay as they are stored. */

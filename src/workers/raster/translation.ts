@@ -7,7 +7,7 @@ import type { Answer } from '../failure.js';
 import { unreadable } from './gdal.js';
 
 /** Tasks that run in such a process. */
-export type TranslatorTask = 'ogr.translate' | 'raster.import';
+export type TranslatorTask = 'ogr.translate' | 'ogr.unpack' | 'raster.import';
 
 export interface TranslatorOrder<N extends TranslatorTask> {
   task: N;
@@ -23,10 +23,10 @@ export function partPath(output: string, pid: number): string {
   return `${output}.part-${pid}${extname(output)}`;
 }
 
-/** Removes the file and what SQLite or the COG driver left beside it. */
+/** Removes the file or folder and what SQLite or the COG driver left beside it. */
 export async function removePart(part: string): Promise<void> {
   for (const suffix of ['', '-journal', '-wal', '-shm', '.ovr.tmp', '.msk.tmp', '.msk.ovr.tmp'])
-    await rm(part + suffix, { force: true }).catch(() => {});
+    await rm(part + suffix, { force: true, recursive: true }).catch(() => {});
 }
 
 /** Bytes free below which a failure of GDAL is that of a full disk: drivers give some back before they tell. */

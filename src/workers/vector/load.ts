@@ -2,7 +2,12 @@ import { existsSync, rmSync } from 'node:fs';
 import type Database from 'better-sqlite3';
 import { type LoadTask, TaskFailure } from '../../core/tasks.js';
 import { connect, quote } from '../providers/geopackage/connection.js';
-import { createSpatialIndex, prepareStore } from '../providers/geopackage/create.js';
+import {
+  createSpatialIndex,
+  dropTable,
+  identifierFor,
+  prepareStore,
+} from '../providers/geopackage/create.js';
 
 type Db = Database.Database;
 
@@ -19,7 +24,8 @@ interface Staged {
 
 /**
  * Copies a staging table into a store in one transaction: rows in Hilbert order so that neighbours share
- * pages, then the rtree. Nothing is visible, and nothing stays behind, unless all of it succeeds.
+ * pages, then the rtree. Nothing is visible, and nothing stays behind, unless all of it succeeds; a table that is
+ * replaced is served until then.
  */
 export function load(task: LoadTask): { features: number } {
   if (!existsSync(task.staging)) throw new TaskFailure('source-missing', 'The staging file is gone.');
@@ -48,9 +54,7 @@ function loadedBefore(db: Db, task: LoadTask): number | undefined {
 
 function copy(db: Db, task: LoadTask): number {
   const staged = describe(db, task.stagingTable);
-  if (db.prepare('SELECT count(*) FROM gpkg_contents WHERE table_name = ?').pluck().get(task.table)) {
-    throw new TaskFailure('invalid-input', `The store has a table ${task.table} already.`);
-  }
+  makeRoom(db, task);
   const srsId = adoptCrs(db, staged.srsId);
   createTable(db, task, staged, srsId);
   const features = copyRows(db, task, staged);
@@ -63,6 +67,16 @@ function copy(db: Db, task: LoadTask): number {
     );
   }
   return features;
+}
+
+/** SQLite's names of tables do not tell cases apart. */
+function makeRoom(db: Db, { table, replace }: LoadTask): void {
+  const tables = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE";
+  const name = db.prepare(tables).pluck().get(table) as string | undefined;
+  if (name === undefined) return;
+  if (!replace) throw new TaskFailure('invalid-input', `The store has a table ${table} already.`);
+  if (!dropTable(db, name))
+    throw new TaskFailure('invalid-input', `The table ${table} of the store holds no features: it stays.`);
 }
 
 function describe(db: Db, table: string): Staged {
@@ -145,7 +159,7 @@ function createTable(db: Db, task: LoadTask, staged: Staged, srsId: number): voi
   db.prepare(
     `INSERT INTO gpkg_contents (table_name, data_type, identifier, min_x, min_y, max_x, max_y, srs_id)
      VALUES (?, 'features', ?, ?, ?, ?, ?, ?)`,
-  ).run(task.table, task.title ?? task.table, minx, miny, maxx, maxy, srsId);
+  ).run(task.table, identifierFor(db, task.table, task.title), minx, miny, maxx, maxy, srsId);
   db.prepare('INSERT INTO gpkg_geometry_columns VALUES (?, ?, ?, ?, ?, ?)').run(
     task.table,
     staged.column,

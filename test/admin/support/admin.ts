@@ -1,12 +1,14 @@
 import { join } from 'node:path';
 import { CatalogSnapshot } from '../../../src/core/collection.js';
 import type { Setting } from '../../../src/core/config.js';
+import { useCrsDatabase } from '../../../src/core/crs.js';
 import type { CacheScope } from '../../../src/gateway/admin/cache-control.js';
 import { adminOperations } from '../../../src/gateway/admin/index.js';
 import type { AdminOperation } from '../../../src/gateway/admin/kit.js';
 import { createAuthenticator } from '../../../src/gateway/auth/authenticator.js';
 import { Peers } from '../../../src/gateway/peers.js';
 import { AlertStream } from '../../../src/gateway/services/alerts.js';
+import { crsFacts } from '../../../src/gateway/services/crs-facts.js';
 import { SessionDirectory } from '../../../src/gateway/services/events/directory.js';
 import { Feed } from '../../../src/gateway/services/events/feed.js';
 import { Hub } from '../../../src/gateway/services/events/hub.js';
@@ -34,6 +36,7 @@ const setting = (path: string, value: unknown, extra: Partial<Setting> = {}): Se
 
 /** The whole management API over a real state database, with fakes at its outer seams. */
 export async function adminHarness() {
+  useCrsDatabase(crsFacts);
   const t = await temporaryState();
   const auth = createAuthenticator(t.state);
   const jobs = new JobEngine(t.state.jobs, { leaseMs: 400, pollMs: 30 });

@@ -21,9 +21,6 @@ import { percent } from '../job-views.js';
 import { action, BASE_PATH, group, report } from '../kit.js';
 import { parseUploadForm, type UploadForm, UploadFormSchema } from '../upload-form.js';
 
-/** Larger files are imported in the background: the reply is 202 with the job. */
-const BACKGROUND_BYTES = 4_194_304;
-
 const S = Type.String();
 const Job = Type.Object({
   jobId: S,
@@ -49,6 +46,49 @@ const Imported = Type.Object({
   jobId: S,
 });
 
+const I = Type.Integer();
+const ImportLimits = Type.Object({
+  maxFileSizeBytes: I,
+  batchSize: I,
+  maxMemoryBytes: I,
+  backgroundJobThresholdBytes: I,
+  maxPreviewSizeBytes: I,
+  maxPreviewFeatures: I,
+  maxPreviewCountScan: I,
+  streamBufferSize: I,
+  useTransactions: Type.Boolean(),
+  continueOnError: Type.Boolean(),
+  maxFeaturesPerFile: I,
+  maxArchiveEntries: I,
+  maxArchiveEntryBytes: I,
+  maxArchiveExtractedBytes: I,
+  maxArchiveCompressionRatio: Type.Number(),
+  maxRetainedUploads: I,
+  maxRetainedUploadBytes: I,
+  retainedUploadSeconds: I,
+});
+
+const IMPORT_LIMITS: Static<typeof ImportLimits> = {
+  maxFileSizeBytes: LIMITS.uploadBytes,
+  batchSize: LIMITS.importBatch,
+  maxMemoryBytes: LIMITS.importMemoryBytes,
+  backgroundJobThresholdBytes: LIMITS.importForegroundBytes,
+  maxPreviewSizeBytes: 0,
+  maxPreviewFeatures: 0,
+  maxPreviewCountScan: 0,
+  streamBufferSize: LIMITS.uploadBuffer,
+  useTransactions: true,
+  continueOnError: false,
+  maxFeaturesPerFile: LIMITS.importFeatures,
+  maxArchiveEntries: LIMITS.archiveEntries,
+  maxArchiveEntryBytes: LIMITS.archiveEntryBytes,
+  maxArchiveExtractedBytes: LIMITS.archiveBytes,
+  maxArchiveCompressionRatio: LIMITS.archiveRatio,
+  maxRetainedUploads: LIMITS.keptUploads,
+  maxRetainedUploadBytes: LIMITS.keptUploadBytes,
+  retainedUploadSeconds: LIMITS.keptUploadMs / 1000,
+};
+
 const byId = { jobId: pathString('jobId', 'Id of the import job.') };
 
 /** Import of uploaded files. */
@@ -64,13 +104,9 @@ export const imports = group({ tag: 'Import', scope: 'import', envelope: 'raw' }
   }),
   action('POST /import/preview', 'Preview a Geospatial File'),
   report('GET /import/limits', 'Get Import Limits', {
-    data: Type.Record(S, Type.Unknown()),
-    answer: () => ({
-      maxFileSizeBytes: LIMITS.uploadBytes,
-      backgroundJobThresholdBytes: BACKGROUND_BYTES,
-      useTransactions: true,
-      continueOnError: false,
-    }),
+    description: 'The members of previews are 0: previews are not made yet.',
+    data: ImportLimits,
+    answer: () => IMPORT_LIMITS,
   }),
   report('GET /import/jobs', 'List Active Import Jobs', {
     data: Type.Object({ jobs: Type.Array(Job) }),
@@ -98,7 +134,8 @@ export const imports = group({ tag: 'Import', scope: 'import', envelope: 'raw' }
   }),
   action('POST /import/upload', 'Upload and Import a Geospatial File', {
     description:
-      'Data keeps its coordinate reference system and is served in any other; TargetSrid can only be 4326.',
+      'A .zip holds one shapefile or one file geodatabase. SourceSrid goes before what the file says of its CRS. ' +
+      'OverwriteExisting replaces a collection that was imported before; it is served until the new data is whole.',
     body: {
       schema: UploadFormSchema,
       mediaTypes: ['multipart/form-data'],
@@ -129,7 +166,7 @@ async function upload(x: Exchange, deps: AdminDeps): Promise<Reply> {
     await deps.imports.discard(file.path);
     throw error;
   });
-  if (form.forceBackground || file.size > BACKGROUND_BYTES) return queued(job);
+  if (form.forceBackground || file.size > LIMITS.importForegroundBytes) return queued(job);
   return imported(await deps.jobs.finished(job.id, x.signal), file);
 }
 
@@ -144,12 +181,11 @@ async function submit(
     file: file.path,
     table: form.tableName,
     title: titleOf(file.fileName),
+    targetCrs: form.targetCrs,
     owned: true,
   };
-  if (form.sourceSrid !== undefined) input.assumeCrs = `EPSG:${form.sourceSrid}`;
-  if (form.overwriteExisting && deps.imports.isTaken(form.tableName)) {
-    throw new ApiError('not-implemented', 'Replacing an existing collection is not implemented yet.');
-  }
+  if (form.sourceCrs !== undefined) input.sourceCrs = form.sourceCrs;
+  if (form.overwriteExisting) input.replace = true;
   const owner = `${x.principal.kind}:${x.principal.id}`;
   return { form, job: await deps.imports.submit(input, { owner, correlationId: x.correlationId }) };
 }
@@ -172,9 +208,9 @@ function queued({ id }: JobRow): Reply {
 
 function imported(job: JobRow, file: Upload): Reply {
   if (job.state !== 'Succeeded') throw failure(job);
-  const { table, features } = JSON.parse(job.result_json!) as ImportResult;
+  const { table, features, format: found } = JSON.parse(job.result_json!) as ImportResult;
   const extension = file.path.slice(file.path.lastIndexOf('.'));
-  const format = IMPORT_FORMATS[extension]!.name;
+  const format = found ?? IMPORT_FORMATS[extension]!.name;
   return json({
     success: true,
     tableName: table,

@@ -18,6 +18,7 @@ import {
   artifactView,
   BACKEND,
   detailView,
+  type JobFacts,
   logView,
   stepView,
   summaryView,
@@ -72,7 +73,7 @@ export const jobs = group({ tag: 'Console jobs', scope: 'jobs', envelope: 'raw' 
       const job = await deps.jobs.get(params.jobId);
       const { store } = deps.jobs;
       const [artifacts, steps] = await Promise.all([store.artifactCounts([job.id]), store.steps(job.id)]);
-      return detailView(facts(job, artifacts, deps), steps);
+      return detailView(await facts(job, artifacts, deps), steps);
     },
   }),
   report('GET /jobs/{jobId}/logs', 'Get Console Job Logs', {
@@ -107,7 +108,10 @@ export const jobs = group({ tag: 'Console jobs', scope: 'jobs', envelope: 'raw' 
     errors: unavailable,
     async answer({ params }, deps) {
       const job = await deps.jobs.get(params.jobId);
-      return { ...reference(job), actions: actionViews(job) };
+      return {
+        ...reference(job),
+        actions: actionViews({ job, retryRefusal: await deps.jobs.retryRefusal(job) }),
+      };
     },
   }),
   action('POST /jobs/{jobId}/cancel', 'Cancel Console Job', {
@@ -149,7 +153,7 @@ async function page(params: ParamValues<typeof listParams>, deps: AdminDeps) {
   const last = shown.at(-1);
   const more = rows.length > shown.length && last;
   return {
-    items: shown.map((job) => summaryView(facts(job, artifacts, deps))),
+    items: (await Promise.all(shown.map((job) => facts(job, artifacts, deps)))).map(summaryView),
     ...(more ? { nextCursor: cursorOf('jobs', [last.created_at, last.id]) } : {}),
   };
 }
@@ -179,8 +183,17 @@ function query(params: ParamValues<typeof listParams>, deps: AdminDeps): JobQuer
   };
 }
 
-function facts(job: JobRow, artifacts: ReadonlyMap<string, number>, deps: AdminDeps) {
-  return { job, kind: deps.jobs.kindOf(job.kind), artifactCount: artifacts.get(job.id) ?? 0 };
+async function facts(
+  job: JobRow,
+  artifacts: ReadonlyMap<string, number>,
+  { jobs }: AdminDeps,
+): Promise<JobFacts> {
+  return {
+    job,
+    kind: jobs.kindOf(job.kind),
+    artifactCount: artifacts.get(job.id) ?? 0,
+    retryRefusal: await jobs.retryRefusal(job),
+  };
 }
 
 function reference(job: JobRow) {

@@ -113,7 +113,7 @@ export class JobEngine {
     }
     this.#running.get(id)?.run.stop('cancelled');
     if (changed && job.state === 'Cancelled') {
-      await this.#kinds.get(job.kind)?.cleanup?.(JSON.parse(job.input_json), id);
+      await this.#kinds.get(job.kind)?.cleanup?.(JSON.parse(job.input_json), id, { state: 'Cancelled' });
       this.#tell(id, news(job));
     }
     return job;
@@ -122,16 +122,20 @@ export class JobEngine {
   /** Throws `not-found`, and `conflict` for a job that cannot be run again. */
   async retry(id: string): Promise<JobRow> {
     const before = await this.get(id);
-    const kind = this.#kinds.get(before.kind);
-    const refusal = kind
-      ? await kind.refuseRetry?.(JSON.parse(before.input_json))
-      : 'Its kind is not known here.';
-    if (refusal) throw new ApiError('conflict', refusal);
-    const { job, changed } = (await this.store.retry(id, kind!.maxAttempts ?? MAX_ATTEMPTS)) ?? missing(id);
-    if (!changed)
-      throw new ApiError('conflict', `Only failed and cancelled jobs are run again, not ${job.state}.`);
+    const refusal = await this.retryRefusal(before);
+    if (refusal !== undefined) throw new ApiError('conflict', refusal);
+    const kind = this.#kinds.get(before.kind)!;
+    const { job, changed } = (await this.store.retry(id, kind.maxAttempts ?? MAX_ATTEMPTS)) ?? missing(id);
+    if (!changed) throw new ApiError('conflict', notEnded(job));
     this.#look();
     return job;
+  }
+
+  /** Why a job cannot be run again; undefined when it can. */
+  async retryRefusal(job: JobRow): Promise<string | undefined> {
+    if (job.state !== 'Failed' && job.state !== 'Cancelled') return notEnded(job);
+    const kind = this.#kinds.get(job.kind);
+    return kind ? kind.refuseRetry?.(JSON.parse(job.input_json)) : 'Its kind is not known here.';
   }
 
   /** Calls back on progress of a job that runs here, and at its end. Returns how to stop that. */
@@ -230,6 +234,10 @@ function unfit(job: JobRow, kind: JobKind, takenOver: boolean): (() => Promise<n
   if (!kind.resumable) return refuse('The server stopped while the job ran, and it cannot be resumed.');
   if (job.attempt <= job.max_attempts) return undefined;
   return refuse(`The server stopped while the job ran, ${job.max_attempts} times: it is given up.`);
+}
+
+function notEnded({ state }: JobRow): string {
+  return `Only failed and cancelled jobs are run again, not ${state}.`;
 }
 
 function refuse(reason: string): () => Promise<never> {

@@ -19,9 +19,15 @@ export interface JobKind<I = unknown, R = unknown> {
   readonly maxAttempts?: number;
   run(context: JobContext<I>): Promise<R>;
   /** Removes what a job leaves on disk. Called before every end, perhaps twice, also for jobs that never ran. */
-  cleanup?(input: I, jobId: string): Promise<void>;
+  cleanup?(input: I, jobId: string, outcome: JobOutcome): Promise<void>;
   /** Why a failed job cannot be run again; undefined when it can. */
   refuseRetry?(input: I): Promise<string | undefined>;
+}
+
+/** How a job is about to end. */
+export interface JobOutcome {
+  state: 'Succeeded' | 'Failed' | 'Cancelled';
+  failure?: { code: string };
 }
 
 export type LogLevel = 'info' | 'warning' | 'error';

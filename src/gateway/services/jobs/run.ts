@@ -98,7 +98,7 @@ export class JobRun implements JobContext {
       return undefined;
     }
     // What cleanup could not remove must not keep the job from ending.
-    await this.kind.cleanup?.(this.input, this.id).catch(this.options.onError);
+    await this.kind.cleanup?.(this.input, this.id, outcome).catch(this.options.onError);
     if (outcome.failure) await this.log('error', outcome.failure.message).catch(this.options.onError);
     return store.finish(this.id, instance, outcome);
   }

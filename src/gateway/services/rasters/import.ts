@@ -5,13 +5,14 @@ import type { Pools } from '../../../core/tasks.js';
 import type { JobRow } from '../../stores/jobs.js';
 import type { RegisteredRaster } from '../../stores/rasters.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
-import type { JobContext, JobKind } from '../jobs/kinds.js';
+import { failedJobs, keepsUpload, trimUploads } from '../jobs/kept-uploads.js';
+import type { JobContext, JobKind, JobOutcome } from '../jobs/kinds.js';
 import { INSPECT_DEADLINE_MS } from '../publish/source.js';
 import { removeOrphans } from './orphans.js';
 import type { RegisteredRasters } from './registered.js';
 
 export interface RasterImportInput extends Pick<RasterImportTask, 'crs' | 'geoTransform'> {
-  /** The uploaded file, which belongs to the job: it is removed when the job ends. */
+  /** The uploaded file, which belongs to the job: it is removed when the job ends, or later when another attempt may succeed. */
   file: string;
   layerId: number;
   name: string;
@@ -101,6 +102,7 @@ export class RasterImports {
   /** Removes what processes that were killed left behind: files without a row, uploads without a job. */
   async sweep(): Promise<void> {
     const { jobs } = this.deps;
+    await this.#trim();
     await removeOrphans({
       folder: this.#folder,
       uploads: join(this.uploads, '..'),
@@ -108,14 +110,20 @@ export class RasterImports {
       // Jobs first: one that ends meanwhile has its row by then.
       known: async () => {
         const active = await jobs.store.list({ kinds: [KIND], states: ['Queued', 'Running'], limit: 10_000 });
+        const failed = await failedJobs(jobs.store, KIND);
         const rows = await this.registered.deps.state.rasters.list({ kind: 'import' });
         return {
           jobs: new Set(active.map(({ id }) => id)),
-          files: new Set(active.map((job) => (JSON.parse(job.input_json) as RasterImportInput).file)),
+          // A failed job may be run again.
+          files: new Set([...active, ...failed].map(fileOf)),
           places: new Set(rows.map(({ place }) => place)),
         };
       },
     });
+  }
+
+  #trim(): Promise<void> {
+    return trimUploads(this.deps.jobs.store, KIND, (input) => (input as RasterImportInput).file);
   }
 
   #kind(): JobKind<RasterImportInput, RasterImportOutcome> {
@@ -126,9 +134,9 @@ export class RasterImports {
       operationType: 1,
       resumable: true,
       run: (context) => this.#run(context),
-      cleanup: (input, id) => this.#cleanup(input, id),
-      // The file goes with the job that failed.
-      refuseRetry: async () => 'Its file is removed: send it again.',
+      cleanup: (input, id, outcome) => this.#cleanup(input, id, outcome),
+      refuseRetry: async ({ file }) =>
+        (await exists(file)) ? undefined : 'Its file is not there any more: send it again.',
     };
   }
 
@@ -187,8 +195,9 @@ export class RasterImports {
     return about;
   }
 
-  async #cleanup({ file }: RasterImportInput, id: string): Promise<void> {
-    await rm(file, { force: true });
+  async #cleanup({ file }: RasterImportInput, id: string, outcome: JobOutcome): Promise<void> {
+    if (!keepsUpload(outcome)) await rm(file, { force: true });
+    await this.#trim();
     const place = `${id}.tif`;
     if (!(await this.#known(place))) await rm(join(this.#folder, place), { force: true });
   }
@@ -198,6 +207,10 @@ const WARNINGS = {
   crs: 'The file names its coordinate reference system: the one that was sent was not used.',
   geoTransform: 'The file says where it lies: the world file was not used.',
 } as const;
+
+function fileOf(job: JobRow): string {
+  return (JSON.parse(job.input_json) as RasterImportInput).file;
+}
 
 function formatOf(file: string, { optimized }: RasterImportResult): ImportAbout['format'] {
   if (/\.png$/i.test(file)) return 'PNG';

@@ -99,3 +99,37 @@ export function createSpatialIndex(db: Db, table: string, column: string, id: st
     'write-only',
   );
 }
+
+/** Tables of GeoPackage and its extensions that tell about other tables, and their column that names one. */
+const REFERENCES = [
+  ['gpkg_extensions', 'table_name'],
+  ['gpkg_data_columns', 'table_name'],
+  ['gpkg_metadata_reference', 'table_name'],
+  ['gpkg_ogr_contents', 'table_name'],
+  ['gpkg_geometry_columns', 'table_name'],
+  ['gpkg_contents', 'table_name'],
+] as const;
+
+/** Removes a feature table with its index and all that is said of it. False for a table that is none; it stays. */
+export function dropTable(db: Db, table: string): boolean {
+  const column = db
+    .prepare('SELECT column_name FROM gpkg_geometry_columns WHERE table_name = ?')
+    .pluck()
+    .get(table) as string | undefined;
+  if (column === undefined) return false;
+  db.exec(`DROP TABLE IF EXISTS ${quote(`rtree_${table}_${column}`)}`);
+  db.exec(`DROP TABLE ${quote(table)}`);
+  const exists = db.prepare("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?").pluck();
+  for (const [name, key] of REFERENCES)
+    if (exists.get(name)) db.prepare(`DELETE FROM ${name} WHERE ${key} = ?`).run(table);
+  return true;
+}
+
+/** The title as an identifier that no other table has (OGC 12-128r18, table 4: they are unique). */
+export function identifierFor(db: Db, table: string, title = table): string {
+  const taken = db.prepare('SELECT count(*) FROM gpkg_contents WHERE identifier = ?').pluck();
+  let identifier = title;
+  for (let n = 1; taken.get(identifier); n++)
+    identifier = n === 1 ? `${title} (${table})` : `${title} (${table} ${n})`;
+  return identifier;
+}

@@ -1,0 +1,224 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { gateways } from '../e2e/support/processes.js';
+import { scratchDirectory } from '../engine/support.js';
+import { startServer, type TestServer } from '../support/server.js';
+import { zip } from '../support/zip.js';
+import { multipart } from './support/multipart.js';
+
+/** Imports through all of a server: multipart, jobs, GDAL, SQLite, catalog. */
+
+const scratch = scratchDirectory();
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startServer({ sources: [] });
+}, 90_000);
+
+afterAll(async () => {
+  await server?.stop();
+  scratch.remove();
+});
+
+const points = (n: number, x = 10, y = 50, extra: object = {}) =>
+  JSON.stringify({
+    type: 'FeatureCollection',
+    features: Array.from({ length: n }, (_, i) => ({
+      type: 'Feature',
+      geometry: { type: 'Point', coordinates: [x, y] },
+      properties: { name: `f${i}`, ...extra },
+    })),
+  });
+
+async function send(fields: Record<string, string>, content: string | Buffer, filename = 'data.geojson') {
+  const parts = Object.entries(fields).map(([name, value]) => ({ name, content: value }));
+  const { contentType, body } = multipart([...parts, { name: 'file', filename, content }]);
+  const answer = await fetch(`${server.url}/api/v1/admin/import/upload`, {
+    method: 'POST',
+    headers: { 'content-type': contentType, 'x-api-key': server.adminKey },
+    body: new Uint8Array(body),
+  });
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+}
+
+interface Feature {
+  geometry: { coordinates: number[] };
+  properties: Record<string, unknown>;
+}
+
+/** What the tests read of pages, collections and lists of them. */
+interface Answer {
+  features: [Feature, ...Feature[]];
+  numberMatched: number;
+  collections: { title: string }[];
+  storageCrs: string;
+  extent: { spatial: { bbox: number[][] } };
+}
+
+async function get(path: string) {
+  const answer = await fetch(server.url + path, { headers: { accept: 'application/json' } });
+  return { status: answer.status, body: (await answer.json()) as Answer };
+}
+
+const collection = async (id: string) => (await get(`/ogc/features/collections/${id}`)).body;
+const items = async (id: string) => (await get(`/ogc/features/collections/${id}/items`)).body.features;
+
+describe('import', () => {
+  it('takes several files of one name, and tells their collections apart', async () => {
+    for (const table of ['first', 'second', 'third'])
+      expect(await send({ TableName: table }, points(2))).toMatchObject({ status: 200 });
+    const { body } = await get('/ogc/features/collections');
+    const titles = body.collections.map(({ title }) => title);
+    expect(titles).toEqual(['data', 'data (second)', 'data (third)']);
+  });
+
+  it('refuses a name that differs from a taken one only by case', async () => {
+    expect(await send({ TableName: 'First' }, points(1))).toMatchObject({ status: 409 });
+  });
+
+  it('takes SourceSrid for the CRS of a GeoJSON file, and projects to TargetSrid', async () => {
+    const data = points(1, 500_000, 5_540_000);
+    expect(await send({ TableName: 'utm', SourceSrid: '25832' }, data)).toMatchObject({ status: 200 });
+    expect(await collection('utm')).toMatchObject({
+      storageCrs: 'http://www.opengis.net/def/crs/EPSG/0/4326',
+    });
+    const [feature] = await items('utm');
+    expect(feature.geometry.coordinates[0]).toBeCloseTo(9, 6);
+    expect(feature.geometry.coordinates[1]).toBeCloseTo(50.012316, 6);
+    const fields = { TableName: 'utm_kept', SourceSrid: '25832', TargetSrid: '25832' };
+    expect(await send(fields, data)).toMatchObject({ status: 200 });
+    const kept = await collection('utm_kept');
+    expect(kept.storageCrs).toBe('http://www.opengis.net/def/crs/EPSG/0/25832');
+    const { body } = await get(
+      '/ogc/features/collections/utm_kept/items?crs=http://www.opengis.net/def/crs/EPSG/0/25832',
+    );
+    expect(body.features[0].geometry.coordinates).toEqual([500_000, 5_540_000]);
+    expect(await send({ TableName: 'mercator', TargetSrid: '3857' }, points(1, 10, 50))).toMatchObject({
+      status: 200,
+    });
+    expect((await collection('mercator')).storageCrs).toMatch(/3857$/);
+    expect((await items('mercator'))[0].geometry.coordinates).toEqual([
+      expect.closeTo(10, 6),
+      expect.closeTo(50, 6),
+    ]);
+  });
+
+  it('answers 422 when coordinates have no place in the target CRS', async () => {
+    const fields = { TableName: 'nowhere', SourceSrid: '25832', TargetSrid: '4326' };
+    expect((await send(fields, points(1, 1e12, 1e12))).status).toBe(422);
+  });
+
+  it.each([
+    ['WKT', 'name,wkt\na,"POINT (10 50)"\nb,"POINT (11 51)"\n'],
+    [
+      'hexadecimal WKB',
+      'name,geom\na,010100000000000000000024400000000000004940\nb,010100000000000000000026400000000000804940\n',
+    ],
+  ])('reads CSV with %s', async (what, csv) => {
+    const table = what.replace(/\W/g, '_');
+    expect(await send({ TableName: table, SourceSrid: '4326' }, csv, 'points.csv')).toMatchObject({
+      status: 200,
+    });
+    const coordinates = (await items(table.toLowerCase())).map((f: Feature) => f.geometry.coordinates);
+    expect(coordinates).toEqual(
+      expect.arrayContaining([
+        [10, 50],
+        [11, 51],
+      ]),
+    );
+  });
+
+  it.each([
+    ['ESRI Shapefile', 'Shapefile', ''],
+    ['OpenFileGDB', 'FileGdb', 'towns.gdb/'],
+  ])('unpacks and imports a zipped %s', async (driver, format, prefix) => {
+    const source = join(scratch.path, 'towns.geojson');
+    writeFileSync(source, points(3));
+    const folder = join(scratch.path, `${format}.gdb`);
+    execFileSync('ogr2ogr', ['-f', driver, folder, source]);
+    const entries = readdirSync(folder).map((name) => ({
+      name: prefix + name,
+      content: readFileSync(join(folder, name)),
+    }));
+    const answer = await send({ TableName: `zipped_${format}` }, zip(entries), 'towns.zip');
+    expect(answer).toMatchObject({ status: 200, body: { featureCount: 3, format } });
+    expect(await items(`zipped_${format.toLowerCase()}`)).toHaveLength(3);
+    expect(readdirSync(join(server.dataDir, 'staging'))).toEqual([]);
+  });
+
+  it('answers 422 for a hostile archive', async () => {
+    const answer = await send({ TableName: 'evil' }, zip([{ name: '../a.shp', content: 'x' }]), 'a.zip');
+    expect(answer.status).toBe(422);
+  });
+
+  it('replaces a collection all at once, and serves the old data until then', async () => {
+    await send({ TableName: 'towns' }, points(40, 10, 50, { old: 1 }));
+    const seen = new Set<string>();
+    let replacing = true;
+    const watching = (async () => {
+      while (replacing) {
+        const { status, body } = await get('/ogc/features/collections/towns/items?limit=100');
+        // While the catalog follows, the answer may be: come again.
+        seen.add(status === 200 ? `${body.features.length}` : `${status}`);
+        if (status === 200 && body.features.length === 40) expect(body.features[0].properties.old).toBe(1);
+        await pause(5);
+      }
+    })();
+    for (let n = 0; n < 3; n++) {
+      const fields = { TableName: 'towns', OverwriteExisting: 'true' };
+      expect(await send(fields, points(60, 11, 51, { fresh: n }))).toMatchObject({
+        status: 200,
+        body: { featureCount: 60 },
+      });
+    }
+    replacing = false;
+    await watching;
+    for (const what of seen) expect(['40', '60', '503']).toContain(what);
+    const features = await items('towns');
+    expect(features).toHaveLength(60);
+    expect(features[0]?.properties).toEqual({ name: expect.any(String), fresh: 2 });
+    expect((await collection('towns')).extent.spatial.bbox[0]?.slice(0, 2)).toEqual([11, 51]);
+  });
+
+  it('keeps the old data when the new is damaged', async () => {
+    const answer = await send({ TableName: 'towns', OverwriteExisting: 'true' }, '{"type":"Feature');
+    expect(answer.status).toBe(422);
+    expect(await items('towns')).toHaveLength(60);
+  });
+
+  it('has the old or the new data, and never a part, after kill -9 at any moment', async () => {
+    const many = points(20_000);
+    expect((await send({ TableName: 'kill' }, points(10))).status).toBe(200);
+    const killed = new Set<number>();
+    for (let n = 0; n < 4; n++) {
+      const sending = send({ TableName: 'kill', OverwriteExisting: 'true' }, many).catch(() => undefined);
+      await pause(80 + n * 250);
+      const gateway = gateways(server.process.pid!).find((pid) => !killed.has(pid))!;
+      process.kill(gateway, 'SIGKILL');
+      killed.add(gateway);
+      await sending;
+      const matched = await settled('/ogc/features/collections/kill/items?limit=1');
+      expect([10, 20_000]).toContain(matched);
+    }
+    // A job that was taken up goes on by itself.
+    await expect
+      .poll(async () => (await send({ TableName: 'kill', OverwriteExisting: 'true' }, points(7))).status, {
+        timeout: 30_000,
+      })
+      .toBe(200);
+    await expect.poll(() => settled('/ogc/features/collections/kill/items'), { timeout: 30_000 }).toBe(7);
+  });
+});
+
+/** `numberMatched` of a page, once a gateway answers. */
+async function settled(path: string): Promise<number> {
+  for (let n = 0; n < 200; n++) {
+    const answer = await get(path).catch(() => undefined);
+    if (answer?.status === 200) return answer.body.numberMatched;
+    await pause(50);
+  }
+  throw new Error('the server does not answer');
+}
