@@ -19,6 +19,7 @@ export const ERROR_TABLE = {
   'uri-too-long': [414, 'URI too long'],
   'unsupported-media-type': [415, 'Unsupported media type'],
   'range-not-satisfiable': [416, 'Range not satisfiable'],
+  'expectation-failed': [417, 'Expectation failed'],
   unprocessable: [422, 'Unprocessable content'],
   'precondition-required': [428, 'Precondition required'],
   'too-many-requests': [429, 'Too many requests'],

@@ -4,7 +4,9 @@ import type { Operation, Principal, Reply } from '../../core/operation.js';
 import { Recent } from '../../core/recent.js';
 import type { Pools } from '../../core/tasks.js';
 import { loggedPath } from '../telemetry/log.js';
+import { codingOf } from './content-coding.js';
 import { ACCEPT, AUTHORIZATION, type HttpExchange, X_API_KEY } from './exchange.js';
+import { requireFraming, requireMetExpectation } from './framing.js';
 import { type ParamPlan, parseQuery, planParams, readParams } from './query.js';
 import { allowOf, type Match, Router } from './router.js';
 import { type BodyReader, bodyReader } from './validation.js';
@@ -98,6 +100,8 @@ export class Dispatcher {
   }
 
   #dispatchNew(x: HttpExchange): Reply | Promise<Reply> {
+    requireFraming(x);
+    if (x.hasBody) requireMetExpectation(x);
     const match = this.#router.find(x.path);
     if (!match) throw new ApiError('not-found', `There is nothing at ${x.path}.`);
     if (x.method === 'OPTIONS') return preflight(match);
@@ -203,7 +207,10 @@ export class Dispatcher {
   }
 
   #run(x: HttpExchange, operation: Operation): Reply | Promise<Reply> {
-    if (operation.body?.streamed) x.detach();
+    if (operation.body?.streamed) {
+      codingOf(x, ['identity']);
+      x.detach();
+    }
     if (!operation.audited) return operation.run(x);
     x.detach();
     return this.#runAudited(x, operation);

@@ -49,6 +49,8 @@ export class HttpExchange implements Exchange {
   span: RequestSpan | undefined;
   /** Whether the log may write the path as it is; known for targets that are remembered. */
   plainPath = false;
+  /** Whether the connection may go on after the answer. */
+  keepAlive = true;
   aborted = false;
   responded = false;
   /** Called when the connection is lost after `detach`. */
@@ -131,6 +133,11 @@ export class HttpExchange implements Exchange {
     return this.#headers?.get(name);
   }
 
+  /** Calls back for each header as it was sent; only while attached. */
+  eachHeader(visit: (name: string, value: string) => void): void {
+    this.#req?.forEachHeader(visit);
+  }
+
   /** Makes the exchange safe to use after the handler returned. Idempotent; must run in the handler's own turn. */
   detach(): void {
     const req = this.#req;
@@ -154,9 +161,9 @@ export class HttpExchange implements Exchange {
     return this.#requestBody;
   }
 
-  /** True when part of the request body has not been taken off the wire: the connection cannot be reused. */
-  get bodyUnread(): boolean {
-    return this.#requestBody !== undefined && !this.#requestBody.complete;
+  /** False when part of the request body has not been taken off the wire, or where it ends is in doubt. */
+  get reusable(): boolean {
+    return this.keepAlive && (this.#requestBody === undefined || this.#requestBody.complete);
   }
 
   get signal(): AbortSignal {

@@ -120,7 +120,7 @@ function write(
       head(x, reply, encoding);
       x.res.end(body);
     } else {
-      const close = x.bodyUnread;
+      const close = !x.reusable;
       x.res.cork(() => {
         head(x, reply, encoding);
         x.res.end(body, close);
@@ -139,7 +139,7 @@ function write(
  */
 function writeHead(x: HttpExchange, reply: Reply, encoding: ContentEncoding, size: number): void {
   x.responded = true;
-  const close = x.bodyUnread;
+  const close = !x.reusable;
   const length = size > 0 ? `\r\ncontent-length: ${size}` : '';
   x.res.cork(() => {
     head(x, reply, encoding, length);

@@ -7,6 +7,7 @@ import type { BodyReading, JsonBounds } from '../../core/json-bounds.js';
 import { LIMITS } from '../../core/limits.js';
 import type { BodySpec } from '../../core/operation.js';
 import { type Pools, TaskFailure } from '../../core/tasks.js';
+import { codingOf, inflated } from './content-coding.js';
 import type { HttpExchange } from './exchange.js';
 import { ReceivedBytes } from './received.js';
 
@@ -89,14 +90,19 @@ function anonymousBounds({ bytes, json }: BodyBounds): BodyBounds {
   };
 }
 
-/** The parts of a body, in order. */
+/** The parts of a body, in order, as they were before they were coded for the way. */
 async function received(x: HttpExchange, maxBytes: number): Promise<Uint8Array<ArrayBuffer>[]> {
   const memory = new ReceivedBytes(x.principal.kind === 'anonymous');
   const declared = Number(x.header('content-length') ?? 0);
   if (declared > maxBytes)
     throw new ApiError('payload-too-large', `The request body is larger than ${maxBytes} bytes.`);
+  const coding = codingOf(x, ['gzip', 'identity']);
   try {
-    return await x.upload.collect(maxBytes, memory);
+    const parts = await x.upload.collect(maxBytes, memory);
+    if (coding === 'identity' || parts.length === 0) return parts;
+    // What comes out is not known before.
+    memory.take(maxBytes);
+    return [await inflated(Buffer.concat(parts), maxBytes)];
   } finally {
     memory.release();
   }

@@ -1,0 +1,37 @@
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { ApiError } from '../../core/errors.js';
+import type { HttpExchange } from './exchange.js';
+
+const inflate = promisify(gunzip);
+
+export type ContentCoding = 'identity' | 'gzip';
+
+/** The coding of a request body (RFC 9110, 8.4). Throws 415, with the codings that are taken, for any other. */
+export function codingOf(x: HttpExchange, taken: readonly ContentCoding[]): ContentCoding {
+  const written = x.header('content-encoding')?.trim().toLowerCase() || 'identity';
+  const coding = written === 'x-gzip' ? 'gzip' : written;
+  const found = taken.find((one) => one === coding);
+  if (found) return found;
+  throw new ApiError(
+    'unsupported-media-type',
+    `The content coding ${written.slice(0, 60)} is not taken here.`,
+    {
+      headers: { 'accept-encoding': taken.join(', ') },
+    },
+  );
+}
+
+/** Inflates a body off the event loop. Throws 413 as soon as it has more than `maxBytes`, and 400 for what is no gzip. */
+export async function inflated(body: Uint8Array, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    // A copy with memory of its own may move to another thread.
+    return new Uint8Array(await inflate(body, { maxOutputLength: maxBytes }));
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
+      throw new ApiError('payload-too-large', `The request body is larger than ${maxBytes} bytes.`, {
+        cause,
+      });
+    throw new ApiError('invalid-body', 'The request body is not gzip.', { cause });
+  }
+}
