@@ -17,6 +17,8 @@ export interface Param<T = unknown> {
   /** JSON Schema shown in OpenAPI. */
   readonly schema: TSchema;
   readonly required?: boolean;
+  /** May be given several times: the values are joined by commas. */
+  readonly repeatable?: boolean;
   /** Other query names that mean the same parameter. */
   readonly aliases?: readonly string[];
   /** Turns the raw (decoded) text into a value. `undefined` is passed when it is absent. Throws `badParameter`. */

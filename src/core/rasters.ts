@@ -154,10 +154,12 @@ export interface CoverageTask {
   crs: string;
   /** 1-based bands in output order; absent: all. */
   bands?: number[];
-  /** Output size in pixels; absent: derived from the native resolution. */
+  /** Output size in pixels, 0 for as many as the raster has there; absent: derived from the native resolution. */
   size?: [number, number];
   /** Pixel size, x and y, in units of the raster's CRS: applied before reprojection. Not beside `size`. */
   pixel?: [number, number];
+  /** Pixel size, x and y, in units of `crs`; 0 for that of the raster. Not beside the others. */
+  resolution?: [number, number];
   /** Absent: nearest for values that are names (colour tables, categories), else bilinear. */
   resampling?: Resampling;
   /** Largest allowed output side, in pixels. */

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { COVERAGES_CONFORMANCE } from '../../src/gateway/surfaces/coverages/operations.js';
 import { readCog } from '../support/cog.js';
 import { startServer, type TestServer } from '../support/server.js';
 
@@ -165,9 +166,25 @@ describe('a window', () => {
     ['properties=band_1,band_2,band_1', 'properties'],
     ['properties=*', 'properties'],
     ['resampling=magic', 'resampling'],
-    ['subset=Lat(1:2)', 'subset'],
-    ['scale-axes=Lat(2)', 'scale-axes'],
-    ['datetime=2020-01-01', 'datetime'],
+    ['subset=time("1999-01-01":"1999-02-01"),pressure(5)', 'subset'],
+    ['subset=E(1:2)', 'subset'],
+    ['subset=Lat(1:2', 'subset'],
+    ['subset=Lat(2:1)', 'subset'],
+    ['subset=Lat(1:2),Lat(2:3)', 'subset'],
+    ['subset=Lat(-8.02:-7.97)&bbox=-34.9,-8.02,-34.85,-7.97', 'bbox'],
+    ['subset=time("2020-01-01")&datetime=2020-01-01', 'datetime'],
+    ['subset=Lat(-8)&height=5', 'subset'],
+    ['subset=Lat(-8:-7.9)&subset-crs=EPSG:25832', 'subset-crs'],
+    ['scale-axes=Lat(0)', 'scale-axes'],
+    ['scale-axes=time(2)', 'scale-axes'],
+    ['resolution=Lat(0.1)', 'resolution'],
+    ['resolution=E(-1)', 'resolution'],
+    ['width=0', 'width'],
+    ['width=9000', 'width'],
+    ['width=5&scale-factor=2', 'scale-size'],
+    ['properties=band_1&exclude-properties=band_2', 'exclude-properties'],
+    ['exclude-properties=band_7', 'exclude-properties'],
+    ['exclude-properties=band_1,band_2,band_3,band_4,band_5,band_6', 'exclude-properties'],
     ['scale-factor=2&resolution=30', 'scale-size'],
     ['f=jpeg', 'f'],
   ])('of %s is refused', async (query, parameter) => {
@@ -176,7 +193,156 @@ describe('a window', () => {
   });
 });
 
+it('/req/core/conformance-success: every class that is declared has a test of its name', async () => {
+  const text = readFileSync(new URL(import.meta.url), 'utf8');
+  const titles = new Set([...text.matchAll(/\/req\/([\w-]+)\//g)].map(([, name]) => name));
+  const { conformsTo } = (await (await get('/ogc/coverages/conformance')).json()) as { conformsTo: string[] };
+  expect(conformsTo).toEqual(COVERAGES_CONFORMANCE);
+  const untested = conformsTo.map((uri) => uri.split('/').at(-1)!).filter((name) => !titles.has(name));
+  expect(untested).toEqual([]);
+});
+
+it('/req/landing-page/root-success, /req/collections/rc-md-success, /req/geodata-coverage/links, /req/json/content, /req/html/content: documents lead to values', async () => {
+  const landing = (await (await get('/ogc/coverages/')).json()) as { links: { rel: string; href: string }[] };
+  for (const { href, rel } of landing.links) expect((await fetch(href)).status, rel).toBe(200);
+  const { collections } = (await (await get(COVERAGES)).json()) as {
+    collections: { crs: string[]; links: { rel: string; href: string; type: string }[] }[];
+  };
+  for (const { links } of collections) {
+    const rels = links.map(({ rel }) => rel);
+    expect(rels).toEqual(expect.arrayContaining(['self', 'http://www.opengis.net/def/rel/ogc/1.0/coverage']));
+  }
+  expect((await get(COVERAGES, { accept: 'text/html' })).headers.get('content-type')).toMatch(/html/);
+});
+
+it('/req/geotiff/coverage, /req/crs/crs-definition, /req/fieldselection/properties: in each CRS of the list, with the bands asked for', async () => {
+  const { crs } = (await (await get(`${COVERAGES}/l7_etms`)).json()) as { crs: string[] };
+  for (const uri of crs) {
+    const { info } = await tiff(
+      `${LANDSAT}?properties=band_2&scale-size=20,20&crs=${encodeURIComponent(uri)}`,
+    );
+    expect([uri, info.size, info.bands.length]).toEqual([uri, [20, 20], 1]);
+  }
+});
+
+it('carries an entity tag, and is not sent again', async () => {
+  const path = `${LANDSAT}?scale-size=8,8`;
+  const tag = (await get(path)).headers.get('etag')!;
+  expect(tag).toMatch(/^"[0-9a-f]{16}"$/);
+  expect((await get(path, { 'if-none-match': tag })).status).toBe(304);
+  expect((await get(`${LANDSAT}?scale-size=8,9`, { 'if-none-match': tag })).status).toBe(200);
+});
+
+describe('subset', () => {
+  const boxes = async (query: string) => {
+    const { headers, info } = await tiff(`${LANDSAT}?${query}`);
+    return [headers.get('content-bbox'), info.size];
+  };
+
+  it('/req/subsetting-spatial/subset: keeps what bbox does, in CRS84 or another CRS', async () => {
+    const asked = await boxes('bbox=-34.90,-8.02,-34.85,-7.97');
+    expect(await boxes('subset=Lat(-8.02:-7.97),Lon(-34.90:-34.85)')).toEqual(asked);
+    expect(await boxes('subset=lon(-34.90:-34.85),latitude(-8.02:-7.97)&subset-crs=[OGC:CRS84]')).toEqual(
+      asked,
+    );
+    const metres = await boxes('bbox=290600,9113400,296100,9118900&bbox-crs=EPSG:31985');
+    expect(
+      await boxes(`subset=E(290600:296100),N(9113400:9118900)&subset-crs=${encodeURIComponent(UTM)}`),
+    ).toEqual(metres);
+  });
+
+  it('/req/subsetting-spatial/multiple-subset: may be given several times', async () => {
+    expect(await boxes('subset=Lat(-8.02:-7.97)&subset=Lon(-34.90:-34.85)')).toEqual(
+      await boxes('subset=Lat(-8.02:-7.97),Lon(-34.90:-34.85)'),
+    );
+  });
+
+  it('/req/subsetting-spatial/wildcard-limits: open ends, and axes that are not named, reach to the edge', async () => {
+    const { info } = await tiff(`${WORLD}?subset=Lat(80:*)`);
+    expect([info.size, info.geoTransform[3]]).toEqual([[360, 10], 90]);
+    expect((await tiff(`${WORLD}?subset=Lat(*:-80),Lon(*:*)`)).info.size).toEqual([360, 10]);
+  });
+
+  it('/req/subsetting-spatial/wrap-around: low above high lies across the antimeridian', async () => {
+    const { info, headers } = await tiff(`${WORLD}?subset=Lon(175:-176),Lat(-10:10)`);
+    expect([info.size, headers.get('content-bbox')]).toEqual([[9, 20], '175,-10,-176,10']);
+  });
+
+  it('/req/subsetting-spatial/out-of-bounds: what lies elsewhere is not found', async () => {
+    for (const query of ['subset=Lat(10:20)', 'subset=Lat(100:110)', 'subset=Lon(50:60)'])
+      expect((await get(`${LANDSAT}?${query}`)).status, query).toBe(404);
+  });
+
+  it('/req/subsetting-spatial/subset: a single number is the cells of that place', async () => {
+    const row = await tiff(`${WORLD}?subset=Lat(10.5)`);
+    expect([row.info.size, row.info.geoTransform[3]]).toEqual([[360, 1], 11]);
+    const cell = await tiff(`${WORLD}?subset=Lat(10.5),Lon(20.5)`);
+    expect([cell.info.size, cell.info.geoTransform[0]]).toEqual([[1, 1], 20]);
+  });
+
+  it('/req/subsetting-temporal/subset, /req/subsetting-temporal/wildcard-limits: selects a step of time', async () => {
+    const series = `${COVERAGES}/bcsd_obs_1999`;
+    const { values } = (await (await get(series)).json()).domain.axes.t;
+    const instant = (query: string) =>
+      get(`${series}/coverage?properties=band_1&${query}`).then(({ headers }) =>
+        headers.get('content-datetime'),
+      );
+    const may = new Date(values[4]).toISOString();
+    expect(await instant(`datetime=${values[4]}`)).toBe(may);
+    for (const time of [
+      `time("${values[4]}")`,
+      `time("${values[4].slice(0, 10)}")`,
+      `t("${values[4]}":"${values[4]}")`,
+    ])
+      expect(await instant(`subset=${encodeURIComponent(time)}`), time).toBe(may);
+    const newest = new Date(values[11]).toISOString();
+    expect(await instant('subset=time(*)')).toBe(newest);
+    expect(await instant('')).toBe(newest);
+    await refusal(`${series}/coverage?subset=${encodeURIComponent('time("1999-01-01":*)')}`, 'datetime');
+  });
+});
+
+it('what is of no time is of every time', async () => {
+  for (const query of ['datetime=2020-01-01', 'datetime=../..', 'subset=time(%222020-01-01%22)']) {
+    const answer = await get(`${LANDSAT}?scale-size=8,8&${query}`);
+    expect([query, answer.status, answer.headers.get('content-datetime')]).toEqual([query, 200, null]);
+  }
+});
+
+describe('scaling by axis', () => {
+  const size = async (query: string) => (await tiff(`${LANDSAT}?${query}`)).info.size;
+  it('/req/scaling-spatial/width-and-height: as many cells as asked for, and the own number elsewhere', async () => {
+    expect(await size('width=100&height=50')).toEqual([100, 50]);
+    expect(await size('width=100')).toEqual([100, 352]);
+    expect(await size('height=50')).toEqual([349, 50]);
+    expect(await size('height=50&crs=EPSG:4326')).toEqual([expect.any(Number), 50]);
+  });
+
+  it('/req/scaling-spatial/resolution: in units of the CRS of the answer', async () => {
+    const { info } = await tiff(`${LANDSAT}?resolution=E(57),N(114)`);
+    expect([info.size, info.geoTransform[1]]).toEqual([[174, 88], expect.closeTo(57, 0)]);
+    const degrees = await tiff(`${LANDSAT}?resolution=Lat(0.001),Lon(0.002)&crs=EPSG:4326`);
+    expect(degrees.info.geoTransform[1]).toBeCloseTo(0.002, 4);
+    expect(degrees.info.geoTransform[5]).toBeCloseTo(-0.001, 4);
+  });
+
+  it('/req/scaling-spatial/native-resolution: nothing means that of the raster', async () => {
+    for (const query of ['resolution=', 'resolution=E(),N()', 'resolution=N()'])
+      expect(await size(query), query).toEqual([349, 352]);
+  });
+
+  it('scale-axes multiplies the size of cells, axis by axis', async () => {
+    expect(await size('scale-axes=E(2),N(4)')).toEqual([175, 88]);
+    expect(await size('scale-axes=Lat(2)')).toEqual([349, 176]);
+  });
+});
+
 describe('bands', () => {
+  it('/req/field-selection/exclude-properties: are all but those left out', async () => {
+    expect((await tiff(`${LANDSAT}?exclude-properties=band_1,band_4`)).info.bands).toHaveLength(4);
+    expect((await tiff(`${LANDSAT}?exclude-properties=`)).info.bands).toHaveLength(6);
+  });
+
   it('come in the order asked for', async () => {
     const means = ({ bytes }: Answer) => {
       const file = join(folder, 'bands.tiff');

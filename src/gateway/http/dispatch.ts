@@ -155,7 +155,7 @@ export class Dispatcher {
 
   #admit(x: HttpExchange, prepared: Prepared, match: Match): Reply | Promise<Reply> {
     const { operation, plan } = prepared;
-    const query = parseQuery(x.query);
+    const query = parseQuery(x.query, plan.repeatable);
     const f = query.get('f');
     if (operation.formats.length > 0) {
       // Every operation with formats takes one from `f`, else from Accept.

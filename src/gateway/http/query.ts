@@ -1,16 +1,20 @@
 import { ApiError, badParameter } from '../../core/errors.js';
 import type { Operation, Param } from '../../core/operation.js';
 
-/** Decodes `a=1&b=2`; a name given twice is an error, as no operation takes one twice. */
-export function parseQuery(query: string): Map<string, string> {
+const NONE: ReadonlySet<string> = new Set();
+
+/** Decodes `a=1&b=2`. A name given twice is an error, but for those that may be: their values are joined by commas. */
+export function parseQuery(query: string, repeatable = NONE): Map<string, string> {
   const values = new Map<string, string>();
   if (query === '') return values;
   for (const part of query.split('&')) {
     if (part === '') continue;
     const cut = part.indexOf('=');
     const name = decodePart(cut < 0 ? part : part.slice(0, cut));
-    if (values.has(name)) throw badParameter(name, 'is given more than once');
-    values.set(name, cut < 0 ? '' : decodePart(part.slice(cut + 1)));
+    const value = cut < 0 ? '' : decodePart(part.slice(cut + 1));
+    const before = values.get(name);
+    if (before !== undefined && !repeatable.has(name)) throw badParameter(name, 'is given more than once');
+    values.set(name, before === undefined ? value : `${before},${value}`);
   }
   return values;
 }
@@ -28,6 +32,8 @@ function decodePart(text: string): string {
 export interface ParamPlan {
   readonly entries: readonly (readonly [key: string, param: Param])[];
   readonly queryNames: ReadonlySet<string>;
+  /** Names that may be given several times. */
+  readonly repeatable: ReadonlySet<string>;
   readonly open: boolean;
   /** True when some parameter is a request header: the target alone does not give the values. */
   readonly readsHeaders: boolean;
@@ -42,7 +48,8 @@ export function planParams(operation: Operation): ParamPlan {
     for (const alias of param.aliases ?? []) queryNames.add(alias);
   }
   const readsHeaders = entries.some(([, param]) => param.in === 'header');
-  return { entries, queryNames, open: operation.openQuery ?? false, readsHeaders };
+  const repeatable = new Set(entries.flatMap(([, param]) => (param.repeatable ? [param.name] : [])));
+  return { entries, queryNames, repeatable, open: operation.openQuery ?? false, readsHeaders };
 }
 
 /** Reads every parameter of an operation; throws 400 for the first wrong or unknown one. */

@@ -72,14 +72,18 @@ function cropGrid(task: CoverageTask, area: Area, raster: Dataset, place: Georef
   if (!box) throw noData();
   let [left, top] = [(box[0] - x0) / dx, (box[3] - y0) / dy];
   let [right, bottom] = [(box[2] - x0) / dx, (box[1] - y0) / dy];
-  const size = task.size ?? (task.pixel && sizeOf(box, task.pixel));
-  if (!size) {
+  const pixel =
+    task.pixel ?? (task.resolution && ownWhereZero(task.resolution, [Math.abs(dx), Math.abs(dy)]));
+  const size = task.size ?? (pixel && sizeOf(box, pixel));
+  if (!size || size.includes(0)) {
     left = Math.max(0, Math.floor(left + SNAP));
     top = Math.max(0, Math.floor(top + SNAP));
     right = Math.min(columns, Math.max(left + 1, Math.ceil(right - SNAP)));
     bottom = Math.min(rows, Math.max(top + 1, Math.ceil(bottom - SNAP)));
   }
-  const [width, height] = size ?? [right - left, bottom - top];
+  const [width, height] = size
+    ? ownWhereZero(size, [right - left, bottom - top])
+    : [right - left, bottom - top];
   return {
     crs: area.crs,
     box: [x0 + left * dx, y0 + bottom * dy, x0 + right * dx, y0 + top * dy],
@@ -98,6 +102,10 @@ function sizeOf(box: Box, [x, y]: readonly [number, number]): [number, number] {
   return [pixels(box[2] - box[0], x), pixels(box[3] - box[1], y)];
 }
 
+function ownWhereZero([x, y]: readonly [number, number], own: readonly [number, number]): [number, number] {
+  return [x || own[0], y || own[1]];
+}
+
 function pixels(length: number, step: number): number {
   return Math.max(1, Math.round(length / step));
 }
@@ -107,9 +115,10 @@ async function warpGrid(task: CoverageTask, area: Area, raster: Dataset, place: 
   const { crs } = area;
   const box = warpedBox(area, place);
   const scaled = task.pixel && scaledSize(place, task.pixel);
-  if (task.size) return { crs, box, width: task.size[0], height: task.size[1] };
-  const step = await pixelSize(raster, place, crs, scaled);
-  const [width, height] = sizeOf(box, step);
+  if (task.size && !task.size.includes(0)) return { crs, box, width: task.size[0], height: task.size[1] };
+  const own = await pixelSize(raster, place, crs, scaled);
+  const step = task.resolution ? ownWhereZero(task.resolution, own) : own;
+  const [width, height] = task.size ? ownWhereZero(task.size, sizeOf(box, step)) : sizeOf(box, step);
   return { crs, box, width, height, ...(scaled ? { scaled } : {}) };
 }
 

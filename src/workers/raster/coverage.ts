@@ -61,11 +61,12 @@ function chosenBands(raster: Dataset, numbers: readonly number[]): Pick<Reading,
   return { traits, bands: numbers.map((number) => traits.bands[number - 1]!) };
 }
 
-function checkTask({ format, pixel, resampling }: CoverageTask): void {
+function checkTask({ format, pixel, resolution, resampling }: CoverageTask): void {
   const fits =
     (format === 'geotiff' || format === 'png') &&
     (resampling === undefined || RESAMPLINGS.includes(resampling)) &&
-    (pixel === undefined || pixel.every((side) => Number.isFinite(side) && side > 0));
+    (pixel === undefined || pixel.every((side) => Number.isFinite(side) && side > 0)) &&
+    (resolution === undefined || resolution.every((side) => Number.isFinite(side) && side >= 0));
   if (!fits) throw new TaskFailure('invalid-input', 'Unknown format or resampling, or pixels of no size.');
 }
 

@@ -14,13 +14,17 @@ import { withQuery } from '../common.js';
 import { COVERAGES_PATH } from './documents.js';
 import { sourceAt } from './instant.js';
 import { type ScalingParams, scalingOf } from './scaling.js';
+import { outside, type Subset, subsetOf } from './subset.js';
 
 export interface CoverageParams extends ScalingParams {
   bbox: Box | undefined;
   bboxCrs: Crs | undefined;
   crs: Crs | undefined;
   datetime: TimeRange | undefined;
+  subset: string | undefined;
+  subsetCrs: Crs | undefined;
   properties: string | undefined;
+  excludeProperties: string | undefined;
   resampling: Resampling | undefined;
 }
 
@@ -32,15 +36,16 @@ export async function coverage(
   params: CoverageParams,
 ): Promise<Reply> {
   const crs = advertisedCrs(collection, 'crs', params.crs) ?? collection.storageCrs;
-  const bboxCrs = advertisedCrs(collection, 'bbox-crs', params.bboxCrs) ?? CRS84;
-  const bbox = params.bbox && windowOf(params.bbox, bboxCrs);
+  const { bbox, bboxCrs, sliced, ...rest } = selectionOf(collection, params);
+  const place = bbox && { bbox, bboxCrs };
+  const { time, ...source } = sourceAt(collection, rest, place);
   const result = await read(x, pools, {
-    ...sourceAt(collection, params.datetime, bbox, bboxCrs),
+    ...source,
     bbox,
     bboxCrs: textOf(collection, bboxCrs),
     crs: textOf(collection, crs),
-    bands: bandsOf(collection, params.properties),
-    ...scalingOf(collection, params, bbox, bboxCrs),
+    bands: bandsOf(collection, params),
+    ...scalingOf(collection, params, { bbox, bboxCrs, crs, sliced }),
     resampling: params.resampling,
     maxSize: LIMITS.coverageSide,
     maxBytes: LIMITS.coverageBytes,
@@ -52,9 +57,30 @@ export async function coverage(
     body: result.file === undefined ? result.data : await passingFile(result.file),
     etag: result.tag,
     cacheControl: 'no-cache',
-    headers: { ...placeHeaders(crs, result.bbox), link: linkHeader(x, collection) },
+    headers: {
+      ...placeHeaders(crs, result.bbox),
+      ...(time === undefined ? {} : { 'content-datetime': time }),
+      link: linkHeader(x, collection),
+    },
     sent: () => giveRoomBack(result.data),
   };
+}
+
+/** What is asked for by `bbox` and `datetime`, or by `subset`. Throws 400 where both speak of the same axis. */
+function selectionOf(collection: RasterCollection, params: CoverageParams) {
+  const named = params.subset;
+  const subset: Subset =
+    named === undefined
+      ? { sliced: [] }
+      : subsetOf(collection, named, advertisedCrs(collection, 'subset-crs', params.subsetCrs));
+  if (subset.bbox && params.bbox) throw badParameter('bbox', 'does not go with a subset of the same axes');
+  if (subset.datetime && params.datetime) throw badParameter('datetime', 'does not go with a subset of time');
+  const { sliced, heights } = subset;
+  const datetime = subset.datetime ?? params.datetime;
+  if (subset.bbox)
+    return { bbox: subset.bbox, bboxCrs: params.subsetCrs ?? CRS84, sliced, heights, datetime };
+  const bboxCrs = advertisedCrs(collection, 'bbox-crs', params.bboxCrs) ?? CRS84;
+  return { bbox: params.bbox && windowOf(params.bbox, bboxCrs), bboxCrs, sliced, heights, datetime };
 }
 
 /** What GDAL reads as a CRS: the raster's own words for its own, which say more than a code may. */
@@ -67,8 +93,12 @@ async function read(x: Exchange, pools: Pools, task: CoverageTask): Promise<Cove
     return await runTask(x, pools, 'raster.coverage', task);
   } catch (error) {
     if (!(error instanceof TaskFailure)) throw error;
-    if (error.code === 'no-data') throw badParameter('bbox', 'does not touch the coverage');
-    if (error.code === 'too-large' && !task.size && !task.pixel)
+    if (error.code === 'no-data') {
+      // The contract has it so for bbox, the standard so for subset.
+      if (x.query.includes('bbox=')) throw badParameter('bbox', 'does not touch the coverage');
+      throw outside();
+    }
+    if (error.code === 'too-large' && !task.size && !task.pixel && !task.resolution)
       throw badParameter('scale-size', `${error.message} Give a size, a resolution or a smaller bbox.`);
     throw error;
   }
@@ -104,16 +134,31 @@ function windowOf(box: Box, crs: Crs): Box {
   return bbox;
 }
 
+/** The bands of the answer: those named, in their order, or all but those left out. Undefined for all. */
+function bandsOf(
+  collection: RasterCollection,
+  { properties, excludeProperties }: CoverageParams,
+): number[] | undefined {
+  if (excludeProperties === undefined) {
+    return properties === undefined ? undefined : bandsNamed(collection, 'properties', properties);
+  }
+  if (properties !== undefined) throw badParameter('exclude-properties', 'does not go with properties');
+  if (excludeProperties === '') return undefined;
+  const excluded = bandsNamed(collection, 'exclude-properties', excludeProperties);
+  const bands = collection.bands.map(({ band }) => band).filter((band) => !excluded.includes(band));
+  if (bands.length === 0) throw badParameter('exclude-properties', 'leaves no band');
+  return bands;
+}
+
 /** `band_1,band_3` -> [1, 3], in the order asked; a band twice is an error. */
-function bandsOf(collection: RasterCollection, properties: string | undefined): number[] | undefined {
-  if (properties === undefined) return undefined;
-  const bands = properties.split(',').map((name) => {
+function bandsNamed(collection: RasterCollection, parameter: string, names: string): number[] {
+  const bands = names.split(',').map((name) => {
     const band = Number(/^band_(\d{1,5})$/.exec(name.trim())?.[1] ?? Number.NaN);
     if (!collection.bands.some((b) => b.band === band)) {
-      throw badParameter('properties', `there is no band '${name.trim().slice(0, 40)}'`);
+      throw badParameter(parameter, `there is no band '${name.trim().slice(0, 40)}'`);
     }
     return band;
   });
-  if (new Set(bands).size !== bands.length) throw badParameter('properties', 'names a band twice');
+  if (new Set(bands).size !== bands.length) throw badParameter(parameter, 'names a band twice');
   return bands;
 }

@@ -1,38 +1,50 @@
 import type { RasterCollection } from '../../../core/collection.js';
 import type { Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
-import type { TimeRange } from '../../../core/params.js';
+import type { AxisRange, TimeRange } from '../../../core/params.js';
 import type { RasterPosition, RasterSource } from '../../../core/rasters.js';
 import type { Box } from '../../../core/tasks.js';
-import { chooseRaster } from '../../services/rasters/choose.js';
+import { chooseRaster, levelOf } from '../../services/rasters/choose.js';
 import { windowIn84 } from '../../services/rasters/source-items.js';
+import { shownTime } from '../../services/shown-time.js';
+
+/** What narrows a coverage beside its place. */
+export interface Narrowing {
+  readonly datetime?: TimeRange | undefined;
+  readonly heights?: AxisRange | undefined;
+}
+
+/** What of a coverage is read. */
+export interface ReadSource {
+  readonly source: RasterSource;
+  readonly at?: RasterPosition;
+  /** Value of Content-Datetime; absent for what is of no time. */
+  readonly time?: string | undefined;
+}
 
 /**
- * What of a coverage is read: one step of its time axis, or one acquisition batch of its rasters. A GeoTIFF holds one
- * instant, so `datetime` must select one step; without it the newest is read.
+ * One step of the time axis and one level, or one acquisition batch of the rasters. A GeoTIFF holds one instant, so
+ * `datetime` must select one step; without it the newest is read. What is of no time is of every time.
  */
 export function sourceAt(
   collection: RasterCollection,
-  datetime: TimeRange | undefined,
-  bbox: Box | undefined,
-  bboxCrs: Crs,
-): { source: RasterSource; at?: RasterPosition } {
+  { datetime, heights }: Narrowing,
+  place: { bbox: Box; bboxCrs: Crs } | undefined,
+): ReadSource {
   if (datetime) checkSelection(collection, datetime);
-  const window84 = bbox && (bboxCrs.geographic ? bbox : windowIn84(bbox, bboxCrs.proj));
-  const chosen = chooseRaster(collection, { window84, datetime });
+  if (heights && levelOf(collection, heights) === undefined)
+    throw badParameter('subset', 'selects no level of this coverage; see its domain');
+  const window84 =
+    place && (place.bboxCrs.geographic ? place.bbox : windowIn84(place.bbox, place.bboxCrs.proj));
+  const chosen = chooseRaster(collection, { window84, datetime, heights });
   if (!chosen) throw badParameter('datetime', 'selects nothing of this coverage; see its temporal extent');
   const { source, at } = chosen;
-  return at ? { source, at } : { source };
+  const time = shownTime([collection], { datetime, batch: datetime, window84 });
+  return at ? { source, at, time } : { source, time };
 }
 
 function checkSelection({ raster }: RasterCollection, { start, end }: TimeRange): void {
-  const { times, source, acquired } = raster;
-  if (!times) {
-    const dated = source.kind === 'mosaic' && source.members.some((member) => member.acquired !== undefined);
-    if (!dated && acquired === undefined) throw badParameter('datetime', 'this coverage has no time axis');
-    return;
-  }
-  const selected = times.filter((time) => {
+  const selected = (raster.times ?? []).filter((time) => {
     const instant = Date.parse(time);
     return instant >= (start ?? instant) && instant <= (end ?? instant);
   });

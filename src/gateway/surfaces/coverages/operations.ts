@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import type { Collection, RasterCollection } from '../../../core/collection.js';
 import { notFound } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
 import { GEOTIFF_FORMAT, HTML_FORMAT, PNG_FORMAT, SCHEMA_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
 import {
@@ -8,6 +9,7 @@ import {
   choice,
   crsParam,
   datetimeParam,
+  integer,
   pathString,
   positiveNumber,
   text,
@@ -26,32 +28,48 @@ const COMMON = {
   method: 'GET',
 } as const;
 
-const COVERAGES_CONFORMANCE = [
-  'http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/core',
-  'http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/json',
+/** Classes that a test of their name covers. */
+export const COVERAGES_CONFORMANCE: readonly string[] = [
+  ...['core', 'landing-page', 'json', 'html'].map(
+    (name) => `http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/${name}`,
+  ),
   'http://www.opengis.net/spec/ogcapi-common-2/1.0/conf/collections',
-  'http://www.opengis.net/spec/ogcapi-coverages-1/1.0/conf/core',
-  'http://www.opengis.net/spec/ogcapi-coverages-1/1.0/conf/geodata-coverage',
-  'http://www.opengis.net/spec/ogcapi-coverages-1/1.0/conf/geotiff',
-  'http://www.opengis.net/spec/ogcapi-coverages-1/1.0/conf/crs',
-  'http://www.opengis.net/spec/ogcapi-coverages-1/1.0/conf/fieldselection',
-] as const;
+  ...['core', 'subsetting-spatial', 'scaling-spatial', 'field-selection', 'crs', 'geotiff'].map(
+    (name) => `https://www.opengis.net/spec/ogcapi-coverages-1/1.0/conf/${name}`,
+  ),
+  // Names of the drafts, which clients look for.
+  ...['core', 'geodata-coverage', 'geotiff', 'crs', 'fieldselection'].map(
+    (name) => `http://www.opengis.net/spec/ogcapi-coverages-1/1.0/conf/${name}`,
+  ),
+];
 
 const collectionId = pathString('collectionId', 'Identifier of a coverage.');
 
 /** Image tiles and maps may call a coverage a picture; here it keeps its values. */
 const COVERAGE_FORMATS = [GEOTIFF_FORMAT, PNG_FORMAT];
 
+const SIDE = { min: 1, max: LIMITS.coverageSide, default: undefined };
+
 const scaling = {
   resolution: text(
     'resolution',
-    { description: 'Pixel size in units of the storage CRS: one number, or width,height.' },
-    { maxLength: 64 },
+    {
+      description:
+        'Pixel size: one number or width,height in units of the storage CRS; by axis in units of the CRS of the answer, Lat(0.01),Lon(0.01).',
+    },
+    { maxLength: 128 },
   ),
   scaleFactor: positiveNumber('scale-factor', 'Multiplier of the native pixel size.'),
+  scaleAxes: text(
+    'scale-axes',
+    { description: 'Multipliers of the native pixel size by axis: Lat(2),Lon(2) or E(2),N(2).' },
+    { maxLength: 128 },
+  ),
+  width: integer('width', SIDE, { description: 'Columns of the answer.' }),
+  height: integer('height', SIDE, { description: 'Rows of the answer.' }),
   scaleSize: text(
     'scale-size',
-    { description: 'width,height in pixels, or axis pairs such as x(400),y(300).' },
+    { description: 'width,height in pixels, or axis pairs such as x(400),y(300).', aliases: ['scaleSize'] },
     { maxLength: 64 },
   ),
 };
@@ -162,7 +180,19 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
           description:
             'RFC 3339 instant or interval that selects one step of the time axis; the newest when absent.',
         },
+        subset: {
+          ...text('subset', {
+            description:
+              'Parts of axes: Lat(10:20),Lon(5:*), E(..),N(..), time("2020-01-01"), h(100); a single number for one place.',
+          }),
+          repeatable: true,
+        },
+        subsetCrs: crsParam(
+          'subset-crs',
+          'CRS of the numbers in subset; one that the coverage lists, CRS84 by default.',
+        ),
         properties: text('properties', { description: 'Bands in output order: band_1,band_3.' }),
+        excludeProperties: text('exclude-properties', { description: 'All bands but these.' }),
         ...scaling,
         resampling,
       },

@@ -6,53 +6,125 @@ import { LIMITS } from '../../../core/limits.js';
 import { parseNumber } from '../../../core/params.js';
 import type { Box } from '../../../core/tasks.js';
 import { transformBox } from '../../../native/index.js';
+import { axisTerms, type SpatialAxis, spatialAxis } from './axes.js';
 
-/** The size of an answer: from at most one of resolution, scale-factor and scale-size. */
+/** The size of an answer: from at most one way to say it. */
 
 export interface ScalingParams {
   resolution: string | undefined;
   scaleFactor: number | undefined;
+  scaleAxes: string | undefined;
   scaleSize: string | undefined;
+  width: number | undefined;
+  height: number | undefined;
 }
 
-/** Pixels of the answer, or the size of one in units of the storage CRS; neither for the raster's own. */
+/** Pixels of the answer, or the size of one; neither for the raster's own. */
 export interface Scaling {
   size?: Pair;
+  /** In units of the storage CRS. */
   pixel?: Pair;
+  /** In units of the CRS of the answer. */
+  resolution?: Pair;
 }
 
 type Pair = [number, number];
 
+/** What an answer is cut to before it is scaled. */
+export interface ScaledWindow {
+  readonly bbox: Box | undefined;
+  readonly bboxCrs: Crs;
+  /** Of the answer. */
+  readonly crs: Crs;
+  /** Axes of which one place is kept: they have one cell. */
+  readonly sliced: readonly SpatialAxis[];
+}
+
 export function scalingOf(
   collection: RasterCollection,
   params: ScalingParams,
-  bbox: Box | undefined,
-  bboxCrs: Crs,
+  window: ScaledWindow,
 ): Scaling {
-  const given = [params.resolution, params.scaleFactor, params.scaleSize].filter(
-    (value) => value !== undefined,
-  );
-  if (given.length > 1)
-    throw badParameter('scale-size', 'only one of resolution, scale-factor and scale-size may be given');
+  const sized = params.width !== undefined || params.height !== undefined;
+  const given = [params.resolution, params.scaleFactor, params.scaleAxes, params.scaleSize];
+  if (given.filter((value) => value !== undefined).length + Number(sized) > 1)
+    throw badParameter(
+      'scale-size',
+      'only one of resolution, scale-factor, scale-axes, scale-size, and width and height may be given',
+    );
+  const scaling = sized ? sizeOf(params) : scaledBy(collection, params, window);
+  for (const axis of window.sliced) requireOwn(scaling, axis);
+  return scaling;
+}
+
+function scaledBy(
+  collection: RasterCollection,
+  params: ScalingParams,
+  { bbox, bboxCrs, crs }: ScaledWindow,
+): Scaling {
   if (params.scaleSize !== undefined) return { size: parseScaleSize(params.scaleSize) };
-  const pixel = pixelOf(collection, params);
-  if (!pixel) return {};
-  const name = params.resolution === undefined ? 'scale-factor' : 'resolution';
+  if (params.resolution === '') return {};
+  if (params.resolution?.includes('(')) return { resolution: axisResolution(params.resolution, crs) };
+  const scaled = pixelOf(collection, params);
+  if (!scaled) return {};
+  const [name, pixel] = scaled;
   checkDerived(name, pixel, bbox ? storageBox(collection, bbox, bboxCrs) : collection.raster.extent);
   return { pixel };
 }
 
-function pixelOf({ raster }: RasterCollection, { resolution, scaleFactor }: ScalingParams): Pair | undefined {
-  if (resolution !== undefined) return parseResolution(resolution);
-  if (scaleFactor === undefined) return undefined;
+function sizeOf({ width = 0, height = 0 }: ScalingParams): Scaling {
+  return { size: [width, height] };
+}
+
+/** Of one place there is nothing to scale. */
+function requireOwn({ size, pixel, resolution }: Scaling, axis: SpatialAxis): void {
+  const i = axis === 'x' ? 0 : 1;
+  const scaled = size?.[i] || resolution?.[i] || pixel;
+  if (scaled) throw badParameter('subset', 'an axis of which one place is kept cannot be scaled');
+}
+
+function pixelOf(
+  collection: RasterCollection,
+  { resolution, scaleFactor, scaleAxes }: ScalingParams,
+): [name: string, pixel: Pair] | undefined {
+  if (resolution !== undefined) return ['resolution', parseResolution(resolution)];
+  const { raster } = collection;
   const [minx, miny, maxx, maxy] = raster.extent;
-  return [((maxx - minx) / raster.width) * scaleFactor, ((maxy - miny) / raster.height) * scaleFactor];
+  const own: Pair = [(maxx - minx) / raster.width, (maxy - miny) / raster.height];
+  if (scaleFactor !== undefined) return ['scale-factor', [own[0] * scaleFactor, own[1] * scaleFactor]];
+  if (scaleAxes === undefined) return undefined;
+  const [x = 1, y = 1] = axisNumbers('scale-axes', scaleAxes);
+  return ['scale-axes', [own[0] * x, own[1] * y]];
+}
+
+/** `Lat(0.01),Lon(0.02)`; an axis that is not named, or has nothing in its parentheses, is as the raster has it. */
+function axisResolution(raw: string, crs: Crs): Pair {
+  const [x = 0, y = 0] = axisNumbers('resolution', raw, crs);
+  return [x, y];
+}
+
+/** Positive numbers by axis: `E(2),N(2)`. */
+function axisNumbers(parameter: string, raw: string, crs?: Crs): [number | undefined, number | undefined] {
+  const numbers: [number | undefined, number | undefined] = [undefined, undefined];
+  for (const { name, value } of axisTerms(parameter, raw)) {
+    const axis = spatialAxis(parameter, name, crs);
+    if (!axis) throw badParameter(parameter, `'${name}' is no axis that can be scaled`);
+    if (value === '' && parameter === 'resolution') continue;
+    const number = parseNumber(value);
+    if (number === undefined || number <= 0)
+      throw badParameter(parameter, `'${value.slice(0, 40)}' is no positive number`);
+    numbers[axis === 'x' ? 0 : 1] = number;
+  }
+  return numbers;
 }
 
 function parseResolution(raw: string): Pair {
   const parts = raw.split(',').map(parseNumber);
   if (parts.length > 2 || parts.some((n) => n === undefined || n <= 0)) {
-    throw badParameter('resolution', 'must be one positive number, or width,height');
+    throw badParameter(
+      'resolution',
+      'must be one positive number, width,height, or axis(number),axis(number)',
+    );
   }
   return [parts[0]!, parts[1] ?? parts[0]!];
 }
