@@ -195,6 +195,8 @@ export const LIMITS = {
   styleVersions: 100,
   /** Samples (pixels of all bands) of a raster that is imported. */
   importSamples: 16_000_000_000,
+  /** Refused requests that become audit rows in a minute; each address and operation has one. */
+  refusalsPerMinute: 60,
   /** Bytes of a world file or of a text that holds a CRS (contract). */
   sidecarBytes: 65_536,
   /** Bytes of an uploaded file for import, and bytes that are held back while it is written. */

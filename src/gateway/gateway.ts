@@ -7,7 +7,7 @@ import { useMatrixSets } from '../core/tile-matrix.js';
 import { version } from '../core/version.js';
 import { createPools } from '../workers/pools.js';
 import { AllowedHosts } from '../workers/remote/allowed.js';
-import { auditTo } from './admin/audit-trail.js';
+import { auditTrail } from './admin/audit-trail.js';
 import { defaultPolicy } from './auth/access.js';
 import type { FirstKey, LostSecret } from './auth/api-keys.js';
 import { createAuthenticator } from './auth/authenticator.js';
@@ -234,7 +234,10 @@ export async function startGateway({
     pools,
     authenticate: (credentials) => authenticator.authenticate(credentials),
     permits,
-    audit: auditTo(state),
+    audit: auditTrail({
+      state,
+      onError: (error) => log.error('an audit row could not be written', { Error: String(error) }),
+    }),
   });
   await styles.load();
   catalog.commit(await catalog.prepare(config.data.sources, config.tiles.collections));

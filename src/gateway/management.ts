@@ -9,6 +9,7 @@ import type { CacheControl } from './admin/cache-control.js';
 import type { ConfigDocument } from './admin/config-document.js';
 import { adminOperations } from './admin/index.js';
 import { tileDownload } from './admin/tile-download.js';
+import { WRITE_FEATURES } from './auth/access.js';
 import type { ApiKeys } from './auth/api-keys.js';
 import type { TileCache } from './cache/tile-cache.js';
 import { openApiDocument } from './http/openapi.js';
@@ -103,6 +104,7 @@ export function startManagement(options: ManagementOptions): Management {
     alerts: options.alerts,
     streams: options.streams,
     config: configDocument(options.settings),
+    permissions: () => new Set([...operations.map(({ permission }) => permission), WRITE_FEATURES]),
     openApi: () =>
       openApiDocument(
         {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { auditTo } from '../../src/gateway/admin/audit-trail.js';
+import { auditEvent } from '../../src/gateway/admin/audit-trail.js';
 import { type AdminHarness, adminHarness } from './support/admin.js';
 
 const ISO = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
@@ -263,7 +263,15 @@ describe('management API', () => {
       const operation = api.operations.find((o) => o.path.endsWith('/api-keys/{id}/revoke'))!;
       const path = operation.path.replace('{id}', id);
       const principal = { kind: 'api-key' as const, id: 'me', name: 'me', permissions: [] };
-      await auditTo(api.state)({ operation, principal, path, status, correlationId: 'c=1|2' });
+      const request = {
+        operation,
+        principal,
+        path,
+        correlationId: 'c=1|2',
+        remoteIp: '',
+        userAgent: undefined,
+      };
+      await api.state.audit.append(auditEvent(request, { status }));
     }
 
     it('is listed newest first, page by page, and filtered', async () => {

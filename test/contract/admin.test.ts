@@ -8,6 +8,7 @@ import { permits } from '../../src/gateway/auth/permissions.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
 import { openApiDocument } from '../../src/gateway/http/openapi.js';
 import { Router } from '../../src/gateway/http/router.js';
+import { NO_AUDIT } from '../support/auditing.js';
 import { contractOperations } from './operations.js';
 
 // Declaring operations needs no dependencies: only running one does.
@@ -67,7 +68,7 @@ describe('management API against its contract', () => {
 
   it('is taken by the dispatcher: every body schema compiles', () => {
     const pools = { run: () => Promise.reject(new Error('not asked')) };
-    const seams = { pools, authenticate: () => ANONYMOUS, permits, audit: async () => {} };
+    const seams = { pools, authenticate: () => ANONYMOUS, permits, audit: NO_AUDIT };
     expect(() => new Dispatcher({ operations, ...seams })).not.toThrow();
   });
 

@@ -75,7 +75,10 @@ describe('management API over HTTP', () => {
       headers,
     });
     expect(missing.status).toBe(404);
-    const trail = await fetch(`${server.url}/api/v1/admin/observability/audit?pageSize=2`, { headers });
+    const trail = await fetch(
+      `${server.url}/api/v1/admin/observability/audit?pageSize=2&eventType=AdminAction`,
+      { headers },
+    );
     expect(await trail.json()).toMatchObject({
       items: [
         { action: 'admin.apiKeys.revokeAdminApiKey', outcome: 'Failure', resourceId: 'none' },

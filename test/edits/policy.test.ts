@@ -14,6 +14,7 @@ import { createLog } from '../../src/gateway/telemetry/log.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
 import { closeWriters, writer } from '../../src/workers/providers/geopackage/writer.js';
 import { storeOf } from '../../src/workers/providers/store.js';
+import { NO_AUDIT } from '../support/auditing.js';
 import { type Editor, geoPackageStore, parcel, sender } from './support.js';
 
 /** Whose a place is: west of 50° of one, east of it of the other. */
@@ -74,7 +75,7 @@ beforeAll(async () => {
     pools,
     authenticate: ({ apiKey }) => principals[apiKey!]!,
     permits: () => false,
-    audit: async () => {},
+    audit: NO_AUDIT,
   });
   const log = createLog({ level: 'Fatal', pretty: false, process: 'test' });
   server = new HttpServer({

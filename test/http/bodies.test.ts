@@ -11,6 +11,7 @@ import { HttpServer } from '../../src/gateway/http/server.js';
 import { createLog } from '../../src/gateway/telemetry/log.js';
 import { raw } from '../e2e/support/http.js';
 import { errorLines, gateways } from '../e2e/support/processes.js';
+import { NO_AUDIT } from '../support/auditing.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 const BOUNDS = { depth: 3, values: 10, names: 4, string: 8 };
@@ -99,7 +100,7 @@ describe('where a body is parsed', () => {
       },
       authenticate: () => keyed,
       permits: () => true,
-      audit: async () => {},
+      audit: NO_AUDIT,
     });
     const log = createLog({ level: 'Fatal', pretty: false, process: 'test' } as never);
     const forwarding = new Forwarding({ publicUrl: undefined, trustProxy: [], fallbackHost: 'localhost' });

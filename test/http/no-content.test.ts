@@ -5,6 +5,7 @@ import { Dispatcher } from '../../src/gateway/http/dispatch.js';
 import { Forwarding } from '../../src/gateway/http/forwarding.js';
 import { HttpServer } from '../../src/gateway/http/server.js';
 import { createLog } from '../../src/gateway/telemetry/log.js';
+import { NO_AUDIT } from '../support/auditing.js';
 
 /** The socket library aborts the whole process on a wrong end of a response, so this runs on a real socket. */
 const empty = defineOperation({
@@ -35,7 +36,7 @@ beforeAll(async () => {
     pools: { run: () => Promise.reject(new Error('not asked')) },
     authenticate: () => Promise.reject(new Error('not asked')),
     permits: () => true,
-    audit: async () => {},
+    audit: NO_AUDIT,
   });
   const log = createLog({ level: 'Fatal', pretty: false, process: 'test' } as Parameters<
     typeof createLog

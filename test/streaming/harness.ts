@@ -20,6 +20,7 @@ import { closeWriters } from '../../src/workers/providers/geopackage/writer.js';
 import { storeOf } from '../../src/workers/providers/store.js';
 import { match } from '../../src/workers/vector/match.js';
 import { geoPackageStore } from '../edits/support.js';
+import { NO_AUDIT } from '../support/auditing.js';
 import { StreamClient } from './support.js';
 
 export interface StreamSetup {
@@ -108,7 +109,7 @@ export async function streams({
       return principal;
     },
     permits: () => false,
-    audit: async () => {},
+    audit: NO_AUDIT,
   });
   const server = new HttpServer({
     dispatcher,

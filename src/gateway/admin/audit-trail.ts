@@ -1,44 +1,114 @@
-import type { Operation, Principal } from '../../core/operation.js';
+import { ApiError } from '../../core/errors.js';
+import type { Operation, Reply } from '../../core/operation.js';
+import type { AuditedRequest, Auditing, CredentialScheme } from '../http/dispatch.js';
 import type { AuditEvent } from '../stores/audit.js';
+import { AuditScope, inAuditScope } from '../stores/audit-scope.js';
 import type { State } from '../stores/state.js';
+import { EventLimiter } from './event-limiter.js';
 
-/** An audited request that has been answered. */
-export interface AnsweredRequest {
-  operation: Operation;
-  principal: Principal;
-  /** Request path without query. */
-  path: string;
-  status: number;
-  correlationId: string;
-  remoteIp?: string;
-  userAgent?: string;
+export interface AuditTrailOptions {
+  state: State;
+  /** Told of rows that could not be written and on which no answer hangs. */
+  onError(error: unknown): void;
 }
 
 /** Characters of a client's text that are kept. */
 const MAX_TEXT = 500;
+const HOUR_MS = 3_600_000;
+/** Sign-ins that are remembered. */
+const MAX_SIGN_INS = 10_000;
 
-/** Writes the audit row of a request; resolved once it is durable. */
-export function auditTo(state: State): (request: AnsweredRequest) => Promise<void> {
-  return async (request) => {
-    await state.audit.append(auditEvent(request, Date.now()));
+interface Facts {
+  status: number;
+  resourceId?: string | undefined;
+  details?: Record<string, unknown>;
+}
+
+/** Writes what happened; docs/auditing.md says what is an event. */
+export function auditTrail({ state, onError }: AuditTrailOptions): Auditing {
+  const limiter = new EventLimiter();
+  const signIns = new Map<string, number>();
+  const append = (request: AuditedRequest, facts: Facts) => state.audit.append(auditEvent(request, facts));
+  return {
+    async run(request, work) {
+      const success = ({ resourceId, details }: AuditScope) =>
+        auditEvent(request, { status: successStatus(request.operation), resourceId, details });
+      const scope = new AuditScope(success);
+      const facts = (status: number): Facts => ({
+        status,
+        resourceId: scope.resourceId,
+        details: scope.details,
+      });
+      let reply: Reply;
+      try {
+        reply = await inAuditScope(scope, work);
+      } catch (error) {
+        scope.end();
+        await append(request, facts(error instanceof ApiError ? error.status : 500));
+        throw error;
+      }
+      const written = scope.end();
+      if (written && (reply.status ?? 200) < 400) return reply;
+      const appended = append(request, facts(reply.status ?? 200));
+      // A feature that was edited is edited: the answer says so even when its row cannot be written.
+      await (request.operation.surface === 'admin' ? appended : appended.catch(onError));
+      return reply;
+    },
+    refused(request, status) {
+      const left = limiter.take(`${request.remoteIp} ${request.operation.id} ${status}`);
+      if (left === undefined) return;
+      const details = left > 0 ? { leftOut: left } : {};
+      append(request, { status, details }).catch(onError);
+    },
+    signedIn({ id }, scheme, request) {
+      const key = `${id} ${scheme}`;
+      const now = Date.now();
+      if (now - (signIns.get(key) ?? Number.NEGATIVE_INFINITY) < HOUR_MS) return;
+      if (signIns.size >= MAX_SIGN_INS) signIns.clear();
+      signIns.set(key, now);
+      state.audit.append(signInEvent(request(), scheme)).catch(onError);
+    },
   };
 }
 
-export function auditEvent(request: AnsweredRequest, at: number): AuditEvent {
-  const { operation, principal, path, status } = request;
+export function auditEvent(request: AuditedRequest, { status, resourceId, details }: Facts): AuditEvent {
+  const { operation, path } = request;
   return {
-    at,
+    ...common(request),
     event_type: eventType(operation, status),
     action: operation.id,
-    actor: principal.id,
-    actor_type: principal.kind === 'api-key' ? 'ApiKey' : 'Anonymous',
     outcome: status < 400 ? 'Success' : status === 401 || status === 403 ? 'Denied' : 'Failure',
     resource_type: resourceType(operation),
-    resource_id: lastParameter(operation.path, path),
-    correlation_id: request.correlationId,
-    remote_ip: request.remoteIp?.slice(0, MAX_TEXT) ?? null,
-    user_agent: request.userAgent?.slice(0, MAX_TEXT) ?? null,
-    details: JSON.stringify({ method: operation.method, path: path.slice(0, MAX_TEXT), status }),
+    resource_id: resourceId?.slice(0, MAX_TEXT) ?? lastParameter(operation.path, path),
+    details: JSON.stringify({
+      method: operation.method,
+      path: path.slice(0, MAX_TEXT),
+      status,
+      ...details,
+    }),
+  };
+}
+
+function signInEvent(request: AuditedRequest, scheme: CredentialScheme): AuditEvent {
+  return {
+    ...common(request),
+    event_type: 'Authentication',
+    action: 'auth.signIn',
+    outcome: 'Success',
+    resource_type: 'api-keys',
+    resource_id: request.principal.id,
+    details: JSON.stringify({ scheme, path: request.path.slice(0, MAX_TEXT) }),
+  };
+}
+
+function common({ principal, correlationId, remoteIp, userAgent }: AuditedRequest) {
+  return {
+    at: Date.now(),
+    actor: principal.id,
+    actor_type: principal.kind === 'api-key' ? 'ApiKey' : 'Anonymous',
+    correlation_id: correlationId,
+    remote_ip: remoteIp.slice(0, MAX_TEXT) || null,
+    user_agent: userAgent?.slice(0, MAX_TEXT) ?? null,
   };
 }
 
@@ -47,6 +117,16 @@ function eventType(operation: Operation, status: number): string {
   if (status === 403) return 'Authorization';
   if ((operation as { shape?: string }).shape === 'setting') return 'ConfigChange';
   return operation.method === 'DELETE' ? 'DataDelete' : 'AdminAction';
+}
+
+/** The status that an operation answers when it ends well. */
+function successStatus({ responses }: Operation): number {
+  return Math.min(
+    ...Object.keys(responses)
+      .map(Number)
+      .filter((status) => status >= 200 && status < 300),
+    299,
+  );
 }
 
 /** Scope of a management operation, surface of any other. */

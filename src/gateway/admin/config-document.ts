@@ -21,6 +21,7 @@ export function shownValue({ secret, value }: Setting): unknown {
 }
 
 export function isSet(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0;
   return value !== undefined && value !== null && value !== '';
 }
 

@@ -33,6 +33,8 @@ export interface AdminDeps {
   readonly alerts: AlertStream;
   readonly streams: SessionDirectory;
   readonly config: ConfigDocument;
+  /** Every permission that something on this server asks for. */
+  permissions(): ReadonlySet<string>;
   /** The OpenAPI document of the management API, as JSON data. */
   openApi(): unknown;
 }

@@ -20,10 +20,19 @@ export type AccessPolicy = (principal: Principal, collection: Collection, action
 const ALL: Access = { allowed: true };
 const NONE: Access = { allowed: false };
 
-/** Everybody reads; who holds `features:write`, or `write:` and the collection's id, also writes. */
-export const defaultPolicy: AccessPolicy = (principal, { id }, action) => {
+/** The one service of a server, as permission labels and the management API name it. */
+const SERVICE = 'default';
+/** Permission to write to every collection. */
+export const WRITE_FEATURES = 'features:write';
+
+/**
+ * Everybody reads; who holds `features:write`, `write:default/` and the layer (its number or the collection's id),
+ * `write:default` or `write:` and the collection's id, also writes.
+ */
+export const defaultPolicy: AccessPolicy = (principal, { id, layerId }, action) => {
   if (action === 'read') return ALL;
-  return permits(principal, 'features:write') || permits(principal, `write:${id}`) ? ALL : NONE;
+  const labels = [WRITE_FEATURES, `write:${id}`, `write:${SERVICE}/${id}`, `write:${SERVICE}/${layerId}`];
+  return labels.some((label) => permits(principal, label)) ? ALL : NONE;
 };
 
 /** Both filters together; absent ones let everything through. */

@@ -28,3 +28,13 @@ function split(label: string): { scope: string; verb: string } {
   const cut = label.lastIndexOf(':');
   return { scope: label.slice(0, Math.max(cut, 0)), verb: label.slice(cut + 1) };
 }
+
+/** A grant on data: of all layers of a service, or of one. */
+const DATA_GRANT = /^write:[^\s:/]+(\/[^\s:/]+)?$/;
+
+/** Whether a label that is to be granted means anything: a typing error would make a key that can do nothing. */
+export function isGrant(label: string, permissions: Iterable<string>): boolean {
+  if (label === '*' || DATA_GRANT.test(label)) return true;
+  for (const permission of permissions) if (covers(label, permission)) return true;
+  return false;
+}

@@ -16,12 +16,28 @@ export interface Credentials {
   authorization: string | undefined;
 }
 
-export interface AuditEntry {
+/** A request as the audit trail tells it. */
+export interface AuditedRequest {
   operation: Operation;
   principal: Principal;
+  /** Without query. */
   path: string;
-  status: number;
   correlationId: string;
+  remoteIp: string;
+  userAgent: string | undefined;
+}
+
+/** How credentials were presented. */
+export type CredentialScheme = 'api-key' | 'bearer' | 'basic';
+
+/** Who is told what requests do. */
+export interface Auditing {
+  /** Runs an audited request and writes its row before the answer. */
+  run(request: AuditedRequest, work: () => Promise<Reply>): Promise<Reply>;
+  /** A request that was answered 401 or 403 before it ran. */
+  refused(request: AuditedRequest, status: number): void;
+  /** Credentials that were looked up and found valid. */
+  signedIn(principal: Principal, scheme: CredentialScheme, request: () => AuditedRequest): void;
 }
 
 export interface DispatchOptions {
@@ -31,7 +47,7 @@ export interface DispatchOptions {
   authenticate(credentials: Credentials): Principal | Promise<Principal>;
   /** Whether a principal holds a permission label. */
   permits(principal: Principal, permission: string): boolean;
-  audit(entry: AuditEntry): Promise<void>;
+  audit: Auditing;
 }
 
 /** An operation with everything that can be prepared at start. */
@@ -124,19 +140,50 @@ export class Dispatcher {
   #identify(x: HttpExchange): Promise<void> | undefined {
     const apiKey = x.known(X_API_KEY);
     const authorization = x.known(AUTHORIZATION);
-    if (apiKey || authorization) {
-      const principal = this.#options.authenticate({ apiKey, authorization });
-      if (principal instanceof Promise) {
-        x.detach();
-        return principal.then((known) => {
-          x.principal = known;
-          this.#authorise(x.operation, known);
-        });
+    try {
+      if (apiKey || authorization) {
+        const principal = this.#options.authenticate({ apiKey, authorization });
+        if (principal instanceof Promise) return this.#identifyLater(x, principal);
+        x.principal = principal;
+        // A key that is believed without a look is only told of when it comes in another way.
+        if (authorization) this.#signedIn(x);
       }
-      x.principal = principal;
+      this.#authorise(x.operation, x.principal);
+      return undefined;
+    } catch (error) {
+      throw this.#refusal(x, error);
     }
-    this.#authorise(x.operation, x.principal);
-    return undefined;
+  }
+
+  #signedIn(x: HttpExchange, request?: AuditedRequest): void {
+    const { principal } = x;
+    if (principal.kind === 'anonymous') return;
+    this.#options.audit.signedIn(principal, schemeOf(x), () => ({
+      ...(request ?? auditedRequest(x)),
+      principal,
+    }));
+  }
+
+  /** For credentials that have to be looked up. */
+  async #identifyLater(x: HttpExchange, principal: Promise<Principal>): Promise<void> {
+    x.detach();
+    const request = auditedRequest(x);
+    try {
+      x.principal = await principal;
+      this.#signedIn(x, request);
+      this.#authorise(x.operation, x.principal);
+    } catch (error) {
+      throw this.#refusal(x, error, request);
+    }
+  }
+
+  /** Tells of refusals of what is audited, and of credentials that are not valid. */
+  #refusal(x: HttpExchange, error: unknown, request = auditedRequest(x)): unknown {
+    const status = error instanceof ApiError ? error.status : 500;
+    const credentials = status === 401 && (x.known(X_API_KEY) || x.known(AUTHORIZATION));
+    if (credentials || ((status === 401 || status === 403) && x.operation.audited))
+      this.#options.audit.refused({ ...request, principal: x.principal }, status);
+    return error;
   }
 
   #resume(x: HttpExchange, known: Known): Reply | Promise<Reply> {
@@ -212,29 +259,27 @@ export class Dispatcher {
       x.detach();
     }
     if (!operation.audited) return operation.run(x);
+    const request = auditedRequest(x);
     x.detach();
-    return this.#runAudited(x, operation);
+    return this.#options.audit.run(request, async () => operation.run(x));
   }
+}
 
-  /** The audit row is written before the answer, whatever the outcome is. */
-  async #runAudited(x: HttpExchange, operation: Operation): Promise<Reply> {
-    const entry = (status: number): AuditEntry => ({
-      operation,
-      principal: x.principal,
-      path: x.path,
-      status,
-      correlationId: x.correlationId,
-    });
-    let reply: Reply;
-    try {
-      reply = await operation.run(x);
-    } catch (error) {
-      await this.#options.audit(entry(error instanceof ApiError ? error.status : 500));
-      throw error;
-    }
-    await this.#options.audit(entry(reply.status));
-    return reply;
-  }
+function auditedRequest(x: HttpExchange): AuditedRequest {
+  const { operation, principal, path, correlationId } = x;
+  return {
+    operation,
+    principal,
+    path,
+    correlationId,
+    remoteIp: x.clientAddress,
+    userAgent: x.header('user-agent'),
+  };
+}
+
+function schemeOf(x: HttpExchange): CredentialScheme {
+  if (x.known(X_API_KEY)) return 'api-key';
+  return /^basic /i.test(x.known(AUTHORIZATION) ?? '') ? 'basic' : 'bearer';
 }
 
 function targetOf(x: HttpExchange): string {

@@ -1,4 +1,5 @@
 import type { Selectable, Updateable } from 'kysely';
+import { auditResource } from './audit-scope.js';
 import type { ApiKeyTable } from './schema.js';
 import type { StateDb } from './state.js';
 
@@ -60,6 +61,7 @@ export class ApiKeyStore {
       revokedAt,
       ...rest
     } = key;
+    auditResource(key.id, { name: key.name, permissions });
     const result = await this.db
       .insertInto('api_keys')
       .values({

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Selectable } from 'kysely';
+import { CompiledQuery, type Selectable } from 'kysely';
 import type { AuditTable } from './schema.js';
 import type { StateDb } from './state.js';
 
@@ -33,33 +33,102 @@ export interface AuditVerdict {
   broken?: { id: number; reason: string };
 }
 
+interface Waiting {
+  event: AuditEvent;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
 const GENESIS = '0'.repeat(64);
 const PAGE = 1000;
+/** Rows of one transaction. */
+const MAX_AT_ONCE = 200;
+
+const COLUMNS = [
+  'id',
+  'at',
+  'event_type',
+  'action',
+  'actor',
+  'actor_type',
+  'outcome',
+  'resource_type',
+  'resource_id',
+  'correlation_id',
+  'remote_ip',
+  'user_agent',
+  'details',
+  'previous_hash',
+  'hash',
+] as const satisfies readonly (keyof AuditRow)[];
+const LAST = 'select id, hash from audit order by id desc limit 1';
+const INSERT = `insert into audit (${COLUMNS.join(', ')}) values (${COLUMNS.map(() => '?').join(', ')})`;
+
+/** Whoever runs statements in the open transaction. */
+interface Runner {
+  run(sql: string, parameters: readonly unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
+}
+
+function runnerOf(db: StateDb): Runner {
+  return {
+    run: (sql, parameters) =>
+      db.executeQuery(CompiledQuery.raw(sql, [...parameters])) as Promise<{
+        rows: Record<string, unknown>[];
+      }>,
+  };
+}
+
+/** Adds rows at the end of the chain, in the transaction that is open. */
+export async function appendAuditRows(runner: Runner, events: readonly AuditEvent[]): Promise<void> {
+  const { rows } = await runner.run(LAST, []);
+  let last = (rows[0] as { id: number; hash: string } | undefined) ?? { id: 0, hash: GENESIS };
+  for (const event of events) {
+    const unsigned = { ...event, id: last.id + 1, previous_hash: last.hash };
+    const row: AuditRow = { ...unsigned, hash: rowHash(unsigned) };
+    await runner.run(
+      INSERT,
+      COLUMNS.map((column) => row[column]),
+    );
+    last = row;
+  }
+}
 
 /**
  * The audit trail. Rows are only ever added (triggers refuse the rest), and each holds the hash of the row
  * before it: a row that is changed or removed behind the server's back breaks the chain from there on.
  */
 export class AuditStore {
+  #waiting: Waiting[] = [];
+  #writing = false;
+
   constructor(readonly db: StateDb) {}
 
-  /** Adds one row; returns its number. */
-  append(event: AuditEvent): Promise<number> {
-    // The write lock is taken before the last row is read, so that processes do not fork the chain.
-    return this.db.transaction().execute(async (trx) => {
-      const last = await trx
-        .selectFrom('audit')
-        .select(['id', 'hash'])
-        .orderBy('id', 'desc')
-        .limit(1)
-        .executeTakeFirst();
-      const row = { ...event, id: (last?.id ?? 0) + 1, previous_hash: last?.hash ?? GENESIS };
-      await trx
-        .insertInto('audit')
-        .values({ ...row, hash: rowHash(row) })
-        .execute();
-      return row.id;
+  /** Adds one row; resolved once it is durable. Rows that come while others are written share a transaction. */
+  append(event: AuditEvent): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ event, resolve, reject });
+      if (!this.#writing) void this.#write();
     });
+  }
+
+  async #write(): Promise<void> {
+    this.#writing = true;
+    while (this.#waiting.length > 0) {
+      const rows = this.#waiting.splice(0, MAX_AT_ONCE);
+      try {
+        const run = (trx: StateDb) =>
+          appendAuditRows(
+            runnerOf(trx),
+            rows.map(({ event }) => event),
+          );
+        // The write lock is taken before the last row is read, so that processes do not fork the chain.
+        await this.db.transaction().execute(run);
+        for (const { resolve } of rows) resolve();
+      } catch (error) {
+        for (const { reject } of rows) reject(error);
+      }
+    }
+    this.#writing = false;
   }
 
   async list(query: AuditQuery): Promise<AuditRow[]> {

@@ -1,5 +1,5 @@
 import {
-  CompiledQuery,
+  type CompiledQuery,
   type DatabaseConnection,
   type DatabaseIntrospector,
   type Dialect,
@@ -13,6 +13,8 @@ import {
   SqliteQueryCompiler,
 } from 'kysely';
 import type { StateLink } from '../../workers/state/link.js';
+import { appendAuditRows } from './audit.js';
+import { auditScope } from './audit-scope.js';
 
 /** Kysely dialect of SQLite whose statements run on the state thread. */
 export class StateDialect implements Dialect {
@@ -68,17 +70,16 @@ class StateDriver implements Driver {
     else this.#held = false;
   }
 
-  async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    // IMMEDIATE takes the write lock at once: a read that becomes a write can otherwise fail half way.
-    await connection.executeQuery(CompiledQuery.raw('begin immediate'));
+  beginTransaction(): Promise<void> {
+    return this.#connection.begin();
   }
 
-  async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('commit'));
+  commitTransaction(): Promise<void> {
+    return this.#connection.commit();
   }
 
-  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('rollback'));
+  rollbackTransaction(): Promise<void> {
+    return this.#connection.rollback();
   }
 
   destroy(): Promise<void> {
@@ -86,10 +87,58 @@ class StateDriver implements Driver {
   }
 }
 
+/** Statements whose effect is what an audited request did; the others keep books. */
+const AUDITED =
+  /^\s*(insert into|update|delete from) "(api_keys|documents|jobs|registered_rasters|styles|deliveries)"/;
+
 class StateConnection implements DatabaseConnection {
+  #inTransaction = false;
+  #changed = false;
+
   constructor(readonly link: StateLink) {}
 
-  async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+  async begin(): Promise<void> {
+    // IMMEDIATE takes the write lock at once: a read that becomes a write can otherwise fail half way.
+    await this.link.run('begin immediate', []);
+    this.#inTransaction = true;
+    this.#changed = false;
+  }
+
+  /** The row of an audited request becomes durable with its change. */
+  async commit(): Promise<void> {
+    const scope = this.#changed ? auditScope() : undefined;
+    const event = scope?.event;
+    if (event) await appendAuditRows(this.link, [event]);
+    await this.link.run('commit', []);
+    this.#inTransaction = false;
+    if (event) scope?.committed();
+  }
+
+  async rollback(): Promise<void> {
+    this.#inTransaction = false;
+    await this.link.run('rollback', []);
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    if (!AUDITED.test(query.sql)) return this.#execute(query);
+    if (this.#inTransaction || !auditScope()?.event) {
+      const result = await this.#execute<R>(query);
+      this.#changed ||= hadEffect(result);
+      return result;
+    }
+    await this.begin();
+    try {
+      const result = await this.#execute<R>(query);
+      this.#changed = hadEffect(result);
+      await this.commit();
+      return result;
+    } catch (error) {
+      await this.rollback().catch(() => {});
+      throw error;
+    }
+  }
+
+  async #execute<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
     const { rows, changes, lastRowId } = await this.link.run(sql, parameters);
     return {
       rows: rows as R[],
@@ -102,4 +151,9 @@ class StateConnection implements DatabaseConnection {
   async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
     throw new Error('The state database does not stream; read it in pages.');
   }
+}
+
+/** Statements that return rows do not count their changes. */
+function hadEffect({ numAffectedRows, rows }: QueryResult<unknown>): boolean {
+  return rows.length > 0 || (numAffectedRows ?? 0n) > 0n;
 }

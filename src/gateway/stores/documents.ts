@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import { ApiError, notFound } from '../../core/errors.js';
 import { StateError } from '../../workers/state/link.js';
+import { auditResource } from './audit-scope.js';
 import type { DocumentTable } from './schema.js';
 import type { StateDb } from './state.js';
 
@@ -46,6 +47,7 @@ export class DocumentStore {
   /** Throws `conflict` when the id is taken. */
   async create<T>(kind: string, id: string, body: T, by: string): Promise<StoredDocument<T>> {
     const now = Date.now();
+    auditResource(id);
     try {
       const row = await this.db
         .insertInto('documents')

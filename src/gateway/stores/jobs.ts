@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Insertable, Selectable, Updateable } from 'kysely';
+import { auditResource } from './audit-scope.js';
 import type { JobArtifactTable, JobLogTable, JobStepTable, JobTable } from './schema.js';
 import type { StateDb } from './state.js';
 
@@ -61,10 +62,12 @@ export class JobStore {
   /** The new job, or the one that the same owner submitted with the same idempotency key. */
   async add(job: NewJob): Promise<{ job: JobRow; created: boolean }> {
     const now = Date.now();
+    const id = randomUUID();
+    auditResource(id, { job: job.kind, resources: job.resources });
     const row = await this.db
       .insertInto('jobs')
       .values({
-        id: randomUUID(),
+        id,
         kind: job.kind,
         state: 'Queued',
         input_json: JSON.stringify(job.input),

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely';
 import type { RasterInfo } from '../../core/rasters.js';
 import { StateError } from '../../workers/state/link.js';
+import { auditResource } from './audit-scope.js';
 import type { RegisteredKind, RegisteredRasterTable } from './schema.js';
 import type { StateDb } from './state.js';
 
@@ -61,24 +62,28 @@ export class RasterStore {
     const now = Date.now();
     const { kind, name, description, place, acquired } = raster;
     try {
-      const row = await this.db
-        .insertInto('registered_rasters')
-        .values({
-          kind,
-          name,
-          description,
-          place,
-          acquired,
-          layer_id: raster.layerId,
-          about_json: JSON.stringify(raster.about),
-          parts_json: JSON.stringify(raster.parts),
-          scanned_at: raster.parts.length > 0 ? now : null,
-          created_at: now,
-          modified_at: null,
-        })
-        .returningAll()
-        .executeTakeFirstOrThrow();
-      return registered<A>(row);
+      return await this.db.transaction().execute(async (trx) => {
+        const row = await trx
+          .insertInto('registered_rasters')
+          .values({
+            kind,
+            name,
+            description,
+            place,
+            acquired,
+            layer_id: raster.layerId,
+            about_json: JSON.stringify(raster.about),
+            parts_json: JSON.stringify(raster.parts),
+            scanned_at: raster.parts.length > 0 ? now : null,
+            created_at: now,
+            modified_at: null,
+          })
+          .returningAll()
+          .executeTakeFirstOrThrow();
+        // Before the commit: the audit row goes along with it.
+        auditResource(row.id, { layerId: row.layer_id });
+        return registered<A>(row);
+      });
     } catch (error) {
       if (error instanceof StateError && error.duplicate) return undefined;
       throw error;

@@ -138,6 +138,8 @@ export async function adminHarness() {
         setting('security.adminKey', 'topsecret', { secret: true, source: 'environment' }),
       ],
     },
+    permissions: () =>
+      new Set(['admin:read', 'admin:api-keys:read', 'admin:api-keys:write', 'features:write']),
     openApi: () => ({ openapi: '3.0.3' }),
   });
   return {

@@ -3,7 +3,7 @@ import { ApiError } from '../../../core/errors.js';
 import type { Principal } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { keyStatus } from '../../auth/api-keys.js';
-import { permits } from '../../auth/permissions.js';
+import { isGrant, permits } from '../../auth/permissions.js';
 import type { StoredApiKey } from '../../stores/api-keys.js';
 import {
   OptionalStringSchema,
@@ -64,7 +64,8 @@ export const apiKeys = group({ tag: 'API keys', scope: 'api-keys', envelope: 'wr
     data: ApiKeySecret,
     status: 201,
     errors: [400],
-    async answer({ body, principal }, { keys }) {
+    async answer({ body, principal }, { keys, permissions }) {
+      requireGrants(body.permissions ?? [], permissions());
       mayGrant(principal, body.permissions ?? []);
       const wanted = { name: body.name, permissions: body.permissions ?? [], expiresAt: futureTime(body) };
       const { key, secret } = await keys.create(wanted, actor(principal));
@@ -99,6 +100,16 @@ export const apiKeys = group({ tag: 'API keys', scope: 'api-keys', envelope: 'wr
     },
   }),
 ]);
+
+/** Throws 400 that names every label which would grant nothing. */
+function requireGrants(labels: readonly string[], permissions: ReadonlySet<string>): void {
+  const detail = 'is no permission of this server';
+  const errors = labels.flatMap((label, n) =>
+    isGrant(label, permissions) ? [] : [{ name: `/permissions/${n}`, detail }],
+  );
+  const [first] = errors;
+  if (first) throw new ApiError('invalid-body', `${first.name} ${detail}`, { errors: errors.slice(0, 20) });
+}
 
 /** Nobody gives away what they do not hold: a key could otherwise make itself a stronger one. */
 function mayGrant(principal: Principal, permissions: readonly string[]): void {

@@ -230,12 +230,31 @@ function documented({ settings }: ConfigDocument) {
   }));
 }
 
+/** Shorter secrets can be guessed. */
+const SECRET_LENGTH = 16;
+
+/** The secrets of one setting: of each entry of a list, the password of a URL, or the text itself. */
+function secretsIn({ path, value }: Setting): { path: string; secret: string }[] {
+  if (Array.isArray(value))
+    return value.flatMap((entry: { name?: string; secret?: string }, n) =>
+      entry.secret === undefined ? [] : [{ path: `${path}.${entry.name ?? n}.secret`, secret: entry.secret }],
+    );
+  const text = String(value);
+  if (!URL.canParse(text)) return [{ path, secret: text }];
+  const password = decodeURIComponent(new URL(text).password);
+  return password === '' ? [] : [{ path, secret: password }];
+}
+
 /** Secrets are optional; one that is set may still be too short to be one. */
 function secrets(settings: readonly Setting[]) {
-  const set = settings.filter(({ secret, value }) => secret && isSet(value));
+  const set = settings.filter(({ secret, value }) => secret && isSet(value)).flatMap(secretsIn);
   const issues = set
-    .filter(({ value }) => String(value).length < 16)
-    .map(({ path }) => ({ secretReference: path, issue: 'shorter than 16 characters', severity: 'warning' }));
+    .filter(({ secret }) => secret.length < SECRET_LENGTH)
+    .map(({ path }) => ({
+      secretReference: path,
+      issue: `shorter than ${SECRET_LENGTH} characters`,
+      severity: 'warning',
+    }));
   return {
     totalSecrets: set.length,
     validSecrets: set.length - issues.length,

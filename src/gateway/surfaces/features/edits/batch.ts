@@ -6,6 +6,7 @@ import { defineOperation, type Exchange, type Operation } from '../../../../core
 import { pathString } from '../../../../core/params.js';
 import { json } from '../../../../core/reply.js';
 import { compileSchema } from '../../../http/validation.js';
+import { auditResource } from '../../../stores/audit-scope.js';
 import { batchBody, contentCrs, FeatureBody, featureInput } from './body.js';
 import { outcomeStatus } from './outcome.js';
 import { type EditDeps, type EditTarget, editTarget } from './target.js';
@@ -78,10 +79,20 @@ export function batchOperation(
       }
       const mode: EditMode = atomic ? 'atomic' : failFast ? 'failFast' : 'each';
       const outcomes = await runBatch(x, deps, target, entries.map(operationOf), mode);
+      const ids = outcomes.flatMap((outcome) => (outcome.ok ? [outcome.id] : []));
+      const details = {
+        operations: entries.length,
+        succeeded: ids.length,
+        features: ids.slice(0, AUDITED_IDS),
+      };
+      auditResource(target.collection.id, details);
       return batchReply(outcomes, entries);
     },
   });
 }
+
+/** Features of a batch that its audit row names. */
+const AUDITED_IDS = 100;
 
 const featureErrors = compileSchema(FeatureBody);
 

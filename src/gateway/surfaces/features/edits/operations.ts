@@ -5,6 +5,7 @@ import { GEOJSON_FORMAT } from '../../../../core/media.js';
 import { defineOperation, type Exchange, type Operation } from '../../../../core/operation.js';
 import { pathString } from '../../../../core/params.js';
 import { runTask } from '../../../services/run-task.js';
+import { auditResource } from '../../../stores/audit-scope.js';
 import { FEATURES_PATH } from '../documents.js';
 import { ITEM_FORMATS } from '../formats.js';
 import { acceptedTags, namesRow } from '../item-tag.js';
@@ -39,6 +40,7 @@ export function editOperations(deps: EditDeps): Operation[] {
     surface: 'features',
     protocol: 'OGC-Features',
     permission: 'authenticated',
+    audited: true,
     tag: 'Editing',
     formats: [GEOJSON_FORMAT],
     allowed: (path: Readonly<Record<string, string>>) => isEditable(deps, path['collectionId'] ?? ''),
@@ -142,6 +144,7 @@ async function applyOne(
   const edit = { ...target.task, operations: [operation], mode: 'each' as const };
   const { outcomes } = await deps.edits.run(x, target.collection, edit);
   const [outcome] = outcomes;
+  auditResource(`${target.collection.id}/${outcome!.ok ? outcome!.id : (operation.id ?? '')}`);
   if (!outcome!.ok) throw editError(outcome!);
   return outcome!.id;
 }

@@ -1,0 +1,56 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { AuditEvent } from './audit.js';
+
+/**
+ * An audited request while it runs. The first transaction of it that changes what is audited takes the row along, so
+ * the change and its row become durable together; requests that change nothing in the state database have theirs
+ * written before the answer.
+ */
+export class AuditScope {
+  /** What was created, or acted on where the path does not name it. */
+  resourceId: string | undefined;
+  readonly details: Record<string, unknown> = {};
+  #row: 'none' | 'written' | 'ended' = 'none';
+
+  /** `success` makes the row of a request that ends well. */
+  constructor(private readonly success: (scope: AuditScope) => AuditEvent) {}
+
+  /** The row that the transaction is to take along; undefined when there is one, or the request has ended. */
+  get event(): AuditEvent | undefined {
+    return this.#row === 'none' ? this.success(this) : undefined;
+  }
+
+  get isWritten(): boolean {
+    return this.#row === 'written';
+  }
+
+  committed(): void {
+    if (this.#row === 'none') this.#row = 'written';
+  }
+
+  /** Work that goes on after the answer is not the request's. Returns whether the row is written. */
+  end(): boolean {
+    const written = this.isWritten;
+    this.#row = 'ended';
+    return written;
+  }
+}
+
+const scopes = new AsyncLocalStorage<AuditScope>();
+
+/** Runs a request in its scope, which everything sees that it calls and awaits. */
+export function inAuditScope<T>(scope: AuditScope, run: () => Promise<T>): Promise<T> {
+  return scopes.run(scope, run);
+}
+
+export function auditScope(): AuditScope | undefined {
+  return scopes.getStore();
+}
+
+/** Says what the running request creates or acts on; nothing outside of audited requests. */
+export function auditResource(id: string | number, details: Record<string, unknown> = {}): void {
+  const scope = scopes.getStore();
+  if (!scope) return;
+  scope.resourceId ??= String(id);
+  Object.assign(scope.details, details);
+}
