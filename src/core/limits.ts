@@ -146,6 +146,9 @@ export const LIMITS = {
   databaseTileMs: 60_000,
   /** Levels of arrays and objects in a geometry, and in the value of a property. */
   jsonDepth: 64,
+  /** Requests with an idempotency key that are remembered for a day, and characters of an answer that is kept. */
+  idempotencyKeys: 100_000,
+  idempotentReplyBytes: 4_194_304,
   /** Operations of one batch of edits (contract). */
   batchOperations: 1000,
   /** Edits of one store that may wait for the one that runs; more are answered 503. */

@@ -201,6 +201,8 @@ export interface Operation {
   readonly permission: string;
   /** False: the path is reserved by the contract and answers 501. */
   readonly built: boolean;
+  /** True: a request with an Idempotency-Key is carried out once, and whoever repeats it gets the first answer. */
+  readonly repeatable?: boolean;
   /** True: an audit row is written with the outcome. Only for operations that change something. */
   readonly audited?: boolean;
   /** Query parameters beyond `params` are let through to `exchange.query`. Default: unknown ones give 400. */

@@ -31,6 +31,7 @@ import { Edits } from './services/edits.js';
 import { SessionDirectory } from './services/events/directory.js';
 import { startEvents } from './services/events/index.js';
 import { ExtentRefresh } from './services/extents.js';
+import { Idempotency } from './services/idempotency.js';
 import { registeredIn } from './services/rasters/registered.js';
 import { StacItems } from './services/stac/items.js';
 import { Styles } from './services/styles/index.js';
@@ -229,7 +230,9 @@ export async function startGateway({
     }),
     ...management.operations,
   ];
+  const idempotency = new Idempotency(state.replies, instance, log);
   const dispatcher = new Dispatcher({
+    once: (request, work) => idempotency.once(request, work),
     operations,
     pools,
     authenticate: (credentials) => authenticator.authenticate(credentials),
@@ -280,6 +283,7 @@ export async function startGateway({
     async close(graceMs) {
       forgetKeys();
       extents.close();
+      idempotency.close();
       alerts.close();
       await webhooks.close();
       await events.close();

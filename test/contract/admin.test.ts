@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { ANONYMOUS } from '../../src/core/operation.js';
+import { ANONYMOUS, type Reply } from '../../src/core/operation.js';
 import type { AdminDeps } from '../../src/gateway/admin/deps.js';
 import { adminOperations, GROUPS } from '../../src/gateway/admin/index.js';
 import { supportTable } from '../../src/gateway/admin/support-table.js';
@@ -68,7 +68,13 @@ describe('management API against its contract', () => {
 
   it('is taken by the dispatcher: every body schema compiles', () => {
     const pools = { run: () => Promise.reject(new Error('not asked')) };
-    const seams = { pools, authenticate: () => ANONYMOUS, permits, audit: NO_AUDIT };
+    const seams = {
+      pools,
+      authenticate: () => ANONYMOUS,
+      permits,
+      audit: NO_AUDIT,
+      once: (_request: unknown, work: () => Promise<Reply>) => work(),
+    };
     expect(() => new Dispatcher({ operations, ...seams })).not.toThrow();
   });
 

@@ -71,6 +71,7 @@ beforeAll(async () => {
     edits: new Edits(pools, () => {}),
   });
   const dispatcher = new Dispatcher({
+    once: (_request, work) => work(),
     operations,
     pools,
     authenticate: ({ apiKey }) => principals[apiKey!]!,

@@ -91,6 +91,7 @@ describe('where a body is parsed', () => {
     });
     const keyed = { ...ANONYMOUS, kind: 'api-key', id: 'k' } as const;
     const dispatcher = new Dispatcher({
+      once: (_request, work) => work(),
       operations: [echo],
       pools: {
         run: (async (_name: string, input: TaskInput<'vector.body'>) => {

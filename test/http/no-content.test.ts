@@ -32,6 +32,7 @@ let port: number;
 
 beforeAll(async () => {
   const dispatcher = new Dispatcher({
+    once: (_request, work) => work(),
     operations: [empty, tagged],
     pools: { run: () => Promise.reject(new Error('not asked')) },
     authenticate: () => Promise.reject(new Error('not asked')),

@@ -92,6 +92,7 @@ export async function streams({
     alerts: { notify: (alert) => void alerts.push(alert) },
   });
   const dispatcher = new Dispatcher({
+    once: (_request, work) => work(),
     operations: streamingOperations({
       catalog: () => snapshot,
       visible: (principal: Principal) => visible.of(principal),

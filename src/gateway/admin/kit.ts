@@ -182,6 +182,7 @@ function operationOf(
     formats: [],
     permission: `admin:${about.scope}:${reads ? 'read' : 'write'}`,
     audited: !reads,
+    repeatable: !reads && method === 'POST',
     shape,
     scope: about.scope,
   } as const;

@@ -1,4 +1,5 @@
 import type { HttpResponse } from 'uWebSockets.js';
+import { createHash, type Hash } from 'node:crypto';
 import { ApiError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import type { ReceivedBytes } from './received.js';
@@ -20,6 +21,7 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
   #aborted = false;
   #paused = false;
   #wake: (() => void) | undefined;
+  #hash: Hash | undefined;
   readonly #res: HttpResponse;
 
   /** Must be called before the request handler returns to the event loop. */
@@ -36,6 +38,7 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
   #take(chunk: ArrayBuffer, isLast: boolean): void {
     if (this.#aborted) return;
     if (chunk.byteLength > 0) {
+      this.#hash?.update(new Uint8Array(chunk));
       this.#chunks.push(new Uint8Array(chunk.slice(0)));
       this.#size += chunk.byteLength;
     }
@@ -45,6 +48,17 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
       this.#res.pause();
     }
     this.#wake?.();
+  }
+
+  /** Makes `hash` work. Must be called before the request handler returns to the event loop. */
+  startHash(): void {
+    this.#hash = createHash('sha256');
+  }
+
+  /** SHA-256 of all bytes as they came over the wire; reads and drops what nobody has read. */
+  async hash(): Promise<string> {
+    if (!this.#ended) for await (const _ of this);
+    return this.#hash!.copy().digest('base64url');
   }
 
   /** The client went away. */

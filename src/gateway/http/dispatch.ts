@@ -3,9 +3,10 @@ import { type Format, negotiate } from '../../core/media.js';
 import type { Operation, Principal, Reply } from '../../core/operation.js';
 import { Recent } from '../../core/recent.js';
 import type { Pools } from '../../core/tasks.js';
+import type { RepeatableRequest } from '../services/idempotency.js';
 import { loggedPath } from '../telemetry/log.js';
 import { codingOf } from './content-coding.js';
-import { ACCEPT, AUTHORIZATION, type HttpExchange, X_API_KEY } from './exchange.js';
+import { ACCEPT, AUTHORIZATION, type HttpExchange, IDEMPOTENCY_KEY, X_API_KEY } from './exchange.js';
 import { requireFraming, requireMetExpectation } from './framing.js';
 import { type ParamPlan, parseQuery, planParams, readParams } from './query.js';
 import { allowOf, type Match, Router } from './router.js';
@@ -48,6 +49,8 @@ export interface DispatchOptions {
   /** Whether a principal holds a permission label. */
   permits(principal: Principal, permission: string): boolean;
   audit: Auditing;
+  /** Carries out requests with an Idempotency-Key. */
+  once(request: RepeatableRequest, work: () => Promise<Reply>): Promise<Reply>;
 }
 
 /** An operation with everything that can be prepared at start. */
@@ -258,6 +261,20 @@ export class Dispatcher {
       codingOf(x, ['identity']);
       x.detach();
     }
+    const key = operation.repeatable ? x.header(IDEMPOTENCY_KEY) : undefined;
+    if (key === undefined) return this.#perform(x, operation);
+    x.detach();
+    const request = {
+      key,
+      principal: x.principal.id,
+      credential: x.header(X_API_KEY.name) ?? x.header(AUTHORIZATION.name) ?? '',
+      target: `${x.method} ${targetOf(x)}`,
+      bodyHash: () => x.upload.hash(),
+    };
+    return this.#options.once(request, async () => this.#perform(x, operation));
+  }
+
+  #perform(x: HttpExchange, operation: Operation): Reply | Promise<Reply> {
     if (!operation.audited) return operation.run(x);
     const request = auditedRequest(x);
     x.detach();

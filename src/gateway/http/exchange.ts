@@ -35,6 +35,8 @@ export const ACCEPT = known('accept');
 export const ACCEPT_ENCODING = known('accept-encoding');
 export const IF_NONE_MATCH = known('if-none-match');
 
+export const IDEMPOTENCY_KEY = 'idempotency-key';
+
 /**
  * One request and its response. While the request handler runs, headers are read straight from the parser;
  * `detach()` copies them before the first wait, because the parser's buffer is gone afterwards.
@@ -154,6 +156,7 @@ export class HttpExchange implements Exchange {
       this.onGone?.();
     });
     if (this.hasBody) this.#requestBody = new RequestBody(this.res);
+    if (headers.has(IDEMPOTENCY_KEY)) this.#requestBody?.startHash();
   }
 
   get upload(): RequestBody {

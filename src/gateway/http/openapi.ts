@@ -78,6 +78,15 @@ function operationDocument(operation: Operation) {
   };
 }
 
+const idempotencyKey: Param = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'Whoever sends the same request with the same key within a day gets the first answer, and nothing is done again.',
+  schema: Type.String({ minLength: 1, maxLength: 255 }),
+  parse: (raw) => raw,
+};
+
 /** Declared parameters; path parameters that no object declares are documented as strings. */
 function parameters(operation: Operation): Param[] {
   const declared = Object.values(operation.params);
@@ -97,6 +106,7 @@ function parameters(operation: Operation): Param[] {
   return [
     ...implicit,
     ...declared,
+    ...(operation.repeatable && operation.built ? [idempotencyKey] : []),
     ...(operation.formats.length > 0 ? [formatParam(operation.formats)] : []),
   ];
 }
@@ -119,6 +129,10 @@ function responseDocuments(operation: Operation) {
     documents[status] = responseDocument(Number(status), response);
   }
   if (!operation.built) documents['501'] = problemResponse(501);
+  if (operation.built && operation.repeatable) {
+    documents['409'] ??= problemResponse(409);
+    documents['422'] ??= problemResponse(422);
+  }
   if (operation.permission !== 'public') {
     documents['401'] ??= problemResponse(401);
     documents['403'] ??= problemResponse(403);

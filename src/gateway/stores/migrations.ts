@@ -8,6 +8,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0003-webhooks': { up: webhooks },
   '0004-registered-rasters': { up: registeredRasters },
   '0005-styles': { up: styles },
+  '0007-replies': { up: replies },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. */
@@ -116,6 +117,17 @@ const REGISTERED_RASTERS = [
     acquired TEXT, scanned_at INTEGER, created_at INTEGER NOT NULL, modified_at INTEGER,
     UNIQUE (kind, layer_id, place)) STRICT`,
   `CREATE INDEX registered_rasters_by_layer ON registered_rasters (layer_id, id)`,
+];
+
+async function replies(db: Kysely<unknown>): Promise<void> {
+  for (const statement of REPLIES) await sql.raw(statement).execute(db);
+}
+
+const REPLIES = [
+  `CREATE TABLE replies (
+    principal TEXT NOT NULL, key_hash TEXT NOT NULL, target TEXT NOT NULL, instance TEXT NOT NULL,
+    created_at INTEGER NOT NULL, body_hash TEXT, sealed TEXT, PRIMARY KEY (principal, key_hash)) STRICT`,
+  `CREATE INDEX replies_by_age ON replies (created_at)`,
 ];
 
 async function styles(db: Kysely<unknown>): Promise<void> {

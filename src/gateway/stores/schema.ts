@@ -210,6 +210,17 @@ export interface StyleTable {
   revised_at: number;
 }
 
+/** Answers to requests with an idempotency key. */
+export interface ReplyTable {
+  principal: string;
+  key_hash: string;
+  target: string;
+  instance: string;
+  created_at: number;
+  body_hash: string | null;
+  sealed: string | null;
+}
+
 export interface StateTables {
   collection_ids: CollectionIdTable;
   collections: CollectionTable;
@@ -226,4 +237,5 @@ export interface StateTables {
   deliveries: DeliveryTable;
   registered_rasters: RegisteredRasterTable;
   styles: StyleTable;
+  replies: ReplyTable;
 }

@@ -11,6 +11,7 @@ import { JobStore } from './jobs.js';
 import { MIGRATIONS } from './migrations.js';
 import { makeStateFile } from './private-files.js';
 import { RasterStore } from './rasters.js';
+import { ReplyStore } from './replies.js';
 import type { StateTables } from './schema.js';
 import { StyleStore } from './styles.js';
 
@@ -28,6 +29,7 @@ export interface State {
   readonly deliveries: DeliveryStore;
   readonly rasters: RasterStore;
   readonly styles: StyleStore;
+  readonly replies: ReplyStore;
   /** Rejects when the database does not answer; for readiness. */
   check(): Promise<void>;
   /** Finishes what was posted, then releases the file. */
@@ -59,6 +61,7 @@ export async function openState(path: string, worker?: URL): Promise<State> {
     deliveries: new DeliveryStore(db),
     rasters: new RasterStore(db),
     styles: new StyleStore(db),
+    replies: new ReplyStore(db),
     check: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),
   };

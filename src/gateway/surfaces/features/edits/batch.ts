@@ -54,6 +54,7 @@ export function batchOperation(
     ...common,
     formats: [],
     id: 'features.batch',
+    repeatable: true,
     method: 'POST',
     path,
     summary: 'Batch of edits',

@@ -49,6 +49,7 @@ export function editOperations(deps: EditDeps): Operation[] {
     defineOperation({
       ...common,
       id: 'features.createItem',
+      repeatable: true,
       method: 'POST',
       path: ITEMS,
       summary: 'Create a feature',
