@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Config, ConfigError, environmentNames } from '../core/config.js';
 import { type GatewayStart, START_VARIABLE } from '../gateway/start.js';
-import { createLog, type Log } from '../gateway/telemetry/log.js';
+import { createLog, exception, type Log } from '../gateway/telemetry/log.js';
 import { watchFaults } from '../supervisor/faults.js';
 import type { LogLevel } from '../supervisor/messages.js';
 import { REMOTE_ALLOW_VARIABLE } from '../workers/engine/settings.js';
@@ -21,10 +21,9 @@ export async function serve(sources: string[], options: ServeOptions): Promise<v
   await requireFreePort(config);
   const log = createLog({ level: config.logging.level, pretty: process.stdout.isTTY, process: 'supervisor' });
   watchFaults({
-    onRejection: (error) =>
-      log.error(`a rejection was not handled: ${error.message}`, { Stack: error.stack }),
+    onRejection: (error) => log.error(`a rejection was not handled: ${error.message}`, exception(error)),
     onException(error) {
-      log.error(`the supervisor fails: ${error.message}`, { Stack: error.stack });
+      log.error(`the supervisor fails: ${error.message}`, exception(error));
       log.flush();
       process.exit(1);
     },

@@ -44,6 +44,7 @@ import { startWebhooks } from './services/webhooks/index.js';
 import { instanceName } from './stores/instance.js';
 import { openState } from './stores/state.js';
 import type { Log } from './telemetry/log.js';
+import { exception } from './telemetry/log.js';
 import { createRegistry, watchEventLoop, watchPools } from './telemetry/metrics.js';
 
 export interface GatewayOptions {
@@ -94,7 +95,7 @@ export async function startGateway({
   const peers = new Peers(config.server.processes - 1, tell);
   const authenticator = createAuthenticator(state, {
     tellLost: async (lost) => void (await peers.ask(LOST_SECRET, lost)),
-    onError: (error) => log.warn('the last use of API keys could not be noted', { Error: String(error) }),
+    onError: (error) => log.warn('the last use of API keys could not be noted', exception(error)),
   });
   const { keys } = authenticator;
   /** Connections that outlive the request that they were opened with. */

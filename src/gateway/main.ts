@@ -11,7 +11,7 @@ import { crsFacts } from './services/crs-facts.js';
 import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
 import { requireTileSettings } from './services/tiles/settings.js';
 import { type GatewayStart, readStart } from './start.js';
-import { createLog, type Log } from './telemetry/log.js';
+import { createLog, exception, type Log } from './telemetry/log.js';
 import { applicationErrors } from './telemetry/metrics.js';
 
 /** Entry of a gateway process: configuration, start, reload, drain. */
@@ -69,10 +69,10 @@ function logFaults(log: Log): void {
   watchFaults({
     onRejection(error) {
       applicationErrors.cell(error.name, 'unknown', 'Generic').inc();
-      log.error(`a rejection was not handled: ${error.message}`, { Stack: error.stack });
+      log.error(`a rejection was not handled: ${error.message}`, exception(error));
     },
     onException(error) {
-      log.error(`the gateway fails: ${error.message}`, { Stack: error.stack });
+      log.error(`the gateway fails: ${error.message}`, exception(error));
       log.flush();
       process.exit(1);
     },

@@ -1,5 +1,6 @@
 /** Carries `TaskFailure` over thread and process boundaries, where an error's own fields are lost. */
 
+import { exceptionText } from '../core/exception-text.js';
 import { storageFailure } from '../core/storage-faults.js';
 import { type FailureMessage, TaskFailure, type TaskFailureCode } from '../core/tasks.js';
 
@@ -25,13 +26,16 @@ const CODES: ReadonlySet<string> = new Set<TaskFailureCode>([
 export function toFailure(error: unknown): TaskFailure {
   const failure = error instanceof TaskFailure ? error : storageFailure(error);
   if (failure) return failure;
-  const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return new TaskFailure('internal', 'The task failed unexpectedly.', cause);
+  return new TaskFailure('internal', 'The task failed unexpectedly.', exceptionText(error));
 }
 
+/** An unexpected failure takes the stack of its own thread along, for the log. */
 export function failureMessage(error: unknown): FailureMessage {
-  const { code, message, cause_ } = toFailure(error);
-  return cause_ === undefined ? { code, message } : { code, message, cause: cause_ };
+  const failure = toFailure(error);
+  const { code, message, cause_ } = failure;
+  const cause =
+    cause_ ?? (code === 'internal' || failure.cause !== undefined ? exceptionText(failure) : undefined);
+  return cause === undefined ? { code, message } : { code, message, cause };
 }
 
 /** Reads a failure that came from outside this process; a malformed one becomes `internal`. */

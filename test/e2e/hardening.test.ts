@@ -104,7 +104,7 @@ it('a rejection that nobody handles is logged with its stack, and the server goe
     .find((text) => text.includes('a stray rejection of the test'))!;
   expect(JSON.parse(line)).toMatchObject({
     '@l': 'Error',
-    Stack: expect.stringContaining('graticule-stray'),
+    '@x': expect.stringContaining('graticule-stray'),
   });
   expect((await ask('/healthz/live')).statusCode).toBe(200);
 });

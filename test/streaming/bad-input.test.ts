@@ -227,6 +227,6 @@ describe('upgrades', () => {
     '?compress=yes',
     '?unknown=1',
   ])('of %s are refused with 400', async (query) => {
-    expect((await StreamClient.refusal(s.url + query)).status).toBe(400);
+    expect((await StreamClient.refusal(`${s.url}${query}&serviceId=default`)).status).toBe(400);
   });
 });

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Config } from '../../core/config.js';
 import type { Log } from '../telemetry/log.js';
+import { exception } from '../telemetry/log.js';
 import { DiskLevel } from './disk-level.js';
 import { type TileLevel, TileLevels } from './levels.js';
 import { RedisLevel } from './redis-level.js';
@@ -12,7 +13,7 @@ export async function openLevels({ disk, redis }: Config['cache'], log: Log): Pr
     try {
       levels.push(await DiskLevel.open(resolve(disk.directory), disk.bytes));
     } catch (error) {
-      log.warn('no tiles are kept on disk', { Error: String(error) });
+      log.warn('no tiles are kept on disk', exception(error));
     }
   }
   if (redis.url) levels.push(new RedisLevel(redis.url));

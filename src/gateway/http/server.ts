@@ -9,7 +9,7 @@ import type { ApiError } from '../../core/errors.js';
 import { ApiError as Failure } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Operation, Reply } from '../../core/operation.js';
-import type { Log, RequestKind } from '../telemetry/log.js';
+import { exception, type Log, type RequestKind } from '../telemetry/log.js';
 import * as metrics from '../telemetry/metrics.js';
 import { startRequestSpan } from '../telemetry/spans.js';
 import type { Dispatcher } from './dispatch.js';
@@ -54,7 +54,10 @@ export class HttpServer {
     this.#options = options;
     this.app = uWS.App();
     for (const path of options.dispatcher.socketPaths) {
-      acceptSockets(this.app, path, (res, req, wanted) => this.#serve(res, req, 'GET', wanted));
+      acceptSockets(this.app, path, {
+        serve: (res, req, wanted) => this.#serve(res, req, 'GET', wanted),
+        fault: (error) => options.log.error('a frame of a client could not be handled', exception(error)),
+      });
     }
     // Most requests: their method need not be asked for.
     this.app.get('/*', (res, req) => this.#serve(res, req, 'GET'));
@@ -116,7 +119,7 @@ export class HttpServer {
     try {
       sendReply(x, reply, this.#sent);
     } catch (error) {
-      this.#options.log.error('sending a response failed', { Path: x.path, Error: String(error) });
+      this.#options.log.error('sending a response failed', { ...this.#about(x), ...exception(error) });
       if (!x.aborted) x.res.close();
       // The library may still look at the body.
       x.onSent = undefined;
@@ -152,12 +155,22 @@ export class HttpServer {
     }
     const hidden = (cause as { cause_?: string } | undefined)?.cause_;
     this.#options.log.error(cause?.message ?? error.message, {
+      ...this.#about(x),
+      Code: error.code,
+      // What has a meaning has no stack worth telling; what a worker added to it has.
+      ...(error.code === 'internal' ? exception(error.cause ?? error) : hidden ? { '@x': hidden } : {}),
+    });
+  }
+
+  /** What a line of the log says of the request that it is about. */
+  #about(x: HttpExchange) {
+    const operation = (x.operation as Operation | undefined)?.id ?? 'unknown';
+    return {
       CorrelationId: x.correlationId,
       Operation: operation,
       Path: x.path,
-      ...(hidden ? { Cause: hidden } : {}),
-      ...(cause?.stack && error.code === 'internal' ? { Stack: cause.stack } : {}),
-    });
+      ...(x.span ? { '@tr': x.span.traceId, '@sp': x.span.spanId } : {}),
+    };
   }
 
   #finish(x: HttpExchange, status: number, bytes: number): void {

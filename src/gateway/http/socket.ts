@@ -8,6 +8,9 @@ import { LIMITS } from '../../core/limits.js';
 import type { Socket, SocketEvents } from '../../core/operation.js';
 import type { HttpExchange } from './exchange.js';
 
+/** Close code (RFC 6455, 7.4.1). */
+const INTERNAL_ERROR = 1011;
+
 /** What a request to become a WebSocket carries, for as long as it is one. */
 export interface Upgrade {
   readonly key: string;
@@ -27,12 +30,15 @@ const MAX_BACKPRESSURE = 16 * 1024 * 1024;
 /** Seconds without a sign of the client, pings included, until its connection counts as lost. */
 const IDLE_SECONDS = 120;
 
-/** Lets a path be upgraded. What becomes of the request is decided by `serve`, as for any other. */
-export function acceptSockets(
-  app: TemplatedApp,
-  path: string,
-  serve: (res: uWS.HttpResponse, req: HttpRequest, upgrade: Upgrade) => void,
-): void {
+export interface SocketHandlers {
+  /** Decides what becomes of the request, as of any other. */
+  serve(res: uWS.HttpResponse, req: HttpRequest, upgrade: Upgrade): void;
+  /** Told of what was thrown while a frame was handled; the connection has ended for it. */
+  fault(error: unknown): void;
+}
+
+/** Lets a path be upgraded. */
+export function acceptSockets(app: TemplatedApp, path: string, { serve, fault }: SocketHandlers): void {
   app.ws<Data>(path, {
     compression: uWS.SHARED_COMPRESSOR,
     // Somewhat more than is taken, so that a client hears why its frame was refused.
@@ -56,8 +62,14 @@ export function acceptSockets(
       data.events = data.open(data.socket);
     },
     message(ws, message, isBinary) {
-      // The bytes are the library's own, and only for this call.
-      ws.getUserData().events?.message(new Uint8Array(message.slice(0)), isBinary);
+      const { events, socket } = ws.getUserData();
+      try {
+        // The bytes are the library's own, and only for this call.
+        events?.message(new Uint8Array(message.slice(0)), isBinary);
+      } catch (error) {
+        fault(error);
+        socket?.close(INTERNAL_ERROR, 'internal error');
+      }
     },
     drain(ws) {
       if (ws.getBufferedAmount() === 0) ws.getUserData().events?.drained();

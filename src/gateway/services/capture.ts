@@ -1,7 +1,7 @@
 import type { CatalogSnapshot } from '../../core/collection.js';
 import { withoutPassword } from '../../core/database-url.js';
-import { type Pools, type PostgisSource, TaskFailure } from '../../core/tasks.js';
-import type { Log } from '../telemetry/log.js';
+import type { Pools, PostgisSource } from '../../core/tasks.js';
+import { exception, type Log } from '../telemetry/log.js';
 
 const DEADLINE_MS = 60_000;
 
@@ -32,8 +32,7 @@ export async function captureEdits(
         log.warn('edits of a table by others are not told', { ...store, Table: table, Error: reason });
     } catch (error) {
       if (!enabled) continue;
-      const reason = error instanceof TaskFailure ? (error.cause_ ?? error.message) : String(error);
-      log.warn('edits by others are not told', { ...store, Error: reason });
+      log.warn('edits by others are not told', { ...store, ...exception(error) });
     }
   }
 }

@@ -2,6 +2,7 @@ import type { VectorCollection } from '../../core/collection.js';
 import type { CollectionChange } from '../../core/edits.js';
 import type { Box, Pools } from '../../core/tasks.js';
 import type { Log } from '../telemetry/log.js';
+import { exception } from '../telemetry/log.js';
 import type { Catalog } from './catalog.js';
 
 export interface ExtentRefreshOptions {
@@ -59,7 +60,7 @@ export class ExtentRefresh {
         settled = catalog().measured(id, collection.cursor, extent);
       }
     } catch (error) {
-      log.warn('the extent of a collection could not be measured', { Collection: id, Error: String(error) });
+      log.warn('the extent of a collection could not be measured', { Collection: id, ...exception(error) });
     }
     this.#timers.delete(id);
     if (!settled) this.#plan(id, Math.max(delayMs, (performance.now() - start) * SHARE));

@@ -1,4 +1,5 @@
 import pino from 'pino';
+import { exceptionText } from '../../core/exception-text.js';
 import { LineWriter } from './line-writer.js';
 import { RequestLines } from './request-lines.js';
 
@@ -47,6 +48,9 @@ export interface RequestEvent {
   readonly principal: { readonly id: string };
   readonly span: { readonly traceId: string; readonly spanId: string } | undefined;
 }
+
+/** The properties of an event that tell what was thrown (CLEF, `@x`). */
+export const exception = (thrown: unknown): Properties => ({ '@x': exceptionText(thrown) });
 
 export interface Log {
   verbose(message: string, properties?: Properties): void;

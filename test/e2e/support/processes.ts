@@ -61,7 +61,7 @@ interface LogLine {
   '@l'?: string;
   '@m'?: string;
   '@mt'?: string;
-  Stack?: string;
+  '@x'?: string;
   [name: string]: unknown;
 }
 
@@ -82,6 +82,9 @@ export function logLines(log: string): LogLine[] {
 /** What a server logged as its own fault. */
 export function errorLines(log: string): LogLine[] {
   return logLines(log).filter(
-    (line) => line['@l'] === 'Error' || line['@l'] === 'Fatal' || line.Stack !== undefined,
+    (line) =>
+      line['@l'] === 'Error' ||
+      line['@l'] === 'Fatal' ||
+      /TypeError|RangeError|ReferenceError/.test(line['@x'] ?? ''),
   );
 }

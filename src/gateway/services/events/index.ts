@@ -6,6 +6,7 @@ import type { DataVersions } from '../../cache/data-versions.js';
 import type { Note } from '../../notes.js';
 import type { FeedStore } from '../../stores/feed.js';
 import type { Log } from '../../telemetry/log.js';
+import { exception } from '../../telemetry/log.js';
 import type { Alerts } from '../alerts.js';
 import type { EditNote } from '../edits.js';
 import { Changes } from './changes.js';
@@ -76,7 +77,7 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
   const listeners = new Listeners(log, (key) => relay.wake(key));
   const seen = new Map<string, number | undefined>();
   let outboxes: readonly Outbox[] = [];
-  const behind = (error: unknown) => log.warn('the feed could not be read', { Error: String(error) });
+  const behind = (error: unknown) => log.warn('the feed could not be read', exception(error));
   const look = () => {
     feed.catchUp().catch(behind);
     for (const { key, source } of outboxes) {

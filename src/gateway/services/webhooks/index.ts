@@ -5,6 +5,7 @@ import { AllowedHosts } from '../../../workers/remote/allowed.js';
 import type { DeliveryStore } from '../../stores/deliveries.js';
 import * as metrics from '../../telemetry/event-metrics.js';
 import type { Log } from '../../telemetry/log.js';
+import { exception } from '../../telemetry/log.js';
 import type { Alerts } from '../alerts.js';
 import type { Feed } from '../events/feed.js';
 import { Matching } from './matching.js';
@@ -56,7 +57,7 @@ export function startWebhooks(options: WebhooksOptions): Webhooks {
   const count = () =>
     store
       .counts(names)
-      .then(show, (error: unknown) => log.warn('deliveries could not be counted', { Error: String(error) }));
+      .then(show, (error: unknown) => log.warn('deliveries could not be counted', exception(error)));
   const timer = setInterval(() => {
     for (const sink of sinks) sink.wake();
     void count();

@@ -3,6 +3,7 @@ import { LIMITS } from '../../../core/limits.js';
 import type { DeliveryStore } from '../../stores/deliveries.js';
 import * as metrics from '../../telemetry/event-metrics.js';
 import type { Log } from '../../telemetry/log.js';
+import { exception } from '../../telemetry/log.js';
 import type { Alerts } from '../alerts.js';
 import type { Feed } from '../events/feed.js';
 import { jsonFrame } from '../events/frames.js';
@@ -72,7 +73,7 @@ export class Sink {
         else if (wait !== undefined) this.#later(wait);
       } catch (error) {
         if (this.#closing.signal.aborted) return;
-        log.warn('the events of a webhook could not be read', { Webhook: name, Error: String(error) });
+        log.warn('the events of a webhook could not be read', { Webhook: name, ...exception(error) });
         return this.#later(RETRY_MS);
       }
     }

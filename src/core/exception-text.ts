@@ -1,0 +1,29 @@
+/** Links of a chain of causes that are told, and characters of the whole. */
+const MAX_LINKS = 8;
+const MAX_CHARACTERS = 16_384;
+
+/**
+ * What was thrown, for the log: the stack of each error in the chain of causes, with those that came from workers and
+ * engines as text. Never for a client.
+ */
+export function exceptionText(thrown: unknown): string {
+  const parts: string[] = [];
+  let error: unknown = thrown;
+  for (let link = 0; link < MAX_LINKS && error !== undefined && error !== null; link++) {
+    parts.push(stackOf(error));
+    const { cause, cause_, errors } = error as { cause?: unknown; cause_?: unknown; errors?: unknown };
+    if (typeof cause_ === 'string' && cause_ !== '') parts.push(cause_);
+    if (Array.isArray(errors)) parts.push(...errors.slice(0, MAX_LINKS).map(stackOf));
+    error = error instanceof Error ? cause : undefined;
+  }
+  return parts.join('\ncaused by: ').slice(0, MAX_CHARACTERS);
+}
+
+function stackOf(error: unknown): string {
+  if (error instanceof Error) return error.stack ?? `${error.name}: ${error.message}`;
+  try {
+    return `${String(error)} (thrown, and no error)`;
+  } catch {
+    return 'something without text was thrown';
+  }
+}
