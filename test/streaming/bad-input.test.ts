@@ -221,10 +221,10 @@ describe('upgrades', () => {
   it.each([
     '?layers=99',
     '?layers=2&bbox=x',
-    '?cursor=-1',
-    '?format=xml',
-    '?onSlow=wait',
-    '?compress=yes',
+    '?layers=2&cursor=-1',
+    '?layers=2&format=xml',
+    '?layers=2&onSlow=wait',
+    '?layers=2&compress=yes',
     '?unknown=1',
   ])('of %s are refused with 400', async (query) => {
     expect((await StreamClient.refusal(`${s.url}${query}&serviceId=default`)).status).toBe(400);
