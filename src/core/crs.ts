@@ -1,3 +1,4 @@
+import { contentTag } from './content-tag.js';
 import { badParameter } from './errors.js';
 import type { Box } from './tasks.js';
 
@@ -7,7 +8,7 @@ import type { Box } from './tasks.js';
  * first); only the edge swaps.
  */
 export interface Crs {
-  /** `http://www.opengis.net/def/crs/...` */
+  /** `http://www.opengis.net/def/crs/...`, or a path below this server: see `uriOf`. */
   readonly uri: string;
   /** What PROJ and GDAL read: `EPSG:n` or `OGC:CRS84`. */
   readonly proj: string;
@@ -58,12 +59,46 @@ export function crsOfEpsg(epsg: number): Crs | undefined {
   return crs ?? undefined;
 }
 
+/** Where CRS are described that no authority has a code for. */
+export const OWN_CRS_PATH = '/ogc/crs';
+
+/** Those of published data, by id. */
+const own = new Map<string, Crs>();
+
+/** A CRS that data brings along without a code: `text` is what PROJ reads, `wkt` tells it from others. */
+export function ownCrs(text: string, wkt: string, facts: CrsFacts): Crs {
+  const id = contentTag(wkt);
+  let crs = own.get(id);
+  if (!crs) own.set(id, (crs = { uri: `${OWN_CRS_PATH}/${id}`, proj: text, epsg: 0, ...facts }));
+  return crs;
+}
+
+export function ownCrsById(id: string): Crs | undefined {
+  return own.get(id);
+}
+
+/** A CRS that PROJ cannot describe: data can be read, but clients cannot name it. */
+export const UNKNOWN_CRS = 'http://www.opengis.net/def/crs/OGC/0/unknown';
+
+/** The URI of a CRS for clients: a CRS of the data's own has its place on this server. Undefined for one without. */
+export function uriOf({ uri }: Crs, baseUrl: string): string | undefined {
+  if (uri === UNKNOWN_CRS) return undefined;
+  return uri.startsWith('/') ? baseUrl + uri : uri;
+}
+
+/** URIs for clients of the CRS that have one. */
+export function urisOf(list: readonly Crs[], baseUrl: string): string[] {
+  return list.flatMap((crs) => uriOf(crs, baseUrl) ?? []);
+}
+
 const PATTERNS = [
   /^https?:\/\/www\.opengis\.net\/def\/crs\/EPSG\/[\d.]+\/(\d{1,6})$/i,
   /^urn:ogc:def:crs:EPSG:[\d.]*:(\d{1,6})$/i,
   /^\[?EPSG:(\d{1,6})\]?$/i,
   /^(\d{4,6})$/,
 ];
+
+const OWN_PATTERN = /\/ogc\/crs\/([0-9a-f]{16})$/;
 
 const CRS84_PATTERN =
   /^(https?:\/\/www\.opengis\.net\/def\/crs\/OGC\/(1\.3|0)\/CRS84h?|urn:ogc:def:crs:OGC:(1\.3)?:CRS84h?|\[?OGC:CRS84h?\]?|CRS84)$/i;
@@ -76,7 +111,8 @@ export function parseCrs(text: string): Crs | undefined {
     const match = pattern.exec(trimmed);
     if (match) return crsOfEpsg(Number(match[1]));
   }
-  return undefined;
+  const id = OWN_PATTERN.exec(trimmed)?.[1];
+  return id === undefined ? undefined : own.get(id);
 }
 
 /** As `parseCrs`, but throws 400 naming the parameter. */

@@ -63,6 +63,8 @@ export interface CrsDescription {
   metresPerUnit: number;
   /** WKT 2:2019, one line. */
   wkt: string;
+  /** PROJJSON as text; absent when the CRS can not be said in it. */
+  projjson?: string;
   /** WKT 1 as GDAL and GeoPackage write it; absent when the CRS can not be said in it. */
   wkt1?: string;
   /** West, south, east, north in degrees; west > east crosses the antimeridian. */

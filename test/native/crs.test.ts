@@ -172,6 +172,7 @@ describe('describeCrs', () => {
     const crs = describeCrs(text);
     expect(crs).toMatchObject({ authority, code, isGeographic, axisSwapped, unit });
     expect(crs.wkt).toMatch(/CRS\[/);
+    expect(JSON.parse(crs.projjson!)).toMatchObject({ name: crs.name });
     expect(crs.name.length).toBeGreaterThan(3);
   });
 

@@ -4,6 +4,7 @@ import type {
   RasterCollection,
   VectorCollection,
 } from '../../core/collection.js';
+import { uriOf, urisOf } from '../../core/crs.js';
 import { html, type Markup } from '../../core/html.js';
 import type { BandInfo } from '../../core/rasters.js';
 import type { Field } from '../../core/tasks.js';
@@ -35,7 +36,7 @@ ${collection.description && collection.description !== collection.title ? html`<
 ${representationLine(links)}
 ${collectionMap(input)}
 ${section('Data', linkList([...resources(links), viewerLink(input), ...liveLink(input)]))}
-${section('Facts', collectionFacts(collection))}
+${section('Facts', collectionFacts(input))}
 ${contents(collection)}`;
   return page({
     ...input,
@@ -69,16 +70,14 @@ function collectionMap(input: CollectionPage): Markup {
   return mapFrame({ data, label: `Map of ${collection.title}`, picture: mapPicture(baseUrl, collection) });
 }
 
-function collectionFacts(collection: Collection): Markup {
+function collectionFacts({ baseUrl, collection }: CollectionPage): Markup {
+  const storageUri = uriOf(collection.storageCrs, baseUrl);
   return facts([
     ['Identifier', html`<code>${collection.id}</code>`],
     ['Number on tiles and maps', collection.layerId],
     ['Extent', collection.extent84 && extentText(collection.extent84)],
-    [
-      'Storage CRS',
-      collection.storageCrs.epsg > 0 ? crsAnchor(collection.storageCrs.uri) : 'defined by the file',
-    ],
-    ['CRSs on request', html`${collection.crs.map((crs) => html`${crsAnchor(crs.uri)} `)}`],
+    ['Storage CRS', storageUri ? crsAnchor(storageUri) : 'defined by the file'],
+    ['CRSs on request', html`${urisOf(collection.crs, baseUrl).map((uri) => html`${crsAnchor(uri)} `)}`],
     ...ownFacts(collection),
   ]);
 }

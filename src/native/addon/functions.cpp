@@ -104,6 +104,7 @@ napi_value describeCrs(napi_env env, napi_callback_info info) {
   setProperty(env, result, "unit", toText(env, crs.unit));
   setProperty(env, result, "metresPerUnit", toNumber(env, crs.metresPerUnit));
   setProperty(env, result, "wkt", toText(env, crs.wkt));
+  if (!crs.projjson.empty()) setProperty(env, result, "projjson", toText(env, crs.projjson));
   if (!crs.wkt1.empty()) setProperty(env, result, "wkt1", toText(env, crs.wkt1));
   if (crs.areaOfUse.minY <= crs.areaOfUse.maxY) {
     setProperty(env, result, "areaOfUse", toBox(env, crs.areaOfUse));

@@ -117,6 +117,7 @@ bool describeCrs(PJ_CONTEXT* context, const std::string& text, CrsDescription& o
   identify(context, crs.pj, horizontal.pj, out);
   constexpr const char* kOneLine[] = {"MULTILINE=NO", nullptr};
   out.wkt = textOf(proj_as_wkt(context, crs.pj, PJ_WKT2_2019, kOneLine));
+  out.projjson = textOf(proj_as_projjson(context, crs.pj, kOneLine));
   out.wkt1 = textOf(proj_as_wkt(context, crs.pj, PJ_WKT1_GDAL, kOneLine));
   describeArea(context, crs.pj, out);
   return true;

@@ -23,6 +23,8 @@ struct CrsDescription {
   double metresPerUnit = 1;
   /** WKT 2:2019 on one line. */
   std::string wkt;
+  /** PROJJSON on one line; empty when the CRS has none. */
+  std::string projjson;
   /** WKT 1 as GDAL writes it; empty when the CRS has none. */
   std::string wkt1;
   /** Area of use in degrees, west, south, east, north; invalid (inverted y) when unknown. West > east crosses 180. */

@@ -1,6 +1,6 @@
 import { globeExtent, liesOnGlobe } from '../../../core/box.js';
 import type { Collection } from '../../../core/collection.js';
-import { CRS84, CRS84H, type Crs, crsOfEpsg, parseCrs } from '../../../core/crs.js';
+import { CRS84, CRS84H, type Crs, crsOfEpsg, ownCrs, parseCrs, UNKNOWN_CRS } from '../../../core/crs.js';
 import type { RasterInfo } from '../../../core/rasters.js';
 import { RASTER_STYLE } from '../../../core/style/default-style.js';
 import type { ArchiveInfo, VectorLayerInfo } from '../../../core/tasks.js';
@@ -109,14 +109,12 @@ function identifiedCrs(wkt: string): Crs | undefined {
 function knownCrs(text: string): Crs {
   const crs = text === 'OGC:CRS84' ? CRS84 : (parseCrs(text) ?? identifiedCrs(text));
   if (crs) return crs;
-  // A CRS of the file's own: data can be read and reprojected, but clients cannot name it.
-  return {
-    uri: 'http://www.opengis.net/def/crs/OGC/0/unknown',
-    proj: text,
-    epsg: 0,
-    northFirst: false,
-    geographic: false,
-  };
+  try {
+    const { wkt, isGeographic, axisSwapped } = describeCrs(text);
+    return ownCrs(text, wkt, { geographic: isGeographic, northFirst: axisSwapped });
+  } catch {
+    return { uri: UNKNOWN_CRS, proj: text, epsg: 0, northFirst: false, geographic: false };
+  }
 }
 
 /** What people must know of the coordinates of a layer. */
@@ -130,7 +128,7 @@ function warningOf({ extent84, beyond }: VectorLayerInfo): string | undefined {
 /** CRS84 (and with heights CRS84h), the storage CRS, and the two that maps use; no repeats. */
 function advertised(storage: Crs, hasZ = false): Crs[] {
   const list = [CRS84, ...(hasZ ? [CRS84H] : []), storage, crsOfEpsg(4326), WEB_MERCATOR].filter(
-    (crs): crs is Crs => crs !== undefined && crs.epsg > 0,
+    (crs): crs is Crs => crs !== undefined && crs.uri !== UNKNOWN_CRS,
   );
   return list.filter((crs, i) => list.findIndex((other) => other.uri === crs.uri) === i);
 }

@@ -3,6 +3,7 @@ import { extname } from 'node:path';
 import type { RasterCollection } from '../../../core/collection.js';
 import type { RasterSource } from '../../../core/rasters.js';
 import { STAC_BASE, type StacItem } from '../../../core/stac.js';
+import { describeCrs } from '../../../native/index.js';
 import { type Granule, granulesOf } from '../rasters/granules.js';
 import { eoBands, metresPerPixel, rasterBands } from './bands.js';
 import { boxOutline, outlineOf } from './footprint.js';
@@ -48,9 +49,15 @@ async function rasterItem(collection: RasterCollection, granule: Granule): Promi
   };
 }
 
+/** A CRS without a code, spelled out. */
+function describedCrs(crs: string): Record<string, unknown> {
+  const { wkt, projjson } = describeCrs(crs);
+  return { 'proj:wkt2': wkt, ...(projjson ? { 'proj:projjson': JSON.parse(projjson) } : {}) };
+}
+
 /** Members of a mosaic have grids of their own; what is known is that of the whole. */
 function projection({ raster }: RasterCollection, { member }: Granule): Record<string, unknown> {
-  const code = { 'proj:epsg': raster.epsg };
+  const code = { 'proj:epsg': raster.epsg, ...(raster.epsg === null ? describedCrs(raster.crs) : {}) };
   if (member) return code;
   const [x, width, rowRotation, y, columnRotation, height] = raster.geoTransform;
   return {

@@ -1,5 +1,5 @@
 import type { RasterCollection } from '../../../core/collection.js';
-import { CRS84, type Crs, normaliseBox } from '../../../core/crs.js';
+import { CRS84, type Crs, normaliseBox, uriOf } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { PNG_FORMAT } from '../../../core/media.js';
@@ -58,7 +58,7 @@ export async function coverage(
     etag: result.tag,
     cacheControl: 'no-cache',
     headers: {
-      ...placeHeaders(crs, result.bbox),
+      ...placeHeaders(x, crs, result.bbox),
       ...(time === undefined ? {} : { 'content-datetime': time }),
       link: linkHeader(x, collection),
     },
@@ -105,12 +105,13 @@ async function read(x: Exchange, pools: Pools, task: CoverageTask): Promise<Cove
 }
 
 /** Content-Crs only where the numbers are not longitudes and latitudes; those of Content-Bbox are in its axis order. */
-function placeHeaders(crs: Crs, [minx, miny, maxx, maxy]: Box): Record<string, string> {
+function placeHeaders(x: Exchange, crs: Crs, [minx, miny, maxx, maxy]: Box): Record<string, string> {
   const wrap = (lon: number) => (crs.geographic && lon > 180 ? lon - 360 : lon);
   const [west, east] = [wrap(minx), wrap(maxx)];
-  if (crs.epsg === 4326 || crs.epsg === 0) return { 'content-bbox': [west, miny, east, maxy].join(',') };
+  const uri = uriOf(crs, x.baseUrl);
+  if (crs.epsg === 4326 || uri === undefined) return { 'content-bbox': [west, miny, east, maxy].join(',') };
   const box = crs.northFirst ? [miny, west, maxy, east] : [west, miny, east, maxy];
-  return { 'content-bbox': box.join(','), 'content-crs': `<${crs.uri}>` };
+  return { 'content-bbox': box.join(','), 'content-crs': `<${uri}>` };
 }
 
 function linkHeader(x: Exchange, collection: RasterCollection): string {

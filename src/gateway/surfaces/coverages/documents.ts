@@ -1,5 +1,5 @@
 import type { RasterCollection } from '../../../core/collection.js';
-import { CRS84 } from '../../../core/crs.js';
+import { CRS84, uriOf, urisOf } from '../../../core/crs.js';
 import type { Exchange } from '../../../core/operation.js';
 import type { RasterInfo } from '../../../core/rasters.js';
 import { formatLinks, type Link, META_FORMATS, mapCollectionLink, mapLink, stylesLink } from '../common.js';
@@ -20,11 +20,10 @@ export function coverageDocument(x: Exchange, collection: RasterCollection) {
     description: collection.description,
     itemType: 'coverage',
     extent: extentDocument(collection),
-    crs: collection.crs.map((crs) => crs.uri),
-    // A CRS without a code has no URI that clients could send.
-    storageCrs: collection.storageCrs.epsg > 0 ? collection.storageCrs.uri : undefined,
+    crs: urisOf(collection.crs, x.baseUrl),
+    storageCrs: uriOf(collection.storageCrs, x.baseUrl),
     grid: gridDocument(collection),
-    domain: domainDocument(collection),
+    domain: domainDocument(x, collection),
     defaultFields: raster.bands.map((band) => bandName(band.band)),
     links: [
       ...formatLinks(x, path, META_FORMATS),
@@ -107,7 +106,7 @@ function gridDocument({ raster }: RasterCollection) {
 }
 
 /** The same as a domain of CoverageJSON, which speaks of the middles of cells. */
-function domainDocument({ raster, storageCrs }: RasterCollection) {
+function domainDocument(x: Exchange, { raster, storageCrs }: RasterCollection) {
   const { width, height, times, levels } = raster;
   const [x0, dx, , y0, , dy] = raster.geoTransform;
   const axis = (start: number, step: number, num: number) => ({
@@ -128,7 +127,7 @@ function domainDocument({ raster, storageCrs }: RasterCollection) {
         coordinates: ['x', 'y'],
         system: {
           type: storageCrs.geographic ? 'GeographicCRS' : 'ProjectedCRS',
-          ...(storageCrs.epsg > 0 ? { id: storageCrs.uri } : {}),
+          id: uriOf(storageCrs, x.baseUrl),
         },
       },
       ...(levels

@@ -1,3 +1,4 @@
+import { uriOf } from '../../../core/crs.js';
 import type { ItemsResult } from '../../../core/features.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
@@ -24,7 +25,7 @@ export async function pageReply(x: Exchange, pools: Pools, page: Page): Promise<
     status: 200,
     mediaType: x.format.mediaType,
     cacheControl: 'no-cache',
-    headers: { 'content-crs': `<${page.crs.uri}>` },
+    headers: { 'content-crs': `<${uriOf(page.crs, x.baseUrl)}>` },
   };
   if (page.continues) {
     const end = hasLinks(x) ? undefined : await readEnd(x, pools, page);

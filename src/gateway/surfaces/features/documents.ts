@@ -1,5 +1,5 @@
 import type { Collection, VectorCollection } from '../../../core/collection.js';
-import { CRS84 } from '../../../core/crs.js';
+import { CRS84, uriOf, urisOf } from '../../../core/crs.js';
 import { GEOJSON_FORMAT, linkType } from '../../../core/media.js';
 import type { Exchange } from '../../../core/operation.js';
 import { WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
@@ -48,9 +48,8 @@ export function collectionDocument(x: Exchange, collection: VectorCollection) {
     description: collection.description,
     itemType: 'feature',
     extent: extentDocument(collection),
-    crs: collection.crs.map((crs) => crs.uri),
-    // A CRS without a code has no URI that clients could send.
-    storageCrs: collection.storageCrs.epsg > 0 ? collection.storageCrs.uri : undefined,
+    crs: urisOf(collection.crs, x.baseUrl),
+    storageCrs: uriOf(collection.storageCrs, x.baseUrl),
     links: [
       ...formatLinks(x, path, DOCUMENT_FORMATS),
       ...ITEM_FORMATS.map((format) => ({

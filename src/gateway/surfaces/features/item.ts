@@ -1,4 +1,4 @@
-import { CRS84, type Crs } from '../../../core/crs.js';
+import { CRS84, type Crs, uriOf } from '../../../core/crs.js';
 import { notFound } from '../../../core/errors.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
@@ -17,7 +17,7 @@ export async function readItem(x: Exchange, pools: Pools, view: View, asked: str
   const read = (id: string) =>
     runTask(x, pools, 'vector.item', {
       source: collection.source,
-      ...outputOf(view, x.format, crs, fields),
+      ...outputOf(x, view, x.format, crs, fields),
       id,
       ...(rows === undefined ? {} : { filter: rows }),
     });
@@ -41,7 +41,7 @@ export function itemReply(x: Exchange, view: View, { id, crs, text, tag }: Found
     body: itemBody(x, view, text, links),
     etag: tag,
     cacheControl: 'no-cache',
-    headers: { 'content-crs': `<${crs.uri}>`, ...(bare ? { link: linkHeader(links) } : {}) },
+    headers: { 'content-crs': `<${uriOf(crs, x.baseUrl)}>`, ...(bare ? { link: linkHeader(links) } : {}) },
   };
 }
 

@@ -1,6 +1,6 @@
 import type { VectorCollection } from '../../../core/collection.js';
 import type { Expression } from '../../../core/cql2/index.js';
-import { CRS84, type Crs, coordinatePrecision } from '../../../core/crs.js';
+import { CRS84, type Crs, coordinatePrecision, uriOf } from '../../../core/crs.js';
 import type { FeatureOutput, ItemsResult, ItemsTask, PageKey } from '../../../core/features.js';
 import { type Format, HTML_FORMAT } from '../../../core/media.js';
 import type { Exchange, Params, ParamValues } from '../../../core/operation.js';
@@ -79,7 +79,7 @@ export function planPage(
     task: {
       source,
       ...(filter === undefined ? {} : { filter }),
-      ...outputOf(view, x.format, crs, fields),
+      ...outputOf(x, view, x.format, crs, fields),
       ...(sort.length > 0 ? { sort } : {}),
       ...(after ? { after } : {}),
       ...(html ? { skipGeometry: true } : { maxBytes: MOST_OF_PART }),
@@ -90,7 +90,13 @@ export function planPage(
 }
 
 /** How a store is to write features of this view. */
-export function outputOf(view: View, format: Format, crs: Crs, fields: readonly Field[]): FeatureOutput {
+export function outputOf(
+  x: Pick<Exchange, 'baseUrl'>,
+  view: View,
+  format: Format,
+  crs: Crs,
+  fields: readonly Field[],
+): FeatureOutput {
   const whole = fields === view.collection.source.fields;
   return {
     format: storeFormat(format),
@@ -99,7 +105,7 @@ export function outputOf(view: View, format: Format, crs: Crs, fields: readonly 
     precision: coordinatePrecision(crs),
     ...(whole ? {} : { fields: fields.map(({ name }) => name) }),
     ...(storeFormat(format) === 'gml'
-      ? { gml: { type: xmlName(view.collection.id), srsName: crs.uri } }
+      ? { gml: { type: xmlName(view.collection.id), srsName: uriOf(crs, x.baseUrl)! } }
       : {}),
   };
 }

@@ -1,5 +1,5 @@
 import type { Collection } from '../../../core/collection.js';
-import { CRS84, type Crs } from '../../../core/crs.js';
+import { CRS84, type Crs, uriOf, urisOf } from '../../../core/crs.js';
 import { JPEG_FORMAT, linkType, PNG_FORMAT, TIFF_FORMAT, WEBP_FORMAT } from '../../../core/media.js';
 import type { Exchange } from '../../../core/operation.js';
 import { inAxisOrder, storageExtent } from '../../services/storage-extent.js';
@@ -30,9 +30,8 @@ export function mapCollectionDocument(x: Exchange, collection: Collection) {
       },
       temporal: temporalExtent(collection),
     },
-    crs: collection.crs.map(({ uri }) => uri),
-    // A CRS without a code has no URI that clients could send.
-    storageCrs: storageCrs.epsg > 0 ? storageCrs.uri : undefined,
+    crs: urisOf(collection.crs, x.baseUrl),
+    storageCrs: uriOf(storageCrs, x.baseUrl),
     links: [
       ...formatLinks(x, path, META_FORMATS),
       ...mapLinks(x, path),
@@ -83,7 +82,7 @@ export function mapCollectionsDocument(x: Exchange, collections: readonly Collec
 }
 
 /** What the landing page says of the dataset as a whole. Its maps are in CRS84 unless they are asked for otherwise. */
-export function datasetMembers(collections: readonly Collection[]): Record<string, unknown> {
+export function datasetMembers(x: Exchange, collections: readonly Collection[]): Record<string, unknown> {
   const crs = new Map<string, Crs>(
     [CRS84, ...collections.flatMap((one) => one.crs)].map((one) => [one.uri, one]),
   );
@@ -92,7 +91,7 @@ export function datasetMembers(collections: readonly Collection[]): Record<strin
       spatial: { bbox: [extentOf(collections) ?? WORLD], crs: CRS84.uri },
       temporal: datasetInterval(collections),
     },
-    crs: [...crs.keys()],
+    crs: urisOf([...crs.values()], x.baseUrl),
   };
 }
 

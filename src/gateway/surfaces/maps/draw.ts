@@ -1,5 +1,6 @@
 import type { ArchiveCollection, Collection } from '../../../core/collection.js';
 import type { Expression } from '../../../core/cql2/index.js';
+import { uriOf } from '../../../core/crs.js';
 import { ApiError, notFound } from '../../../core/errors.js';
 import { requireEntitlement } from '../../../core/licensing.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
@@ -66,7 +67,7 @@ export async function drawMap(
     etag: image.tag,
     cacheControl: 'no-cache',
     headers: {
-      'content-crs': `<${window.crs.uri}>`,
+      'content-crs': `<${uriOf(window.crs, x.baseUrl)}>`,
       'content-bbox': contentBox(window).join(','),
       ...(time === undefined ? {} : { 'content-datetime': time }),
       ...(batch ? batchHeaders(x, collections, batch, window) : {}),

@@ -52,7 +52,7 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
       apiPaths: [`${MAPS_PATH}/openapi.json`],
       formats: META_FORMATS,
       links: (x) => landingLinks(x, shown(x)),
-      members: (x) => datasetMembers(shown(x)),
+      members: (x) => datasetMembers(x, shown(x)),
       landingPage: pages.landingPage,
       conformancePage: pages.conformancePage,
       api: (x) =>

@@ -1,5 +1,5 @@
 import type { Collection } from '../../../core/collection.js';
-import { CRS84, type Crs, normaliseBox } from '../../../core/crs.js';
+import { CRS84, type Crs, normaliseBox, UNKNOWN_CRS } from '../../../core/crs.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Box } from '../../../core/tasks.js';
@@ -37,7 +37,7 @@ export function mapWindow(
   params: AskedWindow,
   resource: Collection | undefined,
 ): MapWindow {
-  const stored = resource && resource.storageCrs.epsg > 0 ? resource.storageCrs : CRS84;
+  const stored = resource && resource.storageCrs.uri !== UNKNOWN_CRS ? resource.storageCrs : CRS84;
   const crs = params.crs ?? stored;
   const bbox = boxOf(collections, params, crs, resource);
   const [spanX, spanY] = [bbox[2] - bbox[0], bbox[3] - bbox[1]];
@@ -87,7 +87,7 @@ function inMapCrs(box: Box, bboxCrs: Crs, crs: Crs): Box {
 }
 
 function transformed(bbox: Box, bboxCrs: Crs, crs: Crs): Box {
-  if (bboxCrs.proj === crs.proj || bboxCrs.epsg === crs.epsg) return bbox;
+  if (bboxCrs.proj === crs.proj || (crs.epsg > 0 && bboxCrs.epsg === crs.epsg)) return bbox;
   let box: Box;
   try {
     box = transformBox(bbox, bboxCrs.proj, crs.proj);

@@ -18,6 +18,7 @@ import { livePage } from '../../pages/live.js';
 import { PAGE_HEADERS } from '../../pages/security.js';
 import { documentReply } from '../common.js';
 import { Assets } from './assets.js';
+import { crsOperation } from './crs.js';
 import { homeDocument, homeLinks, INTERFACE_DOCUMENTS } from './documents.js';
 
 export interface SiteDeps {
@@ -44,6 +45,7 @@ export function siteOperations(deps: SiteDeps): Operation[] {
     asset(assets),
     favicon(assets),
     robots(),
+    crsOperation(),
   ];
 }
 

@@ -1,5 +1,5 @@
 import type { Collection } from '../../../core/collection.js';
-import { CRS84 } from '../../../core/crs.js';
+import { CRS84, uriOf, urisOf } from '../../../core/crs.js';
 import type { Exchange } from '../../../core/operation.js';
 import { tileMatrixSets } from '../../../core/tile-matrix.js';
 import { isMade } from '../../services/tiles/formats.js';
@@ -37,9 +37,8 @@ export function tiledCollectionDocument(x: Exchange, collection: Collection) {
     title: collection.title,
     description: collection.description,
     extent: { spatial: { bbox: [bbox], crs: CRS84.uri }, temporal: temporalExtent(collection) },
-    crs: collection.crs.map((crs) => crs.uri),
-    // A CRS without a code has no URI that clients could send.
-    storageCrs: collection.storageCrs.epsg > 0 ? collection.storageCrs.uri : undefined,
+    crs: urisOf(collection.crs, x.baseUrl),
+    storageCrs: uriOf(collection.storageCrs, x.baseUrl),
     links: [
       ...formatLinks(x, path, META_FORMATS),
       { href: `${x.baseUrl}${path}/tiles`, rel, type: 'application/json', title: 'Tilesets' },

@@ -1,3 +1,4 @@
+import { uriOf } from '../../../../core/crs.js';
 import { GEOJSON_FORMAT } from '../../../../core/media.js';
 import type { Exchange, Reply } from '../../../../core/operation.js';
 import type { Pools } from '../../../../core/tasks.js';
@@ -19,13 +20,13 @@ export async function featureReply(
   const { collection, view, crs, task } = target;
   const place = `${x.baseUrl}${FEATURES_PATH}/collections/${collection.id}/items/${encodeURIComponent(id)}`;
   const headers = {
-    'content-crs': `<${crs.uri}>`,
+    'content-crs': `<${uriOf(crs, x.baseUrl)}>`,
     ...(status === 201 ? { location: place } : {}),
   };
   const feature = await runTask(x, pools, 'vector.item', {
     source: collection.source,
     filter: task.filter,
-    ...outputOf(view, GEOJSON_FORMAT, crs, view.fields),
+    ...outputOf(x, view, GEOJSON_FORMAT, crs, view.fields),
     id,
   });
   // Someone else was quicker to delete it: the edit itself stands.

@@ -166,7 +166,7 @@ async function expectedRow(
   const stored = await runTask(x, deps.pools, 'vector.item', {
     source: collection.source,
     filter: task.filter,
-    ...outputOf(view, GEOJSON_FORMAT, crs, []),
+    ...outputOf(x, view, GEOJSON_FORMAT, crs, []),
     id,
     skipGeometry: true,
   });

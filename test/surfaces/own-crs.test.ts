@@ -1,0 +1,118 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.js';
+
+/** Data in a CRS that no authority has a code for: it has a URI on this server, which leads to its definition. */
+
+const AROUND_OLINDA = '+proj=laea +lat_0=-8 +lon_0=-34.9 +x_0=1000 +y_0=2000 +ellps=GRS80 +units=m +no_defs';
+const folder = mkdtempSync(join(tmpdir(), 'graticule-own-crs-'));
+let server: TestServer;
+
+const run = (program: string, ...args: string[]) =>
+  execFileSync(program, args, { encoding: 'utf8', env: { ...process.env, GDAL_PAM_ENABLED: 'NO' } });
+
+beforeAll(async () => {
+  run('gdalwarp', '-q', '-t_srs', AROUND_OLINDA, 'demo/data/olinda_dem_utm25s.tif', join(folder, 'dem.tif'));
+  const points = [-35, -34.9].map((x) => ({
+    type: 'Feature',
+    properties: {},
+    geometry: { type: 'Point', coordinates: [x, -8] },
+  }));
+  writeFileSync(join(folder, 'points.json'), JSON.stringify({ type: 'FeatureCollection', features: points }));
+  run(
+    'ogr2ogr',
+    '-t_srs',
+    AROUND_OLINDA,
+    join(folder, 'spots.gpkg'),
+    join(folder, 'points.json'),
+    '-nln',
+    'spots',
+  );
+  rmSync(join(folder, 'points.json'));
+  server = await startServer({ sources: [folder] });
+});
+afterAll(async () => {
+  await server?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: documents are compared member by member in tests
+const json = async (path: string): Promise<any> => {
+  const response = await fetch(path.startsWith('http') ? path : server.url + path);
+  expect(response.status, path).toBe(200);
+  return response.json();
+};
+const storageCrs = async (path: string): Promise<string> => {
+  const { storageCrs: uri, crs } = await json(path);
+  expect(crs).toContain(uri);
+  return uri;
+};
+
+it.each(['/ogc/coverages/collections/dem', '/ogc/features/collections/spots'])(
+  'the URI of %s leads to WKT 2 and PROJJSON',
+  async (path) => {
+    const uri = await storageCrs(path);
+    expect(uri).toMatch(new RegExp(`^${server.url}/ogc/crs/[0-9a-f]{16}$`));
+    const wkt = await (await fetch(uri)).text();
+    const expected = run('gdalsrsinfo', '-o', 'proj4', '--single-line', AROUND_OLINDA).trim();
+    expect(run('gdalsrsinfo', '-o', 'proj4', '--single-line', wkt).trim()).toBe(expected);
+    const projjson = await fetch(`${uri}?f=json`);
+    expect(projjson.headers.get('content-type')).toBe('application/projjson+json');
+    expect(run('gdalsrsinfo', '-o', 'proj4', '--single-line', await projjson.text()).trim()).toBe(expected);
+    expect((await fetch(`${server.url}/ogc/crs/0000000000000000`)).status).toBe(404);
+  },
+);
+
+it('/req/core/response-headers: coverages are in it, name it, and take boxes in it', async () => {
+  const uri = await storageCrs('/ogc/coverages/collections/dem');
+  const coverage = `${server.url}/ogc/coverages/collections/dem/coverage`;
+  const whole = await fetch(coverage);
+  expect(whole.headers.get('content-crs')).toBe(`<${uri}>`);
+  const [minx, miny, maxx, maxy] = whole.headers.get('content-bbox')!.split(',').map(Number);
+  const box = [minx, miny, (minx! + maxx!) / 2, maxy];
+  const half = await fetch(
+    `${coverage}?bbox=${box}&bbox-crs=${encodeURIComponent(uri)}&crs=${encodeURIComponent(uri)}`,
+  );
+  expect([half.status, half.headers.get('content-crs')]).toEqual([200, `<${uri}>`]);
+  expect(Number(half.headers.get('content-bbox')!.split(',')[2])).toBeLessThan(maxx!);
+});
+
+it('/req/crs/crs-uri: features are written in it and found by boxes in it', async () => {
+  const uri = encodeURIComponent(await storageCrs('/ogc/features/collections/spots'));
+  const items = `/ogc/features/collections/spots/items?crs=${uri}`;
+  const { features } = await json(items);
+  expect(features).toHaveLength(2);
+  const [x, y] = features[1].geometry.coordinates;
+  expect([x, y]).toEqual([expect.closeTo(1000, 1), expect.closeTo(2000, 1)]);
+  const { features: near } = await json(`${items}&bbox=990,1990,1010,2010&bbox-crs=${uri}`);
+  expect(near).toHaveLength(1);
+});
+
+it('/req/core/map-response: maps are in it', async () => {
+  const uri = await storageCrs('/ogc/coverages/collections/dem');
+  const { collections } = await json('/ogc/maps/collections');
+  const { id } = collections.find(({ name }: { name: string }) => name === 'dem');
+  const map = await fetch(`${server.url}/ogc/maps/collections/${id}/map?width=32`);
+  expect([map.status, map.headers.get('content-crs')]).toEqual([200, `<${uri}>`]);
+});
+
+describe('STAC', () => {
+  it('items spell it out', async () => {
+    const { features } = await json('/stac/collections/dem/items');
+    const { properties } = features[0];
+    expect(properties['proj:epsg']).toBeNull();
+    expect(properties['proj:wkt2']).toMatch(/^PROJCRS\[/);
+    expect(properties['proj:projjson']).toMatchObject({ type: 'ProjectedCRS' });
+  });
+
+  it("GDAL's STACIT driver reads them", async () => {
+    const url = `${server.url}/stac/collections/dem/items`;
+    const info = JSON.parse(run('gdalinfo', '-json', `STACIT:"${url}":asset=data`));
+    const own = JSON.parse(run('gdalinfo', '-json', join(folder, 'dem.tif')));
+    expect(info.size).toEqual(own.size);
+    expect(info.coordinateSystem.wkt).toMatch(/Lambert Azimuthal Equal Area/);
+  });
+});
