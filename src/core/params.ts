@@ -315,7 +315,8 @@ const SUBSET = /^([A-Za-z][\w.-]{0,63})\(([^(),:"]{1,64})(?::([^(),:"]{1,64}))?\
 export const subsetParam: Param<AxisRange | undefined> = {
   name: 'subset',
   in: 'query',
-  description: 'Range of the vertical axis, Z, elevation or height: height(10), Z(0:100), elevation(*:500).',
+  description:
+    'Range of the vertical axis, Z, elevation or height: height(10), Z(0:100), elevation(*:500). Data without such an axis lies at every height.',
   schema: Type.String(),
   parse(raw) {
     if (raw === undefined) return undefined;

@@ -11,6 +11,7 @@ import { SURFACES } from './surfaces/site/documents.js';
 import { type SiteDeps, siteOperations } from './surfaces/site/operations.js';
 import { type StacDeps, stacOperations } from './surfaces/stac/operations.js';
 import { type StreamingDeps, streamingOperations } from './surfaces/streaming/operations.js';
+import { stylesOperations } from './surfaces/styles/operations.js';
 import { type TilesDeps, tilesOperations } from './surfaces/tiles/operations.js';
 
 /** Every operation of the data surfaces, the site and the probes. */
@@ -34,5 +35,6 @@ export function surfaceOperations(
     ...stacOperations(deps),
     ...streamingOperations(deps),
     ...processesOperations(),
+    ...stylesOperations(),
   ];
 }

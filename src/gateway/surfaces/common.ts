@@ -106,6 +106,22 @@ export function mapLink(baseUrl: string, layerId: number): Link {
   };
 }
 
+/** Maps and tiles of all collections together, for landing pages. */
+export function datasetLinks({ baseUrl }: Pick<Exchange, 'baseUrl'>): Link[] {
+  const rel = 'http://www.opengis.net/def/rel/ogc/1.0';
+  const type = 'application/json';
+  return [
+    {
+      href: `${baseUrl}/ogc/maps/map`,
+      rel: `${rel}/map`,
+      type: 'image/png',
+      title: 'Map of all collections',
+    },
+    { href: `${baseUrl}/ogc/tiles/tiles`, rel: `${rel}/tilesets-vector`, type, title: 'Vector tilesets' },
+    { href: `${baseUrl}/ogc/maps/map/tiles`, rel: `${rel}/tilesets-map`, type, title: 'Map tilesets' },
+  ];
+}
+
 /** The collection as its maps are described. */
 export function mapCollectionLink(baseUrl: string, layerId: number): Link {
   const href = `${baseUrl}/ogc/maps/collections/${layerId}`;
@@ -250,7 +266,7 @@ export function otherTypes(formats: readonly Format[]): Record<string, null> {
   return Object.fromEntries(others.map((format) => [linkType(format), null]));
 }
 
-const OPENAPI_TYPE = 'application/vnd.oai.openapi+json;version=3.0';
+export const OPENAPI_TYPE = 'application/vnd.oai.openapi+json;version=3.0';
 
 /** Landing page, conformance declaration and OpenAPI document: the same three on every surface. */
 export function surfaceBasics(meta: SurfaceMeta): Operation[] {

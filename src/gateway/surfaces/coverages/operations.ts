@@ -17,7 +17,14 @@ import {
 import { RESAMPLINGS } from '../../../core/rasters.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
-import { documentReply, findCollection, META_FORMATS, type SurfaceDeps, surfaceBasics } from '../common.js';
+import {
+  datasetLinks,
+  documentReply,
+  findCollection,
+  META_FORMATS,
+  type SurfaceDeps,
+  surfaceBasics,
+} from '../common.js';
 import { coverage } from './coverage.js';
 import { COVERAGES_PATH, coverageDocument, coverageSchema, coveragesDocument } from './documents.js';
 
@@ -103,6 +110,7 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
           type: 'application/json',
           title: 'Coverages',
         },
+        ...datasetLinks(x),
       ],
       landingPage: pages.landingPage,
       conformancePage: pages.conformancePage,

@@ -1,7 +1,7 @@
 import type { Operation } from '../../../core/operation.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
-import { surfaceBasics } from '../common.js';
+import { datasetLinks, surfaceBasics } from '../common.js';
 import { analyticsOperations } from './analytics/operations.js';
 import { collectionOperations } from './collection-operations.js';
 import { FEATURES_CONFORMANCE } from './conformance.js';
@@ -38,6 +38,7 @@ export function featuresOperations(deps: ItemDeps & EditDeps): Operation[] {
         type: 'application/json',
         title: 'Functions of filters',
       },
+      ...datasetLinks(x),
     ],
     landingPage: pages.landingPage,
     conformancePage: pages.conformancePage,

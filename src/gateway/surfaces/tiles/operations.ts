@@ -2,7 +2,7 @@ import { defineOperation, type Operation } from '../../../core/operation.js';
 import { matrixSetDocument } from '../../../core/tile-matrix/document.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
-import { documentReply, findByLayerId, META_FORMATS, surfaceBasics } from '../common.js';
+import { datasetLinks, documentReply, findByLayerId, META_FORMATS, surfaceBasics } from '../common.js';
 import { requireSet, TILES_PATH } from '../tilesets.js';
 import { TILES_CONFORMANCE } from './conformance.js';
 import { tiledCollectionDocument, tiledCollectionsDocument, tileMatrixSetsDocument } from './documents.js';
@@ -34,12 +34,7 @@ export function tilesOperations(deps: TilesDeps): Operation[] {
           type: 'application/json',
           title: 'Collections',
         },
-        {
-          href: `${x.baseUrl}${TILES_PATH}/tiles`,
-          rel: 'http://www.opengis.net/def/rel/ogc/1.0/tilesets-vector',
-          type: 'application/json',
-          title: 'Tilesets',
-        },
+        ...datasetLinks(x),
         {
           href: `${x.baseUrl}${TILES_PATH}/tileMatrixSets`,
           rel: 'http://www.opengis.net/def/rel/ogc/1.0/tiling-schemes',
