@@ -291,7 +291,7 @@ describe('a tile from the cache', () => {
       Method: 'GET',
       StatusCode: 200,
       Protocol: 'OGC-Tiles',
-      Operation: 'tiles.getCollectionTile',
+      Operation: 'tiles.collection.vector.getTile',
       Process: 'gateway',
       DurationMs: expect.any(Number),
       Bytes: Number(headers['content-length']),

@@ -212,6 +212,32 @@ describe('OGC API Tiles', () => {
     ])
       expect(paths[`/ogc/tiles${path}`]?.get, path).toBeDefined();
   });
+
+  it('/req/oas30/operation-id: operations are found by the endings of their ids', async () => {
+    const ids = async (url: string) => {
+      const { paths } = await json(url);
+      return Object.entries(paths as Record<string, { get?: { operationId: string } }>).map(
+        ([path, { get: operation }]) => [operation?.operationId.split('.').slice(1).join('.'), path],
+      );
+    };
+    const tiles = Object.fromEntries(await ids('/openapi.json'));
+    const below = '{tileMatrixSetId}';
+    const tile = `${below}/{tileMatrix}/{tileRow}/{tileCol}`;
+    expect(tiles).toMatchObject({
+      'dataset.vector.getTileSetsList': '/ogc/tiles/tiles',
+      'dataset.vector.getTileSet': `/ogc/tiles/tiles/${below}`,
+      'dataset.vector.getTile': `/ogc/tiles/tiles/${tile}`,
+      'collection.vector.getTileSetsList': '/ogc/tiles/collections/{collectionId}/tiles',
+      'collection.vector.getTileSet': `/ogc/tiles/collections/{collectionId}/tiles/${below}`,
+      'collection.vector.getTile': `/ogc/tiles/collections/{collectionId}/tiles/${tile}`,
+    });
+    const maps = Object.fromEntries(await ids(`${server.url}/ogc/maps/openapi.json`));
+    expect(maps).toMatchObject({
+      'dataset.map.getTileSetsList': '/ogc/maps/map/tiles',
+      'collection.map.getTileSetsList': '/ogc/maps/collections/{collectionId}/map/tiles',
+      'collection.map.getTileSet': `/ogc/maps/collections/{collectionId}/map/tiles/${below}`,
+    });
+  });
 });
 
 describe('Two Dimensional Tile Matrix Set and Tile Set Metadata', () => {

@@ -35,7 +35,7 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
   return [
     defineOperation({
       ...OF_MAPS,
-      id: 'maps.getDatasetMapTilesets',
+      id: 'maps.dataset.map.getTileSetsList',
       path: `${MAPS_PATH}/map/tiles`,
       summary: 'Map tilesets of the dataset',
       run(x) {
@@ -46,7 +46,7 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
     }),
     defineOperation({
       ...OF_MAPS,
-      id: 'maps.getDatasetMapTileset',
+      id: 'maps.dataset.map.getTileSet',
       path: `${MAPS_PATH}/map/tiles/{tileMatrixSetId}`,
       summary: 'A map tileset of the dataset',
       params: { tileMatrixSetId, collections },
@@ -60,7 +60,7 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
     }),
     defineOperation({
       ...OF_MAPS,
-      id: 'maps.getMapTilesets',
+      id: 'maps.collection.map.getTileSetsList',
       path: `${MAPS_PATH}/collections/{collectionId}/map/tiles`,
       summary: 'Map tilesets of a collection',
       params: { collectionId },
@@ -72,7 +72,7 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
     }),
     defineOperation({
       ...OF_MAPS,
-      id: 'maps.getMapTileset',
+      id: 'maps.collection.map.getTileSet',
       path: `${MAPS_PATH}/collections/{collectionId}/map/tiles/{tileMatrixSetId}`,
       summary: 'A map tileset of a collection',
       params: { collectionId, tileMatrixSetId },

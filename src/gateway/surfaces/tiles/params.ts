@@ -46,7 +46,7 @@ export const tileCol = pathInteger('tileCol', 'Column of the tile, 0 at the left
 export const collections = list(
   'collections',
   LIMITS.collectionsPerRequest,
-  'Identifiers of the collections to show; all when absent.',
+  'Ids, numbers or URLs of the collections to show; all when absent.',
 );
 const SIDE = { min: 1, max: LIMITS.mapSide, default: undefined };
 

@@ -37,7 +37,7 @@ export function tileOperations(deps: TilesDeps): Operation[] {
   return [
     defineOperation({
       ...COMMON,
-      id: 'tiles.getCollectionTile',
+      id: 'tiles.collection.vector.getTile',
       path: `${TILES_PATH}/collections/{collectionId}/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}`,
       summary: 'A tile of a collection',
       tag: 'Tiles',
@@ -57,7 +57,7 @@ export function tileOperations(deps: TilesDeps): Operation[] {
     }),
     defineOperation({
       ...COMMON,
-      id: 'tiles.getDatasetTile',
+      id: 'tiles.dataset.vector.getTile',
       path: `${TILES_PATH}/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}`,
       summary: 'A tile of several collections',
       tag: 'Tiles',

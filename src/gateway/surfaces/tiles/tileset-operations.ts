@@ -31,7 +31,7 @@ export function tilesetOperations({ visible }: TilesDeps): Operation[] {
   return [
     defineOperation({
       ...COMMON,
-      id: 'tiles.getDatasetTilesets',
+      id: 'tiles.dataset.vector.getTileSetsList',
       path: `${TILES_PATH}/tiles`,
       summary: 'Tilesets of the dataset',
       tag: 'Tilesets',
@@ -48,7 +48,7 @@ export function tilesetOperations({ visible }: TilesDeps): Operation[] {
     }),
     defineOperation({
       ...COMMON,
-      id: 'tiles.getDatasetTileset',
+      id: 'tiles.dataset.vector.getTileSet',
       path: `${TILES_PATH}/tiles/{tileMatrixSetId}`,
       summary: 'A tileset of the dataset',
       tag: 'Tilesets',
@@ -69,7 +69,7 @@ export function tilesetOperations({ visible }: TilesDeps): Operation[] {
     }),
     defineOperation({
       ...COMMON,
-      id: 'tiles.getCollectionTilesets',
+      id: 'tiles.collection.vector.getTileSetsList',
       path: `${TILES_PATH}/collections/{collectionId}/tiles`,
       summary: 'Tilesets of a collection',
       tag: 'Tilesets',
@@ -86,7 +86,7 @@ export function tilesetOperations({ visible }: TilesDeps): Operation[] {
     }),
     defineOperation({
       ...COMMON,
-      id: 'tiles.getCollectionTileset',
+      id: 'tiles.collection.vector.getTileSet',
       path: `${TILES_PATH}/collections/{collectionId}/tiles/{tileMatrixSetId}`,
       summary: 'A tileset of a collection',
       tag: 'Tilesets',
