@@ -1,6 +1,6 @@
 import Type, { type TSchema } from 'typebox';
 import { ERROR_TABLE } from '../../core/errors.js';
-import type { Operation, Param, ResponseDoc } from '../../core/operation.js';
+import type { Operation, Param, ResponseDoc, Surface } from '../../core/operation.js';
 import { formatParam } from '../../core/params.js';
 
 /** RFC 9457 problem document, as every error answer of the server is. */
@@ -126,18 +126,56 @@ function parameterDocument(param: Param) {
 function responseDocuments(operation: Operation) {
   const documents: Record<string, unknown> = {};
   for (const [status, response] of Object.entries(operation.responses)) {
-    documents[status] = responseDocument(Number(status), response);
+    documents[status] = responseDocument(Number(status), withFormats(operation, Number(status), response));
   }
-  if (!operation.built) documents['501'] = problemResponse(501);
-  if (operation.built && operation.repeatable) {
-    documents['409'] ??= problemResponse(409);
-    documents['422'] ??= problemResponse(422);
-  }
-  if (operation.permission !== 'public') {
-    documents['401'] ??= problemResponse(401);
-    documents['403'] ??= problemResponse(403);
-  }
+  for (const status of impliedStatuses(operation)) documents[status] ??= problemResponse(status);
+  if (operation.method === 'GET' && WITH_ENTITY_TAGS.has(operation.surface))
+    documents['304'] ??= { description: 'What the client has is still right (If-None-Match)' };
   return documents;
+}
+
+/** Surfaces whose documents have entity tags. */
+const WITH_ENTITY_TAGS: ReadonlySet<Surface> = new Set([
+  'features',
+  'coverages',
+  'tiles',
+  'maps',
+  'styles',
+  'processes',
+  'stac',
+  'site',
+]);
+
+/**
+ * Statuses that follow from what an operation is: who asks, what it takes, and that its work is done by others, who may be
+ * busy. What follows from its work it declares itself.
+ */
+function impliedStatuses({ built, permission, path, formats, body, repeatable }: Operation): number[] {
+  const inPath = path.includes('{');
+  const statuses: [boolean, ...number[]][] = [
+    // Unknown parameters, invalid credentials and long targets are refused everywhere.
+    [true, 400, 401, 414],
+    [permission !== 'public', 403],
+    [inPath, 404],
+    [formats.length > 0, 406],
+    [body !== undefined, 408, 413, 415],
+    [built && repeatable === true, 409, 422],
+    [!built, 501],
+    [built && (inPath || body !== undefined || permission !== 'public'), 503],
+  ];
+  return statuses.flatMap(([holds, ...implied]) => (holds ? implied : []));
+}
+
+/** An answer comes in every format of its operation, whether or not the operation says what each looks like. */
+function withFormats({ formats }: Operation, status: number, response: ResponseDoc): ResponseDoc {
+  if (status !== 200 || !response.content) return response;
+  const others = formats
+    .map(({ mediaType }) => mediaType.split(';')[0]!)
+    .filter((type) => !Object.keys(response.content!).some((name) => name.split(';')[0] === type));
+  return {
+    ...response,
+    content: { ...response.content, ...Object.fromEntries(others.map((type) => [type, {}])) },
+  };
 }
 
 function responseDocument(status: number, response: ResponseDoc) {
@@ -159,12 +197,32 @@ function problemResponse(status: number) {
   };
 }
 
+/** The type that all values of an enumeration or all alternatives have; without one, null cannot be told and is let be. */
+function typeOfMembers({ enum: values, anyOf }: Record<string, unknown>): object {
+  const types = Array.isArray(values)
+    ? values.map((value) => typeof value)
+    : ((anyOf as { type?: string }[] | undefined) ?? []).map(({ type }) => type);
+  return types.length > 0 && new Set(types).size === 1 && types[0] !== undefined
+    ? { type: types[0] }
+    : { nullable: undefined };
+}
+
+const isNull = (schema: unknown) => (schema as { type?: unknown } | null)?.type === 'null';
+
+/** `anyOf` with null beside others: in OpenAPI 3.0 null is a flag of a schema that has a type. */
+function withoutNull(schema: object): object {
+  const { anyOf, ...rest } = schema as { anyOf?: unknown };
+  if (!Array.isArray(anyOf) || !anyOf.some(isNull)) return schema;
+  const others = anyOf.filter((member) => !isNull(member)).map((member) => ({ ...member, nullable: true }));
+  return others.length === 1 ? { ...rest, ...others[0] } : { ...rest, anyOf: others };
+}
+
 /** JSON Schema 2020-12 -> the OpenAPI 3.0 dialect: no `const`, no array of types, exclusive bounds as flags. */
 export function downConvert(schema: TSchema | unknown): unknown {
   if (Array.isArray(schema)) return schema.map(downConvert);
   if (typeof schema !== 'object' || schema === null) return schema;
   const out: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(schema)) {
+  for (const [key, value] of Object.entries(withoutNull(schema))) {
     if (key === 'const') out['enum'] = [value];
     else if (key === 'exclusiveMinimum' && typeof value === 'number')
       Object.assign(out, { minimum: value, exclusiveMinimum: true });
@@ -173,8 +231,11 @@ export function downConvert(schema: TSchema | unknown): unknown {
     else if (key === 'properties' && value && typeof value === 'object') {
       out[key] = Object.fromEntries(Object.entries(value).map(([name, sub]) => [name, downConvert(sub)]));
     } else if (key === 'patternProperties' || key === '$id') continue;
-    else if (key === 'type' && value === 'null') out['nullable'] = true;
+    else if (key === 'type' && value === 'null')
+      Object.assign(out, { type: 'string', enum: [null], nullable: true });
     else out[key] = downConvert(value);
   }
+  // A flag for null stands beside a type only.
+  if (out['nullable'] && !out['type']) Object.assign(out, typeOfMembers(out));
   return out;
 }

@@ -43,7 +43,10 @@ export function viewerOperation({ visible, popupInfo }: MapsDeps): Operation {
       ),
     },
     formats: [HTML_FORMAT],
-    responses: { 200: { description: 'The page', content: { 'text/html': Type.String() } } },
+    responses: {
+      200: { description: 'The page', content: { 'text/html': Type.String() } },
+      404: { description: 'No such collection' },
+    },
     async run({ baseUrl, principal, params }) {
       const catalog = visible(principal);
       const chosen = selectCollections({ baseUrl }, catalog, params.collections, () => true);

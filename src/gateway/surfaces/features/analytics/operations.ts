@@ -31,6 +31,7 @@ import {
   type Clusters,
   ClustersBody,
   DensityBody,
+  H3Collection,
   type SpatialJoin,
   SpatialJoinBody,
 } from './schema.js';
@@ -50,7 +51,8 @@ const RESPONSES = {
   400: { description: 'A member is wrong' },
   402: { description: 'The licence does not cover analytics' },
   404: { description: 'No such collection' },
-  415: { description: 'The body is neither JSON nor a form' },
+  501: { description: 'The store of the collection has no reader for analytics' },
+  503: { description: 'The store does not answer, or the server is busy' },
 };
 
 const bodyOf = <S extends TSchema>(schema: S): BodySpec<S> => ({
@@ -101,9 +103,11 @@ function h3(deps: SurfaceDeps): Operation {
       outStatistics: text('outStatistics', { description: 'Statistics of each cell, as JSON.' }),
     },
     responses: {
-      200: RESPONSES[200],
       400: RESPONSES[400],
       404: RESPONSES[404],
+      501: RESPONSES[501],
+      503: RESPONSES[503],
+      200: { description: 'Cells in WGS 84', content: { 'application/geo+json': H3Collection } },
     },
     async run(x) {
       const view = viewOf(deps, x.principal, x.params.collectionId);

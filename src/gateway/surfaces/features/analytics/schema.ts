@@ -91,10 +91,17 @@ export type SpatialJoin = Static<typeof SpatialJoinBody>;
 export type BufferAggregate = Static<typeof BufferAggregateBody>;
 export type Density = Static<typeof DensityBody>;
 
-export const AnalyticsCollection = Type.Object({
+const collection = {
   type: Type.Literal('FeatureCollection'),
   features: Type.Array(Type.Object({})),
   numberReturned: Type.Integer(),
+};
+
+/** H3 cells come without metadata. */
+export const H3Collection = Type.Object(collection);
+
+export const AnalyticsCollection = Type.Object({
+  ...collection,
   metadata: Type.Object({
     operation: Type.String(),
     inputTruncated: Type.Boolean(),
