@@ -8,6 +8,7 @@
 
 import type { AnalyticsTasks } from './analytics.js';
 import type { ArchiveTasks, VectorLayerMetadata } from './archives.js';
+import type { ConnectionTotals } from './connection-counts.js';
 import type { Expression } from './cql2/ast.js';
 import type { EditResult, EditTask } from './edits.js';
 import type { EventsResult, EventsTask, MatchResult, MatchTask } from './events.js';
@@ -439,6 +440,8 @@ export interface PoolStatus {
   queued: number;
   running: number;
   healthy: boolean;
+  /** Connections to databases, of the pool that has them. */
+  connections?: ConnectionTotals;
 }
 
 /** Where tasks run. Rejects with `TaskFailure` only. */

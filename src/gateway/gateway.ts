@@ -45,7 +45,8 @@ import { instanceName } from './stores/instance.js';
 import { openState } from './stores/state.js';
 import type { Log } from './telemetry/log.js';
 import { exception } from './telemetry/log.js';
-import { createRegistry, watchEventLoop, watchPools } from './telemetry/metrics.js';
+import { createRegistry, watchCollections, watchEventLoop, watchPools } from './telemetry/metrics.js';
+import { labelLayers } from './telemetry/task-metrics.js';
 
 export interface GatewayOptions {
   config: Config;
@@ -127,6 +128,7 @@ export async function startGateway({
   const versions = new DataVersions();
   const items = new ItemReplies(versions);
   const databases = new Databases(pools);
+  let refreshedAt = new Date();
   const catalog: Catalog = new Catalog({
     pools,
     databases,
@@ -136,6 +138,8 @@ export async function startGateway({
     edited: (collection, change) => extents.edited(collection, change),
     replaced(before, after) {
       caching.replaced(before, after);
+      labelLayers(after);
+      refreshedAt = new Date();
       events.follow(after);
       // Every gateway reloads; one makes the index.
       if (first) stac.follow(after);
@@ -227,6 +231,14 @@ export async function startGateway({
       databaseStatus: () => databases.status(),
       outboxStatus: () => events.outboxStatus(),
       catalogStatus: () => statusOf(catalog.current),
+      cacheRefresh: () => ({
+        generation: catalog.current.generation,
+        lastRefreshedAt: refreshedAt.toISOString(),
+      }),
+      license: () => ({
+        validationState: config.licensing.enabled ? 'configured' : 'not_required',
+        activeEntitlements: config.licensing.enabled ? config.licensing.entitlements : [],
+      }),
       cacheStatistics: () => ({ ...tiles.statistics(), collections: cache.collections() }),
     }),
     ...management.operations,
@@ -304,6 +316,7 @@ export async function startGateway({
 
 async function startTelemetry(config: Config, pools: Pools) {
   watchEventLoop();
+  watchCollections();
   watchPools(() => pools.status());
   const { otlpEndpoint } = config.observability;
   if (!otlpEndpoint) return undefined;

@@ -67,11 +67,27 @@ describe('the scrape', () => {
       /svc_serving_request_duration_ms_count\{svc_protocol="OGC-Features"[^}]*status_class="2xx"\} 1/,
     );
     expect(scrape).toMatch(/svc_request_error_total\{[^}]*error_code="404",in_band="false"\} 1/);
-    expect(scrape).toMatch(/svc_database_query_total\{query_type="vector.items"\} 1/);
+    expect(scrape).toMatch(/svc_database_query_total\{query_type="select",layer_id="\d+"\} 1/);
+    expect(scrape).toMatch(/svc_gc_collection_total\{generation="m\w+"\} [1-9]/);
+    expect(scrape).toMatch(/svc_memory_pressure_percent [\d.]+/);
+    expect(scrape).toMatch(/svc_db_pool_utilization_ratio 0/);
     expect(scrape).toMatch(/svc_gateway_event_loop_delay_ms\{quantile="0.99"\} \d/);
     expect(scrape).toMatch(/svc_gateway_event_loop_turn_ms_bucket\{le="5"\} [1-9]/);
     expect(scrape).toMatch(/svc_gateway_event_loop_longest_turn_ms [\d.]+/);
     expect(scrape).toMatch(/svc_pool_workers\{pool="engine"\} [1-9]/);
+  });
+
+  it('has a snapshot in one naming style, with queries, refresh and licence', async () => {
+    const answer = await fetch(`${server.url}/healthz/metrics`, {
+      headers: { 'x-api-key': server.adminKey },
+    });
+    const text = await answer.text();
+    expect(text.match(/"[a-z]+[A-Z]\w*":/g)).toBeNull();
+    expect(JSON.parse(text)).toMatchObject({
+      database: { queries: { select: { count: expect.any(Number), mean_ms: expect.any(Number) } } },
+      cache_refresh: { last_refreshed_at: expect.any(String) },
+      license: { validation_state: 'not_required', active_entitlements: [] },
+    });
   });
 
   it('has cumulative buckets that end at the count', () => {

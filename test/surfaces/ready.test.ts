@@ -10,6 +10,8 @@ const DEPS: ProbeDeps = {
   pingState: async () => {},
   databaseStatus: async () => [],
   catalogStatus: () => ({ generation: 1, collections: 0, quarantined: 0 }),
+  cacheRefresh: () => ({}),
+  license: () => ({ validationState: 'not_required', activeEntitlements: [] }),
   cacheStatistics: () => ({}),
   outboxStatus: () => [],
 };

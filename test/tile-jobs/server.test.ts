@@ -219,7 +219,7 @@ describe('a seed job', () => {
     expect(text).toMatch(/^svc_tile_jobs_total\{operation="seed",status="completed"\} 1$/m);
     expect(text).toMatch(/^svc_tile_jobs_queue_depth 0$/m);
     expect(text).toMatch(/^svc_tile_archives_size_bytes_count [1-9]/m);
-    expect(text).toMatch(/^svc_tile_jobs_tiles_processed [1-9]/m);
+    expect(text).toMatch(/^svc_tile_jobs_tiles_processed_total [1-9]/m);
   });
 });
 

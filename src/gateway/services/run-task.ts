@@ -2,6 +2,7 @@ import { LIMITS } from '../../core/limits.js';
 import type { Pools, TaskInput, TaskName, TaskOutput } from '../../core/tasks.js';
 import * as metrics from '../telemetry/metrics.js';
 import { type RequestSpan, withSpan } from '../telemetry/spans.js';
+import { countTask } from '../telemetry/task-metrics.js';
 
 /** The part of a request that a task needs. */
 export interface TaskContext {
@@ -42,10 +43,7 @@ export async function runTask<N extends TaskName>(
     const ms = performance.now() - started;
     metrics.operationDuration.cell(name).observe(ms);
     metrics.operations.cell(name, outcome).inc();
-    if (name.startsWith('vector.')) {
-      metrics.databaseQueryDuration.cell(name).observe(ms);
-      metrics.databaseQueries.cell(name).inc();
-    }
+    countTask(name, input, ms, outcome === 'ok');
     x.timing(name.replace('.', '-'), ms);
   }
 }

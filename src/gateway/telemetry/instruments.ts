@@ -30,16 +30,33 @@ export function expositionName(name: string): string {
   return name.replace(/\./g, '_');
 }
 
+/**
+ * Label sets of one instrument. What comes beyond them is counted together, under `other`, so that the scrape stays
+ * within its bound whatever is asked of the server; what is used first keeps names of its own.
+ */
+export const MAX_CELLS = { histogram: 250, other: 1000 } as const;
+/** Lines of the scrape that the label sets of all instruments together may take; beyond them `other` as well. */
+export const MAX_LINES = 8000;
+
+let lines = 0;
+
+const OTHER = 'other';
+
 abstract class Family<Cell> {
   readonly name: string;
   readonly dottedName: string;
   readonly help: string;
   readonly labelNames: readonly string[];
   readonly #cells = new Map<string, { labels: Record<string, string>; cell: Cell }>();
+  protected readonly maxCells: number = MAX_CELLS.other;
+  /** Lines of the scrape that a label set takes. */
+  protected get linesPerCell(): number {
+    return 1;
+  }
 
-  constructor(spec: Spec) {
+  constructor(spec: Spec, name = expositionName(spec.name)) {
     this.dottedName = spec.name;
-    this.name = expositionName(spec.name);
+    this.name = name;
     this.help = spec.help;
     this.labelNames = spec.labels ?? [];
   }
@@ -51,12 +68,15 @@ abstract class Family<Cell> {
     const key = values.join('\u0000');
     const found = this.#cells.get(key);
     if (found) return found.cell;
+    const full = this.#cells.size >= this.maxCells || lines + this.linesPerCell > MAX_LINES;
+    if (full && values.some((value) => value !== OTHER)) return this.cell(...values.map(() => OTHER));
     const labels: Record<string, string> = {};
     this.labelNames.forEach((name, i) => {
       labels[name] = values[i] ?? '';
     });
     const cell = this.newCell();
     this.#cells.set(key, { labels, cell });
+    lines += this.linesPerCell;
     return cell;
   }
 
@@ -66,6 +86,7 @@ abstract class Family<Cell> {
 
   /** Kept for prom-client's registry. */
   reset(): void {
+    lines -= this.#cells.size * this.linesPerCell;
     this.#cells.clear();
   }
 }
@@ -79,6 +100,9 @@ export class CounterCell {
 
 export class Counter extends Family<CounterCell> {
   readonly type = 'counter';
+  constructor(spec: Spec) {
+    super(spec, expositionName(spec.name).replace(/(_total)?$/, '_total'));
+  }
   protected newCell() {
     return new CounterCell();
   }
@@ -139,6 +163,7 @@ export class HistogramCell {
 
 export class Histogram extends Family<HistogramCell> {
   readonly type = 'histogram';
+  protected override readonly maxCells: number = MAX_CELLS.histogram;
   readonly bounds: readonly number[];
   #observe: ((histogram: Histogram) => void) | undefined;
   constructor(spec: Spec & { bounds: readonly number[] }) {
@@ -147,6 +172,10 @@ export class Histogram extends Family<HistogramCell> {
   }
   protected newCell() {
     return new HistogramCell(this.bounds);
+  }
+  /** A line for each bucket, the rest, the sum and the count. */
+  protected override get linesPerCell(): number {
+    return this.bounds.length + 3;
   }
   /** Called before every read, to set cells from what was counted elsewhere. */
   observe(read: (histogram: Histogram) => void): this {

@@ -1,19 +1,29 @@
-import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import { totalmem } from 'node:os';
+import {
+  type IntervalHistogram,
+  monitorEventLoopDelay,
+  type PerformanceEntry,
+  PerformanceObserver,
+} from 'node:perf_hooks';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
+import { sumOfCounts } from '../../core/connection-counts.js';
 import type { PoolStatus } from '../../core/tasks.js';
 import { watchLoop } from '../../native/index.js';
 import { EVENT_INSTRUMENTS } from './event-metrics.js';
 import { Counter, Gauge, Histogram, type Instrument } from './instruments.js';
+import { STORE_INSTRUMENTS, watchConnections } from './store-metrics.js';
 
 /** Every instrument is declared here, once; scrape and OTLP read the same cells. Names are the contract's. */
 
 const MILLISECONDS = [0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000];
+/** Fewer, for what has many label sets: a line of the scrape for each bucket of each. */
+const FEW_MILLISECONDS = [1, 5, 25, 100, 500, 2500, 10_000];
 
 export const httpRequestDuration = new Histogram({
   name: 'svc_http_request_duration_ms',
   help: 'HTTP latency from request head to last byte handed to the socket',
   labels: ['method', 'endpoint', 'status_code'],
-  bounds: MILLISECONDS,
+  bounds: FEW_MILLISECONDS,
 });
 export const httpRequests = new Counter({
   name: 'svc_http_request_total',
@@ -28,7 +38,7 @@ export const servingDuration = new Histogram({
   name: 'svc_serving_request_duration_ms',
   help: 'Serving-plane latency by protocol and operation',
   labels: ['svc_protocol', 'svc_operation', 'status_class'],
-  bounds: MILLISECONDS,
+  bounds: FEW_MILLISECONDS,
 });
 export const requestErrors = new Counter({
   name: 'svc_request_error_total',
@@ -116,17 +126,6 @@ export const tileCacheReleased = new Counter({
   name: 'svc.tile.cache.bytes_released',
   help: 'Bytes of memory set free by invalidation',
 });
-export const databaseQueryDuration = new Histogram({
-  name: 'svc_database_query_duration_ms',
-  help: 'Store query latency, queueing included',
-  labels: ['query_type'],
-  bounds: MILLISECONDS,
-});
-export const databaseQueries = new Counter({
-  name: 'svc_database_query_total',
-  help: 'Store queries',
-  labels: ['query_type'],
-});
 export const operationDuration = new Histogram({
   name: 'svc_operation_duration_ms',
   help: 'Duration of worker tasks by name, queueing included',
@@ -178,8 +177,47 @@ export const memoryUsage = new Gauge({
   gauge.cell('external').set(usage.external);
 });
 
+export const memoryAllocated = new Gauge({
+  name: 'svc_memory_allocated_bytes',
+  help: 'Bytes that the heap of the gateway process has taken from the system',
+}).observe((gauge) => gauge.cell().set(process.memoryUsage().heapTotal));
+export const memoryPressure = new Gauge({
+  name: 'svc_memory_pressure_percent',
+  help: 'Resident memory of the gateway process in percent of what it may use',
+}).observe((gauge) => {
+  const limit = process.constrainedMemory() || totalmem();
+  gauge.cell().set((100 * process.memoryUsage.rss()) / Math.min(limit, totalmem()));
+});
+export const gcCollections = new Counter({
+  name: 'svc_gc_collection_total',
+  help: 'Garbage collections of the gateway thread',
+  labels: ['generation'],
+});
+
+/** Names of V8's collections, by their number in performance entries. */
+const GENERATIONS: Readonly<Record<number, string>> = {
+  1: 'minor',
+  4: 'major',
+  8: 'incremental',
+  16: 'weak',
+};
+
+/** Counts garbage collections from now on. */
+export function watchCollections(): void {
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) {
+      const { kind } = (entry as PerformanceEntry & { detail: { kind: number } }).detail;
+      gcCollections.cell(GENERATIONS[kind] ?? 'other').inc();
+    }
+  }).observe({ entryTypes: ['gc'] });
+}
+
 const INSTRUMENTS: readonly Instrument[] = [
   ...EVENT_INSTRUMENTS,
+  ...STORE_INSTRUMENTS,
+  memoryAllocated,
+  memoryPressure,
+  gcCollections,
   httpRequestDuration,
   httpRequests,
   httpActive,
@@ -205,8 +243,6 @@ const INSTRUMENTS: readonly Instrument[] = [
   tileCacheExpired,
   tileCacheFailed,
   tileCacheReleased,
-  databaseQueryDuration,
-  databaseQueries,
   operationDuration,
   operations,
   poolQueued,
@@ -276,8 +312,9 @@ export function watchEventLoop(): IntervalHistogram {
   return histogram;
 }
 
-/** Shows the pools' state in the pool gauges. */
+/** Shows the pools' state in the pool gauges, and that of connections to databases in theirs. */
 export function watchPools(status: () => PoolStatus[]): void {
+  watchConnections(() => status().find(({ connections }) => connections)?.connections ?? sumOfCounts([]));
   poolQueued.observe((gauge) => {
     for (const pool of status()) {
       gauge.cell(pool.name).set(pool.queued);

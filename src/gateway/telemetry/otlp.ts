@@ -56,12 +56,20 @@ function hrTime(): HrTime {
   return [Math.floor(ms / 1000), (ms % 1000) * 1e6];
 }
 
+/** Units of UCUM, by the ends of names. */
+function unitOf(name: string): string {
+  if (name.endsWith('_ms')) return 'ms';
+  if (/bytes(_released)?$/.test(name)) return 'By';
+  if (name.endsWith('_seconds')) return 's';
+  return name.endsWith('_percent') ? '%' : '1';
+}
+
 function metricData(instrument: Instrument, startTime: HrTime): MetricData {
   const endTime = hrTime();
   const descriptor = {
     name: instrument.dottedName,
     description: instrument.help,
-    unit: instrument.dottedName.endsWith('_ms') ? 'ms' : '1',
+    unit: unitOf(instrument.dottedName),
     valueType: ValueType.DOUBLE,
   };
   const common = { descriptor, aggregationTemporality: AggregationTemporality.CUMULATIVE };

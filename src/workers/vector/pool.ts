@@ -1,4 +1,5 @@
 import { Piscina } from 'piscina';
+import { ConnectionCounts, sumOfCounts } from '../../core/connection-counts.js';
 import { type Retention, USUAL_RETENTION } from '../../core/events.js';
 import {
   type PoolStatus,
@@ -47,6 +48,7 @@ export interface VectorPoolOptions {
 interface Thread {
   pool: Piscina;
   load: ThreadLoad;
+  counts: ConnectionCounts;
 }
 
 /** More than we ever give a thread: who runs where and when is decided here. */
@@ -64,6 +66,7 @@ export class VectorPool {
   readonly #queues = new Map<LaneName, Waiting[]>();
   readonly #options: VectorPoolOptions;
   readonly #overviews: OverviewQueue;
+  readonly #counts: readonly ConnectionCounts[];
   readonly #paces = new Map<LaneName, Pace>();
   #queued = 0;
   #running = 0;
@@ -72,15 +75,18 @@ export class VectorPool {
     this.#options = options;
     this.#perDatabase = Math.max(1, Math.floor(options.connections / options.threads));
     const { remoteHosts = [], overviews, retention = USUAL_RETENTION } = options;
-    const workerData: VectorThreadData = {
+    const dataOf = (counts: ConnectionCounts): VectorThreadData => ({
       connections: this.#perDatabase,
+      counts: counts.shared,
       ...{ remoteHosts, overviews, retention },
-    };
-    this.#overviews = new OverviewQueue(workerData);
-    this.#threads = Array.from({ length: options.threads }, () => ({
-      pool: thread(workerData),
-      load: new ThreadLoad(),
-    }));
+    });
+    const ofOverviews = new ConnectionCounts();
+    this.#overviews = new OverviewQueue(dataOf(ofOverviews));
+    this.#threads = Array.from({ length: options.threads }, () => {
+      const counts = new ConnectionCounts();
+      return { pool: thread(dataOf(counts)), load: new ThreadLoad(), counts };
+    });
+    this.#counts = [ofOverviews, ...this.#threads.map(({ counts }) => counts)];
   }
 
   run<N extends VectorTaskName>(
@@ -217,6 +223,7 @@ export class VectorPool {
       queued: this.#queued,
       running: this.#running,
       healthy: workers > 0,
+      connections: sumOfCounts(this.#counts),
     };
   }
 

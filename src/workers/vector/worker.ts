@@ -44,6 +44,8 @@ export type VectorTaskName = Extract<TaskName, `vector.${string}`>;
 export interface VectorThreadData {
   /** Connections that it may open to each database. */
   connections: number;
+  /** Where it counts them. */
+  counts: SharedArrayBuffer;
   /** Where overviews of tables lie; none are made without it. */
   overviews: string | undefined;
   /** Hosts that remote archives may be read from. */
@@ -58,8 +60,8 @@ export interface VectorMessage {
   flag?: CancellationFlag;
 }
 
-const { connections, remoteHosts, overviews, retention } = workerData as VectorThreadData;
-limitConnections(connections);
+const { connections, counts, remoteHosts, overviews, retention } = workerData as VectorThreadData;
+limitConnections(connections, counts);
 allowHosts(remoteHosts);
 keepOverviewsIn(overviews);
 keepEvents(retention);

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import type { ParamValues, Reply } from '../../../core/operation.js';
 import { integer } from '../../../core/params.js';
 import type { AuditQuery, AuditRow, AuditStore } from '../../stores/audit.js';
+import { auditChainBroken } from '../../telemetry/store-metrics.js';
 import { auditView, cefLine, jsonLine } from '../audit-export.js';
 import type { AdminDeps } from '../deps.js';
 import { errorDocs, OptionalStringSchema, TimestampSchema } from '../envelope.js';
@@ -108,6 +109,7 @@ export const audit = group({ tag: 'Observability', scope: 'audit', envelope: 'ra
     }),
     async answer(_x, { state }) {
       const { rowsChecked, broken } = await state.audit.verify();
+      auditChainBroken.cell().set(broken ? 1 : 0);
       return {
         verified: broken === undefined,
         rowsChecked,

@@ -1,6 +1,7 @@
 import { ApiError, notFound } from '../../../core/errors.js';
 import { instanceName } from '../../stores/instance.js';
 import type { Claim, JobRow, JobState, JobStore, Progress } from '../../stores/jobs.js';
+import * as metrics from '../../telemetry/store-metrics.js';
 import type { JobKind } from './kinds.js';
 import { JobRun } from './run.js';
 
@@ -96,6 +97,7 @@ export class JobEngine {
     const { resources = [], ...rest } = options;
     const maxAttempts = known.maxAttempts ?? MAX_ATTEMPTS;
     const added = await this.store.add({ kind, input, maxAttempts, resources, ...rest });
+    if (added.created) metrics.jobsSubmitted.cell().inc();
     this.#look();
     return added;
   }
@@ -217,10 +219,14 @@ export class JobEngine {
     const onProgress = (progress: Progress) => this.#tell(job.id, { ...progress, state: 'Running' });
     const fit = refusal === undefined ? kind : { ...kind, cleanup: kind.cleanup?.bind(kind), run: refusal };
     const run = new JobRun(fit, job, { store, instance: this.instance, leaseMs, onProgress, onError });
+    const began = performance.now();
+    metrics.jobTransitions.cell(job.kind, 'Running').inc();
     const done = (takenOver ? store.closeSteps(job.id, 'Interrupted').catch(onError) : Promise.resolve())
       .then(() => run.settle())
       .then((ended) => {
         this.#running.delete(job.id);
+        metrics.jobDuration.cell(job.kind).observe(performance.now() - began);
+        if (ended) metrics.jobTransitions.cell(job.kind, ended.state).inc();
         if (ended) this.#tell(job.id, news(ended));
         this.#look();
       });

@@ -4,6 +4,7 @@ import { defineOperation, type Operation } from '../../../core/operation.js';
 import { json, text } from '../../../core/reply.js';
 import type { PoolStatus } from '../../../core/tasks.js';
 import { exposition } from '../../telemetry/metrics.js';
+import { databaseQueryDuration } from '../../telemetry/store-metrics.js';
 
 export interface ProbeDeps {
   registry: Registry;
@@ -17,6 +18,9 @@ export interface ProbeDeps {
   outboxStatus(): { name: string; failingMs: number }[];
   catalogStatus(): { generation: number; collections: number; quarantined: number };
   cacheStatistics(): unknown;
+  /** When the catalog was read last, and what for. */
+  cacheRefresh(): unknown;
+  license(): { validationState: string; activeEntitlements: readonly string[] };
 }
 
 export interface Check {
@@ -79,15 +83,22 @@ export function probeOperations(deps: ProbeDeps): Operation[] {
     responses: { 200: { description: 'Snapshot', content: { 'application/json': null } } },
     async run() {
       const checks = await readinessChecks(deps);
-      return json({
+      const document = {
         ready: checks.every((check) => check.healthy),
         checks,
         pools: deps.poolStatus(),
         catalog: deps.catalogStatus(),
+        database: {
+          queries: queriesByType(),
+          sources: (await deps.databaseStatus()).map(({ name, up, published }) => ({ name, up, published })),
+        },
+        cache_refresh: deps.cacheRefresh(),
+        license: deps.license(),
         tile_cache: deps.cacheStatistics(),
         uptime_seconds: Math.round(process.uptime()),
         generated_at: new Date().toISOString(),
-      });
+      };
+      return json(snakeCased(document));
     },
   });
   const operations = [
@@ -114,6 +125,26 @@ function scrape(path: string, registry: Registry): Operation {
       return { ...text(await exposition(registry), registry.contentType), cacheControl: 'no-store' };
     },
   });
+}
+
+/** Store queries since the start, by kind. */
+function queriesByType() {
+  const types: Record<string, { count: number; totalMs: number; meanMs: number }> = {};
+  for (const { labels, count, sum } of databaseQueryDuration.samples()) {
+    const type = (types[labels['query_type']!] ??= { count: 0, totalMs: 0, meanMs: 0 });
+    type.count += count;
+    type.totalMs += sum;
+    type.meanMs = type.totalMs / type.count;
+  }
+  return types;
+}
+
+/** The same data with names in snake_case, as all of this document has them. */
+function snakeCased(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(snakeCased);
+  if (value === null || typeof value !== 'object') return value;
+  const name = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [name(key), snakeCased(member)]));
 }
 
 /** What must answer before traffic comes. Catalog problems do not count: they are quarantined, not fatal. */

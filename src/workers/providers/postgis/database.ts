@@ -1,3 +1,4 @@
+import { ConnectionCounts } from '../../../core/connection-counts.js';
 import type { PgError, PgParams, PgValue, PostgresConnection } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
 import { CANCELED, failureOf, isPgError, isRepeatable } from './failure.js';
@@ -8,16 +9,18 @@ const DEFAULT_CONNECTIONS = 2;
 
 const pools = new Map<string, ConnectionPool>();
 let perThread = DEFAULT_CONNECTIONS;
+let counts = new ConnectionCounts();
 
-/** Sets how many connections this thread may open to each database. Call it before the first one. */
-export function limitConnections(connections: number): void {
+/** Sets how many connections this thread may open to each database, and where it counts them. Call it before the first one. */
+export function limitConnections(connections: number, shared?: SharedArrayBuffer): void {
   perThread = connections;
+  if (shared) counts = new ConnectionCounts(shared);
 }
 
 export function poolOf(url: string): ConnectionPool {
   let pool = pools.get(url);
   if (!pool) {
-    pool = new ConnectionPool(url, perThread);
+    pool = new ConnectionPool(url, perThread, counts);
     pools.set(url, pool);
   }
   return pool;

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { ConnectionCounts } from '../../../core/connection-counts.js';
 import type { TaskFailure } from '../../../core/tasks.js';
 import type { PgError, PostgresConnection } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
@@ -31,7 +32,10 @@ export class ConnectionPool {
   constructor(
     readonly url: string,
     readonly max: number,
-  ) {}
+    private readonly counts = new ConnectionCounts(),
+  ) {
+    counts.add('capacity', max);
+  }
 
   /** True when every connection is in use. */
   get saturated(): boolean {
@@ -40,6 +44,19 @@ export class ConnectionPool {
 
   /** A connection for the caller alone, who gives it back by `release` or `discard`. Rejects with `TaskFailure`. */
   async acquire(cancellation?: Cancellation): Promise<PostgresConnection> {
+    const started = performance.now();
+    try {
+      const connection = await this.#acquire(cancellation);
+      this.counts.acquired(performance.now() - started);
+      this.counts.add('active', 1);
+      return connection;
+    } catch (error) {
+      if (!cancellation?.requested) this.counts.add('failures', 1);
+      throw error;
+    }
+  }
+
+  async #acquire(cancellation?: Cancellation): Promise<PostgresConnection> {
     const giveUp = performance.now() + WAIT_MS;
     let pauseMs = FIRST_PAUSE_MS;
     for (;;) {
@@ -54,13 +71,17 @@ export class ConnectionPool {
       if (!('failure' in opened)) return opened.connection;
       this.#shortUntil = performance.now() + SHORTAGE_MS;
       if (this.#count > 0) continue;
-      if (performance.now() > giveUp) throw opened.failure;
+      if (performance.now() > giveUp) {
+        this.counts.add('timeouts', 1);
+        throw opened.failure;
+      }
       await pause(pauseMs);
       pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
     }
   }
 
   release(connection: PostgresConnection): void {
+    this.counts.add('active', -1);
     // A transaction that was left open must not become that of the next one.
     if (!connection.idle) return this.#drop(connection);
     this.#idle.push({ connection, since: performance.now() });
@@ -71,6 +92,7 @@ export class ConnectionPool {
   /** Gives back a connection whose work failed; a broken one is dropped, and with it all that are idle. */
   discard(connection: PostgresConnection, error: PgError): void {
     if (error.alive && !isRepeatable(error)) return this.release(connection);
+    this.counts.add('active', -1);
     this.#drop(connection);
     // What broke this one, a restart most of all, has broken those that slept too.
     if (!error.alive) for (const { connection: idle } of this.#idle.splice(0)) this.#drop(idle);
@@ -79,6 +101,7 @@ export class ConnectionPool {
   close(): void {
     clearInterval(this.#sweeper);
     this.#sweeper = undefined;
+    this.counts.add('capacity', -this.max);
     for (const { connection } of this.#idle.splice(0)) this.#drop(connection);
   }
 
@@ -99,6 +122,7 @@ export class ConnectionPool {
   ): Promise<{ connection: PostgresConnection } | { failure: TaskFailure }> {
     if (this.#down && performance.now() < this.#down.until) throw this.#down.failure;
     this.#count++;
+    this.counts.add('open', 1);
     let unwatch: (() => void) | undefined;
     try {
       const { connection, room } = await openSession(this.url, (opening) => {
@@ -110,6 +134,7 @@ export class ConnectionPool {
       return { failure: unavailable('the server is short of connections') };
     } catch (error) {
       this.#count--;
+      this.counts.add('open', -1);
       this.#wake();
       if (!isPgError(error)) throw error;
       const failure = failureOf(error, cancellation?.requested ?? false);
@@ -124,6 +149,7 @@ export class ConnectionPool {
   #drop(connection: PostgresConnection): void {
     connection.close();
     this.#count--;
+    this.counts.add('open', -1);
     this.#wake();
   }
 

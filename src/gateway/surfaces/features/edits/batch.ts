@@ -7,6 +7,7 @@ import { pathString } from '../../../../core/params.js';
 import { json } from '../../../../core/reply.js';
 import { compileSchema } from '../../../http/validation.js';
 import { auditResource } from '../../../stores/audit-scope.js';
+import { requestErrors } from '../../../telemetry/metrics.js';
 import { batchBody, contentCrs, FeatureBody, featureInput } from './body.js';
 import { outcomeStatus } from './outcome.js';
 import { type EditDeps, type EditTarget, editTarget } from './target.js';
@@ -159,6 +160,8 @@ function batchReply(outcomes: readonly EditOutcome[], entries: readonly BatchEnt
   const results = outcomes.map((outcome, i) => resultOf(outcome, entries[i]!));
   const successCount = results.filter((result) => result.isSuccess).length;
   const hasErrors = successCount < results.length;
+  for (const { isSuccess, statusCode } of results)
+    if (!isSuccess) requestErrors.cell('OGC', 'features.batch', String(statusCode), 'true').inc();
   const document: Static<typeof BatchResponse> = {
     results,
     hasErrors,

@@ -1,0 +1,135 @@
+import { ACQUISITION_BOUNDS, type ConnectionTotals } from '../../core/connection-counts.js';
+import { Counter, Gauge, Histogram } from './instruments.js';
+
+/** Instruments of stores, their connections, and jobs. */
+
+/** Few: each is a line for every layer and kind of query. */
+const QUERY_MS = [2.5, 10, 50, 250, 1000, 10_000];
+const QUERY = ['query_type', 'layer_id'] as const;
+
+export const databaseQueryDuration = new Histogram({
+  name: 'svc_database_query_duration_ms',
+  help: 'Store query latency, queueing included',
+  labels: QUERY,
+  bounds: QUERY_MS,
+});
+export const databaseQueries = new Counter({
+  name: 'svc_database_query_total',
+  help: 'Store queries',
+  labels: QUERY,
+});
+export const transactionDuration = new Histogram({
+  name: 'svc_transaction_duration_ms',
+  help: 'Duration of transactions of edits, queueing included',
+  bounds: QUERY_MS,
+});
+export const transactions = new Counter({
+  name: 'svc_transaction_total',
+  help: 'Transactions of edits',
+  labels: ['outcome'],
+});
+export const spatialQueryDuration = new Histogram({
+  name: 'svc_spatial_query_duration_ms',
+  help: 'Latency of queries by place: tiles and analytics',
+  labels: ['query_type'],
+  bounds: QUERY_MS,
+});
+export const spatialQueries = new Counter({
+  name: 'svc_spatial_query_total',
+  help: 'Queries by place: tiles and analytics',
+  labels: ['query_type'],
+});
+export const transforms = new Counter({
+  name: 'svc_coordinate_transform_total',
+  help: 'Tasks that project coordinates into another CRS',
+  labels: ['operation'],
+});
+export const transformDuration = new Histogram({
+  name: 'svc_coordinate_transform_duration_ms',
+  help: 'Duration of tasks that project coordinates into another CRS, reading and queueing included',
+  labels: ['operation'],
+  bounds: QUERY_MS,
+});
+
+const acquisition = new Histogram({
+  name: 'svc_db_connection_acquisition_duration_ms',
+  help: 'Time to get a connection to a database',
+  bounds: ACQUISITION_BOUNDS,
+});
+const acquisitionFailures = new Counter({
+  name: 'svc_db_connection_acquisition_failures_total',
+  help: 'Attempts to get a connection to a database that failed',
+});
+const acquisitionTimeouts = new Counter({
+  name: 'svc_db_connection_timeouts_total',
+  help: 'Attempts to get a connection to a database that were given up for their time',
+});
+const activeConnections = new Gauge({
+  name: 'svc_db_active_connections',
+  help: 'Connections to databases that a task uses',
+});
+const activeConnectionsDotted = new Gauge({
+  name: 'svc.db.connections.active',
+  help: 'Connections to databases that a task uses',
+});
+const poolSize = new Gauge({ name: 'svc_db_pool_size', help: 'Connections to databases that are open' });
+const poolUtilization = new Gauge({
+  name: 'svc_db_pool_utilization_ratio',
+  help: 'Connections in use / connections that may be opened to the databases in use',
+});
+
+export const jobsSubmitted = new Counter({ name: 'svc.execution.job.submitted', help: 'Jobs submitted' });
+export const jobTransitions = new Counter({
+  name: 'svc.execution.job.transitions_total',
+  help: 'Changes of the state of jobs',
+  labels: ['svc_controlplane_target_kind', 'svc_controlplane_execution_status'],
+});
+export const jobDuration = new Histogram({
+  name: 'svc.execution.job.duration_ms',
+  help: 'Duration of runs of jobs',
+  labels: ['svc_controlplane_target_kind'],
+  bounds: [100, 1000, 10_000, 60_000, 600_000, 3_600_000],
+});
+
+export const auditChainBroken = new Gauge({
+  name: 'svc.audit.chain_broken',
+  help: '1 when the last verification found the audit chain broken',
+});
+
+/** Shows the connections that threads count, in all their instruments. */
+export function watchConnections(totals: () => ConnectionTotals): void {
+  const show = () => {
+    const { capacity, open, active, acquisitions, waitMs, failures, timeouts, buckets } = totals();
+    Object.assign(acquisition.cell(), { counts: buckets, sum: waitMs, count: acquisitions });
+    acquisitionFailures.cell().value = failures;
+    acquisitionTimeouts.cell().value = timeouts;
+    activeConnections.cell().set(active);
+    activeConnectionsDotted.cell().set(active);
+    poolSize.cell().set(open);
+    poolUtilization.cell().set(capacity === 0 ? 0 : active / capacity);
+  };
+  // Asked first of its family: the others are read after it.
+  acquisition.observe(show);
+}
+
+export const STORE_INSTRUMENTS = [
+  databaseQueryDuration,
+  databaseQueries,
+  transactionDuration,
+  transactions,
+  spatialQueryDuration,
+  spatialQueries,
+  transforms,
+  transformDuration,
+  acquisition,
+  acquisitionFailures,
+  acquisitionTimeouts,
+  activeConnections,
+  activeConnectionsDotted,
+  poolSize,
+  poolUtilization,
+  jobsSubmitted,
+  jobTransitions,
+  jobDuration,
+  auditChainBroken,
+];
