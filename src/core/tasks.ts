@@ -431,6 +431,19 @@ export interface TaskOptions {
   begun?: boolean;
   /** Called with 0..1 by tasks that report progress. */
   onProgress?: (fraction: number) => void;
+  /** Context of the trace that the task belongs to (W3C Trace Context); nothing is measured without it. */
+  traceparent?: string;
+  /** Told when and where the work of a traced task was done, before its answer. */
+  onWork?: (work: TaskWork) => void;
+}
+
+/** Work as the thread or process that did it saw it: the time in queues is not in it. Milliseconds since 1970. */
+export interface TaskWork {
+  startMs: number;
+  endMs: number;
+  /** Process, and thread within it. */
+  pid: number;
+  thread: number;
 }
 
 export interface PoolStatus {

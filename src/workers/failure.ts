@@ -1,11 +1,15 @@
 /** Carries `TaskFailure` over thread and process boundaries, where an error's own fields are lost. */
 
+import { threadId } from 'node:worker_threads';
 import { exceptionText } from '../core/exception-text.js';
 import { storageFailure } from '../core/storage-faults.js';
-import { type FailureMessage, TaskFailure, type TaskFailureCode } from '../core/tasks.js';
+import { type FailureMessage, TaskFailure, type TaskFailureCode, type TaskWork } from '../core/tasks.js';
 
 /** What a worker thread or process answers for one task. */
-export type Answer<T = unknown> = { ok: true; value: T } | { ok: false; failure: FailureMessage };
+export type Answer<T = unknown> = ({ ok: true; value: T } | { ok: false; failure: FailureMessage }) & {
+  /** Of a traced task. */
+  work?: TaskWork;
+};
 
 const CODES: ReadonlySet<string> = new Set<TaskFailureCode>([
   'invalid-input',
@@ -54,4 +58,14 @@ export async function answer<T>(body: () => Promise<T>): Promise<Answer<T>> {
   } catch (error) {
     return { ok: false, failure: failureMessage(error) };
   }
+}
+
+/** Measures work that belongs to a trace. */
+export function workSince(startMs: number): TaskWork {
+  return { startMs, endMs: preciseNow(), pid: process.pid, thread: threadId };
+}
+
+/** Milliseconds since 1970, with fractions. */
+export function preciseNow(): number {
+  return performance.timeOrigin + performance.now();
 }

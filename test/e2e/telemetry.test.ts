@@ -44,6 +44,8 @@ beforeAll(async () => {
   });
   expect(traced.status).toBe(200);
   expect((await fetch(`${server.url}/ogc/features/collections/none/items`)).status).toBe(404);
+  expect((await fetch(`${server.url}/tiles/countries/0/0/0`)).status).toBe(200);
+  expect((await fetch(`${server.url}/ogc/maps/map?f=png&width=64&height=64`)).status).toBe(200);
   const metrics = await fetch(`${server.url}/metrics`, { headers: { 'x-api-key': server.adminKey } });
   scrape = await metrics.text();
 });
@@ -139,7 +141,23 @@ describe('the push', () => {
     await server.stop();
     const traces = Buffer.concat(collector.received.get('/v1/traces') ?? []);
     expect(traces.includes('svc.http.request')).toBe(true);
-    expect(traces.includes('svc.vector.items')).toBe(true);
+    // The task with its queues, and its work in the thread or process that did it.
+    for (const name of [
+      'svc.feature.query',
+      'svc.db.query',
+      'svc.tile.generate',
+      'svc.map.render',
+      'map.render',
+    ])
+      expect([name, traces.includes(name)]).toEqual([name, true]);
+    for (const source of [
+      'Graticule.Stores',
+      'Graticule.Map',
+      'process.pid',
+      'svc.layer.id',
+      'db.query.type',
+    ])
+      expect([source, traces.includes(source)]).toEqual([source, true]);
     expect(traces.includes(Buffer.from(TRACE_ID, 'hex'))).toBe(true);
     const metrics = Buffer.concat(collector.received.get('/v1/metrics') ?? []);
     expect(metrics.includes('svc_http_request_total')).toBe(true);

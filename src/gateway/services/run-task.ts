@@ -1,8 +1,9 @@
 import { LIMITS } from '../../core/limits.js';
 import type { Pools, TaskInput, TaskName, TaskOutput } from '../../core/tasks.js';
 import * as metrics from '../telemetry/metrics.js';
-import { type RequestSpan, withSpan } from '../telemetry/spans.js';
+import type { RequestSpan } from '../telemetry/spans.js';
 import { countTask } from '../telemetry/task-metrics.js';
+import { inTaskSpan } from '../telemetry/task-spans.js';
 
 /** The part of a request that a task needs. */
 export interface TaskContext {
@@ -30,12 +31,9 @@ export async function runTask<N extends TaskName>(
   const started = performance.now();
   let outcome = 'failed';
   try {
-    const output = await withSpan(x.span as RequestSpan | undefined, `svc.${name}`, {}, () =>
-      pools.run(
-        name,
-        input,
-        toTheEnd ? { begun } : { begun, signal: x.signal, deadlineMs: LIMITS.requestDeadlineMs },
-      ),
+    const bounds = toTheEnd ? {} : { signal: x.signal, deadlineMs: LIMITS.requestDeadlineMs };
+    const output = await inTaskSpan(x.span as RequestSpan | undefined, name, input, (traced) =>
+      pools.run(name, input, { begun, ...bounds, ...traced }),
     );
     outcome = 'ok';
     return output;

@@ -36,19 +36,43 @@ export function startRequestSpan(x: { header(name: string): string | undefined }
   return { span, context: trace.setSpan(parent, span), traceId, spanId };
 }
 
+export interface SpanFacts {
+  name: string;
+  attributes: Record<string, string | number>;
+}
+
+/** A stage of a request while it runs. */
+export interface StageSpan {
+  /** W3C Trace Context, for whoever works for it elsewhere. */
+  readonly traceparent: string;
+  /** Adds a span below it for work that was done elsewhere. `source` names the subsystem. */
+  record(
+    work: SpanFacts & { source: string; startMs: number; endMs: number; place: Record<string, number> },
+  ): void;
+}
+
 /** Runs a stage as a child span of the request. */
 export async function withSpan<T>(
-  parent: RequestSpan | undefined,
-  name: string,
-  attributes: Record<string, string | number>,
-  work: () => Promise<T>,
+  parent: RequestSpan,
+  { name, attributes }: SpanFacts,
+  work: (span: StageSpan) => Promise<T>,
 ): Promise<T> {
-  if (!parent) return work();
   const span = tracer.startSpan(name, { attributes }, parent.context);
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  const inner = trace.setSpan(parent.context, span);
+  const stage: StageSpan = {
+    traceparent: `00-${traceId}-${spanId}-0${traceFlags & 1}`,
+    record({ source, startMs, endMs, place, ...facts }) {
+      const options = { startTime: startMs, attributes: { ...facts.attributes, ...place } };
+      trace.getTracer(source, '1.0.0').startSpan(facts.name, options, inner).end(endMs);
+    },
+  };
   try {
-    return await work();
+    return await work(stage);
   } catch (error) {
-    span.setStatus({ code: SpanStatusCode.ERROR, message: (error as Error).message });
+    const { message } = error as Error;
+    span.setAttributes({ error: true, 'error.message': message });
+    span.setStatus({ code: SpanStatusCode.ERROR, message });
     throw error;
   } finally {
     span.end();

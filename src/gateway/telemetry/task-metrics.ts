@@ -53,6 +53,11 @@ export function layerOf(input: unknown): string {
   return (read && layerIds.get(read)) ?? '';
 }
 
+/** The kind of query that a task makes; undefined for one that makes none. */
+export function queryTypeOf(name: TaskName): string | undefined {
+  return QUERY_TYPES[name];
+}
+
 export function countTask(name: TaskName, input: unknown, ms: number, ok: boolean): void {
   const type = QUERY_TYPES[name];
   if (type !== undefined) {

@@ -9,6 +9,7 @@ import {
   type TaskInput,
   type TaskOptions,
   type TaskOutput,
+  type TaskWork,
 } from '../../core/tasks.js';
 import { busy, Pace } from '../pace.js';
 import { EngineLink } from './link.js';
@@ -32,6 +33,8 @@ interface Job {
   task: EngineTaskName;
   input: unknown;
   onProgress?: (fraction: number) => void;
+  traceparent?: string;
+  onWork?: (work: TaskWork) => void;
   /** On the clock of `performance.now()`. */
   deadline: number | undefined;
   /** Engines lost while they ran this task. */
@@ -83,7 +86,7 @@ export class EnginePool {
     input: TaskInput<N>,
     options: TaskOptions = {},
   ): Promise<TaskOutput<N>> {
-    const { signal, deadlineMs, onProgress } = options;
+    const { signal, deadlineMs, onProgress, traceparent, onWork } = options;
     if (!ENGINE_TASKS.has(task))
       return Promise.reject(new TaskFailure('invalid-input', `Engines do not run ${task}.`));
     if (this.#closed) return Promise.reject(new TaskFailure('worker-lost', 'The server is shutting down.'));
@@ -97,6 +100,8 @@ export class EnginePool {
         task,
         input,
         onProgress,
+        traceparent,
+        onWork,
         deadline,
         losses: 0,
         resolve: done(resolve),
@@ -240,7 +245,7 @@ export class EnginePool {
       this.#pace.ended(this.#waiting + this.#running);
       left();
     };
-    const { task, input, onProgress } = job;
+    const { task, input, onProgress, traceparent, onWork } = job;
     const deadlineMs = job.deadline === undefined ? undefined : job.deadline - performance.now();
     try {
       const recall = link.send({
@@ -248,6 +253,8 @@ export class EnginePool {
         input,
         deadlineMs,
         onProgress,
+        traceparent,
+        onWork,
         resolve: (value) => {
           ended();
           job.resolve(value);

@@ -1,8 +1,8 @@
 /** The engine's side of one gateway connection. */
 
 import type { Socket } from 'node:net';
-import { TaskFailure } from '../../core/tasks.js';
-import { failureMessage } from '../failure.js';
+import { TaskFailure, type TaskWork } from '../../core/tasks.js';
+import { failureMessage, preciseNow, workSince } from '../failure.js';
 import { FrameReader, FrameWriter } from './frames.js';
 import type { EngineTaskOptions } from './threads.js';
 import { type EngineTaskName, type Message, PROTOCOL_VERSION } from './wire.js';
@@ -65,7 +65,13 @@ export class Connection {
     else if (message.kind === 'ping') this.#writer.send({ kind: 'pong', id: message.id });
   }
 
-  async #serve({ id, task, input, deadlineMs }: Extract<Message, { kind: 'request' }>): Promise<void> {
+  async #serve({
+    id,
+    task,
+    input,
+    deadlineMs,
+    traceparent,
+  }: Extract<Message, { kind: 'request' }>): Promise<void> {
     if (this.#running.has(id)) {
       this.socket.destroy();
       return;
@@ -75,8 +81,9 @@ export class Connection {
     try {
       if (this.#draining) throw new TaskFailure('worker-lost', 'The engine is shutting down.');
       const onProgress = this.#progressOf(id);
+      const start = traceparent === undefined ? undefined : preciseNow();
       const value = await this.runTask(task, input, { signal: abort.signal, deadlineMs, onProgress });
-      this.#sendResult(id, value);
+      this.#sendResult(id, value, start === undefined ? undefined : workSince(start));
     } catch (error) {
       this.#send({ kind: 'failure', id, failure: failureMessage(error) });
     } finally {
@@ -84,9 +91,9 @@ export class Connection {
     }
   }
 
-  #sendResult(id: number, value: unknown): void {
+  #sendResult(id: number, value: unknown, work: TaskWork | undefined): void {
     try {
-      this.#send({ kind: 'result', id, value });
+      this.#send(work ? { kind: 'result', id, value, work } : { kind: 'result', id, value });
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       throw new TaskFailure('too-large', 'The result of the task is too large.');

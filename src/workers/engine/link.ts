@@ -1,6 +1,7 @@
 /** The gateway's side of one engine connection. */
 
 import { connect, type Socket } from 'node:net';
+import type { TaskWork } from '../../core/tasks.js';
 import { failureFrom } from '../failure.js';
 import { FrameReader, FrameWriter } from './frames.js';
 import { takeRoom } from './rooms.js';
@@ -19,6 +20,8 @@ export interface LinkRequest {
   /** Milliseconds left. */
   deadlineMs?: number;
   onProgress?: (fraction: number) => void;
+  traceparent?: string;
+  onWork?: (work: TaskWork) => void;
   resolve(value: unknown): void;
   reject(error: Error): void;
   /** The engine went away before it answered; `started` is false when it surely never ran the task. */
@@ -63,10 +66,10 @@ export class EngineLink {
   send(request: LinkRequest): () => void {
     const id = this.#nextId;
     this.#nextId = this.#nextId === 0xffffffff ? 1 : this.#nextId + 1;
-    const { task, input, deadlineMs } = request;
+    const { task, input, deadlineMs, traceparent } = request;
     this.#requests.set(id, request);
     try {
-      this.#writer!.send({ kind: 'request', id, task, input, deadlineMs });
+      this.#writer!.send({ kind: 'request', id, task, input, deadlineMs, traceparent });
     } catch (error) {
       this.#requests.delete(id);
       throw error;
@@ -117,7 +120,11 @@ export class EngineLink {
     if (message.kind === 'hello') this.#welcome();
     else if (message.kind === 'goaway') this.#retire();
     else if (message.kind === 'progress') this.#requests.get(message.id)?.onProgress?.(message.fraction);
-    else if (message.kind === 'result') this.#settle(message.id, (request) => request.resolve(message.value));
+    else if (message.kind === 'result')
+      this.#settle(message.id, (request) => {
+        if (message.work) request.onWork?.(message.work);
+        request.resolve(message.value);
+      });
     else if (message.kind === 'failure')
       this.#settle(message.id, (request) => this.#fail(request, message.failure));
   }

@@ -7,7 +7,7 @@
  */
 
 import { addExtension, Packr, Unpackr } from 'msgpackr';
-import type { FailureMessage, TaskName } from '../../core/tasks.js';
+import type { FailureMessage, TaskName, TaskWork } from '../../core/tasks.js';
 
 export const PROTOCOL_VERSION = 1;
 /** Bytes before the payload of every frame. */
@@ -55,8 +55,15 @@ export type Message =
   /** First frame of an engine: proves that it speaks this protocol. */
   | { kind: 'hello'; version: number; pid: number }
   /** `deadlineMs` counts from the arrival. */
-  | { kind: 'request'; id: number; task: EngineTaskName; input: unknown; deadlineMs?: number }
-  | { kind: 'result'; id: number; value: unknown }
+  | {
+      kind: 'request';
+      id: number;
+      task: EngineTaskName;
+      input: unknown;
+      deadlineMs?: number;
+      traceparent?: string;
+    }
+  | { kind: 'result'; id: number; value: unknown; work?: TaskWork }
   | { kind: 'failure'; id: number; failure: FailureMessage }
   | { kind: 'progress'; id: number; fraction: number }
   | { kind: 'cancel'; id: number }

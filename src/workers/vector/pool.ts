@@ -24,6 +24,7 @@ interface Waiting {
   lane: LaneName;
   /** Only for tasks that can be stopped while they run. */
   cancellation: Cancellation | undefined;
+  traceparent: string | undefined;
   settle(answer: Answer): void;
   fail(error: TaskFailure): void;
   done: boolean;
@@ -125,11 +126,13 @@ export class VectorPool {
       name,
       input,
       lane,
+      traceparent: options.traceparent,
       cancellation: lane === FILES ? undefined : new Cancellation(),
       done: false,
       settle(answer) {
         if (task.done) return;
         finish();
+        if (answer.work) options.onWork?.(answer.work);
         if (answer.ok) resolve(answer.value);
         else reject(failureFrom(answer.failure));
       },
@@ -193,8 +196,9 @@ export class VectorPool {
   }
 
   async #start(task: Waiting, { pool, load }: Thread): Promise<void> {
-    const { name, input, lane, cancellation } = task;
+    const { name, input, lane, cancellation, traceparent } = task;
     const message: VectorMessage = { name, input: packed(input), flag: cancellation?.shared };
+    if (traceparent !== undefined) message.traceparent = traceparent;
     this.#running++;
     load.began(lane);
     try {

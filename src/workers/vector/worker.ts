@@ -5,7 +5,7 @@ import type { Retention } from '../../core/events.js';
 import { WORKER_NICENESS } from '../../core/limits.js';
 import { TaskFailure, type TaskInput, type TaskName, type TaskOutput } from '../../core/tasks.js';
 import { Cancellation, type CancellationFlag } from '../cancellation.js';
-import { answer, toFailure } from '../failure.js';
+import { answer, preciseNow, toFailure, workSince } from '../failure.js';
 import { buildOverview } from '../overviews/build.js';
 import { keepOverviewsIn } from '../overviews/file.js';
 import { allowHosts } from '../providers/archive/remote.js';
@@ -56,6 +56,8 @@ export interface VectorThreadData {
 export interface VectorMessage {
   name: VectorTaskName;
   input: unknown;
+  /** Of a task whose work is to be measured. */
+  traceparent?: string;
   /** Raised when nobody waits for the answer any more. */
   flag?: CancellationFlag;
 }
@@ -119,8 +121,11 @@ function body({ parts, reading }: TaskInput<'vector.body'>): unknown {
   }
 }
 
-export default async function runTask({ name, input, flag }: VectorMessage) {
-  return moved(await answer(() => attempt(name, unpacked(input), flag && new Cancellation(flag))), buffersOf);
+export default async function runTask({ name, input, flag, traceparent }: VectorMessage) {
+  const start = traceparent === undefined ? 0 : preciseNow();
+  const result = await answer(() => attempt(name, unpacked(input), flag && new Cancellation(flag)));
+  if (traceparent !== undefined) result.work = workSince(start);
+  return moved(result, buffersOf);
 }
 
 async function attempt(name: VectorTaskName, input: unknown, cancellation?: Cancellation): Promise<unknown> {

@@ -1,0 +1,77 @@
+import type { TaskName, TaskWork } from '../../core/tasks.js';
+import type { RequestSpan } from './spans.js';
+import { type SpanFacts, withSpan } from './spans.js';
+import { layerOf, queryTypeOf } from './task-metrics.js';
+
+/** Spans of tasks: one for the task, queues included, and below it one for the work in its thread or process. */
+
+const NAMES: Partial<Record<TaskName, string>> = {
+  'vector.tile': 'svc.tile.generate',
+  'vector.items': 'svc.feature.query',
+  'vector.item': 'svc.feature.query',
+  'vector.count': 'svc.feature.query',
+  'vector.edit': 'svc.feature.edit',
+  'vector.h3': 'ogc.features.h3',
+  'vector.clusters': 'svc.analytics.clusters',
+  'vector.density': 'svc.analytics.density',
+  'vector.spatialJoin': 'svc.analytics.spatial_join',
+  'vector.bufferAggregate': 'svc.analytics.buffer_aggregate',
+  'map.render': 'svc.map.render',
+  'raster.image': 'svc.map.render',
+  'raster.coverage': 'svc.coverage.read',
+};
+
+/** Runs a task in its span; `run` gets what goes along with the task. */
+export function inTaskSpan<T>(
+  parent: RequestSpan | undefined,
+  name: TaskName,
+  input: unknown,
+  run: (traced: { traceparent?: string; onWork?: (work: TaskWork) => void }) => Promise<T>,
+): Promise<T> {
+  if (!parent) return run({});
+  const facts: SpanFacts = { name: NAMES[name] ?? `svc.${name}`, attributes: attributesOf(name, input) };
+  return withSpan(parent, facts, (span) =>
+    run({
+      traceparent: span.traceparent,
+      onWork: ({ startMs, endMs, pid, thread }) =>
+        span.record({
+          ...workOf(name, input),
+          startMs,
+          endMs,
+          place: { 'process.pid': pid, 'thread.id': thread },
+        }),
+    }),
+  );
+}
+
+function attributesOf(name: TaskName, input: unknown): Record<string, string> {
+  const layer = layerOf(input);
+  return {
+    'svc.service.id': 'default',
+    'svc.operation': name,
+    ...(layer === '' ? {} : { 'svc.layer.id': layer }),
+  };
+}
+
+/** The work by its subsystem: its name, and the source that spans of it come from. */
+function workOf(name: TaskName, input: unknown): SpanFacts & { source: string } {
+  const type = queryTypeOf(name);
+  if (type !== undefined)
+    return { source: 'Graticule.Stores', name: 'svc.db.query', attributes: { 'db.query.type': type } };
+  if (name.startsWith('raster.')) {
+    const zarr = /"path":"[^"]*\.zarr/.test(JSON.stringify(sourcesOf(input)));
+    return {
+      source: 'Graticule.Rasters',
+      name: zarr ? 'zarr.raster-slice.read' : 'raster.window.read',
+      attributes: {},
+    };
+  }
+  const [subsystem = 'task', operation = 'run'] = name.split('.');
+  const source = `Graticule.${subsystem[0]!.toUpperCase()}${subsystem.slice(1)}`;
+  return { source, name: `${subsystem}.${operation}`, attributes: {} };
+}
+
+function sourcesOf(input: unknown): unknown {
+  const { source, sources, layers } = input as Record<string, unknown>;
+  return [source, sources, layers];
+}
