@@ -95,6 +95,7 @@ describe('a request that fails unexpectedly', () => {
       authenticate: () => Promise.reject(new Error('not asked')),
       permits: () => true,
       audit: NO_AUDIT,
+      once: (_request, work) => work(),
     });
     const nothing = () => {};
     const log: Log = {

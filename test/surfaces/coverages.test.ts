@@ -225,6 +225,11 @@ it('/req/geotiff/coverage, /req/crs/crs-definition, /req/fieldselection/properti
   }
 });
 
+it('links to itself by the type that it has', async () => {
+  const { headers } = await tiff(`${LANDSAT}?scale-size=8,8`);
+  expect(headers.get('link')).toContain(`rel="self"; type="${headers.get('content-type')}"`);
+});
+
 it('carries an entity tag, and is not sent again', async () => {
   const path = `${LANDSAT}?scale-size=8,8`;
   const tag = (await get(path)).headers.get('etag')!;

@@ -2,7 +2,7 @@ import type { RasterCollection } from '../../../core/collection.js';
 import { CRS84, type Crs, normaliseBox, uriOf } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
-import { PNG_FORMAT } from '../../../core/media.js';
+import { linkType, PNG_FORMAT } from '../../../core/media.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { TimeRange } from '../../../core/params.js';
 import type { CoverageResult, CoverageTask, Resampling } from '../../../core/rasters.js';
@@ -119,7 +119,7 @@ function linkHeader(x: Exchange, collection: RasterCollection): string {
   return x.operation.formats
     .map((format) => {
       const rel = format === x.format ? 'self' : 'alternate';
-      return `<${withQuery(path, x.query, format.name)}>; rel="${rel}"; type="${format.mediaType.split(';')[0]}"`;
+      return `<${withQuery(path, x.query, format.name)}>; rel="${rel}"; type="${linkType(format)}"`;
     })
     .join(', ');
 }
