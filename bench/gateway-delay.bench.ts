@@ -1,6 +1,7 @@
 import { load } from './support/load.js';
 import { option, publish } from './support/report.js';
 import { startGraticule } from './support/server.js';
+import { sendBodies } from './support/strangers.js';
 
 /**
  * Whether the event loop stays free while the pools are saturated, once idle and once with every vector thread
@@ -42,56 +43,6 @@ function tiles(round: number): string[] {
   return paths;
 }
 
-/** Bodies that are costly to parse, from clients without a key and, as large as theirs may be, with one. */
-const nested = (open: string, inner: string, close: string, levels: number) =>
-  open.repeat(levels) + inner + close.repeat(levels);
-const line = (positions: number) =>
-  JSON.stringify({
-    type: 'LineString',
-    coordinates: Array.from({ length: positions }, (_, i) => [i / 1e4, 50]),
-  });
-const SEARCH = '/stac/search';
-const HOSTILE: readonly [path: string, body: string][] = [
-  [SEARCH, `[${'[],'.repeat(8_000_000)}[]]`],
-  [SEARCH, `{"ids":[${'[],'.repeat(150_000)}[]]}`],
-  [SEARCH, `{"ids":[${'[],'.repeat(4900)}[]]}`],
-  [SEARCH, `{"intersects":{"type":"Point","coordinates":${nested('[', '1', ']', 5000)}}}`],
-  [SEARCH, `{"intersects":{"type":"Point","coordinates":${nested('[', '1', ']', 200_000)}}}`],
-  [SEARCH, `{"filter":${nested('{"op":"not","args":[', 'true', ']}', 10_000)}}`],
-  [SEARCH, `{${Array.from({ length: 1_900_000 }, (_, i) => `"m${i}":1`).join()}}`],
-  [SEARCH, `{${Array.from({ length: 2490 }, (_, i) => `"m${i}":1`).join()}}`],
-  [SEARCH, `{"intersects":${line(3200)}}`],
-  [SEARCH, `{"filter-lang":"cql2-text","filter":"${'('.repeat(8000)}"}`],
-  [
-    SEARCH,
-    `{"filter-lang":"cql2-text","filter":"s_intersects(geometry,LINESTRING(0 0${',1 1'.repeat(1900)}))"}`,
-  ],
-  ['/ogc/features/collections/countries/clusters', `{"where":"a=1${' or a=1'.repeat(1000)}"}`],
-  [
-    '/ogc/features/collections/countries/clusters',
-    `{"geometry":{"paths":[${nested('[', '1', ']', 100_000)}]}}`,
-  ],
-];
-
-/** Sends each of them in turn for a while, on several connections. */
-async function sendHostile(): Promise<number> {
-  const until = Date.now() + seconds * 1000;
-  let sent = 0;
-  const send = async () => {
-    for (; Date.now() < until; sent++) {
-      const [path, body] = HOSTILE[sent % HOSTILE.length]!;
-      const headers = { 'content-type': 'application/json' };
-      // A refusal may come before the body is out, which ends the connection.
-      await fetch(`${graticule.origin}${path}`, { method: 'POST', body, headers }).then(
-        (answer) => answer.arrayBuffer(),
-        () => undefined,
-      );
-    }
-  };
-  await Promise.all(Array.from({ length: 4 }, send));
-  return sent;
-}
-
 const idle: number[][] = [[], [], [], []];
 const busy: number[][] = [[], [], [], []];
 const hostile: number[][] = [[], [], [], []];
@@ -104,7 +55,7 @@ for (let round = 0; round <= rounds; round++) {
   const quiet = await delays();
   const sample = await load({ ...graticule, paths: tiles(round), seconds, connections: 64, core: 1 });
   const loaded = await delays();
-  const sent = await sendHostile();
+  const sent = await sendBodies(graticule.origin, 4, Date.now() + seconds * 1000);
   const attacked = await delays();
   if (round === 0) continue;
   bodies += sent;
