@@ -1,3 +1,4 @@
+import { cpus, loadavg } from 'node:os';
 import { load } from './support/load.js';
 import { option, publish } from './support/report.js';
 import { startGraticule } from './support/server.js';
@@ -86,5 +87,8 @@ publish({
     { what: '5 ms / longest turn while saturated', rounds: busy[3]!.map((ms) => 5 / ms), goal: 1 },
     { what: '5 ms / longest turn with hostile bodies', rounds: hostile[3]!.map((ms) => 5 / ms), goal: 1 },
     { what: '5 ms / largest delay while saturated', rounds: busy[2]!.map((ms) => 5 / ms) },
+  ],
+  notes: [
+    `Load of the machine at the end, other work of it included: ${loadavg()[0]!.toFixed(1)} on its ${cpus().length} cores.`,
   ],
 });

@@ -15,7 +15,7 @@ const SEARCH = '/stac/search';
 const CLUSTERS = '/ogc/features/collections/countries/clusters';
 
 /** Bodies that are deep, wide or large: some beyond what is taken, some as large as that. */
-export const BODIES: readonly (readonly [path: string, body: string])[] = [
+const TEXTS: readonly (readonly [path: string, body: string])[] = [
   [SEARCH, `[${'[],'.repeat(8_000_000)}[]]`],
   [SEARCH, `{"ids":[${'[],'.repeat(150_000)}[]]}`],
   [SEARCH, `{"ids":[${'[],'.repeat(4900)}[]]}`],
@@ -33,6 +33,9 @@ export const BODIES: readonly (readonly [path: string, body: string])[] = [
   [CLUSTERS, `{"where":"a=1${' or a=1'.repeat(1000)}"}`],
   [CLUSTERS, `{"geometry":{"paths":[${nested('[', '1', ']', 100_000)}]}}`],
 ];
+
+/** As bytes, so that sending them costs the sender little. */
+export const BODIES = TEXTS.map(([path, body]) => [path, Buffer.from(body)] as const);
 
 /** Sends the bodies in turn until the time is over; resolves with how many. */
 export async function sendBodies(origin: string, connections: number, until: number): Promise<number> {

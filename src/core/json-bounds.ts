@@ -75,7 +75,7 @@ export function requireBounds(json: Uint8Array, { depth, values, names, string }
 }
 
 /** The place of the quote that ends a string, or the end of the text. */
-function endOfString(json: Uint8Array, from: number): number {
+export function endOfString(json: Uint8Array, from: number): number {
   let i = from;
   while (i < json.length && json[i] !== QUOTE) i += json[i] === BACKSLASH ? 2 : 1;
   return i;

@@ -9,8 +9,13 @@ const HAS_LONG_INTEGER = /(?<![\d.])\d{16,}(?![\d.eE])/;
  * could not hold all of them. Throws a SyntaxError as `JSON.parse` does.
  */
 export function parseExact(text: string): unknown {
-  if (!HAS_LONG_INTEGER.test(text)) return JSON.parse(text);
-  return JSON.parse(text.replace(TOKENS, (token) => (LONG_INTEGER.test(token) ? `"${token}"` : token)));
+  return JSON.parse(exactText(text));
+}
+
+/** A JSON text with whole numbers of 16 digits and more as text. */
+export function exactText(text: string): string {
+  if (!HAS_LONG_INTEGER.test(text)) return text;
+  return text.replace(TOKENS, (token) => (LONG_INTEGER.test(token) ? `"${token}"` : token));
 }
 
 /** Text of UTF-8 bytes. Throws an Error for what is none. */

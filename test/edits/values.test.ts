@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { featureText, featureTexts } from '../../src/core/feature-text.js';
 import { depthOver, mergePatch, readProperties } from '../../src/core/feature-values.js';
 import { parseExact } from '../../src/core/json.js';
 import type { Field, FieldType } from '../../src/core/tasks.js';
-import { featureText } from '../../src/workers/edits/feature-text.js';
 
 const read = (value: unknown, type: FieldType, more: Partial<Field> = {}) => {
   const fields = [{ name: 'f', type, nullable: true, ...more }];
@@ -96,7 +96,30 @@ it('takes a feature apart whatever its id and values hold', () => {
     '{"type":"Feature","id":"a\\",\\"geometry\\":","geometry":null,"properties":{"x":",\\"properties\\":{"}}';
   expect(featureText(Buffer.from(text))).toEqual({
     id: 'a","geometry":',
+    idText: expect.stringMatching(/^"a/),
     geometry: 'null',
     properties: '{"x":",\\"properties\\":{"}',
   });
+});
+
+it('takes a page of features apart at its commas only', () => {
+  const feature = (id: number | string, name: string) => ({
+    type: 'Feature',
+    id,
+    geometry: { type: 'Point', coordinates: [1, 2] },
+    properties: { name, more: { list: [{}, '}'] } },
+  });
+  const features = [feature(1, 'plain'), feature('b', '"},{"'), feature(3, 'back\\'), feature(4, 'Zürich')];
+  const page = features.map((one) => JSON.stringify(one)).join(',');
+  const parts = featureTexts(Buffer.from(page));
+  expect(parts.map(({ id, idText }) => [id, JSON.parse(idText)])).toEqual([
+    ['1', 1],
+    ['b', 'b'],
+    ['3', 3],
+    ['4', 4],
+  ]);
+  expect(parts.map(({ geometry, properties }) => [JSON.parse(geometry), JSON.parse(properties)])).toEqual(
+    features.map(({ geometry, properties }) => [geometry, properties]),
+  );
+  expect(featureTexts(Buffer.alloc(0))).toEqual([]);
 });

@@ -92,7 +92,6 @@ describe('a request that fails unexpectedly', () => {
     const dispatcher = new Dispatcher({
       operations,
       pools: { run: () => Promise.reject(new Error('not asked')) },
-      once: (_request, work) => work(),
       authenticate: () => Promise.reject(new Error('not asked')),
       permits: () => true,
       audit: NO_AUDIT,

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { EditResult, EditTask } from '../../../core/edits.js';
+import { featureText } from '../../../core/feature-text.js';
 import type { Field, PostgisSource } from '../../../core/tasks.js';
 import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
-import { featureText } from '../../edits/feature-text.js';
 import { runEdits } from '../../edits/run.js';
 import {
   type EditSession,
