@@ -40,7 +40,7 @@ async function edit(): Promise<void> {
     const operations = Array.from({ length: Math.min(BATCH, events - done) }, (_, i) => ({
       type: 'UPDATE',
       featureId: String(1 + done + i),
-      feature: { type: 'Feature', properties: { n: ++edits } },
+      feature: { type: 'Feature', geometry: null, properties: { n: ++edits } },
     }));
     await batch(operations);
   }

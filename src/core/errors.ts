@@ -45,6 +45,10 @@ const CHALLENGES = {
 export interface FieldError {
   name: string;
   detail: string;
+  /** Which rule it breaks: a keyword of JSON Schema. */
+  code?: string;
+  /** JSON pointer to the member, where `name` is that of the object that lacks it. */
+  path?: string;
 }
 
 export interface ErrorExtras {

@@ -277,7 +277,7 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
       ['a ring that crosses itself', polygon(bow), '/geometry'],
       ['a geometry that is a list', feature([]), '/geometry'],
       ['properties that are a list', feature(null, []), '/properties'],
-      ['no feature', { type: 'FeatureCollection', features: [] }, '/type'],
+      ['no feature', { type: 'FeatureCollection', geometry: null, properties: null }, '/type'],
     ])('%s', async (_what, body, member) => {
       const answer = await send('POST', 'parcels/items', body);
       expect([answer.status, answer.body.errors?.[0]?.name]).toEqual([400, member]);
@@ -361,7 +361,7 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
         code: null,
       });
       expect(answer.headers.get('etag')).toMatch(/^"[0-9a-f]{16}"$/);
-      const bare = { type: 'Feature', properties: { name: 'bare' } };
+      const bare = { type: 'Feature', geometry: null, properties: { name: 'bare' } };
       expect((await send('PUT', `parcels/items/${id}`, bare)).body.geometry).toBeNull();
     });
 

@@ -1,4 +1,4 @@
-import { ApiError, type ErrorCode } from '../../core/errors.js';
+import { ApiError, type ErrorCode, type FieldError } from '../../core/errors.js';
 import type { Reply, Surface } from '../../core/operation.js';
 import { storageFailure } from '../../core/storage-faults.js';
 import { TaskFailure, type TaskFailureCode } from '../../core/tasks.js';
@@ -63,10 +63,53 @@ export function problemReply(error: ApiError, context: ProblemContext): Reply {
       code: error.code,
       correlationId: context.correlationId,
       timestamp: new Date().toISOString(),
-      ...(error.errors ? { errors: error.errors } : {}),
+      ...(error.errors ? { errors: error.errors.map(clientError) } : {}),
+      ...forClients(error),
       // Clients of the management API read either style of error body.
       ...(context.surface === 'admin' ? { success: false, message: error.message } : {}),
     }),
+  };
+}
+
+/** A wrong member as existing clients read it, beside our own names. */
+function clientError({ name, detail, code = 'invalid', path = name }: FieldError) {
+  const segments = path.split('/').filter((segment) => segment !== '');
+  const index = segments.find((segment) => /^\d+$/.test(segment));
+  return {
+    name,
+    detail,
+    code,
+    severity: 'error',
+    path,
+    fieldId: segments.findLast((segment) => !/^\d+$/.test(segment)) ?? null,
+    itemIndex: index === undefined ? null : Number(index),
+    message: `${name} ${detail}`,
+  };
+}
+
+const KINDS: Readonly<Record<number, string>> = {
+  400: 'validation',
+  401: 'authentication',
+  403: 'authorization',
+  404: 'not-found',
+  409: 'conflict',
+  412: 'conflict',
+  413: 'validation',
+  415: 'validation',
+  422: 'validation',
+  429: 'throttled',
+  503: 'unavailable',
+  507: 'unavailable',
+};
+
+/** What clients decide by whether to try again. */
+function forClients({ status, code, headers }: ApiError) {
+  const seconds = Number(headers?.['retry-after']);
+  return {
+    kind: KINDS[status] ?? 'unknown',
+    machineCode: code,
+    retryable: status === 429 || status === 503,
+    ...(Number.isFinite(seconds) ? { retryAfterSeconds: seconds } : {}),
   };
 }
 

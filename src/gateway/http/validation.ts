@@ -16,27 +16,51 @@ export type BodyReader = (x: HttpExchange) => Promise<unknown>;
 /** Errors reported for one body; a hostile body could have thousands. */
 const MAX_ERRORS = 20;
 
-const ajv = new Ajv({
-  allErrors: false,
-  strict: false,
-  useDefaults: true,
-  meta: false,
-  validateSchema: false,
-});
-// ajv-formats is CommonJS: its default export arrives wrapped under Node's ESM rules.
-(addFormats as unknown as { default: (target: Ajv) => void }).default(ajv);
+/** Values of a body up to which all its errors are looked for: each costs an object. */
+const MAX_VALUES = 5000;
+
+function compiler(allErrors: boolean): Ajv {
+  const ajv = new Ajv({ allErrors, strict: false, useDefaults: true, meta: false, validateSchema: false });
+  // ajv-formats is CommonJS: its default export arrives wrapped under Node's ESM rules.
+  (addFormats as unknown as { default: (target: Ajv) => void }).default(ajv);
+  return ajv;
+}
+
+const first = compiler(false);
+const all = compiler(true);
 
 /** A function that lists what is wrong with a value, or nothing. The schema is compiled when it is first used. */
 export function compileSchema(schema: TSchema): (value: unknown) => FieldError[] {
   let validate: ValidateFunction | undefined;
+  let listAll: ValidateFunction | undefined;
   return (value) => {
-    validate ??= ajv.compile(schema);
+    validate ??= first.compile(schema);
     if (validate(value)) return [];
-    return (validate.errors ?? []).slice(0, MAX_ERRORS).map((error) => ({
-      name: error.instancePath || '/',
-      detail: `${error.message ?? 'is invalid'}${error.keyword === 'additionalProperties' ? `: ${error.params['additionalProperty']}` : ''}`,
-    }));
+    if (!isSmall(value)) return fieldErrors(validate);
+    listAll ??= all.compile(schema);
+    listAll(value);
+    return fieldErrors(listAll);
   };
+}
+
+function fieldErrors({ errors }: ValidateFunction): FieldError[] {
+  return (errors ?? []).slice(0, MAX_ERRORS).map(({ instancePath, keyword, message, params }) => ({
+    name: instancePath || '/',
+    detail: `${message ?? 'is invalid'}${keyword === 'additionalProperties' ? `: ${params['additionalProperty']}` : ''}`,
+    code: keyword,
+    path: keyword === 'required' ? `${instancePath}/${params['missingProperty']}` : instancePath || '/',
+  }));
+}
+
+/** Whether a body has few enough values that listing all its errors costs next to nothing. */
+function isSmall(value: unknown): boolean {
+  let left = MAX_VALUES;
+  const walk = (part: unknown): boolean => {
+    left -= 1;
+    if (left < 0) return false;
+    return part === null || typeof part !== 'object' || Object.values(part).every(walk);
+  };
+  return walk(value);
 }
 
 /** Fields of a form are text: an operation that takes forms takes text in the place of other types. */

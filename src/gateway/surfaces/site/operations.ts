@@ -18,6 +18,7 @@ import { livePage } from '../../pages/live.js';
 import { PAGE_HEADERS } from '../../pages/security.js';
 import { documentReply } from '../common.js';
 import { Assets } from './assets.js';
+import { capabilitiesOperation } from './capabilities.js';
 import { crsOperation } from './crs.js';
 import { homeDocument, homeLinks, INTERFACE_DOCUMENTS } from './documents.js';
 
@@ -38,6 +39,7 @@ export function siteOperations(deps: SiteDeps): Operation[] {
   const assets = Assets.read(deps.publicDir);
   return [
     home(deps),
+    capabilitiesOperation(deps.version),
     live(deps),
     liveOne(deps),
     docsList(),

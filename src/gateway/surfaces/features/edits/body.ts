@@ -11,8 +11,9 @@ const Id = Type.Union([Type.String({ maxLength: 256 }), Type.Integer()]);
 export const FeatureBody = Type.Object({
   type: Type.Literal('Feature'),
   id: Type.Optional(Id),
-  geometry: Type.Optional(Type.Unknown()),
-  properties: Type.Optional(Type.Unknown()),
+  // Both may be null, but a Feature has them.
+  geometry: Type.Unknown(),
+  properties: Type.Unknown(),
 });
 
 /** A merge patch of a feature (RFC 7396). */

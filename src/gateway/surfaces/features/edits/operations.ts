@@ -72,7 +72,7 @@ export function editOperations(deps: EditDeps): Operation[] {
       method: 'PUT',
       path: `${ITEMS}/{featureId}`,
       summary: 'Replace a feature',
-      description: 'What the body does not name becomes null, or the default of its column.',
+      description: 'What the properties do not name becomes null, or the default of its column.',
       params: { collectionId, featureId, contentCrs, ifMatch },
       body: featureBody,
       responses: {
