@@ -155,7 +155,7 @@ describe('tiles of an archive', () => {
     ['world', '1/2/0', 400],
     ['world', '1/0/2', 400],
     ['world', '25/0/0', 400],
-    ['bad-tile', '0/0/0', 500],
+    ['bad-tile', '0/0/0', 503],
   ])('%s %s: %d', async (name, address, status) => {
     const response = await at(name, address);
     expect(response.status).toBe(status);
