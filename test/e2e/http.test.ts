@@ -340,7 +340,17 @@ describe('problems', () => {
       const answer = await get(`${path}?foo=1`);
       expect([path, answer.status]).toEqual([path, 400]);
       expect(JSON.parse(answer.body.toString()).errors).toEqual([
-        { name: 'foo', detail: expect.any(String) },
+        {
+          ...{
+            name: 'foo',
+            path: 'foo',
+            fieldId: 'foo',
+            itemIndex: null,
+            code: 'invalid',
+            severity: 'error',
+          },
+          ...{ detail: expect.any(String), message: expect.any(String) },
+        },
       ]);
     }
   });

@@ -304,7 +304,7 @@ describe('raster.coverage', () => {
     { crs: 'EPSG:1' },
     { bbox: [1, 2, 3, Number.NaN] as const },
     { bbox: [5, 5, 1, 1] as const },
-    { size: [0, 10] as [number, number] },
+    { size: [-1, 10] as [number, number] },
   ])('refuses %j', async (wrong) => {
     const task = {
       source: fileRaster(LANDSAT),
