@@ -45,8 +45,8 @@ const COLON = 0x3a;
  */
 export function requireBounds(json: Uint8Array, { depth, values, names, string }: JsonBounds): void {
   let level = 0;
-  let found = 1;
-  let named = 0;
+  let count = 1;
+  let members = 0;
   for (let i = 0; i < json.length; i++) {
     switch (json[i]) {
       case QUOTE: {
@@ -56,14 +56,14 @@ export function requireBounds(json: Uint8Array, { depth, values, names, string }
         break;
       }
       case COMMA:
-        if (++found > values) throw tooMuch(`it has more than ${values} values`);
+        if (++count > values) throw tooMuch(`it has more than ${values} values`);
         break;
       case COLON:
-        if (++named > names) throw tooMuch(`it has more than ${names} members`);
+        if (++members > names) throw tooMuch(`it has more than ${names} members`);
         break;
       case 0x5b:
       case 0x7b:
-        if (++found > values) throw tooMuch(`it has more than ${values} values`);
+        if (++count > values) throw tooMuch(`it has more than ${values} values`);
         if (++level > depth) throw new JsonBoundsError(`it is nested more than ${depth} levels deep`, false);
         break;
       case 0x5d:

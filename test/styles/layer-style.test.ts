@@ -117,10 +117,14 @@ describe('the style of a layer', () => {
     expect(empty.status).toBe(400);
     const sprite = { ...bad, sprite: 'https://10.0.0.1/sprite' };
     const elsewhere = await admin('PUT', `/${layerId}/style`, { mapLibreStyle: sprite });
-    expect(elsewhere.body.errors[0]).toEqual({
-      name: '/mapLibreStyle/sprite',
-      detail: '10.0.0.1 is not in remote.allow',
-    });
+    expect(elsewhere.body.errors).toEqual([
+      {
+        name: '/mapLibreStyle/sprite',
+        detail: '10.0.0.1 is not in remote.allow',
+        ...{ code: 'invalid', severity: 'error', path: '/mapLibreStyle/sprite', fieldId: 'sprite' },
+        ...{ itemIndex: null, message: '/mapLibreStyle/sprite 10.0.0.1 is not in remote.allow' },
+      },
+    ]);
     expect((await admin('GET', `/${layerId}/style`)).body.data).toEqual(before.body.data);
   });
 

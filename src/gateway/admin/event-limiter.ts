@@ -6,7 +6,7 @@ import { LIMITS } from '../../core/limits.js';
  */
 export class EventLimiter {
   #minute = 0;
-  readonly #seen = new Set<string>();
+  readonly #keys = new Set<string>();
   #leftOut = 0;
 
   constructor(private readonly now: () => number = Date.now) {}
@@ -16,13 +16,13 @@ export class EventLimiter {
     const minute = Math.floor(this.now() / 60_000);
     if (minute !== this.#minute) {
       this.#minute = minute;
-      this.#seen.clear();
+      this.#keys.clear();
     }
-    if (this.#seen.has(key) || this.#seen.size >= LIMITS.refusalsPerMinute) {
+    if (this.#keys.has(key) || this.#keys.size >= LIMITS.refusalsPerMinute) {
       this.#leftOut += 1;
       return undefined;
     }
-    this.#seen.add(key);
+    this.#keys.add(key);
     const leftOut = this.#leftOut;
     this.#leftOut = 0;
     return leftOut;

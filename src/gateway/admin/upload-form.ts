@@ -57,8 +57,8 @@ export function parseUploadForm(fields: ReadonlyMap<string, string>): UploadForm
 function crs(name: string, fields: ReadonlyMap<string, string>): string | undefined {
   const raw = fields.get(name.toLowerCase())?.trim();
   if (raw === undefined || raw === '') return undefined;
-  const known = /^\d{1,7}$/.test(raw) ? crsOfEpsg(Number(raw)) : undefined;
-  return known ? `EPSG:${known.epsg}` : wrong(name, 'must be the EPSG code of a coordinate reference system');
+  const crs = /^\d{1,7}$/.test(raw) ? crsOfEpsg(Number(raw)) : undefined;
+  return crs ? `EPSG:${crs.epsg}` : wrong(name, 'must be the EPSG code of a coordinate reference system');
 }
 
 function flag(name: string, fields: ReadonlyMap<string, string>): boolean {

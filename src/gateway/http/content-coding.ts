@@ -11,8 +11,8 @@ export type ContentCoding = 'identity' | 'gzip';
 export function codingOf(x: HttpExchange, taken: readonly ContentCoding[]): ContentCoding {
   const written = x.header('content-encoding')?.trim().toLowerCase() || 'identity';
   const coding = written === 'x-gzip' ? 'gzip' : written;
-  const found = taken.find((one) => one === coding);
-  if (found) return found;
+  const match = taken.find((one) => one === coding);
+  if (match) return match;
   throw new ApiError(
     'unsupported-media-type',
     `The content coding ${written.slice(0, 60)} is not taken here.`,

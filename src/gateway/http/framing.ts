@@ -9,16 +9,16 @@ const NO_AUTHORITY = /[^\w.~!$&'()*+,;=:%[\]-]/;
  * front might have read it otherwise. The connection ends with the answer. Needs the exchange attached.
  */
 export function requireFraming(x: HttpExchange): void {
-  const seen = { host: 0, 'content-length': 0, 'transfer-encoding': 0 };
+  const counts = { host: 0, 'content-length': 0, 'transfer-encoding': 0 };
   let host = '';
   let coding = '';
   x.eachHeader((name, value) => {
     if (name !== 'host' && name !== 'content-length' && name !== 'transfer-encoding') return;
-    seen[name]++;
+    counts[name]++;
     if (name === 'host') host = value;
     else if (name === 'transfer-encoding') coding = value;
   });
-  const problem = problemOf(seen, host, coding.trim().toLowerCase());
+  const problem = problemOf(counts, host, coding.trim().toLowerCase());
   if (!problem) return;
   x.keepAlive = false;
   x.detach();
@@ -26,11 +26,11 @@ export function requireFraming(x: HttpExchange): void {
 }
 
 function problemOf(
-  seen: Readonly<Record<'host' | 'content-length' | 'transfer-encoding', number>>,
+  counts: Readonly<Record<'host' | 'content-length' | 'transfer-encoding', number>>,
   host: string,
   coding: string,
 ): ApiError | undefined {
-  for (const [name, count] of Object.entries(seen))
+  for (const [name, count] of Object.entries(counts))
     if (count > 1) return new ApiError('invalid-request', `The header ${name} is given more than once.`);
   if (NO_AUTHORITY.test(host)) return new ApiError('invalid-request', 'The header host is malformed.');
   if (coding !== '' && coding !== 'chunked')

@@ -107,7 +107,7 @@ function lost(): ApiError {
 }
 
 /** The parts of an answer that are kept. */
-type KeptReply = Pick<Reply, 'status' | 'mediaType' | 'headers' | 'etag' | 'cacheControl'> & {
+type ReplyParts = Pick<Reply, 'status' | 'mediaType' | 'headers' | 'etag' | 'cacheControl'> & {
   body: string | undefined;
 };
 
@@ -116,12 +116,12 @@ function sealed(reply: Reply, request: RepeatableRequest): string | null {
   const { status, mediaType, headers, etag, cacheControl, body } = reply;
   if (reply.encoding || (typeof body !== 'string' && body !== undefined && !(body instanceof Uint8Array)))
     return null;
-  const kept: KeptReply = {
+  const parts: ReplyParts = {
     status,
     ...{ mediaType, headers, etag, cacheControl },
     body: body === undefined ? undefined : Buffer.from(body as string).toString('base64'),
   };
-  const text = JSON.stringify(kept);
+  const text = JSON.stringify(parts);
   if (text.length > LIMITS.idempotentReplyBytes) return null;
   const nonce = randomBytes(12);
   const cipher = createCipheriv('aes-256-gcm', secretOf(request), nonce);
@@ -132,21 +132,21 @@ function sealed(reply: Reply, request: RepeatableRequest): string | null {
 function replayed(text: string | null, request: RepeatableRequest): Reply {
   if (text === null)
     throw new ApiError('conflict', 'The request was carried out; its answer is too large to be kept.');
-  const { body, ...kept } = opened(text, request);
+  const { body, ...head } = opened(text, request);
   return {
-    ...kept,
+    ...head,
     ...(body === undefined ? {} : { body: Buffer.from(body, 'base64') }),
-    headers: { ...kept.headers, 'idempotency-replayed': 'true' },
+    headers: { ...head.headers, 'idempotency-replayed': 'true' },
   };
 }
 
-function opened(text: string, request: RepeatableRequest): KeptReply {
+function opened(text: string, request: RepeatableRequest): ReplyParts {
   const bytes = Buffer.from(text, 'base64');
   const cipher = createDecipheriv('aes-256-gcm', secretOf(request), bytes.subarray(0, 12));
   cipher.setAuthTag(bytes.subarray(-16));
   try {
     const clear = Buffer.concat([cipher.update(bytes.subarray(12, -16)), cipher.final()]);
-    return JSON.parse(clear.toString('utf8')) as KeptReply;
+    return JSON.parse(clear.toString('utf8')) as ReplyParts;
   } catch {
     throw new ApiError('conflict', 'The request was carried out; its answer was for other credentials.');
   }

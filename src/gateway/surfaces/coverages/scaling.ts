@@ -46,8 +46,8 @@ export function scalingOf(
   window: ScaledWindow,
 ): Scaling {
   const sized = params.width !== undefined || params.height !== undefined;
-  const given = [params.resolution, params.scaleFactor, params.scaleAxes, params.scaleSize];
-  if (given.filter((value) => value !== undefined).length + Number(sized) > 1)
+  const controls = [params.resolution, params.scaleFactor, params.scaleAxes, params.scaleSize];
+  if (controls.filter((value) => value !== undefined).length + Number(sized) > 1)
     throw badParameter(
       'scale-size',
       'only one of resolution, scale-factor, scale-axes, scale-size, and width and height may be given',
