@@ -114,3 +114,14 @@ it('does not go back to what a reload read before an edit', async () => {
   catalog.commit(snapshot);
   expect(facts()).toEqual({ count: 1, cursor: 1 });
 });
+
+it('takes over a measured extent, but not that it could not be measured, nor one from before an edit', async () => {
+  const change = await create(50);
+  catalog.touch('spots', change);
+  const grown = spots().extent84;
+  expect(catalog.measured('spots', change.cursor - 1, [1, 1, 2, 2])).toBe(false);
+  expect(catalog.measured('spots', change.cursor, undefined)).toBe(true);
+  expect(spots().extent84).toEqual(grown);
+  expect(catalog.measured('spots', change.cursor, [1, 1, 2, 2])).toBe(true);
+  expect(spots().extent84).toEqual([1, 1, 2, 2]);
+});

@@ -129,10 +129,14 @@ export class Catalog {
     return true;
   }
 
-  /** Takes over an extent that was measured at a cursor; false when edits have come since. */
+  /**
+   * Takes over an extent that was measured at a cursor; false when edits have come since. One that could not be told in
+   * time leaves the extent as it is, which holds all that lies there.
+   */
   measured(id: string, cursor: number, extent84: Box | undefined): boolean {
     const collection = this.#current.byId(id);
     if (collection?.kind !== 'vector' || collection.cursor !== cursor) return false;
+    if (!extent84 && collection.featureCount > 0) return true;
     this.#current = this.#current.replacing({ ...collection, extent84: extent84 && globeExtent(extent84) });
     return true;
   }

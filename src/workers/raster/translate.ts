@@ -67,14 +67,14 @@ function layerOf(source: Dataset, name: string | undefined): Layer {
 
 async function translateArguments(task: TranslateTask, source: Dataset, layer: Layer): Promise<string[]> {
   if (hasNoGeometry(layer.geomType)) throw new TaskFailure('invalid-input', 'The layer has no geometry.');
-  const given = task.sourceCrs ?? (layer.srs ? undefined : task.assumeCrs);
-  if (!layer.srs && given === undefined) {
+  const sourceCrs = task.sourceCrs ?? (layer.srs ? undefined : task.assumeCrs);
+  if (!layer.srs && sourceCrs === undefined) {
     throw new TaskFailure(
       'invalid-input',
       'The file names no coordinate reference system: one has to be given.',
     );
   }
-  const assumed = projection(task, layer, given);
+  const assumed = projection(task, layer, sourceCrs);
   if (task.format) return [...exportArguments(task.format, task.table), ...assumed, layer.name];
   return [
     ...['-f', 'GPKG', '-nln', task.table, '-gt', TRANSACTION_ROWS],
@@ -85,12 +85,12 @@ async function translateArguments(task: TranslateTask, source: Dataset, layer: L
   ];
 }
 
-/** Names the CRS of the coordinates when it is `given`, and projects them when they are to be in another. */
-function projection({ targetCrs }: TranslateTask, layer: Layer, given: string | undefined): string[] {
-  const source = given === undefined ? crsOfDataset(layer.srs!).text : crsOf(given).text;
+/** Names the CRS of the coordinates when `sourceCrs` states one, and projects them when they are to be in another. */
+function projection({ targetCrs }: TranslateTask, layer: Layer, sourceCrs: string | undefined): string[] {
+  const source = sourceCrs === undefined ? crsOfDataset(layer.srs!).text : crsOf(sourceCrs).text;
   const target = targetCrs === undefined ? source : crsOf(targetCrs).text;
-  if (isSameCrs(target, source)) return given === undefined ? [] : ['-a_srs', source];
-  return [...(given === undefined ? [] : ['-s_srs', source]), '-t_srs', target];
+  if (isSameCrs(target, source)) return sourceCrs === undefined ? [] : ['-a_srs', source];
+  return [...(sourceCrs === undefined ? [] : ['-s_srs', source]), '-t_srs', target];
 }
 
 /** Longitude comes first in every file that OGR writes: CRS84 and EPSG:4326 do not differ there. */

@@ -135,8 +135,8 @@ function sizeOf(
   { at, ...request }: Pick<TileRequest, 'collections' | 'at' | 'format'>,
   { width, height, scaleDenominator, scale = 1 }: Partial<AskedSize>,
 ): TileSize | undefined {
-  const asked = { width, height, 'scale-denominator': scaleDenominator };
-  const names = Object.entries(asked).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  const size = { width, height, 'scale-denominator': scaleDenominator };
+  const names = Object.entries(size).flatMap(([name, value]) => (value === undefined ? [] : [name]));
   if (names.length === 0) return undefined;
   if (!isDrawn(request)) throw badParameter(names[0]!, 'is for images that are drawn on request');
   if (scale !== 1) throw badParameter('scale', `does not go with ${names[0]}`);
