@@ -79,6 +79,10 @@ export const LIMITS = {
   statistics: 50,
   /** Seconds within which a request body must have arrived. */
   bodySeconds: 60,
+  /** What is taken of a body after its refusal, before the answer goes out and the connection is closed. */
+  lingerBytes: 67_108_864,
+  lingerMs: 2000,
+  lingerQuietMs: 200,
   /** Milliseconds a request may wait for and use a worker. */
   requestDeadlineMs: 30_000,
   /** Queued tasks per pool before requests are answered 503. */

@@ -338,6 +338,28 @@ describe('a request that is too large', () => {
     expect(chunked).toMatch(/^HTTP\/1\.1 413 /);
   });
 
+  it('by its body is answered also to a client that sends it all before it reads', async () => {
+    const socket = await dial(server.url);
+    let text = '';
+    let fault: Error | undefined;
+    socket.on('error', (error) => {
+      fault = error;
+    });
+    socket.write(
+      `POST ${KEYS} HTTP/1.1\r\nHost: a\r\nX-Api-Key: ${server.adminKey}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    );
+    const chunk = `100000\r\n${' '.repeat(0x100000)}\r\n`;
+    // The client does not read until it has written six times what is accepted.
+    for (let i = 0; i < 6; i++) await new Promise((resolve) => socket.write(chunk, resolve));
+    socket.on('data', (bytes) => {
+      text += bytes.toString('latin1');
+    });
+    await eventually(async () => expect(text).toMatch(/\r\n\r\n\{.*\}$/s));
+    socket.destroy();
+    expect(fault).toBeUndefined();
+    expect(text).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
   it.each([
     '{',
     'null',

@@ -1,5 +1,6 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { createHash, type Hash } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
 import { ApiError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import type { ReceivedBytes } from './received.js';
@@ -66,6 +67,34 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
     this.#aborted = true;
     this.#chunks = [];
     this.#wake?.();
+  }
+
+  /**
+   * Takes the rest off the wire and drops it, until it ends, pauses, or is too much: a connection that is closed over
+   * bytes that nobody has read is reset, and the client may lose its answer.
+   */
+  async drop(): Promise<void> {
+    const end = performance.now() + LIMITS.lingerMs;
+    let bytes = 0;
+    while (!this.#ended && !this.#aborted && bytes < LIMITS.lingerBytes && performance.now() < end) {
+      this.#chunks = [];
+      this.#size = 0;
+      this.#resume();
+      await this.#arrival(LIMITS.lingerQuietMs);
+      if (this.#size === 0) return;
+      bytes += this.#size;
+    }
+  }
+
+  /** Resolves when something happens to the body, or nothing does for so long. */
+  async #arrival(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array<ArrayBuffer>> {

@@ -169,6 +169,11 @@ export class HttpExchange implements Exchange {
     return this.keepAlive && (this.#requestBody === undefined || this.#requestBody.complete);
   }
 
+  /** The request body, while the client is still sending it. */
+  get unreadBody(): RequestBody | undefined {
+    return this.keepAlive && !this.#requestBody?.complete ? this.#requestBody : undefined;
+  }
+
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.aborted) this.#controller.abort();

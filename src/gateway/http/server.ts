@@ -114,6 +114,11 @@ export class HttpServer {
   }
 
   #send(x: HttpExchange, reply: Reply): void {
+    if (x.unreadBody) void x.unreadBody.drop().then(() => this.#write(x, reply));
+    else this.#write(x, reply);
+  }
+
+  #write(x: HttpExchange, reply: Reply): void {
     if (x.aborted) return this.#finish(x, 499, 0);
     x.onSent = reply.sent;
     try {
