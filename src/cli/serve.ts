@@ -3,10 +3,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Config, ConfigError, environmentNames } from '../core/config.js';
+import { version } from '../core/version.js';
 import { type GatewayStart, START_VARIABLE } from '../gateway/start.js';
 import { createLog, exception, type Log } from '../gateway/telemetry/log.js';
 import { watchFaults } from '../supervisor/faults.js';
-import type { LogLevel } from '../supervisor/messages.js';
 import { REMOTE_ALLOW_VARIABLE } from '../workers/engine/settings.js';
 import { noteServer } from './local.js';
 import { engineCount, flagsOf, resolveConfig, type ServeOptions, saveConfig } from './settings.js';
@@ -21,17 +21,26 @@ export async function serve(sources: string[], options: ServeOptions): Promise<v
   await requireFreePort(config);
   const log = createLog({ level: config.logging.level, pretty: process.stdout.isTTY, process: 'supervisor' });
   watchFaults({
-    onRejection: (error) => log.error(`a rejection was not handled: ${error.message}`, exception(error)),
+    onRejection: (error) =>
+      log.write('process.rejection', exception(error), `a rejection was not handled: ${error.message}`),
     onException(error) {
-      log.error(`the supervisor fails: ${error.message}`, exception(error));
+      log.write('process.exception', exception(error), `the supervisor fails: ${error.message}`);
       log.flush();
       process.exit(1);
     },
   });
   const secrets = settings.filter(({ secret }) => secret).flatMap(({ path }) => environmentNames(path));
+  const logExport = await startExport(config, log);
   const code = await run(config, { flags, configFile: options.config }, secrets, log);
+  await logExport?.shutdown();
   log.flush();
   process.exit(code);
+}
+
+async function startExport({ observability: { otlpEndpoint } }: Config, log: Log) {
+  if (!otlpEndpoint) return undefined;
+  const { startLogExport } = await import('../gateway/telemetry/otlp.js');
+  return startLogExport(otlpEndpoint, version(), log);
 }
 
 async function run(
@@ -54,17 +63,12 @@ async function run(
       gatewayEnv: { [START_VARIABLE]: JSON.stringify(start) },
       engineEnv: { [REMOTE_ALLOW_VARIABLE]: JSON.stringify(config.remote.allow) },
       engineHidden: secrets,
-      log: (level, message) => writeLog(log, level, message),
+      log: (event, message) => log.write(event, {}, message),
     });
   } finally {
     forget();
     rmSync(runDir, { recursive: true, force: true });
   }
-}
-
-function writeLog(log: Log, level: LogLevel, message: string): void {
-  const write = { debug: log.verbose, info: log.info, warn: log.warn, error: log.error }[level];
-  write(message);
 }
 
 /** Gateways share the port, so one that somebody else holds would go unnoticed: it is tried first. */

@@ -3,6 +3,7 @@ import { Ajv } from 'ajv';
 import Type, { type Static, type TSchema } from 'typebox';
 import { parse } from 'yaml';
 import { FEED_AGE_MS, LIMITS, OUTBOX_EVENTS } from './limits.js';
+import { LOG_LEVELS, type LogLevel } from './log-events.js';
 import { Networks } from './networks.js';
 
 /**
@@ -155,14 +156,14 @@ export const ConfigSchema = section({
   }),
   logging: section({
     level: Type.Union(
-      ['Verbose', 'Debug', 'Information', 'Warning', 'Error', 'Fatal'].map((level) => Type.Literal(level)),
+      LOG_LEVELS.map((level) => Type.Literal(level)),
       { description: 'Least level that is written.', default: 'Information' },
     ),
   }),
   observability: section({
     enabled: yes('Serve the metrics scrape; 404 when off.', true),
     prometheus: section({ path: text('Path of the scrape.', '/metrics', { pattern: '^/[\\w/.-]+$' }) }),
-    otlpEndpoint: text('Where traces and metrics are pushed (OTLP over HTTP); nowhere when empty.', ''),
+    otlpEndpoint: text('Where traces, metrics and logs are pushed (OTLP over HTTP); nowhere when empty.', ''),
   }),
   licensing: section({
     enabled: yes('Answer 402 to what the entitlements do not cover.', false),
@@ -178,8 +179,7 @@ export const ConfigSchema = section({
   }),
 });
 
-export type Config = Static<typeof ConfigSchema> & { logging: { level: LogLevelName } };
-type LogLevelName = 'Verbose' | 'Debug' | 'Information' | 'Warning' | 'Error' | 'Fatal';
+export type Config = Static<typeof ConfigSchema> & { logging: { level: LogLevel } };
 
 export type ConfigSource = 'flag' | 'environment' | 'file' | 'default';
 

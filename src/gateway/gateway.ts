@@ -96,7 +96,7 @@ export async function startGateway({
   const peers = new Peers(config.server.processes - 1, tell);
   const authenticator = createAuthenticator(state, {
     tellLost: async (lost) => void (await peers.ask(LOST_SECRET, lost)),
-    onError: (error) => log.warn('the last use of API keys could not be noted', exception(error)),
+    onError: (error) => log.write('key.use.failed', exception(error)),
   });
   const { keys } = authenticator;
   /** Connections that outlive the request that they were opened with. */
@@ -145,7 +145,7 @@ export async function startGateway({
       if (first) stac.follow(after);
       // Every gateway reloads; one tells.
       if (first) tellQuarantined(before, after, alerts);
-      if (first) tellLostStyles(before, after, (message, about) => log.warn(message, about));
+      if (first) tellLostStyles(before, after, log);
       void captureEdits(after, { enabled: config.postgis.captureEdits, pools, log });
     },
   });
@@ -173,7 +173,7 @@ export async function startGateway({
   const stac = new StacItems({
     pools,
     path: join(dataDir, 'stac', 'items.gpkg'),
-    warn: (message, about) => log.warn(message, about),
+    log,
   });
   const linked = new AllowedHosts(config.remote.allow);
   const styles = new Styles({
@@ -190,7 +190,7 @@ export async function startGateway({
   });
   heldConnections = () => [...events.hub.held(), ...alerts.held()];
   const forgetKeys = watchHeldKeys(heldConnections, (id) => state.apiKeys.get(id));
-  const otlp = await startTelemetry(config, pools);
+  const otlp = await startTelemetry(config, pools, log);
 
   const management = startManagement({
     config,
@@ -252,7 +252,7 @@ export async function startGateway({
     permits,
     audit: auditTrail({
       state,
-      onError: (error) => log.error('an audit row could not be written', { Error: String(error) }),
+      onError: (error) => log.write('audit.failed', { Error: String(error) }),
     }),
   });
   await styles.load();
@@ -314,7 +314,7 @@ export async function startGateway({
   };
 }
 
-async function startTelemetry(config: Config, pools: Pools) {
+async function startTelemetry(config: Config, pools: Pools, log: Log) {
   watchEventLoop();
   watchCollections();
   watchPools(() => pools.status());
@@ -322,7 +322,7 @@ async function startTelemetry(config: Config, pools: Pools) {
   if (!otlpEndpoint) return undefined;
   // A fifth of what a gateway loads, for those few that push.
   const { startOtlp } = await import('./telemetry/otlp.js');
-  return startOtlp(otlpEndpoint, version());
+  return startOtlp(otlpEndpoint, version(), log);
 }
 
 /** Operators hear of sources that were published, or unknown, before. */

@@ -54,7 +54,7 @@ async function main(): Promise<void> {
     early.splice(0).forEach(take);
     if (first) {
       announce(gateway, config);
-      for (const warning of warningsOf(gateway.catalog.current)) log.warn(warning);
+      for (const warning of warningsOf(gateway.catalog.current)) log.write('catalog.doubtful', {}, warning);
     }
     if (config.data.watch) watchSources(gateway, config, supervised);
     supervised.ready();
@@ -69,10 +69,10 @@ function logFaults(log: Log): void {
   watchFaults({
     onRejection(error) {
       applicationErrors.cell(error.name, 'unknown', 'Generic').inc();
-      log.error(`a rejection was not handled: ${error.message}`, exception(error));
+      log.write('process.rejection', exception(error), `a rejection was not handled: ${error.message}`);
     },
     onException(error) {
-      log.error(`the gateway fails: ${error.message}`, exception(error));
+      log.write('process.exception', exception(error), `the gateway fails: ${error.message}`);
       log.flush();
       process.exit(1);
     },
@@ -109,7 +109,7 @@ async function prepareReload(gateway: Gateway, start: GatewayStart, log: Log): P
       useMatrixSets(matrixSets);
       gateway.catalog.commit(snapshot);
       const { generation, collections, quarantined } = snapshot;
-      log.info('the catalog was reloaded', {
+      log.write('catalog.reloaded', {
         Generation: generation,
         Collections: collections.length,
         Quarantined: quarantined.map(({ path, reason }) => `${path}: ${reason}`),

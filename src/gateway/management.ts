@@ -55,7 +55,7 @@ export interface Management {
 export function startManagement(options: ManagementOptions): Management {
   const { config, state, keys, pools, catalog, log } = options;
   const jobs = new JobEngine(state.jobs, {
-    onError: (error: unknown) => log.error('the job engine failed', exception(error)),
+    onError: (error: unknown) => log.write('job.engine.failed', exception(error)),
   });
   /** This process shows what was made before its job succeeds; the others follow with the reload. */
   const publish = async (reason: string) => {
@@ -120,7 +120,7 @@ export function startManagement(options: ManagementOptions): Management {
   const start = () => {
     jobs.start();
     Promise.all([rasters.imports.sweep(), imports.trim()]).catch((error: unknown) =>
-      log.warn('left files could not be removed', exception(error)),
+      log.write('import.files.left', exception(error)),
     );
   };
   return { operations, start, close: () => jobs.stop() };

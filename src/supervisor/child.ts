@@ -1,6 +1,7 @@
 /** How a gateway or an engine takes part under a supervisor. Works without one too: then it just serves. */
 
-import { EXIT_CONFIGURATION, type LogLevel, type ToChild, type ToSupervisor } from './messages.js';
+import { LOG_EVENTS, type LogEventName } from '../core/log-events.js';
+import { EXIT_CONFIGURATION, type ToChild, type ToSupervisor } from './messages.js';
 
 /** First half of a reload. `commit` must not fail: what can fail belongs before it. */
 export interface PreparedReload {
@@ -34,7 +35,7 @@ export interface Supervised {
   /** Tells the other gateways something. */
   tellOthers(note: unknown): void;
   /** A line for the supervisor's log, or stderr without one. */
-  log(level: LogLevel, message: string): void;
+  log(event: LogEventName, message: string): void;
 }
 
 /**
@@ -64,8 +65,9 @@ export function joinSupervisor(handlers: ChildHandlers): Supervised {
     requestReplacement: (reason) => send({ type: 'replace', reason }),
     requestReload: (reason) => send({ type: 'reload', reason }),
     tellOthers: (note) => void send({ type: 'told', note }),
-    log: (level, message) => {
-      if (!send({ type: 'log', level, message })) process.stderr.write(`${level}: ${message}\n`);
+    log: (event, message) => {
+      if (!send({ type: 'log', event, message }))
+        process.stderr.write(`${LOG_EVENTS[event].level}: ${message}\n`);
     },
   };
 }

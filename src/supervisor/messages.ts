@@ -1,9 +1,9 @@
+import type { LogEventName } from '../core/log-events.js';
+
 /** Messages between the supervisor and its children, over the IPC channel of `child_process.fork`. */
 
 /** Exit code of a child whose configuration is wrong (EX_CONFIG): starting it again cannot help. */
 export const EXIT_CONFIGURATION = 78;
-
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 export type ToChild =
   /** Load the new configuration beside the old one and answer `prepared`. */
@@ -30,4 +30,4 @@ export type ToSupervisor =
   | { type: 'reload'; reason: string }
   /** The other gateways are to be told this. */
   | { type: 'told'; note: unknown }
-  | { type: 'log'; level: LogLevel; message: string };
+  | { type: 'log'; event: LogEventName; message: string };

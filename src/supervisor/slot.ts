@@ -1,7 +1,8 @@
 /** One place for a child process: keeps it filled. */
 
 import type { ChildProcess } from 'node:child_process';
-import { EXIT_CONFIGURATION, type LogLevel, type ToChild, type ToSupervisor } from './messages.js';
+import type { LogEventName } from '../core/log-events.js';
+import { EXIT_CONFIGURATION, type ToChild, type ToSupervisor } from './messages.js';
 
 export interface SlotOptions {
   /** For the log, for example `engine 1`. */
@@ -10,7 +11,7 @@ export interface SlotOptions {
   launch(generation: number): ChildProcess;
   /** After a child's end, with the generation it was launched with. */
   cleanUp?(generation: number): void;
-  log(level: LogLevel, message: string): void;
+  log(event: LogEventName, message: string): void;
   onReady?(): void;
   /** A child that served ended by itself. */
   onLost?(): void;
@@ -107,7 +108,7 @@ export class Slot {
   /** Starts a second child; when it serves, the first one is drained. */
   replace(reason: string): void {
     if (this.#stopping || this.#successor || !this.#child) return;
-    this.options.log('info', `${this.options.name} is being replaced: ${reason}`);
+    this.options.log('process.replacement.started', `${this.options.name} is being replaced: ${reason}`);
     this.#successor = this.#launch();
   }
 
@@ -130,7 +131,7 @@ export class Slot {
     const child = new SlotChild(this.options.launch(this.#generation), this.#generation);
     this.#all.add(child);
     const startTimer = setTimeout(() => {
-      log('error', `${name} did not become ready within ${timing.startMs} ms`);
+      log('process.late', `${name} did not become ready within ${timing.startMs} ms`);
       child.kill();
     }, timing.startMs);
     let stableTimer: NodeJS.Timeout | undefined;
@@ -144,7 +145,7 @@ export class Slot {
       }
       this.#receive(child, message);
     });
-    child.process.on('error', (error) => log('error', `${name}: ${error.message}`));
+    child.process.on('error', (error) => log('process.unusable', `${name}: ${error.message}`));
     child.process.once('exit', (code, signal) => {
       clearTimeout(startTimer);
       clearTimeout(stableTimer);
@@ -156,7 +157,7 @@ export class Slot {
   #receive(child: SlotChild, message: ToSupervisor): void {
     const { name, log, onMessage } = this.options;
     if (message.type === 'ready') this.#becameReady(child);
-    else if (message.type === 'log') log(message.level, `${name}: ${message.message}`);
+    else if (message.type === 'log') log(message.event, `${name}: ${message.message}`);
     else if (message.type === 'configuration-error') child.complaint = message.message;
     else if (message.type === 'replace' && child === this.#child) this.replace(message.reason);
     else onMessage?.(message, child);
@@ -184,7 +185,7 @@ export class Slot {
     if (this.#stopping) return;
     const { name, log, onConfigurationError } = this.options;
     log(
-      'error',
+      'process.ended',
       `${name} ended ${signal ? `by ${signal}` : `with code ${code}`}${child.ready ? '' : ' before it was ready'}`,
     );
     if (child.ready) this.options.onLost?.();

@@ -3,8 +3,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { LogEventName } from '../core/log-events.js';
 import { passLines } from './engine-output.js';
-import { EXIT_CONFIGURATION, type LogLevel, type ToSupervisor } from './messages.js';
+import { EXIT_CONFIGURATION, type ToSupervisor } from './messages.js';
 import { Reloader, type ReloadOutcome } from './reload.js';
 import { DEFAULT_TIMING, Slot, type SlotChild, type SlotTiming } from './slot.js';
 
@@ -22,7 +23,7 @@ export interface SuperviseOptions {
   engineEnv?: Record<string, string>;
   /** Names of environment variables that the engines, which run native code on foreign data, must not see. */
   engineHidden?: readonly string[];
-  log(level: LogLevel, message: string): void;
+  log(event: LogEventName, message: string): void;
   timing?: Partial<SlotTiming>;
   /** Called once every gateway and every engine serves. */
   onReady?(): void;
@@ -186,7 +187,7 @@ class Supervisor {
   /** Ends the server unless other gateways still serve with the configuration they have. */
   #misconfigured(message: string): boolean {
     if (this.#servingGateways().length > 0) {
-      this.options.log('error', message);
+      this.options.log('server.configuration.wrong', message);
       return false;
     }
     void this.#stop(EXIT_CONFIGURATION, message);
@@ -200,17 +201,18 @@ class Supervisor {
   async #reload(reason: string): Promise<void> {
     const { log } = this.options;
     if (this.#stopping) return;
-    log('info', `reload: ${reason}`);
+    log('reload.started', `reload: ${reason}`);
     const outcome: ReloadOutcome = await this.#reloader.reload();
-    if (outcome.ok) log('info', 'reload: all gateways serve the new configuration');
-    else log('error', `reload: the old configuration stays: ${outcome.reason}`);
+    if (outcome.ok) log('reload.completed', 'reload: all gateways serve the new configuration');
+    else log('reload.failed', `reload: the old configuration stays: ${outcome.reason}`);
   }
 
   /** Gateways first: their last requests still need the engines. */
   async #stop(code: number, reason?: string): Promise<void> {
     if (this.#stopping) return;
     this.#stopping = true;
-    if (reason) this.options.log('error', reason);
+    const event = code === EXIT_CONFIGURATION ? 'server.configuration.wrong' : 'server.failed';
+    if (reason) this.options.log(event, reason);
     await Promise.all(this.#gateways.map((slot) => slot.stop()));
     await Promise.all(this.#engines.map((slot) => slot.stop()));
     process.off('SIGTERM', this.#onStopSignal);
@@ -222,7 +224,7 @@ class Supervisor {
 
   readonly #onStopSignal = (signal: NodeJS.Signals): void => {
     if (this.#stopping) process.exit(1);
-    this.options.log('info', `${signal}: stopping`);
+    this.options.log('server.stopping', `${signal}: stopping`);
     void this.#stop(0);
   };
 

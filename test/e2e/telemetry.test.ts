@@ -1,33 +1,7 @@
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LOG_EVENTS } from '../../src/core/log-events.js';
+import { type Collector, logRecords, resourcesOf, startCollector } from '../support/collector.js';
 import { startServer, type TestServer } from '../support/server.js';
-
-/** Stands where an OpenTelemetry collector would: keeps the bytes of every push by path. */
-interface Collector {
-  url: string;
-  received: Map<string, Buffer[]>;
-  server: Server;
-}
-
-async function startCollector(): Promise<Collector> {
-  const received = new Map<string, Buffer[]>();
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const body = Buffer.concat(chunks);
-      const plain = request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body;
-      const path = request.url ?? '';
-      received.set(path, [...(received.get(path) ?? []), plain]);
-      response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
-    });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  return { url: `http://127.0.0.1:${port}`, received, server };
-}
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const ITEMS = '/ogc/features/collections/countries/items?limit=1&bbox=5,45,15,55';
@@ -131,13 +105,22 @@ describe('the log', () => {
     expect(server.log()).not.toContain('bbox=');
   });
 
+  it('has the id of its kind in every line', async () => {
+    await untilFound(() => events().find((event) => event['@i'] === 1000));
+    const byId = new Map(Object.values(LOG_EVENTS).map((event) => [event.id, event]));
+    for (const event of events()) {
+      expect(byId.has(event['@i'] as never), JSON.stringify(event)).toBe(true);
+      if (event['@i'] !== 1000) expect(event['@l']).toBe(byId.get(event['@i'] as never)!.level);
+    }
+  });
+
   it('does not show probes at its usual level', () => {
     expect(events().some((event) => String(event.Path).startsWith('/healthz/ready'))).toBe(false);
   });
 });
 
 describe('the push', () => {
-  it('delivers traces and the same metrics before the server ends', async () => {
+  it('delivers traces, the log and the same metrics before the server ends', async () => {
     await server.stop();
     const traces = Buffer.concat(collector.received.get('/v1/traces') ?? []);
     expect(traces.includes('svc.http.request')).toBe(true);
@@ -159,6 +142,18 @@ describe('the push', () => {
     ])
       expect([source, traces.includes(source)]).toEqual([source, true]);
     expect(traces.includes(Buffer.from(TRACE_ID, 'hex'))).toBe(true);
+    const completed = logRecords(collector).filter(({ traceId }) => traceId === TRACE_ID);
+    expect(completed).toHaveLength(1);
+    expect(completed[0]).toMatchObject({
+      severityText: 'Information',
+      eventName: 'http.request.completed',
+      attributes: { 'event.id': 1000, StatusCode: 200, Protocol: 'OGC-Features', Process: 'gateway' },
+    });
+    expect(traces.includes(Buffer.from(completed[0]!.spanId, 'hex'))).toBe(true);
+    // One resource for both, and the supervisor's lines as well.
+    expect(resourcesOf(collector, '/v1/traces')).toContainEqual(completed[0]!.resource);
+    const stopping = logRecords(collector).find(({ eventName }) => eventName === 'server.stopping');
+    expect(stopping).toMatchObject({ body: 'SIGTERM: stopping', attributes: { Process: 'supervisor' } });
     const metrics = Buffer.concat(collector.received.get('/v1/metrics') ?? []);
     expect(metrics.includes('svc_http_request_total')).toBe(true);
     expect(metrics.includes('svc.tile.cache.hits')).toBe(true);

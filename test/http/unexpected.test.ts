@@ -99,8 +99,8 @@ describe('a request that fails unexpectedly', () => {
     });
     const nothing = () => {};
     const log: Log = {
-      ...{ verbose: nothing, info: nothing, warn: nothing, request: nothing, flush: nothing },
-      error: (message, properties) => void lines.push([message, properties]),
+      ...{ process: 'test', request: nothing, copyTo: nothing, flush: nothing },
+      write: (event, properties) => void lines.push([event, properties]),
     };
     const forwarding = new Forwarding({ publicUrl: undefined, trustProxy: [], fallbackHost: 'localhost' });
     server = new HttpServer({ dispatcher, log, vendor: 'test', forwarding });
@@ -123,7 +123,7 @@ describe('a request that fails unexpectedly', () => {
       expect(body + JSON.stringify(answer.headers)).not.toMatch(/secret|\bat /);
       expect(lines).toEqual([
         [
-          expect.any(String),
+          'http.request.failed',
           {
             CorrelationId: `id-of-${name}`,
             Operation: `test.${name}`,

@@ -13,7 +13,7 @@ import { type TemporaryState, temporaryState } from '../support/state.js';
 import { isSigned, type Received, SECRET, startReceiver, type TestReceiver, until } from './receiver.js';
 
 const EMPTY = new CatalogSnapshot([], [], 1);
-const QUIET = { info() {}, warn() {}, error() {} } as unknown as Log;
+const QUIET = { write() {} } as unknown as Log;
 const NO_POOLS = {} as Pools;
 
 describe('webhooks', () => {

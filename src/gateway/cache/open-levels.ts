@@ -13,7 +13,7 @@ export async function openLevels({ disk, redis }: Config['cache'], log: Log): Pr
     try {
       levels.push(await DiskLevel.open(resolve(disk.directory), disk.bytes));
     } catch (error) {
-      log.warn('no tiles are kept on disk', exception(error));
+      log.write('cache.disk.failed', exception(error));
     }
   }
   if (redis.url) levels.push(new RedisLevel(redis.url));

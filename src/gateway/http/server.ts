@@ -56,7 +56,7 @@ export class HttpServer {
     for (const path of options.dispatcher.socketPaths) {
       acceptSockets(this.app, path, {
         serve: (res, req, wanted) => this.#serve(res, req, 'GET', wanted),
-        fault: (error) => options.log.error('a frame of a client could not be handled', exception(error)),
+        fault: (error) => options.log.write('http.frame.failed', exception(error)),
       });
     }
     // Most requests: their method need not be asked for.
@@ -124,7 +124,7 @@ export class HttpServer {
     try {
       sendReply(x, reply, this.#sent);
     } catch (error) {
-      this.#options.log.error('sending a response failed', { ...this.#about(x), ...exception(error) });
+      this.#options.log.write('http.response.failed', { ...this.#about(x), ...exception(error) });
       if (!x.aborted) x.res.close();
       // The library may still look at the body.
       x.onSent = undefined;
@@ -159,12 +159,13 @@ export class HttpServer {
       metrics.applicationErrors.cell(cause?.name ?? 'Error', operation, serviceType(x.operation)).inc();
     }
     const hidden = (cause as { cause_?: string } | undefined)?.cause_;
-    this.#options.log.error(cause?.message ?? error.message, {
+    const about = {
       ...this.#about(x),
       Code: error.code,
       // What has a meaning has no stack worth telling; what a worker added to it has.
       ...(error.code === 'internal' ? exception(error.cause ?? error) : hidden ? { '@x': hidden } : {}),
-    });
+    };
+    this.#options.log.write('http.request.failed', about, cause?.message ?? error.message);
   }
 
   /** What a line of the log says of the request that it is about. */

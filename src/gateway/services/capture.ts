@@ -29,10 +29,10 @@ export async function captureEdits(
         { deadlineMs: DEADLINE_MS },
       );
       for (const { table, reason } of problems)
-        log.warn('edits of a table by others are not told', { ...store, Table: table, Error: reason });
+        log.write('database.capture.table', { ...store, Table: table, Error: reason });
     } catch (error) {
       if (!enabled) continue;
-      log.warn('edits by others are not told', { ...store, ...exception(error) });
+      log.write('database.capture.failed', { ...store, ...exception(error) });
     }
   }
 }

@@ -60,7 +60,7 @@ export class ExtentRefresh {
         settled = catalog().measured(id, collection.cursor, extent);
       }
     } catch (error) {
-      log.warn('the extent of a collection could not be measured', { Collection: id, ...exception(error) });
+      log.write('catalog.extent.failed', { Collection: id, ...exception(error) });
     }
     this.#timers.delete(id);
     if (!settled) this.#plan(id, Math.max(delayMs, (performance.now() - start) * SHARE));

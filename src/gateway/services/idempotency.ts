@@ -78,14 +78,14 @@ export class Idempotency {
           sealed: sealed(reply, request),
         });
     } catch (error) {
-      this.log.error('an answer could not be kept for its idempotency key', { Error: String(error) });
+      this.log.write('idempotency.answer.failed', { Error: String(error) });
     }
   }
 
   #prune(): Promise<void> {
     return this.store
       .prune()
-      .catch((error) => this.log.warn('old answers could not be removed', { Error: String(error) }));
+      .catch((error) => this.log.write('idempotency.answers.left', { Error: String(error) }));
   }
 }
 

@@ -1,4 +1,5 @@
 import { write, writeSync } from 'node:fs';
+import { LOG_EVENTS } from '../../core/log-events.js';
 
 const CAPACITY = 65_536;
 /** UTF-8 bytes a UTF-16 unit can take. */
@@ -104,10 +105,12 @@ export class LineWriter {
     if (this.#dropped === 0) return;
     const blocks = this.#dropped;
     this.#dropped = 0;
+    const { id, level, message } = LOG_EVENTS['log.lines.dropped'];
     const event = {
       '@t': new Date().toISOString(),
-      '@l': 'Warning',
-      '@m': `${blocks} blocks of log lines were dropped`,
+      '@l': level,
+      '@i': id,
+      '@m': `${blocks} ${message}`,
     };
     this.write(`${JSON.stringify(event)}\n`);
   }

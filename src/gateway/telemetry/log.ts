@@ -1,20 +1,17 @@
 import pino from 'pino';
 import { exceptionText } from '../../core/exception-text.js';
+import { LOG_EVENTS, type LogEventName, type LogLevel } from '../../core/log-events.js';
 import { LineWriter } from './line-writer.js';
 import { RequestLines } from './request-lines.js';
 
-/** Levels as the CLEF readers name them. */
-export const LOG_LEVELS = ['Verbose', 'Debug', 'Information', 'Warning', 'Error', 'Fatal'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
-
-const PINO_LEVELS: Record<LogLevel, string> = {
+const PINO_LEVELS = {
   Verbose: 'trace',
   Debug: 'debug',
   Information: 'info',
   Warning: 'warn',
   Error: 'error',
   Fatal: 'fatal',
-};
+} as const satisfies Record<LogLevel, pino.Level>;
 
 const CLEF_NAMES: Record<string, LogLevel> = {
   trace: 'Verbose',
@@ -52,14 +49,30 @@ export interface RequestEvent {
 /** The properties of an event that tell what was thrown (CLEF, `@x`). */
 export const exception = (thrown: unknown): Properties => ({ '@x': exceptionText(thrown) });
 
+/** Who gets what is logged beside standard output. */
+export interface LogReceiver {
+  write(event: LogEventName, properties: Properties, text: string): void;
+  request(kind: RequestKind, event: RequestEvent, durationMs: number, bytes: number): void;
+}
+
 export interface Log {
-  verbose(message: string, properties?: Properties): void;
-  info(message: string, properties?: Properties): void;
-  warn(message: string, properties?: Properties): void;
-  error(message: string, properties?: Properties): void;
+  /** The kind of process that writes. */
+  readonly process: string;
+  /** Writes a line of one kind, with the kind's text where there is no other. */
+  write(event: LogEventName, properties?: Properties, text?: string): void;
   /** When the last byte went out (`performance.now`), milliseconds from the first to it, and bytes of the body. */
   request(kind: RequestKind, event: RequestEvent, at: number, durationMs: number, bytes: number): void;
+  /** From now on `receiver` gets the lines too. */
+  copyTo(receiver: LogReceiver): void;
   flush(): void;
+}
+
+const COMPLETED = LOG_EVENTS['http.request.completed'];
+
+/** Level of the completion event of requests of one kind. */
+export function levelOf({ quiet, status }: RequestKind): LogLevel {
+  if (quiet) return 'Verbose';
+  return status >= 500 && status !== 501 ? 'Error' : COMPLETED.level;
 }
 
 const FLUSH_MS = 100;
@@ -94,10 +107,13 @@ export function createLog(options: { level: LogLevel; pretty: boolean; process: 
     lines.setClock();
   }, FLUSH_MS);
   timer.unref();
+  const copies = new Copies();
   return {
-    ...plain(logger),
+    process: options.process,
+    ...plain(logger, copies),
     request(kind, event, at, durationMs, bytes) {
       if (!(kind.quiet ? logs.probes : logs.request)) return;
+      copies.receiver?.request(kind, event, durationMs, bytes);
       if (lines.write(kind, event, at, durationMs, bytes)) return;
       destination.writeAscii(clefLine(constantOf(kind), event, durationMs, bytes));
     },
@@ -105,27 +121,41 @@ export function createLog(options: { level: LogLevel; pretty: boolean; process: 
   };
 }
 
-function plain(logger: pino.Logger): Omit<Log, 'request' | 'flush'> {
+/** The receiver of a log's lines, once there is one. */
+class Copies {
+  receiver: LogReceiver | undefined;
+}
+
+function plain(logger: pino.Logger, copies: Copies): Pick<Log, 'write' | 'copyTo'> {
   return {
-    verbose: (message, properties) => logger.trace(properties ?? {}, message),
-    info: (message, properties) => logger.info(properties ?? {}, message),
-    warn: (message, properties) => logger.warn(properties ?? {}, message),
-    error: (message, properties) => logger.error(properties ?? {}, message),
+    write(event, properties = {}, text) {
+      const { id, level, message } = LOG_EVENTS[event];
+      if (!logger.isLevelEnabled(PINO_LEVELS[level])) return;
+      logger[PINO_LEVELS[level]]({ '@i': id, ...properties }, text ?? message);
+      copies.receiver?.write(event, properties, text ?? message);
+    },
+    copyTo(receiver) {
+      copies.receiver = receiver;
+    },
   };
 }
 
 function prettyLog(options: { level: LogLevel; process: string }): Log {
   const target = pino.transport({
     target: 'pino-pretty',
-    options: { translateTime: 'HH:MM:ss', ignore: 'pid,hostname' },
+    options: { translateTime: 'HH:MM:ss', ignore: 'pid,hostname,@i', messageFormat: '{@i} {msg}' },
   });
   const logger = pino({ level: PINO_LEVELS[options.level], base: {} }, target);
+  const copies = new Copies();
   return {
-    ...plain(logger),
+    process: options.process,
+    ...plain(logger, copies),
     request(kind, event, _at, durationMs, bytes) {
       const level = kind.quiet ? 'trace' : 'info';
+      if (!logger.isLevelEnabled(level)) return;
       const took = `${durationMs.toFixed(1)} ms ${bytes} B`;
-      logger[level](`${kind.method} ${event.path} ${kind.status} ${took}`);
+      logger[level]({ '@i': COMPLETED.id }, `${kind.method} ${event.path} ${kind.status} ${took}`);
+      copies.receiver?.request(kind, event, durationMs, bytes);
     },
     flush: () => logger.flush(),
   };
@@ -170,10 +200,12 @@ function milliseconds(ms: number): string {
 
 /** The members that a kind of request always has. */
 function constantMembers(kind: RequestKind, process: string): string {
-  const level = kind.quiet ? 'Verbose' : kind.status >= 500 && kind.status !== 501 ? 'Error' : undefined;
+  const level = levelOf(kind);
   const members = {
+    '@i': COMPLETED.id,
     '@mt': '{Method} {Path} {StatusCode} {DurationMs} ms',
-    ...(level ? { '@l': level } : {}),
+    // Readers take what has no level for Information.
+    ...(level === 'Information' ? {} : { '@l': level }),
     Method: kind.method,
     StatusCode: kind.status,
     Protocol: kind.protocol,

@@ -12,6 +12,7 @@ import { watchLoop } from '../../native/index.js';
 import { EVENT_INSTRUMENTS } from './event-metrics.js';
 import { Counter, Gauge, Histogram, type Instrument } from './instruments.js';
 import { STORE_INSTRUMENTS, watchConnections } from './store-metrics.js';
+import { TELEMETRY_INSTRUMENTS } from './telemetry-metrics.js';
 
 /** Every instrument is declared here, once; scrape and OTLP read the same cells. Names are the contract's. */
 
@@ -215,6 +216,7 @@ export function watchCollections(): void {
 const INSTRUMENTS: readonly Instrument[] = [
   ...EVENT_INSTRUMENTS,
   ...STORE_INSTRUMENTS,
+  ...TELEMETRY_INSTRUMENTS,
   memoryAllocated,
   memoryPressure,
   gcCollections,

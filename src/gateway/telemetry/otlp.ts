@@ -2,7 +2,10 @@ import { ValueType } from '@opentelemetry/api';
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { NodeSDK, resources, metrics as sdkMetrics } from '@opentelemetry/sdk-node';
+import { ExportWatch } from './export-watch.js';
 import { Counter, Gauge, type Histogram, type Instrument } from './instruments.js';
+import type { Log } from './log.js';
+import { LogExport } from './log-export.js';
 import { instruments } from './metrics.js';
 import { enableTracing } from './spans.js';
 
@@ -12,17 +15,26 @@ type MetricData = ScopeMetrics['metrics'][number];
 
 const SCOPE = { name: 'Graticule', version: '1.0.0' };
 const EXPORT_MS = 10_000;
+const SHUTDOWN_MS = 1500;
 
-/** Pushes traces and metrics over OTLP. The metrics are the cells that the scrape shows, read at export time. */
-export function startOtlp(endpoint: string, serviceVersion: string): { shutdown(): Promise<void> } {
-  const base = endpoint.replace(/\/+$/, '');
-  const resource = resources.resourceFromAttributes({
-    'service.name': 'graticule',
-    'service.version': serviceVersion,
-  });
+/** What is pushed, until it ends. */
+export interface Otlp {
+  /** Pushes what waits, as long as the collector takes it in time. */
+  shutdown(): Promise<void>;
+}
+
+/** Pushes traces, metrics and the log over OTLP. The metrics are the cells that the scrape shows, read at export time. */
+export function startOtlp(endpoint: string, serviceVersion: string, log: Log): Otlp {
+  const { base, resource, watch, logs } = shared(endpoint, serviceVersion, log);
   const started = hrTime();
+  const traceExporter = new OTLPTraceExporter({ url: `${base}/v1/traces` });
+  const metricExporter = new OTLPMetricExporter({ url: `${base}/v1/metrics` });
+  watch.follow('traces', traceExporter, (spans) => spans.length);
+  watch.follow('metrics', metricExporter, ({ scopeMetrics }) =>
+    scopeMetrics.reduce((sum, { metrics }) => sum + metrics.length, 0),
+  );
   const reader = new PeriodicExportingMetricReader({
-    exporter: new OTLPMetricExporter({ url: `${base}/v1/metrics` }),
+    exporter: metricExporter,
     exportIntervalMillis: EXPORT_MS,
     metricProducers: [
       {
@@ -40,13 +52,50 @@ export function startOtlp(endpoint: string, serviceVersion: string): { shutdown(
   });
   const sdk = new NodeSDK({
     resource,
-    traceExporter: new OTLPTraceExporter({ url: `${base}/v1/traces` }),
+    traceExporter,
     metricReaders: [reader],
+    logRecordProcessors: [logs.processor],
     instrumentations: [],
   });
   sdk.start();
   enableTracing();
-  return { shutdown: () => sdk.shutdown() };
+  log.copyTo(logs);
+  return { shutdown: () => inTime(sdk.shutdown()) };
+}
+
+/** Pushes the log alone, of a process that has nothing else to tell. */
+export function startLogExport(endpoint: string, serviceVersion: string, log: Log): Otlp {
+  const { resource, logs } = shared(endpoint, serviceVersion, log);
+  const sdk = new NodeSDK({
+    resource,
+    spanProcessors: [],
+    metricReaders: [],
+    logRecordProcessors: [logs.processor],
+    instrumentations: [],
+  });
+  sdk.start();
+  log.copyTo(logs);
+  return { shutdown: () => inTime(sdk.shutdown()) };
+}
+
+function shared(endpoint: string, serviceVersion: string, log: Log) {
+  const base = endpoint.replace(/\/+$/, '');
+  const resource = resources.resourceFromAttributes({
+    'service.name': 'graticule',
+    'service.version': serviceVersion,
+  });
+  const watch = new ExportWatch(log);
+  return { base, resource, watch, logs: new LogExport(`${base}/v1/logs`, log.process, watch) };
+}
+
+/** A collector that is down must not hold up the end of the process. */
+async function inTime(work: Promise<void>): Promise<void> {
+  let late: NodeJS.Timeout | undefined;
+  const patience = new Promise<void>((resolve) => {
+    late = setTimeout(resolve, SHUTDOWN_MS);
+  });
+  await Promise.race([work.catch(() => {}), patience]);
+  clearTimeout(late);
 }
 
 type HrTime = [number, number];

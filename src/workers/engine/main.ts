@@ -34,7 +34,7 @@ const supervisor = joinSupervisor({
 });
 
 watchFaults({
-  onRejection: (error) => supervisor.log('error', `a rejection was not handled: ${error.stack}`),
+  onRejection: (error) => supervisor.log('process.rejection', `a rejection was not handled: ${error.stack}`),
   onException: (error) => lost(`the engine fails: ${error.stack}`),
 });
 
@@ -49,7 +49,7 @@ function wait(ms: number): Promise<void> {
 
 function lost(reason: string): void {
   if (draining) return;
-  supervisor.log('error', reason);
+  supervisor.log('process.exception', reason);
   // The line needs a turn of the event loop to leave.
   setImmediate(endAtOnce);
 }
@@ -58,7 +58,7 @@ function lost(reason: string): void {
 function recycle(reason: string): void {
   if (draining || performance.now() - replacementAskedAt < REPLACEMENT_INTERVAL_MS) return;
   replacementAskedAt = performance.now();
-  supervisor.log('warn', `engine wants to be replaced: ${reason}`);
+  supervisor.log('process.replacement.requested', `engine wants to be replaced: ${reason}`);
   if (!supervisor.requestReplacement(reason)) void drainAndExit(settings.drainMs);
 }
 
@@ -88,7 +88,7 @@ server.on('connection', (socket) => {
       task === 'ogr.translate' || task === 'ogr.unpack' || task === 'raster.import'
         ? translators.run(task, input as TaskInput<typeof task>, options)
         : threads.run(task, input, options),
-    (error) => supervisor.log('warn', `a connection was closed: ${String(error)}`),
+    (error) => supervisor.log('process.connection.closed', `a connection was closed: ${String(error)}`),
   );
   connections.add(connection);
   socket.on('close', () => connections.delete(connection));

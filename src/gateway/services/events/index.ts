@@ -77,7 +77,7 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
   const listeners = new Listeners(log, (key) => relay.wake(key));
   const seen = new Map<string, number | undefined>();
   let outboxes: readonly Outbox[] = [];
-  const behind = (error: unknown) => log.warn('the feed could not be read', exception(error));
+  const behind = (error: unknown) => log.write('feed.unreadable', exception(error));
   const look = () => {
     feed.catchUp().catch(behind);
     for (const { key, source } of outboxes) {

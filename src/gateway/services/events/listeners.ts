@@ -30,7 +30,7 @@ export class Listeners {
     const listener = new EventListener(database, {
       told: () => this.#wake(key),
       lost: (reason) =>
-        this.#log.warn('a database is not listened to; it is looked at now and then', {
+        this.#log.write('database.listen.failed', {
           Store: key,
           Error: reason,
         }),

@@ -129,7 +129,7 @@ export class Relay {
       taken.failingSince ??= performance.now();
       const backoff = Math.min(500 * 2 ** taken.failures++, MAX_BACKOFF_MS);
       const reason = error instanceof TaskFailure ? (error.cause_ ?? error.message) : String(error);
-      this.#options.log.warn('events of a store could not be taken over', {
+      this.#options.log.write('feed.store.failed', {
         Store: taken.outbox.key,
         Error: reason,
       });

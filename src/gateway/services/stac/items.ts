@@ -2,6 +2,7 @@ import type { CatalogSnapshot, Collection } from '../../../core/collection.js';
 import { ITEM_FIELDS, type StacContent, type StacPart } from '../../../core/stac.js';
 import type { Field, Pools } from '../../../core/tasks.js';
 import { version } from '../../../core/version.js';
+import type { Log } from '../../telemetry/log.js';
 import { footprintField, hasItems } from './footprints.js';
 import { rasterItems } from './raster-items.js';
 
@@ -12,7 +13,7 @@ export interface StacItemsDeps {
   pools: Pools;
   /** Of the index. */
   path: string;
-  warn(message: string, about: Record<string, unknown>): void;
+  log: Pick<Log, 'write'>;
 }
 
 /** Keeps the index of STAC items in step with the catalog. */
@@ -35,7 +36,7 @@ export class StacItems {
   /** Begins to bring the index up to date, so that searches need not wait for it. */
   follow(catalog: CatalogSnapshot): void {
     this.of(catalog).catch((error) => {
-      this.#deps.warn('the index of STAC items could not be made', { Error: String(error) });
+      this.#deps.log.write('stac.index.failed', { Error: String(error) });
     });
   }
 
@@ -72,7 +73,7 @@ export class StacItems {
       return (await pools.run('vector.stacIndex', { path, parts: [part] })).fields;
     } catch (error) {
       const { collection, stamp } = part;
-      this.#deps.warn('the STAC items of a collection could not be read', {
+      this.#deps.log.write('stac.items.unreadable', {
         Collection: collection,
         Error: String(error),
       });

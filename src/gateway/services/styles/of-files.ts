@@ -2,6 +2,7 @@ import type { CatalogSnapshot, Collection } from '../../../core/collection.js';
 import { defaultStyle } from '../../../core/style/default-style.js';
 import type { FileStyle, MapStyle, NamedStyle } from '../../../core/style/model.js';
 import type { GeometryType } from '../../../core/tasks.js';
+import type { Log } from '../../telemetry/log.js';
 import { slug } from '../publish/names.js';
 import { DEFAULT_STYLE } from './named.js';
 
@@ -47,16 +48,15 @@ const TOLD = 5;
 export function tellLostStyles(
   before: CatalogSnapshot,
   after: CatalogSnapshot,
-  warn: (message: string, about: Record<string, unknown>) => void,
+  log: Pick<Log, 'write'>,
 ): void {
   for (const collection of after.vectors) {
     if (before.byId(collection.id)?.version === collection.version) continue;
     const { styles = [], unreadStyles = [] } = collection;
     for (const { name, diagnostics } of unreadStyles)
-      warn('a style of a file cannot be drawn', about(collection, name, diagnostics));
+      log.write('style.unreadable', about(collection, name, diagnostics));
     for (const { title, diagnostics = [] } of styles)
-      if (diagnostics.length > 0)
-        warn('a style of a file is drawn in part', about(collection, title, diagnostics));
+      if (diagnostics.length > 0) log.write('style.partial', about(collection, title, diagnostics));
   }
 }
 

@@ -64,7 +64,7 @@ function failureOf(
     return { id, error, dueAt: Date.now() + firstBackoffMs * BACKOFF_FACTOR ** attempt };
   metrics.sinkDeadLettered.cell().inc();
   metrics.outboxDeadLettered.cell().inc();
-  log.warn('an event was given up for a webhook', { Webhook: name, EventId: event_id, Error: error });
+  log.write('webhook.event.dropped', { Webhook: name, EventId: event_id, Error: error });
   const message = `An event was given up after ${LIMITS.webhookAttempts} attempts: ${error}`;
   alerts.notify({ kind: 'delivery-failing', severity: 'error', subject: name, message });
   return { id, error, dueAt: undefined };

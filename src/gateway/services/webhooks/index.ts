@@ -57,7 +57,7 @@ export function startWebhooks(options: WebhooksOptions): Webhooks {
   const count = () =>
     store
       .counts(names)
-      .then(show, (error: unknown) => log.warn('deliveries could not be counted', exception(error)));
+      .then(show, (error: unknown) => log.write('webhook.deliveries.uncounted', exception(error)));
   const timer = setInterval(() => {
     for (const sink of sinks) sink.wake();
     void count();

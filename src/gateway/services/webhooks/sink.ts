@@ -73,7 +73,7 @@ export class Sink {
         else if (wait !== undefined) this.#later(wait);
       } catch (error) {
         if (this.#closing.signal.aborted) return;
-        log.warn('the events of a webhook could not be read', { Webhook: name, ...exception(error) });
+        log.write('webhook.events.unreadable', { Webhook: name, ...exception(error) });
         return this.#later(RETRY_MS);
       }
     }

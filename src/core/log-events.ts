@@ -1,0 +1,78 @@
+/** Levels as the readers of compact JSON logs (CLEF) name them. */
+export const LOG_LEVELS = ['Verbose', 'Debug', 'Information', 'Warning', 'Error', 'Fatal'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** One kind of line of the log. */
+export interface LogEvent {
+  /** Stays what it is for ever: it is never given to another kind of line. */
+  readonly id: number;
+  readonly level: LogLevel;
+  /** The text of the line where the writer has none of its own. */
+  readonly message: string;
+}
+
+const information = (id: number, message: string) => ({ id, level: 'Information', message }) as const;
+const warning = (id: number, message: string) => ({ id, level: 'Warning', message }) as const;
+const error = (id: number, message: string) => ({ id, level: 'Error', message }) as const;
+
+/**
+ * Every kind of line that the server logs, by its name. Ids of one hundred belong to one subject; docs/logging.md is
+ * written from this table.
+ */
+export const LOG_EVENTS = {
+  'http.request.completed': information(1000, 'a request was answered'),
+  'http.request.failed': error(1001, 'the server failed at a request'),
+  'http.response.failed': error(1002, 'sending a response failed'),
+  'http.frame.failed': error(1003, 'a frame of a client could not be handled'),
+
+  'process.rejection': error(1100, 'a rejection was not handled'),
+  'process.exception': error(1101, 'the process fails'),
+  'process.ended': error(1102, 'a process ended'),
+  'process.late': error(1103, 'a process did not become ready in time'),
+  'process.unusable': error(1104, 'a process could not be started, stopped or told something'),
+  'process.replacement.requested': warning(1105, 'an engine asks to be replaced'),
+  'process.replacement.started': information(1106, 'a process is being replaced'),
+  'process.connection.closed': warning(1107, 'a connection between a gateway and an engine was closed'),
+  'server.configuration.wrong': error(1110, 'the configuration is wrong'),
+  'server.failed': error(1111, 'the server gives up'),
+  'server.stopping': information(1112, 'the server stops'),
+  'reload.started': information(1120, 'a reload begins'),
+  'reload.completed': information(1121, 'all gateways serve the new configuration'),
+  'reload.failed': error(1122, 'the old configuration stays'),
+
+  'catalog.reloaded': information(1200, 'the catalog was reloaded'),
+  'catalog.doubtful': warning(1201, 'a source is published although something is wrong with it'),
+  'catalog.extent.failed': warning(1202, 'the extent of a collection could not be measured'),
+  'style.unreadable': warning(1210, 'a style of a file cannot be drawn'),
+  'style.partial': warning(1211, 'a style of a file is drawn in part'),
+  'stac.index.failed': warning(1220, 'the index of STAC items could not be made'),
+  'stac.items.unreadable': warning(1221, 'the STAC items of a collection could not be read'),
+  'database.capture.table': warning(1230, 'edits of a table by others are not told'),
+  'database.capture.failed': warning(1231, 'edits by others are not told'),
+  'database.listen.failed': warning(1232, 'a database is not listened to; it is looked at now and then'),
+
+  'cache.disk.failed': warning(1300, 'no tiles are kept on disk'),
+
+  'feed.unreadable': warning(1400, 'the feed could not be read'),
+  'feed.store.failed': warning(1401, 'events of a store could not be taken over'),
+  'webhook.events.unreadable': warning(1410, 'the events of a webhook could not be read'),
+  'webhook.event.dropped': warning(1411, 'an event was given up for a webhook'),
+  'webhook.deliveries.uncounted': warning(1412, 'deliveries could not be counted'),
+
+  'job.engine.failed': error(1500, 'the job engine failed'),
+  'import.files.left': warning(1501, 'left files could not be removed'),
+
+  'key.use.failed': warning(1600, 'the last use of API keys could not be noted'),
+  'audit.failed': error(1601, 'an audit row could not be written'),
+  'idempotency.answer.failed': error(1602, 'an answer could not be kept for its idempotency key'),
+  'idempotency.answers.left': warning(1603, 'old answers could not be removed'),
+
+  'log.lines.dropped': warning(1700, 'blocks of log lines were dropped'),
+  'telemetry.export.failed': warning(
+    1701,
+    'the collector does not take telemetry; what it misses is counted',
+  ),
+  'telemetry.export.resumed': information(1702, 'the collector takes telemetry again'),
+} as const satisfies Record<string, LogEvent>;
+
+export type LogEventName = keyof typeof LOG_EVENTS;

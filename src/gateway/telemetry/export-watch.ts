@@ -1,0 +1,55 @@
+import type { Log } from './log.js';
+import { telemetryExported, telemetryLost } from './telemetry-metrics.js';
+
+export type Signal = 'traces' | 'metrics' | 'logs';
+
+/** How exporters of OpenTelemetry answer: a code other than 0 is a failure. */
+type ExportResult = { code: number; error?: Error };
+
+interface Exporter<T> {
+  export(items: T, done: (result: ExportResult) => void): void;
+}
+
+/**
+ * Counts what the collector takes and what is lost to it. The log hears of a collector that fails once, and once when
+ * it takes everything again.
+ */
+export class ExportWatch {
+  readonly #failing = new Set<Signal>();
+  readonly #log: Log;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** Looks at what becomes of each push of an exporter; `sizeOf` counts its items. */
+  follow<T>(signal: Signal, exporter: Exporter<T>, sizeOf: (items: T) => number): void {
+    const push = exporter.export.bind(exporter);
+    exporter.export = (items, done) => {
+      const size = sizeOf(items);
+      push(items, (result) => {
+        if (result.code === 0) this.#succeeded(signal, size);
+        else this.#failed(signal, size, result.error);
+        done(result);
+      });
+    };
+  }
+
+  #succeeded(signal: Signal, size: number): void {
+    telemetryExported.cell(signal).inc(size);
+    if (!this.#failing.delete(signal) || this.#failing.size > 0) return;
+    this.#log.write('telemetry.export.resumed');
+  }
+
+  #failed(signal: Signal, size: number, error: Error | undefined): void {
+    telemetryLost.cell(signal, 'collector').inc(size);
+    const first = this.#failing.size === 0;
+    this.#failing.add(signal);
+    if (first) this.#log.write('telemetry.export.failed', { Signal: signal, Error: reasonOf(error) });
+  }
+}
+
+function reasonOf(error: Error | undefined): string {
+  const { message = 'no reason given', code } = (error ?? {}) as Partial<NodeJS.ErrnoException>;
+  return code === undefined ? message : `${message} (${code})`;
+}
