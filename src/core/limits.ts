@@ -49,6 +49,8 @@ export const LIMITS = {
   textNames: 10_000,
   /** Bytes of a body that the event loop parses itself; larger ones are parsed by a worker. */
   loopBodyBytes: 65_536,
+  /** Bytes of a body above which it is read in a turn of the event loop of its own. */
+  turnBodyBytes: 4096,
   /** Bytes of all bodies that are being received, and of those of anonymous clients. */
   receivedBytes: 268_435_456,
   anonymousReceivedBytes: 33_554_432,

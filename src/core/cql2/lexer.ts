@@ -19,7 +19,7 @@ const IDENTIFIER = `[${START}][${PART}]*`;
 const SPACE = /[\t-\r \u0085\u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000]+/y;
 const WORD = new RegExp(IDENTIFIER, 'uy');
 const NUMBER = /(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/y;
-const SYMBOL = /<>|<=|>=|[(),=<>+\-*/%^]/y;
+const SYMBOL = /<>|<=|>=|[<>]/y;
 const STRING = /'(?:[^'\\]|''|\\.)*'/sy;
 const QUOTED = /"(?:[^"]|"")*"/y;
 
@@ -36,15 +36,22 @@ export function tokenise(text: string): Token[] {
   if (bad) throw new Cql2Error(`invalid character at ${bad.index + 1}`, { position: bad.index + 1 });
   const tokens: Token[] = [];
   for (let at = 0; at < text.length; ) {
-    const space = match(SPACE, text, at);
-    if (space === undefined) {
-      const [token, end] = next(text, at);
-      tokens.push(token);
-      at = end;
-    } else at += space.length;
+    at = afterSpace(text, at);
+    if (at === text.length) break;
+    const [token, end] = next(text, at);
+    tokens.push(token);
+    at = end;
   }
   tokens.push({ kind: 'end', text: '', at: text.length });
   return tokens;
+}
+
+/** Where the next token begins. Most tokens have one blank or none before them. */
+function afterSpace(text: string, at: number): number {
+  const after = text.charCodeAt(at) === 0x20 ? at + 1 : at;
+  const code = text.charCodeAt(after);
+  if (code > 0x20 && code < 0x80) return after;
+  return after + (match(SPACE, text, after)?.length ?? 0);
 }
 
 function match(pattern: RegExp, text: string, at: number): string | undefined {
@@ -52,7 +59,13 @@ function match(pattern: RegExp, text: string, at: number): string | undefined {
   return pattern.exec(text)?.[0];
 }
 
+const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
+
+/** Tokens of one character that begin no other one. */
+const LONE = '(),=+-*/%^';
+
 function next(text: string, at: number): [token: Token, end: number] {
+  if (LONE.includes(text[at]!)) return [{ kind: 'symbol', text: text[at]!, at }, at + 1];
   const plain = (kind: Token['kind'], pattern: RegExp): [Token, number] | undefined => {
     const found = match(pattern, text, at);
     return found === undefined ? undefined : [{ kind, text: found, at }, at + found.length];
@@ -70,7 +83,9 @@ function next(text: string, at: number): [token: Token, end: number] {
   };
   if (text[at] === "'") return enclosed('string', STRING, 'string', unescapeString);
   if (text[at] === '"') return enclosed('quoted', QUOTED, 'name', (inner) => inner.replaceAll('""', '"'));
-  const token = plain('word', WORD) ?? plain('number', NUMBER) ?? plain('symbol', SYMBOL);
+  const token = isDigit(text.charCodeAt(at))
+    ? plain('number', NUMBER)
+    : (plain('word', WORD) ?? plain('number', NUMBER) ?? plain('symbol', SYMBOL));
   if (token) return token;
   const character = String.fromCodePoint(text.codePointAt(at)!);
   throw new Cql2Error(`unexpected '${shown(character)}' at ${at + 1}`, { position: at + 1 });

@@ -21,6 +21,7 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
   #ended = false;
   #aborted = false;
   #paused = false;
+  #dropping = false;
   #wake: (() => void) | undefined;
   #hash: Hash | undefined;
   readonly #res: HttpResponse;
@@ -38,10 +39,10 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
 
   #take(chunk: ArrayBuffer, isLast: boolean): void {
     if (this.#aborted) return;
-    if (chunk.byteLength > 0) {
+    this.#size += chunk.byteLength;
+    if (chunk.byteLength > 0 && !this.#dropping) {
       this.#hash?.update(new Uint8Array(chunk));
       this.#chunks.push(new Uint8Array(chunk.slice(0)));
-      this.#size += chunk.byteLength;
     }
     if (isLast) this.#ended = true;
     else if (this.#size > HIGH_WATER && !this.#paused) {
@@ -76,8 +77,9 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
   async drop(): Promise<void> {
     const end = performance.now() + LIMITS.lingerMs;
     let bytes = 0;
+    this.#dropping = true;
+    this.#chunks = [];
     while (!this.#ended && !this.#aborted && bytes < LIMITS.lingerBytes && performance.now() < end) {
-      this.#chunks = [];
       this.#size = 0;
       this.#resume();
       await this.#arrival(LIMITS.lingerQuietMs);

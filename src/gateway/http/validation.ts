@@ -10,6 +10,7 @@ import { type Pools, TaskFailure } from '../../core/tasks.js';
 import { codingOf, inflated } from './content-coding.js';
 import type { HttpExchange } from './exchange.js';
 import { ReceivedBytes } from './received.js';
+import { turn } from './turns.js';
 
 export type BodyReader = (x: HttpExchange) => Promise<unknown>;
 
@@ -29,15 +30,16 @@ function compiler(allErrors: boolean): Ajv {
 const first = compiler(false);
 const all = compiler(true);
 
-/** A function that lists what is wrong with a value, or nothing. The schema is compiled when it is first used. */
+/**
+ * A function that lists what is wrong with a value, or nothing. Schemas are compiled at once: a compilation takes up to
+ * 30 ms, which a request must not cost others.
+ */
 export function compileSchema(schema: TSchema): (value: unknown) => FieldError[] {
-  let validate: ValidateFunction | undefined;
-  let listAll: ValidateFunction | undefined;
+  const validate = first.compile(schema);
+  const listAll = all.compile(schema);
   return (value) => {
-    validate ??= first.compile(schema);
     if (validate(value)) return [];
     if (!isSmall(value)) return fieldErrors(validate);
-    listAll ??= all.compile(schema);
     listAll(value);
     return fieldErrors(listAll);
   };
@@ -141,10 +143,15 @@ async function parse(
 ): Promise<unknown> {
   const bytes = parts.reduce((sum, part) => sum + part.byteLength, 0);
   try {
-    if (bytes <= LIMITS.loopBodyBytes || reading.form === 'bytes')
+    // Large bodies that arrive together share no turn of the loop.
+    if (bytes <= LIMITS.loopBodyBytes || reading.form === 'bytes') {
+      if (bytes > LIMITS.turnBodyBytes) await turn();
       return readBody(Buffer.concat(parts, bytes), reading);
+    }
     const options = { deadlineMs: LIMITS.requestDeadlineMs, signal: x.signal };
-    return await pools.run('vector.body', { parts, reading }, options);
+    const value = await pools.run('vector.body', { parts, reading }, options);
+    await turn();
+    return value;
   } catch (cause) {
     const why = refusal(cause);
     if (!why) throw cause;
