@@ -287,6 +287,7 @@ describe('a tile from the cache', () => {
       .find((text) => text.includes(`"${id}"`))!;
     expect(JSON.parse(line)).toEqual({
       '@t': expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      '@i': 1000,
       '@mt': '{Method} {Path} {StatusCode} {DurationMs} ms',
       Method: 'GET',
       StatusCode: 200,
