@@ -37,12 +37,26 @@ double doubleArea(const double* xy, size_t n) {
   return sum;
 }
 
-void appendReal(ByteBuffer& out, double value) {
+/**
+ * Whole values of real columns get a fraction: readers such as GDAL take the type of a column from its first values, and
+ * cut off what follows where that is an integer.
+ */
+void markReal(ByteBuffer& out, size_t begin) {
+  for (size_t i = begin; i < out.size(); ++i) {
+    const char c = static_cast<char>(out.data()[i]);
+    if (c == '.' || c == 'e' || c == 'E') return;
+  }
+  out.appendLiteral(".0");
+}
+
+void appendReal(ByteBuffer& out, FieldType type, double value) {
   if (!std::isfinite(value)) {
     out.appendLiteral("null");
     return;
   }
+  const size_t begin = out.size();
   out.commit(putShortest(out.reserve(kMaxNumberSize), value));
+  if (type != FieldType::Integer) markReal(out, begin);
 }
 
 /** JSON, and numbers that are too precise for a double, are written as they are. */
@@ -53,8 +67,20 @@ bool isBareText(FieldType type, const Value& value) {
   return (first == '-' || (first >= '0' && first <= '9')) && isJson(value.bytes, value.size);
 }
 
+void appendBareText(ByteBuffer& out, FieldType type, const Value& value) {
+  const size_t begin = out.size();
+  out.append(value.bytes, value.size);
+  if (type == FieldType::Number) markReal(out, begin);
+}
+
 void appendInteger(ByteBuffer& out, int64_t value) {
   out.commit(putInteger(out.reserve(kMaxNumberSize), value));
+}
+
+/** An integer, which may stand in a real column. */
+void appendWhole(ByteBuffer& out, FieldType type, int64_t value) {
+  appendInteger(out, value);
+  if (type == FieldType::Number) out.appendLiteral(".0");
 }
 
 }  // namespace
@@ -226,13 +252,13 @@ void GeoJsonFeatureWriter::property(size_t field, const Value& value) {
     case Value::Kind::Null: return out_.appendLiteral("null");
     case Value::Kind::Blob:
       return appendBase64String(out_, reinterpret_cast<const uint8_t*>(value.bytes), value.size);
-    case Value::Kind::Real: return appendReal(out_, value.real);
+    case Value::Kind::Real: return appendReal(out_, types_[field], value.real);
     case Value::Kind::Boolean: break;
     case Value::Kind::Integer:
-      if (types_[field] != FieldType::Boolean) return appendInteger(out_, value.integer);
-      break;
+      if (types_[field] == FieldType::Boolean) break;
+      return appendWhole(out_, types_[field], value.integer);
     case Value::Kind::Text:
-      if (isBareText(types_[field], value)) return out_.append(value.bytes, value.size);
+      if (isBareText(types_[field], value)) return appendBareText(out_, types_[field], value);
       return appendJsonString(out_, value.bytes, value.size);
   }
   if (value.integer != 0) {

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { VectorCollection } from '../../../core/collection.js';
-import { HTML_FORMAT, SCHEMA_FORMAT } from '../../../core/media.js';
-import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
+import { type Format, HTML_FORMAT, SCHEMA_FORMAT, XML_FORMAT } from '../../../core/media.js';
+import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
 import { contentTag } from '../../http/content-tag.js';
 import * as pages from '../../pages/index.js';
 import { documentReply, META_FORMATS, otherTypes, type SurfaceDeps } from '../common.js';
@@ -11,7 +11,8 @@ import { functionsDocument } from './functions.js';
 import { gmlSchema, SCHEMA_PATH } from './gml.js';
 import { collectionId } from './params.js';
 import { queryablesDocument, schemaDocument } from './schema.js';
-import { type View, viewOf } from './view.js';
+import { schemaXsd } from './schema-xsd.js';
+import { viewOf } from './view.js';
 import { collectionsXml, collectionXml } from './xml.js';
 
 const COMMON = {
@@ -22,6 +23,7 @@ const COMMON = {
   tag: 'Collections',
 } as const;
 
+const XSD_FORMAT: Format = { ...XML_FORMAT, name: 'xsd' };
 const JSON_DOCUMENT = { 'application/json': Type.Object({}) };
 const DOCUMENT = { ...JSON_DOCUMENT, ...otherTypes(DOCUMENT_FORMATS) };
 const JSON_SCHEMA = { 'application/schema+json': Type.Object({}), 'text/html': null };
@@ -60,14 +62,8 @@ export function collectionOperations(deps: SurfaceDeps): Operation[] {
         return documentReply(x, document, page, () => collectionXml(document));
       },
     }),
-    schemaOperation(
-      deps,
-      'queryables',
-      'getQueryables',
-      'Properties that filters may name',
-      queryablesDocument,
-    ),
-    schemaOperation(deps, 'schema', 'getSchema', 'Schema of the features', schemaDocument),
+    queryablesOperation(deps),
+    schemaOperation(deps),
     defineOperation({
       ...COMMON,
       id: 'features.getFunctions',
@@ -88,37 +84,57 @@ export function collectionOperations(deps: SurfaceDeps): Operation[] {
       responses: { 200: { description: 'XML Schema', content: { 'application/xml': null } } },
       run(x) {
         const views = readable(x).map(({ id }) => viewOf(deps, x.principal, id));
-        const body = gmlSchema(views);
-        return {
-          status: 200,
-          mediaType: 'application/xml; charset=utf-8',
-          body,
-          etag: contentTag(body),
-          cacheControl: 'no-cache',
-        };
+        return xsdReply(gmlSchema(views));
       },
     }),
   ];
 }
 
-function schemaOperation(
-  deps: SurfaceDeps,
-  name: string,
-  id: string,
-  summary: string,
-  document: (x: Exchange, view: View) => { title: string },
-): Operation {
+function queryablesOperation(deps: SurfaceDeps): Operation {
   return defineOperation({
     ...COMMON,
-    id: `features.${id}`,
-    path: `${FEATURES_PATH}/collections/{collectionId}/${name}`,
-    summary,
+    id: 'features.getQueryables',
+    path: `${FEATURES_PATH}/collections/{collectionId}/queryables`,
+    summary: 'Properties that filters may name',
     params: { collectionId },
     formats: [SCHEMA_FORMAT, HTML_FORMAT],
     responses: { 200: { description: 'JSON Schema', content: JSON_SCHEMA }, 404: ABSENT },
     run(x) {
-      const schema = document(x, viewOf(deps, x.principal, x.params.collectionId));
-      return documentReply(x, schema, () => pages.documentPage(x, `${schema.title}: ${name}`, schema));
+      const queryables = queryablesDocument(x, viewOf(deps, x.principal, x.params.collectionId));
+      return documentReply(x, queryables, () =>
+        pages.documentPage(x, `${queryables.title}: queryables`, queryables),
+      );
     },
   });
+}
+
+function schemaOperation(deps: SurfaceDeps): Operation {
+  return defineOperation({
+    ...COMMON,
+    id: 'features.getSchema',
+    path: `${FEATURES_PATH}/collections/{collectionId}/schema`,
+    summary: 'Schema of the features',
+    params: { collectionId },
+    formats: [SCHEMA_FORMAT, HTML_FORMAT, XSD_FORMAT],
+    responses: {
+      200: { description: 'JSON Schema or XML Schema', content: { ...JSON_SCHEMA, 'application/xml': null } },
+      404: ABSENT,
+    },
+    run(x) {
+      const view = viewOf(deps, x.principal, x.params.collectionId);
+      if (x.format === XSD_FORMAT) return xsdReply(schemaXsd(view));
+      const schema = schemaDocument(x, view);
+      return documentReply(x, schema, () => pages.documentPage(x, `${schema.title}: schema`, schema));
+    },
+  });
+}
+
+function xsdReply(body: string): Reply {
+  return {
+    status: 200,
+    mediaType: 'application/xml; charset=utf-8',
+    body,
+    etag: contentTag(body),
+    cacheControl: 'no-cache',
+  };
 }

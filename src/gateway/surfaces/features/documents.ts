@@ -76,6 +76,13 @@ export function collectionDocument(x: Exchange, collection: VectorCollection) {
         type: 'application/xml',
         title: 'GML application schema',
       },
+      // Relations are compared without regard to case (RFC 8288, 2.1.1), but by GDAL up to 3.6; of several it takes the last.
+      {
+        href: `${x.baseUrl}${path}/schema?f=xsd`,
+        rel: 'describedBy',
+        type: 'application/xml',
+        title: 'Schema of the features as XML Schema',
+      },
       ...representationLinks(x, collection),
     ] as Link[],
   };

@@ -14,8 +14,8 @@ const SF = `${CORE}/sf`;
 const SCHEMAS = 'http://schemas.opengis.net/ogcapi/features/part1/1.0/xml';
 export const CORE_SCHEMA = `${SCHEMAS}/core.xsd`;
 const SF_SCHEMA = `${SCHEMAS}/core-sf.xsd`;
-const GML = 'http://www.opengis.net/gml/3.2';
-const GML_SCHEMA = 'http://schemas.opengis.net/gml/3.2.1/gml.xsd';
+export const GML = 'http://www.opengis.net/gml/3.2';
+export const GML_SCHEMA = 'http://schemas.opengis.net/gml/3.2.1/gml.xsd';
 const GMLSF = 'http://www.opengis.net/gmlsf/2.0';
 const GMLSF_SCHEMA = 'http://schemas.opengis.net/gmlsfProfile/2.0/gmlsfLevels.xsd';
 
@@ -59,8 +59,7 @@ export function idOfGml(gmlId: string): string | undefined {
 export function gmlSchema(
   collections: readonly { collection: VectorCollection; fields: readonly Field[] }[],
 ) {
-  return `<?xml version="1.0" encoding="UTF-8"?>
-<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:gml="${GML}" xmlns:app="${GML_NAMESPACE}" targetNamespace="${GML_NAMESPACE}" elementFormDefault="qualified" version="1.0">
+  return `${XML_HEAD}<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:gml="${GML}" xmlns:app="${GML_NAMESPACE}" targetNamespace="${GML_NAMESPACE}" elementFormDefault="qualified" version="1.0">
   <xs:annotation>
     <xs:appinfo source="${GMLSF_SCHEMA}">
       <gmlsf:ComplianceLevel xmlns:gmlsf="${GMLSF}">0</gmlsf:ComplianceLevel>
@@ -94,8 +93,8 @@ function element(name: string, type: string): string {
   return `          <xs:element name="${name}" type="${type}" minOccurs="0"/>\n`;
 }
 
-const TYPES: Record<FieldType, string> = {
-  integer: 'xs:integer',
+export const TYPES: Record<FieldType, string> = {
+  integer: 'xs:long',
   number: 'xs:double',
   string: 'xs:string',
   boolean: 'xs:boolean',
@@ -108,7 +107,7 @@ const TYPES: Record<FieldType, string> = {
 };
 
 /** A store holds single and multi geometries side by side, so a line may be either. */
-const GEOMETRIES: Record<GeometryType, string> = {
+export const GEOMETRIES: Record<GeometryType, string> = {
   Point: 'gml:PointPropertyType',
   MultiPoint: 'gml:MultiPointPropertyType',
   LineString: 'gml:CurvePropertyType',
