@@ -219,7 +219,7 @@ it('is a source of a server like a file', async () => {
     const base = `${allowed.url}/ogc/tiles/collections/${collection!.id}/tiles/WebMercatorQuad`;
     const tile = await fetch(`${base}/3/1/1`);
     expect([tile.status, await tile.text()]).toEqual([200, 'tile 9']);
-    expect((await fetch(`${base}/2/1/1`)).status).toBe(204);
+    expect((await fetch(`${base}/2/1/1`)).status).toBe(404);
     odd = (_, response) => Boolean(response.writeHead(500).end());
     expect((await fetch(`${base}/3/2/2`)).status).toBe(503);
   } finally {

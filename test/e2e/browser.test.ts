@@ -165,7 +165,7 @@ describe('the start page', () => {
     await drawn(page, 'start-before-zoom');
     const zooms = new Set<number>();
     page.on('request', (request) => {
-      const match = /WebMercatorQuad\/(\d+)\//.exec(request.url());
+      const match = /\/tiles\/\d+\/(\d+)\//.exec(request.url());
       if (match) zooms.add(Number(match[1]));
     });
     const area = (await page.locator('[data-map]').boundingBox())!;

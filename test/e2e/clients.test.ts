@@ -252,10 +252,12 @@ describe('vector tiles', () => {
     expect(Object.keys(decode(body).layers).sort()).toEqual(['countries', 'disputed_borders']);
   });
 
-  it('answer 204 where there is nothing', async () => {
+  it('answer 204 where there is nothing, and 404 outside of the limits', async () => {
     const id = await layerId('disputed_borders');
-    const answer = await raw(`${server.url}/ogc/tiles/collections/${id}/tiles/WebMercatorQuad/6/1/1?f=mvt`);
-    expect([answer.status, answer.body.length]).toEqual([204, 0]);
+    const nothing = await raw(`${server.url}/tiles/${id}/6/1/1.mvt`);
+    expect([nothing.status, nothing.body.length]).toEqual([204, 0]);
+    const outside = await raw(`${server.url}/ogc/tiles/collections/${id}/tiles/WebMercatorQuad/6/1/1?f=mvt`);
+    expect(outside.status).toBe(404);
   });
 });
 

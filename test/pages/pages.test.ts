@@ -142,7 +142,7 @@ describe('a map', () => {
     );
     const [layer] = data.layers;
     expect(layer).toMatchObject({ kind: 'vector', sourceLayers: ['roads'], geometry: 'polygon' });
-    expect(layer!.tiles).toBe(`${BASE}/ogc/tiles/collections/7/tiles/WebMercatorQuad/{z}/{y}/{x}?f=mvt`);
+    expect(layer!.tiles).toBe(`${BASE}/tiles/7/{z}/{x}/{y}.mvt`);
     expect(data.bounds).toEqual([5, 45, 11, 48]);
     expect(data.backdrop?.id).toBe('countries');
   });
@@ -170,7 +170,7 @@ describe('a map', () => {
     );
     expect(data.layers[0]).toMatchObject({
       kind: 'raster',
-      tiles: expect.stringMatching(/\/collections\/8\/.*f=png$/),
+      tiles: expect.stringMatching(/\/tiles\/8\/.*\.png$/),
     });
   });
 

@@ -172,7 +172,7 @@ describe('what is at a place', () => {
       await (await fetch(`${server.url}/ogc/maps/viewer?collections=countries`)).text(),
       'map-data',
     );
-    const layerId = /collections\/(\d+)\//.exec(countries.layers[0]!.tiles)![1];
+    const layerId = /\/tiles\/(\d+)\//.exec(countries.layers[0]!.tiles)![1];
     const put = (body: object | null) =>
       fetch(`${server.url}/api/v1/admin/metadata/layers/${layerId}/popup-info`, {
         method: 'PUT',

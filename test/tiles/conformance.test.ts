@@ -38,6 +38,38 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** Format, width and greatest opacity of an image that is answered with 200. */
+async function shown(path: string): Promise<unknown[]> {
+  const answer = await get(path);
+  expect([answer.status, answer.headers.get('etag')], path).toEqual([200, expect.any(String)]);
+  const image = sharp(Buffer.from(await answer.arrayBuffer())).ensureAlpha();
+  const { format, width } = await image.metadata();
+  expect(answer.headers.get('content-type')).toBe(`image/${format}`);
+  const { channels } = await image.stats();
+  return [format, width, channels[3]!.max];
+}
+
+/** Rows and columns of a matrix that are next to the limits of a tileset, outside. */
+async function besideLimits(owner: string, zoom: number): Promise<[row: number, column: number][]> {
+  const { minTileRow, maxTileRow, minTileCol, maxTileCol } = (await json(owner)).tileMatrixSetLimits[zoom];
+  return [
+    [minTileRow - 1, minTileCol],
+    [maxTileRow + 1, maxTileCol],
+    [minTileRow, minTileCol - 1],
+    [maxTileRow, maxTileCol + 1],
+  ];
+}
+
+/** The first place within the limits where nothing is, along the top. */
+async function emptyPlace(owner: string, zoom: number): Promise<string> {
+  const { minTileRow, minTileCol, maxTileCol } = (await json(owner)).tileMatrixSetLimits[zoom];
+  for (let column = minTileCol; column <= maxTileCol; column++) {
+    const place = `${zoom}/${minTileRow}/${column}`;
+    if ((await status(`${owner}/${place}?f=mvt`)) === 204) return place;
+  }
+  throw new Error('the top of the limits is full');
+}
+
 const linksOf = (links: Link[], rel: string) => links.filter((link) => link.rel === rel);
 const tileset = async (name: string, set = 'WebMercatorQuad') =>
   json(`/collections/${await layerId(name)}/tiles/${set}`);
@@ -93,11 +125,50 @@ describe('OGC API Tiles', () => {
     expect((await get(path, { accept: 'image/tiff' })).status).toBe(406);
   });
 
-  it('/req/core/tc-error: 400 outside the set, 204 where there is nothing', async () => {
-    const base = `/collections/${await layerId('countries')}/tiles/WebMercatorQuad`;
+  it('/req/core/tc-error: 400 outside of the tile matrix set, 404 outside of the limits', async () => {
+    const base = `/collections/${await layerId('disputed_borders')}/tiles/WebMercatorQuad`;
     for (const place of ['25/0/0', '0/1/0', '0/0/1', 'x/0/0'])
       expect(await status(`${base}/${place}`)).toBe(400);
-    expect(await status(`${base}/6/1/1`)).toBe(204);
+    for (const name of ['disputed_borders', 'l7_etms']) {
+      const owner = `/collections/${await layerId(name)}/tiles/WebMercatorQuad`;
+      for (const f of name === 'l7_etms' ? ['png'] : ['mvt', 'png', 'webp'])
+        for (const [row, column] of await besideLimits(owner, 9)) {
+          const answer = await get(`${owner}/9/${row}/${column}?f=${f}`);
+          const got = [answer.status, answer.headers.get('content-type')];
+          expect(got, `${name} ${f} ${row} ${column}`).toEqual([404, 'application/problem+json']);
+        }
+    }
+    // Zoom levels that an archive does not have are no part of its limits.
+    const photos = `/collections/${await layerId('photos')}/tiles/WebMercatorQuad`;
+    expect([await status(`${photos}/0/0/0`), await status(`${photos}/1/0/0`)]).toEqual([200, 404]);
+    const together = `/tiles/WebMercatorQuad/9/0/0?f=png&collections=disputed_borders,l7_etms`;
+    expect(await status(together)).toBe(404);
+  });
+
+  it('/req/core/tc-error: within the limits nothing is 204, or an image that shows nothing', async () => {
+    const id = await layerId('disputed_borders');
+    const place = `${await emptyPlace(`/collections/${id}/tiles/WebMercatorQuad`, 9)}`;
+    const [, row, column] = place.split('/');
+    for (const tile of [
+      `/collections/${id}/tiles/WebMercatorQuad/${place}?f=`,
+      `${server.url}/tiles/${id}/9/${column}/${row}.`,
+    ]) {
+      const answer = await get(`${tile}mvt`);
+      expect([answer.status, (await answer.arrayBuffer()).byteLength]).toEqual([204, 0]);
+      for (const format of ['png', 'webp']) expect(await shown(`${tile}${format}`)).toEqual([format, 256, 0]);
+    }
+    const twice = `/collections/${id}/tiles/WebMercatorQuad/${place}?f=png&scale=2`;
+    expect(await shown(twice)).toEqual(['png', 512, 0]);
+    expect(await shown(twice.replace('scale=2', 'width=3000&height=3000'))).toEqual(['png', 3000, 0]);
+  });
+
+  it('tiles in the order of web maps are there outside of the limits too: such maps ask for all that is in view', async () => {
+    const id = await layerId('disputed_borders');
+    for (const place of ['9/0/0', '9/511/511', '2/3/3']) {
+      expect((await get(`${server.url}/tiles/${id}/${place}.mvt`)).status).toBe(204);
+      expect(await shown(`${server.url}/tiles/${id}/${place}.png`)).toEqual(['png', 256, 0]);
+    }
+    expect((await get(`${server.url}/tiles/${id}/1/2/0.png`)).status).toBe(400);
   });
 
   it('/req/tileset/description: a tileset names its tile matrix set and the template of its tiles', async () => {

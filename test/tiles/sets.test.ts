@@ -209,17 +209,17 @@ describe('the settings of a collection', () => {
       return found;
     };
     expect(await zooms('WebMercatorQuad', ['2/1/2', '3/2/4', '6/18/33', '7/37/67'])).toEqual({
-      2: 204,
+      2: 404,
       3: 200,
       6: 200,
-      7: 204,
+      7: 404,
     });
     // The first matrix of WorldCRS84Quad has the scale of zoom 1.
     expect(await zooms('WorldCRS84Quad', ['1/0/2', '2/0/4', '5/5/33', '6/10/67'])).toEqual({
-      1: 204,
+      1: 404,
       2: 200,
       5: 200,
-      6: 204,
+      6: 404,
     });
     const layers = await tile('/tiles/WebMercatorQuad/0/0/0?collections=towns,settled');
     expect(Object.keys(layers)).toEqual(['towns']);
@@ -227,7 +227,7 @@ describe('the settings of a collection', () => {
       'settled',
       'towns',
     ]);
-    expect(await status('/tiles/WebMercatorQuad/0/0/0?collections=settled&f=png')).toBe(204);
+    expect(await status('/tiles/WebMercatorQuad/0/0/0?collections=settled&f=png')).toBe(404);
   });
 
   it('choose its attributes and how long its tiles are kept', async () => {
@@ -284,7 +284,7 @@ describe('a reload', () => {
     const id = await layerId('settled');
     const early = () => status(`/collections/${id}/tiles/WebMercatorQuad/0/0/0`);
     const custom = () => status('/tileMatrixSets/Later');
-    expect([await early(), await custom()]).toEqual([204, 404]);
+    expect([await early(), await custom()]).toEqual([404, 404]);
     const matrixSets = [{ ...ROWS_FROM_BELOW, id: 'Later' }];
     await reload({ matrixSets }, async () => (await custom()) === 200);
     expect([await early(), await status('/tileMatrixSets/FromFile')]).toEqual([200, 404]);

@@ -79,6 +79,11 @@ export function firstColumn(matrix: TileMatrix, row: number, column: number): nu
   return column - (column % coalescence(matrix, row));
 }
 
+/** The last of the columns that name the tile of which this one is the first. */
+export function lastColumn(matrix: TileMatrix, row: number, first: number): number {
+  return first + coalescence(matrix, row) - 1;
+}
+
 function coalescence({ variableWidths }: TileMatrix, row: number): number {
   for (const { coalesce, minTileRow, maxTileRow } of variableWidths) {
     if (row >= minTileRow && row <= maxTileRow) return coalesce;

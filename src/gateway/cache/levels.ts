@@ -72,8 +72,13 @@ export class TileLevels {
   }
 
   /** Keeps a tile whose making began at `began`, a time of `Date.now()`. */
-  write(wanted: TileRequest, { reply, dropped = 0 }: CachedTile, began: number, maxAgeMs: number): void {
-    const { body = NOTHING } = reply;
+  write(
+    wanted: TileRequest,
+    { reply, empty, dropped = 0 }: CachedTile,
+    began: number,
+    maxAgeMs: number,
+  ): void {
+    const { body = NOTHING } = empty ? {} : reply;
     if (!(body instanceof Uint8Array)) return;
     const cursors = wanted.collections.map(cursorOf);
     const encoding = reply.encoding === 'gzip' ? 'gzip' : 'identity';

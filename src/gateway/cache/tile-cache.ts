@@ -9,9 +9,12 @@ import { SharedTiles } from './shared-tiles.js';
 
 /** A tile ready to send: compressed already where that helps, with its entity tag. */
 export interface CachedTile {
-  /** The answer that every request for this tile gets; without a body when nothing is in the tile. */
+  /** The answer that every request for this tile gets. */
   readonly reply: Reply;
+  /** None of its own for a tile without content: blank images are shared. */
   readonly bytes: number;
+  /** Nothing is in the tile: 204, or a transparent image. */
+  readonly empty?: boolean;
   /** Features left out of it for want of room. */
   readonly dropped?: number;
 }

@@ -88,7 +88,7 @@ function common(collection: Collection, baseUrl: string, format: string) {
   return {
     id: collection.id,
     title: collection.title,
-    tiles: `${baseUrl}/ogc/tiles/collections/${collection.layerId}/tiles/WebMercatorQuad/{z}/{y}/{x}?f=${format}`,
+    tiles: `${baseUrl}/tiles/${collection.layerId}/{z}/{x}/{y}.${format}`,
     extent: collection.extent84 ?? null,
     minZoom: 0,
     maxZoom: DETAIL_ZOOM,

@@ -5,10 +5,17 @@ import { notFound } from '../../core/errors.js';
 import { type Format, JSON_FORMAT, linkType, TILEJSON_FORMAT } from '../../core/media.js';
 import type { Exchange } from '../../core/operation.js';
 import type { Box, FieldType } from '../../core/tasks.js';
-import { type TileMatrixSet, tileMatrixSet, WEB_MERCATOR_QUAD } from '../../core/tile-matrix.js';
+import {
+  lastColumn,
+  type TileLimits,
+  type TileMatrixSet,
+  tileMatrixSet,
+  WEB_MERCATOR_QUAD,
+} from '../../core/tile-matrix.js';
 import { limitsIn, setsFor } from '../services/tiles/extent.js';
 import { isMade, matrixSetsOf, tileFormats } from '../services/tiles/formats.js';
 import { tileFields } from '../services/tiles/layer.js';
+import type { TileAddress } from '../services/tiles/request.js';
 import { formatLinks, type Link, META_FORMATS } from './common.js';
 
 /** Tilesets (OGC 17-083r4, clause 8; OGC 20-057, clauses 8 and 9): of one collection, or of the dataset. */
@@ -94,10 +101,34 @@ function selection({ collections }: TilesetSubject, format: Format): string {
   return `&collections=${shown.map((c) => c.layerId).join(',')}`;
 }
 
+/** Limits of the tiles of collections in matrices; none where it is not known, or cannot be said, where the data lies. */
+function limitsOf(
+  set: TileMatrixSet,
+  collections: readonly Collection[],
+  zooms: readonly number[],
+): TileLimits[] {
+  const extent = extentOf(collections);
+  return extent ? limitsIn(set, zooms, extent, collections.some(holdsFeatures)) : [];
+}
+
+/** Whether a tile lies outside of the limits that the tileset of the collections tells of. */
+export function isOutside(
+  { set, zoom, row, column }: TileAddress,
+  collections: readonly Collection[],
+): boolean {
+  if (!extentOf(collections)) return false;
+  if (!zoomsOf(set, collections).includes(zoom)) return true;
+  const [limits] = limitsOf(set, collections, [zoom]);
+  if (!limits) return false;
+  const { minTileRow, maxTileRow, minTileCol, maxTileCol } = limits;
+  const last = lastColumn(set.matrices[zoom]!, row, column);
+  return row < minTileRow || row > maxTileRow || last < minTileCol || column > maxTileCol;
+}
+
 /** What a list of tilesets says of one, which is enough to ask for its tiles. */
 function tilesetItem(x: Exchange, set: TileMatrixSet, subject: TilesetSubject) {
   const extent = extentOf(subject.collections);
-  const limits = extent ? limitsIn(set, zoomsOf(set, subject.collections), extent) : [];
+  const limits = limitsOf(set, subject.collections, zoomsOf(set, subject.collections));
   const formats = formatsOf(subject);
   return {
     title: subject.collection?.title ?? 'All collections',

@@ -141,7 +141,7 @@ export class TimeBar {
     if (datetime === before) return;
     for (const [id, url] of this.#tiles) {
       const source = this.map.getSource<RasterTileSource | VectorTileSource>(id);
-      source?.setTiles([datetime === undefined ? url : `${url}&datetime=${encodeURIComponent(datetime)}`]);
+      source?.setTiles([datetime === undefined ? url : `${url}?datetime=${encodeURIComponent(datetime)}`]);
     }
   }
 

@@ -76,8 +76,8 @@ async function made(work: TileWork, zoom: number, step: WalkStep, options: Makin
     at: { set: work.set, ...at },
   };
   try {
-    const { reply } = await patiently(request, options);
-    const body = reply.status === 200 ? (reply.body as Uint8Array) : undefined;
+    const { reply, empty } = await patiently(request, options);
+    const body = empty ? undefined : (reply.body as Uint8Array);
     return { position, count: 1, at, body };
   } catch (error) {
     if (options.signal.aborted || !(error instanceof ApiError || error instanceof TaskFailure)) throw error;

@@ -60,11 +60,30 @@ function aroundAll(boxes: readonly (Box | undefined)[]): Box | undefined {
   return found.length === 0 ? undefined : found.reduce(around);
 }
 
-/** `tileMatrixSetLimits` of data with this extent, for those of the matrices that are given by place. */
-export function limitsIn(set: TileMatrixSet, zooms: readonly number[], extent84: Box): TileLimits[] {
+/** Part of a tile by which features, as lines and symbols, may reach over the place where they are. */
+const REACH = 1 / 16;
+
+/**
+ * `tileMatrixSetLimits` of data with this extent, for those of the matrices that are given by place. Around features
+ * there is room for what they are drawn as.
+ */
+export function limitsIn(
+  set: TileMatrixSet,
+  zooms: readonly number[],
+  extent84: Box,
+  features: boolean,
+): TileLimits[] {
   const extent = extentInSet(set, extent84);
   if (!extent) return [];
-  return zooms.map((zoom) => tileLimits(set, zoom, extent)).filter((limits) => limits !== undefined);
+  return zooms
+    .map((zoom) => tileLimits(set, zoom, features ? widened(extent, set, zoom) : extent))
+    .filter((limits) => limits !== undefined);
+}
+
+function widened([minx, miny, maxx, maxy]: Box, { matrices }: TileMatrixSet, zoom: number): Box {
+  const { tileWidth, tileHeight, cellSize } = matrices[zoom]!;
+  const [dx, dy] = [REACH * tileWidth * cellSize, REACH * tileHeight * cellSize];
+  return [minx - dx, miny - dy, maxx + dx, maxy + dy];
 }
 
 /** Part of an extent that a CRS must be made for. */

@@ -2,6 +2,7 @@ import type { ArchiveCollection, Collection, VectorCollection } from '../../../c
 import { ApiError } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { MVT_FORMAT } from '../../../core/media.js';
+import type { TileSize } from '../../../core/rasters.js';
 import type { Pools } from '../../../core/tasks.js';
 import { tileBox } from '../../../core/tile-matrix.js';
 import type { CachedTile } from '../../cache/tile-cache.js';
@@ -10,6 +11,7 @@ import { sourceItemHeaders, sourceItems, windowIn84 } from '../rasters/source-it
 import { renderImage } from '../render.js';
 import { runTask, type TaskContext } from '../run-task.js';
 import { archiveTile } from './archive-tiles.js';
+import { blankImage } from './blank.js';
 import { tileLayer } from './layer.js';
 import { shownAt, type TileRequest } from './request.js';
 
@@ -26,8 +28,7 @@ export async function makeTile(x: TaskContext, pools: Pools, asked: TileRequest)
   const collections = shownAt(asked.at, asked.collections);
   const request = collections.length === asked.collections.length ? asked : { ...asked, collections };
   const { format } = request;
-  if (collections.length === 0)
-    return cachedTile(request, new Uint8Array(0), format.mediaType, undefined, true);
+  if (collections.length === 0) return emptyTile(request);
   if (collections[0]?.kind === 'archive') return stored(x, pools, request);
   return format === MVT_FORMAT ? encode(x, pools, request) : draw(x, pools, request);
 }
@@ -56,14 +57,36 @@ export function cachedTile(
   empty: boolean,
   dropped = 0,
 ): CachedTile {
+  if (empty) return emptyTile(request);
   const constant = { block: undefined };
   const cacheControl = cacheControlOf(request.collections);
-  if (empty) return { reply: { status: 204, cacheControl, constant }, bytes: 0 };
   const headers = dropped > 0 ? { 'graticule-dropped-features': String(dropped) } : batchHeaders(request);
   // One literal, no spread: V8 gives each object made by spreading a hidden class of its own, and then every read misses.
   const etag = contentTag(data);
   const reply = { status: 200, mediaType, body: data, encoding, etag, cacheControl, constant, headers };
   return { reply, bytes: data.byteLength, dropped };
+}
+
+/**
+ * A tile in which nothing is: an image is transparent, because Leaflet and OpenLayers take 204 for a failure; vector
+ * tiles and JPEG, which has no transparency, are 204.
+ */
+export function emptyTile(request: TileRequest): CachedTile {
+  const { format, collections } = request;
+  const constant = { block: undefined };
+  const cacheControl = cacheControlOf(collections);
+  const { width, height } = sizeInPixels(request);
+  const body = blankImage(format, width, height);
+  if (!body) return { reply: { status: 204, cacheControl, constant }, bytes: 0, empty: true };
+  const { mediaType } = format;
+  const reply = { status: 200, mediaType, body, etag: contentTag(body), cacheControl, constant };
+  return { reply, bytes: 0, empty: true };
+}
+
+/** What an image of the tile measures. */
+function sizeInPixels({ at, scale = 1, selection }: TileRequest): TileSize {
+  const { tileWidth, tileHeight } = at.set.matrices[at.zoom]!;
+  return selection?.size ?? { width: tileWidth * scale, height: tileHeight * scale };
 }
 
 /** Names the rasters that a tile of an acquisition batch is made from. */
@@ -106,8 +129,7 @@ async function stored(x: TaskContext, pools: Pools, request: TileRequest): Promi
 /** An image of its own, encoded like those that are cut from a metatile. */
 async function draw(x: TaskContext, pools: Pools, request: TileRequest): Promise<CachedTile> {
   const { collections, at, format, scale = 1, selection, batch } = request;
-  const { tileWidth, tileHeight } = at.set.matrices[at.zoom]!;
-  const size = selection?.size ?? { width: tileWidth * scale, height: tileHeight * scale };
+  const size = sizeInPixels(request);
   const { tiles } = await renderImage(x, pools, {
     collections,
     bbox: tileBox(at.set, at.zoom, at.row, at.column),

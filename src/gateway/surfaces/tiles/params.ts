@@ -90,9 +90,12 @@ export const tileResponses = (formats: readonly Format[]) => ({
     description: 'Tile',
     content: Object.fromEntries(formats.map(({ mediaType }) => [mediaType, null])),
   },
-  204: { description: 'Nothing is in this tile' },
+  204: { description: 'Nothing is in this tile; PNG and WebP are transparent images then' },
   400: { description: 'Tile matrix or coordinates outside the set' },
-  404: { description: 'No such collection, or it has no tiles in this tile matrix set' },
+  404: {
+    description:
+      'No such collection, or it has no tiles in this tile matrix set, or the tile is outside of its limits',
+  },
   406: { description: 'Format not acceptable' },
 });
 

@@ -3,11 +3,12 @@ import { badParameter, notFound } from '../../../core/errors.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
 import { firstColumn, matrixSize, tileMatrixSet, zoomOf } from '../../../core/tile-matrix.js';
-import type { TileCache, TileSlot } from '../../cache/tile-cache.js';
+import type { CachedTile, TileCache, TileSlot } from '../../cache/tile-cache.js';
 import type { TaskContext } from '../../services/run-task.js';
 import { fillTile } from '../../services/tiles/cached.js';
-import { cacheControlOf, makeTile } from '../../services/tiles/make.js';
+import { emptyTile, makeTile } from '../../services/tiles/make.js';
 import { shownAt, type TileAddress, type TileRequest, tileKey } from '../../services/tiles/request.js';
+import { isOutside } from '../tilesets.js';
 
 /** Checks a tile's coordinates: 404 for an unknown set, 400 for a matrix or tile that the set does not have. */
 export function tileAddress(setId: string, tileMatrix: string, row: number, column: number): TileAddress {
@@ -29,17 +30,19 @@ export interface TilePlan extends TileRequest {
   /** Where the tile was found last. */
   slot: TileSlot | undefined;
   readonly key: string;
+  /** Outside of the limits that the tileset tells of. */
+  readonly outside: boolean;
 }
 
 /**
  * The plan of these parameters; `make` reads and checks them when they are new, or the catalog is. `negotiated` says
- * that the format hangs on the Accept header too, not only on the target.
+ * that the format hangs on the Accept header too, not only on the target; `limited`, that the limits of tilesets hold.
  */
 export function tilePlan(
   x: Exchange,
   catalog: CatalogSnapshot,
   make: () => TileRequest,
-  negotiated = true,
+  { negotiated, limited }: { negotiated: boolean; limited: boolean } = { negotiated: true, limited: true },
 ): TilePlan {
   const known = x.memo.value as TilePlan | undefined;
   if (known && known.catalog === catalog && (!negotiated || known.format === x.format)) return known;
@@ -58,15 +61,13 @@ export function tilePlan(
     scale,
     selection,
     batch,
+    outside: limited && isOutside(at, asked.collections),
   };
   // A collection that lacks the format asked for answers in another one, which hangs on more than the target. Filters
   // are not remembered: as trees they are large.
   if ((!negotiated || plan.format === x.format) && !selection) x.memo.value = plan;
   return plan;
 }
-
-/** The answer where no collection has tiles. */
-const OUTSIDE: Reply = { status: 204, cacheControl: cacheControlOf([]), constant: { block: undefined } };
 
 interface TileDeps {
   readonly pools: Pools;
@@ -78,7 +79,8 @@ export function tile(x: Exchange, deps: TileDeps, plan: TilePlan): Reply | Promi
   // Before anything else of the plan: where the tile was found last, it is again.
   const last = plan.slot?.live ? deps.tiles.find(plan.key, plan.slot) : undefined;
   if (last) return last.reply;
-  if (plan.collections.length === 0) return OUTSIDE;
+  if (plan.outside) return outsideTile(x, deps, plan);
+  if (plan.collections.length === 0) return emptyTile(plan).reply;
   // What clients select is theirs to invent: kept, it would fill the cache with what nobody asks for again.
   if (plan.selection) return makeTile(x, deps.pools, plan).then(({ reply }) => reply);
   const slot = deps.tiles.find(plan.key);
@@ -87,6 +89,23 @@ export function tile(x: Exchange, deps: TileDeps, plan: TilePlan): Reply | Promi
     return slot.reply;
   }
   return fillTile(detached(x), deps, plan).then(({ reply }) => reply);
+}
+
+/**
+ * Outside of its tileset's limits there is no tile (OGC 20-057, /req/core/tc-error), unless something lies there: a large
+ * symbol, or rows that another program wrote after the extent was read.
+ */
+async function outsideTile(x: Exchange, deps: TileDeps, plan: TilePlan): Promise<Reply> {
+  const { reply, empty } = await anyTile(x, deps, plan);
+  if (!empty) return reply;
+  const { set, zoom, row, column } = plan.at;
+  throw notFound('tile within the limits of the tileset', `${set.matrices[zoom]!.id}/${row}/${column}`);
+}
+
+async function anyTile(x: Exchange, deps: TileDeps, plan: TilePlan): Promise<CachedTile> {
+  if (plan.collections.length === 0) return emptyTile(plan);
+  if (plan.selection) return makeTile(x, deps.pools, plan);
+  return deps.tiles.find(plan.key)?.tile ?? fillTile(detached(x), deps, plan);
 }
 
 /** Several clients may wait for one rendering, so none of them may cancel it by going away. */

@@ -92,7 +92,8 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
         ...{ datetime, subset, filter, filterLang, filterCrs, properties },
         ...lookParams,
       },
-      responses: tileResponses(TILE_FORMATS),
+      // Maps of the web ask for whatever is in view: nothing there is no failure.
+      responses: { ...tileResponses(TILE_FORMATS), 404: { description: 'No such collection' } },
       run(x) {
         const catalog = deps.visible(x.principal);
         const make = () => {
@@ -104,7 +105,7 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
             scale: y.scale,
           });
         };
-        return tile(x, deps, tilePlan(x, catalog, make, false));
+        return tile(x, deps, tilePlan(x, catalog, make, { negotiated: false, limited: false }));
       },
     }),
   ];
