@@ -32,8 +32,8 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
     return String(answer.body.id);
   };
 
-  describe(`${name}: /req/create-replace-delete/insert, /req/features/create`, () => {
-    it('answers 201 with the place, the feature and its entity tag', async () => {
+  describe(`${name}: /req/create-replace-delete/{post-op,post-body,post-content-type,post-response,post-response-rid}, /req/features/resources-endpoint`, () => {
+    it('/req/features/{crs-crs84,default-crs}: answers 201 with the place, the feature and its entity tag', async () => {
       const answer = await send('POST', 'parcels/items', parcel(7, 46, { name: 'Town hall', floors: 3 }));
       expect(answer.status).toBe(201);
       expect(answer.headers.get('content-type')).toBe('application/geo+json');
@@ -80,7 +80,7 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
       expect(text).toContain('"floors":9007199254740993');
     });
 
-    it('takes coordinates in the axis order of Content-Crs and answers in that CRS', async () => {
+    it('/req/features/{crs-other-crs,content-crs-header}: takes coordinates in the axis order of Content-Crs and answers in that CRS', async () => {
       const latLon = {
         type: 'Feature',
         geometry: { type: 'Point', coordinates: [46, 7, 100] },
@@ -178,7 +178,7 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
     });
   });
 
-  describe(`${name}: what is refused with 400`, () => {
+  describe(`${name}: /req/features/schema: what is refused with 400`, () => {
     const feature = (geometry: unknown, properties: unknown = { name: 'x' }) => ({
       type: 'Feature',
       geometry,
@@ -347,7 +347,7 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
     });
   });
 
-  describe(`${name}: /req/create-replace-delete/replace`, () => {
+  describe(`${name}: /req/create-replace-delete/{put-op,put-body,put-content-type,put-response}, /req/features/{resource-endpoint,representation-geojson-replace}`, () => {
     it('sets what the body does not name to null, or to its default', async () => {
       const id = await created({ name: 'old', floors: 4, note: 'kept?', code: 'r1' });
       const answer = await send('PUT', `parcels/items/${id}`, parcel(8, 47, { name: 'new', area: 1 }));
@@ -379,12 +379,12 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
       expect(answer.headers.get('etag')).toBe(read.headers.get('etag'));
     });
 
-    it('answers 404 for a feature that is not there, and creates none', async () => {
+    it('/req/create-replace-delete/put-rid: answers 404 for a feature that is not there, and creates none', async () => {
       for (const id of ['987654', 'no-such', '99999999999999999999999', '%27%3B--'])
         expect((await send('PUT', `parcels/items/${id}`, parcel(7, 46))).status).toBe(404);
     });
 
-    it('answers 400 when the body names another feature', async () => {
+    it('/req/create-replace-delete/put-rid-exception: answers 400 when the body names another feature', async () => {
       const id = await created({ name: 'a' });
       expect((await send('PUT', `parcels/items/${id}`, { ...parcel(7, 46), id: `${id}0` })).status).toBe(400);
       expect((await send('PUT', `parcels/items/${id}`, { ...parcel(7, 46), id: Number(id) })).status).toBe(
@@ -393,13 +393,15 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
     });
   });
 
-  describe(`${name}: /req/update/patch`, () => {
+  describe(`${name}: /req/update/{methods,update-patch-op,update-patch-body,update-patch-response,rid}, /req/features/update-json-merge-patch`, () => {
     it('changes what the merge patch names and keeps the rest', async () => {
       const id = await created({ name: 'a', floors: 2, area: 3, tags: { x: 1, y: { z: 2 } } });
       const patch = { properties: { floors: null, area: 4, tags: { x: null, y: { w: 3 } } } };
       for (const type of ['application/merge-patch+json', 'application/json', 'application/geo+json']) {
         const answer = await send('PATCH', `parcels/items/${id}`, patch, { 'content-type': type });
-        expect(answer.status).toBe(200);
+        expect([answer.status, String(answer.body.id)]).toEqual([200, id]);
+        const read = await send('GET', `parcels/items/${id}`);
+        expect(answer.headers.get('etag')).toBe(read.headers.get('etag'));
         expect(answer.body.properties).toMatchObject({
           name: 'a',
           floors: null,
@@ -428,7 +430,7 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
     });
   });
 
-  describe(`${name}: /req/create-replace-delete/delete`, () => {
+  describe(`${name}: /req/create-replace-delete/{delete-op,delete-response}`, () => {
     it('answers 204, then 404', async () => {
       const id = await created({ name: 'a' });
       const answer = await send('DELETE', `parcels/items/${id}`);
@@ -438,7 +440,7 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
     });
   });
 
-  describe(`${name}: /req/optimistic-locking-etags/if-match`, () => {
+  describe(`${name}: /req/optimistic-locking-etags/{get-etag-response,put-etag-response,patch-etag-response,ifmatch-put-op,ifmatch-put-eval,ifmatch-patch-op,ifmatch-patch-eval}`, () => {
     it('lets the edit pass for the tag of any representation, in a list, and for *', async () => {
       const id = await created({ name: 'a' });
       const place = `${editor.server.url}/ogc/features/collections/parcels/items/${id}`;
@@ -717,7 +719,7 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
         expect((await send(method, path.replace('parcels', 'nowhere'), body, json)).status).toBe(404);
     });
 
-    it('tells by OPTIONS what may be done', async () => {
+    it('/req/create-replace-delete/{options-op,options-response}: tells by OPTIONS what may be done', async () => {
       const allow = async (path: string) =>
         (await send('OPTIONS', path)).headers.get('allow')!.split(', ').sort().join(' ');
       expect(await allow('parcels/items')).toBe('GET HEAD OPTIONS POST');

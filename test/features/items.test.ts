@@ -98,10 +98,11 @@ describe.each(['GeoPackage', 'PostGIS'])('items of a %s', (store) => {
     }
   });
 
-  it('/req/core/fc-limit-definition: take a limit of 1 to 2000', async () => {
+  it('/req/core/{fc-limit-definition,fc-limit-response-1}: take a limit of 1 to 2000', async () => {
     expect(await found('?limit=2')).toEqual([1, 2]);
     await refused('?limit=0', 'limit');
     await refused('?limit=2001', 'limit');
+    expect(await (await get('?limit=2001')).text()).toContain('2000');
     await refused('?limit=two', 'limit');
   });
 
@@ -208,7 +209,7 @@ describe.each(['GeoPackage', 'PostGIS'])('items of a %s', (store) => {
       await refused(`?datetime=${encodeURIComponent(wrong)}`, 'datetime');
   });
 
-  it('/req/filter/filter-param: pass the filter, as text and as JSON', async () => {
+  it('/req/filter/{filter-param,filter-lang-param,filter-crs-param,filter-crs-wgs84,response}, /req/features-filter/{filter-param,filter-lang-param,filter-crs-param,response}: pass the filter, as text and as JSON', async () => {
     const wanted = expected(({ count, name }) => (count as number) > 2 && count !== null && name !== null);
     const text = encodeURIComponent('"count" > 2 AND name IS NOT NULL');
     expect(await found(`?filter=${text}`)).toEqual(wanted);

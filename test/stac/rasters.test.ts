@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { STAC_CONFORMANCE } from '../../src/gateway/surfaces/stac/conformance.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { type Json, stacClient } from './support.js';
 
@@ -18,6 +19,80 @@ afterAll(() => server?.stop());
 
 const LANDSAT = 'l7_etms/l7_etms';
 const DEM = 'olinda_dem_utm25s/olinda_dem_utm25s';
+
+describe('the catalog', () => {
+  const SEARCH = 'application/geo+json';
+
+  it('/req/core/landing-page: the landing page is a Catalog with its classes, and leads to all', async () => {
+    const page = await json('');
+    expect(page).toMatchObject({
+      type: 'Catalog',
+      stac_version: '1.0.0',
+      id: expect.any(String),
+      description: expect.any(String),
+      conformsTo: [...STAC_CONFORMANCE],
+    });
+    expect((await json('/conformance')).conformsTo).toEqual(page.conformsTo);
+    const to = (rel: string) => page.links.filter((link: Json) => link.rel === rel);
+    for (const rel of [
+      'self',
+      'root',
+      'service-desc',
+      'service-doc',
+      'data',
+      'conformance',
+      'search',
+      'child',
+    ])
+      expect(to(rel).length, rel).toBeGreaterThan(0);
+    for (const { href, rel, type, method } of page.links) {
+      const response =
+        method === 'POST' ? await post({ limit: 1 }) : await get(href, { accept: type ?? '*/*' });
+      expect([rel, response.status]).toEqual([rel, 200]);
+      expect([rel, response.headers.get('content-type')!.split(';')[0]]).toEqual([rel, type.split(';')[0]]);
+    }
+    expect(
+      to('search')
+        .map(({ method }: Json) => method ?? 'GET')
+        .sort(),
+    ).toEqual(['GET', 'POST']);
+  });
+
+  it('/req/collections/collections: collections are STAC Collections, listed as each is', async () => {
+    const { collections, links } = await json('/collections');
+    expect(links.map(({ rel }: Json) => rel)).toEqual(expect.arrayContaining(['self', 'root']));
+    for (const listed of collections) {
+      const one = await json(`/collections/${listed.id}`);
+      expect(one).toEqual(listed);
+      expect(one).toMatchObject({
+        type: 'Collection',
+        stac_version: '1.0.0',
+        license: expect.any(String),
+        description: expect.any(String),
+        extent: {
+          spatial: { bbox: [expect.any(Array)] },
+          temporal: { interval: [expect.any(Array)] },
+        },
+      });
+    }
+    expect((await get('/collections/none')).status).toBe(404);
+  });
+
+  it('/req/ogcapi-features/items: items of a collection are GeoJSON, and each has a place of its own', async () => {
+    const response = await get('/collections/l7_etms/items');
+    expect(response.headers.get('content-type')).toContain(SEARCH);
+    const page: Json = await response.json();
+    expect(page).toMatchObject({ type: 'FeatureCollection', features: [{ type: 'Feature', id: 'l7_etms' }] });
+    for (const listed of page.features) {
+      const self = listed.links.find(({ rel }: Json) => rel === 'self');
+      const item = await get(self.href);
+      expect(item.headers.get('content-type')).toContain(SEARCH);
+      const { links: _, ...rest } = listed;
+      expect(await item.json()).toMatchObject(rest);
+    }
+    expect((await get('/collections/l7_etms/items/none')).status).toBe(404);
+  });
+});
 
 describe('an item of a raster', () => {
   it('says what GDAL says of the file', async () => {
@@ -87,7 +162,7 @@ describe('an item of a raster', () => {
 });
 
 describe('a search', () => {
-  it('finds by place', async () => {
+  it('/req/item-search/{get,post}: finds by place', async () => {
     expect(await found('')).toEqual([LANDSAT, DEM]);
     expect(await found('bbox=-34.9,-8,-34.8,-7.9')).toEqual([LANDSAT, DEM]);
     expect(await found('bbox=-34.9,-8,0,-34.8,-7.9,100')).toEqual([LANDSAT, DEM]);
@@ -105,7 +180,7 @@ describe('a search', () => {
     expect(await found('datetime=../2030-01-01T00:00:00Z')).toEqual([LANDSAT, DEM]);
   });
 
-  it('finds by name and by filter, in both encodings', async () => {
+  it('/req/item-search#filter/filter: finds by name and by filter, in both encodings', async () => {
     expect(await found('ids=l7_etms,nope')).toEqual([LANDSAT]);
     expect(await found('collections=olinda_dem_utm25s,nope')).toEqual([DEM]);
     expect(await found({ collections: ['olinda_dem_utm25s'], ids: ['l7_etms'] })).toEqual([]);
@@ -117,13 +192,13 @@ describe('a search', () => {
     expect(await found({ filter: "id LIKE 'l7%'", 'filter-lang': 'cql2-text' })).toEqual([LANDSAT]);
   });
 
-  it('sorts, in both forms', async () => {
+  it('/req/item-search#sort/sortby: sorts, in both forms', async () => {
     expect(await found('sortby=gsd')).toEqual([LANDSAT, DEM]);
     expect(await found('sortby=-gsd')).toEqual([DEM, LANDSAT]);
     expect(await found({ sortby: [{ field: 'properties.gsd', direction: 'desc' }] })).toEqual([DEM, LANDSAT]);
   });
 
-  it('writes the members that are asked for', async () => {
+  it('/req/item-search#fields/fields: writes the members that are asked for', async () => {
     const [first] = (await json('/search?limit=1&fields=properties.gsd')).features;
     expect(first).toEqual({
       type: 'Feature',
@@ -204,7 +279,7 @@ describe('a search', () => {
 });
 
 describe('queryables', () => {
-  it('are those that filters take, of all collections and of one', async () => {
+  it('/req/item-search#filter/queryables: are those that filters take, of all collections and of one', async () => {
     const all = await json('/queryables');
     expect(all).toMatchObject({ type: 'object', additionalProperties: false });
     expect(all.$schema).toBe('https://json-schema.org/draft/2019-09/schema');

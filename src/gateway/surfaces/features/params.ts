@@ -18,9 +18,14 @@ export const collectionId = pathString('collectionId', 'Identifier of a collecti
 export const featureId = pathString('featureId', 'Identifier of a feature.');
 export const crs = crsParam('crs', 'CRS of the coordinates in the answer; CRS84 by default.');
 
-/** The limit as it came: an HTML page shows fewer features unless the client names a number. */
+/**
+ * The limit as it came: an HTML page shows fewer features unless the client names a number. The document states no maximum,
+ * because the standard (/req/core/fc-limit-response-1) allows no refusal beyond one that it states.
+ */
 const limit = {
   ...limitParam,
+  description: `Most features in the answer: 1 to ${LIMITS.itemsMax}.`,
+  schema: Type.Integer({ minimum: 1, default: LIMITS.itemsDefault }),
   parse: (raw: string | undefined) => ({ value: limitParam.parse(raw), given: raw !== undefined }),
 };
 
