@@ -24,6 +24,12 @@ export const Imported = Type.Object({
   diagnostics: Type.Array(Diagnostic),
 });
 
+/** SLD of which nothing can be drawn. */
+export const Unreadable = Type.Object({
+  detectedVersion: Type.Union([Type.Enum(['Sld10', 'Sld11']), Type.Null()]),
+  diagnostics: Type.Array(Diagnostic),
+});
+
 /** Bytes of XML; they are read by a worker. */
 export const sldBody: BodySpec = {
   schema: Type.Unknown({ description: 'A StyledLayerDescriptor.' }),

@@ -123,12 +123,17 @@ function parameterDocument(param: Param) {
   };
 }
 
+interface ResponseDocument {
+  description: string;
+  content?: Record<string, unknown>;
+}
+
 function responseDocuments(operation: Operation) {
-  const documents: Record<string, unknown> = {};
+  const documents: Record<string, ResponseDocument> = {};
   for (const [status, response] of Object.entries(operation.responses)) {
     documents[status] = responseDocument(Number(status), withFormats(operation, Number(status), response));
   }
-  for (const status of impliedStatuses(operation)) documents[status] ??= problemResponse(status);
+  for (const status of impliedStatuses(operation)) documents[status] = withProblem(documents[status], status);
   if (operation.method === 'GET' && WITH_ENTITY_TAGS.has(operation.surface))
     documents['304'] ??= { description: 'What the client has is still right (If-None-Match)' };
   return documents;
@@ -166,6 +171,12 @@ function impliedStatuses({ built, permission, path, formats, body, repeatable }:
   return statuses.flatMap(([holds, ...implied]) => (holds ? implied : []));
 }
 
+/** Answers of a status that follows from what the operation is: problems, beside what it declares itself. */
+function withProblem(document: ResponseDocument | undefined, status: number): ResponseDocument {
+  const problem = problemResponse(status);
+  return document ? { ...document, content: { ...document.content, ...problem.content } } : problem;
+}
+
 /** An answer comes in every format of its operation, whether or not the operation says what each looks like. */
 function withFormats({ formats }: Operation, status: number, response: ResponseDoc): ResponseDoc {
   if (status !== 200 || !response.content) return response;
@@ -178,7 +189,7 @@ function withFormats({ formats }: Operation, status: number, response: ResponseD
   };
 }
 
-function responseDocument(status: number, response: ResponseDoc) {
+function responseDocument(status: number, response: ResponseDoc): ResponseDocument {
   if (status >= 400 && !response.content)
     return { ...problemResponse(status), description: response.description };
   if (!response.content) return { description: response.description };
@@ -189,7 +200,7 @@ function responseDocument(status: number, response: ResponseDoc) {
   return { description: response.description, content: Object.fromEntries(content) };
 }
 
-function problemResponse(status: number) {
+function problemResponse(status: number): ResponseDocument {
   const entry = Object.values(ERROR_TABLE).find(([code]) => code === status);
   return {
     description: entry?.[1] ?? 'Error',

@@ -33,6 +33,7 @@ import {
   SuggestBody,
   Suggested,
   sldBody,
+  Unreadable,
 } from '../style-documents.js';
 
 const REVISION = {
@@ -106,7 +107,11 @@ export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped
     body: sldBody,
     responses: {
       200: { description: 'Success.', content: { 'application/json': dataSchema(Imported, 'wrapped') } },
-      ...errorDocs([400, 404, 413, 415, 422, 503]),
+      ...errorDocs([400, 404, 413, 415, 503]),
+      422: {
+        description: 'Nothing of it can be drawn; the style of the layer stays as it was.',
+        content: { 'application/json': dataSchema(Unreadable, 'wrapped') },
+      },
     },
     reply: importSld,
   }),

@@ -1,0 +1,138 @@
+import { Ajv } from 'ajv';
+import type { TestServer } from '../support/server.js';
+
+/** Interface documents, and what an answer tells of their truth. */
+
+// biome-ignore lint/suspicious/noExplicitAny: documents are looked into
+export type Json = any;
+
+export const DOCUMENTS = [
+  '/ogc/features/api',
+  '/ogc/coverages/openapi.json',
+  '/ogc/tiles/openapi.json',
+  '/ogc/maps/openapi.json',
+  '/stac/openapi.json',
+  '/api/v1/admin/openapi.json',
+];
+
+/** Values that exist on a server of the demo data; a function where it depends on the surface. */
+const VALUES: Record<string, (path: string) => string> = {
+  collectionId: (path) =>
+    path.startsWith('/ogc/tiles') || path.startsWith('/ogc/maps')
+      ? '3'
+      : path.startsWith('/ogc/features')
+        ? 'countries'
+        : 'l7_etms',
+  featureId: () => '1',
+  itemId: () => 'l7_etms',
+  tileMatrixSetId: () => 'WebMercatorQuad',
+  tileMatrix: () => '1',
+  tileRow: () => '0',
+  tileCol: () => '1',
+  z: () => '1',
+  x: () => '1',
+  y: () => '0',
+  styleId: () => 'default',
+  layerId: () => '3',
+  resolution: () => '1',
+};
+
+export interface Described {
+  document: Json;
+  path: string;
+  method: string;
+  operation: Json;
+}
+
+/** The documents that the server publishes, by their paths. */
+export async function readDocuments({ url, adminKey }: TestServer): Promise<Map<string, Json>> {
+  const documents = new Map<string, Json>();
+  for (const path of DOCUMENTS) {
+    const response = await fetch(`${url}${path}`, { headers: { 'x-api-key': adminKey } });
+    if (response.status === 200) documents.set(path, await response.json());
+  }
+  return documents;
+}
+
+export function* operationsOf(documents: Map<string, Json>): Generator<Described> {
+  for (const document of documents.values())
+    for (const [path, methods] of Object.entries<Json>(document.paths))
+      for (const [method, operation] of Object.entries<Json>(methods))
+        yield { document, path, method: method.toUpperCase(), operation };
+}
+
+export function filled(path: string, values: Record<string, string> = {}): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(values[name] ?? VALUES[name]?.(path) ?? 'none'),
+  );
+}
+
+/** The query that an operation cannot do without. */
+export function requiredQuery({ operation, path }: Described): URLSearchParams {
+  const needed = (operation.parameters ?? []).filter((one: Json) => one.in === 'query' && one.required);
+  return new URLSearchParams(needed.map(({ name }: { name: string }) => [name, VALUES[name]?.(path) ?? '1']));
+}
+
+export const withQuery = (path: string, query: URLSearchParams) =>
+  query.size > 0 ? `${path}?${query}` : path;
+
+export interface Asked {
+  headers?: Record<string, string>;
+  body?: string | Uint8Array;
+}
+
+const ajv = new Ajv({ strict: false, allErrors: false, validateFormats: false });
+const compiled = new WeakMap<object, ReturnType<Ajv['compile']>>();
+
+/** What a request tells of the document's truth; undefined when all is well. */
+export async function fault(
+  { url, adminKey }: TestServer,
+  { document, path, method, operation }: Described,
+  target: string,
+  { headers = {}, body }: Asked = {},
+): Promise<string | undefined> {
+  const response = await fetch(`${url}${target}`, {
+    method,
+    headers: { 'x-api-key': adminKey, ...headers },
+    redirect: 'manual',
+    ...(body === undefined ? {} : { body: body as BodyInit }),
+  });
+  const { status } = response;
+  const type = (response.headers.get('content-type') ?? '').split(';')[0]!;
+  const text = await response.text();
+  const sent = typeof body === 'string' ? ` ${body.slice(0, 300)}` : '';
+  const say = (what: string) => `${method} ${target.slice(0, 200)}${sent} -> ${status}: ${what}`;
+  const documented = operation.responses[status];
+  if (status >= 500 && status !== 501) return say(text.slice(0, 300));
+  if (!documented) return say(`is not documented for ${path} ${text.slice(0, 200)}`);
+  const content = documented.content as Record<string, Json> | undefined;
+  if (text === '') return undefined;
+  if (!content) return say(`has a body, of which the document tells nothing: ${text.slice(0, 200)}`);
+  const entry = Object.entries(content).find(([name]) => name.split(';')[0] === type);
+  if (!entry) return say(`has the media type ${type}, not ${Object.keys(content)}`);
+  const { schema } = entry[1];
+  if (!schema || schema.format === 'binary' || !type.includes('json') || type === 'application/schema+json')
+    return undefined;
+  let validate = compiled.get(schema);
+  if (!validate) {
+    validate = ajv.compile({ ...schema, components: document.components });
+    compiled.set(schema, validate);
+  }
+  return validate(JSON.parse(text))
+    ? undefined
+    : say(`does not fit its schema: ${ajv.errorsText(validate.errors)} ${text.slice(0, 300)}`);
+}
+
+/** The faults of many requests, eight at a time. */
+export async function faults(requests: Iterable<() => Promise<string | undefined>>): Promise<string[]> {
+  const queue = requests[Symbol.iterator]();
+  const found: string[] = [];
+  const next = async () => {
+    for (let one = queue.next(); !one.done; one = queue.next()) {
+      const problem = await one.value();
+      if (problem) found.push(problem);
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, next));
+  return found.sort();
+}
