@@ -48,7 +48,11 @@ export async function withCatalog<T>(
         const replaced = () => {};
         const catalog = new Catalog({ pools, databases, dataDir, layerIdOf, registered, replaced });
         try {
-          const snapshot = await catalog.prepare(config.data.sources, config.tiles.collections);
+          const snapshot = await catalog.prepare(
+            config.data.sources,
+            config.tiles.collections,
+            config.data.crs,
+          );
           return await work({ catalog: snapshot, pools, dataDir });
         } finally {
           databases.close();

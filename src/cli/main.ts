@@ -11,6 +11,13 @@ const number = (name: string) => (raw: string) => {
   return Number(raw);
 };
 
+/** `roads.shp=EPSG:27700`, one after another. */
+function statedCrs(raw: string, before: Record<string, string> = {}): Record<string, string> {
+  const [, file, crs] = /^(.+?)=(.+)$/s.exec(raw) ?? [];
+  if (!file || !crs) throw new ConfigError([`--crs must be like roads.shp=EPSG:27700, not '${raw}'`]);
+  return { ...before, [file]: crs };
+}
+
 /** A command that loads its code when it is called: a server would start with the weight of all of them. */
 const loaded =
   <A extends unknown[]>(load: () => Promise<(...args: A) => void | Promise<void>>) =>
@@ -32,6 +39,11 @@ program
   .option('--config <file>', 'configuration file (YAML)')
   .option('--processes <n>', 'gateway processes that share the port', number('--processes'))
   .option('--public-url <url>', 'origin and path prefix that links start with')
+  .option(
+    '--crs <file=crs>',
+    'CRS of a file that names none, or a wrong one: roads.shp=EPSG:27700; may be repeated',
+    statedCrs,
+  )
   .option('--save-config <file>', 'write the configuration that results and go on')
   .action(loaded(async () => (await import('./serve.js')).serve));
 

@@ -15,6 +15,7 @@ export interface ServeOptions {
   processes?: number;
   publicUrl?: string;
   saveConfig?: string;
+  crs?: Record<string, string>;
 }
 
 /** Command-line flags by setting path; absent ones leave the setting to the environment, file or default. */
@@ -25,6 +26,7 @@ export function flagsOf(sources: readonly string[], options: ServeOptions): Reco
     'server.processes': options.processes,
     'server.publicUrl': options.publicUrl,
     'data.directory': options.dataDir,
+    'data.crs': options.crs,
     'data.sources':
       sources.length > 0 ? sources.map((source) => (isPath(source) ? resolve(source) : source)) : undefined,
   };

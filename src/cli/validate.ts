@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { loadConfig } from '../core/config.js';
 import { useCrsDatabase } from '../core/crs.js';
 import { crsFacts } from '../gateway/services/crs-facts.js';
+import { requireStatedCrs } from '../gateway/services/publish/sidecar-crs.js';
 import { configuredMatrixSets } from '../gateway/services/tiles/matrix-sets.js';
 import { requireTileSettings } from '../gateway/services/tiles/settings.js';
 
@@ -11,6 +12,7 @@ export function validate(file: string): void {
   useCrsDatabase(crsFacts);
   configuredMatrixSets(config.tiles.matrixSets);
   requireTileSettings(config.tiles.collections);
+  requireStatedCrs(config.data.crs);
   const fromFile = settings.filter((setting) => setting.source === 'file').length;
   process.stdout.write(`${file}: valid, ${fromFile} settings\n`);
   const missing = config.data.sources.filter((source) => !existsSync(source));

@@ -54,6 +54,8 @@ export interface VectorCollection extends CollectionBase {
   readonly featureCount: number;
   /** True when `featureCount` is the database's estimate. */
   readonly countEstimated?: boolean;
+  /** Extent in the CRS of the data, where this is a plane without a place on Earth. */
+  readonly extent?: Box;
   /** Cursor of the last edit that `featureCount` and `extent84` know of. */
   readonly cursor: number;
   readonly style: MapStyle;
@@ -142,6 +144,7 @@ const NOTHING_REFUSED = { collections: [], why: 'forbidden' } as const;
 export class CatalogSnapshot {
   readonly #byId: ReadonlyMap<string, Collection>;
   readonly #byLayerId: ReadonlyMap<number, Collection>;
+  #onEarth: CatalogSnapshot | undefined;
 
   constructor(
     readonly collections: readonly Collection[],
@@ -153,6 +156,8 @@ export class CatalogSnapshot {
       readonly collections: readonly Collection[];
       readonly why: Refusal;
     } = NOTHING_REFUSED,
+    /** Collections that exist, but are left out because where they lie on Earth is not known. */
+    readonly planes: readonly Collection[] = [],
   ) {
     this.#byId = new Map(collections.map((c) => [c.id, c]));
     this.#byLayerId = new Map(collections.map((c) => [c.layerId, c]));
@@ -170,6 +175,18 @@ export class CatalogSnapshot {
   replacing(changed: Collection): CatalogSnapshot {
     const collections = this.collections.map((c) => (c.id === changed.id ? changed : c));
     return new CatalogSnapshot(collections, this.quarantined, this.generation);
+  }
+
+  /** The same catalog for what needs places on Earth: without collections in planes of their own. */
+  get onEarth(): CatalogSnapshot {
+    return (this.#onEarth ??= this.#withoutPlanes());
+  }
+
+  #withoutPlanes(): CatalogSnapshot {
+    const planes = this.collections.filter(({ storageCrs }) => storageCrs.isPlane);
+    if (planes.length === 0) return this;
+    const placed = this.collections.filter((collection) => !planes.includes(collection));
+    return new CatalogSnapshot(placed, this.quarantined, this.generation, this.refused, planes);
   }
 
   get vectors(): VectorCollection[] {

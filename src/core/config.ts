@@ -76,6 +76,11 @@ export const ConfigSchema = section({
         'Files, folders, PostGIS databases (postgresql://...) and URLs (https://, s3://, az://) to publish; DATABASE_URL when there are none.',
       default: [],
     }),
+    crs: Type.Record(Type.String(), Type.String({ minLength: 1 }), {
+      description:
+        'Coordinate reference systems of files that name none, or a wrong one, by file name or path: roads.shp: EPSG:27700, city.gpkg#plots: EPSG:25832.',
+      default: {},
+    }),
     watch: yes('Reload the catalog when a published file changes.', true),
   }),
   workers: section({
@@ -311,18 +316,27 @@ function pick(
   file: Record<string, unknown>,
 ) {
   const flag = flags?.[path];
-  if (flag !== undefined) return { raw: flag, source: 'flag' as const };
+  const fromFile = path
+    .split('.')
+    .reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], file);
+  if (flag !== undefined)
+    return { raw: isRecord(flag) ? added(fromFile, flag) : flag, source: 'flag' as const };
   const fromEnv = env?.[longName(path)] ?? env?.[environmentName(path)];
   if (fromEnv !== undefined && fromEnv !== '') {
     return { raw: fromText(fromEnv, schema.type), source: 'environment' as const };
   }
-  const fromFile = path
-    .split('.')
-    .reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], file);
   if (fromFile !== undefined && fromFile !== null) return { raw: fromFile, source: 'file' as const };
   const fallback = env?.[FALLBACKS[path] ?? ''];
   if (fallback) return { raw: [fallback], source: 'environment' as const };
   return { raw: schema.default, source: 'default' as const };
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Entries of flags stand beside those of the file. */
+function added(fromFile: unknown, flag: Record<string, unknown>): Record<string, unknown> {
+  return isRecord(fromFile) ? { ...fromFile, ...flag } : flag;
 }
 
 /** Lists are JSON or separated by commas, objects are JSON; what is not JSON is left for the check to refuse. */

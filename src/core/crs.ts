@@ -18,12 +18,15 @@ export interface Crs {
   readonly northFirst: boolean;
   /** True for degrees. */
   readonly geographic: boolean;
+  /** True for a plane whose place on Earth nobody has stated: nothing can be brought into another CRS, or out of one. */
+  readonly isPlane?: boolean;
 }
 
 /** What the CRS database says of an EPSG code; undefined when PROJ does not know it. */
 export interface CrsFacts {
   northFirst: boolean;
   geographic: boolean;
+  isPlane?: boolean;
 }
 
 export const CRS84: Crs = {
@@ -33,6 +36,11 @@ export const CRS84: Crs = {
   northFirst: false,
   geographic: true,
 };
+
+/** The CRS of coordinates of which nothing is said: that of the data where this has no place on Earth. */
+export function defaultCrs({ storageCrs }: { readonly storageCrs: Crs }): Crs {
+  return storageCrs.isPlane ? storageCrs : CRS84;
+}
 
 /** CRS84 with heights above the ellipsoid: what CRS84 is for data that has heights. */
 export const CRS84H: Crs = { ...CRS84, uri: 'http://www.opengis.net/def/crs/OGC/0/CRS84h' };
@@ -77,18 +85,13 @@ export function ownCrsById(id: string): Crs | undefined {
   return own.get(id);
 }
 
-/** A CRS that PROJ cannot describe: data can be read, but clients cannot name it. */
-export const UNKNOWN_CRS = 'http://www.opengis.net/def/crs/OGC/0/unknown';
-
-/** The URI of a CRS for clients: a CRS of the data's own has its place on this server. Undefined for one without. */
-export function uriOf({ uri }: Crs, baseUrl: string): string | undefined {
-  if (uri === UNKNOWN_CRS) return undefined;
+/** The URI of a CRS for clients: a CRS of the data's own has its place on this server. */
+export function uriOf({ uri }: Crs, baseUrl: string): string {
   return uri.startsWith('/') ? baseUrl + uri : uri;
 }
 
-/** URIs for clients of the CRS that have one. */
 export function urisOf(list: readonly Crs[], baseUrl: string): string[] {
-  return list.flatMap((crs) => uriOf(crs, baseUrl) ?? []);
+  return list.map((crs) => uriOf(crs, baseUrl));
 }
 
 const PATTERNS = [
@@ -121,6 +124,17 @@ export function resolveCrs(parameter: string, text: string): Crs {
   if (!crs)
     throw badParameter(parameter, `is not a known coordinate reference system: '${text.slice(0, 120)}'`);
   return crs;
+}
+
+/** Throws 400 naming the parameter when a plane without a place on Earth would have to be brought into another CRS. */
+export function requireReachable(
+  asked: Readonly<Record<string, Crs | undefined>>,
+  { storageCrs }: { readonly storageCrs: Crs },
+): void {
+  for (const [parameter, crs] of Object.entries(asked)) {
+    if (!crs || (!crs.isPlane && !storageCrs.isPlane) || crs.uri === storageCrs.uri) continue;
+    throw badParameter(parameter, 'must be the CRS of the data: where it lies on Earth is not known');
+  }
 }
 
 /** A box as a client wrote it, in the axis order of `crs`, put in x,y order. Throws 400 when it is empty. */

@@ -125,6 +125,11 @@ export interface VectorLayerInfo {
   beyond?: Box;
   /** Extent in CRS84 (degrees, longitude first). */
   extent84?: Box;
+  /**
+   * What the coordinates are taken for when no CRS is named: longitudes and latitudes, if they can be that, or else those of
+   * a plane without a place on Earth.
+   */
+  takenFor?: 'degrees' | 'plane';
   featureCount: number;
   /** True when `featureCount` is the database's estimate. */
   countEstimated?: boolean;
@@ -134,6 +139,14 @@ export interface VectorLayerInfo {
   styles?: FileStyle[];
   /** Of a table of STAC items: the document of their collection, as it was read. */
   stac?: Record<string, unknown>;
+}
+
+export interface InspectTask {
+  path: string;
+  /** CRS of tables, whatever the file says; `''` is for all that are not named. */
+  crs?: Readonly<Record<string, string>>;
+  /** CRS of tables of which the file names none. */
+  assumeCrs?: string;
 }
 
 export interface CaptureTask {
@@ -320,6 +333,8 @@ export interface TranslateTask {
   table: string;
   /** CRS to assume when the file names none. */
   assumeCrs?: string;
+  /** A file that names no CRS becomes a table of an undefined one. */
+  mayLackCrs?: boolean;
   /** CRS of the coordinates, whatever the file says. */
   sourceCrs?: string;
   /** CRS to project to; absent: that of the source. */
@@ -373,7 +388,7 @@ export interface LoadTask {
 
 export interface Tasks extends AnalyticsTasks, ArchiveTasks, RasterTasks, StacTasks, SymbolTasks {
   /** Lists the feature tables of a GeoPackage. */
-  'vector.inspect': { input: { path: string }; output: VectorLayerInfo[] };
+  'vector.inspect': { input: InspectTask; output: VectorLayerInfo[] };
   /** Names of the tables of tiles of a GeoPackage. */
   'vector.tileTables': { input: { path: string }; output: string[] };
   /** Lists what a PostGIS database can publish. */

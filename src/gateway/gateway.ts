@@ -32,6 +32,7 @@ import { SessionDirectory } from './services/events/directory.js';
 import { startEvents } from './services/events/index.js';
 import { ExtentRefresh } from './services/extents.js';
 import { Idempotency } from './services/idempotency.js';
+import { requireStatedCrs } from './services/publish/sidecar-crs.js';
 import { registeredIn } from './services/rasters/registered.js';
 import { StacItems } from './services/stac/items.js';
 import { Styles } from './services/styles/index.js';
@@ -90,6 +91,7 @@ export async function startGateway({
 }: GatewayOptions): Promise<Gateway> {
   useMatrixSets(configuredMatrixSets(config.tiles.matrixSets));
   requireTileSettings(config.tiles.collections);
+  requireStatedCrs(config.data.crs);
   readAreas();
   const dataDir = resolve(config.data.directory);
   const state = await openState(join(dataDir, 'state.db'));
@@ -256,7 +258,7 @@ export async function startGateway({
     }),
   });
   await styles.load();
-  catalog.commit(await catalog.prepare(config.data.sources, config.tiles.collections));
+  catalog.commit(await catalog.prepare(config.data.sources, config.tiles.collections, config.data.crs));
   databases.watch((name) => requestReload(`${name} answers`));
   catalog.retry((path) => requestReload(`${path.replace(/\?.*$/, '')} is tried again`));
   management.start();
@@ -335,5 +337,12 @@ function tellQuarantined(before: CatalogSnapshot, after: CatalogSnapshot, alerts
 
 function statusOf(snapshot: CatalogSnapshot) {
   const { generation, collections, quarantined } = snapshot;
-  return { generation, collections: collections.length, quarantined: quarantined.length };
+  return {
+    generation,
+    collections: collections.length,
+    quarantined: quarantined.length,
+    warnings: collections.flatMap(({ id, warning }) =>
+      warning === undefined ? [] : [{ collection: id, warning }],
+    ),
+  };
 }

@@ -8,6 +8,7 @@ import { type Gateway, startGateway } from './gateway.js';
 import type { Note } from './notes.js';
 import { publishedTable, warningsOf } from './report.js';
 import { crsFacts } from './services/crs-facts.js';
+import { requireStatedCrs } from './services/publish/sidecar-crs.js';
 import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
 import { requireTileSettings } from './services/tiles/settings.js';
 import { type GatewayStart, readStart } from './start.js';
@@ -103,7 +104,12 @@ async function prepareReload(gateway: Gateway, start: GatewayStart, log: Log): P
   const { config } = read(start);
   const matrixSets = configuredMatrixSets(config.tiles.matrixSets);
   requireTileSettings(config.tiles.collections);
-  const snapshot = await gateway.catalog.prepare(config.data.sources, config.tiles.collections);
+  requireStatedCrs(config.data.crs);
+  const snapshot = await gateway.catalog.prepare(
+    config.data.sources,
+    config.tiles.collections,
+    config.data.crs,
+  );
   return {
     commit() {
       useMatrixSets(matrixSets);

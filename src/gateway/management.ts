@@ -59,7 +59,7 @@ export function startManagement(options: ManagementOptions): Management {
   });
   /** This process shows what was made before its job succeeds; the others follow with the reload. */
   const publish = async (reason: string) => {
-    catalog.commit(await catalog.prepare(config.data.sources, config.tiles.collections));
+    catalog.commit(await catalog.prepare(config.data.sources, config.tiles.collections, config.data.crs));
     options.requestReload(reason);
   };
   const imports = new ImportService({

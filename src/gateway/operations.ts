@@ -1,4 +1,4 @@
-import type { Operation } from '../core/operation.js';
+import type { Operation, Principal } from '../core/operation.js';
 import { coveragesOperations } from './surfaces/coverages/operations.js';
 import type { EditDeps } from './surfaces/features/edits/operations.js';
 import type { ItemDeps } from './surfaces/features/item-operations.js';
@@ -25,15 +25,16 @@ export function surfaceOperations(
     ProbeDeps &
     Omit<SiteDeps, 'surfaces'>,
 ): Operation[] {
+  const onEarth = { ...deps, visible: (principal: Principal) => deps.visible(principal).onEarth };
   return [
     ...probeOperations(deps),
     ...siteOperations({ ...deps, surfaces: SURFACES }),
     ...featuresOperations(deps),
-    ...tilesOperations(deps),
+    ...tilesOperations(onEarth),
     ...mapsOperations(deps),
     ...coveragesOperations(deps),
-    ...stacOperations(deps),
-    ...streamingOperations(deps),
+    ...stacOperations(onEarth),
+    ...streamingOperations(onEarth),
     ...processesOperations(),
     ...stylesOperations(),
   ];

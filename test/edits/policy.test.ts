@@ -56,6 +56,7 @@ beforeAll(async () => {
     id: 'parcels',
     layerId: 1,
     crs: [CRS84],
+    storageCrs: CRS84,
     file: store.file,
   } as unknown as VectorCollection;
   const run = async (name: string, input: never) =>

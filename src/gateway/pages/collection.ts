@@ -13,7 +13,7 @@ import { type Crumb, page, section } from './layout.js';
 import { anchor, type Link, linkList, representationLine, resources } from './links.js';
 import { liveUrl } from './live.js';
 import { backdropLayer, coversWorld, mapLayer, viewerUrl } from './map-data.js';
-import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture } from './map-frame.js';
+import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture, planeFigure } from './map-frame.js';
 import type { MapData } from './page-data.js';
 import { table } from './table.js';
 import { count, crsName, extentText, facts, propertyValue } from './values.js';
@@ -33,9 +33,10 @@ export function collectionPage(input: CollectionPage): string {
   const body = html`<h1><bdi>${collection.title}</bdi></h1>
 ${badgeLine(badgesOf(collection))}
 ${collection.description && collection.description !== collection.title ? html`<p class="lead"><bdi>${collection.description}</bdi></p>` : undefined}
+${collection.warning === undefined ? undefined : html`<p class="note" role="note">${collection.warning}</p>`}
 ${representationLine(links)}
 ${collectionMap(input)}
-${section('Data', linkList([...resources(links), viewerLink(input), ...liveLink(input)]))}
+${section('Data', linkList([...resources(links), ...onEarthLinks(input)]))}
 ${section('Facts', collectionFacts(input))}
 ${contents(collection)}`;
   return page({
@@ -46,6 +47,11 @@ ${contents(collection)}`;
     scripts: MAP_SCRIPTS,
     alternates: links,
   });
+}
+
+/** Pages that draw on a map of the Earth. */
+function onEarthLinks(input: CollectionPage): Link[] {
+  return input.collection.storageCrs.isPlane ? [] : [viewerLink(input), ...liveLink(input)];
 }
 
 function viewerLink({ baseUrl, collection }: CollectionPage): Link {
@@ -60,6 +66,7 @@ function liveLink({ baseUrl, collection }: CollectionPage): Link[] {
 
 function collectionMap(input: CollectionPage): Markup {
   const { baseUrl, collection } = input;
+  if (collection.storageCrs.isPlane) return planeFigure(baseUrl, collection);
   const data: MapData = {
     baseUrl,
     bounds: collection.extent84 ?? null,
@@ -76,7 +83,7 @@ function collectionFacts({ baseUrl, collection }: CollectionPage): Markup {
     ['Identifier', html`<code>${collection.id}</code>`],
     ['Number on tiles and maps', collection.layerId],
     ['Extent', collection.extent84 && extentText(collection.extent84)],
-    ['Storage CRS', storageUri ? crsAnchor(storageUri) : 'defined by the file'],
+    ['Storage CRS', crsAnchor(storageUri)],
     ['CRSs on request', html`${urisOf(collection.crs, baseUrl).map((uri) => html`${crsAnchor(uri)} `)}`],
     ...ownFacts(collection),
   ]);

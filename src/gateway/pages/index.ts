@@ -50,7 +50,7 @@ export interface CollectionDocument {
   readonly title: string;
   readonly description?: string;
   readonly itemType?: string;
-  readonly extent?: { readonly spatial: { readonly bbox: readonly (readonly number[])[] } };
+  readonly extent?: { readonly spatial?: { readonly bbox?: readonly (readonly number[])[] } };
   readonly links: readonly Link[];
 }
 
@@ -75,7 +75,7 @@ function entryOf(x: PageRequest, document: CollectionDocument): listPages.Collec
   return {
     title,
     description,
-    extent84: boxOf(document.extent?.spatial.bbox[0]),
+    extent84: boxOf(document.extent?.spatial?.bbox?.[0]),
     badges: itemType ? [itemType] : [],
     href: own?.href ?? `${x.baseUrl}${x.path.replace(/\/$/, '')}/${encodeURIComponent(id)}`,
     links,

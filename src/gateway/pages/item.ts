@@ -32,7 +32,8 @@ ${section('Related', linkList(resources(links)))}`;
   return page({ ...input, title, body, head: mapHead(baseUrl), scripts: MAP_SCRIPTS, alternates: links });
 }
 
-function itemMap({ baseUrl, collection, geoJsonHref, published }: ItemPage): Markup {
+function itemMap({ baseUrl, collection, geoJsonHref, published }: ItemPage): Markup | undefined {
+  if (collection.storageCrs.isPlane) return undefined;
   const data: MapData = {
     baseUrl,
     bounds: collection.extent84 ?? null,

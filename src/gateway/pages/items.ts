@@ -3,7 +3,7 @@ import { html, type Markup } from '../../core/html.js';
 import { type Crumb, page } from './layout.js';
 import { findLink, type Link, representationLine, safeHref } from './links.js';
 import { backdropLayer, pageStyle } from './map-data.js';
-import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture } from './map-frame.js';
+import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture, planeFigure } from './map-frame.js';
 import type { MapData } from './page-data.js';
 import { table } from './table.js';
 import { count, propertyValue } from './values.js';
@@ -79,6 +79,7 @@ function itemsForm({ itemsHref, limit, bbox, filter, kept = [] }: ItemsPage): Ma
 
 function itemsMap(input: ItemsPage): Markup {
   const { baseUrl, collection, geoJsonHref } = input;
+  if (collection.storageCrs.isPlane) return planeFigure(baseUrl, collection);
   const data: MapData = {
     baseUrl,
     bounds: collection.extent84 ?? null,

@@ -29,7 +29,8 @@ export function mapLayer(collection: Collection, baseUrl: string): MapLayerData 
  * more features is on top, as states above their countries.
  */
 export function mapLayers(collections: readonly Collection[], baseUrl: string): MapLayerData[] {
-  const layers = [...collections]
+  const layers = collections
+    .filter(({ storageCrs }) => !storageCrs.isPlane)
     .sort((a, b) => featuresOf(b) - featuresOf(a))
     .map((collection) => mapLayer(collection, baseUrl));
   return layers.sort((a, b) => drawingRank(a) - drawingRank(b));

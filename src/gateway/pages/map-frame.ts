@@ -68,6 +68,13 @@ function swatchShape(shape: string, color: string | undefined): Markup {
   }
 }
 
+/** The map of a collection that lies nowhere on Earth as far as is known: a picture of its own plane. */
+export function planeFigure(baseUrl: string, collection: Collection): Markup {
+  const picture = `${baseUrl}/ogc/maps/collections/${collection.layerId}/map?f=png&width=${PICTURE_WIDTH}`;
+  return html`<figure class="map-figure plane"><img class="map-picture" src="${picture}" alt="Map of ${collection.title} in its own plane">
+<figcaption>Drawn in its own plane: where it lies on Earth is not known.</figcaption></figure>`;
+}
+
 const PICTURE_WIDTH = 1024;
 
 /** A rendered map of a collection, for readers without scripts; as high as its extent asks for. */

@@ -10,6 +10,7 @@ import {
 } from '../../core/collection.js';
 import type { CollectionChange } from '../../core/edits.js';
 import { isPath } from '../../core/sources.js';
+import type { StatedCrs } from '../../core/stated-crs.js';
 import type { LayerStyle } from '../../core/style/model.js';
 import type { Box } from '../../core/tasks.js';
 import { FileVersions } from './publish/file-versions.js';
@@ -28,7 +29,7 @@ const RETRY_MS = 15_000;
 /** Edits remembered per collection: those that can be under way while the catalog is read again. */
 const KEPT_EDITS = 4096;
 
-export interface CatalogDeps extends Omit<PublishDeps, 'versionOf'> {
+export interface CatalogDeps extends Omit<PublishDeps, 'versionOf' | 'statedCrs'> {
   /** A reload took the place of what was published before. */
   replaced(before: CatalogSnapshot, after: CatalogSnapshot): void;
   /** A committed edit was taken over. */
@@ -61,11 +62,12 @@ export class Catalog {
   prepare(
     sources: readonly string[],
     tiles: Readonly<Record<string, TileSettings>> = {},
+    statedCrs: StatedCrs = {},
   ): Promise<CatalogSnapshot> {
     const own = OWN_FOLDERS.map((folder) => join(this.#deps.dataDir, folder));
     return publish(
       [...sources, ...own.filter((path) => existsSync(path))],
-      { ...this.#deps, versionOf: (path) => this.#files.of(path) },
+      { ...this.#deps, statedCrs, versionOf: (path) => this.#files.of(path) },
       this.#current.generation + 1,
       tiles,
     );

@@ -38,6 +38,8 @@ export function periodOf(crs: string): number | null {
 }
 
 function findPeriod(crs: string): number | null {
+  // A plane of its own has no meridians.
+  if (describeCrs(crs).wkt.startsWith('ENGCRS')) return null;
   const sides = new Float64Array([0, 40].flatMap((y) => [180 - NEAR, y, NEAR - 180, y]));
   transformPoints(sides, 'OGC:CRS84', crs);
   if (!sides.every(Number.isFinite)) return null;

@@ -18,6 +18,7 @@ export function storageExtent(collection: Collection): Box | undefined {
 function readExtent(collection: Collection): Box | undefined {
   if (collection.kind === 'raster') return collection.raster.extent;
   const { extent84, storageCrs } = collection;
+  if (storageCrs.isPlane) return collection.kind === 'vector' ? collection.extent : undefined;
   if (!extent84 || storageCrs.epsg === 4326) return extent84;
   try {
     const parts = plainBoxes(extent84).map((box) => transformBox(box, 'OGC:CRS84', storageCrs.proj));

@@ -94,12 +94,13 @@ export function formatLinks(x: Exchange, path: string, formats: readonly Format[
 }
 
 /**
- * Map of a collection, in CRS84: GDAL takes what the link leads to for longitudes and latitudes, whatever the default of
- * the map is.
+ * Map of a collection, in CRS84 where it has a place on Earth: GDAL takes what the link leads to for longitudes and
+ * latitudes, whatever the default of the map is.
  */
-export function mapLink(baseUrl: string, layerId: number): Link {
+export function mapLink(baseUrl: string, { layerId, storageCrs }: Collection): Link {
+  const query = storageCrs.isPlane ? '' : `?crs=${encodeURIComponent(CRS84.uri)}`;
   return {
-    href: `${baseUrl}/ogc/maps/collections/${layerId}/map?crs=${encodeURIComponent(CRS84.uri)}`,
+    href: `${baseUrl}/ogc/maps/collections/${layerId}/map${query}`,
     rel: 'http://www.opengis.net/def/rel/ogc/1.0/map',
     type: 'image/png',
     title: 'Map',
@@ -159,12 +160,26 @@ export function findByLayerId(catalog: CatalogSnapshot, layerId: number): Collec
   return collection;
 }
 
-/** 401 or 403 for a collection that may not be read, else 404. */
+/** Throws 404 for a collection without a place on Earth, of which there can be no tiles, cells or distances. */
+export function requirePlace(collection: Collection): void {
+  if (collection.storageCrs.isPlane) throw withoutPlace(collection);
+}
+
+function withoutPlace({ id }: Collection): ApiError {
+  return new ApiError(
+    'not-found',
+    `Where collection '${id}' lies on Earth is not known: its coordinate reference system has to be stated first.`,
+  );
+}
+
+/** 401 or 403 for a collection that may not be read, else 404, which says of a plane that its place is not known. */
 function missing(
-  { refused }: CatalogSnapshot,
+  { refused, planes }: CatalogSnapshot,
   is: (collection: Collection) => boolean,
   id: string,
 ): ApiError {
+  const plane = planes.find(is);
+  if (plane) return withoutPlace(plane);
   if (!refused.collections.some(is)) return notFound('collection', id.slice(0, 100));
   const detail = refused.why === 'forbidden' ? 'You may not read' : 'Credentials are needed to read';
   return new ApiError(refused.why, `${detail} collection '${id}'.`);

@@ -68,7 +68,7 @@ function layerOf(source: Dataset, name: string | undefined): Layer {
 async function translateArguments(task: TranslateTask, source: Dataset, layer: Layer): Promise<string[]> {
   if (hasNoGeometry(layer.geomType)) throw new TaskFailure('invalid-input', 'The layer has no geometry.');
   const sourceCrs = task.sourceCrs ?? (layer.srs ? undefined : task.assumeCrs);
-  if (!layer.srs && sourceCrs === undefined) {
+  if (!layer.srs && sourceCrs === undefined && !task.mayLackCrs) {
     throw new TaskFailure(
       'invalid-input',
       'The file names no coordinate reference system: one has to be given.',
@@ -87,6 +87,7 @@ async function translateArguments(task: TranslateTask, source: Dataset, layer: L
 
 /** Names the CRS of the coordinates when `sourceCrs` states one, and projects them when they are to be in another. */
 function projection({ targetCrs }: TranslateTask, layer: Layer, sourceCrs: string | undefined): string[] {
+  if (sourceCrs === undefined && !layer.srs) return [];
   const source = sourceCrs === undefined ? crsOfDataset(layer.srs!).text : crsOf(sourceCrs).text;
   const target = targetCrs === undefined ? source : crsOf(targetCrs).text;
   if (isSameCrs(target, source)) return sourceCrs === undefined ? [] : ['-a_srs', source];

@@ -77,7 +77,7 @@ const TASKS: {
     cancellation?: Cancellation,
   ) => TaskOutput<N> | Promise<TaskOutput<N>>;
 } = {
-  'vector.inspect': ({ path }) => inspect(path),
+  'vector.inspect': ({ path, ...named }) => inspect(path, named),
   'vector.tileTables': ({ path }) => tileTables(path),
   'vector.discover': discover,
   'vector.capture': capture,

@@ -1,12 +1,13 @@
 import { globeExtent, liesOnGlobe } from '../../../core/box.js';
 import type { Collection } from '../../../core/collection.js';
-import { CRS84, CRS84H, type Crs, crsOfEpsg, ownCrs, parseCrs, UNKNOWN_CRS } from '../../../core/crs.js';
+import { CRS84, CRS84H, type Crs, crsOfEpsg, ownCrs, parseCrs } from '../../../core/crs.js';
 import type { RasterInfo } from '../../../core/rasters.js';
 import { RASTER_STYLE } from '../../../core/style/default-style.js';
-import type { ArchiveInfo, VectorLayerInfo } from '../../../core/tasks.js';
+import { type ArchiveInfo, TaskFailure, type VectorLayerInfo } from '../../../core/tasks.js';
 import { WEB_MERCATOR } from '../../../core/tile-matrix.js';
 import { describeCrs } from '../../../native/index.js';
 import { stylesOfFile } from '../styles/of-files.js';
+import { sidesOf } from './crs-notes.js';
 
 /** Makes the collection once its identifiers are known. */
 export type MakeCollection = (id: string, layerId: number) => Collection;
@@ -18,10 +19,11 @@ export function vectorCollection(
   layer: VectorLayerInfo,
   file: string,
   { version, origin, readAt }: Versions,
+  note?: string,
 ): MakeCollection {
-  const storageCrs = knownCrs(layer.source.crs);
-  const { extent84 } = layer;
-  const warning = warningOf(layer);
+  const storageCrs = crsOfData(layer.source.crs);
+  const { extent84, extent } = layer;
+  const warning = note ?? warningOf(layer);
   // What is served of a foreign file is a copy: edits of it would never reach the file.
   const isCopy = layer.source.kind === 'geopackage' && layer.source.path !== file;
   return (id, layerId) => ({
@@ -30,7 +32,8 @@ export function vectorCollection(
     layerId,
     title: layer.title && layer.title !== layer.source.table ? layer.title : titleOf(layer.source.table),
     description: layer.description ?? '',
-    extent84: extent84 && globeExtent(extent84),
+    extent84: storageCrs.isPlane ? undefined : extent84 && globeExtent(extent84),
+    ...(storageCrs.isPlane && extent ? { extent } : {}),
     ...(warning === undefined ? {} : { warning }),
     storageCrs,
     crs: advertised(storageCrs, layer.source.hasZ),
@@ -38,7 +41,8 @@ export function vectorCollection(
     version,
     origin,
     readAt,
-    source: isCopy ? { ...layer.source, writable: false } : layer.source,
+    // Edits are told to streams in longitudes and latitudes.
+    source: isCopy || storageCrs.isPlane ? { ...layer.source, writable: false } : layer.source,
     featureCount: layer.featureCount,
     cursor: layer.cursor,
     countEstimated: layer.countEstimated,
@@ -54,7 +58,7 @@ export function rasterCollection(
   file: string,
   version: string,
 ): MakeCollection {
-  const storageCrs = knownCrs(raster.crs);
+  const storageCrs = crsOfData(raster.crs);
   return (id, layerId) => ({
     kind: 'raster',
     id,
@@ -106,14 +110,19 @@ function identifiedCrs(wkt: string): Crs | undefined {
   }
 }
 
-function knownCrs(text: string): Crs {
+/** The CRS that data is in. Fails for one that PROJ cannot read. */
+function crsOfData(text: string): Crs {
   const crs = text === 'OGC:CRS84' ? CRS84 : (parseCrs(text) ?? identifiedCrs(text));
   if (crs) return crs;
   try {
     const { wkt, isGeographic, axisSwapped } = describeCrs(text);
-    return ownCrs(text, wkt, { geographic: isGeographic, northFirst: axisSwapped });
+    const isPlane = wkt.startsWith('ENGCRS');
+    return ownCrs(text, wkt, { geographic: isGeographic, northFirst: axisSwapped, isPlane });
   } catch {
-    return { uri: UNKNOWN_CRS, proj: text, epsg: 0, northFirst: false, geographic: false };
+    throw new TaskFailure(
+      'source-unreadable',
+      'Its coordinate reference system is not one that PROJ can read.',
+    );
   }
 }
 
@@ -121,14 +130,14 @@ function knownCrs(text: string): Crs {
 function warningOf({ extent84, beyond }: VectorLayerInfo): string | undefined {
   const box = beyond ?? (extent84 && !liesOnGlobe(extent84) ? extent84 : undefined);
   if (!box) return undefined;
-  const [minx, miny, maxx, maxy] = box;
-  return `Coordinates contradict the coordinate reference system: x ${minx} to ${maxx}, y ${miny} to ${maxy}.`;
+  return `Coordinates contradict the coordinate reference system: ${sidesOf(box)}.`;
 }
 
 /** CRS84 (and with heights CRS84h), the storage CRS, and the two that maps use; no repeats. */
 function advertised(storage: Crs, hasZ = false): Crs[] {
+  if (storage.isPlane) return [storage];
   const list = [CRS84, ...(hasZ ? [CRS84H] : []), storage, crsOfEpsg(4326), WEB_MERCATOR].filter(
-    (crs): crs is Crs => crs !== undefined && crs.uri !== UNKNOWN_CRS,
+    (crs) => crs !== undefined,
   );
   return list.filter((crs, i) => list.findIndex((other) => other.uri === crs.uri) === i);
 }

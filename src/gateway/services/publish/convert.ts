@@ -8,10 +8,16 @@ import { INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 
 const IMPORT_DEADLINE_MS = 600_000;
 
-/** Other vector files become a GeoPackage once; the copy is used until the file changes. */
+/** Part of the names of copies: changes with how they are made. */
+const MAKE = 2;
+
+/**
+ * Other vector files become a GeoPackage once; the copy is used until the file changes. It has the coordinates of the file,
+ * and no CRS where the file names none: so one that is stated later needs no other copy.
+ */
 export async function convert(path: string, version: string, deps: PublishDeps): Promise<string> {
   const folder = join(deps.dataDir, 'converted');
-  const store = join(folder, `${version}.gpkg`);
+  const store = join(folder, `${version}-${MAKE}.gpkg`);
   if (existsSync(store)) return store;
   await mkdir(folder, { recursive: true });
   const layers = await deps.pools.run('ogr.inspect', { path }, { deadlineMs: INSPECT_DEADLINE_MS });
@@ -34,11 +40,7 @@ async function convertLayer(path: string, layer: string, store: string, deps: Pu
   const table = slug(layer).replace(/-/g, '_');
   await rm(staging, { force: true });
   const options = { deadlineMs: IMPORT_DEADLINE_MS };
-  await deps.pools.run(
-    'ogr.translate',
-    { path, layer, output: staging, table, assumeCrs: 'OGC:CRS84' },
-    options,
-  );
+  await deps.pools.run('ogr.translate', { path, layer, output: staging, table, mayLackCrs: true }, options);
   await deps.pools.run(
     'vector.load',
     { staging, stagingTable: table, store, table, title: titleOf(layer) },

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 import { realpathSync, statSync } from 'node:fs';
+import { extname } from 'node:path';
 import { TaskFailure } from '../../../core/tasks.js';
+import { GEOPACKAGE, OGR } from './find.js';
+import { sidecarsOf } from './sidecar-crs.js';
 
 /**
  * Versions of published files: what tells a changed file from an unchanged one without reading it. A file that edits
@@ -35,11 +38,26 @@ export class FileVersions {
   }
 }
 
-/** What a write to a file changes; undefined when there is no such file. SQLite may write to a log beside it first. */
+/**
+ * What a write to a file, or to what belongs to it, changes; undefined when there is no such file. SQLite may write to a log
+ * beside it first.
+ */
 function currentState(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (!stats?.isFile()) return undefined;
-  const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
   const state = `${stats.ino} ${stats.size} ${stats.mtimeMs}`;
-  return log && log.size > 0 ? `${state} ${log.size} ${log.mtimeMs}` : state;
+  const beside = companionsOf(path).map((companion) => statSync(companion, { throwIfNoEntry: false }));
+  return [
+    state,
+    ...beside.flatMap((one) => (one && one.size > 0 ? [`${one.size} ${one.mtimeMs}`] : [])),
+  ].join(' ');
+}
+
+/** Files that are read with a file. */
+function companionsOf(path: string): string[] {
+  const extension = extname(path).toLowerCase();
+  if (GEOPACKAGE.has(extension)) return [`${path}-wal`];
+  if (extension !== '.shp') return OGR.has(extension) ? sidecarsOf(path) : [];
+  const stem = path.slice(0, -extension.length);
+  return [...['dbf', 'shx', 'cpg'].map((name) => `${stem}.${name}`), ...sidecarsOf(path)];
 }

@@ -1,11 +1,15 @@
 import { basename, extname } from 'node:path';
+import { contentTag } from '../../../core/content-tag.js';
 import type { RasterLayers, RasterSource } from '../../../core/rasters.js';
 import { TILE_INDEX } from '../../../core/sources.js';
-import { type ArchiveContainer, TaskFailure } from '../../../core/tasks.js';
-import { archiveCollection, rasterCollection, vectorCollection } from './collections.js';
+import { statedOfFile } from '../../../core/stated-crs.js';
+import { type ArchiveContainer, TaskFailure, type VectorLayerInfo } from '../../../core/tasks.js';
+import { archiveCollection, rasterCollection, type Versions, vectorCollection } from './collections.js';
 import { convert } from './convert.js';
+import { planeNote } from './crs-notes.js';
 import { ARCHIVE, GEOPACKAGE, GRIDDED, OGR, RASTER, type SourceFile } from './find.js';
-import { type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
+import { sidecarCrs } from './sidecar-crs.js';
+import { type Draft, type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 import { collectionName, isStac, readStac } from './stac.js';
 
 /** What a file holds, or why it cannot be published. */
@@ -42,22 +46,52 @@ async function readGeoPackage(
   version: string,
   deps: PublishDeps,
 ): Promise<Found> {
-  const layers = await deps.pools.run('vector.inspect', { path: gpkg }, { deadlineMs: INSPECT_DEADLINE_MS });
-  const found: Found = { collections: [], quarantined: [] };
-  const versions = { version, origin: version };
+  const stated = statedOfFile(deps.statedCrs, file);
+  const assumeCrs = gpkg === file ? undefined : await sidecarCrs(file);
+  const inspect = (crs: Record<string, string>) =>
+    deps.pools.run('vector.inspect', { path: gpkg, crs, assumeCrs }, { deadlineMs: INSPECT_DEADLINE_MS });
+  const layers = await inspect(stated);
+  const found: Found = { collections: [], quarantined: [], unplaced: [] };
+  const draftOf = (layer: VectorLayerInfo, note?: string): Draft => {
+    const name = collectionName(layer);
+    const versions = versionsIn(version, layer);
+    return { name, group: nameOf(file), make: vectorCollection(layer, file, versions, note) };
+  };
   for (const layer of layers) {
     const name = collectionName(layer);
     try {
-      found.collections.push({ name, group: nameOf(file), make: vectorCollection(layer, file, versions) });
+      const note = layer.takenFor === 'plane' ? planeNote(layer, file) : undefined;
+      const draft = draftOf(layer, note);
+      found.collections.push(draft);
+      if (note === undefined || !layer.extent) continue;
+      const { table } = layer.source;
+      found.unplaced!.push({
+        draft,
+        file,
+        extent: layer.extent,
+        async in(crs, guessed) {
+          const [again] = (await inspect({ ...stated, [table]: crs })).filter(
+            ({ source }) => source.table === table,
+          );
+          return draftOf(again!, guessed);
+        },
+      });
     } catch (error) {
       found.quarantined.push({ path: file, layer: name, reason: (error as Error).message });
     }
   }
   const rasters = await readTiles(gpkg, version, deps, layers.length > 0);
   return {
+    ...found,
     collections: [...found.collections, ...rasters.collections],
     quarantined: [...found.quarantined, ...rasters.quarantined],
   };
+}
+
+/** In another CRS the same file is other data to caches. */
+function versionsIn(version: string, { source: { crs } }: VectorLayerInfo): Versions {
+  const tag = contentTag(crs).slice(0, 6);
+  return { version: `${version}-${tag}`, origin: `${version}-${tag}` };
 }
 
 /**

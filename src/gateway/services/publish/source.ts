@@ -1,5 +1,6 @@
 import type { Quarantined } from '../../../core/collection.js';
-import type { Pools } from '../../../core/tasks.js';
+import type { StatedCrs } from '../../../core/stated-crs.js';
+import type { Box, Pools } from '../../../core/tasks.js';
 import type { Databases } from '../databases.js';
 import type { Registered } from '../rasters/layers.js';
 import type { MakeCollection } from './collections.js';
@@ -15,6 +16,8 @@ export interface PublishDeps {
   registered(): Promise<Registered>;
   /** Changes whenever a file does. Throws when there is none. */
   versionOf(path: string): string;
+  /** What operators state of the CRS of files. */
+  statedCrs: StatedCrs;
   /** Folder for what is derived from sources: converted files. */
   dataDir: string;
 }
@@ -27,10 +30,22 @@ export interface Draft {
   make: MakeCollection;
 }
 
+/** Data whose place is not known. */
+export interface Unplaced {
+  draft: Draft;
+  file: string;
+  /** In the units of its own plane. */
+  extent: Box;
+  /** The same in this CRS, with what people are told of it. */
+  in(crs: string, note: string): Promise<Draft>;
+}
+
 /** What one source holds. */
 export interface Found {
   collections: Draft[];
   quarantined: Quarantined[];
+  /** Of the collections those that are in a plane of their own. */
+  unplaced?: Unplaced[];
   /** Files that are part of a mosaic. */
   members?: string[];
 }

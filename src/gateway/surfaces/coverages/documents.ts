@@ -45,7 +45,7 @@ export function coverageDocument(x: Exchange, collection: RasterCollection) {
         type: 'image/png',
         title: 'Coverage as PNG',
       },
-      mapLink(x.baseUrl, collection.layerId),
+      mapLink(x.baseUrl, collection),
       mapCollectionLink(x.baseUrl, collection.layerId),
       stylesLink(x.baseUrl, collection.layerId),
       {

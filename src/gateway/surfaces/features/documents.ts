@@ -12,13 +12,20 @@ export const FEATURES_PATH = '/ogc/features';
 export function extentDocument(collection: Collection) {
   const bbox = collection.extent84 ?? [-180, -90, 180, 90];
   return {
-    spatial: { bbox: [bbox], crs: CRS84.uri },
+    // Nowhere on Earth, where the CRS is a plane without a place.
+    ...(collection.storageCrs.isPlane ? {} : { spatial: { bbox: [bbox], crs: CRS84.uri } }),
     temporal: { interval: [[null, null]], trs: 'http://www.opengis.net/def/uom/ISO-8601/0/Gregorian' },
   };
 }
 
 /** Links from a vector collection to its other representations on this server. */
 export function representationLinks(x: Exchange, collection: Collection): Link[] {
+  const maps = [
+    mapLink(x.baseUrl, collection),
+    mapCollectionLink(x.baseUrl, collection.layerId),
+    stylesLink(x.baseUrl, collection.layerId),
+  ];
+  if (collection.storageCrs.isPlane) return maps;
   const tiles = `${x.baseUrl}/ogc/tiles/collections/${collection.layerId}/tiles`;
   return [
     {
@@ -34,9 +41,7 @@ export function representationLinks(x: Exchange, collection: Collection): Link[]
       title: 'Vector tiles (WebMercatorQuad)',
       templated: true,
     },
-    mapLink(x.baseUrl, collection.layerId),
-    mapCollectionLink(x.baseUrl, collection.layerId),
-    stylesLink(x.baseUrl, collection.layerId),
+    ...maps,
   ];
 }
 
@@ -45,7 +50,7 @@ export function collectionDocument(x: Exchange, collection: VectorCollection) {
   return {
     id: collection.id,
     title: collection.title,
-    description: collection.description,
+    description: describedWith(collection),
     itemType: 'feature',
     extent: extentDocument(collection),
     crs: urisOf(collection.crs, x.baseUrl),
@@ -86,6 +91,11 @@ export function collectionDocument(x: Exchange, collection: VectorCollection) {
       ...representationLinks(x, collection),
     ] as Link[],
   };
+}
+
+/** The description, and what readers of the data should know of it. */
+function describedWith({ description, warning }: Collection): string {
+  return [description, warning].filter(Boolean).join(' ');
 }
 
 export type CollectionDocument = ReturnType<typeof collectionDocument>;

@@ -1,4 +1,4 @@
-import { CRS84, type Crs, uriOf } from '../../../core/crs.js';
+import { type Crs, defaultCrs, requireReachable, uriOf } from '../../../core/crs.js';
 import { notFound } from '../../../core/errors.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
@@ -12,8 +12,10 @@ import { outputOf } from './items.js';
 import type { View } from './view.js';
 
 /** One feature of a view in the negotiated format; its `gml:id` finds it as well. Throws 404. */
-export async function readItem(x: Exchange, pools: Pools, view: View, asked: string, crs: Crs = CRS84) {
+export async function readItem(x: Exchange, pools: Pools, view: View, asked: string, wish: Crs | undefined) {
   const { collection, rows, fields } = view;
+  requireReachable({ crs: wish }, collection);
+  const crs = wish ?? defaultCrs(collection);
   const read = (id: string) =>
     runTask(x, pools, 'vector.item', {
       source: collection.source,

@@ -1,6 +1,6 @@
 import type { VectorCollection } from '../../../core/collection.js';
 import type { Expression } from '../../../core/cql2/index.js';
-import { CRS84, type Crs, coordinatePrecision, uriOf } from '../../../core/crs.js';
+import { type Crs, coordinatePrecision, defaultCrs, requireReachable, uriOf } from '../../../core/crs.js';
 import type { FeatureOutput, ItemsResult, ItemsTask, PageKey } from '../../../core/features.js';
 import { type Format, HTML_FORMAT } from '../../../core/media.js';
 import type { Exchange, Params, ParamValues } from '../../../core/operation.js';
@@ -58,13 +58,15 @@ export function planPage(
   view: View,
   params: Omit<ParamValues<typeof itemsParams>, 'collectionId'>,
 ): PagePlan {
+  const { crs: asked, bboxCrs, filterCrs } = params;
+  requireReachable({ crs: asked, 'bbox-crs': bboxCrs, 'filter-crs': filterCrs }, view.collection);
   const filter = selection(view, { ...params, others: otherParameters(x) });
   const sort = sortKeys(view, params.sortby);
   const fields = chosenFields(view, params.properties);
   const token = params.token === undefined ? undefined : readToken(params.token, sort.length);
   const html = x.format === HTML_FORMAT;
   const limit = html && !params.limit.given ? HTML_PAGE : params.limit.value;
-  const crs = params.crs ?? CRS84;
+  const crs = asked ?? defaultCrs(view.collection);
   const { source } = view.collection;
   const after = token?.direction === 'after' ? token.key : undefined;
   return {
@@ -105,7 +107,7 @@ export function outputOf(
     precision: coordinatePrecision(crs),
     ...(whole ? {} : { fields: fields.map(({ name }) => name) }),
     ...(storeFormat(format) === 'gml'
-      ? { gml: { type: xmlName(view.collection.id), srsName: uriOf(crs, x.baseUrl)! } }
+      ? { gml: { type: xmlName(view.collection.id), srsName: uriOf(crs, x.baseUrl) } }
       : {}),
   };
 }

@@ -8,7 +8,7 @@ import {
   oneOf,
   type Scalar,
 } from '../../../core/cql2/index.js';
-import { CRS84, type Crs, normaliseBox } from '../../../core/crs.js';
+import { type Crs, defaultCrs, normaliseBox } from '../../../core/crs.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
 import type { SortKey } from '../../../core/features.js';
 import type { TimeRange } from '../../../core/params.js';
@@ -33,7 +33,7 @@ export interface Asked {
 /** Throws 400 naming the wrong parameter. */
 export function selection(view: View, asked: Asked): Expression | undefined {
   const { source } = view.collection;
-  const { bbox, bboxCrs = CRS84 } = asked;
+  const { bbox, bboxCrs = defaultCrs(view.collection) } = asked;
   const box = bbox && bboxFilter(source.geometryColumn, normaliseBox('bbox', bbox, bboxCrs), bboxCrs.proj);
   // A form that was left empty sends an empty filter.
   const filter = asked.filter

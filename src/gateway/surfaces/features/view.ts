@@ -1,6 +1,6 @@
 import type { CatalogSnapshot, VectorCollection } from '../../../core/collection.js';
 import type { CheckOptions, Expression } from '../../../core/cql2/index.js';
-import { CRS84, type Crs } from '../../../core/crs.js';
+import { type Crs, defaultCrs } from '../../../core/crs.js';
 import { notFound } from '../../../core/errors.js';
 import type { Principal } from '../../../core/operation.js';
 import type { Field } from '../../../core/tasks.js';
@@ -40,6 +40,9 @@ export function asVector(collection: { kind: string; id: string }): asserts coll
 }
 
 /** What filters of this view may name. */
-export function filterOptions({ collection, fields }: View, filterCrs: Crs = CRS84): CheckOptions {
+export function filterOptions(
+  { collection, fields }: View,
+  filterCrs: Crs = defaultCrs(collection),
+): CheckOptions {
   return { ...collection.source, fields, filterCrs };
 }

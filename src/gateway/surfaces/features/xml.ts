@@ -32,14 +32,14 @@ function collectionElement(collection: CollectionDocument): string {
     element('Title', title),
     element('Description', description),
     linksXml(links),
-    extentElement(extent.spatial),
+    extent.spatial ? extentElement(extent.spatial) : '',
     ...crs.map((uri) => element('Crs', uri)),
     storageCrs === undefined ? '' : element('StorageCrs', storageCrs),
   ];
   return `<Collection>\n${content.join('')}</Collection>\n`;
 }
 
-function extentElement({ bbox, crs }: CollectionDocument['extent']['spatial']): string {
+function extentElement({ bbox, crs }: NonNullable<CollectionDocument['extent']['spatial']>): string {
   const [west, south, east, north] = bbox[0]!;
   const corners = `<LowerCorner>${west} ${south}</LowerCorner><UpperCorner>${east} ${north}</UpperCorner>`;
   return `<Extent><Spatial crs="${crs}">${corners}</Spatial></Extent>\n`;

@@ -24,8 +24,7 @@ export function mapCollectionDocument(x: Exchange, collection: Collection) {
     description: collection.description,
     extent: {
       spatial: {
-        bbox: [collection.extent84 ?? WORLD],
-        crs: CRS84.uri,
+        ...(storageCrs.isPlane ? {} : { bbox: [collection.extent84 ?? WORLD], crs: CRS84.uri }),
         ...(stored ? { storageCrsBbox: [inAxisOrder(stored, storageCrs)] } : {}),
       },
       temporal: temporalExtent(collection),
@@ -35,8 +34,8 @@ export function mapCollectionDocument(x: Exchange, collection: Collection) {
     links: [
       ...formatLinks(x, path, META_FORMATS),
       ...mapLinks(x, path),
-      mapLink(x.baseUrl, layerId),
-      tilesetsLink(x, collection),
+      mapLink(x.baseUrl, collection),
+      ...(storageCrs.isPlane ? [] : [tilesetsLink(x, collection)]),
       stylesLink(x.baseUrl, layerId),
       { href: `${x.baseUrl}${path}/legend?f=svg`, rel: 'related', type: 'image/svg+xml', title: 'Legend' },
       dataLink(x, collection),
@@ -99,11 +98,11 @@ export function landingLinks(x: Exchange, collections: readonly Collection[]): L
   const url = `${x.baseUrl}${MAPS_PATH}`;
   const type = 'application/json';
   const [png] = IMAGES;
-  const each = collections.map(({ layerId, title }) => ({
-    ...mapLink(x.baseUrl, layerId),
+  const each = collections.map((collection) => ({
+    ...mapLink(x.baseUrl, collection),
     // The landing page's own map is that of the dataset.
     rel: 'related',
-    title: `Map of ${title}`,
+    title: `Map of ${collection.title}`,
   }));
   return [
     { href: `${url}/collections`, rel: 'data', type, title: 'Collections' },

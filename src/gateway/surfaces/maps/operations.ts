@@ -41,7 +41,7 @@ export const MAPS_CONFORMANCE: readonly string[] = [
 /** Rendered maps: OGC API Maps part 1. */
 export function mapsOperations(deps: MapsDeps): Operation[] {
   const operations: Operation[] = [];
-  const shown = (x: Exchange) => deps.visible(x.principal).collections.filter(drawable);
+  const shown = (x: Exchange) => deps.visible(x.principal).onEarth.collections.filter(drawable);
   operations.push(
     ...surfaceBasics({
       ...COMMON,
@@ -74,7 +74,12 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
       formats: IMAGES,
       responses: RESPONSES,
       run(x) {
-        const chosen = selectCollections(x, deps.visible(x.principal), x.params.collections, drawable);
+        const chosen = selectCollections(
+          x,
+          deps.visible(x.principal).onEarth,
+          x.params.collections,
+          drawable,
+        );
         return drawMap(x, deps, chosen, x.params);
       },
     }),

@@ -39,7 +39,7 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
       path: `${MAPS_PATH}/map/tiles`,
       summary: 'Map tilesets of the dataset',
       run(x) {
-        const all = visible(x.principal).collections.filter(isMade);
+        const all = visible(x.principal).onEarth.collections.filter(isMade);
         const document = tilesetsDocument(x, { as: 'map', collections: all, collection: undefined });
         return documentReply(x, document, () => pages.documentPage(x, 'Map tilesets', document));
       },
@@ -52,7 +52,7 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
       params: { tileMatrixSetId, collections },
       run(x) {
         const named = x.params.collections;
-        const shown = selectCollections(x, visible(x.principal), named, isMade);
+        const shown = selectCollections(x, visible(x.principal).onEarth, named, isMade);
         const subject = { as: 'map', collections: shown, collection: undefined, chosen: !!named } as const;
         const document = tilesetDocument(x, requireSet(x.params.tileMatrixSetId), subject);
         return documentReply(x, document, () => pages.documentPage(x, document.title, document));
@@ -65,7 +65,7 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
       summary: 'Map tilesets of a collection',
       params: { collectionId },
       run(x) {
-        const collection = drawable(visible(x.principal), x.params.collectionId);
+        const collection = drawable(visible(x.principal).onEarth, x.params.collectionId);
         const document = tilesetsDocument(x, { as: 'map', collections: [collection], collection });
         return documentReply(x, document, () => pages.documentPage(x, 'Map tilesets', document));
       },
@@ -77,7 +77,7 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
       summary: 'A map tileset of a collection',
       params: { collectionId, tileMatrixSetId },
       run(x) {
-        const collection = drawable(visible(x.principal), x.params.collectionId);
+        const collection = drawable(visible(x.principal).onEarth, x.params.collectionId);
         const subject = { as: 'map', collections: [collection], collection } as const;
         const document = tilesetDocument(x, requireSet(x.params.tileMatrixSetId), subject);
         return documentReply(x, document, () => pages.documentPage(x, document.title, document));

@@ -48,7 +48,7 @@ export function viewerOperation({ visible, popupInfo }: MapsDeps): Operation {
       404: { description: 'No such collection' },
     },
     async run({ baseUrl, principal, params }) {
-      const catalog = visible(principal);
+      const catalog = visible(principal).onEarth;
       const chosen = selectCollections({ baseUrl }, catalog, params.collections, () => true);
       const drawn = params.collections ? chosen : chosen.slice(0, LAYERS);
       const shown = await Promise.all(

@@ -1,5 +1,5 @@
 import type { Collection } from '../../../core/collection.js';
-import { CRS84, type Crs, normaliseBox, UNKNOWN_CRS } from '../../../core/crs.js';
+import { CRS84, type Crs, defaultCrs, normaliseBox, requireReachable } from '../../../core/crs.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Box } from '../../../core/tasks.js';
@@ -37,8 +37,9 @@ export function mapWindow(
   params: AskedWindow,
   resource: Collection | undefined,
 ): MapWindow {
-  const stored = resource && resource.storageCrs.uri !== UNKNOWN_CRS ? resource.storageCrs : CRS84;
-  const crs = params.crs ?? stored;
+  for (const collection of collections)
+    requireReachable({ crs: params.crs, 'bbox-crs': params.bboxCrs }, collection);
+  const crs = params.crs ?? resource?.storageCrs ?? CRS84;
   const bbox = boxOf(collections, params, crs, resource);
   const [spanX, spanY] = [bbox[2] - bbox[0], bbox[3] - bbox[1]];
   if (!(spanX > MIN_SIDE && spanY > MIN_SIDE)) throw badParameter('bbox', 'has no area');
@@ -63,7 +64,7 @@ function boxOf(
     if (!extent) throw new ApiError('not-found', 'The collections are empty: there is nothing to draw.');
     return inMapCrs(extent, CRS84, crs);
   }
-  const bboxCrs = params.bboxCrs ?? CRS84;
+  const bboxCrs = params.bboxCrs ?? (resource ? defaultCrs(resource) : CRS84);
   const box = normaliseBox('bbox', params.bbox, bboxCrs);
   return inMapCrs(box, bboxCrs, crs);
 }

@@ -16,7 +16,13 @@ export interface ProbeDeps {
   databaseStatus(): Promise<{ name: string; up: boolean; published: boolean; reason: string }[]>;
   /** For how long events of each store could not be taken over; 0 where they can. */
   outboxStatus(): { name: string; failingMs: number }[];
-  catalogStatus(): { generation: number; collections: number; quarantined: number };
+  catalogStatus(): {
+    generation: number;
+    collections: number;
+    quarantined: number;
+    /** What operators should know about data that is published all the same. */
+    warnings: { collection: string; warning: string }[];
+  };
   cacheStatistics(): unknown;
   /** When the catalog was read last, and what for. */
   cacheRefresh(): unknown;

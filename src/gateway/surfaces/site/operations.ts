@@ -89,7 +89,7 @@ function live({ visible }: SiteDeps): Operation {
     formats: [HTML_FORMAT],
     responses: { 200: { description: 'Page that shows changes as they come.', content: HTML_ANSWER } },
     run: ({ baseUrl, principal }) => {
-      const { collections, vectors } = visible(principal);
+      const { collections, vectors } = visible(principal).onEarth;
       return pageReply(
         livePage({ baseUrl, followed: vectors.slice(0, LIVE_LAYERS), published: collections }),
       );
@@ -112,7 +112,7 @@ function liveOne({ visible }: SiteDeps): Operation {
       404: { description: 'There is no such collection of features.' },
     },
     run: ({ baseUrl, principal, params }) => {
-      const { collections, vectors } = visible(principal);
+      const { collections, vectors } = visible(principal).onEarth;
       const only = vectors.find(({ id }) => id === params.collectionId);
       if (!only) throw notFound('collection of features', params.collectionId);
       return pageReply(livePage({ baseUrl, only, followed: [only], published: collections }));

@@ -7,7 +7,7 @@ import {
   oneOf,
   rangeFilter,
 } from '../../../core/cql2/index.js';
-import { CRS84, type Crs, normaliseBox } from '../../../core/crs.js';
+import { CRS84, type Crs, normaliseBox, requireReachable } from '../../../core/crs.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
 import type { SortKey } from '../../../core/features.js';
 import { LIMITS } from '../../../core/limits.js';
@@ -123,8 +123,13 @@ function ownFilter(fields: readonly Field[], asked: AskedSearch): Expression | u
   return checkFilter(
     'filter',
     plainNames(tree, known) as Expression,
-    schemaOf(fields, asked.filterCrs ?? CRS84),
+    schemaOf(fields, onEarth(asked.filterCrs)),
   );
+}
+
+function onEarth(filterCrs: Crs = CRS84): Crs {
+  requireReachable({ 'filter-crs': filterCrs }, { storageCrs: CRS84 });
+  return filterCrs;
 }
 
 const schemaOf = (fields: readonly Field[], filterCrs: Crs) => ({

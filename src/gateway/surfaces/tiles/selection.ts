@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Collection, RasterCollection, VectorCollection } from '../../../core/collection.js';
 import { and, type Expression, rangeFilter } from '../../../core/cql2/index.js';
-import { CRS84, type Crs } from '../../../core/crs.js';
+import { CRS84, type Crs, requireReachable } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import type { AxisRange, TimeRange } from '../../../core/params.js';
 import type { RasterLook } from '../../../core/raster-look.js';
@@ -46,6 +46,7 @@ export function tileSelection(
   if (vectors.length === 0 && tree !== undefined)
     throw badParameter('filter', 'there are no features to filter');
   requireProperties(vectors, properties);
+  for (const collection of vectors) requireReachable({ 'filter-crs': asked.filterCrs }, collection);
   const filters = new Map<string, Expression>();
   for (const { id, source } of vectors) {
     const checked = tree && checkFilter('filter', tree, { ...source, filterCrs: asked.filterCrs ?? CRS84 });

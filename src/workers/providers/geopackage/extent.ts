@@ -28,6 +28,21 @@ export function extentOf(db: Database.Database, table: ExtentTable, stated?: Box
   return step.value;
 }
 
+/** Longitudes and latitudes, with what is often written across the antimeridian. */
+const GLOBE: Box = [-360.000001, -90.000001, 360.000001, 90.000001];
+
+/** Part, 0 to 1, of the geometries that lie within what longitudes and latitudes can be; 1 when there are none. */
+export function shareOnGlobe(db: Database.Database, table: ExtentTable): number {
+  const boxes = table.hasIndex ? quote(indexOf(table)) : boxesOf(table);
+  const [all, within] = db
+    .prepare(
+      `SELECT count(*), count(*) FILTER (WHERE minx >= ? AND miny >= ? AND maxx <= ? AND maxy <= ?) FROM ${boxes} WHERE minx IS NOT NULL`,
+    )
+    .raw()
+    .get(...GLOBE) as [number, number];
+  return all === 0 ? 1 : within / all;
+}
+
 const indexOf = ({ table, geometryColumn }: ExtentTable) => `rtree_${table}_${geometryColumn}`;
 
 function rowOf(db: Database.Database, sql: string, ...values: number[]): Box | undefined {
@@ -38,11 +53,15 @@ function rowOf(db: Database.Database, sql: string, ...values: number[]): Box | u
   return row.every((side) => side !== null) ? (row as unknown as Box) : undefined;
 }
 
-function scannedExtent(db: Database.Database, { table, geometryColumn }: ExtentTable, domain?: Box) {
-  const column = quote(geometryColumn);
-  const sides = `ST_MinX(${column}) AS minx, ST_MinY(${column}) AS miny, ST_MaxX(${column}) AS maxx, ST_MaxY(${column}) AS maxy`;
-  const sql = `SELECT min(minx), min(miny), max(maxx), max(maxy) FROM (SELECT ${sides} FROM ${quote(table)})`;
+function scannedExtent(db: Database.Database, table: ExtentTable, domain?: Box) {
+  const sql = `SELECT min(minx), min(miny), max(maxx), max(maxy) FROM ${boxesOf(table)}`;
   return domain ? rowOf(db, `${sql} ${WITHIN}`, ...domain) : rowOf(db, sql);
+}
+
+function boxesOf({ table, geometryColumn }: ExtentTable): string {
+  const column = quote(geometryColumn);
+  return `(SELECT ST_MinX(${column}) AS minx, ST_MinY(${column}) AS miny, ST_MaxX(${column}) AS maxx, ST_MaxY(${column}) AS maxy
+    FROM ${quote(table)})`;
 }
 
 const WITHIN = 'WHERE minx >= ? AND miny >= ? AND maxx <= ? AND maxy <= ?';

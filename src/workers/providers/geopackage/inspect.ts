@@ -2,12 +2,19 @@ import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
 import { STAC_COLUMNS, STAC_TABLE } from '../../../core/stac.js';
-import type { Box, Field, FieldType, GeometryType, VectorLayerInfo } from '../../../core/tasks.js';
+import type {
+  Box,
+  Field,
+  FieldType,
+  GeometryType,
+  InspectTask,
+  VectorLayerInfo,
+} from '../../../core/tasks.js';
 import { TaskFailure } from '../../../core/tasks.js';
 import { extentInDegrees, type SensibleExtent } from '../domain.js';
 import { connect, quote } from './connection.js';
 import { described } from './data-columns.js';
-import { extentOf } from './extent.js';
+import { extentOf, shareOnGlobe } from './extent.js';
 import { layerStyles } from './layer-styles.js';
 import { newestCursor } from './outbox.js';
 
@@ -39,9 +46,15 @@ const CONTENTS = `
   ORDER BY c.table_name`;
 
 /** Lists the feature tables of a GeoPackage (OGC 12-128r18, 2.1). */
-export function inspect(path: string): VectorLayerInfo[] {
+export function inspect(path: string, named: Omit<InspectTask, 'path'> = {}): VectorLayerInfo[] {
+  const { crs = {}, assumeCrs } = named;
+  const statedCrs = (table: string) => crs[table] ?? crs[''];
   // One transaction: counts, extents and the cursor are of one moment.
-  return reading(path, (db) => db.transaction(() => contents(db).map((row) => layer(db, path, row)))());
+  return reading(path, (db) =>
+    db.transaction(() =>
+      contents(db).map((row) => layer(db, path, row, statedCrs(row.table_name) ?? crsOf(row) ?? assumeCrs)),
+    )(),
+  );
 }
 
 /** Names of the tables of tiles of a GeoPackage (OGC 12-128r18, 2.2), grids of values among them. */
@@ -73,11 +86,16 @@ function contents(db: Database.Database): ContentsRow[] {
   return db.prepare(CONTENTS).all() as ContentsRow[];
 }
 
-function layer(db: Database.Database, path: string, row: ContentsRow): VectorLayerInfo {
+function layer(
+  db: Database.Database,
+  path: string,
+  row: ContentsRow,
+  named: string | undefined,
+): VectorLayerInfo {
   const table = row.table_name;
   const { idColumn, fields } = columns(db, table, row.column_name);
-  const crs = crsOf(row);
   const hasIndex = indexExists(db, table, row.column_name);
+  const { crs, takenFor } = named === undefined ? crsByExtent(db, row, hasIndex) : { crs: named };
   const featureCount = countOf(db, table);
   const place = { table, geometryColumn: row.column_name, hasIndex, crs };
   const { extent, beyond }: Partial<SensibleExtent> =
@@ -105,6 +123,7 @@ function layer(db: Database.Database, path: string, row: ContentsRow): VectorLay
     extent,
     extent84: extent && extentInDegrees(extent, crs),
     ...(beyond ? { beyond } : {}),
+    ...(takenFor ? { takenFor } : {}),
     featureCount,
     cursor: newestCursor(db),
     ...(styles.length > 0 ? { styles } : {}),
@@ -173,17 +192,29 @@ function geometryType(name: string): GeometryType {
   return GEOMETRY_TYPES[name.toUpperCase()] ?? 'Geometry';
 }
 
-function crsOf(row: ContentsRow): string {
+/** Undefined for the two systems that GeoPackages have for data of an unknown one (OGC 12-128r18, 1.1.2.1.2). */
+function crsOf(row: ContentsRow): string | undefined {
   if (row.organization?.toUpperCase() === 'EPSG' && row.organization_coordsys_id) {
     return `EPSG:${row.organization_coordsys_id}`;
   }
-  // srs_id 0 means "undefined geographic": longitude and latitude of an unnamed datum.
-  if (row.srs_id === 0) return 'OGC:CRS84';
-  if (row.srs_id > 0 && row.definition && row.definition !== 'undefined') return row.definition;
-  throw new TaskFailure(
-    'source-unreadable',
-    `The table ${row.table_name} has no coordinate reference system.`,
-  );
+  return row.srs_id > 0 && row.definition && !/^undefined/i.test(row.definition) ? row.definition : undefined;
+}
+
+/** Part of the features that must have coordinates of places for all to be taken for longitudes and latitudes. */
+const MOST = 0.9;
+
+/** What data in an unnamed CRS is taken for: longitudes and latitudes, unless more than some stray rows contradict. */
+function crsByExtent(db: Database.Database, row: ContentsRow, hasIndex: boolean) {
+  const { table_name: table, column_name: geometryColumn } = row;
+  const place = { table, geometryColumn, hasIndex, crs: 'OGC:CRS84' };
+  if (shareOnGlobe(db, place) >= MOST) return { crs: place.crs, takenFor: 'degrees' as const };
+  return { crs: planeCrs(row.identifier ?? table), takenFor: 'plane' as const };
+}
+
+/** WKT 2 of a plane that has a name, and no place on Earth. */
+function planeCrs(name: string): string {
+  const quoted = name.replaceAll('"', '""');
+  return `ENGCRS["Plane of ${quoted}",EDATUM["Unknown place"],CS[Cartesian,2],AXIS["x",east],AXIS["y",north],LENGTHUNIT["metre",1]]`;
 }
 
 function indexExists(db: Database.Database, table: string, column: string): boolean {

@@ -8,7 +8,7 @@ import { type BodySpec, defineOperation, type Exchange, type Operation } from '.
 import { integer, text } from '../../../../core/params.js';
 import { bothFilters } from '../../../auth/access.js';
 import { runTask } from '../../../services/run-task.js';
-import type { SurfaceDeps } from '../../common.js';
+import { requirePlace, type SurfaceDeps } from '../../common.js';
 import { FEATURES_PATH } from '../documents.js';
 import { collectionId } from '../params.js';
 import { filterOptions, type View, viewOf } from '../view.js';
@@ -78,6 +78,7 @@ function query(view: View, filter: GeoServicesFilter) {
 
 function licensedView(deps: SurfaceDeps, x: Exchange<{ collectionId: typeof collectionId }>): View {
   const view = viewOf(deps, x.principal, x.params.collectionId);
+  requirePlace(view.collection);
   requireEntitlement(deps.licensing, 'spatial-analytics');
   return view;
 }
@@ -204,6 +205,7 @@ function joinedView(deps: SurfaceDeps, x: Exchange, view: View, { joinLayerId }:
   const collection = deps.visible(x.principal).byLayerId(layerId);
   if (collection?.kind !== 'vector')
     throw badParameter('joinLayerId', `there is no feature layer ${layerId}`);
+  requirePlace(collection);
   return viewOf(deps, x.principal, collection.id);
 }
 

@@ -1,5 +1,5 @@
 import type { VectorCollection } from '../../../../core/collection.js';
-import { CRS84, type Crs } from '../../../../core/crs.js';
+import { type Crs, defaultCrs } from '../../../../core/crs.js';
 import type { EditTask } from '../../../../core/edits.js';
 import { ApiError, badParameter } from '../../../../core/errors.js';
 import type { Exchange } from '../../../../core/operation.js';
@@ -61,7 +61,7 @@ function whyReadOnly({ source, file }: VectorCollection): string {
 }
 
 function inputCrs(collection: VectorCollection, asked: Crs | undefined): Crs {
-  if (!asked) return CRS84;
+  if (!asked) return defaultCrs(collection);
   const offered = collection.crs.find((crs) => crs.uri === asked.uri);
   if (!offered) throw badParameter('Content-Crs', 'is not offered by this collection; see its crs list');
   return offered;

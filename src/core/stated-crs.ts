@@ -1,0 +1,28 @@
+import { basename } from 'node:path';
+
+/**
+ * Coordinate reference systems that operators state for data which names none, or a wrong one: by file name
+ * (`roads.shp`), end of a path (`city/roads.shp`) or whole path, each with `#layer` for one layer of several.
+ */
+export type StatedCrs = Readonly<Record<string, string>>;
+
+/** What is stated of the layers of a file, by name; `''` is for all others. The longest path counts. */
+export function statedOfFile(stated: StatedCrs, path: string): Record<string, string> {
+  const found = new Map<string, { crs: string; length: number }>();
+  for (const [key, crs] of Object.entries(stated)) {
+    const [, file, layer = ''] = /^(.*?)(?:#([^#]*))?$/s.exec(key) as unknown as [string, string, string?];
+    if (!isOf(path, file)) continue;
+    const other = found.get(layer);
+    if (!other || other.length < file.length) found.set(layer, { crs, length: file.length });
+  }
+  return Object.fromEntries([...found].map(([layer, { crs }]) => [layer, crs]));
+}
+
+/** Names of files of which something is stated, but that are not among the published ones. */
+export function statedOfNothing(stated: StatedCrs, paths: readonly string[]): string[] {
+  return Object.keys(stated).filter((key) => !paths.some((path) => isOf(path, key.replace(/#[^#]*$/, ''))));
+}
+
+function isOf(path: string, file: string): boolean {
+  return path === file || basename(path) === file || path.endsWith(`/${file.replace(/^\.?\//, '')}`);
+}

@@ -1,0 +1,248 @@
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Box } from '../../src/core/tasks.js';
+import { startServer, type TestServer } from '../support/server.js';
+
+/** Files that name no coordinate reference system: what they are taken for, and how people state it. */
+
+const folder = mkdtempSync(join(tmpdir(), 'graticule-unknown-crs-'));
+const city = join(folder, 'city');
+const site = join(folder, 'site');
+const old = join(folder, 'old');
+let server: TestServer;
+
+const run = (program: string, ...args: string[]) => execFileSync(program, args, { encoding: 'utf8' });
+
+function squares(path: string, crs: string | undefined, corners: readonly [number, number][], side: number) {
+  const json = join(folder, 'squares.json');
+  const features = corners.map(([x, y], i) => ({
+    type: 'Feature',
+    properties: { n: i },
+    geometry: {
+      type: 'Polygon',
+      coordinates: [
+        [
+          [x, y],
+          [x + side, y],
+          [x + side, y + side],
+          [x, y + side],
+          [x, y],
+        ],
+      ],
+    },
+  }));
+  writeFileSync(json, JSON.stringify({ type: 'FeatureCollection', features }));
+  run('ogr2ogr', '-a_srs', crs ?? 'EPSG:27700', '-nln', basename(path).replace(/\..*$/, ''), path, json);
+  if (crs === undefined) rmSync(path.replace(/\.shp$/, '.prj'));
+  rmSync(json);
+}
+
+/** Charing Cross, in the grid of Britain. */
+const LONDON: [number, number] = [530_000, 180_400];
+
+beforeAll(async () => {
+  for (const path of [city, site, old]) mkdirSync(path);
+  squares(join(city, 'wards.shp'), 'EPSG:27700', [[525_000, 175_000]], 12_000);
+  squares(join(city, 'plots.shp'), undefined, [LONDON, [531_000, 181_000]], 100);
+  squares(
+    join(site, 'plan.shp'),
+    undefined,
+    [
+      [1000, 5000],
+      [1400, 5668],
+    ],
+    100,
+  );
+  squares(join(site, 'survey.shp'), undefined, [LONDON], 100);
+  copyFileSync(join(city, 'wards.prj'), join(site, 'measured.prj'));
+  writeFileSync(join(site, 'measured.csv'), 'x,y,name\n530000,180400,Charing Cross\n');
+  squares(join(site, 'utm.shp'), 'EPSG:32618', [[500_000, 4_500_000]], 1000);
+  writeFileSync(join(site, 'utm.prj'), run('gdalsrsinfo', '-o', 'wkt_esri', '--single-line', 'EPSG:32618'));
+  squares(join(old, 'legacy.gpkg'), 'EPSG:27700', [LONDON], 100);
+  run('sqlite3', join(old, 'legacy.gpkg'), 'UPDATE gpkg_geometry_columns SET srs_id = -1');
+  server = await startServer({
+    sources: [folder],
+    args: ['--crs', 'survey.shp=EPSG:27700', '--crs', 'absent.shp=EPSG:27700'],
+  });
+});
+afterAll(async () => {
+  await server?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Collection {
+  extent: { spatial?: { bbox: [Box] } };
+  crs: string[];
+  storageCrs: string;
+  description: string;
+  links: { rel: string; href: string }[];
+}
+
+const json = async <T>(path: string): Promise<T> => (await (await fetch(server.url + path)).json()) as T;
+const collection = (id: string) => json<Collection>(`/ogc/features/collections/${id}`);
+const epsg = (code: number) => `http://www.opengis.net/def/crs/EPSG/0/${code}`;
+
+async function isInLondon(id: string): Promise<void> {
+  const { storageCrs, extent } = await collection(id);
+  expect(storageCrs).toBe(epsg(27700));
+  const [west, south, east, north] = extent.spatial!.bbox[0];
+  expect(west).toBeGreaterThan(-0.2);
+  expect(east).toBeLessThan(-0.05);
+  expect(south).toBeGreaterThan(51.5);
+  expect(north).toBeLessThan(51.52);
+}
+
+describe('a CRS that a file does not name', () => {
+  it('is guessed by the neighbours, with the reason', async () => {
+    await isInLondon('plots');
+    const { description } = await collection('plots');
+    expect(description).toMatch(/EPSG:27700 was guessed, as in it the data lies where 'Wards' does/);
+    expect(server.log()).toContain('plots: No coordinate reference system is named: EPSG:27700 was guessed');
+  });
+
+  it('is stated on the command line', () => isInLondon('survey'));
+
+  it('is stated by a .prj file beside a CSV', () => isInLondon('measured'));
+
+  it('is reported when there is no such file', () => {
+    expect(server.log()).toContain('absent.shp: A coordinate reference system is stated of it');
+  });
+
+  it('is stated in the configuration, and then all is right after a reload', async () => {
+    const config = join(folder, 'graticule.yaml');
+    const state = (crs: string) => writeFileSync(config, `data: { crs: { legacy.gpkg: '${crs}' } }\n`);
+    state('EPSG:32631');
+    const own = await startServer({ sources: [join(old, 'legacy.gpkg')], args: ['--config', config] });
+    try {
+      const stored = async () => {
+        const response = await fetch(`${own.url}/ogc/features/collections/legacy`);
+        return ((await response.json()) as Collection).storageCrs;
+      };
+      expect(await stored()).toBe(epsg(32631));
+      state('EPSG:27700');
+      own.process.kill('SIGHUP');
+      await vi.waitFor(async () => expect(await stored()).toBe(epsg(27700)), 20_000);
+    } finally {
+      await own.stop();
+    }
+  });
+
+  it('is refused when it is none', async () => {
+    await expect(startServer({ sources: [site], args: ['--crs', 'plan.shp=EPSG:99'] })).rejects.toThrow(
+      /'EPSG:99', stated of plan.shp, is not a CRS that PROJ knows/,
+    );
+    await expect(startServer({ sources: [site], args: ['--crs', 'plan.shp'] })).rejects.toThrow(
+      /--crs must be like roads.shp=EPSG:27700/,
+    );
+  });
+});
+
+it('WKT of Esri is identified', async () => {
+  expect(readFileSync(join(site, 'utm.prj'), 'utf8')).toMatch(/WGS_1984_UTM_Zone_18N/);
+  const { storageCrs, crs } = await collection('utm');
+  expect(storageCrs).toBe(epsg(32618));
+  expect(crs).toContain(epsg(32618));
+});
+
+describe.each(['plan', 'legacy'])('the plane of %s', (id) => {
+  it('is told, and has no extent on Earth', async () => {
+    const { extent, crs, storageCrs, description } = await collection(id);
+    expect(extent.spatial).toBeUndefined();
+    expect(crs).toEqual([storageCrs]);
+    expect(storageCrs).toMatch(/\/ogc\/crs\/[0-9a-f]{16}$/);
+    expect(await (await fetch(storageCrs)).text()).toContain('ENGCRS["Plane of ');
+    expect(description).toContain('cannot be degrees');
+    expect(description).toContain(`--crs ${id}.`);
+    const health = await fetch(`${server.url}/healthz/metrics`, {
+      headers: { 'x-api-key': server.adminKey },
+    });
+    const { catalog } = (await health.json()) as { catalog: { warnings: { collection: string }[] } };
+    expect(catalog.warnings.map((one) => one.collection)).toContain(id);
+    expect(server.log()).toContain(`warning: ${id}: No coordinate reference system is named`);
+  });
+
+  it('has its features, in its own coordinates alone', async () => {
+    const path = `/ogc/features/collections/${id}/items`;
+    const response = await fetch(server.url + path);
+    expect(response.headers.get('content-crs')).toBe(`<${(await collection(id)).storageCrs}>`);
+    const page = (await response.json()) as {
+      features: { geometry: { coordinates: [[[Box]]] | [[Box]] } }[];
+    };
+    const [x, y] = page.features[0]!.geometry.coordinates.flat(3) as unknown as number[];
+    const within = await json<{ numberMatched: number }>(`${path}?bbox=${x},${y},${x! + 1},${y! + 1}`);
+    expect(within.numberMatched).toBe(1);
+    for (const parameter of ['crs', 'bbox-crs', 'filter-crs']) {
+      const query = `${parameter}=${epsg(4326)}&bbox=1,1,2,2&filter=S_INTERSECTS(geom,POINT(1 1))`;
+      const answer = await fetch(`${server.url}${path}?${query}`);
+      expect(answer.status).toBe(400);
+      expect(((await answer.json()) as { errors: { name: string }[] }).errors[0]!.name).toBe(parameter);
+    }
+    for (const format of ['gml', 'csv', 'html'])
+      expect((await fetch(`${server.url}${path}?f=${format}`)).status).toBe(200);
+  });
+
+  it('is drawn', async () => {
+    const { links } = await collection(id);
+    const map = links.find(({ rel }) => rel.endsWith('/rel/ogc/1.0/map'))!;
+    const response = await fetch(`${map.href}?width=200`);
+    expect(response.status).toBe(200);
+    const { channels } = await sharp(Buffer.from(await response.arrayBuffer())).stats();
+    expect(channels[3]!.max).toBeGreaterThan(100);
+  });
+
+  it('is on no map of the Earth', async () => {
+    const { collections } = await json<{ collections: { id: string; name: string }[] }>(
+      '/ogc/maps/collections',
+    );
+    const { id: layerId } = collections.find(({ name }) => name === id)!;
+    const paths = [
+      `/ogc/tiles/collections/${layerId}`,
+      `/ogc/tiles/collections/${layerId}/tiles/WebMercatorQuad`,
+      `/ogc/tiles/collections/${layerId}/tiles/WebMercatorQuad/0/0/0?f=mvt`,
+      `/ogc/maps/collections/${layerId}/map/tiles`,
+      `/tiles/${id}/0/0/0`,
+      `/stac/collections/${id}`,
+    ];
+    for (const path of paths) {
+      const response = await fetch(server.url + path, { headers: { accept: 'application/json' } });
+      expect(response.status, path).toBe(404);
+      expect(((await response.json()) as { detail: string }).detail, path).toContain(
+        'lies on Earth is not known',
+      );
+    }
+    for (const path of ['/ogc/tiles/collections', '/stac/collections', '/ogc/maps/map/tiles/WebMercatorQuad'])
+      expect(await (await fetch(server.url + path)).text(), path).not.toContain(id);
+    expect((await fetch(`${server.url}/ogc/maps/map`)).status).toBe(200);
+  });
+
+  it('has pages that say so', async () => {
+    const path = `/ogc/features/collections/${id}`;
+    for (const place of ['', '/items', '/items/1']) {
+      const response = await fetch(`${server.url}${path}${place}?f=html`);
+      expect(response.status).toBe(200);
+      const page = await response.text();
+      expect(page.includes('Drawn in its own plane')).toBe(place !== '/items/1');
+      expect(page).not.toContain('data-map-state');
+    }
+  });
+
+  it('is no other CRS, either', async () => {
+    const { storageCrs } = await collection(id);
+    const answer = await fetch(`${server.url}/ogc/features/collections/wards/items?crs=${storageCrs}`);
+    expect(answer.status).toBe(400);
+    expect((await fetch(`${server.url}/ogc/maps/map?crs=${storageCrs}`)).status).toBe(400);
+  });
+});
+
+it('a .prj file that comes later gives the data its place at once', async () => {
+  writeFileSync(join(site, 'plan.prj'), readFileSync(join(city, 'wards.prj')));
+  await vi.waitFor(
+    async () => expect((await collection('plan')).extent.spatial?.bbox[0][1]).toBeCloseTo(49.8, 0),
+    20_000,
+  );
+  expect(await (await fetch(`${server.url}/ogc/tiles/collections`)).text()).toContain('"plan"');
+});
