@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "grid_ring.h"
 #include "varint.h"
 
 namespace graticule {
@@ -22,132 +23,6 @@ constexpr double kMaxCoordinate = 1e15;
 
 /** A command integer carries 29 bits of count. */
 constexpr size_t kMaxCount = (1u << 29) - 1;
-
-/** Drops positions equal to the one before; returns how many are left. */
-size_t dropRepeated(int32_t* xy, size_t n) {
-  if (n == 0) return 0;
-  int32_t lastX = xy[0];
-  int32_t lastY = xy[1];
-  size_t kept = 1;
-  for (size_t i = 1; i < n; ++i) {
-    const int32_t x = xy[2 * i];
-    const int32_t y = xy[2 * i + 1];
-    xy[2 * kept] = x;
-    xy[2 * kept + 1] = y;
-    kept += (x != lastX) | (y != lastY);
-    lastX = x;
-    lastY = y;
-  }
-  return kept;
-}
-
-size_t dropRepeatedOfRing(int32_t* xy, size_t n) {
-  n = dropRepeated(xy, n);
-  while (n > 1 && xy[0] == xy[2 * n - 2] && xy[1] == xy[2 * n - 1]) --n;
-  return n;
-}
-
-/** True when three positions lie on one border line, so that the middle one adds nothing but a spike. */
-bool alongBorder(const int32_t* a, const int32_t* b, const int32_t* c, int32_t low, int32_t high) {
-  for (int axis = 0; axis < 2; ++axis) {
-    if (b[axis] == a[axis] && b[axis] == c[axis] && (b[axis] == low || b[axis] == high)) return true;
-  }
-  return false;
-}
-
-/** Removes what clipping leaves along the border: edges that run to and fro on one line. */
-size_t dropBorderRuns(int32_t* xy, size_t n, int32_t low, int32_t high) {
-  size_t kept = 0;
-  for (size_t i = 0; i < n; ++i) {
-    const int32_t x = xy[2 * i];
-    const int32_t y = xy[2 * i + 1];
-    const int32_t c[2] = {x, y};
-    while (kept >= 2 && alongBorder(xy + 2 * (kept - 2), xy + 2 * (kept - 1), c, low, high)) --kept;
-    if (kept >= 1 && xy[2 * kept - 2] == x && xy[2 * kept - 1] == y) continue;
-    xy[2 * kept] = x;
-    xy[2 * kept + 1] = y;
-    ++kept;
-  }
-  // The seam: the last positions against the first.
-  while (kept >= 3) {
-    const int32_t* last = xy + 2 * (kept - 1);
-    if ((last[0] == xy[0] && last[1] == xy[1]) || alongBorder(last - 2, last, xy, low, high)) {
-      --kept;
-    } else {
-      break;
-    }
-  }
-  return kept;
-}
-
-/** True when the ring goes from a to b and back on the same line. */
-bool spike(const int32_t* a, const int32_t* b, const int32_t* c) {
-  const int64_t abX = int64_t{b[0]} - a[0];
-  const int64_t abY = int64_t{b[1]} - a[1];
-  const int64_t bcX = int64_t{c[0]} - b[0];
-  const int64_t bcY = int64_t{c[1]} - b[1];
-  return abX * bcY == abY * bcX && abX * bcX + abY * bcY < 0;
-}
-
-bool hasSpike(const int32_t* xy, size_t n) {
-  const int32_t* a = xy + 2 * (n - 2);
-  const int32_t* b = xy + 2 * (n - 1);
-  for (size_t i = 0; i < n; ++i) {
-    const int32_t* c = xy + 2 * i;
-    if (spike(a, b, c)) return true;
-    a = b;
-    b = c;
-  }
-  return false;
-}
-
-/**
- * Removes what the grid has made of slivers and narrow arms: edges that run back over themselves, which the specification
- * forbids (4.3.4.4). The ring has no equal neighbours, before and after.
- */
-size_t dropSpikes(int32_t* xy, size_t n) {
-  if (n < 3 || !hasSpike(xy, n)) return n;
-  size_t kept = 0;
-  const auto at = [&](size_t i) { return xy + 2 * i; };
-  const auto same = [&](size_t i, size_t j) { return at(i)[0] == at(j)[0] && at(i)[1] == at(j)[1]; };
-  for (size_t i = 0; i < n; ++i) {
-    const int32_t c[2] = {at(i)[0], at(i)[1]};
-    while (kept >= 2 && spike(at(kept - 2), at(kept - 1), c)) --kept;
-    if (kept >= 1 && at(kept - 1)[0] == c[0] && at(kept - 1)[1] == c[1]) continue;
-    at(kept)[0] = c[0];
-    at(kept)[1] = c[1];
-    ++kept;
-  }
-  // The seam: the last positions against the first ones.
-  size_t first = 0;
-  while (kept - first >= 3) {
-    if (same(first, kept - 1) || spike(at(kept - 2), at(kept - 1), at(first))) {
-      --kept;
-    } else if (spike(at(kept - 1), at(first), at(first + 1))) {
-      ++first;
-    } else {
-      break;
-    }
-  }
-  std::memmove(xy, at(first), (kept - first) * 2 * sizeof *xy);
-  return kept - first;
-}
-
-/** Twice the signed area by the surveyor's formula; positive is clockwise on a y-down screen. */
-int64_t doubleArea(const int32_t* xy, size_t n) {
-  // Unsigned, so that a hostile ring of millions of positions wraps instead of overflowing.
-  uint64_t sum = 0;
-  int64_t x = xy[2 * n - 2];
-  int64_t y = xy[2 * n - 1];
-  for (size_t i = 0; i < n; ++i) {
-    const int64_t nextX = xy[2 * i];
-    const int64_t nextY = xy[2 * i + 1];
-    sum += static_cast<uint64_t>(x * nextY - nextX * y);
-    x = nextX;
-    y = nextY;
-  }
-  return static_cast<int64_t>(sum);
-}
 
 /**
  * Moves what was clamped to the border of Web Mercator's square world out of every clip buffer: the edge that closes
@@ -186,6 +61,9 @@ bool matches(GeometryType type, TileGeometryType wanted) {
 
 void TileGeometryEncoder::begin(const TileGrid& grid, double tolerance, const Reprojector* reprojector) {
   grid_ = grid;
+  innerGrid_ = grid;
+  innerGrid_.low += 1;
+  innerGrid_.high -= 1;
   tolerance_ = tolerance;
   reprojector_ = reprojector != nullptr && reprojector->identity() ? nullptr : reprojector;
   clipBox_ = grid.clipBox();
@@ -304,52 +182,103 @@ void TileGeometryEncoder::writeLine(size_t n, ByteBuffer& out) {
   out.commit(p);
 }
 
-size_t TileGeometryEncoder::prepareRing(const Sequence& sequence) {
+size_t TileGeometryEncoder::quantiseRing(const Sequence& sequence, Rounding rounding, bool& onBorder) {
+  onBorder = false;
   if (sequence.count < 3) return 0;
   const Sequence s = project(sequence);
   // One position more than the ring has: the simplifier closes it.
   ensure(ring_, size_t{s.count} * 2 + 2);
-  size_t n = s.count;
-  if (quantiseInside(s, grid_, ring_.data())) {
-    n = dropRepeatedOfRing(ring_.data(), n);
-  } else {
-    if (!toFloating(s)) return 0;
-    clipRing(floating_, scratch_, grid_.low, grid_.high);
-    n = floating_.size() / 2;
-    ensure(ring_, n * 2 + 2);
-    for (size_t i = 0; i < n * 2; ++i) ring_[i] = roundToGrid(floating_[i]);
-    n = dropRepeatedOfRing(ring_.data(), n);
-    n = dropBorderRuns(ring_.data(), n, roundToGrid(grid_.low), roundToGrid(grid_.high));
+  if (quantiseInside(s, innerGrid_, ring_.data())) return dropRepeatedOfRing(ring_.data(), s.count);
+  onBorder = true;
+  if (!toFloating(s)) return 0;
+  clipRing(floating_, scratch_, grid_.low, grid_.high);
+  const size_t n = floating_.size() / 2;
+  ensure(ring_, n * 2 + 2);
+  for (size_t i = 0; i < n * 2; ++i) ring_[i] = roundToGrid(floating_[i]);
+  const int32_t low = roundToGrid(grid_.low);
+  const int32_t high = roundToGrid(grid_.high);
+  if (rounding == Rounding::OffBorder) {
+    for (size_t i = 0; i < n * 2; ++i) {
+      ring_[i] += (ring_[i] == low && floating_[i] > grid_.low) - (ring_[i] == high && floating_[i] < grid_.high);
+    }
   }
+  return dropBorderRuns(ring_.data(), dropRepeatedOfRing(ring_.data(), n), low, high);
+}
+
+void TileGeometryEncoder::encodePolygon(const Geometry& geometry, const Node& node, ByteBuffer& out) {
+  if (node.sequences == 0) return;
+  const Sequence* rings = geometry.sequences.data() + node.firstSequence;
+  bool onBorder = false;
+  size_t n = quantiseRing(rings[0], Rounding::Nearest, onBorder);
+  if (onBorder) {
+    encodeClipped(rings, node.sequences, n, out);
+    return;
+  }
+  if (!writeExterior(n, out)) return;
+  for (uint32_t i = 1; i < node.sequences; ++i) {
+    n = quantiseRing(rings[i], Rounding::Nearest, onBorder);
+    if (!writeHole(n, out)) return;
+  }
+}
+
+bool TileGeometryEncoder::linkPolygon(const Sequence* rings, size_t count, size_t n, Rounding rounding) {
+  polygon_.begin(roundToGrid(grid_.low), roundToGrid(grid_.high));
+  if (n < 3) return true;
+  polygon_.add(ring_.data(), n);
+  for (size_t i = 1; i < count; ++i) {
+    bool onBorder = false;
+    n = quantiseRing(rings[i], rounding, onBorder);
+    if (n >= 3) polygon_.add(ring_.data(), n);
+  }
+  return polygon_.finish();
+}
+
+void TileGeometryEncoder::encodeClipped(const Sequence* rings, size_t count, size_t n, ByteBuffer& out) {
+  if (!linkPolygon(rings, count, n, Rounding::Nearest)) {
+    // What was beside the border has come to it in a wrong order.
+    bool onBorder = false;
+    n = quantiseRing(rings[0], Rounding::OffBorder, onBorder);
+    linkPolygon(rings, count, n, Rounding::OffBorder);
+  }
+  bool shown = false;
+  for (const ClippedPolygon::Ring& ring : polygon_.rings()) {
+    if (!ring.exterior && !shown) continue;
+    ensure(ring_, ring.count * 2 + 2);
+    std::memcpy(ring_.data(), polygon_.positions(ring), ring.count * 2 * sizeof ring_[0]);
+    shown = ring.exterior ? writeExterior(ring.count, out) : writeHole(ring.count, out);
+  }
+}
+
+size_t TileGeometryEncoder::thinRing(size_t n) {
   if (tolerance_ > 0) n = dropRepeatedOfRing(ring_.data(), simplifier_.ring(ring_.data(), n, tolerance_));
   n = dropSpikes(ring_.data(), n);
   return n < 3 || n > kMaxCount ? 0 : n;
 }
 
-void TileGeometryEncoder::encodePolygon(const Geometry& geometry, const Node& node, ByteBuffer& out) {
-  const size_t before = out.size();
-  const int32_t beforeX = cursorX_;
-  const int32_t beforeY = cursorY_;
-  int64_t exterior = 0;
-  for (uint32_t i = 0; i < node.sequences; ++i) {
-    const size_t n = prepareRing(geometry.sequences[node.firstSequence + i]);
-    const int64_t area = n == 0 ? 0 : doubleArea(ring_.data(), n);
-    if (i == 0) {
-      if (area == 0) return;
-      exterior = std::llabs(area);
-      writeRing(n, area < 0, out);
-    } else if (area != 0) {
-      if (std::llabs(area) >= exterior) {
-        // The tile lies inside the hole: both rings have become the clip box.
-        out.truncate(before);
-        cursorX_ = beforeX;
-        cursorY_ = beforeY;
-        return;
-      }
-      writeRing(n, area > 0, out);
-    }
+bool TileGeometryEncoder::writeExterior(size_t n, ByteBuffer& out) {
+  n = thinRing(n);
+  const int64_t area = n == 0 ? 0 : doubleArea(ring_.data(), n);
+  if (area == 0) return false;
+  polygonStart_ = {out.size(), cursorX_, cursorY_, std::llabs(area)};
+  measure_ += static_cast<double>(polygonStart_.doubleArea) / 2;
+  writeRing(n, area < 0, out);
+  return true;
+}
+
+bool TileGeometryEncoder::writeHole(size_t n, ByteBuffer& out) {
+  n = thinRing(n);
+  const int64_t area = n == 0 ? 0 : doubleArea(ring_.data(), n);
+  if (area == 0) return true;
+  if (std::llabs(area) >= polygonStart_.doubleArea) {
+    // The tile lies inside the hole: both rings have become the clip box.
+    out.truncate(polygonStart_.size);
+    cursorX_ = polygonStart_.x;
+    cursorY_ = polygonStart_.y;
+    measure_ -= static_cast<double>(polygonStart_.doubleArea) / 2;
+    return false;
   }
-  measure_ += static_cast<double>(exterior) / 2;
+  writeRing(n, area > 0, out);
+  return true;
 }
 
 void TileGeometryEncoder::writeRing(size_t n, bool reversed, ByteBuffer& out) {

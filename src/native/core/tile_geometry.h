@@ -6,6 +6,7 @@
 
 #include "bytes.h"
 #include "clip.h"
+#include "clipped_polygon.h"
 #include "geometry.h"
 #include "grid.h"
 #include "reprojector.h"
@@ -38,6 +39,9 @@ class TileGeometryEncoder {
   double measure() const { return measure_; }
 
  private:
+  /** OffBorder: a position inside of the clip box does not round to its border. */
+  enum class Rounding : uint8_t { Nearest, OffBorder };
+
   void encodePoints(const Geometry& geometry, ByteBuffer& out);
   void encodeLine(const Sequence& sequence, ByteBuffer& out);
   void encodePolygon(const Geometry& geometry, const Node& node, ByteBuffer& out);
@@ -52,13 +56,27 @@ class TileGeometryEncoder {
    * non-number.
    */
   bool toFloating(const Sequence& sequence);
-  /** Fills `ring_` with a clipped, cleaned ring; returns its vertices, the first not repeated; 0: vanished. */
-  size_t prepareRing(const Sequence& sequence);
+  /**
+   * Fills `ring_` with a clipped ring without equal neighbours; returns its positions, the first not repeated. 0: it is
+   * outside. A ring that may come to the border of the clip box, by rounding too, is `onBorder`.
+   */
+  size_t quantiseRing(const Sequence& sequence, Rounding rounding, bool& onBorder);
+  /** Fills `polygon_`; `n` positions of the exterior ring are in `ring_`. False when nothing could be linked. */
+  bool linkPolygon(const Sequence* rings, size_t count, size_t n, Rounding rounding);
+  /** Encodes a polygon whose exterior ring is on the border; its `n` positions are in `ring_`. */
+  void encodeClipped(const Sequence* rings, size_t count, size_t n, ByteBuffer& out);
+  /** Simplifies `ring_` and removes spikes; returns what is left of its positions, 0 when it vanished. */
+  size_t thinRing(size_t n);
+  /** Both take a ring of `n` positions from `ring_`; false when there is no polygon to add holes to. */
+  bool writeExterior(size_t n, ByteBuffer& out);
+  bool writeHole(size_t n, ByteBuffer& out);
   void writeLine(size_t n, ByteBuffer& out);
   void writeRing(size_t n, bool reversed, ByteBuffer& out);
   uint8_t* writeDelta(uint8_t* p, const int32_t* xy);
 
   TileGrid grid_;
+  /** The same with a clip box whose positions do not round to the border. */
+  TileGrid innerGrid_;
   double tolerance_ = 0;
   const Reprojector* reprojector_ = nullptr;
   /** The clip box in the CRS of the tile, and of the data where `hasOriginBox_` says so. */
@@ -67,6 +85,7 @@ class TileGeometryEncoder {
   bool hasOriginBox_ = false;
 
   Simplifier simplifier_;
+  ClippedPolygon polygon_;
   Coordinates projected_;
   Coordinates near_;
   Coordinates floating_;
@@ -77,6 +96,13 @@ class TileGeometryEncoder {
   int32_t cursorX_ = 0;
   int32_t cursorY_ = 0;
   double measure_ = 0;
+  /** Where the polygon in work began, and its exterior ring's size. */
+  struct {
+    size_t size;
+    int32_t x;
+    int32_t y;
+    int64_t doubleArea;
+  } polygonStart_ = {};
 };
 
 }  // namespace graticule
