@@ -113,6 +113,8 @@ export interface EditResult {
   outcomes: EditOutcome[];
   /** Absent when nothing changed. */
   change?: CollectionChange;
+  /** How many positions each geometry has that came with the operations. */
+  positions?: number[];
 }
 
 export type FeatureEventOperation = 'insert' | 'update' | 'delete';

@@ -34,6 +34,7 @@ import { ExtentRefresh } from './services/extents.js';
 import { Idempotency } from './services/idempotency.js';
 import { requireStatedCrs } from './services/publish/sidecar-crs.js';
 import { registeredIn } from './services/rasters/registered.js';
+import { SourceRecoveries } from './services/source-recoveries.js';
 import { StacItems } from './services/stac/items.js';
 import { Styles } from './services/styles/index.js';
 import { tellLostStyles } from './services/styles/of-files.js';
@@ -46,7 +47,8 @@ import { instanceName } from './stores/instance.js';
 import { openState } from './stores/state.js';
 import type { Log } from './telemetry/log.js';
 import { exception } from './telemetry/log.js';
-import { createRegistry, watchCollections, watchEventLoop, watchPools } from './telemetry/metrics.js';
+import { createRegistry, watchEventLoop, watchPools } from './telemetry/metrics.js';
+import { errorRecovery, watchCollections, watchResources } from './telemetry/process-metrics.js';
 import { labelLayers } from './telemetry/task-metrics.js';
 
 export interface GatewayOptions {
@@ -124,6 +126,7 @@ export async function startGateway({
     retention,
     runDir,
     overviews: join(dataDir, 'overviews'),
+    onEnginesBack: (absenceMs) => errorRecovery.cell('engine').observe(absenceMs),
   });
   const caching = await startCaching({ config: config.cache, dataDir, log, catalog: () => catalog, tell });
   const { tiles, control: cache } = caching;
@@ -131,6 +134,7 @@ export async function startGateway({
   const items = new ItemReplies(versions);
   const databases = new Databases(pools);
   let refreshedAt = new Date();
+  const recoveries = new SourceRecoveries();
   const catalog: Catalog = new Catalog({
     pools,
     databases,
@@ -142,6 +146,7 @@ export async function startGateway({
       caching.replaced(before, after);
       labelLayers(after);
       refreshedAt = new Date();
+      recoveries.follow(after);
       events.follow(after);
       // Every gateway reloads; one makes the index.
       if (first) stac.follow(after);
@@ -319,6 +324,7 @@ export async function startGateway({
 async function startTelemetry(config: Config, pools: Pools, log: Log) {
   watchEventLoop();
   watchCollections();
+  watchResources();
   watchPools(() => pools.status());
   const { otlpEndpoint } = config.observability;
   if (!otlpEndpoint) return undefined;

@@ -12,6 +12,7 @@ import { requireStatedCrs } from './services/publish/sidecar-crs.js';
 import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
 import { requireTileSettings } from './services/tiles/settings.js';
 import { type GatewayStart, readStart } from './start.js';
+import { broadcast } from './telemetry/event-metrics.js';
 import { createLog, exception, type Log } from './telemetry/log.js';
 import { applicationErrors } from './telemetry/metrics.js';
 
@@ -50,7 +51,7 @@ async function main(): Promise<void> {
       runDir,
       log,
       requestReload: (reason) => void supervised.requestReload(reason),
-      tell: (note) => supervised.tellOthers(note),
+      tell: (note) => supervised.tellOthers(note, broadcast()),
     });
     early.splice(0).forEach(take);
     if (first) {

@@ -32,8 +32,8 @@ export interface Supervised {
   requestReplacement(reason: string): boolean;
   /** Asks for a reload of all gateways; false when there is no supervisor. */
   requestReload(reason: string): boolean;
-  /** Tells the other gateways something. */
-  tellOthers(note: unknown): void;
+  /** Tells the other gateways something; `done` hears whether it has left this process. */
+  tellOthers(note: unknown, done: (sent: boolean) => void): void;
   /** A line for the supervisor's log, or stderr without one. */
   log(event: LogEventName, message: string): void;
 }
@@ -44,11 +44,12 @@ export interface Supervised {
  */
 export function joinSupervisor(handlers: ChildHandlers): Supervised {
   const supervised = process.send !== undefined;
-  const send = (message: ToSupervisor): boolean => {
-    if (!supervised || !process.connected) return false;
+  const send = (message: ToSupervisor, done: (sent: boolean) => void = () => {}): boolean => {
+    const open = supervised && process.connected;
     // The channel may close between the check and the write.
-    process.send!(message, undefined, undefined, () => {});
-    return true;
+    if (open) process.send!(message, undefined, undefined, (error) => done(!error));
+    else done(false);
+    return open;
   };
   if (supervised) {
     process.on('message', receiver(handlers, send));
@@ -64,7 +65,7 @@ export function joinSupervisor(handlers: ChildHandlers): Supervised {
     configurationError: (message) => exitMisconfigured(message, supervised),
     requestReplacement: (reason) => send({ type: 'replace', reason }),
     requestReload: (reason) => send({ type: 'reload', reason }),
-    tellOthers: (note) => void send({ type: 'told', note }),
+    tellOthers: (note, done) => void send({ type: 'told', note }, done),
     log: (event, message) => {
       if (!send({ type: 'log', event, message }))
         process.stderr.write(`${LOG_EVENTS[event].level}: ${message}\n`);

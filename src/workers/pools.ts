@@ -26,6 +26,8 @@ export interface PoolsOptions {
   runDir: string;
   /** Where overviews of large tables are kept; none are made without it. */
   overviews?: string;
+  /** Hears for how many milliseconds there was no engine, once there is one again. */
+  onEnginesBack?(absenceMs: number): void;
 }
 
 /** The pools of a gateway process: vector threads, writer of archives and maker of glyphs here, GDAL and Mapnik in the engines. */
@@ -35,7 +37,7 @@ export function createPools(options: PoolsOptions): Pools {
   const vector = new VectorPool({
     ...{ threads, maxQueue, maxWaitMs, connections, remoteHosts, overviews, retention },
   });
-  const engines = new EnginePool({ runDir, maxQueue, maxWaitMs });
+  const engines = new EnginePool({ runDir, maxQueue, maxWaitMs, onReturn: options.onEnginesBack });
   const archives = new OneThreadPool<ArchiveTaskName>({
     name: 'archive',
     worker: new URL('./archive/worker.js', import.meta.url),

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../src/core/errors.js';
 import { JobEngine, type JobNews } from '../../src/gateway/services/jobs/engine.js';
 import type { JobContext, JobKind } from '../../src/gateway/services/jobs/kinds.js';
+import { jobQueue, uploadQueue } from '../../src/gateway/telemetry/store-metrics.js';
 import { type TemporaryState, temporaryState } from '../support/state.js';
 
 describe('job engine', () => {
@@ -76,6 +77,16 @@ describe('job engine', () => {
     await jobs.finished(id);
     expect(seen).toEqual([...seen].sort((a, b) => a! - b!));
     expect(seen.at(-1)).toBe(1);
+  });
+
+  it('tells how many jobs wait and run, and how many uploads wait', async () => {
+    kind(forever, { ofUpload: true });
+    for (let n = 0; n < 3; n++) await submit();
+    await vi.waitFor(() => {
+      expect(jobQueue.cell('Running', 'embedded').value).toBe(2);
+      expect(jobQueue.cell('Queued', 'embedded').value).toBe(1);
+      expect(uploadQueue.samples()).toEqual([{ labels: {}, value: 1 }]);
+    }, 10_000);
   });
 
   it('keeps the reason of a failure when it has a meaning, and hides it when it has none', async () => {

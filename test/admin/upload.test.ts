@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, extname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { receiveUpload } from '../../src/gateway/services/upload.js';
+import { uploadQueue } from '../../src/gateway/telemetry/store-metrics.js';
 import { type FormPart, multipart } from './support/multipart.js';
 
 describe('upload', () => {
@@ -39,6 +40,23 @@ describe('upload', () => {
     expect(upload.path.startsWith(directory)).toBe(true);
     expect(basename(upload.path)).not.toContain('roads');
     expect(extname(upload.path)).toBe('.geojson');
+  });
+
+  it('counts in the depth of the queue for as long as it is received', async () => {
+    const depth = () => uploadQueue.samples()[0]!.value;
+    const before = depth();
+    const { contentType, body } = multipart([file('x'.repeat(5000))]);
+    const depths: number[] = [];
+    async function* watched() {
+      for await (const chunk of chunks(body)) {
+        depths.push(depth());
+        yield chunk;
+      }
+    }
+    await receiveUpload({ contentType, bytes: watched() }, rules());
+    expect(new Set(depths)).toEqual(new Set([before + 1]));
+    await expect(receive([file('x', 'roads.exe')])).rejects.toMatchObject({ status: 415 });
+    expect(depth()).toBe(before);
   });
 
   it.each<[string, FormPart[], object]>([

@@ -6,6 +6,7 @@ import { Dispatcher } from '../../src/gateway/http/dispatch.js';
 import { Forwarding } from '../../src/gateway/http/forwarding.js';
 import { HttpServer } from '../../src/gateway/http/server.js';
 import type { Log, Properties } from '../../src/gateway/telemetry/log.js';
+import { applicationErrors } from '../../src/gateway/telemetry/metrics.js';
 import { failureFrom, failureMessage } from '../../src/workers/failure.js';
 import type { VectorPool as VectorPoolOf } from '../../src/workers/vector/pool.js';
 import { raw } from '../e2e/support/http.js';
@@ -136,10 +137,19 @@ describe('a request that fails unexpectedly', () => {
     },
   );
 
+  it('is counted by its type, operation and kind of service', async () => {
+    const failures = applicationErrors.cell('TypeError', 'test.here', 'Generic');
+    const before = failures.value;
+    await raw(`${url}/here`);
+    expect(failures.value).toBe(before + 1);
+  });
+
   it('is not taken for one when the server is only busy', async () => {
     lines.length = 0;
     expect((await raw(`${url}/busy`)).status).toBe(503);
     expect(lines[0]![1]).not.toHaveProperty('@x');
+    const failed = applicationErrors.samples().map(({ labels }) => labels['operation']);
+    expect(failed).not.toContain('test.busy');
   });
 });
 

@@ -8,6 +8,7 @@ import type {
   RequestKind,
 } from '../../src/gateway/telemetry/log.js';
 import { type Otlp, startLogExport } from '../../src/gateway/telemetry/otlp.js';
+import { errorRecovery } from '../../src/gateway/telemetry/process-metrics.js';
 import { telemetryExported, telemetryLost } from '../../src/gateway/telemetry/telemetry-metrics.js';
 import { type Collector, logRecords, startCollector } from '../support/collector.js';
 
@@ -113,6 +114,7 @@ describe('the log on its way to a collector', () => {
 
   it('tells the log once of a collector that fails, and once that it is back', async () => {
     collector.status = 400;
+    const recoveries = errorRecovery.cell('collector').count;
     const before = refused();
     for (let i = 1; i <= 3; i++) {
       receiver.write('catalog.reloaded', {}, `line ${i}`);
@@ -128,6 +130,7 @@ describe('the log on its way to a collector', () => {
       await vi.waitFor(() => expect(exported()).toBe(taken + 1), 20_000);
     }
     expect(told.map(([event]) => event)).toEqual(['telemetry.export.failed', 'telemetry.export.resumed']);
+    expect(errorRecovery.cell('collector').count).toBe(recoveries + 1);
   });
 
   it('does not hold up the end when nobody listens', async () => {

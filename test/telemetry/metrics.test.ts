@@ -1,7 +1,25 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { ConnectionCounts, sumOfCounts } from '../../src/core/connection-counts.js';
-import { Counter, Histogram, MAX_CELLS } from '../../src/gateway/telemetry/instruments.js';
+import { ABSENT_INSTRUMENTS, expandNames } from '../../src/gateway/telemetry/absent-instruments.js';
+import {
+  cacheHitRatioDetailed,
+  cacheHits,
+  cacheMisses,
+  sampleHitRatios,
+} from '../../src/gateway/telemetry/cache-metrics.js';
+import {
+  Counter,
+  Gauge,
+  Histogram,
+  type Instrument,
+  MAX_CELLS,
+  unitOf,
+} from '../../src/gateway/telemetry/instruments.js';
 import { createRegistry, exposition, instruments } from '../../src/gateway/telemetry/metrics.js';
+import { memoryPressureAlerts, sampleMemory } from '../../src/gateway/telemetry/process-metrics.js';
+import { CONTRACT_INSTRUMENTS } from './contract-instruments.js';
 
 /** Bytes of a scrape, whatever has been asked of the server. */
 const SCRAPE_BUDGET = 2_500_000;
@@ -11,21 +29,77 @@ describe('instruments', () => {
     const names = instruments().map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     for (const instrument of instruments()) {
-      expect(instrument.name).toMatch(/^svc_[a-z0-9_]+$/);
+      expect(instrument.name).toMatch(/^(svc|execution)_[a-z0-9_]+$/);
       expect(instrument.name.endsWith('_total')).toBe(instrument instanceof Counter);
     }
-    const contract = [
-      'svc_serving_request_duration_ms svc_request_error_total svc_http_request_duration_ms svc_http_request_total',
-      'svc_http_active_requests svc_database_query_duration_ms svc_database_query_total svc_db_pool_utilization_ratio',
-      'svc_db_connection_acquisition_duration_ms svc_db_connection_acquisition_failures_total',
-      'svc_db_connection_timeouts_total svc_db_active_connections svc_db_pool_size svc_db_connections_active',
-      'svc_cache_hits_total svc_cache_misses_total svc_cache_hit_ratio svc_coordinate_transform_total',
-      'svc_coordinate_transform_duration_ms svc_transaction_total svc_transaction_duration_ms svc_spatial_query_total',
-      'svc_memory_allocated_bytes svc_memory_pressure_percent svc_memory_usage_bytes svc_gc_collection_total',
-      'svc_execution_job_submitted_total svc_execution_job_transitions_total svc_execution_job_duration_ms',
-      'svc_audit_chain_broken svc_tile_jobs_queue_depth',
-    ].flatMap((line) => line.split(' '));
-    expect(names).toEqual(expect.arrayContaining(contract));
+  });
+
+  it('are those of the interface whose subject exists here, and the others are named with the reason', () => {
+    const present = new Map<string, Instrument>(instruments().map((one) => [one.dottedName, one]));
+    const absent = ABSENT_INSTRUMENTS.flatMap(([, names]) => names.flatMap(expandNames));
+    const contract = CONTRACT_INSTRUMENTS.map(({ name }) => name);
+    expect(new Set(contract).size).toBe(contract.length);
+    expect(absent.filter((name) => !contract.includes(name))).toEqual([]);
+    expect(absent.filter((name) => present.has(name))).toEqual([]);
+    expect(contract.filter((name) => !present.has(name) && !absent.includes(name))).toEqual([]);
+    for (const { name, type, labels } of CONTRACT_INSTRUMENTS) {
+      const instrument = present.get(name);
+      if (!instrument) continue;
+      expect([name, instrument.type]).toEqual([name, type]);
+      if (labels) expect([name, instrument.labelNames]).toEqual([name, labels]);
+    }
+  });
+
+  it('have a unit', () => {
+    const units = instruments().map(({ dottedName }) => [dottedName, unitOf(dottedName)]);
+    expect(Object.fromEntries(units)).toMatchObject({
+      svc_http_request_duration_ms: 'ms',
+      svc_memory_usage_bytes: 'By',
+      'svc.tile.cache.bytes_released': 'By',
+      svc_memory_allocated_mb: 'MiBy',
+      svc_memory_pressure_percent: '%',
+      svc_memory_pressure_detailed: '%',
+      'svc.outbox.oldest_pending_age_seconds': 's',
+      svc_database_query_records: '1',
+    });
+  });
+
+  it('without labels are shown before anything is counted, but for gauges that nothing has set', () => {
+    const spec = (name: string) => ({ name, help: 'Test' });
+    expect(new Counter(spec('svc_a')).samples()).toEqual([{ labels: {}, value: 0 }]);
+    expect(new Histogram({ ...spec('svc_b'), bounds: [1] }).samples()).toMatchObject([{ sum: 0, count: 0 }]);
+    expect(new Gauge(spec('svc_c')).samples()).toEqual([]);
+    expect(new Counter({ ...spec('svc_d'), labels: ['a'] }).samples()).toEqual([]);
+  });
+
+  it('tell that the memory pressure rose, once for each time', () => {
+    const alerts = memoryPressureAlerts.cell();
+    const before = alerts.value;
+    for (const percent of [50, 95, 96, 60, 91]) sampleMemory(percent);
+    expect(alerts.value).toBe(before + 2);
+    sampleMemory(10);
+  });
+
+  it('tell the hit ratio of each period, and nothing of one without look-ups', () => {
+    const samples = () =>
+      cacheHitRatioDetailed.samples().find(({ labels }) => labels['cache_name'] === 'ratio-test');
+    for (const [hits, misses] of [
+      [3, 1],
+      [0, 0],
+      [0, 2],
+    ] as const) {
+      cacheHits.cell('ratio-test').inc(hits);
+      cacheMisses.cell('ratio-test').inc(misses);
+      sampleHitRatios();
+    }
+    expect(samples()).toMatchObject({ count: 2, sum: 0.75 });
+  });
+
+  it('are listed in docs/metrics.md', () => {
+    const printed = execFileSync(process.execPath, ['dist/cli/telemetry.js', 'metrics'], {
+      encoding: 'utf8',
+    });
+    expect(readFileSync('docs/metrics.md', 'utf8')).toBe(printed);
   });
 
   it('count what exceeds their label sets together', async () => {

@@ -1,12 +1,10 @@
-import type { JobKind } from '../services/jobs/kinds.js';
+import { BACKEND, type JobKind } from '../services/jobs/kinds.js';
 import type { JobArtifactRow, JobLogRow, JobRow, JobStepRow } from '../stores/jobs.js';
 import { optionalTimestamp, timestamp } from './envelope.js';
 import { BASE_PATH } from './kit.js';
 
 /** Job rows as the console sees them. */
 
-/** Where jobs run: in the server itself. Jobs have no other backend, queue or definition. */
-export const BACKEND = 'embedded';
 const TARGET_KIND = 'server';
 
 const ENDED: ReadonlySet<string> = new Set(['Succeeded', 'Failed', 'Cancelled']);

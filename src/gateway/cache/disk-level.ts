@@ -2,12 +2,14 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { LIMITS } from '../../core/limits.js';
 import { TileStoreLink } from '../../workers/tile-store/link.js';
-import * as metrics from '../telemetry/metrics.js';
+import * as metrics from '../telemetry/cache-metrics.js';
+import { timedOperation } from '../telemetry/cache-metrics.js';
 import { decodeKept, encodeKept, type KeptTile } from './kept-tile.js';
 import type { LevelStatus, TileLevel } from './levels.js';
 
 /** Tiles wait this long for company: one transaction writes them all. */
 const GATHER_MS = 50;
+const CACHE = 'tile-disk';
 
 /** Tiles in a file below a folder, written and read by a thread of its own. */
 export class DiskLevel implements TileLevel {
@@ -16,9 +18,9 @@ export class DiskLevel implements TileLevel {
   #gatheredBytes = 0;
   #timer: NodeJS.Timeout | undefined;
   #healthy = true;
-  readonly #hits = metrics.cacheHits.cell('tile-disk');
-  readonly #misses = metrics.cacheMisses.cell('tile-disk');
-  readonly #errors = metrics.cacheErrors.cell('tile-disk');
+  readonly #hits = metrics.cacheHits.cell(CACHE);
+  readonly #misses = metrics.cacheMisses.cell(CACHE);
+  readonly #errors = metrics.cacheErrors.cell(CACHE);
 
   private constructor(store: TileStoreLink) {
     this.#store = store;
@@ -33,7 +35,7 @@ export class DiskLevel implements TileLevel {
   async read(key: string): Promise<KeptTile | undefined> {
     if (this.#store.waiting >= LIMITS.levelQueue) return undefined;
     try {
-      const tile = await this.#store.read(key);
+      const tile = await timedOperation(CACHE, 'get', () => this.#store.read(key));
       this.#healthy = true;
       if (!tile) return this.#missed();
       const kept = decodeKept(tile);
@@ -57,7 +59,8 @@ export class DiskLevel implements TileLevel {
   async drop(pattern: string): Promise<number> {
     await this.#flush();
     // Only the star means something in a pattern of ours.
-    return this.#store.drop(pattern.replace(/[[?]/g, '[$&]')).catch(() => 0);
+    const drop = () => this.#store.drop(pattern.replace(/[[?]/g, '[$&]'));
+    return timedOperation(CACHE, 'remove', drop).catch(() => 0);
   }
 
   async status(): Promise<LevelStatus> {
@@ -79,7 +82,7 @@ export class DiskLevel implements TileLevel {
     const bytes = this.#gatheredBytes;
     this.#gathered = [];
     try {
-      await this.#store.write(tiles);
+      await timedOperation(CACHE, 'set', () => this.#store.write(tiles));
     } catch {
       this.#healthy = false;
       this.#errors.value++;

@@ -1,6 +1,7 @@
 import { createClient, RESP_TYPES } from '@redis/client';
 import { LIMITS } from '../../core/limits.js';
-import * as metrics from '../telemetry/metrics.js';
+import * as metrics from '../telemetry/cache-metrics.js';
+import { timedOperation } from '../telemetry/cache-metrics.js';
 import { decodeKept, encodeKept, type KeptTile } from './kept-tile.js';
 import type { LevelStatus, TileLevel } from './levels.js';
 
@@ -13,6 +14,7 @@ const MAX_QUEUED = 4096;
 /** What nobody made anew for so long goes. */
 const KEPT_MS = 7 * 86_400_000;
 const SCANNED_KEYS = 1000;
+const CACHE = 'tile-redis';
 
 /** A client that connects by itself, again and again, and fails at once while there is no connection. */
 export function redisClient(url: string) {
@@ -37,9 +39,9 @@ export class RedisLevel implements TileLevel {
   readonly #client: ReturnType<typeof redisClient>;
   #pausedUntil = 0;
   #waitingBytes = 0;
-  readonly #hits = metrics.cacheHits.cell('tile-redis');
-  readonly #misses = metrics.cacheMisses.cell('tile-redis');
-  readonly #errors = metrics.cacheErrors.cell('tile-redis');
+  readonly #hits = metrics.cacheHits.cell(CACHE);
+  readonly #misses = metrics.cacheMisses.cell(CACHE);
+  readonly #errors = metrics.cacheErrors.cell(CACHE);
 
   constructor(url: string) {
     this.#client = redisClient(url);
@@ -52,7 +54,9 @@ export class RedisLevel implements TileLevel {
   async read(key: string): Promise<KeptTile | undefined> {
     if (!this.#usable) return undefined;
     try {
-      const tile = await this.#inTime(this.#client.get(REDIS_PREFIX + key));
+      const tile = await timedOperation(CACHE, 'get', () =>
+        this.#inTime(this.#client.get(REDIS_PREFIX + key)),
+      );
       const kept = tile ? decodeKept(tile as unknown as Uint8Array) : undefined;
       if (kept) this.#hits.value++;
       else this.#misses.value++;
@@ -69,8 +73,8 @@ export class RedisLevel implements TileLevel {
     const bytes = encodeKept(tile);
     this.#waitingBytes += bytes.byteLength;
     const value = Math.max(1, Math.round(Math.min(maxAgeMs, KEPT_MS)));
-    this.#client
-      .set(REDIS_PREFIX + key, bytes, { expiration: { type: 'PX', value } })
+    const set = () => this.#client.set(REDIS_PREFIX + key, bytes, { expiration: { type: 'PX', value } });
+    timedOperation(CACHE, 'set', set)
       .catch(() => void this.#errors.value++)
       .finally(() => {
         this.#waitingBytes -= bytes.byteLength;
@@ -83,7 +87,8 @@ export class RedisLevel implements TileLevel {
     let dropped = 0;
     try {
       for await (const keys of this.#client.scanIterator({ MATCH, COUNT: SCANNED_KEYS })) {
-        if (keys.length > 0) dropped += await this.#client.unlink(keys);
+        if (keys.length === 0) continue;
+        dropped += await timedOperation(CACHE, 'remove', () => this.#client.unlink(keys));
       }
     } catch {
       this.#errors.value++;

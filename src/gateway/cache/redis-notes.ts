@@ -1,4 +1,5 @@
 import type { CacheNote } from '../notes.js';
+import { broadcast } from '../telemetry/event-metrics.js';
 import { redisClient } from './redis-level.js';
 
 const CHANNEL = 'graticule:notes';
@@ -32,9 +33,13 @@ export class RedisNotes {
   }
 
   tell(note: CacheNote, origin?: string): void {
-    if (!this.#sender.isReady) return;
+    const done = broadcast();
+    if (!this.#sender.isReady) return done(false);
     const shared: SharedNote = { from: this.#from, note, ...(origin === undefined ? {} : { origin }) };
-    this.#sender.publish(CHANNEL, JSON.stringify(shared)).catch(() => {});
+    this.#sender.publish(CHANNEL, JSON.stringify(shared)).then(
+      () => done(true),
+      () => done(false),
+    );
   }
 
   close(): void {

@@ -1,6 +1,7 @@
 import type { Reply } from '../../core/operation.js';
 import type { Box } from '../../core/tasks.js';
 import { pyramidKey, type TileAddress, type TileRequest } from '../services/tiles/request.js';
+import * as caches from '../telemetry/cache-metrics.js';
 import * as metrics from '../telemetry/metrics.js';
 import { type TileUses, tileUses } from './effectiveness.js';
 import { type FoundTile, TileLevels } from './levels.js';
@@ -107,9 +108,12 @@ export class TileCache {
   readonly #drawing = new Map<string, Drawing>();
   readonly #maxBytes: number;
   readonly #levels: TileLevels;
-  readonly #hits = metrics.cacheHits.cell('tile');
-  readonly #misses = metrics.cacheMisses.cell('tile');
-  readonly #evictions = metrics.cacheEvictions.cell('tile');
+  readonly #hits = caches.cacheHits.cell('tile');
+  readonly #misses = caches.cacheMisses.cell('tile');
+  readonly #evictions = caches.cacheEvictions.cell('tile');
+  /** Tiles that were ever stored, and those that left again. */
+  #stored = 0;
+  #removed = 0;
   /** Tiles made, and how long they were waited for altogether. */
   #made = 0;
   #madeMs = 0;
@@ -129,10 +133,15 @@ export class TileCache {
     setInterval(() => {
       this.#second = seconds(Date.now());
     }, 1000).unref();
-    metrics.cacheBytes.observe((gauge) => gauge.cell('tile').set(this.#bytes));
-    metrics.cacheHitRatio.observe((gauge) => {
+    caches.cacheBytes.observe((gauge) => gauge.cell('tile').set(this.#bytes));
+    caches.cacheHitRatio.observe((gauge) => {
       const total = this.#hits.value + this.#misses.value;
       gauge.cell('tile').set(total === 0 ? 0 : this.#hits.value / total);
+    });
+    caches.cacheOperations.observe((counter) => {
+      counter.cell('tile', 'get').value = this.#hits.value + this.#misses.value;
+      counter.cell('tile', 'set').value = this.#stored;
+      counter.cell('tile', 'remove').value = this.#removed;
     });
   }
 
@@ -262,6 +271,7 @@ export class TileCache {
     if (made.bytes + ENTRY_OVERHEAD > this.#maxBytes / 8 || !hasPlace(wanted.at.set, wanted.at.zoom)) return;
     const before = this.#tiles.get(wanted.key);
     if (before) this.#remove(before);
+    this.#stored++;
     const pyramid = this.#pyramidOf(wanted);
     keepAlone(made);
     const tile = this.#shared.hold(made);
@@ -313,6 +323,7 @@ export class TileCache {
   /** Returns the bytes that this set free. */
   #remove(slot: TileSlot): number {
     const { key, at, pyramid, tile } = slot;
+    this.#removed++;
     slot.live = false;
     this.#tiles.delete(key);
     pyramid.delete(at, tile.bytes);

@@ -3,6 +3,7 @@ import { LIMITS } from '../../core/limits.js';
 import type { Principal, Socket, SocketEvents } from '../../core/operation.js';
 import type { Held } from '../auth/held-keys.js';
 import type { Peers } from '../peers.js';
+import { opsNotifications } from '../telemetry/event-metrics.js';
 
 /** Something that an operator should know of now. */
 export interface Alert {
@@ -87,6 +88,8 @@ export class AlertStream implements Alerts {
 
   /** An alert of another gateway. */
   hear({ kind, severity, subject, message }: Alert): void {
+    const outcome = this.#subscribers.size > 0 ? 'delivered' : 'unheard';
+    opsNotifications.cell(kind, severity, outcome).inc();
     this.#all('alert', { alertId: randomUUID(), kind, severity, subject, message });
   }
 
@@ -134,7 +137,7 @@ export class AlertStream implements Alerts {
     return subscriber !== undefined;
   }
 
-  #all(type: string, members: Record<string, unknown>): void {
+  #all(type: 'alert' | 'heartbeat', members: Record<string, unknown>): void {
     if (this.#subscribers.size === 0) return;
     const frame = frameOf(type, members);
     for (const subscriber of this.#subscribers.values()) subscriber.send(frame);

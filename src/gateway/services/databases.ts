@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { withoutPassword } from '../../core/database-url.js';
 import { type DiscoveredDatabase, type Pools, TaskFailure } from '../../core/tasks.js';
+import { errorRecovery } from '../telemetry/process-metrics.js';
 
 /** How often databases are asked whether they answer. */
 const CHECK_MS = 2000;
@@ -19,6 +20,8 @@ interface Known {
   /** True when it was down as its tables were asked for: they are to be asked for again. */
   awaited: boolean;
   checkedAt: number;
+  /** When it went down. */
+  downSince: number;
   checking?: Promise<void>;
 }
 
@@ -51,7 +54,13 @@ export class Databases {
 
   /** What a database holds; while it is down, what it held. Rejects with `TaskFailure`. */
   async discover(url: string): Promise<DiscoveredDatabase> {
-    const known: Known = this.#known.get(url) ?? { up: true, reason: '', awaited: false, checkedAt: 0 };
+    const known: Known = this.#known.get(url) ?? {
+      up: true,
+      reason: '',
+      awaited: false,
+      checkedAt: 0,
+      downSince: 0,
+    };
     this.#known.set(url, known);
     try {
       const options = { deadlineMs: DISCOVER_DEADLINE_MS };
@@ -115,8 +124,11 @@ export class Databases {
 
 /** Failures that say nothing of the database leave its state as it was. */
 function note(known: Known, error: unknown): void {
-  if (error === undefined) known.up = true;
-  else if (error instanceof TaskFailure && DOWN.has(error.code)) {
+  if (error === undefined) {
+    if (!known.up) errorRecovery.cell('database').observe(performance.now() - known.downSince);
+    known.up = true;
+  } else if (error instanceof TaskFailure && DOWN.has(error.code)) {
+    if (known.up) known.downSince = performance.now();
     known.up = false;
     known.reason = error.code === 'store-unavailable' ? 'does not answer' : 'does not answer in time';
   }

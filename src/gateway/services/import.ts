@@ -146,6 +146,7 @@ export class ImportService {
   #kind(): JobKind<ImportInput, ImportResult> {
     return {
       kind: KIND,
+      ofUpload: true,
       title: 'Import a file',
       console: 'ExtractTransformLoad',
       operationType: 1,

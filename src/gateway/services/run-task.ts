@@ -1,5 +1,5 @@
 import { LIMITS } from '../../core/limits.js';
-import type { Pools, TaskInput, TaskName, TaskOutput } from '../../core/tasks.js';
+import { type Pools, TaskFailure, type TaskInput, type TaskName, type TaskOutput } from '../../core/tasks.js';
 import * as metrics from '../telemetry/metrics.js';
 import type { RequestSpan } from '../telemetry/spans.js';
 import { countTask } from '../telemetry/task-metrics.js';
@@ -29,19 +29,25 @@ export async function runTask<N extends TaskName>(
   { toTheEnd = false, begun = false }: RunOptions = {},
 ): Promise<TaskOutput<N>> {
   const started = performance.now();
+  let output: TaskOutput<N> | undefined;
   let outcome = 'failed';
+  let admission = 'admitted';
   try {
     const bounds = toTheEnd ? {} : { signal: x.signal, deadlineMs: LIMITS.requestDeadlineMs };
-    const output = await inTaskSpan(x.span as RequestSpan | undefined, name, input, (traced) =>
+    output = await inTaskSpan(x.span as RequestSpan | undefined, name, input, (traced) =>
       pools.run(name, input, { begun, ...bounds, ...traced }),
     );
     outcome = 'ok';
     return output;
+  } catch (error) {
+    if (error instanceof TaskFailure && error.code === 'queue-full') admission = 'refused';
+    throw error;
   } finally {
     const ms = performance.now() - started;
     metrics.operationDuration.cell(name).observe(ms);
     metrics.operations.cell(name, outcome).inc();
-    countTask(name, input, ms, outcome === 'ok');
+    metrics.admissions.cell(admission).inc();
+    countTask({ name, input, output, ms });
     x.timing(name.replace('.', '-'), ms);
   }
 }

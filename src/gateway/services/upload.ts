@@ -8,6 +8,7 @@ import { Busboy } from '@fastify/busboy';
 import { ApiError } from '../../core/errors.js';
 import { LIMITS as BOUNDS } from '../../core/limits.js';
 import { storageFailure } from '../../core/storage-faults.js';
+import { uploads } from '../telemetry/store-metrics.js';
 
 export interface UploadSource {
   /** Value of Content-Type. */
@@ -49,6 +50,15 @@ interface Received {
  * 413 above `maxBytes`, 415 for another content type or file ending; then nothing stays on disk.
  */
 export async function receiveUpload(source: UploadSource, rules: UploadRules): Promise<Upload> {
+  uploads.receiving++;
+  try {
+    return await receive(source, rules);
+  } finally {
+    uploads.receiving--;
+  }
+}
+
+async function receive(source: UploadSource, rules: UploadRules): Promise<Upload> {
   const form = parser(source.contentType, rules);
   await mkdir(rules.directory, { recursive: true });
   const fields = new Map<string, string>();

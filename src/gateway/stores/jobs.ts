@@ -380,6 +380,16 @@ export class JobStore {
     await this.db.insertInto('job_artifacts').values(artifact).execute();
   }
 
+  /** How many jobs wait and run, by kind. */
+  depths(): Promise<{ kind: string; state: 'Queued' | 'Running'; count: number }[]> {
+    return this.db
+      .selectFrom('jobs')
+      .select((w) => ['kind', 'state', w.fn.countAll<number>().as('count')])
+      .where('state', 'in', ['Queued', 'Running'])
+      .groupBy(['kind', 'state'])
+      .execute() as Promise<{ kind: string; state: 'Queued' | 'Running'; count: number }[]>;
+  }
+
   /** Number of artifacts of each of these jobs that has any. */
   async artifactCounts(jobIds: readonly string[]): Promise<Map<string, number>> {
     if (jobIds.length === 0) return new Map();

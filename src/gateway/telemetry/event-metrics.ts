@@ -60,6 +60,30 @@ export const replayDelivered = counter(
 );
 export const activeSessions = gauge('svc.streaming.active_sessions', 'Stream sessions that are open');
 
+export const clusterDropped = counter(
+  'svc.streaming.cluster_broadcast_dropped_total',
+  'Notes to other gateways and servers (edits, alerts, questions) that could not be sent',
+);
+export const clusterBacklog = gauge(
+  'svc.streaming.cluster_broadcast_backlog',
+  'Notes to other gateways and servers that are on their way',
+);
+/** Counts a note to others from now until it has left, or is lost. */
+export function broadcast(): (sent: boolean) => void {
+  const backlog = clusterBacklog.cell();
+  backlog.add(1);
+  return (sent) => {
+    backlog.add(-1);
+    if (!sent) clusterDropped.cell().inc();
+  };
+}
+
+export const opsNotifications = counter(
+  'svc.alerts.ops_notifications_total',
+  'Alerts to operators that this gateway had for its subscribers',
+  ['source', 'severity', 'outcome'],
+);
+
 export const EVENT_INSTRUMENTS = [
   outboxDispatched,
   outboxFailed,
@@ -78,4 +102,7 @@ export const EVENT_INSTRUMENTS = [
   heartbeatsSent,
   replayDelivered,
   activeSessions,
+  clusterDropped,
+  clusterBacklog,
+  opsNotifications,
 ];

@@ -1,4 +1,5 @@
 import type { Log } from './log.js';
+import { errorRecovery } from './process-metrics.js';
 import { telemetryExported, telemetryLost } from './telemetry-metrics.js';
 
 export type Signal = 'traces' | 'metrics' | 'logs';
@@ -16,6 +17,7 @@ interface Exporter<T> {
  */
 export class ExportWatch {
   readonly #failing = new Set<Signal>();
+  #failingSince = 0;
   readonly #log: Log;
 
   constructor(log: Log) {
@@ -38,6 +40,7 @@ export class ExportWatch {
   #succeeded(signal: Signal, size: number): void {
     telemetryExported.cell(signal).inc(size);
     if (!this.#failing.delete(signal) || this.#failing.size > 0) return;
+    errorRecovery.cell('collector').observe(performance.now() - this.#failingSince);
     this.#log.write('telemetry.export.resumed');
   }
 
@@ -45,7 +48,9 @@ export class ExportWatch {
     telemetryLost.cell(signal, 'collector').inc(size);
     const first = this.#failing.size === 0;
     this.#failing.add(signal);
-    if (first) this.#log.write('telemetry.export.failed', { Signal: signal, Error: reasonOf(error) });
+    if (!first) return;
+    this.#failingSince = performance.now();
+    this.#log.write('telemetry.export.failed', { Signal: signal, Error: reasonOf(error) });
   }
 }
 

@@ -43,11 +43,13 @@ let lines = 0;
 const OTHER = 'other';
 
 abstract class Family<Cell> {
+  abstract readonly type: 'counter' | 'gauge' | 'histogram';
   readonly name: string;
   readonly dottedName: string;
   readonly help: string;
   readonly labelNames: readonly string[];
   readonly #cells = new Map<string, { labels: Record<string, string>; cell: Cell }>();
+  #observe: ((family: this) => void) | undefined;
   protected readonly maxCells: number = MAX_CELLS.other;
   /** Lines of the scrape that a label set takes. */
   protected get linesPerCell(): number {
@@ -80,7 +82,16 @@ abstract class Family<Cell> {
     return cell;
   }
 
+  /** Called before every read, to set cells from live state. */
+  observe(read: (family: this) => void): this {
+    this.#observe = read;
+    return this;
+  }
+
   protected entries() {
+    // Without labels there is one series, which is shown from the start: an alert on its rate needs the zero.
+    if (this.labelNames.length === 0 && this.type !== 'gauge') this.cell();
+    this.#observe?.(this);
     return [...this.#cells.values()];
   }
 
@@ -126,17 +137,10 @@ export class GaugeCell {
 
 export class Gauge extends Family<GaugeCell> {
   readonly type = 'gauge';
-  #observe: ((gauge: Gauge) => void) | undefined;
   protected newCell() {
     return new GaugeCell();
   }
-  /** Called before every read, to set cells from live state. */
-  observe(read: (gauge: Gauge) => void): this {
-    this.#observe = read;
-    return this;
-  }
   samples(): Sample[] {
-    this.#observe?.(this);
     return this.entries().map(({ labels, cell }) => ({ labels, value: cell.value }));
   }
   async get(): Promise<MetricObject> {
@@ -165,7 +169,6 @@ export class Histogram extends Family<HistogramCell> {
   readonly type = 'histogram';
   protected override readonly maxCells: number = MAX_CELLS.histogram;
   readonly bounds: readonly number[];
-  #observe: ((histogram: Histogram) => void) | undefined;
   constructor(spec: Spec & { bounds: readonly number[] }) {
     super(spec);
     this.bounds = spec.bounds;
@@ -177,13 +180,7 @@ export class Histogram extends Family<HistogramCell> {
   protected override get linesPerCell(): number {
     return this.bounds.length + 3;
   }
-  /** Called before every read, to set cells from what was counted elsewhere. */
-  observe(read: (histogram: Histogram) => void): this {
-    this.#observe = read;
-    return this;
-  }
   samples(): HistogramSample[] {
-    this.#observe?.(this);
     return this.entries().map(({ labels, cell }) => ({
       labels,
       counts: [...cell.counts],
@@ -211,3 +208,17 @@ export class Histogram extends Family<HistogramCell> {
 }
 
 export type Instrument = Counter | Gauge | Histogram;
+
+/** Units of UCUM, by what names end with. */
+const UNITS: readonly (readonly [RegExp, string])[] = [
+  [/_ms$/, 'ms'],
+  [/_seconds$/, 's'],
+  [/bytes(_released)?$/, 'By'],
+  [/_mb$/, 'MiBy'],
+  [/_percent$|^svc_memory_pressure_detailed$/, '%'],
+];
+
+/** Unit of an instrument. */
+export function unitOf(name: string): string {
+  return UNITS.find(([ending]) => ending.test(name))?.[1] ?? '1';
+}

@@ -1,16 +1,13 @@
-import { totalmem } from 'node:os';
-import {
-  type IntervalHistogram,
-  monitorEventLoopDelay,
-  type PerformanceEntry,
-  PerformanceObserver,
-} from 'node:perf_hooks';
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import { sumOfCounts } from '../../core/connection-counts.js';
 import type { PoolStatus } from '../../core/tasks.js';
 import { watchLoop } from '../../native/index.js';
+import { CACHE_INSTRUMENTS } from './cache-metrics.js';
 import { EVENT_INSTRUMENTS } from './event-metrics.js';
+import { GEOMETRY_INSTRUMENTS } from './geometry-metrics.js';
 import { Counter, Gauge, Histogram, type Instrument } from './instruments.js';
+import { PROCESS_INSTRUMENTS } from './process-metrics.js';
 import { STORE_INSTRUMENTS, watchConnections } from './store-metrics.js';
 import { TELEMETRY_INSTRUMENTS } from './telemetry-metrics.js';
 
@@ -50,36 +47,6 @@ export const applicationErrors = new Counter({
   name: 'svc_application_errors_total',
   help: 'Unexpected failures by type',
   labels: ['error_type', 'operation', 'service_type'],
-});
-export const cacheHits = new Counter({
-  name: 'svc_cache_hits_total',
-  help: 'Answers served from a cache',
-  labels: ['cache_name'],
-});
-export const cacheMisses = new Counter({
-  name: 'svc_cache_misses_total',
-  help: 'Look-ups that a cache could not answer',
-  labels: ['cache_name'],
-});
-export const cacheEvictions = new Counter({
-  name: 'svc_cache_evictions_total',
-  help: 'Entries dropped to stay within the byte budget',
-  labels: ['cache_name'],
-});
-export const cacheErrors = new Counter({
-  name: 'svc_cache_errors_total',
-  help: 'Operations that a cache failed at',
-  labels: ['cache_name'],
-});
-export const cacheHitRatio = new Gauge({
-  name: 'svc_cache_hit_ratio',
-  help: 'Hits / look-ups since the start',
-  labels: ['cache_name'],
-});
-export const cacheBytes = new Gauge({
-  name: 'svc_cache_bytes',
-  help: 'Bytes held by a cache',
-  labels: ['cache_name'],
 });
 export const tileCacheHits = new Counter({ name: 'svc.tile.cache.hits', help: 'Tile cache hits' });
 export const tileCacheMisses = new Counter({ name: 'svc.tile.cache.misses', help: 'Tile cache misses' });
@@ -138,6 +105,11 @@ export const operations = new Counter({
   help: 'Worker tasks by name and outcome',
   labels: ['operation', 'outcome'],
 });
+export const admissions = new Counter({
+  name: 'execution.admission.evaluated',
+  help: 'Worker tasks that were admitted, or refused because too many wait',
+  labels: ['outcome'],
+});
 export const poolQueued = new Gauge({
   name: 'svc_pool_queued_tasks',
   help: 'Tasks waiting',
@@ -167,71 +139,19 @@ export const eventLoopLongestTurn = new Gauge({
   name: 'svc_gateway_event_loop_longest_turn_ms',
   help: 'The longest turn of the gateway thread since the last read, CPU time',
 });
-export const memoryUsage = new Gauge({
-  name: 'svc_memory_usage_bytes',
-  help: 'Memory of the gateway process',
-  labels: ['kind'],
-}).observe((gauge) => {
-  const usage = process.memoryUsage();
-  gauge.cell('rss').set(usage.rss);
-  gauge.cell('heap_used').set(usage.heapUsed);
-  gauge.cell('external').set(usage.external);
-});
-
-export const memoryAllocated = new Gauge({
-  name: 'svc_memory_allocated_bytes',
-  help: 'Bytes that the heap of the gateway process has taken from the system',
-}).observe((gauge) => gauge.cell().set(process.memoryUsage().heapTotal));
-export const memoryPressure = new Gauge({
-  name: 'svc_memory_pressure_percent',
-  help: 'Resident memory of the gateway process in percent of what it may use',
-}).observe((gauge) => {
-  const limit = process.constrainedMemory() || totalmem();
-  gauge.cell().set((100 * process.memoryUsage.rss()) / Math.min(limit, totalmem()));
-});
-export const gcCollections = new Counter({
-  name: 'svc_gc_collection_total',
-  help: 'Garbage collections of the gateway thread',
-  labels: ['generation'],
-});
-
-/** Names of V8's collections, by their number in performance entries. */
-const GENERATIONS: Readonly<Record<number, string>> = {
-  1: 'minor',
-  4: 'major',
-  8: 'incremental',
-  16: 'weak',
-};
-
-/** Counts garbage collections from now on. */
-export function watchCollections(): void {
-  new PerformanceObserver((list) => {
-    for (const entry of list.getEntries()) {
-      const { kind } = (entry as PerformanceEntry & { detail: { kind: number } }).detail;
-      gcCollections.cell(GENERATIONS[kind] ?? 'other').inc();
-    }
-  }).observe({ entryTypes: ['gc'] });
-}
-
 const INSTRUMENTS: readonly Instrument[] = [
   ...EVENT_INSTRUMENTS,
   ...STORE_INSTRUMENTS,
+  ...GEOMETRY_INSTRUMENTS,
+  ...CACHE_INSTRUMENTS,
+  ...PROCESS_INSTRUMENTS,
   ...TELEMETRY_INSTRUMENTS,
-  memoryAllocated,
-  memoryPressure,
-  gcCollections,
   httpRequestDuration,
   httpRequests,
   httpActive,
   servingDuration,
   requestErrors,
   applicationErrors,
-  cacheHits,
-  cacheMisses,
-  cacheEvictions,
-  cacheErrors,
-  cacheHitRatio,
-  cacheBytes,
   tileCacheHits,
   tileCacheMisses,
   tileCacheGenerated,
@@ -247,13 +167,13 @@ const INSTRUMENTS: readonly Instrument[] = [
   tileCacheReleased,
   operationDuration,
   operations,
+  admissions,
   poolQueued,
   poolRunning,
   poolWorkers,
   eventLoopDelay,
   eventLoopTurn,
   eventLoopLongestTurn,
-  memoryUsage,
 ];
 
 export function instruments(): readonly Instrument[] {

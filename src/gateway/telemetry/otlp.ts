@@ -3,7 +3,7 @@ import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { NodeSDK, resources, metrics as sdkMetrics } from '@opentelemetry/sdk-node';
 import { ExportWatch } from './export-watch.js';
-import { Counter, Gauge, type Histogram, type Instrument } from './instruments.js';
+import { Counter, Gauge, type Histogram, type Instrument, unitOf } from './instruments.js';
 import type { Log } from './log.js';
 import { LogExport } from './log-export.js';
 import { instruments } from './metrics.js';
@@ -103,14 +103,6 @@ type HrTime = [number, number];
 function hrTime(): HrTime {
   const ms = Date.now();
   return [Math.floor(ms / 1000), (ms % 1000) * 1e6];
-}
-
-/** Units of UCUM, by the ends of names. */
-function unitOf(name: string): string {
-  if (name.endsWith('_ms')) return 'ms';
-  if (/bytes(_released)?$/.test(name)) return 'By';
-  if (name.endsWith('_seconds')) return 's';
-  return name.endsWith('_percent') ? '%' : '1';
 }
 
 function metricData(instrument: Instrument, startTime: HrTime): MetricData {

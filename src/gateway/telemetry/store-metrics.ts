@@ -18,6 +18,12 @@ export const databaseQueries = new Counter({
   help: 'Store queries',
   labels: QUERY,
 });
+export const databaseQueryRecords = new Histogram({
+  name: 'svc_database_query_records',
+  help: 'Records that store queries gave: features, events, rows of results',
+  labels: QUERY,
+  bounds: [0, 1, 10, 100, 1000, 10_000],
+});
 export const transactionDuration = new Histogram({
   name: 'svc_transaction_duration_ms',
   help: 'Duration of transactions of edits, queueing included',
@@ -28,29 +34,6 @@ export const transactions = new Counter({
   help: 'Transactions of edits',
   labels: ['outcome'],
 });
-export const spatialQueryDuration = new Histogram({
-  name: 'svc_spatial_query_duration_ms',
-  help: 'Latency of queries by place: tiles and analytics',
-  labels: ['query_type'],
-  bounds: QUERY_MS,
-});
-export const spatialQueries = new Counter({
-  name: 'svc_spatial_query_total',
-  help: 'Queries by place: tiles and analytics',
-  labels: ['query_type'],
-});
-export const transforms = new Counter({
-  name: 'svc_coordinate_transform_total',
-  help: 'Tasks that project coordinates into another CRS',
-  labels: ['operation'],
-});
-export const transformDuration = new Histogram({
-  name: 'svc_coordinate_transform_duration_ms',
-  help: 'Duration of tasks that project coordinates into another CRS, reading and queueing included',
-  labels: ['operation'],
-  bounds: QUERY_MS,
-});
-
 const acquisition = new Histogram({
   name: 'svc_db_connection_acquisition_duration_ms',
   help: 'Time to get a connection to a database',
@@ -84,6 +67,21 @@ export const jobTransitions = new Counter({
   help: 'Changes of the state of jobs',
   labels: ['svc_controlplane_target_kind', 'svc_controlplane_execution_status'],
 });
+export const jobQueue = new Gauge({
+  name: 'svc.execution.queue.depth',
+  help: 'Jobs that wait or run',
+  labels: ['svc_controlplane_execution_status', 'svc_controlplane_backend'],
+});
+export const jobCycles = new Counter({
+  name: 'svc.execution.reconcile.cycle',
+  help: 'Looks for jobs that wait, or that another process left behind',
+});
+/** Uploads by where they are. */
+export const uploads = { receiving: 0, waiting: 0 };
+export const uploadQueue = new Gauge({
+  name: 'svc_upload_queue_depth',
+  help: 'Uploads that this gateway receives, and those that wait for their import',
+}).observe((gauge) => gauge.cell().set(uploads.receiving + uploads.waiting));
 export const jobDuration = new Histogram({
   name: 'svc.execution.job.duration_ms',
   help: 'Duration of runs of jobs',
@@ -115,12 +113,9 @@ export function watchConnections(totals: () => ConnectionTotals): void {
 export const STORE_INSTRUMENTS = [
   databaseQueryDuration,
   databaseQueries,
+  databaseQueryRecords,
   transactionDuration,
   transactions,
-  spatialQueryDuration,
-  spatialQueries,
-  transforms,
-  transformDuration,
   acquisition,
   acquisitionFailures,
   acquisitionTimeouts,
@@ -131,5 +126,8 @@ export const STORE_INSTRUMENTS = [
   jobsSubmitted,
   jobTransitions,
   jobDuration,
+  jobQueue,
+  jobCycles,
+  uploadQueue,
   auditChainBroken,
 ];

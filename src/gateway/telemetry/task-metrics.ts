@@ -1,5 +1,8 @@
 import type { CatalogSnapshot } from '../../core/collection.js';
+import { type Expression, isArray, isCall, type Operand } from '../../core/cql2/ast.js';
+import type { EditResult } from '../../core/edits.js';
 import type { TaskName } from '../../core/tasks.js';
+import * as geometry from './geometry-metrics.js';
 import * as metrics from './store-metrics.js';
 
 /** What a task is counted as, beside its name. */
@@ -29,12 +32,21 @@ const SPATIAL: ReadonlySet<string> = new Set([
   'spatial_join',
   'buffer_aggregate',
 ]);
+/** Kinds of queries that compute with geometries. */
+const COMPUTING: ReadonlySet<string> = new Set([
+  'h3',
+  'clusters',
+  'density',
+  'spatial_join',
+  'buffer_aggregate',
+]);
 
 /** What tasks of any kind say of their sources. */
 interface Input {
   source?: { crs?: string };
-  layers?: readonly { source?: { crs?: string } }[];
+  layers?: readonly { source?: { crs?: string }; filter?: Expression }[];
   crs?: string;
+  filter?: Expression;
 }
 
 const layerIds = new WeakMap<object, string>();
@@ -58,25 +70,69 @@ export function queryTypeOf(name: TaskName): string | undefined {
   return QUERY_TYPES[name];
 }
 
-export function countTask(name: TaskName, input: unknown, ms: number, ok: boolean): void {
+/** A task that has ended. */
+export interface EndedTask {
+  name: TaskName;
+  input: unknown;
+  /** Undefined of one that failed. */
+  output: unknown;
+  ms: number;
+}
+
+export function countTask(task: EndedTask): void {
+  const { name, input, output, ms } = task;
   const type = QUERY_TYPES[name];
-  if (type !== undefined) {
-    const layer = layerOf(input);
-    metrics.databaseQueryDuration.cell(type, layer).observe(ms);
-    metrics.databaseQueries.cell(type, layer).inc();
-    if (SPATIAL.has(type)) {
-      metrics.spatialQueryDuration.cell(type).observe(ms);
-      metrics.spatialQueries.cell(type).inc();
-    }
+  if (type !== undefined) countQuery(task, type);
+  if (name === 'vector.edit') countEdit(output as EditResult | undefined, ms);
+  if (projects(input as Input)) count(geometry.transforms, name, ms);
+}
+
+function countEdit(result: EditResult | undefined, ms: number): void {
+  metrics.transactionDuration.cell().observe(ms);
+  // What changes nothing is rolled back.
+  const outcome = result?.change ? 'committed' : 'rolled_back';
+  metrics.transactions.cell(result ? outcome : 'failed').inc();
+  for (const positions of result?.positions ?? []) geometry.geometryComplexity.cell().observe(positions);
+}
+
+function countQuery({ name, input, output, ms }: EndedTask, type: string): void {
+  const layer = layerOf(input);
+  metrics.databaseQueryDuration.cell(type, layer).observe(ms);
+  metrics.databaseQueries.cell(type, layer).inc();
+  const records = output === undefined ? undefined : recordsOf(name, output);
+  if (records !== undefined) metrics.databaseQueryRecords.cell(type, layer).observe(records);
+  if (SPATIAL.has(type)) count(geometry.spatialQueries, type, ms);
+  if (COMPUTING.has(type)) count(geometry.geometryOperations, type, ms);
+  if (type === 'tile') count(geometry.geometryTransformations, type, ms);
+  const predicate = spatialPredicate(input as Input);
+  if (predicate !== undefined) count(geometry.spatialFilters, predicate, ms);
+}
+
+function count({ total, duration }: typeof geometry.transforms, label: string, ms: number): void {
+  total.cell(label).inc();
+  duration.cell(label).observe(ms);
+}
+
+/** How many records a query gave; undefined for one that gives none. */
+function recordsOf(name: TaskName, output: unknown): number | undefined {
+  if (name === 'vector.item') return output === null ? 0 : 1;
+  const { returned, features, events, outcomes } = output as Record<string, unknown>;
+  if (typeof returned === 'number') return returned;
+  if (typeof features === 'number') return features;
+  return ((events ?? outcomes) as unknown[] | undefined)?.length;
+}
+
+/** The first spatial predicate of the filters, as CQL2 names it. Filters were bounded when they were read. */
+function spatialPredicate({ filter, layers = [] }: Input): string | undefined {
+  const filters = [filter, ...layers.map((layer) => layer.filter)];
+  const operands: Operand[] = filters.filter((one) => one !== undefined);
+  for (let operand = operands.pop(); operand !== undefined; operand = operands.pop()) {
+    if (isArray(operand)) operands.push(...operand);
+    else if (!isCall(operand)) continue;
+    else if (operand.op.startsWith('s_')) return operand.op;
+    else operands.push(...operand.args);
   }
-  if (name === 'vector.edit') {
-    metrics.transactionDuration.cell().observe(ms);
-    metrics.transactions.cell(ok ? 'committed' : 'failed').inc();
-  }
-  if (projects(input as Input)) {
-    metrics.transforms.cell(name).inc();
-    metrics.transformDuration.cell(name).observe(ms);
-  }
+  return undefined;
 }
 
 /** Whether a task answers in another CRS than that of what it reads. */

@@ -1,13 +1,23 @@
 const [POINT, LINE_STRING, POLYGON] = [1, 2, 3];
 const DIMENSION = 1000;
 
-/**
- * The positions of a geometry that reach farthest to each side, as x,y pairs: one for each side. Empty geometries have
- * none. Reads ISO WKB (OGC 06-103r4, 8.2) in little-endian order, as our reader of GeoJSON writes it.
- */
+/** The positions of a geometry that reach farthest to each side, as x,y pairs: one for each side. Empty geometries have none. */
 export function extremePositions(wkb: Uint8Array): Float64Array {
-  const view = new DataView(wkb.buffer, wkb.byteOffset, wkb.byteLength);
   const extremes = new Extremes();
+  eachPosition(wkb, (x, y) => extremes.add(x, y));
+  return extremes.positions;
+}
+
+/** How many positions a geometry has. An empty point has one, of no numbers. */
+export function positionCount(wkb: Uint8Array): number {
+  let count = 0;
+  eachPosition(wkb, () => count++);
+  return count;
+}
+
+/** Reads ISO WKB (OGC 06-103r4, 8.2) in little-endian order, as our reader of GeoJSON writes it. */
+function eachPosition(wkb: Uint8Array, visit: (x: number, y: number) => void): void {
+  const view = new DataView(wkb.buffer, wkb.byteOffset, wkb.byteLength);
   let at = 0;
   const count = () => {
     at += 4;
@@ -19,8 +29,7 @@ export function extremePositions(wkb: Uint8Array): Float64Array {
     at += 5;
     const step = type >= DIMENSION ? 24 : 16;
     const positions = (n: number) => {
-      for (let i = 0; i < n; i++, at += step)
-        extremes.add(view.getFloat64(at, true), view.getFloat64(at + 8, true));
+      for (let i = 0; i < n; i++, at += step) visit(view.getFloat64(at, true), view.getFloat64(at + 8, true));
     };
     switch (type % DIMENSION) {
       case POINT:
@@ -36,7 +45,6 @@ export function extremePositions(wkb: Uint8Array): Float64Array {
         geometries += count();
     }
   }
-  return extremes.positions;
 }
 
 class Extremes {

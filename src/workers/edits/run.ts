@@ -4,6 +4,7 @@ import { mergePatch } from '../../core/feature-values.js';
 import { parseExact } from '../../core/json.js';
 import type { Box } from '../../core/tasks.js';
 import { changeOf } from './areas.js';
+import { positionCount } from './extremes.js';
 import { failure, isFailure, type PreparedEdit, prepare } from './prepare.js';
 import { type EditSession, type NewEvent, Refusal, type RowChange, type StoredFeature } from './session.js';
 
@@ -52,7 +53,11 @@ async function inSession(
     const last = outcomes[outcomes.length - 1];
     const undo = task.mode === 'atomic' && last && !last.ok;
     if (events.length > 0 && !undo)
-      return { outcomes, change: changeOf(events, await session.commit(events)) };
+      return {
+        outcomes,
+        change: changeOf(events, await session.commit(events)),
+        positions: positionsOf(prepared),
+      };
     await session.rollback();
     return { outcomes: undo ? undone(prepared.length, outcomes.length - 1, last) : outcomes };
   } catch (error) {
@@ -60,6 +65,12 @@ async function inSession(
     await session.rollback().catch(() => {});
     throw error;
   }
+}
+
+function positionsOf(prepared: readonly (PreparedEdit | EditFailure)[]): number[] {
+  return prepared.flatMap((edit) =>
+    isFailure(edit) || !edit.geometry ? [] : [positionCount(edit.geometry)],
+  );
 }
 
 /** Outcomes of an atomic edit whose operation number `index` failed. */

@@ -26,6 +26,8 @@ export interface EnginePoolOptions {
   maxWaitMs?: number;
   /** How long tasks wait while there is no engine at all, in milliseconds. */
   absenceMs?: number;
+  /** Hears for how many milliseconds there was no engine, once there is one again. */
+  onReturn?(absenceMs: number): void;
 }
 
 /** One task from its arrival to its answer, over all its attempts. */
@@ -64,6 +66,7 @@ export class EnginePool {
   readonly #watcher: FSWatcher | null;
   readonly #rescanTimer: NodeJS.Timeout;
   #absentSince: number | null = performance.now();
+  #served = false;
   readonly #pace = new Pace();
   #closed = false;
 
@@ -73,8 +76,9 @@ export class EnginePool {
     maxQueue = 1024,
     maxWaitMs = 5000,
     absenceMs = 30_000,
+    onReturn = () => {},
   }: EnginePoolOptions) {
-    this.#options = { runDir, maxInFlight, maxQueue, maxWaitMs, absenceMs };
+    this.#options = { runDir, maxInFlight, maxQueue, maxWaitMs, absenceMs, onReturn };
     this.#watcher = this.#watch();
     this.#rescanTimer = setInterval(() => void this.#rescan(), RESCAN_MS).unref();
     void this.#rescan();
@@ -179,7 +183,7 @@ export class EnginePool {
     );
     for (const path of present) {
       if (!this.#links.has(path))
-        this.#links.set(path, new EngineLink(path, { onChange: () => this.#dispatch() }));
+        this.#links.set(path, new EngineLink(path, { onChange: () => this.#changed() }));
     }
     for (const [path, link] of this.#links) {
       if (present.has(path) || link.inFlight > 0) continue;
@@ -189,12 +193,20 @@ export class EnginePool {
     this.#noticeAbsence();
   }
 
+  #changed(): void {
+    this.#noticeAbsence();
+    this.#dispatch();
+  }
+
   #noticeAbsence(): void {
+    const now = performance.now();
     if ([...this.#links.values()].some(({ ready }) => ready)) {
+      // What comes before the first engine is the start.
+      if (this.#absentSince !== null && this.#served) this.#options.onReturn(now - this.#absentSince);
       this.#absentSince = null;
+      this.#served = true;
       return;
     }
-    const now = performance.now();
     this.#absentSince ??= now;
     if (now - this.#absentSince > this.#options.absenceMs)
       this.#failWaiting('No worker process is available.');

@@ -1,5 +1,6 @@
 import type { ParamValues } from '../../../core/operation.js';
 import { integer, pathString } from '../../../core/params.js';
+import { BACKEND } from '../../services/jobs/kinds.js';
 import type { JobQuery, JobRow } from '../../stores/jobs.js';
 import type { AdminDeps } from '../deps.js';
 import {
@@ -16,7 +17,6 @@ import {
 import {
   actionViews,
   artifactView,
-  BACKEND,
   detailView,
   type JobFacts,
   logView,

@@ -2,7 +2,7 @@ import { ApiError, notFound } from '../../../core/errors.js';
 import { instanceName } from '../../stores/instance.js';
 import type { Claim, JobRow, JobState, JobStore, Progress } from '../../stores/jobs.js';
 import * as metrics from '../../telemetry/store-metrics.js';
-import type { JobKind } from './kinds.js';
+import { BACKEND, type JobKind } from './kinds.js';
 import { JobRun } from './run.js';
 
 export interface JobEngineOptions {
@@ -32,6 +32,8 @@ export interface JobNews extends Progress {
 
 const DEFAULTS = { concurrency: 2, leaseMs: 10_000, pollMs: 1000 };
 const MAX_ATTEMPTS = 3;
+/** Milliseconds between counts of the jobs that wait and run. */
+const DEPTHS_MS = 2000;
 
 /**
  * Runs durable jobs. A job is a row; whoever leases the row runs it, and a lease that is not prolonged falls
@@ -45,6 +47,8 @@ export class JobEngine {
   readonly #observers = new Map<string, Set<(news: JobNews) => void>>();
   readonly #options: Required<JobEngineOptions>;
   #timer: NodeJS.Timeout | undefined;
+  #depthTimer: NodeJS.Timeout | undefined;
+  #counting: Promise<void> | undefined;
   #claiming: Promise<void> | undefined;
   #again = false;
 
@@ -74,6 +78,8 @@ export class JobEngine {
   start(): void {
     this.#timer ??= setInterval(() => this.#look(), this.#options.pollMs);
     this.#timer.unref();
+    this.#depthTimer ??= setInterval(() => this.#showDepths(), DEPTHS_MS).unref();
+    this.#showDepths();
     this.#look();
   }
 
@@ -81,7 +87,10 @@ export class JobEngine {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#timer = undefined;
+    clearInterval(this.#depthTimer);
+    this.#depthTimer = undefined;
     await this.#claiming;
+    await this.#counting;
     for (const { run } of this.#running.values()) run.stop('shutdown');
     await Promise.all([...this.#running.values()].map(({ done }) => done));
   }
@@ -182,6 +191,24 @@ export class JobEngine {
     for (const listener of this.#observers.get(id) ?? []) listener(message);
   }
 
+  #showDepths(): void {
+    this.#counting ??= this.store
+      .depths()
+      .then((depths) => {
+        const sum = (fits: (one: (typeof depths)[number]) => boolean) =>
+          depths.filter(fits).reduce((all, { count }) => all + count, 0);
+        for (const state of ['Queued', 'Running'] as const)
+          metrics.jobQueue.cell(state, BACKEND).set(sum((one) => one.state === state));
+        metrics.uploads.waiting = sum(
+          ({ kind, state }) => state === 'Queued' && this.#kinds.get(kind)?.ofUpload === true,
+        );
+      })
+      .catch(this.#options.onError)
+      .finally(() => {
+        this.#counting = undefined;
+      });
+  }
+
   /** Claims jobs while there is room. One round at a time; a call during a round asks for one more. */
   #look(): void {
     if (!this.#timer || this.#kinds.size === 0) return;
@@ -197,6 +224,7 @@ export class JobEngine {
   async #claimAll(): Promise<void> {
     const { concurrency, leaseMs } = this.#options;
     this.#again = false;
+    metrics.jobCycles.cell().inc();
     while (this.#timer && this.#running.size < concurrency) {
       const kinds = this.#free();
       const claim = kinds.length > 0 && (await this.store.claim(this.instance, kinds, leaseMs));

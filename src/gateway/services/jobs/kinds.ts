@@ -1,5 +1,8 @@
 import type { JobArtifactRow } from '../../stores/jobs.js';
 
+/** Where jobs run: in the server itself. Jobs have no other backend, queue or definition. */
+export const BACKEND = 'embedded';
+
 /** What kind of work a job does, as the console groups it. */
 export type ConsoleKind = 'Geoprocessing' | 'ExtractTransformLoad' | 'TileCache';
 
@@ -15,6 +18,8 @@ export interface JobKind<I = unknown, R = unknown> {
   readonly resumable: boolean;
   /** Jobs of kinds with the same lane run one at a time in each process; absent: as many as there is room for. */
   readonly lane?: string;
+  /** Its input is a file that a client sent. */
+  readonly ofUpload?: boolean;
   /** Runs before the job is given up; 3 when absent. */
   readonly maxAttempts?: number;
   run(context: JobContext<I>): Promise<R>;

@@ -129,6 +129,7 @@ export class RasterImports {
   #kind(): JobKind<RasterImportInput, RasterImportOutcome> {
     return {
       kind: KIND,
+      ofUpload: true,
       title: 'Import a raster',
       console: 'ExtractTransformLoad',
       operationType: 1,

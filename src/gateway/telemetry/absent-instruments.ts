@@ -1,0 +1,69 @@
+/**
+ * Instruments of the interface contract that this server has not, by the reason: what they would count does not exist
+ * here. Names in braces stand for several.
+ */
+export const ABSENT_INSTRUMENTS: readonly (readonly [reason: string, names: readonly string[]])[] = [
+  [
+    'There are no alert rules and no alert channels. Alerts to operators are counted in `svc.alerts.ops_notifications_total`.',
+    [
+      'svc.alerts.deliveries_{succeeded,failed,dead_lettered,rate_capped,suppressed,circuit_deferred}_total',
+      'svc.alerts.{dispatches_enqueued_total,events_emitted_total,delivery_latency}',
+      'svc.alerts.{dispatch_backlog_count,dispatch_dead_lettered_count,evaluation_no_leader}',
+    ],
+  ],
+  [
+    'There are no declarative specifications.',
+    [
+      'svc.spec.{applies_started,applies_completed,nodes_processed,cache_lookups}',
+      'svc.spec.{apply_duration_ms,node_duration_ms}',
+    ],
+  ],
+  [
+    'There is no control plane and there are no workflows. Jobs are counted in `svc.execution.*`.',
+    [
+      'svc.controlplane.execution.requests_total',
+      'svc.controlplane.workflow.{requests,transitions}_total',
+      'svc.controlplane.workflow.{duration,reconcile_duration}_ms',
+    ],
+  ],
+  [
+    'There is no orchestration of steps.',
+    [
+      'svc.orchestration.{runs_created,runs_completed,steps_completed,steps_retried}_total',
+      'svc.orchestration.{run,step}_duration_ms',
+    ],
+  ],
+  [
+    'There is no language model and no Model Context Protocol.',
+    [
+      'svc.grounding.{result,spec.mutate.mutations,spec.mutate.turns}',
+      'svc.grounding.{spec.summarize.count,spec.validation_failure,spec.summarize.latency}',
+      'svc.mcp.{boundary.rejection,resource.read,tool.call}',
+    ],
+  ],
+  [
+    'There are no reports.',
+    [
+      'svc.reporting.{cache.hit.count,cache.miss.count,narrative.fallback.count}',
+      'svc.reporting.{render.count,render.failure.count}',
+    ],
+  ],
+  ['The server does not run as a function.', ['svc.lambda.{cold_start,init_duration_ms,memory_limit_mib}']],
+  ['Licences have no capacity.', ['svc.license.capacity.{registration_refusals,surge_mode_changes}']],
+  [
+    'There is no stored content of analyses and no sharing.',
+    ['svc.analysis_content.operations_total', 'svc.share.export.triggered'],
+  ],
+  ['The GeoServices protocol is not served.', ['svc_geoservices_error_total']],
+  ['There are no federated sources.', ['svc_federation_source_{duration_ms,requests_total,rows_total}']],
+  ['There are no plug-ins.', ['svc_plugin_{duration_ms,invocations_total,failures_total}']],
+  ['SensorThings is not served.', ['svc_sensorthings_observation_stream_drops_total']],
+];
+
+/** The names that a pattern with braces stands for. */
+export function expandNames(pattern: string): string[] {
+  const match = /^(.*?)\{([^}]*)\}(.*)$/.exec(pattern);
+  if (!match) return [pattern];
+  const [, before, names, after] = match;
+  return names!.split(',').flatMap((name) => expandNames(before! + name + after!));
+}

@@ -1,0 +1,57 @@
+import { Counter, Histogram } from './instruments.js';
+
+/** Instruments of work on geometries. */
+
+const MILLISECONDS = [2.5, 10, 50, 250, 1000, 10_000];
+const OPERATION = ['operation'] as const;
+
+/** How often something is done, and how long it takes. */
+function pair(name: string, labels: readonly string[], what: string) {
+  return {
+    total: new Counter({ name: `${name}_total`, help: what, labels }),
+    duration: new Histogram({
+      name: `${name}_duration_ms`,
+      help: `Duration, reading and queueing included: ${what}`,
+      labels,
+      bounds: MILLISECONDS,
+    }),
+  };
+}
+
+export const transforms = pair(
+  'svc_coordinate_transform',
+  OPERATION,
+  'Tasks that project coordinates into another CRS',
+);
+export const geometryOperations = pair(
+  'svc_geometry_operation',
+  OPERATION,
+  'Tasks that compute with geometries: buffers, joins, clusters, cells',
+);
+export const geometryTransformations = pair(
+  'svc_geometry_transformation',
+  OPERATION,
+  'Tasks that clip, simplify and round geometries: vector tiles, also those that maps are drawn from',
+);
+export const spatialQueries = pair(
+  'svc_spatial_query',
+  ['query_type'],
+  'Queries by place: tiles and analytics',
+);
+export const spatialFilters = pair(
+  'svc_spatial_filter',
+  ['predicate'],
+  'Queries whose filter has a spatial predicate, by the first one',
+);
+export const geometryComplexity = new Histogram({
+  name: 'svc_geometry_complexity_coordinates',
+  help: 'Positions of the geometries that edits bring',
+  bounds: [1, 10, 100, 1000, 10_000, 100_000],
+});
+
+export const GEOMETRY_INSTRUMENTS = [
+  ...[transforms, geometryOperations, geometryTransformations, spatialQueries, spatialFilters].flatMap(
+    ({ total, duration }) => [total, duration],
+  ),
+  geometryComplexity,
+];

@@ -1,0 +1,63 @@
+import { expect, it } from 'vitest';
+import type { CatalogSnapshot } from '../../src/core/collection.js';
+import { type Pools, TaskFailure } from '../../src/core/tasks.js';
+import { Databases } from '../../src/gateway/services/databases.js';
+import { SourceRecoveries } from '../../src/gateway/services/source-recoveries.js';
+import { broadcast, clusterBacklog, clusterDropped } from '../../src/gateway/telemetry/event-metrics.js';
+import { errorRecovery } from '../../src/gateway/telemetry/process-metrics.js';
+
+/** What failed and served again, and what could not be told to others. */
+
+const recoveries = (subject: string) => errorRecovery.cell(subject).count;
+
+it('a source has recovered when it is published, not when it is gone', () => {
+  const sources = new SourceRecoveries();
+  const snapshot = (quarantined: string[], published: string[]) =>
+    ({
+      quarantined: quarantined.map((path) => ({ path, reason: 'broken' })),
+      collections: published.map((file) => ({ file })),
+    }) as unknown as CatalogSnapshot;
+  const before = recoveries('source');
+  sources.follow(snapshot(['a.gpkg', 'b.gpkg'], []));
+  sources.follow(snapshot(['a.gpkg'], []));
+  expect(recoveries('source')).toBe(before);
+  sources.follow(snapshot([], ['a.gpkg']));
+  sources.follow(snapshot([], ['a.gpkg', 'b.gpkg']));
+  expect(recoveries('source')).toBe(before + 1);
+});
+
+it('a database has recovered when it answers again', async () => {
+  let failure: Error | undefined;
+  const run = async () => {
+    if (failure) throw failure;
+    return {};
+  };
+  const databases = new Databases({ run } as unknown as Pools);
+  const discover = () => databases.discover('postgresql://host/base').catch(() => undefined);
+  const before = recoveries('database');
+  await discover();
+  // A failure that says nothing of the database.
+  failure = new TaskFailure('internal', 'unexpected');
+  await discover();
+  failure = undefined;
+  await discover();
+  expect(recoveries('database')).toBe(before);
+  failure = new TaskFailure('store-unavailable', 'no connection');
+  await discover();
+  await discover();
+  failure = undefined;
+  await discover();
+  await discover();
+  expect(recoveries('database')).toBe(before + 1);
+});
+
+it('a note to others is in the backlog until it has left, and counts as dropped when it cannot', () => {
+  const [backlog, dropped] = [clusterBacklog.cell(), clusterDropped.cell()];
+  const before = { backlog: backlog.value, dropped: dropped.value };
+  const [one, other] = [broadcast(), broadcast()];
+  expect(backlog.value).toBe(before.backlog + 2);
+  one(true);
+  other(false);
+  expect(backlog.value).toBe(before.backlog);
+  expect(dropped.value).toBe(before.dropped + 1);
+});
