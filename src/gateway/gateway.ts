@@ -341,6 +341,9 @@ function tellQuarantined(before: CatalogSnapshot, after: CatalogSnapshot, alerts
       alerts.notify({ kind: 'source-quarantined', severity: 'error', subject: path, message: reason });
 }
 
+/** Quarantined sources that the snapshot of the server names. */
+const MAX_PROBLEMS = 100;
+
 function statusOf(snapshot: CatalogSnapshot) {
   const { generation, collections, quarantined } = snapshot;
   return {
@@ -350,5 +353,10 @@ function statusOf(snapshot: CatalogSnapshot) {
     warnings: collections.flatMap(({ id, warning }) =>
       warning === undefined ? [] : [{ collection: id, warning }],
     ),
+    problems: quarantined.slice(0, MAX_PROBLEMS).map(({ path, layer, reason }) => ({
+      source: path,
+      ...(layer === undefined ? {} : { layer }),
+      reason,
+    })),
   };
 }

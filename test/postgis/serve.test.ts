@@ -78,6 +78,15 @@ describe('a published database', () => {
     expect(map.status).toBe(200);
   });
 
+  it('is in the snapshot of the server, with what was asked of it', async () => {
+    const { database } = (await (await admin('/healthz/metrics')).json()) as {
+      database: { queries: Record<string, { count: number }>; sources: unknown[] };
+    };
+    expect(database.queries['select']!.count).toBeGreaterThan(0);
+    const name = expect.stringContaining('graticule@localhost');
+    expect(database.sources).toEqual([{ name, up: true, published: true }]);
+  });
+
   it('never shows its password', async () => {
     const documents = await Promise.all([
       admin('/api/v1/admin/config').then((response) => response.text()),

@@ -22,6 +22,8 @@ export interface ProbeDeps {
     quarantined: number;
     /** What operators should know about data that is published all the same. */
     warnings: { collection: string; warning: string }[];
+    /** What is not published and why; of many only the first. */
+    problems: { source: string; layer?: string; reason: string }[];
   };
   cacheStatistics(): unknown;
   /** When the catalog was read last, and what for. */
