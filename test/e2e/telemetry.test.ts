@@ -1,25 +1,80 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LOG_EVENTS } from '../../src/core/log-events.js';
-import { type Collector, logRecords, resourcesOf, startCollector } from '../support/collector.js';
+import { range, writeZarr } from '../rasters/support.js';
+import {
+  type Collector,
+  logRecords,
+  resourcesOf,
+  startCollector,
+  type TraceSpan,
+  traceSpans,
+} from '../support/collector.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const ITEMS = '/ogc/features/collections/countries/items?limit=1&bbox=5,45,15,55';
 
+/** Requests of traces of their own, with what their spans have to be: the task, and the work below it. */
+const TRACED = {
+  item: [
+    '/ogc/features/collections/countries/items/1',
+    'svc.feature.query',
+    'svc.db.query',
+    'Graticule.Stores',
+  ],
+  tile: ['/tiles/countries/0/0/0', 'svc.tile.generate', 'svc.db.query', 'Graticule.Stores'],
+  map: ['/ogc/maps/collections/3/map?width=64&height=64', 'svc.map.render', 'map.render', 'Graticule.Map'],
+  cells: [
+    '/ogc/features/collections/countries/h3?resolution=1',
+    'ogc.features.h3',
+    'svc.db.query',
+    'Graticule.Stores',
+  ],
+  zarr: [
+    '/ogc/coverages/collections/store/coverage?f=geotiff',
+    'svc.coverage.read',
+    'zarr.raster-slice.read',
+    'Graticule.Rasters',
+  ],
+  file: [
+    '/ogc/coverages/collections/l7_etms/coverage?f=geotiff',
+    'svc.coverage.read',
+    'raster.window.read',
+    'Graticule.Rasters',
+  ],
+} as const;
+const traceOf = (name: string) => Buffer.from(name.padEnd(16)).toString('hex');
+
+const folder = mkdtempSync(join(tmpdir(), 'graticule-telemetry-'));
 let collector: Collector;
 let server: TestServer;
 let scrape: string;
 
 beforeAll(async () => {
   collector = await startCollector();
-  server = await startServer({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } });
+  const grid = { lons: range(36, 5, 10), lats: range(18, -85, 10), value: () => 1 };
+  writeZarr(join(folder, 'store.zarr'), grid);
+  const broken = join(folder, 'broken.gpkg');
+  writeFileSync(broken, 'no GeoPackage at all');
+  server = await startServer({
+    sources: ['demo/data', join(folder, 'store.zarr'), broken],
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+  });
+  for (const [name, [path]] of Object.entries(TRACED)) {
+    const answer = await fetch(server.url + path, {
+      headers: { traceparent: `00-${traceOf(name)}-00f067aa0ba902b7-01` },
+    });
+    expect([path, answer.status]).toEqual([path, 200]);
+    await answer.arrayBuffer();
+  }
   const traced = await fetch(`${server.url}${ITEMS}`, {
     headers: { traceparent: `00-${TRACE_ID}-00f067aa0ba902b7-01` },
   });
   expect(traced.status).toBe(200);
   expect((await fetch(`${server.url}/ogc/features/collections/none/items`)).status).toBe(404);
-  expect((await fetch(`${server.url}/tiles/countries/0/0/0`)).status).toBe(200);
-  expect((await fetch(`${server.url}/ogc/maps/map?f=png&width=64&height=64`)).status).toBe(200);
   const metrics = await fetch(`${server.url}/metrics`, { headers: { 'x-api-key': server.adminKey } });
   scrape = await metrics.text();
 });
@@ -27,6 +82,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await server?.stop();
   collector?.server.close();
+  rmSync(folder, { recursive: true, force: true });
 });
 
 describe('the scrape', () => {
@@ -57,11 +113,24 @@ describe('the scrape', () => {
     const answer = await fetch(`${server.url}/healthz/metrics`, {
       headers: { 'x-api-key': server.adminKey },
     });
-    const text = await answer.text();
-    expect(text.match(/"[a-z]+[A-Z]\w*":/g)).toBeNull();
-    expect(JSON.parse(text)).toMatchObject({
-      database: { queries: { select: { count: expect.any(Number), mean_ms: expect.any(Number) } } },
-      cache_refresh: { last_refreshed_at: expect.any(String) },
+    const snapshot = (await answer.json()) as object;
+    expect(memberNames(snapshot).filter((name) => !/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name))).toEqual([]);
+    expect(snapshot).toMatchObject({
+      ready: true,
+      checks: expect.arrayContaining([{ name: 'state-database', healthy: true }]),
+      database: {
+        queries: {
+          select: { count: 1, total_ms: expect.any(Number), mean_ms: expect.any(Number) },
+          select_by_id: { count: 1 },
+        },
+        sources: [],
+      },
+      catalog: {
+        quarantined: 1,
+        problems: [{ source: expect.stringMatching(/broken\.gpkg$/), reason: expect.any(String) }],
+      },
+      cache_refresh: { generation: expect.any(Number), last_refreshed_at: expect.any(String) },
+      tile_cache: { collections: expect.any(Array) },
       license: { validation_state: 'not_required', active_entitlements: [] },
     });
   });
@@ -122,26 +191,7 @@ describe('the log', () => {
 describe('the push', () => {
   it('delivers traces, the log and the same metrics before the server ends', async () => {
     await server.stop();
-    const traces = Buffer.concat(collector.received.get('/v1/traces') ?? []);
-    expect(traces.includes('svc.http.request')).toBe(true);
-    // The task with its queues, and its work in the thread or process that did it.
-    for (const name of [
-      'svc.feature.query',
-      'svc.db.query',
-      'svc.tile.generate',
-      'svc.map.render',
-      'map.render',
-    ])
-      expect([name, traces.includes(name)]).toEqual([name, true]);
-    for (const source of [
-      'Graticule.Stores',
-      'Graticule.Map',
-      'process.pid',
-      'svc.layer.id',
-      'db.query.type',
-    ])
-      expect([source, traces.includes(source)]).toEqual([source, true]);
-    expect(traces.includes(Buffer.from(TRACE_ID, 'hex'))).toBe(true);
+    const spans = traceSpans(collector);
     const completed = logRecords(collector).filter(({ traceId }) => traceId === TRACE_ID);
     expect(completed).toHaveLength(1);
     expect(completed[0]).toMatchObject({
@@ -149,7 +199,8 @@ describe('the push', () => {
       eventName: 'http.request.completed',
       attributes: { 'event.id': 1000, StatusCode: 200, Protocol: 'OGC-Features', Process: 'gateway' },
     });
-    expect(traces.includes(Buffer.from(completed[0]!.spanId, 'hex'))).toBe(true);
+    const request = spans.find(({ spanId }) => spanId === completed[0]!.spanId);
+    expect(request).toMatchObject({ name: 'svc.http.request', traceId: TRACE_ID, scope: 'Graticule' });
     // One resource for both, and the supervisor's lines as well.
     expect(resourcesOf(collector, '/v1/traces')).toContainEqual(completed[0]!.resource);
     const stopping = logRecords(collector).find(({ eventName }) => eventName === 'server.stopping');
@@ -159,6 +210,43 @@ describe('the push', () => {
     expect(metrics.includes('svc.tile.cache.hits')).toBe(true);
   });
 });
+
+describe('the trace of a request', () => {
+  it.each(Object.entries(TRACED))(
+    'goes through the task to the work in its thread or process: %s',
+    (name, [, task, work, source]) => {
+      const spans = traceSpans(collector).filter(({ traceId }) => traceId === traceOf(name));
+      const below = (parent: string, wanted: string): TraceSpan => {
+        const found = spans.find((span) => span.name === wanted && span.parentSpanId === parent);
+        expect(found, `${wanted} of ${spans.map((span) => span.name)}`).toBeDefined();
+        return found!;
+      };
+      const request = below('00f067aa0ba902b7', 'svc.http.request');
+      expect(request.attributes).toMatchObject({
+        'svc.protocol': expect.any(String),
+        'svc.operation': expect.any(String),
+      });
+      const stage = below(request.spanId, task);
+      expect(stage.scope).toBe('Graticule');
+      expect(stage.attributes).toMatchObject({
+        'svc.service.id': 'default',
+        'svc.operation': expect.stringContaining('.'),
+        'svc.layer.id': expect.stringMatching(/^\d+$/),
+      });
+      const inner = below(stage.spanId, work);
+      expect(inner.scope).toBe(source);
+      expect(inner.attributes).toMatchObject({ 'process.pid': expect.any(Number) });
+      if (work === 'svc.db.query') expect(inner.attributes['db.query.type']).toEqual(expect.any(String));
+    },
+  );
+});
+
+/** The names of all members of a document, however deep. */
+function memberNames(value: unknown): string[] {
+  if (value === null || typeof value !== 'object') return [];
+  const own = Array.isArray(value) ? [] : Object.keys(value);
+  return [...own, ...Object.values(value).flatMap(memberNames)];
+}
 
 /** Log lines leave in blocks, so an event may need a moment. */
 async function untilFound<T>(look: () => T | undefined): Promise<T> {

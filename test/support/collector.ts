@@ -59,6 +59,37 @@ export function logRecords({ received }: Collector): LogRecord[] {
   );
 }
 
+/** A span as OTLP has it (opentelemetry/proto/trace/v1/trace.proto). */
+export interface TraceSpan {
+  /** The source that made it. */
+  scope: string;
+  traceId: string;
+  spanId: string;
+  parentSpanId: string;
+  name: string;
+  attributes: Attributes;
+}
+
+/** The spans of everything that a collector received. */
+export function traceSpans({ received }: Collector): TraceSpan[] {
+  return (received.get('/v1/traces') ?? []).flatMap((body) =>
+    groupsOf(body).flatMap(({ scopes }) =>
+      scopes.flatMap(({ name, records }) => records.map((record) => ({ scope: name, ...traceSpan(record) }))),
+    ),
+  );
+}
+
+function traceSpan(bytes: Uint8Array): Omit<TraceSpan, 'scope'> {
+  const hex = (number: number) => Buffer.from(messages(bytes, number)[0] ?? []).toString('hex');
+  return {
+    traceId: hex(1),
+    spanId: hex(2),
+    parentSpanId: hex(4),
+    name: text(messages(bytes, 5)[0]),
+    attributes: attributesOf(messages(bytes, 9)),
+  };
+}
+
 /** The resources that spans of a collector come from. */
 export function resourcesOf({ received }: Collector, path: string): Attributes[] {
   return (received.get(path) ?? []).flatMap((body) => groupsOf(body).map(({ resource }) => resource));

@@ -84,7 +84,8 @@ export async function renderImage(
     request.background === 'transparent'
   ) {
     const task = { ...rasterOf(only, request), bbox, crs, width, height, format, quality, cut };
-    return { ...(await runTask(x, pools, 'raster.image', task)), vectorBytes: 0 };
+    const { layerId } = only;
+    return { ...(await runTask(x, pools, 'raster.image', task, { layerId })), vectorBytes: 0 };
   }
   const layers = await Promise.all(
     collections.flatMap((collection) =>
@@ -95,7 +96,7 @@ export async function renderImage(
     (sum, layer) => sum + (layer?.kind === 'vector' ? layer.tile.byteLength : 0),
     0,
   );
-  const image = await runTask(x, pools, 'map.render', {
+  const task = {
     width,
     height,
     background: request.background,
@@ -108,7 +109,9 @@ export async function renderImage(
     cut,
     bbox,
     crs,
-  });
+  };
+  const layerId = only && collections.length === 1 ? only.layerId : 'several';
+  const image = await runTask(x, pools, 'map.render', task, { layerId });
   // The engine has all of them, or it could not have drawn.
   for (const layer of layers) if (layer) releaseBytes(layer.kind === 'vector' ? layer.tile : layer.rgba);
   return { ...image, vectorBytes };
@@ -125,14 +128,8 @@ async function layerOf(
   if (collection.kind !== 'raster')
     throw new ApiError('not-implemented', 'Tile archives cannot be drawn into maps.');
   const { bbox, crs, width, height } = request;
-  const image = await runTask(x, pools, 'raster.image', {
-    ...rasterOf(collection, request),
-    bbox,
-    crs,
-    width,
-    height,
-    format: 'raw',
-  });
+  const task = { ...rasterOf(collection, request), bbox, crs, width, height, format: 'raw' as const };
+  const image = await runTask(x, pools, 'raster.image', task, { layerId: collection.layerId });
   return image.empty ? undefined : { kind: 'raster', rgba: image.data };
 }
 

@@ -18,6 +18,8 @@ export interface RunOptions {
   toTheEnd?: boolean;
   /** The answer that it is for has begun: it is not refused for what waits before it. */
   begun?: boolean;
+  /** The layer that it is of, for its span, where its input does not tell. */
+  layerId?: number | 'several';
 }
 
 /** Runs a worker task for a request: deadline, abort, metrics, span and Server-Timing in one place. */
@@ -26,7 +28,7 @@ export async function runTask<N extends TaskName>(
   pools: Pools,
   name: N,
   input: TaskInput<N>,
-  { toTheEnd = false, begun = false }: RunOptions = {},
+  { toTheEnd = false, begun = false, layerId }: RunOptions = {},
 ): Promise<TaskOutput<N>> {
   const started = performance.now();
   let output: TaskOutput<N> | undefined;
@@ -34,7 +36,7 @@ export async function runTask<N extends TaskName>(
   let admission = 'admitted';
   try {
     const bounds = toTheEnd ? {} : { signal: x.signal, deadlineMs: LIMITS.requestDeadlineMs };
-    output = await inTaskSpan(x.span as RequestSpan | undefined, name, input, (traced) =>
+    output = await inTaskSpan(x.span as RequestSpan | undefined, { name, input, layerId }, (traced) =>
       pools.run(name, input, { begun, ...bounds, ...traced }),
     );
     outcome = 'ok';

@@ -1,3 +1,4 @@
+import type { RasterSource } from '../../core/rasters.js';
 import type { TaskName, TaskWork } from '../../core/tasks.js';
 import type { RequestSpan } from './spans.js';
 import { type SpanFacts, withSpan } from './spans.js';
@@ -21,15 +22,23 @@ const NAMES: Partial<Record<TaskName, string>> = {
   'raster.coverage': 'svc.coverage.read',
 };
 
+/** A task as its span tells of it. */
+interface TracedTask {
+  name: TaskName;
+  input: unknown;
+  /** Where the input does not tell. */
+  layerId: number | 'several' | undefined;
+}
+
 /** Runs a task in its span; `run` gets what goes along with the task. */
 export function inTaskSpan<T>(
   parent: RequestSpan | undefined,
-  name: TaskName,
-  input: unknown,
+  task: TracedTask,
   run: (traced: { traceparent?: string; onWork?: (work: TaskWork) => void }) => Promise<T>,
 ): Promise<T> {
   if (!parent) return run({});
-  const facts: SpanFacts = { name: NAMES[name] ?? `svc.${name}`, attributes: attributesOf(name, input) };
+  const { name, input } = task;
+  const facts: SpanFacts = { name: NAMES[name] ?? `svc.${name}`, attributes: attributesOf(task) };
   return withSpan(parent, facts, (span) =>
     run({
       traceparent: span.traceparent,
@@ -44,8 +53,8 @@ export function inTaskSpan<T>(
   );
 }
 
-function attributesOf(name: TaskName, input: unknown): Record<string, string> {
-  const layer = layerOf(input);
+function attributesOf({ name, input, layerId }: TracedTask): Record<string, string> {
+  const layer = String(layerId ?? layerOf(input));
   return {
     'svc.service.id': 'default',
     'svc.operation': name,
@@ -59,10 +68,10 @@ function workOf(name: TaskName, input: unknown): SpanFacts & { source: string } 
   if (type !== undefined)
     return { source: 'Graticule.Stores', name: 'svc.db.query', attributes: { 'db.query.type': type } };
   if (name.startsWith('raster.')) {
-    const zarr = /"path":"[^"]*\.zarr/.test(JSON.stringify(sourcesOf(input)));
+    const { source } = input as { source?: RasterSource };
     return {
       source: 'Graticule.Rasters',
-      name: zarr ? 'zarr.raster-slice.read' : 'raster.window.read',
+      name: source && isZarr(source) ? 'zarr.raster-slice.read' : 'raster.window.read',
       attributes: {},
     };
   }
@@ -71,7 +80,8 @@ function workOf(name: TaskName, input: unknown): SpanFacts & { source: string } 
   return { source, name: `${subsystem}.${operation}`, attributes: {} };
 }
 
-function sourcesOf(input: unknown): unknown {
-  const { source, sources, layers } = input as Record<string, unknown>;
-  return [source, sources, layers];
+/** Whether pixels come from a Zarr store; of a mosaic, whether any does. */
+function isZarr(source: RasterSource): boolean {
+  if (source.kind === 'mosaic') return source.members.some((member) => isZarr(member.source));
+  return source.kind === 'gridded' && /\.zarr\/?$/i.test(source.path);
 }

@@ -39,7 +39,7 @@ export async function coverage(
   const { bbox, bboxCrs, sliced, ...rest } = selectionOf(collection, params);
   const place = bbox && { bbox, bboxCrs };
   const { time, ...source } = sourceAt(collection, rest, place);
-  const result = await read(x, pools, {
+  const task: CoverageTask = {
     ...source,
     bbox,
     bboxCrs: textOf(collection, bboxCrs),
@@ -50,7 +50,8 @@ export async function coverage(
     maxSize: LIMITS.coverageSide,
     maxBytes: LIMITS.coverageBytes,
     format: x.format === PNG_FORMAT ? 'png' : 'geotiff',
-  });
+  };
+  const result = await read(x, pools, task, collection.layerId);
   return {
     status: 200,
     mediaType: result.mediaType,
@@ -88,9 +89,9 @@ function textOf({ storageCrs, raster }: RasterCollection, crs: Crs): string {
   return crs.uri === storageCrs.uri ? raster.crs : crs.proj;
 }
 
-async function read(x: Exchange, pools: Pools, task: CoverageTask): Promise<CoverageResult> {
+async function read(x: Exchange, pools: Pools, task: CoverageTask, layerId: number): Promise<CoverageResult> {
   try {
-    return await runTask(x, pools, 'raster.coverage', task);
+    return await runTask(x, pools, 'raster.coverage', task, { layerId });
   } catch (error) {
     if (!(error instanceof TaskFailure)) throw error;
     if (error.code === 'no-data') {
