@@ -376,6 +376,8 @@ export interface LoadTask {
   /** A GeoPackage with one table, made by `ogr.translate`. Removed after the load. */
   staging: string;
   stagingTable: string;
+  /** The file has texts alone: columns get the type that all of their texts have. */
+  untyped?: boolean;
   /** GeoPackage store to load into; created when missing. */
   store: string;
   table: string;

@@ -1,5 +1,6 @@
 import { access, mkdir, rm } from 'node:fs/promises';
 import { extname, join, resolve } from 'node:path';
+import { isCsv } from '../../core/csv.js';
 import { ApiError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import { type OgrLayerInfo, type Pools, TaskFailure } from '../../core/tasks.js';
@@ -267,6 +268,7 @@ export class ImportService {
       store: this.#store,
       table: input.table,
       title: saved.title,
+      untyped: isCsv(input.file),
       ...(input.replace ? { replace: true } : {}),
       // The store knows by it that a load which was not heard of any more did commit.
       token: id,

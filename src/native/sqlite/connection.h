@@ -144,6 +144,8 @@ inline void resultBlob(sqlite3_context* context, const uint8_t* data, size_t siz
   }
 }
 
+void textTypeStep(sqlite3_context* context, int argc, sqlite3_value** argv);
+void textTypeFinal(sqlite3_context* context);
 void tileStep(sqlite3_context* context, int argc, sqlite3_value** argv);
 void tileFinal(sqlite3_context* context);
 void geoJsonStep(sqlite3_context* context, int argc, sqlite3_value** argv);

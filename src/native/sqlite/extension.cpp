@@ -39,6 +39,7 @@ constexpr Definition kDefinitions[] = {
     {"gr_hilbert", 5, hilbert, nullptr, nullptr},
     {"gr_intersects_box", 5, intersectsBox, nullptr, nullptr},
     {"gr_translate", 3, translate, nullptr, nullptr},
+    {"gr_text_type", 1, nullptr, textTypeStep, textTypeFinal},
     {"gr_before", 1, beforeDeadline, nullptr, nullptr, false},
     {"gr_valid_geometry", 1, validGeometry, nullptr, nullptr},
     {"gr_transform_box", 6, transformBox, nullptr, nullptr},

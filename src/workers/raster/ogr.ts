@@ -1,8 +1,8 @@
 /** Vector files through OGR: task `ogr.inspect`, and opening for the translation. */
 
 import { open } from 'node:fs/promises';
-import { extname } from 'node:path';
 import type { FieldDefn, Layer } from 'gdal-async';
+import { isCsv } from '../../core/csv.js';
 import {
   type Box,
   type Field,
@@ -12,17 +12,8 @@ import {
   TaskFailure,
 } from '../../core/tasks.js';
 import { crsOfDataset } from './crs.js';
+import { csvOptions } from './csv.js';
 import { type Dataset, gdal, plainFile, plainFolder, unreadable, VECTOR_DRIVERS } from './gdal.js';
-
-/** Columns of a CSV file that hold geometry. */
-const CSV_OPTIONS = {
-  AUTODETECT_TYPE: 'YES',
-  KEEP_GEOM_COLUMNS: 'NO',
-  // WKT, or WKB in hexadecimal digits.
-  GEOM_POSSIBLE_NAMES: 'wkt*,wkb*,geom*,the_geom,shape,*_wkt,*_wkb,*_geom',
-  X_POSSIBLE_NAMES: 'x,lon,lng,long,longitude,easting',
-  Y_POSSIBLE_NAMES: 'y,lat,latitude,northing',
-};
 
 /** Opens a vector file read-only with the allowed formats. Archives are refused: a zip bomb would unpack inside GDAL. */
 export async function openVector(path: string): Promise<Dataset> {
@@ -31,7 +22,7 @@ export async function openVector(path: string): Promise<Dataset> {
   await refuseArchive(path);
   try {
     // Only the synchronous call hands open options on (gdal-async 3.12); for CSV it reads no more than the head.
-    if (extname(path).toLowerCase() === '.csv') return gdal.drivers.get('CSV').open(path, 'r', CSV_OPTIONS);
+    if (isCsv(path)) return gdal.drivers.get('CSV').open(path, 'r', await csvOptions(path));
     return await gdal.openAsync(path, 'r', VECTOR_DRIVERS);
   } catch (error) {
     throw unreadable('The file is not a vector file of a supported format, or is damaged.', error);

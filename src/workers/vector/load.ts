@@ -11,6 +11,14 @@ import {
 
 type Db = Database.Database;
 
+interface StagedColumn {
+  name: string;
+  type: string;
+  notnull: number;
+  /** SQL of the value to store, where that is not the staged one. */
+  value?: string;
+}
+
 interface Staged {
   column: string;
   type: string;
@@ -18,7 +26,7 @@ interface Staged {
   z: number;
   m: number;
   id: string;
-  columns: { name: string; type: string; notnull: number }[];
+  columns: StagedColumn[];
   extent: [number, number, number, number] | undefined;
 }
 
@@ -53,7 +61,7 @@ function loadedBefore(db: Db, task: LoadTask): number | undefined {
 }
 
 function copy(db: Db, task: LoadTask): number {
-  const staged = describe(db, task.stagingTable);
+  const staged = describe(db, task);
   makeRoom(db, task);
   const srsId = adoptCrs(db, staged.srsId);
   createTable(db, task, staged, srsId);
@@ -79,7 +87,7 @@ function makeRoom(db: Db, { table, replace }: LoadTask): void {
     throw new TaskFailure('invalid-input', `The table ${table} of the store holds no features: it stays.`);
 }
 
-function describe(db: Db, table: string): Staged {
+function describe(db: Db, { stagingTable: table, untyped }: LoadTask): Staged {
   const geometry = db
     .prepare(
       'SELECT column_name, geometry_type_name, srs_id, z, m FROM staging.gpkg_geometry_columns WHERE table_name = ?',
@@ -107,9 +115,36 @@ function describe(db: Db, table: string): Staged {
     z: geometry.z,
     m: geometry.m,
     id: id.name,
-    columns: columns.filter((column) => column !== id && column.name !== geometry.column_name),
+    columns: columns
+      .filter((column) => column !== id && column.name !== geometry.column_name)
+      .map((column) => (untyped ? typed(db, table, column) : column)),
     extent: box.every((n) => n !== null) ? (box as Staged['extent']) : undefined,
   };
+}
+
+/** Columns of GeoPackages (OGC 12-128r18, table 1) for types of texts, and how texts become values. */
+const TYPED: Readonly<Record<string, { type: string; value(column: string): string }>> = {
+  integer: { type: 'INTEGER', value: (column) => `CAST(nullif(${column}, '') AS INTEGER)` },
+  number: { type: 'REAL', value: (column) => `CAST(nullif(${column}, '') AS REAL)` },
+  boolean: { type: 'BOOLEAN', value: (column) => `nullif(${column}, '') COLLATE NOCASE = 'true'` },
+  date: { type: 'DATE', value: (column) => `nullif(${column}, '')` },
+  // Times without a zone are taken for UTC.
+  'date-time': {
+    type: 'DATETIME',
+    value: (column) => `strftime('%Y-%m-%dT%H:%M:%fZ', nullif(${column}, ''))`,
+  },
+};
+
+/** A column of texts with the type that all of them have. */
+function typed(db: Db, table: string, column: StagedColumn): StagedColumn {
+  const name = quote(column.name);
+  if (!/^TEXT/i.test(column.type)) return column;
+  const found = db
+    .prepare(`SELECT gr_text_type(${name}) FROM staging.${quote(table)}`)
+    .pluck()
+    .get() as string | null;
+  const typing = found === null ? undefined : TYPED[found];
+  return typing ? { ...column, type: typing.type, value: typing.value(name) } : column;
 }
 
 /** The staging file's CRS under a free id of the store, or the id it has there already. */
@@ -173,10 +208,14 @@ function createTable(db: Db, task: LoadTask, staged: Staged, srsId: number): voi
 /** Ids are given anew, in Hilbert order: an rtree window then reads few pages. */
 function copyRows(db: Db, task: LoadTask, staged: Staged): number {
   const names = [staged.column, ...staged.columns.map((column) => column.name)].map(quote).join(', ');
+  const values = [
+    quote(staged.column),
+    ...staged.columns.map(({ name, value }) => value ?? quote(name)),
+  ].join(', ');
   const [minx, miny, maxx, maxy] = staged.extent ?? [0, 0, 1, 1];
   const result = db
     .prepare(
-      `INSERT INTO ${quote(task.table)} (${names}) SELECT ${names} FROM staging.${quote(task.stagingTable)}
+      `INSERT INTO ${quote(task.table)} (${names}) SELECT ${values} FROM staging.${quote(task.stagingTable)}
        ORDER BY gr_hilbert(${quote(staged.column)}, ?, ?, ?, ?), ${quote(staged.id)}`,
     )
     .run(minx, miny, maxx, maxy);

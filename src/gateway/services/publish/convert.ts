@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isCsv } from '../../../core/csv.js';
 import { TaskFailure } from '../../../core/tasks.js';
 import { titleOf } from './collections.js';
 import { slug } from './names.js';
@@ -9,7 +10,7 @@ import { INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 const IMPORT_DEADLINE_MS = 600_000;
 
 /** Part of the names of copies: changes with how they are made. */
-const MAKE = 2;
+const MAKE = 3;
 
 /**
  * Other vector files become a GeoPackage once; the copy is used until the file changes. It has the coordinates of the file,
@@ -43,7 +44,7 @@ async function convertLayer(path: string, layer: string, store: string, deps: Pu
   await deps.pools.run('ogr.translate', { path, layer, output: staging, table, mayLackCrs: true }, options);
   await deps.pools.run(
     'vector.load',
-    { staging, stagingTable: table, store, table, title: titleOf(layer) },
+    { staging, stagingTable: table, store, table, title: titleOf(layer), untyped: isCsv(path) },
     options,
   );
 }

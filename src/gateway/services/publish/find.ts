@@ -19,6 +19,8 @@ export const OGR = new Set([
   '.shp',
   '.fgb',
   '.csv',
+  '.tsv',
+  '.psv',
   '.gml',
   '.kml',
   '.gpx',

@@ -1,0 +1,28 @@
+// Which type all texts of a column have, when nothing may be lost by it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace graticule {
+
+/**
+ * Narrows down what type a column of text can have, value by value. Texts that a number would not give back, such as `007`,
+ * `+49` and numbers of more than 15 digits, make it text. Empty texts say nothing.
+ */
+class TextType {
+ public:
+  void add(const char* text, size_t size);
+
+  /** `integer`, `number`, `boolean`, `date`, `date-time` or `text`; null when all texts are empty. */
+  const char* name() const;
+
+ private:
+  enum Kind : uint8_t { kInteger = 1, kNumber = 2, kBoolean = 4, kDate = 8, kDateTime = 16 };
+  static uint8_t kindsOf(const char* text, size_t size);
+
+  uint8_t kinds_ = kInteger | kNumber | kBoolean | kDate | kDateTime;
+  bool empty_ = true;
+};
+
+}  // namespace graticule
