@@ -62,6 +62,22 @@ export function pathInteger(name: string, description: string): Param<number> {
   };
 }
 
+/** A collection of tiles or maps in a path: by its number, or by the id that it has on other surfaces. */
+export const numberedCollection: Param<number | string> = {
+  name: 'collectionId',
+  in: 'path',
+  description: 'Number of a collection; its id on other surfaces, as an alias.',
+  required: true,
+  schema: Type.Union([Type.Integer({ minimum: 0 }), Type.String({ minLength: 1, maxLength: 256 })]),
+  parse(raw) {
+    if (raw === undefined || raw.length === 0) missing('collectionId');
+    if (raw.length > 256) throw badParameter('collectionId', 'is longer than 256 characters');
+    if (/^\d{1,10}$/.test(raw)) return Number(raw);
+    if (/^[+-]?[\d.]+$/.test(raw)) throw badParameter('collectionId', 'must be a whole number >= 0');
+    return raw;
+  },
+};
+
 export function pathString(name: string, description: string): Param<string> {
   return {
     name,

@@ -103,4 +103,33 @@ describe('reads, as the documents describe them', () => {
     };
     expect(await faults(asked(requests()))).toEqual([]);
   });
+
+  it('tell of 304 where answers have an entity tag, and nowhere else', async () => {
+    const wrong: string[] = [];
+    for (const described of reads()) {
+      const { operation, path } = described;
+      const target = withQuery(filled(path), requiredQuery(described));
+      const names = operation.parameters?.find((one: Json) => one.name === 'f')?.schema.enum ?? [''];
+      const tags = new Set<boolean>();
+      for (const name of names) {
+        const url = `${server.url}${target}${name ? `${target.includes('?') ? '&' : '?'}f=${name}` : ''}`;
+        const headers = { 'x-api-key': server.adminKey };
+        const response = await fetch(url, { headers, redirect: 'manual' });
+        await response.arrayBuffer();
+        if (response.status !== 200) continue;
+        const tag = response.headers.get('etag');
+        tags.add(tag !== null);
+        if (tag === null) continue;
+        const again = await fetch(url, { headers: { ...headers, 'if-none-match': tag } });
+        await again.arrayBuffer();
+        if (again.status !== 304) wrong.push(`${url} has a tag and answers ${again.status}`);
+      }
+      const documented = '304' in operation.responses;
+      if (tags.size > 0 && documented !== tags.has(true))
+        wrong.push(
+          `GET ${path} ${documented ? 'documents 304 and has no tag' : 'has a tag and documents no 304'}`,
+        );
+    }
+    expect(wrong).toEqual([]);
+  });
 });

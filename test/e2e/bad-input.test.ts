@@ -143,8 +143,8 @@ describe('a tile that does not exist', () => {
       expect([200, 204, 404]).toContain(await status(`${TILES}/24/${row}/${column}`));
   });
 
-  it('of a collection that is no number is answered 400', async () => {
-    for (const id of ['countries', '-1', '1.5', '99999999999999'])
+  it('of a collection that is not there is answered 400 or 404', async () => {
+    for (const id of ['no-such', '-1', '1.5', '99999999999999'])
       expect([400, 404]).toContain(await status(`/ogc/tiles/collections/${id}`));
   });
 });

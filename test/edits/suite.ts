@@ -421,6 +421,20 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
       expect((await send('PATCH', `parcels/items/${id}`, { geometry: null })).body.geometry).toBeNull();
     });
 
+    it('answers what it did, whatever If-None-Match says', async () => {
+      const id = await created({ name: 'a' });
+      const { headers } = await send('GET', `parcels/items/${id}`);
+      for (const tag of ['*', headers.get('etag')!]) {
+        const answer = await send(
+          'PATCH',
+          `parcels/items/${id}`,
+          { properties: {} },
+          { 'if-none-match': tag },
+        );
+        expect([answer.status, answer.body?.properties.name]).toEqual([200, 'a']);
+      }
+    });
+
     it('refuses values as create does', async () => {
       const id = await created({ name: 'a' });
       expect((await send('PATCH', `parcels/items/${id}`, { properties: { name: null } })).status).toBe(400);

@@ -5,7 +5,7 @@ import { CatalogSnapshot, readable, type VectorCollection } from '../../src/core
 import { ANONYMOUS, type Principal } from '../../src/core/operation.js';
 import type { AccessPolicy } from '../../src/gateway/auth/access.js';
 import { VisibleCatalog } from '../../src/gateway/services/visible-catalog.js';
-import { findByLayerId, findCollection, selectCollections } from '../../src/gateway/surfaces/common.js';
+import { findCollection, findNumbered, selectCollections } from '../../src/gateway/surfaces/common.js';
 import { closeAll } from '../../src/workers/providers/geopackage/connection.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
 import { vectorTile } from '../../src/workers/vector/tile.js';
@@ -45,9 +45,7 @@ describe('the catalog that a principal reads', () => {
     expect(() => findCollection(visible.of(ANONYMOUS), 'closed')).toThrow(
       expect.objectContaining({ status: 401 }),
     );
-    expect(() => findByLayerId(visible.of(key('guest')), 2)).toThrow(
-      expect.objectContaining({ status: 403 }),
-    );
+    expect(() => findNumbered(visible.of(key('guest')), 2)).toThrow(expect.objectContaining({ status: 403 }));
     expect(() => selectCollections({ baseUrl: '' }, visible.of(key('guest')), ['2'], () => true)).toThrow(
       expect.objectContaining({ status: 403 }),
     );

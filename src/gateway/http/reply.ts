@@ -35,7 +35,7 @@ export function sendReply(x: HttpExchange, reply: Reply, sent: Sent): void {
   }
   if (reply.etag !== undefined && reply.status === 200) {
     const condition = x.known(IF_NONE_MATCH);
-    if (condition && etagMatches(condition, reply.etag)) {
+    if (condition && isRead(x) && etagMatches(condition, reply.etag)) {
       writeHead(x, { ...reply, status: 304 }, 'identity', 0);
       sent(x, 304, 0);
       return;
@@ -53,6 +53,9 @@ export function sendReply(x: HttpExchange, reply: Reply, sent: Sent): void {
     sendBody(x, reply, body, sent);
   }
 }
+
+/** Of what was changed, or searched for by POST, a client has nothing that could still be right. */
+const isRead = ({ method }: HttpExchange) => method === 'GET' || method === 'HEAD';
 
 function writeEmpty(x: HttpExchange, reply: Reply, sent: Sent, length = 0): void {
   writeHead(x, reply, 'identity', length);

@@ -154,10 +154,13 @@ export function findCollection(catalog: CatalogSnapshot, id: string): Collection
   return collection;
 }
 
-export function findByLayerId(catalog: CatalogSnapshot, layerId: number): Collection {
-  const collection = catalog.byLayerId(layerId);
-  if (!collection) throw missing(catalog, (refused) => refused.layerId === layerId, String(layerId));
-  return collection;
+/** A collection by its number, or by its id, which may look like a number too. */
+export function findNumbered(catalog: CatalogSnapshot, key: number | string): Collection {
+  const collection = typeof key === 'number' ? catalog.byLayerId(key) : undefined;
+  if (collection) return collection;
+  const found = catalog.byId(String(key));
+  if (!found) throw missing(catalog, ({ layerId, id }) => layerId === key || id === String(key), String(key));
+  return found;
 }
 
 /** Throws 404 for a collection without a place on Earth, of which there can be no tiles, cells or distances. */
@@ -206,12 +209,12 @@ const COLLECTION_PATH =
   /^\/(?:ogc\/(tiles|maps)|ogc\/(?:features|coverages)|stac)\/collections\/([^/?#]+)\/?(?:[?#].*)?$/;
 
 function collectionNamed(baseUrl: string, catalog: CatalogSnapshot, name: string): Collection {
-  if (/^\d+$/.test(name)) return findByLayerId(catalog, Number(name));
+  if (/^\d+$/.test(name)) return findNumbered(catalog, Number(name));
   if (!/^https?:\/\//i.test(name)) return findCollection(catalog, name);
   const path = name.startsWith(`${baseUrl}/`) ? COLLECTION_PATH.exec(name.slice(baseUrl.length)) : null;
   if (!path) throw badParameter('collections', `${name.slice(0, 200)} is no collection of this server`);
   const [, numbered, id] = path as unknown as [string, string | undefined, string];
-  return numbered ? findByLayerId(catalog, Number(id)) : findCollection(catalog, decoded(id));
+  return numbered ? findNumbered(catalog, Number(id)) : findCollection(catalog, decoded(id));
 }
 
 function decoded(segment: string): string {

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { notFound } from '../../../core/errors.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
 import * as pages from '../../pages/index.js';
-import { documentReply, findByLayerId, META_FORMATS, otherTypes, type SurfaceDeps } from '../common.js';
+import { documentReply, findNumbered, META_FORMATS, otherTypes, type SurfaceDeps } from '../common.js';
 import { mapCollectionDocument, mapCollectionsDocument } from './documents.js';
 import { drawable } from './draw.js';
 import { COMMON, collectionId, MAPS_PATH } from './params.js';
@@ -39,7 +39,7 @@ export function mapCollectionOperations({ visible }: SurfaceDeps): Operation[] {
       },
       run(x) {
         const catalog = visible(x.principal);
-        const collection = findByLayerId(catalog, x.params.collectionId);
+        const collection = findNumbered(catalog, x.params.collectionId);
         if (!drawable(collection)) throw notFound('map of', collection.id);
         const document = mapCollectionDocument(x, collection);
         const page = () => pages.collectionPage(x, document, collection, catalog.collections);

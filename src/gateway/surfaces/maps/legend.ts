@@ -10,7 +10,7 @@ import { contentTag } from '../../http/content-tag.js';
 import { legendPng, type Styled } from '../../services/legend.js';
 import { runTask } from '../../services/run-task.js';
 import { DEFAULT_STYLE } from '../../services/styles/named.js';
-import { findByLayerId, type SurfaceDeps } from '../common.js';
+import { findNumbered, type SurfaceDeps } from '../common.js';
 import { inStyle } from './draw.js';
 import { COMMON, collectionId, MAPS_PATH } from './params.js';
 
@@ -50,7 +50,7 @@ export function legendOperations(deps: SurfaceDeps): Operation[] {
       formats: FORMATS,
       responses: RESPONSES,
       run(x) {
-        const collection = findByLayerId(deps.visible(x.principal), x.params.collectionId);
+        const collection = findNumbered(deps.visible(x.principal), x.params.collectionId);
         return legendReply(x, deps, inStyle(collection, DEFAULT_STYLE), x.params);
       },
     }),
@@ -67,7 +67,7 @@ export function legendOperations(deps: SurfaceDeps): Operation[] {
       formats: FORMATS,
       responses: RESPONSES,
       run(x) {
-        const collection = findByLayerId(deps.visible(x.principal), x.params.collectionId);
+        const collection = findNumbered(deps.visible(x.principal), x.params.collectionId);
         return legendReply(x, deps, inStyle(collection, x.params.styleId), x.params);
       },
     }),

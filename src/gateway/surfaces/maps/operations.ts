@@ -5,7 +5,7 @@ import { list, pathString } from '../../../core/params.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
 import { Symbols } from '../../services/symbols.js';
-import { findByLayerId, META_FORMATS, selectCollections, surfaceBasics } from '../common.js';
+import { findNumbered, META_FORMATS, selectCollections, surfaceBasics } from '../common.js';
 import { mapCollectionOperations } from './collection-operations.js';
 import { datasetMembers, landingLinks } from './documents.js';
 import { drawable, drawMap, inStyle } from './draw.js';
@@ -93,7 +93,7 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
       formats: IMAGES,
       responses: RESPONSES,
       run(x) {
-        const collection = findByLayerId(deps.visible(x.principal), x.params.collectionId);
+        const collection = findNumbered(deps.visible(x.principal), x.params.collectionId);
         if (!drawable(collection)) throw notFound('map of', collection.id);
         return drawMap(x, deps, [collection], x.params, collection);
       },
@@ -112,7 +112,7 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
       formats: IMAGES,
       responses: { ...RESPONSES, 501: { description: 'Tile archives have no styles' } },
       run(x) {
-        const collection = findByLayerId(deps.visible(x.principal), x.params.collectionId);
+        const collection = findNumbered(deps.visible(x.principal), x.params.collectionId);
         return drawMap(x, deps, [inStyle(collection, x.params.styleId)], x.params, collection);
       },
     }),

@@ -9,7 +9,7 @@ import {
   datetimeParam,
   flag,
   integer,
-  pathInteger,
+  numberedCollection,
   positiveNumber,
   type TimeRange,
   text,
@@ -30,7 +30,7 @@ export const PIXEL_MM = 0.28;
 const MAX_SCALE = 8;
 const INCH_MM = 25.4;
 
-export const collectionId = pathInteger('collectionId', 'Numeric identifier of a collection.');
+export const collectionId = numberedCollection;
 
 export const mapQuery = {
   bbox: bboxParam,

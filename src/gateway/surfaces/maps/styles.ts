@@ -20,7 +20,7 @@ import { DEFAULT_STYLE, styled } from '../../services/styles/named.js';
 import { sldOf } from '../../services/styles/translations.js';
 import {
   documentReply,
-  findByLayerId,
+  findNumbered,
   formatLinks,
   type Link,
   META_FORMATS,
@@ -108,7 +108,7 @@ export function styleOperations({ visible }: SurfaceDeps): Operation[] {
       formats: META_FORMATS,
       responses: DOCUMENT,
       run(x) {
-        const collection = stylable(findByLayerId(visible(x.principal), x.params.collectionId));
+        const collection = stylable(findNumbered(visible(x.principal), x.params.collectionId));
         const document = stylesDocument(x, pathOf(collection), entriesOf(collection), STYLE_FORMATS);
         return documentReply(x, document, () => pages.documentPage(x, 'Styles', document));
       },
@@ -124,7 +124,7 @@ export function styleOperations({ visible }: SurfaceDeps): Operation[] {
       formats: STYLE_FORMATS,
       responses: STYLESHEET,
       run(x) {
-        const collection = stylable(findByLayerId(visible(x.principal), x.params.collectionId));
+        const collection = stylable(findNumbered(visible(x.principal), x.params.collectionId));
         const entry = entriesOf(collection).find(({ id }) => id === x.params.styleId);
         if (!entry) throw notFound('style', x.params.styleId.slice(0, 100));
         const drawn = styled(collection, entry.id)!;

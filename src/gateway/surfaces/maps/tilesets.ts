@@ -6,13 +6,7 @@ import { defineOperation, type Operation } from '../../../core/operation.js';
 import { list, pathString } from '../../../core/params.js';
 import * as pages from '../../pages/index.js';
 import { isMade } from '../../services/tiles/formats.js';
-import {
-  documentReply,
-  findByLayerId,
-  META_FORMATS,
-  type SurfaceDeps,
-  selectCollections,
-} from '../common.js';
+import { documentReply, findNumbered, META_FORMATS, type SurfaceDeps, selectCollections } from '../common.js';
 import { requireSet, tilesetDocument, tilesetsDocument } from '../tilesets.js';
 import { COMMON, collectionId, MAPS_PATH } from './params.js';
 
@@ -86,8 +80,8 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
   ];
 }
 
-function drawable(catalog: CatalogSnapshot, layerId: number): Collection {
-  const collection = findByLayerId(catalog, layerId);
+function drawable(catalog: CatalogSnapshot, key: number | string): Collection {
+  const collection = findNumbered(catalog, key);
   if (!isMade(collection)) throw notFound('map of', collection.id);
   return collection;
 }

@@ -2,7 +2,7 @@ import { defineOperation, type Operation } from '../../../core/operation.js';
 import { matrixSetDocument } from '../../../core/tile-matrix/document.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
-import { datasetLinks, documentReply, findByLayerId, META_FORMATS, surfaceBasics } from '../common.js';
+import { datasetLinks, documentReply, findNumbered, META_FORMATS, surfaceBasics } from '../common.js';
 import { requireSet, TILES_PATH } from '../tilesets.js';
 import { TILES_CONFORMANCE } from './conformance.js';
 import { tiledCollectionDocument, tiledCollectionsDocument, tileMatrixSetsDocument } from './documents.js';
@@ -86,7 +86,7 @@ function collectionOperations({ visible }: TilesDeps): Operation[] {
       run(x) {
         const document = tiledCollectionDocument(
           x,
-          findByLayerId(visible(x.principal), x.params.collectionId),
+          findNumbered(visible(x.principal), x.params.collectionId),
         );
         return documentReply(x, document, () => pages.documentPage(x, document.title, document));
       },

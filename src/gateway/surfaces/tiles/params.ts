@@ -10,6 +10,7 @@ import {
   filterParams,
   integer,
   list,
+  numberedCollection,
   pathInteger,
   pathString,
   positiveNumber,
@@ -32,7 +33,7 @@ export const COMMON = {
   method: 'GET',
 } as const;
 
-export const collectionId = pathInteger('collectionId', 'Numeric identifier of a collection.');
+export const collectionId = numberedCollection;
 export const tileMatrixSetId = pathString(
   'tileMatrixSetId',
   'Identifier of a tile matrix set, for example WebMercatorQuad.',

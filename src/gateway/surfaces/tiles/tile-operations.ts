@@ -14,7 +14,7 @@ import { newestBatch } from '../../services/rasters/choose.js';
 import { formatOf, isMade, MADE_FORMATS, TILE_FORMATS } from '../../services/tiles/formats.js';
 import { isDrawn } from '../../services/tiles/make.js';
 import type { TileAddress, TileRequest } from '../../services/tiles/request.js';
-import { findByLayerId, selectCollections } from '../common.js';
+import { findNumbered, selectCollections } from '../common.js';
 import { TILES_PATH } from '../tilesets.js';
 import {
   COMMON,
@@ -47,7 +47,7 @@ export function tileOperations(deps: TilesDeps): Operation[] {
       run(x) {
         const catalog = deps.visible(x.principal);
         const plan = tilePlan(x, catalog, () => {
-          const collection = findByLayerId(catalog, x.params.collectionId);
+          const collection = findNumbered(catalog, x.params.collectionId);
           const at = readAddress(x.params);
           requireTileset(collection, at.set);
           return requestOf([collection], at, formatOf(x, collection), x.params);

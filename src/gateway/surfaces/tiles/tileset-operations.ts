@@ -4,7 +4,7 @@ import { defineOperation, type Exchange, type Operation, type Reply } from '../.
 import type { TileMatrixSet } from '../../../core/tile-matrix.js';
 import * as pages from '../../pages/index.js';
 import { isMade } from '../../services/tiles/formats.js';
-import { documentReply, findByLayerId, META_FORMATS, selectCollections } from '../common.js';
+import { documentReply, findNumbered, META_FORMATS, selectCollections } from '../common.js';
 import {
   requireSet,
   TILES_PATH,
@@ -77,7 +77,7 @@ export function tilesetOperations({ visible }: TilesDeps): Operation[] {
       formats: META_FORMATS,
       responses: METADATA,
       run(x) {
-        const collection = findByLayerId(visible(x.principal), x.params.collectionId);
+        const collection = findNumbered(visible(x.principal), x.params.collectionId);
         const document = tilesetsDocument(x, { as: 'data', collections: [collection], collection });
         return documentReply(x, document, () =>
           pages.documentPage(x, `Tilesets of ${collection.title}`, document),
@@ -94,7 +94,7 @@ export function tilesetOperations({ visible }: TilesDeps): Operation[] {
       formats: TILESET_FORMATS,
       responses: METADATA,
       run(x) {
-        const collection = findByLayerId(visible(x.principal), x.params.collectionId);
+        const collection = findNumbered(visible(x.principal), x.params.collectionId);
         const set = requireSet(x.params.tileMatrixSetId);
         requireTileset(collection, set);
         return tilesetReply(x, set, { as: 'data', collections: [collection], collection });

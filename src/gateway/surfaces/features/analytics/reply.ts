@@ -1,6 +1,7 @@
 import type { AnalyticsResult } from '../../../../core/analytics.js';
 import { LIMITS } from '../../../../core/limits.js';
 import type { Reply } from '../../../../core/operation.js';
+import { contentTag } from '../../../http/content-tag.js';
 
 const MEDIA_TYPE = 'application/geo+json';
 
@@ -24,10 +25,14 @@ export function analyticsReply(
 
 /** A plain collection: H3 cells have no metadata. */
 export function h3Reply(result: AnalyticsResult): Reply {
-  return collection(result, { numberReturned: result.returned });
+  const reply = collection(result, { numberReturned: result.returned });
+  return { ...reply, etag: contentTag(reply.body) };
 }
 
-function collection({ features }: AnalyticsResult, members: Record<string, unknown>): Reply {
+function collection(
+  { features }: AnalyticsResult,
+  members: Record<string, unknown>,
+): Reply & { body: Buffer } {
   const tail = `],${JSON.stringify(members).slice(1)}`;
   const body = Buffer.concat([
     Buffer.from('{"type":"FeatureCollection","features":['),
