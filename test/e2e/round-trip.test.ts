@@ -126,6 +126,30 @@ describe('a page read as a file of its own', () => {
   });
 });
 
+describe('a page in a CRS of its own choice', () => {
+  const read = async (crs: string, path = 'items?limit=2&') => {
+    const url = `${server.url}/ogc/features/collections/late/${path}crs=http://www.opengis.net/def/crs/EPSG/0/${crs}`;
+    const file = join(folder, 'projected.geojson');
+    const text = await (await fetch(url)).text();
+    writeFileSync(file, text);
+    return { text, description: await run('ogrinfo', ['-al', file]) };
+  };
+
+  it('is labelled for readers of the file alone, and so is a feature', async () => {
+    const { text, description } = await read('3857');
+    expect(description).toContain('ID["EPSG",3857]');
+    const [{ id }] = (JSON.parse(text) as { features: [{ id: number }] }).features;
+    expect((await read('3857', `items/${id}?`)).description).toContain('ID["EPSG",3857]');
+    // GDAL 3.12 takes what has this member for JSON-FG, whose geometries are elsewhere.
+    expect(text).not.toContain('coordRefSys');
+  });
+
+  it('is not labelled where northing comes first: readers of files would swap the axes', async () => {
+    expect((await read('3035')).text).not.toContain('"crs"');
+    expect((await read('4326')).text).not.toContain('"crs"');
+  });
+});
+
 describe('the schema as XML Schema', () => {
   const link = async () => {
     const document = (await (await fetch(`${server.url}/ogc/features/collections/late`)).json()) as {

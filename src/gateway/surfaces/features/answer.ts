@@ -4,6 +4,7 @@ import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
 import { contentTag } from '../../http/content-tag.js';
 import { linkHeader } from '../common.js';
+import { crsMember } from './crs-member.js';
 import { CSV_FORMAT, csvHeader, GML_FORMAT } from './formats.js';
 import { GML_TAIL, gmlHead } from './gml.js';
 import { type Page, type PageEnd, readEnd, readParts } from './items.js';
@@ -58,7 +59,7 @@ function frameOf(x: Exchange, page: Page): Frame {
   if (x.format === CSV_FORMAT) return { head: csvHeader(page.fields), joint: '', tail: () => '' };
   if (x.format === GML_FORMAT) return { head: gmlHead(x), joint: '', tail: () => GML_TAIL };
   return {
-    head: '{"type":"FeatureCollection","features":[',
+    head: `{"type":"FeatureCollection",${crsMember(page.crs)}"features":[`,
     joint: ',',
     tail(returned, last) {
       const members = {

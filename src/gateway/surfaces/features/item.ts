@@ -4,6 +4,7 @@ import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
 import { runTask } from '../../services/run-task.js';
 import { formatLinks, type Link, linkHeader } from '../common.js';
+import { crsMember } from './crs-member.js';
 import { FEATURES_PATH } from './documents.js';
 import { CSV_FORMAT, csvHeader, GML_FORMAT, ITEM_FORMATS } from './formats.js';
 import { gmlFeature, idOfGml } from './gml.js';
@@ -40,11 +41,17 @@ export function itemReply(x: Exchange, view: View, { id, crs, text, tag }: Found
   return {
     status: 200,
     mediaType: x.format.mediaType,
-    body: itemBody(x, view, text, links),
+    body: itemBody(x, view, withCrs(text, crs), links),
     etag: tag,
     cacheControl: 'no-cache',
     headers: { 'content-crs': `<${uriOf(crs, x.baseUrl)}>`, ...(bare ? { link: linkHeader(links) } : {}) },
   };
+}
+
+const FEATURE = '{"type":"Feature",';
+
+function withCrs(text: string, crs: Crs): string {
+  return text.startsWith(FEATURE) ? `${FEATURE}${crsMember(crs)}${text.slice(FEATURE.length)}` : text;
 }
 
 function itemBody(x: Exchange, view: View, text: string, links: readonly Link[]): string {
