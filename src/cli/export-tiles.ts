@@ -3,7 +3,6 @@ import { availableParallelism } from 'node:os';
 import { extname, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
 import { WRITTEN_CONTAINERS, type WrittenContainer } from '../core/archives.js';
-import { ConfigError } from '../core/config.js';
 import { ApiError } from '../core/errors.js';
 import { TaskFailure } from '../core/tasks.js';
 import { type ExportResult, exportTiles } from '../gateway/services/tile-jobs/export.js';
@@ -11,6 +10,7 @@ import type { TileSelection } from '../gateway/services/tile-jobs/tally.js';
 import { tileWork, usualFormat } from '../gateway/services/tile-jobs/work.js';
 import { makeTile } from '../gateway/services/tiles/make.js';
 import { type CatalogOptions, type LocalCatalog, withCatalog } from './catalog.js';
+import { CommandError } from './command-error.js';
 import { readBox, readZooms, type TileOptions } from './tile-options.js';
 
 export interface ExportTilesOptions extends CatalogOptions, TileOptions {
@@ -29,7 +29,7 @@ const PER_THREAD = 2;
 export async function exportTileArchive(ids: string, options: ExportTilesOptions): Promise<void> {
   const output = resolve(options.tiles);
   const container = containerOf(options.tiles);
-  if (existsSync(output)) throw new ConfigError([`${options.tiles} exists already`]);
+  if (existsSync(output)) throw new CommandError(`${options.tiles} exists already`);
   const zooms = readZooms(options.zooms);
   const bbox = readBox(options.bbox);
   const stop = new AbortController();
@@ -60,7 +60,7 @@ function containerOf(file: string): WrittenContainer {
   const container = WRITTEN_CONTAINERS.get(extname(file).toLowerCase());
   if (container) return container;
   const endings = [...WRITTEN_CONTAINERS.keys()].join(' ');
-  throw new ConfigError([`the ending of ${file} names no tile archive; use ${endings}`]);
+  throw new CommandError(`the ending of ${file} names no tile archive; use ${endings}`);
 }
 
 interface Target {
@@ -120,7 +120,7 @@ function fail(error: unknown, signal: AbortSignal): void {
     process.exitCode = INTERRUPTED;
     return;
   }
-  if (error instanceof ApiError && error.code === 'invalid-request') throw new ConfigError([error.message]);
+  if (error instanceof ApiError && error.code === 'invalid-request') throw new CommandError(error.message);
   if (!(error instanceof ApiError || error instanceof TaskFailure)) throw error;
   process.stderr.write(`the export failed: ${error.message}\n`);
   process.exitCode = 1;

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
-import { ConfigError } from '../core/config.js';
 import { type ExportFormat, TaskFailure } from '../core/tasks.js';
 import { type CatalogOptions, withCatalog } from './catalog.js';
+import { CommandError, EXIT_FAILED } from './command-error.js';
 
 export type ExportOptions = CatalogOptions;
 
@@ -21,18 +21,18 @@ export async function exportCollection(id: string, file: string, options: Export
   const output = resolve(file);
   const format = FORMATS[extname(output).toLowerCase()];
   if (!format)
-    throw new ConfigError([`the ending of ${file} names no format; use ${Object.keys(FORMATS).join(' ')}`]);
-  if (existsSync(output)) throw new ConfigError([`${file} exists already`]);
+    throw new CommandError(`the ending of ${file} names no format; use ${Object.keys(FORMATS).join(' ')}`);
+  if (existsSync(output)) throw new CommandError(`${file} exists already`);
   const bar = new SingleBar({ format: '  {bar} {percentage}%', barsize: 30, hideCursor: true });
   try {
     await withCatalog(options, async ({ catalog, pools, dataDir }) => {
       const collection = catalog.byId(id);
       if (collection?.kind !== 'vector')
-        throw new ConfigError([`there is no vector collection '${id}' in ${dataDir}`]);
+        throw new CommandError(`there is no vector collection '${id}' in ${dataDir}`);
       if (collection.source.kind !== 'geopackage')
-        throw new ConfigError([
+        throw new CommandError(
           'collections of a database are exported with ogr2ogr, from the database itself',
-        ]);
+        );
       const { path, table } = collection.source;
       bar.start(100, 0);
       const task = {
@@ -50,7 +50,8 @@ export async function exportCollection(id: string, file: string, options: Export
     });
   } catch (error) {
     bar.stop();
-    if (error instanceof TaskFailure) throw new ConfigError([`the export failed: ${error.message}`]);
+    if (error instanceof TaskFailure)
+      throw new CommandError(`the export failed: ${error.message}`, EXIT_FAILED);
     throw error;
   }
 }

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
-import { ConfigError } from '../core/config.js';
 import { ImportService, tableName } from '../gateway/services/import.js';
 import { JobEngine } from '../gateway/services/jobs/engine.js';
 import { isStac } from '../gateway/services/publish/stac.js';
 import { openState } from '../gateway/stores/state.js';
+import { CommandError, EXIT_FAILED } from './command-error.js';
 import { notifyServer, withPools } from './local.js';
 import { resolveConfig } from './settings.js';
 
@@ -23,7 +23,7 @@ const POLL_MS = 150;
 /** `graticule import FILE`: loads a vector file into the store as a durable job, with a progress bar. */
 export async function importFile(file: string, options: ImportOptions): Promise<void> {
   const path = resolve(file);
-  if (!existsSync(path)) throw new ConfigError([`there is no file ${file}`]);
+  if (!existsSync(path)) throw new CommandError(`there is no file ${file}`);
   const { config } = resolveConfig({ 'data.directory': options.dataDir }, options.config);
   const dataDir = resolve(config.data.directory);
   if (await isStac(path)) return importStac(path, options, dataDir);
@@ -79,9 +79,10 @@ async function follow(jobs: JobEngine, id: string, table: string): Promise<void>
     if (row.state !== 'Queued' && row.state !== 'Running') {
       bar.stop();
       if (row.state !== 'Succeeded')
-        throw new ConfigError([
+        throw new CommandError(
           `the import ${row.state.toLowerCase()}: ${row.failure_message ?? 'no reason given'}`,
-        ]);
+          EXIT_FAILED,
+        );
       process.stdout.write(`imported into the collection ${table}\n`);
       return;
     }

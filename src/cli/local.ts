@@ -2,10 +2,12 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import type { Pools } from '../core/tasks.js';
 import { makeDataFolder } from '../gateway/stores/private-files.js';
 import { REMOTE_ALLOW_VARIABLE } from '../workers/engine/settings.js';
 import { createPools } from '../workers/pools.js';
+import { CommandError } from './command-error.js';
 
 /** Workers for one command: vector threads here and an engine process, gone when the command ends. */
 export async function withPools<T>(
@@ -45,13 +47,43 @@ function startEngine(runDir: string, remoteHosts: readonly string[]): ChildProce
 }
 
 const PID_FILE = 'server.pid';
+const LOCK_FILE = 'server.lock';
 
-/** Notes the running server of a data folder, so that commands can tell it of their changes. */
-export function noteServer(dataDir: string): () => void {
+interface DataFolder {
+  /** True when the last server did not end as it should have: it may have left processes behind. */
+  readonly wasLeft: boolean;
+  release(): void;
+}
+
+/**
+ * Keeps a data folder to this server, and notes it there, so that commands can tell it of their changes. Fails when another
+ * server has it: its caches, jobs and edits would not know of ours. The lock is one of SQLite's, which the system gives
+ * back however the process ends, and which holds between containers, too.
+ */
+export function claimDataFolder(dataDir: string): DataFolder {
   makeDataFolder(dataDir);
+  const lock = new Database(join(dataDir, LOCK_FILE), { timeout: 0 });
+  try {
+    lock.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    lock.close();
+    if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw error;
+    const pid = serverOf(dataDir);
+    const who = pid === undefined ? 'another server' : `the server with process id ${pid}`;
+    throw new CommandError(
+      `${dataDir} is in use by ${who}: stop it, or choose another folder with --data-dir`,
+    );
+  }
   const file = join(dataDir, PID_FILE);
+  const wasLeft = existsSync(file);
   writeFileSync(file, String(process.pid));
-  return () => rmSync(file, { force: true });
+  return {
+    wasLeft,
+    release() {
+      rmSync(file, { force: true });
+      lock.close();
+    },
+  };
 }
 
 /** Asks the server of a data folder, if one runs, to read its catalog again. */

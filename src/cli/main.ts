@@ -2,19 +2,22 @@
 import { Command } from 'commander';
 import { ConfigError } from '../core/config.js';
 import { version } from '../core/version.js';
+import { EXIT_CONFIGURATION } from '../supervisor/messages.js';
+import { CommandError } from './command-error.js';
 import type { ExportOptions } from './export.js';
+import { OPTION_OF_SETTING } from './settings.js';
 import type { TileOptions } from './tile-options.js';
 
 /** A whole number, or a message that names the option. */
 const number = (name: string) => (raw: string) => {
-  if (!/^\d+$/.test(raw)) throw new ConfigError([`${name} must be a whole number, not '${raw}'`]);
+  if (!/^\d+$/.test(raw)) throw new CommandError(`${name} must be a whole number, not '${raw}'`);
   return Number(raw);
 };
 
 /** `roads.shp=EPSG:27700`, one after another. */
 function statedCrs(raw: string, before: Record<string, string> = {}): Record<string, string> {
   const [, file, crs] = /^(.+?)=(.+)$/s.exec(raw) ?? [];
-  if (!file || !crs) throw new ConfigError([`--crs must be like roads.shp=EPSG:27700, not '${raw}'`]);
+  if (!file || !crs) throw new CommandError(`--crs must be like roads.shp=EPSG:27700, not '${raw}'`);
   return { ...before, [file]: crs };
 }
 
@@ -27,7 +30,8 @@ const loaded =
 const program = new Command('graticule')
   .description('Geospatial data server: publishes files and databases as OGC APIs, tiles, maps and streams.')
   .version(version())
-  .showHelpAfterError();
+  .showHelpAfterError('(graticule --help lists commands and options)')
+  .showSuggestionAfterError();
 
 program
   .command('serve')
@@ -122,15 +126,29 @@ async function exportAny(
 ): Promise<void> {
   const { tiles } = options;
   if ((tiles === undefined) === (file === undefined))
-    throw new ConfigError(['name a file to write, or one for --tiles, and not both']);
+    throw new CommandError('name a file to write, or one for --tiles, and not both');
   if (file !== undefined) return (await import('./export.js')).exportCollection(collection, file, options);
   await (await import('./export-tiles.js')).exportTileArchive(collection, { ...options, tiles: tiles! });
+}
+
+function fail(message: string, exitCode: number): void {
+  process.stderr.write(`graticule: ${message}\n`);
+  process.exitCode = exitCode;
+}
+
+/** Problems of settings that were typed, by the names of their options. */
+function asTyped({ message }: ConfigError): string {
+  return message.replace(
+    /^( {2}- )?(\S+) (.*) \(from the flag\)$/gm,
+    (_, mark: string | undefined, path: string, problem: string) =>
+      `${mark ?? ''}${OPTION_OF_SETTING[path] ?? path} ${problem}`,
+  );
 }
 
 try {
   await program.parseAsync();
 } catch (error) {
-  if (!(error instanceof ConfigError)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 78;
+  if (error instanceof CommandError) fail(error.message, error.exitCode);
+  else if (error instanceof ConfigError) fail(asTyped(error), EXIT_CONFIGURATION);
+  else throw error;
 }

@@ -1,11 +1,11 @@
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { SingleBar } from 'cli-progress';
-import { ConfigError } from '../core/config.js';
 import type { TileJobInput } from '../gateway/services/tile-jobs/input.js';
 import { CACHE_JOB, TILE_JOB_ATTEMPTS, type TileJobState } from '../gateway/services/tile-jobs/service.js';
 import type { JobRow, JobStore } from '../gateway/stores/jobs.js';
 import { openState } from '../gateway/stores/state.js';
+import { CommandError } from './command-error.js';
 import { serverOf } from './local.js';
 import { resolveConfig } from './settings.js';
 import { readBox, readZooms, type TileOptions } from './tile-options.js';
@@ -23,7 +23,7 @@ export async function seed(collection: string, options: SeedOptions): Promise<vo
   const { config } = resolveConfig({ 'data.directory': options.dataDir }, options.config);
   const dataDir = resolve(config.data.directory);
   if (serverOf(dataDir) === undefined)
-    throw new ConfigError([`no server runs on ${dataDir}: seeding fills the cache of a running one`]);
+    throw new CommandError(`no server runs on ${dataDir}: seeding fills the cache of a running one`);
   const bbox = readBox(options.bbox);
   const input: TileJobInput = {
     operation: 'seed',

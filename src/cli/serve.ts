@@ -1,15 +1,20 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type Config, ConfigError, environmentNames } from '../core/config.js';
+import { type Config, environmentNames } from '../core/config.js';
+import { isPath } from '../core/sources.js';
 import { version } from '../core/version.js';
 import { type GatewayStart, START_VARIABLE } from '../gateway/start.js';
 import { createLog, exception, type Log } from '../gateway/telemetry/log.js';
 import { watchFaults } from '../supervisor/faults.js';
 import { REMOTE_ALLOW_VARIABLE } from '../workers/engine/settings.js';
-import { noteServer } from './local.js';
+import { CommandError } from './command-error.js';
+import { claimDataFolder } from './local.js';
 import { engineCount, flagsOf, resolveConfig, type ServeOptions, saveConfig } from './settings.js';
+
+/** Gateways of a server that was killed end when they notice, and hold its port until then. */
+const ORPHAN_MS = 10_000;
 
 /** `graticule serve`: checks the configuration, then supervises gateways and engines until it is stopped. */
 export async function serve(sources: string[], options: ServeOptions): Promise<void> {
@@ -17,8 +22,13 @@ export async function serve(sources: string[], options: ServeOptions): Promise<v
   process.umask(0o077);
   const flags = flagsOf(sources, options);
   const { config, settings } = resolveConfig(flags, options.config);
+  requireSources(sources);
   if (options.saveConfig) saveConfig(options.saveConfig, settings);
-  await requireFreePort(config);
+  const folder = claimDataFolder(resolve(config.data.directory));
+  await requireFreePort(config, folder.wasLeft ? ORPHAN_MS : 0).catch((error) => {
+    folder.release();
+    throw error;
+  });
   const log = createLog({ level: config.logging.level, pretty: process.stdout.isTTY, process: 'supervisor' });
   watchFaults({
     onRejection: (error) =>
@@ -32,9 +42,17 @@ export async function serve(sources: string[], options: ServeOptions): Promise<v
   const secrets = settings.filter(({ secret }) => secret).flatMap(({ path }) => environmentNames(path));
   const logExport = await startExport(config, log);
   const code = await run(config, { flags, configFile: options.config }, secrets, log);
+  folder.release();
   await logExport?.shutdown();
   log.flush();
   process.exit(code);
+}
+
+/** Whoever typed the name of a file or folder wants to hear that it is not there. */
+function requireSources(sources: readonly string[]): void {
+  const missing = sources.find((source) => isPath(source) && !existsSync(source));
+  if (missing !== undefined)
+    throw new CommandError(`there is no file or folder ${missing} (looked for ${resolve(missing)})`);
 }
 
 async function startExport({ observability: { otlpEndpoint } }: Config, log: Log) {
@@ -52,7 +70,6 @@ async function run(
   const { supervise } = await import('../supervisor/supervise.js');
   // Of this server alone: another one on the same data must not meet its engines. Short, as socket paths must be.
   const runDir = mkdtempSync(join(tmpdir(), 'graticule-'));
-  const forget = noteServer(resolve(config.data.directory));
   try {
     return await supervise({
       gateways: config.server.processes,
@@ -66,21 +83,30 @@ async function run(
       log: (event, message) => log.write(event, {}, message),
     });
   } finally {
-    forget();
     rmSync(runDir, { recursive: true, force: true });
   }
 }
 
-/** Gateways share the port, so one that somebody else holds would go unnoticed: it is tried first. */
-function requireFreePort({ server }: Config): Promise<void> {
-  if (server.port === 0) return Promise.resolve();
-  return new Promise((resolve, reject) => {
+/** Gateways share the port, so one that somebody else holds would go unnoticed: it is tried first, for so long. */
+async function requireFreePort({ server }: Config, patienceMs: number): Promise<void> {
+  if (server.port === 0) return;
+  const until = Date.now() + patienceMs;
+  for (;;) {
+    const error = await bindingError(server);
+    if (!error) return;
+    const taken = error.code === 'EADDRINUSE';
+    if (!taken || Date.now() >= until) {
+      const reason = taken ? 'is in use by another program' : `cannot be used: ${error.message}`;
+      throw new CommandError(`port ${server.port} ${reason}; choose another one with --port`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+function bindingError({ port, host }: Config['server']): Promise<NodeJS.ErrnoException | undefined> {
+  return new Promise((resolve) => {
     const probe = createServer();
-    probe.once('error', (error: NodeJS.ErrnoException) => {
-      const reason =
-        error.code === 'EADDRINUSE' ? 'is in use by another program' : `cannot be used: ${error.message}`;
-      reject(new ConfigError([`port ${server.port} ${reason}; choose another one with --port`]));
-    });
-    probe.listen(server.port, server.host, () => probe.close(() => resolve()));
+    probe.once('error', resolve);
+    probe.listen(port, host, () => probe.close(() => resolve(undefined)));
   });
 }

@@ -18,6 +18,16 @@ export interface ServeOptions {
   crs?: Record<string, string>;
 }
 
+/** Options by the settings that they give. */
+export const OPTION_OF_SETTING: Readonly<Record<string, string>> = {
+  'server.port': '--port',
+  'server.host': '--host',
+  'server.processes': '--processes',
+  'server.publicUrl': '--public-url',
+  'data.directory': '--data-dir',
+  'data.crs': '--crs',
+};
+
 /** Command-line flags by setting path; absent ones leave the setting to the environment, file or default. */
 export function flagsOf(sources: readonly string[], options: ServeOptions): Record<string, unknown> {
   return {

@@ -1,5 +1,5 @@
-import { ConfigError } from '../core/config.js';
 import type { Box } from '../core/tasks.js';
+import { CommandError } from './command-error.js';
 
 /** Options that `seed` and `export --tiles` share. */
 export interface TileOptions {
@@ -17,7 +17,7 @@ export function readZooms(text = USUAL_ZOOMS): { minZoom: number; maxZoom: numbe
   const match = /^(\d{1,2})(?:-(\d{1,2}))?$/.exec(text);
   const minZoom = Number(match?.[1]);
   const maxZoom = Number(match?.[2] ?? match?.[1]);
-  if (!match || minZoom > maxZoom) throw new ConfigError([`--zooms must be as 0-14, not '${text}'`]);
+  if (!match || minZoom > maxZoom) throw new CommandError(`--zooms must be as 0-14, not '${text}'`);
   return { minZoom, maxZoom };
 }
 
@@ -28,6 +28,6 @@ export function readBox(text: string | undefined): Box | undefined {
   const [west, south, east, north] = numbers;
   const inside = [west, east].every((n) => Math.abs(n!) <= 180) && south! >= -90 && north! <= 90;
   if (numbers.length !== 4 || !inside || !(south! < north!))
-    throw new ConfigError([`--bbox must be west,south,east,north in degrees, not '${text}'`]);
+    throw new CommandError(`--bbox must be west,south,east,north in degrees, not '${text}'`);
   return [west!, south!, east!, north!];
 }

@@ -204,7 +204,7 @@ export interface Setting {
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   constructor(readonly problems: readonly string[]) {
-    super(`The configuration is wrong:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+    super(problems.length === 1 ? problems[0] : ['The configuration is wrong:', ...problems].join('\n  - '));
   }
 }
 
@@ -283,7 +283,7 @@ export function loadConfig(inputs: ConfigInputs): { config: Config; settings: Se
 }
 
 function readConfigFile(path: string): Record<string, unknown> {
-  if (!existsSync(path)) throw new ConfigError([`there is no file ${path}`]);
+  if (!existsSync(path)) throw new ConfigError([`there is no configuration file ${path}`]);
   let value: unknown;
   try {
     value = parse(readFileSync(path, 'utf8'));

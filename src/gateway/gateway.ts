@@ -59,6 +59,8 @@ export interface GatewayOptions {
   log: Log;
   /** True in one gateway of a server: it makes the first key and talks to the person at the terminal. */
   first: boolean;
+  /** Told how much of a file is converted, from 0 to 1. */
+  onConversion?(file: string, fraction: number): void;
   /** Asks for a reload of the catalog in every gateway. */
   requestReload(reason: string): void;
   /** Tells the other gateways of this server. */
@@ -90,6 +92,7 @@ export async function startGateway({
   requestReload,
   tell,
   first,
+  onConversion,
 }: GatewayOptions): Promise<Gateway> {
   useMatrixSets(configuredMatrixSets(config.tiles.matrixSets));
   requireTileSettings(config.tiles.collections);
@@ -137,6 +140,7 @@ export async function startGateway({
   const recoveries = new SourceRecoveries();
   const catalog: Catalog = new Catalog({
     pools,
+    ...(onConversion ? { onConversion } : {}),
     databases,
     dataDir,
     layerIdOf: (id) => state.collections.idOf(id),

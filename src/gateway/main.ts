@@ -4,6 +4,7 @@ import { useMatrixSets } from '../core/tile-matrix.js';
 import { joinSupervisor, type PreparedReload, type Supervised } from '../supervisor/child.js';
 import { watchFaults } from '../supervisor/faults.js';
 import { RUN_DIR_VARIABLE } from '../supervisor/supervise.js';
+import { conversionBars } from './conversion-bars.js';
 import { type Gateway, startGateway } from './gateway.js';
 import type { Note } from './notes.js';
 import { publishedTable, warningsOf } from './report.js';
@@ -44,8 +45,10 @@ async function main(): Promise<void> {
     useCrsDatabase(crsFacts);
     const runDir = process.env[RUN_DIR_VARIABLE] ?? '';
     const first = (process.env.GRATICULE_GATEWAY ?? '1') === '1';
+    const bars = first && process.stderr.isTTY ? await conversionBars(process.stderr) : undefined;
     gateway = await startGateway({
       first,
+      ...(bars ? { onConversion: bars.tell } : {}),
       config,
       settings,
       runDir,
@@ -53,6 +56,7 @@ async function main(): Promise<void> {
       requestReload: (reason) => void supervised.requestReload(reason),
       tell: (note) => supervised.tellOthers(note, broadcast()),
     });
+    bars?.end();
     early.splice(0).forEach(take);
     if (first) {
       announce(gateway, config);
@@ -86,7 +90,7 @@ function announce(gateway: Gateway, config: Config): void {
   const host =
     config.server.host === '0.0.0.0' || config.server.host === '::' ? 'localhost' : config.server.host;
   const baseUrl = config.server.publicUrl || `http://${host}:${gateway.port}`;
-  process.stderr.write(publishedTable(gateway.catalog.current, baseUrl));
+  process.stderr.write(publishedTable(gateway.catalog.current, baseUrl, config.data.sources));
   const { firstKey } = gateway;
   if (firstKey.from === 'generated') {
     process.stderr.write(`  first administrator key, shown only this once: ${firstKey.secret}\n\n`);

@@ -1,9 +1,14 @@
-import { relative } from 'node:path';
+import { existsSync, realpathSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
 import type { CatalogSnapshot, Collection } from '../core/collection.js';
 import { isPath } from '../core/sources.js';
 
 /** What was published, as a table for the person at the terminal. */
-export function publishedTable(catalog: CatalogSnapshot, baseUrl: string): string {
+export function publishedTable(
+  catalog: CatalogSnapshot,
+  baseUrl: string,
+  sources: readonly string[],
+): string {
   const rows = catalog.collections.map((c) => [
     String(c.layerId),
     c.id,
@@ -22,6 +27,7 @@ export function publishedTable(catalog: CatalogSnapshot, baseUrl: string): strin
     '',
     ...(rows.length > 0 ? [line(header), ...rows.map(line)] : ['  nothing is published yet']),
     ...quarantined,
+    ...emptySources(catalog, sources).map((source) => `  nothing to publish in ${relativeFile(source)}`),
     ...warningsOf(catalog).map((warning) => `  warning: ${warning}`),
     '',
     `  map       ${baseUrl}/`,
@@ -33,6 +39,15 @@ export function publishedTable(catalog: CatalogSnapshot, baseUrl: string): strin
     `  API docs  ${baseUrl}/docs`,
     '',
   ].join('\n');
+}
+
+/** Files and folders of which nothing is published, and nothing is said. */
+function emptySources({ collections, quarantined }: CatalogSnapshot, sources: readonly string[]): string[] {
+  const files = [...collections.map(({ file }) => file), ...quarantined.map(({ path }) => path)];
+  return sources.filter(isPath).filter((source) => {
+    const place = existsSync(source) ? realpathSync(source) : resolve(source);
+    return !files.some((file) => file === place || file.startsWith(`${place}/`));
+  });
 }
 
 /** What operators should know about data that is published all the same. */

@@ -21,6 +21,9 @@ const FILES: Record<string, string> = {
   'tabs.tsv': 'name\tLongitude (deg)\tLatitude (deg)\n"Köln, Dom"\t6.96\t50.94\n',
   'semicolons.csv': '\uFEFFname;lon;lat\n"a;b";6.96;50.94\n',
   'shapes.csv': 'id,wkt,lon,lat\n1,"LINESTRING(7 50,8 51)",0,0\n',
+  '2020.csv': 'a,lon,lat\n1,7,50\n',
+  [`${'n'.repeat(70)}.csv`]: 'a,lon,lat\n1,7,50\n',
+  '北京.csv': 'a,lon,lat\n1,116.4,39.9\n',
   'comma.csv': 'name;lat;lon\nKöln;50,94;6,96\n',
 };
 
@@ -136,4 +139,8 @@ it.each([
   [['a', 'b'], undefined],
 ])('of %j the coordinates are %j', (columns, pair) => {
   expect(coordinateColumns(columns)).toEqual(pair);
+});
+
+it.each(['2020', 'n'.repeat(56), 'layer'])('a file may have any name: %s', async (id) => {
+  expect(await items(id)).toHaveLength(1);
 });

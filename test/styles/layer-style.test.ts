@@ -1,4 +1,7 @@
 import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
@@ -7,11 +10,16 @@ import { startServer, type TestServer } from '../support/server.js';
 let server: TestServer;
 let layerId: number;
 
+const dataDir = mkdtempSync(join(tmpdir(), 'graticule-layer-style-'));
+
 beforeAll(async () => {
-  server = await startServer({ args: ['--processes', '2'] });
+  server = await startServer({ dataDir, args: ['--processes', '2'] });
   layerId = await layerOf('countries');
 });
-afterAll(() => server.stop());
+afterAll(async () => {
+  await server.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
 
 async function layerOf(id: string): Promise<number> {
   const { collections } = (await (await fetch(`${server.url}/ogc/tiles/collections?f=json`)).json()) as {
@@ -87,11 +95,11 @@ describe('the style of a layer', () => {
     const blue = await pictures();
     expect([...blue].some((one) => red.has(one))).toBe(false);
 
-    const again = await startServer({ dataDir: server.dataDir, args: ['--processes', '1'] });
+    await server.stop();
+    server = await startServer({ dataDir, args: ['--processes', '2'] });
     const path = `/ogc/maps/collections/${layerId}/map?bbox=10,10,20,20&width=64&height=64&f=png`;
-    const map = await fetch(again.url + path);
+    const map = await fetch(server.url + path);
     expect(blue).toContain(await pictureOf(path, map));
-    await again.stop();
   });
 
   it('survives a reload of the catalog', async () => {

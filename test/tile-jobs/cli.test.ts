@@ -67,7 +67,7 @@ describe('graticule export --tiles', () => {
     expect(layers[0]!.fields).toMatchObject({ NAME: 'String' });
     db.close();
     expect(left('two')).toEqual(['two.mbtiles']);
-    expect((await run(...args, '--data-dir', dataDir)).code).toBe(78);
+    expect((await run(...args, '--data-dir', dataDir)).code).toBe(64);
   });
 
   it('draws images into a GeoPackage', async () => {
@@ -111,14 +111,14 @@ describe('graticule export --tiles', () => {
     [['--set', 'WorldCRS84Quad'], /WebMercatorQuad/],
   ])('refuses %j', async (more, message) => {
     const { code, text } = await run(...exporting('wrong.pmtiles', ...more));
-    expect([code, text]).toEqual([78, expect.stringMatching(message)]);
+    expect([code, text]).toEqual([64, expect.stringMatching(message)]);
     expect(left('wrong')).toEqual([]);
   });
 
   it('refuses an ending it does not know, and two files', async () => {
-    expect((await run(...exporting('wrong.zip'))).code).toBe(78);
-    expect((await run('export', 'countries', 'a.csv', '--tiles', 'b.pmtiles')).code).toBe(78);
-    expect((await run('export', 'countries')).code).toBe(78);
+    expect((await run(...exporting('wrong.zip'))).code).toBe(64);
+    expect((await run('export', 'countries', 'a.csv', '--tiles', 'b.pmtiles')).code).toBe(64);
+    expect((await run('export', 'countries')).code).toBe(64);
   });
 });
 
@@ -137,6 +137,6 @@ describe('graticule seed', () => {
 
   it('says so when none does', async () => {
     const { code, text } = await run('seed', 'countries', '--data-dir', dataDir);
-    expect([code, text]).toEqual([78, expect.stringContaining('no server runs')]);
+    expect([code, text]).toEqual([64, expect.stringContaining('no server runs')]);
   });
 });

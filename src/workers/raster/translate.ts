@@ -51,7 +51,7 @@ export async function translate(
 }
 
 async function checkOutput({ output, table }: TranslateTask): Promise<void> {
-  if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(table))
+  if (!/^[A-Za-z0-9_]{1,63}$/.test(table))
     throw new TaskFailure('invalid-input', 'The table name is not a plain identifier.');
   await requireNewFile(output);
 }

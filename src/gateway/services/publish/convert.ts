@@ -27,24 +27,56 @@ export async function convert(path: string, version: string, deps: PublishDeps):
     throw new TaskFailure('source-unreadable', 'The file has no features with a geometry.');
   const partial = `${store}.${process.pid}.partial`;
   try {
-    for (const layer of spatial) await convertLayer(path, layer.name, partial, deps);
+    deps.onConversion?.(path, 0);
+    const tables = tableNames(spatial.map(({ name }) => name));
+    for (const [i, { name }] of spatial.entries()) {
+      const onProgress = (part: number) => deps.onConversion?.(path, (i + part) / spatial.length);
+      const table = tables[i]!;
+      await convertLayer({ path, layer: name, store: partial, table }, deps, onProgress);
+    }
     // Renaming publishes the copy at once; a crash before leaves only the partial file.
     await rename(partial, store);
   } finally {
+    deps.onConversion?.(path, 1);
     for (const suffix of ['', '-wal', '-shm', '.staging.gpkg']) await rm(partial + suffix, { force: true });
   }
   return store;
 }
 
-async function convertLayer(path: string, layer: string, store: string, deps: PublishDeps): Promise<void> {
+/** Longest name of a table, with room for a number. */
+const NAME_LENGTH = 56;
+
+/** Names of tables for layers: alike and foreign ones are told apart by numbers. */
+function tableNames(layers: readonly string[]): string[] {
+  const taken = new Set<string>();
+  return layers.map((layer) => {
+    const plain = slug(layer).replace(/-/g, '_').slice(0, NAME_LENGTH);
+    let name = plain;
+    for (let n = 2; taken.has(name); n++) name = `${plain}_${n}`;
+    taken.add(name);
+    return name;
+  });
+}
+
+/** Part of a conversion that is done when all is read. */
+const READ = 0.7;
+
+async function convertLayer(
+  { path, layer, store, table }: { path: string; layer: string; store: string; table: string },
+  deps: PublishDeps,
+  onProgress: (fraction: number) => void,
+): Promise<void> {
   const staging = `${store}.staging.gpkg`;
-  const table = slug(layer).replace(/-/g, '_');
   await rm(staging, { force: true });
-  const options = { deadlineMs: IMPORT_DEADLINE_MS };
-  await deps.pools.run('ogr.translate', { path, layer, output: staging, table, mayLackCrs: true }, options);
+  const deadline = { deadlineMs: IMPORT_DEADLINE_MS };
+  await deps.pools.run(
+    'ogr.translate',
+    { path, layer, output: staging, table, mayLackCrs: true },
+    { ...deadline, onProgress: (part) => onProgress(part * READ) },
+  );
   await deps.pools.run(
     'vector.load',
     { staging, stagingTable: table, store, table, title: titleOf(layer), untyped: isCsv(path) },
-    options,
+    { ...deadline, onProgress: (part) => onProgress(READ + part * (1 - READ)) },
   );
 }

@@ -18,6 +18,8 @@ export interface PublishDeps {
   versionOf(path: string): string;
   /** What operators state of the CRS of files. */
   statedCrs: StatedCrs;
+  /** Told how much of a file is converted, from 0 to 1. */
+  onConversion?(file: string, fraction: number): void;
   /** Folder for what is derived from sources: converted files. */
   dataDir: string;
 }
