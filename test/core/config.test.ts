@@ -74,6 +74,6 @@ describe('a wrong configuration', () => {
   });
 
   test('refuses a file that is not there', () => {
-    expect(problemsOf({ file: join(folder, 'none.yaml') })[0]).toContain('there is no file');
+    expect(problemsOf({ file: join(folder, 'none.yaml') })[0]).toContain('there is no configuration file');
   });
 });

@@ -162,6 +162,8 @@ describe('webhooks', () => {
     await begun();
     const before = await happen(3);
     await until(() => receiver.received.length === 3);
+    // What was received but not yet answered would be sent again.
+    await until(async () => (await state.deliveries.counts(['hook'])).pending === 0);
     await first.close();
     const during = await happen(3);
     start();
