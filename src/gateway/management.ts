@@ -70,6 +70,7 @@ export function startManagement(options: ManagementOptions): Management {
     isPublished: (id) => catalog.current.byId(id) !== undefined,
     isIn: (id, store) => isTableOf(catalog.current.byId(id), store),
   });
+  imports.trim().catch((error: unknown) => log.write('job.engine.failed', exception(error)));
   const { cache, tiles } = options;
   const tileJobs = new TileJobs({
     pools,

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { gateways } from '../e2e/support/processes.js';
 import { scratchDirectory } from '../engine/support.js';
 import { startServer, type TestServer } from '../support/server.js';
@@ -129,6 +129,39 @@ describe('import', () => {
         [11, 51],
       ]),
     );
+  });
+
+  const POINT_WKB = '010100000000000000000024400000000000004940';
+  it.each([
+    ['lines.wkt', 'POINT (10 50)\n\nSRID=4326;POINT (11\n  51)\n', 'Wkt', 2],
+    ['hex.wkb', `${POINT_WKB}\n\\x010100000000000000000026400000000000804940\n`, 'Wkb', 2],
+    ['binary.wkb', Buffer.from(POINT_WKB, 'hex'), 'Wkb', 1],
+  ])('reads %s, which holds geometries alone', async (name, content, format, count) => {
+    const table = name.replace('.', '_');
+    const { status, body } = await send({ TableName: table, SourceSrid: '4326' }, content, name);
+    expect([status, body.format, body.featureCount]).toEqual([200, format, count]);
+    const places = (await items(table)).map(({ geometry }: Feature) => geometry?.coordinates);
+    expect(places).toContainEqual([10, 50]);
+    if (count > 1) expect(places).toContainEqual([11, 51]);
+  });
+
+  it.each([
+    ['cut.wkt', 'POLYGON ((0 0, 1 1,'],
+    ['empty.wkt', '\n\n'],
+  ])('refuses %s', async (name, content) => {
+    const answer = await send({ TableName: 'refused', SourceSrid: '4326' }, content, name);
+    expect(answer.status).toBe(422);
+  });
+
+  it('removes what cut off uploads left, and nothing that may still be sent', async () => {
+    const uploads = join(server.dataDir, 'uploads');
+    const [old, young] = ['old.gpkg', 'young.gpkg'].map((name) => join(uploads, name)) as [string, string];
+    for (const path of [old, young]) writeFileSync(path, 'part');
+    utimesSync(old, 1_000_000, 1_000_000);
+    expect((await send({ TableName: 'sweeping' }, points(1))).status).toBe(200);
+    await vi.waitFor(() => expect(existsSync(old)).toBe(false));
+    expect(existsSync(young)).toBe(true);
+    rmSync(young);
   });
 
   it.each([

@@ -13,6 +13,8 @@ export const IMPORT_FORMATS: Readonly<Record<string, { name: string; description
     name: 'Csv',
     description: 'CSV with a column of WKT or of hexadecimal WKB, or longitude and latitude columns',
   },
+  '.wkt': { name: 'Wkt', description: 'WKT geometries, one after another, without attributes' },
+  '.wkb': { name: 'Wkb', description: 'One WKB geometry, or lines of hexadecimal WKB, without attributes' },
   '.zip': {
     name: 'Shapefile',
     description: 'ZIP archive of one shapefile or one file geodatabase (FileGdb)',

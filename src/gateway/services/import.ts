@@ -1,12 +1,13 @@
 import { access, mkdir, rm } from 'node:fs/promises';
-import { extname, join, resolve } from 'node:path';
+import { basename, extname, join, resolve } from 'node:path';
 import { isCsv } from '../../core/csv.js';
 import { ApiError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import { type OgrLayerInfo, type Pools, TaskFailure } from '../../core/tasks.js';
 import type { JobRow } from '../stores/jobs.js';
+import { holdsBareGeometries, writeAsCsv } from './bare-geometries.js';
 import type { JobEngine, SubmitOptions } from './jobs/engine.js';
-import { keepsUpload, trimUploads } from './jobs/kept-uploads.js';
+import { keepsUpload, removeStrays, trimUploads } from './jobs/kept-uploads.js';
 import type { JobContext, JobKind, JobOutcome } from './jobs/kinds.js';
 
 export interface ImportInput {
@@ -120,10 +121,11 @@ export class ImportService {
     return job;
   }
 
-  /** Removes uploads of failed imports that nobody tries again. */
-  trim(): Promise<void> {
+  /** Removes uploads of failed imports that nobody tries again, and those that were cut off. */
+  async trim(): Promise<void> {
+    await removeStrays(this.#deps.jobs.store, this.uploads);
     const uploadOf = (input: unknown) => uploadPath(input as ImportInput);
-    return trimUploads(this.#deps.jobs.store, KIND, uploadOf);
+    await trimUploads(this.#deps.jobs.store, KIND, uploadOf);
   }
 
   /** Removes an uploaded file that no job came to own. */
@@ -190,7 +192,8 @@ export class ImportService {
     const work = () => this.#translate(context, path, layer.name, staging);
     const features = await context.step('translate', `Reading layer ${layer.name}`, work);
     const saved: Saved = { layer: layer.name, title: input.title ?? layer.name, features };
-    if (path !== input.file) saved.format = path.endsWith('.gdb') ? 'FileGdb' : 'Shapefile';
+    if (extname(input.file).toLowerCase() === '.zip')
+      saved.format = path.endsWith('.gdb') ? 'FileGdb' : 'Shapefile';
     await context.checkpoint(saved);
     return saved;
   }
@@ -198,15 +201,25 @@ export class ImportService {
   /** What OGR opens of the file. */
   async #unpack(context: JobContext<ImportInput>): Promise<string> {
     const { id, input, signal } = context;
-    if (extname(input.file).toLowerCase() !== '.zip') return input.file;
+    const bare = holdsBareGeometries(input.file);
+    if (!bare && extname(input.file).toLowerCase() !== '.zip') return input.file;
     await mkdir(this.#staging, { recursive: true });
     const output = this.#unpackedPath(id);
     await rm(output, { recursive: true, force: true });
+    if (bare) return this.#tabulate(input.file, output);
     const task = { path: input.file, output, ...(input.layer === undefined ? {} : { layer: input.layer }) };
     const work = () => this.#deps.pools.run('ogr.unpack', task, { signal });
     const { path } = await context.step('unpack', 'Unpacking the archive', work);
     context.progress(UNPACKED);
     return path;
+  }
+
+  /** Geometries without attributes as a table, named as the file is. */
+  async #tabulate(file: string, folder: string): Promise<string> {
+    await mkdir(folder, { recursive: true });
+    const table = join(folder, `${basename(file, extname(file))}.csv`);
+    await writeAsCsv(file, table);
+    return table;
   }
 
   async #inspect(context: JobContext<ImportInput>, path: string): Promise<OgrLayerInfo> {

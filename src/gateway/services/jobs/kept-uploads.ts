@@ -1,4 +1,5 @@
-import { rm, stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { LIMITS } from '../../../core/limits.js';
 import type { JobRow, JobStore } from '../../stores/jobs.js';
 import type { JobOutcome } from './kinds.js';
@@ -37,6 +38,22 @@ export async function trimUploads(
     bytes += size;
     const old = Date.now() - (job.completed_at ?? job.updated_at) > LIMITS.keptUploadMs;
     if (old || files > LIMITS.keptUploads || bytes > LIMITS.keptUploadBytes) await rm(path, { force: true });
+  }
+}
+
+/** Age at which a file that no job names was surely left behind: the server ended while it was being sent. */
+const STRAY_MS = 3_600_000;
+
+/** Removes files of the folder of uploads that belong to no job, and to no request that may still send them. */
+export async function removeStrays(store: JobStore, folder: string): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  if (names.length === 0) return;
+  const jobs = await store.list({ states: ['Queued', 'Running', 'Failed'], limit: 1000 });
+  for (const name of names) {
+    if (jobs.some(({ input_json: input }) => input.includes(name))) continue;
+    const path = join(folder, name);
+    const info = await stat(path).catch(() => undefined);
+    if (info && Date.now() - info.mtimeMs > STRAY_MS) await rm(path, { force: true, recursive: true });
   }
 }
 
