@@ -88,6 +88,13 @@ export function negotiate(
   return best;
 }
 
+const HTML_OR_JSON = [JSON_FORMAT, HTML_FORMAT];
+
+/** Whether a client wants HTML rather than JSON, as browsers do that open an address. */
+export function asksForHtml(accept: string | undefined): boolean {
+  return accept?.includes('text/html') === true && bestAccepted(accept, HTML_OR_JSON) === HTML_FORMAT;
+}
+
 function formatByName(f: string, formats: readonly Format[]): Format {
   const wanted = f.toLowerCase().replace(/ /g, '+');
   const found = formats.find((o) => o.name === wanted || o.aliases?.includes(wanted));

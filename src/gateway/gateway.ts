@@ -22,6 +22,7 @@ import { HttpServer } from './http/server.js';
 import { startManagement } from './management.js';
 import type { Note } from './notes.js';
 import { surfaceOperations } from './operations.js';
+import { jsonPage, PAGE_HEADERS, problemPage } from './pages/for-browsers.js';
 import { Peers } from './peers.js';
 import { AlertStream, type Alerts } from './services/alerts.js';
 import { captureEdits } from './services/capture.js';
@@ -286,6 +287,7 @@ export async function startGateway({
     dispatcher,
     log,
     vendor: config.server.vendor,
+    pages: { headers: PAGE_HEADERS, jsonPage, problemPage },
     forwarding: new Forwarding({
       publicUrl: config.server.publicUrl || undefined,
       trustProxy: config.server.trustProxy,

@@ -14,13 +14,16 @@ const ENTRIES = ['/', '/ogc/features/', '/ogc/tiles/', '/ogc/maps', '/ogc/covera
 /** Far more than the demo data has: a crawl that reaches it runs in circles. */
 const MAX_PAGES = 1500;
 
-/** Coordinate systems, conformance classes and schemas are named by the address of their definition. */
+/** Coordinate systems, conformance classes, licences and schemas are named by the address of their definition. */
 const DEFINITIONS = new Set([
   'http://www.opengis.net',
   'https://www.opengis.net',
   'https://api.stacspec.org',
   'https://stac-extensions.github.io',
   'https://json-schema.org',
+  'https://geojson.org',
+  'https://proj.org',
+  'https://www.apache.org',
 ]);
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
@@ -106,6 +109,8 @@ async function visit(at: Found, accept: string): Promise<{ wrong: string[]; link
   const type = answer.headers['content-type'] ?? '';
   if (answer.status >= 400 && !isOutside(at, answer))
     wrong.push(`${answer.status} ${at.url} (linked from ${at.from})`);
+  if (accept === BROWSER && /[/+]json/.test(type) && !/[?&]f=/.test(at.url))
+    wrong.push(`${at.url} is raw JSON for a browser (linked from ${at.from})`);
   if (at.type && answer.status === 200 && type.split(';')[0] !== at.type.split(';')[0]) {
     wrong.push(`${at.url} is ${type}, its link says ${at.type} (linked from ${at.from})`);
   }
@@ -143,7 +148,7 @@ describe('every link that the server hands out', () => {
     expect(asked.size).toBeLessThan(MAX_PAGES);
   }, 120_000);
 
-  it('can be followed from the HTML pages', async () => {
+  it('can be followed from the HTML pages, and meets no raw JSON on the way', async () => {
     const { wrong, asked } = await crawl(
       ENTRIES.map((path) => ({ url: `${server.url}${path}`, from: 'start' })),
       BROWSER,

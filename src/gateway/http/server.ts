@@ -12,6 +12,7 @@ import type { Operation, Reply } from '../../core/operation.js';
 import { exception, type Log, type RequestKind } from '../telemetry/log.js';
 import * as metrics from '../telemetry/metrics.js';
 import { startRequestSpan } from '../telemetry/spans.js';
+import { type BrowserPages, browserProblem, browserReply } from './browser-reply.js';
 import type { Dispatcher } from './dispatch.js';
 import { HttpExchange } from './exchange.js';
 import type { Forwarding } from './forwarding.js';
@@ -25,6 +26,8 @@ export interface ServerOptions {
   log: Log;
   /** Host of problem type URIs. */
   vendor: string;
+  /** Pages for JSON and errors in browsers; both stay JSON when absent. */
+  pages?: BrowserPages;
 }
 
 /** The cells one operation's requests are counted in, by status code. */
@@ -102,15 +105,20 @@ export class HttpServer {
       if (reply instanceof Promise) {
         x.detach();
         reply.then(
-          (ready) => this.#send(x, ready),
+          (ready) => this.#answer(x, ready),
           (error: unknown) => this.#fail(x, error),
         );
       } else {
-        this.#send(x, reply);
+        this.#answer(x, reply);
       }
     } catch (error) {
       this.#fail(x, error);
     }
+  }
+
+  #answer(x: HttpExchange, reply: Reply): void {
+    const { pages } = this.#options;
+    this.#send(x, pages && !x.aborted ? browserReply(x, reply, pages) : reply);
   }
 
   #send(x: HttpExchange, reply: Reply): void {
@@ -141,15 +149,10 @@ export class HttpServer {
     metrics.requestErrors
       .cell(serviceType(operation), operation?.id ?? 'unknown', String(error.status), 'false')
       .inc();
-    this.#send(
-      x,
-      problemReply(error, {
-        surface: operation?.surface,
-        path: x.path,
-        correlationId: x.correlationId,
-        vendor: this.#options.vendor,
-      }),
-    );
+    const { vendor, pages } = this.#options;
+    const { path, correlationId } = x;
+    const reply = problemReply(error, { surface: operation?.surface, path, correlationId, vendor });
+    this.#send(x, pages ? browserProblem(x, error, reply, pages) : reply);
   }
 
   #report(x: HttpExchange, error: ApiError): void {

@@ -1,0 +1,64 @@
+import type { ApiError } from '../../core/errors.js';
+import { asksForHtml } from '../../core/media.js';
+import type { Reply } from '../../core/operation.js';
+import { contentTag } from './content-tag.js';
+import { ACCEPT, type HttpExchange } from './exchange.js';
+
+/** Pages for what would be raw JSON in a browser. */
+export interface BrowserPages {
+  readonly headers: Readonly<Record<string, string>>;
+  problemPage(problem: {
+    baseUrl: string;
+    path: string;
+    status: number;
+    title: string;
+    detail: string;
+    code: string;
+    correlationId: string;
+    errors?: ApiError['errors'];
+  }): string;
+  jsonPage(document: { baseUrl: string; path: string; query: string; format: string; json: string }): string;
+}
+
+const HTML = 'text/html; charset=utf-8';
+
+/** An error as a page, for clients that ask for HTML before anything else. */
+export function browserProblem(x: HttpExchange, error: ApiError, reply: Reply, pages: BrowserPages): Reply {
+  if (!asksForHtml(x.known(ACCEPT))) return reply;
+  const { baseUrl, path, correlationId } = x;
+  const { status, title, message: detail, code, errors } = error;
+  const about = { baseUrl, path, status, title, detail, code, correlationId, errors };
+  return {
+    ...reply,
+    mediaType: HTML,
+    headers: { ...reply.headers, ...pages.headers },
+    body: pages.problemPage(about),
+  };
+}
+
+/**
+ * The answer as a page, where it is JSON that the client did not ask for by `f` while it asks for HTML first. Tiles and
+ * streams pass at the first look.
+ */
+export function browserReply(x: HttpExchange, reply: Reply, pages: BrowserPages): Reply {
+  const { body, constant, mediaType } = reply;
+  if (constant !== undefined && typeof body !== 'string') return reply;
+  if (reply.status !== 200 || x.hasBody || mediaType === undefined || !/[/+]json\b/.test(mediaType))
+    return reply;
+  if (!asksForHtml(x.known(ACCEPT)) || /(?:^|&)f=/.test(x.query)) return reply;
+  if (reply.encoding !== undefined || (typeof body !== 'string' && !(body instanceof Uint8Array)))
+    return reply;
+  const { baseUrl, path, query } = x;
+  const format = x.operation.formats.length > 0 ? x.format.name : 'json';
+  const json = typeof body === 'string' ? body : Buffer.from(body).toString();
+  const page = pages.jsonPage({ baseUrl, path, query, format, json });
+  return {
+    status: 200,
+    mediaType: HTML,
+    headers: { ...reply.headers, ...pages.headers },
+    body: page,
+    etag: contentTag(page),
+    cacheControl: reply.cacheControl ?? 'no-cache',
+    ...(reply.sent ? { sent: reply.sent } : {}),
+  };
+}

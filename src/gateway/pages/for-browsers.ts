@@ -1,0 +1,59 @@
+import { html } from '../../core/html.js';
+import { LIMITS } from '../../core/limits.js';
+import { documentPage } from './document.js';
+import { page } from './layout.js';
+import { anchor, type Link } from './links.js';
+import { PAGE_HEADERS } from './security.js';
+import { count } from './values.js';
+
+export { problemPage } from './problem.js';
+export { PAGE_HEADERS };
+
+/** A JSON answer as a browser that asks for HTML gets it. */
+export interface JsonPage {
+  readonly baseUrl: string;
+  readonly path: string;
+  readonly query: string;
+  /** Value of `f` that gives the JSON itself. */
+  readonly format: string;
+  readonly json: string;
+}
+
+/** A page for JSON that has none of its own: its members, its links, and where the JSON itself is. */
+export function jsonPage({ baseUrl, path, query, format, json }: JsonPage): string {
+  const href = `${baseUrl}${path}?${query ? `${query}&` : ''}f=${format}`;
+  const own: Link = { href, rel: 'alternate', type: 'application/json' };
+  if (json.length > LIMITS.loopBodyBytes) return longPage(baseUrl, path, href, json.length);
+  const document = JSON.parse(json) as unknown;
+  const { title, id, links, description } = record(document);
+  return documentPage({
+    baseUrl,
+    crumbs: [],
+    title: textOf(title) ?? textOf(id) ?? path,
+    description: textOf(description),
+    document,
+    links: [own, ...(Array.isArray(links) ? links.filter(isLink) : [])],
+  });
+}
+
+/** A document that is longer than the event loop should parse. */
+function longPage(baseUrl: string, path: string, href: string, length: number): string {
+  const body = html`<h1><bdi>${path}</bdi></h1>
+<p class="lead">This document is long: ${count(length / 1024)} kB of JSON.</p>
+<ul class="links"><li>${anchor(href, 'Open the JSON document')}</li>
+<li>${anchor(`${baseUrl}/docs`, 'Interface documents: every operation, to read and to try out')}</li></ul>`;
+  return page({ baseUrl, title: path, crumbs: [], body });
+}
+
+function record(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function isLink(value: unknown): value is Link {
+  const { href, rel } = record(value);
+  return typeof href === 'string' && typeof rel === 'string';
+}
