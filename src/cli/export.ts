@@ -33,7 +33,7 @@ export async function exportCollection(id: string, file: string, options: Export
         throw new CommandError(
           'collections of a database are exported with ogr2ogr, from the database itself',
         );
-      const { path, table } = collection.source;
+      const { path, table, idColumn, rowColumn } = collection.source;
       bar.start(100, 0);
       const task = {
         path,
@@ -41,6 +41,7 @@ export async function exportCollection(id: string, file: string, options: Export
         output,
         table: table.replace(/\W/g, '_').replace(/^(?=\d)/, '_'),
         format,
+        ...(rowColumn ? { idColumn } : {}),
       };
       const { features } = await pools.run('ogr.translate', task, {
         onProgress: (f) => bar.update(Math.round(f * 100)),

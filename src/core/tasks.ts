@@ -74,8 +74,10 @@ export interface GeoPackageSource {
   geometryColumn: string;
   geometryType: GeometryType;
   hasZ: boolean;
-  /** INTEGER PRIMARY KEY column: the feature id. */
+  /** Column of the feature id: the INTEGER PRIMARY KEY, or a unique one where `rowColumn` is that. */
   idColumn: string;
+  /** INTEGER PRIMARY KEY column of a copy that stores its rows in another order than that of their ids. */
+  rowColumn?: string;
   /** Whether the table has an rtree_<table>_<column> index. */
   hasIndex: boolean;
   /** Anything PROJ reads: `EPSG:4326`, or WKT where the file defines its own CRS. Data is x,y ordered. */
@@ -331,6 +333,8 @@ export interface TranslateTask {
   /** What to write; a staging GeoPackage when absent. */
   format?: ExportFormat;
   table: string;
+  /** Column with the ids, where OGR takes another for them: rows are written in its order, and without it. */
+  idColumn?: string;
   /** CRS to assume when the file names none. */
   assumeCrs?: string;
   /** A file that names no CRS becomes a table of an undefined one. */
@@ -384,6 +388,8 @@ export interface LoadTask {
   title?: string;
   /** Takes the place of a table of that name in the same transaction. */
   replace?: boolean;
+  /** Rows have the ids of the staging table, whatever the order they are stored in. For tables that are only read. */
+  keepIds?: boolean;
   /** Identity of the load: a second load with the same token into the same store changes nothing. */
   token?: string;
 }

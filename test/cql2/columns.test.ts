@@ -17,7 +17,7 @@ import { CRS84, type Crs } from '../../src/core/crs.js';
 import type { Field, FieldType, GeoPackageSource, PostgisSource } from '../../src/core/tasks.js';
 import { closeAll, connect, statement } from '../../src/workers/providers/geopackage/connection.js';
 import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/create.js';
-import { idsOf } from '../../src/workers/providers/geopackage/filter.js';
+import { passingRows } from '../../src/workers/providers/geopackage/filter.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
 import { whereOf } from '../../src/workers/providers/postgis/filter.js';
 import { SqlParams } from '../../src/workers/providers/postgis/params.js';
@@ -108,7 +108,7 @@ describe('a GeoPackage', () => {
 
   it('asks the spatial index where a condition stands between ANDs', () => {
     const plan = (text: string) => {
-      const { sql, values } = idsOf(source, checked(text));
+      const { sql, values } = passingRows(source, checked(text));
       return JSON.stringify(statement(source.path, `EXPLAIN QUERY PLAN ${sql}`).all(...values));
     };
     for (const condition of [

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { check, parseText } from '../../src/core/cql2/index.js';
 import { CRS84 } from '../../src/core/crs.js';
 import { statement } from '../../src/workers/providers/geopackage/connection.js';
-import { idsOf } from '../../src/workers/providers/geopackage/filter.js';
+import { passingRows } from '../../src/workers/providers/geopackage/filter.js';
 import { whereOf } from '../../src/workers/providers/postgis/filter.js';
 import { SqlParams } from '../../src/workers/providers/postgis/params.js';
 import { wkb } from '../native/support.js';
@@ -44,7 +44,7 @@ it('finds what a look at every row finds', async () => {
 
 it('asks the index', async () => {
   const filter = checked('S_DWITHIN(geom, POINT(10 50), 1000)');
-  const { sql, values } = idsOf(stores.geopackage, filter);
+  const { sql, values } = passingRows(stores.geopackage, filter);
   const plan = statement(stores.geopackage.path, `EXPLAIN QUERY PLAN ${sql}`).all(...values);
   expect(JSON.stringify(plan)).toMatch(/VIRTUAL TABLE INDEX/);
   await stores.query('SET enable_seqscan = off');

@@ -6,7 +6,7 @@ import type { Expression } from '../../src/core/cql2/index.js';
 import type { Field, GeoPackageSource, PostgisSource } from '../../src/core/tasks.js';
 import { closeAll, connect, quote, statement } from '../../src/workers/providers/geopackage/connection.js';
 import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/create.js';
-import { idsOf } from '../../src/workers/providers/geopackage/filter.js';
+import { passingRows } from '../../src/workers/providers/geopackage/filter.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
 import { whereOf } from '../../src/workers/providers/postgis/filter.js';
 import { SqlParams } from '../../src/workers/providers/postgis/params.js';
@@ -122,7 +122,7 @@ async function fillPostgres(client: pg.Client, columns: readonly Column[], rows:
 }
 
 export function findInGeoPackage(source: GeoPackageSource, filter: Expression): number[] {
-  const query = idsOf(source, filter);
+  const query = passingRows(source, filter);
   const ids = statement(source.path, query.sql)
     .pluck()
     .all(...query.values) as number[];

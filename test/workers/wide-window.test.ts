@@ -6,7 +6,7 @@ import { bboxFilter } from '../../src/core/cql2/index.js';
 import type { Box, GeoPackageSource } from '../../src/core/tasks.js';
 import { closeAll, connect, statement } from '../../src/workers/providers/geopackage/connection.js';
 import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/create.js';
-import { idsOf } from '../../src/workers/providers/geopackage/filter.js';
+import { passingInOrder } from '../../src/workers/providers/geopackage/filter.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
 import { items } from '../../src/workers/providers/geopackage/items.js';
 import { walkIsShorter } from '../../src/workers/providers/geopackage/window.js';
@@ -51,9 +51,9 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-const found = (box: Box, wanted?: number) => {
-  const { sql, values } = idsOf(source, bboxFilter('geom', box, 'OGC:CRS84'), wanted);
-  return statement(source.path, `SELECT id FROM (${sql}) ORDER BY id`)
+const found = (box: Box, count: number = ROWS) => {
+  const { sql, values } = passingInOrder(source, bboxFilter('geom', box, 'OGC:CRS84'), count);
+  return statement(source.path, `SELECT row FROM (${sql}) ORDER BY row`)
     .pluck()
     .all(...values) as number[];
 };

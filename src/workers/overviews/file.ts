@@ -95,9 +95,11 @@ export function stateOf(path: string): OverviewState {
 
 export const tableOf = (level: number): string => `level_${level}`;
 
-/** The attributes that levels carry. */
+/** The attributes that levels carry: with the id, where FID is not that. */
 export function levelFields(source: VectorSource): Field[] {
-  return source.kind === 'postgis' ? tileFields(source) : source.fields;
+  if (source.kind === 'postgis') return tileFields(source);
+  if (!source.rowColumn) return source.fields;
+  return [...source.fields, { name: source.idColumn, type: 'integer', nullable: false }];
 }
 
 /** A layer as it is read from a level of its overview. */
@@ -115,10 +117,15 @@ function levelSource(source: VectorSource, path: string, level: number): GeoPack
     geometryColumn: GEOMETRY,
     geometryType: source.geometryType,
     hasZ: false,
-    idColumn: FID,
+    ...keyColumns(source),
     hasIndex: true,
     crs: source.crs,
-    fields: levelFields(source),
+    fields: source.kind === 'postgis' ? levelFields(source) : source.fields,
     writable: false,
   };
+}
+
+function keyColumns(source: VectorSource): Pick<GeoPackageSource, 'idColumn' | 'rowColumn'> {
+  const hasRows = source.kind === 'geopackage' && source.rowColumn !== undefined;
+  return hasRows ? { idColumn: source.idColumn, rowColumn: FID } : { idColumn: FID };
 }

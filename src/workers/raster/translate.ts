@@ -75,11 +75,13 @@ async function translateArguments(task: TranslateTask, source: Dataset, layer: L
     );
   }
   const assumed = projection(task, layer, sourceCrs);
-  if (task.format) return [...exportArguments(task.format, task.table), ...assumed, layer.name];
+  if (task.format)
+    return [...exportArguments(task.format, task.table), ...assumed, ...rowArguments(layer, task.idColumn)];
   return [
     ...['-f', 'GPKG', '-nln', task.table, '-gt', TRANSACTION_ROWS],
     ...['-lco', 'FID=fid', '-lco', 'GEOMETRY_NAME=geom', '-lco', 'SPATIAL_INDEX=NO'],
     ...['-nlt', 'CONVERT_TO_LINEAR', ...(await geometryArguments(source, layer))],
+    ...(hasIds(layer) ? ['-preserve_fid'] : []),
     ...assumed,
     layer.name,
   ];
@@ -113,6 +115,29 @@ function exportArguments(format: ExportFormat, table: string): string[] {
     default:
       return named;
   }
+}
+
+/** What is read: the layer, or its rows in the order of a column, which is left out. */
+function rowArguments(layer: Layer, idColumn: string | undefined): string[] {
+  if (idColumn === undefined) return [layer.name];
+  const fields = layer.fields.getNames().filter((name) => name !== idColumn);
+  const columns = [layer.geomColumn, ...fields].map(quote).join(', ');
+  return ['-sql', `SELECT ${columns} FROM ${quote(layer.name)} ORDER BY ${quote(idColumn)}`];
+}
+
+const quote = (name: string) => `"${name.replaceAll('"', '""')}"`;
+
+/** Features whose ids are looked at. */
+const SAMPLE = 100;
+
+/** Whether features have ids of their own: not just their places, which are counted from 0 or from 1. */
+function hasIds(layer: Layer): boolean {
+  let place = 0;
+  for (const { fid } of layer.features) {
+    if (fid !== place && fid !== place + 1) return true;
+    if (++place === SAMPLE) break;
+  }
+  return false;
 }
 
 /** The declared type of the output, wide enough for every feature and no wider. */

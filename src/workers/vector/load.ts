@@ -7,6 +7,7 @@ import {
   dropTable,
   identifierFor,
   prepareStore,
+  ROW_COLUMN,
 } from '../providers/geopackage/create.js';
 
 type Db = Database.Database;
@@ -66,7 +67,7 @@ function copy(db: Db, task: LoadTask): number {
   const srsId = adoptCrs(db, staged.srsId);
   createTable(db, task, staged, srsId);
   const features = copyRows(db, task, staged);
-  createSpatialIndex(db, task.table, staged.column, staged.id);
+  createSpatialIndex(db, task.table, staged.column, task.keepIds ? ROW_COLUMN : staged.id);
   if (task.token) {
     db.prepare('INSERT INTO graticule_loads (token, table_name, features) VALUES (?, ?, ?)').run(
       task.token,
@@ -185,7 +186,7 @@ function createTable(db: Db, task: LoadTask, staged: Staged, srsId: number): voi
       `${quote(name)} ${type.replace(/[^\w() ,]/g, '')}${notnull ? ' NOT NULL' : ''}`,
   );
   const definitions = [
-    `${quote(staged.id)} INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL`,
+    ...keyColumns(task, staged),
     `${quote(staged.column)} ${staged.type.replace(/\W/g, '')}`,
     ...attributes,
   ];
@@ -205,10 +206,18 @@ function createTable(db: Db, task: LoadTask, staged: Staged, srsId: number): voi
   );
 }
 
-/** Ids are given anew, in Hilbert order: an rtree window then reads few pages. */
+/** The id comes right after the key of the row, where it is not the same. */
+function keyColumns({ keepIds }: LoadTask, { id }: Staged): string[] {
+  if (!keepIds) return [`${quote(id)} INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL`];
+  return [`${ROW_COLUMN} INTEGER PRIMARY KEY NOT NULL`, `${quote(id)} INTEGER NOT NULL UNIQUE`];
+}
+
+/** Rows are stored in Hilbert order: an rtree window then reads few pages. Ids follow unless they are kept. */
 function copyRows(db: Db, task: LoadTask, staged: Staged): number {
-  const names = [staged.column, ...staged.columns.map((column) => column.name)].map(quote).join(', ');
+  const id = task.keepIds ? [staged.id] : [];
+  const names = [...id, staged.column, ...staged.columns.map((column) => column.name)].map(quote).join(', ');
   const values = [
+    ...id.map(quote),
     quote(staged.column),
     ...staged.columns.map(({ name, value }) => value ?? quote(name)),
   ].join(', ');

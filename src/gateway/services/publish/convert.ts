@@ -10,7 +10,7 @@ import { INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 const IMPORT_DEADLINE_MS = 600_000;
 
 /** Part of the names of copies: changes with how they are made. */
-const MAKE = 3;
+const MAKE = 4;
 
 /**
  * Other vector files become a GeoPackage once; the copy is used until the file changes. It has the coordinates of the file,
@@ -76,7 +76,15 @@ async function convertLayer(
   );
   await deps.pools.run(
     'vector.load',
-    { staging, stagingTable: table, store, table, title: titleOf(layer), untyped: isCsv(path) },
+    {
+      staging,
+      stagingTable: table,
+      store,
+      table,
+      title: titleOf(layer),
+      untyped: isCsv(path),
+      keepIds: true,
+    },
     { ...deadline, onProgress: (part) => onProgress(READ + part * (1 - READ)) },
   );
 }

@@ -33,6 +33,9 @@ INSERT OR IGNORE INTO gpkg_spatial_ref_sys VALUES
    'GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433],AUTHORITY["EPSG","4326"]]',
    'longitude/latitude');`;
 
+/** Primary key of the tables of copies, whose rows are stored in another order than that of their ids. */
+export const ROW_COLUMN = 'graticule_row';
+
 const STORE_TABLES = `
 CREATE TABLE IF NOT EXISTS graticule_loads (
   token TEXT PRIMARY KEY, table_name TEXT NOT NULL, features INTEGER NOT NULL,

@@ -15,7 +15,7 @@ import {
 import { writerOptions } from '../writer.js';
 import { quote } from './connection.js';
 import { guarded } from './edit-errors.js';
-import { idsOf } from './filter.js';
+import { passingRows } from './filter.js';
 import { chosen, featureSql, rowName, storedOptions } from './items.js';
 import { recordEvents } from './outbox.js';
 import { rtreeOf, type TableFacts, type Writer, writer } from './writer.js';
@@ -99,8 +99,8 @@ class GeoPackageSession implements EditSession {
   #passes(key: bigint): boolean {
     const { filter } = this.task;
     if (filter === undefined || filter === true) return true;
-    const ids = idsOf(this.#source, filter);
-    return this.#get(`SELECT 1 FROM (${ids.sql}) WHERE id = ?`, [...ids.values, key]) !== undefined;
+    const passing = passingRows(this.#source, filter);
+    return this.#get(`SELECT 1 FROM (${passing.sql}) WHERE row = ?`, [...passing.values, key]) !== undefined;
   }
 
   async insert(id: string | undefined, change: RowChange): Promise<string> {

@@ -3,38 +3,66 @@ import { LIMITS } from '../../../core/limits.js';
 import { type Box, type GeoPackageSource, TaskFailure } from '../../../core/tasks.js';
 import { conjuncts, nearbyOf, windowsOf } from '../conjuncts.js';
 import { passesAll } from '../filter-writer.js';
-import { balanced, type Fragment, joined, sql } from '../fragment.js';
+import { balanced, type Fragment, joined, raw, sql } from '../fragment.js';
 import { boxesOf } from '../spatial-literal.js';
 import { quote } from './connection.js';
 import { GeoPackageFilterWriter } from './filter-sql.js';
-import { idsByWalk, indexOf, matchingIds, type Query, walkIsShorter } from './window.js';
+import { indexOf, matchingRows, type Query, rowAndId, rowOf, rowsByWalk, walkIsShorter } from './window.js';
 
 /** Below SQLite's limit of 32766 parameters, which the statement around the filter needs some of. */
 const MAX_VALUES = 32_000;
 
 /**
- * Selects `id` of every row that the filter lets through. No row comes twice; the order is undefined. The spatial index
- * serves what stands alone or between ANDs. `wanted` is how many rows are read when they are asked for in the order of
- * the id.
+ * Selects `row` of every row that the filter lets through. No row comes twice; the order is undefined. The spatial index
+ * serves what stands alone or between ANDs.
  */
-export function idsOf(source: GeoPackageSource, filter: Expression | undefined, wanted?: number): Query {
-  if (passesAll(filter)) return matchingIds(source, undefined);
+export function passingRows(source: GeoPackageSource, filter: Expression | undefined): Query {
+  const { sql, values } = passing(source, filter);
+  return { sql: source.rowColumn ? `SELECT row FROM (${sql})` : sql, values };
+}
+
+/**
+ * As `passingRows`, to be read in the order of the id, which is selected as `id` where it is not `row`; `count` is how
+ * many rows will be read.
+ */
+export function passingInOrder(
+  source: GeoPackageSource,
+  filter: Expression | undefined,
+  count: number,
+): Query {
+  const { sql, values, rowsAlone } = passing(source, filter, count);
+  if (!source.rowColumn || !rowsAlone) return { sql, values };
+  // The order of the tables is fixed by CROSS JOIN: rows that are found are looked up.
+  return {
+    sql: `SELECT ${rowAndId(source)} FROM (${sql}) r CROSS JOIN ${quote(source.table)} t ON ${rowOf(source)} = r.row`,
+    values,
+  };
+}
+
+/** Selects `row`, and `id` where that is something else unless `rowsAlone` says that it could not be had for nothing. */
+interface Passing extends Query {
+  rowsAlone?: boolean;
+}
+
+function passing(source: GeoPackageSource, filter: Expression | undefined, count?: number): Passing {
+  if (passesAll(filter))
+    return { sql: `SELECT ${rowAndId(source)} FROM ${quote(source.table)} t`, values: [] };
   const conditions = conjuncts(filter!);
   const box = conditions.length === 1 ? boxCondition(source, conditions[0]!) : undefined;
-  if (box) return idsInBoxes(source, boxesOf(box, source), wanted);
+  if (box) return rowsInBoxes(source, boxesOf(box, source), count);
   const writer = new GeoPackageFilterWriter(source);
   const written = conditions.flatMap((condition) => conditionsOf(source, condition, writer));
-  const id = `t.${quote(source.idColumn)}`;
   // Nothing else can stop SQLite, and a thread that computes for nobody is missed by all.
   written.unshift({ sql: 'gr_before(?)', values: [Date.now() + LIMITS.requestDeadlineMs] });
-  const query = sql`SELECT ${id} AS id FROM ${quote(source.table)} t WHERE ${balanced(written, 'AND')}`;
+  const query = sql`SELECT ${rowAndId(source)} FROM ${quote(source.table)} t WHERE ${balanced(written, 'AND')}`;
   if (query.values.length > MAX_VALUES) throw new TaskFailure('invalid-input', 'The filter is too large.');
   return { sql: query.sql, values: [...query.values] };
 }
 
-function idsInBoxes(source: GeoPackageSource, boxes: readonly Box[], wanted: number | undefined): Query {
-  const walk = wanted !== undefined && walkIsShorter(source, boxes, wanted);
-  return walk ? idsByWalk(source, boxes[0]!) : matchingIds(source, boxes);
+function rowsInBoxes(source: GeoPackageSource, boxes: readonly Box[], count: number | undefined): Passing {
+  const walk = count !== undefined && walkIsShorter(source, boxes, count);
+  if (walk) return rowsByWalk(source, boxes[0]!);
+  return { ...matchingRows(source, boxes), rowsAlone: true };
 }
 
 function conditionsOf(
@@ -42,13 +70,13 @@ function conditionsOf(
   condition: Expression,
   writer: GeoPackageFilterWriter,
 ): Fragment[] {
-  const id = `t.${quote(source.idColumn)}`;
+  const row = raw(rowOf(source));
   const box = source.hasIndex && boxCondition(source, condition);
-  if (box) return [sql`${id} IN (${matchingIds(source, boxesOf(box, source))})`];
+  if (box) return [sql`${row} IN (${matchingRows(source, boxesOf(box, source))})`];
   const nearby = source.hasIndex ? nearbyOf(source, condition) : undefined;
   const windows = nearby && windowsOf(source, nearby);
   const exact = writer.predicate(condition);
-  return windows ? [sql`${id} IN (${touching(source, windows)})`, exact] : [exact];
+  return windows ? [sql`${row} IN (${touching(source, windows)})`, exact] : [exact];
 }
 
 /** The box of a condition that asks for nothing but what touches it. */
@@ -58,7 +86,7 @@ function boxCondition(source: GeoPackageSource, condition: Expression): BoxLiter
   return literal && isBox(literal) ? literal : undefined;
 }
 
-/** Ids of the rows whose envelope touches one of the boxes. */
+/** Rows whose envelope touches one of the boxes. */
 function touching(source: GeoPackageSource, windows: readonly Box[]): Fragment {
   const parts = windows.map(([minx, miny, maxx, maxy]) => ({
     sql: `SELECT id FROM ${indexOf(source)} WHERE minx <= ? AND maxx >= ? AND miny <= ? AND maxy >= ?`,

@@ -13,6 +13,7 @@ import type {
 import { TaskFailure } from '../../../core/tasks.js';
 import { extentInDegrees, type SensibleExtent } from '../domain.js';
 import { connect, quote } from './connection.js';
+import { ROW_COLUMN } from './create.js';
 import { described } from './data-columns.js';
 import { extentOf, shareOnGlobe } from './extent.js';
 import { layerStyles } from './layer-styles.js';
@@ -93,7 +94,7 @@ function layer(
   named: string | undefined,
 ): VectorLayerInfo {
   const table = row.table_name;
-  const { idColumn, fields } = columns(db, table, row.column_name);
+  const { idColumn, rowColumn, fields } = columns(db, table, row.column_name);
   const hasIndex = indexExists(db, table, row.column_name);
   const { crs, takenFor } = named === undefined ? crsByExtent(db, row, hasIndex) : { crs: named };
   const featureCount = countOf(db, table);
@@ -112,6 +113,7 @@ function layer(
       geometryType: type,
       hasZ: row.z > 0,
       idColumn,
+      ...(rowColumn ? { rowColumn } : {}),
       hasIndex,
       crs,
       fields: stac ? fields.filter(({ name }) => !STAC_COLUMNS.some((column) => column === name)) : fields,
@@ -143,6 +145,7 @@ function isWritable(path: string): boolean {
 }
 
 interface ColumnRow {
+  cid: number;
   name: string;
   type: string;
   notnull: number;
@@ -151,18 +154,24 @@ interface ColumnRow {
 
 function columns(db: Database.Database, table: string, geometryColumn: string) {
   const rows = db
-    .prepare(`SELECT name, type, "notnull", pk FROM pragma_table_info(?)`)
+    .prepare(`SELECT cid, name, type, "notnull", pk FROM pragma_table_info(?)`)
     .all(table) as ColumnRow[];
-  const id = rows.find((row) => row.pk === 1 && /^INT/i.test(row.type));
-  if (!id) throw new TaskFailure('source-unreadable', `The table ${table} has no INTEGER PRIMARY KEY.`);
+  const key = rows.find((row) => row.pk === 1 && /^INT/i.test(row.type));
+  if (!key) throw new TaskFailure('source-unreadable', `The table ${table} has no INTEGER PRIMARY KEY.`);
+  // Copies keep the ids of their file beside the order of their rows.
+  const id = key.name === ROW_COLUMN ? rows[key.cid + 1]! : key;
   const fields = rows
-    .filter((row) => row !== id && row.name.toLowerCase() !== geometryColumn.toLowerCase())
+    .filter((row) => row !== key && row !== id && row.name.toLowerCase() !== geometryColumn.toLowerCase())
     .map((row): Field => {
       const field: Field = { name: row.name, type: fieldType(row.type), nullable: row.notnull === 0 };
       const maxLength = /^TEXT\s*\((\d+)\)$/i.exec(row.type)?.[1];
       return maxLength ? { ...field, maxLength: Number(maxLength) } : field;
     });
-  return { idColumn: id.name, fields: described(db, table, fields) };
+  return {
+    idColumn: id.name,
+    ...(id === key ? {} : { rowColumn: key.name }),
+    fields: described(db, table, fields),
+  };
 }
 
 /** Column types of OGC 12-128r18, table 1. */

@@ -10,9 +10,9 @@ import type {
 import type { Field, GeoPackageSource } from '../../../core/tasks.js';
 import { writerOptions } from '../writer.js';
 import { quote, statement } from './connection.js';
-import { idsOf } from './filter.js';
+import { passingInOrder, passingRows } from './filter.js';
 import { keyOf, type Order, orderOf } from './order.js';
-import type { Query } from './window.js';
+import { idOf, type Query, rowOf } from './window.js';
 
 /** Columns one SQL function call can take besides options, id and geometry. */
 const MAX_COLUMNS = 90;
@@ -24,7 +24,7 @@ interface PageRow {
   returned: number;
   firstId: string | null;
   lastId: string | null;
-  /** Ids found, one more than the page holds when another page follows. */
+  /** Rows found, one more than the page holds when another page follows. */
   found: number;
 }
 
@@ -37,19 +37,18 @@ export function items(task: ItemsTask): ItemsResult {
   const { limit, offset } = task;
   const fields = chosen(source, task.fields);
   const order = orderOf(task);
-  const ids = pageIds(source, task, order);
-  const id = `t.${quote(source.idColumn)}`;
+  const rows = pageRows(source, task, order);
   const writer = `${WRITERS[task.format]}(?, ${arguments_(fields)})`;
   const columns = columnList(source, fields, task.skipGeometry);
   // `found` is read in its order: first the page, then the row that tells that there is more.
-  const sql = `WITH found AS MATERIALIZED (${ids.sql} LIMIT ? OFFSET ?),
-    page AS MATERIALIZED (SELECT id FROM found LIMIT ?),
+  const sql = `WITH found AS MATERIALIZED (${rows.sql} LIMIT ? OFFSET ?),
+    page AS MATERIALIZED (SELECT row FROM found LIMIT ?),
     written AS MATERIALIZED (SELECT ${writer} AS features FROM (
-      SELECT ${columns} FROM ${quote(source.table)} t WHERE ${order.ofPage(id)} ORDER BY ${order.sql} LIMIT ?))
+      SELECT ${columns} FROM ${order.ofPage} LIMIT ?))
     SELECT features, gr_written(features) AS returned, CAST(gr_first_id(features) AS TEXT) AS firstId,
       CAST(gr_last_id(features) AS TEXT) AS lastId, (SELECT count(*) FROM found) AS found FROM written`;
   const page = statement(source.path, sql).get(
-    ...ids.values,
+    ...rows.values,
     limit + 1,
     offset,
     limit,
@@ -62,26 +61,26 @@ export function items(task: ItemsTask): ItemsResult {
   return { ...result, first: keyOf(source, task.sort, firstId), last: keyOf(source, task.sort, lastId) };
 }
 
-/** Ids of the rows that pass, in the order of the page, from its place on. */
-function pageIds(source: GeoPackageSource, task: ItemsTask, order: Order): Query {
+/** The rows that pass, in the order of the page, from its place on. */
+function pageRows(source: GeoPackageSource, task: ItemsTask, order: Order): Query {
   if (!task.sort?.length) {
-    const matching = idsOf(source, task.filter, task.offset + task.limit + 1);
+    const passing = passingInOrder(source, task.filter, task.offset + task.limit + 1);
     const where = order.place ? ` WHERE ${order.place.sql}` : '';
     return {
-      sql: `SELECT id FROM (${matching.sql}) t${where} ORDER BY ${order.reading}`,
-      values: [...matching.values, ...(order.place?.values ?? [])],
+      sql: `SELECT row FROM (${passing.sql}) t${where} ORDER BY ${order.reading}`,
+      values: [...passing.values, ...(order.place?.values ?? [])],
     };
   }
-  const matching = idsOf(source, task.filter);
-  const id = `t.${quote(source.idColumn)}`;
+  const passing = passingRows(source, task.filter);
+  const row = rowOf(source);
   const conditions = [
-    ...(task.filter === undefined ? [] : [`${id} IN (${matching.sql})`]),
+    ...(task.filter === undefined ? [] : [`${row} IN (${passing.sql})`]),
     ...(order.place ? [order.place.sql] : []),
   ];
   const where = conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : '';
   return {
-    sql: `SELECT ${id} AS id FROM ${quote(source.table)} t${where} ORDER BY ${order.reading}`,
-    values: [...(task.filter === undefined ? [] : matching.values), ...(order.place?.values ?? [])],
+    sql: `SELECT ${row} AS row FROM ${quote(source.table)} t${where} ORDER BY ${order.reading}`,
+    values: [...(task.filter === undefined ? [] : passing.values), ...(order.place?.values ?? [])],
   };
 }
 
@@ -93,8 +92,9 @@ export function item(task: ItemTask): ItemResult | null {
   const id = BigInt(task.id);
   const shown = featureSql(source, task.format, fields, task.skipGeometry);
   const stored = featureSql(source, 'geojson', chosen(source, undefined));
-  const passing = task.filter === undefined ? undefined : idsOf(source, task.filter);
-  const where = passing ? ` WHERE ? IN (${passing.sql})` : '';
+  const passing = task.filter === undefined ? undefined : passingRows(source, task.filter);
+  const row = `SELECT ${rowOf(source)} FROM ${quote(source.table)} t WHERE ${idOf(source)} = ?`;
+  const where = passing ? ` WHERE (${row}) IN (${passing.sql})` : '';
   const found = statement(source.path, `SELECT ${shown} AS data, ${stored} AS stored${where}`).get(
     writerOptions(source, task, fields),
     id,
@@ -114,7 +114,7 @@ export function featureSql(
   skipGeometry?: boolean,
 ): string {
   return `(SELECT ${WRITERS[format]}(?, ${arguments_(fields)}) FROM (SELECT ${columnList(source, fields, skipGeometry)}
-    FROM ${quote(source.table)} t WHERE t.${quote(source.idColumn)} = ?))`;
+    FROM ${quote(source.table)} t WHERE ${idOf(source)} = ?))`;
 }
 
 /** Decimal places that tell any two stored positions apart. */
@@ -134,12 +134,14 @@ export function rowName(stored: Uint8Array): string {
 /** Features that the filter lets through. */
 export function count(task: CountTask): number {
   const source = task.source as GeoPackageSource;
-  const ids = idsOf(source, task.filter);
+  const passing = passingRows(source, task.filter);
   const some =
-    task.atMost === undefined ? ids.sql : `SELECT id FROM (${ids.sql}) LIMIT ${Math.floor(task.atMost)}`;
+    task.atMost === undefined
+      ? passing.sql
+      : `SELECT row FROM (${passing.sql}) LIMIT ${Math.floor(task.atMost)}`;
   return statement(source.path, `SELECT count(*) FROM (${some})`)
     .pluck()
-    .get(...ids.values) as number;
+    .get(...passing.values) as number;
 }
 
 export function chosen(source: GeoPackageSource, names: readonly string[] | undefined): Field[] {
@@ -150,11 +152,7 @@ export function chosen(source: GeoPackageSource, names: readonly string[] | unde
 /** id, geometry and attributes as c0, c1, ... so that no name can clash. */
 function columnList(source: GeoPackageSource, fields: readonly Field[], skipGeometry = false): string {
   const geometry = skipGeometry ? 'NULL' : `t.${quote(source.geometryColumn)}`;
-  const columns = [
-    `t.${quote(source.idColumn)}`,
-    geometry,
-    ...fields.map((field) => `t.${quote(field.name)}`),
-  ];
+  const columns = [idOf(source), geometry, ...fields.map((field) => `t.${quote(field.name)}`)];
   return columns.map((column, i) => `${column} AS c${i}`).join(', ');
 }
 

@@ -1,18 +1,16 @@
 import { fieldOf, type ItemsTask, type PageKey, type SortKey } from '../../../core/features.js';
 import type { GeoPackageSource } from '../../../core/tasks.js';
 import { quote, statement } from './connection.js';
-import type { Query } from './window.js';
+import { idOf, type Query, rowOf } from './window.js';
 
 /** The order of a listing as SQL over the table alias `t`. Rows without a value come last, first when descending. */
 export interface Order {
-  /** Order that features are written in. */
-  sql: string;
-  /** Order that ids are found in: the opposite when a page before a key is asked for. */
+  /** Order that rows are found in: the opposite of that of the listing when a page before a key is asked for. */
   reading: string;
   /** Rows beyond the key, in the order of reading. */
   place: Query | undefined;
-  /** Which rows are of the page. */
-  ofPage(id: string): string;
+  /** What follows FROM in a query of the rows `t` of the table `page`, in the order of the listing. */
+  ofPage: string;
 }
 
 interface Key {
@@ -27,26 +25,31 @@ type Value = Query['values'][number];
 export function orderOf(task: ItemsTask): Order {
   const source = task.source as GeoPackageSource;
   const sorted = (task.sort ?? []).length > 0;
+  const row = rowOf(source);
   const backwards = task.before !== undefined;
   const keys = keysOf(source, task.sort);
   const place = task.before ?? task.after;
-  // The ids of an unsorted page come from a query that names them `id`.
-  const reading = sorted ? keys : [{ column: 't.id', descending: false, nullable: false }];
+  // The rows of an unsorted page come from a query that names them `row`, and their ids `id` where that is not the same.
+  const id = source.rowColumn ? 't.id' : 't.row';
+  const reading = sorted ? keys : [{ column: id, descending: false, nullable: false }];
   const turned = backwards ? reading.map((key) => ({ ...key, descending: !key.descending })) : reading;
-  // Without a filter no row lies between the ids of a page: one walk instead of a search for each.
-  const walks = !sorted && task.filter === undefined && !backwards;
+  const table = `${quote(source.table)} t`;
+  // Without a filter no row lies between those of a page: one walk instead of a search for each. Otherwise they are
+  // looked up as they were found, which CROSS JOIN holds to.
+  const walks = !sorted && task.filter === undefined && !backwards && !source.rowColumn;
   return {
-    sql: orderBy(keys),
     reading: orderBy(turned),
     place: place && beyond(turned, valuesOf(source, task.sort, place)),
-    ofPage: (id) => (walks ? `${id} >= (SELECT min(id) FROM page)` : `${id} IN (SELECT id FROM page)`),
+    ofPage: walks
+      ? `${table} WHERE ${row} >= (SELECT min(row) FROM page) ORDER BY ${row}`
+      : `page CROSS JOIN ${table} ON ${row} = page.row${backwards ? ` ORDER BY ${orderBy(keys)}` : ''}`,
   };
 }
 
 function keysOf(source: GeoPackageSource, sort: readonly SortKey[] = []): Key[] {
   const column = (name: string) => `t.${quote(name)}`;
   const keys = sort.map(({ field, descending }) => ({ column: column(field), descending, nullable: true }));
-  return [...keys, { column: column(source.idColumn), descending: false, nullable: false }];
+  return [...keys, { column: idOf(source), descending: false, nullable: false }];
 }
 
 function orderBy(keys: readonly Key[]): string {

@@ -1,8 +1,9 @@
 import type { GeoPackageSource } from '../../../core/tasks.js';
-import { FID, GEOMETRY } from '../../overviews/file.js';
+import { FID, GEOMETRY, levelFields } from '../../overviews/file.js';
 import type { OverviewRows } from '../../overviews/rows.js';
 import { quote, reader } from './connection.js';
 import { newestCursor } from './outbox.js';
+import { rowOf } from './window.js';
 
 /** The rows of a GeoPackage table, read where they are. What others write gives the collection another version. */
 export function geopackageRows(source: GeoPackageSource): OverviewRows {
@@ -10,9 +11,11 @@ export function geopackageRows(source: GeoPackageSource): OverviewRows {
     state: async () => ({ cursor: newestCursor(reader(source.path)), writes: null }),
     stage: async (db) => {
       db.prepare('ATTACH ? AS source').run(source.path);
-      const fields = source.fields.map(({ name }) => `, ${quote(name)}`).join('');
-      db.exec(`CREATE TEMP VIEW staged AS SELECT ${quote(source.idColumn)} AS ${FID},
-        ${quote(source.geometryColumn)} AS ${GEOMETRY}${fields} FROM source.${quote(source.table)}`);
+      const fields = levelFields(source)
+        .map(({ name }) => `, ${quote(name)}`)
+        .join('');
+      db.exec(`CREATE TEMP VIEW staged AS SELECT ${rowOf(source)} AS ${FID},
+        ${quote(source.geometryColumn)} AS ${GEOMETRY}${fields} FROM source.${quote(source.table)} t`);
     },
     unstage: (db) => {
       db.exec('DROP VIEW staged; DETACH source');

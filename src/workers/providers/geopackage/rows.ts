@@ -1,24 +1,25 @@
 import type { FeatureRow, RowsQuery } from '../../../core/features.js';
 import type { GeoPackageSource } from '../../../core/tasks.js';
 import { quote, reader } from './connection.js';
-import { idsOf } from './filter.js';
+import { passingRows } from './filter.js';
+import { idOf, rowOf } from './window.js';
 
 const BATCH = 1024;
 
-/** Rows in the order of the id, in batches. */
+/** Rows in the order they are stored in, which is that of the id but in copies; in batches. */
 export async function* rows(query: RowsQuery): AsyncGenerator<FeatureRow[]> {
   const source = query.source as GeoPackageSource;
-  const ids = idsOf(source, query.filter);
-  const id = `t.${quote(source.idColumn)}`;
+  const passing = passingRows(source, query.filter);
+  const row = rowOf(source);
   const geometry = query.geometry ? `t.${quote(source.geometryColumn)}` : 'NULL';
-  const columns = [id, geometry, ...query.fields.map((name) => `t.${quote(name)}`)];
+  const columns = [idOf(source), geometry, ...query.fields.map((name) => `t.${quote(name)}`)];
   const sql = `SELECT ${columns.join(', ')} FROM ${quote(source.table)} t
-    WHERE ${id} IN (${ids.sql}) ORDER BY ${id} LIMIT ?`;
+    WHERE ${row} IN (${passing.sql}) ORDER BY ${row} LIMIT ?`;
   // Prepared for this reading alone: a kept statement could be asked again while its cursor is open.
   const cursor = reader(source.path)
     .prepare(sql)
     .raw()
-    .iterate(...ids.values, query.limit) as IterableIterator<unknown[]>;
+    .iterate(...passing.values, query.limit) as IterableIterator<unknown[]>;
   const booleans = query.fields.map((name) => source.fields.find((f) => f.name === name)?.type === 'boolean');
   let batch: FeatureRow[] = [];
   for (const [rowId, blob, ...values] of cursor) {

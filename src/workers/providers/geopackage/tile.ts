@@ -3,9 +3,9 @@ import { layerOptions } from '../layer-options.js';
 import type { EncodedLayer } from '../store.js';
 import { tileWindow } from '../window.js';
 import { quote, statement } from './connection.js';
-import { idsOf } from './filter.js';
+import { passingRows } from './filter.js';
 import { chosen } from './items.js';
-import { indexOf } from './window.js';
+import { idOf, indexOf, rowOf } from './window.js';
 
 /** One layer of a tile as one SQL statement: the rtree window, aggregated by `gr_mvt`. */
 export function tileLayer(task: VectorTileTask, layer: TileLayer): EncodedLayer {
@@ -13,24 +13,19 @@ export function tileLayer(task: VectorTileTask, layer: TileLayer): EncodedLayer 
   const fields = chosen(source, layer.fields);
   const [minx, miny, maxx, maxy] = tileWindow(source, task);
   const g = `t.${quote(source.geometryColumn)}`;
-  const id = `t.${quote(source.idColumn)}`;
+  const row = rowOf(source);
   const values = fields.map((field) => `, t.${quote(field.name)}`).join('');
   const from = source.hasIndex
-    ? `${indexOf(source)} r JOIN ${quote(source.table)} t ON ${id} = r.id
+    ? `${indexOf(source)} r JOIN ${quote(source.table)} t ON ${row} = r.id
        WHERE r.minx <= ? AND r.maxx >= ? AND r.miny <= ? AND r.maxy >= ?`
     : `${quote(source.table)} t
        WHERE ST_MinX(${g}) <= ? AND ST_MaxX(${g}) >= ? AND ST_MinY(${g}) <= ? AND ST_MaxY(${g}) >= ?`;
-  const chosenIds = layer.filter === undefined ? undefined : idsOf(source, layer.filter);
-  const filtered = chosenIds ? ` AND ${id} IN (${chosenIds.sql})` : '';
-  const sql = `WITH made AS MATERIALIZED (SELECT gr_mvt(?, ${id}, ${g}${values}) AS tile FROM ${from}${filtered})
+  const chosenRows = layer.filter === undefined ? undefined : passingRows(source, layer.filter);
+  const filtered = chosenRows ? ` AND ${row} IN (${chosenRows.sql})` : '';
+  const sql = `WITH made AS MATERIALIZED (SELECT gr_mvt(?, ${idOf(source)}, ${g}${values}) AS tile FROM ${from}${filtered})
     SELECT tile, gr_mvt_count(tile) AS features, gr_mvt_dropped(tile) AS dropped,
       gr_mvt_work(tile) AS work FROM made`;
   const options = JSON.stringify(layerOptions(task, layer, source.crs, fields));
   const window = [maxx, minx, maxy, miny];
-  const row = statement(source.path, sql).get(
-    options,
-    ...window,
-    ...(chosenIds?.values ?? []),
-  ) as EncodedLayer;
-  return row;
+  return statement(source.path, sql).get(options, ...window, ...(chosenRows?.values ?? [])) as EncodedLayer;
 }

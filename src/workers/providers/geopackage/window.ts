@@ -12,15 +12,30 @@ export function indexOf(source: GeoPackageSource): string {
   return quote(`rtree_${source.table}_${source.geometryColumn}`);
 }
 
+/** The INTEGER PRIMARY KEY, of the table alias `t`: what the index names a row by. */
+export function rowOf({ rowColumn, idColumn }: GeoPackageSource): string {
+  return `t.${quote(rowColumn ?? idColumn)}`;
+}
+
+/** The feature id, of the table alias `t`. */
+export function idOf({ idColumn }: GeoPackageSource): string {
+  return `t.${quote(idColumn)}`;
+}
+
+/** What a query selects of the rows of a table with the alias `t`: `row`, and `id` where that is something else. */
+export function rowAndId(source: GeoPackageSource): string {
+  return `${rowOf(source)} AS row${source.rowColumn ? `, ${idOf(source)} AS id` : ''}`;
+}
+
 /**
- * Selects `id` of every row, or of the rows whose geometry touches one of the boxes (in the source's CRS): a row whose
+ * Selects `row` of every row, or of the rows whose geometry touches one of the boxes (in the source's CRS): a row whose
  * envelope merely does is left out. No row comes twice; the order is undefined.
  */
-export function matchingIds(source: GeoPackageSource, boxes: readonly Box[] | undefined): Query {
-  const id = quote(source.idColumn);
-  if (!boxes) return { sql: `SELECT t.${id} AS id FROM ${quote(source.table)} t`, values: [] };
+export function matchingRows(source: GeoPackageSource, boxes: readonly Box[] | undefined): Query {
+  const row = rowOf(source);
+  if (!boxes) return { sql: `SELECT ${row} AS row FROM ${quote(source.table)} t`, values: [] };
   if (source.hasIndex) {
-    const parts = boxes.map((box) => idsByIndex(source, box));
+    const parts = boxes.map((box) => rowsByIndex(source, box));
     return {
       sql: parts.map((part) => part.sql).join(' UNION '),
       values: parts.flatMap((part) => part.values),
@@ -28,16 +43,16 @@ export function matchingIds(source: GeoPackageSource, boxes: readonly Box[] | un
   }
   const touching = boxes.map(() => `gr_intersects_box(t.${quote(source.geometryColumn)}, ?, ?, ?, ?)`);
   return {
-    sql: `SELECT t.${id} AS id FROM ${quote(source.table)} t WHERE ${touching.join(' OR ')}`,
+    sql: `SELECT ${row} AS row FROM ${quote(source.table)} t WHERE ${touching.join(' OR ')}`,
     values: boxes.flat(),
   };
 }
 
-function idsByIndex(source: GeoPackageSource, box: Box): Query {
+function rowsByIndex(source: GeoPackageSource, box: Box): Query {
   const geometry = `(SELECT t.${quote(source.geometryColumn)} FROM ${quote(source.table)} t
-    WHERE t.${quote(source.idColumn)} = r.id)`;
+    WHERE ${rowOf(source)} = r.id)`;
   const { condition, values } = touches(box, geometry);
-  return { sql: `SELECT r.id AS id FROM ${indexOf(source)} r WHERE ${condition}`, values };
+  return { sql: `SELECT r.id AS row FROM ${indexOf(source)} r WHERE ${condition}`, values };
 }
 
 /** The geometry is read only for rows at the border of the box: an envelope inside it needs no second look. */
@@ -76,18 +91,17 @@ function estimateSql(source: GeoPackageSource): string {
   const overlap = (axis: 'x' | 'y') =>
     `max(0, min(?, max_${axis}) - max(?, min_${axis})) / nullif(max_${axis} - min_${axis}, 0)`;
   return `SELECT (SELECT count(*) FROM (SELECT 1 FROM ${indexOf(source)} WHERE ${TOUCHING} LIMIT ${COUNTED})) AS counted,
-    (SELECT max(${quote(source.idColumn)}) FROM ${quote(source.table)}) AS last,
+    (SELECT max(${rowOf(source)}) FROM ${quote(source.table)} t) AS last,
     (SELECT ${overlap('x')} * ${overlap('y')} FROM gpkg_contents WHERE table_name = ?) AS share`;
 }
 
 const TOUCHING = 'minx <= ? AND maxx >= ? AND miny <= ? AND maxy >= ?';
 const touchingValues = ([minx, miny, maxx, maxy]: Box) => [maxx, minx, maxy, miny];
 
-/** As `matchingIds` of one box, by looking up every row of the table: in the order of the id when that is asked for. */
-export function idsByWalk(source: GeoPackageSource, box: Box): Query {
-  const id = `t.${quote(source.idColumn)}`;
+/** As `matchingRows` of one box, by looking up every row of the table: in the order of the id when that is asked for. */
+export function rowsByWalk(source: GeoPackageSource, box: Box): Query {
   const { condition, values } = touches(box, `t.${quote(source.geometryColumn)}`);
-  const sql = `SELECT ${id} AS id FROM ${quote(source.table)} t
-    WHERE EXISTS (SELECT 1 FROM ${indexOf(source)} r WHERE r.id = ${id} AND ${condition})`;
+  const sql = `SELECT ${rowAndId(source)} FROM ${quote(source.table)} t
+    WHERE EXISTS (SELECT 1 FROM ${indexOf(source)} r WHERE r.id = ${rowOf(source)} AND ${condition})`;
   return { sql, values };
 }
