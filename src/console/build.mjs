@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { writeLicences } from '../licences.mjs';
+import { BASEMAP_INPUTS, writeBasemap, writeWorldPicture } from './basemap.mjs';
 
 /**
  * Writes everything that pages load from this server to dist/public (or the directory given). Entry files keep
@@ -31,12 +33,33 @@ const [bundled] = await Promise.all([
   copy(join(swagger, 'swagger-ui.css'), 'swagger-ui.css'),
   copy(join(swagger, 'swagger-ui-bundle.js'), 'swagger-ui-bundle.js'),
 ]);
+const basemap = await buildBasemap();
 await writeLicences(
   join(out, '../licences/pages.txt'),
   'Packages that are part of the pages in dist/public, and their licences.',
-  [...bundled, join(mapLibre, 'maplibre-gl.css'), join(swagger, 'swagger-ui-bundle.js')],
+  [...bundled, ...basemap, join(mapLibre, 'maplibre-gl.css'), join(swagger, 'swagger-ui-bundle.js')],
 );
 await compress();
+
+/** The base map beside `out`. Making it takes a while: a copy is kept until what it is made of changes. */
+async function buildBasemap() {
+  const script = join(here, 'basemap.mjs');
+  const demoData = join(here, '../../demo/data');
+  const inputs = [script, join(demoData, 'world_map.gpkg'), ...BASEMAP_INPUTS];
+  const hash = createHash('sha256');
+  for (const input of inputs) hash.update(await readFile(input));
+  const cache = join(here, '../../node_modules/.cache/basemap');
+  const kept = join(cache, hash.digest('hex').slice(0, 16));
+  if (!existsSync(kept)) {
+    await rm(cache, { recursive: true, force: true });
+    await mkdir(cache, { recursive: true });
+    await writeBasemap(`${kept}.part`, demoData);
+    await rename(`${kept}.part`, kept);
+  }
+  await copyFile(kept, join(out, '../basemap.mbtiles'));
+  await writeWorldPicture(join(out, 'world.svg'));
+  return BASEMAP_INPUTS;
+}
 
 /** Answers the files that became a part of the bundles. */
 async function bundle(worker) {

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import Type, { type Static, type TSchema } from 'typebox';
 import { parse } from 'yaml';
+import { basemapSetting } from './basemap.js';
 import { FEED_AGE_MS, LIMITS, OUTBOX_EVENTS } from './limits.js';
 import { LOG_LEVELS, type LogLevel } from './log-events.js';
 import { Networks } from './networks.js';
@@ -131,6 +132,14 @@ export const ConfigSchema = section({
         'How tiles of a collection are made, by its id: minZoom, maxZoom, properties, maxBytes, maxFeatures, maxAge.',
       default: {},
     }),
+  }),
+  pages: section({
+    basemap: text(
+      'What lies under the data on the maps of the pages: own (coasts, borders and names, from this server), none, the URL or the .json file of a MapLibre style, or a URL of image tiles with {z}, {x} and {y}.',
+      'own',
+      { format: 'basemap' },
+    ),
+    attribution: text('Who is named on these maps, beside what a style names.', ''),
   }),
   streaming: section({
     maxSessions: whole(
@@ -353,6 +362,7 @@ function fromText(text: string, type: string | undefined): unknown {
 // The schemas are our own: comparing them with the schema of schemas would take longer than all else here.
 const ajv = new Ajv({ coerceTypes: true, strict: false, meta: false, validateSchema: false });
 ajv.addFormat('network', (text) => Networks.isEntry(text));
+ajv.addFormat('basemap', (text) => basemapSetting(text) !== undefined);
 
 function coerce(raw: unknown, schema: TSchema): { value: unknown; problem?: string } {
   const holder = { value: raw };

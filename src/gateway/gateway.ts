@@ -22,9 +22,11 @@ import { HttpServer } from './http/server.js';
 import { startManagement } from './management.js';
 import type { Note } from './notes.js';
 import { surfaceOperations } from './operations.js';
-import { jsonPage, PAGE_HEADERS, problemPage } from './pages/for-browsers.js';
+import { useBasemap } from './pages/basemap.js';
+import { jsonPage, pageHeaders, problemPage } from './pages/for-browsers.js';
 import { Peers } from './peers.js';
 import { AlertStream, type Alerts } from './services/alerts.js';
+import { configuredBasemap } from './services/basemap.js';
 import { captureEdits } from './services/capture.js';
 import { Catalog } from './services/catalog.js';
 import { Databases } from './services/databases.js';
@@ -83,6 +85,7 @@ export interface Gateway {
 const LOST_SECRET = 'keys.lost-secret';
 
 const PUBLIC_DIR = fileURLToPath(new URL('../public', import.meta.url));
+const BASEMAP_FILE = fileURLToPath(new URL('../basemap.mbtiles', import.meta.url));
 
 /** Assembles and starts a gateway. Rejects when the state database or the port cannot be used. */
 export async function startGateway({
@@ -96,6 +99,7 @@ export async function startGateway({
   onConversion,
 }: GatewayOptions): Promise<Gateway> {
   useMatrixSets(configuredMatrixSets(config.tiles.matrixSets));
+  useBasemap(configuredBasemap(config.pages));
   requireTileSettings(config.tiles.collections);
   requireStatedCrs(config.data.crs);
   readAreas();
@@ -232,6 +236,7 @@ export async function startGateway({
       items,
       stac,
       publicDir: PUBLIC_DIR,
+      basemapFile: BASEMAP_FILE,
       popupInfo: async (layerId) => (await styles.current(layerId))?.popupInfo ?? null,
       version: version(),
       hub: events.hub,
@@ -287,7 +292,7 @@ export async function startGateway({
     dispatcher,
     log,
     vendor: config.server.vendor,
-    pages: { headers: PAGE_HEADERS, jsonPage, problemPage },
+    pages: { headers: pageHeaders(), jsonPage, problemPage },
     forwarding: new Forwarding({
       publicUrl: config.server.publicUrl || undefined,
       trustProxy: config.server.trustProxy,

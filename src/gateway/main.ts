@@ -7,7 +7,9 @@ import { RUN_DIR_VARIABLE } from '../supervisor/supervise.js';
 import { conversionBars } from './conversion-bars.js';
 import { type Gateway, startGateway } from './gateway.js';
 import type { Note } from './notes.js';
+import { useBasemap } from './pages/basemap.js';
 import { publishedTable, warningsOf } from './report.js';
+import { configuredBasemap } from './services/basemap.js';
 import { crsFacts } from './services/crs-facts.js';
 import { requireStatedCrs } from './services/publish/sidecar-crs.js';
 import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
@@ -108,6 +110,7 @@ function watchSources(gateway: Gateway, config: Config, supervised: Supervised):
 async function prepareReload(gateway: Gateway, start: GatewayStart, log: Log): Promise<PreparedReload> {
   const { config } = read(start);
   const matrixSets = configuredMatrixSets(config.tiles.matrixSets);
+  const basemap = configuredBasemap(config.pages);
   requireTileSettings(config.tiles.collections);
   requireStatedCrs(config.data.crs);
   const snapshot = await gateway.catalog.prepare(
@@ -118,6 +121,7 @@ async function prepareReload(gateway: Gateway, start: GatewayStart, log: Log): P
   return {
     commit() {
       useMatrixSets(matrixSets);
+      useBasemap(basemap);
       gateway.catalog.commit(snapshot);
       const { generation, collections, quarantined } = snapshot;
       log.write('catalog.reloaded', {

@@ -5,7 +5,7 @@ import { defineOperation } from '../../src/core/operation.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
 import { Forwarding } from '../../src/gateway/http/forwarding.js';
 import { HttpServer } from '../../src/gateway/http/server.js';
-import { jsonPage, PAGE_HEADERS, problemPage } from '../../src/gateway/pages/for-browsers.js';
+import { jsonPage, pageHeaders, problemPage } from '../../src/gateway/pages/for-browsers.js';
 import type { Log } from '../../src/gateway/telemetry/log.js';
 import { raw } from '../e2e/support/http.js';
 import { expectSoundPage } from '../pages/structure.js';
@@ -67,7 +67,7 @@ describe('a browser', () => {
     const nothing = () => {};
     const log: Log = { process: 'test', request: nothing, copyTo: nothing, flush: nothing, write: nothing };
     const forwarding = new Forwarding({ publicUrl: undefined, trustProxy: [], fallbackHost: 'localhost' });
-    const pages = { headers: PAGE_HEADERS, jsonPage, problemPage };
+    const pages = { headers: pageHeaders(), jsonPage, problemPage };
     server = new HttpServer({ dispatcher, log, vendor: 'test', forwarding, pages });
     url = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`;
   });

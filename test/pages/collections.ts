@@ -91,7 +91,7 @@ export function rasterCollection(over: Partial<RasterCollection> = {}): RasterCo
   };
 }
 
-/** Polygons of the whole world: fit to be a backdrop. */
+/** Polygons of the whole world. */
 export function worldCollection(): VectorCollection {
   return vectorCollection({
     id: 'countries',

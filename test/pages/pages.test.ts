@@ -5,14 +5,7 @@ import * as pages from '../../src/gateway/pages/index.js';
 import { type Link, safeHref } from '../../src/gateway/pages/links.js';
 import type { MapData } from '../../src/gateway/pages/page-data.js';
 import { INTERFACE_DOCUMENTS, SURFACES } from '../../src/gateway/surfaces/site/documents.js';
-import {
-  BASE,
-  HOSTILE,
-  published,
-  rasterCollection,
-  vectorCollection,
-  worldCollection,
-} from './collections.js';
+import { BASE, HOSTILE, rasterCollection, vectorCollection, worldCollection } from './collections.js';
 import { expectSoundPage, loaded, pageJson } from './structure.js';
 
 const at = (path: string, query = '') => ({ baseUrl: BASE, path, query });
@@ -62,15 +55,14 @@ function everyPage(text: string): Record<string, string> {
       collections: [collection],
       links: own,
     }),
-    collection: pages.collectionPage(at(path), { links: own }, vector, all),
-    coverage: pages.coveragePage(at(path), { links: own }, raster, all),
+    collection: pages.collectionPage(at(path), { links: own }, vector),
+    coverage: pages.coveragePage(at(path), { links: own }, raster),
     items: pages.itemsPage(
       at(`${path}/items`, `bbox=${encodeURIComponent(text)}`),
       { collection: vector, links: own, numberMatched: 3, limit: 10, offset: 0 },
       [feature],
-      all,
     ),
-    item: pages.itemPage(at(`${path}/items/1`), vector, { ...feature, links: own }, all),
+    item: pages.itemPage(at(`${path}/items/1`), vector, { ...feature, links: own }),
     tilesets: pages.documentPage(at('/ogc/tiles/tiles'), text, { tilesets: [tileset], links: own }),
     matrixSets: pages.documentPage(at('/ogc/tiles/tileMatrixSets'), text, {
       tileMatrixSets: [{ id: text, title: text, uri: text, links: own }],
@@ -133,40 +125,18 @@ describe('a map', () => {
 
   it('draws a collection from its own tiles, row before column', () => {
     const data = mapOf(
-      pages.collectionPage(
-        at('/ogc/features/collections/roads'),
-        { links: [] },
-        vectorCollection(),
-        published(),
-      ),
+      pages.collectionPage(at('/ogc/features/collections/roads'), { links: [] }, vectorCollection()),
     );
     const [layer] = data.layers;
     expect(layer).toMatchObject({ kind: 'vector', sourceLayers: ['roads'], geometry: 'polygon' });
     expect(layer!.tiles).toBe(`${BASE}/tiles/7/{z}/{x}/{y}.mvt`);
     expect(data.bounds).toEqual([5, 45, 11, 48]);
-    expect(data.backdrop?.id).toBe('countries');
-  });
-
-  it('has no backdrop below a collection that covers the world itself', () => {
-    const data = mapOf(
-      pages.collectionPage(
-        at('/ogc/features/collections/countries'),
-        { links: [] },
-        worldCollection(),
-        published(),
-      ),
-    );
-    expect(data.backdrop).toBeNull();
+    expect(data.basemap).toMatchObject({ kind: 'own', tiles: `${BASE}/basemap/{z}/{x}/{y}`, maxZoom: 6 });
   });
 
   it('draws rasters as image tiles', () => {
     const data = mapOf(
-      pages.coveragePage(
-        at('/ogc/coverages/collections/dem'),
-        { links: [] },
-        rasterCollection(),
-        published(),
-      ),
+      pages.coveragePage(at('/ogc/coverages/collections/dem'), { links: [] }, rasterCollection()),
     );
     expect(data.layers[0]).toMatchObject({
       kind: 'raster',

@@ -29,7 +29,14 @@ beforeAll(() => {
   writeFileSync(join(publicDir, 'notes.secret'), 'no type, not served');
   symlinkSync(join(root, 'secret.js'), join(publicDir, 'linked.js'));
   const catalog = new CatalogSnapshot(published(), [], 1);
-  operations = siteOperations({ visible: () => catalog, surfaces: SURFACES, publicDir, version: '1.2.3' });
+  operations = siteOperations({
+    visible: () => catalog,
+    surfaces: SURFACES,
+    publicDir,
+    version: '1.2.3',
+    pools: undefined as never,
+    basemapFile: '',
+  });
 });
 
 afterAll(() => rmSync(join(publicDir, '..'), { recursive: true, force: true }));

@@ -26,6 +26,7 @@ const VOID = new Set([
   'rect',
   'circle',
   'ellipse',
+  'image',
 ]);
 
 /** Every element is closed in order, which text that slipped through as markup would break. */

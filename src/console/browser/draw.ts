@@ -1,3 +1,4 @@
+import type { Feature } from 'geojson';
 import {
   type GeoJSONSource,
   Map as MapLibreMap,
@@ -6,12 +7,13 @@ import {
   setWorkerUrl,
 } from 'maplibre-gl';
 import type { MapData } from '../../gateway/pages/page-data.js';
-import { panelMargins, viewBounds } from './bounds.js';
+import { baseStyle, groundOf } from './basemap.js';
+import { boundsOf, panelMargins, viewBounds } from './bounds.js';
 import { graticule, type View } from './graticule.js';
 import { inspect } from './inspect.js';
-import { addLayers, type LayerIds, recolor } from './layers.js';
+import { addLayers, type LayerIds, recolor, withIcons } from './layers.js';
 import { onThisOrigin } from './page.js';
-import { showPageFeatures } from './rows.js';
+import { CLOSEST, fetchFeatures, showPageFeatures } from './rows.js';
 import { connectSwitcher } from './switcher.js';
 import { type MapColors, mapColors, onThemeChange } from './theme.js';
 
@@ -38,41 +40,72 @@ const PAGE_CONTROLS: MapControls = (map, data, ids) => {
 export interface DrawOptions {
   /** Checkboxes and popup of an ordinary page when absent. */
   readonly controls?: MapControls;
+  /** Where to begin; at the data when absent. */
+  readonly view?: { readonly center: [number, number]; readonly zoom: number } | undefined;
   /** Nothing scrolls around the map: one finger moves it. */
   readonly alone?: boolean;
 }
 
-/** Makes the map of a page. Throws when the browser offers no WebGL. */
-export function drawMap(
+/** Makes the map of a page, where its data is. Rejects when the browser offers no WebGL. */
+export async function drawMap(
   element: HTMLElement,
-  data: MapData,
-  { controls = PAGE_CONTROLS, alone = false }: DrawOptions = {},
-): MapLibreMap {
+  told: MapData,
+  { controls = PAGE_CONTROLS, alone = false, view }: DrawOptions = {},
+): Promise<MapLibreMap> {
   setWorkerUrl(new URL(WORKER_FILE, import.meta.url).href);
   const colors = mapColors(element);
-  const bounds = data.bounds ?? WORLD;
+  const [base, features] = await Promise.all([
+    baseStyle(told.basemap, { ...symbols(told), colors, baseUrl: told.baseUrl }),
+    pageFeatures(told),
+  ]);
+  const data = withIcons(told, base.iconPrefix);
+  const box = boundsOf(features?.map(({ geometry }) => geometry) ?? []);
+  const bounds = box ?? data.bounds ?? WORLD;
+  const padding = alone ? panelMargins(bounds, element.clientWidth) : 24;
+  const place = view ?? {
+    bounds: viewBounds(bounds),
+    fitBoundsOptions: { padding, maxZoom: box ? CLOSEST : 14 },
+  };
   const map = new MapLibreMap({
     container: element,
-    style: { version: 8, sources: {}, layers: [background(colors)], ...symbols(data) },
-    bounds: viewBounds(bounds),
-    fitBoundsOptions: { padding: alone ? panelMargins(bounds, element.clientWidth) : 24, maxZoom: 14 },
-    attributionControl: false,
+    style: base.style,
+    ...place,
+    attributionControl: data.basemap && data.basemap.kind !== 'own' ? {} : false,
     cooperativeGestures: !alone && !matchMedia('(pointer: fine)').matches,
     dragRotate: false,
     pitchWithRotate: false,
+    minZoom: oneWorld(element),
     maxZoom: 20,
     locale: { 'Map.Title': element.getAttribute('aria-label') ?? 'Map' },
+    ...(base.glyphsUrl && {
+      transformRequest: (url: string, type?: string) => ({
+        url: type === 'Glyphs' ? base.glyphsUrl!(url) : url,
+      }),
+    }),
   });
   map.touchZoomRotate.disableRotation();
   map.addControl(new NavigationControl({ showCompass: false }), 'top-right');
   map.addControl(new ScaleControl({}), 'bottom-left');
+  map.on('resize', () => void map.setMinZoom(oneWorld(element)));
   reportErrors(map);
-  map.once('load', () => void fill(map, element, data, colors, controls));
+  map.once('load', () => fill(map, element, { data, colors, controls, features }));
   return map;
 }
 
-function background(colors: MapColors) {
-  return { id: 'background', type: 'background', paint: { 'background-color': colors.water } } as const;
+/** Zoom at which the world is as wide as the map: further out it would be there twice. */
+function oneWorld({ clientWidth }: HTMLElement): number {
+  return Math.log2(Math.max(256, clientWidth) / 512);
+}
+
+/** The features of the page; none, and a word about it, when they cannot be had. */
+async function pageFeatures({ features, baseUrl }: MapData): Promise<Feature[] | undefined> {
+  if (!features) return undefined;
+  try {
+    return await fetchFeatures(onThisOrigin(features.href, baseUrl));
+  } catch (error) {
+    tell(`${(error as Error).message}.`);
+    return undefined;
+  }
 }
 
 /** Where labels and icons come from; without icons on the map their sheet is not loaded. */
@@ -85,27 +118,20 @@ function symbols({ baseUrl, layers }: MapData): { glyphs: string; sprite?: strin
     : { glyphs };
 }
 
-async function fill(
-  map: MapLibreMap,
-  element: HTMLElement,
-  data: MapData,
-  colors: MapColors,
-  controls: MapControls,
-): Promise<void> {
+interface Filling {
+  data: MapData;
+  colors: MapColors;
+  controls: MapControls;
+  features: Feature[] | undefined;
+}
+
+function fill(map: MapLibreMap, element: HTMLElement, { data, colors, controls, features }: Filling): void {
   addGraticule(map, colors);
   const ids = addLayers(map, data, colors);
-  // Above a backdrop's land and below the data.
-  const firstLayer = [...ids.values()].flat()[0];
-  map.moveLayer('graticule', firstLayer);
   controls(map, data, ids);
-  onThemeChange(() => recolor(map, mapColors(element)));
+  onThemeChange(() => recolor(map, data, mapColors(element)));
   element.dataset.mapState = 'ready';
-  if (data.features) {
-    const url = onThisOrigin(data.features.href, data.baseUrl);
-    await showPageFeatures(map, url, data.features, colors).catch((error: Error) =>
-      tell(`${error.message}.`),
-    );
-  }
+  if (data.features && features) showPageFeatures(map, features, data.features, colors);
   map.on('idle', () => {
     element.dataset.mapState = 'idle';
     window.graticuleMapReady = true;
@@ -115,12 +141,15 @@ async function fill(
 
 function addGraticule(map: MapLibreMap, colors: MapColors): void {
   map.addSource('graticule', { type: 'geojson', data: graticule(viewOf(map)) });
-  map.addLayer({
-    id: 'graticule',
-    type: 'line',
-    source: 'graticule',
-    paint: { 'line-color': colors.grid, 'line-width': 0.6 },
-  });
+  map.addLayer(
+    {
+      id: 'graticule',
+      type: 'line',
+      source: 'graticule',
+      paint: { 'line-color': colors.grid, 'line-width': 0.5, 'line-opacity': 0.7 },
+    },
+    groundOf(map),
+  );
   map.on('moveend', () => void map.getSource<GeoJSONSource>('graticule')?.setData(graticule(viewOf(map))));
 }
 

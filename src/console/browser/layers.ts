@@ -1,6 +1,7 @@
 import type { LayerSpecification, Map as MapLibreMap } from 'maplibre-gl';
 import type { StyleLayer } from '../../core/style/model.js';
-import type { MapData, MapLayerData, VectorLayerData } from '../../gateway/pages/page-data.js';
+import type { MapData, MapLayerData } from '../../gateway/pages/page-data.js';
+import { namesOf, recolorBasemap } from './basemap.js';
 import { onThisOrigin } from './page.js';
 import type { MapColors } from './theme.js';
 
@@ -12,23 +13,17 @@ export type LayerIds = Map<string, string[]>;
 /** 1 for the feature under the pointer, 0 for all others. */
 const HOVERED = ['case', ['boolean', ['feature-state', 'hover'], false], 1, 0] as never;
 
-/** Full width from zoom 5 on; thinner before, where outlines lie close together. */
-const zoomed = (width: (share: number) => unknown) =>
-  ['interpolate', ['linear'], ['zoom'], 0, width(0.4), 5, width(1)] as never;
-
 /** Adds every layer of the page, the bottom one first. */
 export function addLayers(map: MapLibreMap, data: MapData, colors: MapColors): LayerIds {
   const ids: LayerIds = new Map();
-  if (data.backdrop) addBackdrop(map, data.backdrop, data.baseUrl, colors);
   for (const layer of [...data.layers].reverse())
     ids.set(layer.id, addLayer(map, layer, data.baseUrl, colors));
   return ids;
 }
 
-/** Adds the tiles of a layer as a source, once: the backdrop may be one of the layers. Returns its id. */
+/** Adds the tiles of a layer as a source. Returns its id. */
 function addSource(map: MapLibreMap, layer: MapLayerData, baseUrl: string): string {
   const id = `layer-${layer.id}`;
-  if (map.getSource(id)) return id;
   const source = sourceOf(layer, baseUrl);
   if (layer.kind === 'vector') map.addSource(id, { type: 'vector', ...source });
   else map.addSource(id, { type: 'raster', tileSize: 256, ...source });
@@ -50,13 +45,52 @@ function sourceOf(layer: MapLayerData, baseUrl: string) {
 function addLayer(map: MapLibreMap, layer: MapLayerData, baseUrl: string, colors: MapColors): string[] {
   const source = addSource(map, layer, baseUrl);
   if (layer.kind === 'raster') {
-    map.addLayer({ id: source, type: 'raster', source, paint: { 'raster-fade-duration': 0 } });
+    raise(map, { id: source, type: 'raster', source, paint: { 'raster-fade-duration': 0 } });
     return [source];
   }
   return layer.sourceLayers.flatMap((sourceLayer) =>
     addStyled(map, { source, sourceLayer, style: layer.style, colors }),
   );
 }
+
+/** Puts a layer above all data: labels on top, all else below the names of the base map. */
+function raise(map: MapLibreMap, layer: LayerSpecification): void {
+  map.addLayer(layer, layer.type === 'symbol' ? undefined : namesOf(map));
+}
+
+/** The same for a layer that is on the map. */
+export function raiseLayer(map: MapLibreMap, id: string): void {
+  map.moveLayer(id, map.getLayer(id)?.type === 'symbol' ? undefined : namesOf(map));
+}
+
+/** The data with another name for each of its icons. */
+export function withIcons(data: MapData, prefix: string): MapData {
+  if (prefix === '') return data;
+  const { features } = data;
+  const renamed = (style: readonly StyleLayer[]) => style.map((layer) => iconsRenamed(layer, prefix));
+  return {
+    ...data,
+    layers: data.layers.map((layer) =>
+      layer.kind === 'vector' ? { ...layer, style: renamed(layer.style) } : layer,
+    ),
+    features: features && { ...features, style: renamed(features.style) },
+  };
+}
+
+function iconsRenamed(layer: StyleLayer, prefix: string): StyleLayer {
+  const rename = (values: object | undefined) =>
+    values &&
+    Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [
+        name,
+        /^icon-image$|-pattern$/.test(name) ? prefixed(value, prefix) : value,
+      ]),
+    );
+  return { ...layer, paint: rename(layer.paint), layout: rename(layer.layout) } as StyleLayer;
+}
+
+const prefixed = (value: unknown, prefix: string) =>
+  typeof value === 'string' ? prefix + value : ['concat', prefix, value];
 
 interface Styled {
   source: string;
@@ -76,7 +110,7 @@ export function addStyled(map: MapLibreMap, { source, sourceLayer, style, colors
   }));
   const marks = own.some(({ type }) => type in MARKED) ? [] : [outline(name, base, colors.highlight)];
   const layers = [...own, ...marks] as LayerSpecification[];
-  for (const layer of layers) map.addLayer(layer);
+  for (const layer of layers) raise(map, layer);
   return layers.map((layer) => layer.id);
 }
 
@@ -129,24 +163,10 @@ function outline(
   };
 }
 
-function addBackdrop(map: MapLibreMap, layer: VectorLayerData, baseUrl: string, colors: MapColors): void {
-  const source = addSource(map, layer, baseUrl);
-  for (const sourceLayer of layer.sourceLayers) {
-    const base = { source, 'source-layer': sourceLayer };
-    const land = { 'fill-color': colors.land };
-    const coast = { 'line-color': colors.coast, 'line-width': zoomed((share) => 0.9 * share) };
-    map.addLayer({ ...base, id: `backdrop/${sourceLayer}/land`, type: 'fill', paint: land });
-    map.addLayer({ ...base, id: `backdrop/${sourceLayer}/coast`, type: 'line', paint: coast });
-  }
-}
-
-/** Puts the theme's colours on background, graticule and backdrop. */
-export function recolor(map: MapLibreMap, colors: MapColors): void {
-  map.setPaintProperty('background', 'background-color', colors.water);
+/** Puts the theme's colours on graticule and base map; a style of others keeps its own. */
+export function recolor(map: MapLibreMap, { basemap }: MapData, colors: MapColors): void {
   map.setPaintProperty('graticule', 'line-color', colors.grid);
-  for (const { id } of map.getStyle().layers) {
-    if (!id.startsWith('backdrop/')) continue;
-    if (id.endsWith('/land')) map.setPaintProperty(id, 'fill-color', colors.land);
-    else map.setPaintProperty(id, 'line-color', colors.coast);
-  }
+  if (basemap?.kind === 'style') return;
+  map.setPaintProperty('background', 'background-color', colors.water);
+  recolorBasemap(map, colors);
 }

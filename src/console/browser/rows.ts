@@ -7,29 +7,28 @@ import { addStyled, FEATURES_SOURCE } from './layers.js';
 import type { MapColors } from './theme.js';
 
 /** A single point has no extent: zooming further in than this shows nothing around it. */
-const CLOSEST = 9;
+export const CLOSEST = 9;
 const FIT = { padding: 32, maxZoom: CLOSEST, duration: 0 } as const;
 
 /**
  * Draws the features of this page from GeoJSON and ties them to the rows of the table: pointing at one marks
  * the other. Features are numbered as they come, which is the order of the rows.
  */
-export async function showPageFeatures(
+export function showPageFeatures(
   map: MapLibreMap,
-  url: string,
+  fetched: readonly Feature[],
   data: FeaturesData,
   colors: MapColors,
-): Promise<void> {
-  const features = numbered(await fetchFeatures(url));
+): void {
+  const features = numbered(fetched);
   const collection: FeatureCollection = { type: 'FeatureCollection', features };
   map.addSource(FEATURES_SOURCE, { type: 'geojson', data: collection });
   const ids = addStyled(map, { source: FEATURES_SOURCE, style: data.style, colors });
-  const box = boundsOf(features.map((feature) => feature.geometry));
-  if (box) map.fitBounds(viewBounds(box), FIT);
   tie(map, ids, features);
 }
 
-async function fetchFeatures(url: string): Promise<Feature[]> {
+/** Features of a GeoJSON document. Rejects with what a reader can be told. */
+export async function fetchFeatures(url: string): Promise<Feature[]> {
   const response = await fetch(url, { headers: { accept: 'application/geo+json, application/json' } });
   if (!response.ok) throw new Error(`the features could not be loaded (${response.status})`);
   const document = (await response.json()) as Feature | FeatureCollection;

@@ -11,7 +11,7 @@ export async function startMap(
   try {
     const data = pageData<MapData>('map-data');
     const { drawMap } = await import('./draw.js');
-    return drawMap(element, data, options);
+    return await drawMap(element, data, options);
   } catch (error) {
     showFailure(element, error);
     return undefined;

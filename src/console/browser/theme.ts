@@ -3,6 +3,9 @@ export interface MapColors {
   water: string;
   land: string;
   coast: string;
+  border: string;
+  region: string;
+  name: string;
   grid: string;
   highlight: string;
 }
@@ -14,6 +17,9 @@ export function mapColors(element: HTMLElement): MapColors {
     water: read('--map-water'),
     land: read('--map-land'),
     coast: read('--map-coast'),
+    border: read('--map-border'),
+    region: read('--map-region'),
+    name: read('--map-name'),
     grid: read('--map-grid'),
     highlight: read('--map-highlight'),
   };

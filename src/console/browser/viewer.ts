@@ -13,7 +13,7 @@ import { TimeBar } from './viewer/time-bar.js';
 const place = document.querySelector<HTMLElement>('[data-map]');
 if (place) {
   connectPanel();
-  void startMap(place, { controls: control, alone: true });
+  void startMap(place, { controls: control, alone: true, view: readPermalink(location.hash).view });
 }
 
 function control(map: MapLibreMap, data: MapData, ids: LayerIds): void {
@@ -22,9 +22,9 @@ function control(map: MapLibreMap, data: MapData, ids: LayerIds): void {
   const time = new TimeBar(map, data, viewer);
   identifyOn(map, data, viewer, ids, layers, time);
   let shown = location.hash;
-  const apply = () => {
+  const apply = (isFirst = false) => {
     const link = readPermalink(location.hash);
-    if (link.view) map.jumpTo(link.view);
+    if (link.view && !isFirst) map.jumpTo(link.view);
     if (link.layers) layers.restore(link.layers);
     time.restore(link.time);
   };
@@ -32,7 +32,7 @@ function control(map: MapLibreMap, data: MapData, ids: LayerIds): void {
     shown = writePermalink({ view: viewOf(map), layers: layers.state(), time: time.state() });
     if (!samePermalink(shown, location.hash)) history.replaceState(null, '', shown);
   };
-  apply();
+  apply(true);
   map.on('moveend', write);
   layers.onChange(write);
   time.onChange(write);

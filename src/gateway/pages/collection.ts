@@ -8,11 +8,12 @@ import { uriOf, urisOf } from '../../core/crs.js';
 import { html, type Markup } from '../../core/html.js';
 import type { BandInfo } from '../../core/rasters.js';
 import type { Field } from '../../core/tasks.js';
+import { basemapData } from './basemap.js';
 import { badgeLine, badgesOf } from './collections.js';
 import { type Crumb, page, section } from './layout.js';
 import { anchor, type Link, linkList, representationLine, resources } from './links.js';
 import { liveUrl } from './live.js';
-import { backdropLayer, coversWorld, mapLayer, viewerUrl } from './map-data.js';
+import { mapLayer, viewerUrl } from './map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture, planeFigure } from './map-frame.js';
 import type { MapData } from './page-data.js';
 import { table } from './table.js';
@@ -23,8 +24,6 @@ export interface CollectionPage {
   readonly crumbs: readonly Crumb[];
   readonly collection: Collection;
   readonly links: readonly Link[];
-  /** All published collections: one of them may become the map's backdrop. */
-  readonly published: readonly Collection[];
 }
 
 /** A collection of any kind: map, facts, fields or bands, links to every representation. */
@@ -71,7 +70,7 @@ function collectionMap(input: CollectionPage): Markup {
     baseUrl,
     bounds: collection.extent84 ?? null,
     layers: [mapLayer(collection, baseUrl)],
-    backdrop: coversWorld(collection) ? null : backdropLayer(input.published, baseUrl),
+    basemap: basemapData(baseUrl),
     features: null,
   };
   return mapFrame({ data, label: `Map of ${collection.title}`, picture: mapPicture(baseUrl, collection) });

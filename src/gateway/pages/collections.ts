@@ -33,7 +33,7 @@ export function collectionsPage(input: CollectionsPage): string {
   const body = html`<h1>${title}</h1>
 <p class="lead">${entries.length === 0 ? 'Nothing is published here yet.' : collectionCount(entries.length)}</p>
 ${representationLine(links)}
-${collectionCards(entries)}`;
+${collectionCards(entries, input.baseUrl)}`;
   return page({ ...input, title, body, alternates: links });
 }
 
@@ -42,17 +42,21 @@ function collectionCount(value: number): string {
 }
 
 /** Cards of collections; the heading level of each is 2 on list pages, 3 below a section heading. */
-export function collectionCards(entries: readonly CollectionEntry[], level: 2 | 3 = 2): Markup | undefined {
+export function collectionCards(
+  entries: readonly CollectionEntry[],
+  baseUrl: string,
+  level: 2 | 3 = 2,
+): Markup | undefined {
   if (entries.length === 0) return undefined;
-  return html`<ul class="cards">${entries.map((entry) => card(entry, level))}</ul>`;
+  return html`<ul class="cards">${entries.map((entry) => card(entry, baseUrl, level))}</ul>`;
 }
 
-function card(entry: CollectionEntry, level: 2 | 3): Markup {
+function card(entry: CollectionEntry, baseUrl: string, level: 2 | 3): Markup {
   const { title, description, extent84 } = entry;
   const link = html`<a href="${safeHref(entry.href)}"><bdi>${title}</bdi></a>`;
   const shown = resources(entry.links).filter((own) => !own.templated && own.title);
   return html`<li class="card">
-${extentPicture(extent84)}
+${extentPicture(extent84, baseUrl)}
 <div class="card-text">${level === 2 ? html`<h2>${link}</h2>` : html`<h3>${link}</h3>`}
 ${badgeLine(entry.badges)}
 ${description && description !== title ? html`<p><bdi>${shortened(description, 240)}</bdi></p>` : undefined}

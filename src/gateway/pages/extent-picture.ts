@@ -1,28 +1,48 @@
 import { plainBoxes } from '../../core/box.js';
 import { html, type Markup } from '../../core/html.js';
 import type { Box } from '../../core/tasks.js';
+import { assetUrl } from './layout.js';
 
-const MERIDIANS = [-150, -120, -90, -60, -30, 0, 30, 60, 90, 120, 150];
-const PARALLELS = [-60, -30, 0, 30, 60];
-/** Degrees: a smaller extent would be invisible, so it is marked by a square of this side. */
-const LEAST_SIDE = 7;
+/** Degrees across that a picture shows at least: the coasts in it are those of a small scale. */
+const LEAST_WIDTH = 48;
+/** The extent takes this share of the picture's width or height. */
+const SHARE = 0.4;
+/** Height of a picture by its width. */
+const RATIO = 0.5;
+/** Share of the picture's width below which an extent would be invisible, so it is drawn larger. */
+const LEAST_SIDE = 0.035;
 
-/** The world's graticule with an extent marked on it, drawn without scripts. Decorative: the text says it too. */
-export function extentPicture(box: Box | undefined): Markup {
-  const meridians = MERIDIANS.map((x) => `M${x} -90V90`).join('');
-  const parallels = PARALLELS.map((y) => `M-180 ${y}H180`).join('');
-  return html`<svg class="extent" viewBox="-181 -91 362 182" aria-hidden="true" focusable="false"><rect class="sea" x="-180" y="-90" width="360" height="180"/><path class="grid" d="${meridians}${parallels}"/><path class="equator" d="M-180 0H180M0 -90V90"/>${box ? plainBoxes(box).map(rectangle) : undefined}</svg>`;
+/** The part of the world around an extent, which is marked, drawn without scripts. Decorative: the text says it too. */
+export function extentPicture(box: Box | undefined, baseUrl: string): Markup {
+  const boxes = box ? plainBoxes(box) : [];
+  const [x, y, width] = windowOf(boxes);
+  const view = [x, y, width, width * RATIO].map(fixed).join(' ');
+  const least = width * LEAST_SIDE;
+  return html`<svg class="extent" viewBox="${view}" preserveAspectRatio="xMidYMid slice" aria-hidden="true" focusable="false"><image href="${assetUrl(baseUrl, 'world.svg')}" x="-180" y="-90" width="360" height="180"/>${boxes.map((one) => rectangle(one, least))}</svg>`;
 }
 
-function rectangle([west, south, east, north]: Box): Markup {
-  const [x, width] = widened(west, east);
-  const [y, height] = widened(-north, -south);
+/** Left, top and width of what is shown, y downwards. */
+function windowOf(boxes: readonly Box[]): [x: number, y: number, width: number] {
+  const [box] = boxes;
+  if (!box || boxes.length > 1) return [-180, -90, 360];
+  const [west, south, east, north] = box;
+  const width = Math.min(360, Math.max(LEAST_WIDTH, (east - west) / SHARE, (north - south) / SHARE / RATIO));
+  const within = (middle: number, side: number, limit: number) =>
+    Math.min(limit - side, Math.max(-limit, middle - side / 2));
+  const x = within((west + east) / 2, width, 180);
+  const y = within(-(south + north) / 2, width * RATIO, 90);
+  return [x, y, width];
+}
+
+function rectangle([west, south, east, north]: Box, least: number): Markup {
+  const [x, width] = widened(west, east, least);
+  const [y, height] = widened(-north, -south, least);
   return html`<rect class="here" x="${fixed(x)}" y="${fixed(y)}" width="${fixed(width)}" height="${fixed(height)}"/>`;
 }
 
-function widened(from: number, to: number): [start: number, length: number] {
+function widened(from: number, to: number, least: number): [start: number, length: number] {
   const length = to - from;
-  return length >= LEAST_SIDE ? [from, length] : [(from + to - LEAST_SIDE) / 2, LEAST_SIDE];
+  return length >= least ? [from, length] : [(from + to - least) / 2, least];
 }
 
 function fixed(value: number): string {

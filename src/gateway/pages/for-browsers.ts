@@ -3,11 +3,11 @@ import { LIMITS } from '../../core/limits.js';
 import { documentPage } from './document.js';
 import { page } from './layout.js';
 import { anchor, type Link } from './links.js';
-import { PAGE_HEADERS } from './security.js';
+import { pageHeaders } from './security.js';
 import { count } from './values.js';
 
 export { problemPage } from './problem.js';
-export { PAGE_HEADERS };
+export { pageHeaders };
 
 /** A JSON answer as a browser that asks for HTML gets it. */
 export interface JsonPage {

@@ -1,9 +1,10 @@
 import type { Collection } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
+import { basemapData } from './basemap.js';
 import { badgesOf, type CollectionEntry, collectionCards } from './collections.js';
 import { page, section } from './layout.js';
 import { anchor, type Link } from './links.js';
-import { backdropLayer, itemsUrl, mapLayers, unionOf, viewerUrl } from './map-data.js';
+import { itemsUrl, mapLayers, unionOf, viewerUrl } from './map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead } from './map-frame.js';
 import type { MapData } from './page-data.js';
 
@@ -37,6 +38,7 @@ ${section(
   'Collections',
   collectionCards(
     collections.map((c) => homeEntry(c, baseUrl)),
+    baseUrl,
     3,
   ),
 )}
@@ -72,7 +74,7 @@ function homeMap({ baseUrl, collections }: HomePage): Markup {
     baseUrl,
     bounds: unionOf(collections.map((c) => c.extent84).filter((box) => box !== undefined)) ?? null,
     layers,
-    backdrop: backdropLayer(collections, baseUrl),
+    basemap: basemapData(baseUrl),
     features: null,
   };
   const picture = `${baseUrl}/ogc/maps/map?f=png&width=1024&height=512`;

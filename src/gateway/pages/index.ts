@@ -89,19 +89,16 @@ function boxOf(numbers: readonly number[] | undefined): Box | undefined {
   return [west, south, east, north];
 }
 
-/** `published` is everything in the catalog: one of it may become the map's backdrop. */
 export function collectionPage(
   x: PageRequest,
   document: { readonly links: readonly Link[] },
   collection: Collection,
-  published: readonly Collection[] = [],
 ): string {
   return collectionPages.collectionPage({
     baseUrl: x.baseUrl,
     crumbs: crumbsOf(x.baseUrl, x.path, titleOf(collection)),
     collection,
     links: document.links,
-    published,
   });
 }
 
@@ -125,7 +122,6 @@ export function itemsPage(
   x: PageRequest,
   page: FeaturesPage,
   features: readonly itemsPages.PageFeature[],
-  published: readonly Collection[] = [],
 ): string {
   const { collection, links, numberMatched, limit, offset } = page;
   const itemsHref = `${x.baseUrl}${x.path.replace(/\/$/, '')}`;
@@ -144,7 +140,6 @@ export function itemsPage(
     filter: query.get('filter') ?? undefined,
     kept: [...query].filter(([name]) => !FORM.has(name)),
     numberMatched,
-    published,
   });
 }
 
@@ -152,7 +147,6 @@ export function itemPage(
   x: PageRequest,
   collection: VectorCollection,
   feature: itemsPages.PageFeature & { readonly links?: readonly Link[] },
-  published: readonly Collection[] = [],
 ): string {
   return itemPages.itemPage({
     baseUrl: x.baseUrl,
@@ -161,7 +155,6 @@ export function itemPage(
     feature,
     links: feature.links ?? [],
     geoJsonHref: geoJsonHref(`${x.baseUrl}${x.path}`, new URLSearchParams(x.query), {}),
-    published,
   });
 }
 

@@ -1,9 +1,10 @@
-import type { Collection, VectorCollection } from '../../core/collection.js';
+import type { VectorCollection } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
+import { basemapData } from './basemap.js';
 import type { PageFeature } from './items.js';
 import { type Crumb, page, section } from './layout.js';
 import { type Link, linkList, representationLine, resources } from './links.js';
-import { backdropLayer, pageStyle } from './map-data.js';
+import { pageStyle } from './map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead } from './map-frame.js';
 import type { MapData } from './page-data.js';
 import { table } from './table.js';
@@ -17,7 +18,6 @@ export interface ItemPage {
   readonly links: readonly Link[];
   /** This feature as GeoJSON in CRS84. */
   readonly geoJsonHref: string;
-  readonly published: readonly Collection[];
 }
 
 /** One feature: map and every property. */
@@ -32,13 +32,13 @@ ${section('Related', linkList(resources(links)))}`;
   return page({ ...input, title, body, head: mapHead(baseUrl), scripts: MAP_SCRIPTS, alternates: links });
 }
 
-function itemMap({ baseUrl, collection, geoJsonHref, published }: ItemPage): Markup | undefined {
+function itemMap({ baseUrl, collection, geoJsonHref }: ItemPage): Markup | undefined {
   if (collection.storageCrs.isPlane) return undefined;
   const data: MapData = {
     baseUrl,
     bounds: collection.extent84 ?? null,
     layers: [],
-    backdrop: backdropLayer(published, baseUrl),
+    basemap: basemapData(baseUrl),
     features: { href: geoJsonHref, title: collection.title, style: pageStyle(collection) },
   };
   return mapFrame({ data, label: 'Map of this feature' });

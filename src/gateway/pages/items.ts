@@ -1,8 +1,9 @@
-import type { Collection, VectorCollection } from '../../core/collection.js';
+import type { VectorCollection } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
+import { basemapData } from './basemap.js';
 import { type Crumb, page } from './layout.js';
 import { findLink, type Link, representationLine, safeHref } from './links.js';
-import { backdropLayer, pageStyle } from './map-data.js';
+import { pageStyle } from './map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture, planeFigure } from './map-frame.js';
 import type { MapData } from './page-data.js';
 import { table } from './table.js';
@@ -35,7 +36,6 @@ export interface ItemsPage {
   readonly kept?: readonly (readonly [name: string, value: string])[];
   /** Features that match in all, when it was counted. */
   readonly numberMatched?: number;
-  readonly published: readonly Collection[];
 }
 
 /** A page of features: map and table that point at each other, paging that works without scripts. */
@@ -84,7 +84,7 @@ function itemsMap(input: ItemsPage): Markup {
     baseUrl,
     bounds: collection.extent84 ?? null,
     layers: [],
-    backdrop: backdropLayer(input.published, baseUrl),
+    basemap: basemapData(baseUrl),
     features: { href: geoJsonHref, title: collection.title, style: pageStyle(collection) },
   };
   return mapFrame({

@@ -1,8 +1,9 @@
-import type { Collection, VectorCollection } from '../../core/collection.js';
+import type { VectorCollection } from '../../core/collection.js';
 import { html, type Markup, scriptJson } from '../../core/html.js';
+import { basemapData } from './basemap.js';
 import { type Crumb, page } from './layout.js';
 import { anchor } from './links.js';
-import { backdropLayer, coversWorld, itemsUrl, mapLayers, unionOf } from './map-data.js';
+import { itemsUrl, mapLayers, unionOf } from './map-data.js';
 import { mapFrame, mapHead, mapPicture } from './map-frame.js';
 import type { LiveData, MapData } from './page-data.js';
 
@@ -11,8 +12,6 @@ export interface LivePage {
   /** The only collection of the page; all of `followed` when absent. */
   readonly only?: VectorCollection;
   readonly followed: readonly VectorCollection[];
-  /** All published collections: one of them may become the map's backdrop. */
-  readonly published: readonly Collection[];
 }
 
 /** A map of collections with their changes as they come, and a list of the last ones. */
@@ -64,13 +63,13 @@ function dataOf(baseUrl: string, followed: readonly VectorCollection[]): LiveDat
   return { baseUrl, stream: `${baseUrl}/api/v1/streaming/features`, layers };
 }
 
-function liveMap({ baseUrl, only, followed, published }: LivePage): Markup {
+function liveMap({ baseUrl, only, followed }: LivePage): Markup {
   const boxes = followed.flatMap(({ extent84 }) => (extent84 ? [extent84] : []));
   const data: MapData = {
     baseUrl,
     bounds: unionOf(boxes) ?? null,
     layers: mapLayers(followed, baseUrl),
-    backdrop: followed.some(coversWorld) ? null : backdropLayer(published, baseUrl),
+    basemap: basemapData(baseUrl),
     features: null,
   };
   const label = only ? `Live map of ${only.title}` : 'Live map of all collections of features';

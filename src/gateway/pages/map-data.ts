@@ -117,23 +117,6 @@ function mapGeometry(type: GeometryType): MapGeometry {
   return type.endsWith('Polygon') ? 'polygon' : 'mixed';
 }
 
-/**
- * What to show faintly below a map for orientation: polygons that cover the world, the fewest features first.
- * Null when there are none.
- */
-export function backdropLayer(published: readonly Collection[], baseUrl: string): VectorLayerData | null {
-  const [found] = published.filter(coversWorld).sort((a, b) => a.featureCount - b.featureCount);
-  return found ? vectorLayer(found, baseUrl) : null;
-}
-
-/** Such a collection needs no backdrop of its own. */
-export function coversWorld(collection: Collection): collection is VectorCollection {
-  const box = collection.extent84;
-  if (!box || collection.kind !== 'vector' || !collection.source.geometryType.endsWith('Polygon'))
-    return false;
-  return box[2] - box[0] > 300 && box[3] - box[1] > 120;
-}
-
 /** The smallest box around boxes; one that crosses the antimeridian widens it to all longitudes. */
 export function unionOf(boxes: readonly Box[]): Box | undefined {
   if (boxes.length === 0) return undefined;

@@ -35,6 +35,20 @@ export interface RasterLayerData extends LayerData {
 
 export type MapLayerData = VectorLayerData | RasterLayerData;
 
+/** `attribution` is text: who is to be named with it. */
+export type BasemapData =
+  /** Vector tiles of the layers land, coast, borders, regions and names. */
+  | {
+      readonly kind: 'own';
+      readonly tiles: string;
+      readonly maxZoom: number;
+      readonly attribution: string;
+    }
+  /** URL template of image tiles. */
+  | { readonly kind: 'tiles'; readonly tiles: string; readonly attribution: string }
+  /** URL of a MapLibre style. */
+  | { readonly kind: 'style'; readonly href: string; readonly attribution: string };
+
 export interface FeaturesData {
   /** URL of a GeoJSON feature or feature collection; its features are in the order of the page's rows. */
   readonly href: string;
@@ -49,8 +63,8 @@ export interface MapData {
   readonly bounds: Box | null;
   /** Top layer first. */
   readonly layers: readonly MapLayerData[];
-  /** Polygons of the world for orientation, drawn faintly under everything. */
-  readonly backdrop: VectorLayerData | null;
+  /** What lies under everything for orientation. */
+  readonly basemap: BasemapData | null;
   /** The features of this page, drawn from GeoJSON above the layers. */
   readonly features: FeaturesData | null;
 }

@@ -2,10 +2,11 @@ import type { Collection, RasterCollection } from '../../core/collection.js';
 import { html, type Markup, scriptJson } from '../../core/html.js';
 import type { PopupTemplate } from '../../core/popup.js';
 import { legendEntries } from '../../core/style/legend/entries.js';
+import { basemapData } from './basemap.js';
 import { homeEntry } from './home.js';
 import { assetUrl, page } from './layout.js';
 import { anchor } from './links.js';
-import { backdropLayer, itemsUrl, mapLayers, unionOf, viewerUrl } from './map-data.js';
+import { itemsUrl, mapLayers, unionOf, viewerUrl } from './map-data.js';
 import { layerSwatch, mapHead } from './map-frame.js';
 import type {
   CoverageData,
@@ -20,8 +21,6 @@ export interface ViewerPage {
   readonly baseUrl: string;
   /** What the map shows, in no order. */
   readonly shown: readonly ViewedCollection[];
-  /** All published collections: one of them may become the map's backdrop. */
-  readonly published: readonly Collection[];
 }
 
 export interface ViewedCollection {
@@ -35,14 +34,14 @@ export interface ViewedCollection {
 
 /** A map of collections that fills the page: layers, legend, what is at a place, times. */
 export function viewerPage(input: ViewerPage): string {
-  const { baseUrl, shown, published } = input;
+  const { baseUrl, shown } = input;
   const collections = shown.map(({ collection }) => collection);
   const layers = mapLayers(collections, baseUrl);
   const data: MapData = {
     baseUrl,
     bounds: unionOf(collections.flatMap(({ extent84 }) => (extent84 ? [extent84] : []))) ?? null,
     layers,
-    backdrop: backdropLayer(published, baseUrl),
+    basemap: basemapData(baseUrl),
     features: null,
   };
   const byId = new Map(shown.map((one) => [one.collection.id, one]));

@@ -16,7 +16,7 @@ import {
 import type { Pools } from '../../core/tasks.js';
 import type { AccessPolicy } from '../auth/access.js';
 import { contentTag } from '../http/content-tag.js';
-import { PAGE_HEADERS } from '../pages/security.js';
+import { pageHeaders } from '../pages/security.js';
 
 /** What every surface is given at assembly. */
 export interface SurfaceDeps {
@@ -67,7 +67,7 @@ export function documentReply(x: Exchange, document: unknown, page: () => string
     etag: contentTag(body),
     cacheControl: REVALIDATE,
   };
-  if (format === HTML_FORMAT) return { ...reply, headers: PAGE_HEADERS };
+  if (format === HTML_FORMAT) return { ...reply, headers: pageHeaders() };
   if (format !== XML_FORMAT) return reply;
   return { ...reply, headers: { link: linkHeader((document as { links: Link[] }).links) } };
 }

@@ -2,7 +2,7 @@ import type { Map as MapLibreMap } from 'maplibre-gl';
 import type { Box } from '../../../core/tasks.js';
 import type { ViewerData, ViewerLayerData } from '../../../gateway/pages/page-data.js';
 import { panelMargins, viewBounds } from '../bounds.js';
-import type { LayerIds } from '../layers.js';
+import { type LayerIds, raiseLayer } from '../layers.js';
 import { OPACITY_PROPERTIES, scaledOpacity } from './opacity.js';
 import type { LayerState } from './permalink.js';
 
@@ -139,7 +139,7 @@ export class LayerList {
   /** Puts list and map into the order of the rows. */
   #arrange(): void {
     this.#list?.append(...this.#rows.map(({ element }) => element));
-    for (const { ids } of [...this.#rows].reverse()) for (const id of ids) this.map.moveLayer(id);
+    for (const { ids } of [...this.#rows].reverse()) for (const id of ids) raiseLayer(this.map, id);
     this.#markEnds();
   }
 

@@ -4,6 +4,9 @@ import type { ArchiveTile, ArchiveTileAddress, ArchiveTilesResult, Pools } from 
 import { failureFrom } from '../../../workers/failure.js';
 import { runTask, type TaskContext } from '../run-task.js';
 
+/** Where tiles are stored. */
+type StoredTiles = Pick<ArchiveCollection, 'file' | 'container'>;
+
 interface Wanted {
   readonly at: ArchiveTileAddress;
   readonly x: TaskContext;
@@ -31,7 +34,7 @@ const lines = new WeakMap<Pools, Map<string, Line>>();
 export function archiveTile(
   x: TaskContext,
   pools: Pools,
-  collection: ArchiveCollection,
+  collection: StoredTiles,
   { zoom, row, column }: ArchiveTileAddress,
 ): Promise<ArchiveTile> {
   return new Promise((resolve, reject) => {
@@ -42,7 +45,7 @@ export function archiveTile(
   });
 }
 
-function gather(pools: Pools, collection: ArchiveCollection, wanted: Wanted): void {
+function gather(pools: Pools, collection: StoredTiles, wanted: Wanted): void {
   const byFile = lines.get(pools) ?? new Map<string, Line>();
   lines.set(pools, byFile);
   let line = byFile.get(collection.file);
@@ -57,7 +60,7 @@ function gather(pools: Pools, collection: ArchiveCollection, wanted: Wanted): vo
 }
 
 /** Reads what waits in a line, and what came meanwhile, until nothing is left. */
-async function readNext(pools: Pools, collection: ArchiveCollection, line: Line): Promise<void> {
+async function readNext(pools: Pools, collection: StoredTiles, line: Line): Promise<void> {
   line.running++;
   while (line.wanted.length > 0) await read(pools, collection, line.wanted.splice(0));
   if (--line.running === 0) lines.get(pools)?.delete(collection.file);
@@ -65,7 +68,7 @@ async function readNext(pools: Pools, collection: ArchiveCollection, line: Line)
 
 async function read(
   pools: Pools,
-  { file, container }: ArchiveCollection,
+  { file, container }: StoredTiles,
   wanted: readonly Wanted[],
 ): Promise<void> {
   const [{ x }] = wanted as [Wanted];

@@ -145,9 +145,7 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
       run(x) {
         const collection = asRaster(findCollection(visible(x.principal), x.params.collectionId));
         const document = coverageDocument(x, collection);
-        return documentReply(x, document, () =>
-          pages.coveragePage(x, document, collection, visible(x.principal).collections),
-        );
+        return documentReply(x, document, () => pages.coveragePage(x, document, collection));
       },
     }),
     defineOperation({

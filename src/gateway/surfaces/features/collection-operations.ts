@@ -57,8 +57,7 @@ export function collectionOperations(deps: SurfaceDeps): Operation[] {
       run(x) {
         const { visible: collection } = viewOf(deps, x.principal, x.params.collectionId);
         const document = collectionDocument(x, collection);
-        const page = () =>
-          pages.collectionPage(x, document, collection, deps.visible(x.principal).collections);
+        const page = () => pages.collectionPage(x, document, collection);
         return documentReply(x, document, page, () => collectionXml(document));
       },
     }),

@@ -51,9 +51,7 @@ export function itemOperations(deps: ItemDeps): Operation[] {
     const found = await readItem(x, pools, view, x.params.featureId, x.params.crs);
     if (x.format !== HTML_FORMAT) return itemReply(x, view, found);
     const feature = { ...JSON.parse(found.text), links: itemLinks(x, view, found.id) };
-    return documentReply(x, undefined, () =>
-      pages.itemPage(x, view.visible, feature, deps.visible(x.principal).collections),
-    );
+    return documentReply(x, undefined, () => pages.itemPage(x, view.visible, feature));
   };
   return [
     defineOperation({
@@ -81,12 +79,7 @@ export function itemOperations(deps: ItemDeps): Operation[] {
         if (x.format !== HTML_FORMAT) return pageReply(x, pools, page);
         const links = pageLinks(x, page, page.first.last, page.first.more);
         return documentReply(x, undefined, () =>
-          pages.itemsPage(
-            x,
-            { ...page, collection: view.visible, links },
-            featureRows(page),
-            deps.visible(x.principal).collections,
-          ),
+          pages.itemsPage(x, { ...page, collection: view.visible, links }, featureRows(page)),
         );
       },
     }),

@@ -42,7 +42,7 @@ export function mapCollectionOperations({ visible }: SurfaceDeps): Operation[] {
         const collection = findNumbered(catalog, x.params.collectionId);
         if (!drawable(collection)) throw notFound('map of', collection.id);
         const document = mapCollectionDocument(x, collection);
-        const page = () => pages.collectionPage(x, document, collection, catalog.collections);
+        const page = () => pages.collectionPage(x, document, collection);
         return documentReply(x, document, page);
       },
     }),

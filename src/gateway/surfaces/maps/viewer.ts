@@ -7,7 +7,7 @@ import { list } from '../../../core/params.js';
 import { type PopupTemplate, popupTemplate } from '../../../core/popup.js';
 import { html } from '../../../core/reply.js';
 import { contentTag } from '../../http/content-tag.js';
-import { PAGE_HEADERS } from '../../pages/security.js';
+import { pageHeaders } from '../../pages/security.js';
 import { type ViewedCollection, viewerPage } from '../../pages/viewer.js';
 import { temporalField } from '../../services/filters.js';
 import { instantsOf } from '../../services/rasters/granules.js';
@@ -54,10 +54,10 @@ export function viewerOperation({ visible, popupInfo }: MapsDeps): Operation {
       const shown = await Promise.all(
         drawn.map(async (one) => viewed(one, popupTemplate(await popupInfo(one.layerId)))),
       );
-      const document = viewerPage({ baseUrl, shown, published: catalog.collections });
+      const document = viewerPage({ baseUrl, shown });
       return {
         ...html(document),
-        headers: PAGE_HEADERS,
+        headers: pageHeaders(),
         cacheControl: 'no-cache',
         etag: contentTag(document),
       };

@@ -15,14 +15,15 @@ import { contentTag } from '../../http/content-tag.js';
 import { docsListPage, docsViewerPage } from '../../pages/docs.js';
 import { homePage, type SurfaceEntry } from '../../pages/home.js';
 import { livePage } from '../../pages/live.js';
-import { PAGE_HEADERS } from '../../pages/security.js';
+import { pageHeaders } from '../../pages/security.js';
 import { documentReply } from '../common.js';
 import { Assets } from './assets.js';
+import { type BasemapDeps, basemapOperations } from './basemap.js';
 import { capabilitiesOperation } from './capabilities.js';
 import { crsOperation } from './crs.js';
 import { homeDocument, homeLinks, INTERFACE_DOCUMENTS } from './documents.js';
 
-export interface SiteDeps {
+export interface SiteDeps extends BasemapDeps {
   visible(principal: Principal): CatalogSnapshot;
   /** Interfaces to list, in order. `path` starts with a slash. */
   readonly surfaces: readonly SurfaceEntry[];
@@ -47,12 +48,13 @@ export function siteOperations(deps: SiteDeps): Operation[] {
     asset(assets),
     favicon(assets),
     robots(),
+    ...basemapOperations(deps),
     crsOperation(),
   ];
 }
 
 function pageReply(document: string): Reply {
-  return { ...html(document), headers: PAGE_HEADERS, cacheControl: 'no-cache', etag: contentTag(document) };
+  return { ...html(document), headers: pageHeaders(), cacheControl: 'no-cache', etag: contentTag(document) };
 }
 
 function home(deps: SiteDeps): Operation {
@@ -89,10 +91,8 @@ function live({ visible }: SiteDeps): Operation {
     formats: [HTML_FORMAT],
     responses: { 200: { description: 'Page that shows changes as they come.', content: HTML_ANSWER } },
     run: ({ baseUrl, principal }) => {
-      const { collections, vectors } = visible(principal).onEarth;
-      return pageReply(
-        livePage({ baseUrl, followed: vectors.slice(0, LIVE_LAYERS), published: collections }),
-      );
+      const { vectors } = visible(principal).onEarth;
+      return pageReply(livePage({ baseUrl, followed: vectors.slice(0, LIVE_LAYERS) }));
     },
   });
 }
@@ -112,10 +112,10 @@ function liveOne({ visible }: SiteDeps): Operation {
       404: { description: 'There is no such collection of features.' },
     },
     run: ({ baseUrl, principal, params }) => {
-      const { collections, vectors } = visible(principal).onEarth;
+      const { vectors } = visible(principal).onEarth;
       const only = vectors.find(({ id }) => id === params.collectionId);
       if (!only) throw notFound('collection of features', params.collectionId);
-      return pageReply(livePage({ baseUrl, only, followed: [only], published: collections }));
+      return pageReply(livePage({ baseUrl, only, followed: [only] }));
     },
   });
 }
