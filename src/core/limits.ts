@@ -226,6 +226,8 @@ export const LIMITS = {
   archiveEntryBytes: 4_294_967_296,
   archiveBytes: 8_589_934_592,
   archiveRatio: 200,
+  /** Unpacked bytes of a spreadsheet: it is held in memory. */
+  spreadsheetBytes: 268_435_456,
 } as const;
 
 /** Feature events that an outbox keeps (contract). */

@@ -345,9 +345,11 @@ export interface TranslateTask {
   targetCrs?: string;
 }
 
-/** Unpacks the shapefile or file geodatabase of a ZIP archive. */
+/** Unpacks the shapefile or file geodatabase of a ZIP archive, or a file that gzip has compressed. */
 export interface UnpackTask {
   path: string;
+  /** All vector data of the archive, of any format that is read, in place of one shapefile or file geodatabase. */
+  every?: boolean;
   /** Folder to create; must not exist. Removed again when the task fails. */
   output: string;
   /** Which data set, when there are several. */
@@ -355,8 +357,12 @@ export interface UnpackTask {
 }
 
 export interface UnpackResult {
-  /** What OGR opens. */
+  /** What OGR opens; the first, when there are several. */
   path: string;
+  /** All of them. */
+  paths: string[];
+  /** Entries of the archive that hold other data, of kinds that are not unpacked. */
+  left: string[];
 }
 
 export interface TranslateResult {
@@ -369,6 +375,8 @@ export interface OgrLayerInfo {
   geometryType: GeometryType;
   /** False for a table of attributes alone. */
   hasGeometry?: boolean;
+  /** The name is one of the format, such as `entities`, and says nothing. */
+  isUnnamed?: boolean;
   hasZ: boolean;
   featureCount: number;
   crs: string | null;

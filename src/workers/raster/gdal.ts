@@ -63,6 +63,7 @@ export const VECTOR_DRIVERS = [
   'GPKG',
   'MapInfo File',
   'DXF',
+  'DGN',
 ];
 
 /** A file as it was when it was looked at: a changed stamp means that handles on it are stale. */

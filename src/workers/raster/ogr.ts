@@ -14,11 +14,14 @@ import {
 import { crsOfDataset } from './crs.js';
 import { csvOptions } from './csv.js';
 import { type Dataset, gdal, plainFile, plainFolder, unreadable, VECTOR_DRIVERS } from './gdal.js';
+import { coordinatesOfTable, openSpreadsheet, spreadsheetDriver } from './spreadsheet.js';
 
 /** Opens a vector file read-only with the allowed formats. Archives are refused: a zip bomb would unpack inside GDAL. */
 export async function openVector(path: string): Promise<Dataset> {
   if (GEODATABASE.test(path)) return openGeodatabase(path);
   await plainFile(path);
+  const spreadsheet = spreadsheetDriver(path);
+  if (spreadsheet !== undefined) return openSpreadsheet(path, spreadsheet);
   await refuseArchive(path);
   try {
     // Only the synchronous call hands open options on (gdal-async 3.12); for CSV it reads no more than the head.
@@ -60,7 +63,8 @@ export async function inspectLayers({ path }: { path: string }): Promise<OgrLaye
   const dataset = await openVector(path);
   try {
     const infos: OgrLayerInfo[] = [];
-    for (const layer of await dataset.layers) infos.push(await describeLayer(layer));
+    const format = dataset.driver.description;
+    for (const layer of await dataset.layers) infos.push(await describeLayer(layer, format));
     if (infos.length === 0) throw new TaskFailure('source-unreadable', 'The file holds no vector layer.');
     return infos;
   } catch (error) {
@@ -70,12 +74,20 @@ export async function inspectLayers({ path }: { path: string }): Promise<OgrLaye
   }
 }
 
-async function describeLayer(layer: Layer): Promise<OgrLayerInfo> {
+/** Names that formats give to layers, and programs to tables, when nobody does. */
+const UNNAMED =
+  /^(entities|elements|OGRGeoJSON|TopoJSON|(sheet|tabelle|feuil|feuille|hoja|foglio|blad|planilha)[ _]?\d*)$/i;
+/** Formats whose layers have the same names in every file. */
+const FIXED_LAYERS = new Set(['GPX']);
+
+async function describeLayer(layer: Layer, format: string): Promise<OgrLayerInfo> {
   const featureCount = await layer.features.countAsync(true);
+  const coordinates = coordinatesOfTable(layer, format);
   const info: OgrLayerInfo = {
     name: layer.name,
-    geometryType: geometryTypeOf(layer.geomType),
-    ...(hasNoGeometry(layer.geomType) ? { hasGeometry: false } : {}),
+    geometryType: coordinates ? 'Point' : geometryTypeOf(layer.geomType),
+    ...(hasNoGeometry(layer.geomType) && !coordinates ? { hasGeometry: false } : {}),
+    ...(UNNAMED.test(layer.name) || FIXED_LAYERS.has(format) ? { isUnnamed: true } : {}),
     hasZ: hasZ(layer.geomType),
     featureCount,
     crs: layer.srs ? crsOfDataset(layer.srs).text : null,

@@ -11,6 +11,7 @@ import {
 import { crsOf, crsOfDataset } from './crs.js';
 import { type Dataset, gdal } from './gdal.js';
 import { baseGeometryCode, geometryTypeOf, hasNoGeometry, hasZ, openVector } from './ogr.js';
+import { coordinatesOfTable, pointsOf, requirePlaces } from './spreadsheet.js';
 import { failureOf, publish, removePart, requireNewFile } from './translation.js';
 
 /** Rows per transaction. */
@@ -34,6 +35,7 @@ export async function translate(
     const written = await gdal.vectorTranslateAsync(part, source, args, options);
     // Drivers that only write cannot be asked what they wrote.
     const features = await (task.format ? layer : written.layers.get(task.table)).features.countAsync(true);
+    if (coordinatesOfTable(layer, source.driver.description)) requirePlaces(written.layers.get(0));
     written.close();
     await publish(part, task.output);
     onProgress(1);
@@ -66,7 +68,9 @@ function layerOf(source: Dataset, name: string | undefined): Layer {
 }
 
 async function translateArguments(task: TranslateTask, source: Dataset, layer: Layer): Promise<string[]> {
-  if (hasNoGeometry(layer.geomType)) throw new TaskFailure('invalid-input', 'The layer has no geometry.');
+  const coordinates = coordinatesOfTable(layer, source.driver.description);
+  if (!coordinates && hasNoGeometry(layer.geomType))
+    throw new TaskFailure('invalid-input', 'The layer has no geometry.');
   const sourceCrs = task.sourceCrs ?? (layer.srs ? undefined : task.assumeCrs);
   if (!layer.srs && sourceCrs === undefined && !task.mayLackCrs) {
     throw new TaskFailure(
@@ -80,10 +84,11 @@ async function translateArguments(task: TranslateTask, source: Dataset, layer: L
   return [
     ...['-f', 'GPKG', '-nln', task.table, '-gt', TRANSACTION_ROWS],
     ...['-lco', 'FID=fid', '-lco', 'GEOMETRY_NAME=geom', '-lco', 'SPATIAL_INDEX=NO'],
-    ...['-nlt', 'CONVERT_TO_LINEAR', ...(await geometryArguments(source, layer))],
-    ...(hasIds(layer) ? ['-preserve_fid'] : []),
+    ...(coordinates || !hasIds(layer) ? [] : ['-preserve_fid']),
     ...assumed,
-    layer.name,
+    ...(coordinates
+      ? ['-nlt', 'POINT', '-dialect', 'SQLite', '-sql', pointsOf(layer, coordinates)]
+      : ['-nlt', 'CONVERT_TO_LINEAR', ...(await geometryArguments(source, layer)), layer.name]),
   ];
 }
 

@@ -1,9 +1,11 @@
-/** Body of task `ogr.unpack`: the one vector data set of a ZIP archive into a folder. */
+/** Body of task `ogr.unpack`: vector data of a ZIP archive, or of a file that gzip has compressed, into a folder. */
 
-import { createWriteStream } from 'node:fs';
+import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, rename } from 'node:fs/promises';
-import { dirname, extname, join } from 'node:path';
+import { basename, dirname, extname, join } from 'node:path';
+import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
 import yauzl, { type Entry, type ZipFile } from 'yauzl';
 import { LIMITS } from '../../core/limits.js';
 import { storageFailure } from '../../core/storage-faults.js';
@@ -16,6 +18,19 @@ const SHAPEFILE = new Set(['.shp', '.shx', '.dbf', '.prj', '.cpg', '.qix', '.sbn
 /** Files of a file geodatabase: `a00000001.gdbtable`, `a00000004.CatItemsByType.atx`, `gdb`. */
 const GEODATABASE =
   /^(a[0-9a-f]{8}\.(\w+\.)?(gdbtable|gdbtablx|gdbindexes|atx|spx|horizon|freelist)|gdb|timestamps)$/i;
+/** Vector formats of one file, and of several that have one name. */
+const VECTOR = new Set(
+  '.geojson .json .geojsonl .ndjson .geojsons .topojson .fgb .gpkg .csv .tsv .psv .gml .kml .gpx .dxf .dgn'.split(
+    ' ',
+  ),
+);
+const MAPINFO = new Set(['.tab', '.dat', '.map', '.id', '.ind', '.mif', '.mid']);
+/** Other data, which people may miss. */
+const OTHER_DATA = new Set(
+  '.tif .tiff .jp2 .img .asc .nc .nc4 .h5 .hdf5 .grib .grb .grb2 .ecw .sid .xlsx .ods .xls .mbtiles .pmtiles .dwg .las .laz .parquet .sqlite'.split(
+    ' ',
+  ),
+);
 const ARCHIVES = new Set(
   '.zip .gz .tgz .tar .bz2 .xz .zst .lz4 .lzma .7z .rar .cab .jar .kmz .iso'.split(' '),
 );
@@ -35,32 +50,96 @@ interface DataSet {
   members: Map<string, Entry>;
 }
 
-/**
- * Checks the whole central directory first and refuses the archive when any entry of it could do harm; then writes the
- * files of its data set into `part`, which gets its final name when it is whole. An entry never grows beyond the size
- * that the directory gives, and its name in the folder is one of ours.
- */
+/** Unpacks into `part`, which gets its final name when it is whole. */
 export async function unpack(task: UnpackTask, part: string): Promise<UnpackResult> {
   await requireNewFile(task.output);
   const { size } = await plainFile(task.path);
   try {
-    const archive = await yauzl.openPromise(task.path, {
-      autoClose: false,
-      lazyEntries: true,
-      strictFileNames: true,
-    });
-    try {
-      const { main, members } = choose(dataSets(await checkedEntries(archive, size)), task.layer);
+    const found = isGzip(task.path) ? await inflate(task.path, part, size) : await unzip(task, part, size);
+    await rename(part, task.output);
+    const paths = found.mains.map((main) => join(task.output, main));
+    return { path: paths[0]!, paths, left: found.left };
+  } catch (error) {
+    throw refusal(error);
+  } finally {
+    await removePart(part);
+  }
+}
+
+const isGzip = (path: string) => extname(path).toLowerCase() === '.gz';
+
+/** What was written, relative to the folder. */
+interface Unpacked {
+  mains: string[];
+  left: string[];
+}
+
+/** A file without the ending `.gz`. It may grow no more than an archive. */
+async function inflate(path: string, part: string, size: number): Promise<Unpacked> {
+  const file = basename(path).slice(0, -'.gz'.length);
+  const extension = extname(file).toLowerCase();
+  const main = plainName(file.slice(0, file.length - extension.length)) + extension;
+  await mkdir(part, { recursive: true });
+  let bytes = 0;
+  const bounds = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length;
+      try {
+        if (bytes > LIMITS.archiveEntryBytes)
+          throw tooLarge(`The file unpacks to more than ${LIMITS.archiveEntryBytes} bytes.`);
+        checkRatio(bytes, size);
+        done(null, chunk);
+      } catch (error) {
+        done(error as Error);
+      }
+    },
+  });
+  const out = createWriteStream(join(part, main), { flags: 'wx', mode: 0o600 });
+  await pipeline(createReadStream(path), createGunzip(), bounds, out);
+  return { mains: [main], left: [] };
+}
+
+/**
+ * Checks the whole central directory first and refuses the archive when any entry of it could do harm; then writes the
+ * files of its data sets. An entry never grows beyond the size that the directory gives, and its name in the folder is
+ * one of ours.
+ */
+async function unzip({ path, every, layer }: UnpackTask, part: string, size: number): Promise<Unpacked> {
+  const archive = await openArchive(path);
+  try {
+    const entries = await checkedEntries(archive, size);
+    const sets = dataSets(entries, every === true);
+    const left = entries.map(({ fileName }) => fileName).filter(holdsOtherData);
+    const chosen = every ? all(sets, left) : [choose(sets, layer)];
+    for (const { members } of chosen)
       for (const [name, entry] of members) await extract(archive, entry, join(part, name));
-      await rename(part, task.output);
-      return { path: join(task.output, main) };
+    return { mains: chosen.map(({ main }) => main), left };
+  } finally {
+    archive.close();
+  }
+}
+
+function openArchive(path: string): Promise<ZipFile> {
+  return yauzl.openPromise(path, { autoClose: false, lazyEntries: true, strictFileNames: true });
+}
+
+const holdsOtherData = (name: string) =>
+  OTHER_DATA.has(extname(name).toLowerCase()) && !name.startsWith('__MACOSX/');
+
+/** Checks a ZIP archive that a library unpacks by itself, and in memory. Fails as `unpack` does. */
+export async function checkArchive(path: string, mostBytes: number): Promise<void> {
+  const { size } = await plainFile(path);
+  try {
+    const archive = await openArchive(path);
+    try {
+      const entries = await checkedEntries(archive, size);
+      const bytes = entries.reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0);
+      if (bytes > mostBytes) throw tooLarge(`The file unpacks to more than ${mostBytes} bytes.`);
     } finally {
       archive.close();
     }
   } catch (error) {
     throw refusal(error);
-  } finally {
-    await removePart(part);
   }
 }
 
@@ -86,8 +165,9 @@ function checkEntry(entry: Entry): void {
   const type = (externalFileAttributes >>> 16) & FILE_TYPE;
   if (type !== 0 && type !== REGULAR && type !== DIRECTORY)
     throw unfit('The archive holds a link or a device; only files and folders are unpacked.');
+  if (entry.isEncrypted()) throw unfit('The archive is protected by a password.');
   if (!entry.canDecodeFileData())
-    throw unfit('The archive is encrypted, or compressed in a way that is not read: use deflate.');
+    throw unfit('The archive is compressed in a way that is not read: use deflate.');
   if (ARCHIVES.has(extname(fileName).toLowerCase())) throw unfit('The archive holds another archive.');
   if (uncompressedSize > LIMITS.archiveEntryBytes)
     throw tooLarge(`A file of the archive is larger than ${LIMITS.archiveEntryBytes} bytes.`);
@@ -99,10 +179,21 @@ function checkRatio(bytes: number, compressed: number): void {
     throw tooLarge(`The archive is compressed more than ${LIMITS.archiveRatio} times.`);
 }
 
-/** The data sets of an archive by their names; all other files are left out. */
-function dataSets(entries: readonly Entry[]): Map<string, DataSet> {
+/**
+ * The data sets of an archive by their names; all other files are left out. Each of `every` data set has a folder of its
+ * own, as two in different folders may have one name.
+ */
+function dataSets(entries: readonly Entry[], every: boolean): Map<string, DataSet> {
   const sets = new Map<string, DataSet>();
-  const add = (key: string, main: string, name: string, entry: Entry) => {
+  const folders = new Map<string, string>();
+  const folderOf = (key: string) => {
+    if (!every) return '';
+    if (!folders.has(key)) folders.set(key, `${folders.size}/`);
+    return folders.get(key)!;
+  };
+  const add = (key: string, plainMain: string, plainName: string, entry: Entry) => {
+    const folder = folderOf(key);
+    const [main, name] = [folder + plainMain, folder + plainName];
     const set = sets.get(key) ?? { main, members: new Map() };
     sets.set(key, set);
     if (set.members.has(name)) throw unfit('The archive holds a file twice.');
@@ -118,14 +209,20 @@ function dataSets(entries: readonly Entry[]): Map<string, DataSet> {
     if (/\.gdb$/i.test(folder)) {
       const main = `${plainName(folder.slice(0, -4))}.gdb`;
       if (GEODATABASE.test(file)) add(parts.join('/'), main, `${main}/${file}`, entry);
-    } else if (SHAPEFILE.has(extension)) {
-      const base = file.slice(0, -extension.length);
-      const name = plainName(base);
-      add([...parts, base].join('/'), `${name}.shp`, name + extension, entry);
+      continue;
+    }
+    const base = file.slice(0, file.length - extension.length);
+    const name = plainName(base);
+    const key = [...parts, base].join('/');
+    if (SHAPEFILE.has(extension)) add(key, `${name}.shp`, name + extension, entry);
+    else if (every && VECTOR.has(extension)) add(key + extension, name + extension, name + extension, entry);
+    else if (every && MAPINFO.has(extension)) {
+      const main = extension === '.mif' || extension === '.mid' ? '.mif' : '.tab';
+      add(key + main, name + main, name + extension, entry);
     }
   }
   for (const [key, { main, members }] of sets)
-    if (main.endsWith('.shp') && !members.has(main)) sets.delete(key);
+    if (!main.endsWith('.gdb') && !members.has(main)) sets.delete(key);
   return sets;
 }
 
@@ -133,6 +230,23 @@ function dataSets(entries: readonly Entry[]): Map<string, DataSet> {
 function plainName(name: string): string {
   return name.replace(/[^\p{L}\p{N}_ -]+/gu, '_').slice(0, 60) || 'data';
 }
+
+/** Every data set of an archive. Fails when there is none. */
+function all(sets: Map<string, DataSet>, left: readonly string[]): DataSet[] {
+  if (sets.size > 0) return [...sets.values()];
+  throw unfit(
+    left.length === 0
+      ? 'The archive holds no data of places that can be read.'
+      : `The archive holds files that have to be unpacked: ${listed(left)}.`,
+  );
+}
+
+/** The first of some names. */
+export function listed(names: readonly string[]): string {
+  const rest = names.length - NAMED;
+  return names.slice(0, NAMED).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+}
+const NAMED = 5;
 
 /** The data set of that name; without a name the only one. */
 function choose(sets: Map<string, DataSet>, layer: string | undefined): DataSet {
@@ -163,6 +277,6 @@ function tooLarge(message: string): TaskFailure {
 
 function refusal(error: unknown): TaskFailure {
   if (error instanceof TaskFailure) return error;
-  const what = 'The file is not a readable ZIP archive.';
+  const what = 'The archive is damaged, or of another kind than its name says.';
   return storageFailure(error) ?? new TaskFailure('source-unreadable', what, String(error));
 }

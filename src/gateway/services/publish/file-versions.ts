@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { realpathSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { TaskFailure } from '../../../core/tasks.js';
-import { GEOPACKAGE, OGR } from './find.js';
+import { GEOPACKAGE, isCopied } from './formats.js';
 import { sidecarsOf } from './sidecar-crs.js';
 
 /**
@@ -53,11 +53,19 @@ function currentState(path: string): string | undefined {
   ].join(' ');
 }
 
+/** Endings of the other files of a format of several. */
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+  '.shp': ['dbf', 'shx', 'cpg'],
+  '.tab': ['dat', 'map', 'id'],
+  '.mif': ['mid'],
+};
+
 /** Files that are read with a file. */
 function companionsOf(path: string): string[] {
   const extension = extname(path).toLowerCase();
   if (GEOPACKAGE.has(extension)) return [`${path}-wal`];
-  if (extension !== '.shp') return OGR.has(extension) ? sidecarsOf(path) : [];
+  if (!isCopied(path)) return [];
   const stem = path.slice(0, -extension.length);
-  return [...['dbf', 'shx', 'cpg'].map((name) => `${stem}.${name}`), ...sidecarsOf(path)];
+  const parts = PARTS[extension] ?? [];
+  return [...parts.map((name) => `${stem}.${name}`), ...sidecarsOf(path)];
 }

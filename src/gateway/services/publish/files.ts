@@ -1,4 +1,4 @@
-import { basename, extname } from 'node:path';
+import { extname } from 'node:path';
 import { contentTag } from '../../../core/content-tag.js';
 import type { RasterLayers, RasterSource } from '../../../core/rasters.js';
 import { TILE_INDEX } from '../../../core/sources.js';
@@ -7,7 +7,8 @@ import { type ArchiveContainer, TaskFailure, type VectorLayerInfo } from '../../
 import { archiveCollection, rasterCollection, type Versions, vectorCollection } from './collections.js';
 import { convert } from './convert.js';
 import { planeNote } from './crs-notes.js';
-import { ARCHIVE, GEOPACKAGE, GRIDDED, OGR, RASTER, type SourceFile } from './find.js';
+import type { SourceFile } from './find.js';
+import { ARCHIVE, GEOPACKAGE, GRIDDED, isCopied, isTableFolder, nameOf, RASTER } from './formats.js';
 import { sidecarCrs } from './sidecar-crs.js';
 import { type Draft, type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 import { collectionName, isStac, readStac } from './stac.js';
@@ -26,6 +27,7 @@ export async function readFileSource(file: SourceFile, deps: PublishDeps): Promi
 async function readFile({ path, version: known }: SourceFile, deps: PublishDeps): Promise<Found> {
   const extension = extname(path).toLowerCase();
   if (known === undefined && (await isStac(path))) return readStac(path, deps);
+  if (isTableFolder(path) && known !== undefined) return readCopy(path, known, deps);
   const version = known ?? deps.versionOf(path);
   if (known !== undefined || GRIDDED.has(extension) || TILE_INDEX.test(path))
     return readRasters(path, version, deps);
@@ -33,11 +35,20 @@ async function readFile({ path, version: known }: SourceFile, deps: PublishDeps)
   if (RASTER.has(extension)) return readRaster({ source: { kind: 'file', path } }, path, version, deps);
   const container = ARCHIVE.get(extension);
   if (container) return readArchive(path, container, version, deps);
-  if (OGR.has(extension)) return readGeoPackage(await convert(path, version, deps), path, version, deps);
+  if (isCopied(path)) return readCopy(path, version, deps);
   throw new TaskFailure(
     'source-unreadable',
     `Files of type ${extension || 'without extension'} are not published.`,
   );
+}
+
+async function readCopy(path: string, version: string, deps: PublishDeps): Promise<Found> {
+  const { store, refusals } = await convert(path, version, deps);
+  const found = await readGeoPackage(store, path, version, deps);
+  return {
+    ...found,
+    quarantined: [...refusals.map((refusal) => ({ path, ...refusal })), ...found.quarantined],
+  };
 }
 
 async function readGeoPackage(
@@ -181,8 +192,4 @@ async function readArchive(
 
 function pathOf(source: RasterSource): string {
   return source.kind === 'file' ? source.path : '';
-}
-
-function nameOf(path: string): string {
-  return basename(path, extname(path));
 }

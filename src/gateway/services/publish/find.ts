@@ -1,35 +1,8 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
-import { extname, join, resolve } from 'node:path';
-import type { ArchiveContainer } from '../../../core/tasks.js';
+import { join, resolve } from 'node:path';
+import { GRID_FOLDER, isSource, isTableFolder, reasonNotRead } from './formats.js';
 import { stacRoot } from './stac.js';
 import { readStore } from './store-folder.js';
-
-/** Extensions by what reads them. Files and folders of other kinds are left alone. */
-export const GEOPACKAGE = new Set(['.gpkg']);
-export const RASTER = new Set(['.tif', '.tiff', '.jp2', '.img', '.asc', '.vrt']);
-/** Files that may hold several grids, with axes of time and level. */
-export const GRIDDED = new Set(['.nc', '.nc4', '.cdf', '.h5', '.hdf5', '.he5']);
-/** Folders that are one source. */
-const STORE = '.zarr';
-export const OGR = new Set([
-  '.geojson',
-  '.json',
-  '.geojsonl',
-  '.ndjson',
-  '.shp',
-  '.fgb',
-  '.csv',
-  '.tsv',
-  '.psv',
-  '.gml',
-  '.kml',
-  '.gpx',
-]);
-
-export const ARCHIVE: ReadonlyMap<string, ArchiveContainer> = new Map([
-  ['.mbtiles', 'mbtiles'],
-  ['.pmtiles', 'pmtiles'],
-]);
 
 const MAX_DEPTH = 6;
 const MAX_FILES = 10_000;
@@ -46,6 +19,8 @@ export async function findFiles(paths: readonly string[]): Promise<SourceFile[]>
   const files: SourceFile[] = [];
   // A folder named twice, or below another one, is published once.
   for (const path of paths) await walk(resolve(path), 0, files, await rootOf(path));
+  if (files.length >= MAX_FILES)
+    files.push({ path: resolve(paths[0]!), problem: `Only the first ${MAX_FILES} files are published.` });
   return [...new Map(files.map((file) => [file.path, file])).values()];
 }
 
@@ -73,10 +48,17 @@ async function walk(
   }
   const info = await stat(real);
   if (info.isFile()) {
-    if (depth === 0 || (isSource(real) && !(within && isJson(real)))) files.push({ path: real });
-  } else if (info.isDirectory() && real.toLowerCase().endsWith(STORE)) {
+    const problem = reasonNotRead(real);
+    if (problem !== undefined) files.push({ path: real, problem });
+    else if (depth === 0 || (isSource(real) && !(within && isJson(real)))) files.push({ path: real });
+  } else if (info.isDirectory() && (real.toLowerCase().endsWith(GRID_FOLDER) || isTableFolder(real))) {
     files.push(await readStore(real));
-  } else if (info.isDirectory() && depth < MAX_DEPTH) {
+  } else if (info.isDirectory() && depth === MAX_DEPTH) {
+    files.push({
+      path: real,
+      problem: `Folders more than ${MAX_DEPTH - 1} levels down are not looked into.`,
+    });
+  } else if (info.isDirectory()) {
     const names = await readdir(real).catch(() => undefined);
     if (!names) {
       files.push({ path, problem: 'The folder cannot be read.' });
@@ -92,8 +74,3 @@ async function walk(
 }
 
 const isJson = (path: string) => /\.(geo)?json$/i.test(path);
-
-function isSource(path: string): boolean {
-  const extension = extname(path).toLowerCase();
-  return [GEOPACKAGE, RASTER, GRIDDED, OGR, ARCHIVE].some((extensions) => extensions.has(extension));
-}

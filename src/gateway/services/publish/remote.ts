@@ -4,7 +4,7 @@ import { ApiError } from '../../../core/errors.js';
 import { TaskFailure } from '../../../core/tasks.js';
 import { objectUrl } from '../rasters/places.js';
 import { archiveCollection, type MakeCollection, rasterCollection } from './collections.js';
-import { ARCHIVE } from './find.js';
+import { ARCHIVE } from './formats.js';
 import { type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 
 const PASSING: ReadonlySet<string> = new Set(['store-unavailable', 'deadline-exceeded']);

@@ -43,10 +43,10 @@ const CONTENTS = `
   FROM gpkg_contents c
   JOIN gpkg_geometry_columns g ON g.table_name = c.table_name
   LEFT JOIN gpkg_spatial_ref_sys s ON s.srs_id = g.srs_id
-  WHERE c.data_type = 'features'
+  WHERE c.data_type = 'features' AND c.table_name NOT IN ('layer_styles', 'qgis_projects')
   ORDER BY c.table_name`;
 
-/** Lists the feature tables of a GeoPackage (OGC 12-128r18, 2.1). */
+/** Lists the feature tables of a GeoPackage (OGC 12-128r18, 2.1), empty ones too: they may be there to be edited. */
 export function inspect(path: string, named: Omit<InspectTask, 'path'> = {}): VectorLayerInfo[] {
   const { crs = {}, assumeCrs } = named;
   const statedCrs = (table: string) => crs[table] ?? crs[''];

@@ -1,0 +1,312 @@
+import { execFileSync } from 'node:child_process';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.js';
+import { type ZipEntry, zip } from '../support/zip.js';
+
+/** A folder with files of many formats: each is published with all that it holds, or named with the reason. */
+
+const folder = mkdtempSync(join(tmpdir(), 'graticule-formats-'));
+const parts = mkdtempSync(join(tmpdir(), 'graticule-formats-parts-'));
+const HIRE = join(parts, 'cycle_hire.geojson');
+const WORLD = 'demo/data/world_map.gpkg';
+const HIRES = 300;
+let server: TestServer;
+
+const ogr2ogr = (...args: string[]) => execFileSync('ogr2ogr', args, { encoding: 'utf8', stdio: 'pipe' });
+const at = (name: string) => join(folder, name);
+
+/** Files of a folder, as entries of an archive. */
+function filesOf(path: string, prefix = ''): ZipEntry[] {
+  return readdirSync(path).map((name) => ({ name: prefix + name, content: readFileSync(join(path, name)) }));
+}
+
+/** Docks of many values: texts with quotes and accents, zeros in front, reals and integers. */
+const DOCKS = Array.from({ length: HIRES }, (_, i) => ({
+  type: 'Feature',
+  properties: {
+    code: String(i).padStart(5, '0'),
+    name: `"Dock" ${i}, Quai d'Été`,
+    bikes: i % 40,
+    share: i / 7,
+    big: 9_007_199_254_740_000 + i,
+    note: i % 3 ? null : 'x',
+  },
+  geometry: { type: 'Point', coordinates: [-0.2 + (i % 20) / 100, 51.5 + Math.floor(i / 20) / 100] },
+}));
+
+beforeAll(async () => {
+  writeFileSync(HIRE, JSON.stringify({ type: 'FeatureCollection', name: 'cycle_hire', features: DOCKS }));
+  const shapes = join(parts, 'shapes');
+  const geodatabase = join(parts, 'world.gdb');
+  ogr2ogr('-f', 'ESRI Shapefile', shapes, WORLD, 'countries', 'disputed_borders');
+  ogr2ogr('-f', 'OpenFileGDB', geodatabase, WORLD, 'countries', 'disputed_borders');
+  ogr2ogr('-f', 'OpenFileGDB', at('borders.gdb'), WORLD, 'disputed_borders', '-nln', 'folder_borders');
+  const table = join(parts, 'stock.csv');
+  writeFileSync(table, 'code;n\n007;1\n');
+  ogr2ogr('-update', at('borders.gdb'), table, '-nln', 'stock');
+  const one = filesOf(shapes).filter(({ name }) => name.startsWith('disputed_borders'));
+  writeFileSync(
+    at('two shapefiles.zip'),
+    zip([...filesOf(shapes, 'deep/data/'), { name: 'readme.txt', content: 'x' }]),
+  );
+  writeFileSync(
+    at('one.shz'),
+    zip(one.map((entry) => ({ ...entry, name: entry.name.replace('disputed_borders', 'one') }))),
+  );
+  writeFileSync(at('tables.gdb.zip'), zip(filesOf(geodatabase, 'world.gdb/')));
+  ogr2ogr('-f', 'KML', join(parts, 'doc.kml'), HIRE, '-nln', 'docks');
+  writeFileSync(at('docks.kmz'), zip([{ name: 'doc.kml', content: readFileSync(join(parts, 'doc.kml')) }]));
+  writeFileSync(at('packed.geojson.gz'), gzipSync(readFileSync(HIRE)));
+  ogr2ogr('-f', 'GeoJSONSeq', at('lines.ndjson'), HIRE);
+  ogr2ogr('-f', 'GeoJSONSeq', at('sequence.geojsonl'), HIRE);
+  ogr2ogr('-f', 'GeoJSONSeq', '-lco', 'RS=YES', at('records.geojsons'), HIRE);
+  writeFileSync(at('walk.gpx'), GPX);
+  writeFileSync(at('atlas.topojson'), TOPOJSON);
+  ogr2ogr('-f', 'DXF', at('plan.dxf'), HIRE, '-select', '');
+  ogr2ogr('-f', 'MapInfo File', at('counties.tab'), WORLD, 'disputed_borders');
+  ogr2ogr('-f', 'MapInfo File', at('exchange.mif'), WORLD, 'disputed_borders');
+  writeFileSync(
+    join(parts, 'sheet.csv'),
+    'id,lon,lat,day,big,code\n1,7.5,50.25,2024-02-29,12345678901234,x\n2,8,51,2024-03-01,2,007\n',
+  );
+  for (const [format, name] of [
+    ['XLSX', 'stations.xlsx'],
+    ['ODS', 'posts.ods'],
+  ] as const)
+    ogr2ogr('-f', format, at(name), '-oo', 'AUTODETECT_TYPE=YES', join(parts, 'sheet.csv'), '-nln', 'Sheet1');
+  ogr2ogr('-f', 'XLSX', at('budget.xlsx'), table, '-nln', 'costs');
+  ogr2ogr(
+    '-f',
+    'GPKG',
+    at('survey.gpkg'),
+    WORLD,
+    'disputed_borders',
+    '-nln',
+    'to_be_mapped',
+    '-where',
+    '1 = 0',
+  );
+  refusals();
+  server = await startServer({ sources: [folder] });
+}, 120_000);
+afterAll(async () => {
+  await server?.stop();
+  for (const path of [folder, parts]) rmSync(path, { recursive: true, force: true });
+});
+
+/** Two waypoints and a track of three points; no route. */
+const GPX = `<gpx version="1.1" creator="test" xmlns="http://www.topografix.com/GPX/1/1">
+<wpt lat="50" lon="7"><ele>120</ele><name>Start</name></wpt><wpt lat="50.5" lon="7.25"><name>End</name></wpt>
+<trk><name>Way</name><trkseg><trkpt lat="50" lon="7"/><trkpt lat="50.2" lon="7.1"/><trkpt lat="50.5" lon="7.25"/></trkseg></trk></gpx>`;
+
+/** Two objects on quantized arcs. */
+const TOPOJSON = JSON.stringify({
+  type: 'Topology',
+  transform: { scale: [0.5, 0.5], translate: [10, 20] },
+  arcs: [
+    [
+      [0, 0],
+      [2, 0],
+      [0, 2],
+      [-2, -2],
+    ],
+  ],
+  objects: {
+    plots: {
+      type: 'GeometryCollection',
+      geometries: [{ type: 'Polygon', arcs: [[0]], properties: { owner: 'A' } }],
+    },
+    fences: {
+      type: 'GeometryCollection',
+      geometries: [{ type: 'LineString', arcs: [0], properties: { height: 2 } }],
+    },
+  },
+});
+
+function refusals(): void {
+  writeFileSync(at('notes.zip'), zip([{ name: 'notes.txt', content: 'x' }]));
+  writeFileSync(at('locked.zip'), zip([{ name: 'a.shp', content: 'x', encrypted: true }]));
+  writeFileSync(at('bomb.zip'), zip([{ name: 'a.shp', content: Buffer.alloc(64 << 20) }]));
+  writeFileSync(at('out.zip'), zip([{ name: '../a.shp', content: 'x' }]));
+  writeFileSync(at('images.zip'), zip([{ name: 'scene.tif', content: 'x' }]));
+  writeFileSync(at('bomb.geojson.gz'), gzipSync(Buffer.alloc(64 << 20)));
+  writeFileSync(at('cut.geojson.gz'), gzipSync(readFileSync(HIRE)).subarray(0, 2000));
+  writeFileSync(at('bomb.xlsx'), zip([{ name: 'xl/workbook.xml', content: Buffer.alloc(64 << 20) }]));
+  writeFileSync(
+    at('virtual.xlsx'),
+    '<OGRVRTDataSource><OGRVRTLayer name="a"><SrcDataSource>/etc/passwd</SrcDataSource></OGRVRTLayer></OGRVRTDataSource>',
+  );
+  writeFileSync(
+    at('empty.gpx'),
+    '<gpx version="1.1" creator="test" xmlns="http://www.topografix.com/GPX/1/1"></gpx>',
+  );
+  for (const name of [
+    'cloud.laz',
+    'city.osm.pbf',
+    'all.tar.gz',
+    'old.mdb',
+    'plan.dwg',
+    'scene.ecw',
+    'wind.grib2',
+    'dem.tif.gz',
+  ])
+    writeFileSync(at(name), 'x');
+  mkdirSync(at('broken.gdb'));
+  copyFileSync(HIRE, at('broken.gdb/gdb'));
+}
+
+interface Feature {
+  geometry: { type: string; coordinates: number[] };
+  properties: Record<string, unknown>;
+}
+
+async function items(id: string): Promise<{ numberMatched: number; features: Feature[] }> {
+  const answer = await fetch(`${server.url}/ogc/features/collections/${id}/items?f=json&limit=1000`);
+  expect(answer.status, id).toBe(200);
+  return (await answer.json()) as { numberMatched: number; features: Feature[] };
+}
+
+/** Rows of a source as OGR gives them: each as its attributes, in an order of their own. */
+function rowsOf(path: string, layer: string): string[] {
+  const text = ogr2ogr('-f', 'GeoJSONSeq', '/vsistdout/', path, layer);
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => rowOf(JSON.parse(line) as Feature))
+    .sort();
+}
+const rowOf = ({ properties }: Feature) =>
+  JSON.stringify(
+    Object.entries(properties)
+      .filter(([name]) => !/^(fid|objectid|shape_)/i.test(name))
+      .sort(),
+  );
+
+describe('a file of its format', () => {
+  it.each([
+    ['cycle_hire', HIRES],
+    ['lines', HIRES],
+    ['sequence', HIRES],
+    ['records', HIRES],
+    ['docks', HIRES],
+    ['plan', HIRES],
+    ['counties', 46],
+    ['exchange', 46],
+    ['one', 46],
+    ['folder_borders', 46],
+  ])('%s is published with all of its features', async (id, count) => {
+    expect((await items(id)).numberMatched).toBe(count);
+  });
+
+  it.each(['cycle_hire', 'lines', 'sequence', 'records'])(
+    '%s has the attributes of the source',
+    async (id) => {
+      expect((await items(id)).features.map(rowOf).sort()).toEqual(rowsOf(HIRE, 'cycle_hire'));
+    },
+  );
+
+  it('has the attributes of the source in a folder of tables', async () => {
+    const { features } = await items('folder_borders');
+    expect(features.map(rowOf).sort()).toEqual(rowsOf(at('borders.gdb'), 'folder_borders'));
+  });
+
+  it.each([
+    ['two-shapefiles', 'two shapefiles.zip'],
+    ['tables-gdb', 'tables.gdb.zip'],
+  ])('%s is an archive of two layers, each a collection', async (group) => {
+    expect((await items(`${group}-countries`)).numberMatched).toBe(240);
+    expect((await items(`${group}-disputed_borders`)).numberMatched).toBe(46);
+  });
+
+  it('keeps the CRS of a zipped shapefile', async () => {
+    const answer = await fetch(`${server.url}/ogc/features/collections/one?f=json`);
+    expect(await answer.json()).toMatchObject({ storageCrs: 'http://www.opengis.net/def/crs/EPSG/0/4326' });
+  });
+
+  it('has a collection for each kind of feature in a GPX file, but none for kinds without any', async () => {
+    const { features } = await items('walk_waypoints');
+    expect(features.map(({ properties }) => properties['name']).sort()).toEqual(['End', 'Start']);
+    expect((await items('walk_tracks')).features[0]!.properties['name']).toBe('Way');
+    expect((await items('walk_track_points')).numberMatched).toBe(3);
+    for (const kind of ['routes', 'route_points'])
+      expect((await fetch(`${server.url}/ogc/features/collections/walk_${kind}?f=json`)).status).toBe(404);
+  });
+
+  it('has a collection for each object of a topology, with the arcs put together', async () => {
+    const [plot] = (await items('plots')).features;
+    expect(plot!.properties['owner']).toBe('A');
+    const ring = (plot!.geometry.coordinates as unknown as number[][][][]).flat(2);
+    expect(ring.map(String).sort()).toEqual(['10,20', '10,20', '11,20', '11,21']);
+    expect((await items('fences')).features[0]!.properties['height']).toBe(2);
+  });
+
+  it.each(['stations', 'posts'])('%s is a sheet whose rows are points, with typed columns', async (id) => {
+    const { features } = await items(id);
+    const rows = features.map(({ geometry, properties }) => ({ ...properties, at: geometry.coordinates }));
+    expect(rows.sort((a, b) => Number(a['id' as never]) - Number(b['id' as never]))).toEqual([
+      { id: 1, day: '2024-02-29', big: 12345678901234, code: 'x', at: [7.5, 50.25] },
+      { id: 2, day: '2024-03-01', big: 2, code: '007', at: [8, 51] },
+    ]);
+  });
+
+  it('is published empty where it can be edited', async () => {
+    expect((await items('to_be_mapped')).numberMatched).toBe(0);
+  });
+});
+
+describe('what is not published is named', () => {
+  it.each([
+    ['borders.gdb', /stock.*No geometry/],
+    ['budget.xlsx', /costs: No geometry, and no columns of coordinates/],
+    ['notes.zip', /holds no data of places/],
+    ['locked.zip', /protected by a password/],
+    ['bomb.zip', /compressed more than 200 times/],
+    ['out.zip', /damaged, or of another kind/],
+    ['images.zip', /have to be unpacked: scene\.tif/],
+    ['bomb.geojson.gz', /compressed more than 200 times/],
+    ['cut.geojson.gz', /damaged, or of another kind/],
+    ['bomb.xlsx', /compressed more than 200 times/],
+    ['virtual.xlsx', /damaged, or of another kind/],
+    ['empty.gpx', /no features with a geometry/],
+    ['cloud.laz', /Point clouds/],
+    ['city.osm.pbf', /OpenStreetMap/],
+    ['all.tar.gz', /unpack it/],
+    ['old.mdb', /copy its layers into a GeoPackage/],
+    ['plan.dwg', /save it as DXF/],
+    ['scene.ecw', /not free/],
+    ['wind.grib2', /GRIB/],
+    ['dem.tif.gz', /Compressed rasters/],
+    ['broken.gdb', /damaged, or of a version/],
+  ])('%s, with the reason', (name, reason) => {
+    const line = server
+      .log()
+      .split('\n')
+      .find((text) => /not published: /.test(text) && text.includes(`/${name}`));
+    expect(line).toMatch(reason);
+  });
+
+  it('after a second start too, when the copies are there already', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'graticule-formats-data-'));
+    try {
+      for (let start = 1; start <= 2; start++) {
+        const one = await startServer({ sources: [at('borders.gdb')], dataDir });
+        await one.stop();
+        expect(one.log().match(/borders\.gdb \(stock\): No geometry/g)).toHaveLength(start);
+      }
+    } finally {
+      rmSync(dataDir, { recursive: true, force: true });
+    }
+  });
+});
