@@ -16,6 +16,7 @@ export interface CatalogOptions {
   dataDir?: string;
   config?: string;
   source?: string[];
+  crs?: Record<string, string>;
 }
 
 export interface LocalCatalog {
@@ -31,7 +32,7 @@ export async function withCatalog<T>(
   vectorThreads?: number,
 ): Promise<T> {
   const { config } = resolveConfig(
-    { 'data.directory': options.dataDir, 'data.sources': options.source },
+    { 'data.directory': options.dataDir, 'data.sources': options.source, 'data.crs': options.crs },
     options.config,
   );
   const dataDir = resolve(config.data.directory);

@@ -110,6 +110,14 @@ program
   .action(loaded(async () => (await import('./seed.js')).seed));
 
 program
+  .command('inspect')
+  .description('tell what would be published of a file, and why')
+  .argument('<file>', 'file or folder of data')
+  .option('--config <file>', 'configuration file (YAML)')
+  .option('--crs <file=crs>', 'CRS of the file, as with serve', statedCrs)
+  .action(loaded(async () => (await import('./inspect.js')).inspectFile));
+
+program
   .command('validate')
   .description('check a configuration file')
   .argument('<config>')

@@ -56,6 +56,8 @@ export interface VectorCollection extends CollectionBase {
   readonly countEstimated?: boolean;
   /** Extent in the CRS of the data, where this is a plane without a place on Earth. */
   readonly extent?: Box;
+  /** Set where nothing names the CRS: what the coordinates were taken for. */
+  readonly takenFor?: 'degrees' | 'plane';
   /** Cursor of the last edit that `featureCount` and `extent84` know of. */
   readonly cursor: number;
   readonly style: MapStyle;

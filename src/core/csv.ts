@@ -1,6 +1,25 @@
-import { extname } from 'node:path';
-
 /** Files of texts in columns, which have no types of their own. */
 export function isCsv(path: string): boolean {
-  return ['.csv', '.tsv', '.psv'].includes(extname(path).toLowerCase());
+  return /\.[ctp]sv$/i.test(path);
+}
+
+/** How a CSV file is read, and why. */
+export interface CsvInspection {
+  encoding: string;
+  encodingReason: string;
+  separator: string;
+  /** In words; absent when there is no geometry. */
+  geometry?: string;
+  /** Columns of numbers with decimal commas. */
+  commas: string[];
+  /** Columns that are texts although most of their values are numbers. */
+  texts: CsvTextColumn[];
+}
+
+export interface CsvTextColumn {
+  column: string;
+  /** The first value that is no number, and its record, counted from 1 after the line of names. */
+  value: string;
+  record: number;
+  reason: string;
 }

@@ -10,6 +10,7 @@ import type { AnalyticsTasks } from './analytics.js';
 import type { ArchiveTasks, VectorLayerMetadata } from './archives.js';
 import type { ConnectionTotals } from './connection-counts.js';
 import type { Expression } from './cql2/ast.js';
+import type { CsvInspection } from './csv.js';
 import type { EditResult, EditTask } from './edits.js';
 import type { EventsResult, EventsTask, MatchResult, MatchTask } from './events.js';
 import type { CountTask, ItemResult, ItemsResult, ItemsTask, ItemTask } from './features.js';
@@ -445,6 +446,8 @@ export interface Tasks extends AnalyticsTasks, ArchiveTasks, RasterTasks, StacTa
   /** First half of an import: any OGR file into a staging GeoPackage, with progress. */
   'ogr.translate': { input: TranslateTask; output: TranslateResult };
   'ogr.inspect': { input: { path: string }; output: OgrLayerInfo[] };
+  /** How a CSV file is read, and why. */
+  'ogr.inspectCsv': { input: { path: string }; output: CsvInspection };
   'ogr.unpack': { input: UnpackTask; output: UnpackResult };
   'map.render': { input: MapTask; output: ImageResult };
 }

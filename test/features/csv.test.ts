@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { coordinateColumns } from '../../src/workers/raster/csv.js';
+import { coordinateColumns } from '../../src/workers/raster/csv/columns.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 /** CSV files say nothing of their types: nothing may be lost by guessing them. */
@@ -24,11 +24,32 @@ const FILES: Record<string, string> = {
   '2020.csv': 'a,lon,lat\n1,7,50\n',
   [`${'n'.repeat(70)}.csv`]: 'a,lon,lat\n1,7,50\n',
   '北京.csv': 'a,lon,lat\n1,116.4,39.9\n',
-  'comma.csv': 'name;lat;lon\nKöln;50,94;6,96\n',
+  'comma.csv': 'name;lat;lon;height;code\nKöln;50,94;6,96;1,5;0123\nMünchen;48,1;11,6;;99\n',
+  'thousands.csv': 'name;x;y;n\na;7;50;1,234\nb;8;51;2,345\n',
+  'mixed.csv': 'name;lon;lat;n\na;7,5;50,5;1,5\nb;8,5;51,5;many\n',
+  'shape.csv':
+    'id,Geo Point,Geo Shape\n1,"48.85, 2.35","{""type"":""LineString"",""coordinates"":[[2,48],[3,49]]}"\n2,"48, 2",\n3,"48, 2",{broken\n',
+  'point.csv': 'id,geo_point_2d\n1,"48.85, 2.35"\n',
+  'hash.csv': 'hash,lon,lat\n01ab23cd45ef01ab23cd45ef01ab23cd45ef01ab23cd45ef,7,50\n',
+};
+
+const ENCODED: Record<string, Buffer> = {
+  'latin.csv': Buffer.from(
+    'name,note,lon,lat\nKöln,"straße, früher Gasse",7,50\nMünchen,öffentlich,8,51\n',
+    'latin1',
+  ),
+  'wide.csv': Buffer.from('\uFEFFname,lon,lat\nŁódź,19.4,51.7\n', 'utf16le'),
+  'stated.csv': Buffer.from(
+    [...'name,lon,lat\n']
+      .map((c) => c.charCodeAt(0))
+      .concat(0xcc, 0xe8, 0xf0, ...[...',30,50\n'].map((c) => c.charCodeAt(0))),
+  ),
+  'stated.csv.cpg': Buffer.from('1251'),
 };
 
 beforeAll(async () => {
-  for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, name), text);
+  for (const [name, text] of Object.entries({ ...FILES, ...ENCODED }))
+    writeFileSync(join(folder, name), text);
   server = await startServer({ sources: [folder] });
 });
 afterAll(async () => {
@@ -113,8 +134,32 @@ it('coordinates in metres are those of a plane', async () => {
   expect(server.log()).toContain('warning: grid: No coordinate reference system is named');
 });
 
-it('decimal commas are not cut off: the file is not published, with the reason', () => {
-  expect(server.log()).toMatch(/comma\.csv: The coordinates in lon and lat have decimal commas/);
+it('decimal commas are those of numbers, in columns that have nothing else', async () => {
+  const [cologne, munich] = await items('comma');
+  expect(cologne!.geometry.coordinates).toEqual([6.96, 50.94]);
+  expect(cologne!.properties).toEqual({ name: 'Köln', height: 1.5, code: '0123' });
+  expect(munich!.properties).toEqual({ name: 'München', height: null, code: '99' });
+  expect((await items('mixed')).map(({ properties }) => properties['n'])).toEqual(['1,5', 'many']);
+});
+
+it('commas that may part thousands stay as they are', async () => {
+  expect((await items('thousands')).map(({ properties }) => properties['n'])).toEqual(['1,234', '2,345']);
+});
+
+it('geometries are read from GeoJSON, and from latitude and longitude in one column', async () => {
+  const shapes = await items('shape');
+  expect(shapes.map(({ geometry }) => geometry?.type)).toEqual(['LineString', undefined, undefined]);
+  expect(shapes[0]!.properties).toEqual({ id: 1, 'Geo Point': '48.85, 2.35' });
+  expect((await items('point'))[0]!.geometry.coordinates).toEqual([2.35, 48.85]);
+  expect((await items('hash'))[0]!.geometry.coordinates).toEqual([7, 50]);
+});
+
+it.each([
+  ['latin', ['Köln', 'München']],
+  ['wide', ['Łódź']],
+  ['stated', ['Мир']],
+])('texts of %s are read in their encoding', async (id, names) => {
+  expect((await items(id)).map(({ properties }) => properties['name'])).toEqual(names);
 });
 
 it.each([

@@ -33,6 +33,7 @@ export const ENGINE_TASKS: ReadonlySet<string> = new Set<EngineTaskName>([
   'raster.image',
   'map.render',
   'ogr.inspect',
+  'ogr.inspectCsv',
   'ogr.translate',
   'ogr.unpack',
   'raster.import',

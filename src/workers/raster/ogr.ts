@@ -12,7 +12,7 @@ import {
   TaskFailure,
 } from '../../core/tasks.js';
 import { crsOfDataset } from './crs.js';
-import { csvOptions } from './csv.js';
+import { openCsv } from './csv/open.js';
 import { type Dataset, gdal, plainFile, plainFolder, unreadable, VECTOR_DRIVERS } from './gdal.js';
 import { coordinatesOfTable, openSpreadsheet, spreadsheetDriver } from './spreadsheet.js';
 
@@ -24,8 +24,7 @@ export async function openVector(path: string): Promise<Dataset> {
   if (spreadsheet !== undefined) return openSpreadsheet(path, spreadsheet);
   await refuseArchive(path);
   try {
-    // Only the synchronous call hands open options on (gdal-async 3.12); for CSV it reads no more than the head.
-    if (isCsv(path)) return gdal.drivers.get('CSV').open(path, 'r', await csvOptions(path));
+    if (isCsv(path)) return await openCsv(path);
     return await gdal.openAsync(path, 'r', VECTOR_DRIVERS);
   } catch (error) {
     throw unreadable('The file is not a vector file of a supported format, or is damaged.', error);

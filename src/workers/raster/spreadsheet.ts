@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import type { Layer } from 'gdal-async';
 import { LIMITS } from '../../core/limits.js';
 import { TaskFailure } from '../../core/tasks.js';
-import { coordinateColumns } from './csv.js';
+import { coordinateColumns } from './csv/columns.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
 import { checkArchive } from './unpack.js';
 

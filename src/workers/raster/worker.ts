@@ -7,6 +7,7 @@ import { Cancellation } from '../cancellation.js';
 import { type Answer, answer } from '../failure.js';
 import { moved, type ThreadTask } from '../thread.js';
 import { coverage } from './coverage.js';
+import { inspectCsv } from './csv/inspect.js';
 import { encodeImage } from './encode.js';
 import { closeIdleRasters } from './handles.js';
 import { image } from './image.js';
@@ -36,6 +37,7 @@ const TASKS = {
   'raster.encode-tiff': ({ rgba, width, height, bbox, crs }: EncodeTiffTask) =>
     encodeImage({ rgba, width, height }, 'tiff', { box: bbox, crs }),
   'ogr.inspect': (input: TaskInput<'ogr.inspect'>) => inspectLayers(input),
+  'ogr.inspectCsv': (input: TaskInput<'ogr.inspectCsv'>) => inspectCsv(input),
 };
 
 export default async function run({ task, input, flag }: ThreadTask): Promise<Answer> {

@@ -35,6 +35,7 @@ export function vectorCollection(
     extent84: storageCrs.isPlane ? undefined : extent84 && globeExtent(extent84),
     ...(storageCrs.isPlane && extent ? { extent } : {}),
     ...(warning === undefined ? {} : { warning }),
+    ...(layer.takenFor ? { takenFor: layer.takenFor } : {}),
     storageCrs,
     crs: advertised(storageCrs, layer.source.hasZ),
     file,

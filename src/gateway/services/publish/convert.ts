@@ -11,7 +11,7 @@ import { INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 const IMPORT_DEADLINE_MS = 600_000;
 
 /** Part of the names of copies: changes with how they are made. */
-const MAKE = 5;
+const MAKE = 6;
 
 /** The copy of a file, and what of the file is not in it. */
 export interface Copy {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { realpathSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
+import { isCsv } from '../../../core/csv.js';
 import { TaskFailure } from '../../../core/tasks.js';
 import { GEOPACKAGE, isCopied } from './formats.js';
 import { sidecarsOf } from './sidecar-crs.js';
@@ -64,6 +65,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
 function companionsOf(path: string): string[] {
   const extension = extname(path).toLowerCase();
   if (GEOPACKAGE.has(extension)) return [`${path}-wal`];
+  if (isCsv(path)) return [`${path}.cpg`, ...sidecarsOf(path)];
   if (!isCopied(path)) return [];
   const stem = path.slice(0, -extension.length);
   const parts = PARTS[extension] ?? [];

@@ -1,0 +1,110 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Collection, RasterCollection, VectorCollection } from '../core/collection.js';
+import type { Crs } from '../core/crs.js';
+import { type CsvInspection, isCsv } from '../core/csv.js';
+import { statedOfFile } from '../core/stated-crs.js';
+import { sidecarCrs } from '../gateway/services/publish/sidecar-crs.js';
+import { describeCrs } from '../native/index.js';
+import { withCatalog } from './catalog.js';
+import { CommandError } from './command-error.js';
+
+export interface InspectOptions {
+  config?: string;
+  crs?: Record<string, string>;
+}
+
+/** `graticule inspect FILE`: reads the file as a server would, into a folder that is removed, and tells of it. */
+export async function inspectFile(file: string, options: InspectOptions): Promise<void> {
+  const path = resolve(file);
+  if (!existsSync(path)) throw new CommandError(`there is no file or folder ${file} (looked for ${path})`);
+  const dataDir = mkdtempSync(join(tmpdir(), 'graticule-inspect-'));
+  try {
+    await withCatalog({ ...options, dataDir, source: [path] }, async ({ catalog, pools }) => {
+      const lines: string[] = [];
+      for (const one of catalog.collections) {
+        lines.push(...titleLines(one));
+        if (isCsv(one.file)) lines.push(...csvLines(await pools.run('ogr.inspectCsv', { path: one.file })));
+        lines.push(...(one.kind === 'vector' ? await vectorLines(one, options.crs) : rasterLines(one)), '');
+      }
+      for (const { layer, reason } of catalog.quarantined)
+        lines.push(`not published${layer ? ` (${layer})` : ''}: ${reason}`, '');
+      if (lines.length === 0) lines.push(`nothing in ${file} is data that can be published`, '');
+      process.stdout.write(lines.join('\n'));
+      if (catalog.collections.length === 0) process.exitCode = 1;
+    });
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+function titleLines(collection: Collection): string[] {
+  return [`collection ${collection.id} (${collection.title})`];
+}
+
+const SEPARATORS: Readonly<Record<string, string>> = {
+  ',': 'commas',
+  ';': 'semicolons',
+  '\t': 'tabs',
+  '|': 'bars',
+};
+
+function csvLines({ encoding, encodingReason, separator, geometry, commas, texts }: CsvInspection): string[] {
+  return [
+    line('encoding', `${encoding}: ${encodingReason}; FILE.cpg beside it states another`),
+    line('separator', SEPARATORS[separator]!),
+    line('geometry', `from ${geometry}`),
+    ...(commas.length > 0 ? [line('decimals', `with commas in ${commas.join(', ')}`)] : []),
+    ...texts.map(({ column, value, record, reason }) =>
+      line('text', `${column}, as ${JSON.stringify(value)} in record ${record} ${reason}`),
+    ),
+  ];
+}
+
+async function vectorLines(collection: VectorCollection, crs: InspectOptions['crs']): Promise<string[]> {
+  const { source, featureCount, extent84, extent, warning } = collection;
+  return [
+    line('features', `${featureCount} of type ${source.geometryType}${source.hasZ ? ' with heights' : ''}`),
+    line('crs', `${crsName(collection.storageCrs)}: ${await crsReason(collection, crs)}`),
+    ...(warning === undefined ? [] : [line('warning', warning)]),
+    ...(extent84 ? [line('extent', `${extent84.join(', ')} degrees`)] : []),
+    ...(extent ? [line('extent', `${extent.join(', ')} in its plane`)] : []),
+    line('ids', source.idColumn),
+    ...source.fields.map(({ name, type }) => line('attribute', `${name}, ${type}`)),
+  ];
+}
+
+/** The code, and what it is called; of a definition of its own the name alone. */
+function crsName({ proj }: Crs): string {
+  const { name } = describeCrs(proj);
+  return /^\w+:\w+$/.test(proj) ? `${proj} (${name})` : name;
+}
+
+/** Where the CRS of a collection comes from. */
+async function crsReason({ file, takenFor }: VectorCollection, crs: InspectOptions['crs']): Promise<string> {
+  if (Object.keys(statedOfFile(crs ?? {}, file)).length > 0) return 'stated';
+  if (takenFor === 'degrees')
+    return 'nothing names one, and the coordinates can be degrees; --crs states another';
+  if (takenFor === 'plane') return 'nothing names one, and the coordinates cannot be degrees';
+  return (await sidecarCrs(file)) === undefined ? 'the file names it' : 'the file beside it names it';
+}
+
+function rasterLines(collection: Exclude<Collection, VectorCollection>): string[] {
+  if (collection.kind !== 'raster')
+    return [line('tiles', `${collection.format}, zooms ${collection.minZoom} to ${collection.maxZoom}`)];
+  return coverageLines(collection);
+}
+
+function coverageLines({ raster, bands, storageCrs, extent84 }: RasterCollection): string[] {
+  return [
+    line('size', `${raster.width} x ${raster.height} pixels, ${raster.driver}`),
+    line('crs', `${crsName(storageCrs)}: the file names it`),
+    ...(extent84 ? [line('extent', `${extent84.join(', ')} degrees`)] : []),
+    ...bands.map(({ band, type, description }) =>
+      line('band', [band, type, description].filter(Boolean).join(', ')),
+    ),
+  ];
+}
+
+const line = (subject: string, text: string) => `  ${subject.padEnd(10)} ${text}`;

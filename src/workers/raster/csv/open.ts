@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { SCRATCH_VARIABLE } from '../../engine/settings.js';
+import { type Dataset, gdal } from '../gdal.js';
+import { writeNormal } from './normal.js';
+import { type CsvReading, isPlain, readingOf } from './reading.js';
+
+/**
+ * Opens a CSV file. All columns are read as texts: OGR's driver would take `007` for 7. What it cannot read is written
+ * anew, into a folder that is removed with the dataset.
+ */
+export async function openCsv(path: string): Promise<Dataset> {
+  const reading = await readingOf(path);
+  // Only the synchronous call hands open options on (gdal-async 3.12); for CSV it reads no more than the head.
+  if (isPlain(reading)) return gdal.drivers.get('CSV').open(path, 'r', optionsOf(reading));
+  const folder = mkdtempSync(`${process.env[SCRATCH_VARIABLE] ?? join(tmpdir(), 'graticule-scratch')}-csv-`);
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  try {
+    const copy = join(folder, basename(path));
+    await writeNormal(reading, copy);
+    const dataset = gdal.drivers.get('CSV').open(copy, 'r', optionsOf(reading));
+    const close = dataset.close.bind(dataset);
+    dataset.close = () => {
+      close();
+      remove();
+    };
+    return dataset;
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+function optionsOf({ geometry }: CsvReading): Record<string, string> {
+  const options = { AUTODETECT_TYPE: 'NO', KEEP_GEOM_COLUMNS: 'NO' };
+  if (!geometry) return options;
+  if (geometry.encoding !== 'coordinates') return { ...options, GEOM_POSSIBLE_NAMES: geometry.column };
+  return { ...options, X_POSSIBLE_NAMES: geometry.x, Y_POSSIBLE_NAMES: geometry.y };
+}
