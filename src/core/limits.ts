@@ -14,6 +14,9 @@ export const LIMITS = {
   coverageSide: 8192,
   /** Bytes of a coverage before compression: about what can be written within the time of a request. */
   coverageBytes: 268_435_456,
+  /** Results kept in a process for clients that read parts of them: how many, and bytes of all; one may have more. */
+  partialReplies: 64,
+  partialBytes: 536_870_912,
   /** Pixels per side of a rendered map (contract). */
   mapSide: 4096,
   mapSideDefault: 256,

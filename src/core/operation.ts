@@ -128,6 +128,7 @@ export interface SocketEvents {
 export interface Exchange<P extends Params = Params, B = unknown> {
   readonly operation: Operation;
   readonly params: ParamValues<P>;
+  readonly method: string;
   /** Lives as long as this target (path and query) is remembered: for what a handler works out from it. */
   readonly memo: { value?: unknown };
   readonly body: B;

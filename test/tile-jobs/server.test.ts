@@ -79,6 +79,9 @@ async function download(job: Job, name: string): Promise<string> {
   const path = join(folder, name);
   const bytes = Buffer.from(await response.arrayBuffer());
   expect(bytes.length).toBe(job.ArchiveSizeBytes);
+  const part = await fetch(server.url + job.DownloadUrl, { headers: { ...headers, range: 'bytes=100-199' } });
+  expect(part.status).toBe(206);
+  expect(Buffer.from(await part.arrayBuffer()).equals(bytes.subarray(100, 200))).toBe(true);
   writeFileSync(path, bytes);
   return path;
 }

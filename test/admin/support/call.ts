@@ -41,6 +41,7 @@ export async function call(operation: Operation, request: Call = {}): Promise<Ca
   const exchange: Exchange = {
     operation,
     params,
+    method: operation.method,
     memo: {},
     body: request.body,
     upload: request.upload ?? (async function* () {})(),

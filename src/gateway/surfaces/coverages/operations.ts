@@ -16,6 +16,7 @@ import {
 } from '../../../core/params.js';
 import { RESAMPLINGS } from '../../../core/rasters.js';
 import { openApiDocument } from '../../http/openapi.js';
+import { PartialReplies } from '../../http/partial-replies.js';
 import * as pages from '../../pages/index.js';
 import {
   datasetLinks,
@@ -90,7 +91,10 @@ const resampling = choice(
 const DOCUMENT = { 200: { description: 'Document', content: { 'application/json': Type.Object({}) } } };
 
 /** Raster data with its values: OGC API Coverages part 1. */
+const COVERAGE_CONTENT = { [GEOTIFF_FORMAT.mediaType]: null, 'image/png': null };
+
 export function coveragesOperations(deps: SurfaceDeps): Operation[] {
+  const partial = new PartialReplies();
   const { visible, pools } = deps;
   const operations: Operation[] = [];
   operations.push(
@@ -204,14 +208,16 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
       },
       formats: COVERAGE_FORMATS,
       responses: {
-        200: { description: 'Coverage', content: { [GEOTIFF_FORMAT.mediaType]: null, 'image/png': null } },
+        200: { description: 'Coverage', content: COVERAGE_CONTENT },
+        206: { description: 'Part of the coverage', content: COVERAGE_CONTENT },
         400: { description: 'A parameter is wrong' },
         404: { description: 'No such coverage' },
         406: { description: 'Format not acceptable' },
+        416: { description: 'The range is outside of the coverage' },
       },
       run(x) {
         const collection = asRaster(findCollection(visible(x.principal), x.params.collectionId));
-        return coverage(x, pools, collection, x.params);
+        return partial.reply(x, () => coverage(x, pools, collection, x.params));
       },
     }),
   );

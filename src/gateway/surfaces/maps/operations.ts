@@ -3,6 +3,7 @@ import { LIMITS } from '../../../core/limits.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
 import { list, pathString } from '../../../core/params.js';
 import { openApiDocument } from '../../http/openapi.js';
+import { PartialReplies } from '../../http/partial-replies.js';
 import * as pages from '../../pages/index.js';
 import { Symbols } from '../../services/symbols.js';
 import { findNumbered, META_FORMATS, selectCollections, surfaceBasics } from '../common.js';
@@ -40,6 +41,7 @@ export const MAPS_CONFORMANCE: readonly string[] = [
 
 /** Rendered maps: OGC API Maps part 1. */
 export function mapsOperations(deps: MapsDeps): Operation[] {
+  const partial = new PartialReplies();
   const operations: Operation[] = [];
   const shown = (x: Exchange) => deps.visible(x.principal).onEarth.collections.filter(drawable);
   operations.push(
@@ -80,7 +82,7 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
           x.params.collections,
           drawable,
         );
-        return drawMap(x, deps, chosen, x.params);
+        return partial.reply(x, () => drawMap(x, deps, chosen, x.params));
       },
     }),
     defineOperation({
@@ -95,7 +97,7 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
       run(x) {
         const collection = findNumbered(deps.visible(x.principal), x.params.collectionId);
         if (!drawable(collection)) throw notFound('map of', collection.id);
-        return drawMap(x, deps, [collection], x.params, collection);
+        return partial.reply(x, () => drawMap(x, deps, [collection], x.params, collection));
       },
     }),
     defineOperation({
@@ -113,7 +115,8 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
       responses: { ...RESPONSES, 501: { description: 'Tile archives have no styles' } },
       run(x) {
         const collection = findNumbered(deps.visible(x.principal), x.params.collectionId);
-        return drawMap(x, deps, [inStyle(collection, x.params.styleId)], x.params, collection);
+        const styled = inStyle(collection, x.params.styleId);
+        return partial.reply(x, () => drawMap(x, deps, [styled], x.params, collection));
       },
     }),
     ...mapCollectionOperations(deps),

@@ -68,11 +68,15 @@ export const mapQuery = {
   },
 };
 
+const IMAGE_CONTENT = Object.fromEntries(IMAGES.map(({ mediaType }) => [mediaType, null]));
+
 export const RESPONSES = {
-  200: { description: 'Map', content: Object.fromEntries(IMAGES.map(({ mediaType }) => [mediaType, null])) },
+  200: { description: 'Map', content: IMAGE_CONTENT },
+  206: { description: 'Part of the map', content: IMAGE_CONTENT },
   400: { description: 'A parameter is wrong' },
   402: { description: 'The licence does not cover maps of a time' },
   404: { description: 'Nothing that can be drawn' },
+  416: { description: 'The range is outside of the map' },
 };
 
 export interface MapParams extends AskedLook {

@@ -3,11 +3,11 @@ import { notFound } from '../../../core/errors.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import type { StacFile } from '../../../core/stac.js';
+import { fileReply } from '../../http/file-reply.js';
 import { granulesOf } from '../../services/rasters/granules.js';
 import { runTask } from '../../services/run-task.js';
 import { downloadOf, mediaTypeOf } from '../../services/stac/raster-items.js';
 import { findCollection } from '../common.js';
-import { fileReply } from './file-reply.js';
 import { COMMON, collectionId, itemId, readsWhole, STAC_PATH, type StacDeps } from './params.js';
 
 /** Files of assets: beside the contract, which leaves the hrefs of assets open. */

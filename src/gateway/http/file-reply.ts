@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, realpath } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { ApiError, notFound } from '../../../core/errors.js';
-import type { Exchange, Reply } from '../../../core/operation.js';
+import { notFound } from '../../core/errors.js';
+import type { Exchange, Reply } from '../../core/operation.js';
+import { partHeaders, rangeOf } from './range.js';
 
 export interface ServedFile {
   path: string;
@@ -22,8 +23,7 @@ export async function fileReply(x: Exchange, file: ServedFile): Promise<Reply> {
   const handle = await opened(file);
   const { size, ...state } = await handle.stat().finally(() => handle.close());
   const etag = tagOf({ size, ...state });
-  // A condition that holds gives 304, for which the range is of no matter.
-  const range = x.header('if-none-match') === undefined ? rangeOf(x, size, etag) : undefined;
+  const range = rangeOf(x, size, etag);
   const [start, end] = range ?? [0, size - 1];
   const length = end - start + 1;
   return {
@@ -34,9 +34,8 @@ export async function fileReply(x: Exchange, file: ServedFile): Promise<Reply> {
     length,
     body: bytes(file, etag, start, length),
     headers: {
-      'accept-ranges': 'bytes',
       'content-disposition': `attachment; filename="${basename(file.path).replace(/[^\w.-]/g, '_')}"`,
-      ...(range ? { 'content-range': `bytes ${start}-${end}/${size}` } : {}),
+      ...partHeaders(range, size),
     },
   };
 }
@@ -55,23 +54,6 @@ async function opened({ path, root }: ServedFile): Promise<FileHandle> {
   if ((await handle.stat()).isFile()) return handle;
   await handle.close();
   throw notFound('file', basename(path));
-}
-
-/** First and last byte; undefined when the whole file is asked for. */
-function rangeOf(x: Exchange, size: number, etag: string): [number, number] | undefined {
-  const [, from, to] = /^bytes=(\d*)-(\d*)$/.exec(x.header('range')?.trim() ?? '') ?? [];
-  if (from === undefined || to === undefined || (from === '' && to === '')) return undefined;
-  const condition = x.header('if-range');
-  if (condition !== undefined && condition.trim() !== `"${etag}"`) return undefined;
-  const start = from === '' ? Math.max(0, size - Number(to)) : Number(from);
-  const end = from === '' || to === '' ? size - 1 : Math.min(Number(to), size - 1);
-  if (to !== '' && from !== '' && Number(from) > Number(to)) return undefined;
-  if (start >= size || (from === '' && Number(to) === 0)) {
-    throw new ApiError('range-not-satisfiable', `The file has ${size} bytes.`, {
-      headers: { 'content-range': `bytes */${size}`, 'accept-ranges': 'bytes' },
-    });
-  }
-  return [start, end];
 }
 
 /** Exactly this part of the file in the state that the tag names. Nothing is open before the first byte is asked for. */

@@ -1,0 +1,60 @@
+import { type FileHandle, open, rm } from 'node:fs/promises';
+
+const CHUNK_BYTES = 262_144;
+
+/** Bytes on disk without a name: they are gone when nobody reads them any more, whatever becomes of this process. */
+export class Spool {
+  #readers = 0;
+  #isDropped = false;
+
+  private constructor(
+    readonly file: FileHandle,
+    readonly size: number,
+  ) {}
+
+  /** Writes all parts to a new file; `seen` is told of each. */
+  static async write(
+    path: string,
+    parts: AsyncIterable<Uint8Array>,
+    seen: (part: Uint8Array) => void,
+  ): Promise<Spool> {
+    const file = await open(path, 'wx+', 0o600);
+    try {
+      await rm(path);
+      let size = 0;
+      for await (const part of parts) {
+        await file.writev([part]);
+        seen(part);
+        size += part.length;
+      }
+      return new Spool(file, size);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  async *read(start: number, length: number): AsyncGenerator<Uint8Array> {
+    this.#readers++;
+    try {
+      for (let at = 0; at < length; ) {
+        const most = Math.min(CHUNK_BYTES, length - at);
+        const { bytesRead, buffer } = await this.file.read(Buffer.allocUnsafe(most), 0, most, start + at);
+        yield buffer.subarray(0, bytesRead);
+        at += bytesRead;
+      }
+    } finally {
+      this.#readers--;
+      this.#close();
+    }
+  }
+
+  drop(): void {
+    this.#isDropped = true;
+    this.#close();
+  }
+
+  #close(): void {
+    if (this.#isDropped && this.#readers === 0) void this.file.close().catch(() => {});
+  }
+}
