@@ -231,6 +231,8 @@ export const LIMITS = {
   archiveRatio: 200,
   /** Unpacked bytes of a spreadsheet: it is held in memory. */
   spreadsheetBytes: 268_435_456,
+  /** Bytes of a row group of a Parquet file, of which one at a time is in memory. */
+  parquetGroupBytes: 1_073_741_824,
 } as const;
 
 /** Feature events that an outbox keeps (contract). */

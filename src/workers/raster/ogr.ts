@@ -14,6 +14,8 @@ import {
 import { crsOfDataset } from './crs.js';
 import { openCsv } from './csv/open.js';
 import { type Dataset, gdal, plainFile, plainFolder, unreadable, VECTOR_DRIVERS } from './gdal.js';
+import { isParquet } from './parquet/file.js';
+import { inspectParquet } from './parquet/translate.js';
 import { coordinatesOfTable, openSpreadsheet, spreadsheetDriver } from './spreadsheet.js';
 
 /** Opens a vector file read-only with the allowed formats. Archives are refused: a zip bomb would unpack inside GDAL. */
@@ -59,6 +61,7 @@ async function refuseArchive(path: string): Promise<void> {
 
 /** Describes every layer of a vector file. */
 export async function inspectLayers({ path }: { path: string }): Promise<OgrLayerInfo[]> {
+  if (isParquet(path)) return inspectParquet(path);
   const dataset = await openVector(path);
   try {
     const infos: OgrLayerInfo[] = [];

@@ -11,6 +11,8 @@ import {
 import { crsOf, crsOfDataset } from './crs.js';
 import { type Dataset, gdal } from './gdal.js';
 import { baseGeometryCode, geometryTypeOf, hasNoGeometry, hasZ, openVector } from './ogr.js';
+import { isParquet } from './parquet/file.js';
+import { translateParquet } from './parquet/translate.js';
 import { coordinatesOfTable, pointsOf, requirePlaces } from './spreadsheet.js';
 import { failureOf, publish, removePart, requireNewFile } from './translation.js';
 
@@ -27,6 +29,7 @@ export async function translate(
   onProgress: (fraction: number) => void,
 ): Promise<TranslateResult> {
   await checkOutput(task);
+  if (isParquet(task.path)) return translateTable(task, part, onProgress);
   const source = await openVector(task.path);
   try {
     const layer = layerOf(source, task.layer);
@@ -48,6 +51,22 @@ export async function translate(
     );
   } finally {
     source.close();
+    await removePart(part);
+  }
+}
+
+async function translateTable(
+  task: TranslateTask,
+  part: string,
+  onProgress: (fraction: number) => void,
+): Promise<TranslateResult> {
+  try {
+    const features = await translateParquet(task, part, onProgress);
+    await publish(part, task.output);
+    return { features };
+  } catch (error) {
+    throw await failureOf(part, 'The Parquet file is damaged, or holds what a GeoPackage cannot.', error);
+  } finally {
     await removePart(part);
   }
 }

@@ -20,14 +20,14 @@ const GEODATABASE =
   /^(a[0-9a-f]{8}\.(\w+\.)?(gdbtable|gdbtablx|gdbindexes|atx|spx|horizon|freelist)|gdb|timestamps)$/i;
 /** Vector formats of one file, and of several that have one name. */
 const VECTOR = new Set(
-  '.geojson .json .geojsonl .ndjson .geojsons .topojson .fgb .gpkg .csv .tsv .psv .gml .kml .gpx .dxf .dgn'.split(
+  '.geojson .json .geojsonl .ndjson .geojsons .topojson .fgb .gpkg .csv .tsv .psv .gml .kml .gpx .dxf .dgn .parquet .geoparquet'.split(
     ' ',
   ),
 );
 const MAPINFO = new Set(['.tab', '.dat', '.map', '.id', '.ind', '.mif', '.mid']);
 /** Other data, which people may miss. */
 const OTHER_DATA = new Set(
-  '.tif .tiff .jp2 .img .asc .nc .nc4 .h5 .hdf5 .grib .grb .grb2 .ecw .sid .xlsx .ods .xls .mbtiles .pmtiles .dwg .las .laz .parquet .sqlite'.split(
+  '.tif .tiff .jp2 .img .asc .nc .nc4 .h5 .hdf5 .grib .grb .grb2 .ecw .sid .xlsx .ods .xls .mbtiles .pmtiles .dwg .las .laz .sqlite'.split(
     ' ',
   ),
 );

@@ -21,7 +21,7 @@ export const GRIDDED = new Set(['.nc', '.nc4', '.cdf', '.h5', '.hdf5', '.he5']);
 export const OGR = new Set([
   ...['.geojson', '.json', '.geojsonl', '.ndjson', '.geojsons', '.topojson'],
   ...['.shp', '.fgb', '.csv', '.tsv', '.psv', '.gml', '.kml', '.gpx'],
-  ...['.dxf', '.dgn', '.tab', '.mif', '.xlsx', '.ods'],
+  ...['.dxf', '.dgn', '.tab', '.mif', '.xlsx', '.ods', '.parquet', '.geoparquet'],
 ]);
 /** ZIP archives of such files. */
 export const ZIPPED = new Set(['.zip', '.shz', '.kmz']);
@@ -61,8 +61,6 @@ const NOT_READ: ReadonlyMap<string, string> = new Map([
   ['.xls', 'Excel files of the old kind are not read: save it as .xlsx.'],
   ['.jml', 'OpenJUMP files are not read: save it as GeoPackage.'],
   ['.000', 'Nautical charts (S-57) are not read: copy their layers into a GeoPackage (ogr2ogr).'],
-  ['.geoparquet', 'GeoParquet is not read: copy it into a GeoPackage.'],
-  ['.parquet', 'GeoParquet is not read: copy it into a GeoPackage.'],
 ]);
 
 /** Why files of this name are not published, although they hold data of places. Undefined for all others. */
@@ -90,7 +88,7 @@ export function isGzipped(path: string): boolean {
   const inner = extname(path.slice(0, -GZIP.length)).toLowerCase();
   return OGR.has(inner) && !SEVERAL_FILES.has(inner);
 }
-const SEVERAL_FILES = new Set(['.shp', '.tab', '.mif', '.xlsx', '.ods']);
+const SEVERAL_FILES = new Set(['.shp', '.tab', '.mif', '.xlsx', '.ods', '.parquet', '.geoparquet']);
 
 export function isZipped(path: string): boolean {
   return ZIPPED.has(extname(path).toLowerCase());
