@@ -69,6 +69,7 @@ async function bundle(worker) {
       docs: join(browser, 'docs.ts'),
       live: join(browser, 'live.ts'),
       viewer: join(browser, 'viewer.ts'),
+      take: join(browser, 'take.ts'),
       client: join(here, '../client/index.ts'),
     },
     outdir: out,

@@ -8,6 +8,9 @@ export const LIMITS = {
   stacMax: 10_000,
   stacPageBytes: 33_554_432,
   stacCounted: 100_000,
+  /** Features that the size of a download is estimated from, and bytes of one reading of them. */
+  sizeSample: 100,
+  sizeSampleBytes: 4_194_304,
   /** Largest offset of an items page. */
   offsetMax: 1_000_000_000,
   /** Pixels per side of a coverage (contract). */

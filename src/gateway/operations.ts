@@ -7,6 +7,7 @@ import { mapsOperations } from './surfaces/maps/operations.js';
 import type { MapsDeps } from './surfaces/maps/viewer.js';
 import { type ProbeDeps, probeOperations } from './surfaces/probes/operations.js';
 import { processesOperations } from './surfaces/processes/operations.js';
+import { collectionPageOperations } from './surfaces/site/collection-pages.js';
 import { SURFACES } from './surfaces/site/documents.js';
 import { type SiteDeps, siteOperations } from './surfaces/site/operations.js';
 import { type StacDeps, stacOperations } from './surfaces/stac/operations.js';
@@ -29,6 +30,7 @@ export function surfaceOperations(
   return [
     ...probeOperations(deps),
     ...siteOperations({ ...deps, surfaces: SURFACES }),
+    ...collectionPageOperations(deps),
     ...featuresOperations(deps),
     ...tilesOperations(onEarth),
     ...mapsOperations(deps),

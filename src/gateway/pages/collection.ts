@@ -10,12 +10,14 @@ import type { BandInfo } from '../../core/rasters.js';
 import type { Field } from '../../core/tasks.js';
 import { basemapData } from './basemap.js';
 import { badgeLine, badgesOf } from './collections.js';
+import { downloadSection, type SampleSizes } from './downloads.js';
 import { type Crumb, page, section } from './layout.js';
 import { anchor, type Link, linkList, representationLine, resources } from './links.js';
 import { liveUrl } from './live.js';
-import { mapLayer, viewerUrl } from './map-data.js';
+import { itemsUrl, mapLayer, viewerUrl } from './map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture, planeFigure } from './map-frame.js';
 import type { MapData } from './page-data.js';
+import { snippetSection } from './snippets/index.js';
 import { table } from './table.js';
 import { count, crsName, extentText, facts, propertyValue } from './values.js';
 
@@ -24,6 +26,8 @@ export interface CollectionPage {
   readonly crumbs: readonly Crumb[];
   readonly collection: Collection;
   readonly links: readonly Link[];
+  /** Bytes of a feature by format, where they were measured. */
+  readonly sizes?: SampleSizes;
 }
 
 /** A collection of any kind: map, facts, fields or bands, links to every representation. */
@@ -35,17 +39,34 @@ ${collection.description && collection.description !== collection.title ? html`<
 ${collection.warning === undefined ? undefined : html`<p class="note" role="note">${collection.warning}</p>`}
 ${representationLine(links)}
 ${collectionMap(input)}
-${section('Data', linkList([...resources(links), ...onEarthLinks(input)]))}
+${browse(input)}
+${downloadSection(input, input.sizes)}
+${snippetSection(input)}
 ${section('Facts', collectionFacts(input))}
-${contents(collection)}`;
+${contents(collection)}
+${section('All links', linkList([...resources(links), ...onEarthLinks(input)]))}`;
   return page({
     ...input,
     title: collection.title,
     body,
     head: mapHead(baseUrl),
-    scripts: MAP_SCRIPTS,
+    scripts: [...MAP_SCRIPTS, 'take.js'],
     alternates: links,
   });
+}
+
+/** What most readers came for, before everything else. */
+function browse({ baseUrl, collection }: CollectionPage): Markup | undefined {
+  const pages: Markup[] = [];
+  if (collection.kind === 'vector')
+    pages.push(primary(`${itemsUrl(collection, baseUrl)}?f=html`, 'Browse and filter the features'));
+  if (!collection.storageCrs.isPlane)
+    pages.push(primary(viewerUrl(baseUrl, collection.id), 'Open in the map viewer'));
+  return pages.length > 0 ? html`<p class="actions">${pages}</p>` : undefined;
+}
+
+function primary(href: string, text: string): Markup {
+  return html`<a class="button" href="${href}">${text}</a> `;
 }
 
 /** Pages that draw on a map of the Earth. */

@@ -4,6 +4,7 @@ import * as collectionPages from './collection.js';
 import * as listPages from './collections.js';
 import { crumbsOf } from './crumbs.js';
 import * as documentPages from './document.js';
+import type { SampleSizes } from './downloads.js';
 import * as itemPages from './item.js';
 import * as itemsPages from './items.js';
 import * as landingPages from './landing.js';
@@ -93,8 +94,10 @@ export function collectionPage(
   x: PageRequest,
   document: { readonly links: readonly Link[] },
   collection: Collection,
+  sizes?: SampleSizes,
 ): string {
   return collectionPages.collectionPage({
+    sizes,
     baseUrl: x.baseUrl,
     crumbs: crumbsOf(x.baseUrl, x.path, titleOf(collection)),
     collection,

@@ -4,6 +4,7 @@ import { type Format, HTML_FORMAT, SCHEMA_FORMAT, XML_FORMAT } from '../../../co
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
 import { contentTag } from '../../http/content-tag.js';
 import * as pages from '../../pages/index.js';
+import { type FeatureSizes, featureSizes } from '../../services/feature-sizes.js';
 import { documentReply, META_FORMATS, otherTypes, type SurfaceDeps } from '../common.js';
 import { collectionDocument, collectionsDocument, FEATURES_PATH } from './documents.js';
 import { DOCUMENT_FORMATS } from './formats.js';
@@ -57,8 +58,11 @@ export function collectionOperations(deps: SurfaceDeps): Operation[] {
       run(x) {
         const { visible: collection } = viewOf(deps, x.principal, x.params.collectionId);
         const document = collectionDocument(x, collection);
-        const page = () => pages.collectionPage(x, document, collection);
-        return documentReply(x, document, page, () => collectionXml(document));
+        const reply = (sizes?: FeatureSizes) => {
+          const page = () => pages.collectionPage(x, document, collection, sizes);
+          return documentReply(x, document, page, () => collectionXml(document));
+        };
+        return x.format === HTML_FORMAT ? featureSizes(deps.pools, collection).then(reply) : reply();
       },
     }),
     queryablesOperation(deps),

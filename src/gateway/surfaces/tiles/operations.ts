@@ -84,11 +84,9 @@ function collectionOperations({ visible }: TilesDeps): Operation[] {
       formats: META_FORMATS,
       responses: METADATA,
       run(x) {
-        const document = tiledCollectionDocument(
-          x,
-          findNumbered(visible(x.principal), x.params.collectionId),
-        );
-        return documentReply(x, document, () => pages.documentPage(x, document.title, document));
+        const collection = findNumbered(visible(x.principal), x.params.collectionId);
+        const document = tiledCollectionDocument(x, collection);
+        return documentReply(x, document, () => pages.collectionPage(x, document, collection));
       },
     }),
   ];

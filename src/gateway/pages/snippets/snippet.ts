@@ -1,0 +1,81 @@
+import type { Collection } from '../../../core/collection.js';
+import { LIMITS } from '../../../core/limits.js';
+
+/** What snippets of a collection are made from. */
+export interface SnippetSubject {
+  /** Public origin and path prefix, without a trailing slash. */
+  readonly baseUrl: string;
+  readonly collection: Collection;
+}
+
+/** Code that works as pasted. */
+export interface Snippet {
+  readonly id: string;
+  /** The program or library that it is for. */
+  readonly title: string;
+  /** Where it is pasted, and what it does. */
+  readonly intro: string;
+  readonly language: 'html' | 'sh' | 'python' | 'r';
+  readonly code: string;
+}
+
+/** Stands for the style in a snippet; pages put the chosen one in its place. */
+export const STYLE_MARK = '{style of the collection}';
+
+/** Versions of the libraries that the snippets load: those that the tests run them with. */
+const LIBRARIES = { 'maplibre-gl': '6.17.0', ol: '10.11.0', leaflet: '1.9.4' } as const;
+
+export function libraryUrl(name: keyof typeof LIBRARIES, file: string): string {
+  return `https://unpkg.com/${name}@${LIBRARIES[name]}/dist/${file}`;
+}
+
+/** A string literal of JavaScript or Python that cannot end a script element early. */
+export function literal(text: string): string {
+  return JSON.stringify(text)
+    .replace(/</g, '\\u003c')
+    .replace(/\u2028/g, '\\u2028')
+    .replace(/\u2029/g, '\\u2029');
+}
+
+/** A word of a POSIX shell. */
+export function shellWord(text: string): string {
+  return `'${text.replace(/'/g, `'\\''`)}'`;
+}
+
+/** A name that is safe for a file in any system. */
+export function fileName(id: string): string {
+  return id.replace(/[^\w.-]+/g, '_').replace(/^[.-]+/, '') || 'collection';
+}
+
+export function itemsUrl({ baseUrl, collection }: SnippetSubject): string {
+  return `${baseUrl}/ogc/features/collections/${encodeURIComponent(collection.id)}/items`;
+}
+
+export function coverageUrl({ baseUrl, collection }: SnippetSubject): string {
+  return `${baseUrl}/ogc/coverages/collections/${encodeURIComponent(collection.id)}/coverage`;
+}
+
+export function tilesUrl({ baseUrl, collection }: SnippetSubject, format: string): string {
+  return `${baseUrl}/tiles/${collection.layerId}/{z}/{x}/{y}.${format}`;
+}
+
+/** Format of the image tiles; undefined where tiles are vectors alone. */
+export function imageFormat(collection: Collection): string | undefined {
+  if (collection.kind !== 'archive') return 'png';
+  return collection.format === 'mvt' ? undefined : collection.format;
+}
+
+/** Whether there are vector tiles. */
+export function hasVectorTiles(collection: Collection): boolean {
+  return collection.kind === 'vector' || (collection.kind === 'archive' && collection.format === 'mvt');
+}
+
+/** A coverage that has more pixels than one answer may have is asked for at a smaller scale. */
+export function wholeCoverage(subject: SnippetSubject): string {
+  const { collection } = subject;
+  const url = `${coverageUrl(subject)}?f=geotiff`;
+  if (collection.kind !== 'raster') return url;
+  const { width, height } = collection.raster;
+  const scale = Math.min(1, LIMITS.coverageSide / Math.max(width, height));
+  return scale < 1 ? `${url}&scale-factor=${Math.floor(scale * 1000) / 1000}` : url;
+}

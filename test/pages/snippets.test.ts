@@ -1,0 +1,218 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { raw, run } from '../e2e/support/http.js';
+import { launchBrowser } from '../support/browser.js';
+import { pythonOfClients } from '../support/python.js';
+import { startServer, type TestServer } from '../support/server.js';
+
+/** Every snippet as it stands on the page, run as it is pasted. */
+let server: TestServer;
+let browser: Browser;
+let folder: string;
+
+const VECTOR = '/ogc/features/collections/countries?f=html';
+const RASTER = '/ogc/coverages/collections/l7_etms?f=html';
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'graticule-snippets-'));
+  server = await startServer();
+  browser = await launchBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function withPage<T>(path: string, work: (page: Page) => Promise<T>): Promise<T> {
+  const context = await browser.newContext();
+  try {
+    const page = await context.newPage();
+    await page.goto(`${server.url}${path}`);
+    return await work(page);
+  } finally {
+    await context.close();
+  }
+}
+
+/** The code of a snippet, as its button copies it. */
+function snippet(path: string, id: string): Promise<string> {
+  return withPage(path, async (page) => (await page.locator(`[data-snippet="${id}"]`).textContent())!);
+}
+
+const LIBRARY = /^https:\/\/unpkg\.com\/([\w-]+)@([\d.]+)\/(.+)$/;
+
+/** Opens a snippet as the file that somebody saved; what it loads from a network of packages comes from node_modules. */
+async function opened(code: string): Promise<{ page: Page; tiles: string[]; problems: string[] }> {
+  const file = join(folder, 'snippet.html');
+  writeFileSync(file, code);
+  const page = await (await browser.newContext({ viewport: { width: 800, height: 600 } })).newPage();
+  const problems: string[] = [];
+  const tiles: string[] = [];
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error') problems.push(message.text());
+  });
+  page.on('response', (response) => {
+    const url = response.url();
+    if (response.status() >= 400) problems.push(`${response.status()} ${url}`);
+    if (/\/tiles\/\w+\/\d+\/\d+\/\d+/.test(url) && response.status() === 200)
+      tiles.push(response.headers()['content-type']!);
+  });
+  await page.route(/^https:/, (route) => {
+    const [, name, version, path] = LIBRARY.exec(route.request().url().split('?')[0]!) ?? [];
+    if (!name) return route.abort();
+    const installed = JSON.parse(readFileSync(`node_modules/${name}/package.json`, 'utf8')).version;
+    if (version !== installed) problems.push(`${name} is ${version} in the snippet and ${installed} here`);
+    return route.fulfill({
+      path: `node_modules/${name}/${path}`,
+      headers: { 'access-control-allow-origin': '*' },
+    });
+  });
+  await page.goto(pathToFileURL(file).href);
+  return { page, tiles, problems };
+}
+
+/** Colours of the middle of a page, each channel in 16 steps. */
+async function colours(page: Page): Promise<Set<string>> {
+  const { data } = await sharp(await page.screenshot())
+    .extract({ left: 200, top: 150, width: 400, height: 300 })
+    .removeAlpha()
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  const found = new Set<string>();
+  for (let i = 0; i < data.length; i += 3)
+    found.add(`${data[i]! >> 4},${data[i + 1]! >> 4},${data[i + 2]! >> 4}`);
+  return found;
+}
+
+describe('in a browser', () => {
+  for (const [kind, path, tile] of [
+    ['features', VECTOR, /vector-tile/],
+    ['a raster', RASTER, /image\/png/],
+  ] as const) {
+    for (const id of ['maplibre', 'openlayers', 'leaflet']) {
+      it(`the ${id} snippet of ${kind} draws its tiles, as images or vectors`, async () => {
+        const { page, tiles, problems } = await opened(await snippet(path, id));
+        await expect.poll(() => tiles.length, { timeout: 30_000 }).toBeGreaterThan(0);
+        // Land and outlines, or the many colours of a picture, over a bare page.
+        await expect.poll(async () => (await colours(page)).size, { timeout: 30_000 }).toBeGreaterThan(3);
+        for (const type of tiles) expect(type).toMatch(id === 'leaflet' ? /image\/png/ : tile);
+        expect(problems).toEqual([]);
+        await page.context().close();
+      }, 90_000);
+    }
+  }
+
+  it('a snippet that names a style takes the chosen one, and its button says what it did', async () => {
+    const text = await withPage(VECTOR, async (page) => {
+      const styles = await page.locator('[data-style-choice] select option').count();
+      if (styles > 1) await page.locator('[data-style-choice] select').selectOption({ index: 1 });
+      await page.locator('#use-maplibre > summary').click();
+      await page.locator('#use-maplibre [data-copy]').click();
+      await page.getByRole('button', { name: /Copied|Selected/ }).waitFor();
+      const chosen = styles > 1 ? await page.locator('[data-style-choice] select').inputValue() : 'default';
+      return { chosen, code: await page.locator('[data-snippet="maplibre"]').textContent() };
+    });
+    expect(text.code).toContain(`/styles/${encodeURIComponent(text.chosen)}?f=mapbox`);
+    const [url] = /http:[^"]+f=mapbox/.exec(text.code!)!;
+    expect((await raw(url)).status).toBe(200);
+  });
+});
+
+describe('in a terminal', () => {
+  const shell = async (code: string) => run('bash', ['-euc', `cd ${folder}\n${code}`]);
+
+  it('the GDAL snippet of features tells and copies all of them', async () => {
+    expect(await shell(await snippet(VECTOR, 'gdal'))).toContain('Feature Count: 240');
+    expect(await run('ogrinfo', ['-so', '-al', join(folder, 'countries.gpkg')])).toContain(
+      'Feature Count: 240',
+    );
+  });
+
+  it('the GDAL snippet of a raster tells its bands', async () => {
+    const text = await shell(await snippet(RASTER, 'gdal'));
+    expect(text).toContain('Size is 349, 352');
+    expect(text).toContain('Band 6');
+  });
+
+  it('the curl snippets fetch features and a map', async () => {
+    expect(JSON.parse(await shell(await snippet(VECTOR, 'curl'))).features).toHaveLength(10);
+    await shell(await snippet(RASTER, 'curl'));
+    expect((await sharp(join(folder, 'l7_etms.png')).metadata()).width).toBe(1024);
+  });
+
+  it('the Python snippet of features reads all of them', async () => {
+    const text = await run(pythonOfClients(), ['-c', await snippet(VECTOR, 'python')]);
+    expect(text).toContain('240 features in EPSG:4326');
+  });
+
+  it('the Python snippet of a raster reads its values', async () => {
+    const text = await run(pythonOfClients(), ['-c', await snippet(RASTER, 'python')]);
+    expect(text).toContain('349 x 352 pixels, 6 bands in EPSG:31985');
+    expect(text).toMatch(/first band: \d+ to \d+/);
+  });
+
+  it.skipIf(!existsSync('/usr/bin/Rscript'))('the R snippets are R', async () => {
+    for (const path of [VECTOR, RASTER]) {
+      const file = join(folder, 'snippet.R');
+      writeFileSync(file, await snippet(path, 'r'));
+      await run('Rscript', ['-e', `invisible(parse(${JSON.stringify(file)}))`]);
+    }
+  });
+});
+
+describe('in QGIS', () => {
+  it.each([
+    ['features', VECTOR, (url: string) => expect(url).toBe(`${server.url}/ogc/features`)],
+    ['tiles', RASTER, (url: string) => expect(url).toMatch(/\/tiles\/\d+\/\{z\}\/\{x\}\/\{y\}\.png$/)],
+    ['vector-tiles', VECTOR, (url: string) => expect(url).toMatch(/\.mvt$/)],
+  ])('its import dialog takes the connection to %s', async (kind, path, expectUrl) => {
+    const href = await withPage(path, (page) =>
+      page.locator(`#use-qgis a[download][href$="qgis-${kind}.xml"]`).getAttribute('href'),
+    );
+    const answer = await raw(href!);
+    expect(answer.headers['content-disposition']).toContain('attachment');
+    const file = join(folder, `${kind}.xml`);
+    writeFileSync(file, answer.body);
+    const text = await run('/usr/bin/python3', ['test/e2e/support/import_into_qgis.py', file, kind], {
+      HOME: folder,
+      QT_QPA_PLATFORM: 'offscreen',
+    });
+    const read = JSON.parse(text.trim().split('\n').at(-1)!);
+    expectUrl(read.url);
+    if (kind !== 'features') expect(read.valid).toBe(true);
+  });
+});
+
+describe('downloads', () => {
+  it('lead to files of about the size that the page says', async () => {
+    const rows = await withPage(VECTOR, (page) =>
+      page.locator('[aria-label="Downloads"] tbody tr').evaluateAll((all) =>
+        all.map((row) => ({
+          href: row.querySelector('a')!.href,
+          size: row.querySelector('td:last-child')!.textContent!,
+        })),
+      ),
+    );
+    expect(rows.length).toBe(7);
+    const units: Record<string, number> = { bytes: 1, kB: 1e3, MB: 1e6 };
+    let estimates = 0;
+    for (const { href, size } of rows) {
+      const answer = await raw(href);
+      expect([href, answer.status]).toEqual([href, 200]);
+      const [, value, unit] = /^about ([\d.]+) (\w+)$/.exec(size) ?? [];
+      if (!value) continue;
+      estimates++;
+      const ratio = answer.body.length / (Number(value) * units[unit!]!);
+      expect(ratio, `${href}: ${size}, ${answer.body.length}`).toBeGreaterThan(0.3);
+      expect(ratio, `${href}: ${size}, ${answer.body.length}`).toBeLessThan(3);
+    }
+    expect(estimates).toBe(3);
+  });
+});
