@@ -17,6 +17,11 @@ const { baseUrl, openapi } = pageData<DocsData>('docs-data');
 const place = document.getElementById('viewer');
 const viewer = window.SwaggerUIBundle;
 if (place && viewer) {
+  // The viewer writes a main element of its own into ours.
+  new MutationObserver(() => place.querySelector('main')?.setAttribute('role', 'group')).observe(place, {
+    childList: true,
+    subtree: true,
+  });
   viewer({
     url: onThisOrigin(openapi, baseUrl),
     domNode: place,

@@ -13,6 +13,7 @@ import { graticule, type View } from './graticule.js';
 import { inspect } from './inspect.js';
 import { addLayers, type LayerIds, recolor, withIcons } from './layers.js';
 import { onThisOrigin } from './page.js';
+import { connectPrinting } from './print.js';
 import { CLOSEST, fetchFeatures, showPageFeatures } from './rows.js';
 import { connectSwitcher } from './switcher.js';
 import { type MapColors, mapColors, onThemeChange } from './theme.js';
@@ -76,7 +77,8 @@ export async function drawMap(
     pitchWithRotate: false,
     minZoom: oneWorld(element),
     maxZoom: 20,
-    locale: { 'Map.Title': element.getAttribute('aria-label') ?? 'Map' },
+    // The place of the map has its own name: two regions of one name cannot be told apart.
+    locale: { 'Map.Title': 'Map canvas' },
     ...(base.glyphsUrl && {
       transformRequest: (url: string, type?: string) => ({
         url: type === 'Glyphs' ? base.glyphsUrl!(url) : url,
@@ -88,6 +90,7 @@ export async function drawMap(
   map.addControl(new ScaleControl({}), 'bottom-left');
   map.on('resize', () => void map.setMinZoom(oneWorld(element)));
   reportErrors(map);
+  connectPrinting(map, element);
   map.once('load', () => fill(map, element, { data, colors, controls, features }));
   return map;
 }

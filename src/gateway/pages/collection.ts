@@ -94,7 +94,12 @@ function collectionMap(input: CollectionPage): Markup {
     basemap: basemapData(baseUrl),
     features: null,
   };
-  return mapFrame({ data, label: `Map of ${collection.title}`, picture: mapPicture(baseUrl, collection) });
+  return mapFrame({
+    data,
+    label: `Map of ${collection.title}`,
+    picture: mapPicture(baseUrl, collection),
+    printed: { baseUrl, collection },
+  });
 }
 
 function collectionFacts({ baseUrl, collection }: CollectionPage): Markup {

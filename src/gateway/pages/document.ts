@@ -20,6 +20,8 @@ const MAX_NODES = 2000;
 const MAX_DEPTH = 10;
 const MAX_JSON = 2_000;
 const MAX_COLUMNS = 12;
+/** Characters of the name of a table. */
+const MAX_LABEL = 60;
 /** Members or parts shown of one object or list. */
 const MAX_PARTS = 500;
 
@@ -38,6 +40,7 @@ ${section('Document', new Drawing().members(document, hidden))}`;
 /** Draws nested values until its budget is used up, so that no document makes an endless page. */
 class Drawing {
   #left = MAX_NODES;
+  #tables = 0;
 
   members(value: unknown, hidden: ReadonlySet<string> = new Set(), depth = 0): Markup | undefined {
     if (!isRecord(value)) return this.#value(value, depth);
@@ -80,7 +83,8 @@ class Drawing {
   #table(values: readonly Record<string, unknown>[], names: readonly string[]): Markup {
     this.#left -= values.length * names.length;
     const rows = values.map((row) => html`<tr>${names.map((name) => tableCell(row[name]))}</tr>`);
-    return table('List', names, rows);
+    this.#tables += 1;
+    return table(`List ${this.#tables}: ${shortened(names.join(', '), MAX_LABEL)}`, names, rows);
   }
 }
 

@@ -41,7 +41,7 @@ function itemMap({ baseUrl, collection, geoJsonHref }: ItemPage): Markup | undef
     basemap: basemapData(baseUrl),
     features: { href: geoJsonHref, title: collection.title, style: pageStyle(collection) },
   };
-  return mapFrame({ data, label: 'Map of this feature' });
+  return mapFrame({ data, label: 'Map of this feature', printed: { baseUrl, collection } });
 }
 
 function propertyTable({ properties }: PageFeature): Markup {

@@ -42,15 +42,14 @@ export interface ItemsPage {
 export function itemsPage(input: ItemsPage): string {
   const { baseUrl, collection, features, links } = input;
   const title = `${collection.title}: items`;
-  const paging = pagingLinks(links);
   const body = html`<h1><bdi>${collection.title}</bdi>: items</h1>
 <p class="lead">${rangeText(input)}</p>
 ${representationLine(links)}
 ${itemsForm(input)}
 ${features.length > 0 ? itemsMap(input) : undefined}
-${paging}
+${pagingLinks(links, 'Pages')}
 ${features.length > 0 ? itemsTable(input) : undefined}
-${features.length > 0 ? paging : undefined}`;
+${features.length > 0 ? pagingLinks(links, 'Pages, below the table') : undefined}`;
   return page({ ...input, title, body, head: mapHead(baseUrl), scripts: MAP_SCRIPTS, alternates: links });
 }
 
@@ -91,14 +90,15 @@ function itemsMap(input: ItemsPage): Markup {
     data,
     label: `Map of the features on this page`,
     picture: mapPicture(baseUrl, collection),
+    printed: { baseUrl, collection },
   });
 }
 
-function pagingLinks(links: readonly Link[]): Markup | undefined {
+function pagingLinks(links: readonly Link[], label: string): Markup | undefined {
   const previous = findLink(links, 'prev') ?? findLink(links, 'previous');
   const next = findLink(links, 'next');
   if (!previous && !next) return undefined;
-  return html`<nav class="paging" aria-label="Pages">${step(previous, 'prev', '← Previous')}${step(next, 'next', 'Next →')}</nav>`;
+  return html`<nav class="paging" aria-label="${label}">${step(previous, 'prev', '← Previous')}${step(next, 'next', 'Next →')}</nav>`;
 }
 
 function step(link: Link | undefined, rel: string, text: string): Markup {

@@ -13,6 +13,13 @@ export interface MapFrame {
   /** Shows a checkbox per layer. */
   readonly switcher?: boolean;
   readonly large?: boolean;
+  /** What stands below a printed map. */
+  readonly printed?: PrintedCaption;
+}
+
+export interface PrintedCaption {
+  readonly baseUrl: string;
+  readonly collection: Collection;
 }
 
 export const MAP_SCRIPTS = ['map.js'] as const;
@@ -35,8 +42,22 @@ export function mapFrame(frame: MapFrame): Markup {
 <div class="map" data-map data-map-state="loading" data-picture="${picture ?? ''}" role="region" aria-label="${label}"><noscript>${fallback}</noscript></div>
 <p class="map-message" role="status" hidden></p>
 ${frame.switcher ? layerSwitcher(data.layers) : undefined}
+${frame.printed ? printedCaption(frame.printed) : undefined}
 <script type="application/json" id="map-data">${scriptJson(data)}</script>
 </figure>`;
+}
+
+/** Legend and source, for paper only: the screen has the page around the map. */
+function printedCaption({ baseUrl, collection }: PrintedCaption): Markup {
+  const legend = `${baseUrl}/ogc/maps/collections/${collection.layerId}/legend?f=svg`;
+  const credit = collection.kind === 'archive' ? withoutMarkup(collection.attribution) : undefined;
+  return html`<figcaption class="print-only">${
+    collection.kind === 'archive' ? undefined : html`<img class="legend" src="${legend}" alt="Legend">`
+  }<p><bdi>${collection.title}</bdi>${credit ? html`. ${credit}` : undefined}. Served by Graticule, ${baseUrl}</p></figcaption>`;
+}
+
+function withoutMarkup(text: string | undefined): string | undefined {
+  return text?.replace(/<[^>]*>/g, '').trim() || undefined;
 }
 
 function layerSwitcher(layers: readonly MapLayerData[]): Markup | undefined {
