@@ -78,6 +78,27 @@ export async function writeWorldPicture(path) {
 
 const round = (degrees) => Math.round(degrees * 10) / 10;
 
+/** Countries and regions by name, with boxes of their parts, to search by. */
+export async function writePlaces(path, demoData) {
+  const world = await worldOf('50m');
+  const regions = regionsOf(join(demoData, 'world_map.gpkg'));
+  await writeFile(path, JSON.stringify([...world.places, ...regions.places]));
+}
+
+/** Boxes of the parts that matter: islands far away would make the box of a country that of an ocean. */
+function placeOf(name, geometry) {
+  if (!name || !geometry) return [];
+  const parts = polygonsOf(geometry).map(([ring]) => ({ ring, area: areaOf(ring) }));
+  const largest = Math.max(...parts.map(({ area }) => area));
+  const boxes = parts
+    .filter(({ area }) => area > largest / 50)
+    .map(({ ring }) => {
+      const [xs, ys] = [ring.map(([x]) => x), ring.map(([, y]) => y)];
+      return [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)].map(round);
+    });
+  return [[name, boxes]];
+}
+
 async function worldOf(scale) {
   const atlas = JSON.parse(await readFile(require.resolve(`world-atlas/countries-${scale}.json`), 'utf8'));
   const { countries, land } = atlas.objects;
@@ -91,6 +112,7 @@ async function worldOf(scale) {
     coast: whole(flattened(mesh(atlas, countries, (a, b) => a === b))),
     borders: whole(flattened(mesh(atlas, countries, (a, b) => a !== b))),
     names: states.flatMap((one) => nameOf(one.properties.name, one.geometry, 'country')),
+    places: states.flatMap((one) => placeOf(one.properties.name, one.geometry)),
   };
 }
 
@@ -109,6 +131,7 @@ function regionsOf(path) {
   return {
     borders: whole(mesh(shared, shared.objects.regions, isInner)),
     names: features.flatMap(({ properties, geometry }) => nameOf(properties.name, geometry, 'region')),
+    places: features.flatMap(({ properties, geometry }) => placeOf(properties.name, geometry)),
   };
 }
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { writeLicences } from '../licences.mjs';
-import { BASEMAP_INPUTS, writeBasemap, writeWorldPicture } from './basemap.mjs';
+import { BASEMAP_INPUTS, writeBasemap, writePlaces, writeWorldPicture } from './basemap.mjs';
 
 /**
  * Writes everything that pages load from this server to dist/public (or the directory given). Entry files keep
@@ -54,9 +54,11 @@ async function buildBasemap() {
     await rm(cache, { recursive: true, force: true });
     await mkdir(cache, { recursive: true });
     await writeBasemap(`${kept}.part`, demoData);
+    await writePlaces(`${kept}.places`, demoData);
     await rename(`${kept}.part`, kept);
   }
   await copyFile(kept, join(out, '../basemap.mbtiles'));
+  await copyFile(`${kept}.places`, join(out, '../places.json'));
   await writeWorldPicture(join(out, 'world.svg'));
   return BASEMAP_INPUTS;
 }

@@ -35,6 +35,7 @@ import { SessionDirectory } from './services/events/directory.js';
 import { startEvents } from './services/events/index.js';
 import { ExtentRefresh } from './services/extents.js';
 import { Idempotency } from './services/idempotency.js';
+import { Places } from './services/places.js';
 import { requireStatedCrs } from './services/publish/sidecar-crs.js';
 import { registeredIn } from './services/rasters/registered.js';
 import { SourceRecoveries } from './services/source-recoveries.js';
@@ -85,6 +86,7 @@ export interface Gateway {
 const LOST_SECRET = 'keys.lost-secret';
 
 const PUBLIC_DIR = fileURLToPath(new URL('../public', import.meta.url));
+const PLACES_FILE = fileURLToPath(new URL('../places.json', import.meta.url));
 const BASEMAP_FILE = fileURLToPath(new URL('../basemap.mbtiles', import.meta.url));
 
 /** Assembles and starts a gateway. Rejects when the state database or the port cannot be used. */
@@ -237,6 +239,7 @@ export async function startGateway({
       stac,
       publicDir: PUBLIC_DIR,
       basemapFile: BASEMAP_FILE,
+      places: Places.read(PLACES_FILE),
       popupInfo: async (layerId) => (await styles.current(layerId))?.popupInfo ?? null,
       version: version(),
       hub: events.hub,

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { Collection } from '../../src/core/collection.js';
 import { docsListPage, docsViewerPage } from '../../src/gateway/pages/docs.js';
+import type { Finder } from '../../src/gateway/pages/finder.js';
 import { homePage } from '../../src/gateway/pages/home.js';
 import * as pages from '../../src/gateway/pages/index.js';
 import { type Link, safeHref } from '../../src/gateway/pages/links.js';
@@ -18,6 +20,22 @@ function links(text: string): Link[] {
     { href: 'java\tscript:alert(1)', rel: 'related', title: text },
     { href: `${BASE}/t/{tileMatrix}?f=mvt`, rel: 'item', type: text, title: text, templated: true },
   ];
+}
+
+/** A list that was searched with a text for everything. */
+function finderOf(collections: readonly Collection[], text: string): Finder {
+  const shown = collections.map((collection) => ({ collection, name: { source: text, group: text } }));
+  return {
+    asked: { q: text, kind: undefined, place: text, sort: 'source' },
+    placeIsKnown: true,
+    // So many that there is a form to search them.
+    published: Array.from({ length: 9 }, () => collections[0]!),
+    total: 100,
+    shown,
+    page: 2,
+    last: 9,
+    path: '/ogc/features/collections',
+  };
 }
 
 /** Every kind of page, with a text put wherever data or configuration can put one. */
@@ -40,7 +58,14 @@ function everyPage(text: string): Record<string, string> {
   };
   const tileset = { title: text, dataType: text, crs: text, tileMatrixSetId: text, links: own };
   return {
-    home: homePage({ baseUrl: BASE, version: text, surfaces: SURFACES, collections: all, links: own }),
+    home: homePage({
+      baseUrl: BASE,
+      version: text,
+      surfaces: SURFACES,
+      collections: all,
+      finder: finderOf(all, text),
+      links: own,
+    }),
     docs: docsListPage({ baseUrl: BASE, documents: INTERFACE_DOCUMENTS }),
     viewer: docsViewerPage({
       baseUrl: BASE,
@@ -51,10 +76,14 @@ function everyPage(text: string): Record<string, string> {
       conformsTo: [text, 'http://www.opengis.net/spec/a/1.0/conf/b'],
       links: own,
     }),
-    collections: pages.collectionsPage(at('/ogc/features/collections'), {
-      collections: [collection],
-      links: own,
-    }),
+    collections: pages.collectionsPage(
+      at('/ogc/features/collections'),
+      {
+        collections: [collection],
+        links: own,
+      },
+      finderOf([vector], text),
+    ),
     collection: pages.collectionPage(at(path), { links: own }, vector),
     coverage: pages.coveragePage(at(path), { links: own }, raster),
     items: pages.itemsPage(
@@ -152,7 +181,15 @@ describe('a map', () => {
       vectorCollection({ id: 'stops' }, 'Point'),
       vectorCollection({ id: 'ways' }, 'MultiLineString'),
     ];
-    const page = homePage({ baseUrl: BASE, version: '1', surfaces: SURFACES, collections, links: [] });
+    const finder = finderOf(collections, '');
+    const page = homePage({
+      baseUrl: BASE,
+      version: '1',
+      surfaces: SURFACES,
+      collections,
+      finder,
+      links: [],
+    });
     const order = ['stops', 'ways', 'parts', 'areas', 'dem'];
     expect(mapOf(page).layers.map((layer) => layer.id)).toEqual(order);
     expect([...page.matchAll(/data-layer="(\w+)"/g)].map((match) => match[1])).toEqual(order);

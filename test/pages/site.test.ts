@@ -7,12 +7,14 @@ import { CatalogSnapshot } from '../../src/core/collection.js';
 import { ApiError } from '../../src/core/errors.js';
 import { HTML_FORMAT, JSON_FORMAT } from '../../src/core/media.js';
 import type { Exchange, Operation, Reply } from '../../src/core/operation.js';
+import { Places } from '../../src/gateway/services/places.js';
 import { type HomeDocument, SURFACES } from '../../src/gateway/surfaces/site/documents.js';
 import { siteOperations } from '../../src/gateway/surfaces/site/operations.js';
 import { BASE, published } from './collections.js';
 import { expectSoundPage } from './structure.js';
 
 const SCRIPT = 'export const answer = 42;\n'.repeat(100);
+const PLACES = 'dist/places.json';
 let publicDir: string;
 let operations: Operation[];
 
@@ -35,6 +37,7 @@ beforeAll(() => {
     publicDir,
     version: '1.2.3',
     pools: undefined as never,
+    places: Places.read(PLACES),
     basemapFile: '',
   });
 });
@@ -44,7 +47,7 @@ afterAll(() => rmSync(join(publicDir, '..'), { recursive: true, force: true }));
 function run(id: string, params: Record<string, string> = {}, format = HTML_FORMAT): Reply {
   const operation = operations.find((o) => o.id === id)!;
   return operation.run({
-    params,
+    params: { page: 1, ...params },
     format,
     baseUrl: BASE,
     path: operation.path,

@@ -1,4 +1,7 @@
+import { ramp } from '../color-ramps.js';
+import type { BandInfo } from '../rasters.js';
 import type { GeometryType } from '../tasks.js';
+import { LOOK } from './look.js';
 import type { MapStyle, StyleLayer } from './model.js';
 
 /** Colours that are told apart with the common colour vision deficiencies (Okabe and Ito). */
@@ -35,6 +38,30 @@ export function defaultStyle(geometryType: GeometryType, id: string): MapStyle {
 
 /** A raster as its colours, bands or values suggest. */
 export const RASTER_STYLE: MapStyle = { version: 0, layers: [{ id: 'raster', type: 'raster' }] };
+
+/** The ramp of what has no colours of its own: as bright as it is high, for all eyes and in gray. */
+const PERCEPTUAL = ramp('viridis')!;
+
+/**
+ * A look for a raster that has no style. Pictures (three or four bands, red, green and blue among more, a colour table, bytes of gray) are as
+ * they are;
+ * the first band of measured values is coloured from low to high.
+ */
+export function defaultRasterStyle(bands: readonly BandInfo[]): MapStyle {
+  if (isPicture(bands)) return RASTER_STYLE;
+  const look = { bands: [1], colormap: { kind: 'ramp', colors: PERCEPTUAL } };
+  return { version: 0, layers: [{ id: 'raster', type: 'raster', metadata: { [LOOK]: look } }] };
+}
+
+function isPicture(bands: readonly BandInfo[]): boolean {
+  const shown = bands.filter(({ colorInterpretation }) => colorInterpretation !== 'Alpha');
+  const [first] = shown;
+  if (!first || first.colorInterpretation === 'Palette') return true;
+  const says = (color: string) => shown.some(({ colorInterpretation }) => colorInterpretation === color);
+  if (['Red', 'Green', 'Blue'].every(says)) return true;
+  // Three or four bands are the colours of a camera, with near infrared; a byte a pixel is a scan or a shaded relief.
+  return shown.length === 3 || shown.length === 4 || (shown.length === 1 && first.type === 'Byte');
+}
 
 function polygons(colour: string): StyleLayer[] {
   return [

@@ -1,10 +1,11 @@
 import type { Collection } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
 import { basemapData } from './basemap.js';
-import { badgesOf, type CollectionEntry, collectionCards } from './collections.js';
+import { collectionFinder, entryOf } from './collections.js';
+import type { Finder } from './finder.js';
 import { page, section } from './layout.js';
 import { anchor, type Link } from './links.js';
-import { itemsUrl, mapLayers, unionOf, viewerUrl } from './map-data.js';
+import { firstOnes, mapLayers, unionOf, viewerUrl } from './map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead } from './map-frame.js';
 import type { MapData } from './page-data.js';
 
@@ -20,28 +21,21 @@ export interface HomePage {
   readonly version: string;
   readonly surfaces: readonly SurfaceEntry[];
   readonly collections: readonly Collection[];
+  /** The list of them. */
+  readonly finder: Finder;
   readonly links: readonly Link[];
 }
 
-/** Layers of the start page's map; further ones are on their own pages. */
-const MAP_LAYERS = 24;
-
-/** The start page: everything published on one map, every interface, every collection. */
+/** The start page: some of what is published on one map, every interface, every collection. */
 export function homePage(input: HomePage): string {
-  const { baseUrl, collections, surfaces, version, links } = input;
+  const { baseUrl, collections, finder, surfaces, version, links } = input;
+  const entries = finder.shown.map(({ collection, name }) => entryOf(collection, name, baseUrl));
   const body = html`<h1>Maps and data, ready to use</h1>
 <p class="lead">${leadText(collections.length)}</p>
 ${collections.length > 0 ? entrances(input) : undefined}
 ${collections.length > 0 ? homeMap(input) : undefined}
+${collections.length > 0 ? section('Collections', collectionFinder({ finder, entries, baseUrl, level: 3 })) : undefined}
 ${section('Interfaces', surfaceCards(surfaces, baseUrl))}
-${section(
-  'Collections',
-  collectionCards(
-    collections.map((c) => homeEntry(c, baseUrl)),
-    baseUrl,
-    3,
-  ),
-)}
 <p class="part muted">Graticule ${version}</p>`;
   return page({
     baseUrl,
@@ -69,16 +63,24 @@ function leadText(total: number): string {
 }
 
 function homeMap({ baseUrl, collections }: HomePage): Markup {
-  const layers = mapLayers(collections, baseUrl).slice(0, MAP_LAYERS);
+  const shown = firstOnes(collections);
+  const layers = mapLayers(shown, baseUrl);
   const data: MapData = {
     baseUrl,
-    bounds: unionOf(collections.map((c) => c.extent84).filter((box) => box !== undefined)) ?? null,
+    bounds: unionOf(shown.map((c) => c.extent84).filter((box) => box !== undefined)) ?? null,
     layers,
     basemap: basemapData(baseUrl),
     features: null,
   };
-  const picture = `${baseUrl}/ogc/maps/map?f=png&width=1024&height=512`;
-  return mapFrame({ data, label: 'Map of all published layers', picture, switcher: true, large: true });
+  const ids = shown.map(({ layerId }) => layerId).join(',');
+  const picture = `${baseUrl}/ogc/maps/map?f=png&collections=${ids}&width=1024&height=512`;
+  return mapFrame({
+    data,
+    label: shown.length < collections.length ? 'Map of some of the collections' : 'Map of all collections',
+    picture,
+    switcher: true,
+    large: true,
+  });
 }
 
 function surfaceCards(surfaces: readonly SurfaceEntry[], baseUrl: string): Markup {
@@ -87,25 +89,4 @@ function surfaceCards(surfaces: readonly SurfaceEntry[], baseUrl: string): Marku
       html`<li class="card"><div class="card-text"><h3>${anchor(`${baseUrl}${path}`, title)}</h3><p>${description}</p><p><code>${path}</code></p></div></li>`,
   );
   return html`<ul class="cards">${cards}</ul>`;
-}
-
-/** A collection on a card of the start page. */
-export function homeEntry(collection: Collection, baseUrl: string): CollectionEntry {
-  const { title, description, extent84 } = collection;
-  return { title, description, extent84, badges: badgesOf(collection), ...whereabouts(collection, baseUrl) };
-}
-
-/** Where a collection is found on the data interfaces. */
-function whereabouts(collection: Collection, baseUrl: string): { href: string; links: Link[] } {
-  const { kind, layerId } = collection;
-  const tiles = { href: `${baseUrl}/ogc/tiles/collections/${layerId}`, rel: 'tiles', title: 'Tiles' };
-  if (kind === 'archive') return { href: tiles.href, links: [tiles] };
-  const map = { href: `${baseUrl}/ogc/maps/collections/${layerId}/map`, rel: 'map', title: 'Map' };
-  const id = encodeURIComponent(collection.id);
-  if (kind === 'vector') {
-    const items = { href: itemsUrl(collection, baseUrl), rel: 'items', title: 'Items' };
-    return { href: `${baseUrl}/ogc/features/collections/${id}`, links: [items, tiles, map] };
-  }
-  const href = `${baseUrl}/ogc/coverages/collections/${id}`;
-  return { href, links: [{ href: `${href}/coverage`, rel: 'coverage', title: 'Coverage' }, tiles, map] };
 }

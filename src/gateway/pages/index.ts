@@ -1,10 +1,11 @@
 import type { Collection, VectorCollection } from '../../core/collection.js';
-import type { Box } from '../../core/tasks.js';
+import type { FoundCollection } from '../services/collection-search.js';
 import * as collectionPages from './collection.js';
 import * as listPages from './collections.js';
 import { crumbsOf } from './crumbs.js';
 import * as documentPages from './document.js';
 import type { SampleSizes } from './downloads.js';
+import type { Finder } from './finder.js';
 import * as itemPages from './item.js';
 import * as itemsPages from './items.js';
 import * as landingPages from './landing.js';
@@ -60,34 +61,26 @@ export interface CollectionsDocument {
   readonly links: readonly Link[];
 }
 
-export function collectionsPage(x: PageRequest, document: CollectionsDocument): string {
-  const entries = document.collections.map((collection) => entryOf(x, collection));
+/** `document` has the collections that `finder` shows, in its order. */
+export function collectionsPage(x: PageRequest, document: CollectionsDocument, finder: Finder): string {
+  const entries = document.collections.map((collection, i) => entryOf(x, collection, finder.shown[i]!));
   return listPages.collectionsPage({
     baseUrl: x.baseUrl,
     crumbs: crumbsOf(x.baseUrl, x.path),
     entries,
+    finder,
     links: document.links,
   });
 }
 
-function entryOf(x: PageRequest, document: CollectionDocument): listPages.CollectionEntry {
-  const { id, title, description, itemType, links } = document;
+function entryOf(
+  x: PageRequest,
+  { id, links }: CollectionDocument,
+  { collection, name }: FoundCollection,
+): listPages.CollectionEntry {
   const own = findLink(links, 'self', 'text/html') ?? findLink(links, 'alternate', 'text/html');
-  return {
-    title,
-    description,
-    extent84: boxOf(document.extent?.spatial?.bbox?.[0]),
-    badges: itemType ? [itemType] : [],
-    href: own?.href ?? `${x.baseUrl}${x.path.replace(/\/$/, '')}/${encodeURIComponent(id)}`,
-    links,
-  };
-}
-
-function boxOf(numbers: readonly number[] | undefined): Box | undefined {
-  const [west, south, east, north] = numbers ?? [];
-  if (west === undefined || south === undefined || east === undefined || north === undefined)
-    return undefined;
-  return [west, south, east, north];
+  const href = own?.href ?? `${x.baseUrl}${x.path.replace(/\/$/, '')}/${encodeURIComponent(id)}`;
+  return { ...listPages.entryOf(collection, name, x.baseUrl), href };
 }
 
 export function collectionPage(

@@ -36,6 +36,50 @@ export function mapLayers(collections: readonly Collection[], baseUrl: string): 
   return layers.sort((a, b) => drawingRank(a) - drawingRank(b));
 }
 
+/** Layers that a map begins with. */
+const FIRST = 8;
+/** Rasters cover what is below them. */
+const FIRST_RASTERS = 2;
+
+/**
+ * A sensible few of many: those that lie in the part of the world where most do, smaller ones before larger ones, and
+ * of rasters two at most. In the order of the catalog.
+ */
+export function firstOnes(collections: readonly Collection[]): Collection[] {
+  const placed = collections.filter(({ storageCrs }) => !storageCrs.isPlane);
+  if (placed.length <= FIRST) return placed;
+  const near = placed.map((one) => ({ one, count: placed.filter((other) => isNear(one, other)).length }));
+  near.sort((a, b) => b.count - a.count);
+  const chosen = new Set<Collection>();
+  let rasters = 0;
+  const [middle] = near;
+  const close = near.filter(({ one }) => isNear(one, middle!.one));
+  for (const { one } of [...close, ...near]) {
+    if (chosen.size >= FIRST) break;
+    if (chosen.has(one) || (one.kind === 'raster' && rasters >= FIRST_RASTERS)) continue;
+    if (one.kind === 'raster') rasters += 1;
+    chosen.add(one);
+  }
+  return placed.filter((one) => chosen.has(one));
+}
+
+/** Degrees within which two middles are near each other. */
+const NEAR = 10;
+
+function isNear(a: Collection, b: Collection): boolean {
+  const [p, q] = [middleOf(a), middleOf(b)];
+  if (!p || !q) return false;
+  return Math.abs(p[0] - q[0]) < NEAR && Math.abs(p[1] - q[1]) < NEAR;
+}
+
+function middleOf({ extent84 }: Collection): [number, number] | undefined {
+  if (!extent84) return undefined;
+  const [west, south, east, north] = extent84;
+  // What covers a continent or more is nowhere in particular.
+  if (west > east || east - west > 60) return undefined;
+  return [(west + east) / 2, (south + north) / 2];
+}
+
 function featuresOf(collection: Collection): number {
   return collection.kind === 'vector' ? collection.featureCount : 0;
 }

@@ -3,7 +3,7 @@ import { html, type Markup, scriptJson } from '../../core/html.js';
 import type { PopupTemplate } from '../../core/popup.js';
 import { legendEntries } from '../../core/style/legend/entries.js';
 import { basemapData } from './basemap.js';
-import { homeEntry } from './home.js';
+import { whereabouts } from './collections.js';
 import { assetUrl, page } from './layout.js';
 import { anchor } from './links.js';
 import { itemsUrl, mapLayers, unionOf, viewerUrl } from './map-data.js';
@@ -118,7 +118,7 @@ function panel(
 function layerRow(layer: MapLayerData, index: number, collection: Collection, baseUrl: string): Markup {
   const { id, title } = layer;
   const body = `layer-${index}`;
-  const { href } = homeEntry(collection, baseUrl);
+  const { href } = whereabouts(collection, baseUrl);
   return html`<li class="layer" data-layer-row="${id}">
 <div class="layer-head"><label><input type="checkbox" checked hidden data-layer="${id}">${layerSwatch(layer)}<bdi>${title}</bdi></label>
 <button type="button" class="layer-more" aria-expanded="false" aria-controls="${body}" aria-label="Options of ${title}" data-more hidden>${CHEVRON}</button></div>

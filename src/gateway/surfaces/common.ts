@@ -17,6 +17,7 @@ import type { Pools } from '../../core/tasks.js';
 import type { AccessPolicy } from '../auth/access.js';
 import { contentTag } from '../http/content-tag.js';
 import { pageHeaders } from '../pages/security.js';
+import type { Places } from '../services/places.js';
 
 /** What every surface is given at assembly. */
 export interface SurfaceDeps {
@@ -28,6 +29,8 @@ export interface SurfaceDeps {
   /** What a principal may do with a collection. */
   access: AccessPolicy;
   licensing: Licensing;
+  /** Countries and regions that lists are searched by. */
+  places: Places;
 }
 
 /** A link of RFC 8288, as all OGC API documents carry them. */

@@ -2,7 +2,7 @@ import { globeExtent, liesOnGlobe } from '../../../core/box.js';
 import type { Collection } from '../../../core/collection.js';
 import { CRS84, CRS84H, type Crs, crsOfEpsg, ownCrs, parseCrs } from '../../../core/crs.js';
 import type { RasterInfo } from '../../../core/rasters.js';
-import { RASTER_STYLE } from '../../../core/style/default-style.js';
+import { defaultRasterStyle } from '../../../core/style/default-style.js';
 import { type ArchiveInfo, TaskFailure, type VectorLayerInfo } from '../../../core/tasks.js';
 import { WEB_MERCATOR } from '../../../core/tile-matrix.js';
 import { describeCrs } from '../../../native/index.js';
@@ -74,7 +74,7 @@ export function rasterCollection(
     origin: version,
     raster,
     bands: raster.bands,
-    style: RASTER_STYLE,
+    style: defaultRasterStyle(raster.bands),
   });
 }
 

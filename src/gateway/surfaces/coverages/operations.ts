@@ -26,6 +26,7 @@ import {
   type SurfaceDeps,
   surfaceBasics,
 } from '../common.js';
+import { collectionsReply, finderParams } from '../finder.js';
 import { coverage } from './coverage.js';
 import { COVERAGES_PATH, coverageDocument, coverageSchema, coveragesDocument } from './documents.js';
 
@@ -95,7 +96,7 @@ const COVERAGE_CONTENT = { [GEOTIFF_FORMAT.mediaType]: null, 'image/png': null }
 
 export function coveragesOperations(deps: SurfaceDeps): Operation[] {
   const partial = new PartialReplies();
-  const { visible, pools } = deps;
+  const { visible, pools, places } = deps;
   const operations: Operation[] = [];
   operations.push(
     ...surfaceBasics({
@@ -129,12 +130,14 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
       id: 'coverages.getCollections',
       path: `${COVERAGES_PATH}/collections`,
       summary: 'Coverages',
+      params: finderParams,
       tag: 'Collections',
       formats: META_FORMATS,
       responses: DOCUMENT,
       run(x) {
-        const document = coveragesDocument(x, visible(x.principal).rasters);
-        return documentReply(x, document, () => pages.collectionsPage(x, document));
+        return collectionsReply(x, places, visible(x.principal).rasters, {
+          document: (of) => coveragesDocument(x, of as RasterCollection[]),
+        });
       },
     }),
     defineOperation({

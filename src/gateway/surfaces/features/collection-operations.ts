@@ -6,6 +6,7 @@ import { contentTag } from '../../http/content-tag.js';
 import * as pages from '../../pages/index.js';
 import { type FeatureSizes, featureSizes } from '../../services/feature-sizes.js';
 import { documentReply, META_FORMATS, otherTypes, type SurfaceDeps } from '../common.js';
+import { collectionsReply, finderParams } from '../finder.js';
 import { collectionDocument, collectionsDocument, FEATURES_PATH } from './documents.js';
 import { DOCUMENT_FORMATS } from './formats.js';
 import { functionsDocument } from './functions.js';
@@ -39,12 +40,14 @@ export function collectionOperations(deps: SurfaceDeps): Operation[] {
       id: 'features.getCollections',
       path: `${FEATURES_PATH}/collections`,
       summary: 'Feature collections',
+      params: finderParams,
       formats: DOCUMENT_FORMATS,
       responses: { 200: { description: 'Collections', content: DOCUMENT } },
       run(x) {
-        const document = collectionsDocument(x, readable(x));
-        const page = () => pages.collectionsPage(x, document);
-        return documentReply(x, document, page, () => collectionsXml(document));
+        return collectionsReply(x, deps.places, readable(x), {
+          document: (of) => collectionsDocument(x, of as VectorCollection[]),
+          xml: collectionsXml,
+        });
       },
     }),
     defineOperation({

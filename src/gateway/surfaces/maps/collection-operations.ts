@@ -3,6 +3,7 @@ import { notFound } from '../../../core/errors.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
 import * as pages from '../../pages/index.js';
 import { documentReply, findNumbered, META_FORMATS, otherTypes, type SurfaceDeps } from '../common.js';
+import { collectionsReply, finderParams } from '../finder.js';
 import { mapCollectionDocument, mapCollectionsDocument } from './documents.js';
 import { drawable } from './draw.js';
 import { COMMON, collectionId, MAPS_PATH } from './params.js';
@@ -10,19 +11,21 @@ import { COMMON, collectionId, MAPS_PATH } from './params.js';
 const CONTENT = { 'application/json': Type.Object({}), ...otherTypes(META_FORMATS) };
 
 /** The collections that have maps. */
-export function mapCollectionOperations({ visible }: SurfaceDeps): Operation[] {
+export function mapCollectionOperations({ visible, places }: SurfaceDeps): Operation[] {
   return [
     defineOperation({
       ...COMMON,
       id: 'maps.getCollections',
       path: `${MAPS_PATH}/collections`,
       summary: 'Collections that have maps',
+      params: finderParams,
       tag: 'Collections',
       formats: META_FORMATS,
       responses: { 200: { description: 'Collections', content: CONTENT } },
       run(x) {
-        const document = mapCollectionsDocument(x, visible(x.principal).collections.filter(drawable));
-        return documentReply(x, document, () => pages.collectionsPage(x, document));
+        return collectionsReply(x, places, visible(x.principal).collections.filter(drawable), {
+          document: (of) => mapCollectionsDocument(x, of),
+        });
       },
     }),
     defineOperation({

@@ -1,6 +1,7 @@
 import type { CatalogSnapshot } from '../../../core/collection.js';
+import { whereabouts } from '../../pages/collections.js';
 import type { InterfaceDocument } from '../../pages/docs.js';
-import { homeEntry, type SurfaceEntry } from '../../pages/home.js';
+import type { SurfaceEntry } from '../../pages/home.js';
 import type { Link } from '../../pages/links.js';
 
 /** The interfaces that describe themselves in an OpenAPI document, and where each is. */
@@ -96,7 +97,7 @@ export function homeDocument(
       links: [{ href: `${baseUrl}${path}`, rel: 'item', type: 'application/json', title }],
     })),
     collections: catalog.collections.map((collection) => {
-      const { href, links } = homeEntry(collection, baseUrl);
+      const { href, links } = whereabouts(collection, baseUrl);
       const { id, layerId, title, kind, extent84 } = collection;
       const own: Link = { href, rel: 'collection', type: 'application/json', title };
       return { id, layerId, title, kind, ...(extent84 ? { extent: extent84 } : {}), links: [own, ...links] };

@@ -16,7 +16,9 @@ import { docsListPage, docsViewerPage } from '../../pages/docs.js';
 import { homePage, type SurfaceEntry } from '../../pages/home.js';
 import { livePage } from '../../pages/live.js';
 import { pageHeaders } from '../../pages/security.js';
+import type { Places } from '../../services/places.js';
 import { documentReply } from '../common.js';
+import { find, finderParams, refuseSearch } from '../finder.js';
 import { Assets } from './assets.js';
 import { type BasemapDeps, basemapOperations } from './basemap.js';
 import { capabilitiesOperation } from './capabilities.js';
@@ -30,6 +32,7 @@ export interface SiteDeps extends BasemapDeps {
   /** Directory that the console's build writes: scripts and style sheets. Read once. */
   readonly publicDir: string;
   readonly version: string;
+  readonly places: Places;
 }
 
 const SITE = { method: 'GET', surface: 'site', protocol: 'Site', permission: 'public' } as const;
@@ -65,6 +68,7 @@ function home(deps: SiteDeps): Operation {
     summary: 'Start page',
     description: 'Lists every interface and every published collection; as HTML with a map of all layers.',
     formats: [HTML_FORMAT, JSON_FORMAT],
+    params: finderParams,
     responses: {
       200: { description: 'The start page.', content: { ...HTML_ANSWER, 'application/json': null } },
     },
@@ -72,8 +76,16 @@ function home(deps: SiteDeps): Operation {
       const catalog = deps.visible(x.principal);
       const { surfaces, version } = deps;
       const { baseUrl } = x;
+      if (x.format !== HTML_FORMAT) refuseSearch(x.params);
       return documentReply(x, homeDocument(catalog, surfaces, version, baseUrl), () =>
-        homePage({ baseUrl, version, surfaces, collections: catalog.collections, links: homeLinks(baseUrl) }),
+        homePage({
+          baseUrl,
+          version,
+          surfaces,
+          collections: catalog.collections,
+          finder: find(x, deps.places, catalog.collections),
+          links: homeLinks(baseUrl),
+        }),
       );
     },
   });

@@ -3,6 +3,7 @@ import { matrixSetDocument } from '../../../core/tile-matrix/document.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
 import { datasetLinks, documentReply, findNumbered, META_FORMATS, surfaceBasics } from '../common.js';
+import { collectionsReply, finderParams } from '../finder.js';
 import { requireSet, TILES_PATH } from '../tilesets.js';
 import { TILES_CONFORMANCE } from './conformance.js';
 import { tiledCollectionDocument, tiledCollectionsDocument, tileMatrixSetsDocument } from './documents.js';
@@ -59,19 +60,21 @@ export function tilesOperations(deps: TilesDeps): Operation[] {
   return operations;
 }
 
-function collectionOperations({ visible }: TilesDeps): Operation[] {
+function collectionOperations({ visible, places }: TilesDeps): Operation[] {
   return [
     defineOperation({
       ...COMMON,
       id: 'tiles.getCollections',
       path: `${TILES_PATH}/collections`,
       summary: 'Collections that have tiles',
+      params: finderParams,
       tag: 'Collections',
       formats: META_FORMATS,
       responses: DOCUMENT,
       run(x) {
-        const document = tiledCollectionsDocument(x, visible(x.principal).collections);
-        return documentReply(x, document, () => pages.collectionsPage(x, document));
+        return collectionsReply(x, places, visible(x.principal).collections, {
+          document: (of) => tiledCollectionsDocument(x, of),
+        });
       },
     }),
     defineOperation({

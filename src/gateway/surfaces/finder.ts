@@ -1,0 +1,139 @@
+import Type from 'typebox';
+import type { Collection } from '../../core/collection.js';
+import { badParameter } from '../../core/errors.js';
+import { HTML_FORMAT } from '../../core/media.js';
+import type { Exchange, Param, Reply } from '../../core/operation.js';
+import type { Box } from '../../core/tasks.js';
+import type { Finder } from '../pages/finder.js';
+import * as pages from '../pages/index.js';
+import {
+  type CollectionKind,
+  type CollectionOrder,
+  KINDS,
+  ORDERS,
+  searchCollections,
+} from '../services/collection-search.js';
+import type { Places } from '../services/places.js';
+import { documentReply } from './common.js';
+
+/** Collections on one page. */
+const PAGE = 48;
+const MAX_WORDS = 10;
+const MAX_TEXT = 200;
+
+function text(name: string, description: string): Param<string | undefined> {
+  return {
+    name,
+    in: 'query',
+    description: `${description} Of the HTML page only.`,
+    schema: Type.String({ maxLength: MAX_TEXT }),
+    parse(raw) {
+      if (raw !== undefined && raw.length > MAX_TEXT)
+        throw badParameter(name, `must have at most ${MAX_TEXT} characters`);
+      return raw?.trim() || undefined;
+    },
+  };
+}
+
+function choice<T extends string>(name: string, values: readonly T[], about: string): Param<T | undefined> {
+  return {
+    name,
+    in: 'query',
+    description: `${about} Of the HTML page only.`,
+    schema: Type.String({ enum: [...values, ''] }),
+    parse(raw) {
+      if (raw === undefined || raw === '') return undefined;
+      if (!(values as readonly string[]).includes(raw))
+        throw badParameter(name, `must be one of ${values.join(', ')}`);
+      return raw as T;
+    },
+  };
+}
+
+const page: Param<number> = {
+  name: 'page',
+  in: 'query',
+  description: 'Page of the list, from 1. Of the HTML page only.',
+  schema: Type.Integer({ minimum: 1, default: 1 }),
+  parse(raw) {
+    if (raw === undefined) return 1;
+    if (!/^[1-9]\d{0,6}$/.test(raw)) throw badParameter('page', 'must be a whole number from 1');
+    return Number(raw);
+  },
+};
+
+/** What a list of collections is searched by. */
+export const finderParams = {
+  q: text('q', 'Words in names, titles, descriptions, attributes or sources.'),
+  kind: choice('kind', KINDS, 'Kind of data.'),
+  place: text('place', 'Where the data is: a country or region by name, or west,south,east,north.'),
+  sort: choice('sort', ORDERS, 'Order of the list.'),
+  page,
+};
+
+export interface FinderParams {
+  q: string | undefined;
+  kind: CollectionKind | undefined;
+  place: string | undefined;
+  sort: CollectionOrder | undefined;
+  page: number;
+}
+
+/** What a search finds, and the page of it that is asked for. */
+export function find(
+  x: Exchange<typeof finderParams>,
+  places: Places,
+  collections: readonly Collection[],
+): Finder {
+  const { q, kind, place, sort = 'source', page } = x.params;
+  const boxes = place === undefined ? undefined : boxesOf(place, places);
+  const words = (q ?? '').split(/\s+/).filter(Boolean).slice(0, MAX_WORDS);
+  const found = searchCollections(collections, {
+    words,
+    kind,
+    boxes: place ? (boxes ?? []) : undefined,
+    order: sort,
+  });
+  const last = Math.max(1, Math.ceil(found.length / PAGE));
+  const at = Math.min(page, last);
+  return {
+    asked: { q, kind, place, sort },
+    placeIsKnown: place === undefined || boxes !== undefined,
+    published: collections,
+    total: found.length,
+    shown: found.slice((at - 1) * PAGE, at * PAGE),
+    page: at,
+    last,
+    path: x.path,
+  };
+}
+
+function boxesOf(place: string, places: Places): readonly Box[] | undefined {
+  const numbers = place.split(',').map(Number);
+  if (numbers.length === 4 && numbers.every(Number.isFinite)) return [numbers as unknown as Box];
+  return places.find(place);
+}
+
+/** A list of collections: the document of all of them, or as HTML a page that is searched and has pages. */
+export function collectionsReply<D extends pages.CollectionsDocument>(
+  x: Exchange<typeof finderParams>,
+  places: Places,
+  collections: readonly Collection[],
+  { document, xml }: { document(of: readonly Collection[]): D; xml?(document: D): string },
+): Reply {
+  if (x.format === HTML_FORMAT) {
+    const found = find(x, places, collections);
+    const shown = document(found.shown.map(({ collection }) => collection));
+    return documentReply(x, shown, () => pages.collectionsPage(x, shown, found));
+  }
+  refuseSearch(x.params);
+  const whole = document(collections);
+  return documentReply(x, whole, () => '', xml && (() => xml(whole)));
+}
+
+/** The documents list everything: what would be left out silently is refused. */
+export function refuseSearch({ q, kind, place, sort, page }: FinderParams): void {
+  const asked = { q, kind, place, sort, page: page === 1 ? undefined : page };
+  for (const [name, value] of Object.entries(asked))
+    if (value !== undefined) throw badParameter(name, 'is of the HTML page (f=html) only');
+}
