@@ -134,6 +134,20 @@ describe('the list of layers', () => {
     expect(await row(page, 'countries').locator('[data-opacity]').inputValue()).toBe('40');
   });
 
+  it('takes further layers in and leaves some out, and the address names them all', async () => {
+    const page = await open('?collections=countries');
+    await page.locator('[data-search-words]').fill('seen');
+    await page.locator('[data-search-results]').getByRole('button', { name: 'Visits' }).click();
+    await page.waitForURL(/collections=visits,countries/);
+    await idle(page);
+    expect(await page.locator('[data-layer-row]').count()).toBe(2);
+    await row(page, 'countries').locator('[data-more]').click();
+    await row(page, 'countries').locator('[data-remove]').click();
+    await page.waitForURL(/collections=visits#/);
+    await idle(page);
+    expect(await row(page, 'visits').locator('[data-remove]').isDisabled()).toBe(true);
+  });
+
   it('zooms to a layer, and the address leads back to the place', async () => {
     const page = await open('?collections=bcsd_obs_1999,visits');
     await row(page, 'bcsd_obs_1999').locator('[data-more]').click();

@@ -3,6 +3,7 @@ import type { MapData, ViewerData } from '../../gateway/pages/page-data.js';
 import type { LayerIds } from './layers.js';
 import { pageData } from './page.js';
 import { startMap } from './start.js';
+import { connectLayerSearch } from './viewer/add-layers.js';
 import { identifyOn } from './viewer/identify.js';
 import { LayerList } from './viewer/layer-list.js';
 import { connectPanel } from './viewer/panel.js';
@@ -13,6 +14,11 @@ import { TimeBar } from './viewer/time-bar.js';
 const place = document.querySelector<HTMLElement>('[data-map]');
 if (place) {
   connectPanel();
+  const { baseUrl, layers } = pageData<ViewerData>('viewer-data');
+  connectLayerSearch(
+    baseUrl,
+    layers.map(({ id }) => id),
+  );
   void startMap(place, { controls: control, alone: true, view: readPermalink(location.hash).view });
 }
 

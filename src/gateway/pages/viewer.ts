@@ -21,6 +21,10 @@ export interface ViewerPage {
   readonly baseUrl: string;
   /** What the map shows, in no order. */
   readonly shown: readonly ViewedCollection[];
+  /** What tells equal titles apart. */
+  readonly titles: ReadonlyMap<Collection, string>;
+  /** Collections that could be shown. */
+  readonly published: number;
 }
 
 export interface ViewedCollection {
@@ -34,7 +38,7 @@ export interface ViewedCollection {
 
 /** A map of collections that fills the page: layers, legend, what is at a place, times. */
 export function viewerPage(input: ViewerPage): string {
-  const { baseUrl, shown } = input;
+  const { baseUrl, shown, titles, published } = input;
   const collections = shown.map(({ collection }) => collection);
   const layers = mapLayers(collections, baseUrl);
   const data: MapData = {
@@ -50,7 +54,7 @@ export function viewerPage(input: ViewerPage): string {
 <div class="map viewer-map" data-map data-map-state="loading" role="region" aria-label="Map" aria-describedby="map-keys"><noscript><p class="map-note">The map needs JavaScript; the list beside it leads to the data.</p></noscript></div>
 <p class="unseen" id="map-keys">Arrow keys move the map, plus and minus zoom, Enter tells what is in the middle, Escape closes what it told.</p>
 <p class="map-message" role="status" hidden></p>
-${panel(layers, byId, baseUrl)}
+${panel(layers, byId, { baseUrl, titles, published })}
 ${TIME_BAR}
 <script type="application/json" id="map-data">${scriptJson(data)}</script>
 <script type="application/json" id="viewer-data">${scriptJson(viewer)}</script>`;
@@ -97,12 +101,18 @@ function timeOf(
   return name === undefined ? null : { kind: 'property', name, items: itemsUrl(collection, baseUrl) };
 }
 
+interface PanelFacts {
+  readonly baseUrl: string;
+  readonly titles: ReadonlyMap<Collection, string>;
+  readonly published: number;
+}
+
 function panel(
   layers: readonly MapLayerData[],
   byId: ReadonlyMap<string, ViewedCollection>,
-  baseUrl: string,
+  about: PanelFacts,
 ): Markup {
-  const rows = layers.map((layer, index) => layerRow(layer, index, byId.get(layer.id)!.collection, baseUrl));
+  const rows = layers.map((layer, index) => layerRow(layer, index, byId.get(layer.id)!.collection, about));
   const list =
     rows.length > 0
       ? html`<ul class="layers" data-layers>${rows}</ul>`
@@ -110,22 +120,31 @@ function panel(
   return html`<section class="panel" data-panel aria-labelledby="layers-title">
 <div class="panel-head"><h2 id="layers-title">Layers</h2><span class="panel-count" data-layer-count>${layers.length}</span>
 <button type="button" class="panel-toggle" aria-expanded="true" aria-controls="layers" aria-label="Layers" data-panel-toggle hidden>${CHEVRON}</button></div>
-<div id="layers" class="panel-body">${list}</div>
+<div id="layers" class="panel-body">${about.published > layers.length ? ADD_LAYERS : undefined}${list}</div>
 </section>`;
 }
 
+/** Finds further layers; needs the script. */
+const ADD_LAYERS = html`<form class="layer-search" role="search" data-layer-search hidden>
+<label><span class="unseen">Add layers</span><input type="search" placeholder="Add layers: name, attribute, source" maxlength="200" autocomplete="off" data-search-words></label>
+<p class="layer-found" role="status" data-search-count></p>
+<ul class="layer-results" data-search-results></ul>
+</form>`;
+
 /** One layer: what it is called and looks like; the rest, which needs the script, behind a button. */
-function layerRow(layer: MapLayerData, index: number, collection: Collection, baseUrl: string): Markup {
+function layerRow(layer: MapLayerData, index: number, collection: Collection, about: PanelFacts): Markup {
+  const { baseUrl, titles } = about;
+  const qualifier = titles.get(collection);
   const { id, title } = layer;
   const body = `layer-${index}`;
   const { href } = whereabouts(collection, baseUrl);
   return html`<li class="layer" data-layer-row="${id}">
-<div class="layer-head"><label><input type="checkbox" checked hidden data-layer="${id}">${layerSwatch(layer)}<bdi>${title}</bdi></label>
+<div class="layer-head"><label><input type="checkbox" checked hidden data-layer="${id}">${layerSwatch(layer)}<span class="layer-name"><bdi>${title}</bdi>${qualifier === undefined ? undefined : html` <bdi class="layer-source">${qualifier}</bdi>`}</span></label>
 <button type="button" class="layer-more" aria-expanded="false" aria-controls="${body}" aria-label="Options of ${title}" data-more hidden>${CHEVRON}</button></div>
 ${legend(collection, baseUrl)}
 <div id="${body}" class="layer-body" data-body hidden>
 <label class="opacity"><span>Opacity</span><input type="range" min="0" max="100" step="5" value="100" data-opacity><output data-opacity-shown>100 %</output></label>
-<div class="layer-actions"><button type="button" data-zoom>Zoom to</button><button type="button" aria-label="Move ${title} up" title="Move up" data-up>${UP}</button><button type="button" aria-label="Move ${title} down" title="Move down" data-down>${DOWN}</button>${anchor(href, 'About')}</div>
+<div class="layer-actions"><button type="button" data-zoom>Zoom to</button><button type="button" aria-label="Move ${title} up" title="Move up" data-up>${UP}</button><button type="button" aria-label="Move ${title} down" title="Move down" data-down>${DOWN}</button><button type="button" aria-label="Remove ${title}" data-remove>Remove</button>${anchor(href, 'About')}</div>
 </div></li>`;
 }
 

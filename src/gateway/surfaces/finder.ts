@@ -81,7 +81,7 @@ export interface FinderParams {
 
 /** What a search finds, and the page of it that is asked for. */
 export function find(
-  x: Exchange<typeof finderParams>,
+  x: { params: FinderParams; path: string },
   places: Places,
   collections: readonly Collection[],
 ): Finder {

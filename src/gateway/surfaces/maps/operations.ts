@@ -15,7 +15,7 @@ import { COMMON, collectionId, IMAGES, MAPS_PATH, mapQuery, RESPONSES } from './
 import { styleOperations } from './styles.js';
 import { symbolOperations } from './symbols.js';
 import { mapTilesetOperations } from './tilesets.js';
-import { type MapsDeps, viewerOperation } from './viewer.js';
+import { type MapsDeps, viewerOperations } from './viewer.js';
 
 /** Classes that a test of their name covers. */
 export const MAPS_CONFORMANCE: readonly string[] = [
@@ -123,7 +123,7 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
     ...styleOperations(deps),
     ...mapTilesetOperations(deps),
     ...legendOperations(deps),
-    viewerOperation(deps),
+    ...viewerOperations(deps),
     ...symbolOperations(new Symbols(deps.pools)),
   );
   return operations;

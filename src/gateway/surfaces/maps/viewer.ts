@@ -1,20 +1,22 @@
 import Type from 'typebox';
 import type { Collection } from '../../../core/collection.js';
 import { LIMITS } from '../../../core/limits.js';
-import { HTML_FORMAT } from '../../../core/media.js';
+import { HTML_FORMAT, JSON_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
 import { list } from '../../../core/params.js';
 import { type PopupTemplate, popupTemplate } from '../../../core/popup.js';
 import { html } from '../../../core/reply.js';
 import { contentTag } from '../../http/content-tag.js';
+import { badgesOf } from '../../pages/collections.js';
+import { firstOnes } from '../../pages/map-data.js';
 import { pageHeaders } from '../../pages/security.js';
 import { type ViewedCollection, viewerPage } from '../../pages/viewer.js';
 import { temporalField } from '../../services/filters.js';
 import { instantsOf } from '../../services/rasters/granules.js';
-import { type SurfaceDeps, selectCollections } from '../common.js';
+import { qualifiers } from '../../services/source-names.js';
+import { documentReply, type SurfaceDeps, selectCollections } from '../common.js';
+import { find, finderParams } from '../finder.js';
 
-/** Layers of a map that names none; further ones can be asked for. */
-const LAYERS = 24;
 /** Instants of one layer that a slider steps through. */
 const INSTANTS = 1000;
 
@@ -23,8 +25,46 @@ export interface MapsDeps extends SurfaceDeps {
   popupInfo(layerId: number): Promise<object | null>;
 }
 
-/** The page with the map viewer. */
-export function viewerOperation({ visible, popupInfo }: MapsDeps): Operation {
+/** Collections that a search for layers answers at once. */
+const SUGGESTIONS = 30;
+
+/** The page with the map viewer, and what its search for layers asks. */
+export function viewerOperations(deps: MapsDeps): Operation[] {
+  return [viewerOperation(deps), layerSearch(deps)];
+}
+
+function layerSearch({ visible, places }: MapsDeps): Operation {
+  return defineOperation({
+    surface: 'maps',
+    protocol: 'OGC-Maps',
+    permission: 'public',
+    method: 'GET',
+    id: 'maps.viewerLayers',
+    path: '/ogc/maps/viewer/layers',
+    summary: 'Search for layers of the map viewer',
+    description: `The first ${SUGGESTIONS} collections that match, with their sources.`,
+    tag: 'Maps',
+    params: { q: finderParams.q, kind: finderParams.kind, place: finderParams.place },
+    formats: [JSON_FORMAT],
+    responses: {
+      200: { description: 'Collections', content: { [JSON_FORMAT.mediaType]: Type.Object({}) } },
+    },
+    run(x) {
+      const { collections } = visible(x.principal).onEarth;
+      const params = { ...x.params, sort: 'title' as const, page: 1 };
+      const { total, shown } = find({ params, path: x.path }, places, collections);
+      const layers = shown.slice(0, SUGGESTIONS).map(({ collection, name }) => ({
+        id: collection.id,
+        title: collection.title,
+        source: name.source,
+        kind: badgesOf(collection)[0],
+      }));
+      return documentReply(x, { total, layers }, () => '');
+    },
+  });
+}
+
+function viewerOperation({ visible, popupInfo }: MapsDeps): Operation {
   return defineOperation({
     surface: 'maps',
     protocol: 'OGC-Maps',
@@ -39,7 +79,7 @@ export function viewerOperation({ visible, popupInfo }: MapsDeps): Operation {
       collections: list(
         'collections',
         LIMITS.collectionsPerRequest,
-        'Identifiers; the first ones when absent.',
+        'Identifiers; a few that lie together when absent.',
       ),
     },
     formats: [HTML_FORMAT],
@@ -50,11 +90,12 @@ export function viewerOperation({ visible, popupInfo }: MapsDeps): Operation {
     async run({ baseUrl, principal, params }) {
       const catalog = visible(principal).onEarth;
       const chosen = selectCollections({ baseUrl }, catalog, params.collections, () => true);
-      const drawn = params.collections ? chosen : chosen.slice(0, LAYERS);
+      const drawn = params.collections ? chosen : firstOnes(catalog.collections);
       const shown = await Promise.all(
         drawn.map(async (one) => viewed(one, popupTemplate(await popupInfo(one.layerId)))),
       );
-      const document = viewerPage({ baseUrl, shown });
+      const titles = qualifiers(catalog.collections);
+      const document = viewerPage({ baseUrl, shown, titles, published: catalog.collections.length });
       return {
         ...html(document),
         headers: pageHeaders(),
