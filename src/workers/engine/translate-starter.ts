@@ -1,5 +1,5 @@
 /**
- * Entry of the process that starts those of translate-main.js for an engine. The engine cannot: once GDAL is loaded
+ * Entry of the process that starts those of translate-main.js for an engine, and gives them work. The engine cannot: once GDAL is loaded
  * there, a fork may copy a lock of PROJ that another thread holds, and the copy then waits for it for ever. This process
  * starts before GDAL is loaded, and never loads it.
  */
@@ -14,46 +14,109 @@ export type ToStarter = { id: number; order: TranslatorOrder<TranslatorTask> } |
 
 export type FromStarter =
   | { id: number; message: FromTranslator<TranslatorTask> }
-  /** The process has ended, and nothing of it is left. */
+  /** The work has ended, and nothing of it is left but what was to be made. */
   | { id: number; ended: string; outgrown: boolean };
 
 process.title = 'graticule: engine imports';
 
 const MEMORY_CHECK_MS = 250;
 const PAGE_BYTES = 4096;
+/** How long a process waits for another order: starting one takes longer than translating a small file. */
+const IDLE_MS = 5000;
+/** A process that is larger than this takes no further order: what drivers leave behind ends with it. */
+const REUSE_BYTES = 400 << 20;
 
-const children = new Map<number, ChildProcess>();
+interface Work {
+  id: number;
+  order: TranslatorOrder<TranslatorTask>;
+}
+
+/** A process, and what it is at. */
+class Translator {
+  #work: Work | undefined;
+  #outgrown = false;
+  #complaints = '';
+  #idle: NodeJS.Timeout | undefined;
+  readonly #watch: NodeJS.Timeout;
+  readonly #child: ChildProcess;
+
+  constructor() {
+    this.#child = fork(new URL('../raster/translate-main.js', import.meta.url), {
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    this.#child.stderr?.on('data', (bytes: Buffer) => {
+      this.#complaints = (this.#complaints + bytes.toString()).slice(-2000);
+    });
+    this.#watch = setInterval(() => this.#checkMemory(), MEMORY_CHECK_MS);
+    this.#child.on('message', (message: FromTranslator<TranslatorTask>) => this.#onMessage(message));
+    this.#child.on('error', () => {});
+    this.#child.on('close', (code, killer) => void this.#onClose(`exit ${code ?? killer}`));
+  }
+
+  get isIdle(): boolean {
+    return this.#work === undefined && this.#child.connected;
+  }
+
+  isAt(id: number): boolean {
+    return this.#work?.id === id;
+  }
+
+  take(work: Work): void {
+    clearTimeout(this.#idle);
+    this.#work = work;
+    this.#complaints = '';
+    this.#child.send(work.order);
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  #onMessage(message: FromTranslator<TranslatorTask>): void {
+    const { id } = this.#work!;
+    send({ id, message });
+    if (!('answer' in message)) return;
+    this.#work = undefined;
+    send({ id, ended: 'with an answer', outgrown: false });
+    // A file that is refused may have left its driver in disorder.
+    const isReusable = message.answer.ok && residentBytes(this.#child.pid) <= REUSE_BYTES;
+    if (isReusable) this.#idle = setTimeout(() => this.#end(), IDLE_MS);
+    else this.#end();
+  }
+
+  #end(): void {
+    if (this.#child.connected) this.#child.disconnect();
+  }
+
+  async #onClose(end: string): Promise<void> {
+    clearInterval(this.#watch);
+    clearTimeout(this.#idle);
+    translators.delete(this);
+    if (!this.#work) return;
+    const { id, order } = this.#work;
+    if (this.#child.pid) await removePart(partPath(order.input.output, this.#child.pid));
+    send({ id, ended: `${end}: ${this.#complaints}`, outgrown: this.#outgrown });
+  }
+
+  #checkMemory(): void {
+    this.#outgrown ||= residentBytes(this.#child.pid) > LIMITS.importMemoryBytes;
+    if (this.#outgrown) this.kill();
+  }
+}
+
+const translators = new Set<Translator>();
 const send = (message: FromStarter) => void process.send?.(message);
 
 process.on('message', (message: ToStarter) => {
-  if ('kill' in message) children.get(message.id)?.kill('SIGKILL');
-  else start(message.id, message.order);
+  const all = [...translators];
+  if ('kill' in message) return all.find((one) => one.isAt(message.id))?.kill();
+  const translator = all.find(({ isIdle }) => isIdle) ?? new Translator();
+  translators.add(translator);
+  translator.take(message);
 });
-// The children notice, too, and clear up.
+// The translators notice, too, and clear up.
 process.once('disconnect', () => process.exit(0));
-
-function start(id: number, order: TranslatorOrder<TranslatorTask>): void {
-  const child = fork(new URL('../raster/translate-main.js', import.meta.url), {
-    serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-  });
-  children.set(id, child);
-  const complaints = tailOf(child);
-  let outgrown = false;
-  const watch = setInterval(() => {
-    outgrown ||= residentBytes(child.pid) > LIMITS.importMemoryBytes;
-    if (outgrown) child.kill('SIGKILL');
-  }, MEMORY_CHECK_MS);
-  child.on('message', (message: FromTranslator<TranslatorTask>) => send({ id, message }));
-  child.on('error', () => {});
-  child.on('close', async (code, killer) => {
-    clearInterval(watch);
-    children.delete(id);
-    if (child.pid) await removePart(partPath(order.input.output, child.pid));
-    send({ id, ended: `exit ${code ?? killer}: ${complaints()}`, outgrown });
-  });
-  child.send(order);
-}
 
 /** Drivers that read whole files into memory must not take the machine's. 0 where the system does not tell. */
 function residentBytes(pid: number | undefined): number {
@@ -62,13 +125,4 @@ function residentBytes(pid: number | undefined): number {
   } catch {
     return 0;
   }
-}
-
-/** The last of what a child wrote to stderr. */
-function tailOf(child: ChildProcess): () => string {
-  let tail = '';
-  child.stderr?.on('data', (bytes: Buffer) => {
-    tail = (tail + bytes.toString()).slice(-2000);
-  });
-  return () => tail;
 }

@@ -1,4 +1,4 @@
-/** Entry of the process that translates one file; see engine/translate-starter.ts. */
+/** Entry of a process that translates files, one after another; see engine/translate-starter.ts. */
 
 import { answer } from '../failure.js';
 import { importRaster } from './import.js';
@@ -16,22 +16,25 @@ process.title = 'graticule: engine import';
 
 const BODIES = { 'ogr.translate': translate, 'ogr.unpack': unpack, 'raster.import': importRaster };
 
-process.once('message', async ({ task, input }: TranslatorOrder<TranslatorTask>) => {
+/** The file that is being written. */
+let part: string | undefined;
+
+// GDAL runs on another thread, so that this one notices when its engine is gone.
+process.once('disconnect', async () => {
+  if (part !== undefined) await removePart(part);
+  process.kill(process.pid, 'SIGKILL');
+});
+
+process.on('message', async ({ task, input }: TranslatorOrder<TranslatorTask>) => {
   const body = BODIES[task] as (
     input: unknown,
     part: string,
     onProgress: (fraction: number) => void,
   ) => Promise<never>;
-  const part = partPath(input.output, process.pid);
-  // GDAL runs on another thread, so that this one notices when its engine is gone.
-  process.once('disconnect', async () => {
-    await removePart(part);
-    process.kill(process.pid, 'SIGKILL');
-  });
-  const send = (message: FromTranslator<never>) =>
-    new Promise<void>((resolve) => process.send?.(message, undefined, undefined, () => resolve()));
-  const result = await answer(() => body(input, part, (progress) => void send({ progress })));
-  await send({ answer: result });
-  process.removeAllListeners('disconnect');
-  process.exit(0);
+  const file = partPath(input.output, process.pid);
+  part = file;
+  const send = (message: FromTranslator<never>) => void process.send?.(message);
+  const result = await answer(() => body(input, file, (progress) => send({ progress })));
+  part = undefined;
+  send({ answer: result });
 });
