@@ -104,7 +104,7 @@ describe('the map viewer', () => {
     await watched.page.getByRole('link', { name: 'Open the map viewer' }).click();
     expect(new URL(watched.page.url()).pathname).toBe('/ogc/maps/viewer');
     await watched.page.goto(`${server.url}/ogc/features/collections/countries?f=html`);
-    await watched.page.getByRole('link', { name: 'Map viewer' }).click();
+    await watched.page.getByRole('link', { name: 'Map viewer', exact: true }).click();
     expect(new URL(watched.page.url()).search).toBe('?collections=countries');
     await idle(watched.page);
   });
@@ -315,8 +315,8 @@ describe('a keyboard alone', () => {
     }
     const at = (name: string) => order.indexOf(name);
     expect(order[0]).toBe('Skip to content');
-    expect(at('Map')).toBeGreaterThan(0);
-    expect(at('Layers')).toBeGreaterThan(at('Map'));
+    expect(at('Map canvas')).toBeGreaterThan(0);
+    expect(at('Layers')).toBeGreaterThan(at('Map canvas'));
     expect(at('Options of Countries')).toBeGreaterThan(at('Layers'));
     expect(at('Play')).toBeGreaterThan(at('Options of Countries'));
     await page.keyboard.press('ArrowLeft');
@@ -333,7 +333,7 @@ describe('a keyboard alone', () => {
     expect(await dialog.evaluate((element) => element === document.activeElement)).toBe(true);
     await page.keyboard.press('Escape');
     expect(await dialog.count()).toBe(0);
-    expect(await focused(page)).toBe('Map');
+    expect(await focused(page)).toBe('Map canvas');
     const before = hash(page);
     await page.keyboard.press('ArrowRight');
     await page.waitForFunction((old) => decodeURIComponent(location.hash) !== old, before);
