@@ -5,10 +5,10 @@ import { extname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
 
-/** A folder of 300 files of which each third is no more what it was: the others are published as if it were not there. */
+/** A folder of 120 files of which each third is no more what it was: the others are published as if it were not there. */
 
 const KINDS = ['.geojson', '.csv', '.gpkg', '.shp', '.fgb', '.tif'] as const;
-const OF_EACH = 50;
+const OF_EACH = 20;
 const FEATURES = 20;
 
 const originals = mkdtempSync(join(tmpdir(), 'graticule-originals-'));

@@ -38,6 +38,17 @@ const PAGES = [
   '/ogc/features/collections/countries/items?limit=x',
 ];
 
+/** Pages that are laid out in another way where there is little room; the others have their parts. */
+const NARROW = [
+  '/',
+  '/docs/features',
+  '/ogc/features/collections/countries',
+  '/ogc/features/collections/countries/items',
+  '/ogc/maps/viewer',
+  '/ogc/coverages/collections/l7_etms',
+  '/stac/search',
+];
+
 let server: TestServer;
 let browser: Browser;
 
@@ -75,7 +86,7 @@ describe('axe finds nothing wrong', () => {
       const context = await browser.newContext({ viewport: { width, height: 900 }, bypassCSP: true });
       const page = await context.newPage();
       const wrong: Record<string, string[]> = {};
-      for (const path of PAGES) {
+      for (const path of width === 1280 ? PAGES : NARROW) {
         await page.goto(`${server.url}${path}`);
         if ((await page.locator('[data-map]').count()) > 0)
           await page.locator('[data-map-state="ready"], [data-map-state="idle"]').first().waitFor();
