@@ -1,13 +1,13 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { raw, run } from '../e2e/support/http.js';
 import { launchBrowser } from '../support/browser.js';
 import { pythonOfClients } from '../support/python.js';
+import { middleColours, openSavedPage } from '../support/saved-page.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 /** Every snippet as it stands on the page, run as it is pasted. */
@@ -45,50 +45,11 @@ function snippet(path: string, id: string): Promise<string> {
   return withPage(path, async (page) => (await page.locator(`[data-snippet="${id}"]`).textContent())!);
 }
 
-const LIBRARY = /^https:\/\/unpkg\.com\/([\w-]+)@([\d.]+)\/(.+)$/;
-
-/** Opens a snippet as the file that somebody saved; what it loads from a network of packages comes from node_modules. */
-async function opened(code: string): Promise<{ page: Page; tiles: string[]; problems: string[] }> {
+/** Opens a snippet as the file that somebody saved. */
+function opened(code: string) {
   const file = join(folder, 'snippet.html');
   writeFileSync(file, code);
-  const page = await (await browser.newContext({ viewport: { width: 800, height: 600 } })).newPage();
-  const problems: string[] = [];
-  const tiles: string[] = [];
-  page.on('pageerror', (error) => problems.push(error.message));
-  page.on('console', (message) => {
-    if (message.type() === 'error') problems.push(message.text());
-  });
-  page.on('response', (response) => {
-    const url = response.url();
-    if (response.status() >= 400) problems.push(`${response.status()} ${url}`);
-    if (/\/tiles\/\w+\/\d+\/\d+\/\d+/.test(url) && response.status() === 200)
-      tiles.push(response.headers()['content-type']!);
-  });
-  await page.route(/^https:/, (route) => {
-    const [, name, version, path] = LIBRARY.exec(route.request().url().split('?')[0]!) ?? [];
-    if (!name) return route.abort();
-    const installed = JSON.parse(readFileSync(`node_modules/${name}/package.json`, 'utf8')).version;
-    if (version !== installed) problems.push(`${name} is ${version} in the snippet and ${installed} here`);
-    return route.fulfill({
-      path: `node_modules/${name}/${path}`,
-      headers: { 'access-control-allow-origin': '*' },
-    });
-  });
-  await page.goto(pathToFileURL(file).href);
-  return { page, tiles, problems };
-}
-
-/** Colours of the middle of a page, each channel in 16 steps. */
-async function colours(page: Page): Promise<Set<string>> {
-  const { data } = await sharp(await page.screenshot())
-    .extract({ left: 200, top: 150, width: 400, height: 300 })
-    .removeAlpha()
-    .raw()
-    .toBuffer({ resolveWithObject: true });
-  const found = new Set<string>();
-  for (let i = 0; i < data.length; i += 3)
-    found.add(`${data[i]! >> 4},${data[i + 1]! >> 4},${data[i + 2]! >> 4}`);
-  return found;
+  return openSavedPage(browser, file);
 }
 
 describe('in a browser', () => {
@@ -101,7 +62,9 @@ describe('in a browser', () => {
         const { page, tiles, problems } = await opened(await snippet(path, id));
         await expect.poll(() => tiles.length, { timeout: 30_000 }).toBeGreaterThan(0);
         // Land and outlines, or the many colours of a picture, over a bare page.
-        await expect.poll(async () => (await colours(page)).size, { timeout: 30_000 }).toBeGreaterThan(3);
+        await expect
+          .poll(async () => (await middleColours(page)).size, { timeout: 30_000 })
+          .toBeGreaterThan(3);
         for (const type of tiles) expect(type).toMatch(id === 'leaflet' ? /image\/png/ : tile);
         expect(problems).toEqual([]);
         await page.context().close();
@@ -158,13 +121,18 @@ describe('in a terminal', () => {
     expect(text).toMatch(/first band: \d+ to \d+/);
   });
 
-  it.skipIf(!existsSync('/usr/bin/Rscript'))('the R snippets are R', async () => {
-    for (const path of [VECTOR, RASTER]) {
-      const file = join(folder, 'snippet.R');
-      writeFileSync(file, await snippet(path, 'r'));
-      await run('Rscript', ['-e', `invisible(parse(${JSON.stringify(file)}))`]);
-    }
-  });
+  it.skipIf(!existsSync('/usr/lib/R/site-library/terra'))(
+    'the R snippets read features and values',
+    async () => {
+      const read = async (path: string) => {
+        const file = join(folder, 'snippet.R');
+        writeFileSync(file, await snippet(path, 'r'));
+        return run('bash', ['-euc', `cd ${folder} && Rscript snippet.R`]);
+      };
+      expect(await read(VECTOR)).toContain('Simple feature collection with 240 features');
+      expect(await read(RASTER)).toContain('352, 349, 6');
+    },
+  );
 });
 
 describe('in QGIS', () => {

@@ -1,0 +1,151 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { expect } from 'vitest';
+import { launchBrowser } from '../support/browser.js';
+import { startNginx, type TestNginx } from '../support/nginx.js';
+import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { pythonOfClients } from '../support/python.js';
+import { middleColours, openSavedPage } from '../support/saved-page.js';
+import { startServer, type TestServer } from '../support/server.js';
+
+const ROOT = resolve('.');
+
+/** A fenced block of a page. */
+export interface Block {
+  language: string;
+  /** What stands behind the language: `background`, or the name of the file that the block is saved as. */
+  rest: string;
+  text: string;
+  /** Lines that must be in what it writes. */
+  output: string[];
+}
+
+/** The blocks of a page that are run; a `text` block is the output of the block before it. */
+export function blocksOf(page: string): Block[] {
+  const blocks: Block[] = [];
+  for (const [, indent, info, body] of page.matchAll(/^( *)```([^\n]*)\n(.*?)^ *```$/gms)) {
+    const text = body!.replaceAll(new RegExp(`^${indent}`, 'gm'), '');
+    const [language = '', ...rest] = info!.split(' ');
+    if (language === 'text') blocks.at(-1)!.output = text.trim().split('\n');
+    else if (language !== '') blocks.push({ language, rest: rest.join(' '), text, output: [] });
+  }
+  return blocks;
+}
+
+/** Runs Python in the libraries of QGIS, as its console does. */
+const QGIS_CONSOLE = `
+import os, sys
+from qgis.core import *
+QgsApplication.setPrefixPath('/usr', True)
+app = QgsApplication([], False)
+app.initQgis()
+exec(sys.stdin.read())
+sys.stdout.flush()
+os._exit(0)`;
+
+/** One reading of a page by somebody who does what it says. */
+export class Reader {
+  readonly folder = mkdtempSync(join(tmpdir(), 'graticule-task-'));
+  readonly #beside: ChildProcess[] = [];
+  #server: TestServer | undefined;
+  #postgres: TestPostgres | undefined;
+  #nginx: TestNginx | undefined;
+  #browser: Browser | undefined;
+
+  async follow(block: Block): Promise<void> {
+    const { language, rest, text } = block;
+    if (language === 'html') return this.#open(block);
+    if (language === 'nginx') this.#nginx = await startNginx(text, this.#server!.url);
+    else if (rest !== '' && rest !== 'background') writeFileSync(join(this.folder, rest), text);
+    else if (language === 'python') this.#expectOutput(block, this.#inQgis(text));
+    else if (language === 'sh') await this.#run(block);
+    else throw new Error(`the test does not know what to do with ${language}`);
+  }
+
+  async end(): Promise<void> {
+    for (const child of this.#beside) child.kill();
+    await this.#browser?.close();
+    await this.#nginx?.stop();
+    await this.#server?.stop();
+    await this.#postgres?.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  async #run(block: Block): Promise<void> {
+    const commands = block.text;
+    if (commands.includes('$DATABASE_URL')) this.#postgres ??= await startPostgres();
+    const [, verb, words = ''] = /^\.\/run (demo|serve)(?: -- (.*))?\n$/.exec(commands) ?? [];
+    if (verb) {
+      this.#server = await startServer({ sources: verb === 'demo' ? ['demo/data'] : this.#words(words) });
+    } else if (block.rest === 'background') {
+      this.#beside.push(this.#shell(commands));
+      await new Promise((settle) => setTimeout(settle, 1000));
+    } else {
+      this.#expectOutput(block, execFileSync('bash', ['-ec', this.#asHere(commands)], this.#options));
+    }
+  }
+
+  #expectOutput({ output }: Block, written: string): void {
+    for (const line of output) expect(written).toContain(this.#asHere(line.trim()));
+  }
+
+  /** A page draws its tiles without complaint; `click: NAME` is what a click into the middle tells. */
+  async #open({ rest, text, output }: Block): Promise<void> {
+    this.#browser ??= await launchBrowser();
+    const file = join(this.folder, rest);
+    writeFileSync(file, this.#asHere(text));
+    const { page, tiles, problems } = await openSavedPage(this.#browser, file);
+    await expect.poll(() => tiles.length, { timeout: 30_000 }).toBeGreaterThan(0);
+    await expect.poll(async () => (await middleColours(page)).size, { timeout: 30_000 }).toBeGreaterThan(3);
+    for (const line of output) {
+      const [, name] = /^click: (.*)$/.exec(line) ?? [];
+      if (name) {
+        await expect
+          .poll(async () => {
+            await page.mouse.click(400, 300);
+            return page.locator('body').innerText();
+          })
+          .toContain(name);
+      } else await page.getByText(line).waitFor();
+    }
+    expect(problems).toEqual([]);
+    await page.context().close();
+  }
+
+  #inQgis(code: string): string {
+    const env = { ...process.env, HOME: this.folder, QT_QPA_PLATFORM: 'offscreen' };
+    const input = this.#asHere(code);
+    return execFileSync('/usr/bin/python3', ['-c', QGIS_CONSOLE], { ...this.#options, env, input });
+  }
+
+  #words(line: string): string[] {
+    return line.split(' ').map((word) => {
+      if (word === '"$DATABASE_URL"') return this.#postgres!.url;
+      const file = join(this.folder, word);
+      return existsSync(file) ? file : word;
+    });
+  }
+
+  #shell(commands: string): ChildProcess {
+    return spawn('bash', ['-ec', `exec ${this.#asHere(commands).trim()}`], {
+      ...this.#options,
+      stdio: 'ignore',
+    });
+  }
+
+  #asHere(text: string): string {
+    return text
+      .replaceAll('http://localhost:8080', this.#server?.url ?? 'no server is started yet')
+      .replaceAll('http://localhost/', `${this.#nginx?.url}/`)
+      .replaceAll('./run ', `${process.execPath} ${ROOT}/dist/cli/main.js `);
+  }
+
+  get #options() {
+    const PATH = `${dirname(pythonOfClients())}:${process.env.PATH}`;
+    const env = { ...process.env, PATH, KEY: this.#server?.adminKey, DATABASE_URL: this.#postgres?.url };
+    return { cwd: this.folder, encoding: 'utf8', env } as const;
+  }
+}
