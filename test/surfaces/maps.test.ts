@@ -4,6 +4,7 @@ import type { Collection } from '../../src/core/collection.js';
 import { WEB_MERCATOR } from '../../src/core/tile-matrix.js';
 import { MAPS_CONFORMANCE } from '../../src/gateway/surfaces/maps/operations.js';
 import { mapWindow } from '../../src/gateway/surfaces/maps/window.js';
+import { vectorCollection } from '../pages/collections.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 /** A test for each conformance class of maps that is declared, named after requirements of the class. */
@@ -150,6 +151,18 @@ describe('maps', () => {
     const asked = { bbox: [-180, -90, 180, 90] } as unknown as Parameters<typeof mapWindow>[1];
     const { bbox, crs } = mapWindow([stored], asked, stored);
     expect([crs, bbox.map(Math.round)]).toEqual([WEB_MERCATOR, [-20037508, -20037508, 20037508, 20037508]]);
+  });
+
+  it.each([
+    ['a single point', [7.44, 46.95, 7.44, 46.95], [7.435, 46.945, 7.445, 46.955]],
+    ['points in a row', [7, 46, 8, 46], [7, 45.5, 8, 46.5]],
+  ] as const)('of %s show it with what is around it', (_, extent84, expected) => {
+    const { bbox } = mapWindow(
+      [vectorCollection({ extent84 }, 'Point')],
+      { width: 64, height: 64 } as never,
+      undefined,
+    );
+    bbox.forEach((side, i) => void expect(side).toBeCloseTo(expected[i]!, 9));
   });
 
   it('/req/dataset-map/operation: of the dataset are in CRS84', async () => {

@@ -59,14 +59,24 @@ function boxOf(
 ): Box {
   if (!params.bbox) {
     const stored = resource && crs.uri === resource.storageCrs.uri ? storageExtent(resource) : undefined;
-    if (stored) return stored;
+    if (stored) return withArea(stored, crs);
     const extent = extentOf(collections);
     if (!extent) throw new ApiError('not-found', 'The collections are empty: there is nothing to draw.');
-    return inMapCrs(extent, CRS84, crs);
+    return withArea(inMapCrs(extent, CRS84, crs), crs);
   }
   const bboxCrs = params.bboxCrs ?? (resource ? defaultCrs(resource) : CRS84);
   const box = normaliseBox('bbox', params.bbox, bboxCrs);
   return inMapCrs(box, bboxCrs, crs);
+}
+
+/** The extent of a single point, or of points in a row, as a box around it: nobody asked for one without an area. */
+function withArea(box: Box, { geographic }: Crs): Box {
+  const [minx, miny, maxx, maxy] = box;
+  const [width, height] = [maxx - minx, maxy - miny];
+  if (width > MIN_SIDE && height > MIN_SIDE) return box;
+  const margin = Math.max(width, height) / 2 || (geographic ? 0.005 : 500);
+  const [x, y] = [width > MIN_SIDE ? 0 : margin, height > MIN_SIDE ? 0 : margin];
+  return [minx - x, miny - y, maxx + x, maxy + y];
 }
 
 /** The window as clients know boxes: in the axis order of the CRS; across the antimeridian minx is greater than maxx. */
