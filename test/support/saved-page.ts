@@ -1,4 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import sharp from 'sharp';
@@ -8,16 +11,45 @@ export interface SavedPage {
   page: Page;
   /** Media types of the tiles that came. */
   tiles: string[];
+  /** All that it asked for. */
+  requests: string[];
   problems: string[];
 }
 
-const LIBRARY = /^https:\/\/unpkg\.com\/([\w-]+)@([\d.]+)\/(.+)$/;
+const LIBRARY = /^https:\/\/unpkg\.com\/((?:@[\w.-]+\/)?[\w.-]+)@([\d.]+)\/([^?]+)/;
+
+/**
+ * The file of a package that a page asks a network of packages for: of node_modules, or of the libraries that
+ * `./run test` fetches for browsers (test/browser-clients.txt). Undefined for a package, or a version, that is not here.
+ */
+function packageFile(url: string): string | undefined {
+  const [, name, version, path] = LIBRARY.exec(url) ?? [];
+  if (!name) return undefined;
+  const folder = `node_modules/${name}`;
+  if (existsSync(folder))
+    return JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')).version === version
+      ? `${folder}/${path}`
+      : undefined;
+  const file = join(browserClients(), `${name}@${version}`, path!);
+  return existsSync(file) ? file : undefined;
+}
+
+function browserClients(): string {
+  const cache = process.env.GRATICULE_CACHE ?? join(homedir(), '.cache/graticule');
+  const key = createHash('sha256')
+    .update(readFileSync('test/browser-clients.txt'))
+    .digest('hex')
+    .slice(0, 16);
+  return join(cache, `browser-${key}`);
+}
 
 /** Opens a file in a browser; what it loads from a network of packages comes from node_modules. */
 export async function openSavedPage(browser: Browser, file: string): Promise<SavedPage> {
   const page = await (await browser.newContext({ viewport: { width: 800, height: 600 } })).newPage();
   const problems: string[] = [];
   const tiles: string[] = [];
+  const requests: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
   page.on('pageerror', (error) => problems.push(error.message));
   page.on('console', (message) => {
     if (message.type() === 'error') problems.push(message.text());
@@ -29,17 +61,14 @@ export async function openSavedPage(browser: Browser, file: string): Promise<Sav
       tiles.push(response.headers()['content-type']!);
   });
   await page.route(/^https:/, (route) => {
-    const [, name, version, path] = LIBRARY.exec(route.request().url().split('?')[0]!) ?? [];
-    if (!name) return route.abort();
-    const installed = JSON.parse(readFileSync(`node_modules/${name}/package.json`, 'utf8')).version;
-    if (version !== installed) problems.push(`${name} is ${version} in the page and ${installed} here`);
-    return route.fulfill({
-      path: `node_modules/${name}/${path}`,
-      headers: { 'access-control-allow-origin': '*' },
-    });
+    const url = route.request().url();
+    const file = packageFile(url);
+    if (file) return route.fulfill({ path: file, headers: { 'access-control-allow-origin': '*' } });
+    problems.push(`not here: ${url}`);
+    return route.abort();
   });
   await page.goto(pathToFileURL(file).href);
-  return { page, tiles, problems };
+  return { page, tiles, requests, problems };
 }
 
 /** Colours of the middle of a page, each channel in 16 steps. */
