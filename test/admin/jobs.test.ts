@@ -173,6 +173,19 @@ describe('job engine', () => {
     await other.stop();
   });
 
+  it('leaves a job to another machine until its lease has run out', async () => {
+    const job = { kind: 'k', input: {}, owner: 'me', maxAttempts: 3, resources: [] };
+    const { id } = (await t.state.jobs.add(job)).job;
+    await t.state.jobs.claim('elsewhere:1:x', ['k'], 60_000);
+    expect(await t.state.jobs.claim('here:2:y', ['k'], 60_000)).toBeUndefined();
+    const { db } = t.state.jobs;
+    await db.updateTable('jobs').set({ lease_expires_at: Date.now() }).execute();
+    expect(await t.state.jobs.claim('here:2:y', ['k'], 60_000)).toMatchObject({
+      job: { id },
+      takenOver: true,
+    });
+  });
+
   it('stops a run whose lease was taken, and leaves the row to the new holder', async () => {
     let reason: unknown;
     kind(async (context) => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Insertable, Selectable, Updateable } from 'kysely';
 import { auditResource } from './audit-scope.js';
+import { hasEnded } from './instance.js';
 import type { JobArtifactTable, JobLogTable, JobStepTable, JobTable } from './schema.js';
 import type { StateDb } from './state.js';
 
@@ -129,10 +130,19 @@ export class JobStore {
     return (await rows.limit(query.limit).execute()) as JobRow[];
   }
 
-  /** Leases the oldest job of these kinds that waits or whose lease has expired. */
+  /** Leases the oldest job of these kinds that waits, whose lease has expired, or whose process has ended. */
   claim(instance: string, kinds: readonly string[], leaseMs: number): Promise<Claim | undefined> {
     return this.db.transaction().execute(async (trx) => {
       const now = Date.now();
+      const owners = await trx
+        .selectFrom('jobs')
+        .select('lease_owner')
+        .distinct()
+        .where('state', '=', 'Running')
+        .$narrowType<{ lease_owner: string }>()
+        .where('lease_owner', 'is not', null)
+        .execute();
+      const gone = owners.map(({ lease_owner }) => lease_owner).filter(hasEnded);
       const candidate = await trx
         .selectFrom('jobs')
         .select(['id', 'state'])
@@ -140,7 +150,10 @@ export class JobStore {
         .where((w) =>
           w.or([
             w('state', '=', 'Queued'),
-            w.and([w('state', '=', 'Running'), w('lease_expires_at', '<=', now)]),
+            w.and([
+              w('state', '=', 'Running'),
+              w.or([w('lease_expires_at', '<=', now), w('lease_owner', 'in', gone)]),
+            ]),
           ]),
         )
         .orderBy('created_at')

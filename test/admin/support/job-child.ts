@@ -11,7 +11,7 @@ import { openState } from '../../../src/gateway/stores/state.js';
 const [path, worker, trace, resumable] = process.argv.slice(2) as [string, string, string, string];
 
 const state = await openState(path, new URL(worker));
-const jobs = new JobEngine(state.jobs, { leaseMs: 2000, pollMs: 50 });
+const jobs = new JobEngine(state.jobs, { leaseMs: 600_000, pollMs: 50 });
 
 async function count(context: JobContext): Promise<{ counted: number }> {
   const from = (context.saved as { next: number } | undefined)?.next ?? 1;
