@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { gateways } from '../e2e/support/processes.js';
 import { scratchDirectory } from '../engine/support.js';
 import { startServer, type TestServer } from '../support/server.js';
+import { repetitions } from '../support/soak.js';
 import { zip } from '../support/zip.js';
 import { multipart } from './support/multipart.js';
 
@@ -226,7 +227,7 @@ describe('import', () => {
     const many = points(20_000);
     expect((await send({ TableName: 'kill' }, points(10))).status).toBe(200);
     const killed = new Set<number>();
-    for (let n = 0; n < 4; n++) {
+    for (let n = 0; n < repetitions(import.meta.url, 8, 3); n++) {
       const sending = send({ TableName: 'kill', OverwriteExisting: 'true' }, many).catch(() => undefined);
       await pause(80 + n * 250);
       const gateway = gateways(server.process.pid!).find((pid) => !killed.has(pid))!;

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
 
 /** OGC API Common, parts 1 and 2, on every surface that declares it; tests are named after its requirements. */
 
@@ -11,11 +11,10 @@ interface Link {
 // biome-ignore lint/suspicious/noExplicitAny: documents are looked into
 type Json = any;
 
-let server: TestServer;
+let server: SharedServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await sharedServer();
 });
-afterAll(() => server?.stop());
 
 describe.each(['/ogc/features/', '/ogc/tiles/', '/ogc/maps', '/ogc/coverages/'])('%s', (landing) => {
   const base = landing.replace(/\/$/, '');

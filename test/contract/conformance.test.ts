@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.js';
+import { beforeAll, expect, it } from 'vitest';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
 import { STANDARDS } from './requirements.js';
 
 /** What a surface declares to conform to is what tests of that standard show, requirement by requirement. */
@@ -15,18 +15,17 @@ const DECLARATIONS = [
   '/stac/conformance',
 ];
 
-let server: TestServer;
+let server: SharedServer;
 let declared: string[];
 
 beforeAll(async () => {
-  server = await startServer();
+  server = await sharedServer();
   const lists = DECLARATIONS.map(async (path) => {
     const response = await fetch(server.url + path, { headers: { accept: 'application/json' } });
     return ((await response.json()) as { conformsTo: string[] }).conformsTo;
   });
   declared = [...new Set((await Promise.all(lists)).flat())];
 });
-afterAll(() => server?.stop());
 
 /** The requirements that titles of tests in these folders and files name. */
 function namedIn(places: readonly string[]): Set<string> {

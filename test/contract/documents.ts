@@ -1,5 +1,5 @@
 import { Ajv } from 'ajv';
-import type { TestServer } from '../support/server.js';
+import type { SharedServer } from '../support/shared-server.js';
 
 /** Interface documents, and what an answer tells of their truth. */
 
@@ -45,7 +45,7 @@ export interface Described {
 }
 
 /** The documents that the server publishes, by their paths. */
-export async function readDocuments({ url, adminKey }: TestServer): Promise<Map<string, Json>> {
+export async function readDocuments({ url, adminKey }: SharedServer): Promise<Map<string, Json>> {
   const documents = new Map<string, Json>();
   for (const path of DOCUMENTS) {
     const response = await fetch(`${url}${path}`, { headers: { 'x-api-key': adminKey } });
@@ -86,7 +86,7 @@ const compiled = new WeakMap<object, ReturnType<Ajv['compile']>>();
 
 /** What a request tells of the document's truth; undefined when all is well. */
 export async function fault(
-  { url, adminKey }: TestServer,
+  { url, adminKey }: SharedServer,
   { document, path, method, operation }: Described,
   target: string,
   { headers = {}, body }: Asked = {},

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
 import {
   type Described,
   DOCUMENTS,
@@ -38,15 +38,13 @@ const NOISE = [
   'x'.repeat(3000),
 ];
 
-let server: TestServer;
+let server: SharedServer;
 let documents: Map<string, Json>;
 
 beforeAll(async () => {
-  server = await startServer();
+  server = await sharedServer();
   documents = await readDocuments(server);
 });
-
-afterAll(() => server?.stop());
 
 function* reads(): Generator<Described> {
   for (const described of operationsOf(documents)) if (described.method === 'GET') yield described;

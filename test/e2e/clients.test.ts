@@ -5,21 +5,20 @@ import { VectorTile } from '@mapbox/vector-tile';
 import { PbfReader } from 'pbf';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.js';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
 import { json, raw, run } from './support/http.js';
 
 const WORLD = 'demo/data/world_map.gpkg';
 
-let server: TestServer;
+let server: SharedServer;
 let folder: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'graticule-clients-'));
-  server = await startServer();
+  server = await sharedServer();
 });
 
 afterAll(async () => {
-  await server?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 

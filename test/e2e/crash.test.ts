@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EditableStore, geoPackageStore, parcel, postgisStore, sender } from '../edits/support.js';
 import { startServer, type TestServer } from '../support/server.js';
+import { repetitions } from '../support/soak.js';
 import { gateways } from './support/processes.js';
 
 /**
@@ -9,7 +10,7 @@ import { gateways } from './support/processes.js';
  * must have its event and every event its change; and no atomic batch may be there in part.
  */
 
-const KILLS = 4;
+const KILLS = repetitions(import.meta.url, 10, 2);
 /** Edits that each store takes before each kill. */
 const EDITS = 25;
 const WRITERS = 4;

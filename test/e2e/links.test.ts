@@ -1,14 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
 import { json, raw } from './support/http.js';
 
-let server: TestServer;
+let server: SharedServer;
 
 beforeAll(async () => {
-  server = await startServer();
+  server = await sharedServer();
 });
-
-afterAll(() => server?.stop());
 
 const ENTRIES = ['/', '/ogc/features/', '/ogc/tiles/', '/ogc/maps', '/ogc/coverages/', '/stac', '/docs'];
 /** Far more than the demo data has: a crawl that reaches it runs in circles. */

@@ -2,19 +2,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.js';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
 import { run } from './support/http.js';
 
 /** QGIS's own libraries, without its windows. */
-let server: TestServer;
+let server: SharedServer;
 let home: string;
 
 beforeAll(async () => {
-  server = await startServer();
+  server = await sharedServer();
   home = mkdtempSync(join(tmpdir(), 'graticule-qgis-'));
 });
 afterAll(async () => {
-  await server?.stop();
   rmSync(home, { recursive: true, force: true });
 });
 

@@ -1,15 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { pythonOfClients } from '../support/python.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
 
 /** Results that are made on demand are read in parts, as rasterio, QGIS and GDAL do. */
 
-let server: TestServer;
+let server: SharedServer;
 beforeAll(async () => {
-  server = await startServer({ sources: ['demo/data'] });
+  server = await sharedServer();
 });
-afterAll(() => server?.stop());
 
 const small = () =>
   `${server.url}/ogc/coverages/collections/l7_etms/coverage?f=geotiff&properties=band_1,band_4`;

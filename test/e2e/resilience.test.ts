@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type ServerSetup, startServer, type TestServer } from '../support/server.js';
+import { repetitions } from '../support/soak.js';
 import { eventually, json, raw } from './support/http.js';
 import { alive, engines, gateways, logLines } from './support/processes.js';
 
@@ -80,9 +81,10 @@ describe('a server', () => {
       ];
       return kinds[i % kinds.length]!;
     };
+    const waves = repetitions(import.meta.url, 8, 2);
     const killed = new Set<number>();
     const statuses: number[] = [];
-    for (let wave = 0; wave < 4; wave++) {
+    for (let wave = 0; wave < waves; wave++) {
       const requests = Array.from({ length: 50 }, async (_, i) => {
         const answer = await raw(`${url}${asked(wave * 50 + i)}`);
         statuses.push(answer.status);
@@ -95,9 +97,9 @@ describe('a server', () => {
       });
       await Promise.all(requests);
     }
-    expect(statuses).toHaveLength(200);
+    expect(statuses).toHaveLength(waves * 50);
     expect(statuses.filter((status) => status !== 200)).toEqual([]);
-    expect(killed.size).toBe(4);
+    expect(killed.size).toBe(waves);
     expect(log()).toMatch(/engine 1 ended by SIGSEGV/);
   }, 120_000);
 

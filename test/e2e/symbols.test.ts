@@ -5,17 +5,17 @@ import { gunzipSync } from 'node:zlib';
 import { type Browser, chromium } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.js';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
 
 const ARTEFACTS = 'test/artefacts';
 const LIBRARY = dirname(createRequire(import.meta.url).resolve('maplibre-gl/dist/maplibre-gl.css'));
 
-let server: TestServer;
+let server: SharedServer;
 let browser: Browser;
 
 beforeAll(async () => {
   mkdirSync(ARTEFACTS, { recursive: true });
-  server = await startServer();
+  server = await sharedServer();
   browser = await chromium.launch({
     executablePath: '/usr/bin/chromium',
     args: ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
@@ -24,7 +24,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await browser?.close();
-  await server?.stop();
 });
 
 const get = (path: string, headers: Record<string, string> = {}) =>

@@ -1,8 +1,8 @@
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { envelope } from '../../src/core/box.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
 
 /** Conformance classes of Features that are declared, by tests named after their requirements: see requirements.test.ts too. */
 
@@ -16,12 +16,9 @@ type Json = Record<string, unknown> & { links: Link[] };
 const FEATURES = '/ogc/features';
 const COUNTRIES = `${FEATURES}/collections/countries`;
 
-let server: TestServer;
+let server: SharedServer;
 beforeAll(async () => {
-  server = await startServer();
-});
-afterAll(async () => {
-  await server?.stop();
+  server = await sharedServer();
 });
 
 const get = (path: string, headers: Record<string, string> = {}) =>

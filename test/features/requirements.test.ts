@@ -1,6 +1,6 @@
 import { Ajv } from 'ajv';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
 
 /** Requirements of OGC API Features that hold for every collection of the demo data, walked by what documents say. */
 
@@ -18,16 +18,15 @@ const CRS84 = 'http://www.opengis.net/def/crs/OGC/1.3/CRS84';
 const EPSG_4326 = 'http://www.opengis.net/def/crs/EPSG/0/4326';
 const MERCATOR = 'http://www.opengis.net/def/crs/EPSG/0/3857';
 
-let server: TestServer;
+let server: SharedServer;
 let collections: Json[];
 let api: Json;
 
 beforeAll(async () => {
-  server = await startServer();
+  server = await sharedServer();
   ({ collections } = await json(`${FEATURES}/collections`));
   api = await (await get(`${FEATURES}/api`)).json();
 });
-afterAll(() => server?.stop());
 
 const get = (path: string, headers: Record<string, string> = {}) =>
   fetch(path.startsWith('http') ? path : server.url + path, { headers });

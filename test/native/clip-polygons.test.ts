@@ -1,5 +1,6 @@
 import gdal from 'gdal-async';
 import { describe, expect, it } from 'vitest';
+import { repetitions } from '../support/soak.js';
 import {
   decode,
   HALF_WORLD,
@@ -180,7 +181,7 @@ describe('polygons that the clip box cuts', () => {
       const [low, high] = [-buffer, SIZE + buffer];
       const box = toGdal([[square(low, high)]]);
       const seen = { polygons: 0, holes: 0, several: 0, invalid: 0 };
-      for (let k = 0; k < 250; k++) {
+      for (let k = 0; k < repetitions(import.meta.url, 250, 150); k++) {
         for (const polygon of SCENES[scene]!(random, low, high)) {
           const output = clipPolygon(polygon, { buffer, simplify });
           const exact = parts(toGdal([polygon]).intersection(box));

@@ -8,10 +8,10 @@ import { raw, run } from '../e2e/support/http.js';
 import { launchBrowser } from '../support/browser.js';
 import { pythonOfClients } from '../support/python.js';
 import { middleColours, openSavedPage } from '../support/saved-page.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
 
 /** Every snippet as it stands on the page, run as it is pasted. */
-let server: TestServer;
+let server: SharedServer;
 let browser: Browser;
 let folder: string;
 
@@ -20,12 +20,11 @@ const RASTER = '/ogc/coverages/collections/l7_etms?f=html';
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'graticule-snippets-'));
-  server = await startServer();
+  server = await sharedServer();
   browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();
-  await server?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 

@@ -26,13 +26,17 @@ beforeAll(async () => {
   await run(
     postgres.url,
     `CREATE TABLE quick (id int PRIMARY KEY, geom geometry(Point, 4326));
-     INSERT INTO quick VALUES (1, 'SRID=4326;POINT(1 1)');
-     CREATE FUNCTION wait() RETURNS text LANGUAGE sql VOLATILE AS $$ SELECT pg_sleep(20)::text $$;
+     INSERT INTO quick VALUES (1, 'SRID=4326;POINT(1 1)');`,
+  );
+  const common = { ...CRS84, limit: 10, offset: 0 };
+  // Before there is the view, which would be read to describe it.
+  quick = { ...common, source: (await layerOf(postgres.url, 'quick')).source };
+  await run(
+    postgres.url,
+    `CREATE FUNCTION wait() RETURNS text LANGUAGE sql VOLATILE AS $$ SELECT pg_sleep(20)::text $$;
      CREATE VIEW slow AS SELECT id, geom, CASE WHEN current_setting('application_name') = 'graticule'
        AND current_setting('statement_timeout') = '29s' THEN wait() END AS w FROM quick;`,
   );
-  const common = { ...CRS84, limit: 10, offset: 0 };
-  quick = { ...common, source: (await layerOf(postgres.url, 'quick')).source };
   const view = quick.source as PostgisSource;
   slow = {
     ...common,
@@ -51,8 +55,9 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   closeAll();
-  await pool?.close();
+  // Ends the statements that still sleep, for which the pool would wait.
   await postgres?.stop();
+  await pool?.close();
 });
 
 async function waiting(): Promise<number> {

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { TestServer } from '../support/server.js';
+import type { SharedServer } from '../support/shared-server.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: documents are compared member by member in tests
 export type Json = any;
@@ -15,7 +15,7 @@ export interface StacClient {
 }
 
 /** Asks a server for what is below /stac. */
-export function stacClient(server: () => TestServer): StacClient {
+export function stacClient(server: () => SharedServer): StacClient {
   const get: StacClient['get'] = (path, headers = {}) =>
     fetch(path.startsWith('http') ? path : `${server().url}/stac${path}`, { headers });
   const post: StacClient['post'] = (body) =>

@@ -1,17 +1,16 @@
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { startServer } from '../support/server.js';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
 import { type Json, stacClient } from './support.js';
 
 /** Monthly rain and temperature of 1999, and rasters of no time. */
-let server: TestServer;
+let server: SharedServer;
 const { get, json, found } = stacClient(() => server);
 
 beforeAll(async () => {
-  server = await startServer();
+  server = await sharedServer();
 }, 120_000);
-
-afterAll(() => server?.stop());
 
 const SERIES = 'bcsd_obs_1999';
 const at = (day: string) => `${SERIES}/${SERIES}_1999${day}T000000Z`;

@@ -6,7 +6,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { suiteEngine } from '../engine/support.js';
 import { launchBrowser } from '../support/browser.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
 import { LOOKS } from './looks.js';
 import { ssim } from './ssim.js';
 import { MIDDLE, PLACE } from './tiles.js';
@@ -19,7 +19,7 @@ const BACKGROUND = '#e8eef2';
 const PAGE = `<!doctype html><link rel="icon" href="data:,"><style>body{margin:0}</style><div id="map" style="width:${SIDE}px;height:${SIDE}px"></div><script type="module" src="/page.js"></script>`;
 
 const suite = suiteEngine();
-let server: TestServer;
+let server: SharedServer;
 let site: Server;
 let browser: Browser;
 let page: Page;
@@ -29,7 +29,7 @@ let tile: Uint8Array;
 beforeAll(async () => {
   mkdirSync(ARTEFACTS, { recursive: true });
   // Of glyphs and icons.
-  server = await startServer();
+  server = await sharedServer();
   site = await serveSite();
   browser = await launchBrowser();
   page = await browser.newPage({ viewport: { width: SIDE, height: SIDE } });
@@ -39,7 +39,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   site?.close();
-  await server?.stop();
 });
 
 const origin = () => `http://127.0.0.1:${(site.address() as { port: number }).port}`;

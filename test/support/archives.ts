@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { zxyToTileId } from 'pmtiles';
+import { RUN_VARIABLE } from './run.js';
 
 /** A tile of an archive; the row is counted from the top. */
 export interface Stored {
@@ -12,8 +14,18 @@ export interface Stored {
   data: Buffer;
 }
 
-/** Vector tiles of the demo countries, made by GDAL. */
+/** Vector tiles of the demo countries, made by GDAL once for all files of a run. */
 export function makeMBTiles(path: string, maxZoom = 2): void {
+  const template = join(process.env[RUN_VARIABLE]!, `countries-${maxZoom}.mbtiles`);
+  if (!existsSync(template)) {
+    const part = `${template}-${process.pid}.mbtiles`;
+    runOgr2ogr(part, maxZoom);
+    renameSync(part, template);
+  }
+  copyFileSync(template, path);
+}
+
+function runOgr2ogr(path: string, maxZoom: number): void {
   const made = spawnSync(
     'ogr2ogr',
     ['-f', 'MBTILES', path, 'demo/data/world_map.gpkg', 'countries', '-dsco', `MAXZOOM=${maxZoom}`],

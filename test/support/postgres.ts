@@ -4,7 +4,7 @@ import { chownSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { TEMPLATES_VARIABLE } from './templates.js';
+import { RUN_VARIABLE } from './run.js';
 
 /** A PostgreSQL server with PostGIS of a test's own. */
 export interface TestPostgres {
@@ -110,7 +110,7 @@ function unprivileged(folder: string): string[] {
 
 /** A cluster whose database has PostGIS: the first of a run is made, the others are copies of it. */
 function makeCluster(data: string, prefix: string[]): void {
-  const templates = process.env[TEMPLATES_VARIABLE];
+  const templates = process.env[RUN_VARIABLE];
   const template = templates && join(templates, 'cluster');
   if (template && existsSync(template)) return run(['cp', '-a', template, data]);
   const choices = ['-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'];

@@ -1,13 +1,30 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startServer, type TestServer } from './server.js';
 
-/** Names the folder of what test files of one run make once and copy. */
-export const TEMPLATES_VARIABLE = 'GRATICULE_TEST_TEMPLATES';
+/** Names the folder of what the test files of one run share. */
+export const RUN_VARIABLE = 'GRATICULE_TEST_RUN';
+/** In that folder: tells whoever connects where the shared server is, and starts it for the first. */
+export const SHARED_SERVER = 'server.sock';
 
 /** Before the first test file of a run; the answer ends it. */
-export default function setup(): () => void {
-  const folder = mkdtempSync(join(tmpdir(), 'graticule-templates-'));
-  process.env[TEMPLATES_VARIABLE] = folder;
-  return () => rmSync(folder, { recursive: true, force: true });
+export default async function setup(): Promise<() => Promise<void>> {
+  const folder = mkdtempSync(join(tmpdir(), 'graticule-run-'));
+  process.env[RUN_VARIABLE] = folder;
+  let server: Promise<TestServer> | undefined;
+  const door = createServer((socket) => {
+    server ??= startServer();
+    server.then(
+      ({ url, adminKey }) => socket.end(JSON.stringify({ url, adminKey })),
+      (error) => socket.end(JSON.stringify({ failure: String(error) })),
+    );
+  });
+  await new Promise<void>((resolve) => door.listen(join(folder, SHARED_SERVER), resolve));
+  return async () => {
+    door.close();
+    await (await server?.catch(() => undefined))?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
 }

@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.js';
+import { beforeAll, expect, it } from 'vitest';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
 
 /** What is the same as before is not sent again, on every surface. */
 
-let server: TestServer;
+let server: SharedServer;
 beforeAll(async () => {
-  server = await startServer();
-});
-afterAll(async () => {
-  await server?.stop();
+  server = await sharedServer();
 });
 
 const get = (path: string, headers: Record<string, string> = {}) => fetch(server.url + path, { headers });

@@ -1,11 +1,11 @@
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Collection } from '../../src/core/collection.js';
 import { WEB_MERCATOR } from '../../src/core/tile-matrix.js';
 import { MAPS_CONFORMANCE } from '../../src/gateway/surfaces/maps/operations.js';
 import { mapWindow } from '../../src/gateway/surfaces/maps/window.js';
 import { vectorCollection } from '../pages/collections.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
 
 /** A test for each conformance class of maps that is declared, named after requirements of the class. */
 
@@ -27,17 +27,14 @@ const MAPS = '/ogc/maps';
 const EPSG_4326 = 'http://www.opengis.net/def/crs/EPSG/0/4326';
 const CRS84 = 'http://www.opengis.net/def/crs/OGC/1.3/CRS84';
 
-let server: TestServer;
+let server: SharedServer;
 const ids: Record<string, string> = {};
 let all: MapCollection[];
 
 beforeAll(async () => {
-  server = await startServer();
+  server = await sharedServer();
   all = ((await json('/collections')) as { collections: MapCollection[] }).collections;
   for (const { id, name } of all) ids[name] = id;
-});
-afterAll(async () => {
-  await server?.stop();
 });
 
 const get = (path: string, headers: Record<string, string> = {}) =>
