@@ -35,6 +35,9 @@ interface Work {
 class Translator {
   #work: Work | undefined;
   #outgrown = false;
+  #killed = false;
+  /** Files that it has had before. */
+  #served = 0;
   #complaints = '';
   #idle: NodeJS.Timeout | undefined;
   readonly #watch: NodeJS.Timeout;
@@ -70,6 +73,7 @@ class Translator {
   }
 
   kill(): void {
+    this.#killed = true;
     this.#child.kill('SIGKILL');
   }
 
@@ -78,10 +82,10 @@ class Translator {
     send({ id, message });
     if (!('answer' in message)) return;
     this.#work = undefined;
+    this.#served += 1;
     send({ id, ended: 'with an answer', outgrown: false });
-    // A file that is refused may have left its driver in disorder.
-    const isReusable = message.answer.ok && residentBytes(this.#child.pid) <= REUSE_BYTES;
-    if (isReusable) this.#idle = setTimeout(() => this.#end(), IDLE_MS);
+    if (isOrderly(message.answer) && residentBytes(this.#child.pid) <= REUSE_BYTES)
+      this.#idle = setTimeout(() => this.#end(), IDLE_MS);
     else this.#end();
   }
 
@@ -96,6 +100,8 @@ class Translator {
     if (!this.#work) return;
     const { id, order } = this.#work;
     if (this.#child.pid) await removePart(partPath(order.input.output, this.#child.pid));
+    // What crashed it may be left from a file before: only a new process tells.
+    if (this.#served > 0 && !this.#killed) return start(this.#work);
     send({ id, ended: `${end}: ${this.#complaints}`, outgrown: this.#outgrown });
   }
 
@@ -108,12 +114,23 @@ class Translator {
 const translators = new Set<Translator>();
 const send = (message: FromStarter) => void process.send?.(message);
 
+function start(work: Work, translator = new Translator()): void {
+  translators.add(translator);
+  translator.take(work);
+}
+
+/** Whether all that went wrong is what a driver says of a file. */
+function isOrderly(answer: Extract<FromTranslator<TranslatorTask>, { answer: unknown }>['answer']): boolean {
+  return answer.ok || answer.failure.code === 'source-unreadable' || answer.failure.code === 'invalid-input';
+}
+
 process.on('message', (message: ToStarter) => {
   const all = [...translators];
   if ('kill' in message) return all.find((one) => one.isAt(message.id))?.kill();
-  const translator = all.find(({ isIdle }) => isIdle) ?? new Translator();
-  translators.add(translator);
-  translator.take(message);
+  start(
+    message,
+    all.find(({ isIdle }) => isIdle),
+  );
 });
 // The translators notice, too, and clear up.
 process.once('disconnect', () => process.exit(0));

@@ -1,6 +1,7 @@
 /** Entry of a process that translates files, one after another; see engine/translate-starter.ts. */
 
 import { answer } from '../failure.js';
+import { gdal } from './gdal.js';
 import { importRaster } from './import.js';
 import { translate } from './translate.js';
 import {
@@ -15,6 +16,9 @@ import { unpack } from './unpack.js';
 process.title = 'graticule: engine import';
 
 const BODIES = { 'ogr.translate': translate, 'ogr.unpack': unpack, 'raster.import': importRaster };
+
+// What is written has another name until it is whole: a journal on the disk would save nothing.
+gdal.config.set('OGR_SQLITE_JOURNAL', 'MEMORY');
 
 /** The file that is being written. */
 let part: string | undefined;

@@ -1,5 +1,6 @@
 /** Body of task `ogr.translate`: any OGR vector file into a staging GeoPackage. */
 
+import { stat } from 'node:fs/promises';
 import type { Layer } from 'gdal-async';
 import { LIMITS } from '../../core/limits.js';
 import {
@@ -15,6 +16,9 @@ import { isParquet } from './parquet/file.js';
 import { translateParquet } from './parquet/translate.js';
 import { coordinatesOfTable, pointsOf, requirePlaces } from './spreadsheet.js';
 import { failureOf, publish, removePart, requireNewFile } from './translation.js';
+
+/** Files below this report no progress. */
+const PROGRESS_BYTES = 8 << 20;
 
 /** Rows per transaction. */
 const TRANSACTION_ROWS = String(LIMITS.importBatch);
@@ -35,7 +39,10 @@ export async function translate(
     const layer = layerOf(source, task.layer);
     const args = await translateArguments(task, source, layer);
     const options = { progress_cb: (fraction: number) => onProgress(fraction) };
-    const written = await gdal.vectorTranslateAsync(part, source, args, options);
+    // GDAL waits for each call: that takes longer than a small file.
+    const file = await stat(task.path);
+    const isSmall = file.isFile() && file.size < PROGRESS_BYTES;
+    const written = await gdal.vectorTranslateAsync(part, source, args, isSmall ? {} : options);
     // Drivers that only write cannot be asked what they wrote.
     const features = await (task.format ? layer : written.layers.get(task.table)).features.countAsync(true);
     if (coordinatesOfTable(layer, source.driver.description)) requirePlaces(written.layers.get(0));

@@ -25,8 +25,10 @@ export function partPath(output: string, pid: number): string {
 
 /** Removes the file or folder and what SQLite or the COG driver left beside it. */
 export async function removePart(part: string): Promise<void> {
-  for (const suffix of ['', '-journal', '-wal', '-shm', '.ovr.tmp', '.msk.tmp', '.msk.ovr.tmp'])
-    await rm(part + suffix, { force: true, recursive: true }).catch(() => {});
+  const suffixes = ['', '-journal', '-wal', '-shm', '.ovr.tmp', '.msk.tmp', '.msk.ovr.tmp'];
+  await Promise.all(
+    suffixes.map((suffix) => rm(part + suffix, { force: true, recursive: true }).catch(() => {})),
+  );
 }
 
 /** Bytes free below which a failure of GDAL is that of a full disk: drivers give some back before they tell. */

@@ -40,14 +40,14 @@ export function load(task: LoadTask): { features: number } {
   if (!existsSync(task.staging)) throw new TaskFailure('source-missing', 'The staging file is gone.');
   const db = connect(task.store, false);
   try {
-    prepareStore(db);
+    prepareStore(db, { unpublished: task.unpublished });
     const done = loadedBefore(db, task);
     if (done !== undefined) return { features: done };
     db.prepare('ATTACH ? AS staging').run(task.staging);
     const features = db.transaction(() => copy(db, task)).immediate();
     db.exec('DETACH staging');
     // Readers are in other threads: let them see the rows without the log in between.
-    db.pragma('wal_checkpoint(PASSIVE)');
+    db.pragma(task.unpublished ? 'journal_mode = WAL' : 'wal_checkpoint(PASSIVE)');
     rmSync(task.staging, { force: true });
     return { features };
   } finally {

@@ -48,6 +48,12 @@ export function family(root: number): number[] {
   return found;
 }
 
+export function titleOf(pid: number): string | undefined {
+  return processes()
+    .find((process) => process.pid === pid)
+    ?.title.trim();
+}
+
 /** Memory of a process that is in RAM. */
 export function residentBytes(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024;

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { isCsv } from '../../../core/csv.js';
 import { type OgrLayerInfo, TaskFailure } from '../../../core/tasks.js';
@@ -35,6 +35,7 @@ export async function convert(path: string, version: string, deps: PublishDeps):
   const notes = `${store}.refusals.json`;
   if (existsSync(store)) return { store, refusals: await readRefusals(notes) };
   await mkdir(folder, { recursive: true });
+  await sweep(folder);
   const partial = `${store}.${process.pid}.partial`;
   const unpacked = `${partial}.unpacked`;
   try {
@@ -42,6 +43,7 @@ export async function convert(path: string, version: string, deps: PublishDeps):
     const layers = await layersIn(path, paths, refusals, deps);
     await convertLayers(path, layers, { partial, refusals }, deps);
     if (refusals.length > 0) await writeFile(notes, JSON.stringify(refusals));
+    await writeThrough(partial);
     // Renaming publishes the copy at once; a crash before leaves only the partial file.
     await rename(partial, store);
     return { store, refusals };
@@ -49,6 +51,37 @@ export async function convert(path: string, version: string, deps: PublishDeps):
     deps.onConversion?.(path, 1);
     await rm(unpacked, { recursive: true, force: true });
     for (const suffix of ['', '-wal', '-shm', '.staging.gpkg']) await rm(partial + suffix, { force: true });
+  }
+}
+
+const swept = new Set<string>();
+
+/** Removes, once, what conversions left whose process was killed. */
+async function sweep(folder: string): Promise<void> {
+  if (swept.has(folder)) return;
+  swept.add(folder);
+  for (const name of await readdir(folder)) {
+    const owner = /\.gpkg\.(\d+)\.partial/.exec(name)?.[1];
+    if (owner !== undefined && !isRunning(Number(owner)))
+      await rm(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** What has been written is on the disk. */
+async function writeThrough(path: string): Promise<void> {
+  const file = await open(path, 'r+');
+  try {
+    await file.datasync();
+  } finally {
+    await file.close();
   }
 }
 
@@ -198,7 +231,16 @@ async function convertLayer(
   );
   await deps.pools.run(
     'vector.load',
-    { staging, stagingTable: table, store, table, title, untyped: isCsv(path), keepIds: true },
+    {
+      staging,
+      stagingTable: table,
+      store,
+      table,
+      title,
+      untyped: isCsv(path),
+      keepIds: true,
+      unpublished: true,
+    },
     { ...deadline, onProgress: (part) => onProgress(READ + part * (1 - READ)) },
   );
 }

@@ -41,10 +41,14 @@ CREATE TABLE IF NOT EXISTS graticule_loads (
   token TEXT PRIMARY KEY, table_name TEXT NOT NULL, features INTEGER NOT NULL,
   loaded_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ','now')));`;
 
-/** Makes an empty or existing SQLite file a GeoPackage store: write-ahead log, core tables. */
-export function prepareStore(db: Db): void {
-  db.pragma('journal_mode = WAL');
-  db.pragma('synchronous = FULL');
+/**
+ * Makes an empty or existing SQLite file a GeoPackage store: write-ahead log, core tables. One that is `unpublished` is
+ * written without a log, and waits for no disk: a crash leaves nothing that anybody would look for.
+ */
+export function prepareStore(db: Db, { unpublished = false } = {}): void {
+  db.pragma(`journal_mode = ${unpublished ? 'MEMORY' : 'WAL'}`);
+  db.pragma(`synchronous = ${unpublished ? 'OFF' : 'FULL'}`);
+  if (unpublished) db.pragma('locking_mode = EXCLUSIVE');
   createCore(db);
   db.exec(STORE_TABLES);
 }
