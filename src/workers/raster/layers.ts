@@ -14,7 +14,7 @@ export async function layers({ path }: TaskInput<'raster.layers'>): Promise<Rast
 async function grids(path: string): Promise<RasterLayers> {
   const { grids, problems } = await gridLayout(path);
   if (grids.length + problems.length === 0)
-    throw new TaskFailure('source-unreadable', 'The source holds no variable on a regular grid.');
+    throw new TaskFailure('source-unreadable', 'The source holds no variable of two or more axes.');
   return {
     layers: grids.map(({ variables }) => ({
       ...(grids.length > 1 && { name: variables[0]!.name.replaceAll('/', '_') }),

@@ -7,6 +7,13 @@ import { TaskFailure } from '../../../../core/tasks.js';
 import { gdal, unreadable } from '../../gdal.js';
 import { instantsOf, isTimeUnit } from './cf-time.js';
 import { checkClassicHeader } from './classic-header.js';
+import {
+  type CoordinateArrays,
+  coordinateArraysOf,
+  helpersOf,
+  isCoordinateArray,
+  namesCoordinateArrays,
+} from './coordinate-arrays.js';
 import type { GridFormat } from './format.js';
 
 export interface Variable {
@@ -38,6 +45,8 @@ export interface Grid {
   axes: GridAxes;
   width: number;
   height: number;
+  /** Where its cells lie, unless its rows and columns are straight. */
+  lies?: CoordinateArrays;
 }
 
 export interface Layout {
@@ -102,7 +111,7 @@ async function openLayout(path: string, format: GridFormat): Promise<Layout> {
   }
 }
 
-interface Found {
+export interface Found {
   array: MDArray;
   name: string;
   group: Group;
@@ -111,12 +120,18 @@ interface Found {
 async function readLayout(root: Group): Promise<Layout> {
   const layout: Layout = { grids: [], problems: [] };
   const grids = new Map<string, Grid>();
-  for (const found of arraysOf(root)) {
+  const all = arraysOf(root);
+  const helpers = helpersOf(all);
+  for (const found of all) {
     const dimensions = [...found.array.dimensions];
-    if (!isGridded(dimensions, found.group, root)) continue;
+    // A list is no grid, and what tells about others is no data of its own.
+    if (dimensions.length < 2 || isCoordinateArray(found, all)) continue;
+    if (helpers.has(found.name) && !isGridded(dimensions, found.group, root)) continue;
     try {
-      const key = dimensions.map(({ description, size }) => `${description} ${size}`).join('\0');
-      const grid = grids.get(key) ?? (await gridOf(dimensions, found, root));
+      const lies = bentBy(found, all, root);
+      const axes = dimensions.map(({ description, size }) => `${description} ${size}`);
+      const key = [...axes, lies?.longitude, lies?.latitude].join('\0');
+      const grid = grids.get(key) ?? { ...(await gridOf(dimensions, found, root)), ...(lies && { lies }) };
       grid.variables.push(variableOf(found));
       grids.set(key, grid);
     } catch (error) {
@@ -128,6 +143,18 @@ async function readLayout(root: Group): Promise<Layout> {
   }
   layout.grids.push(...grids.values());
   return layout;
+}
+
+/** The arrays that bend the grid of a variable. Fails for one that nothing places. */
+function bentBy(found: Found, all: readonly Found[], root: Group): CoordinateArrays | undefined {
+  const isStraight = isGridded([...found.array.dimensions], found.group, root);
+  if (isStraight && !namesCoordinateArrays(found, all)) return undefined;
+  const arrays = coordinateArraysOf(found, all);
+  if (arrays) return arrays;
+  throw new TaskFailure(
+    'source-unreadable',
+    'Nothing says where its rows and columns lie: neither coordinates of its last two axes (y, x) nor arrays of longitude and latitude of their shape (CF conventions).',
+  );
 }
 
 function arraysOf(root: Group): Found[] {

@@ -4,10 +4,12 @@ import type { GriddedRaster, RasterPosition } from '../../../../core/rasters.js'
 import { TaskFailure } from '../../../../core/tasks.js';
 import { type Dataset, gdal, scratchPath, unreadable } from '../../gdal.js';
 import type { Opened, Opening } from '../opening.js';
+import { bentPlace, geolocationOf, straightened } from './bent-grid.js';
+import type { CoordinateArrays } from './coordinate-arrays.js';
 import { formatOf, type GridFormat } from './format.js';
 import { type Grid, type Layout, layoutOf, type Variable } from './layout.js';
 import { type Place, placeOf } from './place.js';
-import { sliceVrt } from './vrt.js';
+import { type SlicedVariable, sliceVrt } from './vrt.js';
 
 /** Layouts and places of sources, by path. */
 const KEPT = 32;
@@ -89,23 +91,45 @@ async function openSlice(
 ): Promise<Opened> {
   const variables = source.variables.map((name) => grid.variables.find((one) => one.name === name)!);
   const sizes = grid.axes.stored.map(({ size }) => size);
+  const { driver } = format;
   const nameOf = ({ name }: Variable) => format.sliceName(source.path, name, slice);
   try {
-    const place = known.places.get(grid) ?? placeOf(nameOf(variables[0]!), format.driver);
+    const readPlace = grid.lies ? bentPlace : placeOf;
+    const place = known.places.get(grid) ?? readPlace(nameOf(variables[0]!), format.driver);
     known.places.set(grid, place);
     place.catch(() => known.places.delete(grid));
     const band = format.sliceBand(slice, sizes);
-    const xml = sliceVrt(
-      await place,
-      variables.map((variable) => ({ variable, file: nameOf(variable), band })),
-    );
+    const sliced = variables.map((variable) => ({ variable, file: nameOf(variable), band }));
+    if (grid.lies) return { ...(await openBent(source, grid.lies, format, await place, sliced)), driver };
+    const xml = sliceVrt(await place, sliced);
     const dataset = await gdal.openAsync(xml, 'r', ['VRT']);
     const opened = (await place).southUp
       ? await turned(dataset)
       : { dataset, name: xml, close: () => dataset.close() };
-    return { ...opened, driver: format.driver };
+    return { ...opened, driver };
   } catch (error) {
     throw unreadable('The grid could not be read.', error);
+  }
+}
+
+async function openBent(
+  { path }: GriddedRaster,
+  arrays: CoordinateArrays,
+  format: GridFormat,
+  place: Place,
+  slices: readonly SlicedVariable[],
+): Promise<Opened> {
+  const names = {
+    longitude: format.sliceName(path, arrays.longitude, []),
+    latitude: format.sliceName(path, arrays.latitude, []),
+  };
+  const geolocation = await geolocationOf(names, format.driver);
+  try {
+    const bent = await gdal.openAsync(sliceVrt(place, slices, geolocation), 'r', ['VRT']);
+    return await straightened(bent, geolocation);
+  } catch (error) {
+    geolocation.release();
+    throw error;
   }
 }
 

@@ -23,6 +23,8 @@ export interface Place {
   strips: Strip[];
   /** Rows run from south to north. */
   southUp: boolean;
+  /** There are places within it that no cell of the stored grid covers. */
+  hasGaps?: boolean;
 }
 
 /** Reads it from one slice of a variable. Fails with `source-unreadable` for grids that are not regular. */
@@ -37,6 +39,7 @@ export async function placeOf(name: string, driver: string): Promise<Place> {
       throw new TaskFailure('source-unreadable', 'The grid is rotated.');
     const { srs, rasterSize, bands } = dataset;
     const stored = { width: rasterSize.x, height: rasterSize.y };
+    if (!srs) requireDegrees(geoTransform, stored);
     const around = srs && !srs.isGeographic() ? undefined : wrapped(geoTransform, stored.width);
     const [x0, width, strips] = around ?? [
       geoTransform[0],
@@ -57,6 +60,17 @@ export async function placeOf(name: string, driver: string): Promise<Place> {
   } finally {
     dataset.close();
   }
+}
+
+/** Grids without a name for their coordinates are longitude and latitude, unless that cannot be. */
+function requireDegrees([x0, dx, , y0, , dy]: GeoTransform, { width, height }: Place['stored']): void {
+  const [x1, y1] = [x0 + width * dx, y0 + height * dy];
+  const isOnEarth = x0 >= -540 && x1 <= 720 && Math.max(Math.abs(y0), Math.abs(y1)) <= 90 + Math.abs(dy);
+  if (!isOnEarth)
+    throw new TaskFailure(
+      'source-unreadable',
+      'The grid names no coordinate reference system (grid_mapping), and its coordinates cannot be degrees.',
+    );
 }
 
 /** Part of a column within which a sum of columns counts as the whole circle. */

@@ -1,6 +1,7 @@
 /** Text of the virtual raster that puts the variables of a grid together. */
 
 import { escaped, numberText } from '../vrt-text.js';
+import type { Geolocation } from './bent-grid.js';
 import type { Variable } from './layout.js';
 import type { Place, Strip } from './place.js';
 
@@ -14,13 +15,31 @@ export interface SlicedVariable {
 /** Stands for no data where values are unpacked: the least Float32. */
 const LEAST_FLOAT = -3.4028234663852886e38;
 
-export function sliceVrt(place: Place, slices: readonly SlicedVariable[]): string {
+/** With a geolocation the raster lies by that alone. */
+export function sliceVrt(place: Place, slices: readonly SlicedVariable[], geolocation?: Geolocation): string {
   const bands = slices.map((slice, index) => bandOf(place, slice, index + 1)).join('');
-  return (
-    `<VRTDataset rasterXSize="${place.width}" rasterYSize="${place.height}">` +
-    `<SRS>${escaped(place.srs)}</SRS>` +
-    `<GeoTransform>${place.geoTransform.join(',')}</GeoTransform>${bands}</VRTDataset>`
-  );
+  const located = geolocation
+    ? geolocationDomain(geolocation)
+    : `<SRS>${escaped(place.srs)}</SRS><GeoTransform>${place.geoTransform.join(',')}</GeoTransform>`;
+  return `<VRTDataset rasterXSize="${place.width}" rasterYSize="${place.height}">${located}${bands}</VRTDataset>`;
+}
+
+/** GDAL RFC 4. */
+function geolocationDomain({ longitude, latitude }: Geolocation): string {
+  const items = {
+    SRS: 'EPSG:4326',
+    X_DATASET: longitude,
+    X_BAND: '1',
+    Y_DATASET: latitude,
+    Y_BAND: '1',
+    PIXEL_OFFSET: '0',
+    PIXEL_STEP: '1',
+    LINE_OFFSET: '0',
+    LINE_STEP: '1',
+    GEOREFERENCING_CONVENTION: 'PIXEL_CENTER',
+  };
+  const text = Object.entries(items).map(([key, value]) => `<MDI key="${key}">${escaped(value)}</MDI>`);
+  return `<Metadata domain="GEOLOCATION">${text.join('')}</Metadata>`;
 }
 
 function bandOf(place: Place, slice: SlicedVariable, number: number): string {
@@ -59,7 +78,8 @@ function sourceOf(place: Place, { variable, file, band }: SlicedVariable, strip:
 /** Whether values are unpacked, or need a number for no data that the variable does not have. */
 function isChanged(place: Place, { scale, offset, noData }: Variable): boolean {
   const covered = place.strips.reduce((sum, { columns }) => sum + columns, 0);
-  return scale !== 1 || offset !== 0 || (noData === null && covered < place.width);
+  const hasGaps = place.hasGaps || covered < place.width;
+  return scale !== 1 || offset !== 0 || (noData === null && hasGaps);
 }
 
 function typeOf({ type }: Variable, changed: boolean): string {

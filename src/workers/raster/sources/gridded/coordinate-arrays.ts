@@ -1,0 +1,84 @@
+/** Grids whose rows and columns are bent: two-dimensional arrays say where each value lies (CF, section 5.2). */
+
+import type { Dimension, MDArray } from 'gdal-async';
+import type { Found } from './layout.js';
+
+/** Names of the arrays of a bent grid. */
+export interface CoordinateArrays {
+  longitude: string;
+  latitude: string;
+}
+
+/** What a variable's rows and columns lie by, if that is two arrays of their own shape. */
+export function coordinateArraysOf(
+  { array, name }: Found,
+  all: readonly Found[],
+): CoordinateArrays | undefined {
+  const shape = shapeOf([...array.dimensions].slice(-2));
+  const alike = all.filter((other) => shapeOf([...other.array.dimensions]) === shape && other.name !== name);
+  const words = textOf(array, 'coordinates').split(/\s+/);
+  // Those that the variable names go before others of its shape.
+  const inOrder = [...alike.filter((other) => words.includes(lastName(other.name))), ...alike];
+  const longitude = inOrder.find((other) => quantityOf(other) === 'longitude');
+  const latitude = inOrder.find((other) => quantityOf(other) === 'latitude');
+  if (!longitude || !latitude) return undefined;
+  return { longitude: longitude.name, latitude: latitude.name };
+}
+
+/** Whether the variable says itself that its place is in such arrays, and names no projection whose grid is even. */
+export function namesCoordinateArrays(found: Found, all: readonly Found[]): boolean {
+  const arrays = coordinateArraysOf(found, all);
+  if (!arrays || textOf(found.array, 'grid_mapping') !== '') return false;
+  const words = textOf(found.array, 'coordinates').split(/\s+/);
+  return words.includes(lastName(arrays.longitude)) && words.includes(lastName(arrays.latitude));
+}
+
+/** Arrays that tell about others: coordinates, bounds of cells, areas, mappings. */
+export function helpersOf(all: readonly Found[]): Set<string> {
+  const names = new Set<string>();
+  for (const { array } of all) {
+    for (const attribute of ['coordinates', 'bounds', 'climatology', 'grid_mapping', 'cell_measures'])
+      for (const word of textOf(array, attribute).split(/[\s:]+/)) names.add(word);
+  }
+  return new Set(
+    all
+      .filter(
+        (found) => names.has(lastName(found.name)) || quantityOf(found) !== undefined || isBounds(found),
+      )
+      .map(({ name }) => name),
+  );
+}
+
+/** Whether it is one of two such arrays: no data of its own. */
+export function isCoordinateArray(found: Found, all: readonly Found[]): boolean {
+  const quantity = quantityOf(found);
+  const dimensions = [...found.array.dimensions];
+  if (quantity === undefined || dimensions.length !== 2) return false;
+  const other = quantity === 'longitude' ? 'latitude' : 'longitude';
+  return all.some(
+    (one) => quantityOf(one) === other && shapeOf([...one.array.dimensions]) === shapeOf(dimensions),
+  );
+}
+
+const isBounds = ({ name }: Found) => /_(bnds|bounds|vertices)$/i.test(name);
+
+/** What an array holds by its CF attributes, or else its unit. */
+function quantityOf({ array, name }: Found): keyof CoordinateArrays | undefined {
+  const standard = textOf(array, 'standard_name');
+  if (standard === 'longitude' || standard === 'latitude') return standard;
+  if (standard !== '') return undefined;
+  const unit = array.unitType ?? '';
+  if (/^degrees?_?(east|E)$/.test(unit)) return 'longitude';
+  if (/^degrees?_?(north|N)$/.test(unit)) return 'latitude';
+  if (/^(x?lon(g|gitude)?|nav_lon)$/i.test(lastName(name))) return 'longitude';
+  return /^(x?lat(itude)?|nav_lat)$/i.test(lastName(name)) ? 'latitude' : undefined;
+}
+
+const lastName = (name: string) => name.split('/').at(-1)!;
+
+const shapeOf = (dimensions: readonly Dimension[]) =>
+  dimensions.map(({ description, size }) => `${description} ${size}`).join('\0');
+
+function textOf({ attributes }: MDArray, name: string): string {
+  return attributes.names.includes(name) ? String(attributes.get(name).value) : '';
+}
