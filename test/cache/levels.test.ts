@@ -12,8 +12,8 @@ import { decodeKept, encodeKept, type KeptTile } from '../../src/gateway/cache/k
 import { type TileLevel, TileLevels } from '../../src/gateway/cache/levels.js';
 import { RedisLevel } from '../../src/gateway/cache/redis-level.js';
 import { TileCache } from '../../src/gateway/cache/tile-cache.js';
-import { cachedTile } from '../../src/gateway/services/tiles/make.js';
 import { tileKey } from '../../src/gateway/services/tiles/request.js';
+import { newTile } from '../../src/gateway/services/tiles/tile.js';
 import { TileStore } from '../../src/workers/tile-store/store.js';
 import { eventually } from '../e2e/support/http.js';
 import { startRedis, type TestRedis } from '../support/redis.js';
@@ -48,7 +48,7 @@ function wanted(column: number, roads = collection()) {
   return { ...request, key: tileKey(request) };
 }
 const tile = (text: string, dropped = 0) =>
-  cachedTile(wanted(0), Buffer.from(text), MVT_FORMAT.mediaType, undefined, text.length === 0, dropped);
+  newTile(wanted(0), Buffer.from(text), MVT_FORMAT.mediaType, undefined, text.length === 0, dropped);
 const kept = (text: string, cursor = 5, made = Date.now()): KeptTile => ({
   made,
   cursors: [cursor],

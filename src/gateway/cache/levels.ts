@@ -1,11 +1,10 @@
 import type { CatalogSnapshot, Collection } from '../../core/collection.js';
 import type { CollectionChange } from '../../core/edits.js';
-import { maxAgeOf } from '../services/tiles/cached.js';
-import { cachedTile } from '../services/tiles/make.js';
 import { sharedKey, type TileRequest } from '../services/tiles/request.js';
+import type { CachedTile } from '../services/tiles/tile.js';
+import { maxAgeOf, newTile } from '../services/tiles/tile.js';
 import { EditLog } from './edit-log.js';
 import type { KeptTile } from './kept-tile.js';
-import type { CachedTile } from './tile-cache.js';
 
 /** What a level tells of itself. */
 export interface LevelStatus {
@@ -128,5 +127,5 @@ function cursorOf(collection: Collection): number {
 
 function tileOf({ body, encoding, dropped }: KeptTile, wanted: TileRequest): CachedTile {
   const compressed = encoding === 'gzip' ? 'gzip' : undefined;
-  return cachedTile(wanted, body, wanted.format.mediaType, compressed, body.byteLength === 0, dropped);
+  return newTile(wanted, body, wanted.format.mediaType, compressed, body.byteLength === 0, dropped);
 }

@@ -1,4 +1,4 @@
-import type { CachedTile } from './tile-cache.js';
+import type { CachedTile } from '../services/tiles/tile.js';
 
 /** Tiles of equal content, held once: empty ones, and those of one colour. */
 export class SharedTiles {

@@ -1,29 +1,13 @@
 import type { Reply } from '../../core/operation.js';
 import type { Box } from '../../core/tasks.js';
 import { pyramidKey, type TileAddress, type TileRequest } from '../services/tiles/request.js';
+import type { CachedTile, WantedTile } from '../services/tiles/tile.js';
 import * as caches from '../telemetry/cache-metrics.js';
 import * as metrics from '../telemetry/metrics.js';
 import { type TileUses, tileUses } from './effectiveness.js';
 import { type FoundTile, TileLevels } from './levels.js';
 import { hasPlace, Pyramid, touches } from './pyramid.js';
 import { SharedTiles } from './shared-tiles.js';
-
-/** A tile ready to send: compressed already where that helps, with its entity tag. */
-export interface CachedTile {
-  /** The answer that every request for this tile gets. */
-  readonly reply: Reply;
-  /** None of its own for a tile without content: blank images are shared. */
-  readonly bytes: number;
-  /** Nothing is in the tile: 204, or a transparent image. */
-  readonly empty?: boolean;
-  /** Features left out of it for want of room. */
-  readonly dropped?: number;
-}
-
-/** A tile that is wanted, and the name of its content. */
-export interface WantedTile extends TileRequest {
-  readonly key: string;
-}
 
 /**
  * A place in the cache. Who asks for the same tile again may keep it, and finds the tile without a look-up. The members

@@ -1,7 +1,7 @@
 import type { Selectable, Updateable } from 'kysely';
 import { auditResource } from './audit-scope.js';
+import type { StateDb } from './database.js';
 import type { ApiKeyTable } from './schema.js';
-import type { StateDb } from './state.js';
 
 /** An API key as it is stored: the key itself is not, only its hash. */
 export interface StoredApiKey {

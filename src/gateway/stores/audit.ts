@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { CompiledQuery, type Selectable } from 'kysely';
+import type { StateDb } from './database.js';
 import type { AuditTable } from './schema.js';
-import type { StateDb } from './state.js';
 
 export type AuditRow = Selectable<AuditTable>;
 

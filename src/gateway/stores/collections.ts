@@ -1,4 +1,4 @@
-import type { StateDb } from './state.js';
+import type { StateDb } from './database.js';
 
 /** A published source. `definition` is JSON data. */
 export interface StoredCollection {

@@ -1,8 +1,8 @@
 import { type Selectable, sql } from 'kysely';
 import { FEED_AGE_MS } from '../../core/limits.js';
+import type { StateDb } from './database.js';
 import { isHeldByAnother } from './instance.js';
 import type { DeliveryTable } from './schema.js';
-import type { StateDb } from './state.js';
 
 export type Delivery = Selectable<DeliveryTable>;
 

@@ -3,8 +3,8 @@ import type { Selectable } from 'kysely';
 import { ApiError, notFound } from '../../core/errors.js';
 import { StateError } from '../../workers/state/link.js';
 import { auditResource } from './audit-scope.js';
+import type { StateDb } from './database.js';
 import type { DocumentTable } from './schema.js';
-import type { StateDb } from './state.js';
 
 /** A JSON document of some kind, with what is needed to change it safely. */
 export interface StoredDocument<T = unknown> {

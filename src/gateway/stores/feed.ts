@@ -1,9 +1,9 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import { EPOCH_SIZE, type FeedEntry, type Retention, USUAL_RETENTION } from '../../core/events.js';
 import { LIMITS } from '../../core/limits.js';
+import type { StateDb } from './database.js';
 import { isHeldByAnother } from './instance.js';
 import type { FeedTable } from './schema.js';
-import type { StateDb } from './state.js';
 
 /** An entry before the feed numbers it. */
 export type NewEntry = {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Insertable, Selectable, Updateable } from 'kysely';
 import { auditResource } from './audit-scope.js';
+import type { StateDb } from './database.js';
 import { hasEnded } from './instance.js';
 import type { JobArtifactTable, JobLogTable, JobStepTable, JobTable } from './schema.js';
-import type { StateDb } from './state.js';
 
 export type JobState = 'Queued' | 'Running' | 'Succeeded' | 'Failed' | 'Cancelled';
 export type JobRow = Selectable<JobTable> & { state: JobState };

@@ -2,8 +2,8 @@ import type { Selectable } from 'kysely';
 import type { RasterInfo } from '../../core/rasters.js';
 import { StateError } from '../../workers/state/link.js';
 import { auditResource } from './audit-scope.js';
+import type { StateDb } from './database.js';
 import type { RegisteredKind, RegisteredRasterTable } from './schema.js';
-import type { StateDb } from './state.js';
 
 /** A raster that an operator registered with a layer. `A` is what its kind remembers of the registration. */
 export interface RegisteredRaster<A = unknown> {

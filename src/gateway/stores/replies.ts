@@ -1,6 +1,6 @@
 import { LIMITS } from '../../core/limits.js';
+import type { StateDb } from './database.js';
 import { hasEnded } from './instance.js';
-import type { StateDb } from './state.js';
 
 /** A request with an idempotency key, as it is told from others. */
 export interface KeyedRequest {

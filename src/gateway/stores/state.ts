@@ -3,6 +3,7 @@ import { StateLink } from '../../workers/state/link.js';
 import { ApiKeyStore } from './api-keys.js';
 import { AuditStore } from './audit.js';
 import { CollectionStore } from './collections.js';
+import type { StateDb } from './database.js';
 import { DeliveryStore } from './deliveries.js';
 import { StateDialect } from './dialect.js';
 import { DocumentStore } from './documents.js';
@@ -12,10 +13,7 @@ import { MIGRATIONS } from './migrations.js';
 import { makeStateFile } from './private-files.js';
 import { RasterStore } from './rasters.js';
 import { ReplyStore } from './replies.js';
-import type { StateTables } from './schema.js';
 import { StyleStore } from './styles.js';
-
-export type StateDb = Kysely<StateTables>;
 
 /** What the server remembers. Every method is a round trip to the state thread; none blocks the gateway. */
 export interface State {

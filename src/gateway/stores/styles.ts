@@ -1,8 +1,8 @@
 import type { Selectable } from 'kysely';
 import { LIMITS } from '../../core/limits.js';
 import type { StyleDocument } from '../../core/style/model.js';
+import type { StateDb } from './database.js';
 import type { StyleTable } from './schema.js';
-import type { StateDb } from './state.js';
 
 /** Who changed a layer's style, and when. */
 export interface StyleRevision {

@@ -5,7 +5,8 @@ import { sqliteExtensionPath } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
 import { quote } from '../providers/geopackage/connection.js';
 import { FID, GEOMETRY, type Overview, type OverviewState, stateOf, tableOf } from './file.js';
-import { type OverviewRows, rowsOf, type StoreState } from './rows.js';
+import type { OverviewRows, StoreState } from './overview-rows.js';
+import { rowsOf } from './rows.js';
 
 type Db = Database.Database;
 

@@ -1,51 +1,7 @@
-import type { EditResult, EditTask } from '../../core/edits.js';
-import type { EventsResult, EventsTask } from '../../core/events.js';
-import type {
-  CountTask,
-  FeatureRow,
-  ItemResult,
-  ItemsResult,
-  ItemsTask,
-  ItemTask,
-  RowsQuery,
-} from '../../core/features.js';
-import type { Box, TileLayer, VectorSource, VectorTileTask } from '../../core/tasks.js';
-import type { Cancellation } from '../cancellation.js';
+import type { VectorSource } from '../../core/tasks.js';
+import type { FeatureStore } from './feature-store.js';
 import { geopackageStore } from './geopackage/store.js';
 import { postgisStore } from './postgis/store.js';
-
-/** One encoded layer of a vector tile. */
-export interface EncodedLayer {
-  /** Length 0 without features. */
-  tile: Uint8Array;
-  features: number;
-  /** Features that were left out because the layer would be too large. */
-  dropped: number;
-  /** What was read for it: bytes of geometries, and 256 per row. */
-  work: number;
-}
-
-/**
- * The one interface to vector data. Everything throws `TaskFailure` only for what is known to go wrong. A store that
- * waits for a database ends the wait when the cancellation is requested.
- */
-export interface FeatureStore {
-  items(task: ItemsTask, cancellation?: Cancellation): Promise<ItemsResult>;
-  /** Null when there is no feature of that id, or the filter hides it. */
-  item(task: ItemTask, cancellation?: Cancellation): Promise<ItemResult | null>;
-  count(task: CountTask, cancellation?: Cancellation): Promise<number>;
-  tileLayer(task: VectorTileTask, layer: TileLayer, cancellation?: Cancellation): Promise<EncodedLayer>;
-  /** Whether the envelope of any feature touches each box (in the source's CRS), by the spatial index. */
-  occupied(source: VectorSource, boxes: readonly Box[], cancellation?: Cancellation): Promise<boolean[]>;
-  /** Extent in CRS84 of what lies in the domain of the CRS; undefined when it is empty or cannot be told in time. */
-  extent(source: VectorSource, cancellation?: Cancellation): Promise<Box | undefined>;
-  /** Rows in batches; ends the query when the consumer stops early. */
-  rows(query: RowsQuery, cancellation?: Cancellation): AsyncIterable<FeatureRow[]>;
-  /** Resolves once rows and events are durable; what clients did wrong is in the outcomes. */
-  edit(task: EditTask): Promise<EditResult>;
-  /** Events of the store's outbox, oldest first. */
-  events(task: EventsTask, cancellation?: Cancellation): Promise<EventsResult>;
-}
 
 /** The store that a source lies in. */
 export function storeOf(source: Pick<VectorSource, 'kind'>): FeatureStore {

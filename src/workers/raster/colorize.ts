@@ -2,7 +2,7 @@
 
 import type { Color } from '../../core/color-ramps.js';
 import type { Colormap } from '../../core/raster-look.js';
-import type { Stretch } from './palette.js';
+import type { Stretch } from './stretch.js';
 
 /** Writes the colours of `count` values into RGBA from pixel `from` on; pixels without a colour stay as they are. */
 export type Colorize = (values: Float64Array, count: number, rgba: Uint8Array, from: number) => void;

@@ -9,8 +9,9 @@ import type { Cancellation } from '../cancellation.js';
 import { type BandValues, BLOCK, compile, type Evaluate } from './band-math.js';
 import { type Colorize, colorizer, shader } from './colorize.js';
 import type { RasterHandle } from './handles.js';
-import { type Rendering, renderingOf, type Stretch } from './palette.js';
+import { type Rendering, renderingOf } from './palette.js';
 import { cutRange } from './range.js';
+import type { Stretch } from './stretch.js';
 
 /** Colours of pixels by the values of their bands. */
 export interface Drawing {

@@ -7,12 +7,7 @@ import type { RasterHandle } from './handles.js';
 import type { Drawing } from './look.js';
 import { cutRange } from './range.js';
 import { bandStatistics } from './statistics.js';
-
-/** Linear stretch of a band's values to 0..255. */
-export interface Stretch {
-  min: number;
-  max: number;
-}
+import type { Stretch } from './stretch.js';
 
 export type Rendering =
   /** One band of indices; `colors` holds RGBA per index. */

@@ -5,7 +5,8 @@ import type { Cancellation } from '../cancellation.js';
 import type { Dataset } from './gdal.js';
 import type { RasterHandle } from './handles.js';
 import { type Drawing, draw } from './look.js';
-import type { Rendering, Stretch } from './palette.js';
+import type { Rendering } from './palette.js';
+import type { Stretch } from './stretch.js';
 import { kernelOptions, type PictureWindow, sourceWindow, warpToMemory } from './warp.js';
 
 /** Reads the window; pixels outside the raster and nodata pixels are transparent. */

@@ -3,8 +3,8 @@
 import { type BandExpression, bandsOf } from '../../core/band-math/index.js';
 import { BLOCK, compile } from './band-math.js';
 import type { RasterHandle } from './handles.js';
-import type { Stretch } from './palette.js';
 import { samplesOf } from './statistics.js';
+import type { Stretch } from './stretch.js';
 
 /** Part of the values that is cut off on each side: a few clouds must not darken all else. */
 const CUT = 0.02;

@@ -2,7 +2,8 @@ import type { TileLayer, VectorTileResult, VectorTileTask } from '../../core/tas
 import { gzip } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
 import { deservesOverview, fromOverview } from '../overviews/tile.js';
-import { type EncodedLayer, storeOf } from '../providers/store.js';
+import type { EncodedLayer } from '../providers/feature-store.js';
+import { storeOf } from '../providers/store.js';
 
 /** Half the time of level 6, which took as long as all else of a tile, for 4 to 8 % more bytes. */
 const GZIP_LEVEL = 1;

@@ -1,6 +1,7 @@
 import { LIMITS } from '../../limits.js';
-import type { Expr, SldContext } from '../sld/context.js';
+import type { SldContext } from '../sld/context.js';
 import type { Drawing } from '../sld/drawing.js';
+import type { Expr } from '../sld/values.js';
 import { type Json, number, record, records, text } from './json.js';
 import type { DrawingReport } from './report.js';
 import { drawingsOfSymbol } from './symbols.js';

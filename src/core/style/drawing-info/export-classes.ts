@@ -1,6 +1,6 @@
 import { layersByFilter } from '../filter-groups.js';
 import type { StyleLayer } from '../model.js';
-import type { Expr } from '../sld/context.js';
+import type { Expr } from '../sld/values.js';
 import type { DrawingReport } from './report.js';
 
 /** Layers as they are for one class: no value of them depends on the attribute any more. */

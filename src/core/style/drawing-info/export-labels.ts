@@ -1,5 +1,5 @@
 import type { StyleLayer } from '../model.js';
-import type { Expr } from '../sld/context.js';
+import type { Expr } from '../sld/values.js';
 import { scaleOfZoom } from '../zoom.js';
 import { Constants } from './export-symbols.js';
 import type { DrawingReport } from './report.js';

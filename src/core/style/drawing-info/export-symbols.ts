@@ -1,7 +1,7 @@
 import { Color } from '@maplibre/maplibre-gl-style-spec';
 import type { StyleLayer } from '../model.js';
-import type { Expr } from '../sld/context.js';
 import { ICON_PIXELS, MARK_PIXELS } from '../sld/graphic.js';
+import type { Expr } from '../sld/values.js';
 import { valueAt } from '../sld/zoom-bands.js';
 import type { DrawingReport } from './report.js';
 

@@ -1,5 +1,5 @@
 import type { StyleLayer } from '../model.js';
-import type { Expr } from '../sld/context.js';
+import type { Expr } from '../sld/values.js';
 import { classifierOf, type ExportClass } from './export-classes.js';
 import { labelingInfo } from './export-labels.js';
 import { symbolOf } from './export-symbols.js';

@@ -1,6 +1,7 @@
 import type { StyleLayer } from '../model.js';
 import { checkedLayers } from '../sld/checked.js';
-import { SldContext, type SldTarget } from '../sld/context.js';
+import type { SldTarget } from '../sld/context.js';
+import { sldContext } from '../sld/expression.js';
 import { SldReport } from '../sld/report.js';
 import { classesOf } from './classes.js';
 import { number, record } from './json.js';
@@ -17,7 +18,7 @@ export interface DrawingImport {
 export function importDrawingInfo(info: unknown, target: SldTarget = {}): DrawingImport {
   const document = record(info) ?? {};
   const report = new DrawingReport();
-  const context = new SldContext(target, new SldReport());
+  const context = sldContext(target, new SldReport());
   const transparency = Math.min(100, Math.max(0, number(document['transparency']) ?? 0));
   const classes = classesOf(record(document['renderer']), 1 - transparency / 100, report, context);
   const layers = [...layersOfClasses(classes), ...labelLayers(document, report, context)];

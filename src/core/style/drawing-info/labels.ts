@@ -1,7 +1,8 @@
 import type { StyleLayer } from '../model.js';
-import type { Expr, SldContext } from '../sld/context.js';
+import type { SldContext } from '../sld/context.js';
 import { members, rounded } from '../sld/drawing.js';
 import { FONT_FAMILY } from '../sld/text.js';
+import type { Expr } from '../sld/values.js';
 import { zoomOfScale } from '../zoom.js';
 import { type Json, number, record, records, text } from './json.js';
 import type { DrawingReport } from './report.js';

@@ -1,6 +1,6 @@
 import type { StyleLayer } from '../model.js';
-import type { Expr } from '../sld/context.js';
 import type { Drawing } from '../sld/drawing.js';
+import type { Expr } from '../sld/values.js';
 import type { DrawingClass } from './classes.js';
 
 /** Properties that may depend on the feature: classes that differ only in these are drawn by one layer. */

@@ -1,6 +1,6 @@
-import type { Expr } from '../sld/context.js';
 import { type Drawing, members, rounded } from '../sld/drawing.js';
 import { hashOf, ICON_PIXELS, MARK_PIXELS } from '../sld/graphic.js';
+import type { Expr } from '../sld/values.js';
 import { type Json, number, record, text } from './json.js';
 import type { DrawingReport } from './report.js';
 

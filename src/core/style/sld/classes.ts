@@ -1,5 +1,6 @@
-import { type Expr, type SldContext, Untranslatable } from './context.js';
-import { converted, expression, literalAs, type Typed, typed, type Wanted } from './expression.js';
+import type { SldContext } from './context.js';
+import { Untranslatable } from './untranslatable.js';
+import { converted, type Expr, literalAs, type Typed, type Wanted } from './values.js';
 import { asNumber, child, elements, textOf, type XmlElement } from './xml.js';
 
 /** The three classifications of Symbology Encoding 1.1, §11.6; their values are of the kind that the place wants. */
@@ -118,9 +119,9 @@ function kindOf(wanted: Wanted): 'number' | 'string' | 'boolean' | 'color' | 'un
 
 /** LookupValue, Value and others hold an expression or a text; in functions of GeoServer they are expressions themselves. */
 function typedIn(holder: XmlElement, context: SldContext, wanted: Wanted = 'any'): Typed {
-  if (!HOLDERS.has(holder.name)) return typed(holder, context, wanted);
+  if (!HOLDERS.has(holder.name)) return context.typed(holder, wanted);
   const [inner] = elements(holder);
-  return inner ? typed(inner, context, wanted) : { kind: 'literal', text: textOf(holder) ?? '' };
+  return inner ? context.typed(inner, wanted) : { kind: 'literal', text: textOf(holder) ?? '' };
 }
 
 const HOLDERS = new Set(['LookupValue', 'Value', 'Data', 'Threshold']);
@@ -128,7 +129,7 @@ const HOLDERS = new Set(['LookupValue', 'Value', 'Data', 'Threshold']);
 function expressionIn(holder: XmlElement, context: SldContext, wanted: Wanted): Expr {
   return HOLDERS.has(holder.name)
     ? converted(typedIn(holder, context, wanted), wanted)
-    : expression(holder, context, wanted);
+    : context.expression(holder, wanted);
 }
 
 function textIn(holder: XmlElement): string {

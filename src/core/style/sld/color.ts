@@ -1,5 +1,5 @@
-import { Untranslatable } from './context.js';
 import { shortened } from './report.js';
+import { Untranslatable } from './untranslatable.js';
 
 /** A colour of SVG as MapLibre has it: `#rrggbb`, or a word that both know. @throws Untranslatable */
 export function colorOf(text: string): string {

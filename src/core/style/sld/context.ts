@@ -1,6 +1,9 @@
 import type { Field, GeometryType } from '../../tasks.js';
 import { nameOfXml } from '../../xml-name.js';
 import { type SldReport, shortened } from './report.js';
+import { Untranslatable } from './untranslatable.js';
+import { converted, type Expr, type Kind, type Typed, type Wanted } from './values.js';
+import type { XmlElement } from './xml.js';
 
 /** What a style is for; without it values are taken for what they look like. */
 export interface SldTarget {
@@ -12,21 +15,6 @@ export interface SldTarget {
   readonly places?: boolean;
 }
 
-/** A value of a style: a constant or an expression of the MapLibre style specification. */
-export type Expr = string | number | boolean | null | readonly Expr[] | { readonly [name: string]: unknown };
-
-export type Kind = 'number' | 'string' | 'boolean' | 'color' | 'unknown';
-
-/** A construct without counterpart: what uses it decides what becomes of that. */
-export class Untranslatable extends Error {
-  constructor(
-    readonly construct: string,
-    message: string,
-  ) {
-    super(message);
-  }
-}
-
 /** What the parts of a translation share. */
 export class SldContext {
   readonly #kinds: ReadonlyMap<string, Kind>;
@@ -35,6 +23,8 @@ export class SldContext {
   constructor(
     readonly target: SldTarget,
     readonly report: SldReport,
+    /** Reads an element of SE or FES that gives a value. */
+    private readonly read: (node: XmlElement, context: SldContext, wanted: Wanted) => Typed,
   ) {
     const fields = target.fields ?? [];
     this.#kinds = new Map(fields.map(({ name, type }) => [name, kindOf(type)]));
@@ -52,6 +42,16 @@ export class SldContext {
     }
     this.report.warn('PropertyName', `The layer has no attribute ${shortened(bare)}.`);
     return { name: bare, kind: 'unknown' };
+  }
+
+  /** The value of an element of SE or FES. @throws Untranslatable */
+  typed(node: XmlElement, wanted: Wanted = 'any'): Typed {
+    return this.read(node, this, wanted);
+  }
+
+  /** As `typed`, converted to what is wanted. @throws Untranslatable */
+  expression(node: XmlElement, wanted: Wanted): Expr {
+    return converted(this.typed(node, wanted), wanted);
   }
 
   /** What `make` gives, or undefined with a diagnostic where it cannot be translated. */

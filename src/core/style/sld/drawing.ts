@@ -1,5 +1,7 @@
-import { type Expr, type SldContext, Untranslatable } from './context.js';
-import { isConstant, parameter, type Wanted } from './expression.js';
+import type { SldContext } from './context.js';
+import { parameter } from './expression.js';
+import { Untranslatable } from './untranslatable.js';
+import { type Expr, isConstant, type Wanted } from './values.js';
 import { elements, type XmlElement } from './xml.js';
 
 /** A layer in the making: what a symbolizer says, without the rule's conditions. */

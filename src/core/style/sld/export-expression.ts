@@ -1,4 +1,5 @@
-import { type Expr, Untranslatable } from './context.js';
+import { Untranslatable } from './untranslatable.js';
+import type { Expr } from './values.js';
 import { escaped, xml, xmlText } from './xml-writer.js';
 
 /** MapLibre expressions as elements of SE 1.1 and Filter Encoding 1.1. */

@@ -1,5 +1,6 @@
-import { type Expr, Untranslatable } from './context.js';
 import { element } from './export-expression.js';
+import { Untranslatable } from './untranslatable.js';
+import type { Expr } from './values.js';
 import { xml, xmlText } from './xml-writer.js';
 
 const COMPARISONS: ReadonlyMap<string, string> = new Map([

@@ -1,7 +1,7 @@
 import { type Color, parseColor } from '../../color-ramps.js';
 import type { Colormap, RasterLook } from '../../raster-look.js';
-import type { Expr } from './context.js';
 import type { LayerValues } from './layer-values.js';
+import type { Expr } from './values.js';
 import { xml, xmlText } from './xml-writer.js';
 
 /** The bands, stretch and colour map of `metadata["graticule:look"]`. */

@@ -1,9 +1,9 @@
 import type { StyleLayer } from '../model.js';
-import type { Expr } from './context.js';
 import { pointAnchor } from './export-anchor.js';
 import { lookElements, reliefColormap } from './export-raster.js';
 import { ICON_PIXELS, MARK_PIXELS } from './graphic.js';
 import type { LayerValues } from './layer-values.js';
+import type { Expr } from './values.js';
 import { xml, xmlText } from './xml-writer.js';
 
 /** Layers of MapLibre as symbolizers of SE 1.1; each property that is not read here is told of. */

@@ -1,11 +1,12 @@
 import { convertFilter, type FilterSpecification } from '@maplibre/maplibre-gl-style-spec';
 import type { StyleLayer } from '../model.js';
 import { scaleOfZoom } from '../zoom.js';
-import { type Expr, Untranslatable } from './context.js';
 import { filterElement } from './export-filter.js';
 import { canExport, reliefOf, symbolizersOf } from './export-symbolizers.js';
 import { LayerValues } from './layer-values.js';
 import { type SldDiagnostic, SldFailure, SldReport } from './report.js';
+import { Untranslatable } from './untranslatable.js';
+import type { Expr } from './values.js';
 import { xml, xmlText } from './xml-writer.js';
 import { bandsOf, type ZoomBand } from './zoom-bands.js';
 

@@ -1,9 +1,10 @@
-import { type Expr, type SldContext, Untranslatable } from './context.js';
-import { converted, expression, type Typed, typed } from './expression.js';
+import type { SldContext } from './context.js';
 import { between } from './functions.js';
 import { like } from './like.js';
 import { shortened } from './report.js';
 import { isSpatial, spatial } from './spatial.js';
+import { Untranslatable } from './untranslatable.js';
+import { converted, type Expr, type Typed } from './values.js';
 import { asNumber, child, elements, type XmlElement } from './xml.js';
 
 const COMPARISONS: ReadonlyMap<string, string> = new Map([
@@ -42,21 +43,21 @@ function condition(node: XmlElement, context: SldContext): Expr {
       return like(node, context);
     case 'PropertyIsNull':
     case 'PropertyIsNil':
-      return ['==', expression(operandsOf(node, 1)[0]!, context, 'any'), null];
+      return ['==', context.expression(operandsOf(node, 1)[0]!, 'any'), null];
     case 'Filter':
       return filterOf(node, context);
     default:
       if (IDENTIFIERS.has(name)) return identifiers([node]);
       if (isSpatial(name)) return spatial(node, context);
       // Programs write functions that are conditions themselves.
-      return expression(node, context, 'boolean');
+      return context.expression(node, 'boolean');
   }
 }
 
 function negated(node: XmlElement, context: SldContext): Expr {
   const [inner] = operandsOf(node, 1);
   if (inner!.name === 'PropertyIsNull') {
-    return ['!=', expression(operandsOf(inner!, 1)[0]!, context, 'any'), null];
+    return ['!=', context.expression(operandsOf(inner!, 1)[0]!, 'any'), null];
   }
   return ['!', condition(inner!, context)];
 }
@@ -68,7 +69,7 @@ function operandsOf(node: XmlElement, count: number): XmlElement[] {
 }
 
 function comparison(operator: string, node: XmlElement, context: SldContext): Expr {
-  const [a, b] = operandsOf(node, 2).map((operand) => typed(operand, context)) as [Typed, Typed];
+  const [a, b] = operandsOf(node, 2).map((operand) => context.typed(operand)) as [Typed, Typed];
   if (/^false$/i.test(node.attributes['matchCase'] ?? '') && (isText(a, b) || isText(b, a))) {
     return [operator, downcased(a), downcased(b)];
   }
@@ -123,8 +124,8 @@ function betweenOf(node: XmlElement, context: SldContext): Expr {
   const bounds = ['LowerBoundary', 'UpperBoundary'].map((name) => child(node, name));
   const [low, high] = bounds.map((bound) => bound && (elements(bound)[0] ?? { ...bound, name: 'Literal' }));
   if (!value || !low || !high) throw new Untranslatable(node.name, 'It takes a value and two boundaries.');
-  const of = typed(value, context);
-  const [from, to] = [low, high].map((bound) => against(typed(bound, context), of));
+  const of = context.typed(value);
+  const [from, to] = [low, high].map((bound) => against(context.typed(bound), of));
   if (of.kind === 'literal') throw new Untranslatable(node.name, 'A constant is between no boundaries.');
   return Array.isArray(of.expr) && of.expr[0] === 'get'
     ? ['all', ['>=', of.expr, from!], ['<=', of.expr, to!]]

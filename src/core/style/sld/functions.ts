@@ -1,7 +1,8 @@
 import { matchOf, steps } from './classes.js';
-import { type Expr, type Kind, type SldContext, Untranslatable } from './context.js';
-import { converted, expression, type Typed, typed, type Wanted } from './expression.js';
+import type { SldContext } from './context.js';
 import { shortened } from './report.js';
+import { Untranslatable } from './untranslatable.js';
+import { converted, type Expr, type Kind, type Typed, type Wanted } from './values.js';
 import { elements, textOf, type XmlElement } from './xml.js';
 
 interface FunctionSpec {
@@ -168,7 +169,7 @@ export function callFunction(
   if (args.length < least || (args.length > takes.length && !more)) {
     throw new Untranslatable(written, `${written} takes other arguments.`);
   }
-  const values = args.map((arg, i) => expression(arg, context, takes[Math.min(i, takes.length - 1)]!));
+  const values = args.map((arg, i) => context.expression(arg, takes[Math.min(i, takes.length - 1)]!));
   return { kind: spec.gives, expr: spec.build(...values) };
 }
 
@@ -185,7 +186,7 @@ const SPECIAL: ReadonlyMap<string, Special> = new Map<string, Special>([
       // GeoServer lets a last literal say where thresholds belong.
       const last = textOf(parts.at(-1));
       const classes = last === 'succeeding' || last === 'preceding' ? parts.slice(0, -1) : parts;
-      return steps(expression(input, context, 'number'), classes, context, wanted);
+      return steps(context.expression(input, 'number'), classes, context, wanted);
     },
   ],
   [
@@ -194,9 +195,9 @@ const SPECIAL: ReadonlyMap<string, Special> = new Map<string, Special>([
       if (!input || parts.length % 2 !== 0) throw new Untranslatable('Recode', 'Recode takes pairs.');
       const cases: [string, Expr][] = [];
       for (let i = 0; i < parts.length; i += 2) {
-        cases.push([textOf(parts[i]) ?? '', expression(parts[i + 1]!, context, wanted)]);
+        cases.push([textOf(parts[i]) ?? '', context.expression(parts[i + 1]!, wanted)]);
       }
-      return matchOf(typed(input, context), cases, wanted, undefined, context);
+      return matchOf(context.typed(input), cases, wanted, undefined, context);
     },
   ],
   ['interpolate', interpolateFunction],
@@ -204,15 +205,15 @@ const SPECIAL: ReadonlyMap<string, Special> = new Map<string, Special>([
     'if_then_else',
     ([condition, yes, no], context, wanted) => {
       if (!condition || !yes || !no) throw new Untranslatable('if_then_else', 'It takes three arguments.');
-      const values = [yes, no].map((value) => expression(value, context, wanted));
-      return { kind: kindOf(wanted), expr: ['case', expression(condition, context, 'boolean'), ...values] };
+      const values = [yes, no].map((value) => context.expression(value, wanted));
+      return { kind: kindOf(wanted), expr: ['case', context.expression(condition, 'boolean'), ...values] };
     },
   ],
   [
     'coalesce',
     (args, context, wanted) => {
       if (args.length === 0) throw new Untranslatable('coalesce', 'It takes arguments.');
-      const values = args.map((value) => converted(bare(typed(value, context, wanted)), wanted));
+      const values = args.map((value) => converted(bare(context.typed(value, wanted)), wanted));
       return { kind: kindOf(wanted), expr: ['coalesce', ...values] };
     },
   ],
@@ -230,7 +231,7 @@ const SPECIAL: ReadonlyMap<string, Special> = new Map<string, Special>([
     ([name, value], context, wanted) => {
       if (!value) throw new Untranslatable('env', `${textOf(name) ?? 'It'} has no default value.`);
       context.report.warn('env', 'Variables of a request are always at their default value.');
-      return typed(value, context, wanted);
+      return context.typed(value, wanted);
     },
   ],
 ]);
@@ -255,8 +256,8 @@ function interpolateFunction(args: readonly XmlElement[], context: SldContext, w
     if (!Number.isFinite(at) || (before !== undefined && at <= before)) {
       throw new Untranslatable('Interpolate', 'The values to interpolate between do not ascend.');
     }
-    stops.push(at, expression(parts[i + 1]!, context, to));
+    stops.push(at, context.expression(parts[i + 1]!, to));
   }
-  const value = expression(input, context, 'number');
+  const value = context.expression(input, 'number');
   return { kind: kindOf(to), expr: ['interpolate', ['linear'], value, ...stops] };
 }

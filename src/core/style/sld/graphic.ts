@@ -1,8 +1,10 @@
 import { MARK_SIDE, MARKS } from '../marks.js';
-import { type Expr, type SldContext, Untranslatable } from './context.js';
+import type { SldContext } from './context.js';
 import { length, members, Parameters, product, readValue, times, type Unit } from './drawing.js';
 import { parameter } from './expression.js';
 import { shortened } from './report.js';
+import { Untranslatable } from './untranslatable.js';
+import type { Expr } from './values.js';
 import { child, elements, numberOf, textOf, type XmlElement } from './xml.js';
 
 /** An SE Graphic: one mark or icon, and how it stands. Lengths in units of the symbolizer. */

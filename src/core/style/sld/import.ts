@@ -1,10 +1,12 @@
 import { LIMITS } from '../../limits.js';
 import type { StyleLayer } from '../model.js';
 import { checkedLayers } from './checked.js';
-import { type Expr, SldContext, type SldTarget } from './context.js';
+import type { SldContext, SldTarget } from './context.js';
+import { sldContext } from './expression.js';
 import { type SldDiagnostic, SldFailure, SldReport, type SldVersion } from './report.js';
 import { rulesOf, type SldRule } from './rules.js';
 import { drawingsOf, isSymbolizer } from './symbolizers.js';
+import type { Expr } from './values.js';
 import { all, child, elements, parseXml, textOf, type XmlElement } from './xml.js';
 
 export interface SldImport {
@@ -28,7 +30,7 @@ export function importSld(text: string, target: SldTarget = {}): SldImport {
   const report = new SldReport();
   try {
     const { style, layerCount } = styleOf(root, report);
-    const layers = new LayerWriter(new SldContext(target, report)).layersOf(style);
+    const layers = new LayerWriter(sldContext(target, report)).layersOf(style);
     report.ruleName = undefined;
     if (layers.length === 0) report.error('Rule', 'Nothing of the style can be drawn.');
     const name = [child(style, 'Title'), child(style, 'Description', 'Title'), child(style, 'Name')]

@@ -1,8 +1,9 @@
 import type { StyleLayer } from '../model.js';
-import { type Expr, Untranslatable } from './context.js';
 import { times } from './drawing.js';
 import { content } from './export-expression.js';
 import type { SldReport } from './report.js';
+import { Untranslatable } from './untranslatable.js';
+import type { Expr } from './values.js';
 import { xml } from './xml-writer.js';
 import { valueAt } from './zoom-bands.js';
 

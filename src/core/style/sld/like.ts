@@ -1,5 +1,6 @@
-import { type Expr, type SldContext, Untranslatable } from './context.js';
-import { expression } from './expression.js';
+import type { SldContext } from './context.js';
+import { Untranslatable } from './untranslatable.js';
+import type { Expr } from './values.js';
 import { elements, type XmlElement } from './xml.js';
 
 /**
@@ -17,7 +18,7 @@ export function like(node: XmlElement, context: SldContext): Expr {
     attributes['singleChar'] ?? '.',
     attributes['escapeChar'] ?? attributes['escape'] ?? '\\',
   );
-  const text = expression(property, context, 'string');
+  const text = context.expression(property, 'string');
   const folds = /^false$/i.test(attributes['matchCase'] ?? '');
   const value: Expr = folds ? ['downcase', text] : text;
   return matching(value, folds ? pieces.map(lower) : pieces);

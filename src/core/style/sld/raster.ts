@@ -1,9 +1,10 @@
 import { type Color, parseColor } from '../../color-ramps.js';
 import { LIMITS } from '../../limits.js';
 import type { Colormap } from '../../raster-look.js';
-import { type SldContext, Untranslatable } from './context.js';
+import type { SldContext } from './context.js';
 import { type Drawing, members, readValue } from './drawing.js';
-import { literalAs } from './expression.js';
+import { Untranslatable } from './untranslatable.js';
+import { literalAs } from './values.js';
 import { all, asNumber, child, elements, numberOf, textOf, type XmlElement } from './xml.js';
 
 interface LookDraft {

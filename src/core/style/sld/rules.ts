@@ -1,8 +1,9 @@
 import { LIMITS } from '../../limits.js';
 import { scaleOfZoom, zoomOfScale } from '../zoom.js';
-import type { Expr, SldContext } from './context.js';
+import type { SldContext } from './context.js';
 import { filterOf } from './filter.js';
 import { SldFailure } from './report.js';
+import type { Expr } from './values.js';
 import { all, child, numberOf, textOf, type XmlElement } from './xml.js';
 
 /** A rule with its conditions translated. */

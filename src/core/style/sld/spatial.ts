@@ -1,4 +1,6 @@
-import { type Expr, type SldContext, Untranslatable } from './context.js';
+import type { SldContext } from './context.js';
+import { Untranslatable } from './untranslatable.js';
+import type { Expr } from './values.js';
 import { all, asNumber, child, elements, textOf, type XmlElement } from './xml.js';
 
 const WITHIN = new Set(['BBOX', 'Intersects', 'Within', 'Disjoint']);

@@ -1,4 +1,4 @@
-import type { Expr, SldContext } from './context.js';
+import type { SldContext } from './context.js';
 import {
   constantOf,
   type Drawing,
@@ -10,6 +10,7 @@ import {
   type Unit,
 } from './drawing.js';
 import { graphicOf, iconMembers } from './graphic.js';
+import type { Expr } from './values.js';
 import { asNumber, child, type XmlElement } from './xml.js';
 
 const JOINS: Readonly<Record<string, string>> = {

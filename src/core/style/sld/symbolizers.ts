@@ -1,9 +1,10 @@
-import type { Expr, SldContext } from './context.js';
+import type { SldContext } from './context.js';
 import { type Drawing, members, Parameters, product, readValue, unitOf } from './drawing.js';
 import { circlePaint, displacementOf, graphicOf, iconMembers } from './graphic.js';
 import { rasterDrawings } from './raster.js';
 import { strokeDrawings } from './stroke.js';
 import { textDrawings } from './text.js';
+import type { Expr } from './values.js';
 import { child, elements, type XmlElement } from './xml.js';
 
 type Reader = (symbolizer: XmlElement, context: SldContext) => Drawing[];

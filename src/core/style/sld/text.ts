@@ -1,6 +1,6 @@
 import { unknownFont } from '../fonts.js';
 import { withOpacity } from './color.js';
-import type { Expr, SldContext } from './context.js';
+import type { SldContext } from './context.js';
 import {
   constantOf,
   type Drawing,
@@ -15,6 +15,7 @@ import {
 } from './drawing.js';
 import { anchorOf, displacementOf } from './graphic.js';
 import { shortened } from './report.js';
+import type { Expr } from './values.js';
 import { all, asNumber, child, textOf, type XmlElement } from './xml.js';
 
 /** The family that stands for those that we do not have. */

@@ -1,5 +1,5 @@
-import type { Expr } from './context.js';
 import { rounded } from './drawing.js';
+import type { Expr } from './values.js';
 
 /** SLD has values by scale only in rules of their own: expressions of the zoom become values in bands of zooms. */
 

@@ -1,7 +1,7 @@
 import type { GeometryType } from '../../tasks.js';
 import type { StyleLayer } from '../model.js';
-import type { Expr } from '../sld/context.js';
-import { type Classes, OTHER_COLOR } from './suggest.js';
+import type { Expr } from '../sld/values.js';
+import { type Classes, OTHER_COLOR } from './classes.js';
 
 /** Layers that colour features by their classes; those of none are gray. */
 export function classLayers(geometryType: GeometryType, field: string, classes: Classes): StyleLayer[] {

@@ -3,6 +3,7 @@ import { defaultStyle } from '../default-style.js';
 import { exportDrawingInfo } from '../drawing-info/export.js';
 import type { StyleLayer } from '../model.js';
 import { breaksOf, type NumericMethod } from './breaks.js';
+import type { Classes, LegendEntry } from './classes.js';
 import { classLayers } from './layers.js';
 import { type PaletteName, paletteColors } from './palettes.js';
 import { type FieldProfile, type FieldSample, MOST_CATEGORIES, profileOf, suitability } from './profile.js';
@@ -17,14 +18,6 @@ export interface SuggestOptions {
   readonly classCount: number;
 }
 
-export interface LegendEntry {
-  readonly label: string;
-  /** `#rrggbb` */
-  readonly color: string;
-  readonly minValue?: number;
-  readonly maxValue?: number;
-}
-
 export interface Suggestion {
   readonly layers: readonly StyleLayer[];
   readonly drawingInfo: Readonly<Record<string, unknown>>;
@@ -35,9 +28,6 @@ export interface Suggestion {
   readonly legend: { readonly title: string; readonly entries: readonly LegendEntry[] };
   readonly observations: readonly string[];
 }
-
-/** What other values, and missing ones, look like. */
-export const OTHER_COLOR = '#b3b3b3';
 
 /** A style from a sample of a collection's rows. The preferred field is known to be one of the samples. */
 export function suggestStyle(
@@ -124,13 +114,6 @@ function skewness(values: readonly number[]): number {
 /** Values on both sides of zero have a middle. */
 function paletteFor({ numbers: values }: FieldProfile): PaletteName {
   return values[0]! < 0 && values.at(-1)! > 0 ? 'RdBu' : 'Viridis';
-}
-
-/** Classes of an attribute, for expressions and legends. */
-export interface Classes {
-  /** Of numbers the limits between classes; of categories undefined. */
-  readonly breaks: readonly number[] | undefined;
-  readonly entries: readonly LegendEntry[];
 }
 
 function numbers(

@@ -1,7 +1,7 @@
 import RBush from 'rbush';
 import { plainBoxes } from '../../../core/box.js';
 import type { Box } from '../../../core/tasks.js';
-import type { Listener } from './subscription.js';
+import type { Listener } from './scope.js';
 
 interface Window<L> {
   minX: number;

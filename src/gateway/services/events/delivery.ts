@@ -9,9 +9,10 @@ import type { CursorProblem, Feed } from './feed.js';
 import { ChangeBodies, jsonFrame } from './frames.js';
 import type { Group } from './group.js';
 import { Groups } from './groups.js';
+import type { Listener, Scope } from './scope.js';
 import type { Change, Session } from './session.js';
 import { SnapshotTurns, sendSnapshot } from './snapshot.js';
-import type { Listener, Scope, Subscription } from './subscription.js';
+import type { Subscription } from './subscription.js';
 import { type Candidates, type Hearing, hearings } from './views.js';
 
 export interface DeliveryDeps {

@@ -2,8 +2,8 @@ import { print } from '../../../core/cql2/index.js';
 import type { Peers } from '../../peers.js';
 import * as metrics from '../../telemetry/event-metrics.js';
 import type { Hub } from './hub.js';
+import type { Interest } from './scope.js';
 import type { Session, TransportName } from './session.js';
-import type { Interest } from './subscription.js';
 
 /** A session as operators see it. */
 export interface SessionView {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FeatureEvent } from '../../../core/edits.js';
 import type { FeedEvent } from '../../../core/events.js';
 import { SERVICE_ID } from '../../../core/service.js';
-import type { Scope } from './subscription.js';
+import type { Scope } from './scope.js';
 import type { Appearance } from './views.js';
 
 type Mask = Pick<Scope, 'fields' | 'mask'>;

@@ -1,6 +1,7 @@
 import type { Addressee } from './frames.js';
+import type { Listener } from './scope.js';
 import type { Session } from './session.js';
-import type { Listener, Subscription } from './subscription.js';
+import type { Subscription } from './subscription.js';
 
 let groups = 0;
 

@@ -8,9 +8,10 @@ import type { Alerts } from '../alerts.js';
 import { Delivery } from './delivery.js';
 import type { Feed } from './feed.js';
 import { jsonFrame } from './frames.js';
+import type { Interest } from './scope.js';
 import { type CloseReason, Session, type Transport } from './session.js';
 import { type SessionLimits, SessionQuotas, type Visitor } from './session-quotas.js';
-import { type Interest, type StreamMode, Subscription } from './subscription.js';
+import { type StreamMode, Subscription } from './subscription.js';
 
 export interface HubDeps {
   feed: Feed;

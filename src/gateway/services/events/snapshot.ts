@@ -9,8 +9,9 @@ import { LIMITS } from '../../../core/limits.js';
 import { SERVICE_ID } from '../../../core/service.js';
 import type { Pools } from '../../../core/tasks.js';
 import { FRAME_CRS, jsonFrame, objectIdOf } from './frames.js';
+import { type Scope, scopesOf } from './scope.js';
 import type { Session } from './session.js';
-import { type Scope, type Subscription, scopesOf } from './subscription.js';
+import type { Subscription } from './subscription.js';
 import { Turns } from './turns.js';
 
 interface SnapshotPlan {

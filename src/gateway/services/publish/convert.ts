@@ -5,7 +5,7 @@ import { isCsv } from '../../../core/csv.js';
 import { type OgrLayerInfo, TaskFailure } from '../../../core/tasks.js';
 import { titleOf } from './collections.js';
 import { isGzipped, isZipped, nameOf } from './formats.js';
-import { slug } from './names.js';
+import { slug } from './slug.js';
 import { INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 
 const IMPORT_DEADLINE_MS = 600_000;

@@ -1,4 +1,5 @@
 import type { Collection } from '../../../core/collection.js';
+import { slug } from './slug.js';
 import type { Draft } from './source.js';
 
 /** Readable ids: the layer's name, with that of its file or schema in front when two layers share it. */
@@ -19,16 +20,4 @@ export async function assignIds(
     collections.push(draft.make(id, await layerIdOf(id)));
   }
   return collections;
-}
-
-/** Lower-case letters, digits, - and _ ; safe in a path and stable. */
-export function slug(name: string): string {
-  const plain = name
-    .normalize('NFKD')
-    .replace(/[\u0300-\u036f]/g, '')
-    .toLowerCase()
-    .replace(/[^a-z0-9_]+/g, '-')
-    .replace(/^-+|-+$/g, '')
-    .slice(0, 64);
-  return plain || 'layer';
 }

@@ -6,7 +6,7 @@ import { TaskFailure } from '../../../core/tasks.js';
 import type { NewRaster, RasterChange, RegisteredRaster } from '../../stores/rasters.js';
 import type { RegisteredKind } from '../../stores/schema.js';
 import type { State } from '../../stores/state.js';
-import { slug } from '../publish/names.js';
+import { slug } from '../publish/slug.js';
 import { importedPath, type Registered } from './layers.js';
 import { mismatch } from './mosaic.js';
 

@@ -3,7 +3,7 @@ import { defaultStyle } from '../../../core/style/default-style.js';
 import type { FileStyle, MapStyle, NamedStyle } from '../../../core/style/model.js';
 import type { GeometryType } from '../../../core/tasks.js';
 import type { Log } from '../../telemetry/log.js';
-import { slug } from '../publish/names.js';
+import { slug } from '../publish/slug.js';
 import { DEFAULT_STYLE } from './named.js';
 
 /** What styles of a file make of a collection. */

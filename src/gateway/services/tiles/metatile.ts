@@ -1,11 +1,12 @@
 import { around } from '../../../core/box.js';
 import type { Box, Pools } from '../../../core/tasks.js';
 import { matrixSize, tileBox } from '../../../core/tile-matrix.js';
-import type { CachedTile, TileBlock, WantedTile } from '../../cache/tile-cache.js';
+import type { TileBlock } from '../../cache/tile-cache.js';
 import { renderImage } from '../render.js';
 import type { TaskContext } from '../run-task.js';
-import { cachedTile } from './make.js';
 import { pyramidKey, type TileRequest, tileKey } from './request.js';
+import type { CachedTile, WantedTile } from './tile.js';
+import { newTile } from './tile.js';
 
 /** Tiles per side of a metatile, and pixels that it may have per side. */
 const MAX_SIDE = 4;
@@ -82,7 +83,7 @@ export async function drawBlock(x: TaskContext, pools: Pools, block: TileBlock):
     // The image begins at the top; rows of some matrices are counted from the bottom.
     const fromTop = cornerOfOrigin === 'topLeft' ? row : height - 1 - row;
     const { data, empty } = images![fromTop * width + (i % width)]!;
-    return cachedTile(tile, data, format.mediaType, undefined, empty);
+    return newTile(tile, data, format.mediaType, undefined, empty);
   });
 }
 

@@ -7,7 +7,8 @@ import type { FeedEntry, FeedEvent, FeedGap } from '../../../core/events.js';
 import type { Pools } from '../../../core/tasks.js';
 import type { NewDelivery } from '../../stores/deliveries.js';
 import { ChangeBodies, jsonFrame } from '../events/frames.js';
-import { type Scope, Subscription, scopeOf } from '../events/subscription.js';
+import { type Scope, scopeOf } from '../events/scope.js';
+import { Subscription } from '../events/subscription.js';
 import { type Candidates, hearings } from '../events/views.js';
 
 /** What a webhook wants to hear of. */

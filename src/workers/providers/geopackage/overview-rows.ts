@@ -1,6 +1,6 @@
 import type { GeoPackageSource } from '../../../core/tasks.js';
 import { FID, GEOMETRY, levelFields } from '../../overviews/file.js';
-import type { OverviewRows } from '../../overviews/rows.js';
+import type { OverviewRows } from '../../overviews/overview-rows.js';
 import { quote, reader } from './connection.js';
 import { newestCursor } from './outbox.js';
 import { rowOf } from './window.js';

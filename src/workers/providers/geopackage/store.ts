@@ -1,6 +1,6 @@
 import type { GeoPackageSource } from '../../../core/tasks.js';
 import { extentInDegrees } from '../domain.js';
-import type { FeatureStore } from '../store.js';
+import type { FeatureStore } from '../feature-store.js';
 import { reader } from './connection.js';
 import { edit } from './edit.js';
 import { events } from './events.js';

@@ -1,6 +1,6 @@
 import type { GeoPackageSource, TileLayer, VectorTileTask } from '../../../core/tasks.js';
+import type { EncodedLayer } from '../feature-store.js';
 import { layerOptions } from '../layer-options.js';
-import type { EncodedLayer } from '../store.js';
 import { tileWindow } from '../window.js';
 import { quote, statement } from './connection.js';
 import { passingRows } from './filter.js';

@@ -3,7 +3,7 @@ import type { Field, FieldType, PostgisSource } from '../../../core/tasks.js';
 import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
 import { FID, GEOMETRY } from '../../overviews/file.js';
-import type { Changes, OverviewRows, StoreState } from '../../overviews/rows.js';
+import type { Changes, OverviewRows, StoreState } from '../../overviews/overview-rows.js';
 import { quote } from '../geopackage/connection.js';
 import { columnsOf } from './columns.js';
 import { withConnection } from './database.js';

@@ -1,5 +1,5 @@
 import type { PostgisSource } from '../../../core/tasks.js';
-import type { FeatureStore } from '../store.js';
+import type { FeatureStore } from '../feature-store.js';
 import { edit } from './edit.js';
 import { events } from './events.js';
 import { extent } from './extent.js';

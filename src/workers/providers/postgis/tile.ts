@@ -1,7 +1,7 @@
 import type { PostgisSource, TileLayer, VectorTileTask } from '../../../core/tasks.js';
 import type { Cancellation } from '../../cancellation.js';
+import type { EncodedLayer } from '../feature-store.js';
 import { layerOptions } from '../layer-options.js';
-import type { EncodedLayer } from '../store.js';
 import { tileWindow } from '../window.js';
 import { columnsOf } from './columns.js';
 import { withConnection } from './database.js';

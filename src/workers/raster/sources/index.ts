@@ -16,7 +16,7 @@ export async function openingOf(source: RasterSource, at?: RasterPosition): Prom
     case 'remote':
       return remoteOpening(source);
     case 'mosaic':
-      return mosaicOpening(source, at);
+      return mosaicOpening(source, (member) => openingOf(member, at));
     case 'postgis-raster':
       return postgisOpening(source);
   }

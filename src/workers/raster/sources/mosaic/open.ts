@@ -1,10 +1,9 @@
 /** Several rasters as one. Members are opened when a window touches them, and closed when too many are open. */
 
 import { createHash } from 'node:crypto';
-import type { RasterGrid, RasterMosaic, RasterPosition } from '../../../../core/rasters.js';
+import type { RasterGrid, RasterMosaic, RasterSource } from '../../../../core/rasters.js';
 import { TaskFailure } from '../../../../core/tasks.js';
 import { gdal, unreadable } from '../../gdal.js';
-import { openingOf } from '../index.js';
 import type { Opening, Outcome } from '../opening.js';
 import { factsOf, type MemberFacts } from './facts.js';
 import { mosaicVrt } from './vrt.js';
@@ -12,12 +11,16 @@ import { mosaicVrt } from './vrt.js';
 /** Members of one task; the gateway sends those that the window touches. */
 const MAX_MEMBERS = 2000;
 
-export async function mosaicOpening(source: RasterMosaic, at?: RasterPosition): Promise<Opening> {
+/** `openingOf` opens a member. */
+export async function mosaicOpening(
+  source: RasterMosaic,
+  openingOf: (source: RasterSource) => Promise<Opening>,
+): Promise<Opening> {
   const { members, grid } = source;
   if (members.length === 0) throw new TaskFailure('no-data', 'There is no raster in the window.');
   if (members.length > MAX_MEMBERS)
     throw new TaskFailure('too-large', `The window holds ${members.length} rasters: ask for a smaller one.`);
-  const openings = await Promise.all(members.map((member) => openingOf(member.source, at)));
+  const openings = await Promise.all(members.map((member) => openingOf(member.source)));
   const hash = (texts: string[]) => createHash('sha1').update(texts.join('\0')).digest('hex');
   return {
     key: `mosaic ${hash([...openings.map(({ key }) => key), JSON.stringify(grid ?? null)])}`,

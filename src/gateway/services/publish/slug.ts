@@ -1,0 +1,11 @@
+/** Lower-case letters, digits, - and _ ; safe in a path and stable. */
+export function slug(name: string): string {
+  const plain = name
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9_]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 64);
+  return plain || 'layer';
+}
