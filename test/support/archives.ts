@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { zxyToTileId } from 'pmtiles';
@@ -23,6 +23,10 @@ export function makeMBTiles(path: string, maxZoom = 2): void {
     renameSync(part, template);
   }
   copyFileSync(template, path);
+  // GDAL names the tiles after the file.
+  const db = new Database(path);
+  db.prepare("UPDATE metadata SET value = ? WHERE name = 'name'").run(basename(path, '.mbtiles'));
+  db.close();
 }
 
 function runOgr2ogr(path: string, maxZoom: number): void {
