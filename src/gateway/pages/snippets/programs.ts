@@ -38,13 +38,15 @@ ogr2ogr -f GPKG ${shellWord(`${fileName(collection.id)}.gpkg`)} ${source} ${laye
 
 function gdalRaster(subject: SnippetSubject): Snippet {
   const file = shellWord(`${fileName(subject.collection.id)}.tif`);
+  const source = shellWord(`/vsicurl/${wholeCoverage(subject)}`);
   return {
     id: 'gdal',
     title: 'GDAL',
-    intro: 'In a terminal: fetches the values as GeoTIFF and tells what they are.',
+    intro:
+      'In a terminal: tells what the values are, without fetching them, then copies them into a GeoTIFF.',
     language: 'sh',
-    code: `curl --fail --output ${file} ${shellWord(wholeCoverage(subject))}
-gdalinfo ${file}
+    code: `gdalinfo ${source}
+gdal_translate ${source} ${file}
 `,
   };
 }
@@ -70,12 +72,9 @@ function rasterio(subject: SnippetSubject): Snippet {
     title: 'Python',
     intro: 'Needs rasterio: pip install rasterio. Reads the values of the first band.',
     language: 'python',
-    code: `from urllib.request import urlopen
+    code: `import rasterio
 
-from rasterio.io import MemoryFile
-
-url = ${literal(wholeCoverage(subject))}
-with urlopen(url) as answer, MemoryFile(answer.read()) as file, file.open() as dataset:
+with rasterio.open(${literal(wholeCoverage(subject))}) as dataset:
     values = dataset.read(1, masked=True)
     print(dataset.width, "x", dataset.height, "pixels,", dataset.count, "bands in", dataset.crs)
     print("first band:", values.min(), "to", values.max())
@@ -98,16 +97,14 @@ print(frame)
 }
 
 function terra(subject: SnippetSubject): Snippet {
-  const file = literal(`${fileName(subject.collection.id)}.tif`);
   return {
     id: 'r',
     title: 'R',
-    intro: 'Needs terra: install.packages("terra"). Fetches the values and tells what they are.',
+    intro: 'Needs terra: install.packages("terra"). Opens the values where they are and tells what they are.',
     language: 'r',
     code: `library(terra)
 
-download.file(${literal(wholeCoverage(subject))}, ${file}, mode = "wb")
-values <- rast(${file})
+values <- rast(${literal(`/vsicurl/${wholeCoverage(subject)}`)})
 print(values)
 `,
   };
