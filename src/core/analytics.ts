@@ -2,6 +2,7 @@
 
 import type { Expression } from './cql2/ast.js';
 import type { FeatureQuery } from './features.js';
+import type { StatisticsResult, StatisticsTask } from './field-statistics.js';
 import type { VectorSource } from './tasks.js';
 
 export const STATISTIC_TYPES = ['count', 'sum', 'min', 'max', 'avg', 'stddev', 'var'] as const;
@@ -85,5 +86,6 @@ export interface AnalyticsTasks {
   'vector.clusters': { input: ClustersTask; output: AnalyticsResult };
   'vector.spatialJoin': { input: SpatialJoinTask; output: AnalyticsResult };
   'vector.bufferAggregate': { input: BufferAggregateTask; output: AnalyticsResult };
+  'vector.statistics': { input: StatisticsTask; output: StatisticsResult };
   'vector.density': { input: DensityTask; output: AnalyticsResult };
 }

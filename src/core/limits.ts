@@ -81,6 +81,10 @@ export const LIMITS = {
   /** Cells of one H3 aggregation (contract), and features that it reads. */
   h3Cells: 100_000,
   h3Input: 2_000_000,
+  /** Features that statistics of the attributes read, fields that they are of, and milliseconds after which they end. */
+  statisticsRows: 5_000_000,
+  statisticsFields: 100,
+  statisticsMs: 10_000,
   /** Pairs that a spatial join finds before it ends. */
   joinPairs: 1_000_000,
   /** Statistics asked of one analytics operation. */

@@ -2,12 +2,17 @@ import { VectorTile } from '@mapbox/vector-tile';
 import { PbfReader } from 'pbf';
 import { afterAll, describe, expect, it } from 'vitest';
 import { CatalogSnapshot, readable, type VectorCollection } from '../../src/core/collection.js';
+import type { StatisticsTask } from '../../src/core/field-statistics.js';
 import { ANONYMOUS, type Principal } from '../../src/core/operation.js';
+import type { Pools } from '../../src/core/tasks.js';
 import type { AccessPolicy } from '../../src/gateway/auth/access.js';
+import { attributeStatistics } from '../../src/gateway/services/attribute-statistics.js';
 import { VisibleCatalog } from '../../src/gateway/services/visible-catalog.js';
 import { findCollection, findNumbered, selectCollections } from '../../src/gateway/surfaces/common.js';
+import { Cancellation } from '../../src/workers/cancellation.js';
 import { closeAll } from '../../src/workers/providers/geopackage/connection.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
+import { fieldStatistics } from '../../src/workers/vector/statistics/field-statistics.js';
 import { vectorTile } from '../../src/workers/vector/tile.js';
 
 /** One rule, on every surface: what a principal may not read is in no answer. */
@@ -83,4 +88,59 @@ it('tiles hold the rows and attributes that may be read, and no others', async (
   const allowed = all.filter((properties) => String(properties['ISO_A3']).startsWith('K'));
   expect(seen).toHaveLength(allowed.length);
   for (const properties of seen) expect(Object.keys(properties)).toEqual(['NAME']);
+});
+
+describe('statistics', () => {
+  const pools = { run: (_: string, task: StatisticsTask) => fieldStatistics(task) } as unknown as Pools;
+  const of = (principal: Principal) =>
+    attributeStatistics(
+      pools,
+      findCollection(visible.of(principal), 'open') as VectorCollection,
+      new AbortController().signal,
+    );
+
+  it('are of the rows and attributes that may be read, and no others', async () => {
+    const [all, seen] = [await of(key('boss')), await of(key('guest'))];
+    expect(all.fields.length).toBeGreaterThan(1);
+    expect(seen.fields.map(({ name }) => name)).toEqual(['NAME']);
+    expect(seen.read).toBeGreaterThan(1);
+    expect(seen.read).toBeLessThan(20);
+    expect(JSON.stringify(seen)).not.toContain('France');
+  });
+
+  it('are read once for all who wait, and no longer when the last one has left', async () => {
+    let readings = 0;
+    const ended: boolean[] = [];
+    const slow = {
+      run: (_: string, __: unknown, { signal }: { signal: AbortSignal }) => {
+        readings++;
+        return new Promise((_, fail) =>
+          signal.addEventListener('abort', () => {
+            ended.push(true);
+            fail(new Error('cancelled'));
+          }),
+        );
+      },
+    } as unknown as Pools;
+    const one = collection('slow', 9);
+    const [first, second] = [new AbortController(), new AbortController()];
+    const both = Promise.allSettled(
+      [first, second].map(({ signal }) => attributeStatistics(slow, one, signal)),
+    );
+    first.abort();
+    expect([readings, ended]).toEqual([1, []]);
+    second.abort();
+    await both;
+    expect([readings, ended]).toEqual([1, [true]]);
+  });
+
+  it('end when they are cancelled, and at the limit of rows', async () => {
+    const cancellation = new Cancellation();
+    cancellation.request();
+    const task = { source: layer.source, fields: ['NAME'] };
+    await expect(fieldStatistics(task, cancellation)).rejects.toMatchObject({ code: 'cancelled' });
+    expect(await fieldStatistics(task)).toMatchObject({ complete: true });
+    const first = await fieldStatistics(task, undefined, { rows: 10, ms: 60_000 });
+    expect(first).toMatchObject({ read: 10, complete: false });
+  });
 });

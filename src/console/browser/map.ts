@@ -1,4 +1,1 @@
-import { startMap } from './start.js';
-
-const place = document.querySelector<HTMLElement>('[data-map]');
-if (place) void startMap(place);
+import './page-map.js';

@@ -11,6 +11,7 @@ import type { Field } from '../../core/tasks.js';
 import { basemapData } from './basemap.js';
 import { badgeLine, badgesOf } from './collections.js';
 import { downloadSection, type SampleSizes } from './downloads.js';
+import { filterSection, statisticsSection } from './filter-builder.js';
 import { type Crumb, page, section } from './layout.js';
 import { anchor, type Link, linkList, representationLine, resources } from './links.js';
 import { liveUrl } from './live.js';
@@ -40,6 +41,7 @@ ${collection.warning === undefined ? undefined : html`<p class="note" role="note
 ${representationLine(links)}
 ${collectionMap(input)}
 ${browse(input)}
+${collection.kind === 'vector' ? [filterSection(baseUrl, collection), statisticsSection(baseUrl, collection)] : undefined}
 ${downloadSection(input, input.sizes)}
 ${snippetSection(input)}
 ${section('Facts', collectionFacts(input))}
@@ -50,7 +52,7 @@ ${section('All links', linkList([...resources(links), ...onEarthLinks(input)]))}
     title: collection.title,
     body,
     head: mapHead(baseUrl),
-    scripts: [...MAP_SCRIPTS, 'take.js'],
+    scripts: [...MAP_SCRIPTS, 'take.js', ...(collection.kind === 'vector' ? ['filter.js'] : [])],
     alternates: links,
   });
 }

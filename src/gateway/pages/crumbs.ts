@@ -15,6 +15,7 @@ const SEGMENTS: Readonly<Record<string, string>> = {
   conformance: 'Conformance',
   items: 'Items',
   schema: 'Schema',
+  statistics: 'Statistics',
   tiles: 'Tilesets',
   map: 'Map',
   styles: 'Styles',

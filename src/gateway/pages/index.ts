@@ -1,4 +1,5 @@
 import type { Collection, VectorCollection } from '../../core/collection.js';
+import type { StatisticsResult } from '../../core/field-statistics.js';
 import type { FoundCollection } from '../services/collection-search.js';
 import * as collectionPages from './collection.js';
 import * as listPages from './collections.js';
@@ -10,6 +11,7 @@ import * as itemPages from './item.js';
 import * as itemsPages from './items.js';
 import * as landingPages from './landing.js';
 import { findLink, type Link, representations } from './links.js';
+import { statisticsPage as pageOfStatistics } from './statistics.js';
 import * as tilePages from './tile-sets.js';
 
 /** Pages of the data surfaces, made from the same documents that are their JSON representation. */
@@ -151,6 +153,20 @@ export function itemPage(
     feature,
     links: feature.links ?? [],
     geoJsonHref: geoJsonHref(`${x.baseUrl}${x.path}`, new URLSearchParams(x.query), {}),
+  });
+}
+
+export function statisticsPage(
+  x: PageRequest,
+  collection: VectorCollection,
+  document: StatisticsResult & { readonly links: readonly Link[] },
+): string {
+  return pageOfStatistics({
+    baseUrl: x.baseUrl,
+    crumbs: crumbsOf(x.baseUrl, x.path, titleOf(collection)),
+    collection,
+    statistics: document,
+    links: document.links,
   });
 }
 

@@ -1,6 +1,6 @@
 import type { PopupTemplate } from '../../core/popup.js';
 import type { StyleLayer } from '../../core/style/model.js';
-import type { Box } from '../../core/tasks.js';
+import type { Box, FieldType } from '../../core/tasks.js';
 
 /** What a page tells its scripts, as JSON in `<script type="application/json" id="map-data">`. Types only. */
 
@@ -67,6 +67,27 @@ export interface MapData {
   readonly basemap: BasemapData | null;
   /** The features of this page, drawn from GeoJSON above the layers. */
   readonly features: FeaturesData | null;
+}
+
+/** What a filter is built from, `<script type="application/json" id="filter-data">`. */
+export interface FilterData {
+  readonly baseUrl: string;
+  readonly collection: string;
+  /** URL of the items, without parameters. */
+  readonly items: string;
+  /** Null where a box of degrees says nothing. */
+  readonly geometry: string | null;
+  readonly fields: readonly FilterField[];
+  /** Formats of the answer, with the names that people know them by. */
+  readonly formats: readonly { readonly f: string; readonly title: string }[];
+}
+
+export interface FilterField {
+  readonly name: string;
+  readonly title: string;
+  readonly type: FieldType;
+  /** All values that it may have, where the store says so. */
+  readonly values?: readonly (string | number)[];
 }
 
 /** Data of the interface document viewer, `<script type="application/json" id="docs-data">`. */

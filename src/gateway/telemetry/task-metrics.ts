@@ -19,6 +19,7 @@ const QUERY_TYPES: Partial<Record<TaskName, string>> = {
   'vector.h3': 'h3',
   'vector.clusters': 'clusters',
   'vector.density': 'density',
+  'vector.statistics': 'statistics',
   'vector.spatialJoin': 'spatial_join',
   'vector.bufferAggregate': 'buffer_aggregate',
   'vector.stacSearch': 'stac_search',

@@ -15,6 +15,7 @@ const NAMES: Partial<Record<TaskName, string>> = {
   'vector.h3': 'ogc.features.h3',
   'vector.clusters': 'svc.analytics.clusters',
   'vector.density': 'svc.analytics.density',
+  'vector.statistics': 'svc.analytics.statistics',
   'vector.spatialJoin': 'svc.analytics.spatial_join',
   'vector.bufferAggregate': 'svc.analytics.buffer_aggregate',
   'map.render': 'svc.map.render',

@@ -31,6 +31,7 @@ import { load } from './load.js';
 import { match } from './match.js';
 import { occupied } from './occupied.js';
 import { unpacked } from './sources.js';
+import { fieldStatistics } from './statistics/field-statistics.js';
 import { vectorTile } from './tile.js';
 
 /**
@@ -105,6 +106,7 @@ const TASKS: {
   'vector.spatialJoin': spatialJoin,
   'vector.bufferAggregate': bufferAggregate,
   'vector.density': density,
+  'vector.statistics': (task, cancellation) => fieldStatistics(task, cancellation),
   'vector.stacIngest': stacIngest,
   'vector.stacState': stacState,
   'vector.stacIndex': stacIndex,

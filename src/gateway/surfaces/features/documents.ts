@@ -76,6 +76,12 @@ export function collectionDocument(x: Exchange, collection: VectorCollection) {
         title: 'Schema of the features',
       },
       {
+        href: `${x.baseUrl}${path}/statistics?f=json`,
+        rel: 'related',
+        type: 'application/json',
+        title: 'Statistics of the attributes',
+      },
+      {
         href: `${x.baseUrl}${FEATURES_PATH}/schemas/svc-ogcapi-features.xsd`,
         rel: 'describedby',
         type: 'application/xml',

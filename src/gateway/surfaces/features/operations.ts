@@ -9,6 +9,7 @@ import { FEATURES_PATH } from './documents.js';
 import { type EditDeps, editOperations } from './edits/operations.js';
 import { DOCUMENT_FORMATS } from './formats.js';
 import { type ItemDeps, itemOperations } from './item-operations.js';
+import { statisticsOperation } from './statistics.js';
 import { conformanceXml, landingXml } from './xml.js';
 
 const COMMON = { surface: 'features', protocol: 'OGC-Features', permission: 'public' } as const;
@@ -55,6 +56,7 @@ export function featuresOperations(deps: ItemDeps & EditDeps): Operation[] {
     ...collectionOperations(deps),
     ...itemOperations(deps),
     ...editOperations(deps),
+    statisticsOperation(deps),
     ...analyticsOperations(deps),
   );
   return operations;

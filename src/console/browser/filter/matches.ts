@@ -1,0 +1,17 @@
+import type { VectorTileSource } from 'maplibre-gl';
+import { pageMap } from '../page-map.js';
+
+/** Tiles of the page's map as they are without a filter. */
+let unfiltered: string[] | undefined;
+let shown = '';
+
+/** Draws only the features that a filter lets through; all for an empty one. */
+export async function showMatches(collection: string, filter: string): Promise<void> {
+  const map = await pageMap;
+  const source = map?.getSource<VectorTileSource>(`layer-${collection}`);
+  if (!source || filter === shown) return;
+  unfiltered ??= [...source.tiles];
+  shown = filter;
+  const query = filter === '' ? '' : `?filter=${encodeURIComponent(filter)}`;
+  source.setTiles(unfiltered.map((url) => `${url}${query}`));
+}

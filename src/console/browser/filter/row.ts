@@ -1,0 +1,197 @@
+import {
+  type Clause,
+  type ClauseOperator,
+  type ClauseType,
+  operatorsOf,
+  valueCount,
+} from '../../../core/filter-clauses.js';
+import type { FilterData } from '../../../gateway/pages/page-data.js';
+import { button, element, select } from './elements.js';
+
+const OPERATOR_NAMES: Record<ClauseOperator, string> = {
+  '=': 'is',
+  '<>': 'is not',
+  '<': 'is less than',
+  '<=': 'is at most',
+  '>': 'is greater than',
+  '>=': 'is at least',
+  between: 'is between',
+  range: 'is from … to below …',
+  contains: 'contains',
+  starts: 'starts with',
+  like: 'is like (%, _)',
+  in: 'is one of (a line each)',
+  isNull: 'is empty',
+  isNotNull: 'is not empty',
+  box: 'meets the box',
+};
+
+const SIDES = ['West', 'South', 'East', 'North'];
+
+export interface RowEvents {
+  changed(): void;
+  removed(row: ClauseRow): void;
+  /** The box that the map shows; undefined while it shows none. */
+  viewBox(): Promise<readonly string[] | undefined>;
+  drawnBox(): Promise<readonly string[] | undefined>;
+}
+
+/** One condition: a field, an operator, values. */
+export class ClauseRow {
+  readonly root = element('fieldset', { class: 'clause' });
+  readonly #field: HTMLSelectElement;
+  readonly #operator = select('Operator', []);
+  readonly #values = element('span', { class: 'clause-values' });
+  readonly #fold = element('input', { type: 'checkbox' });
+  readonly #foldLabel = element('label', { class: 'clause-fold' }, this.#fold, ' any case');
+  #isFilled = false;
+  readonly #problem = element('p', { class: 'clause-problem', role: 'alert' });
+
+  constructor(
+    readonly data: FilterData,
+    readonly events: RowEvents,
+    clause: Clause,
+  ) {
+    const fields = data.fields.map(({ name, title }) => [name, title] as const);
+    const places = data.geometry === null ? [] : [[data.geometry, 'Place'] as const];
+    this.#field = select('Attribute', [...fields, ...places]);
+    this.#field.value = clause.field;
+    const remove = button('Remove', () => events.removed(this));
+    this.root.append(
+      element('legend', { class: 'hidden-text' }, 'Condition'),
+      this.#field,
+      this.#operator,
+      this.#values,
+      this.#foldLabel,
+      remove,
+      this.#problem,
+    );
+    this.#fillOperators(clause.op);
+    this.#fillValues(clause.values);
+    this.#fold.checked = clause.casei ?? false;
+    this.#field.addEventListener('change', () => {
+      this.#isFilled = false;
+      this.#fillOperators();
+      this.#fillValues([]);
+      events.changed();
+    });
+    this.#operator.addEventListener('change', () => {
+      this.#fillValues(this.clause().values);
+      events.changed();
+    });
+    this.#isFilled = clause.values.length > 0;
+    this.root.addEventListener('input', ({ target }) => {
+      if (target === this.#field || target === this.#operator) return;
+      this.#isFilled = true;
+      events.changed();
+    });
+  }
+
+  clause(): Clause {
+    const inputs = [...this.#values.querySelectorAll<HTMLInputElement>('input, select, textarea')];
+    const values =
+      this.#operator.value === 'in'
+        ? (inputs[0]?.value.split('\n').filter((line) => line !== '') ?? [])
+        : inputs.map(({ value }) => value);
+    return {
+      field: this.#field.value,
+      op: this.#operator.value as ClauseOperator,
+      values,
+      casei: !this.#foldLabel.hidden && this.#fold.checked,
+    };
+  }
+
+  /** Nobody has given a value yet, where there is room for one. */
+  get isBlank(): boolean {
+    return !this.#isFilled && this.#values.querySelector('input, textarea') !== null;
+  }
+
+  /** Says what is wrong; an empty text when nothing is. */
+  complain(text: string): void {
+    if (this.#problem.textContent !== text) this.#problem.textContent = text;
+  }
+
+  focus(): void {
+    this.#field.focus();
+  }
+
+  get #type(): ClauseType {
+    return this.data.fields.find(({ name }) => name === this.#field.value)?.type ?? 'geometry';
+  }
+
+  #fillOperators(op?: ClauseOperator): void {
+    this.#operator.replaceChildren(
+      ...operatorsOf(this.#type).map((one) => element('option', { value: one }, OPERATOR_NAMES[one])),
+    );
+    if (op) this.#operator.value = op;
+  }
+
+  #fillValues(values: readonly string[]): void {
+    const op = this.#operator.value as ClauseOperator;
+    const number = valueCount(op);
+    this.#foldLabel.hidden = this.#type !== 'string' || number === 0;
+    if (number === 'many') this.#values.replaceChildren(manyValues(values));
+    else if (op === 'box') this.#values.replaceChildren(...this.#boxInputs(values));
+    else
+      this.#values.replaceChildren(
+        ...Array.from({ length: number }, (_, i) => this.#input(values[i], number, i)),
+      );
+  }
+
+  #input(value: string | undefined, number: number, i: number): HTMLElement {
+    const label = number === 1 ? 'Value' : ['From', 'To'][i]!;
+    const choices =
+      this.#type === 'boolean'
+        ? ['true', 'false']
+        : this.data.fields.find(({ name }) => name === this.#field.value)?.values;
+    if (choices && number === 1 && !['contains', 'starts', 'like'].includes(this.#operator.value)) {
+      const made = select(
+        label,
+        choices.map((one) => [String(one), String(one)] as const),
+      );
+      if (value !== undefined) made.value = value;
+      return made;
+    }
+    const made = element('input', { 'aria-label': label, autocomplete: 'off', ...inputType(this.#type) });
+    made.value = this.#type === 'date-time' ? (value ?? '').replace(/Z$/, '') : (value ?? '');
+    return made;
+  }
+
+  #boxInputs(values: readonly string[]): HTMLElement[] {
+    const inputs = SIDES.map((side, i) => {
+      const made = element('input', {
+        'aria-label': `${side}, degrees`,
+        placeholder: side,
+        inputmode: 'decimal',
+      });
+      made.value = values[i] ?? '';
+      return made;
+    });
+    const take = async (box: Promise<readonly string[] | undefined>) => {
+      const found = await box;
+      if (!found) return;
+      for (const [i, input] of inputs.entries()) input.value = found[i]!;
+      this.#isFilled = true;
+      this.events.changed();
+    };
+    return [
+      ...inputs,
+      button('As the map shows', () => void take(this.events.viewBox())),
+      button('Draw on the map', () => void take(this.events.drawnBox())),
+    ];
+  }
+}
+
+function manyValues(values: readonly string[]): HTMLElement {
+  const made = element('textarea', { 'aria-label': 'Values, one a line', rows: '3', spellcheck: 'false' });
+  made.value = values.join('\n');
+  return made;
+}
+
+function inputType(type: ClauseType): Record<string, string> {
+  if (type === 'integer' || type === 'number') return { inputmode: 'decimal' };
+  if (type === 'date') return { type: 'date' };
+  return type === 'date-time'
+    ? { type: 'datetime-local', step: '1', title: 'In UTC' }
+    : { spellcheck: 'false' };
+}

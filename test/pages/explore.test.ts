@@ -1,0 +1,224 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { StatisticsResult } from '../../src/core/field-statistics.js';
+import { launchBrowser, watchedPage } from '../support/browser.js';
+import { startServer, type TestServer } from '../support/server.js';
+
+/** What readers find out of a collection without a program: a filter, and statistics with charts. */
+
+const AXE = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
+const COUNT = 300;
+
+interface Properties {
+  name: string | null;
+  'a "b" c': string;
+  size: number;
+  height: number | null;
+  built: string;
+  in: boolean;
+}
+
+const KINDS = ["O'Brien", 'back\\slash', '50%', '50 per cent', 'Ünï', '<b>&amp;"'];
+const PROPERTIES: Properties[] = Array.from({ length: COUNT }, (_, i) => ({
+  name: i % 10 === 0 ? null : KINDS[i % KINDS.length]!,
+  'a "b" c': `v${i % 3}`,
+  size: i % 7,
+  height: i % 5 === 0 ? null : Math.round(1000 * Math.sqrt(i)) / 100,
+  built: new Date(Date.UTC(2001, 0, 1 + 17 * i)).toISOString().slice(0, 10),
+  in: i % 4 === 0,
+}));
+const FEATURES = PROPERTIES.map((properties, i) => ({
+  type: 'Feature',
+  id: i + 1,
+  properties,
+  geometry: { type: 'Point', coordinates: [(i % 20) - 10, Math.floor(i / 20)] },
+}));
+
+let server: TestServer;
+let browser: Browser;
+let folder: string;
+const COLLECTION = '/ogc/features/collections/places';
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'graticule-explore-'));
+  writeFileSync(
+    join(folder, 'places.geojson'),
+    JSON.stringify({ type: 'FeatureCollection', features: FEATURES }),
+  );
+  [server, browser] = await Promise.all([startServer({ sources: [folder] }), launchBrowser()]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const fetched = async (path: string) => fetch(path.startsWith('http') ? path : `${server.url}${path}`);
+
+async function matches(filter: string): Promise<number> {
+  const query = new URLSearchParams({ f: 'json', limit: '1', filter });
+  const answer = await fetched(`${COLLECTION}/items?${query}`);
+  expect(answer.status, filter).toBe(200);
+  return ((await answer.json()) as { numberMatched: number }).numberMatched;
+}
+
+describe('the statistics of a collection', () => {
+  it('are those of all its features', async () => {
+    const answer = await fetched(`${COLLECTION}/statistics?f=json`);
+    expect(answer.status).toBe(200);
+    const { read, complete, fields } = (await answer.json()) as StatisticsResult;
+    expect([read, complete]).toEqual([COUNT, true]);
+    const of = (name: string) => fields.find((field) => field.name === name)!;
+    expect(of('size')).toMatchObject({ kind: 'number', count: COUNT, nulls: 0, min: 0, max: 6 });
+    expect(of('height')).toMatchObject({ kind: 'number', count: 240, nulls: 60 });
+    expect(of('name')).toMatchObject({
+      kind: 'text',
+      nulls: 30,
+      distinct: KINDS.length,
+      distinctExact: true,
+    });
+    expect(of('built')).toMatchObject({ kind: 'time', min: '2001-01-01', max: PROPERTIES.at(-1)!.built });
+    expect(of('in')).toMatchObject({ kind: 'boolean', true: 75, false: 225 });
+  });
+
+  it('are a page whose every bar leads to as many features as it says', async () => {
+    const text = await (await fetched(`${COLLECTION}/statistics?f=html`)).text();
+    const rows = [
+      ...text.matchAll(/<a href="([^"]+)" data-clause="[^"]*">.*?<\/a><\/th><td class="num">([\d,]+)</g),
+    ];
+    expect(rows.length).toBeGreaterThan(30);
+    for (const [, href, count] of rows) {
+      const url = new URL(href!.replaceAll('&amp;', '&').replaceAll('&#39;', "'"));
+      expect(await matches(url.searchParams.get('filter')!), url.search).toBe(
+        Number(count!.replace(',', '')),
+      );
+    }
+    expect(text).toContain('role="img"');
+  });
+
+  it('of a collection that is not there are not found', async () => {
+    expect((await fetched('/ogc/features/collections/nothing/statistics')).status).toBe(404);
+  });
+});
+
+async function opened(width: number, run: (page: Page) => Promise<void>): Promise<void> {
+  const { page, problems } = await watchedPage(browser, server.url, {
+    viewport: { width, height: 900 },
+    bypassCSP: true,
+  });
+  await page.goto(`${server.url}${COLLECTION}?f=html`);
+  await page.locator('[data-map-state="idle"]').waitFor();
+  await run(page);
+  expect(problems).toEqual([]);
+  await page.context().close();
+}
+
+const filterText = (page: Page) => page.locator('[data-filter-text]').textContent();
+const told = (page: Page, text: string) =>
+  page.locator('.filter-count', { hasText: text }).waitFor({ timeout: 20_000 });
+
+async function violations(page: Page): Promise<string[]> {
+  await page.addScriptTag({ content: AXE });
+  return page.evaluate(async () => {
+    const { axe } = window as unknown as {
+      axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+    };
+    const { violations } = await axe.run();
+    return violations.map(({ id, nodes }) => `${id}: ${nodes[0]!.html.slice(0, 200)}`);
+  });
+}
+
+describe('the filter of a collection', () => {
+  it('is written by keyboard alone, counts what matches, and keeps every character', async () => {
+    await opened(1280, async (page) => {
+      await told(page, '300 features match.');
+      await page.getByRole('button', { name: 'Add a condition' }).focus();
+      await page.keyboard.press('Enter');
+      // The new condition has the focus: attribute, operator, value.
+      await page.keyboard.type('name');
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Tab');
+      await page.keyboard.type("O'Brien");
+      expect(await filterText(page)).toBe("name = 'O''Brien'");
+      const expected = PROPERTIES.filter(({ name }) => name === "O'Brien").length;
+      await told(page, `${expected} features match.`);
+
+      await page.getByRole('button', { name: 'Add a condition' }).click();
+      const second = page.locator('.clause').nth(1);
+      await second.getByLabel('Attribute').selectOption('a "b" c');
+      await second.getByLabel('Operator').selectOption('in');
+      await second.getByLabel('Values, one a line').fill('v0\nv2');
+      expect(await filterText(page)).toBe(`name = 'O''Brien' AND "a ""b"" c" IN ('v0', 'v2')`);
+      const both = PROPERTIES.filter((p) => p.name === "O'Brien" && p['a "b" c'] !== 'v1').length;
+      await told(page, `${both} feature`);
+
+      await page.getByLabel('Features that meet').selectOption('or');
+      const any = PROPERTIES.filter((p) => p.name === "O'Brien" || p['a "b" c'] !== 'v1').length;
+      await told(page, `${any} features match.`);
+      const url = (await page.locator('[data-filter-url]').textContent())!;
+      expect(((await (await fetched(url)).json()) as { numberMatched: number }).numberMatched).toBe(any);
+      for (const name of ['List and map', 'GeoJSON', 'CSV', 'GML']) {
+        const href = await page.locator('.filter-result').getByRole('link', { name }).getAttribute('href');
+        expect((await fetched(href!)).status, name).toBe(200);
+      }
+      expect(await violations(page)).toEqual([]);
+    });
+  }, 60_000);
+
+  it('takes boxes from the map, and values that are wrong are told of', async () => {
+    await opened(1280, async (page) => {
+      await page.getByRole('button', { name: 'Add a condition' }).click();
+      const row = page.locator('.clause');
+      await row.getByLabel('Attribute').selectOption('Place');
+      await row.getByRole('button', { name: 'As the map shows' }).click();
+      await told(page, '300 features match.');
+      expect(await filterText(page)).toMatch(/^S_INTERSECTS\(\w+, BBOX\(.+\)\)$/);
+      for (const [side, value] of Object.entries({ West: '-10', South: '0', East: '-8.5', North: '0.5' }))
+        await row.getByLabel(side).fill(value);
+      await told(page, '2 features match.');
+
+      await row.getByRole('button', { name: 'Draw on the map' }).click();
+      const map = (await page.locator('.maplibregl-canvas').boundingBox())!;
+      const [x, y] = [map.x + map.width / 2, map.y + map.height / 2];
+      await page.mouse.move(x - 40, y - 40);
+      await page.mouse.down();
+      await page.mouse.move(x + 40, y + 40, { steps: 3 });
+      await page.mouse.up();
+      const west = Number(await row.getByLabel('West').inputValue());
+      const east = Number(await row.getByLabel('East').inputValue());
+      expect(east).toBeGreaterThan(west);
+      expect(await filterText(page)).toContain(`BBOX(${west}, `);
+
+      await row.getByLabel('Attribute').selectOption('size');
+      await row.getByLabel('Value').fill('many');
+      await told(page, 'A condition is not finished.');
+      expect(await row.getByRole('alert').textContent()).toBe('Give a number.');
+    });
+  }, 60_000);
+
+  it('takes a bar of the statistics as a condition, at 360 pixels too', async () => {
+    await opened(360, async (page) => {
+      await page.locator('[data-statistics-link]').focus();
+      await page.keyboard.press('Enter');
+      const size = page.locator('.stat', { has: page.getByRole('heading', { name: 'size' }) });
+      await size.locator('.bar').nth(2).click();
+      expect(await filterText(page)).toBe('size = 2');
+      await told(page, `${PROPERTIES.filter((p) => p.size === 2).length} features match.`);
+      await size.locator('summary').click();
+      await size.getByRole('link', { name: '4', exact: true }).press('Enter');
+      expect(await filterText(page)).toBe('size = 2 AND size = 4');
+      await told(page, '0 features match.');
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        expect(await violations(page), colorScheme).toEqual([]);
+      }
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      expect(wide).toBeLessThanOrEqual(360);
+      await page.goto(`${server.url}${COLLECTION}/statistics?f=html`);
+      expect(await violations(page)).toEqual([]);
+    });
+  }, 60_000);
+});
