@@ -10,6 +10,10 @@ export interface FileRaster {
   path: string;
   /** The one to read of a file that holds several: a tile table of a GeoPackage. */
   table?: string;
+  /** CRS that is stated of it, whatever the file says. */
+  crs?: string;
+  /** CRS of a file that names none. */
+  assumeCrs?: string;
 }
 
 /** A cloud optimized GeoTIFF that is read by ranges over HTTP. */

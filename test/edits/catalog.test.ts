@@ -25,7 +25,7 @@ beforeEach(async () => {
   stores.push(store);
   const pools = {
     run: async (name: string, { path }: { path: string }) =>
-      name === 'vector.tileTables' ? [] : inspect(path),
+      name === 'vector.otherTables' ? { tiles: [], plain: [] } : inspect(path),
   } as unknown as Pools;
   catalog = new Catalog({
     pools,

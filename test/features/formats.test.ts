@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
 import { type ZipEntry, zip } from '../support/zip.js';
@@ -56,6 +57,14 @@ beforeAll(async () => {
   const table = join(parts, 'stock.csv');
   writeFileSync(table, 'code;n\n007;1\n');
   ogr2ogr('-update', at('borders.gdb'), table, '-nln', 'stock');
+  ogr2ogr('-f', 'GPKG', at('town.gpkg'), WORLD, 'disputed_borders', '-nln', 'walls');
+  ogr2ogr('-update', at('town.gpkg'), table, '-nln', 'prices');
+  const town = new Database(at('town.gpkg'));
+  town.exec(
+    'CREATE TABLE unregistered (n INTEGER); INSERT INTO unregistered VALUES (1); CREATE TABLE bare (n INTEGER)',
+  );
+  town.close();
+  ogr2ogr('-f', 'GPKG', at('prices.gpkg'), table, '-nln', 'prices_alone');
   const one = filesOf(shapes).filter(({ name }) => name.startsWith('disputed_borders'));
   writeFileSync(
     at('two shapefiles.zip'),
@@ -269,6 +278,9 @@ describe('a file of its format', () => {
 describe('what is not published is named', () => {
   it.each([
     ['borders.gdb', /stock.*No geometry/],
+    ['town.gpkg (prices)', /Tables without a geometry/],
+    ['town.gpkg (unregistered)', /Tables without a geometry/],
+    ['prices.gpkg (prices_alone)', /Tables without a geometry/],
     ['budget.xlsx', /costs: No geometry, and no columns of coordinates/],
     ['notes.zip', /holds no data of places/],
     ['locked.zip', /protected by a password/],
@@ -295,6 +307,11 @@ describe('what is not published is named', () => {
       .split('\n')
       .find((text) => /not published: /.test(text) && text.includes(`/${name}`));
     expect(line).toMatch(reason);
+  });
+
+  it('and a table without rows is not', () => {
+    expect(server.log()).not.toMatch(/town\.gpkg \(bare\)/);
+    expect(server.log().match(/town\.gpkg/g)).toHaveLength(3);
   });
 
   it('after a second start too, when the copies are there already', async () => {

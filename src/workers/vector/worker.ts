@@ -10,7 +10,7 @@ import { buildOverview } from '../overviews/build.js';
 import { keepOverviewsIn } from '../overviews/file.js';
 import { allowHosts } from '../providers/archive/remote.js';
 import { closeAll } from '../providers/geopackage/connection.js';
-import { inspect, tileTables } from '../providers/geopackage/inspect.js';
+import { inspect, otherTables } from '../providers/geopackage/inspect.js';
 import { closeWriters } from '../providers/geopackage/writer.js';
 import { capture } from '../providers/postgis/capture.js';
 import { limitConnections } from '../providers/postgis/database.js';
@@ -79,7 +79,7 @@ const TASKS: {
   ) => TaskOutput<N> | Promise<TaskOutput<N>>;
 } = {
   'vector.inspect': ({ path, ...named }) => inspect(path, named),
-  'vector.tileTables': ({ path }) => tileTables(path),
+  'vector.otherTables': ({ path }) => otherTables(path),
   'vector.discover': discover,
   'vector.capture': capture,
   'vector.ping': ping,

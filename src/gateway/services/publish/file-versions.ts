@@ -3,7 +3,8 @@ import { realpathSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { isCsv } from '../../../core/csv.js';
 import { TaskFailure } from '../../../core/tasks.js';
-import { GEOPACKAGE, isCopied } from './formats.js';
+import { worldFilesOf } from '../../../core/world-files.js';
+import { GEOPACKAGE, isCopied, RASTER } from './formats.js';
 import { sidecarsOf } from './sidecar-crs.js';
 
 /**
@@ -66,6 +67,7 @@ function companionsOf(path: string): string[] {
   const extension = extname(path).toLowerCase();
   if (GEOPACKAGE.has(extension)) return [`${path}-wal`];
   if (isCsv(path)) return [`${path}.cpg`, ...sidecarsOf(path)];
+  if (RASTER.has(extension)) return [...worldFilesOf(path), ...sidecarsOf(path)];
   if (!isCopied(path)) return [];
   const stem = path.slice(0, -extension.length);
   const parts = PARTS[extension] ?? [];

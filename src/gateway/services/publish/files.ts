@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import { contentTag } from '../../../core/content-tag.js';
-import type { RasterLayers, RasterSource } from '../../../core/rasters.js';
+import type { FileRaster, RasterLayers, RasterSource } from '../../../core/rasters.js';
 import { TILE_INDEX } from '../../../core/sources.js';
 import { statedOfFile } from '../../../core/stated-crs.js';
 import { type ArchiveContainer, TaskFailure, type VectorLayerInfo } from '../../../core/tasks.js';
@@ -32,7 +32,7 @@ async function readFile({ path, version: known }: SourceFile, deps: PublishDeps)
   if (known !== undefined || GRIDDED.has(extension) || TILE_INDEX.test(path))
     return readRasters(path, version, deps);
   if (GEOPACKAGE.has(extension)) return readGeoPackage(path, path, version, deps);
-  if (RASTER.has(extension)) return readRaster({ source: { kind: 'file', path } }, path, version, deps);
+  if (RASTER.has(extension)) return readRasterFile(path, version, deps);
   const container = ARCHIVE.get(extension);
   if (container) return readArchive(path, container, version, deps);
   if (isCopied(path)) return readCopy(path, version, deps);
@@ -91,7 +91,7 @@ async function readGeoPackage(
       found.quarantined.push({ path: file, layer: name, reason: (error as Error).message });
     }
   }
-  const rasters = await readTiles(gpkg, version, deps, layers.length > 0);
+  const rasters = await readTables(gpkg, version, deps, layers.length > 0);
   return {
     ...found,
     collections: [...found.collections, ...rasters.collections],
@@ -105,21 +105,26 @@ function versionsIn(version: string, { source: { crs } }: VectorLayerInfo): Vers
   return { version: `${version}-${tag}`, origin: `${version}-${tag}` };
 }
 
+const NO_GEOMETRY = 'Tables without a geometry are not published: join it to one that has places (a view).';
+
 /**
  * Tables of tiles are rasters to GDAL, with the zooms as overviews. It opens no GeoPackage without any: when it closes one
- * that another program writes to, it may move the log into the file, which then looks changed.
+ * that another program writes to, it may move the log into the file, which then looks changed. Tables with neither tiles
+ * nor geometries are named.
  */
-async function readTiles(
+async function readTables(
   path: string,
   version: string,
   deps: PublishDeps,
   hasFeatures: boolean,
 ): Promise<Found> {
-  const tables = await deps.pools.run('vector.tileTables', { path }, { deadlineMs: INSPECT_DEADLINE_MS });
-  const found = await readLayers(tileLayers(path, tables), path, version, deps);
-  if (hasFeatures || tables.length > 0) return found;
-  const reason = 'The file has no feature tables, and no table of tiles that can be read.';
-  return { collections: [], quarantined: [{ path, reason }] };
+  const options = { deadlineMs: INSPECT_DEADLINE_MS };
+  const { tiles, plain } = await deps.pools.run('vector.otherTables', { path }, options);
+  const found = await readLayers(tileLayers(path, tiles), path, version, deps);
+  for (const layer of plain) found.quarantined.push({ path, layer, reason: NO_GEOMETRY });
+  if (!hasFeatures && tiles.length + plain.length === 0)
+    found.quarantined.push({ path, reason: 'The file has no feature tables, and no table of tiles.' });
+  return found;
 }
 
 /** A single table is what the file itself opens as. */
@@ -173,6 +178,21 @@ async function readRaster(
   const { source: read } = raster;
   const members = read.kind === 'mosaic' ? read.members.map((member) => pathOf(member.source)) : [];
   return { collections: [{ name: name ?? group, group, make }], quarantined: [], members };
+}
+
+/** A raster that is a file of its own: its CRS can be stated. */
+async function readRasterFile(path: string, version: string, deps: PublishDeps): Promise<Found> {
+  const { '': crs } = statedOfFile(deps.statedCrs, path);
+  const assumeCrs = await sidecarCrs(path);
+  const source: FileRaster = {
+    kind: 'file',
+    path,
+    ...(crs !== undefined && { crs }),
+    ...(assumeCrs !== undefined && { assumeCrs }),
+  };
+  // In another CRS the same file is other data to caches.
+  const tag = crs === undefined ? '' : `-${contentTag(crs).slice(0, 6)}`;
+  return readRaster({ source }, path, version + tag, deps);
 }
 
 async function readArchive(

@@ -1,5 +1,6 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { isPicture } from '../../../core/world-files.js';
 import { GRID_FOLDER, isSource, isTableFolder, reasonNotRead } from './formats.js';
 import { stacRoot } from './stac.js';
 import { readStore } from './store-folder.js';
@@ -50,7 +51,7 @@ async function walk(
   if (info.isFile()) {
     const problem = reasonNotRead(real);
     if (problem !== undefined) files.push({ path: real, problem });
-    else if (depth === 0 || (isSource(real) && !(within && isJson(real)))) files.push({ path: real });
+    else if (depth === 0 || (isSource(real) && !(within && isOfCatalog(real)))) files.push({ path: real });
   } else if (info.isDirectory() && (real.toLowerCase().endsWith(GRID_FOLDER) || isTableFolder(real))) {
     files.push(await readStore(real));
   } else if (info.isDirectory() && depth === MAX_DEPTH) {
@@ -73,4 +74,5 @@ async function walk(
   }
 }
 
-const isJson = (path: string) => /\.(geo)?json$/i.test(path);
+/** Documents of a STAC catalog, and the small pictures that it shows of its items. */
+const isOfCatalog = (path: string) => /\.(geo)?json$/i.test(path) || isPicture(path);

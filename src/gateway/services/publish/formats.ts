@@ -14,6 +14,8 @@ export const RASTER = new Set([
   '.dt0',
   '.dt1',
   '.dt2',
+  // By a world file; pictures of no place are named.
+  ...['.png', '.jpg', '.jpeg', '.webp', '.gif'],
 ]);
 /** Files that may hold several grids, with axes of time and level. */
 export const GRIDDED = new Set(['.nc', '.nc4', '.cdf', '.h5', '.hdf5', '.he5']);

@@ -58,11 +58,38 @@ export function inspect(path: string, named: Omit<InspectTask, 'path'> = {}): Ve
   );
 }
 
-/** Names of the tables of tiles of a GeoPackage (OGC 12-128r18, 2.2), grids of values among them. */
-export function tileTables(path: string): string[] {
-  const sql =
-    "SELECT table_name FROM gpkg_contents WHERE data_type IN ('tiles', '2d-gridded-coverage') ORDER BY 1";
-  return reading(path, (db) => db.prepare(sql).pluck().all() as string[]);
+/**
+ * Names of the tables of tiles of a GeoPackage (OGC 12-128r18, 2.2), grids of values among them; and of those with rows
+ * but no geometry: attributes (2.4), features whose column is not stated, and tables that the file does not register.
+ */
+export function otherTables(path: string): { tiles: string[]; plain: string[] } {
+  return reading(path, (db) => {
+    const tiles = db.prepare(TILES).pluck().all() as string[];
+    const plain = db.prepare(PLAIN).pluck().all() as string[];
+    return { tiles, plain: plain.filter((table) => !OF_PROGRAMS.test(table) && hasRows(db, table)) };
+  });
+}
+
+const TILES =
+  "SELECT table_name FROM gpkg_contents WHERE data_type IN ('tiles', '2d-gridded-coverage') ORDER BY 1";
+const PLAIN = `
+  SELECT name FROM pragma_table_list
+  WHERE schema = 'main' AND type IN ('table', 'view')
+    AND lower(name) NOT IN (SELECT lower(table_name) FROM gpkg_geometry_columns)
+    AND lower(name) NOT IN (
+      SELECT lower(table_name) FROM gpkg_contents WHERE data_type IN ('tiles', '2d-gridded-coverage'))
+  ORDER BY 1`;
+/** Tables of SQLite, of GeoPackage and its extensions, and of programs that keep there what is theirs. */
+const OF_PROGRAMS =
+  /^(sqlite_|gpkg_|gpkgext_|rtree_|idx_|graticule_|ogr_|qgis_|vgpkg_|layer_styles$|geometry_columns$|spatial_ref_sys|data_licenses$)/i;
+
+function hasRows(db: Database.Database, table: string): boolean {
+  try {
+    return db.prepare(`SELECT 1 FROM ${quote(table)} LIMIT 1`).get() !== undefined;
+  } catch {
+    // A view that asks for what is not there holds nothing.
+    return false;
+  }
 }
 
 function reading<T>(path: string, read: (db: Database.Database) => T): T {
