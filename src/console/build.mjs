@@ -72,6 +72,7 @@ async function bundle(worker) {
       live: join(browser, 'live.ts'),
       viewer: join(browser, 'viewer.ts'),
       take: join(browser, 'take.ts'),
+      position: join(browser, 'position.ts'),
       filter: join(browser, 'filter.ts'),
       client: join(here, '../client/index.ts'),
     },

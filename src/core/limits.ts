@@ -85,6 +85,8 @@ export const LIMITS = {
   statisticsRows: 5_000_000,
   statisticsFields: 100,
   statisticsMs: 10_000,
+  /** Steps of a raster that are read at one place. */
+  positionSteps: 1000,
   /** Pairs that a spatial join finds before it ends. */
   joinPairs: 1_000_000,
   /** Statistics asked of one analytics operation. */

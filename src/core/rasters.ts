@@ -269,6 +269,18 @@ export interface ImageResult {
   tiles?: ImageTile[];
 }
 
+/** Reads the pixel at one place, of several slices. */
+export interface PositionTask {
+  /** Longitude and latitude. */
+  place: readonly [number, number];
+  slices: { source: RasterSource; at?: RasterPosition }[];
+}
+
+export interface PositionResult {
+  /** By slice, the values by band: scaled to their unit, null without data. Null for a slice that the place is not in. */
+  values: ((number | null)[] | null)[];
+}
+
 /** Imports a raster as a cloud optimized GeoTIFF with overviews and statistics. */
 export interface RasterImportTask {
   /** A GeoTIFF, PNG or JPEG. */
@@ -294,6 +306,7 @@ export interface RasterTasks {
   'raster.layers': { input: { path: string }; output: RasterLayers };
   'raster.inspect': { input: { source: RasterSource }; output: RasterInfo };
   'raster.coverage': { input: CoverageTask; output: CoverageResult };
+  'raster.position': { input: PositionTask; output: PositionResult };
   'raster.image': { input: RasterImageTask; output: ImageResult };
   'raster.import': { input: RasterImportTask; output: RasterImportResult };
 }

@@ -1,9 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { StatisticsResult } from '../../src/core/field-statistics.js';
+import { range, writeNetcdf } from '../rasters/support.js';
 import { launchBrowser, watchedPage } from '../support/browser.js';
 import { startServer, type TestServer } from '../support/server.js';
 
@@ -48,6 +50,14 @@ beforeAll(async () => {
     join(folder, 'places.geojson'),
     JSON.stringify({ type: 'FeatureCollection', features: FEATURES }),
   );
+  writeNetcdf(join(folder, 'series.nc'), {
+    lons: range(10, 5, 0.5),
+    lats: range(10, 40, 0.5),
+    times: [0, 31, 60],
+    attributes: 't:_FillValue = -1s; t:scale_factor = 0.5; t:add_offset = 10.; t:units = "K";',
+    value: (time, _, row, column) => (time === 1 ? -1 : 100 * time + 10 * row + column),
+  });
+  copyFileSync('demo/data/L7_ETMs.tif', join(folder, 'l7.tif'));
   [server, browser] = await Promise.all([startServer({ sources: [folder] }), launchBrowser()]);
 });
 afterAll(async () => {
@@ -104,12 +114,12 @@ describe('the statistics of a collection', () => {
   });
 });
 
-async function opened(width: number, run: (page: Page) => Promise<void>): Promise<void> {
+async function opened(width: number, run: (page: Page) => Promise<void>, path = COLLECTION): Promise<void> {
   const { page, problems } = await watchedPage(browser, server.url, {
     viewport: { width, height: 900 },
     bypassCSP: true,
   });
-  await page.goto(`${server.url}${COLLECTION}?f=html`);
+  await page.goto(`${server.url}${path}?f=html`);
   await page.locator('[data-map-state="idle"]').waitFor();
   await run(page);
   expect(problems).toEqual([]);
@@ -220,5 +230,89 @@ describe('the filter of a collection', () => {
       await page.goto(`${server.url}${COLLECTION}/statistics?f=html`);
       expect(await violations(page)).toEqual([]);
     });
+  }, 60_000);
+});
+
+describe('the values of a raster at a place', () => {
+  const SERIES = '/ogc/coverages/collections/series';
+  const LANDSAT = '/ogc/coverages/collections/l7';
+
+  it('are a series of its times, scaled, with gaps, as CoverageJSON and CSV', async () => {
+    const answer = await fetched(`${SERIES}/position?coords=POINT(6.1%2041)`);
+    expect(answer.headers.get('content-type')).toBe('application/prs.coverage+json');
+    const document = (await answer.json()) as Record<string, unknown>;
+    expect(document).toMatchObject({
+      domain: {
+        domainType: 'PointSeries',
+        axes: {
+          t: { values: ['2000-01-01T00:00:00.000Z', '2000-02-01T00:00:00.000Z', '2000-03-01T00:00:00.000Z'] },
+        },
+      },
+      parameters: { band_1: { unit: { symbol: 'K' } } },
+      // The third column of the third row.
+      ranges: { band_1: { shape: [3], values: [21, null, 121] } },
+    });
+    const csv = await (await fetched(`${SERIES}/position?coords=6.1,41&f=csv`)).text();
+    expect(csv.split('\r\n').slice(1)).toEqual([
+      '2000-01-01T00:00:00.000Z,21',
+      '2000-02-01T00:00:00.000Z,',
+      '2000-03-01T00:00:00.000Z,121',
+      '',
+    ]);
+    const part = await fetched(`${SERIES}/position?coords=6.1%2041&datetime=2000-02-15/..`);
+    expect(await part.json()).toMatchObject({ numberMatched: 1, ranges: { band_1: { values: [121] } } });
+  });
+
+  it('are those of all bands where there is no time, as gdallocationinfo has them', async () => {
+    const [x, y] = [-34.9, -7.95];
+    const answer = await fetched(`${LANDSAT}/position?coords=${x}%20${y}`);
+    const { domain, ranges } = (await answer.json()) as {
+      domain: { domainType: string };
+      ranges: Record<string, { values: number[] }>;
+    };
+    expect(domain.domainType).toBe('Point');
+    const text = execFileSync(
+      'gdallocationinfo',
+      ['-valonly', '-wgs84', 'demo/data/L7_ETMs.tif', `${x}`, `${y}`],
+      {
+        encoding: 'utf8',
+      },
+    );
+    const expected = text.trim().split(/\s+/).map(Number);
+    expect(expected).toHaveLength(6);
+    expect(Object.values(ranges).map(({ values }) => values[0])).toEqual(expected);
+  });
+
+  it.each([
+    ['coords=here', 400],
+    ['coords=200,0', 400],
+    ['coords=7', 400],
+    ['', 400],
+    ['coords=0,0', 404],
+    ['coords=6.1,41&datetime=1990-01-01', 404],
+  ])('are refused for %j with %i', async (query, status) => {
+    expect((await fetched(`${SERIES}/position?${query}`)).status).toBe(status);
+  });
+
+  it('are had by the map, and by a form that works by keyboard, at 360 pixels', async () => {
+    await opened(
+      360,
+      async (page) => {
+        await page.locator('.maplibregl-canvas').click();
+        await page.locator('[data-position] svg').waitFor();
+        expect(await page.getByLabel('Longitude and latitude').inputValue()).toMatch(/^7\.\d+ 42\.\d+$/);
+        await page.getByLabel('Longitude and latitude').fill('6.1 41');
+        await page.keyboard.press('Enter');
+        await page.locator('[data-position] p', { hasText: 'At 6.1 41' }).waitFor();
+        expect(await page.locator('[data-position] svg').getAttribute('aria-label')).toContain(
+          '21 to 121, without data at 1 of 3 times',
+        );
+        expect(await violations(page)).toEqual([]);
+        await page.goto(`${server.url}${SERIES}/position?coords=6.1%2041&f=html`);
+        expect(await violations(page)).toEqual([]);
+        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+      },
+      SERIES,
+    );
   }, 60_000);
 });

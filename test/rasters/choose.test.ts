@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { RasterCollection } from '../../src/core/collection.js';
 import { datetimeParam } from '../../src/core/params.js';
-import type { MosaicMember, RasterInfo } from '../../src/core/rasters.js';
-import type { Box } from '../../src/core/tasks.js';
+import type { MosaicMember, PositionTask, RasterInfo } from '../../src/core/rasters.js';
+import type { Box, Pools } from '../../src/core/tasks.js';
 import { chooseRaster, newestBatch } from '../../src/gateway/services/rasters/choose.js';
+import { valuesByTime } from '../../src/gateway/services/rasters/position.js';
 
 const collection = (raster: Partial<RasterInfo>, id = 'scenes') =>
   ({ kind: 'raster', id, raster: { extent84: [0, 0, 10, 10], ...raster } }) as unknown as RasterCollection;
@@ -121,5 +122,55 @@ describe('several collections', () => {
   it('are all shown when none of them has an instant, or no time is asked for', () => {
     expect(newestBatch([dem], during('2022-01-01/..'))).toEqual({ collections: [dem], batch: undefined });
     expect(newestBatch([landsat, dem], undefined).collections).toEqual([landsat, dem]);
+  });
+});
+
+describe('the values at a place of a mosaic', () => {
+  /** As many values as rasters that would be read, in one task. */
+  const read = (of: RasterCollection, place: [number, number], text?: string) => {
+    const tasks: PositionTask[] = [];
+    const pools = {
+      run: async (_: string, task: PositionTask) => {
+        tasks.push(task);
+        return {
+          values: task.slices.map(({ source }) => [source.kind === 'mosaic' ? source.members.length : 0]),
+        };
+      },
+    } as unknown as Pools;
+    const datetime = text === undefined ? undefined : during(text);
+    return valuesByTime({ timing() {} }, pools, of, { place, datetime }).then((found) => ({ found, tasks }));
+  };
+
+  it('are those of each batch that holds the place, oldest first', async () => {
+    const { found, tasks } = await read(scenes, [1, 1]);
+    expect(found).toEqual({
+      matched: 2,
+      steps: [
+        { time: '2020-05-01T10:00:00.000Z', values: [1] },
+        { time: '2021-05-01T10:00:00.000Z', values: [1] },
+      ],
+    });
+    expect(tasks).toHaveLength(1);
+    expect((await read(scenes, [5, 1], '../2020-12-31')).found).toMatchObject({
+      matched: 1,
+      steps: [{ values: [2] }],
+    });
+  });
+
+  it('are of no time where no raster has one, and of nothing elsewhere', async () => {
+    const undated = mosaic(member('a', [0, 0, 5, 5]), member('b', [0, 0, 5, 5]));
+    expect((await read(undated, [1, 1])).found).toEqual({
+      matched: 1,
+      steps: [{ time: undefined, values: [2] }],
+    });
+    expect(await read(undated, [9, 9])).toEqual({ found: undefined, tasks: [] });
+    expect((await read(scenes, [1, 1], '1990-01-01')).found).toBeUndefined();
+  });
+
+  it('are of at most 1,000 times, the newest', async () => {
+    const day = (i: number) => new Date(Date.UTC(2000, 0, 1 + i)).toISOString();
+    const daily = mosaic(...Array.from({ length: 1100 }, (_, i) => member(`d${i}`, [0, 0, 5, 5], day(i))));
+    const { found } = await read(daily, [1, 1]);
+    expect([found!.matched, found!.steps.length, found!.steps[0]!.time]).toEqual([1100, 1000, day(100)]);
   });
 });

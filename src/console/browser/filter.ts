@@ -2,6 +2,7 @@ import type { Clause } from '../../core/filter-clauses.js';
 import type { FilterData } from '../../gateway/pages/page-data.js';
 import { FilterForm } from './filter/form.js';
 import { onThisOrigin, pageData } from './page.js';
+import { loadPart } from './part.js';
 
 /** The filter of a collection's page, and its statistics, whose bars become conditions of the filter. */
 
@@ -26,24 +27,10 @@ function connectStatistics({ baseUrl }: FilterData, choose: (clause: Clause) => 
   });
   link.addEventListener('click', async (event) => {
     event.preventDefault();
-    const status = document.createElement('p');
-    status.setAttribute('role', 'status');
-    status.textContent = 'Reading the features …';
-    target.append(status);
     link.hidden = true;
-    try {
-      const answer = await fetch(onThisOrigin(link.href, baseUrl));
-      const read = new DOMParser().parseFromString(await answer.text(), 'text/html');
-      const part = read.querySelector<HTMLElement>('[data-statistics]');
-      if (!part) throw new Error(read.querySelector('main')?.textContent ?? '');
-      part.tabIndex = -1;
-      target.replaceWith(part);
-      part.focus({ preventScroll: true });
-      part.addEventListener('click', (click) => chooseBar(click, choose));
-    } catch {
-      status.textContent = 'The statistics cannot be had now. ';
-      link.hidden = false;
-    }
+    const part = await loadPart(target, onThisOrigin(link.href, baseUrl), 'statistics');
+    link.hidden = part !== undefined;
+    part?.addEventListener('click', (click) => chooseBar(click, choose));
   });
 }
 

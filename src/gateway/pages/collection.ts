@@ -18,6 +18,7 @@ import { liveUrl } from './live.js';
 import { itemsUrl, mapLayer, viewerUrl } from './map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture, planeFigure } from './map-frame.js';
 import type { MapData } from './page-data.js';
+import { positionSection } from './position.js';
 import { snippetSection } from './snippets/index.js';
 import { table } from './table.js';
 import { count, crsName, extentText, facts, propertyValue } from './values.js';
@@ -42,6 +43,7 @@ ${representationLine(links)}
 ${collectionMap(input)}
 ${browse(input)}
 ${collection.kind === 'vector' ? [filterSection(baseUrl, collection), statisticsSection(baseUrl, collection)] : undefined}
+${collection.kind === 'raster' ? positionSection(baseUrl, collection) : undefined}
 ${downloadSection(input, input.sizes)}
 ${snippetSection(input)}
 ${section('Facts', collectionFacts(input))}
@@ -52,10 +54,16 @@ ${section('All links', linkList([...resources(links), ...onEarthLinks(input)]))}
     title: collection.title,
     body,
     head: mapHead(baseUrl),
-    scripts: [...MAP_SCRIPTS, 'take.js', ...(collection.kind === 'vector' ? ['filter.js'] : [])],
+    scripts: [...MAP_SCRIPTS, 'take.js', ...OWN_SCRIPTS[collection.kind]],
     alternates: links,
   });
 }
+
+const OWN_SCRIPTS: Record<Collection['kind'], readonly string[]> = {
+  vector: ['filter.js'],
+  raster: ['position.js'],
+  archive: [],
+};
 
 /** What most readers came for, before everything else. */
 function browse({ baseUrl, collection }: CollectionPage): Markup | undefined {

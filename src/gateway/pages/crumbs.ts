@@ -14,6 +14,7 @@ const SEGMENTS: Readonly<Record<string, string>> = {
   collections: 'Collections',
   conformance: 'Conformance',
   items: 'Items',
+  position: 'Values at a place',
   schema: 'Schema',
   statistics: 'Statistics',
   tiles: 'Tilesets',

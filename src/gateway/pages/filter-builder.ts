@@ -40,6 +40,6 @@ export function statisticsSection(baseUrl: string, collection: VectorCollection)
   const path = `${baseUrl}/ogc/features/collections/${encodeURIComponent(collection.id)}/statistics?f=html`;
   return section(
     'Statistics',
-    html`<p data-statistics-place>Range, mean, frequent values and a histogram of each attribute: <a class="button" href="${path}" data-statistics-link>Show statistics</a></p>`,
+    html`<div data-statistics-place><p>Range, mean, frequent values and a histogram of each attribute: <a class="button" href="${path}" data-statistics-link>Show statistics</a></p></div>`,
   );
 }

@@ -1,4 +1,4 @@
-import type { Collection, VectorCollection } from '../../core/collection.js';
+import type { Collection, RasterCollection, VectorCollection } from '../../core/collection.js';
 import type { StatisticsResult } from '../../core/field-statistics.js';
 import type { FoundCollection } from '../services/collection-search.js';
 import * as collectionPages from './collection.js';
@@ -11,6 +11,7 @@ import * as itemPages from './item.js';
 import * as itemsPages from './items.js';
 import * as landingPages from './landing.js';
 import { findLink, type Link, representations } from './links.js';
+import { type PositionValues, positionPage as pageOfPosition } from './position.js';
 import { statisticsPage as pageOfStatistics } from './statistics.js';
 import * as tilePages from './tile-sets.js';
 
@@ -167,6 +168,16 @@ export function statisticsPage(
     collection,
     statistics: document,
     links: document.links,
+  });
+}
+
+export function positionPage(x: PageRequest, collection: RasterCollection, values: PositionValues): string {
+  return pageOfPosition({
+    baseUrl: x.baseUrl,
+    crumbs: crumbsOf(x.baseUrl, x.path, titleOf(collection)),
+    collection,
+    values,
+    query: x.query,
   });
 }
 

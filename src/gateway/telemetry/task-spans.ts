@@ -21,6 +21,7 @@ const NAMES: Partial<Record<TaskName, string>> = {
   'map.render': 'svc.map.render',
   'raster.image': 'svc.map.render',
   'raster.coverage': 'svc.coverage.read',
+  'raster.position': 'svc.coverage.position',
 };
 
 /** A task as its span tells of it. */

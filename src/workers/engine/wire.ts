@@ -30,6 +30,7 @@ export const ENGINE_TASKS: ReadonlySet<string> = new Set<EngineTaskName>([
   'raster.layers',
   'raster.inspect',
   'raster.coverage',
+  'raster.position',
   'raster.image',
   'map.render',
   'ogr.inspect',

@@ -14,6 +14,7 @@ import { image } from './image.js';
 import { inspect } from './inspect.js';
 import { layers } from './layers.js';
 import { inspectLayers } from './ogr.js';
+import { position } from './position.js';
 
 /** Pixels of a map as a georeferenced TIFF: GDAL writes it for the map thread, which cannot. */
 export interface EncodeTiffTask {
@@ -32,6 +33,8 @@ const TASKS = {
   'raster.inspect': (input: TaskInput<'raster.inspect'>) => inspect(input),
   'raster.coverage': (input: TaskInput<'raster.coverage'>, cancellation: Cancellation) =>
     coverage(input, cancellation),
+  'raster.position': (input: TaskInput<'raster.position'>, cancellation: Cancellation) =>
+    position(input, cancellation),
   'raster.image': (input: TaskInput<'raster.image'>, cancellation: Cancellation) =>
     image(input, cancellation),
   'raster.encode-tiff': ({ rgba, width, height, bbox, crs }: EncodeTiffTask) =>

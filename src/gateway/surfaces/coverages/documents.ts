@@ -1,10 +1,17 @@
-import type { RasterCollection } from '../../../core/collection.js';
+import type { Collection, RasterCollection } from '../../../core/collection.js';
 import { CRS84, uriOf, urisOf } from '../../../core/crs.js';
+import { notFound } from '../../../core/errors.js';
 import type { Exchange } from '../../../core/operation.js';
 import type { RasterInfo } from '../../../core/rasters.js';
 import { formatLinks, type Link, META_FORMATS, mapCollectionLink, mapLink, stylesLink } from '../common.js';
 
 export const COVERAGES_PATH = '/ogc/coverages';
+
+/** Only rasters have coverages. */
+export function asRaster(collection: Collection): RasterCollection {
+  if (collection.kind !== 'raster') throw notFound('coverage', collection.id);
+  return collection;
+}
 
 export function bandName(band: number): string {
   return `band_${band}`;
@@ -44,6 +51,13 @@ export function coverageDocument(x: Exchange, collection: RasterCollection) {
         rel: 'http://www.opengis.net/def/rel/ogc/1.0/coverage',
         type: 'image/png',
         title: 'Coverage as PNG',
+      },
+      {
+        href: `${url}/position?coords=POINT({lon}%20{lat})`,
+        rel: 'data',
+        type: 'application/prs.coverage+json',
+        title: 'Values at a place, by time',
+        templated: true,
       },
       mapLink(x.baseUrl, collection),
       mapCollectionLink(x.baseUrl, collection.layerId),

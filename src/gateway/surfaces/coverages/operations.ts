@@ -1,6 +1,5 @@
 import Type from 'typebox';
-import type { Collection, RasterCollection } from '../../../core/collection.js';
-import { notFound } from '../../../core/errors.js';
+import type { RasterCollection } from '../../../core/collection.js';
 import { LIMITS } from '../../../core/limits.js';
 import { GEOTIFF_FORMAT, HTML_FORMAT, PNG_FORMAT, SCHEMA_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
@@ -28,7 +27,14 @@ import {
 } from '../common.js';
 import { collectionsReply, finderParams } from '../finder.js';
 import { coverage } from './coverage.js';
-import { COVERAGES_PATH, coverageDocument, coverageSchema, coveragesDocument } from './documents.js';
+import {
+  asRaster,
+  COVERAGES_PATH,
+  coverageDocument,
+  coverageSchema,
+  coveragesDocument,
+} from './documents.js';
+import { positionOperation } from './position.js';
 
 const COMMON = {
   surface: 'coverages',
@@ -223,11 +229,7 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
         return partial.reply(x, () => coverage(x, pools, collection, x.params));
       },
     }),
+    positionOperation(deps),
   );
   return operations;
-}
-
-function asRaster(collection: Collection): RasterCollection {
-  if (collection.kind !== 'raster') throw notFound('coverage', collection.id);
-  return collection;
 }

@@ -1,0 +1,34 @@
+/**
+ * Puts the part of another page that is marked `data-NAME` into a place, instead of what was loaded there before. The
+ * part gets the focus. Says in the place what went wrong, and answers undefined then.
+ */
+export async function loadPart(
+  place: HTMLElement,
+  url: string,
+  name: string,
+): Promise<HTMLElement | undefined> {
+  place.querySelector('[data-loaded]')?.remove();
+  const loaded = document.createElement('div');
+  loaded.dataset.loaded = '';
+  const status = document.createElement('p');
+  status.setAttribute('role', 'status');
+  loaded.append(status);
+  place.append(loaded);
+  status.textContent = 'Reading the values …';
+  try {
+    const answer = await fetch(url, { headers: { accept: 'text/html' } });
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    const part = page.querySelector<HTMLElement>(`[data-${name}]`);
+    if (!part) {
+      status.textContent = page.querySelector('main .lead')?.textContent ?? 'The values cannot be had now.';
+      return undefined;
+    }
+    part.tabIndex = -1;
+    loaded.replaceChildren(part);
+    part.focus({ preventScroll: true });
+    return part;
+  } catch {
+    status.textContent = 'The values cannot be had now.';
+    return undefined;
+  }
+}

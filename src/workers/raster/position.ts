@@ -1,0 +1,62 @@
+/** Task `raster.position`: the pixel at a place, of one slice after the other. */
+
+import type { RasterBand } from 'gdal-async';
+import type { PositionResult, PositionTask } from '../../core/rasters.js';
+import type { Cancellation } from '../cancellation.js';
+import { CRS84, crsOf, pointTransform } from './crs.js';
+import type { Dataset } from './gdal.js';
+import { georeferenceOf } from './georeference.js';
+import { withRaster } from './handles.js';
+
+export async function position(
+  { place, slices }: PositionTask,
+  cancellation: Cancellation,
+): Promise<PositionResult> {
+  const values: PositionResult['values'] = [];
+  for (const { source, at } of slices) {
+    cancellation.check();
+    values.push(await withRaster(source, ({ dataset }) => valuesIn(dataset, place), at));
+  }
+  return { values };
+}
+
+async function valuesIn(
+  dataset: Dataset,
+  place: readonly [number, number],
+): Promise<(number | null)[] | null> {
+  const pixel = pixelAt(dataset, place);
+  if (!pixel) return null;
+  const values: (number | null)[] = [];
+  for (let band = 1; band <= dataset.bands.count(); band++)
+    values.push(await valueAt(dataset.bands.get(band), pixel));
+  return values;
+}
+
+/** Column and row of the pixel that holds a place; undefined outside of the raster. */
+function pixelAt(
+  dataset: Dataset,
+  [longitude, latitude]: readonly [number, number],
+): [number, number] | undefined {
+  const { crs, geoTransform } = georeferenceOf(dataset);
+  const { x: width, y: height } = dataset.rasterSize;
+  const [x0, a, b, y0, c, d] = geoTransform;
+  const transform = pointTransform(crsOf(CRS84), crs);
+  // A grid may run beyond 180 degrees.
+  for (const turn of [0, 360, -360]) {
+    const point = transform(longitude + turn, latitude);
+    if (!point) continue;
+    const [dx, dy] = [point[0] - x0, point[1] - y0];
+    const column = Math.floor((dx * d - dy * b) / (a * d - b * c));
+    const row = Math.floor((dy * a - dx * c) / (a * d - b * c));
+    if (column >= 0 && column < width && row >= 0 && row < height) return [column, row];
+  }
+  return undefined;
+}
+
+async function valueAt(band: RasterBand, [column, row]: [number, number]): Promise<number | null> {
+  const mask = band.getMaskBand();
+  if (mask && (await mask.pixels.readAsync(column, row, 1, 1))[0] === 0) return null;
+  const [stored] = await band.pixels.readAsync(column, row, 1, 1);
+  const value = Number(stored) * (band.scale ?? 1) + (band.offset ?? 0);
+  return Number.isFinite(value) ? value : null;
+}
