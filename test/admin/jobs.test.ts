@@ -13,7 +13,7 @@ describe('job engine', () => {
   beforeEach(async () => {
     t = await temporaryState();
     errors = [];
-    jobs = new JobEngine(t.state.jobs, { leaseMs: 300, pollMs: 30, onError: (error) => errors.push(error) });
+    jobs = new JobEngine(t.state.jobs, { leaseMs: 1500, pollMs: 30, onError: (error) => errors.push(error) });
   });
   afterEach(async () => {
     await jobs.stop();
@@ -201,8 +201,7 @@ describe('job engine', () => {
       .updateTable('jobs')
       .set({ lease_owner: 'someone', lease_expires_at: Date.now() + 60_000 })
       .execute();
-    await sleep(300);
-    expect(reason).toMatchObject({ reason: 'lease-lost' });
+    await vi.waitFor(() => expect(reason).toMatchObject({ reason: 'lease-lost' }), 20_000);
     expect(await jobs.get(id)).toMatchObject({ state: 'Running', lease_owner: 'someone' });
   });
 });
