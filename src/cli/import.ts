@@ -3,6 +3,7 @@ import { basename, extname, join, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
 import { ImportService, tableName } from '../gateway/services/import.js';
 import { JobEngine } from '../gateway/services/jobs/engine.js';
+import { ARCHIVE, GRIDDED, nameOf, RASTER, reasonNotRead } from '../gateway/services/publish/formats.js';
 import { isStac } from '../gateway/services/publish/stac.js';
 import { openState } from '../gateway/stores/state.js';
 import { CommandError, EXIT_FAILED } from './command-error.js';
@@ -24,6 +25,8 @@ const POLL_MS = 150;
 export async function importFile(file: string, options: ImportOptions): Promise<void> {
   const path = resolve(file);
   if (!existsSync(path)) throw new CommandError(`there is no file ${file}`);
+  const refusal = refusalOf(path);
+  if (refusal !== undefined) throw new CommandError(`${file} cannot be imported: ${refusal}`);
   const { config } = resolveConfig({ 'data.directory': options.dataDir }, options.config);
   const dataDir = resolve(config.data.directory);
   if (await isStac(path)) return importStac(path, options, dataDir);
@@ -42,7 +45,7 @@ export async function importFile(file: string, options: ImportOptions): Promise<
         isPublished: (id) => known.has(id),
       });
       jobs.start();
-      const table = tableName(options.name ?? basename(path, extname(path)));
+      const table = tableName(options.name ?? nameOf(path));
       const input = { file: path, layer: options.layer, table, title: options.title, sourceCrs: options.crs };
       const job = await imports.submit(input, { owner: 'command line' });
       await follow(jobs, job.id, table);
@@ -51,6 +54,17 @@ export async function importFile(file: string, options: ImportOptions): Promise<
     await jobs.stop();
     await state.close();
   }
+}
+
+/** Why a file cannot be imported, as its name tells. Others are looked into. */
+function refusalOf(path: string): string | undefined {
+  const reason = reasonNotRead(path);
+  if (reason !== undefined) return reason;
+  const extension = extname(path).toLowerCase();
+  if (RASTER.has(extension) || GRIDDED.has(extension))
+    return 'rasters are served as they are: graticule serve FILE.';
+  if (ARCHIVE.has(extension)) return 'tile archives are served as they are: graticule serve FILE.';
+  return undefined;
 }
 
 /** A STAC catalog becomes a store of its own: a table of footprints for each collection. */

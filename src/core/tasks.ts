@@ -346,10 +346,10 @@ export interface TranslateTask {
   targetCrs?: string;
 }
 
-/** Unpacks the shapefile or file geodatabase of a ZIP archive, or a file that gzip has compressed. */
+/** Unpacks the data set of a ZIP archive, or a file that gzip has compressed. */
 export interface UnpackTask {
   path: string;
-  /** All vector data of the archive, of any format that is read, in place of one shapefile or file geodatabase. */
+  /** All vector data of the archive, in place of one data set: a shapefile or file geodatabase if there is any. */
   every?: boolean;
   /** Folder to create; must not exist. Removed again when the task fails. */
   output: string;

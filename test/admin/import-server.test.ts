@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { gateways } from '../e2e/support/processes.js';
 import { scratchDirectory } from '../engine/support.js';
@@ -43,6 +44,54 @@ async function send(fields: Record<string, string>, content: string | Buffer, fi
     body: new Uint8Array(body),
   });
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+}
+
+/** Three points at one place. */
+const towns = () => points(3);
+
+const TOPOLOGY = JSON.stringify({
+  type: 'Topology',
+  objects: {
+    towns: {
+      type: 'GeometryCollection',
+      geometries: [0, 1, 2].map((i) => ({
+        type: 'Point',
+        coordinates: [10, 50],
+        properties: { name: `f${i}` },
+      })),
+    },
+  },
+  arcs: [],
+});
+
+/** The towns in another format. */
+function written(driver: string, name: string, options: string[] = []): Buffer {
+  const path = join(scratch.path, name);
+  const source = join(scratch.path, 'source.geojson');
+  writeFileSync(source, towns());
+  execFileSync('ogr2ogr', ['-f', driver, path, source, ...options], { stdio: 'pipe' });
+  return readFileSync(path);
+}
+
+function sheet(driver: string, name: string): Buffer {
+  const path = join(scratch.path, name);
+  const source = join(scratch.path, 'sheet.csv');
+  writeFileSync(source, 'name,longitude,latitude\nf0,10,50\nf1,10,50\nf2,10,50\n');
+  const types = ['-oo', 'AUTODETECT_TYPE=YES', '-lco', 'HEADERS=YES'];
+  execFileSync('ogr2ogr', ['-f', driver, path, source, ...types], {
+    stdio: 'pipe',
+    env: { ...process.env, OGR_ODS_HEADERS: 'FORCE', OGR_XLSX_HEADERS: 'FORCE' },
+  });
+  return readFileSync(path);
+}
+
+/** The files that one data set consists of. */
+function partsOf(driver: string, name: string, options: string[] = []) {
+  const source = join(scratch.path, 'source.geojson');
+  writeFileSync(source, towns());
+  const folder = join(scratch.path, `parts-${name}`);
+  execFileSync('ogr2ogr', ['-f', driver, folder, source, '-nln', 'towns', ...options], { stdio: 'pipe' });
+  return readdirSync(folder).map((file) => ({ name: file, content: readFileSync(join(folder, file)) }));
 }
 
 interface Feature {
@@ -181,6 +230,66 @@ describe('import', () => {
     expect(answer).toMatchObject({ status: 200, body: { featureCount: 3, format } });
     expect(await items(`zipped_${format.toLowerCase()}`)).toHaveLength(3);
     expect(readdirSync(join(server.dataDir, 'staging'))).toEqual([]);
+  });
+
+  it.each([
+    ['towns.geojson.gz', 'GeoJson', () => gzipSync(towns())],
+    ['towns.ndjson', 'GeoJson', () => written('GeoJSONSeq', 'towns.ndjson')],
+    ['towns.topojson', 'GeoJson', () => TOPOLOGY],
+    ['towns.gpx', 'Gpx', () => written('GPX', 'towns.gpx', ['-nln', 'waypoints', '-select', 'name'])],
+    ['towns.dxf', 'Dxf', () => written('DXF', 'towns.dxf', ['-select', ''])],
+    ['towns.tsv', 'Csv', () => 'name\tlon\tlat\nf0\t10\t50\nf1\t10\t50\nf2\t10\t50\n'],
+    ['towns.xlsx', 'Xlsx', () => sheet('XLSX', 'towns.xlsx')],
+    ['towns.ods', 'Ods', () => sheet('ODS', 'towns.ods')],
+    ['towns.shz', 'Shapefile', () => zip(partsOf('ESRI Shapefile', 'shz'))],
+    ['towns.kmz', 'Kml', () => zip([{ name: 'doc.kml', content: written('KML', 'towns.kml') }])],
+    ['tab.zip', 'MapInfo', () => zip(partsOf('MapInfo File', 'tab'))],
+    ['mif.zip', 'MapInfo', () => zip(partsOf('MapInfo File', 'mif', ['-dsco', 'FORMAT=MIF']))],
+    ['csv.zip', 'Csv', () => zip([{ name: 'a/towns.csv', content: 'lon,lat\n10,50\n10,50\n10,50\n' }])],
+  ])('takes %s as publishing does', async (name, format, content) => {
+    const table = name.replace('.', '_').replace('.gz', '');
+    const answer = await send({ TableName: table, SourceSrid: '4326' }, content(), name);
+    expect(answer).toMatchObject({ status: 200, body: { featureCount: 3, format } });
+    const features = await items(table);
+    expect(features).toHaveLength(3);
+    for (const { geometry } of features) {
+      expect(geometry.coordinates[0]).toBeCloseTo(10, 4);
+      expect(geometry.coordinates[1]).toBeCloseTo(50, 4);
+    }
+  });
+
+  it('takes GeoParquet, and projects it', async () => {
+    const content = readFileSync('test/fixtures/parquet/types.parquet');
+    for (const srid of ['4326', '25832']) {
+      const TableName = `columns_${srid}`;
+      const answer = await send({ TableName, TargetSrid: srid }, content, 'types.parquet');
+      expect(answer).toMatchObject({ status: 200, body: { format: 'GeoParquet' } });
+      expect(answer.body['featureCount']).toBeGreaterThan(5);
+      expect(await collection(TableName)).toMatchObject({ storageCrs: expect.stringMatching(`${srid}$`) });
+    }
+    const [projected, own] = await Promise.all(['columns_4326', 'columns_25832'].map(items));
+    for (const [i, { geometry }] of projected!.entries())
+      for (const axis of [0, 1])
+        expect(geometry.coordinates[axis]).toBeCloseTo(own![i]!.geometry.coordinates[axis]!, 6);
+  });
+
+  it.each([
+    ['scan.dwg', /save it as DXF.*Imported are: /],
+    ['region.osm.pbf', /osm2pgsql/],
+    ['roads.gz', /not imported.*\.geojson\.gz/],
+    ['table.exe', /not imported/],
+  ])('names why %s is not taken', async (name, reason) => {
+    const answer = await send({ TableName: 'refused' }, 'x', name);
+    expect(answer).toMatchObject({ status: 415, body: { detail: expect.stringMatching(reason) } });
+  });
+
+  it('names the data sets of an archive that holds several', async () => {
+    const entries = ['a.csv', 'b.csv'].map((name) => ({ name, content: 'lon,lat\n1,2\n' }));
+    const answer = await send({ TableName: 'several', SourceSrid: '4326' }, zip(entries), 'two.zip');
+    expect(answer).toMatchObject({
+      status: 422,
+      body: { detail: expect.stringMatching(/several data sets, send one: a\.csv, b\.csv/) },
+    });
   });
 
   it('answers 422 for a hostile archive', async () => {

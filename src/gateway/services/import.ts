@@ -6,9 +6,11 @@ import { LIMITS } from '../../core/limits.js';
 import { type OgrLayerInfo, type Pools, TaskFailure } from '../../core/tasks.js';
 import type { JobRow } from '../stores/jobs.js';
 import { holdsBareGeometries, writeAsCsv } from './bare-geometries.js';
+import { importFormatOf } from './import-formats.js';
 import type { JobEngine, SubmitOptions } from './jobs/engine.js';
 import { keepsUpload, removeStrays, trimUploads } from './jobs/kept-uploads.js';
 import type { JobContext, JobKind, JobOutcome } from './jobs/kinds.js';
+import { isGzipped, isZipped } from './publish/formats.js';
 
 export interface ImportInput {
   /** Absolute path of any file that OGR opens. */
@@ -44,7 +46,7 @@ export interface ImportResult {
   /** Layer of the file that was read. */
   layer: string;
   /** Of what was in an archive. */
-  format?: 'Shapefile' | 'FileGdb';
+  format?: string;
 }
 
 export interface ImportDeps {
@@ -63,7 +65,9 @@ export interface ImportDeps {
 /** Kept once the file is translated; a load that ends removes the staging file. */
 interface Saved {
   layer: string;
-  format?: 'Shapefile' | 'FileGdb';
+  format?: string;
+  /** All of its columns are texts. */
+  untyped?: boolean;
   title: string;
   features: number;
 }
@@ -192,8 +196,8 @@ export class ImportService {
     const work = () => this.#translate(context, path, layer.name, staging);
     const features = await context.step('translate', `Reading layer ${layer.name}`, work);
     const saved: Saved = { layer: layer.name, title: input.title ?? layer.name, features };
-    if (extname(input.file).toLowerCase() === '.zip')
-      saved.format = path.endsWith('.gdb') ? 'FileGdb' : 'Shapefile';
+    if (isPacked(input.file)) saved.format = importFormatOf(path)?.name;
+    saved.untyped = isCsv(path) && !holdsBareGeometries(input.file);
     await context.checkpoint(saved);
     return saved;
   }
@@ -202,7 +206,7 @@ export class ImportService {
   async #unpack(context: JobContext<ImportInput>): Promise<string> {
     const { id, input, signal } = context;
     const bare = holdsBareGeometries(input.file);
-    if (!bare && extname(input.file).toLowerCase() !== '.zip') return input.file;
+    if (!bare && !isPacked(input.file)) return input.file;
     await mkdir(this.#staging, { recursive: true });
     const output = this.#unpackedPath(id);
     await rm(output, { recursive: true, force: true });
@@ -281,7 +285,7 @@ export class ImportService {
       store: this.#store,
       table: input.table,
       title: saved.title,
-      untyped: isCsv(input.file),
+      untyped: saved.untyped,
       ...(input.replace ? { replace: true } : {}),
       // The store knows by it that a load which was not heard of any more did commit.
       token: id,
@@ -307,6 +311,8 @@ export class ImportService {
     return join(this.#staging, `${id}.gpkg`);
   }
 }
+
+const isPacked = (path: string) => isZipped(path) || isGzipped(path);
 
 /** The file that goes with the job. */
 function uploadPath({ file, owned }: ImportInput): string | undefined {

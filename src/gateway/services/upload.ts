@@ -21,6 +21,8 @@ export interface UploadRules {
   maxBytes: number;
   /** File name endings that are taken, lower case with the dot. */
   extensions: ReadonlySet<string>;
+  /** Why files of other names are not taken, where there is more to say. */
+  refusalOf?(fileName: string): string | undefined;
   /** Parts, by their names in lower case, that are small texts: they are among the fields, sent as files or not. */
   texts?: ReadonlySet<string>;
 }
@@ -130,18 +132,26 @@ function parser(contentType: string | undefined, { maxBytes, texts }: UploadRule
   }
 }
 
+/** What tells the format: `.geojson.gz` of a compressed file. */
+function endingOf(fileName: string): string {
+  const name = fileName.toLowerCase();
+  const extension = extname(name);
+  return extension === '.gz' ? extname(name.slice(0, -extension.length)) + extension : extension;
+}
+
 async function write(
   stream: Readable,
   fileName: string,
-  { directory, extensions }: UploadRules,
+  { directory, extensions, refusalOf }: UploadRules,
   signal: AbortSignal,
 ): Promise<Received> {
-  const extension = extname(fileName).toLowerCase();
+  const extension = endingOf(fileName);
   if (!extensions.has(extension)) {
     // Nobody reads it: what becomes of it must not go unheard either.
     stream.on('error', () => {}).resume();
     const known = [...extensions].join(', ');
-    throw new ApiError('unsupported-media-type', `Files of this kind are not imported; these are: ${known}.`);
+    const reason = refusalOf?.(fileName) ?? 'Files of this kind are not imported.';
+    throw new ApiError('unsupported-media-type', `${reason} Imported are: ${known}.`);
   }
   // The client's name is only remembered: the file's own name cannot lead anywhere.
   const path = join(directory, randomUUID() + extension);

@@ -15,7 +15,7 @@ import { baseGeometryCode, geometryTypeOf, hasNoGeometry, hasZ, openVector } fro
 import { isParquet } from './parquet/file.js';
 import { translateParquet } from './parquet/translate.js';
 import { coordinatesOfTable, pointsOf, requirePlaces } from './spreadsheet.js';
-import { failureOf, publish, removePart, requireNewFile } from './translation.js';
+import { copyPath, failureOf, publish, removePart, requireNewFile } from './translation.js';
 
 /** Files below this report no progress. */
 const PROGRESS_BYTES = 8 << 20;
@@ -33,7 +33,10 @@ export async function translate(
   onProgress: (fraction: number) => void,
 ): Promise<TranslateResult> {
   await checkOutput(task);
-  if (isParquet(task.path)) return translateTable(task, part, onProgress);
+  if (isParquet(task.path))
+    return task.targetCrs === undefined
+      ? translateTable(task, part, onProgress)
+      : projectTable(task, part, onProgress);
   const source = await openVector(task.path);
   try {
     const layer = layerOf(source, task.layer);
@@ -71,6 +74,25 @@ async function translateTable(
     const features = await translateParquet(task, part, onProgress);
     await publish(part, task.output);
     return { features };
+  } catch (error) {
+    throw await failureOf(part, 'The Parquet file is damaged, or holds what a GeoPackage cannot.', error);
+  } finally {
+    await removePart(part);
+  }
+}
+
+/** A table in another CRS is copied first: OGR projects the copy. */
+async function projectTable(
+  task: TranslateTask,
+  part: string,
+  onProgress: (fraction: number) => void,
+): Promise<TranslateResult> {
+  const copy = copyPath(part);
+  try {
+    await translateParquet(task, copy, (fraction) => onProgress(fraction / 2));
+    const { sourceCrs: _, ...rest } = task;
+    const again = { ...rest, path: copy, layer: task.table };
+    return await translate(again, part, (fraction) => onProgress((1 + fraction) / 2));
   } catch (error) {
     throw await failureOf(part, 'The Parquet file is damaged, or holds what a GeoPackage cannot.', error);
   } finally {

@@ -23,9 +23,15 @@ export function partPath(output: string, pid: number): string {
   return `${output}.part-${pid}${extname(output)}`;
 }
 
+/** A copy that is only read to write the part. */
+export function copyPath(part: string): string {
+  return `${part}${COPY}`;
+}
+const COPY = '.copy.gpkg';
+
 /** Removes the file or folder and what SQLite or the COG driver left beside it. */
 export async function removePart(part: string): Promise<void> {
-  const suffixes = ['', '-journal', '-wal', '-shm', '.ovr.tmp', '.msk.tmp', '.msk.ovr.tmp'];
+  const suffixes = ['', '-journal', '-wal', '-shm', '.ovr.tmp', '.msk.tmp', '.msk.ovr.tmp', COPY];
   await Promise.all(
     suffixes.map((suffix) => rm(part + suffix, { force: true, recursive: true }).catch(() => {})),
   );

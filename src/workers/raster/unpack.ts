@@ -110,7 +110,7 @@ async function unzip({ path, every, layer }: UnpackTask, part: string, size: num
     const entries = await checkedEntries(archive, size);
     const sets = dataSets(entries, every === true);
     const left = entries.map(({ fileName }) => fileName).filter(holdsOtherData);
-    const chosen = every ? all(sets, left) : [choose(sets, layer)];
+    const chosen = every ? all(sets, left) : [choose(sets, layer, left)];
     for (const { members } of chosen)
       for (const [name, entry] of members) await extract(archive, entry, join(part, name));
     return { mains: chosen.map(({ main }) => main), left };
@@ -215,8 +215,8 @@ function dataSets(entries: readonly Entry[], every: boolean): Map<string, DataSe
     const name = plainName(base);
     const key = [...parts, base].join('/');
     if (SHAPEFILE.has(extension)) add(key, `${name}.shp`, name + extension, entry);
-    else if (every && VECTOR.has(extension)) add(key + extension, name + extension, name + extension, entry);
-    else if (every && MAPINFO.has(extension)) {
+    else if (VECTOR.has(extension)) add(key + extension, name + extension, name + extension, entry);
+    else if (MAPINFO.has(extension)) {
       const main = extension === '.mif' || extension === '.mid' ? '.mif' : '.tab';
       add(key + main, name + main, name + extension, entry);
     }
@@ -248,17 +248,19 @@ export function listed(names: readonly string[]): string {
 }
 const NAMED = 5;
 
+/** Data sets that go before other files beside them, which may tell about them. */
+const isPrincipal = ({ main }: DataSet) => /\.(shp|gdb)$/.test(main);
+
 /** The data set of that name; without a name the only one. */
-function choose(sets: Map<string, DataSet>, layer: string | undefined): DataSet {
-  const all = [...sets.values()];
-  const named = all.filter(({ main }) => main.slice(0, -4) === layer);
-  const [found] = named.length === 1 ? named : all;
-  if (!found) throw unfit('The archive holds neither a shapefile (.shp) nor a file geodatabase (.gdb).');
-  if (named.length !== 1 && all.length > 1) {
-    const names = all.map(({ main }) => main).slice(0, 20);
-    throw unfit(`The archive holds several data sets, send one: ${names.join(', ')}.`);
-  }
-  return found;
+function choose(sets: Map<string, DataSet>, layer: string | undefined, left: readonly string[]): DataSet {
+  const every = all(sets, left);
+  const named = every.filter(({ main }) => main.slice(0, -extname(main).length) === layer);
+  if (named.length === 1) return named[0]!;
+  const principal = every.filter(isPrincipal);
+  const candidates = principal.length > 0 ? principal : every;
+  if (candidates.length === 1) return candidates[0]!;
+  const names = candidates.map(({ main }) => main).slice(0, 20);
+  throw unfit(`The archive holds several data sets, send one: ${names.join(', ')}.`);
 }
 
 async function extract(archive: ZipFile, entry: Entry, path: string): Promise<void> {

@@ -5,7 +5,8 @@ import type { Exchange, Reply } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { json } from '../../../core/reply.js';
 import type { ImportInput, ImportResult } from '../../services/import.js';
-import { IMPORT_FORMATS } from '../../services/import-formats.js';
+import { IMPORT_FORMATS, importFormatOf } from '../../services/import-formats.js';
+import { nameOf, reasonNotRead } from '../../services/publish/formats.js';
 import { receiveUpload, type Upload } from '../../services/upload.js';
 import type { JobRow } from '../../stores/jobs.js';
 import type { AdminDeps } from '../deps.js';
@@ -134,7 +135,7 @@ export const imports = group({ tag: 'Import', scope: 'import', envelope: 'raw' }
   }),
   action('POST /import/upload', 'Upload and Import a Geospatial File', {
     description:
-      'A .zip holds one shapefile or one file geodatabase. SourceSrid goes before what the file says of its CRS. ' +
+      'A .zip holds one data set: a shapefile, a file geodatabase, or a file of another format that is imported. SourceSrid goes before what the file says of its CRS. ' +
       'OverwriteExisting replaces a collection that was imported before; it is served until the new data is whole.',
     body: {
       schema: UploadFormSchema,
@@ -160,6 +161,7 @@ async function upload(x: Exchange, deps: AdminDeps): Promise<Reply> {
     directory: deps.imports.uploads,
     maxBytes: LIMITS.uploadBytes,
     extensions: new Set(Object.keys(IMPORT_FORMATS)),
+    refusalOf: reasonNotRead,
   };
   const file = await receiveUpload({ contentType: x.header('content-type'), bytes: x.upload }, rules);
   const { form, job } = await submit(x, file, deps).catch(async (error: unknown) => {
@@ -192,8 +194,7 @@ async function submit(
 
 /** The client's name for the file: the one on disk says nothing to people. */
 function titleOf(fileName: string): string {
-  const end = fileName.lastIndexOf('.');
-  return fileName.slice(0, end).replace(/\p{C}/gu, '').slice(0, 200);
+  return nameOf(fileName).replace(/\p{C}/gu, '').slice(0, 200);
 }
 
 function queued({ id }: JobRow): Reply {
@@ -209,8 +210,7 @@ function queued({ id }: JobRow): Reply {
 function imported(job: JobRow, file: Upload): Reply {
   if (job.state !== 'Succeeded') throw failure(job);
   const { table, features, format: found } = JSON.parse(job.result_json!) as ImportResult;
-  const extension = file.path.slice(file.path.lastIndexOf('.'));
-  const format = found ?? IMPORT_FORMATS[extension]!.name;
+  const format = found ?? importFormatOf(file.path)!.name;
   return json({
     success: true,
     tableName: table,

@@ -54,12 +54,12 @@ const withoutOf = (geometry: GeometryColumn | undefined) =>
 
 /** Fills `part`; the number of features. */
 export function translateParquet(
-  { path, table, sourceCrs, targetCrs, format }: TranslateTask,
+  { path, table, sourceCrs, format }: Omit<TranslateTask, 'targetCrs'>,
   part: string,
   onProgress: (fraction: number) => void,
 ): Promise<number> {
-  if (format !== undefined || targetCrs !== undefined)
-    throw new TaskFailure('invalid-input', 'Parquet files are copied in their own CRS.');
+  if (format !== undefined)
+    throw new TaskFailure('invalid-input', 'Parquet files are copied into GeoPackages alone.');
   return withParquet(path, async (file) => {
     const { geometry } = file;
     if (!geometry) throw new TaskFailure('invalid-input', 'The layer has no geometry.');
