@@ -71,6 +71,33 @@ it('is found from the start page and from the page of a collection', async () =>
   expect((await fetch(`${server.url}/live/nothing`)).status).toBe(404);
 });
 
+it('follows the collections that are chosen, which the address names', async () => {
+  await page.goto(`${server.url}/live`);
+  const choice = page.locator('details.live-choice');
+  await choice.locator('summary').click();
+  await choice.getByRole('link', { name: 'Remove Countries' }).click();
+  const without = new URL(page.url()).searchParams.get('collections')!.split(',');
+  expect(without).not.toContain('countries');
+  expect(without).toContain(await spots());
+  await page.goto(`${server.url}/live?collections=countries`);
+  await choice.locator('summary').click();
+  await choice.getByRole('searchbox').fill('spots');
+  await choice.getByRole('button', { name: 'Search' }).click();
+  await choice.getByRole('link', { name: 'Follow Spots' }).click();
+  expect(new URL(page.url()).searchParams.get('collections')).toBe(`countries,${await spots()}`);
+  await state('open');
+  const before = Number(await page.locator('[data-live-count="insert"]').innerText());
+  const made = await sender(server.url, server.adminKey)(
+    'POST',
+    `${await spots()}/items`,
+    spot(5, 45, 'chosen'),
+  );
+  await counted('insert', before + 1);
+  await sender(server.url, server.adminKey)('DELETE', `${await spots()}/items/${made.body.id}`);
+  await counted('delete', 1);
+  expect((await fetch(`${server.url}/live?collections=nothing`)).status).toBe(404);
+});
+
 it('shows edits without a reload, on the map and in the list', async () => {
   await page.goto(`${server.url}/live/${await spots()}`);
   await state('open');

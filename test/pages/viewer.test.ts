@@ -135,17 +135,27 @@ describe('the list of layers', () => {
   });
 
   it('takes further layers in and leaves some out, and the address names them all', async () => {
-    const page = await open('?collections=countries');
+    const page = await open('?collections=countries#map=4/47/2');
+    await page.evaluate('window.isSamePage = true');
     await page.locator('[data-search-words]').fill('seen');
     await page.locator('[data-search-results]').getByRole('button', { name: 'Visits' }).click();
-    await page.waitForURL(/collections=visits,countries/);
+    await page.waitForURL(/collections=visits,countries#map=4\/47.00\/2.00&layers=visits,countries/);
     await idle(page);
     expect(await page.locator('[data-layer-row]').count()).toBe(2);
+    // It has its times, its options and its features, as if the map had begun with it.
+    await page.locator('[data-time]').waitFor();
+    expect(await page.locator('[data-layer-count]').textContent()).toBe('2 of 2');
+    expect(await page.locator(':focus').getAttribute('data-search-words')).toBe('');
     await row(page, 'countries').locator('[data-more]').click();
     await row(page, 'countries').locator('[data-remove]').click();
     await page.waitForURL(/collections=visits#/);
     await idle(page);
     expect(await row(page, 'visits').locator('[data-remove]').isDisabled()).toBe(true);
+    expect(await page.evaluate('window.isSamePage')).toBe(true);
+    const named = page.url();
+    await page.reload();
+    await idle(page);
+    expect(page.url()).toBe(named);
   });
 
   it('zooms to a layer, and the address leads back to the place', async () => {

@@ -6,12 +6,12 @@ import {
   ScaleControl,
   setWorkerUrl,
 } from 'maplibre-gl';
-import type { MapData } from '../../gateway/pages/page-data.js';
+import type { MapData, MapLayerData } from '../../gateway/pages/page-data.js';
 import { baseStyle, groundOf } from './basemap.js';
 import { boundsOf, panelMargins, viewBounds } from './bounds.js';
 import { graticule, type View } from './graticule.js';
 import { inspect } from './inspect.js';
-import { addLayers, type LayerIds, recolor, withIcons } from './layers.js';
+import { addLayer, addLayers, type LayerIds, recolor, withIcons } from './layers.js';
 import { onThisOrigin } from './page.js';
 import { connectPrinting } from './print.js';
 import { CLOSEST, fetchFeatures, showPageFeatures } from './rows.js';
@@ -30,8 +30,11 @@ declare global {
 
 const WORLD: [number, number, number, number] = [-170, -60, 180, 78];
 
+/** Puts a further layer on the map, above the others, and its ids to theirs. */
+export type DrawLayer = (layer: MapLayerData) => void;
+
 /** What a page does with its map once the layers are on it. */
-export type MapControls = (map: MapLibreMap, data: MapData, ids: LayerIds) => void;
+export type MapControls = (map: MapLibreMap, data: MapData, ids: LayerIds, draw: DrawLayer) => void;
 
 const PAGE_CONTROLS: MapControls = (map, data, ids) => {
   connectSwitcher(map, ids);
@@ -91,7 +94,9 @@ export async function drawMap(
   map.on('resize', () => void map.setMinZoom(oneWorld(element)));
   reportErrors(map);
   connectPrinting(map, element);
-  map.once('load', () => fill(map, element, { data, colors, controls, features }));
+  map.once('load', () =>
+    fill(map, element, { data, colors, controls, features, iconPrefix: base.iconPrefix }),
+  );
   return map;
 }
 
@@ -126,12 +131,19 @@ interface Filling {
   colors: MapColors;
   controls: MapControls;
   features: Feature[] | undefined;
+  iconPrefix: string;
 }
 
-function fill(map: MapLibreMap, element: HTMLElement, { data, colors, controls, features }: Filling): void {
+function fill(map: MapLibreMap, element: HTMLElement, filling: Filling): void {
+  const { data, colors, controls, features, iconPrefix } = filling;
   addGraticule(map, colors);
   const ids = addLayers(map, data, colors);
-  controls(map, data, ids);
+  controls(map, data, ids, (layer) => {
+    const [named] = withIcons({ ...data, layers: [layer], features: null }, iconPrefix).layers;
+    const { sprite } = symbols({ ...data, layers: [layer] });
+    if (sprite && map.getSprite().length === 0) map.addSprite('default', sprite);
+    ids.set(layer.id, addLayer(map, named!, data.baseUrl, mapColors(element)));
+  });
   onThemeChange(() => recolor(map, data, mapColors(element)));
   element.dataset.mapState = 'ready';
   if (data.features && features) showPageFeatures(map, features, data.features, colors);

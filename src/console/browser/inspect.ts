@@ -33,14 +33,13 @@ export function pointAtFeatures(
   map: MapLibreMap,
   data: MapData,
   ids: LayerIds,
-  templates: ReadonlyMap<string, PopupTemplate> = new Map(),
+  templateOf: (id: string) => PopupTemplate | null | undefined = () => undefined,
 ): (point: Point) => HTMLElement[] {
-  const layers = new Map<string, MapLayerData>();
-  for (const layer of data.layers) for (const id of ids.get(layer.id) ?? []) layers.set(id, layer);
-  const asked = [...layers.keys()].filter((id) => map.getLayer(id)?.type !== 'raster');
-  if (asked.length === 0) return () => [];
   const highlight = new Highlight(map);
   const at = (point: Point) => {
+    // Layers come and go.
+    const asked = [...layersByIds(data, ids).keys()].filter((id) => map.getLayer(id)?.type !== 'raster');
+    if (asked.length === 0) return [];
     const exact = map.queryRenderedFeatures([point.x, point.y], { layers: asked });
     return exact.length > 0 ? exact : map.queryRenderedFeatures(around(point), { layers: asked });
   };
@@ -50,13 +49,20 @@ export function pointAtFeatures(
     highlight.show(top);
   });
   map.on('mouseout', () => highlight.show(undefined));
-  return (point) =>
-    distinct(at(point))
+  return (point) => {
+    const layers = layersByIds(data, ids);
+    return distinct(at(point))
       .slice(0, MAX_FEATURES)
       .map((feature) => {
         const layer = layers.get(feature.layer.id)!;
-        return featureCard(feature, layer, data.baseUrl, templates.get(layer.id));
+        return featureCard(feature, layer, data.baseUrl, templateOf(layer.id) ?? undefined);
       });
+  };
+}
+
+/** Layers of the page by those of the map. */
+function layersByIds(data: MapData, ids: LayerIds): Map<string, MapLayerData> {
+  return new Map(data.layers.flatMap((layer) => (ids.get(layer.id) ?? []).map((id) => [id, layer] as const)));
 }
 
 function around({ x, y }: Point): [PointLike, PointLike] {

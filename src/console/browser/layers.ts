@@ -42,7 +42,13 @@ function sourceOf(layer: MapLayerData, baseUrl: string) {
   };
 }
 
-function addLayer(map: MapLibreMap, layer: MapLayerData, baseUrl: string, colors: MapColors): string[] {
+/** Adds a layer above the others. Returns its ids on the map, bottom first. */
+export function addLayer(
+  map: MapLibreMap,
+  layer: MapLayerData,
+  baseUrl: string,
+  colors: MapColors,
+): string[] {
   const source = addSource(map, layer, baseUrl);
   if (layer.kind === 'raster') {
     raise(map, { id: source, type: 'raster', source, paint: { 'raster-fade-duration': 0 } });
@@ -61,6 +67,13 @@ function raise(map: MapLibreMap, layer: LayerSpecification): void {
 /** The same for a layer that is on the map. */
 export function raiseLayer(map: MapLibreMap, id: string): void {
   map.moveLayer(id, map.getLayer(id)?.type === 'symbol' ? undefined : namesOf(map));
+}
+
+/** Takes a layer off the map. */
+export function removeLayer(map: MapLibreMap, id: string, ids: LayerIds): void {
+  for (const one of ids.get(id) ?? []) map.removeLayer(one);
+  map.removeSource(`layer-${id}`);
+  ids.delete(id);
 }
 
 /** The data with another name for each of its icons. */

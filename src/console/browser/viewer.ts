@@ -1,13 +1,15 @@
 import type { Map as MapLibreMap } from 'maplibre-gl';
 import type { MapData, ViewerData } from '../../gateway/pages/page-data.js';
+import type { DrawLayer, MapControls } from './draw.js';
 import type { LayerIds } from './layers.js';
 import { pageData } from './page.js';
 import { startMap } from './start.js';
-import { connectLayerSearch } from './viewer/add-layers.js';
+import { connectLayerSearch, type Layers, reloadingLayers } from './viewer/add-layers.js';
 import { identifyOn } from './viewer/identify.js';
 import { LayerList } from './viewer/layer-list.js';
 import { connectPanel } from './viewer/panel.js';
 import { readPermalink, samePermalink, writePermalink } from './viewer/permalink.js';
+import { ShownLayers } from './viewer/shown-layers.js';
 import { TimeBar } from './viewer/time-bar.js';
 
 /** The map viewer: puts list, popup, times and address of the page to one map. */
@@ -15,37 +17,45 @@ const place = document.querySelector<HTMLElement>('[data-map]');
 if (place) {
   connectPanel();
   const { baseUrl, layers } = pageData<ViewerData>('viewer-data');
-  connectLayerSearch(
-    baseUrl,
-    layers.map(({ id }) => id),
-  );
-  void startMap(place, { controls: control, alone: true, view: readPermalink(location.hash).view });
+  let current: Layers = reloadingLayers(layers.map(({ id }) => id));
+  connectLayerSearch(baseUrl, {
+    ids: () => current.ids(),
+    add: (id) => current.add(id),
+    remove: (id) => current.remove(id),
+  });
+  const controls: MapControls = (...about) => {
+    current = control(...about);
+  };
+  void startMap(place, { controls, alone: true, view: readPermalink(location.hash).view });
 }
 
-function control(map: MapLibreMap, data: MapData, ids: LayerIds): void {
-  const viewer = pageData<ViewerData>('viewer-data');
-  const layers = new LayerList(map, viewer, ids);
+function control(map: MapLibreMap, told: MapData, ids: LayerIds, draw: DrawLayer): Layers {
+  const about = pageData<ViewerData>('viewer-data');
+  const data = { ...told, layers: [...told.layers] };
+  const viewer = { ...about, layers: [...about.layers] };
+  const list = new LayerList(map, viewer, ids);
   const time = new TimeBar(map, data, viewer);
-  identifyOn(map, data, viewer, ids, layers, time);
+  identifyOn(map, data, viewer, ids, list, time);
   let shown = location.hash;
   const apply = (isFirst = false) => {
     const link = readPermalink(location.hash);
     if (link.view && !isFirst) map.jumpTo(link.view);
-    if (link.layers) layers.restore(link.layers);
+    if (link.layers) list.restore(link.layers);
     time.restore(link.time);
   };
   const write = () => {
-    shown = writePermalink({ view: viewOf(map), layers: layers.state(), time: time.state() });
+    shown = writePermalink({ view: viewOf(map), layers: list.state(), time: time.state() });
     if (!samePermalink(shown, location.hash)) history.replaceState(null, '', shown);
   };
   apply(true);
   map.on('moveend', write);
-  layers.onChange(write);
+  list.onChange(write);
   time.onChange(write);
   window.addEventListener('hashchange', () => {
     // Somebody wrote another address, or went back to one.
     if (!samePermalink(shown, location.hash)) apply();
   });
+  return new ShownLayers({ map, data, viewer, ids, draw, list, time });
 }
 
 function viewOf(map: MapLibreMap) {

@@ -192,9 +192,14 @@ function bandTable(bands: readonly BandInfo[]): Markup | undefined {
   if (bands.length === 0) return undefined;
   const rows = bands.map(
     ({ band, type, description, colorInterpretation, unit, noData, statistics: s }) =>
-      html`<tr><th scope="row" class="num">${band}</th><td>${propertyValue(description || colorInterpretation)}</td><td>${type}</td><td>${propertyValue(unit)}</td><td class="num">${propertyValue(noData)}</td><td class="num">${s ? `${round(s.min)} to ${round(s.max)}` : propertyValue(null)}</td><td class="num">${s ? round(s.mean) : propertyValue(null)}</td></tr>`,
+      html`<tr><th scope="row" class="num">${band}</th><td>${propertyValue(description || colorInterpretation)}</td><td>${type}</td><td>${propertyValue(unit)}</td><td class="num">${propertyValue(typeof noData === 'number' ? readable(noData) : noData)}</td><td class="num">${s ? `${round(s.min)} to ${round(s.max)}` : propertyValue(null)}</td><td class="num">${s ? round(s.mean) : propertyValue(null)}</td></tr>`,
   );
   return table('Bands', ['Band', 'Description', 'Type', 'Unit', 'No data', 'Range', 'Mean'], rows);
+}
+
+/** Values that stand for none are often the largest that a type has: their digits say nothing. */
+function readable(value: number): string {
+  return Math.abs(value) >= 1e15 ? value.toExponential(4) : String(value);
 }
 
 function round(value: number): string {

@@ -54,7 +54,7 @@ class Drawing {
         ([name, member]) =>
           html`<div><dt><bdi>${name}</bdi></dt><dd>${this.#member(name, member, depth + 1)}</dd></div>`,
       );
-    return html`<dl class="document">${rows}</dl>${omitted(entries.length)}`;
+    return html`<dl class="${depth > 1 ? 'document deep' : 'document'}">${rows}</dl>${omitted(entries.length)}`;
   }
 
   #member(name: string, value: unknown, depth: number): Markup {

@@ -1,5 +1,6 @@
 import { html } from '../../core/html.js';
 import { LIMITS } from '../../core/limits.js';
+import { crumbsOf } from './crumbs.js';
 import { documentPage } from './document.js';
 import { page } from './layout.js';
 import { anchor, type Link } from './links.js';
@@ -28,8 +29,8 @@ export function jsonPage({ baseUrl, path, query, format, json }: JsonPage): stri
   const { title, id, links, description } = record(document);
   return documentPage({
     baseUrl,
-    crumbs: [],
-    title: textOf(title) ?? textOf(id) ?? path,
+    crumbs: crumbsOf(baseUrl, path),
+    title: textOf(title) ?? textOf(id) ?? nameOf(path),
     description: textOf(description),
     document,
     links: [own, ...(Array.isArray(links) ? links.filter(isLink) : [])],
@@ -43,6 +44,12 @@ function longPage(baseUrl: string, path: string, href: string, length: number): 
 <ul class="links"><li>${anchor(href, 'Open the JSON document')}</li>
 <li>${anchor(`${baseUrl}/docs`, 'Interface documents: every operation, to read and to try out')}</li></ul>`;
   return page({ baseUrl, title: path, crumbs: [], body });
+}
+
+/** `/stac/search` is called Search. */
+function nameOf(path: string): string {
+  const last = path.split('/').filter(Boolean).at(-1) ?? path;
+  return `${last.charAt(0).toUpperCase()}${last.slice(1).replaceAll('-', ' ')}`;
 }
 
 function record(value: unknown): Record<string, unknown> {

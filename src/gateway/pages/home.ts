@@ -1,5 +1,6 @@
 import type { Collection } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
+import { qualifiers } from '../services/source-names.js';
 import { basemapData } from './basemap.js';
 import { collectionFinder, entryOf } from './collections.js';
 import type { Finder } from './finder.js';
@@ -8,6 +9,7 @@ import { anchor, type Link } from './links.js';
 import { firstOnes, mapLayers, unionOf, viewerUrl } from './map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead } from './map-frame.js';
 import type { MapData } from './page-data.js';
+import { count } from './values.js';
 
 /** An interface of the server, as the start page lists it. `path` starts with a slash. */
 export interface SurfaceEntry {
@@ -52,13 +54,13 @@ function entrances({ baseUrl, collections }: HomePage): Markup {
   const live = collections.some(({ kind }) => kind === 'vector')
     ? html` <a class="button" href="${`${baseUrl}/live`}">See changes as they come</a>`
     : undefined;
-  return html`<p><a class="button primary" href="${viewerUrl(baseUrl)}">Open the map viewer</a>${live}</p>`;
+  return html`<p class="actions"><a class="button primary" href="${viewerUrl(baseUrl)}">Open the map viewer</a>${live}</p>`;
 }
 
 function leadText(total: number): string {
   if (total === 0)
     return 'Nothing is published yet. Start the server with a folder of data, or import a file.';
-  const what = total === 1 ? 'One collection' : `${total} collections`;
+  const what = total === 1 ? 'One collection' : `${count(total)} collections`;
   return `${what}, each as features, vector tiles, map images or coverages, by open standards.`;
 }
 
@@ -79,6 +81,7 @@ function homeMap({ baseUrl, collections }: HomePage): Markup {
     label: shown.length < collections.length ? 'Map of some of the collections' : 'Map of all collections',
     picture,
     switcher: true,
+    titles: qualifiers(collections),
     large: true,
   });
 }

@@ -47,7 +47,9 @@ export function representations(links: readonly Link[]): Link[] {
 /** A list of links with their media types; empty markup when there are none. */
 export function linkList(links: readonly Link[]): Markup | undefined {
   if (links.length === 0) return undefined;
-  return html`<ul class="links">${links.map(linkEntry)}</ul>`;
+  // A resource may be linked by several relations, or by several methods: readers see one.
+  const entries = new Map(links.map((link) => [`${link.href} ${essence(link.type)}`, link]));
+  return html`<ul class="links">${[...entries.values()].map(linkEntry)}</ul>`;
 }
 
 function linkEntry(link: Link): Markup {
@@ -68,18 +70,20 @@ const RELATION_NAMES: Record<string, string> = {
   data: 'Collections',
   parent: 'Parent',
   root: 'Root',
+  search: 'Search',
   'service-desc': 'API definition',
   'service-doc': 'API documentation',
 };
 
-/** `http://www.opengis.net/def/rel/ogc/1.0/tilesets-vector` reads as `tilesets vector`. */
+/** `http://www.opengis.net/def/rel/ogc/1.0/tilesets-vector` reads as `Tilesets vector`. */
 function relationName(rel: string): string {
   const last =
     rel
       .replace(/^\[ogc-rel:|\]$/g, '')
       .split(/[/#]/)
       .pop() || rel;
-  return Object.hasOwn(RELATION_NAMES, last) ? RELATION_NAMES[last]! : last.replace(/-/g, ' ');
+  if (Object.hasOwn(RELATION_NAMES, last)) return RELATION_NAMES[last]!;
+  return `${last.charAt(0).toUpperCase()}${last.slice(1).replace(/-/g, ' ')}`;
 }
 
 function essence(type: string | undefined): string {

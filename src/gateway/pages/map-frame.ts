@@ -12,6 +12,8 @@ export interface MapFrame {
   readonly picture?: string;
   /** Shows a checkbox per layer. */
   readonly switcher?: boolean;
+  /** What tells equal titles apart there. */
+  readonly titles?: ReadonlyMap<Collection, string> | undefined;
   readonly large?: boolean;
   /** What stands below a printed map. */
   readonly printed?: PrintedCaption;
@@ -41,7 +43,7 @@ export function mapFrame(frame: MapFrame): Markup {
   return html`<figure class="${frame.large ? 'map-figure map-large' : 'map-figure'}">
 <div class="map" data-map data-map-state="loading" data-picture="${picture ?? ''}" role="region" aria-label="${label}"><noscript>${fallback}</noscript></div>
 <p class="map-message" role="status" hidden></p>
-${frame.switcher ? layerSwitcher(data.layers) : undefined}
+${frame.switcher ? layerSwitcher(frame) : undefined}
 ${frame.printed ? printedCaption(frame.printed) : undefined}
 <script type="application/json" id="map-data">${scriptJson(data)}</script>
 </figure>`;
@@ -60,14 +62,22 @@ function withoutMarkup(text: string | undefined): string | undefined {
   return text?.replace(/<[^>]*>/g, '').trim() || undefined;
 }
 
-function layerSwitcher(layers: readonly MapLayerData[]): Markup | undefined {
+function layerSwitcher({ data: { layers }, titles = new Map() }: MapFrame): Markup | undefined {
   if (layers.length === 0) return undefined;
-  return html`<fieldset class="switcher"><legend>Layers</legend><ul>${layers.map(switcherEntry)}</ul></fieldset>`;
+  const sources = new Map([...titles].map(([{ id }, source]) => [id, source]));
+  const entries = layers.map((layer) => switcherEntry(layer, sources.get(layer.id)));
+  return html`<fieldset class="switcher"><legend>Layers</legend><ul>${entries}</ul></fieldset>`;
 }
 
 /** The checkbox appears once the script can act on it; until then the entry is a legend. */
-function switcherEntry(layer: MapLayerData): Markup {
-  return html`<li><label><input type="checkbox" checked hidden data-layer="${layer.id}">${layerSwatch(layer)}<bdi>${layer.title}</bdi></label></li>`;
+function switcherEntry(layer: MapLayerData, source: string | undefined): Markup {
+  return html`<li><label><input type="checkbox" checked hidden data-layer="${layer.id}">${layerSwatch(layer)}${titleWithSource(layer.title, source)}</label></li>`;
+}
+
+/** A title, and where equal ones come from. */
+export function titleWithSource(title: string, source: string | undefined): Markup {
+  const behind = source === undefined ? undefined : html` <bdi class="layer-source">${source}</bdi>`;
+  return html`<span class="layer-name"><bdi>${title}</bdi>${behind}</span>`;
 }
 
 /** A small picture that stands for a layer. */

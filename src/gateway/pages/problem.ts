@@ -43,8 +43,11 @@ export function problemPage(problem: ProblemPage): string {
 <p class="lead"><bdi>${detail}</bdi></p>
 ${advice === undefined ? undefined : html`<p>${advice}</p>`}
 ${section('What is wrong', rows.length > 0 ? table('What is wrong', ['Parameter or member', 'Message'], rows) : undefined)}
-<ul class="links"><li>${anchor(`${baseUrl}/`, 'Start page: all interfaces and collections')}</li>
-<li>${anchor(`${baseUrl}/docs`, 'Interface documents: every operation and its parameters')}</li></ul>
+${section(
+  'Where to go from here',
+  html`<ul class="links"><li>${anchor(`${baseUrl}/`, 'Start page: all interfaces and collections')}</li>
+<li>${anchor(`${baseUrl}/docs`, 'Interface documents: every operation and its parameters')}</li></ul>`,
+)}
 ${section(
   'For a report',
   facts([

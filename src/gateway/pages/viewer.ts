@@ -7,7 +7,7 @@ import { whereabouts } from './collections.js';
 import { assetUrl, page } from './layout.js';
 import { anchor } from './links.js';
 import { itemsUrl, mapLayers, unionOf, viewerUrl } from './map-data.js';
-import { layerSwatch, mapHead } from './map-frame.js';
+import { layerSwatch, mapHead, titleWithSource } from './map-frame.js';
 import type {
   CoverageData,
   LayerTime,
@@ -112,7 +112,7 @@ function panel(
   byId: ReadonlyMap<string, ViewedCollection>,
   about: PanelFacts,
 ): Markup {
-  const rows = layers.map((layer, index) => layerRow(layer, index, byId.get(layer.id)!.collection, about));
+  const rows = layers.map((layer) => layerRow(layer, byId.get(layer.id)!.collection, about));
   const list =
     rows.length > 0
       ? html`<ul class="layers" data-layers>${rows}</ul>`
@@ -120,26 +120,25 @@ function panel(
   return html`<section class="panel" data-panel aria-labelledby="layers-title">
 <div class="panel-head"><h2 id="layers-title">Layers</h2><span class="panel-count" data-layer-count>${layers.length}</span>
 <button type="button" class="panel-toggle" aria-expanded="true" aria-controls="layers" aria-label="Layers" data-panel-toggle hidden>${CHEVRON}</button></div>
-<div id="layers" class="panel-body">${about.published > layers.length ? ADD_LAYERS : undefined}${list}</div>
+<div id="layers" class="panel-body">${about.published > 1 ? ADD_LAYERS : undefined}${list}</div>
 </section>`;
 }
 
 /** Finds further layers; needs the script. */
 const ADD_LAYERS = html`<form class="layer-search" role="search" data-layer-search hidden>
-<label><span class="unseen">Add layers</span><input type="search" placeholder="Add layers: name, attribute, source" maxlength="200" autocomplete="off" data-search-words></label>
+<label><span class="unseen">Add layers</span><input type="search" placeholder="Add layers: name or attribute" maxlength="200" autocomplete="off" data-search-words></label>
 <p class="layer-found" role="status" data-search-count></p>
 <ul class="layer-results" data-search-results></ul>
 </form>`;
 
 /** One layer: what it is called and looks like; the rest, which needs the script, behind a button. */
-function layerRow(layer: MapLayerData, index: number, collection: Collection, about: PanelFacts): Markup {
+function layerRow(layer: MapLayerData, collection: Collection, about: PanelFacts): Markup {
   const { baseUrl, titles } = about;
-  const qualifier = titles.get(collection);
   const { id, title } = layer;
-  const body = `layer-${index}`;
+  const body = `layer-${collection.layerId}`;
   const { href } = whereabouts(collection, baseUrl);
   return html`<li class="layer" data-layer-row="${id}">
-<div class="layer-head"><label><input type="checkbox" checked hidden data-layer="${id}">${layerSwatch(layer)}<span class="layer-name"><bdi>${title}</bdi>${qualifier === undefined ? undefined : html` <bdi class="layer-source">${qualifier}</bdi>`}</span></label>
+<div class="layer-head"><label><input type="checkbox" checked hidden data-layer="${id}">${layerSwatch(layer)}${titleWithSource(title, titles.get(collection))}</label>
 <button type="button" class="layer-more" aria-expanded="false" aria-controls="${body}" aria-label="Options of ${title}" data-more hidden>${CHEVRON}</button></div>
 ${legend(collection, baseUrl)}
 <div id="${body}" class="layer-body" data-body hidden>

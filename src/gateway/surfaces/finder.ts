@@ -87,9 +87,8 @@ export function find(
 ): Finder {
   const { q, kind, place, sort = 'source', page } = x.params;
   const boxes = place === undefined ? undefined : boxesOf(place, places);
-  const words = (q ?? '').split(/\s+/).filter(Boolean).slice(0, MAX_WORDS);
   const found = searchCollections(collections, {
-    words,
+    words: wordsOf(q),
     kind,
     boxes: place ? (boxes ?? []) : undefined,
     order: sort,
@@ -106,6 +105,11 @@ export function find(
     last,
     path: x.path,
   };
+}
+
+/** The words of a search. */
+export function wordsOf(q = ''): string[] {
+  return q.split(/\s+/).filter(Boolean).slice(0, MAX_WORDS);
 }
 
 function boxesOf(place: string, places: Places): readonly Box[] | undefined {

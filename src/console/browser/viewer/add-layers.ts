@@ -9,14 +9,16 @@ interface Found {
 /** Milliseconds without a key before a search is sent. */
 const PAUSE = 200;
 
-/** Lets readers add any collection to the map and remove those that are on it: the address names them all. */
-export function connectLayerSearch(baseUrl: string, present: readonly string[]): void {
-  for (const button of document.querySelectorAll<HTMLButtonElement>('[data-remove]')) {
-    const id = button.closest<HTMLElement>('[data-layer-row]')?.dataset.layerRow;
-    // A map of nothing has no address.
-    button.disabled = present.length < 2;
-    button.addEventListener('click', () => open(present.filter((one) => one !== id)));
-  }
+/** The layers of the viewer: which they are, and how one is taken in or left out. */
+export interface Layers {
+  ids(): readonly string[];
+  add(id: string): Promise<void> | void;
+  remove(id: string): void;
+}
+
+/** Lets readers add any collection to the map and remove those that are on it. */
+export function connectLayerSearch(baseUrl: string, layers: Layers): void {
+  for (const row of document.querySelectorAll<HTMLElement>('[data-layer-row]')) connectRemoval(row, layers);
   const form = document.querySelector<HTMLFormElement>('[data-layer-search]');
   const words = form?.querySelector<HTMLInputElement>('[data-search-words]');
   if (!form || !words) return;
@@ -26,7 +28,7 @@ export function connectLayerSearch(baseUrl: string, present: readonly string[]):
   const search = () => {
     asking.abort();
     asking = new AbortController();
-    void suggest(form, words.value, baseUrl, present, asking.signal);
+    void suggest(form, words.value, baseUrl, layers, asking.signal);
   };
   words.addEventListener('input', () => {
     clearTimeout(timer);
@@ -44,11 +46,31 @@ export function connectLayerSearch(baseUrl: string, present: readonly string[]):
   });
 }
 
+/** Lets the button of a row take its layer out. */
+export function connectRemoval(row: HTMLElement, layers: Layers): void {
+  const id = row.dataset.layerRow!;
+  row.querySelector('[data-remove]')?.addEventListener('click', () => {
+    const next = row.nextElementSibling ?? row.previousElementSibling;
+    layers.remove(id);
+    const result = document.querySelector<HTMLButtonElement>(`[data-result="${CSS.escape(id)}"]`);
+    if (result) result.disabled = false;
+    next?.querySelector<HTMLElement>('input')?.focus();
+    markRemovable(layers);
+  });
+  markRemovable(layers);
+}
+
+/** A map of nothing has no address: the last layer stays. */
+function markRemovable(layers: Layers): void {
+  for (const button of document.querySelectorAll<HTMLButtonElement>('[data-remove]'))
+    button.disabled = layers.ids().length < 2;
+}
+
 async function suggest(
   form: HTMLElement,
   words: string,
   baseUrl: string,
-  present: readonly string[],
+  present: Layers,
   signal: AbortSignal,
 ): Promise<void> {
   const url = `${baseUrl}/ogc/maps/viewer/layers?q=${encodeURIComponent(words)}`;
@@ -60,7 +82,7 @@ async function suggest(
     show(
       form,
       total === 0 ? 'Nothing matches.' : `${shown} found`,
-      layers.map((layer) => entry(layer, present)),
+      layers.map((layer) => entry(form, layer, present)),
     );
   } catch (error) {
     if (!signal.aborted) show(form, (error as Error).message, []);
@@ -73,18 +95,39 @@ function show(form: HTMLElement, text: string, entries: readonly HTMLElement[]):
 }
 
 function entry(
+  form: HTMLElement,
   { id, title, source, kind }: Found['layers'][number],
-  present: readonly string[],
+  layers: Layers,
 ): HTMLElement {
   const item = document.createElement('li');
   const button = document.createElement('button');
   button.type = 'button';
   button.className = 'layer-result';
+  button.dataset.result = id;
   button.append(part('bdi', title), part('small', `${kind} · ${source}`));
-  button.disabled = present.includes(id);
-  button.addEventListener('click', () => open([id, ...present], id));
+  button.disabled = layers.ids().includes(id);
+  button.addEventListener('click', () => void addResult(form, button, title, () => layers.add(id)));
   item.append(button);
   return item;
+}
+
+async function addResult(
+  form: HTMLElement,
+  button: HTMLButtonElement,
+  title: string,
+  add: () => Promise<void> | void,
+): Promise<void> {
+  const status = form.querySelector('[data-search-count]')!;
+  // A disabled button loses the focus: the next search begins here.
+  form.querySelector<HTMLInputElement>('[data-search-words]')?.focus();
+  button.disabled = true;
+  try {
+    await add();
+    status.textContent = `${title} is on the map, above the others.`;
+  } catch (error) {
+    button.disabled = false;
+    status.textContent = (error as Error).message;
+  }
 }
 
 function part(name: string, text: string): HTMLElement {
@@ -93,7 +136,15 @@ function part(name: string, text: string): HTMLElement {
   return element;
 }
 
-/** Opens the viewer at the same place with these collections; what was switched off stays off. */
+/** The same by loading the page again, for a browser without a map; what was switched off stays off. */
+export function reloadingLayers(ids: readonly string[]): Layers {
+  return {
+    ids: () => ids,
+    add: (id) => open([id, ...ids], id),
+    remove: (id) => open(ids.filter((one) => one !== id)),
+  };
+}
+
 function open(ids: readonly string[], added?: string): void {
   const link = readPermalink(location.hash);
   const kept = link.layers?.filter(({ id }) => ids.includes(id)) ?? [];
@@ -105,5 +156,10 @@ function open(ids: readonly string[], added?: string): void {
     ...(layers && { layers }),
     time: link.time,
   });
-  location.assign(`${location.pathname}?collections=${ids.map(encodeURIComponent).join(',')}${hash}`);
+  location.assign(`${queryOf(ids)}${hash}`);
+}
+
+/** The part of the address that names the layers. */
+export function queryOf(ids: readonly string[]): string {
+  return `${location.pathname}?collections=${ids.map(encodeURIComponent).join(',')}`;
 }

@@ -15,8 +15,8 @@ export function identifyOn(
   layers: LayerList,
   time: TimeBar,
 ): void {
-  const templates = new Map(viewer.layers.flatMap(({ id, popup }) => (popup ? [[id, popup] as const] : [])));
-  const cardsAt = pointAtFeatures(map, data, ids, templates);
+  const templateOf = (id: string) => viewer.layers.find((layer) => layer.id === id)?.popup;
+  const cardsAt = pointAtFeatures(map, data, ids, templateOf);
   const balloon = new Balloon(map);
   const identify = (point: Point, lngLat: LngLat, byKeyboard: boolean) => {
     const { lng, lat } = lngLat.wrap();

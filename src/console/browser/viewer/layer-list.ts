@@ -16,6 +16,12 @@ interface Row {
   readonly ids: readonly string[];
 }
 
+function rowOf(layer: ViewerLayerData, element: HTMLElement, ids: readonly string[]): Row {
+  const box = element.querySelector<HTMLInputElement>('[data-layer]')!;
+  const opacity = element.querySelector<HTMLInputElement>('[data-opacity]')!;
+  return { layer, element, box, opacity, ids };
+}
+
 /** The list of layers: what is shown, how strongly, and in what order. */
 export class LayerList {
   /** Top first. */
@@ -32,10 +38,7 @@ export class LayerList {
   ) {
     this.#rows = data.layers.flatMap((layer) => {
       const element = this.#list?.querySelector<HTMLElement>(`[data-layer-row="${CSS.escape(layer.id)}"]`);
-      if (!element) return [];
-      const box = element.querySelector<HTMLInputElement>('[data-layer]')!;
-      const opacity = element.querySelector<HTMLInputElement>('[data-opacity]')!;
-      return [{ layer, element, box, opacity, ids: ids.get(layer.id) ?? [] }];
+      return element ? [rowOf(layer, element, ids.get(layer.id) ?? [])] : [];
     });
     for (const row of this.#rows) this.#connect(row);
     this.#markEnds();
@@ -43,6 +46,28 @@ export class LayerList {
 
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
+  }
+
+  /** Takes a layer in, on top of the others. */
+  add(layer: ViewerLayerData, element: HTMLElement, ids: readonly string[]): void {
+    const row = rowOf(layer, element, ids);
+    this.#rows.unshift(row);
+    this.#changed(() => {
+      this.#arrange();
+      this.#connect(row);
+    });
+  }
+
+  /** Leaves a layer out. */
+  remove(id: string): void {
+    const row = this.#rows.find(({ layer }) => layer.id === id);
+    if (!row) return;
+    this.#rows = this.#rows.filter((one) => one !== row);
+    this.#changed(() => {
+      row.element.remove();
+      this.#markEnds();
+      this.#count();
+    });
   }
 
   isShown(id: string): boolean {
@@ -103,6 +128,10 @@ export class LayerList {
   #show({ ids, box, element }: Row): void {
     element.classList.toggle('is-off', !box.checked);
     for (const id of ids) this.map.setLayoutProperty(id, 'visibility', box.checked ? 'visible' : 'none');
+    this.#count();
+  }
+
+  #count(): void {
     const count = document.querySelector('[data-layer-count]');
     if (count) count.textContent = `${this.state().length} of ${this.#rows.length}`;
   }

@@ -23,7 +23,8 @@ export function connectPanel(): void {
   });
 }
 
-function connectOptions(button: HTMLButtonElement): void {
+/** Opens and closes the options of a layer. */
+export function connectOptions(button: HTMLButtonElement): void {
   const body = document.getElementById(button.getAttribute('aria-controls') ?? '');
   if (!body) return;
   const open = (isOpen: boolean) => {

@@ -10,6 +10,8 @@ const STEP_MS = 900;
 export class TimeBar {
   #steps: number[] = [];
   #restoring: string | undefined;
+  /** Counts the layers' changes: what was asked for before the last one is of no use. */
+  #turn = 0;
   /** First and last step shown; undefined for all times. */
   #shown: [from: number, to: number] | undefined;
   #playing: ReturnType<typeof setTimeout> | undefined;
@@ -17,19 +19,35 @@ export class TimeBar {
   readonly #listeners: (() => void)[] = [];
   /** URLs of tiles without a time, by source. */
   readonly #tiles = new Map<string, string>();
+  /** Time that the tiles of a source are of. */
+  readonly #datetimes = new Map<string, string | undefined>();
 
   constructor(
     private readonly map: MapLibreMap,
-    data: MapData,
-    viewer: ViewerData,
+    private readonly data: MapData,
+    private readonly viewer: ViewerData,
   ) {
+    this.#connect();
+    this.refresh();
+  }
+
+  /** Steps of the layers that are there now; the time that is shown stays. */
+  refresh(): void {
+    const { layers, baseUrl } = this.data;
+    this.#tiles.clear();
     const times: LayerTime[] = [];
-    viewer.layers.forEach(({ id, time }, i) => {
+    this.viewer.layers.forEach(({ id, time }, i) => {
       if (!time) return;
       times.push(time);
-      this.#tiles.set(`layer-${id}`, onThisOrigin(data.layers[i]!.tiles, data.baseUrl));
+      this.#tiles.set(`layer-${id}`, onThisOrigin(layers[i]!.tiles, baseUrl));
     });
-    if (times.length > 0) void stepsOf(times, data.baseUrl).then((steps) => this.#begin(steps), console.warn);
+    for (const id of this.#datetimes.keys()) if (!this.#tiles.has(id)) this.#datetimes.delete(id);
+    const turn = ++this.#turn;
+    const begin = (steps: number[]) => {
+      if (turn === this.#turn) this.#begin(steps);
+    };
+    if (times.length > 0) void stepsOf(times, baseUrl).then(begin, console.warn);
+    else begin([]);
   }
 
   onChange(listener: () => void): void {
@@ -54,15 +72,9 @@ export class TimeBar {
     this.#show(within.length > 0 ? [within[0]!, within.at(-1)!] : undefined);
   }
 
-  #begin(steps: number[]): void {
-    if (steps.length < 2 || !this.#bar) return;
-    this.#steps = steps;
-    this.#bar.hidden = false;
-    document.body.classList.add('has-time');
-    this.map.resize();
+  #connect(): void {
+    if (!this.#bar) return;
     const { from, to } = this.#sliders();
-    for (const slider of [from, to]) slider.max = String(steps.length - 1);
-    to.value = to.max;
     from.addEventListener('input', () => this.#slid(from));
     to.addEventListener('input', () => this.#slid(to));
     this.#on('[data-time-back]', 'click', () => this.#step(-1));
@@ -70,7 +82,21 @@ export class TimeBar {
     this.#on('[data-time-play]', 'click', () => (this.#playing ? this.#pause() : this.#play()));
     this.#on('[data-time-all]', 'click', () => this.#change(undefined));
     this.#on('[data-time-range]', 'change', () => this.#slid(to));
-    this.restore(this.#restoring);
+  }
+
+  #begin(steps: number[]): void {
+    if (!this.#bar) return;
+    const restored = this.state();
+    this.#pause();
+    this.#shown = undefined;
+    this.#steps = steps.length < 2 ? [] : steps;
+    this.#bar.hidden = this.#steps.length === 0;
+    document.body.classList.toggle('has-time', this.#steps.length > 0);
+    this.map.resize();
+    const { from, to } = this.#sliders();
+    for (const slider of [from, to]) slider.max = String(Math.max(0, this.#steps.length - 1));
+    to.value = to.max;
+    this.restore(restored);
   }
 
   #on(selector: string, event: string, listener: () => void): void {
@@ -134,12 +160,12 @@ export class TimeBar {
   }
 
   #show(shown: [number, number] | undefined): void {
-    const before = this.state();
     this.#shown = shown;
     this.#label();
     const datetime = this.state();
-    if (datetime === before) return;
     for (const [id, url] of this.#tiles) {
+      if (this.#datetimes.get(id) === datetime) continue;
+      this.#datetimes.set(id, datetime);
       const source = this.map.getSource<RasterTileSource | VectorTileSource>(id);
       source?.setTiles([datetime === undefined ? url : `${url}?datetime=${encodeURIComponent(datetime)}`]);
     }

@@ -1,6 +1,7 @@
 import Type from 'typebox';
-import type { CatalogSnapshot } from '../../../core/collection.js';
+import type { CatalogSnapshot, Collection, VectorCollection } from '../../../core/collection.js';
 import { notFound } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
 import { HTML_FORMAT, JSON_FORMAT } from '../../../core/media.js';
 import {
   defineOperation,
@@ -9,16 +10,18 @@ import {
   type Principal,
   type Reply,
 } from '../../../core/operation.js';
-import { pathString } from '../../../core/params.js';
+import { list, pathString } from '../../../core/params.js';
 import { html, text } from '../../../core/reply.js';
 import { contentTag } from '../../http/content-tag.js';
 import { docsListPage, docsViewerPage } from '../../pages/docs.js';
 import { homePage, type SurfaceEntry } from '../../pages/home.js';
 import { livePage } from '../../pages/live.js';
 import { pageHeaders } from '../../pages/security.js';
+import { searchCollections } from '../../services/collection-search.js';
 import type { Places } from '../../services/places.js';
-import { documentReply } from '../common.js';
-import { find, finderParams, refuseSearch } from '../finder.js';
+import { qualifiers } from '../../services/source-names.js';
+import { documentReply, selectCollections } from '../common.js';
+import { find, finderParams, refuseSearch, wordsOf } from '../finder.js';
 import { Assets } from './assets.js';
 import { type BasemapDeps, basemapOperations } from './basemap.js';
 import { capabilitiesOperation } from './capabilities.js';
@@ -91,20 +94,48 @@ function home(deps: SiteDeps): Operation {
   });
 }
 
-/** Layers that one page follows; further ones are on pages of their own. */
+/** Layers that the page follows when none are named. */
 const LIVE_LAYERS = 24;
+
+/** Collections that a search on the live page lists. */
+const LIVE_SUGGESTIONS = 30;
 
 function live({ visible }: SiteDeps): Operation {
   return defineOperation({
     ...SITE,
     id: 'site.live',
     path: '/live',
-    summary: 'Live map of all collections of features',
+    summary: 'Live map of collections of features',
+    params: {
+      collections: list(
+        'collections',
+        LIMITS.collectionsPerRequest,
+        `Identifiers of those to follow; the first ${LIVE_LAYERS} when absent.`,
+      ),
+      q: finderParams.q,
+    },
     formats: [HTML_FORMAT],
-    responses: { 200: { description: 'Page that shows changes as they come.', content: HTML_ANSWER } },
-    run: ({ baseUrl, principal }) => {
-      const { vectors } = visible(principal).onEarth;
-      return pageReply(livePage({ baseUrl, followed: vectors.slice(0, LIVE_LAYERS) }));
+    responses: {
+      200: { description: 'Page that shows changes as they come.', content: HTML_ANSWER },
+      404: { description: 'There is no such collection of features.' },
+    },
+    run: ({ baseUrl, principal, params }) => {
+      const catalog = visible(principal).onEarth;
+      const { vectors } = catalog;
+      const isVector = ({ kind }: Collection) => kind === 'vector';
+      const followed = params.collections
+        ? (selectCollections({ baseUrl }, catalog, params.collections, isVector) as VectorCollection[])
+        : vectors.slice(0, LIVE_LAYERS);
+      const words = wordsOf(params.q);
+      const matches = searchCollections(vectors, { words, order: 'title' });
+      const choice = {
+        published: vectors.length,
+        titles: qualifiers(vectors),
+        q: params.q,
+        total: matches.length,
+        matches: matches.slice(0, LIVE_SUGGESTIONS).map(({ collection }) => collection),
+      };
+      return pageReply(livePage({ baseUrl, followed, choice }));
     },
   });
 }

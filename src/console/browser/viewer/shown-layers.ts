@@ -1,0 +1,82 @@
+import type { Map as MapLibreMap } from 'maplibre-gl';
+import { LIMITS } from '../../../core/limits.js';
+import type { MapData, MapLayerData, ViewerData, ViewerLayerData } from '../../../gateway/pages/page-data.js';
+import type { DrawLayer } from '../draw.js';
+import { type LayerIds, removeLayer } from '../layers.js';
+import { onThisOrigin } from '../page.js';
+import { connectRemoval, type Layers, queryOf } from './add-layers.js';
+import type { LayerList } from './layer-list.js';
+import { connectOptions } from './panel.js';
+import type { TimeBar } from './time-bar.js';
+
+/** Data of a page whose layers change while it is open. */
+export interface OpenData {
+  readonly data: MapData & { readonly layers: MapLayerData[] };
+  readonly viewer: ViewerData & { readonly layers: ViewerLayerData[] };
+}
+
+export interface ShownParts extends OpenData {
+  readonly map: MapLibreMap;
+  readonly ids: LayerIds;
+  readonly draw: DrawLayer;
+  readonly list: LayerList;
+  readonly time: TimeBar;
+}
+
+/** The layers of a map, which are taken in and left out while everything else stays as it is. */
+export class ShownLayers implements Layers {
+  constructor(private readonly parts: ShownParts) {}
+
+  ids(): string[] {
+    return this.parts.viewer.layers.map(({ id }) => id);
+  }
+
+  /** Rejects when the server does not have the collection. */
+  async add(id: string): Promise<void> {
+    const { data, viewer, ids, draw, list, time } = this.parts;
+    if (this.ids().length >= LIMITS.collectionsPerRequest)
+      throw new Error(`A map has ${LIMITS.collectionsPerRequest} layers at most: remove one first.`);
+    const { layer, about, row } = await this.#fetch(id);
+    if (this.ids().includes(id)) return;
+    data.layers.unshift(layer);
+    viewer.layers.unshift(about);
+    draw(layer);
+    list.add(about, row, ids.get(id) ?? []);
+    connectOptions(row.querySelector<HTMLButtonElement>('[data-more]')!);
+    connectRemoval(row, this);
+    this.#changed(about.time !== null, time);
+  }
+
+  remove(id: string): void {
+    const { map, data, viewer, ids, list, time } = this.parts;
+    const at = this.ids().indexOf(id);
+    const [about] = viewer.layers.splice(at, 1);
+    data.layers.splice(at, 1);
+    list.remove(id);
+    removeLayer(map, id, ids);
+    this.#changed(about?.time !== null, time);
+  }
+
+  #changed(hasTime: boolean, time: TimeBar): void {
+    history.replaceState(null, '', `${queryOf(this.ids())}${location.hash}`);
+    if (hasTime) time.refresh();
+  }
+
+  /** What the viewer's page of this collection alone says about it. */
+  async #fetch(id: string): Promise<{ layer: MapLayerData; about: ViewerLayerData; row: HTMLElement }> {
+    const { baseUrl } = this.parts.viewer;
+    const url = `${baseUrl}/ogc/maps/viewer?collections=${encodeURIComponent(id)}`;
+    const answer = await fetch(onThisOrigin(url, baseUrl), { headers: { accept: 'text/html' } });
+    if (!answer.ok) throw new Error(`The layer could not be had (${answer.status}).`);
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    const [layer] = dataIn<MapData>(page, 'map-data').layers;
+    const [about] = dataIn<ViewerData>(page, 'viewer-data').layers;
+    const row = page.querySelector<HTMLElement>('[data-layer-row]');
+    if (!layer || !about || !row) throw new Error('The layer cannot be drawn.');
+    return { layer, about, row: document.importNode(row, true) };
+  }
+}
+
+function dataIn<T>(page: Document, id: string): T {
+  return JSON.parse(page.getElementById(id)!.textContent!) as T;
+}

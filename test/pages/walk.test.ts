@@ -1,0 +1,154 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchBrowser } from '../support/browser.js';
+import { startServer, type TestServer } from '../support/server.js';
+import { catalogOf, layoutFaults, settled, walkByKeyboard } from './walk.js';
+
+/**
+ * A walk through every page by keyboard, at both widths. `./run screenshots` takes pictures on the way, light and dark and
+ * with catalogs of several sizes, into test/pages/screenshots.
+ */
+
+const PICTURES = process.env.SCREENSHOTS ? 'test/pages/screenshots' : undefined;
+
+/** Pages by their names in pictures; `{n}` is the number of the countries. */
+const PAGES = {
+  start: '/',
+  live: '/live',
+  docs: '/docs',
+  'docs-features': '/docs/features',
+  features: '/ogc/features/',
+  conformance: '/ogc/features/conformance',
+  collections: '/ogc/features/collections',
+  collection: '/ogc/features/collections/countries',
+  items: '/ogc/features/collections/countries/items?limit=20',
+  item: '/ogc/features/collections/countries/items/1',
+  queryables: '/ogc/features/collections/countries/queryables',
+  functions: '/ogc/features/functions',
+  tilesets: '/ogc/tiles/collections/{n}/tiles',
+  tileset: '/ogc/tiles/collections/{n}/tiles/WebMercatorQuad',
+  'tile-matrix-sets': '/ogc/tiles/tileMatrixSets',
+  maps: '/ogc/maps',
+  viewer: '/ogc/maps/viewer',
+  'viewer-time': '/ogc/maps/viewer?collections=bcsd_obs_1999,countries',
+  styles: '/ogc/maps/collections/{n}/styles',
+  coverage: '/ogc/coverages/collections/bcsd_obs_1999',
+  stac: '/stac',
+  'stac-collection': '/stac/collections/l7_etms',
+  'stac-search': '/stac/search',
+  nothing: '/nothing',
+  refusal: '/ogc/features/collections/countries/items?limit=x',
+};
+/** Pages whose look depends on how much is published. */
+const BY_SIZE = ['start', 'collections', 'viewer', 'live'] as const;
+const WIDTHS = [1280, 360] as const;
+const SCHEMES = ['light', 'dark'] as const;
+const DARK: ReadonlySet<string> = new Set([
+  ...BY_SIZE,
+  'docs-features',
+  'collection',
+  'items',
+  'viewer-time',
+  'coverage',
+  'stac',
+]);
+/** Pixels of a page from its top that are in a picture, and of a picture. */
+const TALLEST = 3000;
+const WIDEST = 900;
+/** Pages that are laid out in another way where there is little room; in the suite the others are walked at one width. */
+const NARROW: ReadonlySet<string> = new Set([
+  'start',
+  'live',
+  'collection',
+  'items',
+  'viewer',
+  'coverage',
+  'refusal',
+]);
+
+let folder: string;
+let browser: Browser;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'graticule-walk-'));
+  browser = await launchBrowser();
+  if (PICTURES && existsSync(PICTURES))
+    for (const file of readdirSync(PICTURES)) rmSync(join(PICTURES, file));
+  if (PICTURES) mkdirSync(PICTURES, { recursive: true });
+});
+afterAll(async () => {
+  await browser?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe.each(PICTURES ? [7, 1, 69, 2000] : [7])('with %i collections', (count) => {
+  let server: TestServer;
+  let number: string;
+
+  beforeAll(async () => {
+    server = await startServer({ sources: catalogOf(count, join(folder, String(count))) });
+    const answer = await fetch(`${server.url}/ogc/tiles/collections?f=json`);
+    const { collections } = (await answer.json()) as { collections: { id: string; name: string }[] };
+    expect(collections).toHaveLength(count);
+    number = collections.find(({ name }) => name === 'countries')?.id ?? '1';
+  });
+  afterAll(() => server?.stop());
+
+  const pages = count === 7 ? (Object.keys(PAGES) as (keyof typeof PAGES)[]) : BY_SIZE;
+  const addressOf = (name: keyof typeof PAGES) => server.url + PAGES[name].replace('{n}', number);
+
+  it.each(WIDTHS)(
+    'every page is walked by keyboard at %i pixels: all is reached, seen and not covered',
+    async (width) => {
+      const context = await browser.newContext({ viewport: { width, height: 900 } });
+      const page = await context.newPage();
+      const faults: Record<string, string[]> = {};
+      for (const name of pages) {
+        if (!PICTURES && width < 1000 && !NARROW.has(name)) continue;
+        await page.goto(addressOf(name));
+        await settled(page);
+        const { stops, missed } = await walkByKeyboard(page);
+        expect(stops.length, name).toBeGreaterThan(2);
+        const wrong = [
+          ...stops.flatMap((stop) => stop.faults.map((fault) => `${stop.name} ${fault}`)),
+          ...missed.map((one) => `${one} is not reached`),
+          ...(await layoutFaults(page)),
+        ];
+        if (wrong.length > 0) faults[name] = wrong;
+      }
+      await context.close();
+      expect(faults).toEqual({});
+    },
+    900_000,
+  );
+
+  const looks = WIDTHS.flatMap((width) => SCHEMES.map((scheme) => [width, scheme] as const));
+  it.runIf(PICTURES).each(looks)(
+    'pictures at %i pixels, %s',
+    async (width, colorScheme) => {
+      const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
+      const page = await context.newPage();
+      for (const name of pages) {
+        // Dark pages without a map look like those with one.
+        if (colorScheme === 'dark' && !DARK.has(name)) continue;
+        await page.goto(addressOf(name));
+        await settled(page);
+        const picture = sharp(await page.screenshot({ fullPage: true }));
+        const { height = 0 } = await picture.metadata();
+        const size = { left: 0, top: 0, width, height: Math.min(height, TALLEST) };
+        const file = `${String(count).padStart(4, '0')}-${name}-${width}-${colorScheme}.webp`;
+        const cut = await picture.extract(size).png().toBuffer();
+        await sharp(cut)
+          .resize({ width: Math.min(width, WIDEST) })
+          .webp({ quality: 50, effort: 6 })
+          .toFile(join(PICTURES!, file));
+      }
+      await context.close();
+    },
+    900_000,
+  );
+});
