@@ -145,6 +145,8 @@ it('comes back when the server was killed, and misses nothing', async () => {
 });
 
 it('works by keyboard, and holds the list still', async () => {
+  // A change is counted before it is listed.
+  await page.locator('[data-live-list] li').first().waitFor();
   const hold = page.getByRole('button', { name: 'Hold the list' });
   await hold.focus();
   await page.keyboard.press('Enter');
