@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { VectorCollection } from '../src/core/collection.js';
 import { defaultStyle } from '../src/core/style/default-style.js';
 import type { Box, Pools, TaskInput, VectorTileTask } from '../src/core/tasks.js';
-import { renderImage } from '../src/gateway/services/render.js';
+import { renderImage } from '../src/services/render.js';
 import { EnginePool } from '../src/workers/engine/client.js';
 import { closeAll } from '../src/workers/providers/geopackage/connection.js';
 import { vectorTile } from '../src/workers/vector/tile.js';

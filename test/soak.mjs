@@ -9,18 +9,18 @@ const HOURS = 4;
 /** Test files by the folders and files that they try hardest. */
 const SOAKS = {
   'test/e2e/stream-crash.test.ts': [
-    'src/gateway/services/events',
-    'src/gateway/stores/feed.ts',
+    'src/services/events',
+    'src/stores/feed.ts',
     'src/gateway/surfaces/streaming',
     'src/client',
     'src/workers/edits',
     'src/core/events.ts',
   ],
-  'test/e2e/crash.test.ts': ['src/workers/edits', 'src/gateway/services/edits.ts', 'src/workers/providers'],
+  'test/e2e/crash.test.ts': ['src/workers/edits', 'src/services/edits.ts', 'src/workers/providers'],
   'test/e2e/resilience.test.ts': ['src/supervisor', 'src/workers/engine'],
   'test/e2e/bad-input.test.ts': ['src/gateway/http'],
-  'test/streaming/several-servers.test.ts': ['src/gateway/services/events', 'src/gateway/stores/feed.ts'],
-  'test/admin/import-server.test.ts': ['src/gateway/services/import.ts', 'src/gateway/services/jobs'],
+  'test/streaming/several-servers.test.ts': ['src/services/events', 'src/stores/feed.ts'],
+  'test/admin/import-server.test.ts': ['src/services/import.ts', 'src/services/jobs'],
   'test/native/clip-polygons.test.ts': ['src/native'],
 };
 

@@ -3,12 +3,12 @@ import type { CatalogSnapshot } from '../core/collection.js';
 import { useCrsDatabase } from '../core/crs.js';
 import type { Pools } from '../core/tasks.js';
 import { useMatrixSets } from '../core/tile-matrix.js';
-import { Catalog } from '../gateway/services/catalog.js';
-import { crsFacts } from '../gateway/services/crs-facts.js';
-import { Databases } from '../gateway/services/databases.js';
-import { registeredIn } from '../gateway/services/rasters/registered.js';
-import { configuredMatrixSets } from '../gateway/services/tiles/matrix-sets.js';
-import { openState } from '../gateway/stores/state.js';
+import { Catalog } from '../services/catalog.js';
+import { crsFacts } from '../services/crs-facts.js';
+import { Databases } from '../services/databases.js';
+import { registeredIn } from '../services/rasters/registered.js';
+import { configuredMatrixSets } from '../services/tiles/matrix-sets.js';
+import { openState } from '../stores/state.js';
 import { withPools } from './local.js';
 import { resolveConfig } from './settings.js';
 

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
-import { ImportService, tableName } from '../gateway/services/import.js';
-import { JobEngine } from '../gateway/services/jobs/engine.js';
-import { ARCHIVE, GRIDDED, nameOf, RASTER, reasonNotRead } from '../gateway/services/publish/formats.js';
-import { isStac } from '../gateway/services/publish/stac.js';
-import { openState } from '../gateway/stores/state.js';
+import { ImportService, tableName } from '../services/import.js';
+import { JobEngine } from '../services/jobs/engine.js';
+import { ARCHIVE, GRIDDED, nameOf, RASTER, reasonNotRead } from '../services/publish/formats.js';
+import { isStac } from '../services/publish/stac.js';
+import { openState } from '../stores/state.js';
 import { CommandError, EXIT_FAILED } from './command-error.js';
 import { notifyServer, withPools } from './local.js';
 import { resolveConfig } from './settings.js';

@@ -5,8 +5,8 @@ import type { Collection, RasterCollection, VectorCollection } from '../core/col
 import type { Crs } from '../core/crs.js';
 import { type CsvInspection, isCsv } from '../core/csv.js';
 import { statedOfFile } from '../core/stated-crs.js';
-import { sidecarCrs } from '../gateway/services/publish/sidecar-crs.js';
 import { describeCrs } from '../native/index.js';
+import { sidecarCrs } from '../services/publish/sidecar-crs.js';
 import { withCatalog } from './catalog.js';
 import { CommandError } from './command-error.js';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Pools } from '../core/tasks.js';
-import { makeDataFolder } from '../gateway/stores/private-files.js';
+import { makeDataFolder } from '../stores/private-files.js';
 import { REMOTE_ALLOW_VARIABLE } from '../workers/engine/settings.js';
 import { createPools } from '../workers/pools.js';
 import { CommandError } from './command-error.js';

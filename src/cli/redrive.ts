@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { openState } from '../gateway/stores/state.js';
+import { openState } from '../stores/state.js';
 import { resolveConfig } from './settings.js';
 
 export interface RedriveOptions {

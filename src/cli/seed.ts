@@ -1,10 +1,10 @@
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { SingleBar } from 'cli-progress';
-import type { TileJobInput } from '../gateway/services/tile-jobs/input.js';
-import { CACHE_JOB, TILE_JOB_ATTEMPTS, type TileJobState } from '../gateway/services/tile-jobs/service.js';
-import type { JobRow, JobStore } from '../gateway/stores/jobs.js';
-import { openState } from '../gateway/stores/state.js';
+import type { TileJobInput } from '../services/tile-jobs/input.js';
+import { CACHE_JOB, TILE_JOB_ATTEMPTS, type TileJobState } from '../services/tile-jobs/service.js';
+import type { JobRow, JobStore } from '../stores/jobs.js';
+import { openState } from '../stores/state.js';
 import { CommandError } from './command-error.js';
 import { serverOf } from './local.js';
 import { resolveConfig } from './settings.js';

@@ -5,9 +5,9 @@ import { join, resolve } from 'node:path';
 import { type Config, environmentNames } from '../core/config.js';
 import { isPath } from '../core/sources.js';
 import { version } from '../core/version.js';
-import { type GatewayStart, START_VARIABLE } from '../gateway/start.js';
-import { createLog, exception, type Log } from '../gateway/telemetry/log.js';
+import { createLog, exception, type Log } from '../services/telemetry/log.js';
 import { watchFaults } from '../supervisor/faults.js';
+import { type GatewayStart, START_VARIABLE } from '../supervisor/gateway-start.js';
 import { REMOTE_ALLOW_VARIABLE } from '../workers/engine/settings.js';
 import { CommandError } from './command-error.js';
 import { claimDataFolder } from './local.js';
@@ -57,7 +57,7 @@ function requireSources(sources: readonly string[]): void {
 
 async function startExport({ observability: { otlpEndpoint } }: Config, log: Log) {
   if (!otlpEndpoint) return undefined;
-  const { startLogExport } = await import('../gateway/telemetry/otlp.js');
+  const { startLogExport } = await import('../services/telemetry/otlp.js');
   return startLogExport(otlpEndpoint, version(), log);
 }
 

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { loadConfig } from '../core/config.js';
 import { useCrsDatabase } from '../core/crs.js';
-import { crsFacts } from '../gateway/services/crs-facts.js';
-import { requireStatedCrs } from '../gateway/services/publish/sidecar-crs.js';
-import { configuredMatrixSets } from '../gateway/services/tiles/matrix-sets.js';
-import { requireTileSettings } from '../gateway/services/tiles/settings.js';
+import { crsFacts } from '../services/crs-facts.js';
+import { requireStatedCrs } from '../services/publish/sidecar-crs.js';
+import { configuredMatrixSets } from '../services/tiles/matrix-sets.js';
+import { requireTileSettings } from '../services/tiles/settings.js';
 
 /** `graticule validate CONFIG`: every wrong setting is named; exit code 78 when there is one. */
 export function validate(file: string): void {

@@ -1,23 +1,23 @@
 import { type Config, ConfigError, loadConfig, type Setting } from '../core/config.js';
 import { useCrsDatabase } from '../core/crs.js';
 import { useMatrixSets } from '../core/tile-matrix.js';
+import { configuredBasemap } from '../services/basemap.js';
+import { crsFacts } from '../services/crs-facts.js';
+import type { Note } from '../services/notes.js';
+import { requireStatedCrs } from '../services/publish/sidecar-crs.js';
+import { broadcast } from '../services/telemetry/event-metrics.js';
+import { createLog, exception, type Log } from '../services/telemetry/log.js';
+import { applicationErrors } from '../services/telemetry/metrics.js';
+import { configuredMatrixSets } from '../services/tiles/matrix-sets.js';
+import { requireTileSettings } from '../services/tiles/settings.js';
 import { joinSupervisor, type PreparedReload, type Supervised } from '../supervisor/child.js';
 import { watchFaults } from '../supervisor/faults.js';
+import { type GatewayStart, readStart } from '../supervisor/gateway-start.js';
 import { RUN_DIR_VARIABLE } from '../supervisor/supervise.js';
 import { conversionBars } from './conversion-bars.js';
 import { type Gateway, startGateway } from './gateway.js';
-import type { Note } from './notes.js';
 import { useBasemap } from './pages/basemap.js';
 import { publishedTable, warningsOf } from './report.js';
-import { configuredBasemap } from './services/basemap.js';
-import { crsFacts } from './services/crs-facts.js';
-import { requireStatedCrs } from './services/publish/sidecar-crs.js';
-import { configuredMatrixSets } from './services/tiles/matrix-sets.js';
-import { requireTileSettings } from './services/tiles/settings.js';
-import { type GatewayStart, readStart } from './start.js';
-import { broadcast } from './telemetry/event-metrics.js';
-import { createLog, exception, type Log } from './telemetry/log.js';
-import { applicationErrors } from './telemetry/metrics.js';
 
 /** Entry of a gateway process: configuration, start, reload, drain. */
 

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { LIMITS } from '../../src/core/limits.js';
 import { auditEvent } from '../../src/gateway/admin/audit-trail.js';
 import { EventLimiter } from '../../src/gateway/admin/event-limiter.js';
-import { AuditScope, auditResource, inAuditScope } from '../../src/gateway/stores/audit-scope.js';
+import { AuditScope, auditResource, inAuditScope } from '../../src/stores/audit-scope.js';
 import { type EditableStore, geoPackageStore } from '../edits/support.js';
 import { startServer, type TestServer } from '../support/server.js';
 import type { TemporaryState } from '../support/state.js';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ANONYMOUS } from '../../src/core/operation.js';
 import { type Authenticator, createAuthenticator } from '../../src/gateway/auth/authenticator.js';
-import { permits } from '../../src/gateway/auth/permissions.js';
+import { permits } from '../../src/services/access/permissions.js';
 import { type TemporaryState, temporaryState } from '../support/state.js';
 
 const REFUSED = { code: 'unauthenticated', status: 401 };

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ApiError } from '../../src/core/errors.js';
-import type { JobContext } from '../../src/gateway/services/jobs/kinds.js';
+import type { JobContext } from '../../src/services/jobs/kinds.js';
 import { type AdminHarness, adminHarness } from './support/admin.js';
 
 describe('console jobs', () => {

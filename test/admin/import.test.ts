@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../src/core/limits.js';
 import { TaskFailure } from '../../src/core/tasks.js';
-import { tableName } from '../../src/gateway/services/import.js';
-import { JobEngine } from '../../src/gateway/services/jobs/engine.js';
+import { tableName } from '../../src/services/import.js';
+import { JobEngine } from '../../src/services/jobs/engine.js';
 import { type AdminHarness, adminHarness } from './support/admin.js';
 import { type FormPart, multipart } from './support/multipart.js';
 

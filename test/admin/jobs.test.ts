@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../src/core/errors.js';
-import { JobEngine, type JobNews } from '../../src/gateway/services/jobs/engine.js';
-import type { JobContext, JobKind } from '../../src/gateway/services/jobs/kinds.js';
-import { jobQueue, uploadQueue } from '../../src/gateway/telemetry/store-metrics.js';
+import { JobEngine, type JobNews } from '../../src/services/jobs/engine.js';
+import type { JobContext, JobKind } from '../../src/services/jobs/kinds.js';
+import { jobQueue, uploadQueue } from '../../src/services/telemetry/store-metrics.js';
 import { type TemporaryState, temporaryState } from '../support/state.js';
 
 describe('job engine', () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openState } from '../../src/gateway/stores/state.js';
+import { openState } from '../../src/stores/state.js';
 import { stateWorker, type TemporaryState, temporaryState } from '../support/state.js';
 
 const EVENT = {

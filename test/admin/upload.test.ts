@@ -2,8 +2,8 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, extname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { receiveUpload } from '../../src/gateway/services/upload.js';
-import { uploadQueue } from '../../src/gateway/telemetry/store-metrics.js';
+import { uploadQueue } from '../../src/services/telemetry/store-metrics.js';
+import { receiveUpload } from '../../src/services/upload.js';
 import { type FormPart, multipart } from './support/multipart.js';
 
 describe('upload', () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, expect, it } from 'vitest';
-import { DataVersions } from '../../src/gateway/cache/data-versions.js';
+import { DataVersions } from '../../src/services/cache/data-versions.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-versions-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -2,8 +2,8 @@ import type { Collection } from '../../src/core/collection.js';
 import { type Format, MVT_FORMAT } from '../../src/core/media.js';
 import type { MapStyle } from '../../src/core/style/model.js';
 import { type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
-import { tileKey } from '../../src/gateway/services/tiles/request.js';
-import type { CachedTile, WantedTile } from '../../src/gateway/services/tiles/tile.js';
+import { tileKey } from '../../src/services/tiles/request.js';
+import type { CachedTile, WantedTile } from '../../src/services/tiles/tile.js';
 
 export interface Place {
   set?: TileMatrixSet;

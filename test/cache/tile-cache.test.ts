@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { PNG_FORMAT } from '../../src/core/media.js';
 import { WORLD_CRS84_QUAD } from '../../src/core/tile-matrix.js';
-import { type TileLevel, TileLevels } from '../../src/gateway/cache/levels.js';
-import { type TileBlock, TileCache } from '../../src/gateway/cache/tile-cache.js';
-import type { CachedTile } from '../../src/gateway/services/tiles/tile.js';
+import { type TileLevel, TileLevels } from '../../src/services/cache/levels.js';
+import { type TileBlock, TileCache } from '../../src/services/cache/tile-cache.js';
+import type { CachedTile } from '../../src/services/tiles/tile.js';
 import { type Place, tileOf, wanted } from './support.js';
 
 /** A tile of any name: where it lies does not matter. */

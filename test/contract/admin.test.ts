@@ -4,10 +4,10 @@ import { ANONYMOUS, type Reply } from '../../src/core/operation.js';
 import type { AdminDeps } from '../../src/gateway/admin/deps.js';
 import { adminOperations, GROUPS } from '../../src/gateway/admin/index.js';
 import { supportTable } from '../../src/gateway/admin/support-table.js';
-import { permits } from '../../src/gateway/auth/permissions.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
 import { openApiDocument } from '../../src/gateway/http/openapi.js';
 import { Router } from '../../src/gateway/http/router.js';
+import { permits } from '../../src/services/access/permissions.js';
 import { NO_AUDIT } from '../support/auditing.js';
 import { contractOperations } from './operations.js';
 
@@ -90,6 +90,6 @@ describe('management API against its contract', () => {
 
   it('has a support table that is up to date', () => {
     const written = readFileSync(new URL('../../docs/support.md', import.meta.url), 'utf8');
-    expect(written, 'run: node dist/cli/support.js > docs/support.md').toBe(supportTable(GROUPS));
+    expect(written, 'run: node dist/gateway/admin/support.js > docs/support.md').toBe(supportTable(GROUPS));
   });
 });

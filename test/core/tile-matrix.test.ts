@@ -14,8 +14,8 @@ import {
   WEB_MERCATOR_QUAD,
   zoomOf,
 } from '../../src/core/tile-matrix.js';
-import { crsFacts } from '../../src/gateway/services/crs-facts.js';
 import { describeCrs } from '../../src/native/index.js';
+import { crsFacts } from '../../src/services/crs-facts.js';
 
 useCrsDatabase(crsFacts);
 

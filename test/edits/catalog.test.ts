@@ -4,8 +4,8 @@ import type { CatalogSnapshot, VectorCollection } from '../../src/core/collectio
 import { useCrsDatabase } from '../../src/core/crs.js';
 import type { CollectionChange, EditTask } from '../../src/core/edits.js';
 import type { Pools } from '../../src/core/tasks.js';
-import { Catalog } from '../../src/gateway/services/catalog.js';
-import { Databases } from '../../src/gateway/services/databases.js';
+import { Catalog } from '../../src/services/catalog.js';
+import { Databases } from '../../src/services/databases.js';
 import { edit } from '../../src/workers/providers/geopackage/edit.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
 import { closeWriters } from '../../src/workers/providers/geopackage/writer.js';

@@ -3,14 +3,14 @@ import { CatalogSnapshot, type VectorCollection } from '../../src/core/collectio
 import { CRS84, useCrsDatabase } from '../../src/core/crs.js';
 import type { Principal } from '../../src/core/operation.js';
 import type { Pools } from '../../src/core/tasks.js';
-import type { AccessPolicy } from '../../src/gateway/auth/access.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
 import { Forwarding } from '../../src/gateway/http/forwarding.js';
 import { HttpServer } from '../../src/gateway/http/server.js';
-import { Edits } from '../../src/gateway/services/edits.js';
-import { VisibleCatalog } from '../../src/gateway/services/visible-catalog.js';
 import { editOperations } from '../../src/gateway/surfaces/features/edits/operations.js';
-import { createLog } from '../../src/gateway/telemetry/log.js';
+import type { AccessPolicy } from '../../src/services/access/access.js';
+import { Edits } from '../../src/services/edits.js';
+import { createLog } from '../../src/services/telemetry/log.js';
+import { VisibleCatalog } from '../../src/services/visible-catalog.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
 import { closeWriters, writer } from '../../src/workers/providers/geopackage/writer.js';
 import { storeOf } from '../../src/workers/providers/store.js';

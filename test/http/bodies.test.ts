@@ -8,7 +8,7 @@ import type { TaskInput } from '../../src/core/tasks.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
 import { Forwarding } from '../../src/gateway/http/forwarding.js';
 import { HttpServer } from '../../src/gateway/http/server.js';
-import { createLog } from '../../src/gateway/telemetry/log.js';
+import { createLog } from '../../src/services/telemetry/log.js';
 import { raw } from '../e2e/support/http.js';
 import { errorLines, gateways } from '../e2e/support/processes.js';
 import { NO_AUDIT } from '../support/auditing.js';

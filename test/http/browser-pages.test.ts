@@ -6,7 +6,7 @@ import { Dispatcher } from '../../src/gateway/http/dispatch.js';
 import { Forwarding } from '../../src/gateway/http/forwarding.js';
 import { HttpServer } from '../../src/gateway/http/server.js';
 import { jsonPage, pageHeaders, problemPage } from '../../src/gateway/pages/for-browsers.js';
-import type { Log } from '../../src/gateway/telemetry/log.js';
+import type { Log } from '../../src/services/telemetry/log.js';
 import { raw } from '../e2e/support/http.js';
 import { expectSoundPage } from '../pages/structure.js';
 import { NO_AUDIT } from '../support/auditing.js';

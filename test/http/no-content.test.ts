@@ -4,7 +4,7 @@ import { defineOperation } from '../../src/core/operation.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
 import { Forwarding } from '../../src/gateway/http/forwarding.js';
 import { HttpServer } from '../../src/gateway/http/server.js';
-import { createLog } from '../../src/gateway/telemetry/log.js';
+import { createLog } from '../../src/services/telemetry/log.js';
 import { NO_AUDIT } from '../support/auditing.js';
 
 /** The socket library aborts the whole process on a wrong end of a response, so this runs on a real socket. */

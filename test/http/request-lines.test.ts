@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { nextRequest, requestId, requestIdBytes } from '../../src/gateway/http/request-id.js';
-import { LineWriter } from '../../src/gateway/telemetry/line-writer.js';
-import type { RequestEvent, RequestKind } from '../../src/gateway/telemetry/log.js';
-import { RequestLines } from '../../src/gateway/telemetry/request-lines.js';
+import { LineWriter } from '../../src/services/telemetry/line-writer.js';
+import type { RequestEvent, RequestKind } from '../../src/services/telemetry/log.js';
+import { RequestLines } from '../../src/services/telemetry/request-lines.js';
 
 const KIND: RequestKind = { method: 'GET', status: 200, protocol: 'OGC-Tiles', operation: 'x', quiet: false };
 const GONE: RequestKind = { ...KIND, status: 404 };

@@ -9,7 +9,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { basemapSetting, originOf } from '../../src/core/basemap.js';
 import { loadConfig } from '../../src/core/config.js';
-import { configuredBasemap } from '../../src/gateway/services/basemap.js';
+import { configuredBasemap } from '../../src/services/basemap.js';
 import { launchBrowser, watchedPage } from '../support/browser.js';
 import { startServer, type TestServer } from '../support/server.js';
 

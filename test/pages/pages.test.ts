@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Collection } from '../../src/core/collection.js';
+import type { MapData } from '../../src/core/page-data.js';
 import { docsListPage, docsViewerPage } from '../../src/gateway/pages/docs.js';
 import type { Finder } from '../../src/gateway/pages/finder.js';
 import { homePage } from '../../src/gateway/pages/home.js';
 import * as pages from '../../src/gateway/pages/index.js';
 import { type Link, safeHref } from '../../src/gateway/pages/links.js';
-import type { MapData } from '../../src/gateway/pages/page-data.js';
 import { INTERFACE_DOCUMENTS, SURFACES } from '../../src/gateway/surfaces/site/documents.js';
 import { BASE, HOSTILE, rasterCollection, vectorCollection, worldCollection } from './collections.js';
 import { expectSoundPage, loaded, pageJson } from './structure.js';

@@ -7,9 +7,9 @@ import { CatalogSnapshot } from '../../src/core/collection.js';
 import { ApiError } from '../../src/core/errors.js';
 import { HTML_FORMAT, JSON_FORMAT } from '../../src/core/media.js';
 import type { Exchange, Operation, Reply } from '../../src/core/operation.js';
-import { Places } from '../../src/gateway/services/places.js';
 import { type HomeDocument, SURFACES } from '../../src/gateway/surfaces/site/documents.js';
 import { siteOperations } from '../../src/gateway/surfaces/site/operations.js';
+import { Places } from '../../src/services/places.js';
 import { BASE, published } from './collections.js';
 import { expectSoundPage } from './structure.js';
 

@@ -6,9 +6,9 @@ import type { MosaicMember, RasterImageTask } from '../../src/core/rasters.js';
 import { RASTER_STYLE } from '../../src/core/style/default-style.js';
 import type { Box, Pools } from '../../src/core/tasks.js';
 import { WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
-import { makeTile } from '../../src/gateway/services/tiles/make.js';
-import { tileKey } from '../../src/gateway/services/tiles/request.js';
 import { requestOf } from '../../src/gateway/surfaces/tiles/tile-operations.js';
+import { makeTile } from '../../src/services/tiles/make.js';
+import { tileKey } from '../../src/services/tiles/request.js';
 
 const member = (id: string, extent84: Box, acquired: string): MosaicMember => ({
   id,

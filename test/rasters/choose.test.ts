@@ -3,8 +3,8 @@ import type { RasterCollection } from '../../src/core/collection.js';
 import { datetimeParam } from '../../src/core/params.js';
 import type { MosaicMember, PositionTask, RasterInfo } from '../../src/core/rasters.js';
 import type { Box, Pools } from '../../src/core/tasks.js';
-import { chooseRaster, newestBatch } from '../../src/gateway/services/rasters/choose.js';
-import { valuesByTime } from '../../src/gateway/services/rasters/position.js';
+import { chooseRaster, newestBatch } from '../../src/services/rasters/choose.js';
+import { valuesByTime } from '../../src/services/rasters/position.js';
 
 const collection = (raster: Partial<RasterInfo>, id = 'scenes') =>
   ({ kind: 'raster', id, raster: { extent84: [0, 0, 10, 10], ...raster } }) as unknown as RasterCollection;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import type { RasterPosition, RasterSource } from '../../src/core/rasters.js';
-import { findFiles } from '../../src/gateway/services/publish/find.js';
+import { findFiles } from '../../src/services/publish/find.js';
 import { ROOT, suiteEngine } from '../engine/support.js';
 import { range, type TestGrid, writeArray, writeNetcdf, writeZarr } from './support.js';
 

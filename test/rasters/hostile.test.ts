@@ -14,7 +14,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RasterSource } from '../../src/core/rasters.js';
-import { findFiles } from '../../src/gateway/services/publish/find.js';
+import { findFiles } from '../../src/services/publish/find.js';
 import { DEM, fileRaster, LANDSAT, suiteEngine } from '../engine/support.js';
 import { range, writeNetcdf, writeZarr } from './support.js';
 

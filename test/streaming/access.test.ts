@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { WholeSnapshot } from '../../src/client/frames.js';
 import type { EditOperation } from '../../src/core/edits.js';
 import type { Principal } from '../../src/core/operation.js';
-import type { AccessPolicy } from '../../src/gateway/auth/access.js';
+import type { AccessPolicy } from '../../src/services/access/access.js';
 import { parcel } from '../edits/support.js';
 import { LAYERS, type Streams, streams } from './harness.js';
 import type { Frame, StreamClient } from './support.js';

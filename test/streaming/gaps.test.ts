@@ -6,10 +6,10 @@ import type { FeatureEvent } from '../../src/core/edits.js';
 import { EPOCH_SIZE, type FeedEntry } from '../../src/core/events.js';
 import { ANONYMOUS } from '../../src/core/operation.js';
 import type { Pools } from '../../src/core/tasks.js';
-import { Feed } from '../../src/gateway/services/events/feed.js';
-import { Hub, type HubDeps, type Wish } from '../../src/gateway/services/events/hub.js';
-import type { Session } from '../../src/gateway/services/events/session.js';
-import { hasEnded, instanceName } from '../../src/gateway/stores/instance.js';
+import { Feed } from '../../src/services/events/feed.js';
+import { Hub, type HubDeps, type Wish } from '../../src/services/events/hub.js';
+import type { Session } from '../../src/services/events/session.js';
+import { hasEnded, instanceName } from '../../src/stores/instance.js';
 import type { Frame } from './support.js';
 
 const START = 5 * EPOCH_SIZE;

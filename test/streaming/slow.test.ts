@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import * as metrics from '../../src/gateway/telemetry/event-metrics.js';
+import * as metrics from '../../src/services/telemetry/event-metrics.js';
 import { LAYERS, type Streams, streams } from './harness.js';
 import { EventReader, type Frame, type StreamClient, until } from './support.js';
 

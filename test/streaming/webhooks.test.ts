@@ -4,11 +4,11 @@ import { CatalogSnapshot } from '../../src/core/collection.js';
 import { ConfigError, type Webhook } from '../../src/core/config.js';
 import type { FeatureEvent } from '../../src/core/edits.js';
 import type { Pools } from '../../src/core/tasks.js';
-import type { Alert } from '../../src/gateway/services/alerts.js';
-import { Feed } from '../../src/gateway/services/events/feed.js';
-import { startWebhooks, type Webhooks } from '../../src/gateway/services/webhooks/index.js';
-import type { State } from '../../src/gateway/stores/state.js';
-import type { Log } from '../../src/gateway/telemetry/log.js';
+import type { Alert } from '../../src/services/alerts.js';
+import { Feed } from '../../src/services/events/feed.js';
+import type { Log } from '../../src/services/telemetry/log.js';
+import { startWebhooks, type Webhooks } from '../../src/services/webhooks/index.js';
+import type { State } from '../../src/stores/state.js';
 import { type TemporaryState, temporaryState } from '../support/state.js';
 import { isSigned, type Received, SECRET, startReceiver, type TestReceiver, until } from './receiver.js';
 

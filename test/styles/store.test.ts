@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { StyleStore } from '../../src/gateway/stores/styles.js';
+import { StyleStore } from '../../src/stores/styles.js';
 import { type TemporaryState, temporaryState } from '../support/state.js';
 
 const BY = { changedBy: 'ann', changeSummary: null };

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openState, type State } from '../../src/gateway/stores/state.js';
+import { openState, type State } from '../../src/stores/state.js';
 import { compile } from './compile.js';
 
 let script: URL | undefined;

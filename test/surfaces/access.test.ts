@@ -5,10 +5,10 @@ import { CatalogSnapshot, readable, type VectorCollection } from '../../src/core
 import type { StatisticsTask } from '../../src/core/field-statistics.js';
 import { ANONYMOUS, type Principal } from '../../src/core/operation.js';
 import type { Pools } from '../../src/core/tasks.js';
-import type { AccessPolicy } from '../../src/gateway/auth/access.js';
-import { attributeStatistics } from '../../src/gateway/services/attribute-statistics.js';
-import { VisibleCatalog } from '../../src/gateway/services/visible-catalog.js';
 import { findCollection, findNumbered, selectCollections } from '../../src/gateway/surfaces/common.js';
+import type { AccessPolicy } from '../../src/services/access/access.js';
+import { attributeStatistics } from '../../src/services/attribute-statistics.js';
+import { VisibleCatalog } from '../../src/services/visible-catalog.js';
 import { Cancellation } from '../../src/workers/cancellation.js';
 import { closeAll } from '../../src/workers/providers/geopackage/connection.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';

@@ -28,13 +28,13 @@ describe('kinds of log lines', () => {
     const others = sources.filter(
       ({ path, text }) =>
         /\bconsole\.|\bpino\(|\blog\.(verbose|debug|info|warn|error|fatal)\(/.test(text) &&
-        path !== 'gateway/telemetry/log.ts',
+        path !== 'services/telemetry/log.ts',
     );
     expect(others.map(({ path }) => path)).toEqual([]);
   });
 
   it('are listed in docs/logging.md', () => {
-    const printed = execFileSync(process.execPath, ['dist/cli/telemetry.js', 'logging'], {
+    const printed = execFileSync(process.execPath, ['dist/gateway/telemetry/documents.js', 'logging'], {
       encoding: 'utf8',
     });
     expect(readFileSync('docs/logging.md', 'utf8')).toBe(printed);

@@ -6,10 +6,10 @@ import type {
   Properties,
   RequestEvent,
   RequestKind,
-} from '../../src/gateway/telemetry/log.js';
-import { type Otlp, startLogExport } from '../../src/gateway/telemetry/otlp.js';
-import { errorRecovery } from '../../src/gateway/telemetry/process-metrics.js';
-import { telemetryExported, telemetryLost } from '../../src/gateway/telemetry/telemetry-metrics.js';
+} from '../../src/services/telemetry/log.js';
+import { type Otlp, startLogExport } from '../../src/services/telemetry/otlp.js';
+import { errorRecovery } from '../../src/services/telemetry/process-metrics.js';
+import { telemetryExported, telemetryLost } from '../../src/services/telemetry/telemetry-metrics.js';
 import { type Collector, logRecords, startCollector } from '../support/collector.js';
 
 const KIND: RequestKind = { method: 'GET', status: 200, protocol: 'OGC-Tiles', operation: 'x', quiet: false };

@@ -8,7 +8,7 @@ import {
   cacheHits,
   cacheMisses,
   sampleHitRatios,
-} from '../../src/gateway/telemetry/cache-metrics.js';
+} from '../../src/services/telemetry/cache-metrics.js';
 import {
   Counter,
   Gauge,
@@ -16,9 +16,9 @@ import {
   type Instrument,
   MAX_CELLS,
   unitOf,
-} from '../../src/gateway/telemetry/instruments.js';
-import { createRegistry, exposition, instruments } from '../../src/gateway/telemetry/metrics.js';
-import { memoryPressureAlerts, sampleMemory } from '../../src/gateway/telemetry/process-metrics.js';
+} from '../../src/services/telemetry/instruments.js';
+import { createRegistry, exposition, instruments } from '../../src/services/telemetry/metrics.js';
+import { memoryPressureAlerts, sampleMemory } from '../../src/services/telemetry/process-metrics.js';
 import { CONTRACT_INSTRUMENTS } from './contract-instruments.js';
 
 /** Bytes of a scrape, whatever has been asked of the server. */
@@ -96,7 +96,7 @@ describe('instruments', () => {
   });
 
   it('are listed in docs/metrics.md', () => {
-    const printed = execFileSync(process.execPath, ['dist/cli/telemetry.js', 'metrics'], {
+    const printed = execFileSync(process.execPath, ['dist/gateway/telemetry/documents.js', 'metrics'], {
       encoding: 'utf8',
     });
     expect(readFileSync('docs/metrics.md', 'utf8')).toBe(printed);

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import type { CatalogSnapshot } from '../../src/core/collection.js';
 import { type Pools, TaskFailure } from '../../src/core/tasks.js';
-import { Databases } from '../../src/gateway/services/databases.js';
-import { SourceRecoveries } from '../../src/gateway/services/source-recoveries.js';
-import { broadcast, clusterBacklog, clusterDropped } from '../../src/gateway/telemetry/event-metrics.js';
-import { errorRecovery } from '../../src/gateway/telemetry/process-metrics.js';
+import { Databases } from '../../src/services/databases.js';
+import { SourceRecoveries } from '../../src/services/source-recoveries.js';
+import { broadcast, clusterBacklog, clusterDropped } from '../../src/services/telemetry/event-metrics.js';
+import { errorRecovery } from '../../src/services/telemetry/process-metrics.js';
 
 /** What failed and served again, and what could not be told to others. */
 

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { CatalogSnapshot } from '../../src/core/collection.js';
 import type { Expression } from '../../src/core/cql2/ast.js';
-import * as geometry from '../../src/gateway/telemetry/geometry-metrics.js';
+import * as geometry from '../../src/services/telemetry/geometry-metrics.js';
 import {
   databaseQueryRecords,
   STORE_INSTRUMENTS,
   transactions,
-} from '../../src/gateway/telemetry/store-metrics.js';
-import { countTask, labelLayers } from '../../src/gateway/telemetry/task-metrics.js';
+} from '../../src/services/telemetry/store-metrics.js';
+import { countTask, labelLayers } from '../../src/services/telemetry/task-metrics.js';
 
 const source = { crs: 'EPSG:4326' };
 const within: Expression = {

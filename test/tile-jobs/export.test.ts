@@ -7,12 +7,12 @@ import { CatalogSnapshot, type VectorCollection } from '../../src/core/collectio
 import { CRS84 } from '../../src/core/crs.js';
 import { type GeoPackageSource, type Pools, TaskFailure } from '../../src/core/tasks.js';
 import { tileBox, WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
-import { type ExportOptions, exportTiles } from '../../src/gateway/services/tile-jobs/export.js';
-import { yielding } from '../../src/gateway/services/tile-jobs/make.js';
-import type { TileSelection } from '../../src/gateway/services/tile-jobs/tally.js';
-import { tileWork } from '../../src/gateway/services/tile-jobs/work.js';
-import type { TileRequest } from '../../src/gateway/services/tiles/request.js';
-import type { CachedTile } from '../../src/gateway/services/tiles/tile.js';
+import { type ExportOptions, exportTiles } from '../../src/services/tile-jobs/export.js';
+import { yielding } from '../../src/services/tile-jobs/make.js';
+import type { TileSelection } from '../../src/services/tile-jobs/tally.js';
+import { tileWork } from '../../src/services/tile-jobs/work.js';
+import type { TileRequest } from '../../src/services/tiles/request.js';
+import type { CachedTile } from '../../src/services/tiles/tile.js';
 import { appendTiles, discardArchive, finishArchive, openArchive } from '../../src/workers/archive/write.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
 import { occupied } from '../../src/workers/vector/occupied.js';

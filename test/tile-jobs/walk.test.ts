@@ -9,9 +9,9 @@ import {
   WEB_MERCATOR_QUAD,
   WORLD_CRS84_QUAD,
 } from '../../src/core/tile-matrix.js';
-import { countTiles, intersection, rangesOf, union } from '../../src/gateway/services/tile-jobs/area.js';
-import { inOrder } from '../../src/gateway/services/tile-jobs/in-order.js';
-import { type Occupied, type WalkOptions, walk } from '../../src/gateway/services/tile-jobs/walk.js';
+import { countTiles, intersection, rangesOf, union } from '../../src/services/tile-jobs/area.js';
+import { inOrder } from '../../src/services/tile-jobs/in-order.js';
+import { type Occupied, type WalkOptions, walk } from '../../src/services/tile-jobs/walk.js';
 
 const WORLD: Box = [-180, -85, 180, 85];
 const base = (zoom: number) => zxyToTileId(zoom, 0, 0);

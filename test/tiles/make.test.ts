@@ -3,7 +3,7 @@ import type { Collection } from '../../src/core/collection.js';
 import { MVT_FORMAT } from '../../src/core/media.js';
 import type { Pools } from '../../src/core/tasks.js';
 import { WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
-import { makeTile } from '../../src/gateway/services/tiles/make.js';
+import { makeTile } from '../../src/services/tiles/make.js';
 
 it('whoever wants a tile, a collection is left out of those beyond its zooms', async () => {
   const asked: string[][] = [];

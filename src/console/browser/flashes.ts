@@ -1,7 +1,7 @@
 import type { Feature, Geometry } from 'geojson';
 import type { GeoJSONSource, LayerSpecification, Map as MapLibreMap } from 'maplibre-gl';
 import { type FeatureChange, keyOf } from '../../client/index.js';
-import type { LiveLayer } from '../../gateway/pages/page-data.js';
+import type { LiveLayer } from '../../core/page-data.js';
 import { boundsOf, viewBounds } from './bounds.js';
 import { mapColors } from './theme.js';
 

@@ -1,5 +1,5 @@
 import type { FeatureChange } from '../../client/index.js';
-import type { LiveData, LiveLayer } from '../../gateway/pages/page-data.js';
+import type { LiveData, LiveLayer } from '../../core/page-data.js';
 import { onThisOrigin } from './page.js';
 
 const ROWS = 30;

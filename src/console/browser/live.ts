@@ -1,5 +1,5 @@
 import { type FeatureChange, FeatureStream, type StreamState } from '../../client/index.js';
-import type { LiveData } from '../../gateway/pages/page-data.js';
+import type { LiveData } from '../../core/page-data.js';
 import { Flashes } from './flashes.js';
 import { LiveList } from './live-list.js';
 import { onThisOrigin, pageData } from './page.js';

@@ -1,4 +1,4 @@
-import type { AuditRow } from '../stores/audit.js';
+import type { AuditRow } from '../../stores/audit.js';
 import { timestamp } from './envelope.js';
 
 /** Audit rows as the wire and as log collectors read them. */

@@ -1,9 +1,9 @@
 import { ApiError } from '../../core/errors.js';
 import type { Operation, Reply } from '../../core/operation.js';
+import type { AuditEvent } from '../../stores/audit.js';
+import { AuditScope, inAuditScope } from '../../stores/audit-scope.js';
+import type { State } from '../../stores/state.js';
 import type { AuditedRequest, Auditing, CredentialScheme } from '../http/dispatch.js';
-import type { AuditEvent } from '../stores/audit.js';
-import { AuditScope, inAuditScope } from '../stores/audit-scope.js';
-import type { State } from '../stores/state.js';
 import { EventLimiter } from './event-limiter.js';
 
 export interface AuditTrailOptions {

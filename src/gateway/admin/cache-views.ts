@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import type { LevelStatus } from '../cache/levels.js';
+import type { LevelStatus } from '../../services/cache/levels.js';
 
 /** Without Redis, where one is configured, each gateway falls back to what it holds itself. */
 export function healthOf(levels: readonly LevelStatus[]): { isHealthy: boolean; isUsingFallback: boolean } {

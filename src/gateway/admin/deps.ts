@@ -1,14 +1,14 @@
 import type { Pools } from '../../core/tasks.js';
-import type { ApiKeys } from '../auth/api-keys.js';
-import type { AlertStream } from '../services/alerts.js';
-import type { SessionDirectory } from '../services/events/directory.js';
-import type { ImportService } from '../services/import.js';
-import type { JobEngine } from '../services/jobs/engine.js';
-import type { ManagedRasters } from '../services/rasters/managed.js';
-import type { Styles } from '../services/styles/index.js';
-import type { TileJobs } from '../services/tile-jobs/service.js';
-import type { State } from '../stores/state.js';
-import type { CacheControl } from './cache-control.js';
+import type { ApiKeys } from '../../services/access/api-keys.js';
+import type { AlertStream } from '../../services/alerts.js';
+import type { CacheControl } from '../../services/cache/cache-control.js';
+import type { SessionDirectory } from '../../services/events/directory.js';
+import type { ImportService } from '../../services/import.js';
+import type { JobEngine } from '../../services/jobs/engine.js';
+import type { ManagedRasters } from '../../services/rasters/managed.js';
+import type { Styles } from '../../services/styles/index.js';
+import type { TileJobs } from '../../services/tile-jobs/service.js';
+import type { State } from '../../stores/state.js';
 import type { ConfigDocument } from './config-document.js';
 
 /** Facts about this server that do not change while it runs. */

@@ -3,7 +3,7 @@ import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { notFound } from '../../core/errors.js';
 import type { Principal } from '../../core/operation.js';
 import { pathString } from '../../core/params.js';
-import type { StoredDocument } from '../stores/documents.js';
+import type { StoredDocument } from '../../stores/documents.js';
 import { Acknowledgement, AcknowledgementSchema, TimestampSchema, timestamp } from './envelope.js';
 import { type Implementation, implement, jsonBody, type Verb } from './kit.js';
 

@@ -1,5 +1,5 @@
-import { BACKEND, type JobKind } from '../services/jobs/kinds.js';
-import type { JobArtifactRow, JobLogRow, JobRow, JobStepRow } from '../stores/jobs.js';
+import { BACKEND, type JobKind } from '../../services/jobs/kinds.js';
+import type { JobArtifactRow, JobLogRow, JobRow, JobStepRow } from '../../stores/jobs.js';
 import { optionalTimestamp, timestamp } from './envelope.js';
 import { BASE_PATH } from './kit.js';
 

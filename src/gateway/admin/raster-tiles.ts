@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Exchange } from '../../core/operation.js';
-import type { ImportedRaster } from '../services/rasters/import.js';
-import type { TileJobState } from '../services/tile-jobs/service.js';
+import type { ImportedRaster } from '../../services/rasters/import.js';
+import type { TileJobState } from '../../services/tile-jobs/service.js';
 import type { AdminDeps } from './deps.js';
 
 /** Tiles that are made for who waits for an import; more are left to a tile operation. */

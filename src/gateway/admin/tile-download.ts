@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { ApiError } from '../../core/errors.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../core/operation.js';
 import { pathString } from '../../core/params.js';
+import { MEDIA_TYPES, type TileJobState, type TileJobs } from '../../services/tile-jobs/service.js';
 import { fileReply } from '../http/file-reply.js';
-import { MEDIA_TYPES, type TileJobState, type TileJobs } from '../services/tile-jobs/service.js';
 import { errorDocs } from './envelope.js';
 import { BASE_PATH } from './kit.js';
 

@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
 import type { CatalogSnapshot } from '../../core/collection.js';
-import type { TileJobInput } from '../services/tile-jobs/input.js';
-import { MEDIA_TYPES, type TileJobState } from '../services/tile-jobs/service.js';
-import type { JobRow } from '../stores/jobs.js';
+import type { TileJobInput } from '../../services/tile-jobs/input.js';
+import { MEDIA_TYPES, type TileJobState } from '../../services/tile-jobs/service.js';
+import type { JobRow } from '../../stores/jobs.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import { ANONYMOUS, type Principal } from '../../core/operation.js';
-import type { StoredApiKey } from '../stores/api-keys.js';
-import type { State } from '../stores/state.js';
-import { ApiKeys, keyHash, keyStatus, type LostSecret } from './api-keys.js';
+import { ApiKeys, keyHash, keyStatus, type LostSecret } from '../../services/access/api-keys.js';
+import type { StoredApiKey } from '../../stores/api-keys.js';
+import type { State } from '../../stores/state.js';
 import { type Credentials, invalidCredentials, presentedKey } from './credentials.js';
 
 export interface AuthenticatorOptions {

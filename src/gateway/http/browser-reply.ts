@@ -1,7 +1,7 @@
+import { contentTag } from '../../core/content-tag.js';
 import type { ApiError } from '../../core/errors.js';
 import { asksForHtml } from '../../core/media.js';
 import type { Reply } from '../../core/operation.js';
-import { contentTag } from './content-tag.js';
 import { ACCEPT, type HttpExchange } from './exchange.js';
 
 /** Pages for what would be raw JSON in a browser. */

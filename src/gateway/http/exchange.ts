@@ -9,7 +9,7 @@ import {
   type ParamValues,
   type Principal,
 } from '../../core/operation.js';
-import type { RequestSpan } from '../telemetry/spans.js';
+import type { RequestSpan } from '../../services/telemetry/spans.js';
 import { RequestBody } from './body.js';
 import { type Forwarding, peerAddress } from './forwarding.js';
 import { nextRequest, requestId, requestIdBytes } from './request-id.js';

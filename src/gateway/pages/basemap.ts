@@ -1,5 +1,5 @@
-import type { BasemapInUse } from '../services/basemap.js';
-import type { BasemapData } from './page-data.js';
+import type { BasemapData } from '../../core/page-data.js';
+import type { BasemapInUse } from '../../services/basemap.js';
 
 let inUse: BasemapInUse = { basemap: { kind: 'own' }, attribution: '', origins: [] };
 

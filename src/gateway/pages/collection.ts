@@ -6,6 +6,7 @@ import type {
 } from '../../core/collection.js';
 import { uriOf, urisOf } from '../../core/crs.js';
 import { html, type Markup } from '../../core/html.js';
+import type { MapData } from '../../core/page-data.js';
 import type { BandInfo } from '../../core/rasters.js';
 import type { Field } from '../../core/tasks.js';
 import { basemapData } from './basemap.js';
@@ -17,7 +18,6 @@ import { anchor, type Link, linkList, representationLine, resources } from './li
 import { liveUrl } from './live.js';
 import { itemsUrl, mapLayer, viewerUrl } from './map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture, planeFigure } from './map-frame.js';
-import type { MapData } from './page-data.js';
 import { positionSection } from './position.js';
 import { snippetSection } from './snippets/index.js';
 import { table } from './table.js';

@@ -1,7 +1,7 @@
 import { html, type Markup, scriptJson } from '../../core/html.js';
+import type { DocsData } from '../../core/page-data.js';
 import { assetUrl, page } from './layout.js';
 import { anchor, safeHref } from './links.js';
-import type { DocsData } from './page-data.js';
 
 /** An interface document (OpenAPI). `path` and `openapi` start with a slash. */
 export interface InterfaceDocument {

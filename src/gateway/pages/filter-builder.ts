@@ -1,8 +1,8 @@
 import type { VectorCollection } from '../../core/collection.js';
 import { html, type Markup, scriptJson } from '../../core/html.js';
+import type { FilterData } from '../../core/page-data.js';
 import { section } from './layout.js';
 import { itemsUrl } from './map-data.js';
-import type { FilterData } from './page-data.js';
 
 /** The part of a collection's page that a filter is built in. A script fills it; without one the page of features has a field. */
 export function filterSection(baseUrl: string, collection: VectorCollection): Markup {

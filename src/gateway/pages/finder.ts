@@ -1,6 +1,6 @@
 import type { Collection } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
-import type { CollectionKind, CollectionOrder, FoundCollection } from '../services/collection-search.js';
+import type { CollectionKind, CollectionOrder, FoundCollection } from '../../services/collection-search.js';
 import { sitePath } from './layout.js';
 import { count } from './values.js';
 

@@ -1,6 +1,7 @@
 import type { Collection } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
-import { qualifiers } from '../services/source-names.js';
+import type { MapData } from '../../core/page-data.js';
+import { qualifiers } from '../../services/source-names.js';
 import { basemapData } from './basemap.js';
 import { collectionFinder, entryOf } from './collections.js';
 import type { Finder } from './finder.js';
@@ -8,7 +9,6 @@ import { page, section } from './layout.js';
 import { anchor, type Link } from './links.js';
 import { firstOnes, mapLayers, unionOf, viewerUrl } from './map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead } from './map-frame.js';
-import type { MapData } from './page-data.js';
 import { count } from './values.js';
 
 /** An interface of the server, as the start page lists it. `path` starts with a slash. */

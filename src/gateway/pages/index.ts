@@ -1,6 +1,6 @@
 import type { Collection, RasterCollection, VectorCollection } from '../../core/collection.js';
 import type { StatisticsResult } from '../../core/field-statistics.js';
-import type { FoundCollection } from '../services/collection-search.js';
+import type { FoundCollection } from '../../services/collection-search.js';
 import * as collectionPages from './collection.js';
 import * as listPages from './collections.js';
 import { crumbsOf } from './crumbs.js';

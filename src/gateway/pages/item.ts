@@ -1,12 +1,12 @@
 import type { VectorCollection } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
+import type { MapData } from '../../core/page-data.js';
 import { basemapData } from './basemap.js';
 import type { PageFeature } from './items.js';
 import { type Crumb, page, section } from './layout.js';
 import { type Link, linkList, representationLine, resources } from './links.js';
 import { pageStyle } from './map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead } from './map-frame.js';
-import type { MapData } from './page-data.js';
 import { table } from './table.js';
 import { propertyValue } from './values.js';
 

@@ -1,11 +1,11 @@
 import type { VectorCollection } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
+import type { MapData } from '../../core/page-data.js';
 import { basemapData } from './basemap.js';
 import { type Crumb, page } from './layout.js';
 import { findLink, type Link, representationLine, safeHref } from './links.js';
 import { pageStyle } from './map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture, planeFigure } from './map-frame.js';
-import type { MapData } from './page-data.js';
 import { table } from './table.js';
 import { count, propertyValue } from './values.js';
 

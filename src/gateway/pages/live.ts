@@ -1,12 +1,12 @@
 import type { Collection, VectorCollection } from '../../core/collection.js';
 import { html, type Markup, scriptJson } from '../../core/html.js';
 import { LIMITS } from '../../core/limits.js';
+import type { LiveData, MapData } from '../../core/page-data.js';
 import { basemapData } from './basemap.js';
 import { type Crumb, page, sitePath } from './layout.js';
 import { anchor } from './links.js';
 import { itemsUrl, mapLayers, unionOf } from './map-data.js';
 import { mapFrame, mapHead, mapPicture, titleWithSource } from './map-frame.js';
-import type { LiveData, MapData } from './page-data.js';
 import { count } from './values.js';
 
 export interface LivePage {

@@ -4,10 +4,10 @@ import type {
   RasterCollection,
   VectorCollection,
 } from '../../core/collection.js';
+import type { MapGeometry, MapLayerData, RasterLayerData, VectorLayerData } from '../../core/page-data.js';
 import { defaultStyle } from '../../core/style/default-style.js';
 import type { StyleLayer } from '../../core/style/model.js';
 import type { Box, GeometryType } from '../../core/tasks.js';
-import type { MapGeometry, MapLayerData, RasterLayerData, VectorLayerData } from './page-data.js';
 
 /** Our tiles are cut to this zoom; beyond it the browser magnifies them. */
 const DETAIL_ZOOM = 16;

@@ -1,8 +1,8 @@
 import type { Collection } from '../../core/collection.js';
 import { html, type Markup, scriptJson } from '../../core/html.js';
+import type { MapData, MapLayerData } from '../../core/page-data.js';
 import { assetUrl } from './layout.js';
 import { legendColor } from './map-data.js';
-import type { MapData, MapLayerData } from './page-data.js';
 
 export interface MapFrame {
   readonly data: MapData;

@@ -1,5 +1,13 @@
 import type { Collection, RasterCollection } from '../../core/collection.js';
 import { html, type Markup, scriptJson } from '../../core/html.js';
+import type {
+  CoverageData,
+  LayerTime,
+  MapData,
+  MapLayerData,
+  ViewerData,
+  ViewerLayerData,
+} from '../../core/page-data.js';
 import type { PopupTemplate } from '../../core/popup.js';
 import { legendEntries } from '../../core/style/legend/entries.js';
 import { basemapData } from './basemap.js';
@@ -8,14 +16,6 @@ import { assetUrl, page } from './layout.js';
 import { anchor } from './links.js';
 import { itemsUrl, mapLayers, unionOf, viewerUrl } from './map-data.js';
 import { layerSwatch, mapHead, titleWithSource } from './map-frame.js';
-import type {
-  CoverageData,
-  LayerTime,
-  MapData,
-  MapLayerData,
-  ViewerData,
-  ViewerLayerData,
-} from './page-data.js';
 
 export interface ViewerPage {
   readonly baseUrl: string;

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import type { CatalogSnapshot, Collection } from '../../core/collection.js';
+import { contentTag } from '../../core/content-tag.js';
 import { CRS84 } from '../../core/crs.js';
 import { ApiError, badParameter, notFound } from '../../core/errors.js';
 import type { Licensing } from '../../core/licensing.js';
@@ -14,10 +15,9 @@ import {
   type Reply,
 } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
-import type { AccessPolicy } from '../auth/access.js';
-import { contentTag } from '../http/content-tag.js';
+import type { AccessPolicy } from '../../services/access/access.js';
+import type { Places } from '../../services/places.js';
 import { pageHeaders } from '../pages/security.js';
-import type { Places } from '../services/places.js';
 
 /** What every surface is given at assembly. */
 export interface SurfaceDeps {

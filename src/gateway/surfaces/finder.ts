@@ -4,16 +4,16 @@ import { badParameter } from '../../core/errors.js';
 import { HTML_FORMAT } from '../../core/media.js';
 import type { Exchange, Param, Reply } from '../../core/operation.js';
 import type { Box } from '../../core/tasks.js';
-import type { Finder } from '../pages/finder.js';
-import * as pages from '../pages/index.js';
 import {
   type CollectionKind,
   type CollectionOrder,
   KINDS,
   ORDERS,
   searchCollections,
-} from '../services/collection-search.js';
-import type { Places } from '../services/places.js';
+} from '../../services/collection-search.js';
+import type { Places } from '../../services/places.js';
+import type { Finder } from '../pages/finder.js';
+import * as pages from '../pages/index.js';
 import { documentReply } from './common.js';
 
 /** Collections on one page. */

@@ -1,5 +1,5 @@
 import type { Collection } from '../../core/collection.js';
-import { instantsOf } from '../services/rasters/granules.js';
+import { instantsOf } from '../../services/rasters/granules.js';
 
 const GREGORIAN = 'http://www.opengis.net/def/uom/ISO-8601/0/Gregorian';
 /** Instants that are listed; of more only the ends are told. */

@@ -12,10 +12,10 @@ import {
   tileMatrixSet,
   WEB_MERCATOR_QUAD,
 } from '../../core/tile-matrix.js';
-import { limitsIn, setsFor } from '../services/tiles/extent.js';
-import { isMade, matrixSetsOf, tileFormats } from '../services/tiles/formats.js';
-import { tileFields } from '../services/tiles/layer.js';
-import type { TileAddress } from '../services/tiles/request.js';
+import { limitsIn, setsFor } from '../../services/tiles/extent.js';
+import { isMade, matrixSetsOf, tileFormats } from '../../services/tiles/formats.js';
+import { tileFields } from '../../services/tiles/layer.js';
+import type { TileAddress } from '../../services/tiles/request.js';
 import { formatLinks, type Link, META_FORMATS } from './common.js';
 
 /** Tilesets (OGC 17-083r4, clause 8; OGC 20-057, clauses 8 and 9): of one collection, or of the dataset. */

@@ -1,6 +1,6 @@
+import { type Instrument, unitOf } from '../../services/telemetry/instruments.js';
+import { instruments } from '../../services/telemetry/metrics.js';
 import { ABSENT_INSTRUMENTS } from './absent-instruments.js';
-import { type Instrument, unitOf } from './instruments.js';
-import { instruments } from './metrics.js';
 
 const HEAD = `# Metrics
 
@@ -10,7 +10,7 @@ An instrument has at most 1,000 label sets (histograms 250), and all together at
 
 Counters and histograms without labels are there from the start with the value 0; what has labels appears with the first event, a gauge once something has set it.
 
-Generated from the declarations: \`node dist/cli/telemetry.js metrics > docs/metrics.md\`.
+Generated from the declarations: \`node dist/gateway/telemetry/documents.js metrics > docs/metrics.md\`.
 
 ## Instruments
 

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import mapnik, { type Image } from '@mapnik/mapnik';
 import { type MapLayer, type MapTask, TaskFailure } from '../../core/tasks.js';
+import { readTileLayers, type TileLayer } from '../../core/tile-layers.js';
 import type { Cancellation } from '../cancellation.js';
 import { type CompiledLayer, compiledStyle, type StyleResources } from './compiled-style.js';
 import { Drawing } from './drawing.js';
@@ -8,7 +9,6 @@ import { drawHeatmap } from './heatmap.js';
 import { withMap } from './maps.js';
 import { premultiply, putOver } from './premultiplied.js';
 import { needsFeatures, styledFeatures } from './styled-features.js';
-import { readTileLayers, type TileLayer } from './tile-layers.js';
 
 export type VectorLayer = Extract<MapLayer, { kind: 'vector' }>;
 

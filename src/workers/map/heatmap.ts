@@ -1,9 +1,9 @@
 import type { Color } from '@maplibre/maplibre-gl-style-spec';
 import { propertyOf } from '../../core/style/values.js';
+import { attributesOf, positionsOf, type TileLayer } from '../../core/tile-layers.js';
 import type { Cancellation } from '../cancellation.js';
 import type { CompiledLayer } from './compiled-style.js';
 import type { StyledFeature } from './layer-values.js';
-import { attributesOf, positionsOf, type TileLayer } from './tile-layers.js';
 
 interface Canvas {
   width: number;

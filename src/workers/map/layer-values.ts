@@ -6,7 +6,7 @@ import {
 } from '@maplibre/maplibre-gl-style-spec';
 import type { StyleLayer } from '../../core/style/model.js';
 import { propertyOf, sets, specificationOf } from '../../core/style/values.js';
-import type { AttributeValue, FeatureType } from './tile-layers.js';
+import type { AttributeValue, FeatureType } from '../../core/tile-layers.js';
 
 /** A feature as expressions see it. */
 export interface StyledFeature {

@@ -1,7 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Cancellation } from '../cancellation.js';
-import type { CompiledLayer } from './compiled-style.js';
-import type { StyledFeature } from './layer-values.js';
 import {
   attributesOf,
   type FeatureType,
@@ -9,7 +6,10 @@ import {
   type TileLayer,
   TileLayerWriter,
   verticesOf,
-} from './tile-layers.js';
+} from '../../core/tile-layers.js';
+import type { Cancellation } from '../cancellation.js';
+import type { CompiledLayer } from './compiled-style.js';
+import type { StyledFeature } from './layer-values.js';
 
 /** Features between two looks at the clock and at what else this thread has to do. */
 const TURN = 4096;

@@ -1,8 +1,8 @@
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { JobEngine } from '../../../src/gateway/services/jobs/engine.js';
-import type { JobContext } from '../../../src/gateway/services/jobs/kinds.js';
-import { openState } from '../../../src/gateway/stores/state.js';
+import { JobEngine } from '../../../src/services/jobs/engine.js';
+import type { JobContext } from '../../../src/services/jobs/kinds.js';
+import { openState } from '../../../src/stores/state.js';
 
 /**
  * A server that only runs jobs: `count` counts to 10, one line of its trace file per number. Arguments:

@@ -7,7 +7,7 @@ import {
   filterOf,
   operatorsOf,
 } from '../../../core/filter-clauses.js';
-import type { FilterData } from '../../../gateway/pages/page-data.js';
+import type { FilterData } from '../../../core/page-data.js';
 import { onThisOrigin } from '../page.js';
 import { drawnBox, viewBox } from './box.js';
 import { button, element, select } from './elements.js';

@@ -5,7 +5,7 @@ import {
   operatorsOf,
   valueCount,
 } from '../../../core/filter-clauses.js';
-import type { FilterData } from '../../../gateway/pages/page-data.js';
+import type { FilterData } from '../../../core/page-data.js';
 import { button, element, select } from './elements.js';
 
 const OPERATOR_NAMES: Record<ClauseOperator, string> = {

@@ -2,9 +2,9 @@ import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors.js';
 import type { Principal } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
-import { keyStatus } from '../../auth/api-keys.js';
-import { isGrant, permits } from '../../auth/permissions.js';
-import type { StoredApiKey } from '../../stores/api-keys.js';
+import { keyStatus } from '../../../services/access/api-keys.js';
+import { isGrant, permits } from '../../../services/access/permissions.js';
+import type { StoredApiKey } from '../../../stores/api-keys.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,

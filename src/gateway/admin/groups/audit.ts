@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import type { ParamValues, Reply } from '../../../core/operation.js';
 import { integer } from '../../../core/params.js';
-import type { AuditQuery, AuditRow, AuditStore } from '../../stores/audit.js';
-import { auditChainBroken } from '../../telemetry/store-metrics.js';
+import { auditChainBroken } from '../../../services/telemetry/store-metrics.js';
+import type { AuditQuery, AuditRow, AuditStore } from '../../../stores/audit.js';
 import { auditView, cefLine, jsonLine } from '../audit-export.js';
 import type { AdminDeps } from '../deps.js';
 import { errorDocs, OptionalStringSchema, TimestampSchema } from '../envelope.js';

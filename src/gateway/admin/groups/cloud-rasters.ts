@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors.js';
-import type { CloudRaster } from '../../services/rasters/cloud.js';
-import { PROVIDERS, requireKey } from '../../services/rasters/places.js';
+import type { CloudRaster } from '../../../services/rasters/cloud.js';
+import { PROVIDERS, requireKey } from '../../../services/rasters/places.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,

@@ -4,11 +4,11 @@ import { LIMITS } from '../../../core/limits.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { json } from '../../../core/reply.js';
-import type { ImportInput, ImportResult } from '../../services/import.js';
-import { IMPORT_FORMATS, importFormatOf } from '../../services/import-formats.js';
-import { nameOf, reasonNotRead } from '../../services/publish/formats.js';
-import { receiveUpload, type Upload } from '../../services/upload.js';
-import type { JobRow } from '../../stores/jobs.js';
+import type { ImportInput, ImportResult } from '../../../services/import.js';
+import { IMPORT_FORMATS, importFormatOf } from '../../../services/import-formats.js';
+import { nameOf, reasonNotRead } from '../../../services/publish/formats.js';
+import { receiveUpload, type Upload } from '../../../services/upload.js';
+import type { JobRow } from '../../../stores/jobs.js';
 import type { AdminDeps } from '../deps.js';
 import {
   errorDocs,

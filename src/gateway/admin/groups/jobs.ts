@@ -1,7 +1,7 @@
 import type { ParamValues } from '../../../core/operation.js';
 import { integer, pathString } from '../../../core/params.js';
-import { BACKEND } from '../../services/jobs/kinds.js';
-import type { JobQuery, JobRow } from '../../stores/jobs.js';
+import { BACKEND } from '../../../services/jobs/kinds.js';
+import type { JobQuery, JobRow } from '../../../stores/jobs.js';
 import type { AdminDeps } from '../deps.js';
 import {
   CONSOLE_KINDS,

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { LIMITS } from '../../../core/limits.js';
-import type { StoredStyle } from '../../stores/styles.js';
+import type { StoredStyle } from '../../../stores/styles.js';
 import { group, type Implementation, implement, report, setting } from '../kit.js';
 import { layerId, requireBounded } from '../layers.js';
 

@@ -2,9 +2,13 @@ import { extname } from 'node:path';
 import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors.js';
 import { pathString } from '../../../core/params.js';
-import { EXTENSIONS, type MultidimCoverage, type MultidimFormat } from '../../services/rasters/multidim.js';
-import { PROVIDERS, type Provider, requireKey } from '../../services/rasters/places.js';
-import type { JobRow } from '../../stores/jobs.js';
+import {
+  EXTENSIONS,
+  type MultidimCoverage,
+  type MultidimFormat,
+} from '../../../services/rasters/multidim.js';
+import { PROVIDERS, type Provider, requireKey } from '../../../services/rasters/places.js';
+import type { JobRow } from '../../../stores/jobs.js';
 import type { AdminDeps } from '../deps.js';
 import {
   OptionalStringSchema,

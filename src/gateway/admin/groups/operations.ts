@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { badParameter } from '../../../core/errors.js';
 import type { Param } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
-import type { JobRow } from '../../stores/jobs.js';
+import type { JobRow } from '../../../stores/jobs.js';
 import type { AdminDeps } from '../deps.js';
 import {
   OptionalStringSchema,

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { badParameter } from '../../../core/errors.js';
-import type { TileUse } from '../../cache/effectiveness.js';
+import type { TileUse } from '../../../services/cache/effectiveness.js';
 import { TimestampSchema } from '../envelope.js';
 import { action, group, report } from '../kit.js';
 import { filter } from '../params.js';

@@ -8,10 +8,10 @@ import { importDrawingInfo } from '../../../core/style/drawing-info/import.js';
 import type { UnsupportedSymbolizer } from '../../../core/style/drawing-info/report.js';
 import type { SldDiagnostic, SldVersion } from '../../../core/style/sld/report.js';
 import { type SuggestOptions, suggestStyle } from '../../../core/style/suggest/suggest.js';
-import type { StylePut, Styles } from '../../services/styles/index.js';
-import { sampleOf } from '../../services/styles/sample.js';
-import { documentOfLayers, readSld, sldOf, targetOf } from '../../services/styles/translations.js';
-import type { StoredStyle, StyleRevision } from '../../stores/styles.js';
+import type { StylePut, Styles } from '../../../services/styles/index.js';
+import { sampleOf } from '../../../services/styles/sample.js';
+import { documentOfLayers, readSld, sldOf, targetOf } from '../../../services/styles/translations.js';
+import type { StoredStyle, StyleRevision } from '../../../stores/styles.js';
 import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
 import {

@@ -10,8 +10,8 @@ import {
   TILE_OPERATIONS,
   type TileJobInput,
   type TileOperation,
-} from '../../services/tile-jobs/input.js';
-import { usualFormat } from '../../services/tile-jobs/work.js';
+} from '../../../services/tile-jobs/input.js';
+import { usualFormat } from '../../../services/tile-jobs/work.js';
 import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
 import { action, BASE_PATH, group, implement, resource } from '../kit.js';

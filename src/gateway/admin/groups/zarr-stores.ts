@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { PROVIDERS, type Provider, requireKey } from '../../services/rasters/places.js';
-import type { ZarrStore } from '../../services/rasters/zarr.js';
+import { PROVIDERS, type Provider, requireKey } from '../../../services/rasters/places.js';
+import type { ZarrStore } from '../../../services/rasters/zarr.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,

@@ -1,12 +1,12 @@
 import Type from 'typebox';
 import type { RasterCollection } from '../../../core/collection.js';
+import { contentTag } from '../../../core/content-tag.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
 import { type Format, HTML_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation, type Param } from '../../../core/operation.js';
 import { datetimeParam, pathString } from '../../../core/params.js';
-import { contentTag } from '../../http/content-tag.js';
+import { type PositionSteps, valuesByTime } from '../../../services/rasters/position.js';
 import * as pages from '../../pages/index.js';
-import { type PositionSteps, valuesByTime } from '../../services/rasters/position.js';
 import { documentReply, findCollection, formatLinks, type SurfaceDeps } from '../common.js';
 import { asRaster, bandName, COVERAGES_PATH } from './documents.js';
 

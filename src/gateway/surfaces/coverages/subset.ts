@@ -5,8 +5,8 @@ import { badParameter, notFound } from '../../../core/errors.js';
 import { type AxisRange, datetimeParam, parseNumber, type TimeRange } from '../../../core/params.js';
 import type { Box } from '../../../core/tasks.js';
 import { transformBox } from '../../../native/index.js';
-import { instantsOf } from '../../services/rasters/granules.js';
-import { storageExtent } from '../../services/storage-extent.js';
+import { instantsOf } from '../../../services/rasters/granules.js';
+import { storageExtent } from '../../../services/storage-extent.js';
 import { type AxisTerm, axisTerms, type SpatialAxis, spatialAxis } from './axes.js';
 
 /** The parts of a coverage that `subset` keeps (OGC 19-087, subsetting). */

@@ -1,8 +1,8 @@
+import { contentTag } from '../../../core/content-tag.js';
 import { uriOf } from '../../../core/crs.js';
 import type { ItemsResult } from '../../../core/features.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
-import { contentTag } from '../../http/content-tag.js';
 import { linkHeader } from '../common.js';
 import { crsMember } from './crs-member.js';
 import { CSV_FORMAT, csvHeader, GML_FORMAT } from './formats.js';

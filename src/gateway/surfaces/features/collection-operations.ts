@@ -1,10 +1,10 @@
 import Type from 'typebox';
 import type { VectorCollection } from '../../../core/collection.js';
+import { contentTag } from '../../../core/content-tag.js';
 import { type Format, HTML_FORMAT, SCHEMA_FORMAT, XML_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
-import { contentTag } from '../../http/content-tag.js';
+import { type FeatureSizes, featureSizes } from '../../../services/feature-sizes.js';
 import * as pages from '../../pages/index.js';
-import { type FeatureSizes, featureSizes } from '../../services/feature-sizes.js';
 import { documentReply, META_FORMATS, otherTypes, type SurfaceDeps } from '../common.js';
 import { collectionsReply, finderParams } from '../finder.js';
 import { collectionDocument, collectionsDocument, FEATURES_PATH } from './documents.js';

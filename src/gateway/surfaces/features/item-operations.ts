@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { HTML_FORMAT, linkType } from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
-import type { ItemReplies } from '../../cache/item-replies.js';
+import type { ItemReplies } from '../../../services/cache/item-replies.js';
 import * as pages from '../../pages/index.js';
 import { documentReply, LinkSchema, type SurfaceDeps } from '../common.js';
 import { featureRows, pageReply } from './answer.js';

@@ -2,7 +2,7 @@ import { type Crs, defaultCrs, requireReachable, uriOf } from '../../../core/crs
 import { notFound } from '../../../core/errors.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
-import { runTask } from '../../services/run-task.js';
+import { runTask } from '../../../services/run-task.js';
 import { formatLinks, type Link, linkHeader } from '../common.js';
 import { crsMember } from './crs-member.js';
 import { FEATURES_PATH } from './documents.js';

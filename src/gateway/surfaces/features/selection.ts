@@ -13,7 +13,7 @@ import { ApiError, badParameter } from '../../../core/errors.js';
 import type { SortKey } from '../../../core/features.js';
 import type { TimeRange } from '../../../core/params.js';
 import type { Box, Field } from '../../../core/tasks.js';
-import { checkFilter, during, parseFilter } from '../../services/filters.js';
+import { checkFilter, during, parseFilter } from '../../../services/filters.js';
 import type { AskedSort } from './params.js';
 import { filterOptions, type View } from './view.js';
 

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { defineOperation, type Operation } from '../../../core/operation.js';
+import { attributeStatistics } from '../../../services/attribute-statistics.js';
 import * as pages from '../../pages/index.js';
-import { attributeStatistics } from '../../services/attribute-statistics.js';
 import { documentReply, META_FORMATS, type SurfaceDeps } from '../common.js';
 import { FEATURES_PATH } from './documents.js';
 import { collectionId } from './params.js';

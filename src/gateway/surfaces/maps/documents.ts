@@ -2,7 +2,7 @@ import type { Collection } from '../../../core/collection.js';
 import { CRS84, type Crs, uriOf, urisOf } from '../../../core/crs.js';
 import { JPEG_FORMAT, linkType, PNG_FORMAT, TIFF_FORMAT, WEBP_FORMAT } from '../../../core/media.js';
 import type { Exchange } from '../../../core/operation.js';
-import { inAxisOrder, storageExtent } from '../../services/storage-extent.js';
+import { inAxisOrder, storageExtent } from '../../../services/storage-extent.js';
 import { formatLinks, type Link, META_FORMATS, mapLink, stylesLink } from '../common.js';
 import { datasetInterval, temporalExtent } from '../temporal-extent.js';
 import { extentOf, mapTilesetsPath, REL } from '../tilesets.js';

@@ -6,18 +6,18 @@ import { requireEntitlement } from '../../../core/licensing.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { TimeRange } from '../../../core/params.js';
 import { releaseBytes } from '../../../native/index.js';
-import { during } from '../../services/filters.js';
-import { rasterLook } from '../../services/looks.js';
-import { type Batched, newestBatch } from '../../services/rasters/choose.js';
+import { during } from '../../../services/filters.js';
+import { rasterLook } from '../../../services/looks.js';
+import { type Batched, newestBatch } from '../../../services/rasters/choose.js';
 import {
   derivedFrom,
   sourceItemHeaders,
   sourceItems,
   windowIn84,
-} from '../../services/rasters/source-items.js';
-import { renderImage } from '../../services/render.js';
-import { shownTime } from '../../services/shown-time.js';
-import { styled } from '../../services/styles/named.js';
+} from '../../../services/rasters/source-items.js';
+import { renderImage } from '../../../services/render.js';
+import { shownTime } from '../../../services/shown-time.js';
+import { styled } from '../../../services/styles/named.js';
 import type { SurfaceDeps } from '../common.js';
 import { background, imageName, type MapParams, symbolScale } from './params.js';
 import { contentBox, type MapWindow, mapWindow } from './window.js';

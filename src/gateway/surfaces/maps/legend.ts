@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { contentTag } from '../../../core/content-tag.js';
 import { JSON_FORMAT, PNG_FORMAT, SVG_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
 import { integer, pathString } from '../../../core/params.js';
@@ -6,10 +7,9 @@ import { LEGEND_ZOOM, type LegendEntry, legendEntries } from '../../../core/styl
 import { drawnBy } from '../../../core/style/legend/evaluated.js';
 import { legendIcons, legendSvg } from '../../../core/style/legend/svg.js';
 import type { Pools } from '../../../core/tasks.js';
-import { contentTag } from '../../http/content-tag.js';
-import { legendPng, type Styled } from '../../services/legend.js';
-import { runTask } from '../../services/run-task.js';
-import { DEFAULT_STYLE } from '../../services/styles/named.js';
+import { legendPng, type Styled } from '../../../services/legend.js';
+import { runTask } from '../../../services/run-task.js';
+import { DEFAULT_STYLE } from '../../../services/styles/named.js';
 import { findNumbered, type SurfaceDeps } from '../common.js';
 import { inStyle } from './draw.js';
 import { COMMON, collectionId, MAPS_PATH } from './params.js';

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import type { Collection, RasterCollection, VectorCollection } from '../../../core/collection.js';
+import { contentTag } from '../../../core/content-tag.js';
 import { notFound } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import {
@@ -13,11 +14,10 @@ import { defineOperation, type Exchange, type Operation } from '../../../core/op
 import { list, pathString } from '../../../core/params.js';
 import { styleDocument } from '../../../core/style/document.js';
 import type { SldDiagnostic } from '../../../core/style/sld/report.js';
-import { contentTag } from '../../http/content-tag.js';
+import { collectionStyle, datasetStyle } from '../../../services/styles/client-style.js';
+import { DEFAULT_STYLE, styled } from '../../../services/styles/named.js';
+import { sldOf } from '../../../services/styles/translations.js';
 import * as pages from '../../pages/index.js';
-import { collectionStyle, datasetStyle } from '../../services/styles/client-style.js';
-import { DEFAULT_STYLE, styled } from '../../services/styles/named.js';
-import { sldOf } from '../../services/styles/translations.js';
 import {
   documentReply,
   findNumbered,

@@ -2,7 +2,7 @@ import { badParameter, notFound } from '../../../core/errors.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { MAX_FONTS, unknownFont } from '../../../core/style/fonts.js';
-import type { Symbols } from '../../services/symbols.js';
+import type { Symbols } from '../../../services/symbols.js';
 import { COMMON, MAPS_PATH } from './params.js';
 
 const OF_MAPS = {

@@ -1,19 +1,19 @@
 import Type from 'typebox';
 import type { Collection } from '../../../core/collection.js';
+import { contentTag } from '../../../core/content-tag.js';
 import { LIMITS } from '../../../core/limits.js';
 import { HTML_FORMAT, JSON_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
 import { list } from '../../../core/params.js';
 import { type PopupTemplate, popupTemplate } from '../../../core/popup.js';
 import { html } from '../../../core/reply.js';
-import { contentTag } from '../../http/content-tag.js';
+import { temporalField } from '../../../services/filters.js';
+import { instantsOf } from '../../../services/rasters/granules.js';
+import { qualifiers } from '../../../services/source-names.js';
 import { badgesOf } from '../../pages/collections.js';
 import { firstOnes } from '../../pages/map-data.js';
 import { pageHeaders } from '../../pages/security.js';
 import { type ViewedCollection, viewerPage } from '../../pages/viewer.js';
-import { temporalField } from '../../services/filters.js';
-import { instantsOf } from '../../services/rasters/granules.js';
-import { qualifiers } from '../../services/source-names.js';
 import { documentReply, type SurfaceDeps, selectCollections } from '../common.js';
 import { find, finderParams } from '../finder.js';
 

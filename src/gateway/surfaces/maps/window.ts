@@ -4,8 +4,8 @@ import { ApiError, badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Box } from '../../../core/tasks.js';
 import { transformBox } from '../../../native/index.js';
-import { groundSize, periodOf, pixelsAtScale } from '../../services/ground.js';
-import { inAxisOrder, storageExtent } from '../../services/storage-extent.js';
+import { groundSize, periodOf, pixelsAtScale } from '../../../services/ground.js';
+import { inAxisOrder, storageExtent } from '../../../services/storage-extent.js';
 import { extentOf } from '../tilesets.js';
 import { type MapParams, symbolScale } from './params.js';
 

@@ -3,8 +3,8 @@ import { ApiError } from '../../../core/errors.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
 import { json, text } from '../../../core/reply.js';
 import type { PoolStatus } from '../../../core/tasks.js';
-import { exposition } from '../../telemetry/metrics.js';
-import { databaseQueryDuration } from '../../telemetry/store-metrics.js';
+import { exposition } from '../../../services/telemetry/metrics.js';
+import { databaseQueryDuration } from '../../../services/telemetry/store-metrics.js';
 
 export interface ProbeDeps {
   registry: Registry;

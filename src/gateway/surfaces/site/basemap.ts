@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import Type from 'typebox';
+import { contentTag } from '../../../core/content-tag.js';
 import { notFound } from '../../../core/errors.js';
 import { JSON_FORMAT, MVT_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
@@ -7,9 +8,8 @@ import { pathInteger } from '../../../core/params.js';
 import { Recent } from '../../../core/recent.js';
 import { bytes, json } from '../../../core/reply.js';
 import type { Pools } from '../../../core/tasks.js';
-import { contentTag } from '../../http/content-tag.js';
+import { archiveTile } from '../../../services/tiles/archive-tiles.js';
 import { basemapStyle, OWN_ZOOM } from '../../pages/basemap.js';
-import { archiveTile } from '../../services/tiles/archive-tiles.js';
 
 export interface BasemapDeps {
   readonly pools: Pools;

@@ -1,7 +1,7 @@
+import { contentTag } from '../../../core/content-tag.js';
 import { notFound } from '../../../core/errors.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
-import { contentTag } from '../../http/content-tag.js';
 import { connectionXml } from '../../pages/snippets/index.js';
 import { findCollection, type SurfaceDeps } from '../common.js';
 

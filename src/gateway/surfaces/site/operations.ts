@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import type { CatalogSnapshot, Collection, VectorCollection } from '../../../core/collection.js';
+import { contentTag } from '../../../core/content-tag.js';
 import { notFound } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { HTML_FORMAT, JSON_FORMAT } from '../../../core/media.js';
@@ -12,14 +13,13 @@ import {
 } from '../../../core/operation.js';
 import { list, pathString } from '../../../core/params.js';
 import { html, text } from '../../../core/reply.js';
-import { contentTag } from '../../http/content-tag.js';
+import { searchCollections } from '../../../services/collection-search.js';
+import type { Places } from '../../../services/places.js';
+import { qualifiers } from '../../../services/source-names.js';
 import { docsListPage, docsViewerPage } from '../../pages/docs.js';
 import { homePage, type SurfaceEntry } from '../../pages/home.js';
 import { livePage } from '../../pages/live.js';
 import { pageHeaders } from '../../pages/security.js';
-import { searchCollections } from '../../services/collection-search.js';
-import type { Places } from '../../services/places.js';
-import { qualifiers } from '../../services/source-names.js';
 import { documentReply, selectCollections } from '../common.js';
 import { find, finderParams, refuseSearch, wordsOf } from '../finder.js';
 import { Assets } from './assets.js';

@@ -3,10 +3,10 @@ import { notFound } from '../../../core/errors.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import type { StacFile } from '../../../core/stac.js';
+import { granulesOf } from '../../../services/rasters/granules.js';
+import { runTask } from '../../../services/run-task.js';
+import { downloadOf, mediaTypeOf } from '../../../services/stac/raster-items.js';
 import { fileReply } from '../../http/file-reply.js';
-import { granulesOf } from '../../services/rasters/granules.js';
-import { runTask } from '../../services/run-task.js';
-import { downloadOf, mediaTypeOf } from '../../services/stac/raster-items.js';
 import { findCollection } from '../common.js';
 import { COMMON, collectionId, itemId, readsWhole, STAC_PATH, type StacDeps } from './params.js';
 

@@ -1,9 +1,9 @@
 import type { Collection, RasterCollection } from '../../../core/collection.js';
 import type { Exchange } from '../../../core/operation.js';
-import { instantsOf } from '../../services/rasters/granules.js';
-import { eoBands, metresPerPixel, rasterBands } from '../../services/stac/bands.js';
-import { hasItems } from '../../services/stac/footprints.js';
-import { mediaTypeOf } from '../../services/stac/raster-items.js';
+import { instantsOf } from '../../../services/rasters/granules.js';
+import { eoBands, metresPerPixel, rasterBands } from '../../../services/stac/bands.js';
+import { hasItems } from '../../../services/stac/footprints.js';
+import { mediaTypeOf } from '../../../services/stac/raster-items.js';
 import type { Link } from '../common.js';
 import { STAC_CONFORMANCE } from './conformance.js';
 import { STAC_PATH } from './params.js';

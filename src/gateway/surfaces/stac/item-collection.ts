@@ -1,8 +1,8 @@
+import { contentTag } from '../../../core/content-tag.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { StacSearchResult, StacSearchTask } from '../../../core/stac.js';
 import type { Pools } from '../../../core/tasks.js';
-import { contentTag } from '../../http/content-tag.js';
-import { runTask } from '../../services/run-task.js';
+import { runTask } from '../../../services/run-task.js';
 import type { Link } from '../common.js';
 import { writeToken } from '../page-token.js';
 import { STAC_PATH } from './params.js';

@@ -13,7 +13,7 @@ import {
   pathString,
   text,
 } from '../../../core/params.js';
-import type { StacItems } from '../../services/stac/items.js';
+import type { StacItems } from '../../../services/stac/items.js';
 import type { SurfaceDeps } from '../common.js';
 import { stacDatetime } from './datetime.js';
 import type { AskedFields, AskedSort } from './search.js';

@@ -14,8 +14,8 @@ import { LIMITS } from '../../../core/limits.js';
 import type { TimeRange } from '../../../core/params.js';
 import { GEOMETRY_COLUMN, HIDDEN, ITEM_FIELDS, type StacSearchTask } from '../../../core/stac.js';
 import type { Box, Field } from '../../../core/tasks.js';
-import { checkFilter, parseFilter } from '../../services/filters.js';
-import { hasItems } from '../../services/stac/footprints.js';
+import { checkFilter, parseFilter } from '../../../services/filters.js';
+import { hasItems } from '../../../services/stac/footprints.js';
 import { readToken } from '../page-token.js';
 import { readsWhole } from './params.js';
 

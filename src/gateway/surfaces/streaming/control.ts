@@ -1,10 +1,10 @@
 import type { CatalogSnapshot } from '../../../core/collection.js';
 import { ApiError } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
-import { jsonFrame } from '../../services/events/frames.js';
-import type { Hub, Wish } from '../../services/events/hub.js';
-import { type Session, SLOW_POLICIES } from '../../services/events/session.js';
-import type { StreamMode } from '../../services/events/subscription.js';
+import { jsonFrame } from '../../../services/events/frames.js';
+import type { Hub, Wish } from '../../../services/events/hub.js';
+import { type Session, SLOW_POLICIES } from '../../../services/events/session.js';
+import type { StreamMode } from '../../../services/events/subscription.js';
 import { type AskedInterest, readInterest } from './interest.js';
 
 /** Codes of error frames, as clients know them. */

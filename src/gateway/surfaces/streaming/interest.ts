@@ -7,7 +7,7 @@ import { JsonBoundsError, parseJsonText } from '../../../core/json-bounds.js';
 import { datetimeParam } from '../../../core/params.js';
 import { SERVICE_ID } from '../../../core/service.js';
 import type { Box } from '../../../core/tasks.js';
-import type { Interest } from '../../services/events/scope.js';
+import type { Interest } from '../../../services/events/scope.js';
 
 /** What a subscription names, as a control frame or a query has it; nothing of it is believed yet. */
 export interface AskedInterest {

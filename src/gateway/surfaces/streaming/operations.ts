@@ -11,10 +11,10 @@ import {
 } from '../../../core/operation.js';
 import { list, text } from '../../../core/params.js';
 import { SERVICE_ID } from '../../../core/service.js';
+import type { Hub } from '../../../services/events/hub.js';
+import { type Session, SLOW_POLICIES } from '../../../services/events/session.js';
+import type { Visitor } from '../../../services/events/session-quotas.js';
 import { refuseForeignPages } from '../../http/origin.js';
-import type { Hub } from '../../services/events/hub.js';
-import { type Session, SLOW_POLICIES } from '../../services/events/session.js';
-import type { Visitor } from '../../services/events/session-quotas.js';
 import type { SurfaceDeps } from '../common.js';
 import { DEFAULT_SUBSCRIPTION, resumption } from './control.js';
 import { type AskedInterest, readInterest } from './interest.js';

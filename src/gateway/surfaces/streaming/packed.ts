@@ -2,7 +2,7 @@ import { Packr } from 'msgpackr';
 import { depthOver } from '../../../core/feature-values.js';
 import { JsonBoundsError } from '../../../core/json-bounds.js';
 import { LIMITS } from '../../../core/limits.js';
-import type { Addressee } from '../../services/events/frames.js';
+import type { Addressee } from '../../../services/events/frames.js';
 
 /** Frames as MessagePack maps. */
 

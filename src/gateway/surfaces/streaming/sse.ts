@@ -1,5 +1,5 @@
-import { jsonFrame } from '../../services/events/frames.js';
-import type { CloseReason, Session, Transport } from '../../services/events/session.js';
+import { jsonFrame } from '../../../services/events/frames.js';
+import type { CloseReason, Session, Transport } from '../../../services/events/session.js';
 
 /** Frames that may wait to be written before the client counts as slow. */
 const MAX_WAITING = 32;

@@ -2,8 +2,8 @@ import { utf8 } from '../../../core/json.js';
 import { JsonBoundsError, parseJsonText } from '../../../core/json-bounds.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Socket, SocketEvents } from '../../../core/operation.js';
-import { changeFrame } from '../../services/events/frames.js';
-import type { CloseReason, Session, Shared, Transport } from '../../services/events/session.js';
+import { changeFrame } from '../../../services/events/frames.js';
+import type { CloseReason, Session, Shared, Transport } from '../../../services/events/session.js';
 import { type ControlDeps, control, sendError } from './control.js';
 import { packedChange, packedFrame, unpack } from './packed.js';
 

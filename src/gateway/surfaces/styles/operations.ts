@@ -1,7 +1,7 @@
 import Type from 'typebox';
+import { contentTag } from '../../../core/content-tag.js';
 import { JSON_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
-import { contentTag } from '../../http/content-tag.js';
 import { openApiDocument } from '../../http/openapi.js';
 import { documentReply, LandingSchema, OPENAPI_TYPE } from '../common.js';
 

@@ -17,8 +17,8 @@ import {
   subsetParam,
 } from '../../../core/params.js';
 import type { TileMatrixSet } from '../../../core/tile-matrix.js';
-import type { TileCache } from '../../cache/tile-cache.js';
-import { matrixSetsOf } from '../../services/tiles/formats.js';
+import type { TileCache } from '../../../services/cache/tile-cache.js';
+import { matrixSetsOf } from '../../../services/tiles/formats.js';
 import type { SurfaceDeps } from '../common.js';
 
 export interface TilesDeps extends SurfaceDeps {

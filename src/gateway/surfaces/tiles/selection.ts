@@ -7,9 +7,9 @@ import type { AxisRange, TimeRange } from '../../../core/params.js';
 import type { RasterLook } from '../../../core/raster-look.js';
 import type { TileSize } from '../../../core/rasters.js';
 import type { Field } from '../../../core/tasks.js';
-import { checkFilter, during, parseFilter } from '../../services/filters.js';
-import { levelOf } from '../../services/rasters/choose.js';
-import type { TileSelection } from '../../services/tiles/request.js';
+import { checkFilter, during, parseFilter } from '../../../services/filters.js';
+import { levelOf } from '../../../services/rasters/choose.js';
+import type { TileSelection } from '../../../services/tiles/request.js';
 
 /** The parameters that narrow what a tile shows. */
 export interface AskedSelection {

@@ -8,12 +8,12 @@ import { defineOperation, type Operation } from '../../../core/operation.js';
 import type { RasterLook } from '../../../core/raster-look.js';
 import type { TileSize } from '../../../core/rasters.js';
 import { tileBox } from '../../../core/tile-matrix.js';
-import { groundSize, pixelsAtScale } from '../../services/ground.js';
-import { rasterLook } from '../../services/looks.js';
-import { newestBatch } from '../../services/rasters/choose.js';
-import { formatOf, isMade, MADE_FORMATS, TILE_FORMATS } from '../../services/tiles/formats.js';
-import { isDrawn } from '../../services/tiles/make.js';
-import type { TileAddress, TileRequest } from '../../services/tiles/request.js';
+import { groundSize, pixelsAtScale } from '../../../services/ground.js';
+import { rasterLook } from '../../../services/looks.js';
+import { newestBatch } from '../../../services/rasters/choose.js';
+import { formatOf, isMade, MADE_FORMATS, TILE_FORMATS } from '../../../services/tiles/formats.js';
+import { isDrawn } from '../../../services/tiles/make.js';
+import type { TileAddress, TileRequest } from '../../../services/tiles/request.js';
 import { findNumbered, selectCollections } from '../common.js';
 import { TILES_PATH } from '../tilesets.js';
 import {

@@ -3,13 +3,13 @@ import { badParameter, notFound } from '../../../core/errors.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
 import { firstColumn, matrixSize, tileMatrixSet, zoomOf } from '../../../core/tile-matrix.js';
-import type { TileCache, TileSlot } from '../../cache/tile-cache.js';
-import type { TaskContext } from '../../services/run-task.js';
-import { fillTile } from '../../services/tiles/cached.js';
-import { makeTile } from '../../services/tiles/make.js';
-import { shownAt, type TileAddress, type TileRequest, tileKey } from '../../services/tiles/request.js';
-import type { CachedTile } from '../../services/tiles/tile.js';
-import { emptyTile } from '../../services/tiles/tile.js';
+import type { TileCache, TileSlot } from '../../../services/cache/tile-cache.js';
+import type { TaskContext } from '../../../services/run-task.js';
+import { fillTile } from '../../../services/tiles/cached.js';
+import { makeTile } from '../../../services/tiles/make.js';
+import { shownAt, type TileAddress, type TileRequest, tileKey } from '../../../services/tiles/request.js';
+import type { CachedTile } from '../../../services/tiles/tile.js';
+import { emptyTile } from '../../../services/tiles/tile.js';
 import { isOutside } from '../tilesets.js';
 
 /** Checks a tile's coordinates: 404 for an unknown set, 400 for a matrix or tile that the set does not have. */

@@ -4,7 +4,7 @@ import { LIMITS } from '../../../core/limits.js';
 import type { Exchange } from '../../../core/operation.js';
 import type { FieldType } from '../../../core/tasks.js';
 import { WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
-import { tileFields } from '../../services/tiles/layer.js';
+import { tileFields } from '../../../services/tiles/layer.js';
 import {
   centreOf,
   extentOf,

@@ -2,8 +2,8 @@ import { ApiError } from '../../../core/errors.js';
 import { type Format, TILEJSON_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
 import type { TileMatrixSet } from '../../../core/tile-matrix.js';
+import { isMade } from '../../../services/tiles/formats.js';
 import * as pages from '../../pages/index.js';
-import { isMade } from '../../services/tiles/formats.js';
 import { documentReply, findNumbered, META_FORMATS, selectCollections } from '../common.js';
 import {
   requireSet,

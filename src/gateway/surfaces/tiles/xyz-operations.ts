@@ -14,7 +14,7 @@ import {
 import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
 import { list, pathInteger, pathString } from '../../../core/params.js';
 import { WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
-import { isMade, TILE_FORMATS, tileFormats } from '../../services/tiles/formats.js';
+import { isMade, TILE_FORMATS, tileFormats } from '../../../services/tiles/formats.js';
 import { documentReply, selectCollections } from '../common.js';
 import { COMMON, type TilesDeps, tileQuery, tileResponses } from './params.js';
 import { tile, tileAddress, tilePlan } from './tile.js';

@@ -1,7 +1,7 @@
 import type { AnalyticsResult } from '../../../../core/analytics.js';
+import { contentTag } from '../../../../core/content-tag.js';
 import { LIMITS } from '../../../../core/limits.js';
 import type { Reply } from '../../../../core/operation.js';
-import { contentTag } from '../../../http/content-tag.js';
 
 const MEDIA_TYPE = 'application/geo+json';
 

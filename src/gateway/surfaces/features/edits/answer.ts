@@ -2,7 +2,7 @@ import { uriOf } from '../../../../core/crs.js';
 import { GEOJSON_FORMAT } from '../../../../core/media.js';
 import type { Exchange, Reply } from '../../../../core/operation.js';
 import type { Pools } from '../../../../core/tasks.js';
-import { runTask } from '../../../services/run-task.js';
+import { runTask } from '../../../../services/run-task.js';
 import { FEATURES_PATH } from '../documents.js';
 import { itemLinks, withLinks } from '../item.js';
 import { itemTag } from '../item-tag.js';

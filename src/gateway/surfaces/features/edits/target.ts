@@ -3,8 +3,8 @@ import { type Crs, defaultCrs } from '../../../../core/crs.js';
 import type { EditTask } from '../../../../core/edits.js';
 import { ApiError, badParameter } from '../../../../core/errors.js';
 import type { Exchange } from '../../../../core/operation.js';
-import { bothFields, bothFilters } from '../../../auth/access.js';
-import type { Edits } from '../../../services/edits.js';
+import { bothFields, bothFilters } from '../../../../services/access/access.js';
+import type { Edits } from '../../../../services/edits.js';
 import type { SurfaceDeps } from '../../common.js';
 import { type View, viewOf } from '../view.js';
 

@@ -1,1 +1,0 @@
-export { contentTag } from '../../core/content-tag.js';

@@ -1,0 +1,63 @@
+import { readable, type VectorCollection } from '../core/collection.js';
+import type { StatisticsResult } from '../core/field-statistics.js';
+import { LIMITS } from '../core/limits.js';
+import type { Pools } from '../core/tasks.js';
+import { runTask } from './run-task.js';
+
+/** A reading under way, or its result. */
+interface Entry {
+  readonly result: Promise<StatisticsResult>;
+  readonly controller: AbortController;
+  /** Requests that wait for it. */
+  waiting: number;
+  readonly expires: number;
+}
+
+/** Computed once per state of a collection and view of it: an edit or a reload makes another object. */
+const entries = new WeakMap<VectorCollection, Entry>();
+
+/** Statistics of the attributes that may be read. Requests share a reading, which ends when all of them are gone. */
+export async function attributeStatistics(
+  pools: Pools,
+  visible: VectorCollection,
+  signal: AbortSignal,
+): Promise<StatisticsResult> {
+  let entry = entries.get(visible);
+  if (!entry || entry.expires < Date.now()) entries.set(visible, (entry = begin(pools, visible)));
+  const joined = entry;
+  joined.waiting++;
+  const leave = () => {
+    if (--joined.waiting === 0) joined.controller.abort();
+  };
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    return await joined.result;
+  } finally {
+    signal.removeEventListener('abort', leave);
+    if (!signal.aborted) joined.waiting--;
+  }
+}
+
+function begin(pools: Pools, visible: VectorCollection): Entry {
+  const controller = new AbortController();
+  const { source, fields, filter } = readable(visible);
+  const names = visible.source.fields
+    .filter(({ type }) => type !== 'binary')
+    .map(({ name }) => name)
+    .slice(0, LIMITS.statisticsFields);
+  const result = runTask({ signal: controller.signal, timing() {} }, pools, 'vector.statistics', {
+    source,
+    ...(filter === undefined ? {} : { filter }),
+    fields: fields === undefined ? names : names.filter((name) => fields.includes(name)),
+  });
+  // Others write to databases unseen.
+  const lasts = source.kind === 'postgis' ? LIMITS.databaseTileMs : Infinity;
+  const entry = { result, controller, waiting: 0, expires: Date.now() + lasts };
+  result.catch(() => {
+    if (entries.get(visible) === entry) entries.delete(visible);
+  });
+  controller.signal.addEventListener('abort', () => {
+    if (entries.get(visible) === entry) entries.delete(visible);
+  });
+  return entry;
+}

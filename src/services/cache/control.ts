@@ -1,0 +1,81 @@
+import type { CatalogSnapshot } from '../../core/collection.js';
+import { ApiError } from '../../core/errors.js';
+import type { CacheControl, CacheScope } from './cache-control.js';
+import type { TileLevels } from './levels.js';
+import type { TileCache } from './tile-cache.js';
+
+export interface CacheParts {
+  readonly tiles: TileCache;
+  readonly levels: TileLevels;
+  catalog(): CatalogSnapshot;
+}
+
+/** Stars in a pattern; each of them multiplies the work of a look-up in Redis. */
+const MAX_STARS = 8;
+
+/** What the management API sees of the tile cache, and may do to it. `told` passes invalidations on to other gateways. */
+export function cacheControl(parts: CacheParts, told: (scope: CacheScope) => void): CacheControl {
+  const { tiles, levels, catalog } = parts;
+  return {
+    status() {
+      const statistics = tiles.statistics();
+      return { ...statistics, enabled: statistics.maxBytes > 0, ttlSeconds: 0 };
+    },
+    uses: () => tiles.uses(),
+    levels: () => levels.status(),
+    collections() {
+      const byLayer = tiles.byCollection();
+      return catalog().collections.flatMap(({ id, layerId }) => {
+        const held = byLayer.get(layerId);
+        return held ? [{ id, ...held }] : [];
+      });
+    },
+    async invalidate(scope) {
+      const dropped = await drop(scope, parts);
+      told(scope);
+      return dropped;
+    },
+  };
+}
+
+/** Drops what a scope covers from every level; resolves with the number of tiles. Rejects with an `ApiError`. */
+export async function drop(scope: CacheScope, { tiles, levels, catalog }: CacheParts): Promise<number> {
+  switch (scope.kind) {
+    case 'all':
+    case 'service':
+      return tiles.invalidate(() => true) + (await levels.drop('*'));
+    case 'metadata':
+      // Documents are made from the catalog on each request: none is kept.
+      return 0;
+    case 'collection':
+    case 'layer': {
+      const current = catalog();
+      const collection =
+        scope.kind === 'layer' ? current.byLayerId(scope.layerId) : current.byId(scope.collectionId);
+      if (!collection) return 0;
+      return tiles.dropCollection(collection.layerId) + (await levels.drop(`*/${collection.id}@*`));
+    }
+    case 'pattern': {
+      const pattern = scope.pattern.slice(0, 256).replace(/\*+/g, '*');
+      const parts = pattern.split('*');
+      if (parts.length > MAX_STARS + 1)
+        throw new ApiError('invalid-body', `A pattern has at most ${MAX_STARS} stars.`);
+      return tiles.invalidate((key) => fits(key, parts)) + (await levels.drop(pattern));
+    }
+  }
+}
+
+/** Whether a key is these parts in this order, with anything between them. Looks at each character once per part. */
+function fits(key: string, parts: readonly string[]): boolean {
+  const first = parts[0]!;
+  if (parts.length === 1) return key === first;
+  const last = parts[parts.length - 1]!;
+  if (!key.startsWith(first)) return false;
+  let at = first.length;
+  for (const part of parts.slice(1, -1)) {
+    const found = key.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return key.length - last.length >= at && key.endsWith(last);
+}

@@ -1,0 +1,55 @@
+import type { CatalogSnapshot } from '../../core/collection.js';
+import type { CollectionChange } from '../../core/edits.js';
+import { LIMITS } from '../../core/limits.js';
+import type { TileRequest } from '../tiles/request.js';
+import { touches } from './pyramid.js';
+
+interface Log {
+  /** Of the last edit. */
+  cursor: number;
+  /** What lies before this cursor is not known any more. */
+  floor: number;
+  edits: CollectionChange[];
+  /** Areas of all the edits. */
+  areas: number;
+}
+
+/** Where the last edits of each collection were: tells of a tile from elsewhere whether it is older than one of them. */
+export class EditLog {
+  readonly #logs = new Map<string, Log>();
+
+  /** Follows a reload: edits that it found, and that nobody told of, may lie anywhere. */
+  replaced(after: CatalogSnapshot): void {
+    for (const { id, cursor } of after.vectors) {
+      if (this.#logs.get(id)?.cursor !== cursor)
+        this.#logs.set(id, { cursor, floor: cursor, edits: [], areas: 0 });
+    }
+  }
+
+  add(id: string, change: CollectionChange): void {
+    const log = this.#logs.get(id);
+    if (!log) return;
+    log.cursor = Math.max(log.cursor, change.cursor);
+    if (!change.areas) {
+      log.floor = Math.max(log.floor, change.cursor);
+      return;
+    }
+    log.edits.push(change);
+    log.areas += change.areas.length;
+    while (log.areas > LIMITS.loggedAreas) {
+      const { cursor, areas } = log.edits.shift()!;
+      log.floor = Math.max(log.floor, cursor);
+      log.areas -= areas!.length;
+    }
+  }
+
+  /** Whether an edit after that cursor touches the tile, or may. */
+  hasChanged(id: string, since: number, tile: TileRequest): boolean {
+    const log = this.#logs.get(id);
+    if (!log || since < log.floor) return true;
+    if (since >= log.cursor) return false;
+    return log.edits.some(
+      ({ cursor, areas }) => cursor > since && areas!.some((area) => touches(tile, area)),
+    );
+  }
+}

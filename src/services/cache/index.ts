@@ -1,0 +1,92 @@
+import { hostname } from 'node:os';
+import type { CatalogSnapshot } from '../../core/collection.js';
+import type { Config } from '../../core/config.js';
+import type { Catalog } from '../catalog.js';
+import type { EditNote } from '../edits.js';
+import type { CacheNote } from '../notes.js';
+import type { Log } from '../telemetry/log.js';
+import type { CacheControl } from './cache-control.js';
+import { cacheControl, drop } from './control.js';
+import { openLevels } from './open-levels.js';
+import { RedisNotes } from './redis-notes.js';
+import { dropReplaced } from './replaced.js';
+import { TileCache } from './tile-cache.js';
+
+export interface CachingOptions {
+  config: Config['cache'];
+  /** Absolute: names this server among those of one Redis. */
+  dataDir: string;
+  log: Log;
+  catalog(): Catalog;
+  /** Tells the other gateways of this server. */
+  tell(note: CacheNote): void;
+}
+
+/** The cache of a gateway, and how it keeps up with what others change. */
+export interface Caching {
+  readonly tiles: TileCache;
+  readonly control: CacheControl;
+  /** Takes over an edit of this gateway, or one that events tell of, and tells all others. */
+  edited(note: EditNote): void;
+  /** Takes over what another gateway tells. */
+  hear(note: CacheNote): void;
+  /** Follows a reload of the catalog. */
+  replaced(before: CatalogSnapshot, after: CatalogSnapshot): void;
+  close(): Promise<void>;
+}
+
+/** Opens the cache with its levels. Never rejects for a level that cannot be used. */
+export async function startCaching({
+  config,
+  dataDir,
+  log,
+  catalog,
+  tell,
+}: CachingOptions): Promise<Caching> {
+  const levels = await openLevels(config, log);
+  const tiles = new TileCache(config.tileBytes, levels);
+  const parts = {
+    tiles,
+    levels,
+    catalog: () => catalog().current,
+  };
+  /** False for an edit that is known already, from the events of its database or by a note. */
+  const take = ({ collection, change }: EditNote): boolean => {
+    if (!catalog().touch(collection, change)) return false;
+    levels.edited(collection, change);
+    const layerId = parts.catalog().byId(collection)?.layerId;
+    if (layerId !== undefined) tiles.dropCollection(layerId, change.areas);
+    return true;
+  };
+  const hear = (note: CacheNote) => {
+    if ('change' in note) take(note);
+    else void drop(note.dropped, parts).catch(() => {});
+  };
+  const originOf = (note: CacheNote) =>
+    'change' in note ? parts.catalog().byId(note.collection)?.origin : undefined;
+  const servers = config.redis.url
+    ? new RedisNotes(config.redis.url, `${hostname()}:${dataDir}`, ({ note, origin }) => {
+        if (originOf(note) === origin) hear(note);
+      })
+    : undefined;
+  const tellAll = (note: CacheNote) => {
+    tell(note);
+    servers?.tell(note, originOf(note));
+  };
+  return {
+    tiles,
+    hear,
+    control: cacheControl(parts, (scope) => tellAll({ dropped: scope })),
+    edited(note) {
+      if (take(note)) tellAll(note);
+    },
+    replaced(before, after) {
+      levels.replaced(after);
+      dropReplaced(tiles, before, after);
+    },
+    async close() {
+      servers?.close();
+      await levels.close();
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import type { CatalogSnapshot } from '../core/collection.js';
+import { withoutPassword } from '../core/database-url.js';
+import type { Pools, PostgisSource } from '../core/tasks.js';
+import { exception, type Log } from './telemetry/log.js';
+
+const DEADLINE_MS = 60_000;
+
+/**
+ * Has the databases of a catalog tell what others edit in the published tables, or no longer. Never rejects: what a
+ * database does not allow is logged, and its edits are seen as before, when its tiles grow old.
+ */
+export async function captureEdits(
+  { vectors }: CatalogSnapshot,
+  { enabled, pools, log }: { enabled: boolean; pools: Pools; log: Log },
+): Promise<void> {
+  const databases = new Map<string, PostgisSource[]>();
+  for (const { source } of vectors) {
+    if (source.kind !== 'postgis') continue;
+    const tables = databases.get(source.database) ?? [];
+    databases.set(source.database, tables);
+    if (enabled && source.writable) tables.push(source);
+  }
+  for (const [database, tables] of databases) {
+    const store = { Store: withoutPassword(database) };
+    try {
+      const { problems } = await pools.run(
+        'vector.capture',
+        { database, tables },
+        { deadlineMs: DEADLINE_MS },
+      );
+      for (const { table, reason } of problems)
+        log.write('database.capture.table', { ...store, Table: table, Error: reason });
+    } catch (error) {
+      if (!enabled) continue;
+      log.write('database.capture.failed', { ...store, ...exception(error) });
+    }
+  }
+}

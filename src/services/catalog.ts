@@ -1,0 +1,205 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type FSWatcher, watch } from 'chokidar';
+import { around, globeExtent } from '../core/box.js';
+import {
+  CatalogSnapshot,
+  type Collection,
+  type TileSettings,
+  type VectorCollection,
+} from '../core/collection.js';
+import type { CollectionChange } from '../core/edits.js';
+import { isPath } from '../core/sources.js';
+import type { StatedCrs } from '../core/stated-crs.js';
+import type { LayerStyle } from '../core/style/model.js';
+import type { Box } from '../core/tasks.js';
+import { FileVersions } from './publish/file-versions.js';
+import { publish } from './publish/index.js';
+import type { PublishDeps } from './publish/source.js';
+
+/** Folders of the data folder that are published: stores, and archives that jobs made. */
+export const OWN_FOLDERS: readonly string[] = ['stores', 'published'];
+
+/** Quiet time after the last change of a file before the catalog is read again. */
+const SETTLE_MS = 800;
+/** Hidden files, SQLite's own, and the chunks of Zarr stores; their metadata is hidden but watched. */
+const UNWATCHED = /(^|\/)\.(?!z(metadata|group|attrs)$).|-(shm|journal)$|\.zarr\/[^/]+\/.+/;
+/** How often a source is asked for again whose host did not answer. */
+const RETRY_MS = 15_000;
+/** Edits remembered per collection: those that can be under way while the catalog is read again. */
+const KEPT_EDITS = 4096;
+
+export interface CatalogDeps extends Omit<PublishDeps, 'versionOf' | 'statedCrs'> {
+  /** A reload took the place of what was published before. */
+  replaced(before: CatalogSnapshot, after: CatalogSnapshot): void;
+  /** A committed edit was taken over. */
+  edited?(collection: VectorCollection, change: CollectionChange): void;
+}
+
+/** The published collections of this process. Readers take `current`; a reload swaps it in one assignment. */
+export class Catalog {
+  #current = new CatalogSnapshot([], [], 0);
+  /** What was read last, without the edits since. */
+  #published = this.#current;
+  #watcher: FSWatcher | undefined;
+  #retries: NodeJS.Timeout | undefined;
+  /** Edits by collection and cursor. */
+  readonly #edits = new Map<string, Map<number, CollectionChange>>();
+  /** Styles that were put, by layer. */
+  readonly #styles = new Map<number, LayerStyle>();
+  readonly #files = new FileVersions();
+  readonly #deps: CatalogDeps;
+
+  constructor(deps: CatalogDeps) {
+    this.#deps = deps;
+  }
+
+  get current(): CatalogSnapshot {
+    return this.#current;
+  }
+
+  /** Reads all sources beside the running catalog; nothing changes until `commit`. */
+  prepare(
+    sources: readonly string[],
+    tiles: Readonly<Record<string, TileSettings>> = {},
+    statedCrs: StatedCrs = {},
+  ): Promise<CatalogSnapshot> {
+    const own = OWN_FOLDERS.map((folder) => join(this.#deps.dataDir, folder));
+    return publish(
+      [...sources, ...own.filter((path) => existsSync(path))],
+      { ...this.#deps, statedCrs, versionOf: (path) => this.#files.of(path) },
+      this.#current.generation + 1,
+      tiles,
+    );
+  }
+
+  /** Edits that were committed while the snapshot was being made are in it, or are added now. */
+  commit(snapshot: CatalogSnapshot): void {
+    this.#published = snapshot;
+    let current = snapshot;
+    for (const [id, edits] of this.#edits) {
+      const collection = snapshot.byId(id);
+      if (collection?.kind !== 'vector') continue;
+      for (const cursor of edits.keys()) if (cursor <= collection.cursor) edits.delete(cursor);
+      const known = [...edits.values()].reduce(edited, collection);
+      if (known !== collection) current = current.replacing(known);
+    }
+    const before = this.#current;
+    this.#current = this.#styled(current);
+    this.#deps.replaced(before, this.#current);
+  }
+
+  /** Takes over styles, unless newer ones of their layers are known; they outlive reloads. */
+  restyle(styles: readonly LayerStyle[]): void {
+    for (const style of styles) {
+      const known = this.#styles.get(style.layerId);
+      if (!known || known.revision < style.revision) this.#styles.set(style.layerId, style);
+    }
+    this.#current = this.#styled(this.#current);
+  }
+
+  #styled({ collections, quarantined, generation }: CatalogSnapshot): CatalogSnapshot {
+    const styled = collections.map((collection) => this.#withStyle(collection));
+    return new CatalogSnapshot(styled, quarantined, generation);
+  }
+
+  #withStyle(collection: Collection): Collection {
+    const published = this.#published.byId(collection.id);
+    if (collection.kind === 'archive' || !published || published.kind === 'archive') return collection;
+    const put = this.#styles.get(collection.layerId);
+    const style = (put?.kind === collection.kind ? put.style : undefined) ?? published.style;
+    return style === collection.style ? collection : { ...collection, style };
+  }
+
+  /**
+   * Takes over what a committed edit, of this process or another, did to a collection. Does nothing and
+   * returns false the second time.
+   */
+  touch(id: string, change: CollectionChange): boolean {
+    const collection = this.#current.byId(id);
+    const published = this.#published.byId(id);
+    if (collection?.kind !== 'vector' || published?.kind !== 'vector') return true;
+    this.#files.leftByUs(collection.file);
+    if (change.cursor <= published.cursor) return true;
+    const edits = this.#edits.get(id) ?? new Map<number, CollectionChange>();
+    this.#edits.set(id, edits);
+    if (edits.has(change.cursor)) return false;
+    edits.set(change.cursor, change);
+    if (edits.size > KEPT_EDITS) edits.delete(edits.keys().next().value!);
+    this.#current = this.#current.replacing(edited(collection, change));
+    this.#deps.edited?.(collection, change);
+    return true;
+  }
+
+  /**
+   * Takes over an extent that was measured at a cursor; false when edits have come since. One that could not be told in
+   * time leaves the extent as it is, which holds all that lies there.
+   */
+  measured(id: string, cursor: number, extent84: Box | undefined): boolean {
+    const collection = this.#current.byId(id);
+    if (collection?.kind !== 'vector' || collection.cursor !== cursor) return false;
+    if (!extent84 && collection.featureCount > 0) return true;
+    this.#current = this.#current.replacing({ ...collection, extent84: extent84 && globeExtent(extent84) });
+    return true;
+  }
+
+  /** Calls `changed` once after published files changed and came to rest; edits of ours are no such changes. */
+  watch(sources: readonly string[], changed: (path: string) => void): void {
+    let timer: NodeJS.Timeout | undefined;
+    const paths = new Set<string>();
+    const settle = () => {
+      const foreign = [...paths].find((path) => !this.#files.isKnown(path));
+      paths.clear();
+      if (foreign !== undefined) changed(foreign);
+    };
+    const files = sources.filter(isPath);
+    // What another program writes to a GeoPackage may stay in its log for long.
+    const logs = files.filter((file) => file.endsWith('.gpkg')).map((file) => `${file}-wal`);
+    this.#watcher = watch([...files, ...logs], {
+      ignoreInitial: true,
+      depth: 6,
+      ignored: UNWATCHED,
+    });
+    this.#watcher.on('all', (_event, path) => {
+      paths.add(path.replace(/-wal$/, ''));
+      clearTimeout(timer);
+      timer = setTimeout(settle, SETTLE_MS);
+    });
+    // A file that cannot be watched is only a reload that must be asked for.
+    this.#watcher.on('error', () => {});
+  }
+
+  /** Calls `again` from time to time while a source is quarantined whose host did not answer. */
+  retry(again: (path: string) => void): void {
+    this.#retries = setInterval(() => {
+      const passing = this.#current.quarantined.find((one) => one.passing);
+      if (passing) again(passing.path);
+    }, RETRY_MS).unref();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#retries);
+    await this.#watcher?.close();
+  }
+}
+
+/** A collection after an edit. Its extent only grows here: `ExtentRefresh` finds it anew where it may have shrunk. */
+function edited(collection: VectorCollection, change: CollectionChange): VectorCollection {
+  const { extent84, featureCount, cursor } = collection;
+  return {
+    ...collection,
+    cursor: Math.max(cursor, change.cursor),
+    featureCount: Math.max(0, featureCount + change.features),
+    extent84: grown(extent84, change.extent84 && globeExtent(change.extent84)),
+  };
+}
+
+function grown(extent: Box | undefined, by: Box | undefined): Box | undefined {
+  if (!extent || !by) return extent ?? by;
+  const [west, south, east, north] = extent;
+  const low = Math.min(south, by[1]);
+  const high = Math.max(north, by[3]);
+  // An extent across the antimeridian keeps its sides unless the new box lies beside it.
+  if (west > east) return by[0] >= west || by[2] <= east ? [west, low, east, high] : [-180, low, 180, high];
+  return around(extent, by);
+}

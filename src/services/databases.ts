@@ -1,0 +1,138 @@
+import { setTimeout } from 'node:timers/promises';
+import { withoutPassword } from '../core/database-url.js';
+import { type DiscoveredDatabase, type Pools, TaskFailure } from '../core/tasks.js';
+import { errorRecovery } from './telemetry/process-metrics.js';
+
+/** How often databases are asked whether they answer. */
+const CHECK_MS = 2000;
+const PING_DEADLINE_MS = 5000;
+const DISCOVER_DEADLINE_MS = 60_000;
+const STATUS_MS = 2000;
+/** A check that is younger is taken for the state of now. */
+const FRESH_MS = 500;
+
+interface Known {
+  /** What was found when the database answered last. */
+  found?: DiscoveredDatabase;
+  up: boolean;
+  /** Why it is down. */
+  reason: string;
+  /** True when it was down as its tables were asked for: they are to be asked for again. */
+  awaited: boolean;
+  checkedAt: number;
+  /** When it went down. */
+  downSince: number;
+  checking?: Promise<void>;
+}
+
+export interface DatabaseStatus {
+  /** The database's URL without passwords. */
+  name: string;
+  up: boolean;
+  /** Whether collections of it are published. */
+  published: boolean;
+  reason: string;
+}
+
+/**
+ * The databases among the sources: what they hold, and whether they answer. One that is down keeps its collections,
+ * whose requests fail until it is back; one that was down from the start is published when it comes up.
+ */
+export class Databases {
+  readonly #known = new Map<string, Known>();
+  readonly #pools: Pools;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(pools: Pools) {
+    this.#pools = pools;
+  }
+
+  /** Forgets databases that are no sources any more. */
+  keep(urls: readonly string[]): void {
+    for (const url of this.#known.keys()) if (!urls.includes(url)) this.#known.delete(url);
+  }
+
+  /** What a database holds; while it is down, what it held. Rejects with `TaskFailure`. */
+  async discover(url: string): Promise<DiscoveredDatabase> {
+    const known: Known = this.#known.get(url) ?? {
+      up: true,
+      reason: '',
+      awaited: false,
+      checkedAt: 0,
+      downSince: 0,
+    };
+    this.#known.set(url, known);
+    try {
+      const options = { deadlineMs: DISCOVER_DEADLINE_MS };
+      known.found = await this.#pools.run('vector.discover', { database: url }, options);
+      note(known, undefined);
+      return known.found;
+    } catch (error) {
+      note(known, error);
+      known.awaited = !known.up;
+      if (known.found && !known.up) return known.found;
+      throw error;
+    }
+  }
+
+  /** Looks after the databases; `returned` is called for one whose tables are to be asked for again. */
+  watch(returned: (name: string) => void): void {
+    this.#timer = setInterval(() => void this.#look(returned), CHECK_MS).unref();
+  }
+
+  async #look(returned: (name: string) => void): Promise<void> {
+    for (const [url, known] of this.#known) {
+      await this.#check(url, known);
+      if (!known.awaited || !known.up) continue;
+      known.awaited = false;
+      returned(withoutPassword(url));
+    }
+  }
+
+  /** The state of every database now; of one that takes long to answer, the last that is known. */
+  async status(): Promise<DatabaseStatus[]> {
+    const checks = Promise.all([...this.#known].map(([url, known]) => this.#check(url, known)));
+    const late = new AbortController();
+    await Promise.race([checks, setTimeout(STATUS_MS, undefined, { signal: late.signal }).catch(() => {})]);
+    late.abort();
+    return [...this.#known].map(([url, { up, reason, found }]) => ({
+      name: withoutPassword(url),
+      up,
+      reason,
+      published: found !== undefined,
+    }));
+  }
+
+  #check(url: string, known: Known): Promise<void> {
+    if (performance.now() - known.checkedAt < FRESH_MS) return Promise.resolve();
+    known.checking ??= this.#pools
+      .run('vector.ping', { database: url }, { deadlineMs: PING_DEADLINE_MS })
+      .then(
+        () => note(known, undefined),
+        (error: unknown) => note(known, error),
+      )
+      .finally(() => {
+        known.checking = undefined;
+      });
+    return known.checking;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+}
+
+/** Failures that say nothing of the database leave its state as it was. */
+function note(known: Known, error: unknown): void {
+  if (error === undefined) {
+    if (!known.up) errorRecovery.cell('database').observe(performance.now() - known.downSince);
+    known.up = true;
+  } else if (error instanceof TaskFailure && DOWN.has(error.code)) {
+    if (known.up) known.downSince = performance.now();
+    known.up = false;
+    known.reason = error.code === 'store-unavailable' ? 'does not answer' : 'does not answer in time';
+  }
+  known.checkedAt = performance.now();
+}
+
+const DOWN: ReadonlySet<string> = new Set(['store-unavailable', 'deadline-exceeded']);

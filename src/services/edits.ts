@@ -1,0 +1,65 @@
+import type { VectorCollection } from '../core/collection.js';
+import type { CollectionChange, EditResult, EditTask } from '../core/edits.js';
+import { LIMITS } from '../core/limits.js';
+import { type Pools, TaskFailure } from '../core/tasks.js';
+import { runTask, type TaskContext } from './run-task.js';
+
+/** What all processes of a server must know of a committed edit. */
+export interface EditNote {
+  readonly collection: string;
+  readonly change: CollectionChange;
+}
+
+interface Lane {
+  last: Promise<unknown>;
+  waiting: number;
+}
+
+/**
+ * Runs edits. Those of one GeoPackage run one after the other: a file has one writer, and waiting here costs no worker
+ * thread. A database orders its writers itself.
+ */
+export class Edits {
+  readonly #lanes = new Map<string, Lane>();
+
+  constructor(
+    private readonly pools: Pools,
+    /** Called for every committed edit, before its answer is sent. */
+    private readonly committed: (note: EditNote) => void,
+  ) {}
+
+  async run(
+    x: TaskContext,
+    collection: VectorCollection,
+    edit: Omit<EditTask, 'source'>,
+  ): Promise<EditResult> {
+    const { source } = collection;
+    const work = async () => {
+      const result = await runTask(x, this.pools, 'vector.edit', { ...edit, source }, { toTheEnd: true });
+      if (result.change) this.committed({ collection: collection.id, change: result.change });
+      return result;
+    };
+    return source.kind === 'geopackage' ? this.#inTurn(source.path, x.signal, work) : work();
+  }
+
+  async #inTurn<T>(file: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    const lane = this.#lanes.get(file) ?? { last: Promise.resolve(), waiting: 0 };
+    this.#lanes.set(file, lane);
+    if (lane.waiting >= LIMITS.editQueue)
+      throw new TaskFailure('queue-full', 'The server is busy; try again soon.');
+    const late = performance.now() + LIMITS.requestDeadlineMs;
+    const turn = lane.last.then(() => {
+      if (signal?.aborted) throw new TaskFailure('cancelled', 'The request was cancelled.');
+      if (performance.now() > late) throw new TaskFailure('deadline-exceeded', 'The request took too long.');
+      return work();
+    });
+    lane.last = turn.catch(() => {});
+    lane.waiting++;
+    try {
+      return await turn;
+    } finally {
+      lane.waiting--;
+      if (lane.waiting === 0) this.#lanes.delete(file);
+    }
+  }
+}

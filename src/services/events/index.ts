@@ -1,0 +1,143 @@
+import type { CatalogSnapshot } from '../../core/collection.js';
+import type { EventSource, Retention } from '../../core/events.js';
+import type { Principal } from '../../core/operation.js';
+import type { Pools, VectorSource } from '../../core/tasks.js';
+import type { FeedStore } from '../../stores/feed.js';
+import type { Alerts } from '../alerts.js';
+import type { DataVersions } from '../cache/data-versions.js';
+import type { EditNote } from '../edits.js';
+import type { Note } from '../notes.js';
+import type { Log } from '../telemetry/log.js';
+import { exception } from '../telemetry/log.js';
+import { Changes } from './changes.js';
+import { Feed } from './feed.js';
+import { Hub } from './hub.js';
+import { Listeners } from './listeners.js';
+import { type Outbox, type PublishedTable, Relay } from './relay.js';
+import type { SessionLimits } from './session-quotas.js';
+
+export interface EventsOptions {
+  pools: Pools;
+  store: FeedStore;
+  /** Tells when others write to a file. */
+  versions: DataVersions;
+  log: Log;
+  alerts: Alerts;
+  /** Names this process among those that share the state database. */
+  instance: string;
+  sessions: SessionLimits;
+  retention: Retention;
+  visible(principal: Principal): CatalogSnapshot;
+  catalog(): CatalogSnapshot;
+  /** Tells the other gateways of this server. */
+  tell(note: Note): void;
+  /** Told of what events say of a database's collections: edits of this server too, of which it may know already. */
+  changed(note: EditNote): void;
+}
+
+/** The way of events in one gateway: from the outboxes into the feed, and from there to who listens. */
+export interface Events {
+  readonly feed: Feed;
+  readonly hub: Hub;
+  /** Takes events over from the stores of this catalog, and no others. */
+  follow(catalog: CatalogSnapshot): void;
+  /** A collection was edited, here or by another gateway. */
+  edited(collectionId: string): void;
+  /** Other gateways appended to the feed. */
+  fed(): void;
+  /** See `Relay.status`. */
+  outboxStatus(): { name: string; failingMs: number }[];
+  close(): Promise<void>;
+}
+
+/** How often the files of others are looked at, and the feed when no gateway told of anything. */
+const LOOK_MS = 1000;
+/** How often databases are looked at, though their notifications should tell of everything. */
+const DATABASE_LOOK_MS = 5000;
+
+export async function startEvents(options: EventsOptions): Promise<Events> {
+  const { pools, store, log, alerts, visible, sessions, tell } = options;
+  const feed = await Feed.open(store, options.retention.count);
+  const hub = new Hub({ feed, pools, visible, sessions, alerts });
+  const changes = new Changes(options.changed);
+  const relay = new Relay({
+    pools,
+    store,
+    log,
+    alerts,
+    instance: options.instance,
+    retention: options.retention,
+    appended(outbox, entries, more) {
+      feed.accept(entries);
+      tell({ fed: entries[entries.length - 1]!.cursor });
+      // Who watches files sees who else writes to them.
+      if (outbox.source.kind === 'postgis') changes.take(outbox.key, entries, more);
+    },
+  });
+  const listeners = new Listeners(log, (key) => relay.wake(key));
+  const seen = new Map<string, number | undefined>();
+  let outboxes: readonly Outbox[] = [];
+  const behind = (error: unknown) => log.write('feed.unreadable', exception(error));
+  const look = () => {
+    feed.catchUp().catch(behind);
+    for (const { key, source } of outboxes) {
+      if (source.kind !== 'geopackage') continue;
+      const version = options.versions.of(source.path);
+      if (version !== undefined && seen.get(key) === version) continue;
+      seen.set(key, version);
+      relay.wake(key);
+    }
+  };
+  const lookAtDatabases = () => {
+    for (const { key, source } of outboxes) if (source.kind === 'postgis') relay.wake(key);
+  };
+  const timers = [setInterval(look, LOOK_MS), setInterval(lookAtDatabases, DATABASE_LOOK_MS)];
+  for (const timer of timers) timer.unref();
+  return {
+    feed,
+    hub,
+    follow(catalog) {
+      outboxes = outboxesOf(catalog);
+      relay.use(outboxes);
+      listeners.use(outboxes);
+    },
+    edited(collectionId) {
+      const collection = options.catalog().byId(collectionId);
+      if (collection?.kind === 'vector') relay.wake(collection.file);
+    },
+    fed: () => void feed.catchUp().catch(behind),
+    outboxStatus: () => relay.status(),
+    async close() {
+      for (const timer of timers) clearInterval(timer);
+      listeners.close();
+      hub.close();
+      await relay.close();
+    },
+  };
+}
+
+/** The stores of a catalog that can be edited: each has one outbox, whatever the number of its collections. */
+function outboxesOf({ vectors }: CatalogSnapshot): Outbox[] {
+  const outboxes = new Map<string, Outbox>();
+  for (const { file, source, id, layerId, cursor } of vectors) {
+    if (!source.writable) continue;
+    const known = outboxes.get(file);
+    const tables = new Map<string, readonly PublishedTable[]>(known?.tables);
+    const table = source.kind === 'postgis' ? `${source.schema}.${source.table}` : source.table;
+    tables.set(table, [...(tables.get(table) ?? []), { id, layerId }]);
+    outboxes.set(file, {
+      key: file,
+      source: known?.source ?? storeOf(source),
+      start: Math.max(known?.start ?? 0, cursor),
+      collections: [...(known?.collections ?? []), id],
+      tables,
+    });
+  }
+  return [...outboxes.values()];
+}
+
+function storeOf(source: VectorSource): EventSource {
+  return source.kind === 'geopackage'
+    ? { kind: 'geopackage', path: source.path }
+    : { kind: 'postgis', database: source.database };
+}

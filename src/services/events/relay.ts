@@ -1,0 +1,249 @@
+import type { FeatureEvent } from '../../core/edits.js';
+import type { EventSource, EventsResult, FeedEntry, Retention } from '../../core/events.js';
+import { type Pools, TaskFailure } from '../../core/tasks.js';
+import type { FeedStore, NewEntry, OutboxPosition } from '../../stores/feed.js';
+import type { Alerts } from '../alerts.js';
+import * as metrics from '../telemetry/event-metrics.js';
+import type { Log } from '../telemetry/log.js';
+
+/** A store that is published, with its outbox. */
+export interface Outbox {
+  /** Names the store in the state database: a path, or a URL without passwords. */
+  readonly key: string;
+  readonly source: EventSource;
+  /** Cursor of the last event that the published collections know of. */
+  readonly start: number;
+  readonly collections: readonly string[];
+  /** The collections of each table, under the name that events give it. */
+  readonly tables: ReadonlyMap<string, readonly PublishedTable[]>;
+}
+
+export interface PublishedTable {
+  readonly id: string;
+  readonly layerId: number;
+}
+
+export interface RelayOptions {
+  pools: Pools;
+  store: FeedStore;
+  /** Names this process among those that share the state database. */
+  instance: string;
+  log: Log;
+  /** What the feed keeps. */
+  retention: Retention;
+  alerts: Alerts;
+  /** Called with what was appended to the feed, in order; `more` when there may be more of the same transaction. */
+  appended(outbox: Outbox, entries: readonly FeedEntry[], more: boolean): void;
+}
+
+interface Taken {
+  outbox: Outbox;
+  position: OutboxPosition | undefined;
+  claimedAt: number;
+  running: boolean;
+  again: boolean;
+  failures: number;
+  /** Milliseconds of `performance.now()` at which its failures began. */
+  failingSince: number | undefined;
+  timer: NodeJS.Timeout | undefined;
+}
+
+const BATCH = 500;
+const LEASE_MS = 15_000;
+const MAX_BACKOFF_MS = 15_000;
+/** Failures in a row after which operators are told. */
+const ALERT_FAILURES = 5;
+
+/**
+ * Takes events over from the outboxes of the stores into the feed. Each outbox is read by one process at a time, which
+ * holds its lease; another goes on where it stopped when the lease runs out, or at once where it is known to have ended.
+ * Position and entries change together, so each event is in the feed once.
+ */
+export class Relay {
+  readonly #options: RelayOptions;
+  readonly #outboxes = new Map<string, Taken>();
+  #closed = false;
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+  }
+
+  /** Takes over these outboxes from now on, and no others. */
+  use(outboxes: readonly Outbox[]): void {
+    const keys = new Set(outboxes.map(({ key }) => key));
+    for (const [key, taken] of this.#outboxes) {
+      if (keys.has(key)) continue;
+      clearTimeout(taken.timer);
+      this.#outboxes.delete(key);
+    }
+    for (const outbox of outboxes) {
+      const taken = this.#outboxes.get(outbox.key);
+      if (taken) taken.outbox = outbox;
+      else this.#outboxes.set(outbox.key, newlyTaken(outbox));
+      this.wake(outbox.key);
+    }
+  }
+
+  /** Looks for new events of a store now. */
+  wake(key: string): void {
+    const taken = this.#outboxes.get(key);
+    if (!taken || this.#closed) return;
+    taken.again = true;
+    if (taken.running) return;
+    taken.running = true;
+    clearTimeout(taken.timer);
+    void this.#run(taken).finally(() => {
+      taken.running = false;
+    });
+  }
+
+  /** For how long, in milliseconds, events of a store could not be taken over; 0 where they can. */
+  status(): { name: string; failingMs: number }[] {
+    const now = performance.now();
+    return [...this.#outboxes.values()].map(({ outbox, failingSince }) => ({
+      name: outbox.key,
+      failingMs: failingSince === undefined ? 0 : now - failingSince,
+    }));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const { store, instance } = this.#options;
+    const held = [...this.#outboxes.values()].filter(({ position }) => position);
+    for (const { timer } of this.#outboxes.values()) clearTimeout(timer);
+    await Promise.all(held.map(({ outbox }) => store.release(outbox.key, instance).catch(() => {})));
+  }
+
+  async #run(taken: Taken): Promise<void> {
+    try {
+      while (taken.again && !this.#closed) {
+        taken.again = false;
+        if (!(await this.#claim(taken))) return this.#later(taken, LEASE_MS / 3);
+        if (await this.#take(taken)) taken.again = true;
+      }
+      taken.failures = 0;
+      taken.failingSince = undefined;
+    } catch (error) {
+      if (this.#closed) return;
+      metrics.outboxFailed.cell().inc();
+      taken.failingSince ??= performance.now();
+      const backoff = Math.min(500 * 2 ** taken.failures++, MAX_BACKOFF_MS);
+      const reason = error instanceof TaskFailure ? (error.cause_ ?? error.message) : String(error);
+      this.#options.log.write('feed.store.failed', {
+        Store: taken.outbox.key,
+        Error: reason,
+      });
+      if (taken.failures === ALERT_FAILURES) this.#tellFailing(taken.outbox.key, reason);
+      this.#later(taken, backoff);
+    }
+  }
+
+  #tellFailing(subject: string, reason: string): void {
+    const message = `Events of a store could not be taken over ${ALERT_FAILURES} times: ${reason}`;
+    this.#options.alerts.notify({ kind: 'delivery-failing', severity: 'error', subject, message });
+  }
+
+  #later(taken: Taken, ms: number): void {
+    clearTimeout(taken.timer);
+    taken.timer = setTimeout(() => this.wake(taken.outbox.key), ms).unref();
+  }
+
+  /** Holds the lease, or prolongs it in time; false while another process has it. */
+  async #claim(taken: Taken): Promise<boolean> {
+    if (taken.position && performance.now() - taken.claimedAt < LEASE_MS / 3) return true;
+    const { store, instance } = this.#options;
+    const { key, start } = taken.outbox;
+    const began = performance.now();
+    const claim = await store.claim(key, instance, start, LEASE_MS);
+    if (claim?.takenOver) metrics.outboxRecovered.cell().inc();
+    taken.claimedAt = began;
+    // The position of a lease that was held all the time is the one in memory.
+    if (!claim || !taken.position || claim.cursor !== taken.position.cursor) taken.position = claim;
+    return claim !== undefined;
+  }
+
+  /** Takes over one batch; true when there may be more. */
+  async #take(taken: Taken): Promise<boolean> {
+    const { pools, store, instance } = this.#options;
+    const { outbox } = taken;
+    const position = taken.position!;
+    const from = position.eventId === null ? position.cursor + 1 : position.cursor;
+    const read = await pools.run('vector.events', { source: outbox.source, from, limit: BATCH });
+    const { entries: found, next } = continued(position, read, outbox.collections);
+    if (found.length === 0) return false;
+    const entries = found.flatMap((entry) => published(entry, outbox, read.gaps));
+    const first = await store.append(outbox.key, instance, entries, next, this.#options.retention);
+    if (first === undefined) {
+      taken.position = undefined;
+      return true;
+    }
+    taken.position = next;
+    metrics.outboxDispatched.cell().inc(read.events.length);
+    const more = read.events.length === BATCH;
+    const numbered = entries.map((entry, i) => ({ ...entry, cursor: first + i }) as FeedEntry);
+    if (numbered.length > 0) this.#options.appended(outbox, numbered, more);
+    return more;
+  }
+}
+
+function newlyTaken(outbox: Outbox): Taken {
+  return {
+    outbox,
+    position: undefined,
+    claimedAt: 0,
+    running: false,
+    again: false,
+    failures: 0,
+    failingSince: undefined,
+    timer: undefined,
+  };
+}
+
+/**
+ * The event under the names of this server: another one that wrote it may publish the table under other names. Nothing,
+ * where this server does not publish the table.
+ */
+function published(entry: NewEntry, { tables }: Outbox, gaps: readonly number[] = []): NewEntry[] {
+  if (entry.kind === 'gap') return [entry];
+  const { event } = entry;
+  const here = tables.get(event.table) ?? [];
+  const collection = here.find(({ id }) => id === event.collection) ?? here[0];
+  if (!collection) return [];
+  if (gaps.includes(event.cursor)) {
+    const collections = here.map(({ id }) => id);
+    return [{ kind: 'gap', collections, time: event.time, outboxCursor: event.cursor }];
+  }
+  const { id, layerId } = collection;
+  const same = event.collection === id && event.layerId === layerId;
+  return [same ? entry : { kind: 'event', event: renamed(event, id, layerId) }];
+}
+
+const renamed = (event: FeatureEvent, collection: string, layerId: number): FeatureEvent => ({
+  ...event,
+  collection,
+  layerId,
+});
+
+/**
+ * What follows a position in an outbox. When the event of the position is not there any more, events may have been
+ * trimmed before they were seen, or the store has been replaced: the feed says so with a gap.
+ */
+export function continued(
+  position: OutboxPosition,
+  { events, newest }: EventsResult,
+  collections: readonly string[],
+): { entries: NewEntry[]; next: OutboxPosition } {
+  const gap: NewEntry = { kind: 'gap', collections, time: new Date().toISOString() };
+  const [first] = events;
+  const known = position.eventId !== null && first?.cursor === position.cursor;
+  if (newest < position.cursor || (known && first.eventId !== position.eventId)) {
+    // Another outbox: what it held before is not told, what comes now is.
+    return { entries: [gap], next: { cursor: newest, eventId: null } };
+  }
+  const fresh = known ? events.slice(1) : events;
+  const last = fresh.at(-1);
+  if (!last) return { entries: [], next: position };
+  const entries: NewEntry[] = fresh.map((event) => ({ kind: 'event', event }));
+  if (!known && fresh[0]!.cursor !== position.cursor + 1) entries.unshift(gap);
+  return { entries, next: { cursor: last.cursor, eventId: last.eventId } };
+}

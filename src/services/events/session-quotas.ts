@@ -1,0 +1,82 @@
+import { ApiError } from '../../core/errors.js';
+import type { Principal } from '../../core/operation.js';
+
+/** Who opens a session, and from where. */
+export interface Visitor {
+  readonly principal: Principal;
+  readonly address: string;
+}
+
+export interface SessionLimits {
+  /** Sessions of all. */
+  readonly total: number;
+  /** Sessions of anonymous clients of one address. */
+  readonly perAddress: number;
+  readonly perKey: number;
+}
+
+/** The part of all sessions that only clients with a key can have. */
+const RESERVED = 0.25;
+const RETRY_SECONDS = '10';
+
+/** Shares sessions out: nobody takes them all, and those without a key leave some to those with one. */
+export class SessionQuotas {
+  #anonymous = 0;
+  #all = 0;
+  /** Sessions by key id, or by address. */
+  readonly #counts = new Map<string, number>();
+
+  constructor(private readonly limits: SessionLimits) {}
+
+  get total(): number {
+    return this.limits.total;
+  }
+
+  /** Why this client cannot have another session; undefined when it can. */
+  refusal(visitor: Visitor): ApiError | undefined {
+    const { total, perAddress, perKey } = this.limits;
+    const isAnonymous = visitor.principal.kind === 'anonymous';
+    const full =
+      this.#all >= total || (isAnonymous && this.#anonymous >= total - Math.floor(total * RESERVED));
+    if (full) return refused('unavailable', 'There are too many sessions.');
+    const own = this.#counts.get(nameOf(visitor)) ?? 0;
+    if (own < (isAnonymous ? perAddress : perKey)) return undefined;
+    const whose = isAnonymous ? 'address' : 'key';
+    return refused('too-many-requests', `There are too many sessions of this ${whose}.`);
+  }
+
+  take(visitor: Visitor): void {
+    this.#count(visitor, 1);
+  }
+
+  release(visitor: Visitor): void {
+    this.#count(visitor, -1);
+  }
+
+  #count(visitor: Visitor, change: 1 | -1): void {
+    this.#all += change;
+    if (visitor.principal.kind === 'anonymous') this.#anonymous += change;
+    const name = nameOf(visitor);
+    const count = (this.#counts.get(name) ?? 0) + change;
+    if (count === 0) this.#counts.delete(name);
+    else this.#counts.set(name, count);
+  }
+}
+
+function refused(code: 'unavailable' | 'too-many-requests', detail: string): ApiError {
+  return new ApiError(code, detail, { headers: { 'retry-after': RETRY_SECONDS } });
+}
+
+function nameOf({ principal, address }: Visitor): string {
+  return principal.kind === 'anonymous' ? `address ${networkOf(address)}` : `key ${principal.id}`;
+}
+
+/** An IPv6 client has 64 bits of addresses to itself. */
+function networkOf(address: string): string {
+  if (!address.includes(':')) return address;
+  const [head = '', tail] = address.split('::');
+  const groups = head.split(':');
+  const last = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? 0 : 8 - groups.length - last.length;
+  return [...groups, ...Array<string>(Math.max(0, zeros)).fill('0'), ...last].slice(0, 4).join(':');
+}

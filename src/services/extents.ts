@@ -1,0 +1,73 @@
+import type { VectorCollection } from '../core/collection.js';
+import type { CollectionChange } from '../core/edits.js';
+import type { Box, Pools } from '../core/tasks.js';
+import type { Catalog } from './catalog.js';
+import type { Log } from './telemetry/log.js';
+import { exception } from './telemetry/log.js';
+
+export interface ExtentRefreshOptions {
+  catalog(): Catalog;
+  pools: Pools;
+  log: Log;
+  /** Milliseconds between an edit and the look, and at least between two looks. */
+  delayMs?: number;
+}
+
+const DELAY_MS = 2000;
+/** Looks take at most one part in so many of the time. */
+const SHARE = 20;
+/** Degrees: extents are rounded outwards. */
+const NEAR = 1e-6;
+
+/**
+ * Measures extents anew, in the background, where an edit took away what may have reached the edge: an extent only grows
+ * by what edits tell of themselves.
+ */
+export class ExtentRefresh {
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+  readonly #options: ExtentRefreshOptions;
+  #closed = false;
+
+  constructor(options: ExtentRefreshOptions) {
+    this.#options = options;
+  }
+
+  /** `collection` is what it was before the edit. */
+  edited({ id, extent84 }: VectorCollection, { areas }: CollectionChange): void {
+    if (extent84 && areas && !areas.some((area) => reachesEdge(area, extent84))) return;
+    this.#plan(id, this.#options.delayMs ?? DELAY_MS);
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+  }
+
+  #plan(id: string, delayMs: number): void {
+    if (this.#closed || this.#timers.has(id)) return;
+    const timer = setTimeout(() => void this.#look(id), delayMs).unref();
+    this.#timers.set(id, timer);
+  }
+
+  async #look(id: string): Promise<void> {
+    const { catalog, pools, log, delayMs = DELAY_MS } = this.#options;
+    const collection = catalog().current.byId(id);
+    const start = performance.now();
+    let settled = true;
+    try {
+      if (collection?.kind === 'vector') {
+        const extent = await pools.run('vector.extent', { source: collection.source });
+        settled = catalog().measured(id, collection.cursor, extent);
+      }
+    } catch (error) {
+      log.write('catalog.extent.failed', { Collection: id, ...exception(error) });
+    }
+    this.#timers.delete(id);
+    if (!settled) this.#plan(id, Math.max(delayMs, (performance.now() - start) * SHARE));
+  }
+}
+
+function reachesEdge([west, south, east, north]: Box, extent: Box): boolean {
+  const sides = west <= extent[0] + NEAR || east >= extent[2] - NEAR;
+  return sides || south <= extent[1] + NEAR || north >= extent[3] - NEAR;
+}

@@ -1,0 +1,72 @@
+import {
+  type CheckOptions,
+  Cql2Error,
+  check,
+  type Expression,
+  parseJson,
+  parseText,
+  temporalFilter,
+} from '../core/cql2/index.js';
+import { ApiError } from '../core/errors.js';
+import { parseJsonText } from '../core/json-bounds.js';
+import type { TimeRange } from '../core/params.js';
+import type { Field } from '../core/tasks.js';
+
+/** Parameters that narrow what is read of a collection, as parts of one CQL2 tree. */
+
+export interface FilterText {
+  /** In CQL2 JSON it may have been parsed already, within bounds. */
+  text: unknown;
+  language: 'cql2-text' | 'cql2-json';
+}
+
+/** Parses a filter; what may stand in it is for `checkFilter` to say. A wrong one is 400 naming `parameter`. */
+export function parseFilter(parameter: string, { text, language }: FilterText): Expression {
+  return named(parameter, () =>
+    language === 'cql2-text' ? parseText(String(text)) : parseJson(jsonOf(text)),
+  );
+}
+
+/** Makes a filter fit for a store. One that names what a collection does not have is 400 naming `parameter`. */
+export function checkFilter(parameter: string, tree: Expression, options: CheckOptions): Expression {
+  return named(parameter, () => check(tree, options));
+}
+
+function named<T>(parameter: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof Cql2Error)) throw error;
+    throw new ApiError('invalid-parameter', `${parameter}: ${error.message}`, {
+      errors: [{ name: parameter, detail: error.message }],
+    });
+  }
+}
+
+function jsonOf(text: unknown): unknown {
+  if (typeof text !== 'string') return text;
+  try {
+    return parseJsonText(text);
+  } catch (error) {
+    throw new Cql2Error(`is not JSON: ${(error as Error).message.slice(0, 120)}`);
+  }
+}
+
+/** The property that `datetime` selects by: the first one that is an instant. */
+export function temporalField({ fields }: { fields: readonly Field[] }): Field | undefined {
+  return fields.find((field) => field.type === 'date' || field.type === 'date-time');
+}
+
+/** A collection without temporal property matches every instant (OGC 17-069r4, 7.15.4). */
+export function during(
+  collection: { fields: readonly Field[] },
+  range: TimeRange | undefined,
+): Expression | undefined {
+  const field = temporalField(collection);
+  if (!range || !field) return undefined;
+  const { start, end } = range;
+  return temporalFilter(field.name, field.type as 'date' | 'date-time', {
+    ...(start === undefined ? {} : { start }),
+    ...(end === undefined ? {} : { end }),
+  });
+}

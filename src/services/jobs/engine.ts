@@ -1,0 +1,287 @@
+import { ApiError, notFound } from '../../core/errors.js';
+import { instanceName } from '../../stores/instance.js';
+import type { Claim, JobRow, JobState, JobStore, Progress } from '../../stores/jobs.js';
+import * as metrics from '../telemetry/store-metrics.js';
+import { BACKEND, type JobKind } from './kinds.js';
+import { JobRun } from './run.js';
+
+export interface JobEngineOptions {
+  /** Jobs that this instance runs at once. */
+  concurrency?: number;
+  /** Milliseconds after which a silent instance's job is taken over. */
+  leaseMs?: number;
+  /** Milliseconds between looks for jobs that other instances submitted or left behind. */
+  pollMs?: number;
+  onError?(error: unknown): void;
+}
+
+export interface SubmitOptions {
+  /** Who asks: `api-key:<id>`, `cli`. */
+  owner: string;
+  /** The same key of the same owner gives the same job. */
+  idempotencyKey?: string;
+  correlationId?: string;
+  /** References of what the job works on: `collection:roads`. */
+  resources?: readonly string[];
+}
+
+/** What observers are told: progress while the job runs here, the state at its end. */
+export interface JobNews extends Progress {
+  state: JobState;
+}
+
+const DEFAULTS = { concurrency: 2, leaseMs: 10_000, pollMs: 1000 };
+const MAX_ATTEMPTS = 3;
+/** Milliseconds between counts of the jobs that wait and run. */
+const DEPTHS_MS = 2000;
+
+/**
+ * Runs durable jobs. A job is a row; whoever leases the row runs it, and a lease that is not prolonged falls
+ * to the next instance that looks. So a killed process loses time, never a job.
+ */
+export class JobEngine {
+  /** Names this instance in leases. */
+  readonly instance = instanceName();
+  readonly #kinds = new Map<string, JobKind>();
+  readonly #running = new Map<string, { run: JobRun; done: Promise<void> }>();
+  readonly #observers = new Map<string, Set<(news: JobNews) => void>>();
+  readonly #options: Required<JobEngineOptions>;
+  #timer: NodeJS.Timeout | undefined;
+  #depthTimer: NodeJS.Timeout | undefined;
+  #counting: Promise<void> | undefined;
+  #claiming: Promise<void> | undefined;
+  #again = false;
+
+  constructor(
+    readonly store: JobStore,
+    options: JobEngineOptions = {},
+  ) {
+    this.#options = { ...DEFAULTS, onError: () => {}, ...options };
+  }
+
+  register<I, R>(kind: JobKind<I, R>): void {
+    if (this.#kinds.has(kind.kind)) throw new Error(`the job kind ${kind.kind} is registered twice`);
+    // A kind only ever sees the inputs that were submitted for it.
+    this.#kinds.set(kind.kind, kind as unknown as JobKind);
+  }
+
+  /** Undefined for a kind that is not known here: a row of another version can name one. */
+  kindOf(name: string): JobKind | undefined {
+    return this.#kinds.get(name);
+  }
+
+  get kinds(): readonly JobKind[] {
+    return [...this.#kinds.values()];
+  }
+
+  /** Begins to run jobs. */
+  start(): void {
+    this.#timer ??= setInterval(() => this.#look(), this.#options.pollMs);
+    this.#timer.unref();
+    this.#depthTimer ??= setInterval(() => this.#showDepths(), DEPTHS_MS).unref();
+    this.#showDepths();
+    this.#look();
+  }
+
+  /** Stops the runs and hands their jobs on. Resolves when every run has stopped. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    clearInterval(this.#depthTimer);
+    this.#depthTimer = undefined;
+    await this.#claiming;
+    await this.#counting;
+    for (const { run } of this.#running.values()) run.stop('shutdown');
+    await Promise.all([...this.#running.values()].map(({ done }) => done));
+  }
+
+  /** Durable once resolved. */
+  async submit(
+    kind: string,
+    input: unknown,
+    options: SubmitOptions,
+  ): Promise<{ job: JobRow; created: boolean }> {
+    const known = this.#kinds.get(kind);
+    if (!known) throw new Error(`the job kind ${kind} is not registered`);
+    const { resources = [], ...rest } = options;
+    const maxAttempts = known.maxAttempts ?? MAX_ATTEMPTS;
+    const added = await this.store.add({ kind, input, maxAttempts, resources, ...rest });
+    if (added.created) metrics.jobsSubmitted.cell().inc();
+    this.#look();
+    return added;
+  }
+
+  /** Throws `not-found`. */
+  async get(id: string): Promise<JobRow> {
+    return (await this.store.get(id)) ?? missing(id);
+  }
+
+  /** Throws `not-found`, and `conflict` for a job that has ended otherwise. Cancelling twice is no error. */
+  async cancel(id: string): Promise<JobRow> {
+    const { job, changed } = (await this.store.cancel(id)) ?? missing(id);
+    if (!changed && job.state !== 'Cancelled') {
+      throw new ApiError('conflict', `The job has ended already: ${job.state}.`);
+    }
+    this.#running.get(id)?.run.stop('cancelled');
+    if (changed && job.state === 'Cancelled') {
+      await this.#kinds.get(job.kind)?.cleanup?.(JSON.parse(job.input_json), id, { state: 'Cancelled' });
+      this.#tell(id, news(job));
+    }
+    return job;
+  }
+
+  /** Throws `not-found`, and `conflict` for a job that cannot be run again. */
+  async retry(id: string): Promise<JobRow> {
+    const before = await this.get(id);
+    const refusal = await this.retryRefusal(before);
+    if (refusal !== undefined) throw new ApiError('conflict', refusal);
+    const kind = this.#kinds.get(before.kind)!;
+    const { job, changed } = (await this.store.retry(id, kind.maxAttempts ?? MAX_ATTEMPTS)) ?? missing(id);
+    if (!changed) throw new ApiError('conflict', notEnded(job));
+    this.#look();
+    return job;
+  }
+
+  /** Why a job cannot be run again; undefined when it can. */
+  async retryRefusal(job: JobRow): Promise<string | undefined> {
+    if (job.state !== 'Failed' && job.state !== 'Cancelled') return notEnded(job);
+    const kind = this.#kinds.get(job.kind);
+    return kind ? kind.refuseRetry?.(JSON.parse(job.input_json)) : 'Its kind is not known here.';
+  }
+
+  /** Calls back on progress of a job that runs here, and at its end. Returns how to stop that. */
+  observe(id: string, listener: (news: JobNews) => void): () => void {
+    const listeners = this.#observers.get(id) ?? new Set();
+    this.#observers.set(id, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0) this.#observers.delete(id);
+    };
+  }
+
+  /** The job once it has ended, wherever it runs. Rejects with the signal's reason. */
+  async finished(id: string, signal?: AbortSignal): Promise<JobRow> {
+    for (;;) {
+      signal?.throwIfAborted();
+      const news = this.#nextNews(id, signal);
+      const job = await this.get(id);
+      if (job.state !== 'Queued' && job.state !== 'Running') return job;
+      await news;
+    }
+  }
+
+  #nextNews(id: string, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        stop();
+        signal?.removeEventListener('abort', end);
+        resolve();
+      };
+      // The job may run in another process, which tells nothing: look again after a while.
+      const timer = setTimeout(end, this.#options.pollMs);
+      const stop = this.observe(id, ({ state }) => {
+        if (state !== 'Running') end();
+      });
+      signal?.addEventListener('abort', end);
+    });
+  }
+
+  #tell(id: string, message: JobNews): void {
+    for (const listener of this.#observers.get(id) ?? []) listener(message);
+  }
+
+  #showDepths(): void {
+    this.#counting ??= this.store
+      .depths()
+      .then((depths) => {
+        const sum = (fits: (one: (typeof depths)[number]) => boolean) =>
+          depths.filter(fits).reduce((all, { count }) => all + count, 0);
+        for (const state of ['Queued', 'Running'] as const)
+          metrics.jobQueue.cell(state, BACKEND).set(sum((one) => one.state === state));
+        metrics.uploads.waiting = sum(
+          ({ kind, state }) => state === 'Queued' && this.#kinds.get(kind)?.ofUpload === true,
+        );
+      })
+      .catch(this.#options.onError)
+      .finally(() => {
+        this.#counting = undefined;
+      });
+  }
+
+  /** Claims jobs while there is room. One round at a time; a call during a round asks for one more. */
+  #look(): void {
+    if (!this.#timer || this.#kinds.size === 0) return;
+    this.#again = true;
+    this.#claiming ??= this.#claimAll()
+      .catch(this.#options.onError)
+      .finally(() => {
+        this.#claiming = undefined;
+        if (this.#again) this.#look();
+      });
+  }
+
+  async #claimAll(): Promise<void> {
+    const { concurrency, leaseMs } = this.#options;
+    this.#again = false;
+    metrics.jobCycles.cell().inc();
+    while (this.#timer && this.#running.size < concurrency) {
+      const kinds = this.#free();
+      const claim = kinds.length > 0 && (await this.store.claim(this.instance, kinds, leaseMs));
+      if (!claim) return;
+      this.#begin(claim);
+    }
+  }
+
+  /** Kinds whose lane is free: long work of one sort must not hold up the rest. */
+  #free(): string[] {
+    const taken = new Set([...this.#running.values()].map(({ run }) => run.kind.lane));
+    return this.kinds.filter(({ lane }) => lane === undefined || !taken.has(lane)).map(({ kind }) => kind);
+  }
+
+  #begin({ job, takenOver }: Claim): void {
+    const { store } = this;
+    const { leaseMs, onError } = this.#options;
+    const kind = this.#kinds.get(job.kind)!;
+    const refusal = job.cancel_requested_at === null ? unfit(job, kind, takenOver) : undefined;
+    const onProgress = (progress: Progress) => this.#tell(job.id, { ...progress, state: 'Running' });
+    const fit = refusal === undefined ? kind : { ...kind, cleanup: kind.cleanup?.bind(kind), run: refusal };
+    const run = new JobRun(fit, job, { store, instance: this.instance, leaseMs, onProgress, onError });
+    const began = performance.now();
+    metrics.jobTransitions.cell(job.kind, 'Running').inc();
+    const done = (takenOver ? store.closeSteps(job.id, 'Interrupted').catch(onError) : Promise.resolve())
+      .then(() => run.settle())
+      .then((ended) => {
+        this.#running.delete(job.id);
+        metrics.jobDuration.cell(job.kind).observe(performance.now() - began);
+        if (ended) metrics.jobTransitions.cell(job.kind, ended.state).inc();
+        if (ended) this.#tell(job.id, news(ended));
+        this.#look();
+      });
+    this.#running.set(job.id, { run, done });
+  }
+}
+
+/** Why a job that another instance left behind is not run again, as a run that fails with that reason. */
+function unfit(job: JobRow, kind: JobKind, takenOver: boolean): (() => Promise<never>) | undefined {
+  if (!takenOver) return undefined;
+  if (!kind.resumable) return refuse('The server stopped while the job ran, and it cannot be resumed.');
+  if (job.attempt <= job.max_attempts) return undefined;
+  return refuse(`The server stopped while the job ran, ${job.max_attempts} times: it is given up.`);
+}
+
+function notEnded({ state }: JobRow): string {
+  return `Only failed and cancelled jobs are run again, not ${state}.`;
+}
+
+function refuse(reason: string): () => Promise<never> {
+  return () => Promise.reject(new ApiError('unavailable', reason));
+}
+
+function news(job: JobRow): JobNews {
+  return { state: job.state, phase: job.phase, fraction: job.fraction, etaMs: job.eta_ms };
+}
+
+function missing(id: string): never {
+  throw notFound('job', id);
+}

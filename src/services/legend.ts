@@ -1,0 +1,107 @@
+import type { RasterCollection, VectorCollection } from '../core/collection.js';
+import type { LegendEntry, SymbolEntry } from '../core/style/legend/entries.js';
+import { legendWidth, ROW } from '../core/style/legend/svg.js';
+import type { StyleLayer } from '../core/style/model.js';
+import type { MapLayer, Pools } from '../core/tasks.js';
+import { TileLayerWriter } from '../core/tile-layers.js';
+import { runTask, type TaskContext } from './run-task.js';
+
+export type Styled = VectorCollection | RasterCollection;
+
+/** Grid units per pixel. */
+const UNITS = 16;
+const FEATURE_TYPES = { point: 1, line: 2, polygon: 3 } as const;
+
+/** Swatches drawn by the renderer of the maps, with the very layers that draw the features: PNG. */
+export async function legendPng(
+  x: TaskContext,
+  pools: Pools,
+  entries: readonly LegendEntry[],
+  { zoom, scale }: { zoom: number; scale: number },
+): Promise<Uint8Array> {
+  const [width, height] = [legendWidth(entries), Math.max(1, entries.length) * ROW.height];
+  const side = Math.max(width, height) * UNITS;
+  const grid: Grid = { side, x: side / width, y: side / height };
+  const { data } = await runTask(x, pools, 'map.render', {
+    width: width * scale,
+    height: height * scale,
+    background: '#ffffff',
+    layers: entries.flatMap((entry, row) => [swatch(entry, row, grid), label(entry, row, grid)]),
+    tileExtent: side,
+    zoom,
+    scale,
+    format: 'png',
+    bbox: [0, 0, width, height],
+    crs: 'EPSG:3857',
+  });
+  return data;
+}
+
+/** Grid units along either side, and per pixel. */
+interface Grid {
+  side: number;
+  x: number;
+  y: number;
+}
+
+function swatch(entry: LegendEntry, row: number, grid: Grid): MapLayer {
+  const { x, width, height } = ROW.swatch;
+  const middle = (row + 0.5) * ROW.height;
+  const [top, bottom] = [middle - height / 2, middle + height / 2];
+  if (entry.kind === 'color') {
+    const [r, g, b, a] = entry.color;
+    const paint = { 'fill-color': `rgba(${r},${g},${b},${a / 255})` };
+    const ring = box(x, top, x + width, bottom);
+    return layer(`color ${row}`, 'polygon', ring, [{ id: 'color', type: 'fill', paint }], {}, grid);
+  }
+  const { shape, layers, properties } = entry;
+  const positions: Record<SymbolEntry['shape'], [number, number][]> = {
+    point: [[x + width / 2, middle]],
+    line: [0, 1, 2, 3].map((i) => [x + (width * i) / 3, middle + (i % 2 ? -4 : 4)]),
+    polygon: box(x, top, x + width, bottom),
+  };
+  return layer(`swatch ${row}`, shape, positions[shape], layers, properties, grid);
+}
+
+function label({ label: text }: LegendEntry, row: number, grid: Grid): MapLayer {
+  const layers: StyleLayer[] = [
+    {
+      id: 'label',
+      type: 'symbol',
+      layout: {
+        'text-field': ['get', 'label'],
+        'text-font': ['Noto Sans Regular'],
+        'text-size': ROW.text.size,
+        'text-anchor': 'left',
+        'text-max-width': 100,
+        'text-allow-overlap': true,
+      },
+      paint: { 'text-color': '#222222' },
+    },
+  ];
+  const at: [number, number][] = [[ROW.text.x, (row + 0.5) * ROW.height]];
+  return layer(`label ${row}`, 'point', at, layers, { label: text }, grid);
+}
+
+const box = (left: number, top: number, right: number, bottom: number): [number, number][] => [
+  [left, top],
+  [right, top],
+  [right, bottom],
+  [left, bottom],
+];
+
+/** One feature at these pixels. */
+function layer(
+  name: string,
+  shape: SymbolEntry['shape'],
+  positions: [number, number][],
+  layers: readonly StyleLayer[],
+  properties: Readonly<Record<string, string | number>>,
+  grid: Grid,
+): MapLayer {
+  const writer = new TileLayerWriter(name, grid.side, Object.keys(properties));
+  const units = positions.map(([x, y]): [number, number] => [Math.round(x * grid.x), Math.round(y * grid.y)]);
+  const tags = writer.tags(Object.values(properties));
+  writer.addPositions(FEATURE_TYPES[shape], units, tags);
+  return { kind: 'vector', tile: writer.finish(), style: JSON.stringify(layers) };
+}

@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import { withoutPassword } from '../../core/database-url.js';
+import type { PostgisRaster } from '../../core/rasters.js';
+import { type PostgisSource, TaskFailure, type VectorLayerInfo } from '../../core/tasks.js';
+import { rasterCollection, type Versions, vectorCollection } from './collections.js';
+import { type Draft, type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
+
+/** What a PostGIS database holds, or why it cannot be published. */
+export async function readDatabase(url: string, deps: PublishDeps): Promise<Found> {
+  const path = withoutPassword(url);
+  const found: Found = { collections: [], quarantined: [] };
+  try {
+    const { layers, rasters, problems } = await deps.databases.discover(url);
+    found.quarantined.push(...problems.map(({ layer, reason }) => ({ path, layer, reason })));
+    for (const layer of layers) {
+      try {
+        found.collections.push(draftOf(layer, layers, path));
+      } catch (error) {
+        const { schema, table } = layer.source as PostgisSource;
+        found.quarantined.push({ path, layer: `${schema}.${table}`, reason: (error as Error).message });
+      }
+    }
+    for (const source of rasters) await addRaster(found, source, path, deps);
+    if (layers.length + rasters.length + problems.length === 0)
+      found.quarantined.push({
+        path,
+        reason: 'The database has no tables with a geometry or raster column.',
+      });
+  } catch (error) {
+    const reason = error instanceof TaskFailure ? error.message : 'The database could not be read.';
+    found.quarantined.push({ path, reason });
+  }
+  return found;
+}
+
+/** One that cannot be read must not hide the others. */
+async function addRaster(
+  found: Found,
+  source: PostgisRaster,
+  path: string,
+  deps: PublishDeps,
+): Promise<void> {
+  const { schema, table, column } = source;
+  try {
+    const raster = await deps.pools.run('raster.inspect', { source }, { deadlineMs: INSPECT_DEADLINE_MS });
+    const definition = `${path}\0${schema}\0${table}\0${column}\0${Date.now()}`;
+    const version = createHash('sha1').update(definition).digest('hex').slice(0, 12);
+    found.collections.push({
+      name: table,
+      group: schema,
+      make: rasterCollection(raster, table, path, version),
+    });
+  } catch (error) {
+    const reason = error instanceof TaskFailure ? error.message : 'The raster could not be read.';
+    found.quarantined.push({ path, layer: `${schema}.${table}`, reason });
+  }
+}
+
+/** A table with several geometry columns makes several collections. */
+function draftOf(layer: VectorLayerInfo, all: readonly VectorLayerInfo[], path: string): Draft {
+  const { schema, table, geometryColumn } = layer.source as PostgisSource;
+  const columns = all.filter(
+    ({ source }) => source.table === table && (source as PostgisSource).schema === schema,
+  );
+  const name = columns.length > 1 ? `${table}_${geometryColumn}` : table;
+  return { name, group: schema, make: vectorCollection(layer, path, versionsOf(layer)) };
+}
+
+/** Rows change unseen; the definition does not, and each time it is read counts as a change of the rows. */
+function versionsOf({ source }: VectorLayerInfo): Versions {
+  const { database, ...definition } = source as PostgisSource;
+  const text = `${withoutPassword(database)}${JSON.stringify(definition)}`;
+  const origin = createHash('sha1').update(text).digest('hex').slice(0, 12);
+  const readAt = Date.now();
+  return { version: `${origin}.${readAt.toString(36)}`, origin, readAt };
+}

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto';
+import { realpathSync, statSync } from 'node:fs';
+import { extname } from 'node:path';
+import { isCsv } from '../../core/csv.js';
+import { TaskFailure } from '../../core/tasks.js';
+import { worldFilesOf } from '../../core/world-files.js';
+import { GEOPACKAGE, isCopied, RASTER } from './formats.js';
+import { sidecarsOf } from './sidecar-crs.js';
+
+/**
+ * Versions of published files: what tells a changed file from an unchanged one without reading it. A file that edits
+ * of ours changed keeps its version, because whoever keeps something of the file is told where they were.
+ */
+export class FileVersions {
+  /** By path: the state in which the file has its version. */
+  readonly #known = new Map<string, { state: string; version: string }>();
+
+  /** The version of a file. Throws when there is none. */
+  of(path: string): string {
+    const state = currentState(path);
+    if (state === undefined) throw new TaskFailure('source-missing', 'The file does not exist.');
+    const known = this.#known.get(path);
+    if (known?.state === state) return known.version;
+    const version = createHash('sha1').update(`${path}\u0000${state}`).digest('hex').slice(0, 12);
+    this.#known.set(path, { state, version });
+    return version;
+  }
+
+  /** Takes the state that a file is in now for one that an edit of ours left. */
+  leftByUs(path: string): void {
+    const known = this.#known.get(path);
+    const state = currentState(path);
+    if (known && state) known.state = state;
+  }
+
+  /** Whether a file is in the state in which it was read, or in which we left it. */
+  isKnown(path: string): boolean {
+    const state = currentState(path);
+    return state !== undefined && this.#known.get(realpathSync(path))?.state === state;
+  }
+}
+
+/**
+ * What a write to a file, or to what belongs to it, changes; undefined when there is no such file. SQLite may write to a log
+ * beside it first.
+ */
+function currentState(path: string): string | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (!stats?.isFile()) return undefined;
+  const state = `${stats.ino} ${stats.size} ${stats.mtimeMs}`;
+  const beside = companionsOf(path).map((companion) => statSync(companion, { throwIfNoEntry: false }));
+  return [
+    state,
+    ...beside.flatMap((one) => (one && one.size > 0 ? [`${one.size} ${one.mtimeMs}`] : [])),
+  ].join(' ');
+}
+
+/** Endings of the other files of a format of several. */
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+  '.shp': ['dbf', 'shx', 'cpg'],
+  '.tab': ['dat', 'map', 'id'],
+  '.mif': ['mid'],
+};
+
+/** Files that are read with a file. */
+function companionsOf(path: string): string[] {
+  const extension = extname(path).toLowerCase();
+  if (GEOPACKAGE.has(extension)) return [`${path}-wal`];
+  if (isCsv(path)) return [`${path}.cpg`, ...sidecarsOf(path)];
+  if (RASTER.has(extension)) return [...worldFilesOf(path), ...sidecarsOf(path)];
+  if (!isCopied(path)) return [];
+  const stem = path.slice(0, -extension.length);
+  const parts = PARTS[extension] ?? [];
+  return [...parts.map((name) => `${stem}.${name}`), ...sidecarsOf(path)];
+}

@@ -1,0 +1,215 @@
+import { extname } from 'node:path';
+import { contentTag } from '../../core/content-tag.js';
+import type { FileRaster, RasterLayers, RasterSource } from '../../core/rasters.js';
+import { TILE_INDEX } from '../../core/sources.js';
+import { statedOfFile } from '../../core/stated-crs.js';
+import { type ArchiveContainer, TaskFailure, type VectorLayerInfo } from '../../core/tasks.js';
+import { archiveCollection, rasterCollection, type Versions, vectorCollection } from './collections.js';
+import { convert } from './convert.js';
+import { planeNote } from './crs-notes.js';
+import type { SourceFile } from './find.js';
+import { ARCHIVE, GEOPACKAGE, GRIDDED, isCopied, isTableFolder, nameOf, RASTER } from './formats.js';
+import { sidecarCrs } from './sidecar-crs.js';
+import { type Draft, type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
+import { collectionName, isStac, readStac } from './stac.js';
+
+/** What a file holds, or why it cannot be published. */
+export async function readFileSource(file: SourceFile, deps: PublishDeps): Promise<Found> {
+  if (file.problem) return { collections: [], quarantined: [{ path: file.path, reason: file.problem }] };
+  try {
+    return await readFile(file, deps);
+  } catch (error) {
+    const reason = error instanceof TaskFailure ? error.message : 'The file could not be read.';
+    return { collections: [], quarantined: [{ path: file.path, reason }] };
+  }
+}
+
+async function readFile({ path, version: known }: SourceFile, deps: PublishDeps): Promise<Found> {
+  const extension = extname(path).toLowerCase();
+  if (known === undefined && (await isStac(path))) return readStac(path, deps);
+  if (isTableFolder(path) && known !== undefined) return readCopy(path, known, deps);
+  const version = known ?? deps.versionOf(path);
+  if (known !== undefined || GRIDDED.has(extension) || TILE_INDEX.test(path))
+    return readRasters(path, version, deps);
+  if (GEOPACKAGE.has(extension)) return readGeoPackage(path, path, version, deps);
+  if (RASTER.has(extension)) return readRasterFile(path, version, deps);
+  const container = ARCHIVE.get(extension);
+  if (container) return readArchive(path, container, version, deps);
+  if (isCopied(path)) return readCopy(path, version, deps);
+  throw new TaskFailure(
+    'source-unreadable',
+    `Files of type ${extension || 'without extension'} are not published.`,
+  );
+}
+
+async function readCopy(path: string, version: string, deps: PublishDeps): Promise<Found> {
+  const { store, refusals } = await convert(path, version, deps);
+  const found = await readGeoPackage(store, path, version, deps);
+  return {
+    ...found,
+    quarantined: [...refusals.map((refusal) => ({ path, ...refusal })), ...found.quarantined],
+  };
+}
+
+async function readGeoPackage(
+  gpkg: string,
+  file: string,
+  version: string,
+  deps: PublishDeps,
+): Promise<Found> {
+  const stated = statedOfFile(deps.statedCrs, file);
+  const assumeCrs = gpkg === file ? undefined : await sidecarCrs(file);
+  const inspect = (crs: Record<string, string>) =>
+    deps.pools.run('vector.inspect', { path: gpkg, crs, assumeCrs }, { deadlineMs: INSPECT_DEADLINE_MS });
+  const layers = await inspect(stated);
+  const found: Found = { collections: [], quarantined: [], unplaced: [] };
+  const draftOf = (layer: VectorLayerInfo, note?: string): Draft => {
+    const name = collectionName(layer);
+    const versions = versionsIn(version, layer);
+    return { name, group: nameOf(file), make: vectorCollection(layer, file, versions, note) };
+  };
+  for (const layer of layers) {
+    const name = collectionName(layer);
+    try {
+      const note = layer.takenFor === 'plane' ? planeNote(layer, file) : undefined;
+      const draft = draftOf(layer, note);
+      found.collections.push(draft);
+      if (note === undefined || !layer.extent) continue;
+      const { table } = layer.source;
+      found.unplaced!.push({
+        draft,
+        file,
+        extent: layer.extent,
+        async in(crs, guessed) {
+          const [again] = (await inspect({ ...stated, [table]: crs })).filter(
+            ({ source }) => source.table === table,
+          );
+          return draftOf(again!, guessed);
+        },
+      });
+    } catch (error) {
+      found.quarantined.push({ path: file, layer: name, reason: (error as Error).message });
+    }
+  }
+  const rasters = await readTables(gpkg, version, deps, layers.length > 0);
+  return {
+    ...found,
+    collections: [...found.collections, ...rasters.collections],
+    quarantined: [...found.quarantined, ...rasters.quarantined],
+  };
+}
+
+/** In another CRS the same file is other data to caches. */
+function versionsIn(version: string, { source: { crs } }: VectorLayerInfo): Versions {
+  const tag = contentTag(crs).slice(0, 6);
+  return { version: `${version}-${tag}`, origin: `${version}-${tag}` };
+}
+
+const NO_GEOMETRY = 'Tables without a geometry are not published: join it to one that has places (a view).';
+
+/**
+ * Tables of tiles are rasters to GDAL, with the zooms as overviews. It opens no GeoPackage without any: when it closes one
+ * that another program writes to, it may move the log into the file, which then looks changed. Tables with neither tiles
+ * nor geometries are named.
+ */
+async function readTables(
+  path: string,
+  version: string,
+  deps: PublishDeps,
+  hasFeatures: boolean,
+): Promise<Found> {
+  const options = { deadlineMs: INSPECT_DEADLINE_MS };
+  const { tiles, plain } = await deps.pools.run('vector.otherTables', { path }, options);
+  const found = await readLayers(tileLayers(path, tiles), path, version, deps);
+  for (const layer of plain) found.quarantined.push({ path, layer, reason: NO_GEOMETRY });
+  if (!hasFeatures && tiles.length + plain.length === 0)
+    found.quarantined.push({ path, reason: 'The file has no feature tables, and no table of tiles.' });
+  return found;
+}
+
+/** A single table is what the file itself opens as. */
+function tileLayers(path: string, tables: readonly string[]): RasterLayers['layers'] {
+  if (tables.length === 1) return [{ source: { kind: 'file', path } }];
+  return tables.map((table) => ({ name: table, source: { kind: 'file', path, table } }));
+}
+
+/** All rasters of a file or store that may hold several. */
+async function readRasters(path: string, version: string, deps: PublishDeps): Promise<Found> {
+  const options = { deadlineMs: INSPECT_DEADLINE_MS };
+  const { layers, problems } = await deps.pools.run('raster.layers', { path }, options);
+  const { collections, quarantined, members } = await readLayers(layers, path, version, deps);
+  return {
+    collections,
+    quarantined: [...problems.map((problem) => ({ path, ...problem })), ...quarantined],
+    members,
+  };
+}
+
+/** What can be read of them; the rest is quarantined. */
+async function readLayers(
+  layers: RasterLayers['layers'],
+  path: string,
+  version: string,
+  deps: PublishDeps,
+): Promise<Found> {
+  const found: Found = { collections: [], quarantined: [], members: [] };
+  for (const layer of layers) {
+    try {
+      const { collections, members = [] } = await readRaster(layer, path, version, deps);
+      found.collections.push(...collections);
+      found.members!.push(...members);
+    } catch (error) {
+      if (!(error instanceof TaskFailure)) throw error;
+      found.quarantined.push({ path, layer: layer.name, reason: error.message });
+    }
+  }
+  return found;
+}
+
+async function readRaster(
+  { name, source }: RasterLayers['layers'][number],
+  path: string,
+  version: string,
+  deps: PublishDeps,
+): Promise<Found> {
+  const raster = await deps.pools.run('raster.inspect', { source }, { deadlineMs: INSPECT_DEADLINE_MS });
+  const group = nameOf(path);
+  const make = rasterCollection(raster, name ?? group, path, version);
+  const { source: read } = raster;
+  const members = read.kind === 'mosaic' ? read.members.map((member) => pathOf(member.source)) : [];
+  return { collections: [{ name: name ?? group, group, make }], quarantined: [], members };
+}
+
+/** A raster that is a file of its own: its CRS can be stated. */
+async function readRasterFile(path: string, version: string, deps: PublishDeps): Promise<Found> {
+  const { '': crs } = statedOfFile(deps.statedCrs, path);
+  const assumeCrs = await sidecarCrs(path);
+  const source: FileRaster = {
+    kind: 'file',
+    path,
+    ...(crs !== undefined && { crs }),
+    ...(assumeCrs !== undefined && { assumeCrs }),
+  };
+  // In another CRS the same file is other data to caches.
+  const tag = crs === undefined ? '' : `-${contentTag(crs).slice(0, 6)}`;
+  return readRaster({ source }, path, version + tag, deps);
+}
+
+async function readArchive(
+  path: string,
+  container: ArchiveContainer,
+  version: string,
+  deps: PublishDeps,
+): Promise<Found> {
+  const options = { deadlineMs: INSPECT_DEADLINE_MS };
+  const archive = await deps.pools.run('vector.archive', { path, container }, options);
+  const name = nameOf(path);
+  return {
+    collections: [{ name, group: name, make: archiveCollection(archive, name, version) }],
+    quarantined: [],
+  };
+}
+
+function pathOf(source: RasterSource): string {
+  return source.kind === 'file' ? source.path : '';
+}

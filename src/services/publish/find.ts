@@ -1,0 +1,78 @@
+import { readdir, realpath, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { isPicture } from '../../core/world-files.js';
+import { GRID_FOLDER, isSource, isTableFolder, reasonNotRead } from './formats.js';
+import { stacRoot } from './stac.js';
+import { readStore } from './store-folder.js';
+
+const MAX_DEPTH = 6;
+const MAX_FILES = 10_000;
+export interface SourceFile {
+  path: string;
+  /** Changes with what is in a folder that is one source. */
+  version?: string;
+  /** Set when the path itself cannot be read. */
+  problem?: string;
+}
+
+/** Every file that can be published below the given files and folders. */
+export async function findFiles(paths: readonly string[]): Promise<SourceFile[]> {
+  const files: SourceFile[] = [];
+  // A folder named twice, or below another one, is published once.
+  for (const path of paths) await walk(resolve(path), 0, files, await rootOf(path));
+  if (files.length >= MAX_FILES)
+    files.push({ path: resolve(paths[0]!), problem: `Only the first ${MAX_FILES} files are published.` });
+  return [...new Map(files.map((file) => [file.path, file])).values()];
+}
+
+async function rootOf(path: string): Promise<string> {
+  return realpath(path).catch(() => resolve(path));
+}
+
+/** `within` a STAC catalog its root alone stands for all JSON files. */
+async function walk(
+  path: string,
+  depth: number,
+  files: SourceFile[],
+  root: string,
+  within = false,
+): Promise<void> {
+  if (files.length >= MAX_FILES) return;
+  const real = await realpath(path).catch(() => undefined);
+  if (!real) {
+    files.push({ path, problem: 'The path does not exist.' });
+    return;
+  }
+  if (real !== root && !real.startsWith(`${root}/`)) {
+    files.push({ path, problem: 'The link leads out of the published folder.' });
+    return;
+  }
+  const info = await stat(real);
+  if (info.isFile()) {
+    const problem = reasonNotRead(real);
+    if (problem !== undefined) files.push({ path: real, problem });
+    else if (depth === 0 || (isSource(real) && !(within && isOfCatalog(real)))) files.push({ path: real });
+  } else if (info.isDirectory() && (real.toLowerCase().endsWith(GRID_FOLDER) || isTableFolder(real))) {
+    files.push(await readStore(real));
+  } else if (info.isDirectory() && depth === MAX_DEPTH) {
+    files.push({
+      path: real,
+      problem: `Folders more than ${MAX_DEPTH - 1} levels down are not looked into.`,
+    });
+  } else if (info.isDirectory()) {
+    const names = await readdir(real).catch(() => undefined);
+    if (!names) {
+      files.push({ path, problem: 'The folder cannot be read.' });
+      return;
+    }
+    names.sort();
+    const stac = within ? undefined : await stacRoot(real, names);
+    if (stac) files.push({ path: join(real, stac) });
+    for (const name of names) {
+      if (!name.startsWith('.')) await walk(join(real, name), depth + 1, files, root, within || !!stac);
+    }
+  }
+}
+
+/** Documents of a STAC catalog, and the small pictures that it shows of its items. */
+const isOfCatalog = (path: string) => /\.(geo)?json$/i.test(path) || isPicture(path);

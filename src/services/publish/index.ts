@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import { dirname } from 'node:path';
+import { CatalogSnapshot, type Collection, type TileSettings } from '../../core/collection.js';
+import { isDatabase } from '../../core/database-url.js';
+import { isPath, isRemote, TILE_INDEX } from '../../core/sources.js';
+import { statedOfNothing } from '../../core/stated-crs.js';
+import { withRegistered } from '../rasters/layers.js';
+import { guessNote } from './crs-notes.js';
+import { readDatabase } from './database.js';
+import { readFileSource } from './files.js';
+import { findFiles } from './find.js';
+import { guessCrs } from './guess-crs.js';
+import { assignIds } from './names.js';
+import { readRemote } from './remote.js';
+import type { Draft, Found, PublishDeps } from './source.js';
+
+/** Sources inspected at the same time. */
+const PARALLEL = 4;
+
+/**
+ * Reads every database and remote archive, and every source below the given files and folders, and makes one catalog of
+ * them. Never throws for a bad source. `tiles` are the settings of tiles by collection.
+ */
+export async function publish(
+  sources: readonly string[],
+  deps: PublishDeps,
+  generation: number,
+  tiles: Readonly<Record<string, TileSettings>> = {},
+): Promise<CatalogSnapshot> {
+  const files = await findFiles(sources.filter(isPath));
+  const databases = [...new Set(sources.filter(isDatabase))];
+  deps.databases.keep(databases);
+  // First the tile indexes: the rasters that they name are no collections of their own.
+  const indexes = files.filter(({ path }) => TILE_INDEX.test(path));
+  const mosaics = await inOrder(indexes.map((file) => () => readFileSource(file, deps)));
+  const named = new Set(mosaics.flatMap((mosaic) => mosaic.members ?? []));
+  const alone = files.filter((file) => !indexes.includes(file) && !named.has(file.path));
+  const others = await inOrder([
+    ...alone.map((file) => () => readFileSource(file, deps)),
+    ...[...new Set(sources.filter(isRemote))].map((url) => () => readRemote(url, deps)),
+    ...databases.map((url) => () => readDatabase(url, deps)),
+  ]);
+  const found = await placed([...mosaics, ...others]);
+  const assigned = await assignIds(
+    found.flatMap((one) => one.collections),
+    deps.layerIdOf,
+  );
+  const stray = statedOfNothing(
+    deps.statedCrs,
+    files.map(({ path }) => path),
+  ).map((path) => ({
+    path,
+    reason: 'A coordinate reference system is stated of it, but there is no such file.',
+  }));
+  const { collections, quarantined } = await withRegistered(assigned, await deps.registered(), deps.dataDir);
+  return new CatalogSnapshot(
+    collections.map((collection) => withSettings(collection, tiles[collection.id])),
+    [...found.flatMap((one) => one.quarantined), ...quarantined, ...stray],
+    generation,
+  );
+}
+
+/** Collections of an unknown place, put where what lies beside them says. */
+async function placed(found: readonly Found[]): Promise<Found[]> {
+  const all = found.flatMap(({ collections }) => collections.map(({ make }) => make('', 0)));
+  const put = async (one: Found): Promise<Found> => {
+    const moved = new Map<Draft, Draft>();
+    for (const { draft, file, extent, in: within } of one.unplaced ?? []) {
+      const folder = dirname(file);
+      const neighbours = all.filter((other) => other.file !== file && dirname(other.file) === folder);
+      const guess = guessCrs(extent, neighbours);
+      if (guess) moved.set(draft, await within(guess.crs, guessNote(guess.crs, guess.reason, file)));
+    }
+    return { ...one, collections: one.collections.map((draft) => moved.get(draft) ?? draft) };
+  };
+  return Promise.all(found.map(put));
+}
+
+/** Other settings make other tiles, so they are a part of the version. */
+function withSettings(collection: Collection, tiles: TileSettings | undefined): Collection {
+  if (!tiles) return collection;
+  const hash = createHash('sha1').update(JSON.stringify(tiles)).digest('hex').slice(0, 8);
+  const { version, origin } = collection;
+  return { ...collection, tiles, version: `${hash}-${version}`, origin: `${hash}-${origin}` };
+}
+
+/** Runs a few readers at a time; answers in their order. */
+async function inOrder(readers: readonly (() => Promise<Found>)[]): Promise<Found[]> {
+  const found: Found[] = new Array(readers.length);
+  let next = 0;
+  const lane = async () => {
+    for (let i = next++; i < readers.length; i = next++) found[i] = await readers[i]!();
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, lane));
+  return found;
+}

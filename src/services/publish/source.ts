@@ -1,0 +1,53 @@
+import type { Quarantined } from '../../core/collection.js';
+import type { StatedCrs } from '../../core/stated-crs.js';
+import type { Box, Pools } from '../../core/tasks.js';
+import type { Databases } from '../databases.js';
+import type { Registered } from '../rasters/layers.js';
+import type { MakeCollection } from './collections.js';
+
+export const INSPECT_DEADLINE_MS = 60_000;
+
+export interface PublishDeps {
+  pools: Pools;
+  /** Stable integer id of a collection. */
+  layerIdOf(id: string): Promise<number>;
+  databases: Databases;
+  /** Rasters that operators registered. */
+  registered(): Promise<Registered>;
+  /** Changes whenever a file does. Throws when there is none. */
+  versionOf(path: string): string;
+  /** What operators state of the CRS of files. */
+  statedCrs: StatedCrs;
+  /** Told how much of a file is converted, from 0 to 1. */
+  onConversion?(file: string, fraction: number): void;
+  /** Folder for what is derived from sources: converted files. */
+  dataDir: string;
+}
+
+/** A collection before it has its final id. */
+export interface Draft {
+  name: string;
+  /** Stands in front of the name when two collections share it. */
+  group: string;
+  make: MakeCollection;
+}
+
+/** Data whose place is not known. */
+export interface Unplaced {
+  draft: Draft;
+  file: string;
+  /** In the units of its own plane. */
+  extent: Box;
+  /** The same in this CRS, with what people are told of it. */
+  in(crs: string, note: string): Promise<Draft>;
+}
+
+/** What one source holds. */
+export interface Found {
+  collections: Draft[];
+  quarantined: Quarantined[];
+  /** Of the collections those that are in a plane of their own. */
+  unplaced?: Unplaced[];
+  /** Files that are part of a mosaic. */
+  members?: string[];
+}

@@ -1,0 +1,109 @@
+import { boxesTouch } from '../../core/box.js';
+import type { Collection, RasterCollection } from '../../core/collection.js';
+import type { AxisRange, TimeRange } from '../../core/params.js';
+import type { RasterPosition, RasterSource } from '../../core/rasters.js';
+import type { Box } from '../../core/tasks.js';
+import { type Granule, granulesOf } from './granules.js';
+
+/** What narrows a raster collection. */
+export interface RasterChoice {
+  /** CRS84; may lie across the antimeridian. */
+  window84?: Box | undefined;
+  datetime?: TimeRange | undefined;
+  /** Part of the vertical axis; the first level of it is taken. Of every height is what has no such axis. */
+  heights?: AxisRange | undefined;
+}
+
+/** What of a collection a request means. */
+export interface ChosenRaster {
+  readonly source: RasterSource;
+  /** Absent without a time axis. */
+  readonly at?: RasterPosition;
+  /** Ids of the STAC items that are read. */
+  readonly used: readonly string[];
+  /** Of the batch, in RFC 3339; absent when `datetime` was, or nothing tells. */
+  readonly acquired?: string;
+}
+
+/**
+ * The one place that narrows a raster collection to what a request means: the newest acquisition batch within
+ * `datetime`, of that the rasters that touch the window; of a time axis the newest instant within `datetime`. Without
+ * `datetime` all of a mosaic, or the newest instant. A collection that has no instants is of every time. Undefined when
+ * nothing was acquired within `datetime`; a window that nothing lies in leaves one raster, of which nothing will be seen.
+ */
+export function chooseRaster(
+  collection: RasterCollection,
+  { window84, datetime, heights }: RasterChoice,
+): ChosenRaster | undefined {
+  const granules = granulesOf(collection);
+  const { source } = collection.raster;
+  const batch = datetime && newestIn(granules, datetime);
+  if (datetime && batch === undefined && granules.some(({ acquired }) => acquired !== undefined))
+    return undefined;
+  const acquired = batch === undefined ? {} : { acquired: new Date(batch).toISOString() };
+  if (source.kind === 'mosaic') {
+    const members = batch === undefined ? granules : granules.filter((granule) => granule.acquired === batch);
+    const shown = window84 ? members.filter(({ extent84 }) => boxesTouch(extent84, window84)) : members;
+    const kept = shown.length > 0 ? shown : members.slice(0, 1);
+    const whole = kept.length === granules.length;
+    const narrowed = whole ? source : { ...source, members: kept.map(({ member }) => member!) };
+    return { source: narrowed, used: shown.map(({ id }) => id), ...acquired };
+  }
+  const granule = batch === undefined ? newestOf(granules) : granules.find((one) => one.acquired === batch)!;
+  const level = levelOf(collection, heights);
+  const position = {
+    ...(granule.time === undefined ? {} : { time: granule.time }),
+    ...(level === undefined ? {} : { level }),
+  };
+  const at = Object.keys(position).length === 0 ? {} : { at: position };
+  const seen = !window84 || boxesTouch(granule.extent84, window84);
+  return { source, ...at, used: seen ? [granule.id] : [], ...acquired };
+}
+
+/** Place of the first level within a range; undefined without a range, an axis, or such a level. */
+export function levelOf({ raster }: RasterCollection, heights: AxisRange | undefined): number | undefined {
+  if (!heights || !raster.levels) return undefined;
+  const { low = -Infinity, high = Infinity } = heights;
+  const place = raster.levels.values.findIndex((value) => value >= low && value <= high);
+  return place < 0 ? undefined : place;
+}
+
+/** Collections of which only one acquisition batch is shown. */
+export interface Batched {
+  /** Without the rasters that have nothing of the batch. */
+  readonly collections: readonly Collection[];
+  /** The instant of the batch; undefined when there is none to choose. */
+  readonly batch: TimeRange | undefined;
+}
+
+/**
+ * Narrows what is drawn together to the newest acquisition batch within a range: rasters of other times, and those of no
+ * time beside some that have one, are not shown. Nothing changes without a range, or when no raster has an instant.
+ */
+export function newestBatch(collections: readonly Collection[], datetime: TimeRange | undefined): Batched {
+  const granules = datetime ? collections.flatMap((c) => (c.kind === 'raster' ? granulesOf(c) : [])) : [];
+  if (!datetime || granules.every(({ acquired }) => acquired === undefined))
+    return { collections, batch: undefined };
+  const instant = newestIn(granules, datetime);
+  const batch = instant === undefined ? undefined : { start: instant, end: instant };
+  const shown = collections.filter(
+    (c) => c.kind !== 'raster' || (batch && newestIn(granulesOf(c), batch) !== undefined),
+  );
+  return { collections: shown, batch };
+}
+
+function newestIn(granules: readonly Granule[], { start, end }: TimeRange): number | undefined {
+  let newest: number | undefined;
+  for (const { acquired } of granules) {
+    if (acquired === undefined || (newest !== undefined && acquired <= newest)) continue;
+    if (acquired >= (start ?? acquired) && acquired <= (end ?? acquired)) newest = acquired;
+  }
+  return newest;
+}
+
+/** As the tasks have it: the newest time. */
+function newestOf(granules: readonly Granule[]): Granule {
+  return granules.reduce((best, one) =>
+    (one.acquired ?? -Infinity) >= (best.acquired ?? -Infinity) ? one : best,
+  );
+}

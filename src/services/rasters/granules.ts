@@ -1,0 +1,68 @@
+import type { RasterCollection } from '../../core/collection.js';
+import type { MosaicMember } from '../../core/rasters.js';
+import type { Box } from '../../core/tasks.js';
+
+/** One raster of a collection: the file itself, a member of its mosaic, or one step of its time axis. */
+export interface Granule {
+  /** Names it within the collection; the id of its STAC item. */
+  readonly id: string;
+  readonly extent84: Box;
+  /** Milliseconds since 1970; undefined when nothing tells when its data was taken. */
+  readonly acquired: number | undefined;
+  /** Of a mosaic. */
+  readonly member?: MosaicMember;
+  /** Index into the time axis. */
+  readonly time?: number;
+}
+
+const known = new WeakMap<RasterCollection, readonly Granule[]>();
+
+/** The rasters of a collection, in the order in which they are drawn or lie on the time axis. */
+export function granulesOf(collection: RasterCollection): readonly Granule[] {
+  let granules = known.get(collection);
+  if (!granules) known.set(collection, (granules = listed(collection)));
+  return granules;
+}
+
+const instants = new WeakMap<RasterCollection, readonly string[]>();
+
+/** The instants at which anything of a collection was acquired, oldest first, each once, in RFC 3339. */
+export function instantsOf(collection: RasterCollection): readonly string[] {
+  let known = instants.get(collection);
+  if (!known) {
+    const all = new Set(granulesOf(collection).flatMap(({ acquired }) => acquired ?? []));
+    known = [...all].sort((a, b) => a - b).map((instant) => new Date(instant).toISOString());
+    instants.set(collection, known);
+  }
+  return known;
+}
+
+function listed({ id, raster }: RasterCollection): Granule[] {
+  const { source, times, extent84 } = raster;
+  if (source.kind === 'mosaic') {
+    return source.members.map((member) => ({
+      id: member.id,
+      extent84: member.extent84,
+      acquired: instantOf(member.acquired),
+      member,
+    }));
+  }
+  if (times && times.length > 0) {
+    return times.map((text, time) => {
+      const acquired = instantOf(text);
+      return { id: `${id}_${acquired === undefined ? time : compact(acquired)}`, extent84, acquired, time };
+    });
+  }
+  return [{ id, extent84, acquired: instantOf(raster.acquired) }];
+}
+
+function instantOf(text: string | undefined): number | undefined {
+  const instant = text === undefined ? Number.NaN : Date.parse(text);
+  return Number.isNaN(instant) ? undefined : instant;
+}
+
+/** `19990115T120000Z`: as identifiers and file names may have it. */
+function compact(instant: number): string {
+  const text = new Date(instant).toISOString();
+  return text.replace(/[-:]/g, '').replace(/\.000Z$/, 'Z');
+}

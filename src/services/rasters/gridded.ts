@@ -1,0 +1,81 @@
+import { ApiError } from '../../core/errors.js';
+import type { GriddedRaster, RasterInfo, RasterLayers } from '../../core/rasters.js';
+import { isRemote } from '../../core/sources.js';
+import { type Pools, TaskFailure } from '../../core/tasks.js';
+import { INSPECT_DEADLINE_MS } from '../publish/source.js';
+import { localPath, type ObjectPlace, type UrlOf } from './places.js';
+import { refusalOf } from './registered.js';
+
+/** What the scan of a multidimensional file or store found. */
+export interface GridScan {
+  /** Empty when there is no reader for it. */
+  parts: RasterInfo[];
+  /** Names of the variables of the grid that is published, and how many there are on all grids. */
+  variables: string[];
+  variableCount: number;
+  problems: string[];
+}
+
+/** Of what there is no reader for. */
+export const NOT_READ: GridScan = { parts: [], variables: [], variableCount: 0, problems: [] };
+
+export interface GridDeps {
+  pools: Pools;
+  urlOf: UrlOf;
+  /** Folders that are published: those that a Local registration may name. */
+  folders: readonly string[];
+}
+
+/** The path of a file or store, or its URL. Throws `invalid-request`. */
+export function pathOf(
+  { provider, bucket, key }: ObjectPlace,
+  { folders, urlOf }: GridDeps,
+): Promise<string> {
+  if (provider === 'Local') return localPath(folders, bucket, key);
+  return Promise.resolve(urlOf(provider, bucket, key));
+}
+
+/**
+ * Reads which variables there are, and the grid that holds those that are wanted (all of the first grid when none are).
+ * Throws `invalid-request` for what cannot be read, and for variables that are not there or on different grids.
+ */
+export async function scanGrid(
+  path: string,
+  wanted: readonly string[],
+  { pools }: GridDeps,
+): Promise<GridScan> {
+  try {
+    const options = { deadlineMs: INSPECT_DEADLINE_MS };
+    const found = await pools.run('raster.layers', { path }, options);
+    const source = sourceOf(found, wanted);
+    const raster = await pools.run('raster.inspect', { source }, options);
+    return {
+      parts: [raster],
+      variables: source.variables,
+      variableCount: gridsOf(found).reduce((sum, { variables }) => sum + variables.length, 0),
+      problems: found.problems.map(({ layer, reason }) => `${layer}: ${reason}`),
+    };
+  } catch (error) {
+    // Grids are read from files; a reader for those in buckets would take the URL.
+    if (isRemote(path) && error instanceof TaskFailure && error.code === 'invalid-input') return NOT_READ;
+    throw refusalOf(error);
+  }
+}
+
+const gridsOf = ({ layers }: RasterLayers): GriddedRaster[] =>
+  layers.map(({ source }) => source).filter((source) => source.kind === 'gridded');
+
+function sourceOf(found: RasterLayers, wanted: readonly string[]): GriddedRaster {
+  const grids = gridsOf(found);
+  const [first] = grids;
+  if (!first)
+    throw new ApiError('invalid-request', found.problems[0]?.reason ?? 'It holds no variable on a grid.');
+  if (wanted.length === 0) return first;
+  const missing = wanted.find((name) => !grids.some(({ variables }) => variables.includes(name)));
+  if (missing !== undefined)
+    throw new ApiError('invalid-request', `There is no variable '${missing.slice(0, 100)}' on a grid.`);
+  const grid = grids.find(({ variables }) => wanted.every((name) => variables.includes(name)));
+  if (!grid)
+    throw new ApiError('invalid-request', 'The variables are on different grids: register one each.');
+  return { ...grid, variables: [...wanted] };
+}

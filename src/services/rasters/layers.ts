@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Collection, Quarantined, RasterCollection } from '../../core/collection.js';
+import type { RasterInfo } from '../../core/rasters.js';
+import type { RegisteredRaster } from '../../stores/rasters.js';
+import { rasterCollection } from '../publish/collections.js';
+import { type MosaicPart, mismatch, mosaicOf } from './mosaic.js';
+
+/** Layers of registered rasters: what the catalog publishes beside files and databases. */
+
+/** What is published of the registered rasters. */
+export interface Registered {
+  readonly rasters: readonly RegisteredRaster[];
+  /** The collection identifier of a layer, when it has one. */
+  slugOf(layerId: number): Promise<string | undefined>;
+}
+
+/** Where an imported raster is kept. */
+export function importedPath(dataDir: string, place: string): string {
+  return join(dataDir, 'rasters', place);
+}
+
+/** The collections with the registered rasters among them: joined to the layer that they name, or a layer of their own. */
+export async function withRegistered(
+  collections: readonly Collection[],
+  { rasters, slugOf }: Registered,
+  dataDir: string,
+): Promise<{ collections: Collection[]; quarantined: Quarantined[] }> {
+  const made = new Map<number, Collection>();
+  const quarantined: Quarantined[] = [];
+  for (const layerId of new Set(rasters.map((raster) => raster.layerId))) {
+    const members = rasters.filter((raster) => raster.layerId === layerId);
+    const present = collections.find((one) => one.layerId === layerId);
+    const slug = present?.id ?? (await slugOf(layerId));
+    if (slug === undefined) continue;
+    const layer = joined(present, members, dataDir, quarantined);
+    if (layer) made.set(layerId, layer(slug, layerId));
+  }
+  const kept = collections.map((one) => made.get(one.layerId) ?? one);
+  const added = [...made.values()].filter(({ id }) => !collections.some((one) => one.id === id));
+  return { collections: [...kept, ...added], quarantined };
+}
+
+/** Rasters of one layer as one collection; those that cannot be part of it are quarantined. */
+function joined(
+  present: Collection | undefined,
+  members: readonly RegisteredRaster[],
+  dataDir: string,
+  quarantined: Quarantined[],
+): ((id: string, layerId: number) => RasterCollection) | undefined {
+  const parts: MosaicPart[] = present?.kind === 'raster' ? [partOf(present)] : [];
+  const used: RegisteredRaster[] = [];
+  for (const member of members) {
+    const part = readable(member, dataDir);
+    const problem =
+      present && present.kind !== 'raster'
+        ? 'Its layer holds no rasters.'
+        : problemOf(part, parts[0]?.raster);
+    if (problem !== undefined)
+      quarantined.push({ path: part?.path ?? member.place, layer: member.name, reason: problem });
+    else if (part?.raster) {
+      parts.push({ id: `${member.id}`, raster: part.raster, ...acquiredOf(member, part.raster) });
+      used.push(member);
+    }
+  }
+  if (used.length === 0) return undefined;
+  return collectionOf(present as RasterCollection | undefined, used, parts);
+}
+
+function collectionOf(
+  present: RasterCollection | undefined,
+  used: readonly RegisteredRaster[],
+  parts: readonly MosaicPart[],
+) {
+  const [only] = parts;
+  const raster = parts.length === 1 ? { ...only!.raster, acquired: only!.acquired } : mosaicOf(parts);
+  const text = used.map(({ id, scannedAt, acquired }) => `${id} ${scannedAt} ${acquired}`).join();
+  const version = createHash('sha1').update(`${text} ${present?.version}`).digest('hex').slice(0, 12);
+  const file = present?.file ?? placeOf(only!.raster);
+  const make = rasterCollection(raster, used[0]!.name, file, version);
+  return (id: string, layerId: number): RasterCollection => {
+    const made = make(id, layerId) as RasterCollection;
+    if (present) return { ...made, title: present.title };
+    const { name, description } = used[0]!;
+    return { ...made, title: name, ...(description ? { description } : {}) };
+  };
+}
+
+function partOf({ id, raster }: RasterCollection): MosaicPart {
+  return { id, raster, ...(raster.acquired === undefined ? {} : { acquired: raster.acquired }) };
+}
+
+function acquiredOf({ acquired }: RegisteredRaster, raster: RasterInfo): { acquired?: string } {
+  const known = acquired ?? raster.acquired;
+  return known === undefined ? {} : { acquired: known };
+}
+
+interface Readable {
+  /** Absent when the file is gone. */
+  raster?: RasterInfo;
+  path: string;
+}
+
+/** Undefined for a raster that no reader knows, which is no failure. */
+function readable({ kind, place, parts }: RegisteredRaster, dataDir: string): Readable | undefined {
+  const [raster] = parts;
+  if (!raster) return undefined;
+  if (kind !== 'import') return { raster, path: placeOf(raster) };
+  const path = importedPath(dataDir, place);
+  return existsSync(path) ? { raster: { ...raster, source: { kind: 'file', path } }, path } : { path };
+}
+
+function problemOf(part: Readable | undefined, first: RasterInfo | undefined): string | undefined {
+  if (!part) return undefined;
+  if (!part.raster) return 'The imported file is gone.';
+  return first && mismatch(first, part.raster);
+}
+
+/** What a raster is read from, for people. */
+function placeOf({ source }: RasterInfo): string {
+  switch (source.kind) {
+    case 'remote':
+      return source.url;
+    case 'file':
+    case 'gridded':
+      return source.path;
+    default:
+      return source.kind;
+  }
+}

@@ -1,0 +1,89 @@
+import { around } from '../../core/box.js';
+import type { BandInfo, MosaicMember, RasterGrid, RasterInfo } from '../../core/rasters.js';
+import type { Box } from '../../core/tasks.js';
+import { transformBox } from '../../native/index.js';
+
+/** A raster that becomes a member of a mosaic. */
+export interface MosaicPart {
+  /** Names it within the collection. */
+  id: string;
+  raster: RasterInfo;
+  /** RFC 3339. */
+  acquired?: string;
+}
+
+/** Why rasters do not go together in one layer; undefined when they do. */
+export function mismatch(first: RasterInfo, other: RasterInfo): string | undefined {
+  const [wanted, found] = [first.bands.length, other.bands.length];
+  if (wanted === found)
+    return hasPlaceIn(first.crs, other) ? undefined : 'It has no place in the CRS of its layer.';
+  return `The layer's rasters have ${wanted} band${wanted === 1 ? '' : 's'}, this one has ${found}.`;
+}
+
+/**
+ * What several rasters are as one: on the grid of the finest, in the CRS of the first, around all of them. The newest
+ * is drawn last; those without a time first, in the order in which they are given.
+ */
+export function mosaicOf(parts: readonly MosaicPart[]): RasterInfo {
+  const sorted = parts.toSorted((a, b) => compare(a.acquired ?? '', b.acquired ?? ''));
+  const first = parts[0]!.raster;
+  const placed = parts.map(({ raster }) => placedIn(first.crs, raster));
+  const extent = placed.map((one) => one.extent).reduce(around);
+  const [dx, dy] = [Math.min(...placed.map((p) => p.pixel[0])), Math.min(...placed.map((p) => p.pixel[1]))];
+  const last = sorted.at(-1)!.acquired;
+  const grid: RasterGrid = {
+    crs: first.crs,
+    geoTransform: [extent[0], dx, 0, extent[3], 0, -dy],
+    width: Math.max(1, Math.round((extent[2] - extent[0]) / dx)),
+    height: Math.max(1, Math.round((extent[3] - extent[1]) / dy)),
+  };
+  return {
+    source: { kind: 'mosaic', members: sorted.flatMap(membersOf), grid },
+    driver: 'mosaic',
+    ...grid,
+    epsg: first.epsg,
+    extent,
+    extent84: parts.map(({ raster }) => raster.extent84).reduce(around),
+    bands: first.bands.map((_, i) => together(parts.map(({ raster }) => raster.bands[i]!))),
+    overviewCount: Math.min(...parts.map(({ raster }) => raster.overviewCount)),
+    blockSize: first.blockSize,
+    ...(last === undefined ? {} : { acquired: last }),
+  };
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function membersOf({ id, raster, acquired }: MosaicPart): MosaicMember[] {
+  const { source, extent84 } = raster;
+  if (source.kind === 'mosaic') return source.members;
+  return [{ id, source, extent84, ...(acquired === undefined ? {} : { acquired }) }];
+}
+
+function hasPlaceIn(crs: string, raster: RasterInfo): boolean {
+  try {
+    return placedIn(crs, raster).extent.every(Number.isFinite);
+  } catch {
+    return false;
+  }
+}
+
+/** Extent and size of a pixel in another CRS. */
+function placedIn(crs: string, { extent, geoTransform, width, height, ...raster }: RasterInfo) {
+  const [, a, b, , c, d] = geoTransform;
+  if (raster.crs === crs) return { extent, pixel: [Math.hypot(a, c), Math.hypot(b, d)] as const };
+  const box: Box = transformBox(extent, raster.crs, crs);
+  return { extent: box, pixel: [(box[2] - box[0]) / width, (box[3] - box[1]) / height] as const };
+}
+
+/** One band of all rasters. */
+function together(bands: readonly BandInfo[]): BandInfo {
+  const { statistics: _, ...first } = bands[0]!;
+  const known = bands.flatMap(({ statistics }) => statistics ?? []);
+  if (known.length === 0) return first;
+  const mean = known.reduce((sum, one) => sum + one.mean, 0) / known.length;
+  const stdDev = known.reduce((sum, one) => sum + one.stdDev, 0) / known.length;
+  const min = Math.min(...known.map((one) => one.min));
+  return { ...first, statistics: { min, max: Math.max(...known.map((one) => one.max)), mean, stdDev } };
+}

@@ -1,0 +1,87 @@
+import type { RasterCollection } from '../../core/collection.js';
+import { LIMITS } from '../../core/limits.js';
+import type { TimeRange } from '../../core/params.js';
+import type { PositionTask } from '../../core/rasters.js';
+import type { Box, Pools } from '../../core/tasks.js';
+import { runTask, type TaskContext } from '../run-task.js';
+import { type Granule, granulesOf } from './granules.js';
+
+/** Values of all bands at one place and one time. */
+export interface PositionStep {
+  /** RFC 3339; undefined for what is of no time. */
+  readonly time: string | undefined;
+  readonly values: readonly (number | null)[];
+}
+
+export interface PositionSteps {
+  /** Oldest first. */
+  readonly steps: readonly PositionStep[];
+  /** Times that lie within what was asked for; of more than may be read, the newest are. */
+  readonly matched: number;
+}
+
+/** The values at a place by time; undefined where the raster does not lie. */
+export async function valuesByTime(
+  x: TaskContext,
+  pools: Pools,
+  collection: RasterCollection,
+  { place, datetime }: { place: readonly [number, number]; datetime: TimeRange | undefined },
+): Promise<PositionSteps | undefined> {
+  const groups = groupsAt(collection, place, datetime);
+  const read = groups.slice(-LIMITS.positionSteps);
+  if (read.length === 0) return undefined;
+  const slices = read.map(({ granules }) => sliceOf(collection, granules));
+  const { values } = await runTask(
+    x,
+    pools,
+    'raster.position',
+    { place, slices },
+    { layerId: collection.layerId },
+  );
+  const steps = read.flatMap(({ time }, i) => {
+    const found = values[i];
+    return found
+      ? [{ time: time === undefined ? undefined : new Date(time).toISOString(), values: found }]
+      : [];
+  });
+  return steps.length === 0 ? undefined : { steps, matched: groups.length };
+}
+
+interface Group {
+  readonly time: number | undefined;
+  readonly granules: readonly Granule[];
+}
+
+/** The rasters that hold a place, by the instant of their acquisition. Those of no instant are one group, where no other is. */
+function groupsAt(
+  collection: RasterCollection,
+  place: readonly [number, number],
+  datetime: TimeRange | undefined,
+): Group[] {
+  const there = granulesOf(collection).filter(({ extent84 }) => holds(extent84, place));
+  const timed = there.filter(({ acquired }) => acquired !== undefined);
+  if (timed.length === 0) return there.length === 0 ? [] : [{ time: undefined, granules: there }];
+  const { start = -Infinity, end = Infinity } = datetime ?? {};
+  const groups = new Map<number, Granule[]>();
+  for (const granule of timed) {
+    const time = granule.acquired!;
+    if (time < start || time > end) continue;
+    groups.set(time, [...(groups.get(time) ?? []), granule]);
+  }
+  return [...groups].sort(([a], [b]) => a - b).map(([time, granules]) => ({ time, granules }));
+}
+
+function holds([west, south, east, north]: Box, [longitude, latitude]: readonly [number, number]): boolean {
+  const within =
+    west <= east ? longitude >= west && longitude <= east : longitude >= west || longitude <= east;
+  return within && latitude >= south && latitude <= north;
+}
+
+/** A mosaic of the members of one instant, as it is drawn; else the slice of the time axis. */
+function sliceOf({ raster }: RasterCollection, granules: readonly Granule[]): PositionTask['slices'][number] {
+  const { source } = raster;
+  if (source.kind === 'mosaic')
+    return { source: { ...source, members: granules.map(({ member }) => member!) } };
+  const time = granules.at(-1)?.time;
+  return time === undefined ? { source } : { source, at: { time } };
+}

@@ -1,0 +1,133 @@
+import { rm } from 'node:fs/promises';
+import type { CatalogSnapshot } from '../../core/collection.js';
+import { ApiError, notFound } from '../../core/errors.js';
+import type { RasterInfo } from '../../core/rasters.js';
+import { TaskFailure } from '../../core/tasks.js';
+import type { NewRaster, RasterChange, RegisteredRaster } from '../../stores/rasters.js';
+import type { RegisteredKind } from '../../stores/schema.js';
+import type { State } from '../../stores/state.js';
+import { slug } from '../publish/slug.js';
+import { importedPath, type Registered } from './layers.js';
+import { mismatch } from './mosaic.js';
+
+export interface RegisteredDeps {
+  state: Pick<State, 'rasters' | 'collections'>;
+  catalog(): CatalogSnapshot;
+  dataDir: string;
+  /** Shows what was registered, here and in the other gateways. */
+  publish(reason: string): Promise<void>;
+}
+
+/** Largest id that a request may give to a new layer: those after it are given by the server, and stay 32 bit. */
+const MAX_NEW_LAYER = 1_000_000;
+
+/** What the state database holds of registered rasters, for the catalog. */
+export async function registeredIn({ rasters, collections }: RegisteredDeps['state']): Promise<Registered> {
+  return { rasters: await rasters.list(), slugOf: (layerId) => collections.slugOf(layerId) };
+}
+
+/** Rasters that operators register with layers. A raster is durable, and published, once a method has resolved. */
+export class RegisteredRasters {
+  constructor(readonly deps: RegisteredDeps) {}
+
+  list<A>(kind: RegisteredKind, layerId: number): Promise<RegisteredRaster<A>[]> {
+    return this.deps.state.rasters.list<A>({ kind, layerId });
+  }
+
+  /** Throws `not-found`. */
+  async get<A>(kind: RegisteredKind, id: number): Promise<RegisteredRaster<A>> {
+    return (await this.deps.state.rasters.get<A>(kind, id)) ?? missing(kind, id);
+  }
+
+  /**
+   * Throws `not-found` for a layer that is not there, unless it may be made, and `invalid-request` for one that cannot
+   * hold rasters.
+   */
+  async requireLayer(layerId: number, mayMake: boolean): Promise<void> {
+    const collection = this.deps.catalog().byLayerId(layerId);
+    if (collection && collection.kind !== 'raster')
+      throw new ApiError('invalid-request', `Layer ${layerId} ('${collection.id}') holds no rasters.`);
+    if (collection) return;
+    if ((await this.deps.state.rasters.list({ layerId })).length > 0) return;
+    if (!mayMake) throw notFound('layer', `${layerId}`);
+    const known = await this.deps.state.collections.slugOf(layerId);
+    if (known === undefined && (layerId < 1 || layerId > MAX_NEW_LAYER))
+      throw new ApiError('invalid-request', `layerId of a new layer must be 1 to ${MAX_NEW_LAYER}.`);
+  }
+
+  /** Throws `conflict` when the layer has a raster of that kind and place. */
+  async refuseTwice(kind: RegisteredKind, layerId: number, place: string): Promise<void> {
+    const there = await this.deps.state.rasters.list({ kind, layerId });
+    if (there.some((one) => one.place === place)) twice(layerId);
+  }
+
+  /** Throws `invalid-request` when a raster does not go together with those of its layer. */
+  requireFit(layerId: number, raster: RasterInfo | undefined): void {
+    const collection = this.deps.catalog().byLayerId(layerId);
+    if (!raster || collection?.kind !== 'raster') return;
+    const problem = mismatch(collection.raster, raster);
+    if (problem !== undefined) throw new ApiError('invalid-request', problem);
+  }
+
+  /** Throws `conflict` for a place that the layer has. */
+  async add<A>(raster: NewRaster<A>): Promise<RegisteredRaster<A>> {
+    const { state, publish } = this.deps;
+    await this.#makeLayer(raster.layerId, raster.name);
+    const added = (await state.rasters.add(raster)) ?? twice(raster.layerId);
+    await publish(`raster ${added.id} was registered`);
+    return added;
+  }
+
+  /** Throws `not-found`. */
+  async change<A>(kind: RegisteredKind, id: number, to: RasterChange): Promise<RegisteredRaster<A>> {
+    const changed = (await this.deps.state.rasters.change<A>(id, to)) ?? missing(kind, id);
+    await this.deps.publish(`raster ${id} was changed`);
+    return changed;
+  }
+
+  /** Removes the registration, and of an import the file. Throws `not-found`. */
+  async remove(kind: RegisteredKind, id: number): Promise<void> {
+    const { place } = await this.get(kind, id);
+    if (!(await this.deps.state.rasters.remove(kind, id))) missing(kind, id);
+    await this.deps.publish(`raster ${id} was removed`);
+    // Last: a file without a row is swept at the next start, a row without a file would be a broken layer.
+    if (kind === 'import') await rm(importedPath(this.deps.dataDir, place), { force: true });
+  }
+
+  async #makeLayer(layerId: number, name: string): Promise<void> {
+    const { collections } = this.deps.state;
+    const base = slug(name);
+    for (let n = 1; (await collections.slugOf(layerId)) === undefined; n++)
+      await collections.take(layerId, n === 1 ? base : `${base}-${n}`);
+  }
+}
+
+/** What is wrong with a raster itself is the request's fault; all else is ours, and may pass. */
+export function refusalOf(error: unknown): unknown {
+  if (!(error instanceof TaskFailure)) return error;
+  switch (error.code) {
+    case 'invalid-input':
+    case 'source-unreadable':
+    case 'source-missing':
+    case 'too-large':
+    case 'no-data':
+      return new ApiError('invalid-request', error.message, { cause: error.cause_ });
+    default:
+      return error;
+  }
+}
+
+const WORDS: Readonly<Record<RegisteredKind, string>> = {
+  import: 'imported raster',
+  cloud: 'cloud raster',
+  multidim: 'multidimensional coverage',
+  zarr: 'Zarr store',
+};
+
+function missing(kind: RegisteredKind, id: number): never {
+  throw notFound(WORDS[kind], `${id}`);
+}
+
+function twice(layerId: number): never {
+  throw new ApiError('conflict', `Layer ${layerId} has this one already.`);
+}

@@ -1,0 +1,61 @@
+import type { Collection } from '../../core/collection.js';
+import type { TimeRange } from '../../core/params.js';
+import type { Box } from '../../core/tasks.js';
+import { transformBox } from '../../native/index.js';
+import { chooseRaster } from './choose.js';
+
+/** A STAC item whose raster is in an image. */
+export interface SourceItem {
+  readonly collection: string;
+  readonly id: string;
+}
+
+/** Items named in one answer; an image of more says how many there are. */
+const MAX_NAMED = 16;
+
+/** The items that an image of a batch is made from: those that touch its window. */
+export function sourceItems(
+  collections: readonly Collection[],
+  batch: TimeRange | undefined,
+  window84: Box | undefined,
+): SourceItem[] {
+  return collections.flatMap((one) => {
+    if (one.kind !== 'raster') return [];
+    const chosen = chooseRaster(one, { datetime: batch, window84 });
+    return (chosen?.used ?? []).map((id) => ({ collection: one.id, id }));
+  });
+}
+
+/** Header fields that name the source items of a batch and its instant. */
+export function sourceItemHeaders(items: readonly SourceItem[], batch: TimeRange): Record<string, string> {
+  const named = items.slice(0, MAX_NAMED);
+  return {
+    'graticule-acquired': new Date(batch.start!).toISOString(),
+    'graticule-source-items': named.map(itemPath).join(', '),
+    ...(items.length > named.length ? { 'graticule-source-items-count': String(items.length) } : {}),
+  };
+}
+
+/** `Link` fields to the items, as STAC relates data to what it was derived from. */
+export function derivedFrom(items: readonly SourceItem[], stacUrl: string): string {
+  return items
+    .slice(0, MAX_NAMED)
+    .map(({ collection, id }) => {
+      const href = `${stacUrl}/collections/${encodeURIComponent(collection)}/items/${encodeURIComponent(id)}`;
+      return `<${href}>; rel="derived_from"; type="application/geo+json"`;
+    })
+    .join(', ');
+}
+
+const itemPath = ({ collection, id }: SourceItem) =>
+  `${encodeURIComponent(collection)}/${encodeURIComponent(id)}`;
+
+/** A window in CRS84; undefined when it has no image there, such as one beyond the horizon of its CRS. */
+export function windowIn84(box: Box, crs: string): Box | undefined {
+  try {
+    const window = transformBox(box, crs, 'OGC:CRS84');
+    return window.every(Number.isFinite) ? window : undefined;
+  } catch {
+    return undefined;
+  }
+}

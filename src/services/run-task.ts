@@ -1,0 +1,55 @@
+import { LIMITS } from '../core/limits.js';
+import { type Pools, TaskFailure, type TaskInput, type TaskName, type TaskOutput } from '../core/tasks.js';
+import * as metrics from './telemetry/metrics.js';
+import type { RequestSpan } from './telemetry/spans.js';
+import { countTask } from './telemetry/task-metrics.js';
+import { inTaskSpan } from './telemetry/task-spans.js';
+
+/** The part of a request that a task needs. */
+export interface TaskContext {
+  /** Aborted when nobody waits for the result any more; absent when somebody always does. */
+  readonly signal?: AbortSignal;
+  readonly span?: unknown;
+  timing(stage: string, milliseconds: number): void;
+}
+
+export interface RunOptions {
+  /** Neither the client's leaving nor the deadline makes this task's result unknown: it is waited for. */
+  toTheEnd?: boolean;
+  /** The answer that it is for has begun: it is not refused for what waits before it. */
+  begun?: boolean;
+  /** The layer that it is of, for its span, where its input does not tell. */
+  layerId?: number | 'several';
+}
+
+/** Runs a worker task for a request: deadline, abort, metrics, span and Server-Timing in one place. */
+export async function runTask<N extends TaskName>(
+  x: TaskContext,
+  pools: Pools,
+  name: N,
+  input: TaskInput<N>,
+  { toTheEnd = false, begun = false, layerId }: RunOptions = {},
+): Promise<TaskOutput<N>> {
+  const started = performance.now();
+  let output: TaskOutput<N> | undefined;
+  let outcome = 'failed';
+  let admission = 'admitted';
+  try {
+    const bounds = toTheEnd ? {} : { signal: x.signal, deadlineMs: LIMITS.requestDeadlineMs };
+    output = await inTaskSpan(x.span as RequestSpan | undefined, { name, input, layerId }, (traced) =>
+      pools.run(name, input, { begun, ...bounds, ...traced }),
+    );
+    outcome = 'ok';
+    return output;
+  } catch (error) {
+    if (error instanceof TaskFailure && error.code === 'queue-full') admission = 'refused';
+    throw error;
+  } finally {
+    const ms = performance.now() - started;
+    metrics.operationDuration.cell(name).observe(ms);
+    metrics.operations.cell(name, outcome).inc();
+    metrics.admissions.cell(admission).inc();
+    countTask({ name, input, output, ms });
+    x.timing(name.replace('.', '-'), ms);
+  }
+}

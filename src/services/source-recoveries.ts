@@ -1,0 +1,18 @@
+import type { CatalogSnapshot } from '../core/collection.js';
+import { errorRecovery } from './telemetry/process-metrics.js';
+
+/** Measures for how long sources stay quarantined that are published in the end. */
+export class SourceRecoveries {
+  /** When each quarantined source was first seen so. */
+  #since = new Map<string, number>();
+
+  /** Follows a reload of the catalog. */
+  follow({ collections, quarantined }: CatalogSnapshot): void {
+    const now = performance.now();
+    const before = this.#since;
+    this.#since = new Map(quarantined.map(({ path }) => [path, before.get(path) ?? now]));
+    const published = new Set(collections.map(({ file }) => file));
+    for (const [path, since] of before)
+      if (!this.#since.has(path) && published.has(path)) errorRecovery.cell('source').observe(now - since);
+  }
+}

@@ -1,0 +1,17 @@
+import type { Collection, VectorCollection } from '../../core/collection.js';
+import type { Field } from '../../core/tasks.js';
+import { temporalField } from '../filters.js';
+
+/**
+ * Feature collections whose features are STAC items: polygons that have an instant, as an index of scenes has. Other
+ * features are no assets in space and time, but things.
+ */
+export function footprintField({ source }: VectorCollection): Field | undefined {
+  return source.geometryType.endsWith('Polygon') ? temporalField(source) : undefined;
+}
+
+/** Whether a collection has items. */
+export function hasItems(collection: Collection): boolean {
+  if (collection.kind === 'raster') return true;
+  return collection.kind === 'vector' && (!!collection.stac || footprintField(collection) !== undefined);
+}

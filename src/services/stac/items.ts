@@ -1,0 +1,105 @@
+import type { CatalogSnapshot, Collection } from '../../core/collection.js';
+import { ITEM_FIELDS, type StacContent, type StacPart } from '../../core/stac.js';
+import type { Field, Pools } from '../../core/tasks.js';
+import { version } from '../../core/version.js';
+import type { Log } from '../telemetry/log.js';
+import { footprintField, hasItems } from './footprints.js';
+import { rasterItems } from './raster-items.js';
+
+/** Milliseconds after which a collection whose items could not be read is tried again. */
+const RETRY_MS = 30_000;
+
+export interface StacItemsDeps {
+  pools: Pools;
+  /** Of the index. */
+  path: string;
+  log: Pick<Log, 'write'>;
+}
+
+/** Keeps the index of STAC items in step with the catalog. */
+export class StacItems {
+  readonly #deps: StacItemsDeps;
+  #catalog: CatalogSnapshot | undefined;
+  #known: Promise<ReadonlyMap<string, readonly Field[]>> = Promise.resolve(new Map());
+  /** Stamps of collections whose items could not be read, and until when that is taken for an answer. */
+  readonly #failed = new Map<string, { stamp: string; until: number }>();
+  #again = 0;
+
+  constructor(deps: StacItemsDeps) {
+    this.#deps = deps;
+  }
+
+  get path(): string {
+    return this.#deps.path;
+  }
+
+  /** Begins to bring the index up to date, so that searches need not wait for it. */
+  follow(catalog: CatalogSnapshot): void {
+    this.of(catalog).catch((error) => {
+      this.#deps.log.write('stac.index.failed', { Error: String(error) });
+    });
+  }
+
+  /** Resolves when the index holds the items of this catalog: their queryable fields by collection. */
+  of(catalog: CatalogSnapshot): Promise<ReadonlyMap<string, readonly Field[]>> {
+    if (this.#catalog === catalog && Date.now() < this.#again) return this.#known;
+    this.#catalog = catalog;
+    this.#again = Number.POSITIVE_INFINITY;
+    // One after the other: the last catalog that was asked for is the one that stays.
+    const known = this.#known.catch(() => undefined).then(() => this.#follow(catalog));
+    this.#known = known;
+    known.catch(() => {
+      if (this.#known === known) this.#catalog = undefined;
+    });
+    return known;
+  }
+
+  async #follow(catalog: CatalogSnapshot): Promise<ReadonlyMap<string, readonly Field[]>> {
+    const { pools, path } = this.#deps;
+    const collections = catalog.collections.filter(hasItems);
+    const stamps = Object.fromEntries(collections.map((one) => [one.id, stampOf(one)]));
+    let { stale, fields } = await pools.run('vector.stacState', { path, stamps });
+    for (const id of stale) {
+      if (this.#hasFailed(id, stamps[id]!)) continue;
+      const part = { collection: id, stamp: stamps[id]!, content: await contentOf(catalog.byId(id)!) };
+      fields = (await this.#index(part)) ?? fields;
+    }
+    return new Map(collections.map(({ id }) => [id, fields[id] ?? ITEM_FIELDS]));
+  }
+
+  async #index(part: StacPart): Promise<Record<string, Field[]> | undefined> {
+    try {
+      const { pools, path } = this.#deps;
+      return (await pools.run('vector.stacIndex', { path, parts: [part] })).fields;
+    } catch (error) {
+      const { collection, stamp } = part;
+      this.#deps.log.write('stac.items.unreadable', {
+        Collection: collection,
+        Error: String(error),
+      });
+      const until = Date.now() + RETRY_MS;
+      this.#failed.set(collection, { stamp, until });
+      this.#again = until;
+      return undefined;
+    }
+  }
+
+  #hasFailed(id: string, stamp: string): boolean {
+    const failed = this.#failed.get(id);
+    return failed !== undefined && failed.stamp === stamp && Date.now() < failed.until;
+  }
+}
+
+/** Changes whenever the items of a collection may. */
+function stampOf(collection: Collection): string {
+  const cursor = collection.kind === 'vector' ? collection.cursor : 0;
+  return [version(), collection.origin, collection.layerId, cursor, collection.title].join(' ');
+}
+
+async function contentOf(collection: Collection): Promise<StacContent> {
+  if (collection.kind === 'raster') return { kind: 'items', items: await rasterItems(collection) };
+  if (collection.kind !== 'vector') return { kind: 'items', items: [] };
+  const { source, stac } = collection;
+  if (stac && source.kind === 'geopackage') return { kind: 'ingested', source };
+  return { kind: 'footprints', source, temporal: footprintField(collection)!.name };
+}

@@ -1,0 +1,128 @@
+import type { CatalogSnapshot, RasterCollection, VectorCollection } from '../../core/collection.js';
+import { notFound } from '../../core/errors.js';
+import { LIMITS } from '../../core/limits.js';
+import { checkStyleBy, drawnLayers, type StyleUse } from '../../core/style/check.js';
+import { styleDocument } from '../../core/style/document.js';
+import { COLLECTION_SOURCE, type LayerStyle, type StyleDocument } from '../../core/style/model.js';
+import type { Pools } from '../../core/tasks.js';
+import type { StoredStyle, StyleChange, StyleRevision, StyleStore } from '../../stores/styles.js';
+import { lookProblem } from '../looks.js';
+import type { Peers } from '../peers.js';
+
+export interface StylesDeps {
+  store: StyleStore;
+  pools: Pools;
+  catalog(): CatalogSnapshot;
+  /** Draws layers in these styles from now on. */
+  restyle(styles: readonly LayerStyle[]): void;
+  peers: Peers;
+  /** What documents may refer to. */
+  allowed: Pick<StyleUse, 'urlProblem'>;
+}
+
+export type StyledCollection = VectorCollection | RasterCollection;
+
+/** A document as somebody sent it, and what else changes. */
+export interface StylePut extends Omit<StyleChange, 'document'> {
+  /** Unchecked. */
+  readonly document?: unknown;
+}
+
+const TOPIC = 'style';
+
+/** Styles of layers: kept in versions, and drawn by every gateway of the server. */
+export class Styles {
+  readonly #deps: StylesDeps;
+
+  constructor(deps: StylesDeps) {
+    this.#deps = deps;
+    deps.peers.answer(TOPIC, (style) => {
+      deps.restyle([style as LayerStyle]);
+      return true;
+    });
+  }
+
+  /** Draws what was put before this process began. */
+  async load(): Promise<void> {
+    this.#deps.restyle((await this.#deps.store.inForce()).map(layerStyle));
+  }
+
+  /** Throws `not-found` for a layer that is not there, or is a tile archive. */
+  styled(layerId: number): StyledCollection {
+    const collection = this.#deps.catalog().byLayerId(layerId);
+    if (!collection) throw notFound('layer', `${layerId}`);
+    if (collection.kind === 'archive') throw notFound('style of the tile archive', collection.id);
+    return collection;
+  }
+
+  /** Throws `not-found`. */
+  requireLayer(layerId: number): void {
+    if (!this.#deps.catalog().byLayerId(layerId)) throw notFound('layer', `${layerId}`);
+  }
+
+  /** The version in force; undefined when nobody put one. */
+  current(layerId: number): Promise<StoredStyle | undefined> {
+    return this.#deps.store.current(layerId);
+  }
+
+  /** Throws `not-found` for a version that is not kept. */
+  async version(layerId: number, version: number): Promise<StoredStyle> {
+    const found = await this.#deps.store.version(layerId, version);
+    if (!found) throw notFound('style version', `${version}`);
+    return found;
+  }
+
+  /** Versions that are kept, newest first. */
+  history(layerId: number): Promise<StyleRevision[]> {
+    return this.#deps.store.history(layerId);
+  }
+
+  /** The document that is drawn: the one that was put last, or what the collection has by itself. */
+  documentOf(collection: StyledCollection, stored: StoredStyle | undefined): StyleDocument {
+    const put = stored?.document;
+    return put && kindOf(put) === collection.kind ? put : styleDocument(collection);
+  }
+
+  /**
+   * Adds a version. Once it resolves the version is durable, and all gateways draw it (those that answer within a second).
+   * Throws `StyleError` for a document that cannot be drawn, and `not-found`.
+   */
+  async put(layerId: number, { document, ...change }: StylePut): Promise<StoredStyle> {
+    const { store, peers } = this.#deps;
+    if (document === undefined || document === null) this.requireLayer(layerId);
+    const checked = document ? { document: await this.#checked(layerId, document) } : {};
+    const stored = await store.put(layerId, { ...change, ...checked });
+    if (stored.document) await peers.ask(TOPIC, layerStyle(stored));
+    return stored;
+  }
+
+  async #checked(layerId: number, document: unknown): Promise<StyleDocument> {
+    const { pools, allowed } = this.#deps;
+    const find = (layers: readonly Record<string, unknown>[]) =>
+      pools.run(
+        'vector.styleProblems',
+        { json: JSON.stringify(layers) },
+        { deadlineMs: LIMITS.requestDeadlineMs },
+      );
+    const use = { ...styleUse(this.styled(layerId)), ...allowed };
+    return (await checkStyleBy(find, document, use)).document;
+  }
+}
+
+function styleUse(collection: StyledCollection): StyleUse {
+  const { id, kind } = collection;
+  return { id, kind, lookProblem: (look) => lookProblem(collection, look) };
+}
+
+function kindOf({ sources }: StyleDocument): 'vector' | 'raster' {
+  return sources[COLLECTION_SOURCE]!.type as 'vector' | 'raster';
+}
+
+function layerStyle({ layerId, version, documentVersion, document }: StoredStyle): LayerStyle {
+  return {
+    layerId,
+    revision: version,
+    kind: kindOf(document!),
+    style: { version: documentVersion, layers: drawnLayers(document!), document: document! },
+  };
+}

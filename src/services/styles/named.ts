@@ -1,0 +1,14 @@
+import type { RasterCollection, VectorCollection } from '../../core/collection.js';
+
+/** Identifier of the style in force. */
+export const DEFAULT_STYLE = 'default';
+
+/** The collection in the style of that identifier; undefined when it has none such. */
+export function styled<C extends VectorCollection | RasterCollection>(
+  collection: C,
+  styleId: string,
+): C | undefined {
+  if (styleId === DEFAULT_STYLE) return collection;
+  const found = collection.styles?.find(({ id }) => id === styleId);
+  return found && { ...collection, style: found.style };
+}

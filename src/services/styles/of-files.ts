@@ -1,0 +1,70 @@
+import type { CatalogSnapshot, Collection } from '../../core/collection.js';
+import { defaultStyle } from '../../core/style/default-style.js';
+import type { FileStyle, MapStyle, NamedStyle } from '../../core/style/model.js';
+import type { GeometryType } from '../../core/tasks.js';
+import { slug } from '../publish/slug.js';
+import type { Log } from '../telemetry/log.js';
+import { DEFAULT_STYLE } from './named.js';
+
+/** What styles of a file make of a collection. */
+interface StylesOfFile {
+  /** Without a default among them, the one for the kind of geometry. */
+  style: MapStyle;
+  styles?: readonly NamedStyle[];
+  unreadStyles?: readonly FileStyle[];
+}
+
+export function stylesOfFile(
+  id: string,
+  geometryType: GeometryType,
+  given: readonly FileStyle[] = [],
+): StylesOfFile {
+  const read = given.filter(({ layers }) => layers.length > 0);
+  const unread = given.filter(({ layers }) => layers.length === 0);
+  const styles = named(read);
+  const chosen = read.findIndex(({ isDefault }) => isDefault);
+  return {
+    style: styles[chosen]?.style ?? defaultStyle(geometryType, id),
+    ...(styles.length > 0 ? { styles } : {}),
+    ...(unread.length > 0 ? { unreadStyles: unread } : {}),
+  };
+}
+
+function named(read: readonly FileStyle[]): NamedStyle[] {
+  const taken = new Set([DEFAULT_STYLE]);
+  return read.map(({ name, layers, diagnostics }) => {
+    const base = slug(name);
+    let id = base;
+    for (let n = 2; taken.has(id); n++) id = `${base}-${n}`;
+    taken.add(id);
+    return { id, title: name, style: { version: 0, layers }, diagnostics };
+  });
+}
+
+/** Diagnostics of one style that are told in the log. */
+const TOLD = 5;
+
+/** Tells what was lost of styles in files that are new, or were not published before. */
+export function tellLostStyles(
+  before: CatalogSnapshot,
+  after: CatalogSnapshot,
+  log: Pick<Log, 'write'>,
+): void {
+  for (const collection of after.vectors) {
+    if (before.byId(collection.id)?.version === collection.version) continue;
+    const { styles = [], unreadStyles = [] } = collection;
+    for (const { name, diagnostics } of unreadStyles)
+      log.write('style.unreadable', about(collection, name, diagnostics));
+    for (const { title, diagnostics = [] } of styles)
+      if (diagnostics.length > 0) log.write('style.partial', about(collection, title, diagnostics));
+  }
+}
+
+function about(
+  { id }: Collection,
+  style: string,
+  diagnostics: FileStyle['diagnostics'],
+): Record<string, unknown> {
+  const told = diagnostics.slice(0, TOLD).map(({ construct, message }) => `${construct}: ${message}`);
+  return { Collection: id, Style: style, Lost: told, LostCount: diagnostics.length };
+}

@@ -1,0 +1,53 @@
+import type { VectorCollection } from '../../core/collection.js';
+import type { FieldSample } from '../../core/style/suggest/profile.js';
+import type { Field, Pools } from '../../core/tasks.js';
+import { runTask, type TaskContext } from '../run-task.js';
+
+/** Rows that are looked at, in parts of the collection; parts further back would take long to find. */
+const PARTS = 4;
+const PART_ROWS = 1000;
+const FARTHEST = 200_000;
+const PART_BYTES = 1_048_576;
+/** Attributes that are looked at. */
+const MOST_FIELDS = 40;
+
+const PLAIN: ReadonlySet<Field['type']> = new Set(['integer', 'number', 'string', 'boolean']);
+
+/** Values of the plain attributes of a collection in rows from its beginning, middle and end. */
+export async function sampleOf(
+  x: TaskContext,
+  pools: Pools,
+  { source, featureCount, storageCrs }: VectorCollection,
+  always: string | undefined,
+): Promise<FieldSample[]> {
+  const plain = source.fields.filter(({ type }) => PLAIN.has(type));
+  const wanted = plain.filter(({ name }) => name === always);
+  const fields = [...wanted, ...plain.filter(({ name }) => name !== always)].slice(0, MOST_FIELDS);
+  const rows: Record<string, unknown>[] = [];
+  for (const offset of offsetsIn(featureCount)) {
+    const { features } = await runTask(x, pools, 'vector.items', {
+      source,
+      format: 'geojson',
+      crs: storageCrs.proj,
+      swapAxes: false,
+      precision: 0,
+      fields: fields.map(({ name }) => name),
+      skipGeometry: true,
+      limit: PART_ROWS,
+      offset,
+      maxBytes: PART_BYTES,
+    });
+    const read = JSON.parse(`[${Buffer.from(features).toString('utf8')}]`) as {
+      properties: Record<string, unknown>;
+    }[];
+    rows.push(...read.map(({ properties }) => properties));
+  }
+  return fields.map((field) => ({ field, values: rows.map((row) => row[field.name]) }));
+}
+
+function offsetsIn(count: number): number[] {
+  if (count <= PARTS * PART_ROWS)
+    return Array.from({ length: PARTS }, (_, i) => i * PART_ROWS).filter((at) => at === 0 || at < count);
+  const last = Math.min(count, FARTHEST) - PART_ROWS;
+  return Array.from({ length: PARTS }, (_, i) => Math.round((last * i) / (PARTS - 1)));
+}

@@ -1,0 +1,49 @@
+import { ApiError } from '../../core/errors.js';
+import { COLLECTION_SOURCE, type StyleDocument, type StyleLayer } from '../../core/style/model.js';
+import type { SldTarget } from '../../core/style/sld/context.js';
+import { exportSld, type SldExport } from '../../core/style/sld/export.js';
+import { SldFailure } from '../../core/style/sld/report.js';
+import type { SldTaskResult } from '../../core/style/sld/task.js';
+import type { Pools } from '../../core/tasks.js';
+import { runTask, type TaskContext } from '../run-task.js';
+import type { StyledCollection } from './index.js';
+
+/** What a style of a collection may speak of. */
+export function targetOf(collection: StyledCollection): Pick<SldTarget, 'geometryType' | 'fields'> {
+  if (collection.kind === 'raster') return { geometryType: 'raster' };
+  const { geometryType, fields } = collection.source;
+  return { geometryType, fields: fields.map(({ name, type }) => ({ name, type })) };
+}
+
+/** Reads a style in SLD for a collection. Throws `invalid-body` for what is no XML. */
+export async function readSld(
+  x: TaskContext,
+  pools: Pools,
+  xml: Uint8Array,
+  collection: StyledCollection,
+): Promise<SldTaskResult> {
+  const read = await runTask(x, pools, 'vector.sld', { xml, target: targetOf(collection) });
+  if (!read.malformed) return read;
+  throw new ApiError('invalid-body', read.diagnostics[0]!.message);
+}
+
+/** A whole document of layers. */
+export function documentOfLayers(layers: readonly StyleLayer[], name?: string): StyleDocument {
+  return {
+    version: 8,
+    ...(name === undefined ? {} : { name }),
+    sources: {},
+    layers,
+  } as unknown as StyleDocument;
+}
+
+/** The style of a collection in SLD. Throws `unprocessable` when nothing of it can be written. */
+export function sldOf(collection: StyledCollection, document: StyleDocument): SldExport {
+  const layers = document.layers.filter((layer) => 'source' in layer && layer.source === COLLECTION_SOURCE);
+  try {
+    return exportSld(layers as unknown as StyleLayer[], collection.id);
+  } catch (error) {
+    if (error instanceof SldFailure) throw new ApiError('unprocessable', error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,114 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { hasTilesAt } from '../../core/collection.js';
+import { ApiError } from '../../core/errors.js';
+import { type Pools, TaskFailure } from '../../core/tasks.js';
+import type { TileRequest } from '../tiles/request.js';
+import type { CachedTile } from '../tiles/tile.js';
+import { inOrder } from './in-order.js';
+import { occupancy } from './occupied.js';
+import type { Position } from './tally.js';
+import { type Occupied, type WalkStep, walk } from './walk.js';
+import type { TileWork } from './work.js';
+
+export interface MakingOptions {
+  pools: Pools;
+  signal: AbortSignal;
+  concurrency: number;
+  /** Where to begin; the beginning when absent. */
+  from: Position | undefined;
+  make(request: TileRequest, signal: AbortSignal): Promise<CachedTile>;
+  /** Resolves when there is room for one more tile. */
+  room(): Promise<void>;
+}
+
+/** What became of an address, or of several that are empty together. */
+export interface MadeStep {
+  /** Where to go on behind it. */
+  position: Position;
+  /** Addresses. */
+  count: number;
+  at?: { zoom: number; row: number; column: number };
+  /** Absent for empty addresses and failures. */
+  body?: Uint8Array;
+  failure?: Error;
+}
+
+/** Pauses between attempts, milliseconds: together longer than a database takes to start again. */
+const PAUSES = [100, 500, 2000, 5000, 10_000];
+/** What may be otherwise when it is tried again. */
+const PASSING: ReadonlySet<string> = new Set([
+  'queue-full',
+  'worker-lost',
+  'store-unavailable',
+  'unavailable',
+  'deadline-exceeded',
+]);
+
+/**
+ * Makes the tiles of a selection zoom by zoom, in the order of the Hilbert curve. A tile that cannot be made is told as
+ * a failure; rejects when the store stays away, and on abort.
+ */
+export async function* makeTiles(work: TileWork, options: MakingOptions): AsyncGenerator<MadeStep> {
+  for (const [zoom, ranges] of work.ranges) {
+    if (options.from && zoom < options.from.zoom) continue;
+    const from = options.from?.zoom === zoom ? options.from.next : 0;
+    const { level } = work.set.matrices[zoom]!;
+    const collections = work.collections.filter((collection) => hasTilesAt(collection, level));
+    // Without a collection at this zoom nothing lies anywhere.
+    const occupied =
+      collections.length > 0 ? occupancy(work, collections, options.pools, options.signal) : NOWHERE;
+    const steps = walk({ set: work.set, zoom, ranges, from, occupied });
+    yield* inOrder(steps, options.concurrency, (step) => made({ ...work, collections }, zoom, step, options));
+  }
+}
+
+const NOWHERE: Occupied = async (boxes) => boxes.map(() => false);
+
+async function made(work: TileWork, zoom: number, step: WalkStep, options: MakingOptions): Promise<MadeStep> {
+  options.signal.throwIfAborted();
+  const position = { zoom, next: step.next };
+  if ('skipped' in step) return { position, count: step.skipped };
+  const { row, column } = step;
+  const at = { zoom, row, column };
+  const request: TileRequest = {
+    format: work.format,
+    collections: work.collections,
+    at: { set: work.set, ...at },
+  };
+  try {
+    const { reply, empty } = await patiently(request, options);
+    const body = empty ? undefined : (reply.body as Uint8Array);
+    return { position, count: 1, at, body };
+  } catch (error) {
+    if (options.signal.aborted || !(error instanceof ApiError || error instanceof TaskFailure)) throw error;
+    if (error.code === 'store-unavailable' || error.code === 'source-missing') throw error;
+    return { position, count: 1, at, failure: error };
+  }
+}
+
+async function patiently(request: TileRequest, options: MakingOptions): Promise<CachedTile> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      await options.room();
+      return await options.make(request, options.signal);
+    } catch (error) {
+      const code = (error as { code?: unknown }).code;
+      const wait = PAUSES[attempt];
+      if (wait === undefined || typeof code !== 'string' || !PASSING.has(code)) throw error;
+      await pause(wait, undefined, { signal: options.signal });
+    }
+  }
+}
+
+/** Milliseconds between looks at the queues. */
+const LOOK_MS = 5;
+
+/** Lets who waits for an answer go first: nothing is begun while anything is queued. */
+export function yielding(pools: Pools, signal: AbortSignal): () => Promise<void> {
+  return async () => {
+    while (pools.status().some(({ name, queued }) => queued > 0 && name !== 'archive')) {
+      signal.throwIfAborted();
+      await pause(LOOK_MS);
+    }
+  };
+}

@@ -1,0 +1,36 @@
+import { ApiError } from '../../core/errors.js';
+import type { JobContext } from '../jobs/kinds.js';
+import * as metrics from '../telemetry/metrics.js';
+import type { TileJobInput } from './input.js';
+import type { Tally } from './tally.js';
+
+/** Milliseconds between notes of how far a job is. */
+const NOTE_MS = 1000;
+
+/** Notes how far the job is, now and then. */
+export function noting(context: JobContext<TileJobInput>): (tally: Tally, rate: number) => void {
+  let last = performance.now();
+  let counted: number | undefined;
+  return (tally, rate) => {
+    metrics.tilesProcessed.cell().inc(tally.processed - (counted ?? tally.processed));
+    counted = tally.processed;
+    context.progress(tally.total === 0 ? 1 : tally.processed / tally.total);
+    if (performance.now() - last < NOTE_MS) return;
+    last = performance.now();
+    const state = { tally: { ...tally }, rate: Math.round(rate) };
+    // A note that fails because the job was taken away ends the run by its signal.
+    context.checkpoint(state).catch(() => {});
+  };
+}
+
+/** Failures stay with the job; without a single tile the job has failed. */
+export async function tellFailures(
+  context: JobContext<TileJobInput>,
+  failures: readonly string[],
+  tally: Tally,
+): Promise<void> {
+  for (const failure of failures) await context.log('warning', failure);
+  if (tally.failed === 0) return;
+  if (tally.tiles === 0) throw new ApiError('unavailable', failures[0] ?? 'No tile could be made.');
+  await context.warn(`${tally.failed} tiles could not be made.`);
+}

@@ -1,0 +1,43 @@
+import type { Collection } from '../../core/collection.js';
+import { MVT_FORMAT } from '../../core/media.js';
+import type { Pools } from '../../core/tasks.js';
+import type { Occupied } from './walk.js';
+import { isVector, type TileWork } from './work.js';
+
+/** How far content of a tile may lie outside it, as a part of the side: clip buffers, symbols of maps. */
+const MARGIN_MVT = 1 / 32;
+const MARGIN_IMAGE = 1 / 8;
+
+/**
+ * Asks the spatial indexes where anything lies. Undefined when a collection can be anywhere in its extent: rasters,
+ * archives.
+ */
+export function occupancy(
+  { set, format }: TileWork,
+  collections: readonly Collection[],
+  pools: Pools,
+  signal: AbortSignal,
+): Occupied | undefined {
+  if (!collections.every(isVector)) return undefined;
+  const sources = collections.map((collection) => collection.rule?.stored ?? collection.source);
+  const margin = format === MVT_FORMAT ? MARGIN_MVT : MARGIN_IMAGE;
+  return async (boxes) => {
+    const wide = boxes.map(([minx, miny, maxx, maxy]) => {
+      const by = Math.max(maxx - minx, maxy - miny) * margin;
+      return [minx - by, miny - by, maxx + by, maxy + by] as const;
+    });
+    const found = boxes.map(() => false);
+    for (const source of sources) {
+      if (!found.includes(false)) break;
+      const answer = await pools.run(
+        'vector.occupied',
+        { source, crs: set.crs.proj, boxes: wide },
+        { signal },
+      );
+      answer.forEach((occupied, i) => {
+        if (occupied) found[i] = true;
+      });
+    }
+    return found;
+  };
+}

@@ -1,0 +1,290 @@
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { CatalogSnapshot } from '../../core/collection.js';
+import { ApiError } from '../../core/errors.js';
+import type { Pools } from '../../core/tasks.js';
+import type { JobRow } from '../../stores/jobs.js';
+import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
+import type { JobContext, JobKind } from '../jobs/kinds.js';
+import * as metrics from '../telemetry/metrics.js';
+import { makeTile } from '../tiles/make.js';
+import type { TileRequest } from '../tiles/request.js';
+import type { CachedTile } from '../tiles/tile.js';
+import { checkContainer } from './describe.js';
+import { exportTiles } from './export.js';
+import { isArchiving, isMaking, type TileJobInput } from './input.js';
+import { yielding } from './make.js';
+import { noting, tellFailures } from './noting.js';
+import { seedTiles } from './seed.js';
+import type { Tally } from './tally.js';
+import { tileWork } from './work.js';
+
+export interface TileJobsDeps {
+  pools: Pools;
+  jobs: JobEngine;
+  dataDir: string;
+  catalog(): CatalogSnapshot;
+  /** The tile from the cache, made and kept when it is not there. */
+  warm(request: TileRequest): Promise<CachedTile>;
+  /** Drops the cached tiles of a collection, or all; returns how many. */
+  drop(layerId: number | undefined): Promise<number>;
+  /** Publishes what lies in the folder of published archives. */
+  reload(reason: string): Promise<void>;
+}
+
+export interface ArchiveFile {
+  path: string;
+  bytes: number;
+}
+
+/** What a tile job tells of itself while it runs, and at its end. */
+export interface TileJobState {
+  tally?: Tally;
+  archive?: ArchiveFile;
+  /** Addresses a second in this run. */
+  rate?: number;
+  /** Cached tiles dropped. */
+  dropped?: number;
+}
+
+/** Kind of the jobs that work on the cache. */
+export const CACHE_JOB = 'tiles.cache';
+const KINDS = [CACHE_JOB, 'tiles.archive', 'tiles.publish'] as const;
+type TileJobKind = (typeof KINDS)[number];
+
+/** Ordinals of TileCache, PMTilesArchive and PMTilesPublish on the wire. */
+const ABOUT: Record<TileJobKind, { title: string; operationType: number }> = {
+  'tiles.cache': { title: 'Tile cache', operationType: 4 },
+  'tiles.archive': { title: 'Tile archive', operationType: 5 },
+  'tiles.publish': { title: 'Publish a tile archive', operationType: 13 },
+};
+
+/** A server that dies is no fault of the job: what it made stays, so it is not given up soon. */
+export const TILE_JOB_ATTEMPTS = 1000;
+
+export const MEDIA_TYPES = {
+  pmtiles: 'application/vnd.pmtiles',
+  mbtiles: 'application/vnd.mapbox-vector-tile-archive+sqlite3',
+  gpkg: 'application/geopackage+sqlite3',
+} as const;
+
+/** Folder of archives that are collections of this server. */
+export function publishedArchives(dataDir: string): string {
+  return join(resolve(dataDir), 'published');
+}
+
+/** Jobs that make tiles: into the cache, into archives. One at a time in each process, behind those who wait. */
+export class TileJobs {
+  readonly #deps: TileJobsDeps;
+  readonly #archives: string;
+  readonly #published: string;
+
+  constructor(deps: TileJobsDeps) {
+    this.#deps = deps;
+    this.#archives = join(resolve(deps.dataDir), 'archives');
+    this.#published = publishedArchives(deps.dataDir);
+    for (const kind of KINDS) deps.jobs.register(this.#kind(kind));
+  }
+
+  get catalog(): CatalogSnapshot {
+    return this.#deps.catalog();
+  }
+
+  /** Throws `invalid-request` for what cannot be made. */
+  async submit(input: TileJobInput, options: SubmitOptions): Promise<JobRow> {
+    if (isMaking(input.operation) || isArchiving(input.operation)) {
+      const work = tileWork(input, this.catalog);
+      if (isArchiving(input.operation)) checkContainer(input.container, work);
+      if (input.operation === 'publish' && input.container === 'gpkg')
+        throw new ApiError('invalid-request', 'An archive is published as pmtiles or mbtiles.');
+    }
+    const resources = input.collections.map((id) => `collection:${id}`);
+    const { job } = await this.#deps.jobs.submit(kindOf(input), input, { resources, ...options });
+    await this.#noteQueue();
+    return job;
+  }
+
+  list(active: boolean, limit: number): Promise<JobRow[]> {
+    const states = active ? ['Queued', 'Running'] : undefined;
+    return this.#deps.jobs.store.list({ kinds: KINDS, limit, ...(states ? { states } : {}) });
+  }
+
+  /** Throws `not-found`, also for a job of another kind. */
+  async get(id: string): Promise<JobRow> {
+    const job = await this.#deps.jobs.get(id);
+    if (!(KINDS as readonly string[]).includes(job.kind))
+      throw new ApiError('not-found', `There is no tile job '${id.slice(0, 100)}'.`);
+    return job;
+  }
+
+  #kind(kind: TileJobKind): JobKind<TileJobInput, TileJobState> {
+    return {
+      kind,
+      ...ABOUT[kind],
+      console: 'TileCache',
+      resumable: true,
+      lane: 'tiles',
+      maxAttempts: TILE_JOB_ATTEMPTS,
+      run: (context) => this.#measured(context),
+      cleanup: (input, id) => this.#cleanup(input, id),
+    };
+  }
+
+  async #measured(context: JobContext<TileJobInput>): Promise<TileJobState> {
+    const began = performance.now();
+    const { operation } = context.input;
+    let status = 'failed';
+    await this.#noteQueue();
+    try {
+      const result = await this.#run(context);
+      status = 'completed';
+      return result;
+    } finally {
+      if (context.signal.aborted) status = 'cancelled';
+      metrics.tileJobs.cell(operation, status).inc();
+      metrics.tileJobDuration.cell().observe(performance.now() - began);
+      await this.#noteQueue();
+    }
+  }
+
+  async #noteQueue(): Promise<void> {
+    const waiting = await this.#deps.jobs.store.list({ kinds: KINDS, states: ['Queued'], limit: 1000 });
+    metrics.tileJobQueue.cell().set(waiting.length);
+  }
+
+  #run(context: JobContext<TileJobInput>): Promise<TileJobState> {
+    const { operation } = context.input;
+    if (isMaking(operation)) return this.#seed(context);
+    if (isArchiving(operation)) return this.#archive(context);
+    return this.#drop(context);
+  }
+
+  async #seed(context: JobContext<TileJobInput>): Promise<TileJobState> {
+    const { input, signal } = context;
+    const { pools } = this.#deps;
+    const work = tileWork(input, this.catalog);
+    const note = noting(context);
+    const { tally, failures } = await context.step('seed', `Making up to ${work.total} tiles`, () =>
+      seedTiles(work, {
+        pools,
+        signal,
+        concurrency: concurrencyOf(input, pools),
+        make: (request) => this.#deps.warm(request),
+        room: yielding(pools, signal),
+        progress: (now, rate) => note(now, rate),
+      }),
+    );
+    await tellFailures(context, failures, tally);
+    return { tally };
+  }
+
+  async #archive(context: JobContext<TileJobInput>): Promise<TileJobState> {
+    const { input } = context;
+    const saved = (context.saved as TileJobState | undefined) ?? {};
+    const state = saved.archive ? saved : await this.#archived(context, saved);
+    if (input.operation === 'publish') await this.#publish(context, state);
+    const { path, bytes } = state.archive!;
+    const about = { label: path.slice(path.lastIndexOf('/') + 1), kind: 'tile-archive' };
+    await context.artifact({
+      ...about,
+      content_type: MEDIA_TYPES[input.container],
+      size_bytes: bytes,
+      location: path,
+    });
+    return state;
+  }
+
+  async #archived(context: JobContext<TileJobInput>, saved: TileJobState): Promise<TileJobState> {
+    const path = this.#pathOf(context.input, context.id);
+    await mkdir(this.#archives, { recursive: true });
+    if (!existsSync(path)) return this.#write(context, path);
+    // Completed by a run that died before it could say so.
+    return { tally: saved.tally, archive: { path, bytes: (await stat(path)).size } };
+  }
+
+  async #write(context: JobContext<TileJobInput>, path: string): Promise<TileJobState> {
+    const { input, signal } = context;
+    const { pools } = this.#deps;
+    const work = tileWork(input, this.catalog);
+    const note = noting(context);
+    const result = await context.step('archive', `Making up to ${work.total} tiles`, () =>
+      exportTiles(work, {
+        pools,
+        signal,
+        output: path,
+        container: input.container,
+        concurrency: concurrencyOf(input, pools),
+        make: (request) => makeTile({ signal, timing: () => {} }, pools, request),
+        room: yielding(pools, signal),
+        progress: note,
+        completing: (tally) => context.checkpoint({ tally }),
+      }),
+    );
+    const { tally, archive } = result;
+    await tellFailures(context, result.failures, tally);
+    if (result.cut) await context.warn(`Ended after ${tally.tiles} tiles, as maxTiles asked for.`);
+    const changed = work.collections.find(
+      ({ id: one, version }) => this.catalog.byId(one)?.version !== version,
+    );
+    if (changed) await context.warn(`'${changed.id}' changed while its tiles were made.`);
+    metrics.tileArchives.cell().inc();
+    metrics.tileArchiveSize.cell().observe(archive.bytes);
+    const state: TileJobState = { tally, archive: { path, bytes: archive.bytes } };
+    await context.checkpoint(state);
+    return state;
+  }
+
+  /** The archive replaces the one that was published before under the same name, at once. */
+  async #publish(context: JobContext<TileJobInput>, state: TileJobState): Promise<void> {
+    const { input, id } = context;
+    const name = `${input.collections.join('_').slice(0, 80)}-tiles.${input.container}`;
+    const target = join(this.#published, name);
+    await context.step('publish', `Publishing ${name}`, async () => {
+      await mkdir(this.#published, { recursive: true });
+      const made = this.#pathOf(input, id);
+      if (existsSync(made)) await rename(made, target);
+      await this.#deps.reload(`${name} was published`);
+    });
+    state.archive!.path = target;
+    await context.checkpoint(state);
+  }
+
+  async #drop(context: JobContext<TileJobInput>): Promise<TileJobState> {
+    const { operation, layerId } = context.input;
+    const dropped = await context.step(operation, 'Dropping cached tiles', () => this.#deps.drop(layerId));
+    if (operation === 'delete') await this.#removeArchives(context);
+    return { dropped };
+  }
+
+  /** Archives that jobs made of the collections; published ones stay. */
+  async #removeArchives({ input }: JobContext<TileJobInput>): Promise<void> {
+    const { store } = this.#deps.jobs;
+    for (const collection of input.collections) {
+      const kinds = ['tiles.archive'];
+      const rows = await store.list({ kinds, resource: `collection:${collection}`, limit: 1000 });
+      for (const { id } of rows)
+        for (const { location } of await store.artifacts(id)) await rm(location, { force: true });
+    }
+  }
+
+  async #cleanup(input: TileJobInput, id: string): Promise<void> {
+    if (!isArchiving(input.operation)) return;
+    await this.#deps.pools.run('archive.discard', { output: this.#pathOf(input, id) });
+  }
+
+  #pathOf({ container }: TileJobInput, id: string): string {
+    return join(this.#archives, `${id}.${container}`);
+  }
+}
+
+function kindOf({ operation }: TileJobInput): TileJobKind {
+  if (operation === 'publish') return 'tiles.publish';
+  return operation === 'archive' ? 'tiles.archive' : 'tiles.cache';
+}
+
+/** One thread is left to those who wait for answers. */
+function concurrencyOf({ concurrency }: TileJobInput, pools: Pools): number {
+  const threads = pools.status().find(({ name }) => name === 'vector')?.workers ?? 1;
+  return concurrency ?? Math.max(1, threads - 1);
+}

@@ -1,0 +1,121 @@
+import { around } from '../../core/box.js';
+import { hilbertIndex } from '../../core/hilbert.js';
+import type { Box } from '../../core/tasks.js';
+import { firstColumn, matrixSize, type TileMatrixSet, tileBox } from '../../core/tile-matrix.js';
+import { countTiles, type TileRange } from './area.js';
+
+/** Says of boxes in the CRS of the set whether anything may lie in each. */
+export type Occupied = (boxes: readonly Box[]) => Promise<readonly boolean[]>;
+
+export interface WalkOptions {
+  set: TileMatrixSet;
+  zoom: number;
+  ranges: readonly TileRange[];
+  /** Tiles before this place of the walk are left out. */
+  from: number;
+  /** Absent where nothing can be said: every tile is visited. */
+  occupied: Occupied | undefined;
+}
+
+/** A tile to make, or a number of tiles that are empty. `next` is where a walk goes on behind it. */
+export type WalkStep = { row: number; column: number; next: number } | { skipped: number; next: number };
+
+/** A square of 2^level tiles a side, at a multiple of its size. */
+interface Block {
+  level: number;
+  /** In blocks of this size. */
+  row: number;
+  column: number;
+}
+
+/** Levels that a block is split by at once: 64 parts, asked for together. */
+const SPLIT = 3;
+
+/**
+ * Visits the tiles of one zoom in the order of the Hilbert curve, which is that of PMTiles ids. Blocks in which nothing
+ * lies are passed over whole: what is not there cannot be in a tile, whatever its zoom.
+ */
+export async function* walk(options: WalkOptions): AsyncGenerator<WalkStep> {
+  const { columns, rows } = matrixSize(options.set, options.zoom);
+  const order = Math.ceil(Math.log2(Math.max(columns, rows, 1)));
+  yield* visit({ level: order, row: 0, column: 0 }, { ...options, order });
+}
+
+type Walk = WalkOptions & { order: number };
+
+async function* visit(block: Block, options: Walk): AsyncGenerator<WalkStep> {
+  if (block.level === 0) {
+    yield single(block, options);
+    return;
+  }
+  const parts = split(block, options);
+  const occupied = await options.occupied?.(parts.map((part) => boxOf(part, options)));
+  for (const [i, part] of parts.entries()) {
+    if (occupied?.[i] === false) {
+      const skipped = countTiles(options.ranges.flatMap((range) => clipped(part, range)));
+      yield { skipped, next: end(part, options) };
+    } else {
+      yield* visit(part, options);
+    }
+  }
+}
+
+/** Columns that a set merges into one tile near the poles are visited once, as the first of them. */
+function single(block: Block, options: Walk): WalkStep {
+  const { row, column } = block;
+  const first = firstColumn(options.set.matrices[options.zoom]!, row, column);
+  const before = { ...block, column: column - 1 };
+  const seen = column > first && options.ranges.some((range) => clipped(before, range).length > 0);
+  const next = end(block, options);
+  return seen ? { skipped: 1, next } : { row, column: first, next };
+}
+
+/** Place of the first tile behind a block. */
+function end(block: Block, { order }: Walk): number {
+  return (hilbertIndex(order - block.level, block.column, block.row) + 1) * 4 ** block.level;
+}
+
+/** The parts of a block that lie in a range and not all before the beginning, in their order. */
+function split(block: Block, options: Walk): Block[] {
+  const by = Math.min(SPLIT, block.level);
+  const level = block.level - by;
+  const parts: { part: Block; end: number }[] = [];
+  for (let i = 0; i < 4 ** by; i++) {
+    const row = block.row * 2 ** by + Math.floor(i / 2 ** by);
+    const part = { level, row, column: block.column * 2 ** by + (i % 2 ** by) };
+    if (!options.ranges.some((range) => clipped(part, range).length > 0)) continue;
+    const behind = end(part, options);
+    if (behind > options.from) parts.push({ part, end: behind });
+  }
+  return parts.sort((a, b) => a.end - b.end).map(({ part }) => part);
+}
+
+/** The tiles of a block within a range; none when they do not meet. */
+function clipped({ level, row, column }: Block, range: TileRange): TileRange[] {
+  const side = 2 ** level;
+  const part = {
+    minRow: Math.max(row * side, range.minRow),
+    maxRow: Math.min((row + 1) * side - 1, range.maxRow),
+    minColumn: Math.max(column * side, range.minColumn),
+    maxColumn: Math.min((column + 1) * side - 1, range.maxColumn),
+  };
+  return part.minRow <= part.maxRow && part.minColumn <= part.maxColumn ? [part] : [];
+}
+
+/** Extent of what of a block lies in the ranges. */
+function boxOf(block: Block, { set, zoom, ranges }: Walk): Box {
+  const parts = ranges.flatMap((range) => clipped(block, range));
+  const first = tileBox(
+    set,
+    zoom,
+    Math.min(...parts.map((p) => p.minRow)),
+    Math.min(...parts.map((p) => p.minColumn)),
+  );
+  const last = tileBox(
+    set,
+    zoom,
+    Math.max(...parts.map((p) => p.maxRow)),
+    Math.max(...parts.map((p) => p.maxColumn)),
+  );
+  return around(first, last);
+}

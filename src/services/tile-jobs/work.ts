@@ -1,0 +1,80 @@
+import type { CatalogSnapshot, Collection, VectorCollection } from '../../core/collection.js';
+import { ApiError } from '../../core/errors.js';
+import { LIMITS } from '../../core/limits.js';
+import { type Format, JPEG_FORMAT, MVT_FORMAT, PNG_FORMAT, WEBP_FORMAT } from '../../core/media.js';
+import type { Box } from '../../core/tasks.js';
+import { type TileMatrixSet, tileMatrixSet, WEB_MERCATOR_QUAD } from '../../core/tile-matrix.js';
+import { countTiles, intersection, rangesOf, type TileRange, union } from './area.js';
+import type { TileSelection } from './tally.js';
+
+/** A selection with what its names stand for. */
+export interface TileWork {
+  readonly selection: TileSelection;
+  readonly set: TileMatrixSet;
+  readonly format: Format;
+  readonly collections: readonly Collection[];
+  /** CRS84. */
+  readonly area: Box;
+  /** Ranges of tiles by zoom. */
+  readonly ranges: ReadonlyMap<number, readonly TileRange[]>;
+  /** Addresses in all ranges. */
+  readonly total: number;
+}
+
+const FORMATS: readonly Format[] = [MVT_FORMAT, PNG_FORMAT, WEBP_FORMAT, JPEG_FORMAT];
+
+/** The format that tiles of these collections are made in when none is named. */
+export function usualFormat(collections: readonly Collection[]): string {
+  const [first] = collections;
+  if (first?.kind === 'archive') return first.format;
+  return collections.some(({ kind }) => kind === 'vector') ? 'mvt' : 'png';
+}
+
+/** Throws `invalid-request` for what does not exist or does not go together. */
+export function tileWork(selection: TileSelection, catalog: CatalogSnapshot): TileWork {
+  const collections = selection.collections.map((id) => {
+    const collection = catalog.byId(id);
+    return collection ?? refused(`There is no collection '${id.slice(0, 100)}'.`);
+  });
+  if (collections.length === 0) refused('There is no collection to make tiles of.');
+  if (collections.length > LIMITS.collectionsPerRequest)
+    refused(`A tile holds ${LIMITS.collectionsPerRequest} collections at most.`);
+  const set = tileMatrixSet(selection.tileMatrixSetId);
+  if (!set) return refused(`There is no tile matrix set '${selection.tileMatrixSetId.slice(0, 100)}'.`);
+  const { minZoom, maxZoom } = selection;
+  const last = set.matrices.length - 1;
+  if (minZoom > maxZoom || maxZoom > last)
+    refused(`Zooms of ${set.id} are 0 to ${last}, the first not above the last.`);
+  const format = formatOf(selection.format || usualFormat(collections), collections, set);
+  const extent = collections.reduce<Box | undefined>((sum, c) => union(sum, c.extent84), undefined);
+  if (!extent) return refused('The collections hold nothing.');
+  const area = selection.bbox ? intersection(extent, selection.bbox) : extent;
+  const zooms = Array.from({ length: area ? maxZoom - minZoom + 1 : 0 }, (_, i) => minZoom + i);
+  const ranges = new Map(zooms.map((zoom) => [zoom, rangesOf(set, zoom, area!)]));
+  const total = [...ranges.values()].reduce((sum, part) => sum + countTiles(part), 0);
+  return { selection, set, format, collections, area: area ?? extent, ranges, total };
+}
+
+function formatOf(name: string, collections: readonly Collection[], set: TileMatrixSet): Format {
+  const format = FORMATS.find((one) => one.name === name);
+  const [first] = collections;
+  if (collections.some(({ kind }) => kind === 'archive')) {
+    if (collections.length > 1) refused('A tile archive does not go together with other collections.');
+    if (first?.kind === 'archive' && first.format !== name)
+      refused(`Tiles of '${first.id}' are ${first.format}.`);
+    if (set !== WEB_MERCATOR_QUAD) refused('Tiles of an archive are those of WebMercatorQuad.');
+  } else if (format !== MVT_FORMAT && format !== PNG_FORMAT && format !== WEBP_FORMAT) {
+    refused('Tiles are made as mvt, png or webp.');
+  } else if (format === MVT_FORMAT && !collections.some(isVector)) {
+    refused('A raster collection has no vector tiles; ask for png or webp.');
+  }
+  return format ?? refused(`There are no tiles of format '${name.slice(0, 40)}'.`);
+}
+
+export function isVector(collection: Collection): collection is VectorCollection {
+  return collection.kind === 'vector';
+}
+
+function refused(message: string): never {
+  throw new ApiError('invalid-request', message);
+}

@@ -1,0 +1,99 @@
+import type { ArchiveCollection } from '../../core/collection.js';
+import { isRemote } from '../../core/sources.js';
+import type { ArchiveTile, ArchiveTileAddress, ArchiveTilesResult, Pools } from '../../core/tasks.js';
+import { failureFrom } from '../../workers/failure.js';
+import { runTask, type TaskContext } from '../run-task.js';
+
+/** Where tiles are stored. */
+type StoredTiles = Pick<ArchiveCollection, 'file' | 'container'>;
+
+interface Wanted {
+  readonly at: ArchiveTileAddress;
+  readonly x: TaskContext;
+  resolve(tile: ArchiveTile): void;
+  reject(error: unknown): void;
+}
+
+/** Tiles in one task, at most. */
+const MAX_TOGETHER = 64;
+
+/** What is asked of one archive: tiles that wait, and tasks that are on their way. */
+interface Line {
+  wanted: Wanted[];
+  running: number;
+}
+
+/** By the file of their archive. An archive of which nothing is asked has no line. */
+const lines = new WeakMap<Pools, Map<string, Line>>();
+
+/**
+ * A tile as its archive holds it. Reading one takes less than handing a task to another thread and back, so those that
+ * are asked for in one turn of the event loop, or while a task is on its way, are read together. Rejects with an
+ * `ApiError`.
+ */
+export function archiveTile(
+  x: TaskContext,
+  pools: Pools,
+  collection: StoredTiles,
+  { zoom, row, column }: ArchiveTileAddress,
+): Promise<ArchiveTile> {
+  return new Promise((resolve, reject) => {
+    const wanted: Wanted = { at: { zoom, row, column }, x, resolve, reject };
+    // Each takes as long as its host does: none waits for the others.
+    if (isRemote(collection.file)) void read(pools, collection, [wanted]);
+    else gather(pools, collection, wanted);
+  });
+}
+
+function gather(pools: Pools, collection: StoredTiles, wanted: Wanted): void {
+  const byFile = lines.get(pools) ?? new Map<string, Line>();
+  lines.set(pools, byFile);
+  let line = byFile.get(collection.file);
+  if (!line) {
+    const begun: Line = { wanted: [], running: 0 };
+    line = begun;
+    byFile.set(collection.file, begun);
+    setImmediate(() => void readNext(pools, collection, begun));
+  }
+  line.wanted.push(wanted);
+  if (line.wanted.length === MAX_TOGETHER) void readNext(pools, collection, line);
+}
+
+/** Reads what waits in a line, and what came meanwhile, until nothing is left. */
+async function readNext(pools: Pools, collection: StoredTiles, line: Line): Promise<void> {
+  line.running++;
+  while (line.wanted.length > 0) await read(pools, collection, line.wanted.splice(0));
+  if (--line.running === 0) lines.get(pools)?.delete(collection.file);
+}
+
+async function read(
+  pools: Pools,
+  { file, container }: StoredTiles,
+  wanted: readonly Wanted[],
+): Promise<void> {
+  const [{ x }] = wanted as [Wanted];
+  const context: TaskContext = {
+    span: x.span,
+    timing: (stage, ms) => {
+      for (const one of wanted) one.x.timing(stage, ms);
+    },
+  };
+  try {
+    const addresses = new Int32Array(wanted.flatMap(({ at: { zoom, row, column } }) => [zoom, row, column]));
+    settle(
+      wanted,
+      await runTask(context, pools, 'vector.archiveTiles', { path: file, container, addresses }),
+    );
+  } catch (error) {
+    for (const { reject } of wanted) reject(error);
+  }
+}
+
+function settle(wanted: readonly Wanted[], { data, ends, gzip, failures }: ArchiveTilesResult): void {
+  for (const [i, { resolve, reject }] of wanted.entries()) {
+    const failure = failures[i];
+    const tile = data.subarray(ends[i - 1] ?? 0, ends[i]);
+    if (failure) reject(failureFrom(failure));
+    else resolve({ data: tile, encoding: gzip[i] === 1 ? 'gzip' : 'identity' });
+  }
+}

@@ -1,0 +1,104 @@
+import { around, plainBoxes } from '../../core/box.js';
+import type { Crs } from '../../core/crs.js';
+import type { Box } from '../../core/tasks.js';
+import { REGISTERED_SETS } from '../../core/tile-matrix/registered.js';
+import { type TileLimits, type TileMatrixSet, tileLimits, tileMatrixSets } from '../../core/tile-matrix.js';
+import { describeCrs, transformBox } from '../../native/index.js';
+
+/** Where data lies in tile matrix sets of any CRS. Boxes in CRS84 may cross the antimeridian (west > east). */
+
+const WORLD: Box = [-180, -90, 180, 90];
+
+/** The area, in CRS84, that a CRS is made for; the world where PROJ does not know it. */
+function areaOfUse(crs: Crs): Box {
+  return describeCrs(crs.proj).areaOfUse ?? WORLD;
+}
+
+/** Looks the areas of all sets up, which takes PROJ too long for the first request that needs them. */
+export function readAreas(): void {
+  for (const { crs } of tileMatrixSets()) areaOfUse(crs);
+}
+
+/**
+ * The extent in the CRS of a set that holds an extent in CRS84, x,y ordered. What has no image there, such as the poles
+ * in Mercator, is cut off at the area that the CRS is made for. Undefined when nothing is left.
+ */
+export function extentInSet({ crs }: TileMatrixSet, extent84: Box): Box | undefined {
+  return aroundAll(plainBoxes(extent84).map((box) => image(box, crs)));
+}
+
+function image(box: Box, crs: Crs): Box | undefined {
+  const whole = transformed(box, crs);
+  if (whole) return whole;
+  const parts = plainBoxes(areaOfUse(crs)).map((area) => meet(box, area));
+  return aroundAll(parts.map((part) => part && transformed(part, crs)));
+}
+
+function transformed(box: Box, crs: Crs): Box | undefined {
+  if (crs.geographic && crs.epsg === 4326) return box;
+  try {
+    const [minx, miny, maxx, maxy] = transformBox(box, 'OGC:CRS84', crs.proj);
+    if (![minx, miny, maxx, maxy].every(Number.isFinite)) return undefined;
+    return minx > maxx ? [-180, miny, 180, maxy] : [minx, miny, maxx, maxy];
+  } catch {
+    return undefined;
+  }
+}
+
+function meet(a: Box, b: Box): Box | undefined {
+  const box: Box = [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.min(a[3], b[3])];
+  return box[0] <= box[2] && box[1] <= box[3] ? box : undefined;
+}
+
+function aroundAll(boxes: readonly (Box | undefined)[]): Box | undefined {
+  const found = boxes.filter((box) => box !== undefined);
+  return found.length === 0 ? undefined : found.reduce(around);
+}
+
+/** Part of a tile by which features, as lines and symbols, may reach over the place where they are. */
+const REACH = 1 / 16;
+
+/**
+ * `tileMatrixSetLimits` of data with this extent, for those of the matrices that are given by place. Around features
+ * there is room for what they are drawn as.
+ */
+export function limitsIn(
+  set: TileMatrixSet,
+  zooms: readonly number[],
+  extent84: Box,
+  features: boolean,
+): TileLimits[] {
+  const extent = extentInSet(set, extent84);
+  if (!extent) return [];
+  return zooms
+    .map((zoom) => tileLimits(set, zoom, features ? widened(extent, set, zoom) : extent))
+    .filter((limits) => limits !== undefined);
+}
+
+function widened([minx, miny, maxx, maxy]: Box, { matrices }: TileMatrixSet, zoom: number): Box {
+  const { tileWidth, tileHeight, cellSize } = matrices[zoom]!;
+  const [dx, dy] = [REACH * tileWidth * cellSize, REACH * tileHeight * cellSize];
+  return [minx - dx, miny - dy, maxx + dx, maxy + dy];
+}
+
+/** Part of an extent that a CRS must be made for. */
+const SUITABLE = 0.25;
+
+/** The sets whose CRS is made for where the data lies, and those of the configuration; all for data without extent. */
+export function setsFor(extent84: Box | undefined): readonly TileMatrixSet[] {
+  if (!extent84) return tileMatrixSets();
+  return tileMatrixSets().filter(
+    (set) => !REGISTERED_SETS.includes(set) || covered(extent84, areaOfUse(set.crs)) >= SUITABLE,
+  );
+}
+
+/** How much of an extent, 0 to 1, lies in an area. */
+function covered(extent84: Box, area: Box): number {
+  const boxes = plainBoxes(extent84);
+  const parts = boxes.flatMap((box) => plainBoxes(area).map((one) => meet(box, one)));
+  const size = (all: readonly (Box | undefined)[]) =>
+    all.reduce((sum, box) => sum + (box ? (box[2] - box[0]) * (box[3] - box[1]) : 0), 0);
+  const whole = size(boxes);
+  // A single place, or a line of them, has no size.
+  return whole > 0 ? size(parts) / whole : Number(parts.some((part) => part !== undefined));
+}

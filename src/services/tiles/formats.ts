@@ -1,0 +1,62 @@
+import type { Collection } from '../../core/collection.js';
+import { ApiError, badParameter } from '../../core/errors.js';
+import {
+  type Format,
+  formatNames,
+  JPEG_FORMAT,
+  MVT_FORMAT,
+  negotiate,
+  PNG_FORMAT,
+  WEBP_FORMAT,
+} from '../../core/media.js';
+import type { Exchange } from '../../core/operation.js';
+import type { ArchiveFormat } from '../../core/tasks.js';
+import { type TileMatrixSet, tileMatrixSets, WEB_MERCATOR_QUAD } from '../../core/tile-matrix.js';
+
+/** Formats of tiles that are made on request. */
+export const MADE_FORMATS: readonly Format[] = [MVT_FORMAT, PNG_FORMAT, WEBP_FORMAT];
+
+/** Formats of the tiles of one collection: archives may hold further ones. */
+export const TILE_FORMATS: readonly Format[] = [...MADE_FORMATS, JPEG_FORMAT];
+
+const STORED: Record<ArchiveFormat, readonly Format[]> = {
+  mvt: [MVT_FORMAT],
+  png: [PNG_FORMAT],
+  jpeg: [JPEG_FORMAT],
+  webp: [WEBP_FORMAT],
+};
+
+const IMAGES: readonly Format[] = [PNG_FORMAT, WEBP_FORMAT];
+const ARCHIVE_SETS: readonly TileMatrixSet[] = [WEB_MERCATOR_QUAD];
+
+/** What tiles of these collections can be: vector when any has features, images always, an archive only its own. */
+export function tileFormats(collections: readonly Collection[]): readonly Format[] {
+  const [first] = collections;
+  if (first?.kind === 'archive') return STORED[first.format];
+  return collections.some((c) => c.kind === 'vector') ? MADE_FORMATS : IMAGES;
+}
+
+/** Tile matrix sets that a collection has tiles in. */
+export function matrixSetsOf(collection: Collection): readonly TileMatrixSet[] {
+  return collection.kind === 'archive' ? ARCHIVE_SETS : tileMatrixSets();
+}
+
+/** Whether tiles of the collection are made on request, alone or together with others. */
+export function isMade(collection: Collection): boolean {
+  return collection.kind !== 'archive';
+}
+
+/**
+ * The format of a tile of one collection, among those that this collection has. 406 when it is asked for one
+ * that other collections have.
+ */
+export function formatOf(x: Exchange, collection: Collection): Format {
+  const offered = tileFormats([collection]);
+  if (!/(^|&)f=/.test(x.query)) return negotiate(undefined, x.header('accept'), offered);
+  if (offered.includes(x.format)) return x.format;
+  if (isMade(collection) && !MADE_FORMATS.includes(x.format)) {
+    throw badParameter('f', `must be one of ${formatNames(MADE_FORMATS).join(', ')}`);
+  }
+  const names = offered.map((format) => format.name).join(', ');
+  throw new ApiError('not-acceptable', `Tiles of this collection are ${names} only.`);
+}

@@ -1,0 +1,33 @@
+import { readable, type VectorCollection } from '../../core/collection.js';
+import { and } from '../../core/cql2/index.js';
+import type { TileLayer } from '../../core/tasks.js';
+import type { TileSelection } from './request.js';
+
+/** The layer of a vector tile that shows a collection, by its settings and by what was asked for. */
+export function tileLayer(collection: VectorCollection, selection: TileSelection | undefined): TileLayer {
+  const { source, fields, filter } = readable(collection);
+  const { maxFeatures, maxBytes } = collection.tiles ?? {};
+  const chosen = tileFields(collection, selection?.properties) ?? fields;
+  const narrowed = and(filter, selection?.filters.get(collection.id));
+  return {
+    name: collection.id,
+    version: collection.version,
+    cursor: collection.cursor,
+    source,
+    ...(chosen ? { fields: chosen } : {}),
+    ...(narrowed === undefined ? {} : { filter: narrowed }),
+    ...(maxFeatures === undefined ? {} : { maxFeatures }),
+    ...(maxBytes === undefined ? {} : { maxBytes }),
+  };
+}
+
+/** Names of the attributes that tiles carry, in the order of the collection; undefined when that is all of them. */
+export function tileFields(
+  { source, tiles }: VectorCollection,
+  asked: readonly string[] | undefined = undefined,
+): string[] | undefined {
+  const allowed = tiles?.properties;
+  if (!allowed && !asked) return undefined;
+  const names = source.fields.map(({ name }) => name);
+  return names.filter((name) => (allowed?.includes(name) ?? true) && (asked?.includes(name) ?? true));
+}

@@ -1,0 +1,87 @@
+import type { ArchiveCollection, VectorCollection } from '../../core/collection.js';
+import { ApiError } from '../../core/errors.js';
+import { LIMITS } from '../../core/limits.js';
+import { MVT_FORMAT } from '../../core/media.js';
+import type { Pools } from '../../core/tasks.js';
+import { tileBox } from '../../core/tile-matrix.js';
+import { renderImage } from '../render.js';
+import { runTask, type TaskContext } from '../run-task.js';
+import { archiveTile } from './archive-tiles.js';
+import { tileLayer } from './layer.js';
+import { shownAt, type TileRequest } from './request.js';
+import { type CachedTile, emptyTile, newTile, sizeInPixels } from './tile.js';
+
+/** Grid of a vector tile, and how far features reach over its edge. */
+const EXTENT = 4096;
+const BUFFER = 64;
+/** Half a grid unit: what is dropped cannot be seen. */
+const SIMPLIFY = 0.5;
+/** Below this size gzip only adds bytes and time. */
+const GZIP_MIN_BYTES = 128;
+
+/** Makes a tile, or takes it from the archive that holds it. Rejects with an `ApiError`. */
+export async function makeTile(x: TaskContext, pools: Pools, asked: TileRequest): Promise<CachedTile> {
+  const collections = shownAt(asked.at, asked.collections);
+  const request = collections.length === asked.collections.length ? asked : { ...asked, collections };
+  const { format } = request;
+  if (collections.length === 0) return emptyTile(request);
+  if (collections[0]?.kind === 'archive') return stored(x, pools, request);
+  return format === MVT_FORMAT ? encode(x, pools, request) : draw(x, pools, request);
+}
+
+/** Whether a tile is an image that is made here. */
+export function isDrawn({ collections, format }: Pick<TileRequest, 'collections' | 'format'>): boolean {
+  return format !== MVT_FORMAT && collections[0]?.kind !== 'archive';
+}
+
+async function encode(x: TaskContext, pools: Pools, request: TileRequest): Promise<CachedTile> {
+  const { collections, at, selection } = request;
+  const vectors = collections.filter((c): c is VectorCollection => c.kind === 'vector');
+  if (vectors.length === 0) {
+    throw new ApiError('not-acceptable', 'A raster collection has no vector tiles; ask for png.');
+  }
+  const result = await runTask(x, pools, 'vector.tile', {
+    layers: vectors.map((collection) => tileLayer(collection, selection)),
+    crs: at.set.crs.proj,
+    bbox: tileBox(at.set, at.zoom, at.row, at.column),
+    extent: EXTENT,
+    buffer: BUFFER,
+    simplify: SIMPLIFY,
+    maxBytes: LIMITS.tileBytes,
+    encoding: 'gzip',
+    gzipMinBytes: GZIP_MIN_BYTES,
+  });
+  const { data, dropped } = result;
+  const encoding = result.encoding === 'gzip' ? 'gzip' : undefined;
+  return newTile(request, data, MVT_FORMAT.mediaType, encoding, data.byteLength === 0, dropped);
+}
+
+/** The tile as the archive holds it. */
+async function stored(x: TaskContext, pools: Pools, request: TileRequest): Promise<CachedTile> {
+  const { collections, at, format } = request;
+  const result = await archiveTile(x, pools, collections[0] as ArchiveCollection, at);
+  const encoding = result.encoding === 'gzip' ? 'gzip' : undefined;
+  return newTile(request, result.data, format.mediaType, encoding, result.data.byteLength === 0);
+}
+
+/** An image of its own, encoded like those that are cut from a metatile. */
+async function draw(x: TaskContext, pools: Pools, request: TileRequest): Promise<CachedTile> {
+  const { collections, at, format, scale = 1, selection, batch } = request;
+  const size = sizeInPixels(request);
+  const { tiles } = await renderImage(x, pools, {
+    collections,
+    bbox: tileBox(at.set, at.zoom, at.row, at.column),
+    crs: at.set.crs.proj,
+    ...size,
+    cut: size,
+    scale,
+    filters: selection?.filters,
+    look: selection?.look,
+    heights: selection?.heights,
+    batch,
+    background: 'transparent',
+    format: format.name === 'webp' ? 'webp' : 'png',
+  });
+  const { data, empty } = tiles![0]!;
+  return newTile(request, data, format.mediaType, undefined, empty);
+}

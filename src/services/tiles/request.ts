@@ -1,0 +1,98 @@
+import { type Collection, hasTilesAt } from '../../core/collection.js';
+import type { Expression } from '../../core/cql2/index.js';
+import { type Format, MVT_FORMAT } from '../../core/media.js';
+import type { AxisRange, TimeRange } from '../../core/params.js';
+import type { RasterLook } from '../../core/raster-look.js';
+import type { TileSize } from '../../core/rasters.js';
+import type { TileMatrixSet } from '../../core/tile-matrix.js';
+import { version } from '../../core/version.js';
+import { styleTag } from '../styles/tag.js';
+
+/** A place in a tile matrix set; row 0 is at the matrix's corner of origin. */
+export interface TileAddress {
+  readonly set: TileMatrixSet;
+  /** Place of the matrix in the set, from the smallest scale; in WebMercatorQuad the zoom level. */
+  readonly zoom: number;
+  readonly row: number;
+  readonly column: number;
+}
+
+/** What tiles show less of than they could: only some features, only some attributes. */
+export interface TileSelection {
+  /** Names the selection in keys. */
+  readonly key: string;
+  /** Checked filters by the id of their collection. */
+  readonly filters: ReadonlyMap<string, Expression>;
+  /** Names of attributes of any of the collections; all when undefined. */
+  readonly properties: readonly string[] | undefined;
+  /** How the raster among the collections is shown; as usual when undefined. */
+  readonly look: RasterLook | undefined;
+  /** Part of the vertical axis of rasters; their first level when undefined. */
+  readonly heights: AxisRange | undefined;
+  /** Pixels of an image; those of the tile matrix when undefined. */
+  readonly size: TileSize | undefined;
+}
+
+/** A tile that somebody wants: whatever changes its bytes is here, and so in its key. */
+export interface TileRequest {
+  readonly format: Format;
+  /** Bottom first. An archive is only ever the single collection of a tile. */
+  readonly collections: readonly Collection[];
+  readonly at: TileAddress;
+  /** Pixels of an image per pixel of the tile matrix: 1 (also when absent) or 2. */
+  readonly scale?: number | undefined;
+  /** All is shown when absent. */
+  readonly selection?: TileSelection | undefined;
+  /** The acquisition batch of rasters; all of a mosaic, the newest time of a series, when absent. */
+  readonly batch?: TimeRange | undefined;
+}
+
+/** The collections that are in tiles of this scale. */
+export function shownAt(
+  { set, zoom }: TileAddress,
+  collections: readonly Collection[],
+): readonly Collection[] {
+  const { level } = set.matrices[zoom]!;
+  return collections.filter((collection) => hasTilesAt(collection, level));
+}
+
+/** Names the content of a tile in this process. */
+export function tileKey(request: TileRequest): string {
+  return `${addressKey(request)}${contentKey(request, ({ version }) => version)}`;
+}
+
+/** Names what tiles that differ only in zoom, row and column have in common. */
+export function pyramidKey(request: TileRequest): string {
+  const content = contentKey(request, ({ version }) => version);
+  return `${formatKey(request)}/${request.at.set.key}${content}`;
+}
+
+/** Names the content of a tile wherever it is made, by whatever release. */
+export function sharedKey(request: TileRequest): string {
+  const content = contentKey(request, ({ origin }) => origin);
+  return `${addressKey(request)}${content}/${version()}`;
+}
+
+/** `png`, or `png@2x`. */
+function formatKey({ format, scale = 1 }: TileRequest): string {
+  return scale === 1 ? format.name : `${format.name}@${scale}x`;
+}
+
+function addressKey(request: TileRequest): string {
+  const { set, zoom, row, column } = request.at;
+  return `${formatKey(request)}/${set.key}/${zoom}/${row}/${column}`;
+}
+
+function contentKey(
+  { collections, selection, batch, format }: TileRequest,
+  versionOf: (collection: Collection) => string,
+): string {
+  let key = '';
+  for (const collection of collections) {
+    key += `/${collection.id}@${versionOf(collection)}`;
+    if (format !== MVT_FORMAT && collection.kind !== 'archive' && collection.style.version > 0)
+      key += `~${styleTag(collection.style)}`;
+  }
+  if (batch) key += `/${batch.start}`;
+  return selection ? `${key}/${selection.key}` : key;
+}

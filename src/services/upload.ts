@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Busboy } from '@fastify/busboy';
+import { ApiError } from '../core/errors.js';
+import { LIMITS as BOUNDS } from '../core/limits.js';
+import { storageFailure } from '../core/storage-faults.js';
+import { uploads } from './telemetry/store-metrics.js';
+
+export interface UploadSource {
+  /** Value of Content-Type. */
+  contentType: string | undefined;
+  bytes: AsyncIterable<Uint8Array>;
+}
+
+export interface UploadRules {
+  directory: string;
+  maxBytes: number;
+  /** File name endings that are taken, lower case with the dot. */
+  extensions: ReadonlySet<string>;
+  /** Why files of other names are not taken, where there is more to say. */
+  refusalOf?(fileName: string): string | undefined;
+  /** Parts, by their names in lower case, that are small texts: they are among the fields, sent as files or not. */
+  texts?: ReadonlySet<string>;
+}
+
+/** A file on disk, which the receiver now owns, and the other fields of its form. */
+export interface Upload {
+  path: string;
+  /** Name that the client gave, without directories. */
+  fileName: string;
+  size: number;
+  /** Field names in lower case: form fields bind case-insensitively. */
+  fields: ReadonlyMap<string, string>;
+}
+
+const LIMITS = { fields: 40, files: 1, parts: 60, fieldSize: 65_536, fieldNameSize: 100, headerPairs: 40 };
+
+type Form = InstanceType<typeof Busboy>;
+
+interface Received {
+  fileName: string;
+  path: string;
+  size: number;
+}
+
+/**
+ * Takes a multipart form with one file, streamed to disk and forced there. Throws 400 for a broken form,
+ * 413 above `maxBytes`, 415 for another content type or file ending; then nothing stays on disk.
+ */
+export async function receiveUpload(source: UploadSource, rules: UploadRules): Promise<Upload> {
+  uploads.receiving++;
+  try {
+    return await receive(source, rules);
+  } finally {
+    uploads.receiving--;
+  }
+}
+
+async function receive(source: UploadSource, rules: UploadRules): Promise<Upload> {
+  const form = parser(source.contentType, rules);
+  await mkdir(rules.directory, { recursive: true });
+  const fields = new Map<string, string>();
+  const writing: Promise<Received | ApiError>[] = [];
+  // Ends the writers when the form ends badly: the parser would leave them waiting for bytes.
+  const stop = new AbortController();
+  // The first thing that is wrong ends the reading: the rest of a large body is of no use.
+  const refuse = (error: ApiError) => void form.destroy(error);
+  form.on('field', (name, value, _nameTruncated, valueTruncated) => {
+    if (valueTruncated) refuse(new ApiError('payload-too-large', 'A form field is too long.'));
+    // The parser's types promise a name that a malformed part does not have.
+    else if (!name) refuse(new ApiError('invalid-request', 'A form field has no name.'));
+    else fields.set(name.toLowerCase(), value);
+  });
+  form.on('file', (field, stream, name) => {
+    if (rules.texts?.has((field ?? '').toLowerCase())) {
+      readText(stream, (text) => fields.set(field.toLowerCase(), text), refuse);
+      return;
+    }
+    if (writing.length > 0) refuse(tooManyParts());
+    stream.on('limit', () => refuse(tooLarge(rules.maxBytes)));
+    const file = write(stream, name ?? '', rules, stop.signal).catch((error: unknown) => {
+      const failure = broken(error);
+      refuse(failure);
+      return failure;
+    });
+    writing.push(file);
+  });
+  for (const limit of ['filesLimit', 'fieldsLimit', 'partsLimit'] as const) {
+    form.on(limit, () => refuse(tooManyParts()));
+  }
+  const failure = await pipeline(Readable.from(source.bytes), form).then(() => undefined, broken);
+  if (failure) stop.abort();
+  return accept(failure, await Promise.all(writing), fields);
+}
+
+function tooManyParts(): ApiError {
+  return new ApiError('invalid-request', 'The form has more parts than an import takes.');
+}
+
+function tooLarge(maxBytes: number): ApiError {
+  return new ApiError('payload-too-large', `The file is larger than ${maxBytes} bytes.`);
+}
+
+/** Takes a part as text; what it holds beyond a field's bound is refused. */
+function readText(stream: Readable, take: (text: string) => void, refuse: (error: ApiError) => void): void {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  stream.on('error', () => {});
+  stream.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size <= LIMITS.fieldSize) chunks.push(chunk);
+    else refuse(new ApiError('payload-too-large', 'A form field is too long.'));
+  });
+  stream.on('end', () => take(Buffer.concat(chunks).toString('utf8')));
+}
+
+function parser(contentType: string | undefined, { maxBytes, texts }: UploadRules): Form {
+  if (!/^multipart\/form-data\s*;/i.test(contentType ?? '')) {
+    throw new ApiError('unsupported-media-type', 'Send the file as multipart/form-data.');
+  }
+  try {
+    return new Busboy({
+      headers: { 'content-type': contentType! },
+      limits: { ...LIMITS, files: LIMITS.files + (texts?.size ?? 0), fileSize: maxBytes },
+    });
+  } catch (cause) {
+    throw new ApiError('invalid-request', 'The multipart form has no boundary.', { cause });
+  }
+}
+
+/** What tells the format: `.geojson.gz` of a compressed file. */
+function endingOf(fileName: string): string {
+  const name = fileName.toLowerCase();
+  const extension = extname(name);
+  return extension === '.gz' ? extname(name.slice(0, -extension.length)) + extension : extension;
+}
+
+async function write(
+  stream: Readable,
+  fileName: string,
+  { directory, extensions, refusalOf }: UploadRules,
+  signal: AbortSignal,
+): Promise<Received> {
+  const extension = endingOf(fileName);
+  if (!extensions.has(extension)) {
+    // Nobody reads it: what becomes of it must not go unheard either.
+    stream.on('error', () => {}).resume();
+    const known = [...extensions].join(', ');
+    const reason = refusalOf?.(fileName) ?? 'Files of this kind are not imported.';
+    throw new ApiError('unsupported-media-type', `${reason} Imported are: ${known}.`);
+  }
+  // The client's name is only remembered: the file's own name cannot lead anywhere.
+  const path = join(directory, randomUUID() + extension);
+  const out = createWriteStream(path, {
+    flags: 'wx',
+    mode: 0o600,
+    flush: true,
+    highWaterMark: BOUNDS.uploadBuffer,
+  });
+  try {
+    await pipeline(stream, out, { signal });
+    return { fileName, path, size: out.bytesWritten };
+  } catch (error) {
+    // The file may only now come into being: a stream that was ended while it opened closes after that.
+    if (!out.closed) await new Promise<void>((closed) => out.once('close', () => closed()));
+    await rm(path, { force: true });
+    throw error;
+  }
+}
+
+async function accept(
+  failure: ApiError | undefined,
+  files: readonly (Received | ApiError)[],
+  fields: ReadonlyMap<string, string>,
+): Promise<Upload> {
+  const written = files.filter((file): file is Received => !(file instanceof ApiError));
+  const [file] = written;
+  if (!failure && file && file.size > 0) return { ...file, fields };
+  for (const { path } of written) await rm(path, { force: true });
+  throw failure ?? new ApiError('invalid-request', file ? 'The file is empty.' : 'The form has no file.');
+}
+
+function broken(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (storageFailure(error)?.code === 'storage-full')
+    return new ApiError('insufficient-storage', 'There is no space left for the upload.', { cause: error });
+  return new ApiError('invalid-request', 'The multipart form is broken or was cut off.', { cause: error });
+}

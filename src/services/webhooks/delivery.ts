@@ -1,0 +1,71 @@
+import { LIMITS } from '../../core/limits.js';
+import type { Delivery, DeliveryStore, Settlement } from '../../stores/deliveries.js';
+import type { Alerts } from '../alerts.js';
+import * as metrics from '../telemetry/event-metrics.js';
+import type { Log } from '../telemetry/log.js';
+import type { Receiver } from './receiver.js';
+
+/** Deliveries claimed at once: what a crash may send a second time. */
+const BATCH = 20;
+/** A batch that takes longer ends early: the lease must hold until its last delivery. */
+const BATCH_MS = 5000;
+const FIRST_BACKOFF_MS = 1000;
+const BACKOFF_FACTOR = 4;
+
+export interface DeliveryOptions {
+  name: string;
+  receiver: Receiver;
+  store: DeliveryStore;
+  log: Log;
+  alerts: Alerts;
+  signal: AbortSignal;
+  /** Milliseconds until the second attempt; each further wait is four times as long. */
+  firstBackoffMs?: number;
+}
+
+/**
+ * Sends the next deliveries of a receiver, one after the other: none overtakes one that is to be tried again. Resolves
+ * with the milliseconds until there is something to do; undefined: nothing waits.
+ */
+export async function deliverNext(options: DeliveryOptions): Promise<number | undefined> {
+  const { name, store } = options;
+  const { deliveries, dueAt } = await store.take(name, BATCH);
+  if (deliveries.length === 0) return dueAt === undefined ? undefined : Math.max(1, dueAt - Date.now());
+  await store.settle(name, await send(deliveries, options));
+  return 0;
+}
+
+async function send(deliveries: readonly Delivery[], options: DeliveryOptions): Promise<Settlement> {
+  const { receiver, signal } = options;
+  const dispatched: number[] = [];
+  const end = performance.now() + BATCH_MS;
+  for (const delivery of deliveries) {
+    if (performance.now() > end) break;
+    try {
+      await receiver.send(delivery.event_id, delivery.body, signal);
+      metrics.sinkPublished.cell().inc();
+      dispatched.push(delivery.id);
+    } catch (error) {
+      // We are leaving: it is no fault of the receiver.
+      if (signal.aborted) return { dispatched };
+      return { dispatched, failed: failureOf(delivery, String((error as Error).message), options) };
+    }
+  }
+  return { dispatched };
+}
+
+function failureOf(
+  { id, attempt, event_id }: Delivery,
+  error: string,
+  { name, log, alerts, firstBackoffMs = FIRST_BACKOFF_MS }: DeliveryOptions,
+): Settlement['failed'] {
+  metrics.sinkFailed.cell().inc();
+  if (attempt + 1 < LIMITS.webhookAttempts)
+    return { id, error, dueAt: Date.now() + firstBackoffMs * BACKOFF_FACTOR ** attempt };
+  metrics.sinkDeadLettered.cell().inc();
+  metrics.outboxDeadLettered.cell().inc();
+  log.write('webhook.event.dropped', { Webhook: name, EventId: event_id, Error: error });
+  const message = `An event was given up after ${LIMITS.webhookAttempts} attempts: ${error}`;
+  alerts.notify({ kind: 'delivery-failing', severity: 'error', subject: name, message });
+  return { id, error, dueAt: undefined };
+}

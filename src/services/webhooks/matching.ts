@@ -1,0 +1,98 @@
+import type { CatalogSnapshot } from '../../core/collection.js';
+import { ConfigError, type Webhook } from '../../core/config.js';
+import { Cql2Error, check, type Expression, parseText } from '../../core/cql2/index.js';
+import { CRS84 } from '../../core/crs.js';
+import type { FeatureEvent } from '../../core/edits.js';
+import type { FeedEntry, FeedEvent, FeedGap } from '../../core/events.js';
+import type { Pools } from '../../core/tasks.js';
+import type { NewDelivery } from '../../stores/deliveries.js';
+import { ChangeBodies, jsonFrame } from '../events/frames.js';
+import { type Scope, scopeOf } from '../events/scope.js';
+import { Subscription } from '../events/subscription.js';
+import { type Candidates, hearings } from '../events/views.js';
+
+/** What a webhook wants to hear of. */
+export class Matching {
+  readonly #collections: ReadonlySet<string> | undefined;
+  readonly #filter: Expression | undefined;
+  readonly #pools: Pools;
+  #catalog: CatalogSnapshot | undefined;
+  #scopes = new Map<number, Scope | undefined>();
+
+  /** Throws `ConfigError` for a filter that is no CQL2. */
+  constructor({ name, collections, filter }: Webhook, pools: Pools) {
+    this.#collections = collections && new Set(collections);
+    this.#pools = pools;
+    try {
+      this.#filter = filter === undefined ? undefined : parseText(filter);
+    } catch (error) {
+      if (!(error instanceof Cql2Error)) throw error;
+      throw new ConfigError([`events.webhooks: the filter of ${name} ${error.message}`]);
+    }
+  }
+
+  /** The deliveries that entries of the feed ask for, in their order. Rejects when a filter could not be asked. */
+  async deliveries(entries: readonly FeedEntry[], catalog: CatalogSnapshot): Promise<NewDelivery[]> {
+    const candidates = entries.flatMap((entry): Candidates[] => {
+      const scope = entry.kind === 'event' ? this.#scope(entry.event.layerId, catalog) : undefined;
+      return entry.kind === 'event' && scope ? [{ entry, listeners: [EVERYTHING], scopes: [scope] }] : [];
+    });
+    const heard = await hearings(candidates, this.#pools);
+    return entries.flatMap((entry) => {
+      if (entry.kind === 'gap') return this.#gap(entry);
+      if (this.#isElsewhere(entry.event, catalog))
+        return [deliveryOf(entry, entry.event.operation, UNMASKED)];
+      return (heard.get(entry) ?? []).map(({ appearance, scope }) => deliveryOf(entry, appearance, scope));
+    });
+  }
+
+  /** Whether it is of a collection that is wanted but not published now: nothing but a filter would need to know it. */
+  #isElsewhere({ layerId, collection }: FeatureEvent, catalog: CatalogSnapshot): boolean {
+    const wanted = this.#filter === undefined && (this.#collections?.has(collection) ?? true);
+    return wanted && catalog.byLayerId(layerId) === undefined;
+  }
+
+  #gap({ collections, cursor, time }: FeedGap): NewDelivery[] {
+    const lost = collections.filter((id) => this.#collections?.has(id) ?? true);
+    if (lost.length === 0) return [];
+    const members = { reason: 'events-lost', collections: lost, cursor, timestamp: time };
+    return [{ eventId: `gap-${cursor}`, body: jsonFrame('gap', members) }];
+  }
+
+  /** Undefined: nothing of the layer is wanted, or it lacks what the filter names. */
+  #scope(layerId: number, catalog: CatalogSnapshot): Scope | undefined {
+    if (this.#catalog !== catalog) {
+      this.#catalog = catalog;
+      this.#scopes = new Map();
+    }
+    if (!this.#scopes.has(layerId)) this.#scopes.set(layerId, this.#scopeOf(layerId, catalog));
+    return this.#scopes.get(layerId);
+  }
+
+  #scopeOf(layerId: number, catalog: CatalogSnapshot): Scope | undefined {
+    const collection = catalog.byLayerId(layerId);
+    if (collection?.kind !== 'vector') return undefined;
+    if (this.#collections && !this.#collections.has(collection.id)) return undefined;
+    try {
+      const filter = this.#filter && check(this.#filter, { ...collection.source, filterCrs: CRS84 });
+      return scopeOf({ ...EVERYTHING.interest, filter }, collection);
+    } catch (error) {
+      if (error instanceof Cql2Error) return undefined;
+      throw error;
+    }
+  }
+}
+
+const UNMASKED = { fields: undefined, mask: '' };
+
+function deliveryOf(entry: FeedEvent, ...[appearance, scope]: Parameters<ChangeBodies['text']>): NewDelivery {
+  const body = new ChangeBodies(entry).text(appearance, scope);
+  return { eventId: entry.event.eventId, body: `{"type":"feature-change",${body}` };
+}
+
+const EVERYTHING = new Subscription(
+  '',
+  { layers: undefined, bbox: undefined, filter: undefined, datetime: undefined },
+  'delta',
+  0,
+);

@@ -1,0 +1,192 @@
+import { type Selectable, sql } from 'kysely';
+import { FEED_AGE_MS } from '../core/limits.js';
+import type { StateDb } from './database.js';
+import { isHeldByAnother } from './instance.js';
+import type { DeliveryTable } from './schema.js';
+
+export type Delivery = Selectable<DeliveryTable>;
+
+export interface NewDelivery {
+  readonly eventId: string;
+  readonly body: string;
+}
+
+/** What became of deliveries that were taken. */
+export interface Settlement {
+  readonly dispatched: readonly number[];
+  /** The one that failed: it is tried again at `dueAt`, or given up when that is absent. */
+  readonly failed?: { id: number; error: string; dueAt: number | undefined };
+}
+
+export interface DeliveryCounts {
+  readonly pending: number;
+  readonly dead: number;
+  /** Milliseconds since 1970 at which the oldest that waits was made. */
+  readonly oldest: number | undefined;
+}
+
+/** Of what was delivered, the last ones stay to be looked at. */
+const KEPT_DISPATCHED = 1000;
+const CHUNK = 500;
+const OPEN = sql<boolean>`state IN ('pending', 'claimed', 'failed')`;
+
+/**
+ * Events on their way to receivers. A receiver's position in the feed and its deliveries change in one transaction, by
+ * the process that holds its lease: every event is delivered at least once, in order.
+ */
+export class DeliveryStore {
+  constructor(private readonly db: StateDb) {}
+
+  /**
+   * Leases a receiver, or prolongs the lease; undefined while another process has it. A new one begins after `start`.
+   * Deliveries that a former owner had claimed are free again.
+   */
+  claim(sink: string, instance: string, start: number, leaseMs: number) {
+    return this.db.transaction().execute(async (db) => {
+      const lease = { owner: instance, lease_expires_at: Date.now() + leaseMs };
+      const known = await db.selectFrom('sinks').selectAll().where('name', '=', sink).executeTakeFirst();
+      if (!known) {
+        const row = { name: sink, position: start, ...lease };
+        await db.insertInto('sinks').values(row).execute();
+        return { position: start, recovered: 0 };
+      }
+      if (isHeldByAnother(known, instance)) return undefined;
+      await db.updateTable('sinks').set(lease).where('name', '=', sink).execute();
+      const recovered = known.owner === instance ? 0 : await freeClaimed(db, sink);
+      return { position: known.position, recovered };
+    });
+  }
+
+  async release(sink: string, instance: string): Promise<void> {
+    await this.db
+      .updateTable('sinks')
+      .set({ owner: null, lease_expires_at: 0 })
+      .where('name', '=', sink)
+      .where('owner', '=', instance)
+      .execute();
+  }
+
+  /** Notes what the feed held for a receiver up to `position`. False: the lease is lost. */
+  add(sink: string, instance: string, found: readonly NewDelivery[], position: number): Promise<boolean> {
+    return this.db.transaction().execute(async (db) => {
+      const moved = await db
+        .updateTable('sinks')
+        .set({ position })
+        .where('name', '=', sink)
+        .where('owner', '=', instance)
+        .executeTakeFirst();
+      if (moved.numUpdatedRows === 0n) return false;
+      const now = Date.now();
+      const rows = found.map(({ eventId, body }) => ({
+        ...{ sink, event_id: eventId, body, attempt: 0, error: null },
+        ...{ state: 'pending' as const, created_at: now, due_at: now },
+      }));
+      for (let i = 0; i < rows.length; i += CHUNK)
+        await db
+          .insertInto('deliveries')
+          .values(rows.slice(i, i + CHUNK))
+          .execute();
+      return true;
+    });
+  }
+
+  /** Claims the next deliveries of a receiver, in order; none before the first of them is due. */
+  take(sink: string, limit: number): Promise<{ deliveries: Delivery[]; dueAt: number | undefined }> {
+    return this.db.transaction().execute(async (db) => {
+      const open = await db
+        .selectFrom('deliveries')
+        .selectAll()
+        .where('sink', '=', sink)
+        .where(OPEN)
+        .orderBy('id')
+        .limit(limit)
+        .execute();
+      const dueAt = open[0]?.due_at;
+      if (dueAt === undefined || dueAt > Date.now()) return { deliveries: [], dueAt };
+      const ids = open.map(({ id }) => id);
+      await db.updateTable('deliveries').set({ state: 'claimed' }).where('id', 'in', ids).execute();
+      return { deliveries: open, dueAt };
+    });
+  }
+
+  /** Notes what became of deliveries; the others that were claimed wait again. */
+  settle(sink: string, { dispatched, failed }: Settlement): Promise<void> {
+    return this.db.transaction().execute(async (db) => {
+      if (dispatched.length > 0) {
+        const done = { state: 'dispatched', body: '', error: null } as const;
+        await db.updateTable('deliveries').set(done).where('id', 'in', dispatched).execute();
+      }
+      if (failed) {
+        const { id, error, dueAt } = failed;
+        await db
+          .updateTable('deliveries')
+          .set((e) => ({
+            attempt: e('attempt', '+', 1),
+            error,
+            ...(dueAt === undefined ? { state: 'dead_lettered' } : { state: 'failed', due_at: dueAt }),
+          }))
+          .where('id', '=', id)
+          .execute();
+      }
+      await freeClaimed(db, sink);
+      const last = Math.max(0, ...dispatched, failed?.id ?? 0);
+      await sql`
+        DELETE FROM deliveries WHERE sink = ${sink} AND state IN ('dispatched', 'dead_lettered') AND
+          ((state = 'dispatched' AND id <= ${last - KEPT_DISPATCHED}) OR created_at < ${Date.now() - FEED_AGE_MS})
+      `.execute(db);
+    });
+  }
+
+  /** Deliveries of a receiver that wait. */
+  async backlog(sink: string): Promise<number> {
+    const { n } = await this.db
+      .selectFrom('deliveries')
+      .select((e) => e.fn.countAll<number>().as('n'))
+      .where('sink', '=', sink)
+      .where(OPEN)
+      .executeTakeFirstOrThrow();
+    return n;
+  }
+
+  async counts(sinks: readonly string[]): Promise<DeliveryCounts> {
+    const total = { pending: 0, dead: 0, oldest: undefined as number | undefined };
+    for (const sink of sinks) {
+      const { rows } = await sql<{ pending: number; oldest: number | null; dead: number }>`
+        SELECT count(*) AS pending,
+          (SELECT created_at FROM deliveries WHERE sink = ${sink} AND ${OPEN} ORDER BY id LIMIT 1) AS oldest,
+          (SELECT count(*) FROM deliveries WHERE sink = ${sink} AND state = 'dead_lettered') AS dead
+        FROM deliveries WHERE sink = ${sink} AND ${OPEN}
+      `.execute(this.db);
+      const { pending, oldest, dead } = rows[0]!;
+      total.pending += pending;
+      total.dead += dead;
+      if (oldest !== null) total.oldest = Math.min(total.oldest ?? oldest, oldest);
+    }
+    return total;
+  }
+
+  /** Lets dead letters be delivered again, the oldest first; of all receivers when `sink` is absent. Returns how many. */
+  async redrive(sink: string | undefined, most: number): Promise<number> {
+    const { numUpdatedRows } = await this.db
+      .updateTable('deliveries')
+      .set({ state: 'pending', attempt: 0, due_at: Date.now() })
+      .where('id', 'in', (db) => {
+        const dead = db.selectFrom('deliveries').select('id').where('state', '=', 'dead_lettered');
+        return (sink === undefined ? dead : dead.where('sink', '=', sink)).orderBy('id').limit(most);
+      })
+      .executeTakeFirst();
+    return Number(numUpdatedRows);
+  }
+}
+
+/** Lets the deliveries that were claimed wait again; returns how many. OPEN, so that the index of those is used. */
+async function freeClaimed(db: StateDb, sink: string): Promise<number> {
+  const { numUpdatedRows } = await db
+    .updateTable('deliveries')
+    .set({ state: 'pending' })
+    .where('sink', '=', sink)
+    .where(OPEN)
+    .where('state', '=', 'claimed')
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
+}

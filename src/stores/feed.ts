@@ -1,0 +1,174 @@
+import { type Insertable, type Selectable, sql } from 'kysely';
+import { EPOCH_SIZE, type FeedEntry, type Retention, USUAL_RETENTION } from '../core/events.js';
+import { LIMITS } from '../core/limits.js';
+import type { StateDb } from './database.js';
+import { isHeldByAnother } from './instance.js';
+import type { FeedTable } from './schema.js';
+
+/** An entry before the feed numbers it. */
+export type NewEntry = {
+  [K in FeedEntry['kind']]: Omit<Extract<FeedEntry, { kind: K }>, 'cursor'>;
+}[FeedEntry['kind']];
+
+/** How far an outbox has been taken over. */
+export interface OutboxPosition {
+  readonly cursor: number;
+  /** Id of the event of that cursor, to tell whether the outbox is still the same; null before the first. */
+  readonly eventId: string | null;
+}
+
+export interface FeedBounds {
+  /** Cursor of the oldest entry that is kept; one beyond `newest` when there is none. */
+  readonly oldest: number;
+  /** Cursor of the newest entry that there ever was. */
+  readonly newest: number;
+}
+
+export interface PageOfFeed {
+  readonly after: number;
+  readonly from: number | undefined;
+  readonly to: number | undefined;
+  readonly limit: number;
+}
+
+/** Entries inserted by one statement. */
+const CHUNK = 500;
+
+/**
+ * The feed: events of all outboxes under one cursor, and how far each outbox has been taken over, both changed in one
+ * transaction. An outbox is read by the instance that holds its lease.
+ */
+export class FeedStore {
+  constructor(private readonly db: StateDb) {}
+
+  /**
+   * Leases an outbox, or prolongs the lease. Undefined while another instance holds it, unless that is known to have
+   * ended. One that is not known yet begins after `start`.
+   */
+  claim(source: string, instance: string, start: number, leaseMs: number) {
+    return this.db.transaction().execute(async (db) => {
+      const lease = { owner: instance, lease_expires_at: Date.now() + leaseMs };
+      const known = await db
+        .selectFrom('outboxes')
+        .selectAll()
+        .where('source', '=', source)
+        .executeTakeFirst();
+      if (!known) {
+        const row = { source, cursor: start, event_id: null, ...lease };
+        await db.insertInto('outboxes').values(row).execute();
+        return { cursor: start, eventId: null, takenOver: false };
+      }
+      if (isHeldByAnother(known, instance)) return undefined;
+      await db.updateTable('outboxes').set(lease).where('source', '=', source).execute();
+      return {
+        cursor: known.cursor,
+        eventId: known.event_id,
+        takenOver: known.owner !== null && known.owner !== instance,
+      };
+    });
+  }
+
+  /** Lets others take the outbox over at once. */
+  async release(source: string, instance: string): Promise<void> {
+    await this.db
+      .updateTable('outboxes')
+      .set({ owner: null, lease_expires_at: 0 })
+      .where('source', '=', source)
+      .where('owner', '=', instance)
+      .execute();
+  }
+
+  /** Appends what was read of an outbox up to `last`; returns the cursor of the first entry. Undefined: the lease is lost. */
+  append(
+    source: string,
+    instance: string,
+    entries: readonly NewEntry[],
+    last: OutboxPosition,
+    { count, ageMs }: Retention = USUAL_RETENTION,
+  ): Promise<number | undefined> {
+    return this.db.transaction().execute(async (db) => {
+      const moved = await db
+        .updateTable('outboxes')
+        .set({ cursor: last.cursor, event_id: last.eventId })
+        .where('source', '=', source)
+        .where('owner', '=', instance)
+        .executeTakeFirst();
+      if (moved.numUpdatedRows === 0n) return undefined;
+      const rows = entries.map((entry) => rowOf(entry));
+      for (let i = 0; i < rows.length; i += CHUNK)
+        await db
+          .insertInto('feed')
+          .values(rows.slice(i, i + CHUNK))
+          .execute();
+      const { newest } = await boundsIn(db);
+      await db
+        .deleteFrom('feed')
+        .where((w) => w.or([w('cursor', '<=', newest - count), w('at', '<', Date.now() - ageMs)]))
+        .execute();
+      return newest - entries.length + 1;
+    });
+  }
+
+  /** Entries after a cursor, oldest first. */
+  async after(cursor: number, limit: number): Promise<FeedEntry[]> {
+    const rows = await this.db
+      .selectFrom('feed')
+      .selectAll()
+      .where('cursor', '>', cursor)
+      .orderBy('cursor')
+      .limit(limit)
+      .execute();
+    return rows.map(entryOf);
+  }
+
+  /**
+   * A page of entries after a cursor, oldest first. `from` and `to` (milliseconds, both included) are about the times of
+   * the edits. `more` tells whether further ones fit.
+   */
+  async page({ after, from, to, limit }: PageOfFeed): Promise<{ entries: FeedEntry[]; more: boolean }> {
+    const { rows } = await sql<Selectable<FeedTable> & { found: number }>`
+      WITH page AS (
+        SELECT cursor, length(entry_json) AS size FROM feed
+        WHERE cursor > ${after}
+          AND coalesce(entry_json ->> '$.event.time', entry_json ->> '$.time') BETWEEN ${isoOf(from, '')} AND ${isoOf(to, '~')}
+        ORDER BY cursor LIMIT ${limit + 1}),
+      sized AS (
+        SELECT cursor, sum(size) OVER (ORDER BY cursor) - size AS before, row_number() OVER (ORDER BY cursor) AS place
+        FROM page)
+      SELECT feed.*, (SELECT count(*) FROM page) AS found FROM sized JOIN feed USING (cursor)
+      WHERE place <= ${limit} AND before < ${LIMITS.replayBytes} ORDER BY cursor
+    `.execute(this.db);
+    return { entries: rows.map(entryOf), more: rows.length < (rows[0]?.found ?? 0) };
+  }
+
+  bounds(): Promise<FeedBounds> {
+    return boundsIn(this.db);
+  }
+}
+
+async function boundsIn(db: StateDb): Promise<FeedBounds> {
+  const { rows } = await sql<{ oldest: number | null; newest: number }>`
+    SELECT (SELECT min(cursor) FROM feed) AS oldest, (SELECT seq FROM sqlite_sequence WHERE name = 'feed') AS newest
+  `.execute(db);
+  const { oldest, newest } = rows[0]!;
+  return { oldest: oldest ?? newest + 1, newest };
+}
+
+/** As times are written in events; without one, what sorts before or after all of them. */
+function isoOf(time: number | undefined, without: string): string {
+  return time === undefined ? without : new Date(time).toISOString();
+}
+
+function rowOf(entry: NewEntry): Insertable<FeedTable> {
+  const collection = entry.kind === 'event' ? entry.event.collection : null;
+  return { at: Date.now(), collection, entry_json: JSON.stringify(entry) };
+}
+
+function entryOf({ cursor, entry_json }: Selectable<FeedTable>): FeedEntry {
+  return { ...(JSON.parse(entry_json) as NewEntry), cursor } as FeedEntry;
+}
+
+/** Where the cursors of a new feed begin: some epoch between 1 and 2^20 - 1. */
+export function firstCursor(): number {
+  return (1 + Math.floor(Math.random() * (2 ** 20 - 1))) * EPOCH_SIZE;
+}

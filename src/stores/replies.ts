@@ -1,0 +1,91 @@
+import { LIMITS } from '../core/limits.js';
+import type { StateDb } from './database.js';
+import { hasEnded } from './instance.js';
+
+/** A request with an idempotency key, as it is told from others. */
+export interface KeyedRequest {
+  /** Id of the principal: keys of one client mean nothing for another. */
+  readonly principal: string;
+  /** Hash of the key. */
+  readonly keyHash: string;
+  /** Method, path and query. */
+  readonly target: string;
+}
+
+export interface StoredReply {
+  /** Hash of the request's body. */
+  readonly bodyHash: string;
+  /** The answer, sealed; null for one that was too large to keep. */
+  readonly sealed: string | null;
+}
+
+/** What is stored of the first request with a key. */
+export type FirstRequest =
+  | { readonly state: 'new' | 'running' | 'lost'; readonly target: string }
+  | ({ readonly state: 'answered'; readonly target: string } & StoredReply);
+
+const DAY_MS = 86_400_000;
+
+/** Answers to requests with an idempotency key, for a day. */
+export class ReplyStore {
+  constructor(readonly db: StateDb) {}
+
+  /** Claims a key for a request of this instance (`new`), or tells what became of the request that had it first. */
+  async begin({ principal, keyHash, target }: KeyedRequest, instance: string): Promise<FirstRequest> {
+    const now = Date.now();
+    return this.db.transaction().execute(async (trx) => {
+      const first = await trx
+        .selectFrom('replies')
+        .selectAll()
+        .where('principal', '=', principal)
+        .where('key_hash', '=', keyHash)
+        .where('created_at', '>', now - DAY_MS)
+        .executeTakeFirst();
+      if (first?.body_hash)
+        return { state: 'answered', target: first.target, bodyHash: first.body_hash, sealed: first.sealed };
+      if (first) return { state: hasEnded(first.instance) ? 'lost' : 'running', target: first.target };
+      await trx
+        .replaceInto('replies')
+        .values({ principal, key_hash: keyHash, target, instance, created_at: now })
+        .execute();
+      return { state: 'new', target };
+    });
+  }
+
+  async finish({ principal, keyHash }: KeyedRequest, { bodyHash, sealed }: StoredReply): Promise<void> {
+    await this.db
+      .updateTable('replies')
+      .set({ body_hash: bodyHash, sealed })
+      .where('principal', '=', principal)
+      .where('key_hash', '=', keyHash)
+      .execute();
+  }
+
+  /** Forgets a request that changed nothing: it may come again. */
+  async release({ principal, keyHash }: KeyedRequest): Promise<void> {
+    await this.db
+      .deleteFrom('replies')
+      .where('principal', '=', principal)
+      .where('key_hash', '=', keyHash)
+      .execute();
+  }
+
+  /** Removes what is older than a day, and the oldest beyond `LIMITS.idempotencyKeys`. */
+  async prune(): Promise<void> {
+    const newest = this.db
+      .selectFrom('replies')
+      .select('created_at')
+      .orderBy('created_at', 'desc')
+      .limit(1)
+      .offset(LIMITS.idempotencyKeys);
+    await this.db
+      .deleteFrom('replies')
+      .where((where) =>
+        where.or([
+          where('created_at', '<=', Date.now() - DAY_MS),
+          where('created_at', '<=', newest as never),
+        ]),
+      )
+      .execute();
+  }
+}

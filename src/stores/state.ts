@@ -1,0 +1,72 @@
+import { Kysely, Migrator, sql } from 'kysely';
+import { StateLink } from '../workers/state/link.js';
+import { ApiKeyStore } from './api-keys.js';
+import { AuditStore } from './audit.js';
+import { CollectionStore } from './collections.js';
+import type { StateDb } from './database.js';
+import { DeliveryStore } from './deliveries.js';
+import { StateDialect } from './dialect.js';
+import { DocumentStore } from './documents.js';
+import { FeedStore } from './feed.js';
+import { JobStore } from './jobs.js';
+import { MIGRATIONS } from './migrations.js';
+import { makeStateFile } from './private-files.js';
+import { RasterStore } from './rasters.js';
+import { ReplyStore } from './replies.js';
+import { StyleStore } from './styles.js';
+
+/** What the server remembers. Every method is a round trip to the state thread; none blocks the gateway. */
+export interface State {
+  readonly path: string;
+  readonly collections: CollectionStore;
+  readonly apiKeys: ApiKeyStore;
+  readonly audit: AuditStore;
+  readonly jobs: JobStore;
+  readonly documents: DocumentStore;
+  readonly feed: FeedStore;
+  readonly deliveries: DeliveryStore;
+  readonly rasters: RasterStore;
+  readonly styles: StyleStore;
+  readonly replies: ReplyStore;
+  /** Rejects when the database does not answer; for readiness. */
+  check(): Promise<void>;
+  /** Finishes what was posted, then releases the file. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the state database, creating and migrating it as needed. Several processes may open one file.
+ * `worker` is the script of the state thread, for programs that do not run from the build output.
+ * Rejects when the file is no database, or was written by a newer version.
+ */
+export async function openState(path: string, worker?: URL): Promise<State> {
+  makeStateFile(path);
+  const db: StateDb = new Kysely({ dialect: new StateDialect(await StateLink.open(path, worker)) });
+  try {
+    await migrate(db);
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
+  return {
+    path,
+    collections: new CollectionStore(db),
+    apiKeys: new ApiKeyStore(db),
+    audit: new AuditStore(db),
+    jobs: new JobStore(db),
+    documents: new DocumentStore(db),
+    feed: new FeedStore(db),
+    deliveries: new DeliveryStore(db),
+    rasters: new RasterStore(db),
+    styles: new StyleStore(db),
+    replies: new ReplyStore(db),
+    check: async () => void (await sql`select 1`.execute(db)),
+    close: () => db.destroy(),
+  };
+}
+
+async function migrate(db: StateDb): Promise<void> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } });
+  const { error } = await migrator.migrateToLatest();
+  if (error) throw error;
+}
