@@ -1,4 +1,6 @@
-import type { Box, PostgisSource, VectorTileTask } from '../src/core/tasks.js';
+import type { Box } from '../src/core/box.js';
+import type { PostgisSource } from '../src/core/vector-source.js';
+import type { VectorTileTask } from '../src/core/vector-tasks.js';
 import type { PgParams, PgValue, PostgresConnection } from '../src/native/postgres.js';
 import { closeAll, limitConnections, withConnection } from '../src/workers/providers/postgis/database.js';
 import { discover } from '../src/workers/providers/postgis/discover.js';

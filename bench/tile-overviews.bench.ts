@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
-import type { GeoPackageSource, VectorTileTask } from '../src/core/tasks.js';
+import type { GeoPackageSource } from '../src/core/vector-source.js';
+import type { VectorTileTask } from '../src/core/vector-tasks.js';
 import { buildOverview } from '../src/workers/overviews/build.js';
 import { keepOverviewsIn } from '../src/workers/overviews/file.js';
 import { closeAll } from '../src/workers/providers/geopackage/connection.js';

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Box, GeoPackageSource } from '../../src/core/tasks.js';
+import type { Box } from '../../src/core/box.js';
+import type { GeoPackageSource } from '../../src/core/vector-source.js';
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
 import { prepareStore } from '../../src/workers/providers/geopackage/create.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';

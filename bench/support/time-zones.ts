@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
-import type { GeoPackageSource } from '../../src/core/tasks.js';
+import type { GeoPackageSource } from '../../src/core/vector-source.js';
 import { geojsonToWkb, wkbToGeoPackage } from '../../src/native/index.js';
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
 import { prepareStore } from '../../src/workers/providers/geopackage/create.js';

@@ -4,7 +4,7 @@ import { extname, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
 import { WRITTEN_CONTAINERS, type WrittenContainer } from '../core/archives.js';
 import { ApiError } from '../core/errors.js';
-import { TaskFailure } from '../core/tasks.js';
+import { TaskFailure } from '../core/failure.js';
 import { type ExportResult, exportTiles } from '../services/tile-jobs/export.js';
 import type { TileSelection } from '../services/tile-jobs/tally.js';
 import { tileWork, usualFormat } from '../services/tile-jobs/work.js';

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
-import { type ExportFormat, TaskFailure } from '../core/tasks.js';
+import { TaskFailure } from '../core/failure.js';
+import type { ExportFormat } from '../core/ogr.js';
 import { type CatalogOptions, withCatalog } from './catalog.js';
 import { CommandError, EXIT_FAILED } from './command-error.js';
 

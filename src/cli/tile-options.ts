@@ -1,4 +1,4 @@
-import type { Box } from '../core/tasks.js';
+import type { Box } from '../core/box.js';
 import { CommandError } from './command-error.js';
 
 /** Options that `seed` and `export --tiles` share. */

@@ -3,7 +3,7 @@
 import type { Expression } from './cql2/ast.js';
 import type { FeatureQuery } from './features.js';
 import type { StatisticsResult, StatisticsTask } from './field-statistics.js';
-import type { VectorSource } from './tasks.js';
+import type { VectorSource } from './vector-source.js';
 
 export const STATISTIC_TYPES = ['count', 'sum', 'min', 'max', 'avg', 'stddev', 'var'] as const;
 export type StatisticType = (typeof STATISTIC_TYPES)[number];

@@ -1,6 +1,64 @@
 /** Tile archives as they are written: what a draft is, what goes into it, and the tasks that do it. */
 
-import type { ArchiveFormat, Box } from './tasks.js';
+import type { Box } from './box.js';
+import type { FailureMessage } from './failure.js';
+
+export type ArchiveContainer = 'mbtiles' | 'pmtiles';
+
+export type ArchiveFormat = 'mvt' | 'png' | 'jpeg' | 'webp';
+
+/** What inspection of a tile archive found. Its tiles are those of WebMercatorQuad. */
+export interface ArchiveInfo {
+  path: string;
+  container: ArchiveContainer;
+  format: ArchiveFormat;
+  minZoom: number;
+  maxZoom: number;
+  /** Extent in CRS84, from the metadata or from the tiles. */
+  extent84: Box;
+  title?: string;
+  description?: string;
+  attribution?: string;
+  /** The layers in vector tiles, as far as the metadata lists them. */
+  vectorLayers: VectorLayerMetadata[];
+  /** What tells this state of a remote archive from others. */
+  revision?: string;
+}
+
+/** A tile's place in an archive. */
+export interface ArchiveTileAddress {
+  zoom: number;
+  /** Counted from the top, whatever the container does. */
+  row: number;
+  column: number;
+}
+
+/** Tiles of one archive, read together. Arrays of numbers change threads for less than objects do. */
+export interface ArchiveTilesTask {
+  path: string;
+  container: ArchiveContainer;
+  /** Zoom, row and column of each tile. */
+  addresses: Int32Array;
+}
+
+/** What became of each tile, in the order of the task. */
+export interface ArchiveTilesResult {
+  /** The stored bytes of all tiles, end to end: one buffer moves for less than many are copied. */
+  data: Uint8Array;
+  /** Where each tile ends in them. */
+  ends: Int32Array;
+  /** 1 for each tile that is gzip. */
+  gzip: Uint8Array;
+  /** By place in the order: tiles that cannot be read. */
+  failures: Record<number, FailureMessage>;
+}
+
+export interface ArchiveTile {
+  /** The stored bytes; length 0 when the archive has no such tile. */
+  data: Uint8Array;
+  /** `gzip` when the stored bytes are gzip, which has been checked. */
+  encoding: 'identity' | 'gzip';
+}
 
 export type WrittenContainer = 'mbtiles' | 'pmtiles' | 'gpkg';
 

@@ -1,4 +1,5 @@
-import type { Box } from './tasks.js';
+/** An axis-aligned box: `[minx, miny, maxx, maxy]`, always in x,y (easting/longitude first) order. */
+export type Box = readonly [number, number, number, number];
 
 /** Boxes, and the antimeridian: a box of degrees whose minx is greater than its maxx lies across it. */
 

@@ -1,9 +1,10 @@
-import type { VectorLayerMetadata } from './archives.js';
+import type { ArchiveContainer, ArchiveFormat, VectorLayerMetadata } from './archives.js';
+import type { Box } from './box.js';
 import type { Expression } from './cql2/ast.js';
 import type { Crs } from './crs.js';
 import type { BandInfo, RasterInfo } from './rasters.js';
 import type { FileStyle, MapStyle, NamedStyle } from './style/model.js';
-import type { ArchiveContainer, ArchiveFormat, Box, VectorSource } from './tasks.js';
+import type { VectorSource } from './vector-source.js';
 
 /** How tiles of a collection are made. What is absent restricts nothing. */
 export interface TileSettings {

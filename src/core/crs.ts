@@ -1,6 +1,6 @@
+import type { Box } from './box.js';
 import { contentTag } from './content-tag.js';
 import { badParameter } from './errors.js';
-import type { Box } from './tasks.js';
 
 /**
  * Coordinate reference systems by authority code: reading the ways a client may write one, and the axis

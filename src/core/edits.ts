@@ -1,8 +1,9 @@
 /** What is asked of a feature store when features change, and what it answers. */
 
+import type { Box } from './box.js';
 import type { Expression } from './cql2/ast.js';
 import type { FieldError } from './errors.js';
-import type { Box, VectorSource } from './tasks.js';
+import type { VectorSource } from './vector-source.js';
 
 /** A feature as a client sent it; what is absent was not sent. */
 export interface FeatureInput {

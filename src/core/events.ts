@@ -2,7 +2,7 @@
 
 import type { FeatureEvent } from './edits.js';
 import { FEED_AGE_MS, OUTBOX_EVENTS } from './limits.js';
-import type { Field } from './tasks.js';
+import type { Field } from './vector-source.js';
 
 /** How many events the feed, and each outbox, keeps, and for how many milliseconds. */
 export interface Retention {
@@ -97,3 +97,6 @@ export const EPOCH_SIZE = 2 ** 32;
 export function epochOf(cursor: number): number {
   return Math.floor(cursor / EPOCH_SIZE);
 }
+
+/** Tells all who listen that there are events; it is heard when the transaction commits. */
+export const CHANNEL = 'graticule_events';

@@ -1,5 +1,5 @@
 import type { FieldError } from './errors.js';
-import type { Field, FieldType } from './tasks.js';
+import type { Field, FieldType } from './vector-source.js';
 
 /**
  * Checks the properties of a feature against the fields of its source, and turns them into what stores keep.

@@ -1,7 +1,7 @@
 /** What is asked of a feature store, whatever it is: queries, pages, counts. */
 
 import type { Expression } from './cql2/ast.js';
-import type { Field, VectorSource } from './tasks.js';
+import type { Field, VectorSource } from './vector-source.js';
 
 /** Features of a source that a filter lets through; all without one. The filter has been checked. */
 export interface FeatureQuery {

@@ -1,5 +1,5 @@
 import type { Expression, Operand } from './cql2/ast.js';
-import type { FieldType } from './tasks.js';
+import type { FieldType } from './vector-source.js';
 
 /** Conditions on single fields, as a form states them and bars of a chart stand for them, and their CQL2. */
 

@@ -1,6 +1,7 @@
+import type { Box } from './box.js';
 import type { PopupTemplate } from './popup.js';
 import type { StyleLayer } from './style/model.js';
-import type { Box, FieldType } from './tasks.js';
+import type { FieldType } from './vector-source.js';
 
 /** What a page tells its scripts, as JSON in `<script type="application/json" id="map-data">`. Types only. */
 

@@ -1,10 +1,10 @@
 import Type, { type TSchema } from 'typebox';
+import type { Box } from './box.js';
 import { resolveCrs } from './crs.js';
 import { badParameter } from './errors.js';
 import { LIMITS } from './limits.js';
 import { type Format, formatNames } from './media.js';
 import type { Param } from './operation.js';
-import type { Box } from './tasks.js';
 
 /** Builders of parameters, and the parameters that several surfaces share. */
 

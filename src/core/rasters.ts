@@ -1,6 +1,6 @@
+import type { Box } from './box.js';
 import type { Color } from './color-ramps.js';
 import type { RasterLook } from './raster-look.js';
-import type { Box } from './tasks.js';
 
 /** Rasters: where their pixels are, what is known of them, and the tasks that read them. */
 

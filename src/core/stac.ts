@@ -2,7 +2,7 @@
 
 import type { Expression } from './cql2/ast.js';
 import type { PageKey, SortKey } from './features.js';
-import type { Field, GeoPackageSource, VectorSource } from './tasks.js';
+import type { Field, GeoPackageSource, VectorSource } from './vector-source.js';
 
 /**
  * Stands in stored items for the public origin of the server, which each request may name otherwise: an href that begins

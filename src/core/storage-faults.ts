@@ -1,4 +1,4 @@
-import { TaskFailure } from './tasks.js';
+import { TaskFailure } from './failure.js';
 
 const FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL)$/;
 /** GDAL's errors have no code, and pass on what the system or SQLite said. */

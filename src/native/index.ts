@@ -2,8 +2,10 @@
  * The native part as TypeScript sees it: tile encoding, GeoJSON geometry, coordinate reference systems,
  * gzip, and the path of the SQLite extension. Built by `./run build`; every worker thread may import it.
  */
+
+import type { Box } from '../core/box.js';
 import { Recent } from '../core/recent.js';
-import type { Box, Field } from '../core/tasks.js';
+import type { Field } from '../core/vector-source.js';
 import { builtFile, nativeAddon } from './built.js';
 
 /** A column of a tile layer: its name, or name and type where the stored value does not tell (booleans as 0/1). */

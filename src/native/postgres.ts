@@ -142,3 +142,7 @@ export class PostgresConnection {
     this.#native.close();
   }
 }
+
+export function isPgError(error: unknown): error is PgError {
+  return error instanceof Error && typeof (error as Partial<PgError>).code === 'string' && 'alive' in error;
+}

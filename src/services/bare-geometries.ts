@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { TaskFailure } from '../core/tasks.js';
+import { TaskFailure } from '../core/failure.js';
 
 /** Files of nothing but geometries, as CSV, which OGR reads. */
 

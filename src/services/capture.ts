@@ -1,6 +1,7 @@
 import type { CatalogSnapshot } from '../core/collection.js';
 import { withoutPassword } from '../core/database-url.js';
-import type { Pools, PostgisSource } from '../core/tasks.js';
+import type { Pools } from '../core/tasks.js';
+import type { PostgisSource } from '../core/vector-source.js';
 import { exception, type Log } from './telemetry/log.js';
 
 const DEADLINE_MS = 60_000;

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
+import type { Box } from '../core/box.js';
 import { around, globeExtent } from '../core/box.js';
 import {
   CatalogSnapshot,
@@ -12,7 +13,6 @@ import type { CollectionChange } from '../core/edits.js';
 import { isPath } from '../core/sources.js';
 import type { StatedCrs } from '../core/stated-crs.js';
 import type { LayerStyle } from '../core/style/model.js';
-import type { Box } from '../core/tasks.js';
 import { FileVersions } from './publish/file-versions.js';
 import { publish } from './publish/index.js';
 import type { PublishDeps } from './publish/source.js';

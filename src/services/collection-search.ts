@@ -1,6 +1,6 @@
+import type { Box } from '../core/box.js';
 import { plainBoxes } from '../core/box.js';
 import type { Collection } from '../core/collection.js';
-import type { Box } from '../core/tasks.js';
 import { type SourceName, sourceNames } from './source-names.js';
 
 export const KINDS = ['point', 'line', 'polygon', 'vector', 'raster', 'tiles'] as const;

@@ -1,6 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { withoutPassword } from '../core/database-url.js';
-import { type DiscoveredDatabase, type Pools, TaskFailure } from '../core/tasks.js';
+import { TaskFailure } from '../core/failure.js';
+import type { Pools } from '../core/tasks.js';
+import type { DiscoveredDatabase } from '../core/vector-tasks.js';
 import { errorRecovery } from './telemetry/process-metrics.js';
 
 /** How often databases are asked whether they answer. */

@@ -1,7 +1,8 @@
 import type { VectorCollection } from '../core/collection.js';
 import type { CollectionChange, EditResult, EditTask } from '../core/edits.js';
+import { TaskFailure } from '../core/failure.js';
 import { LIMITS } from '../core/limits.js';
-import { type Pools, TaskFailure } from '../core/tasks.js';
+import type { Pools } from '../core/tasks.js';
 import { runTask, type TaskContext } from './run-task.js';
 
 /** What all processes of a server must know of a committed edit. */

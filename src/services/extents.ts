@@ -1,6 +1,7 @@
+import type { Box } from '../core/box.js';
 import type { VectorCollection } from '../core/collection.js';
 import type { CollectionChange } from '../core/edits.js';
-import type { Box, Pools } from '../core/tasks.js';
+import type { Pools } from '../core/tasks.js';
 import type { Catalog } from './catalog.js';
 import type { Log } from './telemetry/log.js';
 import { exception } from './telemetry/log.js';

@@ -10,7 +10,7 @@ import {
 import { ApiError } from '../core/errors.js';
 import { parseJsonText } from '../core/json-bounds.js';
 import type { TimeRange } from '../core/params.js';
-import type { Field } from '../core/tasks.js';
+import type { Field } from '../core/vector-source.js';
 
 /** Parameters that narrow what is read of a collection, as parts of one CQL2 tree. */
 

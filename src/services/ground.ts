@@ -1,5 +1,5 @@
+import type { Box } from '../core/box.js';
 import { Recent } from '../core/recent.js';
-import type { Box } from '../core/tasks.js';
 import { describeCrs, transformPoints } from '../native/index.js';
 import { windowIn84 } from './rasters/source-items.js';
 

@@ -1,8 +1,9 @@
 import type { RasterCollection, VectorCollection } from '../core/collection.js';
+import type { MapLayer } from '../core/maps.js';
 import type { LegendEntry, SymbolEntry } from '../core/style/legend/entries.js';
 import { legendWidth, ROW } from '../core/style/legend/svg.js';
 import type { StyleLayer } from '../core/style/model.js';
-import type { MapLayer, Pools } from '../core/tasks.js';
+import type { Pools } from '../core/tasks.js';
 import { TileLayerWriter } from '../core/tile-layers.js';
 import { runTask, type TaskContext } from './run-task.js';
 

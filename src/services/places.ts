@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Box } from '../core/tasks.js';
+import type { Box } from '../core/box.js';
 
 /** Countries and regions by name, as the build wrote them: boxes in CRS84 of their parts. */
 export class Places {

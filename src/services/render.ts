@@ -1,3 +1,4 @@
+import type { Box } from '../core/box.js';
 import {
   type Collection,
   type RasterCollection,
@@ -6,6 +7,7 @@ import {
 } from '../core/collection.js';
 import { and, type Expression } from '../core/cql2/index.js';
 import { ApiError } from '../core/errors.js';
+import type { MapLayer } from '../core/maps.js';
 import type { AxisRange, TimeRange } from '../core/params.js';
 import type { RasterLook } from '../core/raster-look.js';
 import type { ImageResult, RasterImageTask, TileSize } from '../core/rasters.js';
@@ -13,7 +15,7 @@ import { styleFacts } from '../core/style/facts.js';
 import { styleText } from '../core/style/model.js';
 import { rasterSteps } from '../core/style/raster-steps.js';
 import { zoomOfScale } from '../core/style/zoom.js';
-import type { Box, MapLayer, Pools } from '../core/tasks.js';
+import type { Pools } from '../core/tasks.js';
 import { describeCrs, releaseBytes } from '../native/index.js';
 import { groundSize, windowsOf } from './ground.js';
 import { chooseRaster } from './rasters/choose.js';

@@ -1,5 +1,6 @@
+import { TaskFailure } from '../core/failure.js';
 import { LIMITS } from '../core/limits.js';
-import { type Pools, TaskFailure, type TaskInput, type TaskName, type TaskOutput } from '../core/tasks.js';
+import type { Pools, TaskInput, TaskName, TaskOutput } from '../core/tasks.js';
 import * as metrics from './telemetry/metrics.js';
 import type { RequestSpan } from './telemetry/spans.js';
 import { countTask } from './telemetry/task-metrics.js';

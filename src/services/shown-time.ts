@@ -1,6 +1,6 @@
+import type { Box } from '../core/box.js';
 import type { Collection, RasterCollection } from '../core/collection.js';
 import type { TimeRange } from '../core/params.js';
-import type { Box } from '../core/tasks.js';
 import { during } from './filters.js';
 import { chooseRaster } from './rasters/choose.js';
 import { granulesOf } from './rasters/granules.js';

@@ -1,7 +1,7 @@
+import type { Box } from '../core/box.js';
 import { around, plainBoxes } from '../core/box.js';
 import type { Collection } from '../core/collection.js';
 import type { Crs } from '../core/crs.js';
-import type { Box } from '../core/tasks.js';
 import { transformBox } from '../native/index.js';
 
 /** Extents of collections in the CRS that they are stored in. */

@@ -1,6 +1,6 @@
 /** A flag that the thread that owns a task raises and the thread that runs it reads between its steps. */
 
-import { TaskFailure } from '../core/tasks.js';
+import { TaskFailure } from '../core/failure.js';
 
 /** How often the flag is looked at on behalf of a call that cannot look itself. */
 const WATCH_MS = 20;

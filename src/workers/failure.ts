@@ -2,8 +2,9 @@
 
 import { threadId } from 'node:worker_threads';
 import { exceptionText } from '../core/exception-text.js';
+import { type FailureMessage, TaskFailure, type TaskFailureCode } from '../core/failure.js';
 import { storageFailure } from '../core/storage-faults.js';
-import { type FailureMessage, TaskFailure, type TaskFailureCode, type TaskWork } from '../core/tasks.js';
+import type { TaskWork } from '../core/tasks.js';
 
 /** What a worker thread or process answers for one task. */
 export type Answer<T = unknown> = ({ ok: true; value: T } | { ok: false; failure: FailureMessage }) & {

@@ -1,12 +1,6 @@
 import { Piscina } from 'piscina';
-import {
-  type PoolStatus,
-  TaskFailure,
-  type TaskInput,
-  type TaskName,
-  type TaskOptions,
-  type TaskOutput,
-} from '../core/tasks.js';
+import { TaskFailure } from '../core/failure.js';
+import type { PoolStatus, TaskInput, TaskName, TaskOptions, TaskOutput } from '../core/tasks.js';
 import { Cancellation, type CancellationFlag } from './cancellation.js';
 import { type Answer, failureFrom } from './failure.js';
 import { busy } from './pace.js';

@@ -1,4 +1,4 @@
-import { TaskFailure } from '../core/tasks.js';
+import { TaskFailure } from '../core/failure.js';
 
 /** Tasks that may always wait, however slow the queue is. */
 const ALWAYS = 8;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { PMTiles } from 'pmtiles';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ArchiveContainer } from '../../src/core/tasks.js';
+import type { ArchiveContainer } from '../../src/core/archives.js';
 import { archive } from '../../src/workers/vector/archive.js';
 import { archiveTile } from '../support/archive-tile.js';
 import { makeMBTiles, type Stored, tilesOf, writeMBTiles, writePMTiles } from '../support/archives.js';

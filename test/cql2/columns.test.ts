@@ -14,7 +14,7 @@ import {
   temporalFilter,
 } from '../../src/core/cql2/index.js';
 import { CRS84, type Crs } from '../../src/core/crs.js';
-import type { Field, FieldType, GeoPackageSource, PostgisSource } from '../../src/core/tasks.js';
+import type { Field, FieldType, GeoPackageSource, PostgisSource } from '../../src/core/vector-source.js';
 import { closeAll, connect, statement } from '../../src/workers/providers/geopackage/connection.js';
 import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/create.js';
 import { passingRows } from '../../src/workers/providers/geopackage/filter.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { Expression } from '../../src/core/cql2/index.js';
-import type { Field, GeoPackageSource, PostgisSource } from '../../src/core/tasks.js';
+import type { Field, GeoPackageSource, PostgisSource } from '../../src/core/vector-source.js';
 import { closeAll, connect, quote, statement } from '../../src/workers/providers/geopackage/connection.js';
 import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/create.js';
 import { passingRows } from '../../src/workers/providers/geopackage/filter.js';

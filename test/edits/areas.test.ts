@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import type { Box } from '../../src/core/box.js';
+import { changedAreas } from '../../src/core/edit-areas.js';
 import { LIMITS } from '../../src/core/limits.js';
-import type { Box } from '../../src/core/tasks.js';
-import { changedAreas } from '../../src/workers/edits/areas.js';
 import type { NewEvent } from '../../src/workers/edits/session.js';
 
 const event = (members: Partial<NewEvent>): NewEvent => ({

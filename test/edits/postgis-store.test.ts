@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EditOperation, EditTask } from '../../src/core/edits.js';
-import type { VectorLayerInfo } from '../../src/core/tasks.js';
+import type { VectorLayerInfo } from '../../src/core/vector-tasks.js';
 import { closeAll } from '../../src/workers/providers/postgis/database.js';
 import { discover } from '../../src/workers/providers/postgis/discover.js';
 import { postgisStore } from '../../src/workers/providers/postgis/store.js';

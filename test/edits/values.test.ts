@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { featureText, featureTexts } from '../../src/core/feature-text.js';
 import { depthOver, mergePatch, readProperties } from '../../src/core/feature-values.js';
 import { parseExact } from '../../src/core/json.js';
-import type { Field, FieldType } from '../../src/core/tasks.js';
+import type { Field, FieldType } from '../../src/core/vector-source.js';
 
 const read = (value: unknown, type: FieldType, more: Partial<Field> = {}) => {
   const fields = [{ name: 'f', type, nullable: true, ...more }];

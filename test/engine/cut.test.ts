@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
+import type { MapLayer, MapTask } from '../../src/core/maps.js';
 import type { ImageTile } from '../../src/core/rasters.js';
-import type { MapLayer, MapTask } from '../../src/core/tasks.js';
 import { cutTiles } from '../../src/workers/images/cut.js';
 import { fileRaster, LANDSAT, suiteEngine, type TileGeometry, vectorTile } from './support.js';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exceptionText } from '../../src/core/exception-text.js';
+import { TaskFailure } from '../../src/core/failure.js';
 import { defineOperation } from '../../src/core/operation.js';
-import { TaskFailure } from '../../src/core/tasks.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
 import { Forwarding } from '../../src/gateway/http/forwarding.js';
 import { HttpServer } from '../../src/gateway/http/server.js';

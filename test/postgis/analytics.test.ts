@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { AnalyticsResult } from '../../src/core/analytics.js';
-import type { VectorSource } from '../../src/core/tasks.js';
+import type { VectorSource } from '../../src/core/vector-source.js';
 import * as geopackage from '../../src/workers/providers/geopackage/connection.js';
 import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/create.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { DiscoveredDatabase, Field, PostgisSource } from '../../src/core/tasks.js';
+import type { Field, PostgisSource } from '../../src/core/vector-source.js';
+import type { DiscoveredDatabase } from '../../src/core/vector-tasks.js';
 import { closeAll } from '../../src/workers/providers/postgis/database.js';
 import { discover } from '../../src/workers/providers/postgis/discover.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';

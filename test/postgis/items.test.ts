@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ItemsTask, PageKey, SortKey } from '../../src/core/features.js';
-import type { PostgisSource } from '../../src/core/tasks.js';
+import type { PostgisSource } from '../../src/core/vector-source.js';
 import { closeAll } from '../../src/workers/providers/postgis/database.js';
 import { postgisStore } from '../../src/workers/providers/postgis/store.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';

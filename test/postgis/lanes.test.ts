@@ -1,7 +1,8 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TaskFailure } from '../../src/core/failure.js';
 import type { ItemsTask } from '../../src/core/features.js';
-import type { GeoPackageSource, PostgisSource, TaskFailure } from '../../src/core/tasks.js';
+import type { GeoPackageSource, PostgisSource } from '../../src/core/vector-source.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
 import { closeAll } from '../../src/workers/providers/postgis/database.js';
 import { FILES, placeFor, ThreadLoad } from '../../src/workers/vector/placing.js';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { TaskFailure } from '../../src/core/tasks.js';
+import type { TaskFailure } from '../../src/core/failure.js';
 import type { PostgresConnection } from '../../src/native/postgres.js';
 import { Cancellation } from '../../src/workers/cancellation.js';
 import {

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { FeatureOutput, ItemsTask } from '../../src/core/features.js';
-import type { PostgisSource, VectorLayerInfo } from '../../src/core/tasks.js';
+import type { PostgisSource } from '../../src/core/vector-source.js';
+import type { VectorLayerInfo } from '../../src/core/vector-tasks.js';
 import { discover } from '../../src/workers/providers/postgis/discover.js';
 import { postgisStore } from '../../src/workers/providers/postgis/store.js';
 

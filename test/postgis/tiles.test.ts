@@ -1,6 +1,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Box, PostgisSource, VectorTileTask } from '../../src/core/tasks.js';
+import type { Box } from '../../src/core/box.js';
+import type { PostgisSource } from '../../src/core/vector-source.js';
+import type { VectorTileTask } from '../../src/core/vector-tasks.js';
 import { closeAll } from '../../src/workers/providers/postgis/database.js';
 import { discover } from '../../src/workers/providers/postgis/discover.js';
 import { postgisStore } from '../../src/workers/providers/postgis/store.js';

@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
+import type { Box } from '../../src/core/box.js';
 import type { Collection } from '../../src/core/collection.js';
 import { PNG_FORMAT } from '../../src/core/media.js';
 import { datetimeParam } from '../../src/core/params.js';
 import type { MosaicMember, RasterImageTask } from '../../src/core/rasters.js';
 import { RASTER_STYLE } from '../../src/core/style/default-style.js';
-import type { Box, Pools } from '../../src/core/tasks.js';
+import type { Pools } from '../../src/core/tasks.js';
 import { WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
 import { requestOf } from '../../src/gateway/surfaces/tiles/tile-operations.js';
 import { makeTile } from '../../src/services/tiles/make.js';

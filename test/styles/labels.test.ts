@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
+import type { MapTask } from '../../src/core/maps.js';
 import type { StyleLayer } from '../../src/core/style/model.js';
-import type { MapTask } from '../../src/core/tasks.js';
 import { TileLayerWriter } from '../../src/core/tile-layers.js';
 import { suiteEngine } from '../engine/support.js';
 

@@ -1,4 +1,4 @@
-import type { ArchiveContainer, ArchiveTile, ArchiveTileAddress } from '../../src/core/tasks.js';
+import type { ArchiveContainer, ArchiveTile, ArchiveTileAddress } from '../../src/core/archives.js';
 import { failureFrom } from '../../src/workers/failure.js';
 import { archiveTiles } from '../../src/workers/vector/archive.js';
 

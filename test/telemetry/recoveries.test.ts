@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { CatalogSnapshot } from '../../src/core/collection.js';
-import { type Pools, TaskFailure } from '../../src/core/tasks.js';
+import { TaskFailure } from '../../src/core/failure.js';
+import type { Pools } from '../../src/core/tasks.js';
 import { Databases } from '../../src/services/databases.js';
 import { SourceRecoveries } from '../../src/services/source-recoveries.js';
 import { broadcast, clusterBacklog, clusterDropped } from '../../src/services/telemetry/event-metrics.js';

@@ -1,7 +1,7 @@
 import { zxyToTileId } from 'pmtiles';
 import { describe, expect, it } from 'vitest';
+import type { Box } from '../../src/core/box.js';
 import { hilbertIndex } from '../../src/core/hilbert.js';
-import type { Box } from '../../src/core/tasks.js';
 import {
   firstColumn,
   tileBox,

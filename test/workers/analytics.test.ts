@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AnalyticsResult } from '../../src/core/analytics.js';
 import { LIMITS } from '../../src/core/limits.js';
-import type { VectorSource } from '../../src/core/tasks.js';
+import type { VectorSource } from '../../src/core/vector-source.js';
 import { closeAll, connect } from '../../src/workers/providers/geopackage/connection.js';
 import { prepareStore } from '../../src/workers/providers/geopackage/create.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';

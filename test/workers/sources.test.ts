@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { VectorSource } from '../../src/core/tasks.js';
+import type { VectorSource } from '../../src/core/vector-source.js';
 import { packed, unpacked } from '../../src/workers/vector/sources.js';
 
 const source = { kind: 'geopackage', path: '/a.gpkg', table: 't', fields: [] } as unknown as VectorSource;

@@ -1,6 +1,6 @@
 import { ramp } from '../color-ramps.js';
 import type { BandInfo } from '../rasters.js';
-import type { GeometryType } from '../tasks.js';
+import type { GeometryType } from '../vector-source.js';
 import { LOOK } from './look.js';
 import type { MapStyle, StyleLayer } from './model.js';
 

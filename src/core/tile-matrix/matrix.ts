@@ -1,5 +1,5 @@
+import type { Box } from '../box.js';
 import type { Crs } from '../crs.js';
-import type { Box } from '../tasks.js';
 
 /** Two-dimensional tile matrix sets (OGC 17-083r4, clause 6): their model, and what follows from it. */
 

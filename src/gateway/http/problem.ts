@@ -1,7 +1,7 @@
 import { ApiError, type ErrorCode, type FieldError } from '../../core/errors.js';
+import { TaskFailure, type TaskFailureCode } from '../../core/failure.js';
 import type { Reply, Surface } from '../../core/operation.js';
 import { storageFailure } from '../../core/storage-faults.js';
-import { TaskFailure, type TaskFailureCode } from '../../core/tasks.js';
 
 /** What a worker's failure means to an HTTP client. */
 const TASK_FAILURES: Record<TaskFailureCode, ErrorCode> = {

@@ -8,7 +8,7 @@ import { uriOf, urisOf } from '../../core/crs.js';
 import { html, type Markup } from '../../core/html.js';
 import type { MapData } from '../../core/page-data.js';
 import type { BandInfo } from '../../core/rasters.js';
-import type { Field } from '../../core/tasks.js';
+import type { Field } from '../../core/vector-source.js';
 import { basemapData } from './basemap.js';
 import { badgeLine, badgesOf } from './collections.js';
 import { downloadSection, type SampleSizes } from './downloads.js';

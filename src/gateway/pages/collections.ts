@@ -1,6 +1,6 @@
+import type { Box } from '../../core/box.js';
 import type { Collection } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
-import type { Box } from '../../core/tasks.js';
 import type { SourceName } from '../../services/source-names.js';
 import { extentPicture } from './extent-picture.js';
 import { type Finder, finderCount, finderForm, finderPages } from './finder.js';

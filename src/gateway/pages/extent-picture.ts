@@ -1,6 +1,6 @@
+import type { Box } from '../../core/box.js';
 import { plainBoxes } from '../../core/box.js';
 import { html, type Markup } from '../../core/html.js';
-import type { Box } from '../../core/tasks.js';
 import { assetUrl } from './layout.js';
 
 /** Degrees across that a picture shows at least: the coasts in it are those of a small scale. */

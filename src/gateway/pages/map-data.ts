@@ -1,3 +1,4 @@
+import type { Box } from '../../core/box.js';
 import type {
   ArchiveCollection,
   Collection,
@@ -7,7 +8,7 @@ import type {
 import type { MapGeometry, MapLayerData, RasterLayerData, VectorLayerData } from '../../core/page-data.js';
 import { defaultStyle } from '../../core/style/default-style.js';
 import type { StyleLayer } from '../../core/style/model.js';
-import type { Box, GeometryType } from '../../core/tasks.js';
+import type { GeometryType } from '../../core/vector-source.js';
 
 /** Our tiles are cut to this zoom; beyond it the browser magnifies them. */
 const DETAIL_ZOOM = 16;

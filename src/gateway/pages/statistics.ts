@@ -3,7 +3,7 @@ import { print } from '../../core/cql2/print.js';
 import type { FieldStatistics, StatisticsResult } from '../../core/field-statistics.js';
 import { type Clause, ClauseProblem, clauseExpression } from '../../core/filter-clauses.js';
 import { html, type Markup } from '../../core/html.js';
-import type { Field } from '../../core/tasks.js';
+import type { Field } from '../../core/vector-source.js';
 import { type Bar, columnChart } from './column-chart.js';
 import { type Crumb, page } from './layout.js';
 import { type Link, representationLine } from './links.js';

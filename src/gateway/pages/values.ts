@@ -1,5 +1,5 @@
+import type { Box } from '../../core/box.js';
 import { html, type Markup } from '../../core/html.js';
-import type { Box } from '../../core/tasks.js';
 
 /** How single values read on a page. Text from data is isolated (`bdi`): its direction changes nothing around it. */
 

@@ -1,9 +1,9 @@
 import Type from 'typebox';
+import type { Box } from '../../core/box.js';
 import type { Collection } from '../../core/collection.js';
 import { badParameter } from '../../core/errors.js';
 import { HTML_FORMAT } from '../../core/media.js';
 import type { Exchange, Param, Reply } from '../../core/operation.js';
-import type { Box } from '../../core/tasks.js';
 import {
   type CollectionKind,
   type CollectionOrder,

@@ -1,10 +1,10 @@
 import type { VectorLayerMetadata } from '../../core/archives.js';
+import type { Box } from '../../core/box.js';
 import { type Collection, tileLevels, type VectorCollection } from '../../core/collection.js';
 import { CRS84 } from '../../core/crs.js';
 import { notFound } from '../../core/errors.js';
 import { type Format, JSON_FORMAT, linkType, TILEJSON_FORMAT } from '../../core/media.js';
 import type { Exchange } from '../../core/operation.js';
-import type { Box, FieldType } from '../../core/tasks.js';
 import {
   lastColumn,
   type TileLimits,
@@ -12,6 +12,7 @@ import {
   tileMatrixSet,
   WEB_MERCATOR_QUAD,
 } from '../../core/tile-matrix.js';
+import type { FieldType } from '../../core/vector-source.js';
 import { limitsIn, setsFor } from '../../services/tiles/extent.js';
 import { isMade, matrixSetsOf, tileFormats } from '../../services/tiles/formats.js';
 import { tileFields } from '../../services/tiles/layer.js';

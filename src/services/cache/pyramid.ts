@@ -1,5 +1,5 @@
+import type { Box } from '../../core/box.js';
 import { type Format, MVT_FORMAT } from '../../core/media.js';
-import type { Box } from '../../core/tasks.js';
 import {
   matrixSize,
   type TileLimits,

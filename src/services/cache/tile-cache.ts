@@ -1,5 +1,5 @@
+import type { Box } from '../../core/box.js';
 import type { Reply } from '../../core/operation.js';
-import type { Box } from '../../core/tasks.js';
 import * as caches from '../telemetry/cache-metrics.js';
 import * as metrics from '../telemetry/metrics.js';
 import { pyramidKey, type TileAddress, type TileRequest } from '../tiles/request.js';

@@ -1,6 +1,6 @@
 import RBush from 'rbush';
+import type { Box } from '../../core/box.js';
 import { plainBoxes } from '../../core/box.js';
-import type { Box } from '../../core/tasks.js';
 import type { Listener } from './scope.js';
 
 interface Window<L> {

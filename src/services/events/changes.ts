@@ -1,7 +1,7 @@
+import { changeOf } from '../../core/edit-areas.js';
 import type { FeatureEvent } from '../../core/edits.js';
 import type { FeedEntry, FeedGap } from '../../core/events.js';
 import { LIMITS } from '../../core/limits.js';
-import { changeOf } from '../../workers/edits/areas.js';
 import type { EditNote } from '../edits.js';
 
 /**

@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { Box } from '../../core/box.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import type { FeedEntry, FeedEvent, FeedGap } from '../../core/events.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Principal } from '../../core/operation.js';
-import type { Box, Pools } from '../../core/tasks.js';
+import type { Pools } from '../../core/tasks.js';
 import * as metrics from '../telemetry/event-metrics.js';
 import type { CursorProblem, Feed } from './feed.js';
 import { ChangeBodies, jsonFrame } from './frames.js';

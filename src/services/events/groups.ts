@@ -1,4 +1,4 @@
-import type { Box } from '../../core/tasks.js';
+import type { Box } from '../../core/box.js';
 import { Audience } from './audience.js';
 import { Group } from './group.js';
 import type { Session } from './session.js';

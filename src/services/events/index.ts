@@ -1,7 +1,8 @@
 import type { CatalogSnapshot } from '../../core/collection.js';
 import type { EventSource, Retention } from '../../core/events.js';
 import type { Principal } from '../../core/operation.js';
-import type { Pools, VectorSource } from '../../core/tasks.js';
+import type { Pools } from '../../core/tasks.js';
+import type { VectorSource } from '../../core/vector-source.js';
 import type { FeedStore } from '../../stores/feed.js';
 import type { Alerts } from '../alerts.js';
 import type { DataVersions } from '../cache/data-versions.js';

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { PostgresConnection } from '../../native/postgres.js';
-import { isPgError } from '../../workers/providers/postgis/failure.js';
-import { CHANNEL } from '../../workers/providers/postgis/outbox.js';
+import { CHANNEL } from '../../core/events.js';
+import { isPgError, PostgresConnection } from '../../native/postgres.js';
 
 const CONNECT_MS = 5000;
 /** A wait ends now and then, so that a connection which is closed meanwhile is noticed. */

@@ -1,6 +1,7 @@
 import type { FeatureEvent } from '../../core/edits.js';
 import type { EventSource, EventsResult, FeedEntry, Retention } from '../../core/events.js';
-import { type Pools, TaskFailure } from '../../core/tasks.js';
+import { TaskFailure } from '../../core/failure.js';
+import type { Pools } from '../../core/tasks.js';
 import type { FeedStore, NewEntry, OutboxPosition } from '../../stores/feed.js';
 import type { Alerts } from '../alerts.js';
 import * as metrics from '../telemetry/event-metrics.js';

@@ -1,8 +1,8 @@
+import type { Box } from '../../core/box.js';
 import type { CatalogSnapshot, VectorCollection } from '../../core/collection.js';
 import { and, Cql2Error, check, type Expression } from '../../core/cql2/index.js';
 import { CRS84 } from '../../core/crs.js';
 import type { TimeRange } from '../../core/params.js';
-import type { Box } from '../../core/tasks.js';
 import { during } from '../filters.js';
 
 /** What a subscriber wants to hear of. */

@@ -1,7 +1,9 @@
+import type { Box } from '../../core/box.js';
 import { boxesTouch } from '../../core/box.js';
 import type { FeatureEvent } from '../../core/edits.js';
 import type { EventImage, FeedEntry, FeedEvent, MatchSchema } from '../../core/events.js';
-import type { Box, Pools, VectorSource } from '../../core/tasks.js';
+import type { Pools } from '../../core/tasks.js';
+import type { VectorSource } from '../../core/vector-source.js';
 import type { Listener, Scope } from './scope.js';
 
 /** What an event is for one who sees only part of the data: a feature that enters the part is inserted. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../../core/errors.js';
+import { TaskFailure } from '../../core/failure.js';
 import { storageFailure } from '../../core/storage-faults.js';
-import { TaskFailure } from '../../core/tasks.js';
 import type { JobArtifactRow, JobRow, JobStore, Outcome, Progress } from '../../stores/jobs.js';
 import { type JobContext, type JobKind, JobStopped, type LogLevel, type StopReason } from './kinds.js';
 

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import type { VectorLayerInfo } from '../../core/tasks.js';
+import type { VectorLayerInfo } from '../../core/vector-tasks.js';
 
 /** What people are told of the CRS of data that names none. */
 

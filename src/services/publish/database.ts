@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { withoutPassword } from '../../core/database-url.js';
+import { TaskFailure } from '../../core/failure.js';
 import type { PostgisRaster } from '../../core/rasters.js';
-import { type PostgisSource, TaskFailure, type VectorLayerInfo } from '../../core/tasks.js';
+import type { PostgisSource } from '../../core/vector-source.js';
+import type { VectorLayerInfo } from '../../core/vector-tasks.js';
 import { rasterCollection, type Versions, vectorCollection } from './collections.js';
 import { type Draft, type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 

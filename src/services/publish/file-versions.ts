@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { realpathSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { isCsv } from '../../core/csv.js';
-import { TaskFailure } from '../../core/tasks.js';
+import { TaskFailure } from '../../core/failure.js';
 import { worldFilesOf } from '../../core/world-files.js';
 import { GEOPACKAGE, isCopied, RASTER } from './formats.js';
 import { sidecarsOf } from './sidecar-crs.js';

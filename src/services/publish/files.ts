@@ -1,9 +1,11 @@
 import { extname } from 'node:path';
+import type { ArchiveContainer } from '../../core/archives.js';
 import { contentTag } from '../../core/content-tag.js';
+import { TaskFailure } from '../../core/failure.js';
 import type { FileRaster, RasterLayers, RasterSource } from '../../core/rasters.js';
 import { TILE_INDEX } from '../../core/sources.js';
 import { statedOfFile } from '../../core/stated-crs.js';
-import { type ArchiveContainer, TaskFailure, type VectorLayerInfo } from '../../core/tasks.js';
+import type { VectorLayerInfo } from '../../core/vector-tasks.js';
 import { archiveCollection, rasterCollection, type Versions, vectorCollection } from './collections.js';
 import { convert } from './convert.js';
 import { planeNote } from './crs-notes.js';

@@ -1,5 +1,5 @@
 import { basename, extname } from 'node:path';
-import type { ArchiveContainer } from '../../core/tasks.js';
+import type { ArchiveContainer } from '../../core/archives.js';
 
 /** Extensions by what reads them. */
 export const GEOPACKAGE = new Set(['.gpkg']);

@@ -1,5 +1,5 @@
+import type { Box } from '../../core/box.js';
 import type { Collection } from '../../core/collection.js';
-import type { Box } from '../../core/tasks.js';
 import { describeCrs, transformBox } from '../../native/index.js';
 
 /** Guesses the CRS of data that names none by what lies beside it. */

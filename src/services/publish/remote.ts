@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename, extname } from 'node:path';
 import { ApiError } from '../../core/errors.js';
-import { TaskFailure } from '../../core/tasks.js';
+import { TaskFailure } from '../../core/failure.js';
 import { objectUrl } from '../rasters/places.js';
 import { archiveCollection, type MakeCollection, rasterCollection } from './collections.js';
 import { ARCHIVE } from './formats.js';

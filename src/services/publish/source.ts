@@ -1,6 +1,7 @@
+import type { Box } from '../../core/box.js';
 import type { Quarantined } from '../../core/collection.js';
 import type { StatedCrs } from '../../core/stated-crs.js';
-import type { Box, Pools } from '../../core/tasks.js';
+import type { Pools } from '../../core/tasks.js';
 import type { Databases } from '../databases.js';
 import type { Registered } from '../rasters/layers.js';
 import type { MakeCollection } from './collections.js';

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
-import type { VectorLayerInfo } from '../../core/tasks.js';
+import type { VectorLayerInfo } from '../../core/vector-tasks.js';
 import { vectorCollection } from './collections.js';
 import { type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 

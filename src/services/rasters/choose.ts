@@ -1,8 +1,8 @@
+import type { Box } from '../../core/box.js';
 import { boxesTouch } from '../../core/box.js';
 import type { Collection, RasterCollection } from '../../core/collection.js';
 import type { AxisRange, TimeRange } from '../../core/params.js';
 import type { RasterPosition, RasterSource } from '../../core/rasters.js';
-import type { Box } from '../../core/tasks.js';
 import { type Granule, granulesOf } from './granules.js';
 
 /** What narrows a raster collection. */

@@ -1,6 +1,6 @@
+import type { Box } from '../../core/box.js';
 import type { RasterCollection } from '../../core/collection.js';
 import type { MosaicMember } from '../../core/rasters.js';
-import type { Box } from '../../core/tasks.js';
 
 /** One raster of a collection: the file itself, a member of its mosaic, or one step of its time axis. */
 export interface Granule {

@@ -1,7 +1,8 @@
 import { ApiError } from '../../core/errors.js';
+import { TaskFailure } from '../../core/failure.js';
 import type { GriddedRaster, RasterInfo, RasterLayers } from '../../core/rasters.js';
 import { isRemote } from '../../core/sources.js';
-import { type Pools, TaskFailure } from '../../core/tasks.js';
+import type { Pools } from '../../core/tasks.js';
 import { INSPECT_DEADLINE_MS } from '../publish/source.js';
 import { localPath, type ObjectPlace, type UrlOf } from './places.js';
 import { refusalOf } from './registered.js';

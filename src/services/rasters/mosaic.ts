@@ -1,6 +1,6 @@
+import type { Box } from '../../core/box.js';
 import { around } from '../../core/box.js';
 import type { BandInfo, MosaicMember, RasterGrid, RasterInfo } from '../../core/rasters.js';
-import type { Box } from '../../core/tasks.js';
 import { transformBox } from '../../native/index.js';
 
 /** A raster that becomes a member of a mosaic. */

@@ -1,8 +1,9 @@
+import type { Box } from '../../core/box.js';
 import type { RasterCollection } from '../../core/collection.js';
 import { LIMITS } from '../../core/limits.js';
 import type { TimeRange } from '../../core/params.js';
 import type { PositionTask } from '../../core/rasters.js';
-import type { Box, Pools } from '../../core/tasks.js';
+import type { Pools } from '../../core/tasks.js';
 import { runTask, type TaskContext } from '../run-task.js';
 import { type Granule, granulesOf } from './granules.js';
 

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import { ApiError, notFound } from '../../core/errors.js';
+import { TaskFailure } from '../../core/failure.js';
 import type { RasterInfo } from '../../core/rasters.js';
-import { TaskFailure } from '../../core/tasks.js';
 import type { NewRaster, RasterChange, RegisteredRaster } from '../../stores/rasters.js';
 import type { RegisteredKind } from '../../stores/schema.js';
 import type { State } from '../../stores/state.js';

@@ -1,6 +1,6 @@
+import type { Box } from '../../core/box.js';
 import type { Collection } from '../../core/collection.js';
 import type { TimeRange } from '../../core/params.js';
-import type { Box } from '../../core/tasks.js';
 import { transformBox } from '../../native/index.js';
 import { chooseRaster } from './choose.js';
 

@@ -1,5 +1,5 @@
 import type { Collection, VectorCollection } from '../../core/collection.js';
-import type { Field } from '../../core/tasks.js';
+import type { Field } from '../../core/vector-source.js';
 import { temporalField } from '../filters.js';
 
 /**

@@ -1,6 +1,7 @@
 import type { CatalogSnapshot, Collection } from '../../core/collection.js';
 import { ITEM_FIELDS, type StacContent, type StacPart } from '../../core/stac.js';
-import type { Field, Pools } from '../../core/tasks.js';
+import type { Pools } from '../../core/tasks.js';
+import type { Field } from '../../core/vector-source.js';
 import { version } from '../../core/version.js';
 import type { Log } from '../telemetry/log.js';
 import { footprintField, hasItems } from './footprints.js';

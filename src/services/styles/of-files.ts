@@ -1,7 +1,7 @@
 import type { CatalogSnapshot, Collection } from '../../core/collection.js';
 import { defaultStyle } from '../../core/style/default-style.js';
 import type { FileStyle, MapStyle, NamedStyle } from '../../core/style/model.js';
-import type { GeometryType } from '../../core/tasks.js';
+import type { GeometryType } from '../../core/vector-source.js';
 import { slug } from '../publish/slug.js';
 import type { Log } from '../telemetry/log.js';
 import { DEFAULT_STYLE } from './named.js';

@@ -1,6 +1,7 @@
 import type { VectorCollection } from '../../core/collection.js';
 import type { FieldSample } from '../../core/style/suggest/profile.js';
-import type { Field, Pools } from '../../core/tasks.js';
+import type { Pools } from '../../core/tasks.js';
+import type { Field } from '../../core/vector-source.js';
 import { runTask, type TaskContext } from '../run-task.js';
 
 /** Rows that are looked at, in parts of the collection; parts further back would take long to find. */

@@ -1,5 +1,5 @@
+import type { Box } from '../../core/box.js';
 import { around, plainBoxes, uncrossed } from '../../core/box.js';
-import type { Box } from '../../core/tasks.js';
 import { matrixSize, type TileMatrixSet, tileLimits } from '../../core/tile-matrix.js';
 import { extentInSet } from '../tiles/extent.js';
 

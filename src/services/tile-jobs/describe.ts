@@ -8,8 +8,8 @@ import { uncrossed } from '../../core/box.js';
 import type { VectorCollection } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import { MVT_FORMAT } from '../../core/media.js';
-import type { FieldType } from '../../core/tasks.js';
 import { matrixBox, type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../core/tile-matrix.js';
+import type { FieldType } from '../../core/vector-source.js';
 import { tileFields } from '../tiles/layer.js';
 import { isVector, type TileWork } from './work.js';
 

@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { ArchiveDraft, WrittenArchive, WrittenContainer, WrittenTile } from '../../core/archives.js';
-import type { ArchiveFormat, Pools } from '../../core/tasks.js';
+import type {
+  ArchiveDraft,
+  ArchiveFormat,
+  WrittenArchive,
+  WrittenContainer,
+  WrittenTile,
+} from '../../core/archives.js';
+import type { Pools } from '../../core/tasks.js';
 import { archiveDescription, checkContainer } from './describe.js';
 import { type MadeStep, type MakingOptions, makeTiles } from './make.js';
 import { TileProgress } from './progress.js';

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { hasTilesAt } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
-import { type Pools, TaskFailure } from '../../core/tasks.js';
+import { TaskFailure } from '../../core/failure.js';
+import type { Pools } from '../../core/tasks.js';
 import type { TileRequest } from '../tiles/request.js';
 import type { CachedTile } from '../tiles/tile.js';
 import { inOrder } from './in-order.js';

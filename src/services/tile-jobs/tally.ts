@@ -1,4 +1,4 @@
-import type { Box } from '../../core/tasks.js';
+import type { Box } from '../../core/box.js';
 
 /** What is asked of a seed or an export. */
 export interface TileSelection {

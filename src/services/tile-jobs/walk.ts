@@ -1,6 +1,6 @@
+import type { Box } from '../../core/box.js';
 import { around } from '../../core/box.js';
 import { hilbertIndex } from '../../core/hilbert.js';
-import type { Box } from '../../core/tasks.js';
 import { firstColumn, matrixSize, type TileMatrixSet, tileBox } from '../../core/tile-matrix.js';
 import { countTiles, type TileRange } from './area.js';
 

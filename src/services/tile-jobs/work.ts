@@ -1,8 +1,8 @@
+import type { Box } from '../../core/box.js';
 import type { CatalogSnapshot, Collection, VectorCollection } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import { type Format, JPEG_FORMAT, MVT_FORMAT, PNG_FORMAT, WEBP_FORMAT } from '../../core/media.js';
-import type { Box } from '../../core/tasks.js';
 import { type TileMatrixSet, tileMatrixSet, WEB_MERCATOR_QUAD } from '../../core/tile-matrix.js';
 import { countTiles, intersection, rangesOf, type TileRange, union } from './area.js';
 import type { TileSelection } from './tally.js';

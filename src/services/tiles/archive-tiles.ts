@@ -1,6 +1,7 @@
+import type { ArchiveTile, ArchiveTileAddress, ArchiveTilesResult } from '../../core/archives.js';
 import type { ArchiveCollection } from '../../core/collection.js';
 import { isRemote } from '../../core/sources.js';
-import type { ArchiveTile, ArchiveTileAddress, ArchiveTilesResult, Pools } from '../../core/tasks.js';
+import type { Pools } from '../../core/tasks.js';
 import { failureFrom } from '../../workers/failure.js';
 import { runTask, type TaskContext } from '../run-task.js';
 

@@ -1,6 +1,6 @@
+import type { Box } from '../../core/box.js';
 import { around, plainBoxes } from '../../core/box.js';
 import type { Crs } from '../../core/crs.js';
-import type { Box } from '../../core/tasks.js';
 import { REGISTERED_SETS } from '../../core/tile-matrix/registered.js';
 import { type TileLimits, type TileMatrixSet, tileLimits, tileMatrixSets } from '../../core/tile-matrix.js';
 import { describeCrs, transformBox } from '../../native/index.js';

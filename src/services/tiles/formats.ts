@@ -1,3 +1,4 @@
+import type { ArchiveFormat } from '../../core/archives.js';
 import type { Collection } from '../../core/collection.js';
 import { ApiError, badParameter } from '../../core/errors.js';
 import {
@@ -10,7 +11,6 @@ import {
   WEBP_FORMAT,
 } from '../../core/media.js';
 import type { Exchange } from '../../core/operation.js';
-import type { ArchiveFormat } from '../../core/tasks.js';
 import { type TileMatrixSet, tileMatrixSets, WEB_MERCATOR_QUAD } from '../../core/tile-matrix.js';
 
 /** Formats of tiles that are made on request. */

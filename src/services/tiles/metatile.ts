@@ -1,5 +1,6 @@
+import type { Box } from '../../core/box.js';
 import { around } from '../../core/box.js';
-import type { Box, Pools } from '../../core/tasks.js';
+import type { Pools } from '../../core/tasks.js';
 import { matrixSize, tileBox } from '../../core/tile-matrix.js';
 import type { TileBlock } from '../cache/tile-cache.js';
 import { renderImage } from '../render.js';

@@ -1,6 +1,6 @@
 import type { EditTask } from '../../core/edits.js';
 import type { FieldError } from '../../core/errors.js';
-import type { GeometryType } from '../../core/tasks.js';
+import type { GeometryType } from '../../core/vector-source.js';
 import { geojsonToWkb, type Invalidity, transformPoints, validateGeometry } from '../../native/index.js';
 import { haveAPlace } from '../providers/domain.js';
 import { extremePositions } from './extremes.js';

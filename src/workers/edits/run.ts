@@ -1,9 +1,9 @@
+import type { Box } from '../../core/box.js';
 import { envelope } from '../../core/box.js';
+import { changeOf } from '../../core/edit-areas.js';
 import type { EditFailure, EditOutcome, EditResult, EditTask } from '../../core/edits.js';
 import { mergePatch } from '../../core/feature-values.js';
 import { parseExact } from '../../core/json.js';
-import type { Box } from '../../core/tasks.js';
-import { changeOf } from './areas.js';
 import { positionCount } from './extremes.js';
 import { failure, isFailure, type PreparedEdit, prepare } from './prepare.js';
 import { type EditSession, type NewEvent, Refusal, type RowChange, type StoredFeature } from './session.js';

@@ -3,14 +3,8 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  type PoolStatus,
-  TaskFailure,
-  type TaskInput,
-  type TaskOptions,
-  type TaskOutput,
-  type TaskWork,
-} from '../../core/tasks.js';
+import { TaskFailure } from '../../core/failure.js';
+import type { PoolStatus, TaskInput, TaskOptions, TaskOutput, TaskWork } from '../../core/tasks.js';
 import { busy, Pace } from '../pace.js';
 import { EngineLink } from './link.js';
 import { ENGINE_TASKS, type EngineTaskName } from './wire.js';

@@ -1,7 +1,8 @@
 /** The engine's side of one gateway connection. */
 
 import type { Socket } from 'node:net';
-import { TaskFailure, type TaskWork } from '../../core/tasks.js';
+import { TaskFailure } from '../../core/failure.js';
+import type { TaskWork } from '../../core/tasks.js';
 import { failureMessage, preciseNow, workSince } from '../failure.js';
 import { FrameReader, FrameWriter } from './frames.js';
 import type { EngineTaskOptions } from './threads.js';

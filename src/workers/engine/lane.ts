@@ -1,6 +1,6 @@
 /** A queue in front of something that runs a few tasks at once and cannot be interrupted. */
 
-import { TaskFailure } from '../../core/tasks.js';
+import { TaskFailure } from '../../core/failure.js';
 import { Cancellation } from '../cancellation.js';
 
 export interface LaneOptions {

@@ -1,9 +1,9 @@
 /** The two threads of an engine that run native code, and the tasks that they run. */
 
 import { Piscina } from 'piscina';
+import { TaskFailure } from '../../core/failure.js';
 import { type ImageResult, isDistant, type RasterSource } from '../../core/rasters.js';
 import type { TaskInput } from '../../core/tasks.js';
-import { TaskFailure } from '../../core/tasks.js';
 import { Cancellation } from '../cancellation.js';
 import { type Answer, failureFrom } from '../failure.js';
 import { movableBuffers, type ThreadTask } from '../thread.js';

@@ -4,7 +4,8 @@
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
-import { TaskFailure, type TaskInput, type TaskOutput } from '../../core/tasks.js';
+import { TaskFailure } from '../../core/failure.js';
+import type { TaskInput, TaskOutput } from '../../core/tasks.js';
 import { type Answer, failureFrom } from '../failure.js';
 import type { FromTranslator, TranslatorTask } from '../raster/translation.js';
 import { Lane } from './lane.js';

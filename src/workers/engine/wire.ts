@@ -7,7 +7,8 @@
  */
 
 import { addExtension, Packr, Unpackr } from 'msgpackr';
-import type { FailureMessage, TaskName, TaskWork } from '../../core/tasks.js';
+import type { FailureMessage } from '../../core/failure.js';
+import type { TaskName, TaskWork } from '../../core/tasks.js';
 
 export const PROTOCOL_VERSION = 1;
 /** Bytes before the payload of every frame. */

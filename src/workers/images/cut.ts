@@ -1,5 +1,5 @@
+import { TaskFailure } from '../../core/failure.js';
 import type { ImageTile } from '../../core/rasters.js';
-import { TaskFailure } from '../../core/tasks.js';
 import type { PixelWindow } from '../../native/index.js';
 import { encodePaletted, indexed } from './paletted-png.js';
 

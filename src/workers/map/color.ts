@@ -1,5 +1,5 @@
 import mapnik from '@mapnik/mapnik';
-import { TaskFailure } from '../../core/tasks.js';
+import { TaskFailure } from '../../core/failure.js';
 
 /** Channels from 0 to 255. Fails with `invalid-input`. */
 export function parseColor(css: unknown): { r: number; g: number; b: number; a: number } {

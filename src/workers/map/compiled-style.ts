@@ -1,7 +1,7 @@
+import { TaskFailure } from '../../core/failure.js';
 import { Recent } from '../../core/recent.js';
 import type { StyleLayer } from '../../core/style/model.js';
 import { isVisible } from '../../core/style/values.js';
-import { TaskFailure } from '../../core/tasks.js';
 import { Fonts } from './fonts.js';
 import type { Icons } from './icons.js';
 import { LayerValues, type StylePlace } from './layer-values.js';

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import mapnik, { type Image } from '@mapnik/mapnik';
-import { type MapLayer, type MapTask, TaskFailure } from '../../core/tasks.js';
+import { TaskFailure } from '../../core/failure.js';
+import type { MapLayer, MapTask } from '../../core/maps.js';
 import { readTileLayers, type TileLayer } from '../../core/tile-layers.js';
 import type { Cancellation } from '../cancellation.js';
 import { type CompiledLayer, compiledStyle, type StyleResources } from './compiled-style.js';

@@ -1,5 +1,5 @@
 import mapnik, { type MapnikMap } from '@mapnik/mapnik';
-import { TaskFailure } from '../../core/tasks.js';
+import { TaskFailure } from '../../core/failure.js';
 
 const CACHED_DEFINITIONS = 200;
 /** Maps per definition that wait for the next use; a map must not be rendered by two threads at once. */

@@ -8,8 +8,9 @@
 import { promisify } from 'node:util';
 import mapnik, { type Image } from '@mapnik/mapnik';
 import { contentTag } from '../../core/content-tag.js';
+import { TaskFailure } from '../../core/failure.js';
+import type { MapTask } from '../../core/maps.js';
 import type { ImageResult, TileSize } from '../../core/rasters.js';
-import { type MapTask, TaskFailure } from '../../core/tasks.js';
 import { encodePng, type PixelWindow } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
 import { cutTiles } from '../images/cut.js';

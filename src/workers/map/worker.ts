@@ -1,6 +1,6 @@
 /** The one thread of an engine that runs Mapnik; its calls are asynchronous, so that it takes several tasks at once. */
 
-import { TaskFailure } from '../../core/tasks.js';
+import { TaskFailure } from '../../core/failure.js';
 import { Cancellation } from '../cancellation.js';
 import { type Answer, answer } from '../failure.js';
 import { moved, type ThreadTask } from '../thread.js';

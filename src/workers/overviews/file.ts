@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Field, GeoPackageSource, TileLayer, VectorSource } from '../../core/tasks.js';
+import type { Field, GeoPackageSource, VectorSource } from '../../core/vector-source.js';
+import type { TileLayer } from '../../core/vector-tasks.js';
 import { reader, statement } from '../providers/geopackage/connection.js';
 import { tileFields } from '../providers/postgis/tile-fields.js';
 

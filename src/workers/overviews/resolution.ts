@@ -1,4 +1,4 @@
-import type { VectorTileTask } from '../../core/tasks.js';
+import type { VectorTileTask } from '../../core/vector-tasks.js';
 import { transformPoints } from '../../native/index.js';
 
 /** Grid units of a step that tells how far apart positions are in the source's CRS. */

@@ -1,4 +1,4 @@
-import type { VectorSource } from '../../core/tasks.js';
+import type { VectorSource } from '../../core/vector-source.js';
 import { geopackageRows } from '../providers/geopackage/overview-rows.js';
 import { postgisRows } from '../providers/postgis/overview-rows.js';
 import type { OverviewRows } from './overview-rows.js';

@@ -1,5 +1,5 @@
-import { plainBoxes } from '../../core/box.js';
-import { type Box, TaskFailure } from '../../core/tasks.js';
+import { type Box, plainBoxes } from '../../core/box.js';
+import { TaskFailure } from '../../core/failure.js';
 import { transformBox } from '../../native/index.js';
 
 /**

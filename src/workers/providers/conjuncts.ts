@@ -1,6 +1,7 @@
+import type { Box } from '../../core/box.js';
 import { type Expression, isCall, isProperty, type Operand } from '../../core/cql2/ast.js';
 import { SPATIAL } from '../../core/cql2/operators.js';
-import type { Box, VectorSource } from '../../core/tasks.js';
+import type { VectorSource } from '../../core/vector-source.js';
 import { describeCrs } from '../../native/index.js';
 import { boxesOf, isSpatialLiteral, type SpatialLiteral } from './spatial-literal.js';
 

@@ -1,5 +1,5 @@
+import type { Box } from '../../core/box.js';
 import { imageWithin } from '../../core/box.js';
-import type { Box } from '../../core/tasks.js';
 import { describeCrs, transformBox, transformPoints } from '../../native/index.js';
 
 /** Metres of a degree along the equator. */

@@ -1,3 +1,4 @@
+import type { Box } from '../../core/box.js';
 import type { EditResult, EditTask } from '../../core/edits.js';
 import type { EventsResult, EventsTask } from '../../core/events.js';
 import type {
@@ -9,7 +10,8 @@ import type {
   ItemTask,
   RowsQuery,
 } from '../../core/features.js';
-import type { Box, TileLayer, VectorSource, VectorTileTask } from '../../core/tasks.js';
+import type { VectorSource } from '../../core/vector-source.js';
+import type { TileLayer, VectorTileTask } from '../../core/vector-tasks.js';
 import type { Cancellation } from '../cancellation.js';
 
 /** One encoded layer of a vector tile. */

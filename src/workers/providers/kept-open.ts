@@ -1,5 +1,5 @@
 import { type Stats, statSync } from 'node:fs';
-import { TaskFailure } from '../../core/tasks.js';
+import { TaskFailure } from '../../core/failure.js';
 
 export interface KeptOpenOptions {
   /** Files kept open per thread. */

@@ -1,5 +1,6 @@
 import { LIMITS } from '../../core/limits.js';
-import type { Field, TileLayer, VectorTileTask } from '../../core/tasks.js';
+import type { Field } from '../../core/vector-source.js';
+import type { TileLayer, VectorTileTask } from '../../core/vector-tasks.js';
 import type { LayerOptions } from '../../native/index.js';
 
 /** What the encoder is told of one layer of a tile. `crs` is that of the rows, `fields` are those of each row. */

@@ -1,5 +1,5 @@
 import type { Position } from 'geojson';
-import { envelope } from '../../core/box.js';
+import { type Box, envelope } from '../../core/box.js';
 import {
   type BoxLiteral,
   type GeometryLiteral,
@@ -7,7 +7,7 @@ import {
   isGeometry,
   type Operand,
 } from '../../core/cql2/ast.js';
-import { type Box, TaskFailure } from '../../core/tasks.js';
+import { TaskFailure } from '../../core/failure.js';
 import { geojsonToWkb } from '../../native/index.js';
 import { boxesInSource } from './boxes.js';
 

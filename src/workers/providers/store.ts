@@ -1,4 +1,4 @@
-import type { VectorSource } from '../../core/tasks.js';
+import type { VectorSource } from '../../core/vector-source.js';
 import type { FeatureStore } from './feature-store.js';
 import { geopackageStore } from './geopackage/store.js';
 import { postgisStore } from './postgis/store.js';

@@ -1,5 +1,6 @@
+import type { Box } from '../../core/box.js';
 import { around } from '../../core/box.js';
-import type { Box, VectorTileTask } from '../../core/tasks.js';
+import type { VectorTileTask } from '../../core/vector-tasks.js';
 import { boxesInSource } from './boxes.js';
 
 /**

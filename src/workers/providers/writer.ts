@@ -1,5 +1,5 @@
 import type { FeatureOutput } from '../../core/features.js';
-import type { Field, VectorSource } from '../../core/tasks.js';
+import type { Field, VectorSource } from '../../core/vector-source.js';
 import { xmlName } from '../../core/xml-name.js';
 
 /** Options of the native writers of features, as JSON text: see docs/sqlite-functions.md. */

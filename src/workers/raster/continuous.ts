@@ -1,8 +1,8 @@
 /** Boxes and rasters that go on where a CRS begins anew: across the antimeridian, or from 0..360 to -180..180. */
 
-import { around, plainBoxes } from '../../core/box.js';
+import { around, type Box, plainBoxes } from '../../core/box.js';
+import { TaskFailure } from '../../core/failure.js';
 import { Recent } from '../../core/recent.js';
-import { type Box, TaskFailure } from '../../core/tasks.js';
 import { CRS84, type Crs, crsOf, gridOver, movedPoints, pointTransform, transformBox } from './crs.js';
 import { type Dataset, gdal } from './gdal.js';
 import { georeferenceOf } from './georeference.js';

@@ -1,7 +1,8 @@
 /** The grid of a coverage answer: where its pixels lie, and what of the raster is read for them. */
 
+import type { Box } from '../../core/box.js';
+import { TaskFailure } from '../../core/failure.js';
 import type { CoverageTask } from '../../core/rasters.js';
-import { type Box, TaskFailure } from '../../core/tasks.js';
 import { boxAround, copiesIn, outlineIn, periodOf } from './continuous.js';
 import { type Crs, intersection, sameCrs } from './crs.js';
 import { type Dataset, gdal } from './gdal.js';

@@ -1,7 +1,7 @@
 /** Values of a window as a cloud optimized GeoTIFF. */
 
+import { TaskFailure } from '../../core/failure.js';
 import type { CoverageResult, CoverageTask, Resampling } from '../../core/rasters.js';
-import { TaskFailure } from '../../core/tasks.js';
 import type { Samples } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
 import { described, needsOverviews, tileSide, writeCog } from './cog.js';

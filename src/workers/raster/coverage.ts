@@ -1,8 +1,8 @@
 /** Task `raster.coverage`. */
 
 import { contentTag } from '../../core/content-tag.js';
+import { TaskFailure } from '../../core/failure.js';
 import { type CoverageResult, type CoverageTask, RESAMPLINGS } from '../../core/rasters.js';
-import { TaskFailure } from '../../core/tasks.js';
 import type { Cancellation } from '../cancellation.js';
 import { checkedParts, repeated, type View } from './continuous.js';
 import { type Area, copiesFor, type Grid, gridOf } from './coverage-grid.js';

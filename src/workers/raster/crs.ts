@@ -1,7 +1,8 @@
 /** Coordinate reference systems and boxes, always in x,y (easting or longitude first) order. */
 
 import gdal, { type CoordinateTransformation, type SpatialReference } from 'gdal-async';
-import { type Box, TaskFailure } from '../../core/tasks.js';
+import type { Box } from '../../core/box.js';
+import { TaskFailure } from '../../core/failure.js';
 import { transformPoints } from '../../native/index.js';
 
 export interface Crs {

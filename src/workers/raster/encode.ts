@@ -1,7 +1,8 @@
 /** Image formats of the raster tasks: RGBA pixels to bytes. */
 
 import sharp, { type Sharp } from 'sharp';
-import { type Box, TaskFailure } from '../../core/tasks.js';
+import type { Box } from '../../core/box.js';
+import { TaskFailure } from '../../core/failure.js';
 import type { PixelWindow } from '../../native/index.js';
 import { crsOf } from './crs.js';
 import { gdal, scratchPath } from './gdal.js';

@@ -8,8 +8,8 @@ import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import gdal, { type Dataset } from 'gdal-async';
+import { TaskFailure } from '../../core/failure.js';
 import { storageFailure } from '../../core/storage-faults.js';
-import { TaskFailure } from '../../core/tasks.js';
 
 const CONFIGURATION: Record<string, string> = {
   // Parallelism comes from several tasks at once.

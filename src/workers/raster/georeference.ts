@@ -1,7 +1,7 @@
 /** Where a raster lies. */
 
-import type { Box } from '../../core/tasks.js';
-import { TaskFailure } from '../../core/tasks.js';
+import type { Box } from '../../core/box.js';
+import { TaskFailure } from '../../core/failure.js';
 import { type Crs, crsOfDataset } from './crs.js';
 import type { Dataset } from './gdal.js';
 

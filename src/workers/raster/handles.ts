@@ -1,7 +1,7 @@
 /** Open read-only raster datasets, kept for the next task. */
 
+import { TaskFailure } from '../../core/failure.js';
 import type { RasterPosition, RasterSource } from '../../core/rasters.js';
-import { TaskFailure } from '../../core/tasks.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
 import { oneAtATime } from './lock.js';
 import { openingOf } from './sources/index.js';

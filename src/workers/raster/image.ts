@@ -1,8 +1,8 @@
 /** Task `raster.image`. */
 
 import { contentTag } from '../../core/content-tag.js';
+import { TaskFailure } from '../../core/failure.js';
 import type { ImageResult, RasterImageTask, RasterStep } from '../../core/rasters.js';
-import { TaskFailure } from '../../core/tasks.js';
 import type { PixelWindow } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
 import { cutTiles } from '../images/cut.js';

@@ -1,8 +1,8 @@
 /** Body of task `raster.import`: a GeoTIFF, PNG or JPEG into a cloud optimized GeoTIFF. */
 
+import { TaskFailure } from '../../core/failure.js';
 import { LIMITS } from '../../core/limits.js';
 import type { RasterImportResult, RasterImportTask } from '../../core/rasters.js';
-import { TaskFailure } from '../../core/tasks.js';
 import { crsOf } from './crs.js';
 import { type Dataset, gdal, openRaster, plainFile, unreadable } from './gdal.js';
 import { georeferenceOf } from './georeference.js';

@@ -1,10 +1,11 @@
 /** Task `raster.inspect`. */
 
 import type { RasterBand } from 'gdal-async';
+import type { Box } from '../../core/box.js';
 import { around } from '../../core/box.js';
+import { TaskFailure } from '../../core/failure.js';
 import type { BandInfo, RasterGrid, RasterInfo, RasterMosaic, RasterSource } from '../../core/rasters.js';
-import type { Box } from '../../core/tasks.js';
-import { TaskFailure, type TaskInput } from '../../core/tasks.js';
+import type { TaskInput } from '../../core/tasks.js';
 import { CRS84, crsOf, transformBox } from './crs.js';
 import type { Dataset } from './gdal.js';
 import { georeferenceOf } from './georeference.js';

@@ -1,8 +1,9 @@
 /** Task `raster.layers`. */
 
+import { TaskFailure } from '../../core/failure.js';
 import type { RasterLayers } from '../../core/rasters.js';
 import { TILE_INDEX } from '../../core/sources.js';
-import { TaskFailure, type TaskInput } from '../../core/tasks.js';
+import type { TaskInput } from '../../core/tasks.js';
 import { gridLayout } from './sources/gridded/open.js';
 import { tileIndex } from './tile-index.js';
 

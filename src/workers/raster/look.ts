@@ -2,9 +2,9 @@
 
 import { setImmediate } from 'node:timers/promises';
 import { type BandExpression, bandsOf } from '../../core/band-math/index.js';
+import { TaskFailure } from '../../core/failure.js';
 import type { RasterLook } from '../../core/raster-look.js';
 import type { RasterImageTask } from '../../core/rasters.js';
-import { TaskFailure } from '../../core/tasks.js';
 import type { Cancellation } from '../cancellation.js';
 import { type BandValues, BLOCK, compile, type Evaluate } from './band-math.js';
 import { type Colorize, colorizer, shader } from './colorize.js';

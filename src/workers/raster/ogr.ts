@@ -2,15 +2,11 @@
 
 import { open } from 'node:fs/promises';
 import type { FieldDefn, Layer } from 'gdal-async';
+import type { Box } from '../../core/box.js';
 import { isCsv } from '../../core/csv.js';
-import {
-  type Box,
-  type Field,
-  type FieldType,
-  type GeometryType,
-  type OgrLayerInfo,
-  TaskFailure,
-} from '../../core/tasks.js';
+import { TaskFailure } from '../../core/failure.js';
+import type { OgrLayerInfo } from '../../core/ogr.js';
+import type { Field, FieldType, GeometryType } from '../../core/vector-source.js';
 import { crsOfDataset } from './crs.js';
 import { openCsv } from './csv/open.js';
 import { type Dataset, gdal, plainFile, plainFolder, unreadable, VECTOR_DRIVERS } from './gdal.js';

@@ -1,8 +1,8 @@
 /** How the bands of a raster become colours. */
 
 import type { ColorTable } from 'gdal-async';
+import { TaskFailure } from '../../core/failure.js';
 import type { RasterImageTask } from '../../core/rasters.js';
-import { TaskFailure } from '../../core/tasks.js';
 import type { RasterHandle } from './handles.js';
 import type { Drawing } from './look.js';
 import { cutRange } from './range.js';

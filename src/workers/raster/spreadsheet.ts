@@ -2,8 +2,8 @@
 
 import { extname } from 'node:path';
 import type { Layer } from 'gdal-async';
+import { TaskFailure } from '../../core/failure.js';
 import { LIMITS } from '../../core/limits.js';
-import { TaskFailure } from '../../core/tasks.js';
 import { coordinateColumns } from './csv/columns.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
 import { checkArchive } from './unpack.js';

@@ -3,10 +3,10 @@
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, extname, resolve } from 'node:path';
 import type { Feature } from 'gdal-async';
-import { around } from '../../core/box.js';
+import { around, type Box } from '../../core/box.js';
+import { TaskFailure } from '../../core/failure.js';
 import type { FileRaster, MosaicMember, RasterGrid, RasterLayers } from '../../core/rasters.js';
 import { TILE_INDEX } from '../../core/sources.js';
-import { type Box, TaskFailure } from '../../core/tasks.js';
 import { CRS84, type Crs, crsOf, crsOfDataset, transformBox } from './crs.js';
 import { unreadable } from './gdal.js';
 import { georeferenceOf } from './georeference.js';

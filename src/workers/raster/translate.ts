@@ -2,13 +2,9 @@
 
 import { stat } from 'node:fs/promises';
 import type { Layer } from 'gdal-async';
+import { TaskFailure } from '../../core/failure.js';
 import { LIMITS } from '../../core/limits.js';
-import {
-  type ExportFormat,
-  TaskFailure,
-  type TranslateResult,
-  type TranslateTask,
-} from '../../core/tasks.js';
+import type { ExportFormat, TranslateResult, TranslateTask } from '../../core/ogr.js';
 import { crsOf, crsOfDataset } from './crs.js';
 import { type Dataset, gdal } from './gdal.js';
 import { baseGeometryCode, geometryTypeOf, hasNoGeometry, hasZ, openVector } from './ogr.js';

@@ -2,7 +2,8 @@
 
 import { link, rename, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, extname, isAbsolute } from 'node:path';
-import { TaskFailure, type TaskInput, type TaskOutput } from '../../core/tasks.js';
+import { TaskFailure } from '../../core/failure.js';
+import type { TaskInput, TaskOutput } from '../../core/tasks.js';
 import type { Answer } from '../failure.js';
 import { unreadable } from './gdal.js';
 

@@ -7,9 +7,10 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import yauzl, { type Entry, type ZipFile } from 'yauzl';
+import { TaskFailure } from '../../core/failure.js';
 import { LIMITS } from '../../core/limits.js';
+import type { UnpackResult, UnpackTask } from '../../core/ogr.js';
 import { storageFailure } from '../../core/storage-faults.js';
-import { TaskFailure, type UnpackResult, type UnpackTask } from '../../core/tasks.js';
 import { plainFile } from './gdal.js';
 import { removePart, requireNewFile } from './translation.js';
 

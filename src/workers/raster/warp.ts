@@ -1,6 +1,7 @@
 /** Windows of a raster in any CRS, warped into memory. */
 
-import { type Box, TaskFailure } from '../../core/tasks.js';
+import type { Box } from '../../core/box.js';
+import { TaskFailure } from '../../core/failure.js';
 import { type Crs, gridOver, intersection, movedPoints, pointTransform } from './crs.js';
 import { type Dataset, gdal } from './gdal.js';
 import { georeferenceOf } from './georeference.js';

@@ -2,7 +2,9 @@
  * The one thread of an engine that runs GDAL. Its calls are asynchronous, so that it takes several tasks at once.
  */
 
-import { type Box, TaskFailure, type TaskInput } from '../../core/tasks.js';
+import type { Box } from '../../core/box.js';
+import { TaskFailure } from '../../core/failure.js';
+import type { TaskInput } from '../../core/tasks.js';
 import { Cancellation } from '../cancellation.js';
 import { type Answer, answer } from '../failure.js';
 import { moved, type ThreadTask } from '../thread.js';

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
+import { TaskFailure } from '../../core/failure.js';
 import { Networks } from '../../core/networks.js';
-import { TaskFailure } from '../../core/tasks.js';
 
 /** Addresses that are not the public internet (IANA special-purpose registries). */
 const SPECIAL = new Networks([

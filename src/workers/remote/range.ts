@@ -1,6 +1,6 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { TaskFailure } from '../../core/tasks.js';
+import { TaskFailure } from '../../core/failure.js';
 import { type AllowedHosts, refused } from './allowed.js';
 import { credentialsFor } from './credentials.js';
 

@@ -1,4 +1,5 @@
 import { envelope } from '../../core/box.js';
+import { TaskFailure } from '../../core/failure.js';
 import {
   STAC_ASSET,
   STAC_BASE,
@@ -7,7 +8,6 @@ import {
   type StacItem,
   type StacPart,
 } from '../../core/stac.js';
-import { TaskFailure } from '../../core/tasks.js';
 import { quote, reader } from '../providers/geopackage/connection.js';
 import { storeOf } from '../providers/store.js';
 import { instantOf } from './columns.js';

@@ -8,7 +8,7 @@ import {
   type StacPart,
   type StacTasks,
 } from '../../core/stac.js';
-import type { Field } from '../../core/tasks.js';
+import type { Field } from '../../core/vector-source.js';
 import { geojsonToWkb, wkbToGeoPackage } from '../../native/index.js';
 import { quote } from '../providers/geopackage/connection.js';
 import { columnValue, instantOf, keptStatements, PropertyColumns } from './columns.js';

@@ -8,7 +8,7 @@ import {
   type StacSearchResult,
   type StacSearchTask,
 } from '../../core/stac.js';
-import type { GeoPackageSource } from '../../core/tasks.js';
+import type { GeoPackageSource } from '../../core/vector-source.js';
 import { statement } from '../providers/geopackage/connection.js';
 import { count, items } from '../providers/geopackage/items.js';
 import { keyOf } from '../providers/geopackage/order.js';

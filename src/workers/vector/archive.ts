@@ -5,7 +5,7 @@ import type {
   ArchiveTileAddress,
   ArchiveTilesResult,
   ArchiveTilesTask,
-} from '../../core/tasks.js';
+} from '../../core/archives.js';
 import { failureMessage } from '../failure.js';
 import { inspectMBTiles, mbtilesTiles } from '../providers/archive/mbtiles.js';
 import { inspectPMTiles, pmtilesTiles } from '../providers/archive/pmtiles.js';

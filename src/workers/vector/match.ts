@@ -4,7 +4,7 @@ import type { EventImage, MatchResult, MatchSchema, MatchTask } from '../../core
 import { parseExact } from '../../core/json.js';
 import { LIMITS } from '../../core/limits.js';
 import { Recent } from '../../core/recent.js';
-import type { Field, GeoPackageSource } from '../../core/tasks.js';
+import type { Field, GeoPackageSource } from '../../core/vector-source.js';
 import { geojsonToWkb, sqliteExtensionPath, wkbToGeoPackage } from '../../native/index.js';
 import { quote } from '../providers/geopackage/connection.js';
 import { GeoPackageFilterWriter } from '../providers/geopackage/filter-sql.js';

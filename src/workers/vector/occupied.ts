@@ -1,4 +1,4 @@
-import type { OccupiedTask } from '../../core/tasks.js';
+import type { OccupiedTask } from '../../core/vector-tasks.js';
 import type { Cancellation } from '../cancellation.js';
 import { boxesInSource } from '../providers/boxes.js';
 import { storeOf } from '../providers/store.js';

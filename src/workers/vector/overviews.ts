@@ -1,5 +1,5 @@
 import { Piscina } from 'piscina';
-import type { TileLayer } from '../../core/tasks.js';
+import type { TileLayer } from '../../core/vector-tasks.js';
 import { Cancellation } from '../cancellation.js';
 import { packed } from './sources.js';
 import type { VectorMessage, VectorThreadData } from './worker.js';

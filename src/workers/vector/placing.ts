@@ -1,7 +1,9 @@
 /** On which thread a task of the vector pool runs, and when. */
 
 import { isRemote } from '../../core/sources.js';
-import type { TaskName, VectorSource, VectorTileTask } from '../../core/tasks.js';
+import type { TaskName } from '../../core/tasks.js';
+import type { VectorSource } from '../../core/vector-source.js';
+import type { VectorTileTask } from '../../core/vector-tasks.js';
 
 /** Tasks of one lane share a limit per thread: those that read files, those of each database, of each remote archive. */
 export type LaneName = string;

@@ -1,15 +1,9 @@
 import { Piscina } from 'piscina';
 import { ConnectionCounts, sumOfCounts } from '../../core/connection-counts.js';
 import { type Retention, USUAL_RETENTION } from '../../core/events.js';
-import {
-  type PoolStatus,
-  TaskFailure,
-  type TaskInput,
-  type TaskOptions,
-  type TaskOutput,
-  type VectorTileResult,
-  type VectorTileTask,
-} from '../../core/tasks.js';
+import { TaskFailure } from '../../core/failure.js';
+import type { PoolStatus, TaskInput, TaskOptions, TaskOutput } from '../../core/tasks.js';
+import type { VectorTileResult, VectorTileTask } from '../../core/vector-tasks.js';
 import { Cancellation } from '../cancellation.js';
 import { type Answer, failureFrom } from '../failure.js';
 import { busy, Pace } from '../pace.js';

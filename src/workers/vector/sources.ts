@@ -1,5 +1,5 @@
 import { Recent } from '../../core/recent.js';
-import type { VectorSource } from '../../core/tasks.js';
+import type { VectorSource } from '../../core/vector-source.js';
 
 /**
  * Every task names its whole source, and a source with many fields is most of a task. Cloned as an object it costs more

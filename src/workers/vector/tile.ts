@@ -1,4 +1,4 @@
-import type { TileLayer, VectorTileResult, VectorTileTask } from '../../core/tasks.js';
+import type { TileLayer, VectorTileResult, VectorTileTask } from '../../core/vector-tasks.js';
 import { gzip } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
 import { deservesOverview, fromOverview } from '../overviews/tile.js';

@@ -1,14 +1,9 @@
 import { existsSync } from 'node:fs';
 import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { TaskFailure } from '../../../src/core/failure.js';
 import type { RasterInfo } from '../../../src/core/rasters.js';
-import {
-  type Pools,
-  TaskFailure,
-  type TaskInput,
-  type TaskName,
-  type TaskOptions,
-} from '../../../src/core/tasks.js';
+import type { Pools, TaskInput, TaskName, TaskOptions } from '../../../src/core/tasks.js';
 
 /**
  * Pools that stand in for the workers at their seam, and keep their promises: staging files and the store are

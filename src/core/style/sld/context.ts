@@ -1,4 +1,4 @@
-import type { Field, GeometryType } from '../../tasks.js';
+import type { Field, GeometryType } from '../../vector-source.js';
 import { nameOfXml } from '../../xml-name.js';
 import { type SldReport, shortened } from './report.js';
 import { Untranslatable } from './untranslatable.js';

@@ -1,4 +1,4 @@
-import type { GeometryType } from '../../tasks.js';
+import type { GeometryType } from '../../vector-source.js';
 import type { StyleLayer } from '../model.js';
 import type { Expr } from '../sld/values.js';
 import { type Classes, OTHER_COLOR } from './classes.js';

@@ -1,4 +1,4 @@
-import type { Field } from '../../tasks.js';
+import type { Field } from '../../vector-source.js';
 
 /** Values of one attribute in a sample of rows. */
 export interface FieldSample {

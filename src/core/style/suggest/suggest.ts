@@ -1,4 +1,4 @@
-import type { GeometryType } from '../../tasks.js';
+import type { GeometryType } from '../../vector-source.js';
 import { defaultStyle } from '../default-style.js';
 import { exportDrawingInfo } from '../drawing-info/export.js';
 import type { StyleLayer } from '../model.js';

@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox';
 import type { WrittenContainer } from '../../../core/archives.js';
+import type { Box } from '../../../core/box.js';
 import { ApiError } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { flag, pathString } from '../../../core/params.js';
-import type { Box } from '../../../core/tasks.js';
 import {
   isArchiving,
   isMaking,

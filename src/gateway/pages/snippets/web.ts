@@ -1,6 +1,6 @@
+import type { Box } from '../../../core/box.js';
 import type { Collection } from '../../../core/collection.js';
 import { escapeHtml } from '../../../core/html.js';
-import type { Box } from '../../../core/tasks.js';
 import {
   hasVectorTiles,
   imageFormat,

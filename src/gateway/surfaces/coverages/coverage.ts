@@ -1,12 +1,14 @@
+import type { Box } from '../../../core/box.js';
 import type { RasterCollection } from '../../../core/collection.js';
 import { CRS84, type Crs, normaliseBox, uriOf } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
+import { TaskFailure } from '../../../core/failure.js';
 import { LIMITS } from '../../../core/limits.js';
 import { linkType, PNG_FORMAT } from '../../../core/media.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { TimeRange } from '../../../core/params.js';
 import type { CoverageResult, CoverageTask, Resampling } from '../../../core/rasters.js';
-import { type Box, type Pools, TaskFailure } from '../../../core/tasks.js';
+import type { Pools } from '../../../core/tasks.js';
 import { passingFile } from '../../../services/passing-file.js';
 import { runTask } from '../../../services/run-task.js';
 import { giveRoomBack } from '../../../workers/engine/rooms.js';

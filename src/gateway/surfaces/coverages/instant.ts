@@ -1,9 +1,9 @@
+import type { Box } from '../../../core/box.js';
 import type { RasterCollection } from '../../../core/collection.js';
 import type { Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import type { AxisRange, TimeRange } from '../../../core/params.js';
 import type { RasterPosition, RasterSource } from '../../../core/rasters.js';
-import type { Box } from '../../../core/tasks.js';
 import { chooseRaster, levelOf } from '../../../services/rasters/choose.js';
 import { windowIn84 } from '../../../services/rasters/source-items.js';
 import { shownTime } from '../../../services/shown-time.js';

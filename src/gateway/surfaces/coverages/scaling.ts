@@ -1,10 +1,10 @@
+import type { Box } from '../../../core/box.js';
 import { around, plainBoxes } from '../../../core/box.js';
 import type { RasterCollection } from '../../../core/collection.js';
 import type { Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { parseNumber } from '../../../core/params.js';
-import type { Box } from '../../../core/tasks.js';
 import { transformBox } from '../../../native/index.js';
 import { axisTerms, type SpatialAxis, spatialAxis } from './axes.js';
 

@@ -1,9 +1,9 @@
+import type { Box } from '../../../core/box.js';
 import { uncrossed } from '../../../core/box.js';
 import type { RasterCollection } from '../../../core/collection.js';
 import { CRS84, type Crs } from '../../../core/crs.js';
 import { badParameter, notFound } from '../../../core/errors.js';
 import { type AxisRange, datetimeParam, parseNumber, type TimeRange } from '../../../core/params.js';
-import type { Box } from '../../../core/tasks.js';
 import { transformBox } from '../../../native/index.js';
 import { instantsOf } from '../../../services/rasters/granules.js';
 import { storageExtent } from '../../../services/storage-extent.js';

@@ -1,5 +1,5 @@
 import { type Format, GEOJSON_FORMAT, HTML_FORMAT, XML_FORMAT } from '../../../core/media.js';
-import type { Field } from '../../../core/tasks.js';
+import type { Field } from '../../../core/vector-source.js';
 import { META_FORMATS } from '../common.js';
 
 /** Representations of features, and of what describes them. */

@@ -1,6 +1,6 @@
 import type { VectorCollection } from '../../../core/collection.js';
 import type { Exchange } from '../../../core/operation.js';
-import type { Field, FieldType, GeometryType } from '../../../core/tasks.js';
+import type { Field, FieldType, GeometryType } from '../../../core/vector-source.js';
 import { nameOfXml, xmlName } from '../../../core/xml-name.js';
 import { xmlEscaped } from '../../../core/xml-text.js';
 import { FEATURES_PATH } from './documents.js';

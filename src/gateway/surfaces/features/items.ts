@@ -4,7 +4,8 @@ import { type Crs, coordinatePrecision, defaultCrs, requireReachable, uriOf } fr
 import type { FeatureOutput, ItemsResult, ItemsTask, PageKey } from '../../../core/features.js';
 import { type Format, HTML_FORMAT } from '../../../core/media.js';
 import type { Exchange, Params, ParamValues } from '../../../core/operation.js';
-import type { Field, Pools } from '../../../core/tasks.js';
+import type { Pools } from '../../../core/tasks.js';
+import type { Field } from '../../../core/vector-source.js';
 import { xmlName } from '../../../core/xml-name.js';
 import { runTask } from '../../../services/run-task.js';
 import { parseQuery } from '../../http/query.js';

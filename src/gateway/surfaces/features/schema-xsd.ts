@@ -1,4 +1,4 @@
-import type { Field, FieldType } from '../../../core/tasks.js';
+import type { Field, FieldType } from '../../../core/vector-source.js';
 import { xmlName } from '../../../core/xml-name.js';
 import { GEOMETRIES, GML, GML_SCHEMA, TYPES, XML_HEAD } from './gml.js';
 import type { View } from './view.js';

@@ -1,5 +1,5 @@
 import type { Exchange } from '../../../core/operation.js';
-import type { Field, FieldType, GeometryType, VectorSource } from '../../../core/tasks.js';
+import type { Field, FieldType, GeometryType, VectorSource } from '../../../core/vector-source.js';
 import type { View } from './view.js';
 
 /** JSON Schemas of a collection's features, from what the store says of its columns. */

@@ -1,3 +1,4 @@
+import type { Box } from '../../../core/box.js';
 import {
   and,
   bboxFilter,
@@ -12,7 +13,7 @@ import { type Crs, defaultCrs, normaliseBox } from '../../../core/crs.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
 import type { SortKey } from '../../../core/features.js';
 import type { TimeRange } from '../../../core/params.js';
-import type { Box, Field } from '../../../core/tasks.js';
+import type { Field } from '../../../core/vector-source.js';
 import { checkFilter, during, parseFilter } from '../../../services/filters.js';
 import type { AskedSort } from './params.js';
 import { filterOptions, type View } from './view.js';

@@ -3,7 +3,7 @@ import type { CheckOptions, Expression } from '../../../core/cql2/index.js';
 import { type Crs, defaultCrs } from '../../../core/crs.js';
 import { notFound } from '../../../core/errors.js';
 import type { Principal } from '../../../core/operation.js';
-import type { Field } from '../../../core/tasks.js';
+import type { Field } from '../../../core/vector-source.js';
 import { findCollection } from '../common.js';
 
 /** A collection as one principal may read it: masked fields and hidden rows do not exist. */

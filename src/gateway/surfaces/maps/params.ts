@@ -1,3 +1,4 @@
+import type { Box } from '../../../core/box.js';
 import type { Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
@@ -14,7 +15,6 @@ import {
   type TimeRange,
   text,
 } from '../../../core/params.js';
-import type { Box } from '../../../core/tasks.js';
 
 /** What the operations of maps share. */
 

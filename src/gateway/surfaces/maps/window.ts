@@ -1,8 +1,8 @@
+import type { Box } from '../../../core/box.js';
 import type { Collection } from '../../../core/collection.js';
 import { CRS84, type Crs, defaultCrs, normaliseBox, requireReachable } from '../../../core/crs.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
-import type { Box } from '../../../core/tasks.js';
 import { transformBox } from '../../../native/index.js';
 import { groundSize, periodOf, pixelsAtScale } from '../../../services/ground.js';
 import { inAxisOrder, storageExtent } from '../../../services/storage-extent.js';

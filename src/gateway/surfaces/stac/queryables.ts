@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { SCHEMA_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
 import { GEOMETRY_COLUMN } from '../../../core/stac.js';
-import type { Field, FieldType } from '../../../core/tasks.js';
+import type { Field, FieldType } from '../../../core/vector-source.js';
 import { documentReply, findCollection } from '../common.js';
 import { COMMON, collectionId, readsWhole, STAC_PATH, type StacDeps } from './params.js';
 import { fieldsOf } from './search.js';

@@ -1,3 +1,4 @@
+import type { Box } from '../../../core/box.js';
 import type { CatalogSnapshot } from '../../../core/collection.js';
 import {
   and,
@@ -13,7 +14,7 @@ import type { SortKey } from '../../../core/features.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { TimeRange } from '../../../core/params.js';
 import { GEOMETRY_COLUMN, HIDDEN, ITEM_FIELDS, type StacSearchTask } from '../../../core/stac.js';
-import type { Box, Field } from '../../../core/tasks.js';
+import type { Field } from '../../../core/vector-source.js';
 import { checkFilter, parseFilter } from '../../../services/filters.js';
 import { hasItems } from '../../../services/stac/footprints.js';
 import { readToken } from '../page-token.js';

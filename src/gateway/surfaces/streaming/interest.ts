@@ -1,3 +1,4 @@
+import type { Box } from '../../../core/box.js';
 import { envelope } from '../../../core/box.js';
 import type { CatalogSnapshot, VectorCollection } from '../../../core/collection.js';
 import { and, Cql2Error, check, type Expression, parseJson, parseText } from '../../../core/cql2/index.js';
@@ -6,7 +7,6 @@ import { ApiError, badParameter } from '../../../core/errors.js';
 import { JsonBoundsError, parseJsonText } from '../../../core/json-bounds.js';
 import { datetimeParam } from '../../../core/params.js';
 import { SERVICE_ID } from '../../../core/service.js';
-import type { Box } from '../../../core/tasks.js';
 import type { Interest } from '../../../services/events/scope.js';
 
 /** What a subscription names, as a control frame or a query has it; nothing of it is believed yet. */

@@ -6,7 +6,7 @@ import { badParameter } from '../../../core/errors.js';
 import type { AxisRange, TimeRange } from '../../../core/params.js';
 import type { RasterLook } from '../../../core/raster-look.js';
 import type { TileSize } from '../../../core/rasters.js';
-import type { Field } from '../../../core/tasks.js';
+import type { Field } from '../../../core/vector-source.js';
 import { checkFilter, during, parseFilter } from '../../../services/filters.js';
 import { levelOf } from '../../../services/rasters/choose.js';
 import type { TileSelection } from '../../../services/tiles/request.js';

@@ -2,8 +2,8 @@ import { uncrossed } from '../../../core/box.js';
 import { type Collection, tileLevels, type VectorCollection } from '../../../core/collection.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Exchange } from '../../../core/operation.js';
-import type { FieldType } from '../../../core/tasks.js';
 import { WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
+import type { FieldType } from '../../../core/vector-source.js';
 import { tileFields } from '../../../services/tiles/layer.js';
 import {
   centreOf,

@@ -1,5 +1,5 @@
+import type { ArchiveFormat } from '../../../core/archives.js';
 import { LIMITS } from '../../../core/limits.js';
-import type { ArchiveFormat } from '../../../core/tasks.js';
 import { damaged, unsupported } from './stored.js';
 
 /** The header and the root directory lie in this much of the beginning (PMTiles 3). */

@@ -1,11 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import type { ArchiveInfo, ArchiveTile, ArchiveTileAddress } from '../../../core/archives.js';
+import { TaskFailure } from '../../../core/failure.js';
 import { isRemote } from '../../../core/sources.js';
-import {
-  type ArchiveInfo,
-  type ArchiveTile,
-  type ArchiveTileAddress,
-  TaskFailure,
-} from '../../../core/tasks.js';
 import { keptOpen } from '../kept-open.js';
 import type { Section } from './pmtiles-header.js';
 import { type ByteSource, PMTilesReader } from './pmtiles-reader.js';

@@ -1,6 +1,7 @@
-import type { VectorLayerMetadata } from '../../../core/archives.js';
+import type { ArchiveTile, VectorLayerMetadata } from '../../../core/archives.js';
+import type { Box } from '../../../core/box.js';
+import { TaskFailure } from '../../../core/failure.js';
 import { LIMITS } from '../../../core/limits.js';
-import { type ArchiveTile, type Box, TaskFailure } from '../../../core/tasks.js';
 import { gunzip, gunzippedSize } from '../../../native/index.js';
 import type { KeptOpenOptions } from '../kept-open.js';
 

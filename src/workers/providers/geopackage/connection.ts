@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { TaskFailure } from '../../../core/tasks.js';
+import { TaskFailure } from '../../../core/failure.js';
 import { sqliteExtensionPath } from '../../../native/index.js';
 import { keptOpen } from '../kept-open.js';
 

@@ -1,4 +1,4 @@
-import { TaskFailure } from '../../../core/tasks.js';
+import { TaskFailure } from '../../../core/failure.js';
 import { Refusal } from '../../edits/session.js';
 
 /** Runs a step of an edit; what SQLite says against it becomes a `Refusal` or a `TaskFailure`. */

@@ -1,8 +1,9 @@
+import type { Box } from '../../../core/box.js';
 import { around } from '../../../core/box.js';
 import type { EditResult, EditTask } from '../../../core/edits.js';
 import { featureText } from '../../../core/feature-text.js';
 import type { FieldValue } from '../../../core/feature-values.js';
-import type { Box, Field, GeoPackageSource } from '../../../core/tasks.js';
+import type { Field, GeoPackageSource } from '../../../core/vector-source.js';
 import { wkbToGeoPackage } from '../../../native/index.js';
 import { runEdits } from '../../edits/run.js';
 import {

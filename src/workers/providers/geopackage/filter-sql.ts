@@ -3,7 +3,7 @@ import { type FoldName, foldOf } from '../../../core/cql2/fold.js';
 import type { Kind } from '../../../core/cql2/functions.js';
 import type { ARRAY, SPATIAL } from '../../../core/cql2/operators.js';
 import { kindOf } from '../../../core/cql2/types.js';
-import type { GeoPackageSource } from '../../../core/tasks.js';
+import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { FilterWriter, named, patternParts } from '../filter-writer.js';
 import { balanced, type Fragment, type FragmentValue, joined, raw, sql } from '../fragment.js';
 import { boxesOf, isSpatialLiteral, wkbOf } from '../spatial-literal.js';

@@ -1,6 +1,8 @@
+import type { Box } from '../../../core/box.js';
 import { type BoxLiteral, type Expression, isBox } from '../../../core/cql2/ast.js';
+import { TaskFailure } from '../../../core/failure.js';
 import { LIMITS } from '../../../core/limits.js';
-import { type Box, type GeoPackageSource, TaskFailure } from '../../../core/tasks.js';
+import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { conjuncts, nearbyOf, windowsOf } from '../conjuncts.js';
 import { passesAll } from '../filter-writer.js';
 import { balanced, type Fragment, joined, raw, sql } from '../fragment.js';

@@ -7,7 +7,7 @@ import type {
   ItemsTask,
   ItemTask,
 } from '../../../core/features.js';
-import type { Field, GeoPackageSource } from '../../../core/tasks.js';
+import type { Field, GeoPackageSource } from '../../../core/vector-source.js';
 import { writerOptions } from '../writer.js';
 import { quote, statement } from './connection.js';
 import { passingInOrder, passingRows } from './filter.js';

@@ -1,4 +1,5 @@
-import type { Box, GeoPackageSource } from '../../../core/tasks.js';
+import type { Box } from '../../../core/box.js';
+import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { statement } from './connection.js';
 import { indexOf } from './window.js';
 

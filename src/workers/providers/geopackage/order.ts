@@ -1,5 +1,5 @@
 import { fieldOf, type ItemsTask, type PageKey, type SortKey } from '../../../core/features.js';
-import type { GeoPackageSource } from '../../../core/tasks.js';
+import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { quote, statement } from './connection.js';
 import { idOf, type Query, rowOf } from './window.js';
 

@@ -1,4 +1,4 @@
-import type { GeoPackageSource } from '../../../core/tasks.js';
+import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { FID, GEOMETRY, levelFields } from '../../overviews/file.js';
 import type { OverviewRows } from '../../overviews/overview-rows.js';
 import { quote, reader } from './connection.js';

@@ -1,5 +1,5 @@
 import type { FeatureRow, RowsQuery } from '../../../core/features.js';
-import type { GeoPackageSource } from '../../../core/tasks.js';
+import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { quote, reader } from './connection.js';
 import { passingRows } from './filter.js';
 import { idOf, rowOf } from './window.js';

@@ -1,4 +1,4 @@
-import type { GeoPackageSource } from '../../../core/tasks.js';
+import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { extentInDegrees } from '../domain.js';
 import type { FeatureStore } from '../feature-store.js';
 import { reader } from './connection.js';

@@ -1,4 +1,5 @@
-import type { GeoPackageSource, TileLayer, VectorTileTask } from '../../../core/tasks.js';
+import type { GeoPackageSource } from '../../../core/vector-source.js';
+import type { TileLayer, VectorTileTask } from '../../../core/vector-tasks.js';
 import type { EncodedLayer } from '../feature-store.js';
 import { layerOptions } from '../layer-options.js';
 import { tileWindow } from '../window.js';

@@ -1,4 +1,5 @@
-import type { Box, GeoPackageSource } from '../../../core/tasks.js';
+import type { Box } from '../../../core/box.js';
+import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { quote, statement } from './connection.js';
 
 /** SQL text and the values of its parameters, in their order. */

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
-import { type GeoPackageSource, TaskFailure } from '../../../core/tasks.js';
+import { TaskFailure } from '../../../core/failure.js';
+import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { keptOpen } from '../kept-open.js';
 import { connect, quote } from './connection.js';
 import { createOutbox } from './outbox.js';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Field, PostgisSource } from '../../../core/tasks.js';
+import type { Field, PostgisSource } from '../../../core/vector-source.js';
 import { eventsKept } from '../retention.js';
 import { quote } from './names.js';
 import { LOCK } from './outbox.js';

@@ -1,9 +1,10 @@
-import type { CaptureResult, CaptureTask, PostgisSource } from '../../../core/tasks.js';
+import type { PostgisSource } from '../../../core/vector-source.js';
+import type { CaptureResult, CaptureTask } from '../../../core/vector-tasks.js';
 import type { PostgresConnection } from '../../../native/postgres.js';
+import { isPgError } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
 import { functionOf, shared, TRIGGER, triggersOf } from './capture-sql.js';
 import { withConnection } from './database.js';
-import { isPgError } from './failure.js';
 import { quote } from './names.js';
 import { ensureOutbox, lock } from './outbox.js';
 

@@ -1,4 +1,4 @@
-import type { Field, FieldType } from '../../../core/tasks.js';
+import type { Field, FieldType } from '../../../core/vector-source.js';
 import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
 
 /** What the database's catalog says of one geometry column and its table. */

@@ -1,4 +1,4 @@
-import type { Field, PostgisSource } from '../../../core/tasks.js';
+import type { Field, PostgisSource } from '../../../core/vector-source.js';
 import { column, geometryOf } from './names.js';
 
 /** Types that `readPgValue` of the native part knows; what is not here is spelled out by the server. */

@@ -1,7 +1,8 @@
 import { ConnectionCounts } from '../../../core/connection-counts.js';
 import type { PgError, PgParams, PgValue, PostgresConnection } from '../../../native/postgres.js';
+import { isPgError } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
-import { CANCELED, failureOf, isPgError, isRepeatable } from './failure.js';
+import { CANCELED, failureOf, isRepeatable } from './failure.js';
 import { ConnectionPool } from './pool.js';
 import { STATEMENT_MS } from './session.js';
 

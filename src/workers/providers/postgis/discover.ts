@@ -1,15 +1,11 @@
-import type {
-  DiscoveredDatabase,
-  GeometryType,
-  PostgisSource,
-  VectorLayerInfo,
-} from '../../../core/tasks.js';
+import type { GeometryType, PostgisSource } from '../../../core/vector-source.js';
+import type { DiscoveredDatabase, VectorLayerInfo } from '../../../core/vector-tasks.js';
 import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
+import { isPgError } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
 import { extentInDegrees } from '../domain.js';
 import { attributesOf, keyOf, type SpatialTable, spatialTables } from './catalog.js';
 import { poolOf, withConnection } from './database.js';
-import { isPgError } from './failure.js';
 import { Measure } from './measure.js';
 import { quote } from './names.js';
 import { newestCursor } from './outbox.js';

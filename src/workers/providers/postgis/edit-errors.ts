@@ -1,7 +1,7 @@
-import { TaskFailure } from '../../../core/tasks.js';
+import { TaskFailure } from '../../../core/failure.js';
 import type { PgError } from '../../../native/postgres.js';
+import { isPgError } from '../../../native/postgres.js';
 import { Refusal } from '../../edits/session.js';
-import { isPgError } from './failure.js';
 
 /** What clients did wrong, by SQLSTATE. */
 const REFUSALS: Record<string, (message: string) => Refusal> = {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { EditResult, EditTask } from '../../../core/edits.js';
 import { featureText } from '../../../core/feature-text.js';
-import type { Field, PostgisSource } from '../../../core/tasks.js';
+import type { Field, PostgisSource } from '../../../core/vector-source.js';
 import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
 import { runEdits } from '../../edits/run.js';
 import {

@@ -1,4 +1,5 @@
-import type { Box, PostgisSource, VectorSource } from '../../../core/tasks.js';
+import type { Box } from '../../../core/box.js';
+import type { PostgisSource, VectorSource } from '../../../core/vector-source.js';
 import type { Cancellation } from '../../cancellation.js';
 import { extentInDegrees } from '../domain.js';
 import { withConnection } from './database.js';

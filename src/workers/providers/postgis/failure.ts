@@ -1,4 +1,4 @@
-import { TaskFailure } from '../../../core/tasks.js';
+import { TaskFailure } from '../../../core/failure.js';
 import type { PgError } from '../../../native/postgres.js';
 
 /** SQLSTATE of a statement that was cancelled, by us or by `statement_timeout`. */
@@ -13,10 +13,6 @@ const MISSING = /^(42P01|42703|42501|3F000)$/;
 const BAD_VALUE = /^(22|XX000$|42883$|42804$)/;
 /** What another attempt on a fresh connection gets over: plans and statements that went stale, conflicts. */
 const REPEATABLE = /^(0A000|26000|40001|40P01)$/;
-
-export function isPgError(error: unknown): error is PgError {
-  return error instanceof Error && typeof (error as Partial<PgError>).code === 'string' && 'alive' in error;
-}
 
 /** True for a failure that the same read on a fresh connection may not meet. */
 export function isRepeatable({ code, alive }: PgError): boolean {

@@ -1,3 +1,4 @@
+import type { Box } from '../../../core/box.js';
 import {
   isArray,
   isDate,
@@ -11,7 +12,7 @@ import type { Kind } from '../../../core/cql2/functions.js';
 import type { ARRAY, SPATIAL } from '../../../core/cql2/operators.js';
 import { kindOf } from '../../../core/cql2/types.js';
 import { fieldOf } from '../../../core/features.js';
-import type { Box, PostgisSource } from '../../../core/tasks.js';
+import type { PostgisSource } from '../../../core/vector-source.js';
 import { type CrsDescription, describeCrs } from '../../../native/index.js';
 import { FilterWriter, named, patternParts } from '../filter-writer.js';
 import { balanced, type Fragment, joined, raw, sql } from '../fragment.js';

@@ -1,5 +1,6 @@
 import type { Expression } from '../../../core/cql2/ast.js';
-import { type PostgisSource, TaskFailure } from '../../../core/tasks.js';
+import { TaskFailure } from '../../../core/failure.js';
+import type { PostgisSource } from '../../../core/vector-source.js';
 import { conjuncts, nearbyOf, windowsOf } from '../conjuncts.js';
 import { passesAll } from '../filter-writer.js';
 import { balanced, type Fragment, sql } from '../fragment.js';

@@ -7,7 +7,7 @@ import type {
   ItemsTask,
   ItemTask,
 } from '../../../core/features.js';
-import type { Field, PostgisSource } from '../../../core/tasks.js';
+import type { Field, PostgisSource } from '../../../core/vector-source.js';
 import type { PageOutput } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
 import { writerOptions } from '../writer.js';

@@ -1,8 +1,9 @@
-import type { Box } from '../../../core/tasks.js';
+import type { Box } from '../../../core/box.js';
 import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
+import { isPgError } from '../../../native/postgres.js';
 import { type SensibleExtent, sensibleExtent } from '../domain.js';
 import type { SpatialTable } from './catalog.js';
-import { CANCELED, isPgError } from './failure.js';
+import { CANCELED } from './failure.js';
 import { quote } from './names.js';
 
 /** Rows up to which a table is counted: this takes well under a second. */

@@ -1,4 +1,4 @@
-import type { PostgisSource } from '../../../core/tasks.js';
+import type { PostgisSource } from '../../../core/vector-source.js';
 
 /** Quotes an SQL identifier. */
 export function quote(identifier: string): string {

@@ -1,4 +1,5 @@
-import type { Box, PostgisSource } from '../../../core/tasks.js';
+import type { Box } from '../../../core/box.js';
+import type { PostgisSource } from '../../../core/vector-source.js';
 import type { Cancellation } from '../../cancellation.js';
 import { withConnection } from './database.js';
 import { envelope } from './filter.js';

@@ -1,6 +1,7 @@
+import { TaskFailure } from '../../../core/failure.js';
 import type { PageKey, SortKey } from '../../../core/features.js';
 import { fieldOf } from '../../../core/features.js';
-import { type PostgisSource, TaskFailure } from '../../../core/tasks.js';
+import type { PostgisSource } from '../../../core/vector-source.js';
 import { column } from './names.js';
 import type { SqlParams } from './params.js';
 

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { EditOrigin } from '../../../core/edits.js';
+import { CHANNEL } from '../../../core/events.js';
 import type { PostgresConnection } from '../../../native/postgres.js';
+import { isPgError } from '../../../native/postgres.js';
 import { type NewEvent, Refusal } from '../../edits/session.js';
 import { eventsKept } from '../retention.js';
-import { isPgError } from './failure.js';
 import { SqlParams } from './params.js';
 
 /** Names the lock under which cursors are drawn, in every database: the bytes of `grtcl`. */
@@ -17,9 +18,6 @@ const OUTBOX = `CREATE TABLE IF NOT EXISTS graticule_events.outbox (
   operation text NOT NULL, protocol text NOT NULL, request_id text NOT NULL, actor text NOT NULL,
   envelope_before json, envelope_after json, geometry json, attributes json, changed_attributes json NOT NULL,
   geometry_changed boolean NOT NULL, geometry_before json, attributes_before json)`;
-
-/** Tells all who listen that there are events; it is heard when the transaction commits. */
-export const CHANNEL = 'graticule_events';
 
 const INSUFFICIENT_PRIVILEGE = '42501';
 

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Field, FieldType, PostgisSource } from '../../../core/tasks.js';
+import type { Field, FieldType, PostgisSource } from '../../../core/vector-source.js';
 import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
 import { FID, GEOMETRY } from '../../overviews/file.js';

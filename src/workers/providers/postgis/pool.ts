@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ConnectionCounts } from '../../../core/connection-counts.js';
-import type { TaskFailure } from '../../../core/tasks.js';
+import type { TaskFailure } from '../../../core/failure.js';
 import type { PgError, PostgresConnection } from '../../../native/postgres.js';
+import { isPgError } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
-import { failureOf, isPgError, isRepeatable, TOO_MANY_CONNECTIONS, unavailable } from './failure.js';
+import { failureOf, isRepeatable, TOO_MANY_CONNECTIONS, unavailable } from './failure.js';
 import { openSession } from './session.js';
 
 /** Connections that are left to others when the server runs short of them. */

@@ -1,5 +1,5 @@
 import type { FeatureRow, RowsQuery } from '../../../core/features.js';
-import type { PostgisSource } from '../../../core/tasks.js';
+import type { PostgisSource } from '../../../core/vector-source.js';
 import type { Cancellation } from '../../cancellation.js';
 import { columnsOf } from './columns.js';
 import { batches } from './database.js';

@@ -1,4 +1,4 @@
-import type { PostgisSource } from '../../../core/tasks.js';
+import type { PostgisSource } from '../../../core/vector-source.js';
 import type { FeatureStore } from '../feature-store.js';
 import { edit } from './edit.js';
 import { events } from './events.js';

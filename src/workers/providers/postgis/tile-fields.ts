@@ -1,4 +1,4 @@
-import type { Field, PostgisSource } from '../../../core/tasks.js';
+import type { Field, PostgisSource } from '../../../core/vector-source.js';
 import { chosen } from './columns.js';
 
 /** The attributes of a tile's features: a key that is no integer, and so no feature id, is one of them. */

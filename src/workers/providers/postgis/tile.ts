@@ -1,4 +1,5 @@
-import type { PostgisSource, TileLayer, VectorTileTask } from '../../../core/tasks.js';
+import type { PostgisSource } from '../../../core/vector-source.js';
+import type { TileLayer, VectorTileTask } from '../../../core/vector-tasks.js';
 import type { Cancellation } from '../../cancellation.js';
 import type { EncodedLayer } from '../feature-store.js';
 import { layerOptions } from '../layer-options.js';

@@ -1,5 +1,5 @@
 import type { FieldValue } from '../../../core/feature-values.js';
-import type { Field, PostgisSource } from '../../../core/tasks.js';
+import type { Field, PostgisSource } from '../../../core/vector-source.js';
 import type { SqlParams } from './params.js';
 
 /** The SQL of a value for its column, as a parameter. */

@@ -1,6 +1,6 @@
 /** How a CSV file is read, and why. */
 
-import { TaskFailure } from '../../../core/tasks.js';
+import { TaskFailure } from '../../../core/failure.js';
 import { type CsvGeometry, geometryOf } from './columns.js';
 import { type CsvText, recordsOf, textOf } from './text.js';
 

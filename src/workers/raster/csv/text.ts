@@ -6,7 +6,7 @@ import { open, readFile } from 'node:fs/promises';
 import { pipeline, Readable } from 'node:stream';
 import { analyse } from 'chardet';
 import { parse } from 'csv-parse';
-import { TaskFailure } from '../../../core/tasks.js';
+import { TaskFailure } from '../../../core/failure.js';
 
 /** Bytes by which encodings are told apart. */
 const HEAD_BYTES = 1 << 20;

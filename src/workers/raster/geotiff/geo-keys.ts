@@ -1,6 +1,6 @@
 /** How GeoTIFFs name a CRS (OGC GeoTIFF 1.1, 7.1). */
 
-import { TaskFailure } from '../../../core/tasks.js';
+import { TaskFailure } from '../../../core/failure.js';
 import type { Crs } from '../crs.js';
 import { gdal, scratchPath } from '../gdal.js';
 import { type Field, type FieldType, fieldsOf } from './head.js';

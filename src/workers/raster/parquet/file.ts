@@ -2,7 +2,7 @@
 
 import { type FileHandle, open } from 'node:fs/promises';
 import { type AsyncBuffer, type FileMetaData, parquetMetadataAsync } from 'hyparquet';
-import { TaskFailure } from '../../../core/tasks.js';
+import { TaskFailure } from '../../../core/failure.js';
 import { crsOf } from '../crs.js';
 import { gdal, plainFile, unreadable } from '../gdal.js';
 import { NATIVE } from './geometry.js';

@@ -1,4 +1,4 @@
-import type { TaskFailure } from '../../../core/tasks.js';
+import type { TaskFailure } from '../../../core/failure.js';
 import type { Dataset } from '../gdal.js';
 
 /** How one slice of a raster source is opened; two openings of one key and stamp read the same pixels. */

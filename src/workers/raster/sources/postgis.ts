@@ -1,8 +1,8 @@
 /** Raster columns of PostGIS, by GDAL's driver. Rasters outside of the database are read by its server, if it allows that. */
 
 import { createHash } from 'node:crypto';
+import { TaskFailure } from '../../../core/failure.js';
 import type { PostgisRaster } from '../../../core/rasters.js';
-import { TaskFailure } from '../../../core/tasks.js';
 import { checkShape, gdal } from '../gdal.js';
 import type { Opened, Opening } from './opening.js';
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
+import { TaskFailure } from '../../../core/failure.js';
 import type { StacIngest, StacIngestTask } from '../../../core/stac.js';
-import { TaskFailure } from '../../../core/tasks.js';
 import { version } from '../../../core/version.js';
 import { objectOf, taken } from './item.js';
 import { type FoundItem, readCatalog } from './read.js';

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync, readSync, realpathSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { TaskFailure } from '../../../core/tasks.js';
+import { TaskFailure } from '../../../core/failure.js';
 
 /** Documents of a STAC catalog on disk. What stands in them is not trusted. */
 

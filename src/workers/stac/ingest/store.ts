@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { STAC_COLUMNS, STAC_TABLE } from '../../../core/stac.js';
-import type { Field } from '../../../core/tasks.js';
+import type { Field } from '../../../core/vector-source.js';
 import { wkbToGeoPackage } from '../../../native/index.js';
 import { connect, quote } from '../../providers/geopackage/connection.js';
 import { createCore, createSpatialIndex } from '../../providers/geopackage/create.js';

@@ -1,5 +1,5 @@
 import type { FeatureRow } from '../../../core/features.js';
-import type { Field, VectorSource } from '../../../core/tasks.js';
+import type { Field, VectorSource } from '../../../core/vector-source.js';
 import { geometryToGeoJSON } from '../../../native/index.js';
 import type { Value } from './statistics.js';
 

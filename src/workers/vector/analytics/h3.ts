@@ -1,7 +1,7 @@
 import type { AnalyticsResult, H3Task, Statistic } from '../../../core/analytics.js';
+import { TaskFailure } from '../../../core/failure.js';
 import type { FeatureRow } from '../../../core/features.js';
 import { LIMITS } from '../../../core/limits.js';
-import { TaskFailure } from '../../../core/tasks.js';
 import { h3Cells, h3Polygons } from '../../../native/analytics.js';
 import type { Cancellation } from '../../cancellation.js';
 import { storeOf } from '../../providers/store.js';

@@ -9,7 +9,7 @@ import type {
   TimeStatistics,
 } from '../../../core/field-statistics.js';
 import { LIMITS } from '../../../core/limits.js';
-import type { FieldType } from '../../../core/tasks.js';
+import type { FieldType } from '../../../core/vector-source.js';
 import type { Cancellation } from '../../cancellation.js';
 import { storeOf } from '../../providers/store.js';
 import { BooleanColumn, type Column, NumberColumn, TextColumn, TimeColumn } from './columns.js';

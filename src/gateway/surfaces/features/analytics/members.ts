@@ -2,7 +2,7 @@ import { STATISTIC_TYPES, type Statistic, type StatisticType } from '../../../..
 import { badParameter } from '../../../../core/errors.js';
 import { jsonOf } from '../../../../core/geoservices-geometry.js';
 import { LIMITS } from '../../../../core/limits.js';
-import type { Field } from '../../../../core/tasks.js';
+import type { Field } from '../../../../core/vector-source.js';
 
 /** Members of a body as values. Each throws 400 naming the member that is wrong. */
 

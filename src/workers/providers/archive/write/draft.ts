@@ -10,7 +10,7 @@ import type {
   WrittenArchive,
   WrittenTile,
 } from '../../../../core/archives.js';
-import { TaskFailure } from '../../../../core/tasks.js';
+import { TaskFailure } from '../../../../core/failure.js';
 import type { Cancellation } from '../../../cancellation.js';
 
 type Db = Database.Database;

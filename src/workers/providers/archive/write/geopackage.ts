@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { ArchiveDescription, TileGrid } from '../../../../core/archives.js';
-import { TaskFailure } from '../../../../core/tasks.js';
+import { TaskFailure } from '../../../../core/failure.js';
 import { describeCrs } from '../../../../native/index.js';
 import { quote } from '../../geopackage/connection.js';
 import { createCore } from '../../geopackage/create.js';

@@ -1,6 +1,6 @@
 /** Bent grids, straightened as they are read. */
 
-import { TaskFailure } from '../../../../core/tasks.js';
+import { TaskFailure } from '../../../../core/failure.js';
 import { checkShape, type Dataset, gdal, scratchPath } from '../../gdal.js';
 import type { Opened } from '../opening.js';
 import type { Place } from './place.js';

@@ -1,6 +1,6 @@
 /** Time axes of the CF conventions (section 4.4): numbers since an instant, in one of several calendars. */
 
-import { TaskFailure } from '../../../../core/tasks.js';
+import { TaskFailure } from '../../../../core/failure.js';
 
 const UNIT_MS: readonly [RegExp, number][] = [
   [/^(milliseconds?|millisec|msecs?|ms)$/, 1],

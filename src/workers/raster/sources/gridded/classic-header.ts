@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { TaskFailure } from '../../../../core/tasks.js';
+import { TaskFailure } from '../../../../core/failure.js';
 
 /** Longest header that is looked at. */
 const MAX_HEADER = 16 << 20;

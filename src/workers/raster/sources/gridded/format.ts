@@ -2,7 +2,7 @@
 
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { TaskFailure } from '../../../../core/tasks.js';
+import { TaskFailure } from '../../../../core/failure.js';
 import { plainFile, plainFolder } from '../../gdal.js';
 import { stampText } from '../file.js';
 

@@ -3,7 +3,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Dimension, Group, MDArray } from 'gdal-async';
-import { TaskFailure } from '../../../../core/tasks.js';
+import { TaskFailure } from '../../../../core/failure.js';
 import { gdal, unreadable } from '../../gdal.js';
 import { instantsOf, isTimeUnit } from './cf-time.js';
 import { checkClassicHeader } from './classic-header.js';

@@ -1,7 +1,7 @@
 /** One slice of the variables of a grid as a raster: its bands are the variables. */
 
+import { TaskFailure } from '../../../../core/failure.js';
 import type { GriddedRaster, RasterPosition } from '../../../../core/rasters.js';
-import { TaskFailure } from '../../../../core/tasks.js';
 import { type Dataset, gdal, scratchPath, unreadable } from '../../gdal.js';
 import type { Opened, Opening } from '../opening.js';
 import { bentPlace, geolocationOf, straightened } from './bent-grid.js';

@@ -1,6 +1,6 @@
 /** Where a grid lies. */
 
-import { TaskFailure } from '../../../../core/tasks.js';
+import { TaskFailure } from '../../../../core/failure.js';
 import { checkShape, gdal } from '../../gdal.js';
 import type { GeoTransform } from '../../georeference.js';
 

@@ -1,7 +1,7 @@
 /** What must be known of a member to place it among the others without opening it again. */
 
+import { TaskFailure } from '../../../../core/failure.js';
 import type { MosaicMember } from '../../../../core/rasters.js';
-import { TaskFailure } from '../../../../core/tasks.js';
 import { crsOf, sameCrs } from '../../crs.js';
 import { type Dataset, gdal, scratchPath, unreadable } from '../../gdal.js';
 import { type GeoTransform, georeferenceOf } from '../../georeference.js';

@@ -1,8 +1,8 @@
 /** Several rasters as one. Members are opened when a window touches them, and closed when too many are open. */
 
 import { createHash } from 'node:crypto';
+import { TaskFailure } from '../../../../core/failure.js';
 import type { RasterGrid, RasterMosaic, RasterSource } from '../../../../core/rasters.js';
-import { TaskFailure } from '../../../../core/tasks.js';
 import { gdal, unreadable } from '../../gdal.js';
 import type { Opening, Outcome } from '../opening.js';
 import { factsOf, type MemberFacts } from './facts.js';

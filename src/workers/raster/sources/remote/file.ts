@@ -1,4 +1,4 @@
-import { TaskFailure } from '../../../../core/tasks.js';
+import { TaskFailure } from '../../../../core/failure.js';
 import type { AllowedHosts } from '../../../remote/allowed.js';
 import { type Range, type RangeAnswer, readRange } from '../../../remote/range.js';
 

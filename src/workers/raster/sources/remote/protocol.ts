@@ -1,6 +1,6 @@
 /** Messages between the raster thread and the thread that reads remote files. */
 
-import type { FailureMessage } from '../../../../core/tasks.js';
+import type { FailureMessage } from '../../../../core/failure.js';
 import type { Answer } from '../../../failure.js';
 
 export interface Asked {

@@ -1,7 +1,7 @@
 /** The raster thread's side of the thread that reads remote files, which starts with the first of them. */
 
 import { Worker } from 'node:worker_threads';
-import { TaskFailure } from '../../../../core/tasks.js';
+import { TaskFailure } from '../../../../core/failure.js';
 import { REMOTE_ALLOW_VARIABLE } from '../../../engine/settings.js';
 import { failureFrom } from '../../../failure.js';
 import { gdal } from '../../gdal.js';

@@ -4,7 +4,7 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { type FailureMessage, TaskFailure } from '../../../../core/tasks.js';
+import { type FailureMessage, TaskFailure } from '../../../../core/failure.js';
 import { answer, failureMessage } from '../../../failure.js';
 import { AllowedHosts } from '../../../remote/allowed.js';
 import { RemoteFile } from './file.js';

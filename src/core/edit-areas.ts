@@ -1,8 +1,12 @@
-import { around } from '../../core/box.js';
-import type { CollectionChange } from '../../core/edits.js';
-import { LIMITS } from '../../core/limits.js';
-import type { Box } from '../../core/tasks.js';
-import type { NewEvent } from './session.js';
+import type { Box } from './box.js';
+import { around } from './box.js';
+import type { CollectionChange, FeatureEvent } from './edits.js';
+import { LIMITS } from './limits.js';
+
+type Change = Pick<
+  FeatureEvent,
+  'operation' | 'geometry' | 'geometryChanged' | 'envelopeBefore' | 'envelopeAfter'
+>;
 
 /** Cells per side of the grid that gathers too many boxes into few. */
 const CELLS = Math.floor(Math.sqrt(LIMITS.editAreas));
@@ -11,7 +15,7 @@ const CELLS = Math.floor(Math.sqrt(LIMITS.editAreas));
  * Boxes in CRS84 around what the events changed, at most `LIMITS.editAreas`: neighbours are gathered into one box.
  * Undefined when something changed that has a geometry, but none that lies anywhere.
  */
-export function changedAreas(events: readonly NewEvent[]): Box[] | undefined {
+export function changedAreas(events: readonly Change[]): Box[] | undefined {
   const boxes: Box[] = [];
   for (const { geometry, geometryChanged, envelopeBefore, envelopeAfter } of events) {
     if (envelopeBefore) boxes.push(envelopeBefore);
@@ -23,7 +27,7 @@ export function changedAreas(events: readonly NewEvent[]): Box[] | undefined {
 }
 
 /** What the edits of one transaction do to their collection, all together. */
-export function changeOf(events: readonly NewEvent[], cursor: number): CollectionChange {
+export function changeOf(events: readonly Change[], cursor: number): CollectionChange {
   let features = 0;
   let extent84: Box | undefined;
   for (const { operation, envelopeAfter } of events) {

@@ -1,0 +1,140 @@
+/** Tasks of vector threads that describe sources, encode tiles and load files. */
+
+import type { Box } from './box.js';
+import type { Expression } from './cql2/ast.js';
+import type { PostgisRaster } from './rasters.js';
+import type { FileStyle } from './style/model.js';
+import type { PostgisSource, VectorSource } from './vector-source.js';
+
+/** What inspection of one vector layer found. */
+export interface VectorLayerInfo {
+  source: VectorSource;
+  title?: string;
+  description?: string;
+  /** Extent in the source CRS, x,y ordered, of what lies in the domain of the CRS; absent for an empty layer. */
+  extent?: Box;
+  /** Box around all geometries in the source CRS, where some lie outside of the domain of the CRS. */
+  beyond?: Box;
+  /** Extent in CRS84 (degrees, longitude first). */
+  extent84?: Box;
+  /**
+   * What the coordinates are taken for when no CRS is named: longitudes and latitudes, if they can be that, or else those of
+   * a plane without a place on Earth.
+   */
+  takenFor?: 'degrees' | 'plane';
+  featureCount: number;
+  /** True when `featureCount` is the database's estimate. */
+  countEstimated?: boolean;
+  /** Cursor of the last edit that the other members know of; 0 when the store has had none. */
+  cursor: number;
+  /** Styles that the file brings along. */
+  styles?: FileStyle[];
+  /** Of a table of STAC items: the document of their collection, as it was read. */
+  stac?: Record<string, unknown>;
+}
+
+export interface InspectTask {
+  path: string;
+  /** CRS of tables, whatever the file says; `''` is for all that are not named. */
+  crs?: Readonly<Record<string, string>>;
+  /** CRS of tables of which the file names none. */
+  assumeCrs?: string;
+}
+
+export interface CaptureTask {
+  database: string;
+  /** Tables of which edits by others are to be told; of all others they are not. */
+  tables: PostgisSource[];
+}
+
+export interface CaptureResult {
+  /** How many tables are captured. */
+  captured: number;
+  problems: { table: string; reason: string }[];
+}
+
+/** What discovery found in a database. */
+export interface DiscoveredDatabase {
+  layers: VectorLayerInfo[];
+  rasters: PostgisRaster[];
+  /** What cannot be published, and why; without a layer it concerns the whole database. */
+  problems: { layer?: string; reason: string }[];
+}
+
+/** One layer of a vector tile. */
+export interface TileLayer {
+  name: string;
+  source: VectorSource;
+  /** Attribute names to carry; all when absent. */
+  fields?: string[];
+  filter?: Expression;
+  /** Version of the collection; with it the layer may be read from an overview of its table. */
+  version?: string;
+  /** The last edit that the layer must show; 0 when absent. */
+  cursor?: number;
+  /** Most features of the layer, and most bytes before compression. */
+  maxFeatures?: number;
+  maxBytes?: number;
+}
+
+export interface VectorTileTask {
+  layers: TileLayer[];
+  /** CRS of the tile matrix set, anything PROJ reads. */
+  crs: string;
+  /** Extent of the tile in that CRS, x,y ordered. */
+  bbox: Box;
+  /** Grid units per tile side (4096). */
+  extent: number;
+  /** Clip buffer in grid units. */
+  buffer: number;
+  /** Douglas-Peucker tolerance in grid units; 0 keeps every vertex that differs on the grid. */
+  simplify: number;
+  /** The least important features are dropped beyond these; bytes are those before compression. */
+  maxFeatures?: number;
+  maxBytes?: number;
+  /** Compress the answer. */
+  encoding: 'identity' | 'gzip';
+  /** 1 to 12; a fast one when absent. */
+  gzipLevel?: number;
+  /** Smaller tiles stay uncompressed. */
+  gzipMinBytes?: number;
+}
+
+export interface VectorTileResult {
+  /** The encoded tile; length 0 when no feature touches it. */
+  data: Uint8Array;
+  encoding: 'identity' | 'gzip';
+  features: number;
+  /** Features that were left out because the tile would be too large. */
+  dropped: number;
+  /** Layers, by index, that were much to read and should get an overview of their table. */
+  heavy?: number[];
+}
+
+export interface OccupiedTask {
+  source: VectorSource;
+  /** CRS of the boxes. */
+  crs: string;
+  /** x,y ordered. */
+  boxes: readonly Box[];
+}
+
+export interface LoadTask {
+  /** A GeoPackage with one table, made by `ogr.translate`. Removed after the load. */
+  staging: string;
+  stagingTable: string;
+  /** The file has texts alone: columns get the type that all of their texts have. */
+  untyped?: boolean;
+  /** GeoPackage store to load into; created when missing. */
+  store: string;
+  table: string;
+  title?: string;
+  /** Takes the place of a table of that name in the same transaction. */
+  replace?: boolean;
+  /** Rows have the ids of the staging table, whatever the order they are stored in. For tables that are only read. */
+  keepIds?: boolean;
+  /** Nobody reads the store before the caller has written it to the disk and given it its name: it is worth nothing until then. */
+  unpublished?: boolean;
+  /** Identity of the load: a second load with the same token into the same store changes nothing. */
+  token?: string;
+}

@@ -1,0 +1,124 @@
+/**
+ * Which folder of src may import which, and that no files import each other in a circle. `faults` tells what is wrong;
+ * run as a program, by `./run lint`, this file prints it.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Folders of src by those whose files theirs may import; their own they may always. */
+const LAYERS = {
+  core: [],
+  native: ['core'],
+  supervisor: ['core'],
+  client: [],
+  workers: ['core', 'native', 'supervisor'],
+  stores: ['core', 'workers'],
+  services: ['core', 'native', 'workers', 'stores'],
+  gateway: ['core', 'native', 'supervisor', 'workers', 'stores', 'services'],
+  cli: ['core', 'native', 'supervisor', 'workers', 'stores', 'services'],
+  console: ['core', 'client'],
+};
+
+/** What of the workers runs where their answers are waited for: ways to threads and processes, and what goes over them. */
+const DOORS = [
+  'src/workers/pools.ts',
+  'src/workers/failure.ts',
+  'src/workers/state/link.ts',
+  'src/workers/tile-store/link.ts',
+  'src/workers/engine/settings.ts',
+  'src/workers/engine/rooms.ts',
+  'src/workers/remote/allowed.ts',
+  'src/workers/symbols/font-files.ts',
+];
+
+/** Files whose types need each other; values never do. */
+const LARGEST_TYPE_CIRCLE = 2;
+
+const IMPORT =
+  /^(?:import|export)\s+(?<type>type\s+)?(?:(?<names>\{[^}]*\}|\*(?:\s+as\s+\w+)?|\w+(?:\s*,\s*\{[^}]*\})?)\s+from\s+)?'(?<from>\.[^']*)'|import\('(?<later>\.[^']*)'\)(?<member>\.\w+)?/gm;
+
+/** What a file imports: the paths of files in src, and whether it is for types alone. */
+function importsOf(path, text) {
+  return [...text.matchAll(IMPORT)].map(({ groups }) => {
+    const { type, names, from, later, member } = groups;
+    const target = normalize(join(dirname(path), from ?? later)).replace(/\.js$/, '.ts');
+    const each = /^\{([^}]*)\}$/
+      .exec(names ?? '')?.[1]
+      .split(',')
+      .filter((name) => name.trim() !== '');
+    const forTypes =
+      Boolean(type) || Boolean(each?.every((name) => /^\s*type\s/.test(name))) || member !== undefined;
+    return { target, forTypes };
+  });
+}
+
+const layerOf = (path) => path.split('/')[1];
+
+function edgeFault(path, target) {
+  const [from, to] = [layerOf(path), layerOf(target)];
+  if (from === to) return undefined;
+  if (!LAYERS[from]?.includes(to)) return `${path} imports ${target}: ${from} may not import ${to}`;
+  const hasDoors = to === 'workers' && from !== 'workers';
+  if (hasDoors && !DOORS.includes(target))
+    return `${path} imports ${target}, which runs in workers alone: only ${DOORS.join(', ')} may be imported`;
+  return undefined;
+}
+
+/** Groups of files that reach each other (Tarjan). */
+function circles(graph) {
+  const found = [];
+  const order = new Map();
+  const low = new Map();
+  const stack = [];
+  const visit = (path) => {
+    order.set(path, order.size);
+    low.set(path, order.get(path));
+    stack.push(path);
+    for (const next of graph.get(path)) {
+      if (!order.has(next)) visit(next);
+      if (stack.includes(next)) low.set(path, Math.min(low.get(path), low.get(next)));
+    }
+    if (low.get(path) !== order.get(path)) return;
+    const circle = stack.splice(stack.indexOf(path));
+    if (circle.length > 1) found.push(circle.sort());
+  };
+  for (const path of graph.keys()) if (!order.has(path)) visit(path);
+  return found;
+}
+
+/** What is wrong with files, texts by their paths (`src/core/box.ts`). */
+export function faults(texts) {
+  const wrong = [];
+  const all = new Map();
+  const values = new Map();
+  for (const [path, text] of texts) {
+    const imports = importsOf(path, text).filter(({ target }) => texts.has(target));
+    all.set(
+      path,
+      imports.map(({ target }) => target),
+    );
+    values.set(
+      path,
+      imports.filter(({ forTypes }) => !forTypes).map(({ target }) => target),
+    );
+    for (const { target } of imports) wrong.push(edgeFault(path, target));
+  }
+  for (const circle of circles(values)) wrong.push(`these import each other: ${circle.join(', ')}`);
+  for (const circle of circles(all))
+    if (circle.length > LARGEST_TYPE_CIRCLE)
+      wrong.push(`the types of more than two files need each other: ${circle.join(', ')}`);
+  return wrong.filter((fault) => fault !== undefined);
+}
+
+function sources() {
+  const paths = readdirSync('src', { recursive: true }).map((name) => `src/${name}`);
+  const code = paths.filter((path) => /(?<!\.d|\.test)\.ts$/.test(path) && !path.includes('/third_party/'));
+  return new Map(code.map((path) => [path, readFileSync(path, 'utf8')]));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const wrong = faults(sources());
+  for (const fault of wrong) console.error(fault);
+  process.exit(wrong.length > 0 ? 1 : 0);
+}
