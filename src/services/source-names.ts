@@ -3,7 +3,7 @@ import { isRemote } from '../core/sources.js';
 
 /** Where a collection comes from, in the words of who published it. */
 export interface SourceName {
-  /** File below the folder that all files share, database, or host and name of a remote file. */
+  /** File below the folder that all files share, or with the few folders that tell it from others; database; or host and name of a remote file. */
   readonly source: string;
   /** What its neighbours have in common: a file of several collections, else the folder. */
   readonly group: string;
@@ -13,11 +13,11 @@ export interface SourceName {
 export function sourceNames(collections: readonly Collection[]): ReadonlyMap<Collection, SourceName> {
   const counts = new Map<string, number>();
   for (const { file } of collections) counts.set(file, (counts.get(file) ?? 0) + 1);
-  const root = sharedFolder([...counts.keys()].filter(isLocal));
+  const nameOf = fileNames([...counts.keys()].filter(isLocal));
   return new Map(
     collections.map((collection) => {
       const { file } = collection;
-      const source = isLocal(file) ? file.slice(root.length) : addressName(file);
+      const source = isLocal(file) ? nameOf(file) : addressName(file);
       const folder = source.slice(0, Math.max(0, source.lastIndexOf('/')));
       return [collection, { source, group: counts.get(file)! > 1 ? source : folder }];
     }),
@@ -46,6 +46,16 @@ export function qualifiers(
 }
 
 const isLocal = (file: string) => !isRemote(file) && !/^[a-z][a-z0-9+.-]+:\/\//i.test(file);
+
+/** Files of folders that share nothing are not told by the whole of their paths. */
+function fileNames(files: readonly string[]): (file: string) => string {
+  const root = sharedFolder(files);
+  if (root !== '/') return (file) => file.slice(root.length);
+  const ending = (file: string, parts: number) => file.split('/').slice(-parts).join('/');
+  let parts = 1;
+  while (new Set(files.map((file) => ending(file, parts))).size < files.length) parts++;
+  return (file) => ending(file, parts);
+}
 
 function sharedFolder(files: readonly string[]): string {
   const [first = '', ...others] = files.map((file) => file.slice(0, file.lastIndexOf('/') + 1));

@@ -63,6 +63,13 @@ describe('the names of sources', () => {
     expect(names).toEqual(['berlin/roads.gpkg', 'paris/roads.gpkg', 'city', 'tiles.example/world.pmtiles']);
   });
 
+  it('are the ends of paths that share no folder, as long as it takes to tell them apart', () => {
+    const names = (...files: string[]) =>
+      [...sourceNames(files.map((file) => roads(file))).values()].map(({ source }) => source);
+    expect(names('/srv/data/a.gpkg', '/home/me/b.gpkg')).toEqual(['a.gpkg', 'b.gpkg']);
+    expect(names('/srv/old/a.gpkg', '/home/me/a.gpkg')).toEqual(['old/a.gpkg', 'me/a.gpkg']);
+  });
+
   it('tell equal titles apart, by folder, else by file, else by id', () => {
     const apart = (files: string[]) => [...qualifiers(files.map((file) => roads(file))).values()];
     expect(apart(['/d/berlin/r.gpkg', '/d/paris/r.gpkg'])).toEqual(['berlin', 'paris']);

@@ -49,7 +49,8 @@ const FIRST_RASTERS = 2;
 export function firstOnes(collections: readonly Collection[]): Collection[] {
   const placed = collections.filter(({ storageCrs }) => !storageCrs.isPlane);
   if (placed.length <= FIRST) return placed;
-  const near = placed.map((one) => ({ one, count: placed.filter((other) => isNear(one, other)).length }));
+  const crowd = crowdOf(placed);
+  const near = placed.map((one) => ({ one, count: crowd(one) }));
   near.sort((a, b) => b.count - a.count);
   const chosen = new Set<Collection>();
   let rasters = 0;
@@ -66,6 +67,25 @@ export function firstOnes(collections: readonly Collection[]): Collection[] {
 
 /** Degrees within which two middles are near each other. */
 const NEAR = 10;
+
+/** Counts the middles around that of a collection, by cells: each with each would be millions of pairs on large servers. */
+function crowdOf(collections: readonly Collection[]): (one: Collection) => number {
+  const cells = new Map<string, number>();
+  const cellOf = (one: Collection) => middleOf(one)?.map((degrees) => Math.floor(degrees / NEAR));
+  for (const one of collections) {
+    const key = cellOf(one)?.join();
+    if (key !== undefined) cells.set(key, (cells.get(key) ?? 0) + 1);
+  }
+  return (one) => {
+    const cell = cellOf(one);
+    if (!cell) return 0;
+    const [column, row] = cell as [number, number];
+    let count = 0;
+    for (const x of [-1, 0, 1])
+      for (const y of [-1, 0, 1]) count += cells.get(`${column + x},${row + y}`) ?? 0;
+    return count;
+  };
+}
 
 function isNear(a: Collection, b: Collection): boolean {
   const [p, q] = [middleOf(a), middleOf(b)];
