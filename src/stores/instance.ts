@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /** A name for this process, from which others on its machine can tell whether it still runs. */
@@ -13,11 +14,22 @@ export function instanceName(): string {
 export function hasEnded(instance: string): boolean {
   const [host, pid] = instance.split(':');
   if (host !== hostname() || !/^\d+$/.test(pid ?? '')) return false;
+  return !isRunning(Number(pid));
+}
+
+/** Whether a process of this machine runs. One that was killed, and whose end nobody has asked for, does not. */
+export function isRunning(pid: number): boolean {
   try {
-    process.kill(Number(pid), 0);
-    return false;
+    process.kill(pid, 0);
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ESRCH';
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+  }
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // The name stands in brackets and may hold any character; the state follows it.
+    return stat[stat.lastIndexOf(')') + 2] !== 'Z';
+  } catch {
+    return true;
   }
 }
 

@@ -29,6 +29,8 @@ export interface SlotTiming {
   /** Delay before the first restart; doubles with each failure. */
   firstRestartMs: number;
   lastRestartMs: number;
+  /** Longest delay where the child that ended had served: it can start, and everything waits for it. */
+  servedRestartMs: number;
   /** A child that served this long is healthy again: the delay starts over. */
   stableMs: number;
   /** Time to become ready. */
@@ -40,6 +42,7 @@ export interface SlotTiming {
 export const DEFAULT_TIMING: SlotTiming = {
   firstRestartMs: 200,
   lastRestartMs: 30_000,
+  servedRestartMs: 1000,
   stableMs: 30_000,
   startMs: 60_000,
   drainMs: 10_000,
@@ -193,7 +196,7 @@ export class Slot {
     if (misconfigured && onConfigurationError?.(child.complaint ?? `${name} reports a wrong configuration.`))
       return;
     if (!child.ready && this.#gaveUp(child)) return;
-    if (!this.#child) this.#restartLater();
+    if (!this.#child) this.#restartLater(child.ready);
   }
 
   #gaveUp(child: SlotChild): boolean {
@@ -204,9 +207,10 @@ export class Slot {
     return true;
   }
 
-  #restartLater(): void {
-    const { firstRestartMs, lastRestartMs } = this.options.timing;
-    const delay = Math.min(lastRestartMs, firstRestartMs * 2 ** Math.min(this.#failures, 20));
+  #restartLater(served: boolean): void {
+    const { firstRestartMs, lastRestartMs, servedRestartMs } = this.options.timing;
+    const longest = served ? servedRestartMs : lastRestartMs;
+    const delay = Math.min(longest, firstRestartMs * 2 ** Math.min(this.#failures, 20));
     this.#failures += 1;
     this.#restartTimer = setTimeout(() => {
       this.#child = this.#launch();

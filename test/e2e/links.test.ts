@@ -65,12 +65,16 @@ function filled(href: string): string {
   return href
     .replace(/\{tileMatrixSetId\}/g, 'WebMercatorQuad')
     .replace(/(\/UTM\d\dWGS84Quad\/)\{tileMatrix\}/g, (_, set) => `${set}1`)
-    .replace(/\{(tileMatrix|tileRow|tileCol|z|x|y)\}/g, '0');
+    .replace(/\{(tileMatrix|tileRow|tileCol|z|x|y|lon|lat)\}/g, '0');
 }
 
-/** The first tile of a matrix need not be within the limits of a tileset. */
+/** The first tile of a matrix need not be within the limits of a tileset, nor 0, 0 within a coverage. */
 function isOutside({ url }: Found, { status, body }: { status: number; body: Buffer }): boolean {
-  return status === 404 && url.includes('/0/0/0?') && body.includes('within the limits of the tileset');
+  if (status !== 404) return false;
+  return (
+    (url.includes('/0/0/0?') && body.includes('within the limits of the tileset')) ||
+    (url.endsWith('/position?coords=POINT(0%200)') && body.includes('no values at this place'))
+  );
 }
 
 /** Documents are opened and searched for links; pictures, tiles and data are only asked for. */
@@ -105,8 +109,8 @@ async function visit(at: Found, accept: string): Promise<{ wrong: string[]; link
   const wrong: string[] = [];
   const answer = await raw(at.url, { headers: { accept: at.type ?? accept, 'x-api-key': server.adminKey } });
   const type = answer.headers['content-type'] ?? '';
-  if (answer.status >= 400 && !isOutside(at, answer))
-    wrong.push(`${answer.status} ${at.url} (linked from ${at.from})`);
+  if (isOutside(at, answer)) return { wrong, links: [] };
+  if (answer.status >= 400) wrong.push(`${answer.status} ${at.url} (linked from ${at.from})`);
   if (accept === BROWSER && /[/+]json/.test(type) && !/[?&]f=/.test(at.url))
     wrong.push(`${at.url} is raw JSON for a browser (linked from ${at.from})`);
   if (at.type && answer.status === 200 && type.split(';')[0] !== at.type.split(';')[0]) {

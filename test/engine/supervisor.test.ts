@@ -6,7 +6,14 @@ import { EnginePool } from '../../src/workers/engine/client.js';
 import { DEM, ENGINE, eventually, fileRaster, ROOT, scratchDirectory } from './support.js';
 
 const CHILD = join(ROOT, 'test/engine/fixtures/child.mjs');
-const TIMING = { firstRestartMs: 50, lastRestartMs: 400, stableMs: 5000, startMs: 10_000, drainMs: 500 };
+const TIMING = {
+  firstRestartMs: 50,
+  lastRestartMs: 400,
+  servedRestartMs: 400,
+  stableMs: 5000,
+  startMs: 10_000,
+  drainMs: 500,
+};
 
 let scratch: ReturnType<typeof scratchDirectory>;
 let supervisor: ChildProcess;
@@ -122,6 +129,15 @@ it('restarts a crashed child, ever more slowly', async () => {
   expect(times[4]! - times[3]!).toBeGreaterThanOrEqual(400);
   expect(said('engine 1 ended by SIGSEGV')).toBe(true);
   expect(notesOf('gateway', 'starts')).toHaveLength(2);
+});
+
+it('does not let wait for long a child that served before it ended', async () => {
+  start(
+    { TEST_CRASHING: 'engine', TEST_CRASHES: '9' },
+    { timing: { ...TIMING, lastRestartMs: 60_000, servedRestartMs: 60 } },
+  );
+  // Delays that double would be 25 seconds together.
+  await eventually(() => notesOf('engine', 'starts').length === 10);
 });
 
 it('does not retry a configuration error and hands its message on', async () => {

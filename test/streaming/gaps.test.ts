@@ -1,4 +1,6 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { describe, expect, it, vi } from 'vitest';
 import type { CatalogSnapshot, VectorCollection } from '../../src/core/collection.js';
@@ -189,6 +191,16 @@ describe('the name of an instance', () => {
     expect(hasEnded(instanceName())).toBe(false);
     const { pid } = spawnSync(process.execPath, ['-e', '']);
     expect(hasEnded(`${hostname()}:${pid}:x`)).toBe(true);
+  });
+
+  it('tells so of one whose parent has not asked for its end', async () => {
+    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const [pid] = (await once(parent.stdout!, 'data')) as [Buffer];
+    await vi.waitFor(() => expect(hasEnded(`${hostname()}:${Number(pid)}:x`)).toBe(true));
+    expect(readFileSync(`/proc/${Number(pid)}/stat`, 'latin1')).toMatch(/\) Z /);
+    parent.kill('SIGKILL');
   });
 
   it('tells nothing of other machines, nor in other forms', () => {

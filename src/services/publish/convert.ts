@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { isCsv } from '../../core/csv.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { OgrLayerInfo } from '../../core/ogr.js';
+import { isRunning } from '../../stores/instance.js';
 import { titleOf } from './collections.js';
 import { isGzipped, isZipped, nameOf } from './formats.js';
 import { slug } from './slug.js';
@@ -65,14 +66,6 @@ async function sweep(folder: string): Promise<void> {
     const owner = /\.gpkg\.(\d+)\.partial/.exec(name)?.[1];
     if (owner !== undefined && !isRunning(Number(owner)))
       await rm(join(folder, name), { recursive: true, force: true });
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
