@@ -1,62 +1,63 @@
 import type { AdminDeps } from './deps.js';
-import { adminAuth } from './groups/admin-auth.js';
-import { alerts } from './groups/alerts.js';
 import { apiKeys } from './groups/api-keys.js';
 import { audit } from './groups/audit.js';
 import { cache } from './groups/cache.js';
 import { cacheOperations } from './groups/cache-operations.js';
 import { capabilities } from './groups/capabilities.js';
-import { clientCertificates } from './groups/client-certificates.js';
 import { cloudRasters } from './groups/cloud-rasters.js';
-import { compliance } from './groups/compliance.js';
 import { configuration } from './groups/configuration.js';
-import { connections } from './groups/connections.js';
-import { deploy } from './groups/deploy.js';
-import { embedKeys } from './groups/embed-keys.js';
-import { externalServices } from './groups/external-services.js';
 import { featureEvents } from './groups/feature-events.js';
-import { features } from './groups/features.js';
-import { federation } from './groups/federation.js';
-import { fieldMasks } from './groups/field-masks.js';
-import { fieldWorkflows } from './groups/field-workflows.js';
-import { forms } from './groups/forms.js';
-import { geocoding } from './groups/geocoding.js';
-import { geoprocessing } from './groups/geoprocessing.js';
-import { identity } from './groups/identity.js';
 import { imports } from './groups/import.js';
 import { importFiles } from './groups/import-files.js';
-import { importServices } from './groups/import-services.js';
-import { investigations } from './groups/investigations.js';
 import { jobs } from './groups/jobs.js';
 import { layerMetadata } from './groups/layer-metadata.js';
-import { layers } from './groups/layers.js';
-import { license } from './groups/license.js';
-import { migration } from './groups/migration.js';
 import { multidimCoverages } from './groups/multidim-coverages.js';
-import { networkDatasets } from './groups/network-datasets.js';
-import { oauth } from './groups/oauth.js';
-import { observability } from './groups/observability.js';
-import { oidc } from './groups/oidc.js';
 import { operations } from './groups/operations.js';
-import { packages } from './groups/packages.js';
 import { performance } from './groups/performance.js';
-import { platformRelease } from './groups/platform-release.js';
-import { proposals } from './groups/proposals.js';
-import { rateLimits } from './groups/rate-limits.js';
-import { releases } from './groups/releases.js';
-import { replicas } from './groups/replicas.js';
-import { roles } from './groups/roles.js';
-import { rowLevelSecurity } from './groups/row-level-security.js';
-import { scenes } from './groups/scenes.js';
 import { serviceOperations } from './groups/service-operations.js';
-import { services } from './groups/services.js';
 import { streaming } from './groups/streaming.js';
 import { styles } from './groups/styles.js';
-import { tenants } from './groups/tenants.js';
 import { tileOperations } from './groups/tile-operations.js';
-import { users } from './groups/users.js';
+import {
+  adminAuth,
+  alerts,
+  clientCertificates,
+  compliance,
+  connections,
+  deploy,
+  embedKeys,
+  externalServices,
+  features,
+  federation,
+  fieldMasks,
+  fieldWorkflows,
+  forms,
+  geocoding,
+  geoprocessing,
+  identity,
+  importServices,
+  investigations,
+  layers,
+  license,
+  migration,
+  networkDatasets,
+  oauth,
+  observability,
+  oidc,
+  packages,
+  platformRelease,
+  proposals,
+  rateLimits,
+  releases,
+  replicas,
+  roles,
+  rowLevelSecurity,
+  scenes,
+  services,
+  tenants,
+  users,
+} from './groups/unbuilt.js';
 import { zarrStores } from './groups/zarr-stores.js';
-
 import { type AdminOperation, type Group, operationsOf } from './kit.js';
 
 /** Every group of the management API, in the order of its documentation. */

@@ -1,8 +1,8 @@
 import Type from 'typebox';
-import { crsOfEpsg } from '../../core/crs.js';
 import { ApiError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import type { RasterInfo } from '../../core/rasters.js';
+import { crsOfEpsg } from '../../native/crs.js';
 import { describeCrs } from '../../native/index.js';
 
 /** Fields of the form that imports a raster, beside the file itself. */

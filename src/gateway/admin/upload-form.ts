@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { crsOfEpsg } from '../../core/crs.js';
 import { ApiError } from '../../core/errors.js';
+import { crsOfEpsg } from '../../native/crs.js';
 
 /** Fields of the form that uploads a file, beside the file itself. */
 export interface UploadForm {
