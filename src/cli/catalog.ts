@@ -1,13 +1,10 @@
 import { join, resolve } from 'node:path';
 import type { CatalogSnapshot } from '../core/collection.js';
-import { useCrsDatabase } from '../core/crs.js';
 import type { Pools } from '../core/tasks.js';
-import { useMatrixSets } from '../core/tile-matrix.js';
 import { Catalog } from '../services/catalog.js';
-import { crsFacts } from '../services/crs-facts.js';
 import { Databases } from '../services/databases.js';
+import { dataSettings } from '../services/publish/settings.js';
 import { registeredIn } from '../services/rasters/registered.js';
-import { configuredMatrixSets } from '../services/tiles/matrix-sets.js';
 import { openState } from '../stores/state.js';
 import { withPools } from './local.js';
 import { resolveConfig } from './settings.js';
@@ -36,8 +33,6 @@ export async function withCatalog<T>(
     options.config,
   );
   const dataDir = resolve(config.data.directory);
-  useCrsDatabase(crsFacts);
-  useMatrixSets(configuredMatrixSets(config.tiles.matrixSets));
   const state = await openState(join(dataDir, 'state.db'));
   try {
     return await withPools(
@@ -45,15 +40,9 @@ export async function withCatalog<T>(
         const databases = new Databases(pools);
         const layerIdOf = (id: string) => state.collections.idOf(id);
         const registered = () => registeredIn(state);
-        // One reading has no collections to compare with those before it.
-        const replaced = () => {};
-        const catalog = new Catalog({ pools, databases, dataDir, layerIdOf, registered, replaced });
+        const catalog = new Catalog({ pools, databases, dataDir, layerIdOf, registered });
         try {
-          const snapshot = await catalog.prepare(
-            config.data.sources,
-            config.tiles.collections,
-            config.data.crs,
-          );
+          const snapshot = await catalog.prepare(dataSettings(config));
           return await work({ catalog: snapshot, pools, dataDir });
         } finally {
           databases.close();

@@ -1,7 +1,5 @@
 import { existsSync } from 'node:fs';
 import { loadConfig } from '../core/config.js';
-import { useCrsDatabase } from '../core/crs.js';
-import { crsFacts } from '../services/crs-facts.js';
 import { requireStatedCrs } from '../services/publish/sidecar-crs.js';
 import { configuredMatrixSets } from '../services/tiles/matrix-sets.js';
 import { requireTileSettings } from '../services/tiles/settings.js';
@@ -9,7 +7,6 @@ import { requireTileSettings } from '../services/tiles/settings.js';
 /** `graticule validate CONFIG`: every wrong setting is named; exit code 78 when there is one. */
 export function validate(file: string): void {
   const { config, settings } = loadConfig({ file, env: process.env });
-  useCrsDatabase(crsFacts);
   configuredMatrixSets(config.tiles.matrixSets);
   requireTileSettings(config.tiles.collections);
   requireStatedCrs(config.data.crs);

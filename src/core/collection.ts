@@ -4,6 +4,7 @@ import type { Expression } from './cql2/ast.js';
 import type { Crs } from './crs.js';
 import type { BandInfo, RasterInfo } from './rasters.js';
 import type { FileStyle, MapStyle, NamedStyle } from './style/model.js';
+import { BUILT_IN_SETS, type MatrixSets } from './tile-matrix.js';
 import type { VectorSource } from './vector-source.js';
 
 /** How tiles of a collection are made. What is absent restricts nothing. */
@@ -154,6 +155,7 @@ export class CatalogSnapshot {
     readonly quarantined: readonly Quarantined[],
     /** Counts reloads; shown to operators. */
     readonly generation: number,
+    readonly matrixSets: MatrixSets = BUILT_IN_SETS,
     /** Collections that exist, but not for who reads. */
     readonly refused: {
       readonly collections: readonly Collection[];
@@ -177,7 +179,18 @@ export class CatalogSnapshot {
   /** The same catalog with another definition of one collection. */
   replacing(changed: Collection): CatalogSnapshot {
     const collections = this.collections.map((c) => (c.id === changed.id ? changed : c));
-    return new CatalogSnapshot(collections, this.quarantined, this.generation);
+    return this.with({ collections });
+  }
+
+  /** The same catalog with other collections. */
+  with({
+    collections,
+    refused = this.refused,
+    planes = this.planes,
+  }: Pick<CatalogSnapshot, 'collections'> &
+    Partial<Pick<CatalogSnapshot, 'refused' | 'planes'>>): CatalogSnapshot {
+    const { quarantined, generation, matrixSets } = this;
+    return new CatalogSnapshot(collections, quarantined, generation, matrixSets, refused, planes);
   }
 
   /** The same catalog for what needs places on Earth: without collections in planes of their own. */
@@ -189,7 +202,7 @@ export class CatalogSnapshot {
     const planes = this.collections.filter(({ storageCrs }) => storageCrs.isPlane);
     if (planes.length === 0) return this;
     const placed = this.collections.filter((collection) => !planes.includes(collection));
-    return new CatalogSnapshot(placed, this.quarantined, this.generation, this.refused, planes);
+    return this.with({ collections: placed, planes });
   }
 
   get vectors(): VectorCollection[] {

@@ -1,11 +1,9 @@
 import type { Box } from './box.js';
-import { contentTag } from './content-tag.js';
 import { badParameter } from './errors.js';
 
 /**
- * Coordinate reference systems by authority code: reading the ways a client may write one, and the axis
- * order that the authority defines. Inside the server coordinates are always x,y (easting or longitude
- * first); only the edge swaps.
+ * A coordinate reference system, with the axis order that its authority defines. Inside the server coordinates are always
+ * x,y (easting or longitude first); only the edge swaps.
  */
 export interface Crs {
   /** `http://www.opengis.net/def/crs/...`, or a path below this server: see `uriOf`. */
@@ -22,7 +20,7 @@ export interface Crs {
   readonly isPlane?: boolean;
 }
 
-/** What the CRS database says of an EPSG code; undefined when PROJ does not know it. */
+/** What PROJ says of a CRS. */
 export interface CrsFacts {
   northFirst: boolean;
   geographic: boolean;
@@ -45,45 +43,8 @@ export function defaultCrs({ storageCrs }: { readonly storageCrs: Crs }): Crs {
 /** CRS84 with heights above the ellipsoid: what CRS84 is for data that has heights. */
 export const CRS84H: Crs = { ...CRS84, uri: 'http://www.opengis.net/def/crs/OGC/0/CRS84h' };
 
-const known = new Map<number, Crs | null>();
-let lookup: (epsg: number) => CrsFacts | undefined = () => undefined;
-
-/** Connects the CRS database (PROJ). Called once per process, before the first request. */
-export function useCrsDatabase(source: (epsg: number) => CrsFacts | undefined): void {
-  lookup = source;
-  known.clear();
-}
-
-/** The CRS of an EPSG code, or undefined when it is unknown. */
-export function crsOfEpsg(epsg: number): Crs | undefined {
-  const cached = known.get(epsg);
-  if (cached !== undefined) return cached ?? undefined;
-  const facts = lookup(epsg);
-  const crs: Crs | null = facts
-    ? { uri: `http://www.opengis.net/def/crs/EPSG/0/${epsg}`, proj: `EPSG:${epsg}`, epsg, ...facts }
-    : null;
-  // Codes are client input: remember only a bounded number of them.
-  if (known.size < 10_000) known.set(epsg, crs);
-  return crs ?? undefined;
-}
-
 /** Where CRS are described that no authority has a code for. */
 export const OWN_CRS_PATH = '/ogc/crs';
-
-/** Those of published data, by id. */
-const own = new Map<string, Crs>();
-
-/** A CRS that data brings along without a code: `text` is what PROJ reads, `wkt` tells it from others. */
-export function ownCrs(text: string, wkt: string, facts: CrsFacts): Crs {
-  const id = contentTag(wkt);
-  let crs = own.get(id);
-  if (!crs) own.set(id, (crs = { uri: `${OWN_CRS_PATH}/${id}`, proj: text, epsg: 0, ...facts }));
-  return crs;
-}
-
-export function ownCrsById(id: string): Crs | undefined {
-  return own.get(id);
-}
 
 /** The URI of a CRS for clients: a CRS of the data's own has its place on this server. */
 export function uriOf({ uri }: Crs, baseUrl: string): string {
@@ -92,38 +53,6 @@ export function uriOf({ uri }: Crs, baseUrl: string): string {
 
 export function urisOf(list: readonly Crs[], baseUrl: string): string[] {
   return list.map((crs) => uriOf(crs, baseUrl));
-}
-
-const PATTERNS = [
-  /^https?:\/\/www\.opengis\.net\/def\/crs\/EPSG\/[\d.]+\/(\d{1,6})$/i,
-  /^urn:ogc:def:crs:EPSG:[\d.]*:(\d{1,6})$/i,
-  /^\[?EPSG:(\d{1,6})\]?$/i,
-  /^(\d{4,6})$/,
-];
-
-const OWN_PATTERN = /\/ogc\/crs\/([0-9a-f]{16})$/;
-
-const CRS84_PATTERN =
-  /^(https?:\/\/www\.opengis\.net\/def\/crs\/OGC\/(1\.3|0)\/CRS84h?|urn:ogc:def:crs:OGC:(1\.3)?:CRS84h?|\[?OGC:CRS84h?\]?|CRS84)$/i;
-
-/** Reads a CRS as clients write it. Undefined when it is malformed or unknown. */
-export function parseCrs(text: string): Crs | undefined {
-  const trimmed = text.trim().replace(/^<|>$/g, '');
-  if (CRS84_PATTERN.test(trimmed)) return /84h\]?$/i.test(trimmed) ? CRS84H : CRS84;
-  for (const pattern of PATTERNS) {
-    const match = pattern.exec(trimmed);
-    if (match) return crsOfEpsg(Number(match[1]));
-  }
-  const id = OWN_PATTERN.exec(trimmed)?.[1];
-  return id === undefined ? undefined : own.get(id);
-}
-
-/** As `parseCrs`, but throws 400 naming the parameter. */
-export function resolveCrs(parameter: string, text: string): Crs {
-  const crs = parseCrs(text);
-  if (!crs)
-    throw badParameter(parameter, `is not a known coordinate reference system: '${text.slice(0, 120)}'`);
-  return crs;
 }
 
 /** Throws 400 naming the parameter when a plane without a place on Earth would have to be brought into another CRS. */

@@ -1,6 +1,5 @@
 import Type, { type TSchema } from 'typebox';
 import type { Box } from './box.js';
-import { resolveCrs } from './crs.js';
 import { badParameter } from './errors.js';
 import { LIMITS } from './limits.js';
 import { type Format, formatNames } from './media.js';
@@ -234,17 +233,6 @@ export const bboxParam: Param<Box | undefined> = {
   parse: (raw) => (raw === undefined ? undefined : parseBox('bbox', raw)),
 };
 
-/** A CRS as URI, URN, CURIE, `EPSG:n` or a bare code. The value is the known CRS. */
-export function crsParam(name: 'crs' | 'bbox-crs' | 'filter-crs' | 'subset-crs', description: string) {
-  return {
-    name,
-    in: 'query' as const,
-    description,
-    schema: Type.String({ format: 'uri' }),
-    parse: (raw: string | undefined) => (raw === undefined ? undefined : resolveCrs(name, raw)),
-  } satisfies Param;
-}
-
 export const limitParam = integer(
   'limit',
   { min: 1, max: LIMITS.itemsMax, default: LIMITS.itemsDefault as number },
@@ -298,23 +286,6 @@ export const datetimeParam: Param<TimeRange | undefined> = {
       throw badParameter('datetime', 'ends before it starts');
     return { start, end };
   },
-};
-
-/** A CQL2 filter, its language and the CRS of its geometries (OGC 19-079r2, clause 8). */
-export const filterParams = {
-  filter: text('filter', { description: 'CQL2 expression.' }, { maxLength: LIMITS.urlBytes }),
-  filterLang: {
-    name: 'filter-lang',
-    in: 'query',
-    description: 'Language of the filter.',
-    schema: Type.String({ enum: ['cql2-text', 'cql2-json'], default: 'cql2-text' }),
-    parse(raw: string | undefined) {
-      if (raw !== undefined && raw !== 'cql2-text' && raw !== 'cql2-json')
-        throw badParameter('filter-lang', 'must be cql2-text or cql2-json');
-      return raw ?? 'cql2-text';
-    },
-  } as const,
-  filterCrs: crsParam('filter-crs', 'CRS of the geometries in the filter; CRS84 by default.'),
 };
 
 /** Part of an axis that `subset` keeps; an open end is absent. */

@@ -4,24 +4,20 @@ import { REGISTERED_SETS } from './tile-matrix/registered.js';
 export * from './tile-matrix/matrix.js';
 export { WEB_MERCATOR, WEB_MERCATOR_QUAD, WORLD_CRS84_QUAD } from './tile-matrix/registered.js';
 
-let sets: readonly TileMatrixSet[] = REGISTERED_SETS;
-let byId = index(sets);
+/** The sets that tiles can be had in: those that are built in first, then those of the configuration. */
+export class MatrixSets {
+  readonly all: readonly TileMatrixSet[];
+  readonly #byId: ReadonlyMap<string, TileMatrixSet>;
 
-/** Adds sets to those that are built in. Called once per process, before the first request. */
-export function useMatrixSets(custom: readonly TileMatrixSet[]): void {
-  sets = [...REGISTERED_SETS, ...custom];
-  byId = index(sets);
+  constructor(custom: readonly TileMatrixSet[] = []) {
+    this.all = [...REGISTERED_SETS, ...custom];
+    this.#byId = new Map(this.all.map((set) => [set.id, set]));
+  }
+
+  byId(id: string): TileMatrixSet | undefined {
+    return this.#byId.get(id);
+  }
 }
 
-/** All sets that tiles can be had in, those that are built in first. */
-export function tileMatrixSets(): readonly TileMatrixSet[] {
-  return sets;
-}
-
-export function tileMatrixSet(id: string): TileMatrixSet | undefined {
-  return byId.get(id);
-}
-
-function index(all: readonly TileMatrixSet[]): ReadonlyMap<string, TileMatrixSet> {
-  return new Map(all.map((set) => [set.id, set]));
-}
+/** Those that are built in. */
+export const BUILT_IN_SETS = new MatrixSets();

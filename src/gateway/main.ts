@@ -1,15 +1,10 @@
 import { type Config, ConfigError, loadConfig, type Setting } from '../core/config.js';
-import { useCrsDatabase } from '../core/crs.js';
-import { useMatrixSets } from '../core/tile-matrix.js';
 import { configuredBasemap } from '../services/basemap.js';
-import { crsFacts } from '../services/crs-facts.js';
 import type { Note } from '../services/notes.js';
-import { requireStatedCrs } from '../services/publish/sidecar-crs.js';
+import { dataSettings } from '../services/publish/settings.js';
 import { broadcast } from '../services/telemetry/event-metrics.js';
 import { createLog, exception, type Log } from '../services/telemetry/log.js';
 import { applicationErrors } from '../services/telemetry/metrics.js';
-import { configuredMatrixSets } from '../services/tiles/matrix-sets.js';
-import { requireTileSettings } from '../services/tiles/settings.js';
 import { joinSupervisor, type PreparedReload, type Supervised } from '../supervisor/child.js';
 import { watchFaults } from '../supervisor/faults.js';
 import { type GatewayStart, readStart } from '../supervisor/gateway-start.js';
@@ -44,7 +39,6 @@ async function main(): Promise<void> {
     const { config, settings } = read(start);
     log = createLog({ level: config.logging.level, pretty: process.stdout.isTTY, process: 'gateway' });
     logFaults(log);
-    useCrsDatabase(crsFacts);
     const runDir = process.env[RUN_DIR_VARIABLE] ?? '';
     const first = (process.env.GRATICULE_GATEWAY ?? '1') === '1';
     const bars = first && process.stderr.isTTY ? await conversionBars(process.stderr) : undefined;
@@ -109,18 +103,10 @@ function watchSources(gateway: Gateway, config: Config, supervised: Supervised):
 
 async function prepareReload(gateway: Gateway, start: GatewayStart, log: Log): Promise<PreparedReload> {
   const { config } = read(start);
-  const matrixSets = configuredMatrixSets(config.tiles.matrixSets);
   const basemap = configuredBasemap(config.pages);
-  requireTileSettings(config.tiles.collections);
-  requireStatedCrs(config.data.crs);
-  const snapshot = await gateway.catalog.prepare(
-    config.data.sources,
-    config.tiles.collections,
-    config.data.crs,
-  );
+  const snapshot = await gateway.catalog.prepare(dataSettings(config));
   return {
     commit() {
-      useMatrixSets(matrixSets);
       useBasemap(basemap);
       gateway.catalog.commit(snapshot);
       const { generation, collections, quarantined } = snapshot;

@@ -3,18 +3,13 @@ import { join } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
 import type { Box } from '../core/box.js';
 import { around, globeExtent } from '../core/box.js';
-import {
-  CatalogSnapshot,
-  type Collection,
-  type TileSettings,
-  type VectorCollection,
-} from '../core/collection.js';
+import { CatalogSnapshot, type Collection, type VectorCollection } from '../core/collection.js';
 import type { CollectionChange } from '../core/edits.js';
 import { isPath } from '../core/sources.js';
-import type { StatedCrs } from '../core/stated-crs.js';
 import type { LayerStyle } from '../core/style/model.js';
 import { FileVersions } from './publish/file-versions.js';
 import { publish } from './publish/index.js';
+import type { DataSettings } from './publish/settings.js';
 import type { PublishDeps } from './publish/source.js';
 
 /** Folders of the data folder that are published: stores, and archives that jobs made. */
@@ -29,11 +24,14 @@ const RETRY_MS = 15_000;
 /** Edits remembered per collection: those that can be under way while the catalog is read again. */
 const KEPT_EDITS = 4096;
 
-export interface CatalogDeps extends Omit<PublishDeps, 'versionOf' | 'statedCrs'> {
+export type CatalogDeps = Omit<PublishDeps, 'versionOf' | 'statedCrs'>;
+
+/** What is told of changes of the catalog. */
+export interface CatalogFollower {
   /** A reload took the place of what was published before. */
-  replaced(before: CatalogSnapshot, after: CatalogSnapshot): void;
-  /** A committed edit was taken over. */
-  edited?(collection: VectorCollection, change: CollectionChange): void;
+  replaced?(before: CatalogSnapshot, after: CatalogSnapshot): void;
+  /** A committed edit was taken over; `collection` is what it was before. */
+  changed?(collection: VectorCollection, change: CollectionChange): void;
 }
 
 /** The published collections of this process. Readers take `current`; a reload swaps it in one assignment. */
@@ -49,6 +47,8 @@ export class Catalog {
   readonly #styles = new Map<number, LayerStyle>();
   readonly #files = new FileVersions();
   readonly #deps: CatalogDeps;
+  readonly #followers: CatalogFollower[] = [];
+  #replacedAt = new Date();
 
   constructor(deps: CatalogDeps) {
     this.#deps = deps;
@@ -58,18 +58,24 @@ export class Catalog {
     return this.#current;
   }
 
+  /** When the last reload took its place. */
+  get replacedAt(): Date {
+    return this.#replacedAt;
+  }
+
+  /** Tells these of changes from now on, in this order. */
+  follow(...followers: readonly CatalogFollower[]): void {
+    this.#followers.push(...followers);
+  }
+
   /** Reads all sources beside the running catalog; nothing changes until `commit`. */
-  prepare(
-    sources: readonly string[],
-    tiles: Readonly<Record<string, TileSettings>> = {},
-    statedCrs: StatedCrs = {},
-  ): Promise<CatalogSnapshot> {
+  prepare({ sources, ...settings }: DataSettings): Promise<CatalogSnapshot> {
     const own = OWN_FOLDERS.map((folder) => join(this.#deps.dataDir, folder));
     return publish(
       [...sources, ...own.filter((path) => existsSync(path))],
-      { ...this.#deps, statedCrs, versionOf: (path) => this.#files.of(path) },
+      { ...this.#deps, statedCrs: settings.crs ?? {}, versionOf: (path) => this.#files.of(path) },
       this.#current.generation + 1,
-      tiles,
+      settings,
     );
   }
 
@@ -86,7 +92,8 @@ export class Catalog {
     }
     const before = this.#current;
     this.#current = this.#styled(current);
-    this.#deps.replaced(before, this.#current);
+    this.#replacedAt = new Date();
+    for (const follower of this.#followers) follower.replaced?.(before, this.#current);
   }
 
   /** Takes over styles, unless newer ones of their layers are known; they outlive reloads. */
@@ -98,9 +105,8 @@ export class Catalog {
     this.#current = this.#styled(this.#current);
   }
 
-  #styled({ collections, quarantined, generation }: CatalogSnapshot): CatalogSnapshot {
-    const styled = collections.map((collection) => this.#withStyle(collection));
-    return new CatalogSnapshot(styled, quarantined, generation);
+  #styled(snapshot: CatalogSnapshot): CatalogSnapshot {
+    return snapshot.with({ collections: snapshot.collections.map((one) => this.#withStyle(one)) });
   }
 
   #withStyle(collection: Collection): Collection {
@@ -127,7 +133,7 @@ export class Catalog {
     edits.set(change.cursor, change);
     if (edits.size > KEPT_EDITS) edits.delete(edits.keys().next().value!);
     this.#current = this.#current.replacing(edited(collection, change));
-    this.#deps.edited?.(collection, change);
+    for (const follower of this.#followers) follower.changed?.(collection, change);
     return true;
   }
 

@@ -7,7 +7,7 @@ import type { Log } from './telemetry/log.js';
 import { exception } from './telemetry/log.js';
 
 export interface ExtentRefreshOptions {
-  catalog(): Catalog;
+  catalog: Catalog;
   pools: Pools;
   log: Log;
   /** Milliseconds between an edit and the look, and at least between two looks. */
@@ -52,13 +52,13 @@ export class ExtentRefresh {
 
   async #look(id: string): Promise<void> {
     const { catalog, pools, log, delayMs = DELAY_MS } = this.#options;
-    const collection = catalog().current.byId(id);
+    const collection = catalog.current.byId(id);
     const start = performance.now();
     let settled = true;
     try {
       if (collection?.kind === 'vector') {
         const extent = await pools.run('vector.extent', { source: collection.source });
-        settled = catalog().measured(id, collection.cursor, extent);
+        settled = catalog.measured(id, collection.cursor, extent);
       }
     } catch (error) {
       log.write('catalog.extent.failed', { Collection: id, ...exception(error) });

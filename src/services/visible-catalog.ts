@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { CatalogSnapshot, type Collection } from '../core/collection.js';
+import type { CatalogSnapshot, Collection } from '../core/collection.js';
 import type { Principal } from '../core/operation.js';
 import { Recent } from '../core/recent.js';
 import type { Access, AccessPolicy } from './access/access.js';
@@ -51,11 +51,7 @@ export class VisibleCatalog {
     const same = collections.every((collection, i) => collection === snapshot.collections[i]);
     if (same && refused.size === 0) return snapshot;
     const why = principal.kind === 'anonymous' ? 'unauthenticated' : 'forbidden';
-    const { quarantined, generation } = snapshot;
-    return new CatalogSnapshot(collections, quarantined, generation, {
-      collections: [...refused.values()],
-      why,
-    });
+    return snapshot.with({ collections, refused: { collections: [...refused.values()], why } });
   }
 }
 

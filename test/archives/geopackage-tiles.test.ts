@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { tileMatrixSet } from '../../src/core/tile-matrix.js';
+import { BUILT_IN_SETS } from '../../src/core/tile-matrix.js';
 import { appendTiles, finishArchive, openArchive } from '../../src/workers/archive/write.js';
 import { startServer, type TestServer } from '../support/server.js';
 
@@ -16,7 +16,7 @@ let ids: Map<string, string>;
 
 /** Four tiles of one colour each, at zoom 1, as an export writes them. */
 async function quarters(): Promise<void> {
-  const set = tileMatrixSet('WebMercatorQuad')!;
+  const set = BUILT_IN_SETS.byId('WebMercatorQuad')!;
   const draft = {
     output: join(folder, 'quarters.gpkg'),
     container: 'gpkg',

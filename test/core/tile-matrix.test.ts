@@ -1,31 +1,28 @@
 import { describe, expect, it, test } from 'vitest';
-import { CRS84, type Crs, crsOfEpsg, parseCrs, useCrsDatabase } from '../../src/core/crs.js';
+import { CRS84, type Crs } from '../../src/core/crs.js';
 import { MatrixSetError, matrixSetDocument, readMatrixSet } from '../../src/core/tile-matrix/document.js';
 import {
+  BUILT_IN_SETS,
   firstColumn,
+  MatrixSets,
   matrixBox,
   matrixSize,
   type TileMatrixSet,
   tileBox,
   tileLimits,
-  tileMatrixSet,
-  tileMatrixSets,
-  useMatrixSets,
   WEB_MERCATOR_QUAD,
   zoomOf,
 } from '../../src/core/tile-matrix.js';
+import { crsOfEpsg, parseCrs } from '../../src/native/crs.js';
 import { describeCrs } from '../../src/native/index.js';
-import { crsFacts } from '../../src/services/crs-facts.js';
-
-useCrsDatabase(crsFacts);
 
 const crsOf = (value: unknown): Crs | undefined => (typeof value === 'string' ? parseCrs(value) : undefined);
-const set = (id: string) => tileMatrixSet(id) as TileMatrixSet;
+const set = (id: string) => BUILT_IN_SETS.byId(id) as TileMatrixSet;
 const last = (id: string) => matrixSetDocument(set(id)).tileMatrices.at(-1)!;
 
 describe('the sets of the register', () => {
   it('have a CRS that PROJ knows by the same axis order and unit', () => {
-    for (const { id, crs } of tileMatrixSets()) {
+    for (const { id, crs } of BUILT_IN_SETS.all) {
       const { axisSwapped, isGeographic } = describeCrs(crs.proj);
       expect([crs.northFirst, crs.geographic], id).toEqual([axisSwapped, isGeographic]);
     }
@@ -96,7 +93,7 @@ describe('the sets of the register', () => {
   });
 
   it('have every matrix of identifiers that are found again', () => {
-    for (const one of tileMatrixSets())
+    for (const one of BUILT_IN_SETS.all)
       expect(one.matrices.map(({ id }) => zoomOf(one, id))).toEqual(one.matrices.map((_, zoom) => zoom));
     expect(zoomOf(set('UTM31WGS84Quad'), '0')).toBeUndefined();
     expect(zoomOf(WEB_MERCATOR_QUAD, '07')).toBeUndefined();
@@ -233,11 +230,11 @@ describe('a set of the configuration', () => {
   });
 
   it('stands beside those that are built in', () => {
-    useMatrixSets([readMatrixSet(CUSTOM, crsOf)]);
-    expect(tileMatrixSet('Gauss.Krueger-4')?.title).toBe('Of our own');
-    expect(tileMatrixSet('WebMercatorQuad')).toBe(WEB_MERCATOR_QUAD);
-    useMatrixSets([]);
-    expect(tileMatrixSet('Gauss.Krueger-4')).toBeUndefined();
+    const sets = new MatrixSets([readMatrixSet(CUSTOM, crsOf)]);
+    expect(sets.byId('Gauss.Krueger-4')?.title).toBe('Of our own');
+    expect(sets.byId('WebMercatorQuad')).toBe(WEB_MERCATOR_QUAD);
+    expect(sets.all.at(-1)!.id).toBe('Gauss.Krueger-4');
+    expect(BUILT_IN_SETS.byId('Gauss.Krueger-4')).toBeUndefined();
   });
 
   const matrix = CUSTOM.tileMatrices[0]!;

@@ -1,7 +1,6 @@
 import Database from 'better-sqlite3';
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import type { CatalogSnapshot, VectorCollection } from '../../src/core/collection.js';
-import { useCrsDatabase } from '../../src/core/crs.js';
 import type { CollectionChange, EditTask } from '../../src/core/edits.js';
 import type { Pools } from '../../src/core/tasks.js';
 import { Catalog } from '../../src/services/catalog.js';
@@ -20,7 +19,6 @@ let replaced: [CatalogSnapshot, CatalogSnapshot][];
 
 beforeEach(async () => {
   replaced = [];
-  useCrsDatabase((epsg) => ({ geographic: epsg === 4326, northFirst: epsg === 4326 }));
   store = geoPackageStore();
   stores.push(store);
   const pools = {
@@ -33,9 +31,9 @@ beforeEach(async () => {
     dataDir: '/nonexistent',
     layerIdOf: async () => 1,
     registered: async () => ({ rasters: [], slugOf: async () => undefined }),
-    replaced: (before, after) => replaced.push([before, after]),
   });
-  catalog.commit(await catalog.prepare([store.file]));
+  catalog.follow({ replaced: (before, after) => replaced.push([before, after]) });
+  catalog.commit(await catalog.prepare({ sources: [store.file] }));
 });
 afterAll(async () => {
   closeWriters();
@@ -70,19 +68,19 @@ it('changes count and extent with an edit, once, and keeps its version', async (
 it('keeps the version of a file that only edits changed, and changes that of any other', async () => {
   const { version } = spots();
   catalog.touch('spots', await create(1));
-  catalog.commit(await catalog.prepare([store.file]));
+  catalog.commit(await catalog.prepare({ sources: [store.file] }));
   expect(spots().version).toBe(version);
   expect(facts()).toEqual({ count: 1, cursor: 1 });
   const other = new Database(store.file);
   other.exec("INSERT INTO untended (name) VALUES ('from elsewhere')");
-  catalog.commit(await catalog.prepare([store.file]));
+  catalog.commit(await catalog.prepare({ sources: [store.file] }));
   other.close();
   expect(spots().version).not.toBe(version);
 });
 
 it('tells of every reload what was published before and after', async () => {
   catalog.touch('spots', await create(1));
-  catalog.commit(await catalog.prepare([store.file]));
+  catalog.commit(await catalog.prepare({ sources: [store.file] }));
   const cursors = replaced.map((pair) => pair.map((one) => (one.byId('spots') as VectorCollection)?.cursor));
   expect(cursors).toEqual([
     [undefined, 0],
@@ -100,7 +98,7 @@ it('counts edits that are told in another order than they were committed', async
 
 it('counts an edit once when a reload sees it too', async () => {
   const change = await create(1);
-  const snapshot = await catalog.prepare([store.file]);
+  const snapshot = await catalog.prepare({ sources: [store.file] });
   catalog.touch('spots', change);
   catalog.commit(snapshot);
   expect(facts()).toEqual({ count: 1, cursor: 1 });
@@ -109,7 +107,7 @@ it('counts an edit once when a reload sees it too', async () => {
 });
 
 it('does not go back to what a reload read before an edit', async () => {
-  const snapshot = await catalog.prepare([store.file]);
+  const snapshot = await catalog.prepare({ sources: [store.file] });
   catalog.touch('spots', await create(1));
   catalog.commit(snapshot);
   expect(facts()).toEqual({ count: 1, cursor: 1 });

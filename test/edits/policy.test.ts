@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CatalogSnapshot, type VectorCollection } from '../../src/core/collection.js';
-import { CRS84, useCrsDatabase } from '../../src/core/crs.js';
+import { CRS84 } from '../../src/core/crs.js';
 import type { Principal } from '../../src/core/operation.js';
 import type { Pools } from '../../src/core/tasks.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
@@ -48,7 +48,6 @@ let ann: Editor['send'];
 let bob: Editor['send'];
 
 beforeAll(async () => {
-  useCrsDatabase((epsg) => (epsg === 3857 ? { geographic: false, northFirst: false } : undefined));
   const layer = inspect(store.file).find(({ source }) => source.table === 'parcels')!;
   const collection = {
     ...layer,

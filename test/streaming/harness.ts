@@ -1,5 +1,5 @@
 import { CatalogSnapshot, type VectorCollection } from '../../src/core/collection.js';
-import { CRS84, useCrsDatabase } from '../../src/core/crs.js';
+import { CRS84 } from '../../src/core/crs.js';
 import type { EditOperation, FeatureEvent } from '../../src/core/edits.js';
 import { ApiError } from '../../src/core/errors.js';
 import { EPOCH_SIZE, type FeedEntry } from '../../src/core/events.js';
@@ -50,7 +50,6 @@ export async function streams({
   heartbeatMs = 60_000,
   stallMs = 60_000,
 }: StreamSetup = {}) {
-  useCrsDatabase((epsg) => (epsg === 3857 ? { geographic: false, northFirst: false } : undefined));
   const store = geoPackageStore();
   const inspected = inspect(store.file);
   const collections = Object.entries(LAYERS).map(([id, layerId]) => {

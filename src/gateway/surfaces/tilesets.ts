@@ -1,15 +1,20 @@
 import type { VectorLayerMetadata } from '../../core/archives.js';
 import type { Box } from '../../core/box.js';
-import { type Collection, tileLevels, type VectorCollection } from '../../core/collection.js';
+import {
+  type CatalogSnapshot,
+  type Collection,
+  tileLevels,
+  type VectorCollection,
+} from '../../core/collection.js';
 import { CRS84 } from '../../core/crs.js';
 import { notFound } from '../../core/errors.js';
 import { type Format, JSON_FORMAT, linkType, TILEJSON_FORMAT } from '../../core/media.js';
 import type { Exchange } from '../../core/operation.js';
 import {
   lastColumn,
+  type MatrixSets,
   type TileLimits,
   type TileMatrixSet,
-  tileMatrixSet,
   WEB_MERCATOR_QUAD,
 } from '../../core/tile-matrix.js';
 import type { FieldType } from '../../core/vector-source.js';
@@ -55,8 +60,8 @@ export interface TilesetSubject {
 }
 
 /** Throws 404 for an unknown set. */
-export function requireSet(id: string): TileMatrixSet {
-  const set = tileMatrixSet(id);
+export function requireSet({ matrixSets }: CatalogSnapshot, id: string): TileMatrixSet {
+  const set = matrixSets.byId(id);
   if (!set) throw notFound('tile matrix set', id.slice(0, 100));
   return set;
 }
@@ -165,10 +170,12 @@ function tilesetItem(x: Exchange, set: TileMatrixSet, subject: TilesetSubject) {
 }
 
 /** The tilesets whose grids are made for where the data lies. */
-export function tilesetsDocument(x: Exchange, subject: TilesetSubject) {
+export function tilesetsDocument(x: Exchange, matrixSets: MatrixSets, subject: TilesetSubject) {
   const { collection, collections } = subject;
-  const sets = setsFor(extentOf(collections));
-  const offered = collection && !isMade(collection) ? matrixSetsOf(collection) : sets;
+  const offered =
+    collection && !isMade(collection)
+      ? matrixSetsOf(collection, matrixSets)
+      : setsFor(extentOf(collections), matrixSets);
   return {
     tilesets: offered.map((set) => tilesetItem(x, set, subject)),
     links: formatLinks(x, tilesetsPath(subject), META_FORMATS),

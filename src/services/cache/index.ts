@@ -17,7 +17,7 @@ export interface CachingOptions {
   /** Absolute: names this server among those of one Redis. */
   dataDir: string;
   log: Log;
-  catalog(): Catalog;
+  catalog: Catalog;
   /** Tells the other gateways of this server. */
   tell(note: CacheNote): void;
 }
@@ -48,11 +48,11 @@ export async function startCaching({
   const parts = {
     tiles,
     levels,
-    catalog: () => catalog().current,
+    catalog: () => catalog.current,
   };
   /** False for an edit that is known already, from the events of its database or by a note. */
   const take = ({ collection, change }: EditNote): boolean => {
-    if (!catalog().touch(collection, change)) return false;
+    if (!catalog.touch(collection, change)) return false;
     levels.edited(collection, change);
     const layerId = parts.catalog().byId(collection)?.layerId;
     if (layerId !== undefined) tiles.dropCollection(layerId, change.areas);

@@ -1,12 +1,13 @@
 import type { ArchiveInfo } from '../../core/archives.js';
 import { globeExtent, liesOnGlobe } from '../../core/box.js';
 import type { Collection } from '../../core/collection.js';
-import { CRS84, CRS84H, type Crs, crsOfEpsg, ownCrs, parseCrs } from '../../core/crs.js';
+import { CRS84, CRS84H, type Crs } from '../../core/crs.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { RasterInfo } from '../../core/rasters.js';
 import { defaultRasterStyle } from '../../core/style/default-style.js';
 import { WEB_MERCATOR } from '../../core/tile-matrix.js';
 import type { VectorLayerInfo } from '../../core/vector-tasks.js';
+import { crsOfEpsg, ownCrs, parseCrs } from '../../native/crs.js';
 import { describeCrs } from '../../native/index.js';
 import { stylesOfFile } from '../styles/of-files.js';
 import { sidesOf } from './crs-notes.js';

@@ -12,6 +12,7 @@ import { findFiles } from './find.js';
 import { guessCrs } from './guess-crs.js';
 import { assignIds } from './names.js';
 import { readRemote } from './remote.js';
+import type { DataSettings } from './settings.js';
 import type { Draft, Found, PublishDeps } from './source.js';
 
 /** Sources inspected at the same time. */
@@ -19,13 +20,13 @@ const PARALLEL = 4;
 
 /**
  * Reads every database and remote archive, and every source below the given files and folders, and makes one catalog of
- * them. Never throws for a bad source. `tiles` are the settings of tiles by collection.
+ * them. Never throws for a bad source.
  */
 export async function publish(
   sources: readonly string[],
   deps: PublishDeps,
   generation: number,
-  tiles: Readonly<Record<string, TileSettings>> = {},
+  { tiles = {}, matrixSets }: Omit<DataSettings, 'sources' | 'crs'> = {},
 ): Promise<CatalogSnapshot> {
   const files = await findFiles(sources.filter(isPath));
   const databases = [...new Set(sources.filter(isDatabase))];
@@ -57,6 +58,7 @@ export async function publish(
     collections.map((collection) => withSettings(collection, tiles[collection.id])),
     [...found.flatMap((one) => one.quarantined), ...quarantined, ...stray],
     generation,
+    matrixSets,
   );
 }
 

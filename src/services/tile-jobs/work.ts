@@ -3,7 +3,7 @@ import type { CatalogSnapshot, Collection, VectorCollection } from '../../core/c
 import { ApiError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import { type Format, JPEG_FORMAT, MVT_FORMAT, PNG_FORMAT, WEBP_FORMAT } from '../../core/media.js';
-import { type TileMatrixSet, tileMatrixSet, WEB_MERCATOR_QUAD } from '../../core/tile-matrix.js';
+import { type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../core/tile-matrix.js';
 import { countTiles, intersection, rangesOf, type TileRange, union } from './area.js';
 import type { TileSelection } from './tally.js';
 
@@ -39,7 +39,7 @@ export function tileWork(selection: TileSelection, catalog: CatalogSnapshot): Ti
   if (collections.length === 0) refused('There is no collection to make tiles of.');
   if (collections.length > LIMITS.collectionsPerRequest)
     refused(`A tile holds ${LIMITS.collectionsPerRequest} collections at most.`);
-  const set = tileMatrixSet(selection.tileMatrixSetId);
+  const set = catalog.matrixSets.byId(selection.tileMatrixSetId);
   if (!set) return refused(`There is no tile matrix set '${selection.tileMatrixSetId.slice(0, 100)}'.`);
   const { minZoom, maxZoom } = selection;
   const last = set.matrices.length - 1;

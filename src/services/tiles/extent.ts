@@ -2,7 +2,7 @@ import type { Box } from '../../core/box.js';
 import { around, plainBoxes } from '../../core/box.js';
 import type { Crs } from '../../core/crs.js';
 import { REGISTERED_SETS } from '../../core/tile-matrix/registered.js';
-import { type TileLimits, type TileMatrixSet, tileLimits, tileMatrixSets } from '../../core/tile-matrix.js';
+import { type MatrixSets, type TileLimits, type TileMatrixSet, tileLimits } from '../../core/tile-matrix.js';
 import { describeCrs, transformBox } from '../../native/index.js';
 
 /** Where data lies in tile matrix sets of any CRS. Boxes in CRS84 may cross the antimeridian (west > east). */
@@ -15,8 +15,8 @@ function areaOfUse(crs: Crs): Box {
 }
 
 /** Looks the areas of all sets up, which takes PROJ too long for the first request that needs them. */
-export function readAreas(): void {
-  for (const { crs } of tileMatrixSets()) areaOfUse(crs);
+export function readAreas({ all }: MatrixSets): void {
+  for (const { crs } of all) areaOfUse(crs);
 }
 
 /**
@@ -85,9 +85,9 @@ function widened([minx, miny, maxx, maxy]: Box, { matrices }: TileMatrixSet, zoo
 const SUITABLE = 0.25;
 
 /** The sets whose CRS is made for where the data lies, and those of the configuration; all for data without extent. */
-export function setsFor(extent84: Box | undefined): readonly TileMatrixSet[] {
-  if (!extent84) return tileMatrixSets();
-  return tileMatrixSets().filter(
+export function setsFor(extent84: Box | undefined, { all }: MatrixSets): readonly TileMatrixSet[] {
+  if (!extent84) return all;
+  return all.filter(
     (set) => !REGISTERED_SETS.includes(set) || covered(extent84, areaOfUse(set.crs)) >= SUITABLE,
   );
 }

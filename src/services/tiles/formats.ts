@@ -11,7 +11,7 @@ import {
   WEBP_FORMAT,
 } from '../../core/media.js';
 import type { Exchange } from '../../core/operation.js';
-import { type TileMatrixSet, tileMatrixSets, WEB_MERCATOR_QUAD } from '../../core/tile-matrix.js';
+import { type MatrixSets, type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../core/tile-matrix.js';
 
 /** Formats of tiles that are made on request. */
 export const MADE_FORMATS: readonly Format[] = [MVT_FORMAT, PNG_FORMAT, WEBP_FORMAT];
@@ -37,8 +37,8 @@ export function tileFormats(collections: readonly Collection[]): readonly Format
 }
 
 /** Tile matrix sets that a collection has tiles in. */
-export function matrixSetsOf(collection: Collection): readonly TileMatrixSet[] {
-  return collection.kind === 'archive' ? ARCHIVE_SETS : tileMatrixSets();
+export function matrixSetsOf(collection: Collection, { all }: MatrixSets): readonly TileMatrixSet[] {
+  return collection.kind === 'archive' ? ARCHIVE_SETS : all;
 }
 
 /** Whether tiles of the collection are made on request, alone or together with others. */

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { ConfigError } from '../../core/config.js';
-import { type Crs, parseCrs } from '../../core/crs.js';
+import type { Crs } from '../../core/crs.js';
 import { MatrixSetError, readMatrixSet } from '../../core/tile-matrix/document.js';
 import { REGISTERED_SETS } from '../../core/tile-matrix/registered.js';
 import type { TileMatrixSet } from '../../core/tile-matrix.js';
+import { parseCrs } from '../../native/crs.js';
 import { describeCrs } from '../../native/index.js';
 
 const MAX_SETS = 200;

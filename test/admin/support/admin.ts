@@ -1,13 +1,11 @@
 import { join } from 'node:path';
 import { CatalogSnapshot } from '../../../src/core/collection.js';
 import type { Setting } from '../../../src/core/config.js';
-import { useCrsDatabase } from '../../../src/core/crs.js';
 import { adminOperations } from '../../../src/gateway/admin/index.js';
 import type { AdminOperation } from '../../../src/gateway/admin/kit.js';
 import { createAuthenticator } from '../../../src/gateway/auth/authenticator.js';
 import { AlertStream } from '../../../src/services/alerts.js';
 import type { CacheScope } from '../../../src/services/cache/cache-control.js';
-import { crsFacts } from '../../../src/services/crs-facts.js';
 import { SessionDirectory } from '../../../src/services/events/directory.js';
 import { Feed } from '../../../src/services/events/feed.js';
 import { Hub } from '../../../src/services/events/hub.js';
@@ -36,7 +34,6 @@ const setting = (path: string, value: unknown, extra: Partial<Setting> = {}): Se
 
 /** The whole management API over a real state database, with fakes at its outer seams. */
 export async function adminHarness() {
-  useCrsDatabase(crsFacts);
   const t = await temporaryState();
   const auth = createAuthenticator(t.state);
   const jobs = new JobEngine(t.state.jobs, { leaseMs: 400, pollMs: 30 });

@@ -6,7 +6,6 @@ import { defineOperation, type Operation } from '../../../core/operation.js';
 import {
   bboxParam,
   choice,
-  crsParam,
   datetimeParam,
   integer,
   pathString,
@@ -25,6 +24,7 @@ import {
   type SurfaceDeps,
   surfaceBasics,
 } from '../common.js';
+import { crsParam } from '../crs-params.js';
 import { collectionsReply, finderParams } from '../finder.js';
 import { coverage } from './coverage.js';
 import {

@@ -4,15 +4,14 @@ import { LIMITS } from '../../../core/limits.js';
 import type { Param } from '../../../core/operation.js';
 import {
   bboxParam,
-  crsParam,
   datetimeParam,
-  filterParams,
   limitParam,
   list,
   offsetParam,
   pathString,
   text,
 } from '../../../core/params.js';
+import { crsParam, filterParams } from '../crs-params.js';
 
 export const collectionId = pathString('collectionId', 'Identifier of a collection.');
 export const featureId = pathString('featureId', 'Identifier of a feature.');

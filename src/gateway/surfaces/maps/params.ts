@@ -6,7 +6,6 @@ import { type AskedLook, lookParams } from '../../../core/look-params.js';
 import { type Format, JPEG_FORMAT, PNG_FORMAT, TIFF_FORMAT, WEBP_FORMAT } from '../../../core/media.js';
 import {
   bboxParam,
-  crsParam,
   datetimeParam,
   flag,
   integer,
@@ -15,6 +14,7 @@ import {
   type TimeRange,
   text,
 } from '../../../core/params.js';
+import { crsParam } from '../crs-params.js';
 
 /** What the operations of maps share. */
 

@@ -33,8 +33,13 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
       path: `${MAPS_PATH}/map/tiles`,
       summary: 'Map tilesets of the dataset',
       run(x) {
-        const all = visible(x.principal).onEarth.collections.filter(isMade);
-        const document = tilesetsDocument(x, { as: 'map', collections: all, collection: undefined });
+        const { collections, matrixSets } = visible(x.principal).onEarth;
+        const all = collections.filter(isMade);
+        const document = tilesetsDocument(x, matrixSets, {
+          as: 'map',
+          collections: all,
+          collection: undefined,
+        });
         return documentReply(x, document, () => pages.documentPage(x, 'Map tilesets', document));
       },
     }),
@@ -46,9 +51,10 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
       params: { tileMatrixSetId, collections },
       run(x) {
         const named = x.params.collections;
-        const shown = selectCollections(x, visible(x.principal).onEarth, named, isMade);
+        const catalog = visible(x.principal).onEarth;
+        const shown = selectCollections(x, catalog, named, isMade);
         const subject = { as: 'map', collections: shown, collection: undefined, chosen: !!named } as const;
-        const document = tilesetDocument(x, requireSet(x.params.tileMatrixSetId), subject);
+        const document = tilesetDocument(x, requireSet(catalog, x.params.tileMatrixSetId), subject);
         return documentReply(x, document, () => pages.documentPage(x, document.title, document));
       },
     }),
@@ -59,8 +65,13 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
       summary: 'Map tilesets of a collection',
       params: { collectionId },
       run(x) {
-        const collection = drawable(visible(x.principal).onEarth, x.params.collectionId);
-        const document = tilesetsDocument(x, { as: 'map', collections: [collection], collection });
+        const catalog = visible(x.principal).onEarth;
+        const collection = drawable(catalog, x.params.collectionId);
+        const document = tilesetsDocument(x, catalog.matrixSets, {
+          as: 'map',
+          collections: [collection],
+          collection,
+        });
         return documentReply(x, document, () => pages.documentPage(x, 'Map tilesets', document));
       },
     }),
@@ -71,9 +82,10 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
       summary: 'A map tileset of a collection',
       params: { collectionId, tileMatrixSetId },
       run(x) {
-        const collection = drawable(visible(x.principal).onEarth, x.params.collectionId);
+        const catalog = visible(x.principal).onEarth;
+        const collection = drawable(catalog, x.params.collectionId);
         const subject = { as: 'map', collections: [collection], collection } as const;
-        const document = tilesetDocument(x, requireSet(x.params.tileMatrixSetId), subject);
+        const document = tilesetDocument(x, requireSet(catalog, x.params.tileMatrixSetId), subject);
         return documentReply(x, document, () => pages.documentPage(x, document.title, document));
       },
     }),

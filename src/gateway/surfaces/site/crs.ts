@@ -1,10 +1,11 @@
 import Type from 'typebox';
 import { contentTag } from '../../../core/content-tag.js';
-import { OWN_CRS_PATH, ownCrsById } from '../../../core/crs.js';
+import { OWN_CRS_PATH } from '../../../core/crs.js';
 import { notFound } from '../../../core/errors.js';
 import type { Format } from '../../../core/media.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
+import { ownCrsById } from '../../../native/crs.js';
 import { describeCrs } from '../../../native/index.js';
 
 const WKT: Format = { name: 'wkt', mediaType: 'text/plain; charset=utf-8', aliases: ['wkt2'] };

@@ -1,10 +1,10 @@
 import Type, { type Static } from 'typebox';
-import { resolveCrs } from '../../../core/crs.js';
 import { badParameter, notFound } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { GEOJSON_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
 import { parseBox } from '../../../core/params.js';
+import { resolveCrs } from '../../../native/crs.js';
 import { findCollection } from '../common.js';
 import { parseDatetime } from './datetime.js';
 import { itemCollection, oneItem, type PageLinks, pageHref } from './item-collection.js';

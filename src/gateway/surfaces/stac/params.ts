@@ -4,17 +4,10 @@ import { badParameter } from '../../../core/errors.js';
 import { parseJsonText } from '../../../core/json-bounds.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Param } from '../../../core/operation.js';
-import {
-  bboxParam,
-  filterParams,
-  integer,
-  list,
-  offsetParam,
-  pathString,
-  text,
-} from '../../../core/params.js';
+import { bboxParam, integer, list, offsetParam, pathString, text } from '../../../core/params.js';
 import type { StacItems } from '../../../services/stac/items.js';
 import type { SurfaceDeps } from '../common.js';
+import { filterParams } from '../crs-params.js';
 import { stacDatetime } from './datetime.js';
 import type { AskedFields, AskedSort } from './search.js';
 

@@ -1,15 +1,15 @@
 import type { Collection } from '../../../core/collection.js';
 import { CRS84, uriOf, urisOf } from '../../../core/crs.js';
 import type { Exchange } from '../../../core/operation.js';
-import { tileMatrixSets } from '../../../core/tile-matrix.js';
+import type { MatrixSets } from '../../../core/tile-matrix.js';
 import { isMade } from '../../../services/tiles/formats.js';
 import { formatLinks, type Link, META_FORMATS, mapCollectionLink, stylesLink } from '../common.js';
 import { temporalExtent } from '../temporal-extent.js';
 import { holdsFeatures, mapTilesetsPath, REL, TILES_PATH } from '../tilesets.js';
 
-export function tileMatrixSetsDocument(x: Exchange) {
+export function tileMatrixSetsDocument(x: Exchange, { all }: MatrixSets) {
   return {
-    tileMatrixSets: tileMatrixSets().map((set) => ({
+    tileMatrixSets: all.map((set) => ({
       id: set.id,
       title: set.title,
       uri: set.uri,

@@ -54,7 +54,7 @@ export function tilesOperations(deps: TilesDeps): Operation[] {
     ...collectionOperations(deps),
     ...tilesetOperations(deps),
     ...tileOperations(deps),
-    ...matrixSetOperations(),
+    ...matrixSetOperations(deps),
     ...xyzOperations(deps),
   );
   return operations;
@@ -95,7 +95,7 @@ function collectionOperations({ visible, places }: TilesDeps): Operation[] {
   ];
 }
 
-function matrixSetOperations(): Operation[] {
+function matrixSetOperations({ catalog }: TilesDeps): Operation[] {
   return [
     defineOperation({
       ...COMMON,
@@ -106,7 +106,7 @@ function matrixSetOperations(): Operation[] {
       formats: META_FORMATS,
       responses: METADATA,
       run(x) {
-        const document = tileMatrixSetsDocument(x);
+        const document = tileMatrixSetsDocument(x, catalog().matrixSets);
         return documentReply(x, document, () => pages.documentPage(x, 'Tile matrix sets', document));
       },
     }),
@@ -120,7 +120,7 @@ function matrixSetOperations(): Operation[] {
       formats: META_FORMATS,
       responses: METADATA,
       run(x) {
-        const document = matrixSetDocument(requireSet(x.params.tileMatrixSetId));
+        const document = matrixSetDocument(requireSet(catalog(), x.params.tileMatrixSetId));
         return documentReply(x, document, () => pages.documentPage(x, document.title, document));
       },
     }),

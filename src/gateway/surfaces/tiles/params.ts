@@ -1,13 +1,11 @@
 import Type from 'typebox';
-import type { Collection } from '../../../core/collection.js';
+import type { CatalogSnapshot, Collection } from '../../../core/collection.js';
 import { notFound } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { lookParams } from '../../../core/look-params.js';
 import type { Format } from '../../../core/media.js';
 import {
-  crsParam,
   datetimeParam,
-  filterParams,
   integer,
   list,
   numberedCollection,
@@ -20,6 +18,7 @@ import type { TileMatrixSet } from '../../../core/tile-matrix.js';
 import type { TileCache } from '../../../services/cache/tile-cache.js';
 import { matrixSetsOf } from '../../../services/tiles/formats.js';
 import type { SurfaceDeps } from '../common.js';
+import { crsParam, filterParams } from '../crs-params.js';
 
 export interface TilesDeps extends SurfaceDeps {
   tiles: TileCache;
@@ -101,6 +100,11 @@ export const tileResponses = (formats: readonly Format[]) => ({
 });
 
 /** Throws 404 when the collection has no tiles in the set. */
-export function requireTileset(collection: Collection, set: TileMatrixSet): void {
-  if (!matrixSetsOf(collection).includes(set)) throw notFound(`tileset of ${collection.id}`, set.id);
+export function requireTileset(
+  { matrixSets }: CatalogSnapshot,
+  collection: Collection,
+  set: TileMatrixSet,
+): void {
+  if (!matrixSetsOf(collection, matrixSets).includes(set))
+    throw notFound(`tileset of ${collection.id}`, set.id);
 }

@@ -1,4 +1,4 @@
-import type { Collection } from '../../../core/collection.js';
+import type { CatalogSnapshot, Collection } from '../../../core/collection.js';
 import type { Crs } from '../../../core/crs.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
@@ -15,7 +15,7 @@ import { formatOf, isMade, MADE_FORMATS, TILE_FORMATS } from '../../../services/
 import { isDrawn } from '../../../services/tiles/make.js';
 import type { TileAddress, TileRequest } from '../../../services/tiles/request.js';
 import { findNumbered, selectCollections } from '../common.js';
-import { TILES_PATH } from '../tilesets.js';
+import { requireSet, TILES_PATH } from '../tilesets.js';
 import {
   COMMON,
   collectionId,
@@ -48,8 +48,8 @@ export function tileOperations(deps: TilesDeps): Operation[] {
         const catalog = deps.visible(x.principal);
         const plan = tilePlan(x, catalog, () => {
           const collection = findNumbered(catalog, x.params.collectionId);
-          const at = readAddress(x.params);
-          requireTileset(collection, at.set);
+          const at = readAddress(catalog, x.params);
+          requireTileset(catalog, collection, at.set);
           return requestOf([collection], at, formatOf(x, collection), x.params);
         });
         return tile(x, deps, plan);
@@ -71,7 +71,7 @@ export function tileOperations(deps: TilesDeps): Operation[] {
           const chosen = selectCollections(x, catalog, x.params.collections, fits);
           if (chosen.length === 0)
             throw new ApiError('not-acceptable', 'No collection has tiles of this format.');
-          return requestOf(chosen, readAddress(x.params), x.format, x.params);
+          return requestOf(chosen, readAddress(catalog, x.params), x.format, x.params);
         });
         return tile(x, deps, plan);
       },
@@ -88,8 +88,9 @@ interface TileParams {
 }
 
 /** A tile has the CRS of its set. */
-function readAddress(params: TileParams): TileAddress {
-  const at = tileAddress(params.tileMatrixSetId, params.tileMatrix, params.tileRow, params.tileCol);
+function readAddress(catalog: CatalogSnapshot, params: TileParams): TileAddress {
+  const set = requireSet(catalog, params.tileMatrixSetId);
+  const at = tileAddress(set, params.tileMatrix, params.tileRow, params.tileCol);
   if (params.crs && params.crs.uri !== at.set.crs.uri) {
     throw badParameter('crs', `tiles of ${at.set.id} are in ${at.set.crs.uri}`);
   }

@@ -2,7 +2,7 @@ import type { CatalogSnapshot } from '../../../core/collection.js';
 import { badParameter, notFound } from '../../../core/errors.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
-import { firstColumn, matrixSize, tileMatrixSet, zoomOf } from '../../../core/tile-matrix.js';
+import { firstColumn, matrixSize, type TileMatrixSet, zoomOf } from '../../../core/tile-matrix.js';
 import type { TileCache, TileSlot } from '../../../services/cache/tile-cache.js';
 import type { TaskContext } from '../../../services/run-task.js';
 import { fillTile } from '../../../services/tiles/cached.js';
@@ -12,10 +12,13 @@ import type { CachedTile } from '../../../services/tiles/tile.js';
 import { emptyTile } from '../../../services/tiles/tile.js';
 import { isOutside } from '../tilesets.js';
 
-/** Checks a tile's coordinates: 404 for an unknown set, 400 for a matrix or tile that the set does not have. */
-export function tileAddress(setId: string, tileMatrix: string, row: number, column: number): TileAddress {
-  const set = tileMatrixSet(setId);
-  if (!set) throw notFound('tile matrix set', setId.slice(0, 100));
+/** Checks a tile's coordinates: 400 for a matrix or tile that the set does not have. */
+export function tileAddress(
+  set: TileMatrixSet,
+  tileMatrix: string,
+  row: number,
+  column: number,
+): TileAddress {
   const zoom = zoomOf(set, tileMatrix);
   if (zoom === undefined)
     throw badParameter('tileMatrix', `${set.id} has no matrix '${tileMatrix.slice(0, 40)}'`);

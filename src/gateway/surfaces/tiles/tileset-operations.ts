@@ -38,8 +38,9 @@ export function tilesetOperations({ visible }: TilesDeps): Operation[] {
       formats: META_FORMATS,
       responses: METADATA,
       run(x) {
-        const document = tilesetsDocument(x, {
-          collections: visible(x.principal).collections.filter(isMade),
+        const { collections, matrixSets } = visible(x.principal);
+        const document = tilesetsDocument(x, matrixSets, {
+          collections: collections.filter(isMade),
           as: 'data',
           collection: undefined,
         });
@@ -56,9 +57,10 @@ export function tilesetOperations({ visible }: TilesDeps): Operation[] {
       formats: TILESET_FORMATS,
       responses: METADATA,
       run(x) {
-        const set = requireSet(x.params.tileMatrixSetId);
+        const catalog = visible(x.principal);
+        const set = requireSet(catalog, x.params.tileMatrixSetId);
         const named = x.params.collections;
-        const collections = selectCollections(x, visible(x.principal), named, isMade);
+        const collections = selectCollections(x, catalog, named, isMade);
         return tilesetReply(x, set, {
           as: 'data',
           collections,
@@ -77,8 +79,13 @@ export function tilesetOperations({ visible }: TilesDeps): Operation[] {
       formats: META_FORMATS,
       responses: METADATA,
       run(x) {
-        const collection = findNumbered(visible(x.principal), x.params.collectionId);
-        const document = tilesetsDocument(x, { as: 'data', collections: [collection], collection });
+        const catalog = visible(x.principal);
+        const collection = findNumbered(catalog, x.params.collectionId);
+        const document = tilesetsDocument(x, catalog.matrixSets, {
+          as: 'data',
+          collections: [collection],
+          collection,
+        });
         return documentReply(x, document, () =>
           pages.documentPage(x, `Tilesets of ${collection.title}`, document),
         );
@@ -94,9 +101,10 @@ export function tilesetOperations({ visible }: TilesDeps): Operation[] {
       formats: TILESET_FORMATS,
       responses: METADATA,
       run(x) {
-        const collection = findNumbered(visible(x.principal), x.params.collectionId);
-        const set = requireSet(x.params.tileMatrixSetId);
-        requireTileset(collection, set);
+        const catalog = visible(x.principal);
+        const collection = findNumbered(catalog, x.params.collectionId);
+        const set = requireSet(catalog, x.params.tileMatrixSetId);
+        requireTileset(catalog, collection, set);
         return tilesetReply(x, set, { as: 'data', collections: [collection], collection });
       },
     }),

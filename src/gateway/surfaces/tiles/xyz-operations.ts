@@ -99,7 +99,7 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
         const make = () => {
           const collections = chosen(x, catalog, x.params.layers);
           const { z, x: column, y } = x.params;
-          const at = tileAddress(WEB_MERCATOR_QUAD.id, String(z), y.y, column);
+          const at = tileAddress(WEB_MERCATOR_QUAD, String(z), y.y, column);
           return requestOf(collections, at, formatOf(collections, y.format), {
             ...x.params,
             scale: y.scale,

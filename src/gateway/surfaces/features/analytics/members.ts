@@ -1,8 +1,8 @@
 import { STATISTIC_TYPES, type Statistic, type StatisticType } from '../../../../core/analytics.js';
 import { badParameter } from '../../../../core/errors.js';
-import { jsonOf } from '../../../../core/geoservices-geometry.js';
 import { LIMITS } from '../../../../core/limits.js';
 import type { Field } from '../../../../core/vector-source.js';
+import { jsonOf } from '../../../../services/geoservices/geometry.js';
 
 /** Members of a body as values. Each throws 400 naming the member that is wrong. */
 

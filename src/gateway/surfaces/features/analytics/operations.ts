@@ -1,12 +1,12 @@
 import type { TSchema } from 'typebox';
 import type { ClusterAlgorithm } from '../../../../core/analytics.js';
 import { badParameter } from '../../../../core/errors.js';
-import { type GeoServicesFilter, geoServicesFilter } from '../../../../core/geoservices-filter.js';
 import { requireEntitlement } from '../../../../core/licensing.js';
 import { LIMITS } from '../../../../core/limits.js';
 import { type BodySpec, defineOperation, type Exchange, type Operation } from '../../../../core/operation.js';
 import { integer, text } from '../../../../core/params.js';
 import { bothFilters } from '../../../../services/access/access.js';
+import { type GeoServicesFilter, geoServicesFilter } from '../../../../services/geoservices/filter.js';
 import { runTask } from '../../../../services/run-task.js';
 import { requirePlace, type SurfaceDeps } from '../../common.js';
 import { FEATURES_PATH } from '../documents.js';

@@ -1,9 +1,9 @@
 import Type, { type Static, type TSchema } from 'typebox';
-import { parseCrs } from '../../../../core/crs.js';
 import type { FeatureInput } from '../../../../core/edits.js';
 import { ApiError, badParameter } from '../../../../core/errors.js';
 import { LIMITS } from '../../../../core/limits.js';
 import type { Param } from '../../../../core/operation.js';
+import { parseCrs } from '../../../../native/crs.js';
 
 const Id = Type.Union([Type.String({ maxLength: 256 }), Type.Integer()]);
 

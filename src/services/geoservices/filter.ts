@@ -1,9 +1,17 @@
-import { envelope } from './box.js';
-import type { BoxLiteral, Expression, GeometryLiteral, Operand } from './cql2/ast.js';
-import { and, type CheckOptions, Cql2Error, check, oneOf, parseText, temporalFilter } from './cql2/index.js';
-import type { Crs } from './crs.js';
-import { badParameter } from './errors.js';
-import { geometryLiteral, spatialReference } from './geoservices-geometry.js';
+import { envelope } from '../../core/box.js';
+import type { BoxLiteral, Expression, GeometryLiteral, Operand } from '../../core/cql2/ast.js';
+import {
+  and,
+  type CheckOptions,
+  Cql2Error,
+  check,
+  oneOf,
+  parseText,
+  temporalFilter,
+} from '../../core/cql2/index.js';
+import type { Crs } from '../../core/crs.js';
+import { badParameter } from '../../core/errors.js';
+import { geometryLiteral, spatialReference } from './geometry.js';
 
 /** The filters of GeoServices requests, by the names of their parameters. */
 export interface GeoServicesFilter {

@@ -1,9 +1,10 @@
 import type { Position } from 'geojson';
-import type { BoxLiteral, GeometryLiteral } from './cql2/ast.js';
-import { type Crs, crsOfEpsg } from './crs.js';
-import { badParameter } from './errors.js';
-import { JsonBoundsError, parseJsonText } from './json-bounds.js';
-import { LIMITS } from './limits.js';
+import type { BoxLiteral, GeometryLiteral } from '../../core/cql2/ast.js';
+import type { Crs } from '../../core/crs.js';
+import { badParameter } from '../../core/errors.js';
+import { JsonBoundsError, parseJsonText } from '../../core/json-bounds.js';
+import { LIMITS } from '../../core/limits.js';
+import { crsOfEpsg } from '../../native/crs.js';
 
 /** Geometries of GeoServices JSON (Geometry objects) as literals of the filter tree. Always x,y ordered. */
 

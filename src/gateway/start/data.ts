@@ -1,0 +1,130 @@
+import { join } from 'node:path';
+import { defaultPolicy } from '../../services/access/access.js';
+import { DataVersions } from '../../services/cache/data-versions.js';
+import { type Caching, startCaching } from '../../services/cache/index.js';
+import { ItemReplies } from '../../services/cache/item-replies.js';
+import { captureEdits } from '../../services/capture.js';
+import { Catalog } from '../../services/catalog.js';
+import { Databases } from '../../services/databases.js';
+import { Edits } from '../../services/edits.js';
+import { SessionDirectory } from '../../services/events/directory.js';
+import { type Events, startEvents } from '../../services/events/index.js';
+import { ExtentRefresh } from '../../services/extents.js';
+import { registeredIn } from '../../services/rasters/registered.js';
+import { SourceRecoveries } from '../../services/source-recoveries.js';
+import { StacItems } from '../../services/stac/items.js';
+import { Styles } from '../../services/styles/index.js';
+import { tellLostStyles } from '../../services/styles/of-files.js';
+import { labelLayers } from '../../services/telemetry/task-metrics.js';
+import { VisibleCatalog } from '../../services/visible-catalog.js';
+import { AllowedHosts } from '../../workers/remote/allowed.js';
+import { type Foundation, retentionOf } from './foundation.js';
+import { tellQuarantined } from './quarantine.js';
+
+/** What is published, and all that reads, keeps, edits and follows it. */
+export interface Data {
+  readonly databases: Databases;
+  readonly catalog: Catalog;
+  /** The catalog as a principal may read it. */
+  readonly visible: VisibleCatalog;
+  readonly caching: Caching;
+  /** Tells when others write to a file. */
+  readonly versions: DataVersions;
+  readonly items: ItemReplies;
+  readonly extents: ExtentRefresh;
+  readonly events: Events;
+  readonly streams: SessionDirectory;
+  readonly stac: StacItems;
+  readonly styles: Styles;
+  readonly edits: Edits;
+}
+
+/** Makes these parts and has them follow the catalog, which is empty yet. */
+export async function startData(foundation: Foundation): Promise<Data> {
+  const { config, dataDir, log, pools, state, peers, tell, onConversion } = foundation;
+  const databases = new Databases(pools);
+  const catalog = new Catalog({
+    pools,
+    ...(onConversion ? { onConversion } : {}),
+    databases,
+    dataDir,
+    layerIdOf: (id) => state.collections.idOf(id),
+    registered: () => registeredIn(state),
+  });
+  const current = () => catalog.current;
+  const visible = new VisibleCatalog(current, defaultPolicy);
+  const caching = await startCaching({ config: config.cache, dataDir, log, catalog, tell });
+  const versions = new DataVersions();
+  const events = await startDataEvents(foundation, { catalog, visible, versions, caching });
+  const allowed = new AllowedHosts(config.remote.allow);
+  const data: Data = {
+    databases,
+    catalog,
+    visible,
+    caching,
+    versions,
+    items: new ItemReplies(versions),
+    extents: new ExtentRefresh({ catalog, pools, log }),
+    events,
+    streams: new SessionDirectory(events.hub, peers),
+    stac: new StacItems({ pools, path: join(dataDir, 'stac', 'items.gpkg'), log }),
+    styles: new Styles({
+      store: state.styles,
+      pools,
+      catalog: current,
+      restyle: (changed) => catalog.restyle(changed),
+      peers,
+      allowed: { urlProblem: (url) => allowed.problemOf(url) },
+    }),
+    edits: new Edits(pools, (note) => {
+      caching.edited(note);
+      events.edited(note.collection);
+    }),
+  };
+  followCatalog(foundation, data);
+  return data;
+}
+
+function startDataEvents(
+  { config, pools, state, log, alerts, instance, tell }: Foundation,
+  { catalog, visible, versions, caching }: Pick<Data, 'catalog' | 'visible' | 'versions' | 'caching'>,
+): Promise<Events> {
+  const { maxSessions, perAddress, perKey } = config.streaming;
+  return startEvents({
+    pools,
+    store: state.feed,
+    versions,
+    log,
+    alerts,
+    instance,
+    sessions: { total: maxSessions, perAddress, perKey },
+    retention: retentionOf(config),
+    visible: (principal) => visible.of(principal),
+    catalog: () => catalog.current,
+    tell,
+    changed: caching.edited,
+  });
+}
+
+/** Every gateway reloads; the first one makes the index of items and tells what was lost. */
+function followCatalog(
+  { config, first, log, pools, alerts }: Foundation,
+  { catalog, caching, events, extents, stac }: Data,
+): void {
+  const recoveries = new SourceRecoveries();
+  const { captureEdits: enabled } = config.postgis;
+  catalog.follow(
+    caching,
+    { replaced: (_, after) => labelLayers(after) },
+    { replaced: (_, after) => recoveries.follow(after) },
+    { replaced: (_, after) => events.follow(after) },
+    { replaced: (_, after) => void captureEdits(after, { enabled, pools, log }) },
+    { changed: (collection, change) => extents.edited(collection, change) },
+  );
+  if (!first) return;
+  catalog.follow(
+    { replaced: (_, after) => stac.follow(after) },
+    { replaced: (before, after) => tellQuarantined(before, after, alerts) },
+    { replaced: (before, after) => tellLostStyles(before, after, log) },
+  );
+}

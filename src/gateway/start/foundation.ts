@@ -1,0 +1,91 @@
+import { join, resolve } from 'node:path';
+import type { Config, Setting } from '../../core/config.js';
+import type { Pools } from '../../core/tasks.js';
+import { version } from '../../core/version.js';
+import { AlertStream } from '../../services/alerts.js';
+import type { Note } from '../../services/notes.js';
+import { Peers } from '../../services/peers.js';
+import type { Log } from '../../services/telemetry/log.js';
+import { watchEventLoop, watchPools } from '../../services/telemetry/metrics.js';
+import { errorRecovery, watchCollections, watchResources } from '../../services/telemetry/process-metrics.js';
+import { instanceName } from '../../stores/instance.js';
+import { openState, type State } from '../../stores/state.js';
+import { createPools } from '../../workers/pools.js';
+
+export interface GatewayOptions {
+  config: Config;
+  settings: readonly Setting[];
+  /** Directory of the engine sockets. */
+  runDir: string;
+  log: Log;
+  /** True in one gateway of a server: it makes the first key and talks to the person at the terminal. */
+  first: boolean;
+  /** Told how much of a file is converted, from 0 to 1. */
+  onConversion?(file: string, fraction: number): void;
+  /** Asks for a reload of the catalog in every gateway. */
+  requestReload(reason: string): void;
+  /** Tells the other gateways of this server. */
+  tell(note: Note): void;
+}
+
+/** What all parts of a gateway stand on. */
+export interface Foundation extends GatewayOptions {
+  /** Absolute. */
+  readonly dataDir: string;
+  /** Names this process among those that share the state database. */
+  readonly instance: string;
+  readonly state: State;
+  readonly pools: Pools;
+  readonly peers: Peers;
+  readonly alerts: AlertStream;
+}
+
+/** Opens the state database and starts the workers. Rejects when the database cannot be used. */
+export async function layFoundation(options: GatewayOptions): Promise<Foundation> {
+  const { config, tell } = options;
+  const dataDir = resolve(config.data.directory);
+  const state = await openState(join(dataDir, 'state.db'));
+  const peers = new Peers(config.server.processes - 1, tell);
+  return {
+    ...options,
+    dataDir,
+    instance: instanceName(),
+    state,
+    pools: startWorkers(options, dataDir),
+    peers,
+    alerts: new AlertStream(peers, (alert) => tell({ alert })),
+  };
+}
+
+function startWorkers({ config, runDir }: GatewayOptions, dataDir: string): Pools {
+  return createPools({
+    vectorThreads: config.workers.vectorThreads,
+    maxQueue: config.workers.queue,
+    maxWaitMs: config.workers.waitMs,
+    connections: config.postgis.connections,
+    remoteHosts: config.remote.allow,
+    retention: retentionOf(config),
+    runDir,
+    overviews: join(dataDir, 'overviews'),
+    onEnginesBack: (absenceMs) => errorRecovery.cell('engine').observe(absenceMs),
+  });
+}
+
+/** How many events are kept, and for how long. */
+export function retentionOf({ events }: Config) {
+  const { count, hours } = events.retention;
+  return { count, ageMs: hours * 3_600_000 };
+}
+
+/** Watches this process; the result pushes what it sees, where the configuration says so. */
+export async function startTelemetry(config: Config, pools: Pools, log: Log) {
+  watchEventLoop();
+  watchCollections();
+  watchResources();
+  watchPools(() => pools.status());
+  const { otlpEndpoint } = config.observability;
+  if (!otlpEndpoint) return undefined;
+  // A fifth of what a gateway loads, for those few that push.
+  const { startOtlp } = await import('../../services/telemetry/otlp.js');
+  return startOtlp(otlpEndpoint, version(), log);
+}

@@ -1,0 +1,58 @@
+import { fileURLToPath } from 'node:url';
+import type { Operation } from '../../core/operation.js';
+import { version } from '../../core/version.js';
+import { defaultPolicy } from '../../services/access/access.js';
+import { permits } from '../../services/access/permissions.js';
+import { Places } from '../../services/places.js';
+import { createRegistry } from '../../services/telemetry/metrics.js';
+import { surfaceOperations } from '../operations.js';
+import type { Data } from './data.js';
+import type { Foundation } from './foundation.js';
+import { catalogStatus } from './quarantine.js';
+
+const PUBLIC_DIR = fileURLToPath(new URL('../../public', import.meta.url));
+const PLACES_FILE = fileURLToPath(new URL('../../places.json', import.meta.url));
+const BASEMAP_FILE = fileURLToPath(new URL('../../basemap.mbtiles', import.meta.url));
+
+/** Every operation but those of the management API. */
+export function dataOperations({ config, pools, state }: Foundation, data: Data): Operation[] {
+  const { catalog, visible, caching, databases, events, styles } = data;
+  const { licensing, observability } = config;
+  return surfaceOperations({
+    catalog: () => catalog.current,
+    visible: (principal) => visible.of(principal),
+    pools,
+    access: defaultPolicy,
+    edits: data.edits,
+    licensing,
+    tiles: caching.tiles,
+    items: data.items,
+    stac: data.stac,
+    publicDir: PUBLIC_DIR,
+    basemapFile: BASEMAP_FILE,
+    places: Places.read(PLACES_FILE),
+    popupInfo: async (layerId) => (await styles.current(layerId))?.popupInfo ?? null,
+    version: version(),
+    hub: events.hub,
+    permits,
+    registry: createRegistry(),
+    metricsPath: observability.enabled ? observability.prometheus.path : undefined,
+    poolStatus: () => pools.status(),
+    pingState: () => state.check(),
+    databaseStatus: () => databases.status(),
+    outboxStatus: () => events.outboxStatus(),
+    catalogStatus: () => catalogStatus(catalog.current),
+    cacheRefresh: () => ({
+      generation: catalog.current.generation,
+      lastRefreshedAt: catalog.replacedAt.toISOString(),
+    }),
+    license: () => ({
+      validationState: licensing.enabled ? 'configured' : 'not_required',
+      activeEntitlements: licensing.enabled ? licensing.entitlements : [],
+    }),
+    cacheStatistics: () => ({
+      ...caching.tiles.statistics(),
+      collections: caching.control.collections(),
+    }),
+  });
+}

@@ -1,0 +1,30 @@
+import type { CatalogSnapshot } from '../../core/collection.js';
+import type { Alerts } from '../../services/alerts.js';
+
+/** Operators hear of sources that were published, or new, and cannot be read. */
+export function tellQuarantined(before: CatalogSnapshot, after: CatalogSnapshot, alerts: Alerts): void {
+  const told = new Set(before.quarantined.map(({ path }) => path));
+  for (const { path, reason } of after.quarantined)
+    if (!told.has(path))
+      alerts.notify({ kind: 'source-quarantined', severity: 'error', subject: path, message: reason });
+}
+
+/** Quarantined sources that the status of the catalog names. */
+const MAX_PROBLEMS = 100;
+
+/** The catalog as probes and metrics show it. */
+export function catalogStatus({ generation, collections, quarantined }: CatalogSnapshot) {
+  return {
+    generation,
+    collections: collections.length,
+    quarantined: quarantined.length,
+    warnings: collections.flatMap(({ id, warning }) =>
+      warning === undefined ? [] : [{ collection: id, warning }],
+    ),
+    problems: quarantined.slice(0, MAX_PROBLEMS).map(({ path, layer, reason }) => ({
+      source: path,
+      ...(layer === undefined ? {} : { layer }),
+      reason,
+    })),
+  };
+}

@@ -1,0 +1,80 @@
+import { contentTag } from '../core/content-tag.js';
+import { CRS84, CRS84H, type Crs, type CrsFacts, OWN_CRS_PATH } from '../core/crs.js';
+import { badParameter } from '../core/errors.js';
+import { describeCrs } from './index.js';
+
+/** Coordinate reference systems by the names that clients and data give them, as PROJ's database has them. */
+
+/** Most EPSG codes that are remembered: they are client input. */
+const MAX_CODES = 10_000;
+
+/** CRS by EPSG code; null for codes that PROJ does not have. */
+const byCode = new Map<number, Crs | null>();
+
+/** The CRS of an EPSG code, or undefined when PROJ does not have it. */
+export function crsOfEpsg(epsg: number): Crs | undefined {
+  const before = byCode.get(epsg);
+  if (before !== undefined) return before ?? undefined;
+  const facts = factsOf(epsg);
+  const crs: Crs | null = facts
+    ? { uri: `http://www.opengis.net/def/crs/EPSG/0/${epsg}`, proj: `EPSG:${epsg}`, epsg, ...facts }
+    : null;
+  if (byCode.size < MAX_CODES) byCode.set(epsg, crs);
+  return crs ?? undefined;
+}
+
+function factsOf(epsg: number): CrsFacts | undefined {
+  try {
+    const { isGeographic, axisSwapped } = describeCrs(`EPSG:${epsg}`);
+    return { geographic: isGeographic, northFirst: axisSwapped };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Those of published data that no authority has a code for, by id. */
+const byId = new Map<string, Crs>();
+
+/** A CRS that data brings along without a code: `text` is what PROJ reads, `wkt` tells it from others. */
+export function ownCrs(text: string, wkt: string, facts: CrsFacts): Crs {
+  const id = contentTag(wkt);
+  let crs = byId.get(id);
+  if (!crs) byId.set(id, (crs = { uri: `${OWN_CRS_PATH}/${id}`, proj: text, epsg: 0, ...facts }));
+  return crs;
+}
+
+export function ownCrsById(id: string): Crs | undefined {
+  return byId.get(id);
+}
+
+const PATTERNS = [
+  /^https?:\/\/www\.opengis\.net\/def\/crs\/EPSG\/[\d.]+\/(\d{1,6})$/i,
+  /^urn:ogc:def:crs:EPSG:[\d.]*:(\d{1,6})$/i,
+  /^\[?EPSG:(\d{1,6})\]?$/i,
+  /^(\d{4,6})$/,
+];
+
+const OWN_PATTERN = /\/ogc\/crs\/([0-9a-f]{16})$/;
+
+const CRS84_PATTERN =
+  /^(https?:\/\/www\.opengis\.net\/def\/crs\/OGC\/(1\.3|0)\/CRS84h?|urn:ogc:def:crs:OGC:(1\.3)?:CRS84h?|\[?OGC:CRS84h?\]?|CRS84)$/i;
+
+/** Reads a CRS as clients write it. Undefined when it is malformed or unknown. */
+export function parseCrs(text: string): Crs | undefined {
+  const trimmed = text.trim().replace(/^<|>$/g, '');
+  if (CRS84_PATTERN.test(trimmed)) return /84h\]?$/i.test(trimmed) ? CRS84H : CRS84;
+  for (const pattern of PATTERNS) {
+    const match = pattern.exec(trimmed);
+    if (match) return crsOfEpsg(Number(match[1]));
+  }
+  const id = OWN_PATTERN.exec(trimmed)?.[1];
+  return id === undefined ? undefined : byId.get(id);
+}
+
+/** As `parseCrs`, but throws 400 naming the parameter. */
+export function resolveCrs(parameter: string, text: string): Crs {
+  const crs = parseCrs(text);
+  if (!crs)
+    throw badParameter(parameter, `is not a known coordinate reference system: '${text.slice(0, 120)}'`);
+  return crs;
+}
