@@ -60,6 +60,26 @@ function hrefsOfHtml(html: string): { href: string }[] {
     .filter(({ href }) => !href.startsWith('#') && !href.startsWith('data:'));
 }
 
+/** Entries of the lists of links of a page that say nothing, or the same as another that leads elsewhere. */
+function unclear(html: string): string[] {
+  const wrong: string[] = [];
+  for (const [, list] of html.matchAll(/<ul class="links">(.*?)<\/ul>/gs)) {
+    const read = new Map<string, string>();
+    for (const [, entry] of list!.matchAll(/<li>(.*?)<\/li>/gs)) {
+      const href = /href="([^"]*)"/.exec(entry!)?.[1] ?? /class="template">([^<]*)/.exec(entry!)![1]!;
+      const text = entry!.replace(/<[^>]*>/g, '').trim();
+      const words = entry!
+        .replace(/<(span class="type"|code)[^>]*>.*?<\/\w+>/gs, '')
+        .replace(/<[^>]*>/g, '')
+        .trim();
+      if (!/^[^/:]*\p{L}{3}/u.test(words)) wrong.push(`'${words}' says nothing of ${href}`);
+      if ((read.get(text) ?? href) !== href) wrong.push(`'${text}' is ${href} and ${read.get(text)}`);
+      read.set(text, href);
+    }
+  }
+  return wrong;
+}
+
 /** Templates are followed at the tile that every matrix has; the matrices of UTM are counted from 1. */
 function filled(href: string): string {
   return href
@@ -118,6 +138,7 @@ async function visit(at: Found, accept: string): Promise<{ wrong: string[]; link
   }
   if (answer.status !== 200 || !isDocument(type) || /\/items/.test(at.url)) return { wrong, links: [] };
   const text = answer.body.toString('utf8');
+  if (type.startsWith('text/html')) wrong.push(...unclear(text).map((what) => `${what} (on ${at.url})`));
   const hrefs: { href: string; type?: string }[] = type.startsWith('text/html')
     ? hrefsOfHtml(text)
     : hrefsOfJson(JSON.parse(text));

@@ -354,6 +354,21 @@ describe('bands', () => {
     expect((await tiff(`${LANDSAT}?exclude-properties=`)).info.bands).toHaveLength(6);
   });
 
+  it('are named by number or by title: the variable of a file with axes', async () => {
+    const series = `${COVERAGES}/bcsd_obs_1999`;
+    const { properties } = (await (await get(`${series}/schema`)).json()) as {
+      properties: Record<string, { title: string }>;
+    };
+    const titles = Object.values(properties).map(({ title }) => title);
+    expect(titles).toEqual(expect.arrayContaining(['tas', 'pr']));
+    const number = Object.keys(properties)[titles.indexOf('tas')];
+    const tas = await tiff(`${series}/coverage?properties=tas`);
+    expect(tas.info.bands).toHaveLength(1);
+    expect(tas.bytes).toEqual((await tiff(`${series}/coverage?properties=${number}`)).bytes);
+    await refusal(`${series}/coverage?properties=tas,${number}`, 'properties');
+    await refusal(`${series}/coverage?exclude-properties=tax`, 'exclude-properties');
+  });
+
   it('come in the order asked for', async () => {
     const means = ({ bytes }: Answer) => {
       const file = join(folder, 'bands.tiff');

@@ -13,7 +13,7 @@ import { passingFile } from '../../../services/passing-file.js';
 import { runTask } from '../../../services/run-task.js';
 import { giveRoomBack } from '../../../workers/engine/rooms.js';
 import { withQuery } from '../common.js';
-import { COVERAGES_PATH } from './documents.js';
+import { bandName, COVERAGES_PATH } from './documents.js';
 import { sourceAt } from './instant.js';
 import { type ScalingParams, scalingOf } from './scaling.js';
 import { outside, type Subset, subsetOf } from './subset.js';
@@ -154,15 +154,20 @@ function bandsOf(
   return bands;
 }
 
-/** `band_1,band_3` -> [1, 3], in the order asked; a band twice is an error. */
+/** `band_1,band_3` or `tas,pr` -> [1, 3], in the order asked; a band twice is an error. */
 function bandsNamed(collection: RasterCollection, parameter: string, names: string): number[] {
-  const bands = names.split(',').map((name) => {
-    const band = Number(/^band_(\d{1,5})$/.exec(name.trim())?.[1] ?? Number.NaN);
-    if (!collection.bands.some((b) => b.band === band)) {
-      throw badParameter(parameter, `there is no band '${name.trim().slice(0, 40)}'`);
-    }
-    return band;
-  });
+  const bands = names.split(',').map((name) => bandNamed(collection, parameter, name.trim()));
   if (new Set(bands).size !== bands.length) throw badParameter(parameter, 'names a band twice');
   return bands;
+}
+
+/** By its number, or by its title (the variable of a file with axes) where no other band has the same. */
+function bandNamed({ bands }: RasterCollection, parameter: string, name: string): number {
+  const numbered = bands.find(({ band }) => name === bandName(band));
+  if (numbered) return numbered.band;
+  const [titled, ...others] = bands.filter(({ description }) => description === name);
+  if (!titled) throw badParameter(parameter, `there is no band '${name.slice(0, 40)}'`);
+  if (others.length > 0)
+    throw badParameter(parameter, `several bands are called '${name.slice(0, 40)}': name them by number, as band_1`);
+  return titled.band;
 }
