@@ -124,13 +124,23 @@ export interface SocketEvents {
   closed(): void;
 }
 
+/** Holds what an operation has worked out from a target. */
+export interface Memo<M = unknown> {
+  value?: M;
+}
+
+/** Says, in the literal of an operation, what its memo holds. */
+export function memoOf<M>(): Memo<M> {
+  return {};
+}
+
 /** One request while it is being answered, as handlers see it. */
-export interface Exchange<P extends Params = Params, B = unknown> {
+export interface Exchange<P extends Params = Params, B = unknown, M = unknown> {
   readonly operation: Operation;
   readonly params: ParamValues<P>;
   readonly method: string;
   /** Lives as long as this target (path and query) is remembered: for what a handler works out from it. */
-  readonly memo: { value?: unknown };
+  readonly memo: Memo<M>;
   readonly body: B;
   /** Bytes of the request body when the operation's body is `streamed`; reading applies backpressure. */
   readonly upload: AsyncIterable<Uint8Array>;
@@ -217,20 +227,24 @@ export interface Operation {
   run(exchange: Exchange): Reply | Promise<Reply>;
 }
 
-export interface OperationSpec<P extends Params, S extends TSchema>
+export interface OperationSpec<P extends Params, S extends TSchema, M>
   extends Omit<Operation, 'params' | 'body' | 'run' | 'built' | 'formats'> {
   readonly params?: P;
   readonly formats?: readonly Format[];
   readonly body?: BodySpec<S>;
-  run(exchange: Exchange<P, Static<S>>): Reply | Promise<Reply>;
+  /** `memoOf` what `exchange.memo` holds. */
+  readonly memo?: Memo<M>;
+  run(exchange: Exchange<P, Static<S>, M>): Reply | Promise<Reply>;
 }
 
 const NO_PARAMS: Params = {};
 
-/** Declares a built operation. Types of `run` follow from `params` and `body`. */
-export function defineOperation<P extends Params = Record<never, never>, S extends TSchema = TSchema>(
-  spec: OperationSpec<P, S>,
-): Operation {
+/** Declares a built operation. Types of `run` follow from `params`, `body` and `memo`. */
+export function defineOperation<
+  P extends Params = Record<never, never>,
+  S extends TSchema = TSchema,
+  M = unknown,
+>(spec: OperationSpec<P, S, M>): Operation {
   // Handlers are typed by their own parameters; the dispatcher only ever calls them with parsed ones.
   const run = spec.run as unknown as Operation['run'];
   return { ...spec, params: spec.params ?? NO_PARAMS, formats: spec.formats ?? [], built: true, run };

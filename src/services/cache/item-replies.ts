@@ -1,20 +1,25 @@
 import type { CatalogSnapshot } from '../../core/collection.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Format } from '../../core/media.js';
-import type { Exchange, Reply } from '../../core/operation.js';
+import type { Exchange, Params, Reply } from '../../core/operation.js';
 import type { DataVersions } from './data-versions.js';
 
 /** The answer that a target (path and query) got last, and all that it hangs on. */
-interface Kept {
+export interface ItemReply {
   readonly file: string;
   /** Of the file, before it was read. */
   readonly version: number;
   readonly catalog: CatalogSnapshot;
   readonly format: Format;
   readonly baseUrl: string;
+  /** Of the answer and what is kept with it. */
+  readonly bytes: number;
   /** Undefined once its room was given to others. */
   reply: Reply | undefined;
 }
+
+/** A request whose operation remembers the answer that its target got. */
+type ItemExchange = Pick<Exchange<Params, unknown, ItemReply>, 'memo' | 'format' | 'baseUrl'>;
 
 /** What a kept answer costs beyond its body. */
 const OVERHEAD = 1024;
@@ -24,14 +29,15 @@ const OVERHEAD = 1024;
  * client that reads after a write always sees it.
  */
 export class ItemReplies {
-  #kept: Kept[] = [];
+  /** The oldest first. */
+  readonly #kept = new Set<ItemReply>();
   #bytes = 0;
 
   constructor(private readonly versions: DataVersions) {}
 
   /** The answer that this target got last, if it would be the same now. */
-  find(x: Exchange, catalog: CatalogSnapshot): Reply | undefined {
-    const kept = x.memo.value as Kept | undefined;
+  find(x: ItemExchange, catalog: CatalogSnapshot): Reply | undefined {
+    const kept = x.memo.value;
     if (!kept?.reply || kept.catalog !== catalog || kept.format !== x.format) return undefined;
     if (kept.baseUrl !== x.baseUrl || this.versions.of(kept.file) !== kept.version) return undefined;
     return kept.reply;
@@ -39,7 +45,7 @@ export class ItemReplies {
 
   /** Runs `read`, which makes the answer from this file, and keeps what it gives. */
   async fill(
-    x: Exchange,
+    x: ItemExchange,
     catalog: CatalogSnapshot,
     file: string,
     read: () => Promise<Reply>,
@@ -50,20 +56,22 @@ export class ItemReplies {
     if (version === undefined || typeof body !== 'string' || body.length > LIMITS.keptItemBytes) return reply;
     const constant = { block: undefined };
     const again = { ...reply, body: Buffer.from(body), constant };
-    const kept = { file, version, catalog, format: x.format, baseUrl: x.baseUrl, reply: again };
-    this.#add(kept, body.length + OVERHEAD);
+    const { format, baseUrl } = x;
+    const bytes = body.length + OVERHEAD;
+    const kept = { file, version, catalog, format, baseUrl, bytes, reply: again };
+    this.#add(kept);
     x.memo.value = kept;
     return reply;
   }
 
-  /** Everything is forgotten at once when there is no room: what is asked for often is soon back. */
-  #add(kept: Kept, bytes: number): void {
-    if (this.#bytes + bytes > LIMITS.keptItemsBytes) {
-      for (const old of this.#kept) old.reply = undefined;
-      this.#kept = [];
-      this.#bytes = 0;
+  #add(kept: ItemReply): void {
+    this.#kept.add(kept);
+    this.#bytes += kept.bytes;
+    for (const oldest of this.#kept) {
+      if (this.#bytes <= LIMITS.keptItemsBytes) break;
+      oldest.reply = undefined;
+      this.#kept.delete(oldest);
+      this.#bytes -= oldest.bytes;
     }
-    this.#kept.push(kept);
-    this.#bytes += bytes;
   }
 }

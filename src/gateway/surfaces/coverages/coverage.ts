@@ -168,6 +168,9 @@ function bandNamed({ bands }: RasterCollection, parameter: string, name: string)
   const [titled, ...others] = bands.filter(({ description }) => description === name);
   if (!titled) throw badParameter(parameter, `there is no band '${name.slice(0, 40)}'`);
   if (others.length > 0)
-    throw badParameter(parameter, `several bands are called '${name.slice(0, 40)}': name them by number, as band_1`);
+    throw badParameter(
+      parameter,
+      `several bands are called '${name.slice(0, 40)}': name them by number, as band_1`,
+    );
   return titled.band;
 }

@@ -210,7 +210,9 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
           'subset-crs',
           'CRS of the numbers in subset; one that the coverage lists, CRS84 by default.',
         ),
-        properties: text('properties', { description: 'Bands in output order, by number or title: band_1,band_3 or tas,pr.' }),
+        properties: text('properties', {
+          description: 'Bands in output order, by number or title: band_1,band_3 or tas,pr.',
+        }),
         excludeProperties: text('exclude-properties', { description: 'All bands but these.' }),
         ...scaling,
         resampling,

@@ -1,7 +1,13 @@
 import Type from 'typebox';
 import { HTML_FORMAT, linkType } from '../../../core/media.js';
-import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
-import type { ItemReplies } from '../../../services/cache/item-replies.js';
+import {
+  defineOperation,
+  type Exchange,
+  memoOf,
+  type Operation,
+  type Reply,
+} from '../../../core/operation.js';
+import type { ItemReplies, ItemReply } from '../../../services/cache/item-replies.js';
 import * as pages from '../../pages/index.js';
 import { documentReply, LinkSchema, type SurfaceDeps } from '../common.js';
 import { featureRows, pageReply } from './answer.js';
@@ -95,6 +101,7 @@ export function itemOperations(deps: ItemDeps): Operation[] {
         200: { description: 'Feature', content: { 'application/geo+json': FeatureSchema, ...OTHERS } },
         404: { description: 'No such feature' },
       },
+      memo: memoOf<ItemReply>(),
       run(x) {
         const catalog = deps.visible(x.principal);
         const kept = items.find(x, catalog);

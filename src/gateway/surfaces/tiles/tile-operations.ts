@@ -4,7 +4,7 @@ import { ApiError, badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { AskedLook } from '../../../core/look-params.js';
 import { type Format, MVT_FORMAT } from '../../../core/media.js';
-import { defineOperation, type Operation } from '../../../core/operation.js';
+import { defineOperation, memoOf, type Operation } from '../../../core/operation.js';
 import type { RasterLook } from '../../../core/raster-look.js';
 import type { TileSize } from '../../../core/rasters.js';
 import { tileBox } from '../../../core/tile-matrix.js';
@@ -30,7 +30,7 @@ import {
   tileRow,
 } from './params.js';
 import { type AskedSelection, tileSelection } from './selection.js';
-import { tile, tileAddress, tilePlan } from './tile.js';
+import { type TilePlan, tile, tileAddress, tilePlan } from './tile.js';
 
 /** Tiles of collections and of the dataset (OGC 20-057, clause 7). */
 export function tileOperations(deps: TilesDeps): Operation[] {
@@ -44,6 +44,7 @@ export function tileOperations(deps: TilesDeps): Operation[] {
       params: { collectionId, tileMatrixSetId, tileMatrix, tileRow, tileCol, ...tileQuery },
       formats: TILE_FORMATS,
       responses: tileResponses(TILE_FORMATS),
+      memo: memoOf<TilePlan>(),
       run(x) {
         const catalog = deps.visible(x.principal);
         const plan = tilePlan(x, catalog, () => {
@@ -64,6 +65,7 @@ export function tileOperations(deps: TilesDeps): Operation[] {
       params: { tileMatrixSetId, tileMatrix, tileRow, tileCol, collections, ...tileQuery },
       formats: MADE_FORMATS,
       responses: tileResponses(MADE_FORMATS),
+      memo: memoOf<TilePlan>(),
       run(x) {
         const catalog = deps.visible(x.principal);
         const plan = tilePlan(x, catalog, () => {

@@ -1,6 +1,6 @@
 import type { CatalogSnapshot } from '../../../core/collection.js';
 import { badParameter, notFound } from '../../../core/errors.js';
-import type { Exchange, Reply } from '../../../core/operation.js';
+import type { Exchange, Params, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
 import { firstColumn, matrixSize, type TileMatrixSet, zoomOf } from '../../../core/tile-matrix.js';
 import type { TileCache, TileSlot } from '../../../services/cache/tile-cache.js';
@@ -29,6 +29,9 @@ export function tileAddress(
   return { set, zoom, row, column: firstColumn(set.matrices[zoom]!, row, column) };
 }
 
+/** A request whose operation remembers the plan of its target. */
+type TileExchange = Exchange<Params, unknown, TilePlan>;
+
 /** What a request for a tile asks for, worked out once per target and catalog. */
 export interface TilePlan extends TileRequest {
   readonly catalog: CatalogSnapshot;
@@ -44,13 +47,13 @@ export interface TilePlan extends TileRequest {
  * that the format hangs on the Accept header too, not only on the target; `limited`, that the limits of tilesets hold.
  */
 export function tilePlan(
-  x: Exchange,
+  x: Pick<TileExchange, 'memo' | 'format'>,
   catalog: CatalogSnapshot,
   make: () => TileRequest,
   { negotiated, limited }: { negotiated: boolean; limited: boolean } = { negotiated: true, limited: true },
 ): TilePlan {
-  const known = x.memo.value as TilePlan | undefined;
-  if (known && known.catalog === catalog && (!negotiated || known.format === x.format)) return known;
+  const before = x.memo.value;
+  if (before && before.catalog === catalog && (!negotiated || before.format === x.format)) return before;
   const asked = make();
   const { at, format, scale, selection, batch } = asked;
   const collections = shownAt(at, asked.collections);

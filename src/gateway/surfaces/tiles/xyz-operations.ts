@@ -11,13 +11,13 @@ import {
   TILEJSON_FORMAT,
   WEBP_FORMAT,
 } from '../../../core/media.js';
-import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
+import { defineOperation, type Exchange, memoOf, type Operation } from '../../../core/operation.js';
 import { list, pathInteger, pathString } from '../../../core/params.js';
 import { WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
 import { isMade, TILE_FORMATS, tileFormats } from '../../../services/tiles/formats.js';
 import { documentReply, selectCollections } from '../common.js';
 import { COMMON, type TilesDeps, tileQuery, tileResponses } from './params.js';
-import { tile, tileAddress, tilePlan } from './tile.js';
+import { type TilePlan, tile, tileAddress, tilePlan } from './tile.js';
 import { requestOf } from './tile-operations.js';
 import { tileJson } from './tilejson.js';
 
@@ -94,6 +94,7 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
       },
       // Maps of the web ask for whatever is in view: nothing there is no failure.
       responses: { ...tileResponses(TILE_FORMATS), 404: { description: 'No such collection' } },
+      memo: memoOf<TilePlan>(),
       run(x) {
         const catalog = deps.visible(x.principal);
         const make = () => {
