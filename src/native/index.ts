@@ -190,8 +190,13 @@ export interface GeoJsonReadOptions {
   maxVertices?: number;
 }
 
+/** What is wrong with a geometry, and in which member of it; as a whole without `place`. */
+export interface GeoJsonError extends Error {
+  readonly place?: string;
+}
+
 /**
- * A GeoJSON geometry (RFC 7946), as object or text, as WKB: ISO, little endian, x,y ordered. Throws an Error whose
+ * A GeoJSON geometry (RFC 7946), as object or text, as WKB: ISO, little endian, x,y ordered. Throws a `GeoJsonError` whose
  * message may be shown to a client and begins with the place, `coordinates/0/3 is not a finite number`: for numbers
  * that are not finite, open rings and rings below four positions, lines below two, a fourth ordinate, collections
  * nested more than 16 deep, too many positions, positions without an image in `to`, and unknown CRS.

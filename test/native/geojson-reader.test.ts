@@ -317,3 +317,29 @@ describe('validateGeometry', () => {
     }
   });
 });
+
+describe('what is wrong with a geometry', () => {
+  it('is told with its place', () => {
+    const error = (geometry: object) => {
+      try {
+        return read(geometry);
+      } catch (thrown) {
+        return thrown;
+      }
+    };
+    expect(
+      error({
+        type: 'LineString',
+        coordinates: [
+          [0, 0],
+          ['x', 1],
+        ],
+      }),
+    ).toMatchObject({ place: 'coordinates/1/0' });
+    const point = { type: 'Point', coordinates: [1] };
+    expect(error({ type: 'GeometryCollection', geometries: [point] })).toMatchObject({
+      place: 'geometries/0/coordinates',
+    });
+    expect(error({ type: 'Circle' })).not.toHaveProperty('place');
+  });
+});

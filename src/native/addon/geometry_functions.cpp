@@ -41,7 +41,7 @@ napi_value geojsonToWkb(napi_env env, napi_callback_info info) {
   if (reprojector == nullptr) throw Failure{error, false};
   const std::string text = requireText(env, arguments[0], "the geometry");
   if (!environment.geometryReader.read(text, options, *reprojector, environment.geometry, error)) {
-    throw Failure{error, false};
+    throw Failure{error, false, environment.geometryReader.failedAt()};
   }
   environment.text.clear();
   writeWkb(environment.geometry, environment.text);

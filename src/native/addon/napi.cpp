@@ -82,4 +82,15 @@ void setProperty(napi_env env, napi_value object, const char* name, napi_value v
   check(napi_set_named_property(env, object, name, value));
 }
 
+void throwFailure(napi_env env, const Failure& failure) {
+  (failure.type ? napi_throw_type_error : napi_throw_error)(env, nullptr, failure.message.c_str());
+  if (failure.place.empty()) return;
+  napi_value error;
+  napi_value place;
+  if (napi_get_and_clear_last_exception(env, &error) != napi_ok) return;
+  if (napi_create_string_utf8(env, failure.place.data(), failure.place.size(), &place) == napi_ok)
+    napi_set_named_property(env, error, "place", place);
+  napi_throw(env, error);
+}
+
 }  // namespace graticule::addon

@@ -20,6 +20,8 @@ namespace graticule::addon {
 struct Failure {
   std::string message;
   bool type = false;
+  /** Member of the argument that is wrong, as `error.place`. */
+  std::string place = {};
 };
 
 /** State of one environment: every worker thread loads the addon and has its own. */
@@ -76,6 +78,9 @@ napi_value toBuffer(napi_env env, const uint8_t* data, size_t size);
 napi_value toBox(napi_env env, const Box& box);
 void setProperty(napi_env env, napi_value object, const char* name, napi_value value);
 
+/** Throws it in JavaScript. */
+void throwFailure(napi_env env, const Failure& failure);
+
 using Function = napi_value (*)(napi_env, napi_callback_info);
 
 /** Turns every C++ exception of F into a JavaScript one: nothing else leaves the addon. */
@@ -87,7 +92,7 @@ napi_value guarded(napi_env env, napi_callback_info info) {
     bool pending = false;
     napi_is_exception_pending(env, &pending);
     if (pending) return nullptr;
-    (failure.type ? napi_throw_type_error : napi_throw_error)(env, nullptr, failure.message.c_str());
+    throwFailure(env, failure);
   } catch (const std::bad_alloc&) {
     napi_throw_range_error(env, "ERR_OUT_OF_MEMORY", "out of memory in native code");
   } catch (...) {

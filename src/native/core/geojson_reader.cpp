@@ -35,6 +35,7 @@ bool GeoJsonReader::read(std::string_view text, const GeoJsonReadOptions& option
   nodes_.clear();
   place_.clear();
   error_.clear();
+  failedAt_.clear();
   hasZ_ = options.dimension == 3;
   JsonReader json(text.data(), text.size());
   if (!readGeometry(json, 0) || (!json.atEnd() && !fail("is followed by more text")) || !reproject(reprojector)) {
@@ -231,7 +232,9 @@ void GeoJsonReader::finish(Geometry& geometry) const {
 }
 
 bool GeoJsonReader::fail(const std::string& why) {
-  if (error_.empty()) error_ = place() + " " + why;
+  if (!error_.empty()) return false;
+  failedAt_ = place();
+  error_ = (failedAt_.empty() ? "the geometry" : failedAt_) + " " + why;
   return false;
 }
 
@@ -241,7 +244,7 @@ std::string GeoJsonReader::place() const {
     if (!text.empty()) text += '/';
     text += step.member == nullptr ? std::to_string(step.index) : step.member;
   }
-  return text.empty() ? "the geometry" : text;
+  return text;
 }
 
 }  // namespace graticule

@@ -34,6 +34,8 @@ class GeoJsonReader {
   /** False, and a sentence in `error` that names the place (`coordinates/0/3`), when the text is no such geometry. */
   bool read(std::string_view json, const GeoJsonReadOptions& options, const Reprojector& reprojector, Geometry& geometry,
             std::string& error);
+  /** The place of the last failure; empty where it is the geometry as a whole. */
+  const std::string& failedAt() const { return failedAt_; }
 
  private:
   bool readGeometry(JsonReader& json, int depth);
@@ -68,6 +70,7 @@ class GeoJsonReader {
   };
   std::vector<Step> place_;
   std::string error_;
+  std::string failedAt_;
 };
 
 }  // namespace graticule

@@ -129,7 +129,7 @@ void tileStep(sqlite3_context* context, int argc, sqlite3_value** argv) {
     size_t size = 0;
     const uint8_t* blob = blobOf(argv[2], size);
     const bool shown = encoder->addGeometry(blob, size);
-    if (encoder->late()) return fail(context, "gr_mvt", "out of time");
+    if (encoder->late()) return failLate(context, "gr_mvt");
     if (!shown) return;
     for (int i = kFirstValue; i < argc; ++i) encoder->tag(static_cast<size_t>(i - kFirstValue), valueOf(argv[i]));
     const bool hasId = sqlite3_value_type(argv[1]) == SQLITE_INTEGER;

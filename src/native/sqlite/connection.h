@@ -101,6 +101,12 @@ inline void fail(sqlite3_context* context, const char* function, const std::stri
   sqlite3_result_error(context, (std::string(function) + ": " + why).c_str(), -1);
 }
 
+/** Fails as a statement that was interrupted: its time is over. */
+inline void failLate(sqlite3_context* context, const char* function) {
+  fail(context, function, "out of time");
+  sqlite3_result_error_code(context, SQLITE_INTERRUPT);
+}
+
 inline Value valueOf(sqlite3_value* v) {
   switch (sqlite3_value_type(v)) {
     case SQLITE_INTEGER: return Value::ofInteger(sqlite3_value_int64(v));

@@ -10,7 +10,7 @@ void beforeDeadline(sqlite3_context* context, int, sqlite3_value** argv) {
   using namespace std::chrono;
   const auto now = duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
   if (static_cast<double>(now) < sqlite3_value_double(argv[0])) return sqlite3_result_int(context, 1);
-  fail(context, "gr_before", "out of time");
+  failLate(context, "gr_before");
 }
 
 }  // namespace graticule::sqlite

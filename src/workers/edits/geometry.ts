@@ -1,7 +1,13 @@
 import type { EditTask } from '../../core/edits.js';
 import type { FieldError } from '../../core/errors.js';
 import type { GeometryType } from '../../core/vector-source.js';
-import { geojsonToWkb, type Invalidity, transformPoints, validateGeometry } from '../../native/index.js';
+import {
+  type GeoJsonError,
+  geojsonToWkb,
+  type Invalidity,
+  transformPoints,
+  validateGeometry,
+} from '../../native/index.js';
 import { haveAPlace } from '../providers/domain.js';
 import { extremePositions } from './extremes.js';
 
@@ -41,7 +47,7 @@ export function readGeometry(text: string, task: EditTask): ReadGeometry {
   try {
     wkb = geojsonToWkb(text, source.hasZ ? { ...options, dimension: 3 } : options);
   } catch (error) {
-    return placed((error as Error).message);
+    return placed(error as GeoJsonError);
   }
   return placedInDomain(wkb, task) ?? fitted(wkb, task);
 }
@@ -71,10 +77,10 @@ function fitted(wkb: Uint8Array, task: EditTask): ReadGeometry {
 
 const wrong = (detail: string): FieldError => ({ name: '/geometry', detail });
 
-/** The reader's message begins with the place where there is one: it becomes part of the JSON pointer. */
-function placed(message: string): FieldError {
-  const match = /^((?:coordinates|geometries)\S*) (.*)$/s.exec(message);
-  return match ? { name: `/geometry/${match[1]}`, detail: match[2]! } : wrong(message);
+/** The place becomes part of the JSON pointer. */
+function placed({ message, place }: GeoJsonError): FieldError {
+  if (!place) return wrong(message);
+  return { name: `/geometry/${place}`, detail: message.slice(place.length + 1) };
 }
 
 /** Where a geometry is wrong, in the CRS and axis order that it came in. */
