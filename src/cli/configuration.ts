@@ -3,8 +3,8 @@ import { ConfigSchema, loadConfig } from '../core/config.js';
 /** Prints docs/configuration.md, or with `--schema` the JSON Schema of the configuration file. */
 function markdown(): string {
   const rows = loadConfig({}).settings.map(({ path, type, default: value, env, description }) => {
-    const shown = value === '' ? '' : `\`${JSON.stringify(value)}\``;
-    return `| \`${path}\` | ${type} | ${shown} | \`${env}\` | ${description} |`;
+    const text = value === '' ? '' : `\`${JSON.stringify(value)}\``;
+    return `| \`${path}\` | ${type} | ${text} | \`${env}\` | ${description} |`;
   });
   return [
     '# Configuration',

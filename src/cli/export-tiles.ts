@@ -74,9 +74,9 @@ async function write(
   { output, container, signal }: Target,
   { catalog, pools }: LocalCatalog,
 ): Promise<ExportResult> {
-  const known = selection.collections.flatMap((id) => catalog.byId(id) ?? []);
-  const images = container === 'gpkg' && known[0]?.kind !== 'archive';
-  const format = selection.format || (images ? 'png' : usualFormat(known));
+  const collections = selection.collections.flatMap((id) => catalog.byId(id) ?? []);
+  const images = container === 'gpkg' && collections[0]?.kind !== 'archive';
+  const format = selection.format || (images ? 'png' : usualFormat(collections));
   const work = tileWork({ ...selection, format }, catalog);
   const bar = new SingleBar({
     format: '  {bar} {percentage}%  {tiles} tiles, {rate}/s, {eta_formatted} left',

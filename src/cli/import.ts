@@ -36,13 +36,13 @@ export async function importFile(file: string, options: ImportOptions): Promise<
   });
   try {
     await withPools(async (pools) => {
-      const known = new Set((await state.collections.list()).map((collection) => collection.slug));
+      const slugs = new Set((await state.collections.list()).map((collection) => collection.slug));
       const imports = new ImportService({
         pools,
         jobs,
         dataDir,
         publish: async () => void notifyServer(dataDir),
-        isPublished: (id) => known.has(id),
+        isPublished: (id) => slugs.has(id),
       });
       jobs.start();
       const table = tableName(options.name ?? nameOf(path));

@@ -94,9 +94,9 @@ async function requireFreePort({ server }: Config, patienceMs: number): Promise<
   for (;;) {
     const error = await bindingError(server);
     if (!error) return;
-    const taken = error.code === 'EADDRINUSE';
-    if (!taken || Date.now() >= until) {
-      const reason = taken ? 'is in use by another program' : `cannot be used: ${error.message}`;
+    const isPortInUse = error.code === 'EADDRINUSE';
+    if (!isPortInUse || Date.now() >= until) {
+      const reason = isPortInUse ? 'is in use by another program' : `cannot be used: ${error.message}`;
       throw new CommandError(`port ${server.port} ${reason}; choose another one with --port`);
     }
     await new Promise((resolve) => setTimeout(resolve, 100));

@@ -123,18 +123,18 @@ export class FeatureStream {
     this.#become('connecting');
     const socket = (this.#options.open ?? platformSocket)(this.#url);
     this.#socket = socket;
-    const lost = () => {
+    const onLoss = () => {
       if (this.#socket === socket) this.#reconnect();
     };
-    socket.onclose = lost;
-    socket.onerror = lost;
+    socket.onclose = onLoss;
+    socket.onerror = onLoss;
     socket.onmessage = ({ data }: { data: unknown }) => {
       if (this.#socket === socket) this.#receive(JSON.parse(String(data)));
     };
     this.#heard = Date.now();
     const { silenceMs = 75_000 } = this.#options;
     this.#watch = setInterval(() => {
-      if (Date.now() - this.#heard > silenceMs) lost();
+      if (Date.now() - this.#heard > silenceMs) onLoss();
     }, silenceMs / 5);
   }
 

@@ -309,12 +309,12 @@ function unknownKeys(value: Record<string, unknown>, schema: TSchema, prefix: st
   const properties = (schema as { properties?: Record<string, TSchema> }).properties ?? {};
   return Object.entries(value).flatMap(([key, sub]) => {
     const path = prefix ? `${prefix}.${key}` : key;
-    const known = properties[key];
-    if (!known) return [`${path} is not a setting`];
-    const nested = (known as { properties?: unknown }).properties;
+    const property = properties[key];
+    if (!property) return [`${path} is not a setting`];
+    const nested = (property as { properties?: unknown }).properties;
     if (!nested) return [];
     if (typeof sub !== 'object' || sub === null || Array.isArray(sub)) return [`${path} must be a section`];
-    return unknownKeys(sub as Record<string, unknown>, known, path);
+    return unknownKeys(sub as Record<string, unknown>, property, path);
   });
 }
 

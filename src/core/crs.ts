@@ -57,10 +57,10 @@ export function urisOf(list: readonly Crs[], baseUrl: string): string[] {
 
 /** Throws 400 naming the parameter when a plane without a place on Earth would have to be brought into another CRS. */
 export function requireReachable(
-  asked: Readonly<Record<string, Crs | undefined>>,
+  parameters: Readonly<Record<string, Crs | undefined>>,
   { storageCrs }: { readonly storageCrs: Crs },
 ): void {
-  for (const [parameter, crs] of Object.entries(asked)) {
+  for (const [parameter, crs] of Object.entries(parameters)) {
     if (!crs || (!crs.isPlane && !storageCrs.isPlane) || crs.uri === storageCrs.uri) continue;
     throw badParameter(parameter, 'must be the CRS of the data: where it lies on Earth is not known');
   }

@@ -17,8 +17,8 @@ export function withoutPassword(source: string): string {
   // Up to the last @: a password that holds one unescaped is cut off whole.
   const at = authority.lastIndexOf('@');
   const user = at < 0 ? '' : `${authority.slice(0, at).split(':')[0]}@`;
-  const kept = query.filter((parameter) => !SECRET_PARAMETERS.has(decoded(parameter.split('=')[0]!)));
-  return `${scheme}${user}${authority.slice(at + 1)}${kept.length > 0 ? `?${kept.join('&')}` : ''}`;
+  const parameters = query.filter((parameter) => !SECRET_PARAMETERS.has(decoded(parameter.split('=')[0]!)));
+  return `${scheme}${user}${authority.slice(at + 1)}${parameters.length > 0 ? `?${parameters.join('&')}` : ''}`;
 }
 
 /** Whether a ? belongs to a password that holds it unescaped: what stands before it is no host with a port. */

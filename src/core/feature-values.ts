@@ -33,10 +33,10 @@ export function readProperties(properties: Record<string, unknown>, rules: Value
   const values = new Map<string, FieldValue>();
   const errors: FieldError[] = [];
   const forbidden: string[] = [];
-  const known = new Map(rules.fields.map((field) => [field.name, field]));
+  const fields = new Map(rules.fields.map((field) => [field.name, field]));
   for (const [name, value] of Object.entries(properties)) {
     if (errors.length >= MAX_ERRORS) break;
-    const field = known.get(name);
+    const field = fields.get(name);
     const at = `/properties/${pointer(name)}`;
     if (!field || (rules.visible && !rules.visible.includes(name))) {
       errors.push({ name: at, detail: 'is no property of this collection' });

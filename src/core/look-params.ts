@@ -18,10 +18,10 @@ const expression: Param<BandExpression[] | undefined> = {
   parse(raw) {
     if (raw === undefined) return undefined;
     try {
-      const found = parseBandMath(raw);
-      if (found.length !== 1 && found.length !== 3)
+      const expressions = parseBandMath(raw);
+      if (expressions.length !== 1 && expressions.length !== 3)
         throw new BandMathError('must be one expression, or three with ; between them');
-      return found;
+      return expressions;
     } catch (error) {
       if (error instanceof BandMathError) throw badParameter('expression', error.message);
       throw error;

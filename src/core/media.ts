@@ -96,9 +96,9 @@ export function asksForHtml(accept: string | undefined): boolean {
 }
 
 function formatByName(f: string, formats: readonly Format[]): Format {
-  const wanted = f.toLowerCase().replace(/ /g, '+');
-  const found = formats.find((o) => o.name === wanted || o.aliases?.includes(wanted));
-  if (found) return found;
+  const name = f.toLowerCase().replace(/ /g, '+');
+  const format = formats.find((o) => o.name === name || o.aliases?.includes(name));
+  if (format) return format;
   throw badParameter('f', `must be one of ${formatNames(formats).join(', ')}`);
 }
 

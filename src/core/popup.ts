@@ -39,6 +39,6 @@ export function labelled(
   properties: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   if (fields.length === 0) return { ...properties };
-  const shown = fields.filter(({ name }) => Object.hasOwn(properties, name));
-  return Object.fromEntries(shown.map(({ name, label }) => [label, properties[name]]));
+  const fieldsOfFeature = fields.filter(({ name }) => Object.hasOwn(properties, name));
+  return Object.fromEntries(fieldsOfFeature.map(({ name, label }) => [label, properties[name]]));
 }

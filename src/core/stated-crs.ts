@@ -8,14 +8,14 @@ export type StatedCrs = Readonly<Record<string, string>>;
 
 /** What is stated of the layers of a file, by name; `''` is for all others. The longest path counts. */
 export function statedOfFile(stated: StatedCrs, path: string): Record<string, string> {
-  const found = new Map<string, { crs: string; length: number }>();
+  const byFile = new Map<string, { crs: string; length: number }>();
   for (const [key, crs] of Object.entries(stated)) {
     const [, file, layer = ''] = /^(.*?)(?:#([^#]*))?$/s.exec(key) as unknown as [string, string, string?];
     if (!isOf(path, file)) continue;
-    const other = found.get(layer);
-    if (!other || other.length < file.length) found.set(layer, { crs, length: file.length });
+    const other = byFile.get(layer);
+    if (!other || other.length < file.length) byFile.set(layer, { crs, length: file.length });
   }
-  return Object.fromEntries([...found].map(([layer, { crs }]) => [layer, crs]));
+  return Object.fromEntries([...byFile].map(([layer, { crs }]) => [layer, crs]));
 }
 
 /** Names of files of which something is stated, but that are not among the published ones. */

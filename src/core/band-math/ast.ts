@@ -55,11 +55,11 @@ export type BandExpression =
 
 /** The 1-based bands that expressions name, ascending. */
 export function bandsOf(expressions: readonly BandExpression[]): number[] {
-  const found = new Set<number>();
+  const numbers = new Set<number>();
   const walk = (node: BandExpression): void => {
-    if ('band' in node) found.add(node.band);
+    if ('band' in node) numbers.add(node.band);
     else if ('call' in node) node.of.forEach(walk);
   };
   expressions.forEach(walk);
-  return [...found].sort((a, b) => a - b);
+  return [...numbers].sort((a, b) => a - b);
 }

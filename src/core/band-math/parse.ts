@@ -31,9 +31,9 @@ function tokensOf(text: string): Token[] {
   TOKEN.lastIndex = 0;
   while (TOKEN.lastIndex < end) {
     const at = TOKEN.lastIndex;
-    const found = TOKEN.exec(text);
-    if (!found) throw new BandMathError(`'${text.slice(at).trim().slice(0, 20)}' is not understood`);
-    const [, number, name, sign] = found;
+    const token = TOKEN.exec(text);
+    if (!token) throw new BandMathError(`'${text.slice(at).trim().slice(0, 20)}' is not understood`);
+    const [, number, name, sign] = token;
     if (number !== undefined) tokens.push({ number: Number(number) });
     else if (name !== undefined) tokens.push({ name });
     else tokens.push({ sign: sign! });
@@ -106,16 +106,16 @@ class Parser {
   #named(name: string): BandExpression {
     const band = /^b(\d{1,4})$/i.exec(name)?.[1];
     if (band !== undefined) return this.#node({ band: Number(band) });
-    const shown = name.slice(0, 40);
+    const start = name.slice(0, 40);
     if (!Object.hasOwn(BAND_FUNCTIONS, name))
-      throw new BandMathError(`'${shown}' is neither a band (b1, b2 ...) nor a function`);
+      throw new BandMathError(`'${start}' is neither a band (b1, b2 ...) nor a function`);
     this.#expect('(');
     const args = [this.#binary(0)];
     while (this.#sign([','])) args.push(this.#binary(0));
     this.#expect(')');
     const [least, most] = BAND_FUNCTIONS[name as BandFunction];
     if (args.length < least || args.length > most)
-      throw new BandMathError(`${shown} takes ${least === most ? least : `${least} to ${most}`} arguments`);
+      throw new BandMathError(`${start} takes ${least === most ? least : `${least} to ${most}`} arguments`);
     return this.#call(name as BandFunction, args);
   }
 
@@ -139,9 +139,9 @@ class Parser {
   /** Takes the next token when it is one of these signs. */
   #sign<T extends string>(signs: readonly T[]): T | undefined {
     const token = this.tokens[this.#next];
-    const found = token && 'sign' in token ? signs.find((sign) => sign === token.sign) : undefined;
-    if (found !== undefined) this.#next++;
-    return found;
+    const operator = token && 'sign' in token ? signs.find((sign) => sign === token.sign) : undefined;
+    if (operator !== undefined) this.#next++;
+    return operator;
   }
 
   #expect(sign: string): void {

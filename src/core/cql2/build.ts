@@ -40,12 +40,12 @@ export function temporalFilter(
   type: 'date' | 'date-time',
   { start, end }: { start?: number; end?: number },
 ): Expression {
-  const written = (time: number | undefined) => {
+  const instant = (time: number | undefined) => {
     if (time === undefined) return '..';
     const text = new Date(time).toISOString();
     return type === 'date' ? text.slice(0, 10) : text;
   };
-  return { op: 't_intersects', args: [{ property: column }, { interval: [written(start), written(end)] }] };
+  return { op: 't_intersects', args: [{ property: column }, { interval: [instant(start), instant(end)] }] };
 }
 
 /** The number lies in the range, both ends included; a missing one is open. */

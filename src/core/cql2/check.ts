@@ -14,7 +14,7 @@ import {
   isTimestamp,
   type Operand,
 } from './ast.js';
-import { Cql2Error, NO_PREDICATE, shown } from './error.js';
+import { Cql2Error, excerpt, NO_PREDICATE } from './error.js';
 import { type FunctionDefinition, functionNamed, type Kind } from './functions.js';
 import { closeNames } from './names.js';
 import {
@@ -79,7 +79,7 @@ class Checker {
     if (name === geometryAlias) return geometryColumn;
     const close = closeNames(name, [...fields.map((field) => field.name), idColumn, geometryAlias]);
     const hint = close.length > 0 ? `; did you mean ${close.map((other) => `'${other}'`).join(' or ')}?` : '';
-    throw new Cql2Error(`there is no property '${shown(name)}'${hint}`);
+    throw new Cql2Error(`there is no property '${excerpt(name)}'${hint}`);
   }
 
   #interval([start, end]: readonly [IntervalEnd, IntervalEnd]): Operand {
@@ -93,7 +93,7 @@ class Checker {
   #intervalEnd(end: IntervalEnd): IntervalEnd {
     if (typeof end === 'string') {
       const read = end === '..' ? end : (readDate(end) ?? readTimestamp(end));
-      if (!read) throw new Cql2Error(`'${shown(end)}' is neither a date, a timestamp nor '..'`);
+      if (!read) throw new Cql2Error(`'${excerpt(end)}' is neither a date, a timestamp nor '..'`);
       return read;
     }
     const checked = this.operand(end) as IntervalEnd;
@@ -104,7 +104,7 @@ class Checker {
   #call(call: Call): Call {
     const { op } = call;
     const definition = arityOf(op) ? undefined : functionNamed(op);
-    if (!arityOf(op) && !definition) throw new Cql2Error(`there is no function '${shown(op)}'`);
+    if (!arityOf(op) && !definition) throw new Cql2Error(`there is no function '${excerpt(op)}'`);
     const checked: Call = { op: definition?.name ?? op, args: call.args.map((arg) => this.operand(arg)) };
     if (definition) this.#function(definition, checked.args);
     return definition ? checked : this.#operator(checked);
@@ -182,13 +182,13 @@ class Checker {
   }
 
   #function(
-    { name, args: wanted, least = wanted.length, repeats }: FunctionDefinition,
+    { name, args: types, least = types.length, repeats }: FunctionDefinition,
     args: readonly Operand[],
   ) {
-    if (args.length < least || (args.length > wanted.length && !repeats))
-      throw new Cql2Error(`the function '${name}' takes ${signature(wanted.length, least, repeats)}`);
+    if (args.length < least || (args.length > types.length && !repeats))
+      throw new Cql2Error(`the function '${name}' takes ${signature(types.length, least, repeats)}`);
     for (const [i, arg] of args.entries()) {
-      const { kinds, count, name: argument } = wanted[Math.min(i, wanted.length - 1)]!;
+      const { kinds, count, name: argument } = types[Math.min(i, types.length - 1)]!;
       this.#expect(arg, kinds, `the function '${name}'`);
       if (count && !(typeof arg === 'number' && Number.isSafeInteger(arg) && arg >= 0))
         throw new Cql2Error(`the ${argument} of the function '${name}' must be a whole number, not negative`);
@@ -206,8 +206,8 @@ class Checker {
 
   #described(arg: Operand): string {
     const kind = kindOf(arg, this.options);
-    if (typeof arg === 'object' && isProperty(arg)) return `'${shown(arg.property)}' (${kind})`;
-    return typeof arg === 'string' ? `the string '${shown(arg)}'` : withArticle(kind);
+    if (typeof arg === 'object' && isProperty(arg)) return `'${excerpt(arg.property)}' (${kind})`;
+    return typeof arg === 'string' ? `the string '${excerpt(arg)}'` : withArticle(kind);
   }
 }
 
@@ -215,7 +215,7 @@ const withArticle = (noun: string) => `${/^[aei]/.test(noun) ? 'an' : 'a'} ${nou
 
 function instant(text: string, kind: 'date' | 'timestamp'): Operand {
   const read = kind === 'date' ? readDate(text) : readTimestamp(text);
-  if (read === undefined) throw new Cql2Error(`'${shown(text)}' is not a ${kind}`);
+  if (read === undefined) throw new Cql2Error(`'${excerpt(text)}' is not a ${kind}`);
   return kind === 'date' ? { date: read } : { timestamp: read };
 }
 

@@ -18,7 +18,7 @@ export class Cql2Error extends Error {
 export const NO_PREDICATE = 'a filter must be a predicate: something that is true or false';
 
 /** Client text as part of a message: short, and on one line. */
-export function shown(text: string): string {
+export function excerpt(text: string): string {
   const line = text.replace(/\p{C}/gu, '\u{fffd}');
   return line.length > 60 ? `${line.slice(0, 60)}...` : line;
 }

@@ -12,14 +12,14 @@ export interface Fold {
 
 export type FoldName = 'casei' | 'accenti' | 'upper' | 'lower';
 
-const made = new Map<FoldName, Fold>();
+const folds = new Map<FoldName, Fold>();
 
 /** The table of an operator; made once, at its first use. */
 export function foldOf(name: FoldName): Fold {
-  let fold = made.get(name);
+  let fold = folds.get(name);
   if (!fold) {
     fold = MAKERS[name]();
-    made.set(name, fold);
+    folds.set(name, fold);
   }
   return fold;
 }
@@ -64,7 +64,7 @@ const FREQUENT = ' abcdefghijklmnopqrstuvwxyz0123456789';
 const COMMON = 0x17f;
 
 function tableOf(change: (letter: string) => string, several: Fold['several']): Fold {
-  const kept: [string, string][] = [];
+  const pairs: [string, string][] = [];
   const removed: string[] = [];
   for (let code = 0x20; code <= LAST_LETTER; code++) {
     if (code >= 0x2e80 && code <= 0xa63f) continue;
@@ -72,13 +72,13 @@ function tableOf(change: (letter: string) => string, several: Fold['several']): 
     const letter = String.fromCodePoint(code);
     const changed = change(letter);
     if (changed === '') removed.push(letter);
-    else if (changed !== letter || code <= COMMON) kept.push([letter, changed]);
+    else if (changed !== letter || code <= COMMON) pairs.push([letter, changed]);
   }
   const rank = (letter: string) => (FREQUENT.includes(letter) ? 0 : 1);
-  kept.sort(([a], [b]) => rank(a) - rank(b));
+  pairs.sort(([a], [b]) => rank(a) - rank(b));
   return {
-    from: [...kept.map(([letter]) => letter), ...removed].join(''),
-    to: kept.map(([, changed]) => changed).join(''),
+    from: [...pairs.map(([letter]) => letter), ...removed].join(''),
+    to: pairs.map(([, changed]) => changed).join(''),
     several,
   };
 }

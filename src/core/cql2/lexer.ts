@@ -1,5 +1,5 @@
 import { LIMITS } from '../limits.js';
-import { Cql2Error, shown } from './error.js';
+import { Cql2Error, excerpt } from './error.js';
 
 export interface Token {
   kind: 'word' | 'quoted' | 'string' | 'number' | 'symbol' | 'end';
@@ -67,8 +67,8 @@ const LONE = '(),=+-*/%^';
 function next(text: string, at: number): [token: Token, end: number] {
   if (LONE.includes(text[at]!)) return [{ kind: 'symbol', text: text[at]!, at }, at + 1];
   const plain = (kind: Token['kind'], pattern: RegExp): [Token, number] | undefined => {
-    const found = match(pattern, text, at);
-    return found === undefined ? undefined : [{ kind, text: found, at }, at + found.length];
+    const token = match(pattern, text, at);
+    return token === undefined ? undefined : [{ kind, text: token, at }, at + token.length];
   };
   const enclosed = (
     kind: Token['kind'],
@@ -76,10 +76,10 @@ function next(text: string, at: number): [token: Token, end: number] {
     what: string,
     decode: (inner: string) => string,
   ): [Token, number] => {
-    const found = match(pattern, text, at);
-    if (found === undefined)
+    const token = match(pattern, text, at);
+    if (token === undefined)
       throw new Cql2Error(`the ${what} that begins at ${at + 1} has no end`, { position: at + 1 });
-    return [{ kind, text: decode(found.slice(1, -1)), at }, at + found.length];
+    return [{ kind, text: decode(token.slice(1, -1)), at }, at + token.length];
   };
   if (text[at] === "'") return enclosed('string', STRING, 'string', unescapeString);
   if (text[at] === '"') return enclosed('quoted', QUOTED, 'name', (inner) => inner.replaceAll('""', '"'));
@@ -88,7 +88,7 @@ function next(text: string, at: number): [token: Token, end: number] {
     : (plain('word', WORD) ?? plain('number', NUMBER) ?? plain('symbol', SYMBOL));
   if (token) return token;
   const character = String.fromCodePoint(text.codePointAt(at)!);
-  throw new Cql2Error(`unexpected '${shown(character)}' at ${at + 1}`, { position: at + 1 });
+  throw new Cql2Error(`unexpected '${excerpt(character)}' at ${at + 1}`, { position: at + 1 });
 }
 
 /** Requirement /req/cql2-text/escaping. The order is that of the code points 7 to 13. */

@@ -1,9 +1,9 @@
 /** Names that a client may have meant: at most three, the closest first. */
 export function closeNames(name: string, names: readonly string[]): string[] {
-  const wanted = name.slice(0, 64).toLowerCase();
+  const lowerCase = name.slice(0, 64).toLowerCase();
   return names
-    .map((candidate) => ({ candidate, edits: edits(wanted, candidate.slice(0, 64).toLowerCase()) }))
-    .filter(({ edits }) => edits <= Math.max(1, Math.floor(wanted.length / 3)))
+    .map((candidate) => ({ candidate, edits: edits(lowerCase, candidate.slice(0, 64).toLowerCase()) }))
+    .filter(({ edits }) => edits <= Math.max(1, Math.floor(lowerCase.length / 3)))
     .sort((a, b) => a.edits - b.edits)
     .slice(0, 3)
     .map(({ candidate }) => candidate);

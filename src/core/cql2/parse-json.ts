@@ -1,7 +1,7 @@
 import { LIMITS } from '../limits.js';
 import type { Call, Expression, IntervalEnd, IntervalLiteral, Operand } from './ast.js';
 import { asExpression, bound, checkArity } from './bound.js';
-import { Cql2Error, shown } from './error.js';
+import { Cql2Error, excerpt } from './error.js';
 import { readBox, readGeometry } from './geojson.js';
 import { isPlainName } from './lexer.js';
 import { ARRAY, CONSTRUCTORS, isOneOf, operatorNamed, RESERVED } from './operators.js';
@@ -11,9 +11,9 @@ import { ARRAY, CONSTRUCTORS, isOneOf, operatorNamed, RESERVED } from './operato
  * it is trusted. Takes bounded time and stack. Throws `Cql2Error` with a JSON pointer.
  */
 export function parseJson(value: unknown): Expression {
-  const found = operand(value, '', 1);
-  bound(found);
-  return asExpression(found);
+  const expression = operand(value, '', 1);
+  bound(expression);
+  return asExpression(expression);
 }
 
 type Members = Readonly<Record<string, unknown>>;
@@ -26,7 +26,7 @@ function operand(value: unknown, pointer: string, depth: number): Operand {
   if (typeof value === 'number') return readNumber(value, pointer);
   if (Array.isArray(value)) throw new Cql2Error('an array cannot stand here', { pointer });
   if (typeof value === 'object' && value !== null) return objectOperand(value as Members, pointer, depth);
-  throw new Cql2Error(`expected an operand, found ${shown(String(value))}`, { pointer });
+  throw new Cql2Error(`expected an operand, found ${excerpt(String(value))}`, { pointer });
 }
 
 function objectOperand(members: Members, pointer: string, depth: number): Operand {
@@ -47,12 +47,12 @@ function objectOperand(members: Members, pointer: string, depth: number): Operan
   throw new Cql2Error('expected an operator, a property or a literal', { pointer });
 }
 
-function callOf(name: string, written: unknown, pointer: string, depth: number): Call {
-  if (!Array.isArray(written))
+function callOf(name: string, list: unknown, pointer: string, depth: number): Call {
+  if (!Array.isArray(list))
     throw new Cql2Error('expected an array of operands', { pointer: `${pointer}/args` });
   const op = operatorNamed(name) ?? functionName(name, `${pointer}/op`);
-  const args = op === 'between' ? endsApart(written) : written;
-  checkArity(op, args.length, { pointer: `${pointer}/args` }, `'${shown(name)}'`);
+  const args = op === 'between' ? endsApart(list) : list;
+  checkArity(op, args.length, { pointer: `${pointer}/args` }, `'${excerpt(name)}'`);
   few(args, pointer);
   return { op, args: args.map((arg, i) => argument(op, arg, i, `${pointer}/args/${i}`, depth + 1)) };
 }
@@ -85,19 +85,19 @@ function few(values: readonly unknown[], pointer: string): void {
 function functionName(name: string, pointer: string): string {
   const word = name.toLowerCase();
   if (isPlainName(name) && !RESERVED.has(word) && !CONSTRUCTORS.has(word)) return name;
-  throw new Cql2Error(`'${shown(name)}' is neither an operator nor the name of a function`, { pointer });
+  throw new Cql2Error(`'${excerpt(name)}' is neither an operator nor the name of a function`, { pointer });
 }
 
 function intervalOf(value: unknown, pointer: string, depth: number): IntervalLiteral {
   if (!Array.isArray(value) || value.length !== 2)
     throw new Cql2Error('expected an array of a start and an end', { pointer });
   const end = (i: 0 | 1): IntervalEnd => {
-    const found = operand(value[i], `${pointer}/${i}`, depth + 1);
-    if (typeof found === 'string') return found;
-    if (typeof found === 'object') {
-      if ('date' in found) return found.date;
-      if ('timestamp' in found) return found.timestamp;
-      if ('op' in found || 'property' in found) return found;
+    const item = operand(value[i], `${pointer}/${i}`, depth + 1);
+    if (typeof item === 'string') return item;
+    if (typeof item === 'object') {
+      if ('date' in item) return item.date;
+      if ('timestamp' in item) return item.timestamp;
+      if ('op' in item || 'property' in item) return item;
     }
     throw new Cql2Error("expected a date, a timestamp, '..' or a property", { pointer: `${pointer}/${i}` });
   };

@@ -1,6 +1,6 @@
 import type { Call, Expression, IntervalEnd, Operand } from './ast.js';
 import { asExpression, bound, checkArity } from './bound.js';
-import { shown } from './error.js';
+import { excerpt } from './error.js';
 import { COMPARISONS, isOneOf, operatorNamed, RESERVED } from './operators.js';
 import { Tokens } from './tokens.js';
 import { box, geometry, geometryAhead } from './wkt.js';
@@ -11,10 +11,10 @@ import { box, geometry, geometryAhead } from './wkt.js';
  */
 export function parseText(text: string): Expression {
   const tokens = new Tokens(text);
-  const found = disjunction(tokens);
+  const expression = disjunction(tokens);
   if (tokens.peek().kind !== 'end') tokens.fail('an operator or the end of the filter');
-  bound(found);
-  return asExpression(found);
+  bound(expression);
+  return asExpression(expression);
 }
 
 const call = (op: string, ...args: Operand[]): Call => ({ op, args });
@@ -55,12 +55,12 @@ function predicate(tokens: Tokens): Operand {
     return negated(not, call('isNull', left));
   }
   const not = tokens.accept('not');
-  const found = range(tokens, left);
-  if (!found && not) tokens.fail('LIKE, BETWEEN or IN');
-  return found ? negated(not, found) : left;
+  const comparison = range(tokens, left);
+  if (!comparison && not) tokens.fail('LIKE, BETWEEN or IN');
+  return comparison ? negated(not, comparison) : left;
 }
 
-const negated = (not: boolean, found: Call) => (not ? call('not', found) : found);
+const negated = (not: boolean, predicate: Call) => (not ? call('not', predicate) : predicate);
 
 function range(tokens: Tokens, left: Operand): Call | undefined {
   if (tokens.accept('like')) return call('like', left, sum(tokens));
@@ -154,9 +154,9 @@ function named(tokens: Tokens, text: string): Operand {
 function instant(tokens: Tokens, word: 'date' | 'timestamp'): Operand {
   tokens.take();
   tokens.expect('(');
-  const written = tokens.string(`a ${word} in quotes`);
+  const text = tokens.string(`a ${word} in quotes`);
   tokens.expect(')');
-  return word === 'date' ? { date: written } : { timestamp: written };
+  return word === 'date' ? { date: text } : { timestamp: text };
 }
 
 function interval(tokens: Tokens): Operand {
@@ -173,12 +173,12 @@ function intervalEnd(tokens: Tokens): IntervalEnd {
   const { kind } = tokens.peek();
   if (kind !== 'string' && kind !== 'word' && kind !== 'quoted')
     return tokens.fail("a date, a timestamp, '..' or a property name");
-  const found = operand(tokens);
-  if (typeof found === 'string') return found;
-  if (typeof found !== 'object') return tokens.fail('a date or timestamp before this');
-  if ('date' in found) return found.date;
-  if ('timestamp' in found) return found.timestamp;
-  if ('property' in found || 'op' in found) return found;
+  const item = operand(tokens);
+  if (typeof item === 'string') return item;
+  if (typeof item !== 'object') return tokens.fail('a date or timestamp before this');
+  if ('date' in item) return item.date;
+  if ('timestamp' in item) return item.timestamp;
+  if ('property' in item || 'op' in item) return item;
   return tokens.fail('a date or timestamp before this');
 }
 
@@ -188,6 +188,6 @@ function functionCall(tokens: Tokens, text: string): Call {
   tokens.expect('(');
   const rule = op.startsWith('a_') ? element : disjunction;
   const args = tokens.accept(')') ? [] : tokens.nested(() => tokens.list(() => rule(tokens)));
-  checkArity(op, args.length, { position: at + 1 }, `'${shown(text)}' at ${at + 1}`);
+  checkArity(op, args.length, { position: at + 1 }, `'${excerpt(text)}' at ${at + 1}`);
   return { op, args };
 }

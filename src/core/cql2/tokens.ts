@@ -1,5 +1,5 @@
 import { LIMITS } from '../limits.js';
-import { Cql2Error, shown } from './error.js';
+import { Cql2Error, excerpt } from './error.js';
 import { type Token, tokenise } from './lexer.js';
 
 /** A place in the tokens of one filter. Every failure throws a `Cql2Error` that names the position. */
@@ -31,9 +31,9 @@ export class Tokens {
 
   /** Takes the keyword or symbol when it comes next. */
   accept(text: string): boolean {
-    const found = this.sees(text);
-    if (found) this.#next++;
-    return found;
+    const isNext = this.sees(text);
+    if (isNext) this.#next++;
+    return isNext;
   }
 
   expect(text: string): void {
@@ -42,8 +42,8 @@ export class Tokens {
 
   fail(expected: string): never {
     const { kind, text, at } = this.peek();
-    const found = kind === 'end' ? 'the end of the filter' : `'${shown(text)}'`;
-    throw new Cql2Error(`expected ${expected} at ${at + 1}, found ${found}`, { position: at + 1 });
+    const token = kind === 'end' ? 'the end of the filter' : `'${excerpt(text)}'`;
+    throw new Cql2Error(`expected ${expected} at ${at + 1}, found ${token}`, { position: at + 1 });
   }
 
   /** Runs a rule one level deeper; nesting has an end. */

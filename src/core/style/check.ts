@@ -72,10 +72,10 @@ function ownLayers(value: unknown, use: StyleUse): Json[] {
   if (large) throw new StyleError([large]);
   if (!isObject(value)) refuse('', 'must be an object');
   if (value['version'] !== 8) refuse('/version', 'must be 8');
-  const given = value['layers'];
-  if (!Array.isArray(given)) refuse('/layers', 'must be an array');
-  if (given.length > LIMITS.styleLayers) refuse('/layers', `must have at most ${LIMITS.styleLayers} layers`);
-  const layers = given.map((layer, i) => ownLayer(layer, `/layers/${i}`, use));
+  const list = value['layers'];
+  if (!Array.isArray(list)) refuse('/layers', 'must be an array');
+  if (list.length > LIMITS.styleLayers) refuse('/layers', `must have at most ${LIMITS.styleLayers} layers`);
+  const layers = list.map((layer, i) => ownLayer(layer, `/layers/${i}`, use));
   requireUnique(layers);
   return layers;
 }
@@ -84,10 +84,10 @@ function checked(
   value: Json,
   use: StyleUse,
   layers: readonly Json[],
-  found: readonly StyleProblem[],
+  all: readonly StyleProblem[],
 ): CheckedStyle {
   const looks = layers.flatMap((layer, i) => lookProblems(layer, `/layers/${i}`, use));
-  const problems = [...found, ...looks];
+  const problems = [...all, ...looks];
   if (problems.length > 0) throw new StyleError(problems.slice(0, LIMITS.styleErrors));
   const document = {
     version: 8,
@@ -138,10 +138,10 @@ function ownLayer(layer: unknown, path: string, { kind, id }: StyleUse): Json {
 }
 
 function requireUnique(layers: readonly Json[]): void {
-  const seen = new Set<unknown>();
+  const visited = new Set<unknown>();
   layers.forEach(({ id }, i) => {
-    if (seen.has(id)) refuse(`/layers/${i}/id`, 'is the id of a layer before it');
-    seen.add(id);
+    if (visited.has(id)) refuse(`/layers/${i}/id`, 'is the id of a layer before it');
+    visited.add(id);
   });
 }
 
@@ -161,7 +161,7 @@ function problemsOf(layer: Json, index: number): StyleProblem[] {
       style: { version: 8, sources, layers: [layer] },
       styleSpec: latest,
     }) as { message: string }[];
-    return errors.map(({ message }) => told(message));
+    return errors.map(({ message }) => problemOf(message));
   } catch {
     // The validator trips over some values that it does not expect.
     return [{ path: `/layers/${index}`, detail: 'is no layer of a MapLibre style' }];
@@ -172,7 +172,7 @@ function problemsOf(layer: Json, index: number): StyleProblem[] {
 const MAX_DETAIL = 300;
 
 /** `layers[0].paint.line-width: number expected` with its place as a JSON pointer. */
-function told(message: string): StyleProblem {
+function problemOf(message: string): StyleProblem {
   const [, place = '', detail = message] = /^(\S*?): (.*)$/s.exec(message) ?? [];
   const path = place.split(/[.[\]]+/).filter((name) => name !== '');
   return { path: path.map((name) => `/${escaped(name)}`).join(''), detail: detail.slice(0, MAX_DETAIL) };
@@ -222,11 +222,11 @@ function isTexts(value: unknown): value is string[] {
 function lookProblems({ type, metadata }: Json, path: string, { lookProblem }: StyleUse): StyleProblem[] {
   if (metadata !== undefined && !isObject(metadata))
     return [{ path: `${path}/metadata`, detail: 'must be an object' }];
-  const given = metadata?.[LOOK];
-  if (type !== 'raster' || given === undefined) return [];
+  const look = metadata?.[LOOK];
+  if (type !== 'raster' || look === undefined) return [];
   const at = `${path}/metadata/${escaped(LOOK)}`;
   try {
-    const problem = lookProblem?.(checkedLook(given));
+    const problem = lookProblem?.(checkedLook(look));
     return problem === undefined ? [] : [{ path: at, detail: problem }];
   } catch (error) {
     if (!(error instanceof LookError)) throw error;
@@ -249,16 +249,16 @@ const OURS = {
 
 /** Where clients find icons and glyphs: with us, which is kept without our own host name, or elsewhere if they may. */
 function resources(value: Json, use: StyleUse): Json {
-  const kept: Json = {};
+  const members: Json = {};
   for (const name of ['sprite', 'glyphs'] as const) {
-    const given = value[name];
-    if (given === undefined) continue;
-    if (typeof given !== 'string') refuse(`/${name}`, 'must be the text of one URL');
-    kept[name] = OURS[name].exec(given)?.[1] ?? elsewhere(given, `/${name}`, use);
-    if (name === 'glyphs' && !/\{fontstack\}.*\{range\}/.test(given))
+    const member = value[name];
+    if (member === undefined) continue;
+    if (typeof member !== 'string') refuse(`/${name}`, 'must be the text of one URL');
+    members[name] = OURS[name].exec(member)?.[1] ?? elsewhere(member, `/${name}`, use);
+    if (name === 'glyphs' && !/\{fontstack\}.*\{range\}/.test(member))
       refuse('/glyphs', 'must have {fontstack} and {range} in it');
   }
-  return kept;
+  return members;
 }
 
 function elsewhere(text: string, path: string, { urlProblem }: StyleUse): string {

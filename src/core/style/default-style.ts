@@ -54,13 +54,13 @@ export function defaultRasterStyle(bands: readonly BandInfo[]): MapStyle {
 }
 
 function isPicture(bands: readonly BandInfo[]): boolean {
-  const shown = bands.filter(({ colorInterpretation }) => colorInterpretation !== 'Alpha');
-  const [first] = shown;
+  const colors = bands.filter(({ colorInterpretation }) => colorInterpretation !== 'Alpha');
+  const [first] = colors;
   if (!first || first.colorInterpretation === 'Palette') return true;
-  const says = (color: string) => shown.some(({ colorInterpretation }) => colorInterpretation === color);
+  const says = (color: string) => colors.some(({ colorInterpretation }) => colorInterpretation === color);
   if (['Red', 'Green', 'Blue'].every(says)) return true;
   // Three or four bands are the colours of a camera, with near infrared; a byte a pixel is a scan or a shaded relief.
-  return shown.length === 3 || shown.length === 4 || (shown.length === 1 && first.type === 'Byte');
+  return colors.length === 3 || colors.length === 4 || (colors.length === 1 && first.type === 'Byte');
 }
 
 function polygons(colour: string): StyleLayer[] {

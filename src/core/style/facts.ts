@@ -15,13 +15,13 @@ const REACHING =
 const SYMBOL_REACH = 128;
 const MAX_REACH = 256;
 
-const known = new WeakMap<MapStyle, StyleFacts>();
+const factsByStyle = new WeakMap<MapStyle, StyleFacts>();
 
 export function styleFacts(style: MapStyle): StyleFacts {
-  let facts = known.get(style);
+  let facts = factsByStyle.get(style);
   if (!facts) {
     facts = { names: namesIn(style.layers), reach: reachOf(style) };
-    known.set(style, facts);
+    factsByStyle.set(style, facts);
   }
   return facts;
 }

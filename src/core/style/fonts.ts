@@ -207,9 +207,9 @@ export function fontNames(): string[] {
  * scripts in the weight of the first. Names that are unknown are left out.
  */
 export function facesOf(textFont: readonly string[]): FontFace[] {
-  const chosen = textFont.slice(0, MAX_FONTS).flatMap((name) => CHOICES.get(keyOf(name)) ?? []);
-  const named = chosen.map(({ face }) => face);
-  const byName = new Map([...named, ...(chosen[0]?.fallbacks ?? [])].map((face) => [face.name, face]));
+  const fonts = textFont.slice(0, MAX_FONTS).flatMap((name) => CHOICES.get(keyOf(name)) ?? []);
+  const named = fonts.map(({ face }) => face);
+  const byName = new Map([...named, ...(fonts[0]?.fallbacks ?? [])].map((face) => [face.name, face]));
   return [...byName.values()];
 }
 

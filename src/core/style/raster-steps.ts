@@ -6,7 +6,7 @@ import { styleLook } from './look.js';
 import type { MapStyle, StyleLayer } from './model.js';
 import { isVisible, propertyOf, sets, valueAt } from './values.js';
 
-const known = new WeakMap<MapStyle, Map<number, readonly RasterStep[] | undefined>>();
+const stepsByStyle = new WeakMap<MapStyle, Map<number, readonly RasterStep[] | undefined>>();
 const KNOWN_ZOOMS = 100;
 
 /**
@@ -14,10 +14,10 @@ const KNOWN_ZOOMS = 100;
  * shown. The style has been checked.
  */
 export function rasterSteps(style: MapStyle, zoom: number): readonly RasterStep[] | undefined {
-  let zooms = known.get(style);
+  let zooms = stepsByStyle.get(style);
   if (!zooms || zooms.size >= KNOWN_ZOOMS) {
     zooms = new Map();
-    known.set(style, zooms);
+    stepsByStyle.set(style, zooms);
   }
   if (!zooms.has(zoom)) zooms.set(zoom, stepsAt(style, zoom));
   return zooms.get(zoom);
@@ -92,14 +92,14 @@ const BETWEEN = 8;
 /** The colours of `color-relief-color`, which depends on the elevation alone, at the numbers that it names. */
 function reliefOf(layer: StyleLayer): Colormap {
   const { paint } = layer as { paint?: Record<string, unknown> };
-  const written = paint?.['color-relief-color'] as unknown[] | undefined;
+  const ramp = paint?.['color-relief-color'] as unknown[] | undefined;
   const expression = propertyOf(layer, 'color-relief-color');
   const at = (elevation: number) =>
     colorOf(expression.evaluate({ zoom: 0, elevation } as never) as unknown as StyleColor);
-  const stops = [...new Set(numbersIn(written))].sort((a, b) => a - b);
+  const stops = [...new Set(numbersIn(ramp))].sort((a, b) => a - b);
   if (stops.length === 0) return { kind: 'stops', values: [0, 1], colors: [at(0), at(1)] };
-  if (written?.[0] === 'step') return stepped(stops, at);
-  const isStraight = written?.[0] === 'interpolate' && JSON.stringify(written[1]) === '["linear"]';
+  if (ramp?.[0] === 'step') return stepped(stops, at);
+  const isStraight = ramp?.[0] === 'interpolate' && JSON.stringify(ramp[1]) === '["linear"]';
   const values = stops.flatMap((stop, i) => {
     const next = stops[i + 1];
     if (next === undefined || isStraight) return [stop];

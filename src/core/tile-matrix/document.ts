@@ -70,9 +70,13 @@ function asObject(value: unknown): Json | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
 }
 
-function axesOf(given: unknown, crs: Crs): readonly string[] {
-  if (Array.isArray(given) && given.length === 2 && given.every((name) => typeof name === 'string'))
-    return given;
+function axesOf(orderedAxes: unknown, crs: Crs): readonly string[] {
+  if (
+    Array.isArray(orderedAxes) &&
+    orderedAxes.length === 2 &&
+    orderedAxes.every((name) => typeof name === 'string')
+  )
+    return orderedAxes;
   const [x, y] = crs.geographic ? ['Lon', 'Lat'] : ['E', 'N'];
   return crs.northFirst ? [y!, x!] : [x!, y!];
 }

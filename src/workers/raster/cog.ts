@@ -63,12 +63,12 @@ export async function writeCog(
         }
       : { OVERVIEWS: 'NONE' }),
   };
-  const written = await gdal.translateAsync(path, dataset, [
+  const copy = await gdal.translateAsync(path, dataset, [
     ...['-of', 'COG', ...(hasExactNoData(dataset) ? ['-stats'] : [])],
     ...Object.entries(options).flatMap(([name, value]) => ['-co', `${name}=${value}`]),
     ...selection,
   ]);
-  written.close();
+  copy.close();
   cancellation.check();
   return path;
 }

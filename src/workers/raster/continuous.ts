@@ -18,8 +18,8 @@ const periods = new Recent<string, number | null>(64);
  * equator for cylindrical projections that are cut at the antimeridian. Null for all others.
  */
 export function periodOf(crs: Crs): number | null {
-  const known = periods.get(crs.text);
-  if (known !== undefined) return known;
+  const hit = periods.get(crs.text);
+  if (hit !== undefined) return hit;
   const period = findPeriod(crs);
   periods.set(crs.text, period);
   return period;
@@ -77,8 +77,8 @@ const outlines = new Recent<string, Box | null>(256);
  */
 export function outlineIn(box: Box, from: Crs, to: Crs): Box | null {
   const key = `${box}\n${from.text}\n${to.text}`;
-  const known = outlines.get(key);
-  if (known !== undefined) return known;
+  const hit = outlines.get(key);
+  if (hit !== undefined) return hit;
   const outline = findOutline(box, from, to);
   outlines.set(key, outline);
   return outline;

@@ -68,8 +68,8 @@ function noData(): TaskFailure {
 function cropGrid(task: CoverageTask, area: Area, raster: Dataset, place: Georeference): Grid {
   const [x0, dx, , y0, , dy] = place.geoTransform;
   const { x: columns, y: rows } = raster.rasterSize;
-  const wanted = area.parts && placedBox(boxAround(area.parts, area.partsCrs, place.crs));
-  const box = wanted ? intersection(wanted, place.extent) : place.extent;
+  const target = area.parts && placedBox(boxAround(area.parts, area.partsCrs, place.crs));
+  const box = target ? intersection(target, place.extent) : place.extent;
   if (!box) throw noData();
   let [left, top] = [(box[0] - x0) / dx, (box[3] - y0) / dy];
   let [right, bottom] = [(box[2] - x0) / dx, (box[1] - y0) / dy];
@@ -126,9 +126,9 @@ async function warpGrid(task: CoverageTask, area: Area, raster: Dataset, place: 
 function warpedBox({ parts, partsCrs, crs }: Area, place: Georeference): Box {
   const outline = placedBox(outlineIn(place.extent, place.crs, crs));
   if (!parts) return outline;
-  const wanted = placedBox(boxAround(parts, partsCrs, crs));
+  const box = placedBox(boxAround(parts, partsCrs, crs));
   const period = periodOf(crs);
-  const copies = copiesIn(outline, wanted, period);
+  const copies = copiesIn(outline, box, period);
   if (copies.length === 0) throw noData();
   const shift = (copy: number) => copy * (period ?? 0);
   const reach: Box = [
@@ -137,7 +137,7 @@ function warpedBox({ parts, partsCrs, crs }: Area, place: Georeference): Box {
     outline[2] + shift(copies.at(-1)!),
     outline[3],
   ];
-  return intersection(wanted, reach)!;
+  return intersection(box, reach)!;
 }
 
 function scaledSize({ extent }: Georeference, pixel: [number, number]): [number, number] {

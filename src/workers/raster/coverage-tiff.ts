@@ -58,10 +58,10 @@ export async function writeGeoTiff(
   const scratch = new Scratch(!inMemory);
   const opened: Dataset[] = [];
   try {
-    const written = await write(plan, reading, scratch, opened, cancellation);
-    if (typeof written !== 'string') return { data: written, mediaType };
-    if (scratch.onDisk) return { data: new Uint8Array(), file: scratch.keep(written), mediaType };
-    return { data: gdal.vsimem.release(scratch.keep(written)), mediaType };
+    const file = await write(plan, reading, scratch, opened, cancellation);
+    if (typeof file !== 'string') return { data: file, mediaType };
+    if (scratch.onDisk) return { data: new Uint8Array(), file: scratch.keep(file), mediaType };
+    return { data: gdal.vsimem.release(scratch.keep(file)), mediaType };
   } finally {
     for (const dataset of opened.reverse()) dataset.close();
     await scratch.discard();

@@ -101,13 +101,13 @@ async function writePng(
   if (width * height * PICTURE_PIXEL_BYTES > task.maxBytes)
     throw new TaskFailure('too-large', 'The picture would take too much memory: ask for fewer pixels.');
   const rendering = await renderingOf(handle, task.bands);
-  const shown = raster === handle.dataset ? handle : handle.over(raster);
+  const view = raster === handle.dataset ? handle : handle.over(raster);
   try {
-    const rgba = await readPicture(shown, rendering, { box, crs, width, height }, cancellation);
+    const rgba = await readPicture(view, rendering, { box, crs, width, height }, cancellation);
     cancellation.check();
     const data = await encodeImage({ rgba, width, height }, 'png', { box, crs: crs.text });
     return { data, mediaType: MEDIA_TYPES.png };
   } finally {
-    if (shown !== handle) shown.close();
+    if (view !== handle) view.close();
   }
 }

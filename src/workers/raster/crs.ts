@@ -22,8 +22,8 @@ const byText = new Map<string, Crs>();
  * Fails with `invalid-input`.
  */
 export function crsOf(text: string): Crs {
-  const known = byText.get(text);
-  if (known) return known;
+  const hit = byText.get(text);
+  if (hit) return hit;
   const crs = parseCrs(text);
   if (byText.size >= CACHE_SIZE) byText.delete(byText.keys().next().value as string);
   byText.set(text, crs);
@@ -84,8 +84,8 @@ const transforms = new Map<string, PointTransform>();
 export function pointTransform(from: Crs, to: Crs): PointTransform {
   if (sameCrs(from, to)) return (x, y) => [x, y];
   const key = `${from.text}\n${to.text}`;
-  const known = transforms.get(key);
-  if (known) return known;
+  const hit = transforms.get(key);
+  if (hit) return hit;
   const transform = createTransform(from, to);
   if (transforms.size >= CACHE_SIZE) transforms.delete(transforms.keys().next().value as string);
   transforms.set(key, transform);

@@ -81,8 +81,8 @@ async function encodeGeoTiff(pixels: Pixels, place: { box: Box; crs: string }): 
       `-colorinterp_${index + 1}`,
       color,
     ]);
-    const written = await gdal.translateAsync(path, memory, [...options, ...colors]);
-    written.close();
+    const copy = await gdal.translateAsync(path, memory, [...options, ...colors]);
+    copy.close();
     return gdal.vsimem.release(path);
   } catch (error) {
     throw new TaskFailure('internal', 'The GeoTIFF could not be written.', String(error));

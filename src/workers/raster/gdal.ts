@@ -77,10 +77,10 @@ export interface FileStamp {
  * Fails with `invalid-input` or `source-missing`.
  */
 export async function plainFile(path: string): Promise<FileStamp> {
-  const found = await statLocal(path);
-  if (!found.isFile()) throw new TaskFailure('invalid-input', 'The source is not a file.');
-  if (found.size === 0) throw new TaskFailure('source-unreadable', 'The source file is empty.');
-  return { size: found.size, mtimeMs: found.mtimeMs };
+  const stat = await statLocal(path);
+  if (!stat.isFile()) throw new TaskFailure('invalid-input', 'The source is not a file.');
+  if (stat.size === 0) throw new TaskFailure('source-unreadable', 'The source file is empty.');
+  return { size: stat.size, mtimeMs: stat.mtimeMs };
 }
 
 /** Checks that a path names a plain local folder. Fails as `plainFile` does. */

@@ -16,12 +16,12 @@ export interface Georeference {
   northUp: boolean;
 }
 
-const known = new WeakMap<Dataset, Georeference>();
+const byDataset = new WeakMap<Dataset, Georeference>();
 
 /** Fails with `source-unreadable` when the raster does not say where it lies. Each look at a dataset takes GDAL's lock. */
 export function georeferenceOf(dataset: Dataset): Georeference {
-  let georeference = known.get(dataset);
-  if (!georeference) known.set(dataset, (georeference = readGeoreference(dataset)));
+  let georeference = byDataset.get(dataset);
+  if (!georeference) byDataset.set(dataset, (georeference = readGeoreference(dataset)));
   return georeference;
 }
 

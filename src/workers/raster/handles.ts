@@ -48,8 +48,8 @@ export class RasterHandle {
     const count = this.dataset.bands.count();
     if (numbers.length === count && numbers.every((band, index) => band === index + 1)) return this.dataset;
     const key = numbers.join(',');
-    const known = this.#views.get(key);
-    if (known) return known;
+    const hit = this.#views.get(key);
+    if (hit) return hit;
     const selection = numbers.flatMap((band) => ['-b', String(band)]);
     const view = await gdal.translateAsync('', this.dataset, ['-of', 'VRT', ...selection]);
     this.#views.set(key, view);

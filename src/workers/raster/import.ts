@@ -38,8 +38,8 @@ export async function importRaster(
     const ignored = place(view, source, task);
     await measure(view, onProgress);
     const options = { progress_cb: (done: number) => onProgress(MEASURED + done * (1 - MEASURED)) };
-    const written = await gdal.translateAsync(part, view, [...CREATION, ...overviews(source)], options);
-    written.close();
+    const copy = await gdal.translateAsync(part, view, [...CREATION, ...overviews(source)], options);
+    copy.close();
     await publish(part, task.output);
     const structure = source.getMetadata('IMAGE_STRUCTURE') as { LAYOUT?: string };
     return { optimized: structure.LAYOUT === 'COG', ignored };

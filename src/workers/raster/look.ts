@@ -28,27 +28,30 @@ export interface Drawing {
 export async function lookOf(
   handle: RasterHandle,
   look: RasterLook,
-  known?: RasterImageTask['ranges'],
+  stretches?: RasterImageTask['ranges'],
 ): Promise<Rendering> {
   const { bands, expressions, rescale, colormap, nodata } = look;
   const count = handle.dataset.bands.count();
   const named = [...(bands ?? []), ...bandsOf(expressions ?? [])];
   if (named.some((band) => band > count))
     throw new TaskFailure('invalid-input', `The raster has ${count} band${count === 1 ? '' : 's'}.`);
-  if (!expressions && !rescale && !colormap && nodata === undefined) return renderingOf(handle, bands, known);
-  const shown = expressions ?? (bands ?? (await usualBands(handle, look))).map((band) => ({ band }));
+  if (!expressions && !rescale && !colormap && nodata === undefined)
+    return renderingOf(handle, bands, stretches);
+  const layers = expressions ?? (bands ?? (await usualBands(handle, look))).map((band) => ({ band }));
   const ranges = await Promise.all(
-    shown.map((expression, i) => asked(rescale?.[i] ?? rescale?.[0]) ?? rangeOf(handle, expression, known)),
+    layers.map(
+      (expression, i) => stretchOf(rescale?.[i] ?? rescale?.[0]) ?? rangeOf(handle, expression, stretches),
+    ),
   );
-  const channels = shown.map((expression, i) => {
+  const channels = layers.map((expression, i) => {
     const range = ranges[i]!;
-    const channel = shown.length === 1 ? 'gray' : i;
+    const channel = layers.length === 1 ? 'gray' : i;
     return {
       expression,
       colorize: colormap ? colorizer(colormap, range) : shader(range, channel),
     };
   });
-  const drawing: Drawing = { bands: bandsOf(shown), channels, nearest: colormap?.kind === 'values' };
+  const drawing: Drawing = { bands: bandsOf(layers), channels, nearest: colormap?.kind === 'values' };
   return {
     kind: 'drawing',
     bands: [...drawing.bands, ...alphaOf(handle)],
@@ -56,17 +59,17 @@ export async function lookOf(
   };
 }
 
-const asked = (pair: readonly [number, number] | undefined): Stretch | undefined =>
+const stretchOf = (pair: readonly [number, number] | undefined): Stretch | undefined =>
   pair && { min: pair[0], max: pair[1] };
 
 async function rangeOf(
   handle: RasterHandle,
   expression: BandExpression,
-  known: RasterImageTask['ranges'],
+  ranges: RasterImageTask['ranges'],
 ): Promise<Stretch> {
   if (!('band' in expression)) return cutRange(handle, expression);
   if (handle.dataset.bands.get(expression.band).dataType === 'Byte') return { min: 0, max: 255 };
-  return asked(known?.[expression.band - 1] ?? undefined) ?? cutRange(handle, expression);
+  return stretchOf(ranges?.[expression.band - 1] ?? undefined) ?? cutRange(handle, expression);
 }
 
 /** The bands that are shown without a wish; a colour map takes one. */

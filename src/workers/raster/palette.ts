@@ -34,16 +34,16 @@ export async function renderingOf(
   }
   const colors = selection ? colorBands(roles) : inColorOrder(colorBands(roles));
   const samples = colors.length >= 3 ? 3 : 1;
-  const shown = colors.slice(0, samples);
-  if (shown.length === 0)
+  const entries = colors.slice(0, samples);
+  if (entries.length === 0)
     throw new TaskFailure('invalid-input', 'The selection holds no band that can be shown.');
   const alpha = roles.find(({ band }) => band.colorInterpretation === 'Alpha');
-  const bands = [...shown, ...(alpha ? [alpha] : [])].map(({ number }) => number);
-  if (shown.every(({ band }) => band.dataType === 'Byte')) return { kind: 'bytes', bands, samples };
+  const bands = [...entries, ...(alpha ? [alpha] : [])].map(({ number }) => number);
+  if (entries.every(({ band }) => band.dataType === 'Byte')) return { kind: 'bytes', bands, samples };
   const stretches = await Promise.all(
-    shown.map(({ number }) => {
-      const known = ranges?.[number - 1];
-      if (known) return { min: known[0], max: known[1] };
+    entries.map(({ number }) => {
+      const range = ranges?.[number - 1];
+      if (range) return { min: range[0], max: range[1] };
       return samples === 3 ? cutRange(handle, { band: number }) : stretchOf(handle, number);
     }),
   );

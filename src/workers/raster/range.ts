@@ -12,12 +12,12 @@ const CUT = 0.02;
 const KEPT = 64;
 
 /** Ranges by expression: a handle is of one state of one raster. */
-const known = new WeakMap<RasterHandle, Map<string, Promise<Stretch>>>();
+const byHandle = new WeakMap<RasterHandle, Map<string, Promise<Stretch>>>();
 
 /** The range of an expression over the whole raster, without the outermost 2 % of each side. */
 export function cutRange(handle: RasterHandle, expression: BandExpression): Promise<Stretch> {
-  const ranges = known.get(handle) ?? new Map<string, Promise<Stretch>>();
-  known.set(handle, ranges);
+  const ranges = byHandle.get(handle) ?? new Map<string, Promise<Stretch>>();
+  byHandle.set(handle, ranges);
   const key = JSON.stringify(expression);
   let range = ranges.get(key);
   if (!range) {
@@ -46,21 +46,21 @@ async function sample({ dataset }: RasterHandle, expression: BandExpression): Pr
     read.push((await samplesOf(band)).map((values) => withoutNodata(values, noDataValue)));
   }
   const evaluate = compile(expression);
-  const found: number[] = [];
+  const finite: number[] = [];
   for (const [part, values] of read[0]!.entries()) {
     const bands = new Map(numbers.map((number, i) => [number, read[i]![part]!]));
     for (let from = 0; from < values.length; from += BLOCK) {
       const count = Math.min(BLOCK, values.length - from);
       for (const value of evaluate(bands, from, count).subarray(0, count))
-        if (Number.isFinite(value)) found.push(value);
+        if (Number.isFinite(value)) finite.push(value);
     }
   }
-  return Float64Array.from(found);
+  return Float64Array.from(finite);
 }
 
 function withoutNodata(values: Float64Array, noData: number | null): Float32Array {
-  const found = Float32Array.from(values);
-  if (noData === null) return found;
-  for (let i = 0; i < found.length; i++) if (values[i] === noData) found[i] = Number.NaN;
-  return found;
+  const sample = Float32Array.from(values);
+  if (noData === null) return sample;
+  for (let i = 0; i < sample.length; i++) if (values[i] === noData) sample[i] = Number.NaN;
+  return sample;
 }

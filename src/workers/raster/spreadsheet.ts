@@ -53,9 +53,9 @@ export function requirePlaces(points: Layer): void {
 
 /** A name that no column has. */
 function geometryName(columns: readonly string[]): string {
-  const taken = new Set(columns.map((name) => name.toLowerCase()));
+  const names = new Set(columns.map((name) => name.toLowerCase()));
   let name = 'geom';
-  while (taken.has(name)) name += '_';
+  while (names.has(name)) name += '_';
   return name;
 }
 

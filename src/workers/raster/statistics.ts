@@ -23,8 +23,8 @@ const cache = new Map<string, { stamp: string; statistics: BandStatistics | null
 /** Statistics of a 1-based band; null when it holds no valid pixel in the sample. */
 export async function bandStatistics(handle: RasterHandle, number: number): Promise<BandStatistics | null> {
   const key = `${handle.key}#${number}`;
-  const known = cache.get(key);
-  if (known?.stamp === handle.stamp) return known.statistics;
+  const hit = cache.get(key);
+  if (hit?.stamp === handle.stamp) return hit.statistics;
   const statistics = await computeStatistics(handle.dataset.bands.get(number));
   if (cache.size >= CACHE_SIZE) cache.delete(cache.keys().next().value as string);
   cache.set(key, { stamp: handle.stamp, statistics });

@@ -45,11 +45,11 @@ async function readIndex(path: string): Promise<TileIndex> {
       throw new TaskFailure('too-large', 'The tile index names too many rasters.');
     const acquired = ACQUIRED.find((one) => names.includes(one));
     const crs = layer.srs ? crsOfDataset(layer.srs) : crsOf(CRS84);
-    const found: Found[] = [];
-    for await (const feature of layer.features) found.push(foundIn(feature, crs, acquired));
+    const entries: IndexEntry[] = [];
+    for await (const feature of layer.features) entries.push(foundIn(feature, crs, acquired));
     const root = await realpath(dirname(path));
-    const members = await Promise.all(found.map((one, index) => memberOf(one, index, root)));
-    return { members, outlines: found.map(({ outline }) => outline), crs };
+    const members = await Promise.all(entries.map((one, index) => memberOf(one, index, root)));
+    return { members, outlines: entries.map(({ outline }) => outline), crs };
   } catch (error) {
     throw unreadable('The tile index could not be read.', error);
   } finally {
@@ -57,14 +57,14 @@ async function readIndex(path: string): Promise<TileIndex> {
   }
 }
 
-interface Found {
+interface IndexEntry {
   location: string;
   outline: Box;
   extent84: Box;
   acquired?: string;
 }
 
-function foundIn(feature: Feature, crs: Crs, acquired: string | undefined): Found {
+function foundIn(feature: Feature, crs: Crs, acquired: string | undefined): IndexEntry {
   const location = String(feature.fields.get('location'));
   const geometry = feature.getGeometry();
   if (!geometry) throw new TaskFailure('source-unreadable', `${location} has no outline in the tile index.`);
@@ -98,7 +98,7 @@ function instantOf(value: unknown): string | undefined {
 }
 
 async function memberOf(
-  { location, extent84, acquired }: Found,
+  { location, extent84, acquired }: IndexEntry,
   index: number,
   root: string,
 ): Promise<MosaicMember> {

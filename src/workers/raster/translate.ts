@@ -41,11 +41,11 @@ export async function translate(
     // GDAL waits for each call: that takes longer than a small file.
     const file = await stat(task.path);
     const isSmall = file.isFile() && file.size < PROGRESS_BYTES;
-    const written = await gdal.vectorTranslateAsync(part, source, args, isSmall ? {} : options);
+    const copy = await gdal.vectorTranslateAsync(part, source, args, isSmall ? {} : options);
     // Drivers that only write cannot be asked what they wrote.
-    const features = await (task.format ? layer : written.layers.get(task.table)).features.countAsync(true);
-    if (coordinatesOfTable(layer, source.driver.description)) requirePlaces(written.layers.get(0));
-    written.close();
+    const features = await (task.format ? layer : copy.layers.get(task.table)).features.countAsync(true);
+    if (coordinatesOfTable(layer, source.driver.description)) requirePlaces(copy.layers.get(0));
+    copy.close();
     await publish(part, task.output);
     onProgress(1);
     return { features };
@@ -196,10 +196,10 @@ async function geometryArguments(source: Dataset, layer: Layer): Promise<string[
   // Shapefiles, and those who copy them, say Polygon and LineString of multi geometries too.
   if (code === 2 || code === 3) return ['-nlt', code === 2 ? `MULTILINESTRING${z}` : `MULTIPOLYGON${z}`];
   if (geometryTypeOf(layer.geomType) !== 'Geometry') return [];
-  const found = await geometryTypesIn(source, layer);
+  const types = await geometryTypesIn(source, layer);
   for (const type of ['POINT', 'LINESTRING', 'POLYGON']) {
-    const dimension = [...found].some((name) => name.includes(' Z')) ? 'Z' : '';
-    const names = new Set([...found].map((name) => name.replace(/ [ZM]+$/, '')));
+    const dimension = [...types].some((name) => name.includes(' Z')) ? 'Z' : '';
+    const names = new Set([...types].map((name) => name.replace(/ [ZM]+$/, '')));
     if (names.size === 0 || [...names].some((name) => name !== type && name !== `MULTI${type}`)) continue;
     return ['-nlt', names.has(`MULTI${type}`) ? `MULTI${type}${dimension}` : `${type}${dimension}`];
   }

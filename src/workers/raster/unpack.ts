@@ -56,10 +56,10 @@ export async function unpack(task: UnpackTask, part: string): Promise<UnpackResu
   await requireNewFile(task.output);
   const { size } = await plainFile(task.path);
   try {
-    const found = isGzip(task.path) ? await inflate(task.path, part, size) : await unzip(task, part, size);
+    const contents = isGzip(task.path) ? await inflate(task.path, part, size) : await unzip(task, part, size);
     await rename(part, task.output);
-    const paths = found.mains.map((main) => join(task.output, main));
-    return { path: paths[0]!, paths, left: found.left };
+    const paths = contents.mains.map((main) => join(task.output, main));
+    return { path: paths[0]!, paths, left: contents.left };
   } catch (error) {
     throw refusal(error);
   } finally {
@@ -111,10 +111,10 @@ async function unzip({ path, every, layer }: UnpackTask, part: string, size: num
     const entries = await checkedEntries(archive, size);
     const sets = dataSets(entries, every === true);
     const left = entries.map(({ fileName }) => fileName).filter(holdsOtherData);
-    const chosen = every ? all(sets, left) : [choose(sets, layer, left)];
-    for (const { members } of chosen)
+    const selection = every ? all(sets, left) : [choose(sets, layer, left)];
+    for (const { members } of selection)
       for (const [name, entry] of members) await extract(archive, entry, join(part, name));
-    return { mains: chosen.map(({ main }) => main), left };
+    return { mains: selection.map(({ main }) => main), left };
   } finally {
     archive.close();
   }

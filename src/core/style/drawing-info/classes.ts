@@ -75,17 +75,17 @@ function uniqueValues(
   report: DrawingReport,
   context: SldContext,
 ): DrawingClass[] {
-  const written = ['field1', 'field2', 'field3']
+  const fields = ['field1', 'field2', 'field3']
     .map((name) => text(renderer[name]))
     .filter((name) => name !== undefined);
   const infos = records(renderer['uniqueValueInfos']);
-  if (written.length === 0 || infos.length === 0) {
+  if (fields.length === 0 || infos.length === 0) {
     const guidance =
       'A uniqueValue renderer has field1 and uniqueValueInfos; expressions of values are not read.';
     report.add('RENDERER_PAYLOAD_INCOMPLETE', 'uniqueValue', guidance);
     return others(renderer, draw);
   }
-  const key = keyOf(written, text(renderer['fieldDelimiter']) ?? ',', context);
+  const key = keyOf(fields, text(renderer['fieldDelimiter']) ?? ',', context);
   const classes = bounded(infos, 'uniqueValue', report).map((info): DrawingClass => {
     const value = String(info['value'] ?? '');
     return {
@@ -134,10 +134,10 @@ function classBreaks(
           ? undefined
           : ['>=', value, (own ?? least)!];
     const to: Expr = ['<=', value, ends[i]!];
-    const known: Expr = ['==', ['typeof', value], 'number'];
+    const isNumber: Expr = ['==', ['typeof', value], 'number'];
     return {
       label: text(info['label']),
-      condition: ['all', known, ...(from === undefined ? [] : [from]), to],
+      condition: ['all', isNumber, ...(from === undefined ? [] : [from]), to],
       drawings: draw(info['symbol']),
     };
   });

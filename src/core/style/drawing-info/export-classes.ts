@@ -153,16 +153,16 @@ function caseChoice(parts: readonly Expr[]): Choice | undefined {
 function resolved(layer: StyleLayer, choice: Choice, key: string | number | undefined): StyleLayer {
   const part = (of: object | undefined) =>
     Object.fromEntries(
-      Object.entries(of ?? {}).map(([name, value]) => [name, chosen(value as Expr, choice, key)]),
+      Object.entries(of ?? {}).map(([name, value]) => [name, caseOf(value as Expr, choice, key)]),
     );
   return { ...layer, layout: part(layer.layout), paint: part(layer.paint) } as StyleLayer;
 }
 
-function chosen(value: Expr, choice: Choice, key: string | number | undefined): Expr {
+function caseOf(value: Expr, choice: Choice, key: string | number | undefined): Expr {
   const own = choiceOf(value);
   if (own?.field !== choice.field || own.kind !== choice.kind) return value;
   const guarded = guardedOf(value as readonly Expr[]);
-  if (guarded) return key === undefined ? guarded.fallback : chosen(guarded.classed, choice, key);
+  if (guarded) return key === undefined ? guarded.fallback : caseOf(guarded.classed, choice, key);
   const [operator, ...rest] = value as readonly Expr[];
   if (operator === 'step') {
     const at =
@@ -182,15 +182,15 @@ function filteredClasses(layers: readonly StyleLayer[]): Classifier | undefined 
   const groups = layersByFilter(layers);
   if (groups.size < 2) return undefined;
   const tested = [...groups].map(([filter, of]) => ({ test: testOf(JSON.parse(filter) as Expr), of }));
-  const found = tested.filter(({ test }) => test !== undefined);
-  const [first] = found;
-  if (!first || found.length < tested.length - 1) return undefined;
+  const cases = tested.filter(({ test }) => test !== undefined);
+  const [first] = cases;
+  if (!first || cases.length < tested.length - 1) return undefined;
   const { kind, field } = first.test!;
-  if (found.some(({ test }) => test!.field !== field || test!.kind !== kind)) return undefined;
+  if (cases.some(({ test }) => test!.field !== field || test!.kind !== kind)) return undefined;
   const rest = tested.find(({ test }) => test === undefined);
   const toClass = ({ test, of }: (typeof tested)[number]): ExportClass => {
     const label = (of[0]!.metadata as Record<string, string> | undefined)?.['graticule:title'];
     return { layers: of, value: test?.key ?? '', ...(label === undefined ? {} : { label }) };
   };
-  return { kind, field, classes: found.map(toClass), others: rest && toClass(rest), least: LEAST };
+  return { kind, field, classes: cases.map(toClass), others: rest && toClass(rest), least: LEAST };
 }

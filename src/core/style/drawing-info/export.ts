@@ -14,12 +14,12 @@ export interface DrawingExport {
 /** Writes layers as a drawingInfo of Esri's feature services: one renderer, which is what these have. */
 export function exportDrawingInfo(layers: readonly StyleLayer[]): DrawingExport {
   const report = new DrawingReport();
-  const shown = layers.filter(({ layout }) => layout?.visibility !== 'none');
-  for (const { type } of shown) {
+  const visible = layers.filter(({ layout }) => layout?.visibility !== 'none');
+  for (const { type } of visible) {
     if (!DRAWN.has(type)) report.add('SYMBOL_TYPE_UNSUPPORTED', type, `Layers of type ${type} are left out.`);
   }
-  const symbols = shown.filter((layer) => DRAWN.has(layer.type) && !isLabel(layer));
-  const labels = labelingInfo(shown.filter(isLabel), report);
+  const symbols = visible.filter((layer) => DRAWN.has(layer.type) && !isLabel(layer));
+  const labels = labelingInfo(visible.filter(isLabel), report);
   const renderer = rendererOf(symbols, report);
   return {
     drawingInfo: { renderer, transparency: 0, labelingInfo: labels.length === 0 ? null : labels },

@@ -23,8 +23,8 @@ export function importDrawingInfo(info: unknown, target: SldTarget = {}): Drawin
   const classes = classesOf(record(document['renderer']), 1 - transparency / 100, report, context);
   const layers = [...layersOfClasses(classes), ...labelLayers(document, report, context)];
   const checks = new SldReport();
-  const drawn = checkedLayers(layers, checks);
+  const style = checkedLayers(layers, checks);
   for (const { construct, message } of checks.diagnostics)
     report.add('RENDERER_PAYLOAD_INCOMPLETE', construct, message);
-  return { layers: drawn, unsupported: report.unsupported };
+  return { layers: style, unsupported: report.unsupported };
 }

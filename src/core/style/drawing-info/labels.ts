@@ -107,16 +107,16 @@ const TOKEN =
 /** Attributes and texts beside each other; undefined for anything that computes. */
 function labelText(info: Json, context: SldContext): Expr | undefined {
   const expression = record(info['labelExpressionInfo']);
-  const written =
+  const template =
     text(expression?.['value']) ?? text(expression?.['expression']) ?? text(info['labelExpression']);
-  if (written === undefined || written.length > 2000) return undefined;
+  if (template === undefined || template.length > 2000) return undefined;
   const parts: Expr[] = [];
   TOKEN.lastIndex = 0;
-  while (TOKEN.lastIndex < written.length) {
-    const found = TOKEN.exec(written);
-    if (!found) return undefined;
-    const name = found[1] ?? found[2] ?? found[3] ?? found[4];
-    const quoted = found[5] ?? found[6];
+  while (TOKEN.lastIndex < template.length) {
+    const token = TOKEN.exec(template);
+    if (!token) return undefined;
+    const name = token[1] ?? token[2] ?? token[3] ?? token[4];
+    const quoted = token[5] ?? token[6];
     if (name !== undefined) parts.push(['to-string', ['get', context.property(name).name]]);
     else if (quoted !== undefined && quoted !== '') parts.push(quoted);
   }

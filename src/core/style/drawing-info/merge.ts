@@ -9,13 +9,13 @@ const BY_FEATURE =
 
 /** Layers of classes: one for each part of the symbols where they are alike, else one for each class and part. */
 export function layersOfClasses(classes: readonly DrawingClass[]): StyleLayer[] {
-  const drawn = classes.filter(({ drawings }) => drawings.length > 0);
-  const [first] = drawn;
+  const visible = classes.filter(({ drawings }) => drawings.length > 0);
+  const [first] = visible;
   if (!first) return [];
-  const alike = drawn.every((one) => sameShape(one.drawings, first.drawings));
-  if (alike && drawn.length === classes.length && drawn.length > 1) return merged(drawn, first);
+  const alike = visible.every((one) => sameShape(one.drawings, first.drawings));
+  if (alike && visible.length === classes.length && visible.length > 1) return merged(visible, first);
   const conditions = classes.map(({ condition }) => condition).filter((condition) => condition !== undefined);
-  return drawn.flatMap(({ condition, drawings, label }, i) => {
+  return visible.flatMap(({ condition, drawings, label }, i) => {
     const others: Expr | undefined = conditions.length === 0 ? undefined : ['!', ['any', ...conditions]];
     return drawings.map((drawing, j) =>
       layer(`class-${i + 1}-${j + 1}`, drawing, condition ?? others, label),
@@ -38,13 +38,15 @@ function shapeOf({ type, paint, layout = {}, metadata }: Drawing): string {
 /** Each property that differs chooses by the classes' conditions. */
 function merged(classes: readonly DrawingClass[], first: DrawingClass): StyleLayer[] {
   const rest = classes.find(({ condition }) => condition === undefined);
-  const chosen = classes.filter(({ condition }) => condition !== undefined);
-  const filter: Expr | undefined = rest ? undefined : ['any', ...chosen.map(({ condition }) => condition!)];
+  const conditional = classes.filter(({ condition }) => condition !== undefined);
+  const filter: Expr | undefined = rest
+    ? undefined
+    : ['any', ...conditional.map(({ condition }) => condition!)];
   return first.drawings.map((drawing, i) => {
     const choose = (part: 'paint' | 'layout', name: string): Expr => {
       const drawnBy = (one: DrawingClass) => one.drawings[i]![part]![name]!;
-      const last = drawnBy(rest ?? chosen.at(-1)!);
-      const cases = (rest ? chosen : chosen.slice(0, -1)).filter(
+      const last = drawnBy(rest ?? conditional.at(-1)!);
+      const cases = (rest ? conditional : conditional.slice(0, -1)).filter(
         (one) => JSON.stringify(drawnBy(one)) !== JSON.stringify(last),
       );
       return cases.length === 0

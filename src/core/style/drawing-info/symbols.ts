@@ -15,10 +15,10 @@ export function pixels(points: unknown, usual: number): number {
 export function cssColor(color: unknown, opacity = 1): string | undefined {
   if (!Array.isArray(color) || color.length < 3) return undefined;
   const [red, green, blue, alpha = 255] = color.map((part) => Math.min(255, Math.max(0, number(part) ?? 0)));
-  const seen = (alpha! / 255) * opacity;
+  const visibility = (alpha! / 255) * opacity;
   const bytes = [red!, green!, blue!].map(Math.round);
-  if (seen >= 1) return `#${bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
-  return `rgba(${bytes.join(',')},${rounded(Number(seen.toFixed(4)))})`;
+  if (visibility >= 1) return `#${bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+  return `rgba(${bytes.join(',')},${rounded(Number(visibility.toFixed(4)))})`;
 }
 
 /** Lengths of dashes in widths of the line. */

@@ -46,11 +46,11 @@ function vectorEntries({ title, source, style }: VectorCollection): SymbolEntry[
   const shape = type.endsWith('Point') ? 'point' : type.endsWith('LineString') ? 'line' : 'polygon';
   const entry = (
     label: string,
-    drawn: readonly StyleLayer[],
+    layers: readonly StyleLayer[],
     properties: SymbolEntry['properties'] = {},
-  ): SymbolEntry => ({ kind: 'symbol', label, shape, layers: drawn.map(unfiltered), properties });
-  const drawn = layers.length > 0 ? layers : style.layers;
-  const classes = classifierOf(drawn, new DrawingReport());
+  ): SymbolEntry => ({ kind: 'symbol', label, shape, layers: layers.map(unfiltered), properties });
+  const visible = layers.length > 0 ? layers : style.layers;
+  const classes = classifierOf(visible, new DrawingReport());
   if (classes) {
     const { kind, field } = classes;
     const named = classes.classes.map(({ layers: own, value, label }) =>
@@ -61,10 +61,10 @@ function vectorEntries({ title, source, style }: VectorCollection): SymbolEntry[
       ...(classes.others ? [entry(classes.others.label ?? 'other', classes.others.layers)] : []),
     ];
   }
-  const stops = stopsOf(drawn);
+  const stops = stopsOf(visible);
   if (stops)
-    return stops.values.map((value) => entry(`${stops.field} ${value}`, drawn, { [stops.field]: value }));
-  return byFilter(drawn).map(({ label, layers: own }) => entry(label ?? title, own));
+    return stops.values.map((value) => entry(`${stops.field} ${value}`, visible, { [stops.field]: value }));
+  return byFilter(visible).map(({ label, layers: own }) => entry(label ?? title, own));
 }
 
 /** Labels are no symbols of a class. */

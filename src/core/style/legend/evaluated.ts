@@ -26,11 +26,11 @@ export function drawnBy({ layers, properties, shape }: SymbolEntry, zoom: number
       const feature = { type: FEATURE_TYPES[shape], properties };
       return propertyOf(layer, name).evaluate({ zoom }, feature as never) as T;
     };
-    return drawn(layer, of);
+    return drawingOf(layer, of);
   });
 }
 
-function drawn({ type }: Layer, of: <T>(name: string) => T): Drawn {
+function drawingOf({ type }: Layer, of: <T>(name: string) => T): Drawn {
   const color = (name: string) => String(of(name));
   switch (type) {
     case 'fill':

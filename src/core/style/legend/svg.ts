@@ -15,8 +15,8 @@ export type IconPaths = Readonly<Record<string, IconOutline>>;
 
 /** Names of the icons that a legend shows. */
 export function legendIcons(entries: readonly LegendEntry[], zoom: number): string[] {
-  const drawn = entries.flatMap((entry) => (entry.kind === 'symbol' ? drawnBy(entry, zoom) : []));
-  return [...new Set(drawn.map(({ icon }) => icon).filter((name) => name !== undefined))];
+  const drawings = entries.flatMap((entry) => (entry.kind === 'symbol' ? drawnBy(entry, zoom) : []));
+  return [...new Set(drawings.map(({ icon }) => icon).filter((name) => name !== undefined))];
 }
 
 /** Width of a legend in pixels; letters are taken to be as wide as an average one. */
@@ -41,13 +41,13 @@ function row(entry: LegendEntry, top: number, zoom: number, icons: IconPaths): s
   }
   return (
     drawnBy(entry, zoom)
-      .map((drawn) => symbol(drawn, entry.shape, top, icons))
+      .map((drawing) => symbol(drawing, entry.shape, top, icons))
       .join('') + label
   );
 }
 
-function symbol(drawn: Drawn, shape: SymbolEntry['shape'], top: number, icons: IconPaths): string {
-  const { type, color, opacity, strokeColor, strokeWidth } = drawn;
+function symbol(drawing: Drawn, shape: SymbolEntry['shape'], top: number, icons: IconPaths): string {
+  const { type, color, opacity, strokeColor, strokeWidth } = drawing;
   const stroke = strokeWidth
     ? ` stroke="${xmlEscaped(strokeColor ?? 'none')}" stroke-width="${strokeWidth}"`
     : '';
@@ -57,11 +57,11 @@ function symbol(drawn: Drawn, shape: SymbolEntry['shape'], top: number, icons: I
     case 'fill-extrusion':
       return rect(top, fill);
     case 'line':
-      return line(drawn, shape, top);
+      return line(drawing, shape, top);
     case 'circle':
-      return `<circle cx="${middle.x}" cy="${top + middle.y}" r="${Math.min(drawn.radius ?? 5, ROW.height / 2 - 1)}" ${fill}/>`;
+      return `<circle cx="${middle.x}" cy="${top + middle.y}" r="${Math.min(drawing.radius ?? 5, ROW.height / 2 - 1)}" ${fill}/>`;
     case 'symbol':
-      return icon(drawn, top, icons);
+      return icon(drawing, top, icons);
     default:
       return '';
   }
@@ -83,9 +83,9 @@ function line({ color, opacity, width, dashes }: Drawn, shape: SymbolEntry['shap
 }
 
 function icon({ icon: name, color, size = 1 }: Drawn, top: number, icons: IconPaths): string {
-  const found = name === undefined ? undefined : icons[name];
-  if (!found) return '';
-  const scale = Math.min(size, (ROW.height - 2) / found.side);
-  const offset = (found.side * scale) / 2;
-  return `<path transform="translate(${middle.x - offset} ${top + middle.y - offset}) scale(${scale})" fill="${xmlEscaped(color ?? '#000')}" d="${xmlEscaped(found.path)}"/>`;
+  const path = name === undefined ? undefined : icons[name];
+  if (!path) return '';
+  const scale = Math.min(size, (ROW.height - 2) / path.side);
+  const offset = (path.side * scale) / 2;
+  return `<path transform="translate(${middle.x - offset} ${top + middle.y - offset}) scale(${scale})" fill="${xmlEscaped(color ?? '#000')}" d="${xmlEscaped(path.path)}"/>`;
 }

@@ -2,7 +2,7 @@ import type { Field, GeometryType } from '../../vector-source.js';
 import { nameOfXml } from '../../xml-name.js';
 import { type SldReport, shortened } from './report.js';
 import { Untranslatable } from './untranslatable.js';
-import { converted, type Expr, type Kind, type Typed, type Wanted } from './values.js';
+import { converted, type Expr, type Kind, type TargetKind, type Typed } from './values.js';
 import type { XmlElement } from './xml.js';
 
 /** What a style is for; without it values are taken for what they look like. */
@@ -24,7 +24,7 @@ export class SldContext {
     readonly target: SldTarget,
     readonly report: SldReport,
     /** Reads an element of SE or FES that gives a value. */
-    private readonly read: (node: XmlElement, context: SldContext, wanted: Wanted) => Typed,
+    private readonly read: (node: XmlElement, context: SldContext, target: TargetKind) => Typed,
   ) {
     const fields = target.fields ?? [];
     this.#kinds = new Map(fields.map(({ name, type }) => [name, kindOf(type)]));
@@ -32,11 +32,11 @@ export class SldContext {
   }
 
   /** The attribute that a PropertyName means: prefixes, paths and the case of letters are as authors write them. */
-  property(written: string): { name: string; kind: Kind } {
-    const last = written.split('/').at(-1)!;
+  property(xmlName: string): { name: string; kind: Kind } {
+    const last = xmlName.split('/').at(-1)!;
     const bare = last.includes(':') ? last.slice(last.indexOf(':') + 1) : last;
     if (this.#kinds.size === 0) return { name: bare, kind: 'unknown' };
-    for (const name of [written, bare, nameOfXml(bare), this.#folded.get(bare.toLowerCase())]) {
+    for (const name of [xmlName, bare, nameOfXml(bare), this.#folded.get(bare.toLowerCase())]) {
       const kind = name === undefined ? undefined : this.#kinds.get(name);
       if (kind !== undefined) return { name: name!, kind };
     }
@@ -45,13 +45,13 @@ export class SldContext {
   }
 
   /** The value of an element of SE or FES. @throws Untranslatable */
-  typed(node: XmlElement, wanted: Wanted = 'any'): Typed {
-    return this.read(node, this, wanted);
+  typed(node: XmlElement, target: TargetKind = 'any'): Typed {
+    return this.read(node, this, target);
   }
 
   /** As `typed`, converted to what is wanted. @throws Untranslatable */
-  expression(node: XmlElement, wanted: Wanted): Expr {
-    return converted(this.typed(node, wanted), wanted);
+  expression(node: XmlElement, target: TargetKind): Expr {
+    return converted(this.typed(node, target), target);
   }
 
   /** What `make` gives, or undefined with a diagnostic where it cannot be translated. */

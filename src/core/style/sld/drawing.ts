@@ -1,7 +1,7 @@
 import type { SldContext } from './context.js';
 import { parameter } from './expression.js';
 import { Untranslatable } from './untranslatable.js';
-import { type Expr, isConstant, type Wanted } from './values.js';
+import { type Expr, isConstant, type TargetKind } from './values.js';
 import { elements, type XmlElement } from './xml.js';
 
 /** A layer in the making: what a symbolizer says, without the rule's conditions. */
@@ -84,29 +84,33 @@ export class Parameters {
   }
 
   /** Undefined when it is absent, or cannot be translated: then a diagnostic says so. */
-  get(name: string, wanted: Wanted): Expr | undefined {
-    return readValue(this.#byName.get(name), this.context, wanted);
+  get(name: string, target: TargetKind): Expr | undefined {
+    return readValue(this.#byName.get(name), this.context, target);
   }
 
   /** A word or number that must not depend on anything. */
-  constant(name: string, wanted: Wanted): string | number | undefined {
-    return constantOf(this.#byName.get(name), this.context, wanted, name);
+  constant(name: string, target: TargetKind): string | number | undefined {
+    return constantOf(this.#byName.get(name), this.context, target, name);
   }
 }
 
 /** The value of a parameter; a diagnostic and undefined when it cannot be translated. */
-export function readValue(of: XmlElement | undefined, context: SldContext, wanted: Wanted): Expr | undefined {
-  return of && context.attempt('warn', () => parameter(of, context, wanted));
+export function readValue(
+  of: XmlElement | undefined,
+  context: SldContext,
+  target: TargetKind,
+): Expr | undefined {
+  return of && context.attempt('warn', () => parameter(of, context, target));
 }
 
 export function constantOf(
   of: XmlElement | undefined,
   context: SldContext,
-  wanted: Wanted,
+  target: TargetKind,
   name = of?.name ?? '',
 ): string | number | undefined {
   return context.attempt('warn', () => {
-    const value = of && parameter(of, context, wanted);
+    const value = of && parameter(of, context, target);
     if (isConstant(value)) return value as string | number | undefined;
     throw new Untranslatable(name, `${name} must be constant.`);
   });

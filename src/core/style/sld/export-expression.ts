@@ -150,8 +150,8 @@ function classesOf(condition: Expr, classed: Expr, rest: readonly Expr[]): strin
   if (!Array.isArray(classed) || typeof fallback === 'object' || more !== undefined) return undefined;
   const [operator, ...operands] = classed as [string, ...Expr[]];
   const input = operator === 'step' ? operands[0] : operator === 'interpolate' ? operands[1] : undefined;
-  const known = JSON.stringify(['==', ['typeof', input], 'number']);
-  if (input === undefined || JSON.stringify(condition) !== known) return undefined;
+  const isNumber = JSON.stringify(['==', ['typeof', input], 'number']);
+  if (input === undefined || JSON.stringify(condition) !== isNumber) return undefined;
   const write = operator === 'step' ? categorize : interpolate;
   return write(operands, String(fallback));
 }

@@ -61,13 +61,13 @@ function colormapElement(map: Colormap, values: LayerValues): string | undefined
 }
 
 function entries(type: string, quantities: readonly number[], colors: readonly Color[]): string {
-  const made = quantities.map((quantity, i) => {
+  const items = quantities.map((quantity, i) => {
     const [red, green, blue, alpha] = colors[i]!;
     const color = `#${[red, green, blue].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
     const opacity = alpha === 255 ? undefined : String(Number((alpha / 255).toFixed(4)));
     return xml('se:ColorMapEntry', [], { color, quantity: String(quantity), opacity });
   });
-  return xml('se:ColorMap', made, { type });
+  return xml('se:ColorMap', items, { type });
 }
 
 /** `color-relief-color`: colours over ["elevation"]. */

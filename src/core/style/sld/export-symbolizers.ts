@@ -166,8 +166,8 @@ function mark(name: string, values: LayerValues): string {
 }
 
 function externalGraphic(image: string, values: LayerValues): string {
-  const held = values.image(image);
-  const href = held ?? `${image}.svg`;
+  const icon = values.image(image);
+  const href = icon ?? `${image}.svg`;
   const format = /^data:([\w.+/-]+)/.exec(href)?.[1] ?? 'image/svg+xml';
   const resource = xml('se:OnlineResource', [], { 'xlink:type': 'simple', 'xlink:href': href });
   return xml('se:ExternalGraphic', [resource, xmlText('se:Format', format)]);
@@ -176,12 +176,12 @@ function externalGraphic(image: string, values: LayerValues): string {
 function label(values: LayerValues): string[] {
   const text = values.raw('text-field');
   if (text === undefined || text === '') return [];
-  const written = values.element('se:Label', tokens(text));
-  if (written === undefined) return [];
+  const labelXml = values.element('se:Label', tokens(text));
+  if (labelXml === undefined) return [];
   const halo = values.raw('text-halo-width');
   return [
     xml('se:TextSymbolizer', [
-      written,
+      labelXml,
       xml('se:Font', fontParameters(values)),
       placement(values),
       halo === undefined || halo === 0

@@ -141,14 +141,14 @@ function withReliefs(
   group: readonly StyleLayer[],
   report: SldReport,
 ): { layer: StyleLayer; relief?: string }[] {
-  const drawn: { layer: StyleLayer; relief?: string }[] = [];
+  const parts: { layer: StyleLayer; relief?: string }[] = [];
   for (const layer of group) {
-    const below = drawn.at(-1);
+    const below = parts.at(-1);
     if (layer.type === 'hillshade' && below?.layer.type === 'raster' && below.relief === undefined) {
       below.relief = reliefOf(new LayerValues(layer, undefined, report));
     } else {
-      drawn.push({ layer });
+      parts.push({ layer });
     }
   }
-  return drawn;
+  return parts;
 }

@@ -3,7 +3,7 @@ import { SldContext, type SldTarget } from './context.js';
 import { callFunction } from './functions.js';
 import type { SldReport } from './report.js';
 import { Untranslatable } from './untranslatable.js';
-import { converted, type Expr, literalAs, type Typed, type Wanted } from './values.js';
+import { converted, type Expr, literalAs, type TargetKind, type Typed } from './values.js';
 import { elements, textOf, type XmlElement } from './xml.js';
 
 const ARITHMETIC: Readonly<Record<string, string>> = { Add: '+', Sub: '-', Mul: '*', Div: '/' };
@@ -13,7 +13,7 @@ export function sldContext(target: SldTarget, report: SldReport): SldContext {
   return new SldContext(target, report, typed);
 }
 
-function typed(node: XmlElement, context: SldContext, wanted: Wanted): Typed {
+function typed(node: XmlElement, context: SldContext, target: TargetKind): Typed {
   const { name } = node;
   const operator = Object.hasOwn(ARITHMETIC, name) ? ARITHMETIC[name] : undefined;
   if (operator !== undefined) {
@@ -23,42 +23,42 @@ function typed(node: XmlElement, context: SldContext, wanted: Wanted): Typed {
   }
   switch (name) {
     case 'Literal':
-      return literal(node, context, wanted);
+      return literal(node, context, target);
     case 'PropertyName':
     case 'ValueReference': {
-      const written = textOf(node);
-      if (written === undefined) throw new Untranslatable(name, 'The name of an attribute is missing.');
-      const { name: field, kind } = context.property(written);
+      const text = textOf(node);
+      if (text === undefined) throw new Untranslatable(name, 'The name of an attribute is missing.');
+      const { name: field, kind } = context.property(text);
       return { kind, expr: ['get', field] };
     }
     case 'Categorize':
-      return categorize(node, context, wanted);
+      return categorize(node, context, target);
     case 'Interpolate':
-      return interpolate(node, context, wanted);
+      return interpolate(node, context, target);
     case 'Recode':
-      return recode(node, context, wanted);
+      return recode(node, context, target);
     case 'Function':
-      return callFunction(node.attributes['name'] ?? '', elements(node), context, wanted);
+      return callFunction(node.attributes['name'] ?? '', elements(node), context, target);
     default:
-      return callFunction(name, elements(node), context, wanted);
+      return callFunction(name, elements(node), context, target);
   }
 }
 
 /** A literal may hold an expression: some programs wrap them so. */
-function literal(node: XmlElement, context: SldContext, wanted: Wanted): Typed {
+function literal(node: XmlElement, context: SldContext, target: TargetKind): Typed {
   const [inner] = elements(node);
-  return inner ? context.typed(inner, wanted) : { kind: 'literal', text: textOf(node) ?? '' };
+  return inner ? context.typed(inner, target) : { kind: 'literal', text: textOf(node) ?? '' };
 }
 
 /** An SE parameter: text, an expression, or a mixture, which is one text. Undefined when it is empty. */
-export function parameter(of: XmlElement, context: SldContext, wanted: Wanted): Expr | undefined {
+export function parameter(of: XmlElement, context: SldContext, target: TargetKind): Expr | undefined {
   const parts = of.content.filter((part) => typeof part !== 'string' || part.trim() !== '');
   if (parts.length === 0) return undefined;
   const [only] = parts;
   if (parts.length === 1) {
-    return typeof only === 'string' ? literalAs(only!.trim(), wanted) : context.expression(only!, wanted);
+    return typeof only === 'string' ? literalAs(only!.trim(), target) : context.expression(only!, target);
   }
-  return converted({ kind: 'string', expr: ['concat', ...mixed(of, context)] }, wanted);
+  return converted({ kind: 'string', expr: ['concat', ...mixed(of, context)] }, target);
 }
 
 /** Line breaks and the spaces around them are layout of the author's file, as GeoServer has it. */

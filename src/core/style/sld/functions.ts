@@ -2,13 +2,13 @@ import { matchOf, steps } from './classes.js';
 import type { SldContext } from './context.js';
 import { shortened } from './report.js';
 import { Untranslatable } from './untranslatable.js';
-import { converted, type Expr, type Kind, type Typed, type Wanted } from './values.js';
+import { converted, type Expr, type Kind, type TargetKind, type Typed } from './values.js';
 import { elements, textOf, type XmlElement } from './xml.js';
 
 interface FunctionSpec {
   readonly gives: Kind;
   /** Kinds of the arguments; the last is that of all further ones where there may be more. */
-  readonly takes: readonly Wanted[];
+  readonly takes: readonly TargetKind[];
   readonly least?: number;
   readonly more?: boolean;
   build(...args: Expr[]): Expr;
@@ -16,7 +16,7 @@ interface FunctionSpec {
 
 const math = (operator: string, arguments_ = 1): FunctionSpec => ({
   gives: 'number',
-  takes: Array<Wanted>(arguments_).fill('number'),
+  takes: Array<TargetKind>(arguments_).fill('number'),
   build: (...args) => [operator, ...args],
 });
 const text = (operator: string): FunctionSpec => ({
@@ -24,18 +24,22 @@ const text = (operator: string): FunctionSpec => ({
   takes: ['string'],
   build: (value) => [operator, value],
 });
-const many = (operator: string, kind: Wanted & Kind): FunctionSpec => ({
+const many = (operator: string, kind: TargetKind & Kind): FunctionSpec => ({
   gives: kind,
   takes: [kind],
   more: true,
   build: (...args) => [operator, ...args],
 });
-const compare = (operator: string, kind: Wanted): FunctionSpec => ({
+const compare = (operator: string, kind: TargetKind): FunctionSpec => ({
   gives: 'boolean',
   takes: [kind, kind],
   build: (a, b) => [operator, a, b],
 });
-const same = (kind: Wanted & Kind): FunctionSpec => ({ gives: kind, takes: [kind], build: (value) => value });
+const same = (kind: TargetKind & Kind): FunctionSpec => ({
+  gives: kind,
+  takes: [kind],
+  build: (value) => value,
+});
 
 const CONCAT = many('concat', 'string');
 const LENGTH: FunctionSpec = { gives: 'number', takes: ['string'], build: (value) => ['length', value] };
@@ -154,84 +158,87 @@ function digitsOf(pattern: Expr): Expr {
 
 /** A function of SE or one that a program brings along. @throws Untranslatable */
 export function callFunction(
-  written: string,
+  functionName: string,
   args: readonly XmlElement[],
   context: SldContext,
-  wanted: Wanted,
+  target: TargetKind,
 ): Typed {
-  const name = written.toLowerCase();
+  const name = functionName.toLowerCase();
   const special = SPECIAL.get(name);
-  if (special) return special(args, context, wanted);
+  if (special) return special(args, context, target);
   const spec = FUNCTIONS.get(name);
   if (!spec)
-    throw new Untranslatable(shortened(written), `There is no counterpart of ${shortened(written)}.`);
+    throw new Untranslatable(
+      shortened(functionName),
+      `There is no counterpart of ${shortened(functionName)}.`,
+    );
   const { takes, least = takes.length, more = false } = spec;
   if (args.length < least || (args.length > takes.length && !more)) {
-    throw new Untranslatable(written, `${written} takes other arguments.`);
+    throw new Untranslatable(functionName, `${functionName} takes other arguments.`);
   }
   const values = args.map((arg, i) => context.expression(arg, takes[Math.min(i, takes.length - 1)]!));
   return { kind: spec.gives, expr: spec.build(...values) };
 }
 
-type Special = (args: readonly XmlElement[], context: SldContext, wanted: Wanted) => Typed;
+type Special = (args: readonly XmlElement[], context: SldContext, target: TargetKind) => Typed;
 
-const kindOf = (wanted: Wanted): Kind => (wanted === 'any' ? 'unknown' : wanted);
+const kindOf = (target: TargetKind): Kind => (target === 'any' ? 'unknown' : target);
 
 /** Functions whose values are of the kind that the place wants. */
 const SPECIAL: ReadonlyMap<string, Special> = new Map<string, Special>([
   [
     'categorize',
-    ([input, ...parts], context, wanted) => {
+    ([input, ...parts], context, target) => {
       if (!input) throw new Untranslatable('Categorize', 'Categorize has no value to look up.');
       // GeoServer lets a last literal say where thresholds belong.
       const last = textOf(parts.at(-1));
       const classes = last === 'succeeding' || last === 'preceding' ? parts.slice(0, -1) : parts;
-      return steps(context.expression(input, 'number'), classes, context, wanted);
+      return steps(context.expression(input, 'number'), classes, context, target);
     },
   ],
   [
     'recode',
-    ([input, ...parts], context, wanted) => {
+    ([input, ...parts], context, target) => {
       if (!input || parts.length % 2 !== 0) throw new Untranslatable('Recode', 'Recode takes pairs.');
       const cases: [string, Expr][] = [];
       for (let i = 0; i < parts.length; i += 2) {
-        cases.push([textOf(parts[i]) ?? '', context.expression(parts[i + 1]!, wanted)]);
+        cases.push([textOf(parts[i]) ?? '', context.expression(parts[i + 1]!, target)]);
       }
-      return matchOf(context.typed(input), cases, wanted, undefined, context);
+      return matchOf(context.typed(input), cases, target, undefined, context);
     },
   ],
   ['interpolate', interpolateFunction],
   [
     'if_then_else',
-    ([condition, yes, no], context, wanted) => {
+    ([condition, yes, no], context, target) => {
       if (!condition || !yes || !no) throw new Untranslatable('if_then_else', 'It takes three arguments.');
-      const values = [yes, no].map((value) => context.expression(value, wanted));
-      return { kind: kindOf(wanted), expr: ['case', context.expression(condition, 'boolean'), ...values] };
+      const values = [yes, no].map((value) => context.expression(value, target));
+      return { kind: kindOf(target), expr: ['case', context.expression(condition, 'boolean'), ...values] };
     },
   ],
   [
     'coalesce',
-    (args, context, wanted) => {
+    (args, context, target) => {
       if (args.length === 0) throw new Untranslatable('coalesce', 'It takes arguments.');
-      const values = args.map((value) => converted(bare(context.typed(value, wanted)), wanted));
-      return { kind: kindOf(wanted), expr: ['coalesce', ...values] };
+      const values = args.map((value) => converted(bare(context.typed(value, target)), target));
+      return { kind: kindOf(target), expr: ['coalesce', ...values] };
     },
   ],
   [
     'property',
     ([name], context) => {
-      const written = textOf(name);
-      if (written === undefined) throw new Untranslatable('property', 'It takes the name of an attribute.');
-      const { name: field, kind } = context.property(written);
+      const text = textOf(name);
+      if (text === undefined) throw new Untranslatable('property', 'It takes the name of an attribute.');
+      const { name: field, kind } = context.property(text);
       return { kind, expr: ['get', field] };
     },
   ],
   [
     'env',
-    ([name, value], context, wanted) => {
+    ([name, value], context, target) => {
       if (!value) throw new Untranslatable('env', `${textOf(name) ?? 'It'} has no default value.`);
       context.report.warn('env', 'Variables of a request are always at their default value.');
-      return context.typed(value, wanted);
+      return context.typed(value, target);
     },
   ],
 ]);
@@ -241,14 +248,14 @@ function bare(value: Typed): Typed {
   return value.kind === 'string' || value.kind === 'number' ? { kind: 'unknown', expr: value.expr } : value;
 }
 
-function interpolateFunction(args: readonly XmlElement[], context: SldContext, wanted: Wanted): Typed {
+function interpolateFunction(args: readonly XmlElement[], context: SldContext, target: TargetKind): Typed {
   const [input, ...rest] = args;
   const words = new Set(['linear', 'cosine', 'cubic', 'color', 'numeric']);
   const parts = rest.filter((part) => elements(part).length > 0 || !words.has(textOf(part) ?? ''));
   if (!input || parts.length < 2 || parts.length % 2 !== 0) {
     throw new Untranslatable('Interpolate', 'Interpolate takes a value and pairs.');
   }
-  const to = wanted === 'any' ? 'number' : wanted;
+  const to = target === 'any' ? 'number' : target;
   const stops: Expr[] = [];
   for (let i = 0; i < parts.length; i += 2) {
     const at = Number(textOf(parts[i]));

@@ -60,8 +60,8 @@ export function graphicOf(graphic: XmlElement | undefined, context: SldContext):
   const candidates = parts.filter(({ name }) => name === 'Mark' || name === 'ExternalGraphic');
   if (candidates.length === 0) return { ...common, ...markOf(undefined, context) };
   for (const candidate of candidates) {
-    const drawn = candidate.name === 'Mark' ? markOf(candidate, context) : iconOf(candidate, context);
-    if (drawn) return { ...common, ...drawn };
+    const shape = candidate.name === 'Mark' ? markOf(candidate, context) : iconOf(candidate, context);
+    if (shape) return { ...common, ...shape };
   }
   return undefined;
 }
@@ -95,11 +95,11 @@ function markOf(mark: XmlElement | undefined, context: SldContext): Drawn {
   };
 }
 
-function markName(written: string, context: SldContext): string {
-  const name = written.replace(/^shape:\/\//, '').toLowerCase();
+function markName(wellKnownName: string, context: SldContext): string {
+  const name = wellKnownName.replace(/^shape:\/\//, '').toLowerCase();
   if (Object.hasOwn(MARKS, `mark-${name}`)) return name;
   if (Object.hasOwn(ALIASES, name)) return ALIASES[name]!;
-  context.report.warn('WellKnownName', `The mark ${shortened(written, 40)} is drawn as a square.`);
+  context.report.warn('WellKnownName', `The mark ${shortened(wellKnownName, 40)} is drawn as a square.`);
   return 'square';
 }
 

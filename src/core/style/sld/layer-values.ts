@@ -68,8 +68,8 @@ export class LayerValues {
     attributes: Readonly<Record<string, string>> = {},
     name = element,
   ): string | undefined {
-    const written = this.#written(value, name);
-    return written === undefined ? undefined : xml(element, [written], attributes);
+    const text = this.#written(value, name);
+    return text === undefined ? undefined : xml(element, [text], attributes);
   }
 
   word(name: string): string | undefined {

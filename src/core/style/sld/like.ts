@@ -85,9 +85,9 @@ function inOrder(value: Expr, start: string, middle: readonly string[], end: str
       return ['all', endsWith(value, end), ['>=', ['length', value], ['+', from, end.length]]];
     }
     const name = `p${i}`;
-    const found: Expr = ['>=', ['var', name], 0];
+    const isFound: Expr = ['>=', ['var', name], 0];
     const next = search(i + 1, ['+', ['var', name], text.length]);
-    return ['let', name, ['index-of', text, value, from], next === true ? found : ['all', found, next]];
+    return ['let', name, ['index-of', text, value, from], next === true ? isFound : ['all', isFound, next]];
   };
   const rest = search(0, start.length);
   if (start === '') return rest;

@@ -43,10 +43,10 @@ function channels(symbolizer: XmlElement, context: SldContext): LookDraft {
   const selection = child(symbolizer, 'ChannelSelection');
   if (!selection) return {};
   const gray = child(selection, 'GrayChannel');
-  const chosen = gray
+  const bandNames = gray
     ? [gray]
     : ['RedChannel', 'GreenChannel', 'BlueChannel'].map((name) => child(selection, name));
-  const bands = chosen.map((channel) => numberOf(child(channel, 'SourceChannelName')));
+  const bands = bandNames.map((channel) => numberOf(child(channel, 'SourceChannelName')));
   if (bands.some((band) => band === undefined || !Number.isInteger(band) || band < 1)) {
     context.report.warn(
       'ChannelSelection',
@@ -54,7 +54,7 @@ function channels(symbolizer: XmlElement, context: SldContext): LookDraft {
     );
     return {};
   }
-  const stretches = chosen.map((channel) => {
+  const stretches = bandNames.map((channel) => {
     const enhancement = child(channel, 'ContrastEnhancement');
     return enhancement && stretchOf(enhancement, context);
   });
@@ -89,11 +89,11 @@ interface Entry {
 function colormap(symbolizer: XmlElement, context: SldContext): LookDraft {
   const map = child(symbolizer, 'ColorMap');
   if (!map) return {};
-  const made = context.attempt('error', () => {
+  const relief = context.attempt('error', () => {
     const [classes] = elements(map).filter(({ name }) => name === 'Categorize' || name === 'Interpolate');
     return classes ? classified(classes) : entriesMap(map, context);
   });
-  return made ? { colormap: made } : {};
+  return relief ? { colormap: relief } : {};
 }
 
 /** The ColorMap of SLD 1.0, with the types that GeoServer added. */

@@ -26,14 +26,14 @@ export function rulesOf(featureTypeStyle: XmlElement, context: SldContext): SldR
   }
   const read = rules.map((rule) => readRule(rule, context));
   const others = read.filter((rule) => !rule.isElse && !rule.failed);
-  const drawn: SldRule[] = [];
+  const visible: SldRule[] = [];
   for (const { isElse, failed, ...rule } of read) {
     if (failed) continue;
     const filter = isElse ? elseFilter(others.filter((other) => overlap(other, rule))) : rule.filter;
-    if (filter !== false) drawn.push({ ...rule, filter });
+    if (filter !== false) visible.push({ ...rule, filter });
   }
   context.report.ruleName = undefined;
-  return drawn;
+  return visible;
 }
 
 interface ReadRule extends SldRule {
@@ -52,9 +52,9 @@ function readRule(element: XmlElement, context: SldContext): ReadRule {
     filter &&
     context.attempt('error', () => {
       failed = true;
-      const made = filterOf(filter, context);
+      const condition = filterOf(filter, context);
       failed = false;
-      return made;
+      return condition;
     });
   if (failed) context.report.error('Filter', 'The rule is left out: its filter cannot be translated.');
   if (zooms.never) context.report.warn('Rule', 'The rule is left out: its scales are beyond all zooms.');
@@ -111,8 +111,8 @@ function elseFilter(others: readonly SldRule[]): Expr | undefined | false {
   if (others.length === 0) return undefined;
   const filters = others.map(({ filter }) => filter);
   if (filters.some((filter) => filter === undefined)) return false;
-  const taken = filters.map((filter) => nullSafe(filter!));
-  return ['!', taken.length === 1 ? taken[0]! : ['any', ...taken]];
+  const conditions = filters.map((filter) => nullSafe(filter!));
+  return ['!', conditions.length === 1 ? conditions[0]! : ['any', ...conditions]];
 }
 
 const ORDERS = new Set<unknown>(['<', '<=', '>', '>=']);

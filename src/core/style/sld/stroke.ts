@@ -50,12 +50,12 @@ export function strokeDrawings(
 function lineLayout(parameters: Parameters, context: SldContext): Record<string, Expr> {
   const join = parameters.constant('stroke-linejoin', 'string');
   const cap = parameters.constant('stroke-linecap', 'string');
-  const known = join === undefined || Object.hasOwn(JOINS, join);
-  if (!known) context.report.warn('stroke-linejoin', 'There is no such join: corners are mitred.');
+  const isJoin = join === undefined || Object.hasOwn(JOINS, join);
+  if (!isJoin) context.report.warn('stroke-linejoin', 'There is no such join: corners are mitred.');
   const isCap = cap === undefined || CAPS.has(String(cap));
   if (!isCap) context.report.warn('stroke-linecap', 'There is no such cap: ends are cut.');
   return members({
-    'line-join': known && join !== undefined ? JOINS[join] : undefined,
+    'line-join': isJoin && join !== undefined ? JOINS[join] : undefined,
     'line-cap': isCap ? cap : undefined,
   });
 }

@@ -69,12 +69,12 @@ const HATCHED = 0.3;
 
 function hatchPaint(graphic: XmlElement, context: SldContext): Record<string, Expr> {
   context.report.warn('GraphicFill', 'Patterns are drawn as a lighter fill of their colour.');
-  const drawn = graphicOf(graphic, context);
-  const lines = drawn?.stroke !== undefined && /slash|line|plus|times|dot/.test(wellKnown(graphic));
-  const color = lines ? drawn.stroke : (drawn?.fill ?? drawn?.stroke);
+  const shape = graphicOf(graphic, context);
+  const lines = shape?.stroke !== undefined && /slash|line|plus|times|dot/.test(wellKnown(graphic));
+  const color = lines ? shape.stroke : (shape?.fill ?? shape?.stroke);
   return members({
     'fill-color': color ?? '#808080',
-    'fill-opacity': product(drawn?.opacity, HATCHED),
+    'fill-opacity': product(shape?.opacity, HATCHED),
   });
 }
 

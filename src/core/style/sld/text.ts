@@ -51,15 +51,15 @@ function plain(text: Expr): Expr {
 }
 
 function fontOf(font: Parameters, context: SldContext): Expr {
-  const written = String(font.constant('font-family', 'string') ?? FONT_FAMILY);
-  const known = unknownFont([`${written} Regular`]) === undefined;
-  if (!known) context.report.warn('font-family', `${shortened(written)} is drawn as ${FONT_FAMILY}.`);
+  const family = String(font.constant('font-family', 'string') ?? FONT_FAMILY);
+  const isFont = unknownFont([`${family} Regular`]) === undefined;
+  if (!isFont) context.report.warn('font-family', `${shortened(family)} is drawn as ${FONT_FAMILY}.`);
   const weight = String(font.constant('font-weight', 'string') ?? 'normal');
   const style = String(font.constant('font-style', 'string') ?? 'normal');
-  const bold = /bold/i.test(weight) || (asNumber(weight) ?? 400) >= 600 || /\bbold/i.test(written);
+  const bold = /bold/i.test(weight) || (asNumber(weight) ?? 400) >= 600 || /\bbold/i.test(family);
   const italic = /italic|oblique/i.test(style);
   const face = [bold ? 'Bold' : '', italic ? 'Italic' : ''].filter((part) => part !== '').join(' ');
-  const name = `${known ? written : FONT_FAMILY} ${face || 'Regular'}`;
+  const name = `${isFont ? family : FONT_FAMILY} ${face || 'Regular'}`;
   return [unknownFont([name]) === undefined ? name : `${FONT_FAMILY} ${face || 'Regular'}`];
 }
 
@@ -69,11 +69,12 @@ function textPaint(symbolizer: XmlElement, context: SldContext, unit: Unit): Rec
   const haloFill = new Parameters(child(halo, 'Fill'), context);
   const opacity = haloFill.get('fill-opacity', 'number');
   const color = haloFill.get('fill', 'color') ?? '#ffffff';
-  const seen = typeof color === 'string' && typeof opacity === 'number' ? withOpacity(color, opacity) : color;
+  const translucent =
+    typeof color === 'string' && typeof opacity === 'number' ? withOpacity(color, opacity) : color;
   return members({
     'text-color': fill.get('fill', 'color') ?? '#000000',
     'text-opacity': fill.get('fill-opacity', 'number'),
-    'text-halo-color': halo ? seen : undefined,
+    'text-halo-color': halo ? translucent : undefined,
     'text-halo-width': halo
       ? length(readValue(child(halo, 'Radius'), context, 'number') ?? 1, unit)
       : undefined,

@@ -9,7 +9,7 @@ export type Expr = string | number | boolean | null | readonly Expr[] | { readon
 export type Kind = 'number' | 'string' | 'boolean' | 'color' | 'unknown';
 
 /** The kind that a place wants; `any` takes a literal for what it looks like. */
-export type Wanted = Exclude<Kind, 'unknown'> | 'any';
+export type TargetKind = Exclude<Kind, 'unknown'> | 'any';
 
 /** An expression and what it gives. Of a literal the text: its kind is that of what it is used with. */
 export type Typed =
@@ -17,20 +17,20 @@ export type Typed =
   | { readonly kind: 'literal'; readonly text: string };
 
 /** @throws Untranslatable */
-export function converted(value: Typed, wanted: Wanted): Expr {
-  if (value.kind === 'literal') return literalAs(value.text, wanted);
+export function converted(value: Typed, target: TargetKind): Expr {
+  if (value.kind === 'literal') return literalAs(value.text, target);
   const { kind, expr } = value;
-  if (wanted === 'any' || kind === wanted) return expr;
-  if (wanted === 'string') return ['to-string', expr];
-  if (wanted === 'color') return ['to-color', expr];
-  if (wanted === 'boolean') return ['to-boolean', expr];
+  if (target === 'any' || kind === target) return expr;
+  if (target === 'string') return ['to-string', expr];
+  if (target === 'color') return ['to-color', expr];
+  if (target === 'boolean') return ['to-boolean', expr];
   // A number of unknown kind stays: what is no number then falls back to the default of its property.
   return kind === 'unknown' ? expr : ['to-number', expr];
 }
 
 /** @throws Untranslatable */
-export function literalAs(text: string, wanted: Wanted): Expr {
-  switch (wanted) {
+export function literalAs(text: string, target: TargetKind): Expr {
+  switch (target) {
     case 'string':
       return text;
     case 'boolean':

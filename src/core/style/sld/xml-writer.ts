@@ -16,12 +16,12 @@ export function xml(
   content: readonly (string | undefined)[] = [],
   attributes: Readonly<Record<string, string | undefined>> = {},
 ): string {
-  const written = Object.entries(attributes)
+  const pairs = Object.entries(attributes)
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => ` ${key}="${escaped(value!)}"`)
     .join('');
   const inner = content.filter((part) => part !== undefined).join('');
-  return inner === '' ? `<${name}${written}/>` : `<${name}${written}>${inner}</${name}>`;
+  return inner === '' ? `<${name}${pairs}/>` : `<${name}${pairs}>${inner}</${name}>`;
 }
 
 /** An element of text. */

@@ -5,8 +5,8 @@ export type NumericMethod = 'EqualInterval' | 'Quantile' | 'NaturalBreaks';
 /** Limits between at most `count` classes of ascending values; fewer where the values do not tell so many apart. */
 export function breaksOf(method: NumericMethod, sorted: readonly number[], count: number): number[] {
   const [least, most] = [sorted[0]!, sorted.at(-1)!];
-  const found = METHODS[method](sorted, count);
-  const tidy = [...new Set(found)].sort((a, b) => a - b);
+  const breaks = METHODS[method](sorted, count);
+  const tidy = [...new Set(breaks)].sort((a, b) => a - b);
   return tidy.filter((limit) => limit > least && limit <= most);
 }
 

@@ -20,16 +20,18 @@ export interface FieldProfile {
 }
 
 export function profileOf({ field, values }: FieldSample): FieldProfile {
-  const known = values.filter((value) => value !== null && value !== undefined && typeof value !== 'object');
+  const scalars = values.filter(
+    (value) => value !== null && value !== undefined && typeof value !== 'object',
+  );
   const counts = new Map<string, number>();
-  for (const value of known) counts.set(String(value), (counts.get(String(value)) ?? 0) + 1);
+  for (const value of scalars) counts.set(String(value), (counts.get(String(value)) ?? 0) + 1);
   const numeric = field.type === 'integer' || field.type === 'number';
-  const numbers = numeric ? known.filter((value): value is number => Number.isFinite(value)) : [];
+  const numbers = numeric ? scalars.filter((value): value is number => Number.isFinite(value)) : [];
   return {
     name: field.name,
     type: field.type,
     rows: values.length,
-    nulls: values.length - known.length,
+    nulls: values.length - scalars.length,
     numbers: numbers.sort((a, b) => a - b),
     distinct: [...counts].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)),
   };

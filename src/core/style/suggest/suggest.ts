@@ -36,9 +36,9 @@ export function suggestStyle(
   options: SuggestOptions,
 ): Suggestion {
   const observations: string[] = [];
-  const chosen = chooseField(samples.map(profileOf), options, observations);
-  if (!chosen) return single(geometryType, observations);
-  const { profile, reason } = chosen;
+  const choice = chooseField(samples.map(profileOf), options, observations);
+  if (!choice) return single(geometryType, observations);
+  const { profile, reason } = choice;
   const method = methodFor(profile, options, observations);
   const palette = options.preferredPalette ?? (method === 'UniqueValue' ? 'CartoBold' : paletteFor(profile));
   const classes =
@@ -139,14 +139,14 @@ function categories(
   observations: string[],
 ): Classes {
   const most = preferredMethod === 'UniqueValue' ? Math.max(classCount, 2) : MOST_CATEGORIES;
-  const shown = distinct.slice(0, Math.min(most, MOST_CATEGORIES));
-  if (shown.length < distinct.length) {
+  const classes = distinct.slice(0, Math.min(most, MOST_CATEGORIES));
+  if (classes.length < distinct.length) {
     observations.push(
-      `The ${shown.length} most frequent of ${distinct.length} values have a colour; the others are gray.`,
+      `The ${classes.length} most frequent of ${distinct.length} values have a colour; the others are gray.`,
     );
   }
-  const colors = paletteColors(palette, shown.length);
-  return { breaks: undefined, entries: shown.map(([label], i) => ({ label, color: colors[i]! })) };
+  const colors = paletteColors(palette, classes.length);
+  return { breaks: undefined, entries: classes.map(([label], i) => ({ label, color: colors[i]! })) };
 }
 
 function single(geometryType: GeometryType, observations: readonly string[]): Suggestion {

@@ -16,12 +16,12 @@ const PIXEL_IS_POINT = 2;
 /** Numbers of each key in the directory, and of its head. */
 const KEY_NUMBERS = 4;
 
-const known = new WeakMap<Crs, Field[]>();
+const fieldsByCrs = new WeakMap<Crs, Field[]>();
 
 /** The fields that name the CRS, as GDAL writes them: it is asked once for each. */
 export async function geoKeysOf(crs: Crs, isPoint: boolean): Promise<Field[]> {
-  let fields = known.get(crs);
-  if (!fields) known.set(crs, (fields = await askGdal(crs)));
+  let fields = fieldsByCrs.get(crs);
+  if (!fields) fieldsByCrs.set(crs, (fields = await askGdal(crs)));
   return isPoint ? fields.map(pointed) : fields;
 }
 
@@ -31,10 +31,10 @@ async function askGdal({ srs }: Crs): Promise<Field[]> {
   dataset.srs = srs;
   dataset.geoTransform = [0, 1, 0, 0, 0, -1];
   dataset.close();
-  const written = fieldsOf(gdal.vsimem.release(path));
-  if (!written.has(DIRECTORY)) throw new TaskFailure('internal', 'GeoTIFF cannot name the reference system.');
+  const fields = fieldsOf(gdal.vsimem.release(path));
+  if (!fields.has(DIRECTORY)) throw new TaskFailure('internal', 'GeoTIFF cannot name the reference system.');
   return FIELDS.flatMap(([tag, type]) => {
-    const values = written.get(tag);
+    const values = fields.get(tag);
     return values === undefined ? [] : { tag, type, values };
   });
 }

@@ -27,12 +27,12 @@ export interface RasterTraits {
   fields: Field[];
 }
 
-const known = new WeakMap<Dataset, RasterTraits>();
+const byDataset = new WeakMap<Dataset, RasterTraits>();
 
 /** Each look at a dataset takes GDAL's lock. */
 export function traitsOf(dataset: Dataset): RasterTraits {
-  let traits = known.get(dataset);
-  if (!traits) known.set(dataset, (traits = readTraits(dataset)));
+  let traits = byDataset.get(dataset);
+  if (!traits) byDataset.set(dataset, (traits = readTraits(dataset)));
   return traits;
 }
 

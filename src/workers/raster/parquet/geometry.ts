@@ -95,8 +95,8 @@ export function wkbOf(type: string, coordinates: Nested): Buffer {
 function firstVertex(coordinates: Nested): Vertex | undefined {
   if (!Array.isArray(coordinates)) return coordinates;
   for (const part of coordinates) {
-    const found = firstVertex(part);
-    if (found) return found;
+    const vertex = firstVertex(part);
+    if (vertex) return vertex;
   }
   return undefined;
 }

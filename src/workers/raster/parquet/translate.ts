@@ -113,7 +113,7 @@ interface Target {
 
 async function targetOf(file: ParquetFile, geometry: GeometryColumn): Promise<Target> {
   const columns = distinct(columnsOf(file.metadata, withoutOf(geometry)));
-  const taken = new Set(columns.map(({ name }) => name.toLowerCase()));
+  const names = new Set(columns.map(({ name }) => name.toLowerCase()));
   const types = geometry.types.length > 0 ? geometry.types : await typesIn(file, geometry);
   const plain = [...new Set(types.map((type) => type.replace(/ .*$/, '')))];
   const single = [...new Set(plain.map((type) => type.replace(/^Multi/, '')))];
@@ -121,8 +121,8 @@ async function targetOf(file: ParquetFile, geometry: GeometryColumn): Promise<Ta
   const high = types.filter((type) => type.includes('Z')).length;
   return {
     columns,
-    id: free('fid', taken),
-    geometry: free('geom', taken),
+    id: free('fid', names),
+    geometry: free('geom', names),
     type: single.length === 1 ? (multi ? `MULTI${single[0]}` : single[0]!).toUpperCase() : 'GEOMETRY',
     multi,
     z: high === 0 ? 0 : high === types.length ? 1 : 2,
@@ -131,18 +131,18 @@ async function targetOf(file: ParquetFile, geometry: GeometryColumn): Promise<Ta
 
 /** SQLite does not tell cases apart. */
 function distinct(columns: readonly Column[]): Column[] {
-  const taken = new Set<string>();
+  const names = new Set<string>();
   return columns.map((column) => {
-    const title = free(column.name, taken);
-    taken.add(title.toLowerCase());
+    const title = free(column.name, names);
+    names.add(title.toLowerCase());
     return { ...column, title };
   });
 }
 
-function free(name: string, taken: ReadonlySet<string>): string {
-  let found = name;
-  while (taken.has(found.toLowerCase())) found += '_';
-  return found;
+function free(name: string, names: ReadonlySet<string>): string {
+  let candidate = name;
+  while (names.has(candidate.toLowerCase())) candidate += '_';
+  return candidate;
 }
 
 /** The types that really occur. */
@@ -200,9 +200,9 @@ function groupsOf({ metadata }: ParquetFile): Group[] {
         `A row group of the Parquet file has more than ${LIMITS.parquetGroupBytes} bytes: write it with smaller ones.`,
       );
     const rowEnd = rowStart + Number(group.num_rows);
-    const found = { rowStart, rowEnd };
+    const rows = { rowStart, rowEnd };
     rowStart = rowEnd;
-    return found;
+    return rows;
   });
 }
 

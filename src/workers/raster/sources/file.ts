@@ -26,8 +26,8 @@ export const stampText = ({ size, mtimeMs }: FileStamp): string => `${size} ${mt
 
 /** Changes with the files that say where a picture lies. */
 async function placeStamp(path: string): Promise<string> {
-  const found = await Promise.all(worldFilesOf(path).map((file) => stat(file).catch(() => undefined)));
-  return found.map((one) => (one ? ` ${stampText(one)}` : '')).join('');
+  const stats = await Promise.all(worldFilesOf(path).map((file) => stat(file).catch(() => undefined)));
+  return stats.map((one) => (one ? ` ${stampText(one)}` : '')).join('');
 }
 
 async function openFile(source: FileRaster): Promise<Opened> {

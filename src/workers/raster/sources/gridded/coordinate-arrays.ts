@@ -1,7 +1,7 @@
 /** Grids whose rows and columns are bent: two-dimensional arrays say where each value lies (CF, section 5.2). */
 
 import type { Dimension, MDArray } from 'gdal-async';
-import type { Found } from './layout.js';
+import type { NamedArray } from './layout.js';
 
 /** Names of the arrays of a bent grid. */
 export interface CoordinateArrays {
@@ -11,8 +11,8 @@ export interface CoordinateArrays {
 
 /** What a variable's rows and columns lie by, if that is two arrays of their own shape. */
 export function coordinateArraysOf(
-  { array, name }: Found,
-  all: readonly Found[],
+  { array, name }: NamedArray,
+  all: readonly NamedArray[],
 ): CoordinateArrays | undefined {
   const shape = shapeOf([...array.dimensions].slice(-2));
   const alike = all.filter((other) => shapeOf([...other.array.dimensions]) === shape && other.name !== name);
@@ -26,15 +26,15 @@ export function coordinateArraysOf(
 }
 
 /** Whether the variable says itself that its place is in such arrays, and names no projection whose grid is even. */
-export function namesCoordinateArrays(found: Found, all: readonly Found[]): boolean {
-  const arrays = coordinateArraysOf(found, all);
-  if (!arrays || textOf(found.array, 'grid_mapping') !== '') return false;
-  const words = textOf(found.array, 'coordinates').split(/\s+/);
+export function namesCoordinateArrays(array: NamedArray, all: readonly NamedArray[]): boolean {
+  const arrays = coordinateArraysOf(array, all);
+  if (!arrays || textOf(array.array, 'grid_mapping') !== '') return false;
+  const words = textOf(array.array, 'coordinates').split(/\s+/);
   return words.includes(lastName(arrays.longitude)) && words.includes(lastName(arrays.latitude));
 }
 
 /** Arrays that tell about others: coordinates, bounds of cells, areas, mappings. */
-export function helpersOf(all: readonly Found[]): Set<string> {
+export function helpersOf(all: readonly NamedArray[]): Set<string> {
   const names = new Set<string>();
   for (const { array } of all) {
     for (const attribute of ['coordinates', 'bounds', 'climatology', 'grid_mapping', 'cell_measures'])
@@ -43,16 +43,16 @@ export function helpersOf(all: readonly Found[]): Set<string> {
   return new Set(
     all
       .filter(
-        (found) => names.has(lastName(found.name)) || quantityOf(found) !== undefined || isBounds(found),
+        (array) => names.has(lastName(array.name)) || quantityOf(array) !== undefined || isBounds(array),
       )
       .map(({ name }) => name),
   );
 }
 
 /** Whether it is one of two such arrays: no data of its own. */
-export function isCoordinateArray(found: Found, all: readonly Found[]): boolean {
-  const quantity = quantityOf(found);
-  const dimensions = [...found.array.dimensions];
+export function isCoordinateArray(array: NamedArray, all: readonly NamedArray[]): boolean {
+  const quantity = quantityOf(array);
+  const dimensions = [...array.array.dimensions];
   if (quantity === undefined || dimensions.length !== 2) return false;
   const other = quantity === 'longitude' ? 'latitude' : 'longitude';
   return all.some(
@@ -60,10 +60,10 @@ export function isCoordinateArray(found: Found, all: readonly Found[]): boolean 
   );
 }
 
-const isBounds = ({ name }: Found) => /_(bnds|bounds|vertices)$/i.test(name);
+const isBounds = ({ name }: NamedArray) => /_(bnds|bounds|vertices)$/i.test(name);
 
 /** What an array holds by its CF attributes, or else its unit. */
-function quantityOf({ array, name }: Found): keyof CoordinateArrays | undefined {
+function quantityOf({ array, name }: NamedArray): keyof CoordinateArrays | undefined {
   const standard = textOf(array, 'standard_name');
   if (standard === 'longitude' || standard === 'latitude') return standard;
   if (standard !== '') return undefined;

@@ -40,8 +40,8 @@ export async function formatOf(path: string): Promise<{ format: GridFormat; stam
   if (/\.zarr\/?$/i.test(path)) return { format: ZARR, stamp: await zarrStamp(path) };
   const stamp = stampText(await plainFile(path));
   const magic = await firstBytes(path, 8);
-  const known = magic.startsWith('CDF') || magic === '\x89HDF\r\n\x1a\n';
-  if (!known) throw new TaskFailure('source-unreadable', 'The file is neither netCDF nor HDF5.');
+  const isGrid = magic.startsWith('CDF') || magic === '\x89HDF\r\n\x1a\n';
+  if (!isGrid) throw new TaskFailure('source-unreadable', 'The file is neither netCDF nor HDF5.');
   return { format: NETCDF, stamp };
 }
 
@@ -60,5 +60,5 @@ async function zarrStamp(path: string): Promise<string> {
   await plainFolder(path);
   const names = ['', '.zmetadata', '.zgroup'];
   const stats = await Promise.all(names.map((name) => stat(join(path, name)).catch(() => undefined)));
-  return stats.map((found) => (found ? stampText(found) : '-')).join(' ');
+  return stats.map((stat) => (stat ? stampText(stat) : '-')).join(' ');
 }

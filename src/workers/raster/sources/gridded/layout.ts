@@ -111,7 +111,7 @@ async function openLayout(path: string, format: GridFormat): Promise<Layout> {
   }
 }
 
-export interface Found {
+export interface NamedArray {
   array: MDArray;
   name: string;
   group: Group;
@@ -122,21 +122,21 @@ async function readLayout(root: Group): Promise<Layout> {
   const grids = new Map<string, Grid>();
   const all = arraysOf(root);
   const helpers = helpersOf(all);
-  for (const found of all) {
-    const dimensions = [...found.array.dimensions];
+  for (const array of all) {
+    const dimensions = [...array.array.dimensions];
     // A list is no grid, and what tells about others is no data of its own.
-    if (dimensions.length < 2 || isCoordinateArray(found, all)) continue;
-    if (helpers.has(found.name) && !isGridded(dimensions, found.group, root)) continue;
+    if (dimensions.length < 2 || isCoordinateArray(array, all)) continue;
+    if (helpers.has(array.name) && !isGridded(dimensions, array.group, root)) continue;
     try {
-      const lies = bentBy(found, all, root);
+      const lies = bentBy(array, all, root);
       const axes = dimensions.map(({ description, size }) => `${description} ${size}`);
       const key = [...axes, lies?.longitude, lies?.latitude].join('\0');
-      const grid = grids.get(key) ?? { ...(await gridOf(dimensions, found, root)), ...(lies && { lies }) };
-      grid.variables.push(variableOf(found));
+      const grid = grids.get(key) ?? { ...(await gridOf(dimensions, array, root)), ...(lies && { lies }) };
+      grid.variables.push(variableOf(array));
       grids.set(key, grid);
     } catch (error) {
       layout.problems.push({
-        variable: found.name,
+        variable: array.name,
         reason: unreadable('It could not be read.', error).message,
       });
     }
@@ -146,10 +146,10 @@ async function readLayout(root: Group): Promise<Layout> {
 }
 
 /** The arrays that bend the grid of a variable. Fails for one that nothing places. */
-function bentBy(found: Found, all: readonly Found[], root: Group): CoordinateArrays | undefined {
-  const isStraight = isGridded([...found.array.dimensions], found.group, root);
-  if (isStraight && !namesCoordinateArrays(found, all)) return undefined;
-  const arrays = coordinateArraysOf(found, all);
+function bentBy(array: NamedArray, all: readonly NamedArray[], root: Group): CoordinateArrays | undefined {
+  const isStraight = isGridded([...array.array.dimensions], array.group, root);
+  if (isStraight && !namesCoordinateArrays(array, all)) return undefined;
+  const arrays = coordinateArraysOf(array, all);
   if (arrays) return arrays;
   throw new TaskFailure(
     'source-unreadable',
@@ -157,18 +157,18 @@ function bentBy(found: Found, all: readonly Found[], root: Group): CoordinateArr
   );
 }
 
-function arraysOf(root: Group): Found[] {
-  const found: Found[] = [];
+function arraysOf(root: Group): NamedArray[] {
+  const arrays: NamedArray[] = [];
   const walk = (group: Group, prefix: string, depth: number) => {
     for (const name of group.arrays.names) {
-      if (found.length >= MAX_ARRAYS) return;
-      found.push({ array: group.arrays.get(name), name: prefix + name, group });
+      if (arrays.length >= MAX_ARRAYS) return;
+      arrays.push({ array: group.arrays.get(name), name: prefix + name, group });
     }
     if (depth === MAX_DEPTH) return;
     for (const name of group.groups.names) walk(group.groups.get(name), `${prefix}${name}/`, depth + 1);
   };
   walk(root, '', 0);
-  return found;
+  return arrays;
 }
 
 /** Whether the last two of its dimensions are y and x. */
@@ -198,7 +198,7 @@ function coordinatesOf(dimension: Dimension, group: Group, root: Group): MDArray
   return [group, root].find(({ arrays }) => arrays.names.includes(name))?.arrays.get(name);
 }
 
-function variableOf({ array, name }: Found): Variable {
+function variableOf({ array, name }: NamedArray): Variable {
   if (!/^[\w.+@ -]+(\/[\w.+@ -]+)*$/.test(name))
     throw new TaskFailure('source-unreadable', 'Its name cannot be used.');
   if (!TYPES.has(array.dataType))
@@ -214,9 +214,9 @@ function variableOf({ array, name }: Found): Variable {
   };
 }
 
-async function gridOf(dimensions: Dimension[], found: Found, root: Group): Promise<Grid> {
+async function gridOf(dimensions: Dimension[], array: NamedArray, root: Group): Promise<Grid> {
   const axes: GridAxes = { stored: [] };
-  for (const dimension of dimensions.slice(0, -2)) await addAxis(axes, dimension, found.group, root);
+  for (const dimension of dimensions.slice(0, -2)) await addAxis(axes, dimension, array.group, root);
   const [y, x] = dimensions.slice(-2);
   return { variables: [], axes, width: x!.size, height: y!.size };
 }

@@ -14,12 +14,12 @@ import { type SlicedVariable, sliceVrt } from './vrt.js';
 /** Layouts and places of sources, by path. */
 const KEPT = 32;
 
-interface Known {
+interface KnownLayout {
   stamp: string;
   layout: Promise<Layout>;
   places: Map<Grid, Promise<Place>>;
 }
-const known = new Map<string, Known>();
+const layouts = new Map<string, KnownLayout>();
 
 /** The grid that holds the source's variables. Fails with `source-unreadable` when it has changed. */
 export async function gridOf(source: GriddedRaster): Promise<Grid> {
@@ -55,16 +55,16 @@ async function located(source: GriddedRaster) {
   return { grid, stamp, format, known };
 }
 
-function knownOf(path: string, format: GridFormat, stamp: string): Known {
-  const before = known.get(path);
+function knownOf(path: string, format: GridFormat, stamp: string): KnownLayout {
+  const before = layouts.get(path);
   if (before?.stamp === stamp) return before;
   const layout = layoutOf(path, format);
-  const now: Known = { stamp, layout, places: new Map() };
-  known.delete(path);
-  known.set(path, now);
+  const now: KnownLayout = { stamp, layout, places: new Map() };
+  layouts.delete(path);
+  layouts.set(path, now);
   // A failure is tried again by the next one who asks.
-  layout.catch(() => known.get(path) === now && known.delete(path));
-  if (known.size > KEPT) known.delete(known.keys().next().value as string);
+  layout.catch(() => layouts.get(path) === now && layouts.delete(path));
+  if (layouts.size > KEPT) layouts.delete(layouts.keys().next().value as string);
   return now;
 }
 
@@ -81,7 +81,7 @@ function sliceOf({ axes }: Grid, at: RasterPosition): number[] {
 interface Slice {
   slice: number[];
   format: GridFormat;
-  known: Known;
+  known: KnownLayout;
 }
 
 async function openSlice(

@@ -45,11 +45,11 @@ function geolocationDomain({ longitude, latitude }: Geolocation): string {
 function bandOf(place: Place, slice: SlicedVariable, number: number): string {
   const { name, unit, noData } = slice.variable;
   const changed = isChanged(place, slice.variable);
-  const shown = changed ? LEAST_FLOAT : noData;
+  const filler = changed ? LEAST_FLOAT : noData;
   return (
     `<VRTRasterBand dataType="${typeOf(slice.variable, changed)}" band="${number}">` +
     `<Description>${escaped(name)}</Description><UnitType>${escaped(unit)}</UnitType>` +
-    (shown === null ? '' : `<NoDataValue>${numberText(shown)}</NoDataValue>`) +
+    (filler === null ? '' : `<NoDataValue>${numberText(filler)}</NoDataValue>`) +
     place.strips.map((strip) => sourceOf(place, slice, strip)).join('') +
     '</VRTRasterBand>'
   );

@@ -35,7 +35,7 @@ interface Kept {
 
 /** Members of all mosaics that are remembered. */
 const KEPT = 20_000;
-const kept = new Map<string, Kept>();
+const factsByPath = new Map<string, Kept>();
 
 /** Opened once for each state of the member. `crs` absent: that of the member. */
 export function factsOf(
@@ -44,23 +44,23 @@ export function factsOf(
   crs: string | undefined,
 ): Promise<MemberFacts> {
   const key = `${opening.key}\0${crs ?? ''}`;
-  const before = kept.get(key);
+  const before = factsByPath.get(key);
   if (before?.stamp === opening.stamp) return before.facts;
   forget(key);
   const facts = read(member, opening, crs);
-  facts.catch(() => kept.get(key)?.facts === facts && kept.delete(key));
-  kept.set(key, { stamp: opening.stamp, facts });
-  if (kept.size > KEPT) forget(kept.keys().next().value as string);
+  facts.catch(() => factsByPath.get(key)?.facts === facts && factsByPath.delete(key));
+  factsByPath.set(key, { stamp: opening.stamp, facts });
+  if (factsByPath.size > KEPT) forget(factsByPath.keys().next().value as string);
   return facts;
 }
 
 /** A member that was warped has a description in memory. */
 function forget(key: string): void {
-  kept.get(key)?.facts.then(
+  factsByPath.get(key)?.facts.then(
     ({ name }) => name.startsWith('/vsimem/') && gdal.vsimem.release(name),
     () => {},
   );
-  kept.delete(key);
+  factsByPath.delete(key);
 }
 
 async function read(member: MosaicMember, opening: Opening, crs: string | undefined): Promise<MemberFacts> {

@@ -52,8 +52,8 @@ async function openMosaic({ members, grid }: RasterMosaic, openings: Opening[]) 
 /** That of a member that has one. */
 async function outcomeOf(openings: readonly Opening[]): Promise<Outcome> {
   for (const { outcome } of openings) {
-    const found = await outcome?.();
-    if (found && (found.failure || found.changed)) return found;
+    const failure = await outcome?.();
+    if (failure && (failure.failure || failure.changed)) return failure;
   }
   return { changed: false };
 }

@@ -16,7 +16,7 @@ export interface Answered {
 }
 
 /** A file in its present state. */
-export interface Found {
+export interface RemoteName {
   /** GDAL's name of it. */
   name: string;
   /** Of the server that GDAL asks. */

@@ -5,7 +5,7 @@ import { TaskFailure } from '../../../../core/failure.js';
 import { REMOTE_ALLOW_VARIABLE } from '../../../engine/settings.js';
 import { failureFrom } from '../../../failure.js';
 import { gdal } from '../../gdal.js';
-import type { Answered, Asked, FileState, Found } from './protocol.js';
+import type { Answered, Asked, FileState, RemoteName } from './protocol.js';
 
 interface Waiting {
   resolve(value: unknown): void;
@@ -17,10 +17,10 @@ let count = 0;
 const waiting = new Map<number, Waiting>();
 
 /** The file at a URL as it is now. Rejects with `TaskFailure`. */
-export async function lookAt(url: string): Promise<Found> {
-  const found = await ask<Found>('look', url);
-  for (const name of ['GDAL_HTTP_PROXY', 'GDAL_HTTPS_PROXY']) gdal.config.set(name, found.origin);
-  return found;
+export async function lookAt(url: string): Promise<RemoteName> {
+  const remote = await ask<RemoteName>('look', url);
+  for (const name of ['GDAL_HTTP_PROXY', 'GDAL_HTTPS_PROXY']) gdal.config.set(name, remote.origin);
+  return remote;
 }
 
 /** What became of a file that a look found. */
@@ -31,10 +31,10 @@ export function stateOf(name: string): Promise<FileState> {
 function ask<T>(task: Asked['task'], about: string): Promise<T> {
   thread ??= start();
   const id = ++count;
-  const asked: Asked = { id, task, about };
+  const question: Asked = { id, task, about };
   return new Promise<T>((resolve, reject) => {
     waiting.set(id, { resolve: resolve as Waiting['resolve'], reject });
-    thread!.postMessage(asked);
+    thread!.postMessage(question);
   });
 }
 

@@ -8,7 +8,7 @@ import { type FailureMessage, TaskFailure } from '../../../../core/failure.js';
 import { answer, failureMessage } from '../../../failure.js';
 import { AllowedHosts } from '../../../remote/allowed.js';
 import { RemoteFile } from './file.js';
-import type { Asked, FileState, Found } from './protocol.js';
+import type { Asked, FileState, RemoteName } from './protocol.js';
 import { RangeProxy } from './proxy.js';
 
 /** Files that are remembered, with their heads; those after them are asked for anew. */
@@ -25,11 +25,11 @@ interface Known {
 
 const allowed = new AllowedHosts(workerData as string[]);
 const proxy = await RangeProxy.start();
-const known = new Map<string, Known>();
+const filesByUrl = new Map<string, Known>();
 const down = new Map<string, { until: number; failure: TaskFailure }>();
 
 const TASKS = {
-  look: async (url: string): Promise<Found> => {
+  look: async (url: string): Promise<RemoteName> => {
     const file = await current(url);
     return { name: proxy.nameOf(file), origin: proxy.origin, revision: file.revision };
   },
@@ -50,11 +50,11 @@ async function current(url: string): Promise<RemoteFile> {
   const resting = down.get(host);
   if (resting && resting.until > Date.now()) throw resting.failure;
   down.delete(host);
-  const before = known.get(url);
+  const before = filesByUrl.get(url);
   if (!before) return look(url, host, undefined);
   const file = await before.file;
   if (!file.changed && Date.now() - before.lookedAt < FRESH_MS) return file;
-  return known.get(url) === before ? look(url, host, file) : current(url);
+  return filesByUrl.get(url) === before ? look(url, host, file) : current(url);
 }
 
 /** A file that is as it was stays the same object, so that those who read it go on. */
@@ -67,23 +67,23 @@ function look(url: string, host: string, before: RemoteFile | undefined): Promis
       return now;
     },
     (error: unknown) => {
-      known.delete(url);
+      filesByUrl.delete(url);
       rest(host, error);
       throw error;
     },
   );
-  known.delete(url);
-  known.set(url, { file: opening, lookedAt: Date.now() });
-  if (known.size > KEPT) forget(known.keys().next().value as string);
+  filesByUrl.delete(url);
+  filesByUrl.set(url, { file: opening, lookedAt: Date.now() });
+  if (filesByUrl.size > KEPT) forget(filesByUrl.keys().next().value as string);
   return opening;
 }
 
 function forget(url: string): void {
-  known.get(url)!.file.then(
+  filesByUrl.get(url)!.file.then(
     (file) => proxy.remove(file),
     () => {},
   );
-  known.delete(url);
+  filesByUrl.delete(url);
 }
 
 function rest(host: string, error: unknown): void {
