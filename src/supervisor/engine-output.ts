@@ -13,8 +13,8 @@ export function passLines(from: Readable, write: (text: string) => void): void {
   from.on('data', (text: string) => {
     const lines = (rest + text).split('\n');
     rest = lines.pop()!;
-    const kept = lines.filter((line) => !REPORT.test(line));
-    if (kept.length > 0) write(`${kept.join('\n')}\n`);
+    const own = lines.filter((line) => !REPORT.test(line));
+    if (own.length > 0) write(`${own.join('\n')}\n`);
   });
   from.on('end', () => {
     if (rest !== '' && !REPORT.test(rest)) write(rest);

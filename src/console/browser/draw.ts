@@ -53,16 +53,16 @@ export interface DrawOptions {
 /** Makes the map of a page, where its data is. Rejects when the browser offers no WebGL. */
 export async function drawMap(
   element: HTMLElement,
-  told: MapData,
+  page: MapData,
   { controls = PAGE_CONTROLS, alone = false, view }: DrawOptions = {},
 ): Promise<MapLibreMap> {
   setWorkerUrl(new URL(WORKER_FILE, import.meta.url).href);
   const colors = mapColors(element);
   const [base, features] = await Promise.all([
-    baseStyle(told.basemap, { ...symbols(told), colors, baseUrl: told.baseUrl }),
-    pageFeatures(told),
+    baseStyle(page.basemap, { ...symbols(page), colors, baseUrl: page.baseUrl }),
+    pageFeatures(page),
   ]);
-  const data = withIcons(told, base.iconPrefix);
+  const data = withIcons(page, base.iconPrefix);
   const box = boundsOf(features?.map(({ geometry }) => geometry) ?? []);
   const bounds = box ?? data.bounds ?? WORLD;
   const padding = alone ? panelMargins(bounds, element.clientWidth) : 24;

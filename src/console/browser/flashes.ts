@@ -94,14 +94,14 @@ export class Flashes {
 
 /** What is deleted is drawn hollow. */
 function markLayers(color: string): LayerSpecification[] {
-  const kept = ['!=', ['get', 'operation'], 'delete'] as never;
+  const present = ['!=', ['get', 'operation'], 'delete'] as never;
   const points = ['==', ['geometry-type'], 'Point'] as never;
   return [
     {
       id: `${SOURCE}/fill`,
       type: 'fill',
       source: SOURCE,
-      filter: ['all', kept, ['==', ['geometry-type'], 'Polygon']] as never,
+      filter: ['all', present, ['==', ['geometry-type'], 'Polygon']] as never,
       paint: { 'fill-color': color, 'fill-opacity': 0.4 },
     },
     {
@@ -119,7 +119,7 @@ function markLayers(color: string): LayerSpecification[] {
       paint: {
         'circle-radius': 9,
         'circle-color': color,
-        'circle-opacity': ['case', kept, 0.45, 0] as never,
+        'circle-opacity': ['case', present, 0.45, 0] as never,
         'circle-stroke-color': color,
         'circle-stroke-width': 2.5,
       },

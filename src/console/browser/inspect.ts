@@ -38,10 +38,10 @@ export function pointAtFeatures(
   const highlight = new Highlight(map);
   const at = (point: Point) => {
     // Layers come and go.
-    const asked = [...layersByIds(data, ids).keys()].filter((id) => map.getLayer(id)?.type !== 'raster');
-    if (asked.length === 0) return [];
-    const exact = map.queryRenderedFeatures([point.x, point.y], { layers: asked });
-    return exact.length > 0 ? exact : map.queryRenderedFeatures(around(point), { layers: asked });
+    const vectorIds = [...layersByIds(data, ids).keys()].filter((id) => map.getLayer(id)?.type !== 'raster');
+    if (vectorIds.length === 0) return [];
+    const exact = map.queryRenderedFeatures([point.x, point.y], { layers: vectorIds });
+    return exact.length > 0 ? exact : map.queryRenderedFeatures(around(point), { layers: vectorIds });
   };
   map.on('mousemove', ({ point }) => {
     const [top] = at(point);
@@ -98,11 +98,11 @@ function same(a: MapGeoJSONFeature | undefined, b: MapGeoJSONFeature | undefined
 
 /** A feature cut by tile edges, or drawn as fill and edge, is met several times. */
 function distinct(features: readonly MapGeoJSONFeature[]): MapGeoJSONFeature[] {
-  const seen = new Set<string>();
+  const keys = new Set<string>();
   return features.filter((feature) => {
     const key = `${feature.source} ${feature.id ?? JSON.stringify(feature.properties)}`;
-    if (seen.has(key)) return false;
-    seen.add(key);
+    if (keys.has(key)) return false;
+    keys.add(key);
     return true;
   });
 }
@@ -142,13 +142,13 @@ export function propertyList(properties: Readonly<Record<string, unknown>>): HTM
     const term = document.createElement('dt');
     term.append(isolated(name));
     const description = document.createElement('dd');
-    description.append(isolated(shown(value)));
+    description.append(isolated(textOf(value)));
     list.append(term, description);
   }
   return list;
 }
 
-function shown(value: unknown): string {
+function textOf(value: unknown): string {
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
   return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
 }

@@ -75,7 +75,7 @@ function whatChanged({ operation, changedAttributes = [], geometryChanged }: Fea
 }
 
 function element(name: string, text: string): HTMLElement {
-  const made = document.createElement(name);
-  made.textContent = text;
-  return made;
+  const node = document.createElement(name);
+  node.textContent = text;
+  return node;
 }

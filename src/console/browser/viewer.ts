@@ -29,14 +29,14 @@ if (place) {
   void startMap(place, { controls, alone: true, view: readPermalink(location.hash).view });
 }
 
-function control(map: MapLibreMap, told: MapData, ids: LayerIds, draw: DrawLayer): Layers {
+function control(map: MapLibreMap, page: MapData, ids: LayerIds, draw: DrawLayer): Layers {
   const about = pageData<ViewerData>('viewer-data');
-  const data = { ...told, layers: [...told.layers] };
+  const data = { ...page, layers: [...page.layers] };
   const viewer = { ...about, layers: [...about.layers] };
   const list = new LayerList(map, viewer, ids);
   const time = new TimeBar(map, data, viewer);
   identifyOn(map, data, viewer, ids, list, time);
-  let shown = location.hash;
+  let lastHash = location.hash;
   const apply = (isFirst = false) => {
     const link = readPermalink(location.hash);
     if (link.view && !isFirst) map.jumpTo(link.view);
@@ -44,8 +44,8 @@ function control(map: MapLibreMap, told: MapData, ids: LayerIds, draw: DrawLayer
     time.restore(link.time);
   };
   const write = () => {
-    shown = writePermalink({ view: viewOf(map), layers: list.state(), time: time.state() });
-    if (!samePermalink(shown, location.hash)) history.replaceState(null, '', shown);
+    lastHash = writePermalink({ view: viewOf(map), layers: list.state(), time: time.state() });
+    if (!samePermalink(lastHash, location.hash)) history.replaceState(null, '', lastHash);
   };
   apply(true);
   map.on('moveend', write);
@@ -53,7 +53,7 @@ function control(map: MapLibreMap, told: MapData, ids: LayerIds, draw: DrawLayer
   time.onChange(write);
   window.addEventListener('hashchange', () => {
     // Somebody wrote another address, or went back to one.
-    if (!samePermalink(shown, location.hash)) apply();
+    if (!samePermalink(lastHash, location.hash)) apply();
   });
   return new ShownLayers({ map, data, viewer, ids, draw, list, time });
 }

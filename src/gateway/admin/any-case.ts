@@ -8,10 +8,12 @@ export function anyCaseBody<S extends TObject>(schema: S): BodySpec<S> {
 
 /** A body with its members spelled as the schema has them. */
 export function anyCase(schema: TSchema & { properties: object }): (value: unknown) => unknown {
-  const known = new Map(Object.keys(schema.properties).map((member) => [member.toLowerCase(), member]));
+  const members = new Map(Object.keys(schema.properties).map((member) => [member.toLowerCase(), member]));
   return (value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
     const read = Object.entries(value).filter(([, member]) => member !== null);
-    return Object.fromEntries(read.map(([member, one]) => [known.get(member.toLowerCase()) ?? member, one]));
+    return Object.fromEntries(
+      read.map(([member, one]) => [members.get(member.toLowerCase()) ?? member, one]),
+    );
   };
 }

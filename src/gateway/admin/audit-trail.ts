@@ -47,8 +47,8 @@ export function auditTrail({ state, onError }: AuditTrailOptions): Auditing {
         await append(request, facts(error instanceof ApiError ? error.status : 500));
         throw error;
       }
-      const written = scope.end();
-      if (written && (reply.status ?? 200) < 400) return reply;
+      const targets = scope.end();
+      if (targets && (reply.status ?? 200) < 400) return reply;
       const appended = append(request, facts(reply.status ?? 200));
       // A feature that was edited is edited: the answer says so even when its row cannot be written.
       await (request.operation.surface === 'admin' ? appended : appended.catch(onError));

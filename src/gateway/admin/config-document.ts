@@ -33,12 +33,12 @@ export function sectionOf({ path }: Setting): string {
 
 /** Settings by section, in the order of the configuration's schema. */
 export function sections(settings: readonly Setting[]): Map<string, Setting[]> {
-  const found = new Map<string, Setting[]>();
+  const byPath = new Map<string, Setting[]>();
   for (const setting of settings) {
     const section = sectionOf(setting);
-    const list = found.get(section);
+    const list = byPath.get(section);
     if (list) list.push(setting);
-    else found.set(section, [setting]);
+    else byPath.set(section, [setting]);
   }
-  return found;
+  return byPath;
 }

@@ -21,8 +21,8 @@ export interface DocumentResource<C extends TSchema, U extends TSchema, B extend
   update: U;
   /** What is stored, and shown between the id and the times. */
   body: B;
-  make(wanted: Static<C>): Static<B>;
-  change(body: Static<B>, wanted: Static<U>): Static<B>;
+  make(input: Static<C>): Static<B>;
+  change(body: Static<B>, input: Static<U>): Static<B>;
 }
 
 /** The five implementations of a resource: list, create (201 with Location), get, update, remove. */
@@ -54,10 +54,10 @@ export function documents<C extends TSchema, U extends TSchema, B extends TObjec
       data: item,
       status: 201,
       errors: [400],
-      location: (made: Record<string, string>) => `${path}/${made[idMember]}`,
+      location: (data: Record<string, string>) => `${path}/${data[idMember]}`,
       async answer({ body, principal }, { state }) {
-        const made = about.make(body as Static<C>) as object;
-        return view(await state.documents.create(kind, randomUUID(), made, actor(principal)));
+        const document = about.make(body as Static<C>) as object;
+        return view(await state.documents.create(kind, randomUUID(), document, actor(principal)));
       },
     }),
     get: implement({

@@ -46,9 +46,9 @@ export function enumerations<T extends string>(
 }
 
 function word<T extends string>(name: string, values: readonly T[], raw: string): T {
-  const found = values.find((value) => value.toLowerCase() === raw.toLowerCase());
-  if (found === undefined) throw badParameter(name, `must be one of ${values.join(', ')}`);
-  return found;
+  const match = values.find((value) => value.toLowerCase() === raw.toLowerCase());
+  if (match === undefined) throw badParameter(name, `must be one of ${values.join(', ')}`);
+  return match;
 }
 
 /** A time with its offset from UTC (RFC 3339); the value is milliseconds since 1970. */

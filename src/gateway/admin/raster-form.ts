@@ -46,22 +46,22 @@ export const TEXT_PARTS: ReadonlySet<string> = new Set(['worldfile', 'prjfile'])
 
 /** `fields` has lower case names. Throws 400 naming the first wrong field. */
 export function parseRasterForm(fields: ReadonlyMap<string, string>): RasterForm {
-  const given = (name: string) => fields.get(name.toLowerCase())?.trim() || undefined;
-  const layerId = given('layerId') ?? wrong('layerId', 'is required');
+  const field = (name: string) => fields.get(name.toLowerCase())?.trim() || undefined;
+  const layerId = field('layerId') ?? wrong('layerId', 'is required');
   if (!/^\d{1,10}$/.test(layerId) || Number(layerId) < 1 || Number(layerId) > INT32)
     wrong('layerId', 'must be a whole number from 1 on');
-  const name = given('name') ?? wrong('name', 'is required');
-  const crs = crsOf(given('srid'), given('prjFile'));
-  const worldFile = given('worldFile');
-  const acquired = given('acquisitionDate');
+  const name = field('name') ?? wrong('name', 'is required');
+  const crs = crsOf(field('srid'), field('prjFile'));
+  const worldFile = field('worldFile');
+  const acquired = field('acquisitionDate');
   return {
     layerId: Number(layerId),
     name: atMost('name', name, 256),
-    description: atMost('description', given('description') ?? '', 4000) || null,
+    description: atMost('description', field('description') ?? '', 4000) || null,
     ...(crs === undefined ? {} : { crs }),
     ...(worldFile === undefined ? {} : { geoTransform: readWorldFile(worldFile) }),
     acquired: acquired === undefined ? null : instant('acquisitionDate', acquired),
-    zooms: zoomsOf(given('tileZoomLevels') ?? USUAL_ZOOMS),
+    zooms: zoomsOf(field('tileZoomLevels') ?? USUAL_ZOOMS),
   };
 }
 

@@ -69,14 +69,14 @@ export const Suggested = Type.Object({
 const HEADER_CHARACTERS = 4000;
 
 export function diagnosticHeaders(diagnostics: readonly SldDiagnostic[]): Record<string, string> {
-  const told: SldDiagnostic[] = [];
+  const problems: SldDiagnostic[] = [];
   let length = 2;
   for (const one of diagnostics) {
     length += ascii(one).length + 1;
     if (length > HEADER_CHARACTERS) break;
-    told.push(one);
+    problems.push(one);
   }
-  return { 'x-sld-diagnostic-count': String(diagnostics.length), 'x-sld-diagnostics': ascii(told) };
+  return { 'x-sld-diagnostic-count': String(diagnostics.length), 'x-sld-diagnostics': ascii(problems) };
 }
 
 function ascii(value: unknown): string {
@@ -87,9 +87,9 @@ function ascii(value: unknown): string {
 }
 
 /** Throws `invalid-parameter` for an attribute that a layer does not have. */
-export function requireField(names: readonly string[], wanted: string | undefined): void {
-  if (wanted === undefined || names.includes(wanted)) return;
-  const detail = `the layer has no attribute of plain values with the name '${wanted.slice(0, 60)}'`;
+export function requireField(names: readonly string[], field: string | undefined): void {
+  if (field === undefined || names.includes(field)) return;
+  const detail = `the layer has no attribute of plain values with the name '${field.slice(0, 60)}'`;
   throw new ApiError('invalid-body', `/preferredField ${detail}`, {
     errors: [{ name: '/preferredField', detail }],
   });

@@ -11,7 +11,7 @@ export interface AuthenticatorOptions {
   /** Milliseconds between writes of lastUsedAt. */
   touchMs?: number;
   /** Has every process forget a secret; only this one when absent. Must call this authenticator's `forget` too. */
-  tellLost?(lost: LostSecret): Promise<void>;
+  tellLost?(secret: LostSecret): Promise<void>;
   /** Called when uses could not be written; they are tried again. */
   onError?(error: unknown): void;
 }
@@ -68,12 +68,12 @@ class KeyAuthenticator implements Authenticator {
     const secret = presentedKey(credentials);
     if (secret === undefined) return ANONYMOUS;
     const hash = keyHash(secret);
-    const known = this.#known.get(hash);
+    const hit = this.#known.get(hash);
     const now = Date.now();
-    if (!known || now - known.checkedAt > this.#trustMs) return this.#ask(hash);
-    if (known.expiresAt !== null && known.expiresAt <= now) throw invalidCredentials();
-    this.#uses.set(known.principal.id, now);
-    return known.principal;
+    if (!hit || now - hit.checkedAt > this.#trustMs) return this.#ask(hash);
+    if (hit.expiresAt !== null && hit.expiresAt <= now) throw invalidCredentials();
+    this.#uses.set(hit.principal.id, now);
+    return hit.principal;
   }
 
   /** Requests that bring the same key while it is being looked up share the answer. */
@@ -89,15 +89,15 @@ class KeyAuthenticator implements Authenticator {
 
   async #lookUp(hash: string): Promise<Principal> {
     const askedAt = Date.now();
-    const found = await this.state.apiKeys.byHash(hash);
-    if (!found || !sameHash(found.hash, hash) || keyStatus(found) !== 'active') {
+    const row = await this.state.apiKeys.byHash(hash);
+    if (!row || !sameHash(row.hash, hash) || keyStatus(row) !== 'active') {
       this.#known.delete(hash);
       throw invalidCredentials();
     }
     // A key revoked while the answer was on its way was told to forget: the answer is not kept then.
-    if (this.#asking.has(hash)) this.#remember(hash, found, askedAt);
-    this.#uses.set(found.id, askedAt);
-    return principalOf(found);
+    if (this.#asking.has(hash)) this.#remember(hash, row, askedAt);
+    this.#uses.set(row.id, askedAt);
+    return principalOf(row);
   }
 
   #remember(hash: string, key: StoredApiKey, checkedAt: number): void {

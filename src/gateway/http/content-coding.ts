@@ -8,18 +8,14 @@ const inflate = promisify(gunzip);
 export type ContentCoding = 'identity' | 'gzip';
 
 /** The coding of a request body (RFC 9110, 8.4). Throws 415, with the codings that are taken, for any other. */
-export function codingOf(x: HttpExchange, taken: readonly ContentCoding[]): ContentCoding {
-  const written = x.header('content-encoding')?.trim().toLowerCase() || 'identity';
-  const coding = written === 'x-gzip' ? 'gzip' : written;
-  const match = taken.find((one) => one === coding);
+export function codingOf(x: HttpExchange, codings: readonly ContentCoding[]): ContentCoding {
+  const name = x.header('content-encoding')?.trim().toLowerCase() || 'identity';
+  const coding = name === 'x-gzip' ? 'gzip' : name;
+  const match = codings.find((one) => one === coding);
   if (match) return match;
-  throw new ApiError(
-    'unsupported-media-type',
-    `The content coding ${written.slice(0, 60)} is not taken here.`,
-    {
-      headers: { 'accept-encoding': taken.join(', ') },
-    },
-  );
+  throw new ApiError('unsupported-media-type', `The content coding ${name.slice(0, 60)} is not taken here.`, {
+    headers: { 'accept-encoding': codings.join(', ') },
+  });
 }
 
 /** Inflates a body off the event loop. Throws 413 as soon as it has more than `maxBytes`, and 400 for what is no gzip. */

@@ -111,11 +111,11 @@ export class Dispatcher {
   }
 
   dispatch(x: HttpExchange): Reply | Promise<Reply> {
-    const known = x.hasBody ? undefined : this.#known.get(targetOf(x));
-    if (!known || x.method === 'OPTIONS') return this.#dispatchNew(x);
-    x.operation = known.prepared.operation;
+    const target = x.hasBody ? undefined : this.#known.get(targetOf(x));
+    if (!target || x.method === 'OPTIONS') return this.#dispatchNew(x);
+    x.operation = target.prepared.operation;
     const identified = this.#identify(x);
-    return identified ? identified.then(() => this.#resume(x, known)) : this.#resume(x, known);
+    return identified ? identified.then(() => this.#resume(x, target)) : this.#resume(x, target);
   }
 
   #dispatchNew(x: HttpExchange): Reply | Promise<Reply> {
@@ -189,17 +189,17 @@ export class Dispatcher {
     return error;
   }
 
-  #resume(x: HttpExchange, known: Known): Reply | Promise<Reply> {
-    const { operation } = known.prepared;
-    const accept = known.f === undefined ? x.known(ACCEPT) : known.accept;
-    if (accept !== known.accept && operation.formats.length > 0) {
-      known.format = negotiate(undefined, accept, operation.formats);
-      known.accept = accept;
+  #resume(x: HttpExchange, target: Known): Reply | Promise<Reply> {
+    const { operation } = target.prepared;
+    const accept = target.f === undefined ? x.known(ACCEPT) : target.accept;
+    if (accept !== target.accept && operation.formats.length > 0) {
+      target.format = negotiate(undefined, accept, operation.formats);
+      target.accept = accept;
     }
-    x.format = known.format;
-    x.params = known.params;
-    x.memo = known;
-    x.plainPath = known.plainPath;
+    x.format = target.format;
+    x.params = target.params;
+    x.memo = target;
+    x.plainPath = target.plainPath;
     return this.#run(x, operation);
   }
 
@@ -210,8 +210,8 @@ export class Dispatcher {
     if (operation.formats.length > 0) {
       // Every operation with formats takes one from `f`, else from Accept.
       // A change that has one answer is not refused for what its client writes into Accept by habit.
-      const given = x.hasBody && operation.formats.length === 1;
-      x.format = negotiate(f, given ? undefined : x.known(ACCEPT), operation.formats);
+      const isForced = x.hasBody && operation.formats.length === 1;
+      x.format = negotiate(f, isForced ? undefined : x.known(ACCEPT), operation.formats);
     } else if (f !== undefined && !plan.queryNames.has('f')) {
       // f=json is a habit of clients; it is harmless where there is only one format.
       query.delete('f');
@@ -237,10 +237,10 @@ export class Dispatcher {
     });
   }
 
-  #remember(x: HttpExchange, known: Known): Known {
+  #remember(x: HttpExchange, fresh: Known): Known {
     const target = targetOf(x);
-    if (target.length <= MAX_KNOWN_LENGTH) this.#known.set(target, known);
-    return known;
+    if (target.length <= MAX_KNOWN_LENGTH) this.#known.set(target, fresh);
+    return fresh;
   }
 
   #authorise(operation: Operation, principal: Principal): void {

@@ -26,14 +26,14 @@ export interface KnownHeader {
   readonly bytes: ArrayBuffer;
 }
 
-const known = (name: string): KnownHeader => ({ name, bytes: new TextEncoder().encode(name).buffer });
+const header = (name: string): KnownHeader => ({ name, bytes: new TextEncoder().encode(name).buffer });
 
-export const X_REQUEST_ID = known('x-request-id');
-export const X_API_KEY = known('x-api-key');
-export const AUTHORIZATION = known('authorization');
-export const ACCEPT = known('accept');
-export const ACCEPT_ENCODING = known('accept-encoding');
-export const IF_NONE_MATCH = known('if-none-match');
+export const X_REQUEST_ID = header('x-request-id');
+export const X_API_KEY = header('x-api-key');
+export const AUTHORIZATION = header('authorization');
+export const ACCEPT = header('accept');
+export const ACCEPT_ENCODING = header('accept-encoding');
+export const IF_NONE_MATCH = header('if-none-match');
 
 export const IDEMPOTENCY_KEY = 'idempotency-key';
 
@@ -87,8 +87,8 @@ export class HttpExchange implements Exchange {
     this.query = req.getQuery() ?? '';
     this.hasBody = this.method !== 'GET' && this.method !== 'HEAD' && this.method !== 'OPTIONS';
     this.#number = nextRequest();
-    const asked = this.known(X_REQUEST_ID);
-    this.#given = asked && CORRELATION.test(asked) ? asked : undefined;
+    const requestId = this.known(X_REQUEST_ID);
+    this.#given = requestId && CORRELATION.test(requestId) ? requestId : undefined;
   }
 
   get upgradable(): boolean {

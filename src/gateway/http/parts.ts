@@ -22,10 +22,10 @@ export async function sendParts(
   const { res } = x;
   x.responded = true;
   let bytes = 0;
-  let taken = 0;
+  let bytesTaken = 0;
   let drained: (() => void) | undefined;
-  res.onWritable((written) => {
-    taken = written;
+  res.onWritable((offset) => {
+    bytesTaken = offset;
     drained?.();
     return true;
   });
@@ -35,7 +35,7 @@ export async function sendParts(
     for await (const part of parts) {
       const sending: Sending = { bytes: 2 * LIMITS.sendBuffer, cut: () => res.close() };
       // What the socket does not take of a body of known length is to be offered again.
-      for (let at = 0; !x.aborted; at = taken - bytes) {
+      for (let at = 0; !x.aborted; at = bytesTaken - bytes) {
         const writable = new Promise<void>((resolve) => {
           drained = resolve;
         });
@@ -47,7 +47,7 @@ export async function sendParts(
         backlog.add(sending);
         await writable;
         backlog.remove(sending);
-        if (taken >= bytes + part.byteLength) break;
+        if (bytesTaken >= bytes + part.byteLength) break;
       }
       if (x.aborted) break;
       bytes += part.byteLength;

@@ -183,8 +183,8 @@ function sendLarge(
   res.cork(() => {
     head(x, reply, encoding);
     if (step()) return;
-    res.onWritable((written) => {
-      offset = written;
+    res.onWritable((bytesOut) => {
+      offset = bytesOut;
       backlog.progressed(sending);
       let ok = false;
       res.cork(() => {

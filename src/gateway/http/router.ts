@@ -76,16 +76,16 @@ function walk(node: Node, segments: readonly string[], index: number, values: st
   const segment = segments[index]!;
   const literal = node.literals.get(segment);
   if (literal) {
-    const found = walk(literal, segments, index + 1, values);
-    if (found) return found;
+    const route = walk(literal, segments, index + 1, values);
+    if (route) return route;
   }
   if (!node.wild || segment === '') return undefined;
   const decoded = decode(segment);
   if (decoded === undefined) return undefined;
   values.push(decoded);
-  const found = walk(node.wild, segments, index + 1, values);
-  if (!found) values.pop();
-  return found;
+  const route = walk(node.wild, segments, index + 1, values);
+  if (!route) values.pop();
+  return route;
 }
 
 function decode(segment: string): string | undefined {

@@ -58,7 +58,7 @@ export class HttpServer {
     this.app = uWS.App();
     for (const path of options.dispatcher.socketPaths) {
       acceptSockets(this.app, path, {
-        serve: (res, req, wanted) => this.#serve(res, req, 'GET', wanted),
+        serve: (res, req, upgrade) => this.#serve(res, req, 'GET', upgrade),
         fault: (error) => options.log.write('http.frame.failed', exception(error)),
       });
     }
@@ -93,8 +93,8 @@ export class HttpServer {
     (this.app as TemplatedApp & { close(): void }).close();
   }
 
-  #serve(res: HttpResponse, req: HttpRequest, method: string, wanted?: Upgrade): void {
-    const x = new HttpExchange(res, req, method, this.#options.forwarding, wanted);
+  #serve(res: HttpResponse, req: HttpRequest, method: string, upgrade?: Upgrade): void {
+    const x = new HttpExchange(res, req, method, this.#options.forwarding, upgrade);
     this.#active.value++;
     x.span = startRequestSpan(x);
     try {

@@ -83,10 +83,10 @@ export function acceptSockets(app: TemplatedApp, path: string, { serve, fault }:
 }
 
 /** Answers 101: the connection is a WebSocket from now on. */
-export function upgrade(x: HttpExchange, wanted: Upgrade, open: (socket: Socket) => SocketEvents): void {
+export function upgrade(x: HttpExchange, request: Upgrade, open: (socket: Socket) => SocketEvents): void {
   const data: Data = { open, socket: undefined, events: undefined };
   x.responded = true;
-  x.res.cork(() => x.res.upgrade(data, wanted.key, wanted.protocol, wanted.extensions, wanted.context));
+  x.res.cork(() => x.res.upgrade(data, request.key, request.protocol, request.extensions, request.context));
 }
 
 /** Bytes of a frame that surely fits into the cork buffer of the library, with its header. */

@@ -16,7 +16,7 @@ export class Spool {
   static async write(
     path: string,
     parts: AsyncIterable<Uint8Array>,
-    seen: (part: Uint8Array) => void,
+    look: (part: Uint8Array) => void,
   ): Promise<Spool> {
     const file = await open(path, 'wx+', 0o600);
     try {
@@ -24,7 +24,7 @@ export class Spool {
       let size = 0;
       for await (const part of parts) {
         await file.writev([part]);
-        seen(part);
+        look(part);
         size += part.length;
       }
       return new Spool(file, size);

@@ -116,17 +116,17 @@ function card(entry: CollectionEntry, baseUrl: string, level: 2 | 3 | 4): Markup
   const link = html`<a href="${safeHref(entry.href)}"><bdi>${title}</bdi></a>`;
   const heading =
     level === 2 ? html`<h2>${link}</h2>` : level === 3 ? html`<h3>${link}</h3>` : html`<h4>${link}</h4>`;
-  const shown = resources(entry.links).filter((own) => !own.templated && own.title);
+  const links = resources(entry.links).filter((own) => !own.templated && own.title);
   // The names of files that GDAL describes say nothing new.
-  const told = source === group ? undefined : html`<p class="source"><bdi>${source}</bdi></p>`;
+  const origin = source === group ? undefined : html`<p class="source"><bdi>${source}</bdi></p>`;
   return html`<li class="card">
 ${extentPicture(extent84, baseUrl)}
 <div class="card-text">${heading}
 ${badgeLine(entry.badges)}
-${told}
+${origin}
 ${description && description !== title ? html`<p><bdi>${shortened(description, 160)}</bdi></p>` : undefined}
 ${extent84 ? undefined : html`<p class="muted">No extent known</p>`}
-${shown.length > 0 ? html`<ul class="inline">${shown.map(cardLink)}</ul>` : undefined}
+${links.length > 0 ? html`<ul class="inline">${links.map(cardLink)}</ul>` : undefined}
 </div></li>`;
 }
 

@@ -32,7 +32,9 @@ export function crumbsOf(
   path: string,
   titles: Readonly<Record<string, string>> = {},
 ): Crumb[] {
-  const mount = Object.keys(SURFACES).find((known) => path === known || path.startsWith(`${known}/`));
+  const mount = Object.keys(SURFACES).find(
+    (mountPath) => path === mountPath || path.startsWith(`${mountPath}/`),
+  );
   if (mount === undefined) return [];
   const crumbs: Crumb[] = [{ title: SURFACES[mount]!, href: `${baseUrl}${mount}` }];
   let at = mount;

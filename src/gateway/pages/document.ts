@@ -72,12 +72,12 @@ class Drawing {
 
   #array(values: readonly unknown[], depth: number): Markup {
     if (values.length === 0) return propertyValue(undefined);
-    const shown = values.slice(0, MAX_PARTS);
+    const parts = values.slice(0, MAX_PARTS);
     const rest = omitted(values.length);
-    if (shown.every(isNumber)) return html`<code>${shown.join(', ')}</code>${rest}`;
-    const names = columnsOf(shown);
-    if (names) return html`${this.#table(shown as readonly Record<string, unknown>[], names)}${rest}`;
-    return html`<ul class="plain">${shown.map((part) => html`<li>${this.#value(part, depth + 1)}</li>`)}</ul>${rest}`;
+    if (parts.every(isNumber)) return html`<code>${parts.join(', ')}</code>${rest}`;
+    const names = columnsOf(parts);
+    if (names) return html`${this.#table(parts as readonly Record<string, unknown>[], names)}${rest}`;
+    return html`<ul class="plain">${parts.map((part) => html`<li>${this.#value(part, depth + 1)}</li>`)}</ul>${rest}`;
   }
 
   #table(values: readonly Record<string, unknown>[], names: readonly string[]): Markup {

@@ -65,20 +65,20 @@ function leadText(total: number): string {
 }
 
 function homeMap({ baseUrl, collections }: HomePage): Markup {
-  const shown = firstOnes(collections);
-  const layers = mapLayers(shown, baseUrl);
+  const first = firstOnes(collections);
+  const layers = mapLayers(first, baseUrl);
   const data: MapData = {
     baseUrl,
-    bounds: unionOf(shown.map((c) => c.extent84).filter((box) => box !== undefined)) ?? null,
+    bounds: unionOf(first.map((c) => c.extent84).filter((box) => box !== undefined)) ?? null,
     layers,
     basemap: basemapData(baseUrl),
     features: null,
   };
-  const ids = shown.map(({ layerId }) => layerId).join(',');
+  const ids = first.map(({ layerId }) => layerId).join(',');
   const picture = `${baseUrl}/ogc/maps/map?f=png&collections=${ids}&width=1024&height=512`;
   return mapFrame({
     data,
-    label: shown.length < collections.length ? 'Map of some of the collections' : 'Map of all collections',
+    label: first.length < collections.length ? 'Map of some of the collections' : 'Map of all collections',
     picture,
     switcher: true,
     titles: qualifiers(collections),

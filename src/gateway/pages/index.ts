@@ -137,7 +137,7 @@ export function itemsPage(
     limit,
     bbox: query.get('bbox') ?? undefined,
     filter: query.get('filter') ?? undefined,
-    kept: [...query].filter(([name]) => !FORM.has(name)),
+    hidden: [...query].filter(([name]) => !FORM.has(name)),
     numberMatched,
   });
 }

@@ -33,7 +33,7 @@ export interface ItemsPage {
   readonly bbox?: string;
   readonly filter?: string;
   /** Further parameters that the form keeps. */
-  readonly kept?: readonly (readonly [name: string, value: string])[];
+  readonly hidden?: readonly (readonly [name: string, value: string])[];
   /** Features that match in all, when it was counted. */
   readonly numberMatched?: number;
 }
@@ -66,9 +66,9 @@ function rangeText({ features, offset, numberMatched }: ItemsPage): string {
   return `Features ${count(before + 1)} to ${count(before + features.length)}${total}.`;
 }
 
-function itemsForm({ itemsHref, limit, bbox, filter, kept = [] }: ItemsPage): Markup {
+function itemsForm({ itemsHref, limit, bbox, filter, hidden = [] }: ItemsPage): Markup {
   return html`<form class="filter" method="get" action="${safeHref(itemsHref)}">
-<input type="hidden" name="f" value="html">${kept.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+<input type="hidden" name="f" value="html">${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 <label>Filter <input name="filter" value="${filter ?? ''}" placeholder="name LIKE 'A%'" size="28" autocomplete="off" spellcheck="false"></label>
 <label>Bounding box <input name="bbox" value="${bbox ?? ''}" placeholder="west,south,east,north" size="28" inputmode="text" autocomplete="off" data-bbox></label>
 <label>Per page <input name="limit" type="number" min="1" max="2000" value="${limit}"></label>

@@ -77,7 +77,7 @@ function chooser({ baseUrl, followed, choice }: LivePage): Markup | undefined {
   const { published, titles, q, total, matches } = choice;
   const ids = followed.map(({ id }) => id);
   const nameOf = (one: Collection) => titleWithSource(one.title, titles.get(one));
-  const chosen = followed.map(
+  const options = followed.map(
     (one) =>
       html`<li class="live-one">${nameOf(one)} ${ids.length > 1 ? html`<a href="${followingUrl(baseUrl, without(ids, one.id), q)}">Remove<span class="unseen"> ${one.title}</span></a>` : undefined}</li>`,
   );
@@ -89,7 +89,7 @@ function chooser({ baseUrl, followed, choice }: LivePage): Markup | undefined {
   );
   return html`<details class="live-choice"${q === undefined ? undefined : html` open`}><summary>Follows ${ids.length} of ${count(published)} collections</summary>
 <h2>Followed</h2>
-<ul class="live-chosen">${chosen}</ul>
+<ul class="live-chosen">${options}</ul>
 <h2>Others</h2>
 <form class="finder" role="search" method="get" action="${`${sitePath(baseUrl)}/live`}">
 <input type="hidden" name="collections" value="${ids.join(',')}">

@@ -52,17 +52,17 @@ export function firstOnes(collections: readonly Collection[]): Collection[] {
   const crowd = crowdOf(placed);
   const near = placed.map((one) => ({ one, count: crowd(one) }));
   near.sort((a, b) => b.count - a.count);
-  const chosen = new Set<Collection>();
+  const choice = new Set<Collection>();
   let rasters = 0;
   const [middle] = near;
   const close = near.filter(({ one }) => isNear(one, middle!.one));
   for (const { one } of [...close, ...near]) {
-    if (chosen.size >= FIRST) break;
-    if (chosen.has(one) || (one.kind === 'raster' && rasters >= FIRST_RASTERS)) continue;
+    if (choice.size >= FIRST) break;
+    if (choice.has(one) || (one.kind === 'raster' && rasters >= FIRST_RASTERS)) continue;
     if (one.kind === 'raster') rasters += 1;
-    chosen.add(one);
+    choice.add(one);
   }
-  return placed.filter((one) => chosen.has(one));
+  return placed.filter((one) => choice.has(one));
 }
 
 /** Degrees within which two middles are near each other. */

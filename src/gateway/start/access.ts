@@ -21,7 +21,7 @@ export async function startAccess(
   { events }: Data,
 ): Promise<Access> {
   const authenticator = createAuthenticator(state, {
-    tellLost: async (lost) => void (await peers.ask(LOST_SECRET, lost)),
+    tellLost: async (secret) => void (await peers.ask(LOST_SECRET, secret)),
     onError: (error) => log.write('key.use.failed', exception(error)),
   });
   const heldConnections = () => [...events.hub.held(), ...alerts.held()];

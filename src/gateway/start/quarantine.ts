@@ -3,9 +3,9 @@ import type { Alerts } from '../../services/alerts.js';
 
 /** Operators hear of sources that were published, or new, and cannot be read. */
 export function tellQuarantined(before: CatalogSnapshot, after: CatalogSnapshot, alerts: Alerts): void {
-  const told = new Set(before.quarantined.map(({ path }) => path));
+  const earlier = new Set(before.quarantined.map(({ path }) => path));
   for (const { path, reason } of after.quarantined)
-    if (!told.has(path))
+    if (!earlier.has(path))
       alerts.notify({ kind: 'source-quarantined', severity: 'error', subject: path, message: reason });
 }
 

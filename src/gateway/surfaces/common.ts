@@ -144,11 +144,11 @@ export function stylesLink(baseUrl: string, layerId: number): Link {
 
 /** Appends `f` to a query string, replacing one that is there. */
 export function withQuery(url: string, query: string, f: string): string {
-  const kept = query
+  const parameters = query
     .split('&')
     .filter((part) => part !== '' && !part.startsWith('f='))
     .join('&');
-  return `${url}?${kept ? `${kept}&` : ''}f=${f}`;
+  return `${url}?${parameters ? `${parameters}&` : ''}f=${f}`;
 }
 
 export function findCollection(catalog: CatalogSnapshot, id: string): Collection {
@@ -161,9 +161,9 @@ export function findCollection(catalog: CatalogSnapshot, id: string): Collection
 export function findNumbered(catalog: CatalogSnapshot, key: number | string): Collection {
   const collection = typeof key === 'number' ? catalog.byLayerId(key) : undefined;
   if (collection) return collection;
-  const found = catalog.byId(String(key));
-  if (!found) throw missing(catalog, ({ layerId, id }) => layerId === key || id === String(key), String(key));
-  return found;
+  const match = catalog.byId(String(key));
+  if (!match) throw missing(catalog, ({ layerId, id }) => layerId === key || id === String(key), String(key));
+  return match;
 }
 
 /** Throws 404 for a collection without a place on Earth, of which there can be no tiles, cells or distances. */
@@ -199,12 +199,12 @@ export function selectCollections(
   fits: (collection: Collection) => boolean,
 ): Collection[] {
   if (!names) return catalog.collections.filter(fits).slice(0, LIMITS.collectionsPerRequest);
-  const chosen = names.map((name) => {
+  const collections = names.map((name) => {
     const collection = collectionNamed(baseUrl, catalog, name);
     if (!fits(collection)) throw badParameter('collections', `${name} cannot be shown this way`);
     return collection;
   });
-  return [...new Set(chosen)];
+  return [...new Set(collections)];
 }
 
 /** Where the surfaces have their collections: by number, or by id. */

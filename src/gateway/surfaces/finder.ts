@@ -87,20 +87,20 @@ export function find(
 ): Finder {
   const { q, kind, place, sort = 'source', page } = x.params;
   const boxes = place === undefined ? undefined : boxesOf(place, places);
-  const found = searchCollections(collections, {
+  const result = searchCollections(collections, {
     words: wordsOf(q),
     kind,
     boxes: place ? (boxes ?? []) : undefined,
     order: sort,
   });
-  const last = Math.max(1, Math.ceil(found.length / PAGE));
+  const last = Math.max(1, Math.ceil(result.length / PAGE));
   const at = Math.min(page, last);
   return {
     asked: { q, kind, place, sort },
     placeIsKnown: place === undefined || boxes !== undefined,
     published: collections,
-    total: found.length,
-    shown: found.slice((at - 1) * PAGE, at * PAGE),
+    total: result.length,
+    shown: result.slice((at - 1) * PAGE, at * PAGE),
     page: at,
     last,
     path: x.path,
@@ -126,9 +126,9 @@ export function collectionsReply<D extends pages.CollectionsDocument>(
   { document, xml }: { document(of: readonly Collection[]): D; xml?(document: D): string },
 ): Reply {
   if (x.format === HTML_FORMAT) {
-    const found = find(x, places, collections);
-    const shown = document(found.shown.map(({ collection }) => collection));
-    return documentReply(x, shown, () => pages.collectionsPage(x, shown, found));
+    const finder = find(x, places, collections);
+    const body = document(finder.shown.map(({ collection }) => collection));
+    return documentReply(x, body, () => pages.collectionsPage(x, body, finder));
   }
   refuseSearch(x.params);
   const whole = document(collections);
@@ -137,7 +137,7 @@ export function collectionsReply<D extends pages.CollectionsDocument>(
 
 /** The documents list everything: what would be left out silently is refused. */
 export function refuseSearch({ q, kind, place, sort, page }: FinderParams): void {
-  const asked = { q, kind, place, sort, page: page === 1 ? undefined : page };
-  for (const [name, value] of Object.entries(asked))
+  const terms = { q, kind, place, sort, page: page === 1 ? undefined : page };
+  for (const [name, value] of Object.entries(terms))
     if (value !== undefined) throw badParameter(name, 'is of the HTML page (f=html) only');
 }

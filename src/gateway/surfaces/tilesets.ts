@@ -97,14 +97,14 @@ export function tileTemplate(
   subject: TilesetSubject,
   { place, format }: { place: string; format: Format },
 ): string {
-  const chosen = subject.chosen ? selection(subject, format) : '';
-  return `${x.baseUrl}${tilesetsPath({ as: 'data', collection: subject.collection })}/${set.id}/${place}?f=${format.name}${chosen}`;
+  const query = subject.chosen ? selection(subject, format) : '';
+  return `${x.baseUrl}${tilesetsPath({ as: 'data', collection: subject.collection })}/${set.id}/${place}?f=${format.name}${query}`;
 }
 
 /** The `collections` parameter of a dataset's tiles: vector tiles refuse rasters, so it names none there. */
 function selection({ collections }: TilesetSubject, format: Format): string {
-  const shown = collections.filter((c) => isImage(format) || c.kind === 'vector');
-  return `&collections=${shown.map((c) => c.layerId).join(',')}`;
+  const layers = collections.filter((c) => isImage(format) || c.kind === 'vector');
+  return `&collections=${layers.map((c) => c.layerId).join(',')}`;
 }
 
 /** Limits of the tiles of collections in matrices; none where it is not known, or cannot be said, where the data lies. */
@@ -235,8 +235,8 @@ export function levelOfExtent([west, , east]: Box): number {
 
 /** Where to begin to look (17-083r4, 8.3.1.4): the middle, at the matrix that shows the whole. */
 function centerPoint(set: TileMatrixSet, zooms: readonly number[], extent: Box) {
-  const wanted = levelOfExtent(extent);
-  const zoom = zooms.find((place) => set.matrices[place]!.level >= wanted) ?? zooms.at(-1);
+  const level = levelOfExtent(extent);
+  const zoom = zooms.find((place) => set.matrices[place]!.level >= level) ?? zooms.at(-1);
   if (zoom === undefined) return undefined;
   const { id, scaleDenominator, cellSize } = set.matrices[zoom]!;
   return { coordinates: centreOf(extent), crs: CRS84.uri, tileMatrix: id, scaleDenominator, cellSize };

@@ -42,6 +42,6 @@ export function metricsDocument(): string {
 
 function row({ dottedName, name, type, labelNames, help }: Instrument): string {
   const labels = labelNames.map((label) => `\`${label}\``).join(', ');
-  const shown = dottedName === name ? `\`${name}\`` : `\`${name}\` (OTLP \`${dottedName}\`)`;
-  return `| ${shown} | ${type} | ${unitOf(dottedName)} | ${labels} | ${help} |\n`;
+  const names = dottedName === name ? `\`${name}\`` : `\`${name}\` (OTLP \`${dottedName}\`)`;
+  return `| ${names} | ${type} | ${unitOf(dottedName)} | ${labels} | ${help} |\n`;
 }

@@ -5,16 +5,16 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   attributes: Readonly<Record<string, string>> = {},
   ...content: readonly (Node | string)[]
 ): HTMLElementTagNameMap[K] {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...content);
-  return made;
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...content);
+  return node;
 }
 
 export function button(text: string, action: () => void): HTMLButtonElement {
-  const made = element('button', { type: 'button' }, text);
-  made.addEventListener('click', action);
-  return made;
+  const node = element('button', { type: 'button' }, text);
+  node.addEventListener('click', action);
+  return node;
 }
 
 export function select(label: string, options: readonly (readonly [string, string])[]): HTMLSelectElement {

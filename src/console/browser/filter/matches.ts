@@ -3,15 +3,15 @@ import { pageMap } from '../page-map.js';
 
 /** Tiles of the page's map as they are without a filter. */
 let unfiltered: string[] | undefined;
-let shown = '';
+let answer = '';
 
 /** Draws only the features that a filter lets through; all for an empty one. */
 export async function showMatches(collection: string, filter: string): Promise<void> {
   const map = await pageMap;
   const source = map?.getSource<VectorTileSource>(`layer-${collection}`);
-  if (!source || filter === shown) return;
+  if (!source || filter === answer) return;
   unfiltered ??= [...source.tiles];
-  shown = filter;
+  answer = filter;
   const query = filter === '' ? '' : `?filter=${encodeURIComponent(filter)}`;
   source.setTiles(unfiltered.map((url) => `${url}${query}`));
 }

@@ -145,32 +145,32 @@ export class ClauseRow {
         ? ['true', 'false']
         : this.data.fields.find(({ name }) => name === this.#field.value)?.values;
     if (choices && number === 1 && !['contains', 'starts', 'like'].includes(this.#operator.value)) {
-      const made = select(
+      const node = select(
         label,
         choices.map((one) => [String(one), String(one)] as const),
       );
-      if (value !== undefined) made.value = value;
-      return made;
+      if (value !== undefined) node.value = value;
+      return node;
     }
-    const made = element('input', { 'aria-label': label, autocomplete: 'off', ...inputType(this.#type) });
-    made.value = this.#type === 'date-time' ? (value ?? '').replace(/Z$/, '') : (value ?? '');
-    return made;
+    const node = element('input', { 'aria-label': label, autocomplete: 'off', ...inputType(this.#type) });
+    node.value = this.#type === 'date-time' ? (value ?? '').replace(/Z$/, '') : (value ?? '');
+    return node;
   }
 
   #boxInputs(values: readonly string[]): HTMLElement[] {
     const inputs = SIDES.map((side, i) => {
-      const made = element('input', {
+      const node = element('input', {
         'aria-label': `${side}, degrees`,
         placeholder: side,
         inputmode: 'decimal',
       });
-      made.value = values[i] ?? '';
-      return made;
+      node.value = values[i] ?? '';
+      return node;
     });
     const take = async (box: Promise<readonly string[] | undefined>) => {
-      const found = await box;
-      if (!found) return;
-      for (const [i, input] of inputs.entries()) input.value = found[i]!;
+      const values = await box;
+      if (!values) return;
+      for (const [i, input] of inputs.entries()) input.value = values[i]!;
       this.#isFilled = true;
       this.events.changed();
     };
@@ -183,9 +183,9 @@ export class ClauseRow {
 }
 
 function manyValues(values: readonly string[]): HTMLElement {
-  const made = element('textarea', { 'aria-label': 'Values, one a line', rows: '3', spellcheck: 'false' });
-  made.value = values.join('\n');
-  return made;
+  const node = element('textarea', { 'aria-label': 'Values, one a line', rows: '3', spellcheck: 'false' });
+  node.value = values.join('\n');
+  return node;
 }
 
 function inputType(type: ClauseType): Record<string, string> {

@@ -78,10 +78,10 @@ async function suggest(
     const answer = await fetch(onThisOrigin(url, baseUrl), { signal });
     if (!answer.ok) throw new Error(`the search failed (${answer.status})`);
     const { total, layers } = (await answer.json()) as Found;
-    const shown = layers.length < total ? `${layers.length} of ${total}` : `${total}`;
+    const count = layers.length < total ? `${layers.length} of ${total}` : `${total}`;
     show(
       form,
-      total === 0 ? 'Nothing matches.' : `${shown} found`,
+      total === 0 ? 'Nothing matches.' : `${count} found`,
       layers.map((layer) => entry(form, layer, present)),
     );
   } catch (error) {
@@ -147,9 +147,9 @@ export function reloadingLayers(ids: readonly string[]): Layers {
 
 function open(ids: readonly string[], added?: string): void {
   const link = readPermalink(location.hash);
-  const kept = link.layers?.filter(({ id }) => ids.includes(id)) ?? [];
+  const present = link.layers?.filter(({ id }) => ids.includes(id)) ?? [];
   const first: LayerState[] = added === undefined ? [] : [{ id: added, opacity: 100 }];
-  const layers = link.layers && [...first, ...kept];
+  const layers = link.layers && [...first, ...present];
   const { view } = link;
   const hash = writePermalink({
     ...(view && { view }),

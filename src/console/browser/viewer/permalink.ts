@@ -73,10 +73,10 @@ export function writePermalink({ view, layers, time }: Permalink): string {
     parts.push(`map=${Number(view.zoom.toFixed(2))}/${lat}/${lng}`);
   }
   if (layers) {
-    const shown = layers.map(
+    const entries = layers.map(
       ({ id, opacity }) => encodeURIComponent(id) + (opacity < 100 ? `:${opacity}` : ''),
     );
-    parts.push(`layers=${shown.join(',')}`);
+    parts.push(`layers=${entries.join(',')}`);
   }
   if (time !== undefined) parts.push(`time=${time}`);
   return `#${parts.join('&')}`;

@@ -154,13 +154,13 @@ export class TimeBar {
     button?.setAttribute('title', playing ? 'Pause' : 'Play');
   }
 
-  #change(shown: [number, number] | undefined): void {
-    this.#show(shown);
+  #change(range: [number, number] | undefined): void {
+    this.#show(range);
     for (const listener of this.#listeners) listener();
   }
 
-  #show(shown: [number, number] | undefined): void {
-    this.#shown = shown;
+  #show(range: [number, number] | undefined): void {
+    this.#shown = range;
     this.#label();
     const datetime = this.state();
     for (const [id, url] of this.#tiles) {
@@ -182,8 +182,8 @@ export class TimeBar {
     const text = (step: number) => shownInstant(this.#steps[step]!, this.#steps);
     from.setAttribute('aria-valuetext', text(begin));
     to.setAttribute('aria-valuetext', this.#shown ? text(end) : 'all times');
-    const shown = begin === end ? text(end) : `${text(begin)} – ${text(end)}`;
-    this.#bar!.querySelector('[data-time-shown]')!.textContent = this.#shown ? shown : 'All times';
+    const label = begin === end ? text(end) : `${text(begin)} – ${text(end)}`;
+    this.#bar!.querySelector('[data-time-shown]')!.textContent = this.#shown ? label : 'All times';
     this.#bar!.classList.toggle('is-all', !this.#shown);
   }
 }

@@ -67,8 +67,8 @@ export const apiKeys = group({ tag: 'API keys', scope: 'api-keys', envelope: 'wr
     async answer({ body, principal }, { keys, permissions }) {
       requireGrants(body.permissions ?? [], permissions());
       mayGrant(principal, body.permissions ?? []);
-      const wanted = { name: body.name, permissions: body.permissions ?? [], expiresAt: futureTime(body) };
-      const { key, secret } = await keys.create(wanted, actor(principal));
+      const newKey = { name: body.name, permissions: body.permissions ?? [], expiresAt: futureTime(body) };
+      const { key, secret } = await keys.create(newKey, actor(principal));
       return { apiKey: view(key), key: secret };
     },
   }),

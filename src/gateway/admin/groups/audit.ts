@@ -80,11 +80,11 @@ export const audit = group({ tag: 'Observability', scope: 'audit', envelope: 'ra
     errors: [400],
     async answer({ params }, { state }) {
       const rows = await state.audit.list({ ...query(params), limit: params.pageSize + 1 });
-      const shown = rows.slice(0, params.pageSize);
-      const more = rows.length > shown.length;
+      const page = rows.slice(0, params.pageSize);
+      const more = rows.length > page.length;
       return {
-        items: shown.map(auditView),
-        ...(more ? { nextCursor: cursorOf('audit', [shown.at(-1)!.id]) } : {}),
+        items: page.map(auditView),
+        ...(more ? { nextCursor: cursorOf('audit', [page.at(-1)!.id]) } : {}),
       };
     },
   }),
@@ -164,14 +164,14 @@ async function* lines(
   let left = limit;
   let beforeId: number | undefined;
   while (left > 0) {
-    const asked = Math.min(left, EXPORT_PAGE);
+    const pageSize = Math.min(left, EXPORT_PAGE);
     const rows = await store.list({
       ...about,
-      limit: asked,
+      limit: pageSize,
       ...(beforeId === undefined ? {} : { beforeId }),
     });
     if (rows.length > 0) yield Buffer.from(rows.map(line).join(''));
-    if (rows.length < asked) return;
+    if (rows.length < pageSize) return;
     left -= rows.length;
     beforeId = rows.at(-1)!.id;
   }

@@ -50,7 +50,7 @@ export const cloudRasters = group({ tag: 'Cloud rasters', scope: 'cloud-rasters'
     view: View,
     body: Register,
     of: ({ rasters }) => rasters.cloud,
-    wanted,
+    wanted: registrationOf,
     shown: view,
   }),
   action('POST /cloud-rasters/{id}/refresh', 'Refresh Cloud Raster Metadata', {
@@ -61,7 +61,7 @@ export const cloudRasters = group({ tag: 'Cloud rasters', scope: 'cloud-rasters'
   }),
 ]);
 
-function wanted(body: Static<typeof Register>) {
+function registrationOf(body: Static<typeof Register>) {
   const { provider, createLayer = false, description, ...rest } = body;
   if (provider === 'Local')
     throw new ApiError(

@@ -231,11 +231,13 @@ function changeOf(body: unknown): { name?: string; description?: string | null; 
     throw refused('The body is no JSON object.');
   const change: ReturnType<typeof changeOf> = {};
   for (const [member, value] of Object.entries(body)) {
-    const known = Object.keys(Update.properties).find((name) => name.toLowerCase() === member.toLowerCase());
-    if (known === undefined) throw refused(`There is no member '${member.slice(0, 100)}' to change.`);
+    const property = Object.keys(Update.properties).find(
+      (name) => name.toLowerCase() === member.toLowerCase(),
+    );
+    if (property === undefined) throw refused(`There is no member '${member.slice(0, 100)}' to change.`);
     if (value === null) continue;
-    if (typeof value !== 'string') throw refused(`${known} must be a text.`);
-    Object.assign(change, changedMember(known, value.trim()));
+    if (typeof value !== 'string') throw refused(`${property} must be a text.`);
+    Object.assign(change, changedMember(property, value.trim()));
   }
   return change;
 }

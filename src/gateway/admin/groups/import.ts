@@ -209,8 +209,8 @@ function queued({ id }: JobRow): Reply {
 
 function imported(job: JobRow, file: Upload): Reply {
   if (job.state !== 'Succeeded') throw failure(job);
-  const { table, features, format: found } = JSON.parse(job.result_json!) as ImportResult;
-  const format = found ?? importFormatOf(file.path)!.name;
+  const { table, features, format: fileFormat } = JSON.parse(job.result_json!) as ImportResult;
+  const format = fileFormat ?? importFormatOf(file.path)!.name;
   return json({
     success: true,
     tableName: table,

@@ -84,9 +84,9 @@ export const jobs = group({ tag: 'Console jobs', scope: 'jobs', envelope: 'raw' 
       const job = await deps.jobs.get(params.jobId);
       const after = Number(params.cursor?.[0] ?? 0);
       const rows = await deps.jobs.store.logs(job.id, after, params.limit + 1);
-      const shown = rows.slice(0, params.limit);
-      const nextCursor = rows.length > shown.length ? cursorOf('job-logs', [shown.at(-1)!.id]) : undefined;
-      return { ...reference(job), state: 'available', items: shown.map(logView), nextCursor };
+      const page = rows.slice(0, params.limit);
+      const nextCursor = rows.length > page.length ? cursorOf('job-logs', [page.at(-1)!.id]) : undefined;
+      return { ...reference(job), state: 'available', items: page.map(logView), nextCursor };
     },
   }),
   report('GET /jobs/{jobId}/artifacts', 'Get Console Job Artifacts', {
@@ -148,12 +148,12 @@ export const jobs = group({ tag: 'Console jobs', scope: 'jobs', envelope: 'raw' 
 async function page(params: ParamValues<typeof listParams>, deps: AdminDeps) {
   if (asksForAbsent(params)) return { items: [] };
   const rows = await deps.jobs.store.list(query(params, deps));
-  const shown = rows.slice(0, params.limit);
-  const artifacts = await deps.jobs.store.artifactCounts(shown.map(({ id }) => id));
-  const last = shown.at(-1);
-  const more = rows.length > shown.length && last;
+  const lines = rows.slice(0, params.limit);
+  const artifacts = await deps.jobs.store.artifactCounts(lines.map(({ id }) => id));
+  const last = lines.at(-1);
+  const more = rows.length > lines.length && last;
   return {
-    items: (await Promise.all(shown.map((job) => facts(job, artifacts, deps)))).map(summaryView),
+    items: (await Promise.all(lines.map((job) => facts(job, artifacts, deps)))).map(summaryView),
     ...(more ? { nextCursor: cursorOf('jobs', [last.created_at, last.id]) } : {}),
   };
 }
@@ -169,7 +169,7 @@ function asksForAbsent(params: ParamValues<typeof listParams>): boolean {
 /** One more row than is shown tells whether there is another page. */
 function query(params: ParamValues<typeof listParams>, deps: AdminDeps): JobQuery {
   const { kind, status, cursor: position } = params;
-  const kinds = deps.jobs.kinds.filter((known) => known.console === kind).map((known) => known.kind);
+  const kinds = deps.jobs.kinds.filter((one) => one.console === kind).map((one) => one.kind);
   return {
     limit: params.limit + 1,
     ...(status ? { states: status } : {}),

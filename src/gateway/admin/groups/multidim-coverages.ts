@@ -72,7 +72,7 @@ export const multidimCoverages = group(
       view: View,
       body: Register,
       of: ({ rasters }) => rasters.multidim,
-      wanted,
+      wanted: registrationOf,
       shown: view,
     }),
     report('GET /multidim-coverages/jobs/{jobId}', 'Get Multidimensional Coverage Scan Job', {
@@ -94,7 +94,7 @@ export const multidimCoverages = group(
   ],
 );
 
-function wanted({
+function registrationOf({
   createLayer = false,
   description,
   variables = [],

@@ -60,8 +60,8 @@ export const operations = group({ tag: 'Operations', scope: 'operations', envelo
     data: Type.Object({ Operations: Items, TotalCount: I, FilteredByType: Type.Union([I, Type.Null()]) }),
     errors: [400],
     async answer({ params }, deps) {
-      const found = await active(params.type, deps);
-      return { Operations: found, TotalCount: found.length, FilteredByType: params.type ?? null };
+      const jobs = await active(params.type, deps);
+      return { Operations: jobs, TotalCount: jobs.length, FilteredByType: params.type ?? null };
     },
   }),
   report('GET /operations/type/{operationType}', 'Get Operations By Type', {
@@ -69,8 +69,8 @@ export const operations = group({ tag: 'Operations', scope: 'operations', envelo
     data: Type.Object({ OperationType: I, Operations: Items, TotalCount: I }),
     errors: [400],
     async answer({ params }, deps) {
-      const found = await active(params.operationType, deps);
-      return { OperationType: params.operationType, Operations: found, TotalCount: found.length };
+      const jobs = await active(params.operationType, deps);
+      return { OperationType: params.operationType, Operations: jobs, TotalCount: jobs.length };
     },
   }),
   report('GET /operations/{operationId}', 'Get Operation Status', {

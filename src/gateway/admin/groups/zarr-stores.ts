@@ -58,7 +58,7 @@ export const zarrStores = group({ tag: 'Zarr stores', scope: 'zarr-stores', enve
     view: View,
     body: Register,
     of: ({ rasters }) => rasters.zarr,
-    wanted,
+    wanted: registrationOf,
     shown: view,
   }),
   action('POST /zarr-stores/{id}/refresh', 'Refresh Zarr Store Metadata', {
@@ -69,7 +69,7 @@ export const zarrStores = group({ tag: 'Zarr stores', scope: 'zarr-stores', enve
   }),
 ]);
 
-function wanted({ rootPath, createLayer = false, description, ...body }: Static<typeof Register>) {
+function registrationOf({ rootPath, createLayer = false, description, ...body }: Static<typeof Register>) {
   requireKey('rootPath', rootPath);
   const provider = body.provider as Provider;
   return { ...body, provider, key: rootPath, createLayer, description: description || null };

@@ -127,8 +127,8 @@ function linkHeader(x: Exchange, collection: RasterCollection): string {
     .join(', ');
 }
 
-function advertisedCrs(collection: RasterCollection, name: string, asked: Crs | undefined): Crs | undefined {
-  if (!asked || collection.crs.some((crs) => crs.uri === asked.uri)) return asked;
+function advertisedCrs(collection: RasterCollection, name: string, choice: Crs | undefined): Crs | undefined {
+  if (!choice || collection.crs.some((crs) => crs.uri === choice.uri)) return choice;
   throw badParameter(name, 'is not offered by this coverage; see its crs list');
 }
 

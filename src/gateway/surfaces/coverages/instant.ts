@@ -36,9 +36,9 @@ export function sourceAt(
     throw badParameter('subset', 'selects no level of this coverage; see its domain');
   const window84 =
     place && (place.bboxCrs.geographic ? place.bbox : windowIn84(place.bbox, place.bboxCrs.proj));
-  const chosen = chooseRaster(collection, { window84, datetime, heights });
-  if (!chosen) throw badParameter('datetime', 'selects nothing of this coverage; see its temporal extent');
-  const { source, at } = chosen;
+  const choice = chooseRaster(collection, { window84, datetime, heights });
+  if (!choice) throw badParameter('datetime', 'selects nothing of this coverage; see its temporal extent');
+  const { source, at } = choice;
   const time = shownTime([collection], { datetime, batch: datetime, window84 });
   return at ? { source, at, time } : { source, time };
 }

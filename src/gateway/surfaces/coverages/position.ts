@@ -73,11 +73,11 @@ export function positionOperation({ visible, pools }: SurfaceDeps): Operation {
     async run(x) {
       const collection = asRaster(findCollection(visible(x.principal), x.params.collectionId));
       const place = x.params.coords;
-      const found = await valuesByTime(x, pools, collection, { place, datetime: x.params.datetime });
-      if (!found) throw new ApiError('not-found', 'The coverage has no values at this place and time.');
-      if (x.format === CSV) return csvReply(collection, found);
-      const document = coverageJson(x, collection, place, found);
-      return documentReply(x, document, () => pages.positionPage(x, collection, { place, ...found }));
+      const values = await valuesByTime(x, pools, collection, { place, datetime: x.params.datetime });
+      if (!values) throw new ApiError('not-found', 'The coverage has no values at this place and time.');
+      if (x.format === CSV) return csvReply(collection, values);
+      const document = coverageJson(x, collection, place, values);
+      return documentReply(x, document, () => pages.positionPage(x, collection, { place, ...values }));
     },
   });
 }

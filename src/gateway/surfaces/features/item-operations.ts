@@ -54,9 +54,9 @@ export interface ItemDeps extends SurfaceDeps {
 export function itemOperations(deps: ItemDeps): Operation[] {
   const { pools, items } = deps;
   const readOne = async (x: Exchange<typeof itemParams>, view: View): Promise<Reply> => {
-    const found = await readItem(x, pools, view, x.params.featureId, x.params.crs);
-    if (x.format !== HTML_FORMAT) return itemReply(x, view, found);
-    const feature = { ...JSON.parse(found.text), links: itemLinks(x, view, found.id) };
+    const item = await readItem(x, pools, view, x.params.featureId, x.params.crs);
+    if (x.format !== HTML_FORMAT) return itemReply(x, view, item);
+    const feature = { ...JSON.parse(item.text), links: itemLinks(x, view, item.id) };
     return documentReply(x, undefined, () => pages.itemPage(x, view.visible, feature));
   };
   return [
@@ -104,8 +104,8 @@ export function itemOperations(deps: ItemDeps): Operation[] {
       memo: memoOf<ItemReply>(),
       run(x) {
         const catalog = deps.visible(x.principal);
-        const kept = items.find(x, catalog);
-        if (kept) return kept;
+        const hit = items.find(x, catalog);
+        if (hit) return hit;
         const view = viewOf(deps, x.principal, x.params.collectionId);
         const read = () => readOne(x, view);
         const { source } = view.collection;

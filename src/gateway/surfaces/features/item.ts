@@ -13,7 +13,13 @@ import { outputOf } from './items.js';
 import type { View } from './view.js';
 
 /** One feature of a view in the negotiated format; its `gml:id` finds it as well. Throws 404. */
-export async function readItem(x: Exchange, pools: Pools, view: View, asked: string, wish: Crs | undefined) {
+export async function readItem(
+  x: Exchange,
+  pools: Pools,
+  view: View,
+  featureId: string,
+  wish: Crs | undefined,
+) {
   const { collection, rows, fields } = view;
   requireReachable({ crs: wish }, collection);
   const crs = wish ?? defaultCrs(collection);
@@ -24,12 +30,17 @@ export async function readItem(x: Exchange, pools: Pools, view: View, asked: str
       id,
       ...(rows === undefined ? {} : { filter: rows }),
     });
-  const named = idOfGml(asked);
-  let id = asked;
-  let found = await read(id);
-  if (!found && named !== undefined) found = await read((id = named));
-  if (!found) throw notFound('feature', asked.slice(0, 100));
-  return { id, crs, text: Buffer.from(found.data).toString('utf8'), tag: itemTag(found.row, x.format, crs) };
+  const named = idOfGml(featureId);
+  let id = featureId;
+  let answer = await read(id);
+  if (!answer && named !== undefined) answer = await read((id = named));
+  if (!answer) throw notFound('feature', featureId.slice(0, 100));
+  return {
+    id,
+    crs,
+    text: Buffer.from(answer.data).toString('utf8'),
+    tag: itemTag(answer.row, x.format, crs),
+  };
 }
 
 export type FoundItem = Awaited<ReturnType<typeof readItem>>;

@@ -59,15 +59,15 @@ export function planPage(
   view: View,
   params: Omit<ParamValues<typeof itemsParams>, 'collectionId'>,
 ): PagePlan {
-  const { crs: asked, bboxCrs, filterCrs } = params;
-  requireReachable({ crs: asked, 'bbox-crs': bboxCrs, 'filter-crs': filterCrs }, view.collection);
+  const { crs: outCrs, bboxCrs, filterCrs } = params;
+  requireReachable({ crs: outCrs, 'bbox-crs': bboxCrs, 'filter-crs': filterCrs }, view.collection);
   const filter = selection(view, { ...params, others: otherParameters(x) });
   const sort = sortKeys(view, params.sortby);
   const fields = chosenFields(view, params.properties);
   const token = params.token === undefined ? undefined : readToken(params.token, sort.length);
   const html = x.format === HTML_FORMAT;
   const limit = html && !params.limit.given ? HTML_PAGE : params.limit.value;
-  const crs = asked ?? defaultCrs(view.collection);
+  const crs = outCrs ?? defaultCrs(view.collection);
   const { source } = view.collection;
   const after = token?.direction === 'after' ? token.key : undefined;
   return {
@@ -150,11 +150,11 @@ function featureSize(plan: PagePlan): number {
 
 function noteSize(plan: PagePlan, { features, returned }: ItemsResult): void {
   if (returned === 0) return;
-  let known = sizes.get(plan.view.collection);
-  if (!known) sizes.set(plan.view.collection, (known = new Map()));
+  let bytes = sizes.get(plan.view.collection);
+  if (!bytes) sizes.set(plan.view.collection, (bytes = new Map()));
   const key = sizeKey(plan);
   const size = features.length / returned;
-  known.set(key, ((known.get(key) ?? size) + size) / 2);
+  bytes.set(key, ((bytes.get(key) ?? size) + size) / 2);
 }
 
 /** Features that make about this many bytes. */
@@ -177,9 +177,9 @@ export function readEnd(x: Exchange, pools: Pools, { task, limit }: Page): Promi
 /** Where the page that ends just before a key begins. */
 async function startBefore(x: Exchange, pools: Pools, { task, limit }: PagePlan, before: PageKey) {
   const query = { ...keysOf(task), offset: 0, limit: limit + 1, before };
-  const found = await runTask(x, pools, 'vector.items', query);
-  const precedes = found.returned > limit;
-  return { precedes, task: { offset: 0, ...(precedes ? { after: found.first! } : {}) } };
+  const page = await runTask(x, pools, 'vector.items', query);
+  const precedes = page.returned > limit;
+  return { precedes, task: { offset: 0, ...(precedes ? { after: page.first! } : {}) } };
 }
 
 /**
@@ -198,12 +198,12 @@ async function countMatches(
     return offset + first.returned;
   if (collection.featureCount > SMALL_TABLE && !isWindow(task.filter)) return undefined;
   const { source, filter } = task;
-  const found = await runTask(x, pools, 'vector.count', {
+  const answer = await runTask(x, pools, 'vector.count', {
     source,
     ...(filter === undefined ? {} : { filter }),
     atMost: COUNTED,
   });
-  return found < COUNTED ? found : undefined;
+  return answer < COUNTED ? answer : undefined;
 }
 
 /** A bounding box alone. */

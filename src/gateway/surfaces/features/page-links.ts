@@ -15,9 +15,13 @@ export function pageLinks(x: Exchange, page: Page, last: PageKey | undefined, mo
   const { collection } = page.view;
   const path = `${FEATURES_PATH}/collections/${collection.id}/items`;
   const links = formatLinks(x, path, ITEM_FORMATS, x.query);
-  const kept = x.query.split('&').filter((part) => part !== '' && !PLACE.test(part));
+  const parameters = x.query.split('&').filter((part) => part !== '' && !PLACE.test(part));
   const to = (place: string) => ({
-    href: withQuery(`${x.baseUrl}${path}`, [...kept, `limit=${page.limit}`, place].join('&'), x.format.name),
+    href: withQuery(
+      `${x.baseUrl}${path}`,
+      [...parameters, `limit=${page.limit}`, place].join('&'),
+      x.format.name,
+    ),
     type: linkType(x.format),
   });
   if (more && last) {

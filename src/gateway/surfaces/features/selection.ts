@@ -32,21 +32,21 @@ export interface Asked {
 }
 
 /** Throws 400 naming the wrong parameter. */
-export function selection(view: View, asked: Asked): Expression | undefined {
+export function selection(view: View, params: Asked): Expression | undefined {
   const { source } = view.collection;
-  const { bbox, bboxCrs = defaultCrs(view.collection) } = asked;
+  const { bbox, bboxCrs = defaultCrs(view.collection) } = params;
   const box = bbox && bboxFilter(source.geometryColumn, normaliseBox('bbox', bbox, bboxCrs), bboxCrs.proj);
   // A form that was left empty sends an empty filter.
-  const filter = asked.filter
+  const filter = params.filter
     ? checkFilter(
         'filter',
-        parseFilter('filter', { text: asked.filter, language: asked.filterLang }),
-        filterOptions(view, asked.filterCrs),
+        parseFilter('filter', { text: params.filter, language: params.filterLang }),
+        filterOptions(view, params.filterCrs),
       )
     : undefined;
-  const equalities = [...asked.others].map(([name, value]) => queryable(view, name, value));
-  const ids = asked.ids && oneOf(source.idColumn, idValues(view, asked.ids));
-  return and(view.rows, ids, box, during(view, asked.datetime), filter, ...equalities);
+  const equalities = [...params.others].map(([name, value]) => queryable(view, name, value));
+  const ids = params.ids && oneOf(source.idColumn, idValues(view, params.ids));
+  return and(view.rows, ids, box, during(view, params.datetime), filter, ...equalities);
 }
 
 /** Ids as values of the key's type; one that cannot be such a value names no feature. */
@@ -87,9 +87,9 @@ function scalarOf({ name, type }: Field, text: string): Scalar {
 }
 
 /** Sort keys of the view's own fields. Throws 400 for others. */
-export function sortKeys(view: View, asked: readonly AskedSort[] | undefined): SortKey[] {
+export function sortKeys(view: View, keys: readonly AskedSort[] | undefined): SortKey[] {
   const { idColumn } = view.collection.source;
-  return (asked ?? []).map(({ property, descending }) => {
+  return (keys ?? []).map(({ property, descending }) => {
     const field = view.fields.find(({ name }) => name === property);
     if (!field && property !== idColumn)
       throw badParameter('sortby', `there is no property '${property.slice(0, 60)}'`);

@@ -112,7 +112,7 @@ function batchHeaders(
 export function inStyle(collection: Collection, styleId: string): Exclude<Collection, ArchiveCollection> {
   if (collection.kind === 'archive')
     throw new ApiError('not-implemented', 'A tile archive is served as it is stored: it has no styles.');
-  const found = styled(collection, styleId);
-  if (!found) throw notFound('style', styleId.slice(0, 100));
-  return found;
+  const style = styled(collection, styleId);
+  if (!style) throw notFound('style', styleId.slice(0, 100));
+  return style;
 }

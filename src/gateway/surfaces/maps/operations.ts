@@ -43,7 +43,7 @@ export const MAPS_CONFORMANCE: readonly string[] = [
 export function mapsOperations(deps: MapsDeps): Operation[] {
   const partial = new PartialReplies();
   const operations: Operation[] = [];
-  const shown = (x: Exchange) => deps.visible(x.principal).onEarth.collections.filter(drawable);
+  const drawables = (x: Exchange) => deps.visible(x.principal).onEarth.collections.filter(drawable);
   operations.push(
     ...surfaceBasics({
       ...COMMON,
@@ -53,8 +53,8 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
       conformance: MAPS_CONFORMANCE,
       apiPaths: [`${MAPS_PATH}/openapi.json`],
       formats: META_FORMATS,
-      links: (x) => landingLinks(x, shown(x)),
-      members: (x) => datasetMembers(x, shown(x)),
+      links: (x) => landingLinks(x, drawables(x)),
+      members: (x) => datasetMembers(x, drawables(x)),
       landingPage: pages.landingPage,
       conformancePage: pages.conformancePage,
       api: (x) =>
@@ -76,13 +76,13 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
       formats: IMAGES,
       responses: RESPONSES,
       run(x) {
-        const chosen = selectCollections(
+        const collections = selectCollections(
           x,
           deps.visible(x.principal).onEarth,
           x.params.collections,
           drawable,
         );
-        return partial.reply(x, () => drawMap(x, deps, chosen, x.params));
+        return partial.reply(x, () => drawMap(x, deps, collections, x.params));
       },
     }),
     defineOperation({

@@ -92,8 +92,9 @@ export function styleOperations({ visible }: SurfaceDeps): Operation[] {
       responses: STYLESHEET,
       run(x) {
         if (x.params.styleId !== DEFAULT_STYLE) throw notFound('style', x.params.styleId.slice(0, 100));
-        const shown = selectCollections(x, visible(x.principal), x.params.collections, () => true);
-        if (x.format === MAPBOX_STYLE_FORMAT) return sheet(x, JSON.stringify(datasetStyle(shown, x.baseUrl)));
+        const collections = selectCollections(x, visible(x.principal), x.params.collections, () => true);
+        if (x.format === MAPBOX_STYLE_FORMAT)
+          return sheet(x, JSON.stringify(datasetStyle(collections, x.baseUrl)));
         const entry = { id: DEFAULT_STYLE, title: 'All collections, each in its style' };
         return metadataReply(x, MAPS_PATH, entry, DATASET_FORMATS);
       },
@@ -127,12 +128,12 @@ export function styleOperations({ visible }: SurfaceDeps): Operation[] {
         const collection = stylable(findNumbered(visible(x.principal), x.params.collectionId));
         const entry = entriesOf(collection).find(({ id }) => id === x.params.styleId);
         if (!entry) throw notFound('style', x.params.styleId.slice(0, 100));
-        const drawn = styled(collection, entry.id)!;
+        const look = styled(collection, entry.id)!;
         if (x.format === MAPBOX_STYLE_FORMAT)
-          return sheet(x, JSON.stringify(collectionStyle(drawn, x.baseUrl)));
-        if (x.format === SLD_FORMAT) return sheet(x, sldOf(drawn, styleDocument(drawn)).text);
-        const lost = collection.styles?.find(({ id }) => id === entry.id)?.diagnostics ?? [];
-        return metadataReply(x, pathOf(collection), { ...entry, diagnostics: lost }, STYLE_FORMATS);
+          return sheet(x, JSON.stringify(collectionStyle(look, x.baseUrl)));
+        if (x.format === SLD_FORMAT) return sheet(x, sldOf(look, styleDocument(look)).text);
+        const diagnostics = collection.styles?.find(({ id }) => id === entry.id)?.diagnostics ?? [];
+        return metadataReply(x, pathOf(collection), { ...entry, diagnostics: diagnostics }, STYLE_FORMATS);
       },
     }),
   ];

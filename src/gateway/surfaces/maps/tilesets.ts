@@ -52,8 +52,13 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
       run(x) {
         const named = x.params.collections;
         const catalog = visible(x.principal).onEarth;
-        const shown = selectCollections(x, catalog, named, isMade);
-        const subject = { as: 'map', collections: shown, collection: undefined, chosen: !!named } as const;
+        const collections = selectCollections(x, catalog, named, isMade);
+        const subject = {
+          as: 'map',
+          collections: collections,
+          collection: undefined,
+          chosen: !!named,
+        } as const;
         const document = tilesetDocument(x, requireSet(catalog, x.params.tileMatrixSetId), subject);
         return documentReply(x, document, () => pages.documentPage(x, document.title, document));
       },

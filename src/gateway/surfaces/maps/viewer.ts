@@ -89,10 +89,10 @@ function viewerOperation({ visible, popupInfo }: MapsDeps): Operation {
     },
     async run({ baseUrl, principal, params }) {
       const catalog = visible(principal).onEarth;
-      const chosen = selectCollections({ baseUrl }, catalog, params.collections, () => true);
-      const drawn = params.collections ? chosen : firstOnes(catalog.collections);
+      const selection = selectCollections({ baseUrl }, catalog, params.collections, () => true);
+      const layers = params.collections ? selection : firstOnes(catalog.collections);
       const shown = await Promise.all(
-        drawn.map(async (one) => viewed(one, popupTemplate(await popupInfo(one.layerId)))),
+        layers.map(async (one) => viewed(one, popupTemplate(await popupInfo(one.layerId)))),
       );
       const titles = qualifiers(catalog.collections);
       const document = viewerPage({ baseUrl, shown, titles, published: catalog.collections.length });

@@ -33,11 +33,11 @@ const row = pathInteger('y', 'Row, 0 at the top.');
 
 function tiles({ pools, basemapFile }: BasemapDeps): Operation {
   const archive = { file: basemapFile, container: 'mbtiles' } as const;
-  const kept = new Recent<string, Reply>(KEPT_TILES);
+  const replies = new Recent<string, Reply>(KEPT_TILES);
   const read = async (x: Exchange, key: string, at: { zoom: number; row: number; column: number }) => {
     const { data, encoding } = await archiveTile(x, pools, archive, at);
     const reply = data.length === 0 ? SEA : tileReply(data, encoding);
-    kept.set(key, reply);
+    replies.set(key, reply);
     return reply;
   };
   return defineOperation({
@@ -58,7 +58,7 @@ function tiles({ pools, basemapFile }: BasemapDeps): Operation {
       const key = `${z}/${at}/${y}`;
       const last = 2 ** z - 1;
       if (z > OWN_ZOOM || at > last || y > last) throw notFound('tile of the base map', key);
-      return kept.get(key) ?? read(x, key, { zoom: z, row: y, column: at });
+      return replies.get(key) ?? read(x, key, { zoom: z, row: y, column: at });
     },
   });
 }

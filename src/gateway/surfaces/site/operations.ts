@@ -210,7 +210,7 @@ function asset(assets: Assets): Operation {
       200: { description: 'The file.' },
       404: { description: 'There is no such file.' },
     },
-    run: ({ params }) => found(assets, params.file),
+    run: ({ params }) => assetReply(assets, params.file),
   });
 }
 
@@ -221,11 +221,11 @@ function favicon(assets: Assets): Operation {
     path: '/favicon.ico',
     summary: 'Icon of the site',
     responses: { 200: { description: 'The icon, as SVG.' } },
-    run: () => found(assets, 'mark.svg'),
+    run: () => assetReply(assets, 'mark.svg'),
   });
 }
 
-function found(assets: Assets, name: string): Reply {
+function assetReply(assets: Assets, name: string): Reply {
   const reply = assets.find(name);
   if (!reply) throw notFound('file', name);
   return reply;

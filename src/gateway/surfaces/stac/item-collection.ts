@@ -25,14 +25,14 @@ export async function itemCollection(
   task: StacSearchTask,
   links: PageLinks,
 ): Promise<Reply> {
-  const found = await runTask(x, pools, 'vector.stacSearch', task);
-  const { first, last } = found;
+  const result = await runTask(x, pools, 'vector.stacSearch', task);
+  const { first, last } = result;
   const place: PagePlace = {
-    found,
-    next: found.more && last ? writeToken({ direction: 'after', key: last }) : undefined,
-    prev: found.precedes && first ? writeToken({ direction: 'before', key: first }) : undefined,
+    found: result,
+    next: result.more && last ? writeToken({ direction: 'after', key: last }) : undefined,
+    prev: result.precedes && first ? writeToken({ direction: 'before', key: first }) : undefined,
   };
-  const { matched, returned } = found;
+  const { matched, returned } = result;
   const counted = matched === undefined ? {} : { matched };
   const tail = {
     links: [{ rel: 'root', href: `${x.baseUrl}${STAC_PATH}`, type: 'application/json' }, ...links(place)],
@@ -42,7 +42,7 @@ export async function itemCollection(
   };
   const body = Buffer.concat([
     Buffer.from('{"type":"FeatureCollection","stac_version":"1.0.0","features":['),
-    found.items,
+    result.items,
     Buffer.from(`],${JSON.stringify(tail).slice(1)}`),
   ]);
   return { status: 200, mediaType: GEOJSON, body, etag: contentTag(body), cacheControl: 'no-cache' };
@@ -57,6 +57,6 @@ export async function oneItem(x: Exchange, pools: Pools, task: StacSearchTask): 
 
 /** The query with other parameters that say where a page is. */
 export function pageHref(x: Exchange, place: string): string {
-  const kept = x.query.split('&').filter((part) => part !== '' && !/^(token|offset)=/.test(part));
-  return `${x.baseUrl}${x.path}?${[...kept, place].join('&')}`;
+  const parameters = x.query.split('&').filter((part) => part !== '' && !/^(token|offset)=/.test(part));
+  return `${x.baseUrl}${x.path}?${[...parameters, place].join('&')}`;
 }

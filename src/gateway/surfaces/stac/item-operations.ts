@@ -30,13 +30,13 @@ const ITEMS = {
 
 /** Items and item search (STAC API 1.0.0; OGC 17-069r4, 7.15). */
 export function itemOperations(deps: StacDeps): Operation[] {
-  const search = async (x: Exchange, asked: AskedSearch, links: PageLinks): Promise<Reply> => {
+  const search = async (x: Exchange, query: AskedSearch, links: PageLinks): Promise<Reply> => {
     const queryables = await deps.stac.of(deps.catalog());
     const place = { path: deps.stac.path, base: x.baseUrl };
     return itemCollection(
       x,
       deps.pools,
-      searchTask(deps.visible(x.principal), queryables, asked, place),
+      searchTask(deps.visible(x.principal), queryables, query, place),
       links,
     );
   };
@@ -78,7 +78,7 @@ export function itemOperations(deps: StacDeps): Operation[] {
       async run(x) {
         const visible = deps.visible(x.principal);
         const collection = findCollection(visible, x.params.collectionId);
-        const asked: AskedSearch = {
+        const query: AskedSearch = {
           collections: [collection.id],
           ids: [x.params.itemId],
           limit: 1,
@@ -86,7 +86,7 @@ export function itemOperations(deps: StacDeps): Operation[] {
           filterLang: 'cql2-text',
         };
         const place = { path: deps.stac.path, base: x.baseUrl };
-        const { count: _, ...task } = searchTask(visible, await deps.stac.of(deps.catalog()), asked, place);
+        const { count: _, ...task } = searchTask(visible, await deps.stac.of(deps.catalog()), query, place);
         const item = await oneItem(x, deps.pools, task);
         if (!item) throw notFound('item', x.params.itemId.slice(0, 100));
         return item;
@@ -152,8 +152,8 @@ const listed = (names: string | string[] | undefined) => (typeof names === 'stri
 
 /** A list that is null is an empty one. */
 function fieldsBy({ include, exclude }: NonNullable<Body['fields']>) {
-  const wanted = include === undefined ? {} : { include: include ?? [] };
-  return { ...wanted, exclude: exclude ?? [] };
+  const fields = include === undefined ? {} : { include: include ?? [] };
+  return { ...fields, exclude: exclude ?? [] };
 }
 
 /** Pages of a collection are counted: the contract knows no token there. */

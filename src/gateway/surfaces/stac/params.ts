@@ -54,8 +54,8 @@ const fields: Param<AskedFields | undefined> = {
     if (raw === undefined) return undefined;
     const parts = raw.split(',').filter((part) => part.trim() !== '');
     if (parts.length > MAX_PATHS) throw badParameter('fields', `has more than ${MAX_PATHS} entries`);
-    const named = (wanted: boolean) =>
-      parts.filter((part) => part.startsWith('-') !== wanted).map((part) => part.replace(/^[-+ ]/, ''));
+    const named = (isIncluded: boolean) =>
+      parts.filter((part) => part.startsWith('-') !== isIncluded).map((part) => part.replace(/^[-+ ]/, ''));
     const [include, exclude] = [named(true), named(false)];
     // Only what is left out is said: everything else is written.
     return include.length === 0 && exclude.length > 0 ? { exclude } : { include, exclude };

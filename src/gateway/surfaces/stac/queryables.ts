@@ -50,8 +50,12 @@ export function queryablesOperations(deps: StacDeps): Operation[] {
       responses: { ...QUERYABLES.responses, 404: { description: 'No such collection' } },
       async run(x) {
         const collection = findCollection(deps.visible(x.principal), x.params.collectionId);
-        const known = await fields(readsWhole(collection) ? [collection.id] : []);
-        return documentReply(x, queryablesDocument(x, `Queryables of ${collection.title}`, known), () => '');
+        const properties = await fields(readsWhole(collection) ? [collection.id] : []);
+        return documentReply(
+          x,
+          queryablesDocument(x, `Queryables of ${collection.title}`, properties),
+          () => '',
+        );
       },
     }),
   ];

@@ -56,33 +56,33 @@ export type Queryables = ReadonlyMap<string, readonly Field[]>;
 export function searchTask(
   catalog: CatalogSnapshot,
   queryables: Queryables,
-  asked: AskedSearch,
+  query: AskedSearch,
   { path, base }: { path: string; base: string },
 ): StacSearchTask {
-  if (asked.bbox && asked.intersects !== undefined)
+  if (query.bbox && query.intersects !== undefined)
     throw badParameter('intersects', 'cannot be combined with bbox');
-  const searched = searchedIn(catalog, asked.collections);
+  const searched = searchedIn(catalog, query.collections);
   const fields = fieldsOf(queryables, searched);
-  const sort = sortKeys(fields, asked.sortby);
-  const token = asked.token === undefined ? undefined : readToken(asked.token, sort.length);
+  const sort = sortKeys(fields, query.sortby);
+  const token = query.token === undefined ? undefined : readToken(query.token, sort.length);
   const filter = and(
     oneOf('collection', searched),
-    asked.ids && oneOf('id', asked.ids),
-    duringFilter(asked.datetime),
-    spatialFilter(asked),
-    ownFilter(fields, asked),
+    query.ids && oneOf('id', query.ids),
+    duringFilter(query.datetime),
+    spatialFilter(query),
+    ownFilter(fields, query),
   );
   return {
     path,
     base,
     fields: [...fields],
-    limit: asked.limit,
-    offset: asked.offset,
+    limit: query.limit,
+    offset: query.offset,
     count: LIMITS.stacCounted,
     ...(filter === undefined ? {} : { filter }),
     ...(sort.length > 0 ? { sort } : {}),
     ...(token ? { [token.direction]: token.key, offset: 0 } : {}),
-    ...writtenFields(asked.fields),
+    ...writtenFields(query.fields),
   };
 }
 
@@ -117,14 +117,14 @@ function spatialFilter({ bbox, intersects }: AskedSearch): Expression | undefine
   return checkFilter('intersects', parsed, schemaOf([], CRS84));
 }
 
-function ownFilter(fields: readonly Field[], asked: AskedSearch): Expression | undefined {
-  if (asked.filter === undefined || asked.filter === '') return undefined;
-  const tree = parseFilter('filter', { text: asked.filter, language: asked.filterLang });
-  const known = new Set(fields.map(({ name }) => name));
+function ownFilter(fields: readonly Field[], query: AskedSearch): Expression | undefined {
+  if (query.filter === undefined || query.filter === '') return undefined;
+  const tree = parseFilter('filter', { text: query.filter, language: query.filterLang });
+  const names = new Set(fields.map(({ name }) => name));
   return checkFilter(
     'filter',
-    plainNames(tree, known) as Expression,
-    schemaOf(fields, onEarth(asked.filterCrs)),
+    plainNames(tree, names) as Expression,
+    schemaOf(fields, onEarth(query.filterCrs)),
   );
 }
 
@@ -141,26 +141,26 @@ const schemaOf = (fields: readonly Field[], filterCrs: Crs) => ({
 });
 
 /** `properties.gsd` is `gsd`: items have their properties in a member of that name. */
-function plainName(name: string, known: ReadonlySet<string>): string {
+function plainName(name: string, names: ReadonlySet<string>): string {
   const inner = name.startsWith('properties.') ? name.slice('properties.'.length) : name;
-  return !known.has(name) && known.has(inner) ? inner : name;
+  return !names.has(name) && names.has(inner) ? inner : name;
 }
 
-function plainNames(operand: Operand, known: ReadonlySet<string>): Operand {
+function plainNames(operand: Operand, names: ReadonlySet<string>): Operand {
   if (typeof operand !== 'object') return operand;
-  if (Array.isArray(operand)) return operand.map((member: Operand) => plainNames(member, known));
-  if ('property' in operand) return { property: plainName(operand.property, known) };
-  if ('op' in operand) return { op: operand.op, args: operand.args.map((arg) => plainNames(arg, known)) };
+  if (Array.isArray(operand)) return operand.map((member: Operand) => plainNames(member, names));
+  if ('property' in operand) return { property: plainName(operand.property, names) };
+  if ('op' in operand) return { op: operand.op, args: operand.args.map((arg) => plainNames(arg, names)) };
   if (!('interval' in operand)) return operand;
-  const [start, end] = operand.interval.map((one) => plainNames(one, known)) as [never, never];
+  const [start, end] = operand.interval.map((one) => plainNames(one, names)) as [never, never];
   return { interval: [start, end] };
 }
 
-function sortKeys(fields: readonly Field[], asked: readonly AskedSort[] = []): SortKey[] {
-  const known = new Set(fields.filter(({ type }) => type !== 'json').map(({ name }) => name));
-  return asked.map(({ field, direction }) => {
-    const name = plainName(field, known);
-    if (!known.has(name))
+function sortKeys(fields: readonly Field[], keys: readonly AskedSort[] = []): SortKey[] {
+  const names = new Set(fields.filter(({ type }) => type !== 'json').map(({ name }) => name));
+  return keys.map(({ field, direction }) => {
+    const name = plainName(field, names);
+    if (!names.has(name))
       throw badParameter('sortby', `there is no property '${field.slice(0, 60)}' with an order`);
     return { field: name, descending: direction === 'desc' };
   });
@@ -172,9 +172,9 @@ const USUAL = [
   ...['datetime', 'start_datetime', 'end_datetime'].map((name) => `properties.${name}`),
 ];
 
-function writtenFields(asked: AskedFields | undefined): Pick<StacSearchTask, 'include' | 'exclude'> {
-  if (!asked) return {};
-  const { include, exclude = [] } = asked;
+function writtenFields(fields: AskedFields | undefined): Pick<StacSearchTask, 'include' | 'exclude'> {
+  if (!fields) return {};
+  const { include, exclude = [] } = fields;
   if (include === undefined && exclude.length > 0) return { exclude: [...exclude] };
   const within = (path: string) => exclude.some((left) => path === left || path.startsWith(`${left}.`));
   return include && include.length > 0

@@ -38,34 +38,36 @@ const BOX_CRS: readonly unknown[] = [
  * Checks what is asked against what may be read. Throws 400 naming the member; 401 when everything is asked for by one
  * who is no administrator (`mayAll` false).
  */
-export function readInterest(asked: AskedInterest, visible: CatalogSnapshot, mayAll: boolean): Interest {
-  const { serviceId } = asked;
+export function readInterest(params: AskedInterest, visible: CatalogSnapshot, mayAll: boolean): Interest {
+  const { serviceId } = params;
   if (serviceId !== undefined && serviceId !== SERVICE_ID)
     throw badParameter('serviceId', `must be '${SERVICE_ID}'`);
-  const layers = layersOf(asked.layers, visible);
+  const layers = layersOf(params.layers, visible);
   if (!layers && serviceId === undefined && !mayAll)
     throw new ApiError(
       'unauthenticated',
       'Name layers or a serviceId: only administrators may listen to everything.',
     );
-  if (asked.bbox !== undefined && asked.polygon !== undefined)
+  if (params.bbox !== undefined && params.polygon !== undefined)
     throw badParameter('polygon', 'cannot be given together with bbox');
-  const only = [asked.bbox, asked.polygon, asked.filter, asked.datetime].some((value) => value !== undefined)
+  const only = [params.bbox, params.polygon, params.filter, params.datetime].some(
+    (value) => value !== undefined,
+  )
     ? onlyLayer(layers, visible)
     : undefined;
-  const area = only && areaOf(asked.polygon, only);
+  const area = only && areaOf(params.polygon, only);
   return {
     layers,
-    bbox: area?.bbox ?? boxOf(asked.bbox, asked.bboxCrs),
-    filter: only && and(area?.filter, filterOf(asked, only)),
+    bbox: area?.bbox ?? boxOf(params.bbox, params.bboxCrs),
+    filter: only && and(area?.filter, filterOf(params, only)),
     datetime:
-      asked.datetime === undefined ? undefined : datetimeParam.parse(textOf('datetime', asked.datetime)),
+      params.datetime === undefined ? undefined : datetimeParam.parse(textOf('datetime', params.datetime)),
   };
 }
 
-function layersOf(asked: unknown, visible: CatalogSnapshot): number[] | undefined {
-  if (asked === undefined) return undefined;
-  const list = Array.isArray(asked) ? asked : [asked];
+function layersOf(value: unknown, visible: CatalogSnapshot): number[] | undefined {
+  if (value === undefined) return undefined;
+  const list = Array.isArray(value) ? value : [value];
   if (list.length === 0 || list.length > MAX_LAYERS)
     throw badParameter('layers', `must name 1 to ${MAX_LAYERS} layers`);
   for (const id of list) {
@@ -83,12 +85,12 @@ function onlyLayer(layers: number[] | undefined, visible: CatalogSnapshot): Vect
   return visible.byLayerId(layers[0]!) as VectorCollection;
 }
 
-function boxOf(asked: unknown, crs: unknown): Box | undefined {
+function boxOf(value: unknown, crs: unknown): Box | undefined {
   if (!BOX_CRS.includes(crs)) throw badParameter('bboxCrs', 'must be EPSG:4326');
-  if (asked === undefined) return undefined;
-  if (!Array.isArray(asked) || asked.length !== 4 || !asked.every(Number.isFinite))
+  if (value === undefined) return undefined;
+  if (!Array.isArray(value) || value.length !== 4 || !value.every(Number.isFinite))
     throw badParameter('bbox', 'must be four numbers: west, south, east, north');
-  const [west, south, east, north] = asked as [number, number, number, number];
+  const [west, south, east, north] = value as [number, number, number, number];
   if (south > north) throw badParameter('bbox', 'has its south above its north');
   if (Math.abs(west) > 180 || Math.abs(east) > 180 || Math.abs(south) > 90 || Math.abs(north) > 90)
     throw badParameter('bbox', 'must be within 180 degrees of longitude and 90 of latitude');

@@ -154,12 +154,12 @@ function listen(x: Exchange<typeof params>, deps: StreamingDeps): Reply {
   hub.requirePlace(visitor);
   const mayAll = permits(principal, 'admin:read');
   const visible = () => deps.visible(principal);
-  const asked = askedOf(x);
-  const wanted = Object.values(asked).some((value) => value !== undefined);
+  const interestParams = askedOf(x);
+  const isSubscribed = Object.values(interestParams).some((value) => value !== undefined);
   // A WebSocket may be opened without a subscription; server-sent events cannot ask for one later. Who has no key
   // says in either case what it is about.
-  const named = sse || wanted || principal.kind === 'anonymous';
-  const read = named ? readInterest(asked, visible(), mayAll) : undefined;
+  const named = sse || isSubscribed || principal.kind === 'anonymous';
+  const read = named ? readInterest(interestParams, visible(), mayAll) : undefined;
   const subscribe = word('subscribe', x.params.subscribe, ['true', 'false'] as const);
   const interest = subscribe === 'false' && !sse ? undefined : read;
   const policy = word('onSlow', x.params.onSlow, SLOW_POLICIES);

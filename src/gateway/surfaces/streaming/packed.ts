@@ -17,7 +17,7 @@ interface PackedBody {
 /** Characters of bodies that are kept packed: those of a batch, which go to one session after the other. */
 const MAX_KEPT = 8_388_608;
 const bodies = new Map<string, PackedBody>();
-let kept = 0;
+let bytesKept = 0;
 
 const MAP16 = 0xde;
 const MAP32 = 0xdf;
@@ -48,14 +48,14 @@ export function packedChange(addressee: Addressee, body: string): Uint8Array {
 }
 
 function keep(body: string): PackedBody {
-  const made = packedBody(body);
-  kept += body.length;
-  if (kept > MAX_KEPT) {
+  const result = packedBody(body);
+  bytesKept += body.length;
+  if (bytesKept > MAX_KEPT) {
     bodies.clear();
-    kept = body.length;
+    bytesKept = body.length;
   }
-  bodies.set(body, made);
-  return made;
+  bodies.set(body, result);
+  return result;
 }
 
 function packedBody(body: string): PackedBody {

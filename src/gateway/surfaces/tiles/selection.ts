@@ -33,23 +33,23 @@ export interface AskedImage {
  */
 export function tileSelection(
   collections: readonly Collection[],
-  asked: AskedSelection,
+  params: AskedSelection,
   { look, size }: AskedImage,
 ): TileSelection | undefined {
-  const { datetime, subset, properties } = asked;
+  const { datetime, subset, properties } = params;
   // A form that was left empty sends an empty filter.
-  const tree = asked.filter
-    ? parseFilter('filter', { text: asked.filter, language: asked.filterLang })
+  const tree = params.filter
+    ? parseFilter('filter', { text: params.filter, language: params.filterLang })
     : undefined;
   if (tree === undefined && !datetime && !subset && !properties && !look && !size) return undefined;
   const vectors = collections.filter((c): c is VectorCollection => c.kind === 'vector');
   if (vectors.length === 0 && tree !== undefined)
     throw badParameter('filter', 'there are no features to filter');
   requireProperties(vectors, properties);
-  for (const collection of vectors) requireReachable({ 'filter-crs': asked.filterCrs }, collection);
+  for (const collection of vectors) requireReachable({ 'filter-crs': params.filterCrs }, collection);
   const filters = new Map<string, Expression>();
   for (const { id, source } of vectors) {
-    const checked = tree && checkFilter('filter', tree, { ...source, filterCrs: asked.filterCrs ?? CRS84 });
+    const checked = tree && checkFilter('filter', tree, { ...source, filterCrs: params.filterCrs ?? CRS84 });
     const filter = and(during(source, datetime), above(source, subset), checked);
     if (filter !== undefined) filters.set(id, filter);
   }

@@ -70,10 +70,10 @@ export function tileOperations(deps: TilesDeps): Operation[] {
         const catalog = deps.visible(x.principal);
         const plan = tilePlan(x, catalog, () => {
           const fits = x.format === MVT_FORMAT ? (c: Collection) => c.kind === 'vector' : isMade;
-          const chosen = selectCollections(x, catalog, x.params.collections, fits);
-          if (chosen.length === 0)
+          const selection = selectCollections(x, catalog, x.params.collections, fits);
+          if (selection.length === 0)
             throw new ApiError('not-acceptable', 'No collection has tiles of this format.');
-          return requestOf(chosen, readAddress(catalog, x.params), x.format, x.params);
+          return requestOf(selection, readAddress(catalog, x.params), x.format, x.params);
         });
         return tile(x, deps, plan);
       },
@@ -104,23 +104,23 @@ export function requestOf(
   collections: readonly Collection[],
   at: TileAddress,
   format: Format,
-  asked: AskedSelection & Partial<AskedLook> & Partial<AskedSize>,
+  params: AskedSelection & Partial<AskedLook> & Partial<AskedSize>,
 ): TileRequest {
   const [first] = collections;
-  const { scale = 1 } = asked;
+  const { scale = 1 } = params;
   if (scale !== 1 && !isDrawn({ collections, format }))
     throw badParameter('scale', 'is for images that are drawn on request');
   if (first && !isMade(first)) {
     for (const name of ['filter', 'properties'] as const)
-      if (asked[name]) throw badParameter(name, 'tiles of an archive are served as they are stored');
+      if (params[name]) throw badParameter(name, 'tiles of an archive are served as they are stored');
   }
-  const look = lookOf(collections, format, asked);
-  const selection = tileSelection(collections, asked, {
+  const look = lookOf(collections, format, params);
+  const selection = tileSelection(collections, params, {
     look,
-    size: sizeOf({ collections, at, format }, asked),
+    size: sizeOf({ collections, at, format }, params),
   });
-  const { collections: shown, batch } = newestBatch(collections, asked.datetime);
-  return { collections: shown, at, format, scale, selection, batch };
+  const { collections: newest, batch } = newestBatch(collections, params.datetime);
+  return { collections: newest, at, format, scale, selection, batch };
 }
 
 interface AskedSize {
@@ -157,9 +157,9 @@ function sizeOf(
 function lookOf(
   collections: readonly Collection[],
   format: Format,
-  asked: Partial<AskedLook>,
+  params: Partial<AskedLook>,
 ): RasterLook | undefined {
-  const look = rasterLook(collections, asked);
+  const look = rasterLook(collections, params);
   if (look && format === MVT_FORMAT)
     throw new ApiError('invalid-request', 'Vector tiles do not show rasters.');
   return look;

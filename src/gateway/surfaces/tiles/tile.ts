@@ -54,9 +54,9 @@ export function tilePlan(
 ): TilePlan {
   const before = x.memo.value;
   if (before && before.catalog === catalog && (!negotiated || before.format === x.format)) return before;
-  const asked = make();
-  const { at, format, scale, selection, batch } = asked;
-  const collections = shownAt(at, asked.collections);
+  const request = make();
+  const { at, format, scale, selection, batch } = request;
+  const collections = shownAt(at, request.collections);
   // One literal, no spread: V8 gives each object made by spreading a hidden class of its own, and then every read misses.
   const key = tileKey({ format, collections, at, scale, selection, batch });
   const plan: TilePlan = {
@@ -69,7 +69,7 @@ export function tilePlan(
     scale,
     selection,
     batch,
-    outside: limited && isOutside(at, asked.collections),
+    outside: limited && isOutside(at, request.collections),
   };
   // A collection that lacks the format asked for answers in another one, which hangs on more than the target. Filters
   // are not remembered: as trees they are large.

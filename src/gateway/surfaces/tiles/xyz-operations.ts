@@ -71,7 +71,7 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
         404: { description: 'No such collection' },
       },
       run(x) {
-        const collections = chosen(x, deps.visible(x.principal), x.params.layers);
+        const collections = collectionsOf(x, deps.visible(x.principal), x.params.layers);
         const [collection] = collections.length === 1 ? collections : [];
         const names = collections.map(({ id }) => id).join(',');
         const template = `${x.baseUrl}${XYZ_PATH}/${names}/{z}/{x}/{y}${timeOf(x.query)}`;
@@ -98,7 +98,7 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
       run(x) {
         const catalog = deps.visible(x.principal);
         const make = () => {
-          const collections = chosen(x, catalog, x.params.layers);
+          const collections = collectionsOf(x, catalog, x.params.layers);
           const { z, x: column, y } = x.params;
           const at = tileAddress(WEB_MERCATOR_QUAD, String(z), y.y, column);
           return requestOf(collections, at, formatOf(collections, y.format), {
@@ -119,7 +119,7 @@ function timeOf(query: string): string {
 }
 
 /** An archive cannot be put together with others. */
-function chosen(
+function collectionsOf(
   x: Pick<Exchange, 'baseUrl'>,
   catalog: CatalogSnapshot,
   names: readonly string[],
@@ -127,9 +127,9 @@ function chosen(
   return selectCollections(x, catalog, names, names.length > 1 ? isMade : () => true);
 }
 
-function formatOf(collections: readonly Collection[], asked: Format | undefined): Format {
+function formatOf(collections: readonly Collection[], extension: Format | undefined): Format {
   const offered = tileFormats(collections);
-  const format = asked ?? offered[0]!;
+  const format = extension ?? offered[0]!;
   if (offered.includes(format)) return format;
   const names = offered.map(({ name }) => name).join(', ');
   throw new ApiError('not-acceptable', `Tiles of these collections are ${names} only.`);

@@ -40,9 +40,9 @@ export function flagOf(name: string, value: boolean | Text, fallback: boolean): 
 /** A word and what it means; the first word when there is none. */
 export function wordOf<T extends string>(name: string, value: Text, words: Readonly<Record<string, T>>): T {
   if (value === undefined || value === '') return Object.values(words)[0]!;
-  const found = Object.hasOwn(words, value.toLowerCase()) ? words[value.toLowerCase()] : undefined;
-  if (!found) throw badParameter(name, `must be one of ${Object.keys(words).join(', ')}`);
-  return found;
+  const word = Object.hasOwn(words, value.toLowerCase()) ? words[value.toLowerCase()] : undefined;
+  if (!word) throw badParameter(name, `must be one of ${Object.keys(words).join(', ')}`);
+  return word;
 }
 
 /** Names of fields, separated by commas, without repeats. */
@@ -54,9 +54,9 @@ export function fieldNames(name: string, value: Text, fields: readonly Field[]):
 }
 
 export function fieldNamed(name: string, field: string, fields: readonly Field[]): Field {
-  const found = fields.find((candidate) => candidate.name === field);
-  if (!found) throw badParameter(name, `there is no field '${field.slice(0, 60)}'`);
-  return found;
+  const match = fields.find((candidate) => candidate.name === field);
+  if (!match) throw badParameter(name, `there is no field '${field.slice(0, 60)}'`);
+  return match;
 }
 
 export function isNumeric({ type }: Field): boolean {
@@ -89,7 +89,7 @@ export function statisticsOf(
 function statisticOf(entry: unknown, fields: readonly Field[]): Statistic {
   if (typeof entry !== 'object' || entry === null) throw badParameter('outStatistics', 'must hold objects');
   const { statisticType, onStatisticField, outStatisticFieldName } = entry as Record<string, unknown>;
-  const type = STATISTIC_TYPES.find((known) => known === String(statisticType).toLowerCase());
+  const type = STATISTIC_TYPES.find((type) => type === String(statisticType).toLowerCase());
   if (!type)
     throw badParameter('outStatistics', `statisticType must be one of ${STATISTIC_TYPES.join(', ')}`);
   const field = fieldNamed('outStatistics', String(onStatisticField), fields);

@@ -72,8 +72,8 @@ export function analyticsOperations(deps: SurfaceDeps): Operation[] {
 /** What the features of a view must pass: the rows that exist, and the filters of the request. */
 function query(view: View, filter: GeoServicesFilter) {
   const { source, storageCrs } = view.collection;
-  const asked = geoServicesFilter(filter, filterOptions(view), storageCrs);
-  return { source, filter: bothFilters(view.rows, asked) };
+  const own = geoServicesFilter(filter, filterOptions(view), storageCrs);
+  return { source, filter: bothFilters(view.rows, own) };
 }
 
 function licensedView(deps: SurfaceDeps, x: Exchange<{ collectionId: typeof collectionId }>): View {

@@ -22,7 +22,7 @@ export interface EditTarget {
 }
 
 /** The collection of a request, its bounds for who asks, and the CRS of the body. Throws 400, 403, 404. */
-export function editTarget(x: Exchange, deps: EditDeps, id: string, asked: Crs | undefined): EditTarget {
+export function editTarget(x: Exchange, deps: EditDeps, id: string, contentCrs: Crs | undefined): EditTarget {
   const view = viewOf(deps, x.principal, id);
   const { collection, rows, fields, masked } = view;
   const visible = masked ? fields.map(({ name }) => name) : undefined;
@@ -30,7 +30,7 @@ export function editTarget(x: Exchange, deps: EditDeps, id: string, asked: Crs |
   if (!write.allowed) throw new ApiError('forbidden', `You may not change features of ${collection.id}.`);
   if (!collection.source.writable)
     throw new ApiError('forbidden', `${collection.id} is read-only: ${whyReadOnly(collection)}.`);
-  const crs = inputCrs(collection, asked);
+  const crs = inputCrs(collection, contentCrs);
   return {
     collection,
     view,
@@ -60,9 +60,9 @@ function whyReadOnly({ source, file }: VectorCollection): string {
   return 'the server may not write the file';
 }
 
-function inputCrs(collection: VectorCollection, asked: Crs | undefined): Crs {
-  if (!asked) return defaultCrs(collection);
-  const offered = collection.crs.find((crs) => crs.uri === asked.uri);
+function inputCrs(collection: VectorCollection, contentCrs: Crs | undefined): Crs {
+  if (!contentCrs) return defaultCrs(collection);
+  const offered = collection.crs.find((crs) => crs.uri === contentCrs.uri);
   if (!offered) throw badParameter('Content-Crs', 'is not offered by this collection; see its crs list');
   return offered;
 }
