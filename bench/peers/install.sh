@@ -3,14 +3,13 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.." && mkdir -p .cache/peers && cd .cache/peers
 
+# Built in a copy of the module, which go keeps read-only.
 featureserv() {
   [[ -x pg_featureserv ]] && return
-  local module=github.com/!crunchy!data/pg_featureserv version=v1.3.1
-  rm -rf featureserv && mkdir featureserv &&
-    curl -fsS -o featureserv.zip "https://proxy.golang.org/$module/@v/$version.zip" &&
-    unzip -q featureserv.zip -d featureserv &&
-    (cd featureserv/github.com/*/pg_featureserv@$version && GOFLAGS=-mod=mod go build -o ../../../../pg_featureserv . &&
-      cp -r assets ../../../../featureserv-assets)
+  local folder
+  folder="$(go mod download -json github.com/CrunchyData/pg_featureserv@v1.3.1 | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')" &&
+    rm -rf featureserv && cp -r "$folder" featureserv && chmod -R u+w featureserv &&
+    (cd featureserv && GOFLAGS=-mod=mod go build -o ../pg_featureserv . && rm -rf ../featureserv-assets && cp -r assets ../featureserv-assets)
 }
 
 # `go install` asks for lists of versions that the proxy may not have; a module that needs it does not.
@@ -40,6 +39,6 @@ python() {
 martin >&2 || echo 'Martin could not be installed' >&2
 centrifugo >&2 || echo 'Centrifugo could not be installed' >&2
 featureserv >&2 || echo 'pg_featureserv could not be installed' >&2
-python pygeoapi pygeoapi gunicorn psycopg2-binary SQLAlchemy GeoAlchemy2 >&2 || echo 'pygeoapi could not be installed' >&2
-python tipg tipg uvicorn >&2 || echo 'TiPg could not be installed' >&2
-python titiler titiler.application uvicorn >&2 || echo 'TiTiler could not be installed' >&2
+python pygeoapi pygeoapi==0.21.0 gunicorn==27.0.1 psycopg2-binary==2.9.13 SQLAlchemy==2.1.9 GeoAlchemy2==0.20.0 >&2 || echo 'pygeoapi could not be installed' >&2
+python tipg tipg==1.6.1 uvicorn==0.54.0 >&2 || echo 'TiPg could not be installed' >&2
+python titiler titiler.application==2.4.0 uvicorn==0.54.0 >&2 || echo 'TiTiler could not be installed' >&2
