@@ -39,4 +39,18 @@ describe('the router', () => {
     'finds nothing at %j',
     (path) => expect(templateOf(path)).toBeUndefined(),
   );
+
+  it('goes back where a literal leads nowhere, and forgets what it had taken for a parameter', () => {
+    const forks = new Router(
+      ['/{set}/tiles/{tile}', '/maps/{map}/legend', '/{set}/{map}/{kind}/legend'].map(operation),
+    );
+    const found = (path: string) => {
+      const match = forks.find(path);
+      return match && [match.route.template, match.values];
+    };
+    expect(found('/maps/1/legend')).toEqual(['/maps/{map}/legend', ['1']]);
+    expect(found('/maps/tiles/7')).toEqual(['/{set}/tiles/{tile}', ['maps', '7']]);
+    expect(found('/maps/1/png/legend')).toEqual(['/{set}/{map}/{kind}/legend', ['maps', '1', 'png']]);
+    expect(found('/maps/1/png/other')).toBeUndefined();
+  });
 });
