@@ -1,4 +1,4 @@
-/** A map that forgets: emptied when it is full, so that keys chosen by clients cannot fill the memory. */
+/** A map that forgets the oldest entry when it is full, so that keys chosen by clients cannot fill the memory. */
 export class Recent<K, V> {
   readonly #entries = new Map<K, V>();
   readonly #max: number;
@@ -12,7 +12,8 @@ export class Recent<K, V> {
   }
 
   set(key: K, value: V): void {
-    if (this.#entries.size >= this.#max) this.#entries.clear();
+    if (this.#entries.size >= this.#max && !this.#entries.has(key))
+      this.#entries.delete(this.#entries.keys().next().value!);
     this.#entries.set(key, value);
   }
 }

@@ -9,6 +9,7 @@ import { openApiDocument } from '../../src/gateway/http/openapi.js';
 import { Router } from '../../src/gateway/http/router.js';
 import { permits } from '../../src/services/access/permissions.js';
 import { NO_AUDIT } from '../support/auditing.js';
+import { wrongSchemas } from './documents.js';
 import { contractOperations } from './operations.js';
 
 // Declaring operations needs no dependencies: only running one does.
@@ -76,6 +77,12 @@ describe('management API against its contract', () => {
       once: (_request: unknown, work: () => Promise<Reply>) => work(),
     };
     expect(() => new Dispatcher({ operations, ...seams })).not.toThrow();
+  });
+
+  it('has schemas that are schemas', () => {
+    expect(
+      wrongSchemas(openApiDocument({ title: 't', description: 'd', serverUrl: '/' }, operations)),
+    ).toEqual([]);
   });
 
   it('is documented operation by operation', () => {

@@ -1,4 +1,5 @@
 import { Ajv } from 'ajv';
+import addFormats from 'ajv-formats';
 import type { SharedServer } from '../support/shared-server.js';
 
 /** Interface documents, and what an answer tells of their truth. */
@@ -83,6 +84,42 @@ export interface Asked {
 
 const ajv = new Ajv({ strict: false, allErrors: false, validateFormats: false });
 const compiled = new WeakMap<object, ReturnType<Ajv['compile']>>();
+
+/** Of unknown keywords and formats it complains, not only of unknown types. */
+const strict = new Ajv({ strict: true, strictTypes: false, strictRequired: false, strictTuples: false });
+strict.addVocabulary(['components', 'example']);
+(addFormats as unknown as { default: (target: Ajv) => void }).default(strict);
+
+/** A schema of OpenAPI 3.0 as text, with its exclusive bounds as JSON Schema has them. */
+function schemaText(schema: Json): string {
+  return JSON.stringify(schema, (_, value) =>
+    value?.exclusiveMinimum === true ? { ...value, exclusiveMinimum: value.minimum } : value,
+  );
+}
+
+/** What is no JSON Schema in a document, with its place. */
+export function wrongSchemas(document: Json): string[] {
+  const wrong: string[] = [];
+  const { components } = document;
+  const looked = new Set<string>();
+  const walk = (value: Json, place: string): void => {
+    if (typeof value !== 'object' || value === null) return;
+    for (const [name, member] of Object.entries<Json>(value)) {
+      if (name === 'schema' || place === '/components/schemas') {
+        const text = schemaText(member);
+        if (looked.has(text)) continue;
+        looked.add(text);
+        try {
+          strict.compile({ ...JSON.parse(text), components });
+        } catch (error) {
+          wrong.push(`${place}/${name}: ${(error as Error).message}`);
+        }
+      } else walk(member, `${place}/${name}`);
+    }
+  };
+  walk(document, '');
+  return wrong;
+}
 
 /** What a request tells of the document's truth; undefined when all is well. */
 export async function fault(

@@ -11,6 +11,7 @@ import {
   readDocuments,
   requiredQuery,
   withQuery,
+  wrongSchemas,
 } from './documents.js';
 
 /**
@@ -59,6 +60,14 @@ describe('reads, as the documents describe them', () => {
   it('are all there', () => {
     expect([...documents.keys()]).toEqual(DOCUMENTS);
     expect([...reads()].length).toBeGreaterThan(60);
+  });
+
+  it('hold schemas that are schemas', () => {
+    for (const [path, document] of documents) expect(wrongSchemas(document), path).toEqual([]);
+    const nonsense = {
+      paths: { '/a': { get: { responses: { 200: { content: { x: { schema: { type: 'nonsense' } } } } } } } },
+    };
+    expect(wrongSchemas(nonsense)).toHaveLength(1);
   });
 
   it('answer what they say when they are asked rightly', async () => {

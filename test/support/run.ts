@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,8 +10,16 @@ export const RUN_VARIABLE = 'GRATICULE_TEST_RUN';
 /** In that folder: tells whoever connects where the shared server is, and starts it for the first. */
 export const SHARED_SERVER = 'server.sock';
 
+/** Throws where the tests would run something else than the sources beside them; mutants are not built on purpose. */
+function requireBuild(): void {
+  if (process.env['GRATICULE_MUTANT']) return;
+  const { status, stderr } = spawnSync('./run', ['is-built'], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(stderr.trim());
+}
+
 /** Before the first test file of a run; the answer ends it. */
 export default async function setup(): Promise<() => Promise<void>> {
+  requireBuild();
   const folder = mkdtempSync(join(tmpdir(), 'graticule-run-'));
   process.env[RUN_VARIABLE] = folder;
   let server: Promise<TestServer> | undefined;

@@ -1,5 +1,6 @@
 import { ApiError } from '../../core/errors.js';
 import type { Operation, Reply } from '../../core/operation.js';
+import { Recent } from '../../core/recent.js';
 import type { AuditEvent } from '../../stores/audit.js';
 import { AuditScope, inAuditScope } from '../../stores/audit-scope.js';
 import type { State } from '../../stores/state.js';
@@ -27,7 +28,7 @@ interface Facts {
 /** Writes what happened; docs/auditing.md says what is an event. */
 export function auditTrail({ state, onError }: AuditTrailOptions): Auditing {
   const limiter = new EventLimiter();
-  const signIns = new Map<string, number>();
+  const signIns = new Recent<string, number>(MAX_SIGN_INS);
   const append = (request: AuditedRequest, facts: Facts) => state.audit.append(auditEvent(request, facts));
   return {
     async run(request, work) {
@@ -64,7 +65,6 @@ export function auditTrail({ state, onError }: AuditTrailOptions): Auditing {
       const key = `${id} ${scheme}`;
       const now = Date.now();
       if (now - (signIns.get(key) ?? Number.NEGATIVE_INFINITY) < HOUR_MS) return;
-      if (signIns.size >= MAX_SIGN_INS) signIns.clear();
       signIns.set(key, now);
       state.audit.append(signInEvent(request(), scheme)).catch(onError);
     },

@@ -1,23 +1,23 @@
 import { constants, crc32, deflateRawSync } from 'node:zlib';
 import { type Format, PNG_FORMAT, WEBP_FORMAT } from '../../core/media.js';
+import { Recent } from '../../core/recent.js';
 
 /** Images in which nothing is to be seen, for tiles without content. */
 
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 /** Sizes of which images are kept: those of tile matrices, while clients may ask for any. */
 const MAX_KEPT = 64;
-const kept = new Map<string, Uint8Array>();
+const images = new Recent<string, Uint8Array>(MAX_KEPT);
 
 /** A transparent image; undefined in formats that have no transparency. */
 export function blankImage(format: Format, width: number, height: number): Uint8Array | undefined {
   const write = format === PNG_FORMAT ? blankPng : format === WEBP_FORMAT ? blankWebp : undefined;
   if (!write) return undefined;
   const key = `${format.name}/${width}/${height}`;
-  let image = kept.get(key);
+  let image = images.get(key);
   if (!image) {
     image = write(width, height);
-    if (kept.size >= MAX_KEPT) kept.clear();
-    kept.set(key, image);
+    images.set(key, image);
   }
   return image;
 }

@@ -1,5 +1,6 @@
 import type { Box } from '../../core/box.js';
 import { around } from '../../core/box.js';
+import { Recent } from '../../core/recent.js';
 import type { Pools } from '../../core/tasks.js';
 import { matrixSize, tileBox } from '../../core/tile-matrix.js';
 import type { TileBlock } from '../cache/tile-cache.js';
@@ -21,7 +22,7 @@ const SLOW_MS = 2000;
 const MAX_REMEMBERED = 1000;
 
 /** Tiles per side where metatiles of `MAX_SIDE` are too much: by pyramid and zoom. */
-const smaller = new Map<string, number>();
+const smaller = new Recent<string, number>(MAX_REMEMBERED);
 
 /**
  * The tiles that are drawn together with one: the square of its neighbours, aligned to its side, as far as the matrix
@@ -96,6 +97,5 @@ function boxAround({ tiles }: TileBlock): Box {
 }
 
 function shrink(tile: TileRequest, side: number): void {
-  if (smaller.size >= MAX_REMEMBERED) smaller.clear();
   smaller.set(`${pyramidKey(tile)}/${tile.at.zoom}`, Math.max(1, side >> 1));
 }

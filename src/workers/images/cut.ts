@@ -1,5 +1,6 @@
 import { TaskFailure } from '../../core/failure.js';
 import type { ImageTile } from '../../core/rasters.js';
+import { Recent } from '../../core/recent.js';
 import type { PixelWindow } from '../../native/index.js';
 import { encodePaletted, indexed } from './paletted-png.js';
 
@@ -21,7 +22,7 @@ export interface CutImage {
 const MAX_TILES = 256;
 const MAX_SOLID = 64;
 /** Encoded tiles of one colour. */
-const solid = new Map<string, Uint8Array>();
+const solid = new Recent<string, Uint8Array>(MAX_SOLID);
 
 /** The tiles of an image. Empty ones are not encoded, those of one colour only once. */
 export async function cutTiles(image: CutImage): Promise<ImageTile[]> {
@@ -50,10 +51,7 @@ async function cutTile(image: CutImage, pixels: Uint32Array, window: PixelWindow
   const data = colors
     ? await encodePaletted(colors, window.width, window.height)
     : await image.encode(window);
-  if (name !== undefined) {
-    if (solid.size >= MAX_SOLID) solid.clear();
-    solid.set(name, data);
-  }
+  if (name !== undefined) solid.set(name, data);
   return { data, empty: false };
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { Recent } from '../../core/recent.js';
 import type { Field, GeoPackageSource, VectorSource } from '../../core/vector-source.js';
 import type { TileLayer } from '../../core/vector-tasks.js';
 import { reader, statement } from '../providers/geopackage/connection.js';
@@ -67,19 +68,19 @@ export function overviewPath(source: VectorSource, version: string): string | un
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 24);
 
-const known = new Map<string, { inode: number; overview: Overview }>();
-const MAX_KNOWN = 1000;
+/** Overviews whose description is remembered, per thread. */
+const KEPT = 1000;
+const overviews = new Recent<string, { inode: number; overview: Overview }>(KEPT);
 
 /** The overview of a layer, when it has been built. */
 export function overviewOf(layer: TileLayer): Overview | undefined {
   const path = layer.version === undefined ? undefined : overviewPath(layer.source, layer.version);
   const stats = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false });
   if (path === undefined || !stats) return undefined;
-  const found = known.get(path);
-  if (found?.inode === stats.ino) return found.overview;
+  const hit = overviews.get(path);
+  if (hit?.inode === stats.ino) return hit.overview;
   const overview = described(path);
-  if (known.size >= MAX_KNOWN) known.clear();
-  known.set(path, { inode: stats.ino, overview });
+  overviews.set(path, { inode: stats.ino, overview });
   return overview;
 }
 

@@ -1,4 +1,5 @@
 import { Piscina } from 'piscina';
+import { Recent } from '../../core/recent.js';
 import type { TileLayer } from '../../core/vector-tasks.js';
 import { Cancellation } from '../cancellation.js';
 import { packed } from './sources.js';
@@ -14,7 +15,7 @@ const IDLE_MS = 30_000;
  * own, because reading a whole table keeps a thread busy.
  */
 export class OverviewQueue {
-  readonly #asked = new Map<string, number>();
+  readonly #asked = new Recent<string, number>(MAX_KNOWN);
   readonly #waiting: TileLayer[] = [];
   readonly #cancellation = new Cancellation();
   readonly #workerData: VectorThreadData;
@@ -33,7 +34,6 @@ export class OverviewQueue {
     const served = layer.version !== undefined && layer.filter === undefined;
     const known = now - (this.#asked.get(key) ?? Number.NEGATIVE_INFINITY) < PAUSE_MS;
     if (!served || known || this.#cancellation.requested || this.#workerData.overviews === undefined) return;
-    if (this.#asked.size >= MAX_KNOWN) this.#asked.clear();
     this.#asked.set(key, now);
     this.#waiting.push(layer);
     void this.#next();

@@ -50,11 +50,12 @@ export function packedChange(addressee: Addressee, body: string): Uint8Array {
 function keep(body: string): PackedBody {
   const result = packedBody(body);
   bytesKept += body.length;
-  if (bytesKept > MAX_KEPT) {
-    bodies.clear();
-    bytesKept = body.length;
-  }
   bodies.set(body, result);
+  for (const oldest of bodies.keys()) {
+    if (bytesKept <= MAX_KEPT || oldest === body) break;
+    bodies.delete(oldest);
+    bytesKept -= oldest.length;
+  }
   return result;
 }
 

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { TaskFailure } from '../../../core/failure.js';
+import { Recent } from '../../../core/recent.js';
 import { sqliteExtensionPath } from '../../../native/index.js';
 import { keptOpen } from '../kept-open.js';
 
@@ -7,7 +8,7 @@ type Db = Database.Database;
 
 interface Open {
   db: Db;
-  statements: Map<string, Database.Statement>;
+  statements: Recent<string, Database.Statement>;
 }
 
 /** Files kept open per thread; each costs a few MB of page cache. */
@@ -17,7 +18,7 @@ const CACHE_KIB = 8192;
 
 /** Read-only connections. By inode: a store that is written to stays open, a replaced file does not. */
 const opened = keptOpen<Open>(
-  (path) => ({ db: connect(path, true), statements: new Map() }),
+  (path) => ({ db: connect(path, true), statements: new Recent(MAX_STATEMENTS) }),
   ({ db }) => db.close(),
   { max: MAX_OPEN, stamp: ({ ino }) => ino },
 );
@@ -35,7 +36,6 @@ export function statement(path: string, sql: string): Database.Statement {
   const entry = opened.get(path);
   let prepared = entry.statements.get(sql);
   if (!prepared) {
-    if (entry.statements.size >= MAX_STATEMENTS) entry.statements.clear();
     prepared = entry.db.prepare(sql);
     entry.statements.set(sql, prepared);
   }

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import { TaskFailure } from '../../../core/failure.js';
+import { Recent } from '../../../core/recent.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { keptOpen } from '../kept-open.js';
 import { connect, quote } from './connection.js';
@@ -24,7 +25,7 @@ export interface TableFacts {
 
 /** A read-write connection to one file, with what was prepared on it. */
 export class Writer {
-  readonly #statements = new Map<string, Database.Statement>();
+  readonly #statements = new Recent<string, Database.Statement>(MAX_STATEMENTS);
   readonly #tables = new Map<string, TableFacts>();
   #schemaVersion: unknown;
 
@@ -34,7 +35,6 @@ export class Writer {
   statement(sql: string): Database.Statement {
     let prepared = this.#statements.get(sql);
     if (!prepared) {
-      if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear();
       prepared = this.db.prepare(sql);
       this.#statements.set(sql, prepared);
     }
