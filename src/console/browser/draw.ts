@@ -2,6 +2,7 @@ import type { Feature } from 'geojson';
 import {
   type GeoJSONSource,
   Map as MapLibreMap,
+  type MapSourceDataEvent,
   NavigationControl,
   ScaleControl,
   setWorkerUrl,
@@ -11,7 +12,7 @@ import { baseStyle, groundOf } from './basemap.js';
 import { boundsOf, panelMargins, viewBounds } from './bounds.js';
 import { graticule, type View } from './graticule.js';
 import { inspect } from './inspect.js';
-import { addLayer, addLayers, type LayerIds, recolor, withIcons } from './layers.js';
+import { addLayer, addLayers, isDataSource, type LayerIds, recolor, withIcons } from './layers.js';
 import { onThisOrigin } from './page.js';
 import { connectPrinting } from './print.js';
 import { CLOSEST, fetchFeatures, showPageFeatures } from './rows.js';
@@ -94,7 +95,8 @@ export async function drawMap(
   map.on('resize', () => void map.setMinZoom(oneWorld(element)));
   reportErrors(map);
   connectPrinting(map, element);
-  map.once('load', () =>
+  // Not once the base map is drawn: the tiles of both are fetched side by side.
+  map.once('style.load', () =>
     fill(map, element, { data, colors, controls, features, iconPrefix: base.iconPrefix }),
   );
   return map;
@@ -145,6 +147,7 @@ function fill(map: MapLibreMap, element: HTMLElement, filling: Filling): void {
     ids.set(layer.id, addLayer(map, named!, data.baseUrl, mapColors(element)));
   });
   onThemeChange(() => recolor(map, data, mapColors(element)));
+  markFirstPicture(map);
   element.dataset.mapState = 'ready';
   if (data.features && features) showPageFeatures(map, features, data.features, colors);
   map.on('idle', () => {
@@ -152,6 +155,16 @@ function fill(map: MapLibreMap, element: HTMLElement, filling: Filling): void {
     window.graticuleMapReady = true;
   });
   map.triggerRepaint();
+}
+
+/** Marks the time (User Timing) at which the first tile of the data is on the screen. */
+function markFirstPicture(map: MapLibreMap): void {
+  const look = ({ sourceId, tile }: MapSourceDataEvent) => {
+    if (!tile || !isDataSource(sourceId)) return;
+    map.off('sourcedata', look);
+    map.once('render', () => performance.mark('first-picture'));
+  };
+  map.on('sourcedata', look);
 }
 
 function addGraticule(map: MapLibreMap, colors: MapColors): void {

@@ -3,6 +3,7 @@ import type { GeoJSONSource, LayerSpecification, Map as MapLibreMap } from 'mapl
 import { type FeatureChange, keyOf } from '../../client/index.js';
 import type { LiveLayer } from '../../core/page-data.js';
 import { boundsOf, viewBounds } from './bounds.js';
+import { sourceId } from './layers.js';
 import { mapColors } from './theme.js';
 
 const SOURCE = 'live-changes';
@@ -40,7 +41,7 @@ export class Flashes {
   add(changes: readonly FeatureChange[]): void {
     for (const change of changes) {
       const layer = this.#layers.get(change.layerId);
-      if (layer) this.#stale.add(`layer-${layer.id}`);
+      if (layer) this.#stale.add(sourceId(layer.id));
       this.#mark(change, FLASH_MS);
     }
     this.#draw();
@@ -58,7 +59,7 @@ export class Flashes {
 
   /** Everything may have changed. */
   refreshAll(): void {
-    for (const { id } of this.#layers.values()) this.#stale.add(`layer-${id}`);
+    for (const { id } of this.#layers.values()) this.#stale.add(sourceId(id));
   }
 
   #mark(change: FeatureChange, ms: number): void {

@@ -21,9 +21,21 @@ export function addLayers(map: MapLibreMap, data: MapData, colors: MapColors): L
   return ids;
 }
 
+const SOURCE_PREFIX = 'layer-';
+
+/** The source of a layer's tiles on the map. */
+export function sourceId(layerId: string): string {
+  return SOURCE_PREFIX + layerId;
+}
+
+/** Whether a source of the map holds a layer's tiles. */
+export function isDataSource(id: string): boolean {
+  return id.startsWith(SOURCE_PREFIX);
+}
+
 /** Adds the tiles of a layer as a source. Returns its id. */
 function addSource(map: MapLibreMap, layer: MapLayerData, baseUrl: string): string {
-  const id = `layer-${layer.id}`;
+  const id = sourceId(layer.id);
   const source = sourceOf(layer, baseUrl);
   if (layer.kind === 'vector') map.addSource(id, { type: 'vector', ...source });
   else map.addSource(id, { type: 'raster', tileSize: 256, ...source });
@@ -72,7 +84,7 @@ export function raiseLayer(map: MapLibreMap, id: string): void {
 /** Takes a layer off the map. */
 export function removeLayer(map: MapLibreMap, id: string, ids: LayerIds): void {
   for (const one of ids.get(id) ?? []) map.removeLayer(one);
-  map.removeSource(`layer-${id}`);
+  map.removeSource(sourceId(id));
   ids.delete(id);
 }
 

@@ -1,4 +1,5 @@
 import type { VectorTileSource } from 'maplibre-gl';
+import { sourceId } from '../layers.js';
 import { pageMap } from '../page-map.js';
 
 /** Tiles of the page's map as they are without a filter. */
@@ -8,7 +9,7 @@ let answer = '';
 /** Draws only the features that a filter lets through; all for an empty one. */
 export async function showMatches(collection: string, filter: string): Promise<void> {
   const map = await pageMap;
-  const source = map?.getSource<VectorTileSource>(`layer-${collection}`);
+  const source = map?.getSource<VectorTileSource>(sourceId(collection));
   if (!source || filter === answer) return;
   unfiltered ??= [...source.tiles];
   answer = filter;

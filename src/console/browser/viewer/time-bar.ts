@@ -1,5 +1,6 @@
 import type { Map as MapLibreMap, RasterTileSource, VectorTileSource } from 'maplibre-gl';
 import type { LayerTime, MapData, ViewerData } from '../../../core/page-data.js';
+import { sourceId } from '../layers.js';
 import { onThisOrigin } from '../page.js';
 import { datetimeOf, shownInstant, stepsOf } from './times.js';
 
@@ -39,7 +40,7 @@ export class TimeBar {
     this.viewer.layers.forEach(({ id, time }, i) => {
       if (!time) return;
       times.push(time);
-      this.#tiles.set(`layer-${id}`, onThisOrigin(layers[i]!.tiles, baseUrl));
+      this.#tiles.set(sourceId(id), onThisOrigin(layers[i]!.tiles, baseUrl));
     });
     for (const id of this.#datetimes.keys()) if (!this.#tiles.has(id)) this.#datetimes.delete(id);
     const turn = ++this.#turn;
