@@ -1,5 +1,5 @@
 {
-  # The H3 library, the pure C++ core, the N-API addon and the loadable SQLite extension. Debian packages that they need:
+  # The pure C++ core, the N-API addon and the loadable SQLite extension. Debian packages that they need:
   # g++ make python3 pkg-config libproj-dev libgeos-dev libdeflate-dev libpq-dev libsqlite3-dev (for sqlite3ext.h only:
   # SQLite itself is the one inside better-sqlite3).
   "target_defaults": {
@@ -11,43 +11,16 @@
   },
   "targets": [
     {
-      "target_name": "h3",
-      "type": "static_library",
-      "cflags": ["-fPIC"],
-      "cflags!": ["-Wall", "-Wextra"],
-      "include_dirs": ["src/native/third_party/h3/include"],
-      "sources": [
-        "src/native/third_party/h3/lib/algos.c",
-        "src/native/third_party/h3/lib/area.c",
-        "src/native/third_party/h3/lib/baseCells.c",
-        "src/native/third_party/h3/lib/bbox.c",
-        "src/native/third_party/h3/lib/cellsToMultiPoly.c",
-        "src/native/third_party/h3/lib/directedEdge.c",
-        "src/native/third_party/h3/lib/faceijk.c",
-        "src/native/third_party/h3/lib/h3Assert.c",
-        "src/native/third_party/h3/lib/h3Index.c",
-        "src/native/third_party/h3/lib/iterators.c",
-        "src/native/third_party/h3/lib/latLng.c",
-        "src/native/third_party/h3/lib/linkedGeo.c",
-        "src/native/third_party/h3/lib/localij.c",
-        "src/native/third_party/h3/lib/mathExtensions.c",
-        "src/native/third_party/h3/lib/polyfill.c",
-        "src/native/third_party/h3/lib/polygon.c",
-        "src/native/third_party/h3/lib/vec2d.c",
-        "src/native/third_party/h3/lib/vertex.c",
-      ],
-    },
-    {
       "target_name": "graticule_core",
       "type": "static_library",
-      "dependencies": ["h3"],
-      "include_dirs": ["src/native/third_party/h3/include"],
       "cflags": ["-fPIC", "<!@(pkg-config --cflags proj libdeflate)"],
       "sources": [
         "src/native/core/analytics/centroid.cpp",
         "src/native/core/analytics/dbscan.cpp",
         "src/native/core/analytics/ground_buffer.cpp",
+        "src/native/core/analytics/h3_boundary.cpp",
         "src/native/core/analytics/h3_cells.cpp",
+        "src/native/core/analytics/h3_grid.cpp",
         "src/native/core/analytics/kmeans.cpp",
         "src/native/core/analytics/lonlat_polygon.cpp",
         "src/native/core/analytics/projected_geometry.cpp",

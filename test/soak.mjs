@@ -22,6 +22,7 @@ const SOAKS = {
   'test/streaming/several-servers.test.ts': ['src/services/events', 'src/stores/feed.ts'],
   'test/admin/import-server.test.ts': ['src/services/import.ts', 'src/services/jobs'],
   'test/native/clip-polygons.test.ts': ['src/native'],
+  'test/native/h3.test.ts': ['src/native/core/analytics'],
 };
 
 function git(...args) {

@@ -1,12 +1,9 @@
-import { cellToBoundary, latLngToCell } from 'h3-js';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   bufferUnion,
   centroids,
   dbscan,
-  h3Cells,
-  h3Polygons,
   kmeans,
   ringsToGeoJson,
   spatialJoin,
@@ -15,7 +12,7 @@ import { geojsonToWkb } from '../../src/native/index.js';
 import { convexHull } from '../../src/workers/vector/analytics/hull.js';
 import { metric } from '../../src/workers/vector/analytics/plane.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
-import { type Position, randomSource, type Shape, wkb } from './support.js';
+import { randomSource, type Shape, wkb } from './support.js';
 
 const CRS84 = 'OGC:CRS84';
 
@@ -163,49 +160,6 @@ describe('metric', () => {
     const { points, dimensions } = metric(Float64Array.of(0, 89.9, 180, 89.9, 90, 0));
     expect(dimensions).toBe(3);
     expect(Math.hypot(points[0]! - points[3]!, points[1]! - points[4]!) / 22_338.8).toBeCloseTo(1, 4);
-  });
-});
-
-describe('H3', () => {
-  it('finds the cells of h3-js at every resolution', () => {
-    const random = randomSource(4);
-    const positions = Float64Array.from({ length: 4000 }, (_, i) => (random() - 0.5) * (i % 2 ? 180 : 360));
-    for (let resolution = 0; resolution <= 15; resolution++) {
-      const cells = h3Cells(positions, resolution);
-      for (let i = 0; i < 2000; i += 16 - resolution)
-        expect(cells[i]!.toString(16)).toBe(
-          latLngToCell(positions[2 * i + 1]!, positions[2 * i]!, resolution),
-        );
-    }
-    expect([...h3Cells(Float64Array.of(Number.NaN, Number.NaN), 3)]).toEqual([0n]);
-    expect(() => h3Cells(positions, 16)).toThrow(/0 to 15/);
-  });
-
-  it('draws cells as h3-js does, cut at the antimeridian and closed at the poles', () => {
-    const cells = h3Cells(Float64Array.of(11, 48, 0, 0, 179.999, 10, 0, 90, 0, -90), 2);
-    const shapes = h3Polygons(cells).map((text) => JSON.parse(text));
-    for (const i of [0, 1]) {
-      const expected = cellToBoundary(cells[i]!.toString(16), true).slice(0, -1);
-      const corners = shapes[i].coordinates[0].slice(0, -1) as Position[];
-      expect(corners).toHaveLength(expected.length);
-      for (const [x, y] of corners)
-        expect(expected.some(([a, b]) => Math.abs(a! - x!) < 1e-6 && Math.abs(b! - y!) < 1e-6)).toBe(true);
-    }
-    expect(shapes[2].type).toBe('MultiPolygon');
-    for (const shape of shapes) {
-      for (const [x] of shape.coordinates.flat(shape.type === 'Polygon' ? 1 : 2))
-        expect(Math.abs(x)).toBeLessThanOrEqual(180);
-    }
-    for (const [i, pole] of [
-      [3, 90],
-      [4, -90],
-    ] as const)
-      expect(
-        shapes[i].coordinates
-          .flat(shapes[i].type === 'Polygon' ? 1 : 2)
-          .some(([, y]: Position) => y === pole),
-      ).toBe(true);
-    expect(() => h3Polygons(BigUint64Array.of(5n))).toThrow(/no such H3 cell/);
   });
 });
 
