@@ -30,11 +30,11 @@ export async function exportCollection(id: string, file: string, options: Export
       const collection = catalog.byId(id);
       if (collection?.kind !== 'vector')
         throw new CommandError(`there is no vector collection '${id}' in ${dataDir}`);
-      if (collection.source.kind !== 'geopackage')
+      const { path, table, idColumn, rowColumn } = collection.source;
+      if (path === undefined)
         throw new CommandError(
           'collections of a database are exported with ogr2ogr, from the database itself',
         );
-      const { path, table, idColumn, rowColumn } = collection.source;
       bar.start(100, 0);
       const task = {
         path,

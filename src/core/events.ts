@@ -2,7 +2,7 @@
 
 import type { FeatureEvent } from './edits.js';
 import { FEED_AGE_MS, OUTBOX_EVENTS } from './limits.js';
-import type { Field } from './vector-source.js';
+import type { Field, VectorSource } from './vector-source.js';
 
 /** How many events the feed, and each outbox, keeps, and for how many milliseconds. */
 export interface Retention {
@@ -12,11 +12,8 @@ export interface Retention {
 
 export const USUAL_RETENTION: Retention = { count: OUTBOX_EVENTS, ageMs: FEED_AGE_MS };
 
-/** A store that has an outbox: a GeoPackage file or a database. */
-export type EventSource =
-  | { readonly kind: 'geopackage'; readonly path: string }
-  /** `database`: see `PostgisSource`. */
-  | { readonly kind: 'postgis'; readonly database: string };
+/** The file or database that has an outbox. */
+export type EventSource = Readonly<Pick<VectorSource, 'kind' | 'path' | 'database'>>;
 
 export interface EventsTask {
   source: EventSource;

@@ -122,12 +122,6 @@ export interface RasterInfo {
   revision?: string;
 }
 
-/** Whether reading a raster waits for other servers. */
-export function isDistant(source: RasterSource): boolean {
-  if (source.kind === 'mosaic') return source.members.some((member) => isDistant(member.source));
-  return source.kind === 'remote' || source.kind === 'postgis-raster';
-}
-
 /** How values between pixels are found; the names are those of GDAL's utilities. */
 export const RESAMPLINGS = [
   'nearest',

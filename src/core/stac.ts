@@ -2,7 +2,7 @@
 
 import type { Expression } from './cql2/ast.js';
 import type { PageKey, SortKey } from './features.js';
-import type { Field, GeoPackageSource, VectorSource } from './vector-source.js';
+import type { Field, VectorSource } from './vector-source.js';
 
 /**
  * Stands in stored items for the public origin of the server, which each request may name otherwise: an href that begins
@@ -56,7 +56,7 @@ export type StacContent =
   /** Features that are footprints: each becomes an item. `temporal` is the name of their instant. */
   | { kind: 'footprints'; source: VectorSource; temporal: string }
   /** A table of items that were read from a STAC catalog. */
-  | { kind: 'ingested'; source: GeoPackageSource };
+  | { kind: 'ingested'; source: VectorSource };
 
 /** State of the index: what is to be made anew, and the queryable fields by collection. */
 export interface StacIndexState {

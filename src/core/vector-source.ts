@@ -42,52 +42,84 @@ export type GeometryType =
   | 'GeometryCollection'
   | 'Geometry';
 
-/** A table of a GeoPackage file: all a worker must know to read it. */
-export interface GeoPackageSource {
-  kind: 'geopackage';
-  path: string;
+/**
+ * A table of a store: all that a worker must know to read it, and what the store declares of it. What a source can do
+ * stands in its members, and nobody outside of the store asks which store it is of.
+ */
+export interface VectorSource {
+  /** Name of the store, as it is registered in src/workers/providers/store.ts. */
+  kind: string;
+  /**
+   * File that the table lies in. One task at a time reads it on each thread, its edits wait for each other, and what
+   * others write to it is noticed.
+   */
+  path?: string;
+  /**
+   * URL of the PostgreSQL database that the table lies in: its tasks wait beside each other, it orders its writers
+   * itself, and what others write to it is not noticed, but told if it can be captured. May hold a password: it is never
+   * logged nor sent to a client.
+   */
+  database?: string;
+  schema?: string;
   table: string;
   geometryColumn: string;
   geometryType: GeometryType;
   hasZ: boolean;
-  /** Column of the feature id: the INTEGER PRIMARY KEY, or a unique one where `rowColumn` is that. */
+  /** A single column that is a key, or is taken for one in a view. */
   idColumn: string;
-  /** INTEGER PRIMARY KEY column of a copy that stores its rows in another order than that of their ids. */
+  /** Type of the ids; `integer` when absent. */
+  idType?: IdType;
+  /** True when ids are the store's to give: a client's are not taken. */
+  idGenerated?: boolean;
+  /** Column of the row numbers, where rows are stored in another order than that of their ids. */
   rowColumn?: string;
-  /** Whether the table has an rtree_<table>_<column> index. */
+  /** Whether a spatial index covers the geometry column. */
   hasIndex: boolean;
-  /** Anything PROJ reads: `EPSG:4326`, or WKT where the file defines its own CRS. Data is x,y ordered. */
+  /** Anything PROJ reads: `EPSG:4326`, or WKT where the store defines its own CRS. Data is x,y ordered. */
   crs: string;
   /** Attribute columns without id and geometry. */
   fields: Field[];
-  /** False when rows cannot be changed: a view, a copy of a foreign file, a file or folder without write permission. */
+  /** False when rows cannot be changed: a view, a copy of a foreign file, no permission to write. */
   writable: boolean;
 }
 
+export type IdType = 'integer' | 'string' | 'uuid';
+
+/** A table of a GeoPackage file. */
+export interface GeoPackageSource extends VectorSource {
+  kind: 'geopackage';
+  path: string;
+}
+
 /** A table or view of a PostGIS database. */
-export interface PostgisSource {
+export interface PostgisSource extends VectorSource {
   kind: 'postgis';
-  /** libpq connection URL. May hold a password: it is never logged nor sent to a client. */
   database: string;
   schema: string;
-  table: string;
-  geometryColumn: string;
-  geometryType: GeometryType;
-  hasZ: boolean;
   /** True when the column is of type `geography`. */
   geography?: boolean;
   /** True when the column is declared to hold curves. */
   curved?: boolean;
   srid: number;
-  /** A single column that is a key, or is taken for one in a view. */
-  idColumn: string;
-  idType: 'integer' | 'string' | 'uuid';
-  /** Whether a GiST (or other spatial) index covers the geometry column. */
-  hasIndex: boolean;
-  /** Anything PROJ reads. Data is x,y ordered. */
-  crs: string;
-  fields: Field[];
-  writable: boolean;
+  idType: IdType;
 }
 
-export type VectorSource = GeoPackageSource | PostgisSource;
+/** Names the file or schema that a table lies in. Not for clients, nor for the log. */
+export function placeOf({ path, database, schema }: VectorSource): string {
+  return path ?? `${database} ${schema}`;
+}
+
+/** Name of a table within its file or database. */
+export function tableNameOf({ schema, table }: VectorSource): string {
+  return schema === undefined ? table : `${schema}.${table}`;
+}
+
+/** The named fields of a source in its own order; all when no names are given. */
+export function fieldsNamed({ fields }: VectorSource, names: readonly string[] | undefined): Field[] {
+  return names ? fields.filter((field) => names.includes(field.name)) : fields;
+}
+
+/** Whether ids are integers, which tiles carry as the ids of their features. */
+export function hasIntegerIds({ idType }: VectorSource): boolean {
+  return idType === undefined || idType === 'integer';
+}

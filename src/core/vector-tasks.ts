@@ -4,7 +4,7 @@ import type { Box } from './box.js';
 import type { Expression } from './cql2/ast.js';
 import type { PostgisRaster } from './rasters.js';
 import type { FileStyle } from './style/model.js';
-import type { PostgisSource, VectorSource } from './vector-source.js';
+import type { VectorSource } from './vector-source.js';
 
 /** What inspection of one vector layer found. */
 export interface VectorLayerInfo {
@@ -44,7 +44,7 @@ export interface InspectTask {
 export interface CaptureTask {
   database: string;
   /** Tables of which edits by others are to be told; of all others they are not. */
-  tables: PostgisSource[];
+  tables: VectorSource[];
 }
 
 export interface CaptureResult {

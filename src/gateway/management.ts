@@ -129,7 +129,7 @@ export function startManagement(options: ManagementOptions): Management {
 }
 
 function isTableOf(collection: Collection | undefined, store: string): boolean {
-  if (collection?.kind !== 'vector' || collection.source.kind !== 'geopackage') return false;
+  if (collection?.kind !== 'vector' || collection.source.path === undefined) return false;
   return !collection.stac && realpathSync(store) === realpathSync(collection.source.path);
 }
 

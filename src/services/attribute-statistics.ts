@@ -51,7 +51,7 @@ function begin(pools: Pools, visible: VectorCollection): Entry {
     fields: fields === undefined ? names : names.filter((name) => fields.includes(name)),
   });
   // Others write to databases unseen.
-  const lasts = source.kind === 'postgis' ? LIMITS.databaseTileMs : Infinity;
+  const lasts = source.database !== undefined ? LIMITS.databaseTileMs : Infinity;
   const entry = { result, controller, waiting: 0, expires: Date.now() + lasts };
   result.catch(() => {
     if (entries.get(visible) === entry) entries.delete(visible);

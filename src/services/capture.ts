@@ -1,7 +1,7 @@
 import type { CatalogSnapshot } from '../core/collection.js';
 import { withoutPassword } from '../core/database-url.js';
 import type { Pools } from '../core/tasks.js';
-import type { PostgisSource } from '../core/vector-source.js';
+import type { VectorSource } from '../core/vector-source.js';
 import { exception, type Log } from './telemetry/log.js';
 
 const DEADLINE_MS = 60_000;
@@ -14,9 +14,9 @@ export async function captureEdits(
   { vectors }: CatalogSnapshot,
   { enabled, pools, log }: { enabled: boolean; pools: Pools; log: Log },
 ): Promise<void> {
-  const databases = new Map<string, PostgisSource[]>();
+  const databases = new Map<string, VectorSource[]>();
   for (const { source } of vectors) {
-    if (source.kind !== 'postgis') continue;
+    if (source.database === undefined) continue;
     const tables = databases.get(source.database) ?? [];
     databases.set(source.database, tables);
     if (enabled && source.writable) tables.push(source);

@@ -17,7 +17,7 @@ interface Lane {
 }
 
 /**
- * Runs edits. Those of one GeoPackage run one after the other: a file has one writer, and waiting here costs no worker
+ * Runs edits. Those of one file run one after the other: a file has one writer, and waiting here costs no worker
  * thread. A database orders its writers itself.
  */
 export class Edits {
@@ -40,7 +40,7 @@ export class Edits {
       if (result.change) this.committed({ collection: collection.id, change: result.change });
       return result;
     };
-    return source.kind === 'geopackage' ? this.#inTurn(source.path, x.signal, work) : work();
+    return source.path !== undefined ? this.#inTurn(source.path, x.signal, work) : work();
   }
 
   async #inTurn<T>(file: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {

@@ -10,6 +10,7 @@ import { ApiError } from '../core/errors.js';
 import type { MapLayer } from '../core/maps.js';
 import type { AxisRange, TimeRange } from '../core/params.js';
 import type { RasterLook } from '../core/raster-look.js';
+import { membersOf } from '../core/raster-sources.js';
 import type { ImageResult, RasterImageTask, TileSize } from '../core/rasters.js';
 import { styleFacts } from '../core/style/facts.js';
 import { styleText } from '../core/style/model.js';
@@ -143,10 +144,11 @@ function rasterOf(
   const { bbox, crs, batch, look, heights } = request;
   const { source } = collection.raster;
   // The window only tells members apart.
-  const window84 = source.kind === 'mosaic' ? windowIn84(bbox, crs) : undefined;
+  const isMosaic = membersOf(source) !== undefined;
+  const window84 = isMosaic ? windowIn84(bbox, crs) : undefined;
   const chosen = chooseRaster(collection, { window84, datetime: batch, heights });
   if (!chosen) throw new ApiError('not-found', `Nothing of ${collection.id} was acquired at that time.`);
-  const ranges = source.kind === 'mosaic' ? rangesOf(collection) : undefined;
+  const ranges = isMosaic ? rangesOf(collection) : undefined;
   const steps = look ? [{ look }] : rasterSteps(collection.style, zoomOf(request));
   return {
     source: chosen.source,

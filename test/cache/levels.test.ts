@@ -294,7 +294,7 @@ describe('the levels behind memory', () => {
   it('take the tile of a database for a minute after it was made', async () => {
     const { level } = sharedLevel();
     const readAt = Date.now() - 3_600_000;
-    const source = { kind: 'postgis' } as VectorCollection['source'];
+    const source = { kind: 'postgis', database: 'postgresql://h/d' } as VectorCollection['source'];
     const write = (age: number) =>
       new TileLevels([level]).write(wanted(8), tile('old'), Date.now() - age, 1e9);
     write(30_000);

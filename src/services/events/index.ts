@@ -2,7 +2,7 @@ import type { CatalogSnapshot } from '../../core/collection.js';
 import type { EventSource, Retention } from '../../core/events.js';
 import type { Principal } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
-import type { VectorSource } from '../../core/vector-source.js';
+import { tableNameOf, type VectorSource } from '../../core/vector-source.js';
 import type { FeedStore } from '../../stores/feed.js';
 import type { Alerts } from '../alerts.js';
 import type { DataVersions } from '../cache/data-versions.js';
@@ -72,7 +72,7 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
       feed.accept(entries);
       tell({ fed: entries[entries.length - 1]!.cursor });
       // Who watches files sees who else writes to them.
-      if (outbox.source.kind === 'postgis') changes.take(outbox.key, entries, more);
+      if (outbox.source.database !== undefined) changes.take(outbox.key, entries, more);
     },
   });
   const listeners = new Listeners(log, (key) => relay.wake(key));
@@ -82,7 +82,7 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
   const look = () => {
     feed.catchUp().catch(behind);
     for (const { key, source } of outboxes) {
-      if (source.kind !== 'geopackage') continue;
+      if (source.path === undefined) continue;
       const version = options.versions.of(source.path);
       if (version !== undefined && seen.get(key) === version) continue;
       seen.set(key, version);
@@ -90,7 +90,7 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
     }
   };
   const lookAtDatabases = () => {
-    for (const { key, source } of outboxes) if (source.kind === 'postgis') relay.wake(key);
+    for (const { key, source } of outboxes) if (source.database !== undefined) relay.wake(key);
   };
   const timers = [setInterval(look, LOOK_MS), setInterval(lookAtDatabases, DATABASE_LOOK_MS)];
   for (const timer of timers) timer.unref();
@@ -124,7 +124,7 @@ function outboxesOf({ vectors }: CatalogSnapshot): Outbox[] {
     if (!source.writable) continue;
     const known = outboxes.get(file);
     const tables = new Map<string, readonly PublishedTable[]>(known?.tables);
-    const table = source.kind === 'postgis' ? `${source.schema}.${source.table}` : source.table;
+    const table = tableNameOf(source);
     tables.set(table, [...(tables.get(table) ?? []), { id, layerId }]);
     outboxes.set(file, {
       key: file,
@@ -137,8 +137,6 @@ function outboxesOf({ vectors }: CatalogSnapshot): Outbox[] {
   return [...outboxes.values()];
 }
 
-function storeOf(source: VectorSource): EventSource {
-  return source.kind === 'geopackage'
-    ? { kind: 'geopackage', path: source.path }
-    : { kind: 'postgis', database: source.database };
+function storeOf({ kind, path, database }: VectorSource): EventSource {
+  return path === undefined ? { kind, database } : { kind, path };
 }

@@ -22,7 +22,7 @@ export class Listeners {
       this.#open.delete(key);
     }
     for (const { key, source } of outboxes) {
-      if (source.kind === 'postgis' && !this.#open.has(key)) this.#listen(key, source.database);
+      if (source.database !== undefined && !this.#open.has(key)) this.#listen(key, source.database);
     }
   }
 

@@ -28,7 +28,7 @@ export function vectorCollection(
   const { extent84, extent } = layer;
   const warning = note ?? warningOf(layer);
   // What is served of a foreign file is a copy: edits of it would never reach the file.
-  const isCopy = layer.source.kind === 'geopackage' && layer.source.path !== file;
+  const isCopy = layer.source.path !== undefined && layer.source.path !== file;
   return (id, layerId) => ({
     kind: 'vector',
     id,

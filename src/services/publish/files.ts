@@ -2,7 +2,8 @@ import { extname } from 'node:path';
 import type { ArchiveContainer } from '../../core/archives.js';
 import { contentTag } from '../../core/content-tag.js';
 import { TaskFailure } from '../../core/failure.js';
-import type { FileRaster, RasterLayers, RasterSource } from '../../core/rasters.js';
+import { membersOf, placeOfRaster } from '../../core/raster-sources.js';
+import type { FileRaster, RasterLayers } from '../../core/rasters.js';
 import { TILE_INDEX } from '../../core/sources.js';
 import { statedOfFile } from '../../core/stated-crs.js';
 import type { VectorLayerInfo } from '../../core/vector-tasks.js';
@@ -178,7 +179,7 @@ async function readRaster(
   const group = nameOf(path);
   const make = rasterCollection(raster, name ?? group, path, version);
   const { source: read } = raster;
-  const members = read.kind === 'mosaic' ? read.members.map((member) => pathOf(member.source)) : [];
+  const members = (membersOf(read) ?? []).map((member) => placeOfRaster(member.source));
   return { collections: [{ name: name ?? group, group, make }], quarantined: [], members };
 }
 
@@ -210,8 +211,4 @@ async function readArchive(
     collections: [{ name, group: name, make: archiveCollection(archive, name, version) }],
     quarantined: [],
   };
-}
-
-function pathOf(source: RasterSource): string {
-  return source.kind === 'file' ? source.path : '';
 }

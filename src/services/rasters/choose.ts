@@ -2,6 +2,7 @@ import type { Box } from '../../core/box.js';
 import { boxesTouch } from '../../core/box.js';
 import type { Collection, RasterCollection } from '../../core/collection.js';
 import type { AxisRange, TimeRange } from '../../core/params.js';
+import { membersOf, ofMembers } from '../../core/raster-sources.js';
 import type { RasterPosition, RasterSource } from '../../core/rasters.js';
 import { type Granule, granulesOf } from './granules.js';
 
@@ -41,12 +42,17 @@ export function chooseRaster(
   if (datetime && batch === undefined && granules.some(({ acquired }) => acquired !== undefined))
     return undefined;
   const acquired = batch === undefined ? {} : { acquired: new Date(batch).toISOString() };
-  if (source.kind === 'mosaic') {
+  if (membersOf(source)) {
     const members = batch === undefined ? granules : granules.filter((granule) => granule.acquired === batch);
     const shown = window84 ? members.filter(({ extent84 }) => boxesTouch(extent84, window84)) : members;
     const kept = shown.length > 0 ? shown : members.slice(0, 1);
     const whole = kept.length === granules.length;
-    const narrowed = whole ? source : { ...source, members: kept.map(({ member }) => member!) };
+    const narrowed = whole
+      ? source
+      : ofMembers(
+          source,
+          kept.map(({ member }) => member!),
+        );
     return { source: narrowed, used: shown.map(({ id }) => id), ...acquired };
   }
   const granule = batch === undefined ? newestOf(granules) : granules.find((one) => one.acquired === batch)!;

@@ -1,5 +1,6 @@
 import type { Box } from '../../core/box.js';
 import type { RasterCollection } from '../../core/collection.js';
+import { membersOf } from '../../core/raster-sources.js';
 import type { MosaicMember } from '../../core/rasters.js';
 
 /** One raster of a collection: the file itself, a member of its mosaic, or one step of its time axis. */
@@ -39,8 +40,9 @@ export function instantsOf(collection: RasterCollection): readonly string[] {
 
 function listed({ id, raster }: RasterCollection): Granule[] {
   const { source, times, extent84 } = raster;
-  if (source.kind === 'mosaic') {
-    return source.members.map((member) => ({
+  const members = membersOf(source);
+  if (members) {
+    return members.map((member) => ({
       id: member.id,
       extent84: member.extent84,
       acquired: instantOf(member.acquired),

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Collection, Quarantined, RasterCollection } from '../../core/collection.js';
+import { placeOfRaster } from '../../core/raster-sources.js';
 import type { RasterInfo } from '../../core/rasters.js';
 import type { RegisteredRaster } from '../../stores/rasters.js';
 import { rasterCollection } from '../publish/collections.js';
@@ -77,7 +78,7 @@ function collectionOf(
   const raster = parts.length === 1 ? { ...only!.raster, acquired: only!.acquired } : mosaicOf(parts);
   const text = used.map(({ id, scannedAt, acquired }) => `${id} ${scannedAt} ${acquired}`).join();
   const version = createHash('sha1').update(`${text} ${present?.version}`).digest('hex').slice(0, 12);
-  const file = present?.file ?? placeOf(only!.raster);
+  const file = present?.file ?? placeOfRaster(only!.raster.source);
   const make = rasterCollection(raster, used[0]!.name, file, version);
   return (id: string, layerId: number): RasterCollection => {
     const made = make(id, layerId) as RasterCollection;
@@ -106,7 +107,7 @@ interface Readable {
 function readable({ kind, place, parts }: RegisteredRaster, dataDir: string): Readable | undefined {
   const [raster] = parts;
   if (!raster) return undefined;
-  if (kind !== 'import') return { raster, path: placeOf(raster) };
+  if (kind !== 'import') return { raster, path: placeOfRaster(raster.source) };
   const path = importedPath(dataDir, place);
   return existsSync(path) ? { raster: { ...raster, source: { kind: 'file', path } }, path } : { path };
 }
@@ -115,17 +116,4 @@ function problemOf(part: Readable | undefined, first: RasterInfo | undefined): s
   if (!part) return undefined;
   if (!part.raster) return 'The imported file is gone.';
   return first && mismatch(first, part.raster);
-}
-
-/** What a raster is read from, for people. */
-function placeOf({ source }: RasterInfo): string {
-  switch (source.kind) {
-    case 'remote':
-      return source.url;
-    case 'file':
-    case 'gridded':
-      return source.path;
-    default:
-      return source.kind;
-  }
 }

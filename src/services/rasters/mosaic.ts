@@ -1,5 +1,6 @@
 import type { Box } from '../../core/box.js';
 import { around } from '../../core/box.js';
+import { membersOf } from '../../core/raster-sources.js';
 import type { BandInfo, MosaicMember, RasterGrid, RasterInfo } from '../../core/rasters.js';
 import { transformBox } from '../../native/index.js';
 
@@ -38,7 +39,7 @@ export function mosaicOf(parts: readonly MosaicPart[]): RasterInfo {
     height: Math.max(1, Math.round((extent[3] - extent[1]) / dy)),
   };
   return {
-    source: { kind: 'mosaic', members: sorted.flatMap(membersOf), grid },
+    source: { kind: 'mosaic', members: sorted.flatMap(partsOf), grid },
     driver: 'mosaic',
     ...grid,
     epsg: first.epsg,
@@ -55,10 +56,18 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function membersOf({ id, raster, acquired }: MosaicPart): MosaicMember[] {
+function partsOf({ id, raster, acquired }: MosaicPart): MosaicMember[] {
   const { source, extent84 } = raster;
-  if (source.kind === 'mosaic') return source.members;
-  return [{ id, source, extent84, ...(acquired === undefined ? {} : { acquired }) }];
+  const members = membersOf(source);
+  if (members) return [...members];
+  return [
+    {
+      id,
+      source: source as MosaicMember['source'],
+      extent84,
+      ...(acquired === undefined ? {} : { acquired }),
+    },
+  ];
 }
 
 function hasPlaceIn(crs: string, raster: RasterInfo): boolean {

@@ -2,6 +2,7 @@ import type { Box } from '../../core/box.js';
 import type { RasterCollection } from '../../core/collection.js';
 import { LIMITS } from '../../core/limits.js';
 import type { TimeRange } from '../../core/params.js';
+import { membersOf, ofMembers } from '../../core/raster-sources.js';
 import type { PositionTask } from '../../core/rasters.js';
 import type { Pools } from '../../core/tasks.js';
 import { runTask, type TaskContext } from '../run-task.js';
@@ -81,8 +82,13 @@ function holds([west, south, east, north]: Box, [longitude, latitude]: readonly 
 /** A mosaic of the members of one instant, as it is drawn; else the slice of the time axis. */
 function sliceOf({ raster }: RasterCollection, granules: readonly Granule[]): PositionTask['slices'][number] {
   const { source } = raster;
-  if (source.kind === 'mosaic')
-    return { source: { ...source, members: granules.map(({ member }) => member!) } };
+  if (membersOf(source))
+    return {
+      source: ofMembers(
+        source,
+        granules.map(({ member }) => member!),
+      ),
+    };
   const time = granules.at(-1)?.time;
   return time === undefined ? { source } : { source, at: { time } };
 }

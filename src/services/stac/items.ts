@@ -101,6 +101,6 @@ async function contentOf(collection: Collection): Promise<StacContent> {
   if (collection.kind === 'raster') return { kind: 'items', items: await rasterItems(collection) };
   if (collection.kind !== 'vector') return { kind: 'items', items: [] };
   const { source, stac } = collection;
-  if (stac && source.kind === 'geopackage') return { kind: 'ingested', source };
+  if (stac) return { kind: 'ingested', source };
   return { kind: 'footprints', source, temporal: footprintField(collection)!.name };
 }

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { RasterCollection } from '../../core/collection.js';
+import { ownFileOf } from '../../core/raster-sources.js';
 import type { RasterSource } from '../../core/rasters.js';
 import { STAC_BASE, type StacItem } from '../../core/stac.js';
 import { describeCrs } from '../../native/index.js';
@@ -118,8 +119,7 @@ export function downloadOf(collection: RasterCollection, granule: Granule): stri
   const source: RasterSource = granule.member?.source ?? collection.raster.source;
   const driver = driverOf(collection, granule);
   if (driver === undefined || !FILES[driver]) return undefined;
-  if (source.kind === 'file') return source.table === undefined ? source.path : undefined;
-  return source.kind === 'gridded' && !/^\w+:\/\//.test(source.path) ? source.path : undefined;
+  return ownFileOf(source);
 }
 
 /** Media type of the data assets of a collection; of one granule when that is given. */

@@ -1,3 +1,4 @@
+import { isZarr } from '../../core/raster-sources.js';
 import type { RasterSource } from '../../core/rasters.js';
 import type { TaskName, TaskWork } from '../../core/tasks.js';
 import type { RequestSpan } from './spans.js';
@@ -80,10 +81,4 @@ function workOf(name: TaskName, input: unknown): SpanFacts & { source: string } 
   const [subsystem = 'task', operation = 'run'] = name.split('.');
   const source = `Graticule.${subsystem[0]!.toUpperCase()}${subsystem.slice(1)}`;
   return { source, name: `${subsystem}.${operation}`, attributes: {} };
-}
-
-/** Whether pixels come from a Zarr store; of a mosaic, whether any does. */
-function isZarr(source: RasterSource): boolean {
-  if (source.kind === 'mosaic') return source.members.some((member) => isZarr(member.source));
-  return source.kind === 'gridded' && /\.zarr\/?$/i.test(source.path);
 }

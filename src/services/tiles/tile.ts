@@ -2,7 +2,8 @@ import type { Collection } from '../../core/collection.js';
 import { contentTag } from '../../core/content-tag.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Reply } from '../../core/operation.js';
-import { isDistant, type TileSize } from '../../core/rasters.js';
+import { isDistant } from '../../core/raster-sources.js';
+import type { TileSize } from '../../core/rasters.js';
 import { isRemote } from '../../core/sources.js';
 import { tileBox } from '../../core/tile-matrix.js';
 import { sourceItemHeaders, sourceItems, windowIn84 } from '../rasters/source-items.js';
@@ -88,7 +89,7 @@ function batchHeaders({ collections, at, batch }: TileRequest): Record<string, s
 export function maxAgeOf({ collections }: TileRequest): number | undefined {
   const unseen = collections.some((c) =>
     c.kind === 'vector'
-      ? c.source.kind === 'postgis'
+      ? c.source.database !== undefined
       : c.kind === 'raster'
         ? isDistant(c.raster.source)
         : isRemote(c.file),

@@ -2,7 +2,8 @@
 
 import { Piscina } from 'piscina';
 import { TaskFailure } from '../../core/failure.js';
-import { type ImageResult, isDistant, type RasterSource } from '../../core/rasters.js';
+import { isDistant } from '../../core/raster-sources.js';
+import type { ImageResult, RasterSource } from '../../core/rasters.js';
 import type { TaskInput } from '../../core/tasks.js';
 import { Cancellation } from '../cancellation.js';
 import { type Answer, failureFrom } from '../failure.js';

@@ -6,8 +6,8 @@ import type { TileLayer } from '../../core/vector-tasks.js';
 import { sqliteExtensionPath } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
 import { quote } from '../providers/geopackage/connection.js';
+import { storeOf } from '../providers/store.js';
 import { FID, GEOMETRY, levelFields, overviewPath, SCHEMA, tableOf } from './file.js';
-import { rowsOf } from './rows.js';
 
 type Db = Database.Database;
 
@@ -99,11 +99,12 @@ class Builder {
     this.#cancellation = cancellation;
   }
 
-  /** The number of levels; undefined for a table whose changes cannot be noticed. */
+  /** The number of levels; undefined for a table whose store has no overviews, or whose changes cannot be noticed. */
   async build(): Promise<number | undefined> {
-    const rows = rowsOf(this.#layer.source);
-    const state = await rows.state();
-    if (!state) return undefined;
+    const { source } = this.#layer;
+    const rows = storeOf(source).overviewRows?.(source);
+    const state = await rows?.state();
+    if (!rows || !state) return undefined;
     await rows.stage(this.#db, undefined, this.#cancellation);
     const [minx, miny, side] = this.#square();
     this.#db

@@ -2,10 +2,16 @@ import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Recent } from '../../core/recent.js';
-import type { Field, GeoPackageSource, VectorSource } from '../../core/vector-source.js';
+import {
+  type Field,
+  type GeoPackageSource,
+  hasIntegerIds,
+  placeOf,
+  type VectorSource,
+} from '../../core/vector-source.js';
 import type { TileLayer } from '../../core/vector-tasks.js';
 import { reader, statement } from '../providers/geopackage/connection.js';
-import { tileFields } from '../providers/postgis/tile-fields.js';
+import { tileFields } from '../providers/tile-fields.js';
 
 /**
  * The overview of a table: a SQLite file beside the store with a few coarser tables of it, `level_0` the coarsest. Each
@@ -61,8 +67,7 @@ export function keepOverviewsIn(path: string | undefined): void {
 /** Where the overview of a source lies: named by the source, and by the version of its collection. */
 export function overviewPath(source: VectorSource, version: string): string | undefined {
   if (folder === undefined) return undefined;
-  const place = source.kind === 'geopackage' ? source.path : `${source.database} ${source.schema}`;
-  const name = hashOf(JSON.stringify([place, source.table, source.geometryColumn]));
+  const name = hashOf(JSON.stringify([placeOf(source), source.table, source.geometryColumn]));
   return join(folder, `${name}-${hashOf(version)}.overview`);
 }
 
@@ -99,15 +104,14 @@ export const tableOf = (level: number): string => `level_${level}`;
 
 /** The attributes that levels carry: with the id, where FID is not that. */
 export function levelFields(source: VectorSource): Field[] {
-  if (source.kind === 'postgis') return tileFields(source);
-  if (!source.rowColumn) return source.fields;
+  if (!source.rowColumn) return tileFields(source);
   return [...source.fields, { name: source.idColumn, type: 'integer', nullable: false }];
 }
 
 /** A layer as it is read from a level of its overview. */
 export function levelLayer(layer: TileLayer, path: string, level: number): TileLayer {
   const { source, fields } = layer;
-  const names = source.kind === 'postgis' ? tileFields(source, fields).map(({ name }) => name) : fields;
+  const names = hasIntegerIds(source) ? fields : tileFields(source, fields).map(({ name }) => name);
   return { ...layer, source: levelSource(source, path, level), fields: names };
 }
 
@@ -122,12 +126,11 @@ function levelSource(source: VectorSource, path: string, level: number): GeoPack
     ...keyColumns(source),
     hasIndex: true,
     crs: source.crs,
-    fields: source.kind === 'postgis' ? levelFields(source) : source.fields,
+    fields: hasIntegerIds(source) ? source.fields : levelFields(source),
     writable: false,
   };
 }
 
 function keyColumns(source: VectorSource): Pick<GeoPackageSource, 'idColumn' | 'rowColumn'> {
-  const hasRows = source.kind === 'geopackage' && source.rowColumn !== undefined;
-  return hasRows ? { idColumn: source.idColumn, rowColumn: FID } : { idColumn: FID };
+  return source.rowColumn !== undefined ? { idColumn: source.idColumn, rowColumn: FID } : { idColumn: FID };
 }

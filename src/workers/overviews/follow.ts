@@ -4,9 +4,9 @@ import type { TileLayer } from '../../core/vector-tasks.js';
 import { sqliteExtensionPath } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
 import { quote } from '../providers/geopackage/connection.js';
+import { storeOf } from '../providers/store.js';
 import { FID, GEOMETRY, type Overview, type OverviewState, stateOf, tableOf } from './file.js';
 import type { OverviewRows, StoreState } from './overview-rows.js';
-import { rowsOf } from './rows.js';
 
 type Db = Database.Database;
 
@@ -22,7 +22,8 @@ export async function follow(
   layer: TileLayer,
   cancellation?: Cancellation,
 ): Promise<'current' | 'stale' | 'lost'> {
-  const rows = rowsOf(layer.source);
+  const rows = storeOf(layer.source).overviewRows?.(layer.source);
+  if (!rows) return 'lost';
   let state = stateOf(overview.path);
   if (state.cursor < (layer.cursor ?? 0)) {
     if (!(await catchUp(overview, rows, cancellation))) return 'lost';

@@ -13,6 +13,7 @@ import type {
 import type { VectorSource } from '../../core/vector-source.js';
 import type { TileLayer, VectorTileTask } from '../../core/vector-tasks.js';
 import type { Cancellation } from '../cancellation.js';
+import type { OverviewRows } from '../overviews/overview-rows.js';
 
 /** One encoded layer of a vector tile. */
 export interface EncodedLayer {
@@ -41,6 +42,8 @@ export interface FeatureStore {
   extent(source: VectorSource, cancellation?: Cancellation): Promise<Box | undefined>;
   /** Rows in batches; ends the query when the consumer stops early. */
   rows(query: RowsQuery, cancellation?: Cancellation): AsyncIterable<FeatureRow[]>;
+  /** The rows of a table for its overview; a store without this has tiles made of all rows at every level. */
+  overviewRows?(source: VectorSource): OverviewRows;
   /** Resolves once rows and events are durable; what clients did wrong is in the outcomes. */
   edit(task: EditTask): Promise<EditResult>;
   /** Events of the store's outbox, oldest first. */

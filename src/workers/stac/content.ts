@@ -8,6 +8,7 @@ import {
   type StacItem,
   type StacPart,
 } from '../../core/stac.js';
+import type { GeoPackageSource } from '../../core/vector-source.js';
 import { quote, reader } from '../providers/geopackage/connection.js';
 import { storeOf } from '../providers/store.js';
 import { instantOf } from './columns.js';
@@ -90,7 +91,9 @@ type Ingested = Extract<StacContent, { kind: 'ingested' }>;
 
 function* ingested(collection: string, { source }: Ingested): Generator<IndexedItem> {
   const sql = `SELECT stac_item AS text, stac_files AS files FROM ${quote(source.table)} ORDER BY ${quote(source.idColumn)}`;
-  const rows = reader(source.path).prepare(sql).iterate() as IterableIterator<{
+  const rows = reader((source as GeoPackageSource).path)
+    .prepare(sql)
+    .iterate() as IterableIterator<{
     text: string;
     files: string | null;
   }>;

@@ -1,5 +1,6 @@
 import { Piscina } from 'piscina';
 import { Recent } from '../../core/recent.js';
+import { placeOf } from '../../core/vector-source.js';
 import type { TileLayer } from '../../core/vector-tasks.js';
 import { Cancellation } from '../cancellation.js';
 import { packed } from './sources.js';
@@ -28,8 +29,7 @@ export class OverviewQueue {
 
   want(layer: TileLayer): void {
     const { source, version = '' } = layer;
-    const place = source.kind === 'geopackage' ? source.path : `${source.database} ${source.schema}`;
-    const key = JSON.stringify([place, source.table, source.geometryColumn, version]);
+    const key = JSON.stringify([placeOf(source), source.table, source.geometryColumn, version]);
     const now = Date.now();
     const served = layer.version !== undefined && layer.filter === undefined;
     const known = now - (this.#asked.get(key) ?? Number.NEGATIVE_INFINITY) < PAUSE_MS;

@@ -24,8 +24,8 @@ export function laneOf(name: TaskName, input: unknown): LaneName {
   if (path !== undefined && isRemote(path)) return path;
   const sources = layers ? layers.map((layer) => layer.source) : [source];
   const [first] = sources;
-  const waits = sources.every((one) => one?.kind === 'postgis');
-  return waits && first?.kind === 'postgis' ? first.database : FILES;
+  const waits = sources.every((one) => one?.database !== undefined);
+  return waits && first?.database !== undefined ? first.database : FILES;
 }
 
 /** How busy one thread is. */

@@ -2,6 +2,7 @@ import type { Collection, RasterCollection } from '../../../core/collection.js';
 import { CRS84, uriOf, urisOf } from '../../../core/crs.js';
 import { notFound } from '../../../core/errors.js';
 import type { Exchange } from '../../../core/operation.js';
+import { membersOf } from '../../../core/raster-sources.js';
 import type { RasterInfo } from '../../../core/rasters.js';
 import { formatLinks, type Link, META_FORMATS, mapCollectionLink, mapLink, stylesLink } from '../common.js';
 
@@ -102,7 +103,7 @@ function extentDocument({ raster }: RasterCollection) {
 /** Instants of the time axis, or those at which the rasters of a mosaic were taken; oldest first. */
 function instantsOf({ times, acquired, source }: RasterInfo): string[] {
   if (times) return times;
-  const members = source.kind === 'mosaic' ? source.members : [{ acquired }];
+  const members = membersOf(source) ?? [{ acquired }];
   const instants = new Set(members.flatMap((member) => member.acquired ?? []));
   return [...instants].sort((a, b) => Date.parse(a) - Date.parse(b));
 }

@@ -109,7 +109,7 @@ export function itemOperations(deps: ItemDeps): Operation[] {
         const view = viewOf(deps, x.principal, x.params.collectionId);
         const read = () => readOne(x, view);
         const { source } = view.collection;
-        if (x.format === HTML_FORMAT || source.kind !== 'geopackage') return read();
+        if (x.format === HTML_FORMAT || source.path === undefined) return read();
         return items.fill(x, catalog, source.path, read);
       },
     }),

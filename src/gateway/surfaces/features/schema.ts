@@ -1,5 +1,11 @@
 import type { Exchange } from '../../../core/operation.js';
-import type { Field, FieldType, GeometryType, VectorSource } from '../../../core/vector-source.js';
+import {
+  type Field,
+  type FieldType,
+  type GeometryType,
+  hasIntegerIds,
+  type VectorSource,
+} from '../../../core/vector-source.js';
 import type { View } from './view.js';
 
 /** JSON Schemas of a collection's features, from what the store says of its columns. */
@@ -43,7 +49,7 @@ export function schemaDocument(x: Exchange, view: View) {
   const { collection, fields } = view;
   const { source } = collection;
   const members: [string, object][] = [
-    [source.idColumn, { ...idSchema(source), readOnly: source.kind === 'geopackage' || undefined }],
+    [source.idColumn, { ...idSchema(source), readOnly: source.idGenerated }],
     [source.geometryColumn, geometrySchema(source.geometryType)],
     ...fields.map((field): [string, object] => [
       field.name,
@@ -65,8 +71,8 @@ export function schemaDocument(x: Exchange, view: View) {
 }
 
 function idSchema(source: VectorSource): object {
-  const type = source.kind === 'postgis' && source.idType !== 'integer' ? 'string' : 'integer';
-  const format = source.kind === 'postgis' && source.idType === 'uuid' ? { format: 'uuid' } : {};
+  const type = hasIntegerIds(source) ? 'integer' : 'string';
+  const format = source.idType === 'uuid' ? { format: 'uuid' } : {};
   return { title: source.idColumn, type, ...format, 'x-ogc-role': 'id' };
 }
 

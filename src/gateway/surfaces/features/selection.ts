@@ -13,7 +13,7 @@ import { type Crs, defaultCrs, normaliseBox } from '../../../core/crs.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
 import type { SortKey } from '../../../core/features.js';
 import type { TimeRange } from '../../../core/params.js';
-import type { Field } from '../../../core/vector-source.js';
+import { type Field, hasIntegerIds } from '../../../core/vector-source.js';
 import { checkFilter, during, parseFilter } from '../../../services/filters.js';
 import type { AskedSort } from './params.js';
 import { filterOptions, type View } from './view.js';
@@ -51,7 +51,7 @@ export function selection(view: View, params: Asked): Expression | undefined {
 
 /** Ids as values of the key's type; one that cannot be such a value names no feature. */
 function idValues({ collection: { source } }: View, ids: readonly string[]): Scalar[] {
-  if (source.kind === 'postgis' && source.idType !== 'integer') return [...ids];
+  if (!hasIntegerIds(source)) return [...ids];
   return ids.filter((id) => /^-?\d{1,16}$/.test(id) && Number.isSafeInteger(Number(id))).map(Number);
 }
 

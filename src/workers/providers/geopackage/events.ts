@@ -1,5 +1,6 @@
 import type { FeatureEvent } from '../../../core/edits.js';
 import type { EventsResult, EventsTask } from '../../../core/events.js';
+import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { reader, statement } from './connection.js';
 import { newestCursor } from './outbox.js';
 
@@ -29,7 +30,7 @@ const SELECT = 'SELECT * FROM graticule_outbox WHERE cursor >= ? ORDER BY cursor
 
 /** Events of a file from a cursor on. */
 export function events({ source, from, limit }: EventsTask): EventsResult {
-  const { path } = source as Extract<EventsTask['source'], { kind: 'geopackage' }>;
+  const { path } = source as Pick<GeoPackageSource, 'path'>;
   const newest = newestCursor(reader(path));
   if (newest < from) return { events: [], newest };
   const rows = statement(path, SELECT).all(from, limit) as OutboxRow[];

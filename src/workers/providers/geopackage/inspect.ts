@@ -135,6 +135,7 @@ function layer(
       geometryType: type,
       hasZ: row.z > 0,
       idColumn,
+      idGenerated: true,
       ...(rowColumn ? { rowColumn } : {}),
       hasIndex,
       crs,

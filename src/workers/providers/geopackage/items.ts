@@ -7,7 +7,7 @@ import type {
   ItemsTask,
   ItemTask,
 } from '../../../core/features.js';
-import type { Field, GeoPackageSource } from '../../../core/vector-source.js';
+import { type Field, fieldsNamed, type GeoPackageSource } from '../../../core/vector-source.js';
 import { writerOptions } from '../writer.js';
 import { quote, statement } from './connection.js';
 import { passingInOrder, passingRows } from './filter.js';
@@ -145,8 +145,7 @@ export function count(task: CountTask): number {
 }
 
 export function chosen(source: GeoPackageSource, names: readonly string[] | undefined): Field[] {
-  const fields = names ? source.fields.filter((field) => names.includes(field.name)) : source.fields;
-  return fields.slice(0, MAX_COLUMNS);
+  return fieldsNamed(source, names).slice(0, MAX_COLUMNS);
 }
 
 /** id, geometry and attributes as c0, c1, ... so that no name can clash. */

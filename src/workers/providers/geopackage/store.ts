@@ -7,6 +7,7 @@ import { events } from './events.js';
 import { extentOf } from './extent.js';
 import { count, item, items } from './items.js';
 import { occupied } from './occupied.js';
+import { geopackageRows } from './overview-rows.js';
 import { rows } from './rows.js';
 import { tileLayer } from './tile.js';
 
@@ -23,6 +24,7 @@ export const geopackageStore: FeatureStore = {
     return extent && extentInDegrees(extent, table.crs);
   },
   rows,
+  overviewRows: (source) => geopackageRows(source as GeoPackageSource),
   edit,
   events: async (task) => events(task),
 };

@@ -42,7 +42,7 @@ export function capture(
         });
       };
       const captured = await capturedTables(connection);
-      const wanted = new Map(tables.map((source) => [keyOf(source), source]));
+      const wanted = new Map((tables as PostgisSource[]).map((source) => [keyOf(source), source]));
       for (const old of captured.values())
         if (!wanted.has(keyOf(old))) await attempt(old, () => remove(connection, old));
       if (wanted.size === 0) return { captured: 0, problems };

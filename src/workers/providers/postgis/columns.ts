@@ -55,8 +55,3 @@ function writtenGeometry(source: PostgisSource): string {
   const geometry = geometryOf(source);
   return source.curved ? `ST_CurveToLine(${geometry})` : geometry;
 }
-
-/** The named fields of a source in its own order; all when no names are given. */
-export function chosen(source: PostgisSource, names: readonly string[] | undefined): Field[] {
-  return names ? source.fields.filter((field) => names.includes(field.name)) : source.fields;
-}

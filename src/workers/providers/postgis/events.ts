@@ -1,5 +1,6 @@
 import type { FeatureEvent } from '../../../core/edits.js';
 import type { EventsResult, EventsTask } from '../../../core/events.js';
+import type { PostgisSource } from '../../../core/vector-source.js';
 import type { Cancellation } from '../../cancellation.js';
 import { withConnection } from './database.js';
 import { newestCursor } from './outbox.js';
@@ -16,7 +17,7 @@ export function events(
   { source, from, limit }: EventsTask,
   cancellation?: Cancellation,
 ): Promise<EventsResult> {
-  const { database } = source as Extract<EventsTask['source'], { kind: 'postgis' }>;
+  const { database } = source as Pick<PostgisSource, 'database'>;
   return withConnection(
     database,
     async (connection) => {

@@ -7,11 +7,11 @@ import type {
   ItemsTask,
   ItemTask,
 } from '../../../core/features.js';
-import type { Field, PostgisSource } from '../../../core/vector-source.js';
+import { type Field, fieldsNamed, type PostgisSource } from '../../../core/vector-source.js';
 import type { PageOutput } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
 import { writerOptions } from '../writer.js';
-import { chosen, columnsOf } from './columns.js';
+import { columnsOf } from './columns.js';
 import { withConnection } from './database.js';
 import { whereOf } from './filter.js';
 import { tableOf } from './names.js';
@@ -24,7 +24,7 @@ const FIRST_VALUE = 2;
 /** A page of features, written where the rows arrive: one statement, no row becomes a JavaScript value. */
 export async function items(task: ItemsTask, cancellation?: Cancellation): Promise<ItemsResult> {
   const source = task.source as PostgisSource;
-  const fields = chosen(source, task.fields);
+  const fields = fieldsNamed(source, task.fields);
   const backwards = task.before !== undefined;
   const order = new Order(source, task.sort ?? [], backwards);
   const params = new SqlParams();
@@ -64,7 +64,7 @@ export async function item(task: ItemTask, cancellation?: Cancellation): Promise
     WHERE ${and(conditions)} LIMIT 1`;
   const options = {
     outputs: [
-      outputOf(source, task, chosen(source, task.fields), all),
+      outputOf(source, task, fieldsNamed(source, task.fields), all),
       outputOf(source, storedOutput(source), all, all),
     ],
     keys: [],

@@ -5,13 +5,13 @@ import type { Cancellation } from '../../cancellation.js';
 import { FID, GEOMETRY } from '../../overviews/file.js';
 import type { Changes, OverviewRows, StoreState } from '../../overviews/overview-rows.js';
 import { quote } from '../geopackage/connection.js';
+import { tileFields } from '../tile-fields.js';
 import { columnsOf } from './columns.js';
 import { withConnection } from './database.js';
 import { column, tableOf } from './names.js';
 import { newestCursor } from './outbox.js';
 import { SqlParams } from './params.js';
 import { STATEMENT_MS } from './session.js';
-import { tileFields } from './tile-fields.js';
 
 const BATCH = 1000;
 

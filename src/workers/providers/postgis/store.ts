@@ -5,6 +5,7 @@ import { events } from './events.js';
 import { extent } from './extent.js';
 import { count, item, items } from './items.js';
 import { occupied } from './occupied.js';
+import { postgisRows } from './overview-rows.js';
 import { rows } from './rows.js';
 import { tileLayer } from './tile.js';
 
@@ -17,6 +18,7 @@ export const postgisStore: FeatureStore = {
   occupied: (source, boxes, cancellation) => occupied(source as PostgisSource, boxes, cancellation),
   extent,
   rows,
+  overviewRows: (source) => postgisRows(source as PostgisSource),
   edit,
   events,
 };

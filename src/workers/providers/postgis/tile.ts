@@ -3,13 +3,13 @@ import type { TileLayer, VectorTileTask } from '../../../core/vector-tasks.js';
 import type { Cancellation } from '../../cancellation.js';
 import type { EncodedLayer } from '../feature-store.js';
 import { layerOptions } from '../layer-options.js';
+import { tileFields } from '../tile-fields.js';
 import { tileWindow } from '../window.js';
 import { columnsOf } from './columns.js';
 import { withConnection } from './database.js';
 import { envelope, whereOf } from './filter.js';
 import { geometryOf, tableOf } from './names.js';
 import { SqlParams } from './params.js';
-import { tileFields } from './tile-fields.js';
 
 /** One layer of a tile: the window's rows by the spatial index, encoded as they arrive. */
 export async function tileLayer(

@@ -55,7 +55,7 @@ export function editTarget(x: Exchange, deps: EditDeps, id: string, contentCrs: 
 const copied = (names: readonly string[] | undefined) => names && [...names];
 
 function whyReadOnly({ source, file }: VectorCollection): string {
-  if (source.kind === 'postgis') return 'it is a view, or the database user may not change the table';
+  if (source.database !== undefined) return 'it is a view, or the database user may not change the table';
   if (source.path !== file) return 'what is served is a converted copy of the file; import it to edit it';
   return 'the server may not write the file';
 }

@@ -1,0 +1,64 @@
+import type { MosaicMember, RasterSource } from './rasters.js';
+
+/** What a kind of raster source declares. Their readers stand in src/workers/raster/sources. */
+interface Declaration<S extends RasterSource> {
+  /** Whether reading it waits for other servers. */
+  isDistant(source: S): boolean;
+  /** The file, store or URL that it is read from; undefined where that is not one thing that may be told. */
+  place(source: S): string | undefined;
+  /** The local file, where it holds nothing else. */
+  ownFile(source: S): string | undefined;
+  /** The rasters that it is put together from; undefined for what is one raster. */
+  members(source: S): readonly MosaicMember[] | undefined;
+}
+
+const one = { members: () => undefined, ownFile: () => undefined, isDistant: () => false };
+
+const DECLARATIONS: { [K in RasterSource['kind']]: Declaration<Extract<RasterSource, { kind: K }>> } = {
+  file: {
+    ...one,
+    place: ({ path }) => path,
+    ownFile: ({ path, table }) => (table === undefined ? path : undefined),
+  },
+  gridded: {
+    ...one,
+    place: ({ path }) => path,
+    ownFile: ({ path }) => (/^\w+:\/\//.test(path) ? undefined : path),
+  },
+  remote: { ...one, place: ({ url }) => url, isDistant: () => true },
+  'postgis-raster': { ...one, place: () => undefined, isDistant: () => true },
+  mosaic: {
+    ...one,
+    place: () => undefined,
+    isDistant: ({ members }) => members.some(({ source }) => isDistant(source)),
+    members: ({ members }) => members,
+  },
+};
+
+const declarationOf = (source: RasterSource) => DECLARATIONS[source.kind] as Declaration<RasterSource>;
+
+/** Whether reading a raster waits for other servers. */
+export const isDistant = (source: RasterSource): boolean => declarationOf(source).isDistant(source);
+
+/** What a raster is read from, for people. */
+export const placeOfRaster = (source: RasterSource): string =>
+  declarationOf(source).place(source) ?? source.kind;
+
+/** The local file of a raster, where it holds nothing else. */
+export const ownFileOf = (source: RasterSource): string | undefined => declarationOf(source).ownFile(source);
+
+/** The rasters that a mosaic is put together from; undefined for what is one raster. */
+export const membersOf = (source: RasterSource): readonly MosaicMember[] | undefined =>
+  declarationOf(source).members(source);
+
+/** The same mosaic of fewer members. */
+export function ofMembers(source: RasterSource, members: readonly MosaicMember[]): RasterSource {
+  return { ...source, members } as RasterSource;
+}
+
+/** Whether pixels come from a Zarr store; of a mosaic, whether any does. */
+export function isZarr(source: RasterSource): boolean {
+  const members = membersOf(source);
+  if (members) return members.some((member) => isZarr(member.source));
+  return /\.zarr\/?$/i.test(declarationOf(source).place(source) ?? '');
+}
