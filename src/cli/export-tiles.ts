@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { extname, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
+import { hasStoredTiles } from '../core/abilities.js';
 import { WRITTEN_CONTAINERS, type WrittenContainer } from '../core/archives.js';
 import { ApiError } from '../core/errors.js';
 import { TaskFailure } from '../core/failure.js';
@@ -75,7 +76,7 @@ async function write(
   { catalog, pools }: LocalCatalog,
 ): Promise<ExportResult> {
   const collections = selection.collections.flatMap((id) => catalog.byId(id) ?? []);
-  const images = container === 'gpkg' && collections[0]?.kind !== 'archive';
+  const images = container === 'gpkg' && !hasStoredTiles(collections[0]);
   const format = selection.format || (images ? 'png' : usualFormat(collections));
   const work = tileWork({ ...selection, format }, catalog);
   const bar = new SingleBar({

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
+import { hasFeatures } from '../core/abilities.js';
 import { TaskFailure } from '../core/failure.js';
 import type { ExportFormat } from '../core/ogr.js';
 import { type CatalogOptions, withCatalog } from './catalog.js';
@@ -28,7 +29,7 @@ export async function exportCollection(id: string, file: string, options: Export
   try {
     await withCatalog(options, async ({ catalog, pools, dataDir }) => {
       const collection = catalog.byId(id);
-      if (collection?.kind !== 'vector')
+      if (!hasFeatures(collection))
         throw new CommandError(`there is no vector collection '${id}' in ${dataDir}`);
       const { path, table, idColumn, rowColumn } = collection.source;
       if (path === undefined)

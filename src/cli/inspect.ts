@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { hasCoverage, hasFeatures } from '../core/abilities.js';
 import type { Collection, RasterCollection, VectorCollection } from '../core/collection.js';
 import type { Crs } from '../core/crs.js';
 import { type CsvInspection, isCsv } from '../core/csv.js';
@@ -26,7 +27,7 @@ export async function inspectFile(file: string, options: InspectOptions): Promis
       for (const one of catalog.collections) {
         lines.push(...titleLines(one));
         if (isCsv(one.file)) lines.push(...csvLines(await pools.run('ogr.inspectCsv', { path: one.file })));
-        lines.push(...(one.kind === 'vector' ? await vectorLines(one, options.crs) : rasterLines(one)), '');
+        lines.push(...(hasFeatures(one) ? await vectorLines(one, options.crs) : rasterLines(one)), '');
       }
       for (const { layer, reason } of catalog.quarantined)
         lines.push(`not published${layer ? ` (${layer})` : ''}: ${reason}`, '');
@@ -91,7 +92,7 @@ async function crsReason({ file, takenFor }: VectorCollection, crs: InspectOptio
 }
 
 function rasterLines(collection: Exclude<Collection, VectorCollection>): string[] {
-  if (collection.kind !== 'raster')
+  if (!hasCoverage(collection))
     return [line('tiles', `${collection.format}, zooms ${collection.minZoom} to ${collection.maxZoom}`)];
   return coverageLines(collection);
 }

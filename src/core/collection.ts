@@ -1,3 +1,4 @@
+import { hasCoverage, hasFeatures, hasStoredTiles } from './abilities.js';
 import type { ArchiveContainer, ArchiveFormat, VectorLayerMetadata } from './archives.js';
 import type { Box } from './box.js';
 import type { Expression } from './cql2/ast.js';
@@ -118,7 +119,7 @@ export type Collection = VectorCollection | RasterCollection | ArchiveCollection
 /** First and last zoom level of WebMercatorQuad at which a collection is in tiles. */
 export function tileLevels(collection: Collection): { first: number; last: number } {
   const { minZoom = 0, maxZoom = Number.POSITIVE_INFINITY } = collection.tiles ?? {};
-  if (collection.kind !== 'archive') {
+  if (!hasStoredTiles(collection)) {
     // A matrix of a smaller scale than level 0 is still the first one.
     return { first: minZoom === 0 ? Number.NEGATIVE_INFINITY : minZoom, last: maxZoom };
   }
@@ -206,10 +207,10 @@ export class CatalogSnapshot {
   }
 
   get vectors(): VectorCollection[] {
-    return this.collections.filter((c) => c.kind === 'vector');
+    return this.collections.filter(hasFeatures);
   }
 
   get rasters(): RasterCollection[] {
-    return this.collections.filter((c) => c.kind === 'raster');
+    return this.collections.filter(hasCoverage);
   }
 }

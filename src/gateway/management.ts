@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { hasFeatures } from '../core/abilities.js';
 import type { Collection } from '../core/collection.js';
 import type { Config, Setting } from '../core/config.js';
 import type { Operation } from '../core/operation.js';
@@ -129,7 +130,7 @@ export function startManagement(options: ManagementOptions): Management {
 }
 
 function isTableOf(collection: Collection | undefined, store: string): boolean {
-  if (collection?.kind !== 'vector' || collection.source.path === undefined) return false;
+  if (!hasFeatures(collection) || collection.source.path === undefined) return false;
   return !collection.stac && realpathSync(store) === realpathSync(collection.source.path);
 }
 

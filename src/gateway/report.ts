@@ -1,5 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
+import { byData } from '../core/abilities.js';
 import type { CatalogSnapshot, Collection } from '../core/collection.js';
 import { isPath } from '../core/sources.js';
 
@@ -56,17 +57,19 @@ export function warningsOf({ collections }: CatalogSnapshot): string[] {
 }
 
 function kindOf(collection: Collection): string {
-  if (collection.kind === 'vector') return collection.source.geometryType;
-  return collection.kind === 'raster'
-    ? `raster, ${collection.bands.length} band${collection.bands.length === 1 ? '' : 's'}`
-    : `${collection.format} tiles`;
+  return byData<string>(collection, {
+    features: ({ source }) => source.geometryType,
+    coverage: ({ bands }) => `raster, ${bands.length} band${bands.length === 1 ? '' : 's'}`,
+    storedTiles: ({ format }) => `${format} tiles`,
+  });
 }
 
 function sizeOf(collection: Collection): string {
-  if (collection.kind === 'vector')
-    return `${collection.countEstimated ? '~' : ''}${collection.featureCount} features`;
-  if (collection.kind === 'raster') return `${collection.raster.width} x ${collection.raster.height} px`;
-  return `z${collection.minZoom}-${collection.maxZoom}`;
+  return byData(collection, {
+    features: ({ countEstimated, featureCount }) => `${countEstimated ? '~' : ''}${featureCount} features`,
+    coverage: ({ raster }) => `${raster.width} x ${raster.height} px`,
+    storedTiles: ({ minZoom, maxZoom }) => `z${minZoom}-${maxZoom}`,
+  });
 }
 
 function relativeFile(path: string): string {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
+import { hasFeatures, isDrawable } from '../core/abilities.js';
 import type { Box } from '../core/box.js';
 import { around, globeExtent } from '../core/box.js';
 import { CatalogSnapshot, type Collection, type VectorCollection } from '../core/collection.js';
@@ -85,7 +86,7 @@ export class Catalog {
     let current = snapshot;
     for (const [id, edits] of this.#edits) {
       const collection = snapshot.byId(id);
-      if (collection?.kind !== 'vector') continue;
+      if (!hasFeatures(collection)) continue;
       for (const cursor of edits.keys()) if (cursor <= collection.cursor) edits.delete(cursor);
       const known = [...edits.values()].reduce(edited, collection);
       if (known !== collection) current = current.replacing(known);
@@ -111,7 +112,7 @@ export class Catalog {
 
   #withStyle(collection: Collection): Collection {
     const published = this.#published.byId(collection.id);
-    if (collection.kind === 'archive' || !published || published.kind === 'archive') return collection;
+    if (!isDrawable(collection) || !isDrawable(published)) return collection;
     const put = this.#styles.get(collection.layerId);
     const style = (put?.kind === collection.kind ? put.style : undefined) ?? published.style;
     return style === collection.style ? collection : { ...collection, style };
@@ -124,7 +125,7 @@ export class Catalog {
   touch(id: string, change: CollectionChange): boolean {
     const collection = this.#current.byId(id);
     const published = this.#published.byId(id);
-    if (collection?.kind !== 'vector' || published?.kind !== 'vector') return true;
+    if (!hasFeatures(collection) || !hasFeatures(published)) return true;
     this.#files.leftByUs(collection.file);
     if (change.cursor <= published.cursor) return true;
     const edits = this.#edits.get(id) ?? new Map<number, CollectionChange>();
@@ -143,7 +144,7 @@ export class Catalog {
    */
   measured(id: string, cursor: number, extent84: Box | undefined): boolean {
     const collection = this.#current.byId(id);
-    if (collection?.kind !== 'vector' || collection.cursor !== cursor) return false;
+    if (!hasFeatures(collection) || collection.cursor !== cursor) return false;
     if (!extent84 && collection.featureCount > 0) return true;
     this.#current = this.#current.replacing({ ...collection, extent84: extent84 && globeExtent(extent84) });
     return true;

@@ -1,3 +1,4 @@
+import { byData, hasCoverage, hasFeatures, hasStoredTiles } from '../core/abilities.js';
 import type { Box } from '../core/box.js';
 import { plainBoxes } from '../core/box.js';
 import type { Collection } from '../core/collection.js';
@@ -51,14 +52,15 @@ const COMPARE: Record<CollectionOrder, Compare> = {
 };
 
 function sizeOf(collection: Collection): number {
-  if (collection.kind === 'vector') return collection.featureCount;
-  return collection.kind === 'raster' ? collection.raster.width * collection.raster.height : 0;
+  if (hasFeatures(collection)) return collection.featureCount;
+  return hasCoverage(collection) ? collection.raster.width * collection.raster.height : 0;
 }
 
 function isOfKind(collection: Collection, kind: CollectionKind): boolean {
-  if (kind === 'tiles') return collection.kind === 'archive';
-  if (kind === 'vector' || kind === 'raster') return collection.kind === kind;
-  if (collection.kind !== 'vector') return false;
+  if (kind === 'tiles') return hasStoredTiles(collection);
+  if (kind === 'raster') return hasCoverage(collection);
+  if (!hasFeatures(collection)) return false;
+  if (kind === 'vector') return true;
   const type = collection.source.geometryType;
   const ending = { point: 'Point', line: 'LineString', polygon: 'Polygon' }[kind];
   return type.endsWith(ending);
@@ -81,12 +83,12 @@ function hasWords(collection: Collection, { source }: SourceName, words: readonl
 function textsOf(collection: Collection): string[] {
   const { id, title, description, kind } = collection;
   const common = [id, title, description, kind];
-  if (kind === 'vector') {
-    const { fields, geometryType } = collection.source;
-    return [...common, geometryType, ...fields.map(({ name }) => name)];
-  }
-  if (kind === 'raster') return [...common, ...collection.bands.map((band) => band.description)];
-  return [...common, ...collection.vectorLayers.map((layer) => layer.id)];
+  const own = byData<string[]>(collection, {
+    features: ({ source }) => [source.geometryType, ...source.fields.map(({ name }) => name)],
+    coverage: ({ bands }) => bands.map((band) => band.description),
+    storedTiles: ({ vectorLayers }) => vectorLayers.map((layer) => layer.id),
+  });
+  return [...common, ...own];
 }
 
 /** Case and accents do not tell words apart. */

@@ -1,3 +1,4 @@
+import { hasFeatures } from '../core/abilities.js';
 import type { Box } from '../core/box.js';
 import type { VectorCollection } from '../core/collection.js';
 import type { CollectionChange } from '../core/edits.js';
@@ -56,7 +57,7 @@ export class ExtentRefresh {
     const start = performance.now();
     let settled = true;
     try {
-      if (collection?.kind === 'vector') {
+      if (hasFeatures(collection)) {
         const extent = await pools.run('vector.extent', { source: collection.source });
         settled = catalog.measured(id, collection.cursor, extent);
       }

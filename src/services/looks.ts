@@ -1,3 +1,4 @@
+import { hasCoverage } from '../core/abilities.js';
 import { bandsOf } from '../core/band-math/index.js';
 import type { Collection, RasterCollection } from '../core/collection.js';
 import { ApiError, badParameter } from '../core/errors.js';
@@ -17,7 +18,7 @@ export function rasterLook(
 ): RasterLook | undefined {
   const name = NAMES.find((one) => asked[one] !== undefined);
   if (name === undefined) return undefined;
-  const rasters = collections.filter((one): one is RasterCollection => one.kind === 'raster');
+  const rasters = collections.filter(hasCoverage);
   if (rasters.length !== 1) throw badParameter(name, 'needs a request for one raster');
   const { expression, rescale, colormap, bands, nodata } = asked;
   requireBands(rasters[0]!, asked);

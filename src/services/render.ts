@@ -1,3 +1,4 @@
+import { hasCoverage, hasFeatures } from '../core/abilities.js';
 import type { Box } from '../core/box.js';
 import {
   type Collection,
@@ -83,7 +84,7 @@ export async function renderImage(
   if (
     windows.length === 1 &&
     collections.length === 1 &&
-    only?.kind === 'raster' &&
+    hasCoverage(only) &&
     request.background === 'transparent'
   ) {
     const task = { ...rasterOf(only, request), bbox, crs, width, height, format, quality, cut };
@@ -127,8 +128,8 @@ async function layerOf(
   request: ImageRequest,
   part: number,
 ): Promise<MapLayer | undefined> {
-  if (collection.kind === 'vector') return vectorLayer(x, pools, collection, request, part);
-  if (collection.kind !== 'raster')
+  if (hasFeatures(collection)) return vectorLayer(x, pools, collection, request, part);
+  if (!hasCoverage(collection))
     throw new ApiError('not-implemented', 'Tile archives cannot be drawn into maps.');
   const { bbox, crs, width, height } = request;
   const task = { ...rasterOf(collection, request), bbox, crs, width, height, format: 'raw' as const };

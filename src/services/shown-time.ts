@@ -1,3 +1,4 @@
+import { hasCoverage, hasFeatures } from '../core/abilities.js';
 import type { Box } from '../core/box.js';
 import type { Collection, RasterCollection } from '../core/collection.js';
 import type { TimeRange } from '../core/params.js';
@@ -19,10 +20,8 @@ export interface TimeChoice {
  */
 export function shownTime(collections: readonly Collection[], choice: TimeChoice): string | undefined {
   const { datetime } = choice;
-  const instants = collections.flatMap((one) => (one.kind === 'raster' ? instantsShown(one, choice) : []));
-  const filtered = collections.some(
-    (one) => one.kind === 'vector' && during(one.source, datetime) !== undefined,
-  );
+  const instants = collections.flatMap((one) => (hasCoverage(one) ? instantsShown(one, choice) : []));
+  const filtered = collections.some((one) => hasFeatures(one) && during(one.source, datetime) !== undefined);
   if (filtered && datetime) {
     const starts = [...instants, datetime.start ?? -Infinity];
     return interval(Math.min(...starts), Math.max(...instants, datetime.end ?? Infinity));

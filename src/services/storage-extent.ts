@@ -1,3 +1,4 @@
+import { hasCoverage, hasFeatures } from '../core/abilities.js';
 import type { Box } from '../core/box.js';
 import { around, plainBoxes } from '../core/box.js';
 import type { Collection } from '../core/collection.js';
@@ -16,9 +17,9 @@ export function storageExtent(collection: Collection): Box | undefined {
 }
 
 function readExtent(collection: Collection): Box | undefined {
-  if (collection.kind === 'raster') return collection.raster.extent;
+  if (hasCoverage(collection)) return collection.raster.extent;
   const { extent84, storageCrs } = collection;
-  if (storageCrs.isPlane) return collection.kind === 'vector' ? collection.extent : undefined;
+  if (storageCrs.isPlane) return hasFeatures(collection) ? collection.extent : undefined;
   if (!extent84 || storageCrs.epsg === 4326) return extent84;
   try {
     const parts = plainBoxes(extent84).map((box) => transformBox(box, 'OGC:CRS84', storageCrs.proj));

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { hasFeatures } from '../core/abilities.js';
 import type { CatalogSnapshot, Collection } from '../core/collection.js';
 import type { Principal } from '../core/operation.js';
 import { Recent } from '../core/recent.js';
@@ -56,7 +57,7 @@ export class VisibleCatalog {
 }
 
 function narrowed(collection: Collection, { filter, fields }: Access): Collection {
-  if (collection.kind !== 'vector' || (filter === undefined && fields === undefined)) return collection;
+  if (!hasFeatures(collection) || (filter === undefined && fields === undefined)) return collection;
   const rule = createHash('sha1')
     .update(JSON.stringify([filter ?? null, fields ?? null]))
     .digest('hex')

@@ -26,7 +26,16 @@ export function wanted({
   const source = { kind: 'geopackage' };
   const style: MapStyle = { version: 0, layers: [] };
   const collections = layers.map(
-    (layerId) => ({ source, style, id: `c${layerId}`, layerId, version: 'v' }) as unknown as Collection,
+    (layerId) =>
+      ({
+        kind: 'vector',
+        source,
+        style,
+        id: `c${layerId}`,
+        layerId,
+        cursor: 0,
+        version: 'v',
+      }) as unknown as Collection,
   );
   const request = { format, collections, at: { set, zoom, row, column } };
   return { ...request, key: tileKey(request) } satisfies WantedTile;

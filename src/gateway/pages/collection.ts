@@ -1,3 +1,4 @@
+import { byData, hasCoverage, hasFeatures } from '../../core/abilities.js';
 import type {
   ArchiveCollection,
   Collection,
@@ -42,8 +43,8 @@ ${collection.warning === undefined ? undefined : html`<p class="note" role="note
 ${representationLine(links)}
 ${collectionMap(input)}
 ${browse(input)}
-${collection.kind === 'vector' ? [filterSection(baseUrl, collection), statisticsSection(baseUrl, collection)] : undefined}
-${collection.kind === 'raster' ? positionSection(baseUrl, collection) : undefined}
+${hasFeatures(collection) ? [filterSection(baseUrl, collection), statisticsSection(baseUrl, collection)] : undefined}
+${hasCoverage(collection) ? positionSection(baseUrl, collection) : undefined}
 ${downloadSection(input, input.sizes)}
 ${snippetSection(input)}
 ${section('Facts', collectionFacts(input))}
@@ -68,7 +69,7 @@ const OWN_SCRIPTS: Record<Collection['kind'], readonly string[]> = {
 /** What most readers came for, before everything else. */
 function browse({ baseUrl, collection }: CollectionPage): Markup | undefined {
   const pages: Markup[] = [];
-  if (collection.kind === 'vector')
+  if (hasFeatures(collection))
     pages.push(primary(`${itemsUrl(collection, baseUrl)}?f=html`, 'Browse and filter the features'));
   if (!collection.storageCrs.isPlane)
     pages.push(primary(viewerUrl(baseUrl, collection.id), 'Open in the map viewer'));
@@ -89,7 +90,7 @@ function viewerLink({ baseUrl, collection }: CollectionPage): Link {
 }
 
 function liveLink({ baseUrl, collection }: CollectionPage): Link[] {
-  if (collection.kind !== 'vector') return [];
+  if (!hasFeatures(collection)) return [];
   const type = 'text/html';
   return [{ href: liveUrl(baseUrl, collection.id), rel: 'related', type, title: 'Changes as they come' }];
 }
@@ -131,14 +132,7 @@ function crsAnchor(uri: string): Markup {
 type Fact = readonly [string, Markup | string | number | undefined];
 
 function ownFacts(collection: Collection): Fact[] {
-  switch (collection.kind) {
-    case 'vector':
-      return vectorFacts(collection);
-    case 'raster':
-      return rasterFacts(collection);
-    case 'archive':
-      return archiveFacts(collection);
-  }
+  return byData(collection, { features: vectorFacts, coverage: rasterFacts, storedTiles: archiveFacts });
 }
 
 function vectorFacts({ source, featureCount }: VectorCollection): Fact[] {
@@ -175,8 +169,8 @@ function archiveFacts({ format, minZoom, maxZoom, vectorLayers }: ArchiveCollect
 }
 
 function contents(collection: Collection): Markup | undefined {
-  if (collection.kind === 'vector') return section('Fields', fieldTable(collection.source.fields));
-  return collection.kind === 'raster' ? section('Bands', bandTable(collection.bands)) : undefined;
+  if (hasFeatures(collection)) return section('Fields', fieldTable(collection.source.fields));
+  return hasCoverage(collection) ? section('Bands', bandTable(collection.bands)) : undefined;
 }
 
 function fieldTable(fields: readonly Field[]): Markup | undefined {

@@ -1,3 +1,4 @@
+import { byData, hasFeatures, isDrawable } from '../../core/abilities.js';
 import type { Box } from '../../core/box.js';
 import type { Collection } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
@@ -88,12 +89,12 @@ export function entryOf(collection: Collection, name: SourceName, baseUrl: strin
 
 /** Where a collection is found on the data interfaces. */
 export function whereabouts(collection: Collection, baseUrl: string): { href: string; links: Link[] } {
-  const { kind, layerId } = collection;
+  const { layerId } = collection;
   const tiles = { href: `${baseUrl}/ogc/tiles/collections/${layerId}`, rel: 'tiles', title: 'Tiles' };
-  if (kind === 'archive') return { href: tiles.href, links: [tiles] };
+  if (!isDrawable(collection)) return { href: tiles.href, links: [tiles] };
   const map = { href: `${baseUrl}/ogc/maps/collections/${layerId}/map`, rel: 'map', title: 'Map' };
   const id = encodeURIComponent(collection.id);
-  if (kind === 'vector') {
+  if (hasFeatures(collection)) {
     const items = { href: itemsUrl(collection, baseUrl), rel: 'items', title: 'Items' };
     return { href: `${baseUrl}/ogc/features/collections/${id}`, links: [items, tiles, map] };
   }
@@ -141,22 +142,19 @@ export function badgeLine(badges: readonly string[]): Markup | undefined {
 
 /** What a collection is, in a few words. */
 export function badgesOf(collection: Collection): string[] {
-  switch (collection.kind) {
-    case 'vector':
-      return [collection.source.geometryType, `${count(collection.featureCount)} features`];
-    case 'raster':
-      return [
-        'Raster',
-        `${collection.raster.width} × ${collection.raster.height}`,
-        bandCount(collection.bands.length),
-      ];
-    case 'archive':
-      return [
-        'Tile archive',
-        collection.format.toUpperCase(),
-        `zoom ${collection.minZoom}–${collection.maxZoom}`,
-      ];
-  }
+  return byData(collection, {
+    features: ({ source, featureCount }) => [source.geometryType, `${count(featureCount)} features`],
+    coverage: ({ raster, bands }) => [
+      'Raster',
+      `${raster.width} × ${raster.height}`,
+      bandCount(bands.length),
+    ],
+    storedTiles: ({ format, minZoom, maxZoom }) => [
+      'Tile archive',
+      format.toUpperCase(),
+      `zoom ${minZoom}–${maxZoom}`,
+    ],
+  });
 }
 
 function bandCount(value: number): string {

@@ -1,3 +1,4 @@
+import { hasCoverage, hasFeatures, isDrawable } from '../../core/abilities.js';
 import type { Collection, RasterCollection, VectorCollection } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
 import { LIMITS } from '../../core/limits.js';
@@ -38,9 +39,9 @@ export function downloadSection(subject: SnippetSubject, sizes?: SampleSizes): M
 }
 
 function note(collection: Collection, sizes: SampleSizes | undefined): Markup | undefined {
-  if (collection.kind === 'raster')
+  if (hasCoverage(collection))
     return html`<p class="muted">Sizes are those before compression: the files are smaller.</p>`;
-  if (!sizes || collection.kind !== 'vector') return undefined;
+  if (!sizes || !hasFeatures(collection)) return undefined;
   const all = html`<p class="muted">Sizes are estimates from ${count(sizes.sample)} features, before compression on the way.</p>`;
   if (collection.featureCount <= LIMITS.itemsMax) return all;
   return html`${all}<p class="muted">One answer has at most ${count(LIMITS.itemsMax)} features and links to the next ones. The GDAL command below copies all ${count(collection.featureCount)} into one file.</p>`;
@@ -48,8 +49,8 @@ function note(collection: Collection, sizes: SampleSizes | undefined): Markup | 
 
 function dataOf(subject: SnippetSubject, sizes: SampleSizes | undefined): Download[] {
   const { collection } = subject;
-  if (collection.kind === 'vector') return featuresOf(subject, collection, sizes);
-  return collection.kind === 'raster' ? valuesOf(subject, collection) : [];
+  if (hasFeatures(collection)) return featuresOf(subject, collection, sizes);
+  return hasCoverage(collection) ? valuesOf(subject, collection) : [];
 }
 
 function featuresOf(
@@ -112,7 +113,7 @@ const PICTURES = [
 ] as const;
 
 function picturesOf({ baseUrl, collection }: SnippetSubject): Download[] {
-  if (collection.kind === 'archive') return [];
+  if (!isDrawable(collection)) return [];
   const map = `${baseUrl}/ogc/maps/collections/${collection.layerId}/map?width=1024`;
   return PICTURES.map(([format, f, about]) => ({
     format,

@@ -1,3 +1,4 @@
+import { hasFeatures } from '../../core/abilities.js';
 import type { Collection } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
 import type { MapData } from '../../core/page-data.js';
@@ -51,7 +52,7 @@ ${section('Interfaces', surfaceCards(surfaces, baseUrl))}
 }
 
 function entrances({ baseUrl, collections }: HomePage): Markup {
-  const live = collections.some(({ kind }) => kind === 'vector')
+  const live = collections.some(hasFeatures)
     ? html` <a class="button" href="${`${baseUrl}/live`}">See changes as they come</a>`
     : undefined;
   return html`<p class="actions"><a class="button primary" href="${viewerUrl(baseUrl)}">Open the map viewer</a>${live}</p>`;

@@ -1,3 +1,4 @@
+import { byData, hasCoverage, hasFeatures } from '../../core/abilities.js';
 import type { Box } from '../../core/box.js';
 import type {
   ArchiveCollection,
@@ -15,14 +16,11 @@ const DETAIL_ZOOM = 16;
 
 /** How the browser's map shows a collection. */
 export function mapLayer(collection: Collection, baseUrl: string): MapLayerData {
-  switch (collection.kind) {
-    case 'vector':
-      return vectorLayer(collection, baseUrl);
-    case 'raster':
-      return rasterLayer(collection, baseUrl);
-    case 'archive':
-      return archiveLayer(collection, baseUrl);
-  }
+  return byData<MapLayerData>(collection, {
+    features: (own) => vectorLayer(own, baseUrl),
+    coverage: (own) => rasterLayer(own, baseUrl),
+    storedTiles: (own) => archiveLayer(own, baseUrl),
+  });
 }
 
 /**
@@ -58,8 +56,8 @@ export function firstOnes(collections: readonly Collection[]): Collection[] {
   const close = near.filter(({ one }) => isNear(one, middle!.one));
   for (const { one } of [...close, ...near]) {
     if (choice.size >= FIRST) break;
-    if (choice.has(one) || (one.kind === 'raster' && rasters >= FIRST_RASTERS)) continue;
-    if (one.kind === 'raster') rasters += 1;
+    if (choice.has(one) || (hasCoverage(one) && rasters >= FIRST_RASTERS)) continue;
+    if (hasCoverage(one)) rasters += 1;
     choice.add(one);
   }
   return placed.filter((one) => choice.has(one));
@@ -102,7 +100,7 @@ function middleOf({ extent84 }: Collection): [number, number] | undefined {
 }
 
 function featuresOf(collection: Collection): number {
-  return collection.kind === 'vector' ? collection.featureCount : 0;
+  return hasFeatures(collection) ? collection.featureCount : 0;
 }
 
 function drawingRank(layer: MapLayerData): number {
@@ -172,7 +170,7 @@ export function viewerUrl(baseUrl: string, id?: string): string {
 
 /** The collection's style; archives, which have none, are shown as layers without a style are. */
 export function pageStyle(collection: Collection): readonly StyleLayer[] {
-  if (collection.kind === 'vector') return collection.style.layers;
+  if (hasFeatures(collection)) return collection.style.layers;
   return defaultStyle('Geometry', collection.id).layers;
 }
 

@@ -1,3 +1,4 @@
+import { attributionOf, isDrawable } from '../../core/abilities.js';
 import type { Collection } from '../../core/collection.js';
 import { html, type Markup, scriptJson } from '../../core/html.js';
 import type { MapData, MapLayerData } from '../../core/page-data.js';
@@ -52,9 +53,9 @@ ${frame.printed ? printedCaption(frame.printed) : undefined}
 /** Legend and source, for paper only: the screen has the page around the map. */
 function printedCaption({ baseUrl, collection }: PrintedCaption): Markup {
   const legend = `${baseUrl}/ogc/maps/collections/${collection.layerId}/legend?f=svg`;
-  const credit = collection.kind === 'archive' ? withoutMarkup(collection.attribution) : undefined;
+  const credit = withoutMarkup(attributionOf(collection));
   return html`<figcaption class="print-only">${
-    collection.kind === 'archive' ? undefined : html`<img class="legend" src="${legend}" alt="Legend">`
+    !isDrawable(collection) ? undefined : html`<img class="legend" src="${legend}" alt="Legend">`
   }<p><bdi>${collection.title}</bdi>${credit ? html`. ${credit}` : undefined}. Served by Graticule, ${baseUrl}</p></figcaption>`;
 }
 
@@ -111,8 +112,7 @@ const PICTURE_WIDTH = 1024;
 /** A rendered map of a collection, for readers without scripts; as high as its extent asks for. */
 export function mapPicture(baseUrl: string, collection: Collection): string | undefined {
   const box = collection.extent84;
-  // Archives are not drawn into maps.
-  if (!box || collection.kind === 'archive') return undefined;
+  if (!box || !isDrawable(collection)) return undefined;
   const middle = ((box[1] + box[3]) / 2) * (Math.PI / 180);
   const width = (box[0] > box[2] ? box[2] + 360 - box[0] : box[2] - box[0]) * Math.max(0.2, Math.cos(middle));
   const ratio = width > 0 ? (box[3] - box[1]) / width : 1;

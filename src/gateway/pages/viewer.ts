@@ -1,3 +1,4 @@
+import { hasCoverage, isDrawable } from '../../core/abilities.js';
 import type { Collection, RasterCollection } from '../../core/collection.js';
 import { html, type Markup, scriptJson } from '../../core/html.js';
 import type {
@@ -75,7 +76,7 @@ function viewerLayer(
 ): ViewerLayerData {
   const { id, title, extent84 } = collection;
   const time = timeOf(collection, instants, timeProperty, baseUrl);
-  const coverage = collection.kind === 'raster' ? coverageOf(collection, baseUrl) : null;
+  const coverage = hasCoverage(collection) ? coverageOf(collection, baseUrl) : null;
   return { id, title, extent: extent84 ?? null, time, coverage, popup };
 }
 
@@ -149,7 +150,7 @@ ${legend(collection, baseUrl)}
 
 /** A collection of one symbol has its legend in its row already. */
 function legend(collection: Collection, baseUrl: string): Markup | undefined {
-  const labels = collection.kind === 'archive' ? [] : legendEntries(collection).map(({ label }) => label);
+  const labels = isDrawable(collection) ? legendEntries(collection).map(({ label }) => label) : [];
   if (labels.length < 2) return undefined;
   const source = `${baseUrl}/ogc/maps/collections/${collection.layerId}/legend?f=svg`;
   return html`<p class="legend"><img src="${source}" alt="${`Legend: ${labels.join(', ')}`}" loading="lazy"></p>`;

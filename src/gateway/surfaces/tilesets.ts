@@ -1,3 +1,4 @@
+import { attributionOf, hasFeatures, hasStoredTiles, hasVectorTiles } from '../../core/abilities.js';
 import type { VectorLayerMetadata } from '../../core/archives.js';
 import type { Box } from '../../core/box.js';
 import {
@@ -42,11 +43,6 @@ export function extentOf(collections: readonly Collection[]): Box | undefined {
     wraps ? 180 : Math.max(...boxes.map((b) => b[2])),
     Math.max(...boxes.map((b) => b[3])),
   ];
-}
-
-/** Whether tiles of the collection can carry features. */
-export function holdsFeatures(collection: Collection): boolean {
-  return collection.kind === 'vector' || (collection.kind === 'archive' && collection.format === 'mvt');
 }
 
 export interface TilesetSubject {
@@ -103,7 +99,7 @@ export function tileTemplate(
 
 /** The `collections` parameter of a dataset's tiles: vector tiles refuse rasters, so it names none there. */
 function selection({ collections }: TilesetSubject, format: Format): string {
-  const layers = collections.filter((c) => isImage(format) || c.kind === 'vector');
+  const layers = collections.filter((c) => isImage(format) || hasFeatures(c));
   return `&collections=${layers.map((c) => c.layerId).join(',')}`;
 }
 
@@ -114,7 +110,7 @@ function limitsOf(
   zooms: readonly number[],
 ): TileLimits[] {
   const extent = extentOf(collections);
-  return extent ? limitsIn(set, zooms, extent, collections.some(holdsFeatures)) : [];
+  return extent ? limitsIn(set, zooms, extent, collections.some(hasVectorTiles)) : [];
 }
 
 /** Whether a tile lies outside of the limits that the tileset of the collections tells of. */
@@ -138,7 +134,7 @@ function tilesetItem(x: Exchange, set: TileMatrixSet, subject: TilesetSubject) {
   const formats = formatsOf(subject);
   return {
     title: subject.collection?.title ?? 'All collections',
-    dataType: subject.as === 'data' && subject.collections.some(holdsFeatures) ? 'vector' : 'map',
+    dataType: subject.as === 'data' && subject.collections.some(hasVectorTiles) ? 'vector' : 'map',
     crs: set.crsDocument,
     tileMatrixSetId: set.id,
     tileMatrixSetURI: set.uri,
@@ -191,7 +187,7 @@ export function tilesetDocument(x: Exchange, set: TileMatrixSet, subject: Tilese
     ...item,
     description: collection?.description ?? '',
     version: collection?.version,
-    attribution: collection?.kind === 'archive' ? collection.attribution : undefined,
+    attribution: attributionOf(collection),
     centerPoint: extent && centerPoint(set, zooms, extent),
     layers: collections.flatMap((one) => layersOf(set, one)),
     links: [
@@ -251,7 +247,7 @@ function zoomsOf(set: TileMatrixSet, collections: readonly Collection[]): number
 }
 
 function layersOf(set: TileMatrixSet, collection: Collection): object[] {
-  if (collection.kind === 'archive') return collection.vectorLayers.map(archivedLayer);
+  if (hasStoredTiles(collection)) return collection.vectorLayers.map(archivedLayer);
   const zooms = zoomsOf(set, [collection]);
   const { id, title, description, extent84 } = collection;
   return [
@@ -259,12 +255,12 @@ function layersOf(set: TileMatrixSet, collection: Collection): object[] {
       id,
       title,
       description: description || undefined,
-      dataType: collection.kind === 'vector' ? 'vector' : 'coverage',
-      geometryDimension: collection.kind === 'vector' ? dimensionOf(collection) : undefined,
+      dataType: hasFeatures(collection) ? 'vector' : 'coverage',
+      geometryDimension: hasFeatures(collection) ? dimensionOf(collection) : undefined,
       minTileMatrix: set.matrices[zooms[0] ?? 0]!.id,
       maxTileMatrix: set.matrices[zooms.at(-1) ?? 0]!.id,
       boundingBox: extent84 && boundingBox(extent84),
-      propertiesSchema: collection.kind === 'vector' ? propertiesSchema(collection) : undefined,
+      propertiesSchema: hasFeatures(collection) ? propertiesSchema(collection) : undefined,
     },
   ];
 }

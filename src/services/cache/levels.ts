@@ -1,4 +1,5 @@
-import type { CatalogSnapshot, Collection } from '../../core/collection.js';
+import { cursorOf, hasFeatures } from '../../core/abilities.js';
+import type { CatalogSnapshot } from '../../core/collection.js';
 import type { CollectionChange } from '../../core/edits.js';
 import { sharedKey, type TileRequest } from '../tiles/request.js';
 import type { CachedTile } from '../tiles/tile.js';
@@ -112,7 +113,7 @@ export class TileLevels {
     for (const [i, collection] of wanted.collections.entries()) {
       const { readAt } = collection;
       if (readAt !== undefined && kept.made < readAt) return 0;
-      if (collection.kind !== 'vector') continue;
+      if (!hasFeatures(collection)) continue;
       if (this.#edits.hasChanged(collection.id, kept.cursors[i] ?? 0, wanted)) return 0;
     }
     return left;
@@ -120,10 +121,6 @@ export class TileLevels {
 }
 
 const NOTHING = new Uint8Array();
-
-function cursorOf(collection: Collection): number {
-  return collection.kind === 'vector' ? collection.cursor : 0;
-}
 
 function tileOf({ body, encoding, dropped }: KeptTile, wanted: TileRequest): CachedTile {
   const compressed = encoding === 'gzip' ? 'gzip' : undefined;

@@ -1,3 +1,4 @@
+import { cursorOf } from '../../core/abilities.js';
 import type { CatalogSnapshot, Collection } from '../../core/collection.js';
 import type { TileCache } from './tile-cache.js';
 
@@ -11,5 +12,5 @@ export function dropReplaced(tiles: TileCache, before: CatalogSnapshot, after: C
 /** Edits that the reload found, but that nobody told of, may lie anywhere. */
 function isSame(before: Collection, after: Collection | undefined): boolean {
   if (after?.version !== before.version) return false;
-  return before.kind !== 'vector' || after.kind !== 'vector' || before.cursor === after.cursor;
+  return cursorOf(before) === cursorOf(after);
 }

@@ -1,3 +1,4 @@
+import { hasFeatures } from '../../core/abilities.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import type { EventSource, Retention } from '../../core/events.js';
 import type { Principal } from '../../core/operation.js';
@@ -104,7 +105,7 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
     },
     edited(collectionId) {
       const collection = options.catalog().byId(collectionId);
-      if (collection?.kind === 'vector') relay.wake(collection.file);
+      if (hasFeatures(collection)) relay.wake(collection.file);
     },
     fed: () => void feed.catchUp().catch(behind),
     outboxStatus: () => relay.status(),

@@ -1,3 +1,4 @@
+import { hasFeatures } from '../../core/abilities.js';
 import type { Box } from '../../core/box.js';
 import type { CatalogSnapshot, VectorCollection } from '../../core/collection.js';
 import { and, Cql2Error, check, type Expression } from '../../core/cql2/index.js';
@@ -31,7 +32,7 @@ export interface Scope {
 export function scopesOf(interest: Interest, visible: CatalogSnapshot): Map<number, Scope> {
   const scopes = new Map<number, Scope>();
   for (const collection of visible.collections) {
-    if (collection.kind !== 'vector') continue;
+    if (!hasFeatures(collection)) continue;
     if (interest.layers && !interest.layers.includes(collection.layerId)) continue;
     if (mayAsk(interest.filter, collection)) scopes.set(collection.layerId, scopeOf(interest, collection));
   }

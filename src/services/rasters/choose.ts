@@ -1,3 +1,4 @@
+import { hasCoverage } from '../../core/abilities.js';
 import type { Box } from '../../core/box.js';
 import { boxesTouch } from '../../core/box.js';
 import type { Collection, RasterCollection } from '../../core/collection.js';
@@ -87,13 +88,13 @@ export interface Batched {
  * time beside some that have one, are not shown. Nothing changes without a range, or when no raster has an instant.
  */
 export function newestBatch(collections: readonly Collection[], datetime: TimeRange | undefined): Batched {
-  const granules = datetime ? collections.flatMap((c) => (c.kind === 'raster' ? granulesOf(c) : [])) : [];
+  const granules = datetime ? collections.flatMap((c) => (hasCoverage(c) ? granulesOf(c) : [])) : [];
   if (!datetime || granules.every(({ acquired }) => acquired === undefined))
     return { collections, batch: undefined };
   const instant = newestIn(granules, datetime);
   const batch = instant === undefined ? undefined : { start: instant, end: instant };
   const shown = collections.filter(
-    (c) => c.kind !== 'raster' || (batch && newestIn(granulesOf(c), batch) !== undefined),
+    (c) => !hasCoverage(c) || (batch && newestIn(granulesOf(c), batch) !== undefined),
   );
   return { collections: shown, batch };
 }

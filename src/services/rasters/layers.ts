@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { hasCoverage } from '../../core/abilities.js';
 import type { Collection, Quarantined, RasterCollection } from '../../core/collection.js';
 import { placeOfRaster } from '../../core/raster-sources.js';
 import type { RasterInfo } from '../../core/rasters.js';
@@ -50,14 +51,12 @@ function joined(
   dataDir: string,
   quarantined: Quarantined[],
 ): ((id: string, layerId: number) => RasterCollection) | undefined {
-  const parts: MosaicPart[] = present?.kind === 'raster' ? [partOf(present)] : [];
+  const parts: MosaicPart[] = hasCoverage(present) ? [partOf(present)] : [];
   const used: RegisteredRaster[] = [];
   for (const member of members) {
     const part = readable(member, dataDir);
     const problem =
-      present && present.kind !== 'raster'
-        ? 'Its layer holds no rasters.'
-        : problemOf(part, parts[0]?.raster);
+      present && !hasCoverage(present) ? 'Its layer holds no rasters.' : problemOf(part, parts[0]?.raster);
     if (problem !== undefined)
       quarantined.push({ path: part?.path ?? member.place, layer: member.name, reason: problem });
     else if (part?.raster) {

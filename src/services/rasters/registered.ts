@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import { hasCoverage } from '../../core/abilities.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import { ApiError, notFound } from '../../core/errors.js';
 import { TaskFailure } from '../../core/failure.js';
@@ -45,7 +46,7 @@ export class RegisteredRasters {
    */
   async requireLayer(layerId: number, mayMake: boolean): Promise<void> {
     const collection = this.deps.catalog().byLayerId(layerId);
-    if (collection && collection.kind !== 'raster')
+    if (collection && !hasCoverage(collection))
       throw new ApiError('invalid-request', `Layer ${layerId} ('${collection.id}') holds no rasters.`);
     if (collection) return;
     if ((await this.deps.state.rasters.list({ layerId })).length > 0) return;
@@ -64,7 +65,7 @@ export class RegisteredRasters {
   /** Throws `invalid-request` when a raster does not go together with those of its layer. */
   requireFit(layerId: number, raster: RasterInfo | undefined): void {
     const collection = this.deps.catalog().byLayerId(layerId);
-    if (!raster || collection?.kind !== 'raster') return;
+    if (!raster || !hasCoverage(collection)) return;
     const problem = mismatch(collection.raster, raster);
     if (problem !== undefined) throw new ApiError('invalid-request', problem);
   }

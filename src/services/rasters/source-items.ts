@@ -1,3 +1,4 @@
+import { hasCoverage } from '../../core/abilities.js';
 import type { Box } from '../../core/box.js';
 import type { Collection } from '../../core/collection.js';
 import type { TimeRange } from '../../core/params.js';
@@ -20,7 +21,7 @@ export function sourceItems(
   window84: Box | undefined,
 ): SourceItem[] {
   return collections.flatMap((one) => {
-    if (one.kind !== 'raster') return [];
+    if (!hasCoverage(one)) return [];
     const chosen = chooseRaster(one, { datetime: batch, window84 });
     return (chosen?.used ?? []).map((id) => ({ collection: one.id, id }));
   });

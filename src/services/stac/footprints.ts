@@ -1,3 +1,4 @@
+import { hasCoverage, hasFeatures } from '../../core/abilities.js';
 import type { Collection, VectorCollection } from '../../core/collection.js';
 import type { Field } from '../../core/vector-source.js';
 import { temporalField } from '../filters.js';
@@ -12,6 +13,6 @@ export function footprintField({ source }: VectorCollection): Field | undefined 
 
 /** Whether a collection has items. */
 export function hasItems(collection: Collection): boolean {
-  if (collection.kind === 'raster') return true;
-  return collection.kind === 'vector' && (!!collection.stac || footprintField(collection) !== undefined);
+  if (hasCoverage(collection)) return true;
+  return hasFeatures(collection) && (!!collection.stac || footprintField(collection) !== undefined);
 }

@@ -1,3 +1,4 @@
+import { cursorOf, hasCoverage, hasFeatures } from '../../core/abilities.js';
 import type { CatalogSnapshot, Collection } from '../../core/collection.js';
 import { ITEM_FIELDS, type StacContent, type StacPart } from '../../core/stac.js';
 import type { Pools } from '../../core/tasks.js';
@@ -93,13 +94,12 @@ export class StacItems {
 
 /** Changes whenever the items of a collection may. */
 function stampOf(collection: Collection): string {
-  const cursor = collection.kind === 'vector' ? collection.cursor : 0;
-  return [version(), collection.origin, collection.layerId, cursor, collection.title].join(' ');
+  return [version(), collection.origin, collection.layerId, cursorOf(collection), collection.title].join(' ');
 }
 
 async function contentOf(collection: Collection): Promise<StacContent> {
-  if (collection.kind === 'raster') return { kind: 'items', items: await rasterItems(collection) };
-  if (collection.kind !== 'vector') return { kind: 'items', items: [] };
+  if (hasCoverage(collection)) return { kind: 'items', items: await rasterItems(collection) };
+  if (!hasFeatures(collection)) return { kind: 'items', items: [] };
   const { source, stac } = collection;
   if (stac) return { kind: 'ingested', source };
   return { kind: 'footprints', source, temporal: footprintField(collection)!.name };

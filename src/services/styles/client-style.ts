@@ -1,3 +1,4 @@
+import { hasFeatures, hasVectorTiles } from '../../core/abilities.js';
 import type { Collection } from '../../core/collection.js';
 import { defaultStyle } from '../../core/style/default-style.js';
 import { styleDocument } from '../../core/style/document.js';
@@ -12,7 +13,7 @@ const GLYPHS = '/ogc/maps/fonts/{fontstack}/{range}.pbf';
 
 /** A MapLibre style that shows one collection, in its style. */
 export function collectionStyle(collection: Collection, baseUrl: string): StyleDocument {
-  const own = collection.kind === 'vector' ? styleDocument(collection) : undefined;
+  const own = hasFeatures(collection) ? styleDocument(collection) : undefined;
   return {
     version: 8,
     name: own?.name ?? collection.title,
@@ -62,21 +63,17 @@ function view({ extent84 }: Collection): Pick<StyleDocument, 'center' | 'zoom'> 
 
 function sourceOf(collection: Collection, baseUrl: string): StyleDocument['sources'][string] {
   const url = `${baseUrl}/tiles/${collection.layerId}`;
-  return isVector(collection) ? { type: 'vector', url } : { type: 'raster', url, tileSize: 256 };
-}
-
-function isVector(collection: Collection): boolean {
-  return collection.kind === 'vector' || (collection.kind === 'archive' && collection.format === 'mvt');
+  return hasVectorTiles(collection) ? { type: 'vector', url } : { type: 'raster', url, tileSize: 256 };
 }
 
 /** Images are drawn here, in the style of their collection: clients only show them. */
 function layersOf(collection: Collection): Layer[] {
   const { id } = collection;
-  if (collection.kind === 'vector')
+  if (hasFeatures(collection))
     return styleDocument(collection).layers.map((layer) =>
       'source' in layer && layer.source === COLLECTION_SOURCE ? ({ ...layer, source: id } as Layer) : layer,
     );
-  if (!isVector(collection)) return [{ id: 'raster', type: 'raster', source: id }];
+  if (!hasVectorTiles(collection)) return [{ id: 'raster', type: 'raster', source: id }];
   const { vectorLayers } = collection as Extract<Collection, { kind: 'archive' }>;
   return vectorLayers.flatMap((layer) =>
     defaultStyle('Geometry', layer.id).layers.map((one: StyleLayer) => {

@@ -1,3 +1,4 @@
+import { isDrawable } from '../../core/abilities.js';
 import type { CatalogSnapshot, RasterCollection, VectorCollection } from '../../core/collection.js';
 import { notFound } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
@@ -51,7 +52,7 @@ export class Styles {
   styled(layerId: number): StyledCollection {
     const collection = this.#deps.catalog().byLayerId(layerId);
     if (!collection) throw notFound('layer', `${layerId}`);
-    if (collection.kind === 'archive') throw notFound('style of the tile archive', collection.id);
+    if (!isDrawable(collection)) throw notFound('style of the tile archive', collection.id);
     return collection;
   }
 

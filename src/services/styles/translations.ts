@@ -1,3 +1,4 @@
+import { hasCoverage } from '../../core/abilities.js';
 import { ApiError } from '../../core/errors.js';
 import { COLLECTION_SOURCE, type StyleDocument, type StyleLayer } from '../../core/style/model.js';
 import type { SldTarget } from '../../core/style/sld/context.js';
@@ -10,7 +11,7 @@ import type { StyledCollection } from './index.js';
 
 /** What a style of a collection may speak of. */
 export function targetOf(collection: StyledCollection): Pick<SldTarget, 'geometryType' | 'fields'> {
-  if (collection.kind === 'raster') return { geometryType: 'raster' };
+  if (hasCoverage(collection)) return { geometryType: 'raster' };
   const { geometryType, fields } = collection.source;
   return { geometryType, fields: fields.map(({ name, type }) => ({ name, type })) };
 }

@@ -1,3 +1,4 @@
+import { hasFeatures } from '../../core/abilities.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import { type Expression, isArray, isCall, type Operand } from '../../core/cql2/ast.js';
 import type { EditResult } from '../../core/edits.js';
@@ -54,8 +55,8 @@ const layerIds = new WeakMap<object, string>();
 
 /** Remembers the layers' ids by their sources, which is all that tasks name. */
 export function labelLayers({ collections }: CatalogSnapshot): void {
-  for (const { kind, layerId, ...rest } of collections)
-    if (kind === 'vector') layerIds.set((rest as { source: object }).source, String(layerId));
+  for (const collection of collections)
+    if (hasFeatures(collection)) layerIds.set(collection.source, String(collection.layerId));
 }
 
 /** The id of the layer that a task reads; `several` or nothing where there is not one. */

@@ -1,3 +1,4 @@
+import { attributionOf, hasFeatures, hasStoredTiles } from '../../core/abilities.js';
 import type {
   ArchiveDescription,
   TileGrid,
@@ -11,7 +12,7 @@ import { MVT_FORMAT } from '../../core/media.js';
 import { matrixBox, type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../core/tile-matrix.js';
 import type { FieldType } from '../../core/vector-source.js';
 import { tileFields } from '../tiles/layer.js';
-import { isVector, type TileWork } from './work.js';
+import type { TileWork } from './work.js';
 
 /** Throws `invalid-request` for tiles that the container cannot hold. */
 export function checkContainer(container: WrittenContainer, { set, format, selection }: TileWork): void {
@@ -35,7 +36,7 @@ export function archiveDescription(work: TileWork): ArchiveDescription {
   const { minZoom, maxZoom } = selection;
   const [first] = collections;
   const description = collections.map((one) => one.description).find((text) => text !== '');
-  const attribution = first?.kind === 'archive' ? first.attribution : undefined;
+  const attribution = attributionOf(first);
   return {
     name: collections
       .map(({ id }) => id)
@@ -58,8 +59,8 @@ export function archiveDescription(work: TileWork): ArchiveDescription {
 function vectorLayers({ collections, selection }: TileWork): VectorLayerMetadata[] {
   const zooms = { minzoom: selection.minZoom, maxzoom: selection.maxZoom };
   const [first] = collections;
-  if (first?.kind === 'archive') return first.vectorLayers.map((layer) => ({ ...layer, ...zooms }));
-  return collections.filter(isVector).map((collection) => ({
+  if (hasStoredTiles(first)) return first.vectorLayers.map((layer) => ({ ...layer, ...zooms }));
+  return collections.filter(hasFeatures).map((collection) => ({
     id: collection.id,
     description: collection.description || collection.title,
     fields: fieldsOf(collection),

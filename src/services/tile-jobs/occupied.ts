@@ -1,8 +1,9 @@
+import { hasFeatures } from '../../core/abilities.js';
 import type { Collection } from '../../core/collection.js';
 import { MVT_FORMAT } from '../../core/media.js';
 import type { Pools } from '../../core/tasks.js';
 import type { Occupied } from './walk.js';
-import { isVector, type TileWork } from './work.js';
+import type { TileWork } from './work.js';
 
 /** How far content of a tile may lie outside it, as a part of the side: clip buffers, symbols of maps. */
 const MARGIN_MVT = 1 / 32;
@@ -18,7 +19,7 @@ export function occupancy(
   pools: Pools,
   signal: AbortSignal,
 ): Occupied | undefined {
-  if (!collections.every(isVector)) return undefined;
+  if (!collections.every(hasFeatures)) return undefined;
   const sources = collections.map((collection) => collection.rule?.stored ?? collection.source);
   const margin = format === MVT_FORMAT ? MARGIN_MVT : MARGIN_IMAGE;
   return async (boxes) => {

@@ -1,5 +1,6 @@
+import { hasFeatures, hasStoredTiles } from '../../core/abilities.js';
 import type { Box } from '../../core/box.js';
-import type { CatalogSnapshot, Collection, VectorCollection } from '../../core/collection.js';
+import type { CatalogSnapshot, Collection } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import { type Format, JPEG_FORMAT, MVT_FORMAT, PNG_FORMAT, WEBP_FORMAT } from '../../core/media.js';
@@ -26,8 +27,8 @@ const FORMATS: readonly Format[] = [MVT_FORMAT, PNG_FORMAT, WEBP_FORMAT, JPEG_FO
 /** The format that tiles of these collections are made in when none is named. */
 export function usualFormat(collections: readonly Collection[]): string {
   const [first] = collections;
-  if (first?.kind === 'archive') return first.format;
-  return collections.some(({ kind }) => kind === 'vector') ? 'mvt' : 'png';
+  if (hasStoredTiles(first)) return first.format;
+  return collections.some(hasFeatures) ? 'mvt' : 'png';
 }
 
 /** Throws `invalid-request` for what does not exist or does not go together. */
@@ -58,21 +59,17 @@ export function tileWork(selection: TileSelection, catalog: CatalogSnapshot): Ti
 function formatOf(name: string, collections: readonly Collection[], set: TileMatrixSet): Format {
   const format = FORMATS.find((one) => one.name === name);
   const [first] = collections;
-  if (collections.some(({ kind }) => kind === 'archive')) {
+  if (collections.some(hasStoredTiles)) {
     if (collections.length > 1) refused('A tile archive does not go together with other collections.');
-    if (first?.kind === 'archive' && first.format !== name)
+    if (hasStoredTiles(first) && first.format !== name)
       refused(`Tiles of '${first.id}' are ${first.format}.`);
     if (set !== WEB_MERCATOR_QUAD) refused('Tiles of an archive are those of WebMercatorQuad.');
   } else if (format !== MVT_FORMAT && format !== PNG_FORMAT && format !== WEBP_FORMAT) {
     refused('Tiles are made as mvt, png or webp.');
-  } else if (format === MVT_FORMAT && !collections.some(isVector)) {
+  } else if (format === MVT_FORMAT && !collections.some(hasFeatures)) {
     refused('A raster collection has no vector tiles; ask for png or webp.');
   }
   return format ?? refused(`There are no tiles of format '${name.slice(0, 40)}'.`);
-}
-
-export function isVector(collection: Collection): collection is VectorCollection {
-  return collection.kind === 'vector';
 }
 
 function refused(message: string): never {

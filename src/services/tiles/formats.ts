@@ -1,3 +1,4 @@
+import { hasFeatures, hasStoredTiles } from '../../core/abilities.js';
 import type { ArchiveFormat } from '../../core/archives.js';
 import type { Collection } from '../../core/collection.js';
 import { ApiError, badParameter } from '../../core/errors.js';
@@ -32,18 +33,18 @@ const ARCHIVE_SETS: readonly TileMatrixSet[] = [WEB_MERCATOR_QUAD];
 /** What tiles of these collections can be: vector when any has features, images always, an archive only its own. */
 export function tileFormats(collections: readonly Collection[]): readonly Format[] {
   const [first] = collections;
-  if (first?.kind === 'archive') return STORED[first.format];
-  return collections.some((c) => c.kind === 'vector') ? MADE_FORMATS : IMAGES;
+  if (hasStoredTiles(first)) return STORED[first.format];
+  return collections.some(hasFeatures) ? MADE_FORMATS : IMAGES;
 }
 
 /** Tile matrix sets that a collection has tiles in. */
 export function matrixSetsOf(collection: Collection, { all }: MatrixSets): readonly TileMatrixSet[] {
-  return collection.kind === 'archive' ? ARCHIVE_SETS : all;
+  return hasStoredTiles(collection) ? ARCHIVE_SETS : all;
 }
 
 /** Whether tiles of the collection are made on request, alone or together with others. */
 export function isMade(collection: Collection): boolean {
-  return collection.kind !== 'archive';
+  return !hasStoredTiles(collection);
 }
 
 /**

@@ -1,4 +1,5 @@
-import type { ArchiveCollection, VectorCollection } from '../../core/collection.js';
+import { hasFeatures, hasStoredTiles } from '../../core/abilities.js';
+import type { ArchiveCollection } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import { MVT_FORMAT } from '../../core/media.js';
@@ -25,18 +26,18 @@ export async function makeTile(x: TaskContext, pools: Pools, asked: TileRequest)
   const request = collections.length === asked.collections.length ? asked : { ...asked, collections };
   const { format } = request;
   if (collections.length === 0) return emptyTile(request);
-  if (collections[0]?.kind === 'archive') return stored(x, pools, request);
+  if (hasStoredTiles(collections[0])) return stored(x, pools, request);
   return format === MVT_FORMAT ? encode(x, pools, request) : draw(x, pools, request);
 }
 
 /** Whether a tile is an image that is made here. */
 export function isDrawn({ collections, format }: Pick<TileRequest, 'collections' | 'format'>): boolean {
-  return format !== MVT_FORMAT && collections[0]?.kind !== 'archive';
+  return format !== MVT_FORMAT && !hasStoredTiles(collections[0]);
 }
 
 async function encode(x: TaskContext, pools: Pools, request: TileRequest): Promise<CachedTile> {
   const { collections, at, selection } = request;
-  const vectors = collections.filter((c): c is VectorCollection => c.kind === 'vector');
+  const vectors = collections.filter(hasFeatures);
   if (vectors.length === 0) {
     throw new ApiError('not-acceptable', 'A raster collection has no vector tiles; ask for png.');
   }

@@ -1,3 +1,4 @@
+import { hasCoverage } from '../../core/abilities.js';
 import type { Box } from '../../core/box.js';
 import { around } from '../../core/box.js';
 import { Recent } from '../../core/recent.js';
@@ -47,7 +48,7 @@ function sideOf({ at, collections, scale = 1 }: TileRequest): number {
   const { tileWidth, tileHeight, variableWidths } = at.set.matrices[at.zoom]!;
   if (variableWidths.length > 0) return 1;
   // Warping costs the same for each pixel, and GDAL keeps the blocks that neighbours share.
-  if (collections.every(({ kind }) => kind === 'raster')) return 1;
+  if (collections.every(hasCoverage)) return 1;
   const fitting = Math.floor(MAX_PIXELS / (Math.max(tileWidth, tileHeight) * scale));
   return Math.max(1, Math.min(MAX_SIDE, 2 ** Math.floor(Math.log2(Math.max(1, fitting)))));
 }

@@ -1,3 +1,4 @@
+import { isDrawable } from '../../core/abilities.js';
 import { type Collection, hasTilesAt } from '../../core/collection.js';
 import type { Expression } from '../../core/cql2/index.js';
 import { type Format, MVT_FORMAT } from '../../core/media.js';
@@ -90,7 +91,7 @@ function contentKey(
   let key = '';
   for (const collection of collections) {
     key += `/${collection.id}@${versionOf(collection)}`;
-    if (format !== MVT_FORMAT && collection.kind !== 'archive' && collection.style.version > 0)
+    if (format !== MVT_FORMAT && isDrawable(collection) && collection.style.version > 0)
       key += `~${styleTag(collection.style)}`;
   }
   if (batch) key += `/${batch.start}`;

@@ -1,3 +1,4 @@
+import { hasCoverage, hasFeatures } from '../../core/abilities.js';
 import type { Collection } from '../../core/collection.js';
 import { contentTag } from '../../core/content-tag.js';
 import { LIMITS } from '../../core/limits.js';
@@ -88,9 +89,9 @@ function batchHeaders({ collections, at, batch }: TileRequest): Record<string, s
 /** A file that changes is noticed; rows of a database and what is remote change without a word. */
 export function maxAgeOf({ collections }: TileRequest): number | undefined {
   const unseen = collections.some((c) =>
-    c.kind === 'vector'
+    hasFeatures(c)
       ? c.source.database !== undefined
-      : c.kind === 'raster'
+      : hasCoverage(c)
         ? isDistant(c.raster.source)
         : isRemote(c.file),
   );

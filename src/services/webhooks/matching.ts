@@ -1,3 +1,4 @@
+import { hasFeatures } from '../../core/abilities.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import { ConfigError, type Webhook } from '../../core/config.js';
 import { Cql2Error, check, type Expression, parseText } from '../../core/cql2/index.js';
@@ -71,7 +72,7 @@ export class Matching {
 
   #scopeOf(layerId: number, catalog: CatalogSnapshot): Scope | undefined {
     const collection = catalog.byLayerId(layerId);
-    if (collection?.kind !== 'vector') return undefined;
+    if (!hasFeatures(collection)) return undefined;
     if (this.#collections && !this.#collections.has(collection.id)) return undefined;
     try {
       const filter = this.#filter && check(this.#filter, { ...collection.source, filterCrs: CRS84 });

@@ -1,3 +1,4 @@
+import { hasFeatures } from '../../abilities.js';
 import type { RasterCollection, VectorCollection } from '../../collection.js';
 import type { Color } from '../../color-ramps.js';
 import { LIMITS } from '../../limits.js';
@@ -36,7 +37,7 @@ export function legendEntries(
   collection: VectorCollection | RasterCollection,
   zoom = LEGEND_ZOOM,
 ): LegendEntry[] {
-  const entries = collection.kind === 'vector' ? vectorEntries(collection) : rasterEntries(collection, zoom);
+  const entries = hasFeatures(collection) ? vectorEntries(collection) : rasterEntries(collection, zoom);
   return entries.slice(0, LIMITS.legendEntries);
 }
 

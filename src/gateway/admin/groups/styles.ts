@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { hasFeatures } from '../../../core/abilities.js';
 import { ApiError } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
@@ -232,7 +233,7 @@ function unreadable(detectedVersion: SldVersion | undefined, diagnostics: readon
 
 async function suggest(x: StyleExchange<SuggestBody | undefined>, { styles, pools }: AdminDeps) {
   const collection = styles.styled(x.params.layerId);
-  if (collection.kind !== 'vector')
+  if (!hasFeatures(collection))
     throw new ApiError('invalid-request', 'Styles are suggested for layers of features.');
   const { classCount = 5, ...preferred } = x.body ?? {};
   const samples = await sampleOf(x, pools, collection, preferred.preferredField);

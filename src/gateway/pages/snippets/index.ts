@@ -1,3 +1,4 @@
+import { isDrawable } from '../../../core/abilities.js';
 import { html, type Markup } from '../../../core/html.js';
 import { section } from '../layout.js';
 import { programSnippets } from './programs.js';
@@ -46,7 +47,7 @@ function snippetEntry({ id, title, intro, code, language }: Snippet): Markup {
 
 /** A choice among the styles of the collection, for the snippets that name one. */
 function styleChoice({ collection }: SnippetSubject): Markup | undefined {
-  const styles = collection.kind === 'archive' ? [] : (collection.styles ?? []);
+  const styles = isDrawable(collection) ? (collection.styles ?? []) : [];
   if (styles.length === 0) return undefined;
   const options = [{ id: 'default', title: 'As shown above' }, ...styles].map(
     ({ id, title }) => html`<option value="${id}">${title}</option>`,

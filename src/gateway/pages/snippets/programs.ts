@@ -1,6 +1,6 @@
+import { byData, hasStoredTiles, hasVectorTiles } from '../../../core/abilities.js';
 import {
   fileName,
-  hasVectorTiles,
   itemsUrl,
   literal,
   type Snippet,
@@ -12,14 +12,11 @@ import {
 
 /** Commands and scripts: GDAL, Python, R, curl. */
 export function programSnippets(subject: SnippetSubject): Snippet[] {
-  switch (subject.collection.kind) {
-    case 'vector':
-      return [gdalVector(subject), geoPandas(subject), sf(subject), curlItems(subject)];
-    case 'raster':
-      return [gdalRaster(subject), rasterio(subject), terra(subject), curlCoverage(subject)];
-    case 'archive':
-      return [curlTile(subject)];
-  }
+  return byData(subject.collection, {
+    features: () => [gdalVector(subject), geoPandas(subject), sf(subject), curlItems(subject)],
+    coverage: () => [gdalRaster(subject), rasterio(subject), terra(subject), curlCoverage(subject)],
+    storedTiles: () => [curlTile(subject)],
+  });
 }
 
 function gdalVector({ baseUrl, collection }: SnippetSubject): Snippet {
@@ -135,8 +132,8 @@ function curlCoverage(subject: SnippetSubject): Snippet {
 
 function curlTile(subject: SnippetSubject): Snippet {
   const { collection } = subject;
-  const format = collection.kind === 'archive' && !hasVectorTiles(collection) ? collection.format : 'mvt';
-  const zoom = collection.kind === 'archive' ? collection.minZoom : 0;
+  const format = hasStoredTiles(collection) && !hasVectorTiles(collection) ? collection.format : 'mvt';
+  const zoom = hasStoredTiles(collection) ? collection.minZoom : 0;
   const [x, y] = firstTile(collection.extent84, zoom);
   const url = tilesUrl(subject, format)
     .replace('{z}', String(zoom))

@@ -1,7 +1,8 @@
+import { hasFeatures, hasStoredTiles, hasVectorTiles } from '../../../core/abilities.js';
 import type { Collection } from '../../../core/collection.js';
 import { escapeHtml, html, type Markup } from '../../../core/html.js';
 import { anchor } from '../links.js';
-import { hasVectorTiles, imageFormat, type SnippetSubject, tilesUrl } from './snippet.js';
+import { imageFormat, type SnippetSubject, tilesUrl } from './snippet.js';
 
 /** Kinds of QGIS connections, and the entry of the browser panel whose import dialog takes the file. */
 const ENTRIES = {
@@ -15,7 +16,7 @@ export type ConnectionFile = keyof typeof ENTRIES;
 /** Files of connections that a collection has. */
 export function connectionFiles(collection: Collection): ConnectionFile[] {
   const files: ConnectionFile[] = [];
-  if (collection.kind === 'vector') files.push('qgis-features.xml');
+  if (hasFeatures(collection)) files.push('qgis-features.xml');
   if (collection.storageCrs.isPlane) return files;
   if (imageFormat(collection) !== undefined) files.push('qgis-tiles.xml');
   if (hasVectorTiles(collection)) files.push('qgis-vector-tiles.xml');
@@ -27,7 +28,7 @@ export function connectionXml(subject: SnippetSubject, name: string): string | u
   const { baseUrl, collection } = subject;
   const title = `Graticule: ${collection.title}`;
   if (!connectionFiles(collection).includes(name as ConnectionFile)) return undefined;
-  const zooms = { zmin: '0', zmax: collection.kind === 'archive' ? String(collection.maxZoom) : '16' };
+  const zooms = { zmin: '0', zmax: hasStoredTiles(collection) ? String(collection.maxZoom) : '16' };
   switch (name as ConnectionFile) {
     case 'qgis-features.xml':
       return connections('qgsWFSConnections', '1.1', 'wfs', {
@@ -49,7 +50,7 @@ export function connectionXml(subject: SnippetSubject, name: string): string | u
         name: title,
         url: tilesUrl(subject, 'mvt'),
         ...zooms,
-        ...(collection.kind === 'vector'
+        ...(hasFeatures(collection)
           ? { styleUrl: `${baseUrl}/ogc/maps/collections/${collection.layerId}/styles/default?f=mapbox` }
           : {}),
       });
@@ -82,10 +83,10 @@ export function qgisSteps(subject: SnippetSubject): Markup | undefined {
     (file, i) => html`${i > 0 ? ' or ' : ''}<b>${ENTRIES[file]}</b>`,
   )}, whichever you downloaded, and choose <b>Load Connections…</b></li>
 <li>Choose the file, then <b>Select All</b> and <b>Import</b>.</li>
-<li>Open the new connection and double-click <b><bdi>${collection.kind === 'vector' ? collection.title : `Graticule: ${collection.title}`}</bdi></b>.</li>
+<li>Open the new connection and double-click <b><bdi>${hasFeatures(collection) ? collection.title : `Graticule: ${collection.title}`}</bdi></b>.</li>
 </ol>
 ${
-  collection.kind === 'vector'
+  hasFeatures(collection)
     ? html`<p>Without a file: <b>New Connection…</b>, name it as you like, and give it the address <code>${baseUrl}/ogc/features</code>. ${anchor(`${baseUrl}/ogc/features/`, 'What is at this address')}</p>`
     : undefined
 }`;

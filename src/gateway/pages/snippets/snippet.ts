@@ -1,3 +1,4 @@
+import { hasCoverage, hasStoredTiles } from '../../../core/abilities.js';
 import type { Collection } from '../../../core/collection.js';
 import { LIMITS } from '../../../core/limits.js';
 
@@ -61,20 +62,15 @@ export function tilesUrl({ baseUrl, collection }: SnippetSubject, format: string
 
 /** Format of the image tiles; undefined where tiles are vectors alone. */
 export function imageFormat(collection: Collection): string | undefined {
-  if (collection.kind !== 'archive') return 'png';
+  if (!hasStoredTiles(collection)) return 'png';
   return collection.format === 'mvt' ? undefined : collection.format;
-}
-
-/** Whether there are vector tiles. */
-export function hasVectorTiles(collection: Collection): boolean {
-  return collection.kind === 'vector' || (collection.kind === 'archive' && collection.format === 'mvt');
 }
 
 /** A coverage that has more pixels than one answer may have is asked for at a smaller scale. */
 export function wholeCoverage(subject: SnippetSubject): string {
   const { collection } = subject;
   const url = `${coverageUrl(subject)}?f=geotiff`;
-  if (collection.kind !== 'raster') return url;
+  if (!hasCoverage(collection)) return url;
   const { width, height } = collection.raster;
   const scale = Math.min(1, LIMITS.coverageSide / Math.max(width, height));
   return scale < 1 ? `${url}&scale-factor=${Math.floor(scale * 1000) / 1000}` : url;

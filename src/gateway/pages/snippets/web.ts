@@ -1,8 +1,8 @@
+import { hasStoredTiles, hasVectorTiles } from '../../../core/abilities.js';
 import type { Box } from '../../../core/box.js';
 import type { Collection } from '../../../core/collection.js';
 import { escapeHtml } from '../../../core/html.js';
 import {
-  hasVectorTiles,
   imageFormat,
   libraryUrl,
   literal,
@@ -43,7 +43,7 @@ function mapLibre(subject: SnippetSubject): Snippet {
 }
 
 function styleUrl({ baseUrl, collection }: SnippetSubject): string {
-  if (collection.kind === 'archive')
+  if (hasStoredTiles(collection))
     return `${baseUrl}/ogc/maps/styles/default?f=mapbox&collections=${encodeURIComponent(collection.id)}`;
   return `${baseUrl}/ogc/maps/collections/${collection.layerId}/styles/${STYLE_MARK}?f=mapbox`;
 }

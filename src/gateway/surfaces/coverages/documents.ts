@@ -1,3 +1,4 @@
+import { hasCoverage } from '../../../core/abilities.js';
 import type { Collection, RasterCollection } from '../../../core/collection.js';
 import { CRS84, uriOf, urisOf } from '../../../core/crs.js';
 import { notFound } from '../../../core/errors.js';
@@ -10,7 +11,7 @@ export const COVERAGES_PATH = '/ogc/coverages';
 
 /** Only rasters have coverages. */
 export function asRaster(collection: Collection): RasterCollection {
-  if (collection.kind !== 'raster') throw notFound('coverage', collection.id);
+  if (!hasCoverage(collection)) throw notFound('coverage', collection.id);
   return collection;
 }
 

@@ -1,4 +1,5 @@
-import type { CatalogSnapshot, VectorCollection } from '../../../core/collection.js';
+import { hasFeatures } from '../../../core/abilities.js';
+import type { CatalogSnapshot, Collection, VectorCollection } from '../../../core/collection.js';
 import type { CheckOptions, Expression } from '../../../core/cql2/index.js';
 import { type Crs, defaultCrs } from '../../../core/crs.js';
 import { notFound } from '../../../core/errors.js';
@@ -35,8 +36,8 @@ export function viewOf(deps: ViewDeps, principal: Principal, collectionId: strin
 }
 
 /** Only vector collections have items. */
-export function asVector(collection: { kind: string; id: string }): asserts collection is VectorCollection {
-  if (collection.kind !== 'vector') throw notFound('feature collection', collection.id);
+export function asVector(collection: Collection): asserts collection is VectorCollection {
+  if (!hasFeatures(collection)) throw notFound('feature collection', collection.id);
 }
 
 /** What filters of this view may name. */

@@ -1,11 +1,11 @@
 import Type from 'typebox';
+import { isDrawable } from '../../../core/abilities.js';
 import { notFound } from '../../../core/errors.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
 import * as pages from '../../pages/index.js';
 import { documentReply, findNumbered, META_FORMATS, otherTypes, type SurfaceDeps } from '../common.js';
 import { collectionsReply, finderParams } from '../finder.js';
 import { mapCollectionDocument, mapCollectionsDocument } from './documents.js';
-import { drawable } from './draw.js';
 import { COMMON, collectionId, MAPS_PATH } from './params.js';
 
 const CONTENT = { 'application/json': Type.Object({}), ...otherTypes(META_FORMATS) };
@@ -23,7 +23,7 @@ export function mapCollectionOperations({ visible, places }: SurfaceDeps): Opera
       formats: META_FORMATS,
       responses: { 200: { description: 'Collections', content: CONTENT } },
       run(x) {
-        return collectionsReply(x, places, visible(x.principal).collections.filter(drawable), {
+        return collectionsReply(x, places, visible(x.principal).collections.filter(isDrawable), {
           document: (of) => mapCollectionsDocument(x, of),
         });
       },
@@ -43,7 +43,7 @@ export function mapCollectionOperations({ visible, places }: SurfaceDeps): Opera
       run(x) {
         const catalog = visible(x.principal);
         const collection = findNumbered(catalog, x.params.collectionId);
-        if (!drawable(collection)) throw notFound('map of', collection.id);
+        if (!isDrawable(collection)) throw notFound('map of', collection.id);
         const document = mapCollectionDocument(x, collection);
         const page = () => pages.collectionPage(x, document, collection);
         return documentReply(x, document, page);

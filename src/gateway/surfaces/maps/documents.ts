@@ -1,3 +1,4 @@
+import { hasFeatures } from '../../../core/abilities.js';
 import type { Collection } from '../../../core/collection.js';
 import { CRS84, type Crs, uriOf, urisOf } from '../../../core/crs.js';
 import { JPEG_FORMAT, linkType, PNG_FORMAT, TIFF_FORMAT, WEBP_FORMAT } from '../../../core/media.js';
@@ -50,9 +51,9 @@ export function mapCollectionDocument(x: Exchange, collection: Collection) {
 }
 
 /** The same collection with its data. */
-function dataLink(x: Exchange, { kind, id }: Collection): Link {
-  const surface = kind === 'vector' ? 'features' : 'coverages';
-  const href = `${x.baseUrl}/ogc/${surface}/collections/${id}`;
+function dataLink(x: Exchange, collection: Collection): Link {
+  const surface = hasFeatures(collection) ? 'features' : 'coverages';
+  const href = `${x.baseUrl}/ogc/${surface}/collections/${collection.id}`;
   return { href, rel: `${REL}/geodata`, type: 'application/json', title: 'Data' };
 }
 

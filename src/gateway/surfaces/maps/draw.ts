@@ -1,3 +1,4 @@
+import { hasCoverage, hasFeatures, isDrawable } from '../../../core/abilities.js';
 import type { ArchiveCollection, Collection } from '../../../core/collection.js';
 import type { Expression } from '../../../core/cql2/index.js';
 import { uriOf } from '../../../core/crs.js';
@@ -21,10 +22,6 @@ import { styled } from '../../../services/styles/named.js';
 import type { SurfaceDeps } from '../common.js';
 import { background, imageName, type MapParams, symbolScale } from './params.js';
 import { contentBox, type MapWindow, mapWindow } from './window.js';
-
-export function drawable(collection: Collection): boolean {
-  return collection.kind !== 'archive';
-}
 
 /**
  * Draws collections, bottom first, into one map; of one collection unless `resource` is absent. Throws 404 where there is
@@ -78,8 +75,7 @@ export async function drawMap(
 
 /** The temporal mosaic rule: with `datetime`, rasters of the newest acquisition batch only. Throws 402 and 404. */
 function batchOf({ licensing }: SurfaceDeps, addressed: readonly Collection[], params: MapParams): Batched {
-  if (params.datetime && addressed.some(({ kind }) => kind === 'raster'))
-    requireEntitlement(licensing, 'raster.temporal-mosaic');
+  if (params.datetime && addressed.some(hasCoverage)) requireEntitlement(licensing, 'raster.temporal-mosaic');
   const batched = newestBatch(addressed, params.datetime);
   if (batched.collections.length > 0) return batched;
   throw new ApiError('not-found', 'No raster was acquired within datetime.');
@@ -91,7 +87,7 @@ function duringFilters(
 ): Map<string, Expression> {
   const filters = new Map<string, Expression>();
   for (const collection of collections) {
-    const filter = collection.kind === 'vector' ? during(collection.source, datetime) : undefined;
+    const filter = hasFeatures(collection) ? during(collection.source, datetime) : undefined;
     if (filter !== undefined) filters.set(collection.id, filter);
   }
   return filters;
@@ -110,7 +106,7 @@ function batchHeaders(
 
 /** The collection as one of its styles draws it. */
 export function inStyle(collection: Collection, styleId: string): Exclude<Collection, ArchiveCollection> {
-  if (collection.kind === 'archive')
+  if (!isDrawable(collection))
     throw new ApiError('not-implemented', 'A tile archive is served as it is stored: it has no styles.');
   const style = styled(collection, styleId);
   if (!style) throw notFound('style', styleId.slice(0, 100));

@@ -1,3 +1,4 @@
+import { isDrawable } from '../../../core/abilities.js';
 import { notFound } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
@@ -9,7 +10,7 @@ import * as pages from '../../pages/index.js';
 import { findNumbered, META_FORMATS, selectCollections, surfaceBasics } from '../common.js';
 import { mapCollectionOperations } from './collection-operations.js';
 import { datasetMembers, landingLinks } from './documents.js';
-import { drawable, drawMap, inStyle } from './draw.js';
+import { drawMap, inStyle } from './draw.js';
 import { legendOperations } from './legend.js';
 import { COMMON, collectionId, IMAGES, MAPS_PATH, mapQuery, RESPONSES } from './params.js';
 import { styleOperations } from './styles.js';
@@ -43,7 +44,7 @@ export const MAPS_CONFORMANCE: readonly string[] = [
 export function mapsOperations(deps: MapsDeps): Operation[] {
   const partial = new PartialReplies();
   const operations: Operation[] = [];
-  const drawables = (x: Exchange) => deps.visible(x.principal).onEarth.collections.filter(drawable);
+  const drawables = (x: Exchange) => deps.visible(x.principal).onEarth.collections.filter(isDrawable);
   operations.push(
     ...surfaceBasics({
       ...COMMON,
@@ -80,7 +81,7 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
           x,
           deps.visible(x.principal).onEarth,
           x.params.collections,
-          drawable,
+          isDrawable,
         );
         return partial.reply(x, () => drawMap(x, deps, collections, x.params));
       },
@@ -96,7 +97,7 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
       responses: RESPONSES,
       run(x) {
         const collection = findNumbered(deps.visible(x.principal), x.params.collectionId);
-        if (!drawable(collection)) throw notFound('map of', collection.id);
+        if (!isDrawable(collection)) throw notFound('map of', collection.id);
         return partial.reply(x, () => drawMap(x, deps, [collection], x.params, collection));
       },
     }),

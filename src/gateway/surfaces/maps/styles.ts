@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { isDrawable } from '../../../core/abilities.js';
 import type { Collection, RasterCollection, VectorCollection } from '../../../core/collection.js';
 import { contentTag } from '../../../core/content-tag.js';
 import { notFound } from '../../../core/errors.js';
@@ -142,7 +143,7 @@ export function styleOperations({ visible }: SurfaceDeps): Operation[] {
 type Stylable = VectorCollection | RasterCollection;
 
 function stylable(collection: Collection): Stylable {
-  if (collection.kind === 'archive') throw notFound('style of the tile archive', collection.id);
+  if (!isDrawable(collection)) throw notFound('style of the tile archive', collection.id);
   return collection;
 }
 

@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { hasCoverage, hasFeatures } from '../../../core/abilities.js';
 import type { Collection } from '../../../core/collection.js';
 import { contentTag } from '../../../core/content-tag.js';
 import { LIMITS } from '../../../core/limits.js';
@@ -107,12 +108,12 @@ function viewerOperation({ visible, popupInfo }: MapsDeps): Operation {
 }
 
 function viewed(collection: Collection, popup: PopupTemplate | null): ViewedCollection {
-  const instants = collection.kind === 'raster' ? instantsOf(collection) : [];
+  const instants = hasCoverage(collection) ? instantsOf(collection) : [];
   return {
     collection,
     // Of more, the newest are what readers look for.
     instants: instants.slice(-INSTANTS),
-    timeProperty: collection.kind === 'vector' ? temporalField(collection.source)?.name : undefined,
+    timeProperty: hasFeatures(collection) ? temporalField(collection.source)?.name : undefined,
     popup,
   };
 }

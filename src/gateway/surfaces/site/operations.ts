@@ -1,5 +1,6 @@
 import Type from 'typebox';
-import type { CatalogSnapshot, Collection, VectorCollection } from '../../../core/collection.js';
+import { hasFeatures } from '../../../core/abilities.js';
+import type { CatalogSnapshot, VectorCollection } from '../../../core/collection.js';
 import { contentTag } from '../../../core/content-tag.js';
 import { notFound } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
@@ -122,9 +123,8 @@ function live({ visible }: SiteDeps): Operation {
     run: ({ baseUrl, principal, params }) => {
       const catalog = visible(principal).onEarth;
       const { vectors } = catalog;
-      const isVector = ({ kind }: Collection) => kind === 'vector';
       const followed = params.collections
-        ? (selectCollections({ baseUrl }, catalog, params.collections, isVector) as VectorCollection[])
+        ? (selectCollections({ baseUrl }, catalog, params.collections, hasFeatures) as VectorCollection[])
         : vectors.slice(0, LIVE_LAYERS);
       const words = wordsOf(params.q);
       const matches = searchCollections(vectors, { words, order: 'title' });

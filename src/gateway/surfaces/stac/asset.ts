@@ -1,3 +1,4 @@
+import { hasCoverage } from '../../../core/abilities.js';
 import type { Collection } from '../../../core/collection.js';
 import { notFound } from '../../../core/errors.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
@@ -50,7 +51,7 @@ async function fileOf(
   item: string,
   asset: string,
 ): Promise<AssetFile | undefined> {
-  if (collection.kind === 'raster') {
+  if (hasCoverage(collection)) {
     const granule = asset === 'data' ? granulesOf(collection).find(({ id }) => id === item) : undefined;
     const path = granule && downloadOf(collection, granule);
     return path === undefined ? undefined : { path, mediaType: mediaTypeOf(collection, granule) };

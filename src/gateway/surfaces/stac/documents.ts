@@ -1,3 +1,4 @@
+import { hasCoverage, hasFeatures, hasStoredTiles } from '../../../core/abilities.js';
 import type { Collection, RasterCollection } from '../../../core/collection.js';
 import type { Exchange } from '../../../core/operation.js';
 import { instantsOf } from '../../../services/rasters/granules.js';
@@ -58,7 +59,7 @@ export function stacCollectionDocument(x: Exchange, collection: Collection) {
     type: 'Collection',
     id: collection.id,
     stac_version: STAC_VERSION,
-    ...(collection.kind === 'raster' ? described(collection) : { stac_extensions: [] }),
+    ...(hasCoverage(collection) ? described(collection) : { stac_extensions: [] }),
     title: collection.title,
     description: collection.description || collection.title,
     // STAC wants a licence; nothing is known of the licence of a published file.
@@ -66,9 +67,9 @@ export function stacCollectionDocument(x: Exchange, collection: Collection) {
     providers: [{ name: 'Graticule', roles: ['host'], url: x.baseUrl }],
     extent: {
       spatial: { bbox: [collection.extent84 ?? WORLD] },
-      temporal: { interval: [collection.kind === 'raster' ? intervalOf(collection) : [null, null]] },
+      temporal: { interval: [hasCoverage(collection) ? intervalOf(collection) : [null, null]] },
     },
-    ...(collection.kind === 'vector' && collection.stac ? ownWords(collection.stac) : {}),
+    ...(hasFeatures(collection) && collection.stac ? ownWords(collection.stac) : {}),
     links: [
       { href: self, rel: 'self', type: JSON_TYPE },
       { href: url, rel: 'root', type: JSON_TYPE },
@@ -154,17 +155,17 @@ function described(collection: RasterCollection) {
 }
 
 function dataLinks(x: Exchange, collection: Collection): Link[] {
-  if (collection.kind === 'archive') {
+  if (hasStoredTiles(collection)) {
     const href = `${x.baseUrl}/ogc/tiles/collections/${collection.layerId}`;
     return [{ href, rel: 'related', type: JSON_TYPE, title: 'Tiles' }];
   }
-  if (collection.kind !== 'vector') return [];
+  if (!hasFeatures(collection)) return [];
   const href = `${x.baseUrl}/ogc/features/collections/${collection.id}`;
   return [{ href, rel: 'related', type: JSON_TYPE, title: 'Features' }];
 }
 
 function assetsOf(x: Exchange, collection: Collection) {
-  if (collection.kind === 'archive') {
+  if (hasStoredTiles(collection)) {
     const href = `${x.baseUrl}/ogc/tiles/collections/${collection.layerId}/tiles/WebMercatorQuad`;
     return { tiles: { href, type: JSON_TYPE, title: 'Tileset', roles: ['metadata'] } };
   }
@@ -174,7 +175,7 @@ function assetsOf(x: Exchange, collection: Collection) {
     title: 'Map',
     roles: ['overview'],
   };
-  if (collection.kind !== 'raster') return { map };
+  if (!hasCoverage(collection)) return { map };
   const coverage = {
     href: `${x.baseUrl}/ogc/coverages/collections/${collection.id}/coverage?f=geotiff`,
     type: 'image/tiff; application=geotiff',

@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { hasFeatures } from '../../../core/abilities.js';
 import type { Collection } from '../../../core/collection.js';
 import { badParameter } from '../../../core/errors.js';
 import { parseJsonText } from '../../../core/json-bounds.js';
@@ -150,4 +151,4 @@ export const SearchBody = Type.Object(
 
 /** Collections whose rows are kept from this principal in part have no items for him: items show whole rows. */
 export const readsWhole = (collection: Collection) =>
-  collection.kind !== 'vector' || collection.rule === undefined;
+  !hasFeatures(collection) || collection.rule === undefined;

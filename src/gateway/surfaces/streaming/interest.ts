@@ -1,3 +1,4 @@
+import { hasFeatures } from '../../../core/abilities.js';
 import type { Box } from '../../../core/box.js';
 import { envelope } from '../../../core/box.js';
 import type { CatalogSnapshot, VectorCollection } from '../../../core/collection.js';
@@ -72,7 +73,7 @@ function layersOf(value: unknown, visible: CatalogSnapshot): number[] | undefine
     throw badParameter('layers', `must name 1 to ${MAX_LAYERS} layers`);
   for (const id of list) {
     if (!Number.isSafeInteger(id)) throw badParameter('layers', 'must be numeric layer ids');
-    if (visible.byLayerId(id as number)?.kind !== 'vector')
+    if (!hasFeatures(visible.byLayerId(id as number)))
       throw badParameter('layers', `there is no feature layer ${id}`);
   }
   return [...new Set(list as number[])];

@@ -1,3 +1,4 @@
+import { hasVectorTiles } from '../../../core/abilities.js';
 import type { Collection } from '../../../core/collection.js';
 import { CRS84, uriOf, urisOf } from '../../../core/crs.js';
 import type { Exchange } from '../../../core/operation.js';
@@ -5,7 +6,7 @@ import type { MatrixSets } from '../../../core/tile-matrix.js';
 import { isMade } from '../../../services/tiles/formats.js';
 import { formatLinks, type Link, META_FORMATS, mapCollectionLink, stylesLink } from '../common.js';
 import { temporalExtent } from '../temporal-extent.js';
-import { holdsFeatures, mapTilesetsPath, REL, TILES_PATH } from '../tilesets.js';
+import { mapTilesetsPath, REL, TILES_PATH } from '../tilesets.js';
 
 export function tileMatrixSetsDocument(x: Exchange, { all }: MatrixSets) {
   return {
@@ -30,7 +31,7 @@ export function tileMatrixSetsDocument(x: Exchange, { all }: MatrixSets) {
 export function tiledCollectionDocument(x: Exchange, collection: Collection) {
   const path = `${TILES_PATH}/collections/${collection.layerId}`;
   const bbox = collection.extent84 ?? [-180, -90, 180, 90];
-  const rel = holdsFeatures(collection) ? `${REL}/tilesets-vector` : `${REL}/tilesets-map`;
+  const rel = hasVectorTiles(collection) ? `${REL}/tilesets-vector` : `${REL}/tilesets-map`;
   return {
     id: String(collection.layerId),
     name: collection.id,
@@ -42,7 +43,7 @@ export function tiledCollectionDocument(x: Exchange, collection: Collection) {
     links: [
       ...formatLinks(x, path, META_FORMATS),
       { href: `${x.baseUrl}${path}/tiles`, rel, type: 'application/json', title: 'Tilesets' },
-      ...(isMade(collection) && holdsFeatures(collection) ? [mapTilesets(x, collection)] : []),
+      ...(isMade(collection) && hasVectorTiles(collection) ? [mapTilesets(x, collection)] : []),
       ...(isMade(collection)
         ? [stylesLink(x.baseUrl, collection.layerId), mapCollectionLink(x.baseUrl, collection.layerId)]
         : []),

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Collection, RasterCollection, VectorCollection } from '../../../core/collection.js';
+import { hasCoverage, hasFeatures } from '../../../core/abilities.js';
+import type { Collection, VectorCollection } from '../../../core/collection.js';
 import { and, type Expression, rangeFilter } from '../../../core/cql2/index.js';
 import { CRS84, type Crs, requireReachable } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
@@ -42,7 +43,7 @@ export function tileSelection(
     ? parseFilter('filter', { text: params.filter, language: params.filterLang })
     : undefined;
   if (tree === undefined && !datetime && !subset && !properties && !look && !size) return undefined;
-  const vectors = collections.filter((c): c is VectorCollection => c.kind === 'vector');
+  const vectors = collections.filter(hasFeatures);
   if (vectors.length === 0 && tree !== undefined)
     throw badParameter('filter', 'there are no features to filter');
   requireProperties(vectors, properties);
@@ -84,7 +85,7 @@ function above(
 
 /** What the subset means to rasters; undefined when none of them has a vertical axis. */
 function heightsOf(collections: readonly Collection[], subset: AxisRange | undefined): AxisRange | undefined {
-  const layered = collections.filter((c): c is RasterCollection => c.kind === 'raster' && !!c.raster.levels);
+  const layered = collections.filter(hasCoverage).filter(({ raster }) => raster.levels !== undefined);
   for (const collection of subset ? layered : []) {
     if (levelOf(collection, subset) === undefined)
       throw badParameter('subset', `selects no level of ${collection.id}; see the domain of its coverage`);

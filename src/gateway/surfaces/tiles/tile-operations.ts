@@ -1,3 +1,4 @@
+import { hasFeatures } from '../../../core/abilities.js';
 import type { CatalogSnapshot, Collection } from '../../../core/collection.js';
 import type { Crs } from '../../../core/crs.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
@@ -69,7 +70,7 @@ export function tileOperations(deps: TilesDeps): Operation[] {
       run(x) {
         const catalog = deps.visible(x.principal);
         const plan = tilePlan(x, catalog, () => {
-          const fits = x.format === MVT_FORMAT ? (c: Collection) => c.kind === 'vector' : isMade;
+          const fits = x.format === MVT_FORMAT ? hasFeatures : isMade;
           const selection = selectCollections(x, catalog, x.params.collections, fits);
           if (selection.length === 0)
             throw new ApiError('not-acceptable', 'No collection has tiles of this format.');

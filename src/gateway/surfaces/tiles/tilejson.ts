@@ -1,3 +1,4 @@
+import { attributionOf, hasCoverage, hasStoredTiles } from '../../../core/abilities.js';
 import { uncrossed } from '../../../core/box.js';
 import { type Collection, tileLevels, type VectorCollection } from '../../../core/collection.js';
 import { LIMITS } from '../../../core/limits.js';
@@ -29,7 +30,7 @@ export function tileJson(x: Exchange, subject: TilesetSubject, template?: string
     tilejson: '3.0.0',
     name: collection?.title ?? 'All collections',
     description: collection?.description || undefined,
-    attribution: collection?.kind === 'archive' ? collection.attribution : undefined,
+    attribution: attributionOf(collection),
     version: '1.0.0',
     scheme: 'xyz',
     tiles: [template ?? tileTemplate(x, WEB_MERCATOR_QUAD, subject, { place: '{z}/{y}/{x}', format })],
@@ -50,9 +51,9 @@ function zoomsOf(collections: readonly Collection[]): { minzoom: number; maxzoom
 }
 
 function layersOf(collection: Collection) {
-  if (collection.kind === 'raster') return [];
+  if (hasCoverage(collection)) return [];
   const { minzoom, maxzoom } = zoomsOf([collection]);
-  if (collection.kind === 'archive')
+  if (hasStoredTiles(collection))
     return collection.vectorLayers.map((layer) => ({ minzoom, maxzoom, ...layer }));
   const { id, title, description } = collection;
   return [{ id, description: description || title, fields: fieldsOf(collection), minzoom, maxzoom }];

@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { hasFeatures } from '../../../../core/abilities.js';
 import type { ClusterAlgorithm } from '../../../../core/analytics.js';
 import { badParameter } from '../../../../core/errors.js';
 import { requireEntitlement } from '../../../../core/licensing.js';
@@ -203,8 +204,7 @@ function joinedView(deps: SurfaceDeps, x: Exchange, view: View, { joinLayerId }:
   const layerId = integerWithin('joinLayerId', joinLayerId, 0, 2 ** 31);
   if (layerId === view.collection.layerId) throw badParameter('joinLayerId', 'must be another layer');
   const collection = deps.visible(x.principal).byLayerId(layerId);
-  if (collection?.kind !== 'vector')
-    throw badParameter('joinLayerId', `there is no feature layer ${layerId}`);
+  if (!hasFeatures(collection)) throw badParameter('joinLayerId', `there is no feature layer ${layerId}`);
   requirePlace(collection);
   return viewOf(deps, x.principal, collection.id);
 }

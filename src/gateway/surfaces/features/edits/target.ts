@@ -1,3 +1,4 @@
+import { hasFeatures } from '../../../../core/abilities.js';
 import type { VectorCollection } from '../../../../core/collection.js';
 import { type Crs, defaultCrs } from '../../../../core/crs.js';
 import type { EditTask } from '../../../../core/edits.js';
@@ -70,5 +71,5 @@ function inputCrs(collection: VectorCollection, contentCrs: Crs | undefined): Cr
 /** Whether features of a collection can be changed at all: what OPTIONS tells. */
 export function isEditable(deps: EditDeps, collectionId: string): boolean {
   const collection = deps.catalog().byId(collectionId);
-  return collection?.kind === 'vector' && collection.source.writable;
+  return hasFeatures(collection) && collection.source.writable;
 }
