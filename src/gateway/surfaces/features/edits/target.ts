@@ -57,6 +57,7 @@ const copied = (names: readonly string[] | undefined) => names && [...names];
 
 function whyReadOnly({ source, file }: VectorCollection): string {
   if (source.database !== undefined) return 'it is a view, or the database user may not change the table';
+  if (source.path === undefined) return 'its store is only read';
   if (source.path !== file) return 'what is served is a converted copy of the file; import it to edit it';
   return 'the server may not write the file';
 }
