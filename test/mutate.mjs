@@ -1,0 +1,171 @@
+/**
+ * Changes one thing at a time in files of src, and looks whether a test fails: `node test/mutate.mjs PATH... [--per-file N]`.
+ * A mutant that no test sees fail is printed: either a test is missing, or the code is not needed, or the change makes no
+ * difference. Only tests that import the sources are run (those nearest to the file), not those of built servers.
+ */
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+
+/** Time for the tests of one mutant: it may run for ever. */
+const DEADLINE_MS = 90_000;
+/** Test files that are run for a file, the nearest by imports first. */
+const NEAREST = 6;
+
+/** What is changed, where it stands in code, and into what. */
+const CHANGES = [
+  [/ === /g, () => ' !== '],
+  [/ !== /g, () => ' === '],
+  [/ <= /g, () => ' < '],
+  [/ >= /g, () => ' > '],
+  [/ < /g, () => ' <= '],
+  [/ > /g, () => ' >= '],
+  [/ && /g, () => ' || '],
+  [/ \|\| /g, () => ' && '],
+  [/ \?\? /g, () => ' && '],
+  [/ \+ /g, () => ' - '],
+  [/ - /g, () => ' + '],
+  [/ \* /g, () => ' / '],
+  [/\btrue\b/g, () => 'false'],
+  [/\bfalse\b/g, () => 'true'],
+  [/\bif \((.*)\) (?=return|throw|continue|break|\{$)/g, ([, condition]) => `if (!(${condition})) `],
+  [/\breturn ([^;]+);$/g, ([, value]) => (value === 'undefined' ? 'return {};' : 'return undefined;')],
+  [/^(\s+)((?:this\.|await |[a-z]\w*\.)[\w.#]+\(.*\);)$/g, ([, indent, call]) => `${indent}// ${call}`],
+  [/(?<=[=(,] )(\d+)(?=[;,) ])/g, ([digits]) => String(Number(digits) + 1)],
+];
+
+function filesIn(path) {
+  if (statSync(path).isFile()) return [path];
+  return readdirSync(path, { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory()
+      ? filesIn(join(path, entry.name))
+      : entry.name.endsWith('.ts')
+        ? [join(path, entry.name)]
+        : [],
+  );
+}
+
+/** Which parts of a line are code: not in comments, texts or templates. */
+function isCode(line, at) {
+  let quote;
+  for (let i = 0; i < at; i++) {
+    if (quote) {
+      if (line[i] === '\\') i++;
+      else if (line[i] === quote) quote = undefined;
+    } else if (`'"\``.includes(line[i])) quote = line[i];
+    else if (line[i] === '/' && line[i + 1] === '/') return false;
+  }
+  return quote === undefined;
+}
+
+/** Lines that say nothing at run time. */
+const SILENT =
+  /^\s*(\*|\/\*|\/\/|import |export \*|export type|export interface|type |interface |readonly |\| )|^\s*[\w?]+\??: [^=]*;$/;
+
+function mutantsOf(text) {
+  const lines = text.split('\n');
+  return lines.flatMap((line, i) => {
+    if (SILENT.test(line)) return [];
+    return CHANGES.flatMap(([pattern, change]) =>
+      [...line.matchAll(pattern)].flatMap((match) => {
+        if (!isCode(line, match.index)) return [];
+        const changed =
+          line.slice(0, match.index) + change(match) + line.slice(match.index + match[0].length);
+        return [{ line: i + 1, before: line.trim(), after: changed.trim(), lines: lines.with(i, changed) }];
+      }),
+    );
+  });
+}
+
+const IMPORT = /(?:from|import\()\s*'(\.[^']+)'/g;
+const importsOf = (path) =>
+  [...readFileSync(path, 'utf8').matchAll(IMPORT)].map(([, to]) =>
+    normalize(join(dirname(path), to)).replace(/\.js$/, '.ts'),
+  );
+
+/** Test files by how many imports lie between them and a file. */
+function nearestTests(file, importers) {
+  const found = [];
+  let front = [file];
+  const seen = new Set(front);
+  while (front.length > 0 && found.length < NEAREST) {
+    front = [...new Set(front.flatMap((one) => importers.get(one) ?? []))].filter((one) => !seen.has(one));
+    for (const one of front) {
+      seen.add(one);
+      if (one.endsWith('.test.ts')) found.push(one);
+    }
+  }
+  return found.slice(0, NEAREST);
+}
+
+function importersOf(paths) {
+  const importers = new Map();
+  for (const path of paths)
+    for (const to of importsOf(path)) importers.set(to, [...(importers.get(to) ?? []), path]);
+  return importers;
+}
+
+/** Whether the tests pass. */
+function passes(tests) {
+  const { status } = spawnSync(
+    'node_modules/.bin/vitest',
+    ['run', '--bail=1', '--reporter=dot', '--pool=threads', ...tests],
+    {
+      env: { ...process.env, GRATICULE_MUTANT: '1' },
+      stdio: 'ignore',
+      timeout: DEADLINE_MS,
+    },
+  );
+  return status === 0;
+}
+
+/** So many of a list, evenly spread. */
+function spread(list, count) {
+  if (list.length <= count) return list;
+  return Array.from({ length: count }, (_, i) => list[Math.floor(((i + 0.5) * list.length) / count)]);
+}
+
+const args = process.argv.slice(2);
+const at = args.indexOf('--per-file');
+const perFile = at < 0 ? 20 : Number(args.splice(at, 2)[1]);
+if (args.length === 0 || !(perFile > 0)) {
+  console.error('usage: ./run mutate PATH... [--per-file N]');
+  process.exit(2);
+}
+const importers = importersOf([...filesIn('src'), ...filesIn('test')]);
+let [made, survived] = [0, 0];
+for (const file of args.flatMap(filesIn)) {
+  const text = readFileSync(file, 'utf8');
+  const tests = nearestTests(file, importers);
+  const mutants = spread(mutantsOf(text), perFile);
+  if (mutants.length === 0) continue;
+  if (tests.length === 0 || !passes(tests)) {
+    console.log(
+      `${file}: ${tests.length === 0 ? 'no test imports it' : `its tests fail as it is: ${tests.join(' ')}`}`,
+    );
+    continue;
+  }
+  const restore = () => writeFileSync(file, text);
+  process.once('SIGINT', () => {
+    restore();
+    process.exit(130);
+  });
+  let alive = 0;
+  try {
+    for (const { line, before, after, lines } of mutants) {
+      writeFileSync(file, lines.join('\n'));
+      if (!passes(tests)) continue;
+      alive++;
+      console.log(`${file}:${line}\n  - ${before}\n  + ${after}`);
+    }
+  } finally {
+    restore();
+    process.removeAllListeners('SIGINT');
+  }
+  console.log(
+    `${file}: ${mutants.length - alive} of ${mutants.length} mutants found by ${tests.length} test files`,
+  );
+  made += mutants.length;
+  survived += alive;
+}
+console.log(`${made - survived} of ${made} mutants found, ${survived} survived`);
