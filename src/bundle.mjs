@@ -32,7 +32,6 @@ const EXTERNAL = [
   'better-sqlite3',
   'gdal-async',
   'msgpackr-extract',
-  'pg-native',
   'pino',
   'pino-pretty',
   'piscina',

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-const TEXTS = /^(licen[cs]e|notice|copying|copyright)([-.].*)?$/i;
+const TEXTS = /^(licen[cs]e|notice|copying|copyright)([-._].*)?$/i;
 
 /** Writes what the licences of bundled packages ask to be passed on. `inputs` are paths of files within packages. */
 export async function writeLicences(path, title, inputs) {

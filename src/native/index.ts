@@ -3,8 +3,8 @@
  * gzip, and the path of the SQLite extension. Built by `./run build`; every worker thread may import it.
  */
 
+import { LRUCache } from 'lru-cache';
 import type { Box } from '../core/box.js';
-import { Recent } from '../core/recent.js';
 import type { Field } from '../core/vector-source.js';
 import { builtFile, nativeAddon } from './built.js';
 
@@ -243,7 +243,7 @@ export function transformPoints(points: Float64Array, from: string, to: string):
 }
 
 /** A CRS without a code takes PROJ a fifth of a second to identify. */
-const described = new Recent<string, Readonly<CrsDescription>>(1000);
+const described = new LRUCache<string, Readonly<CrsDescription>>({ max: 1000 });
 
 /**
  * What a CRS is. Takes codes (`EPSG:4326`), URNs, URLs, WKT, PROJJSON and PROJ strings. Throws for any

@@ -1,5 +1,5 @@
+import { LRUCache } from 'lru-cache';
 import type { Box } from '../core/box.js';
-import { Recent } from '../core/recent.js';
 import { describeCrs, transformPoints } from '../native/index.js';
 import { windowIn84 } from './rasters/source-items.js';
 
@@ -22,7 +22,11 @@ export function groundSize([minx, miny, maxx, maxy]: Box, crs: string): [number,
 
 /** Degrees from the antimeridian at which its two sides are looked at. */
 const NEAR = 1e-6;
-const periods = new Recent<string, number | null>(100);
+interface Period {
+  readonly length: number | null;
+}
+
+const periods = new LRUCache<string, Period>({ max: 100 });
 
 /**
  * How far east of a place the same place comes again, in units of the CRS: 360 for longitudes, the length of the
@@ -31,10 +35,10 @@ const periods = new Recent<string, number | null>(100);
 export function periodOf(crs: string): number | null {
   let period = periods.get(crs);
   if (period === undefined) {
-    period = describeCrs(crs).isGeographic ? 360 : findPeriod(crs);
+    period = { length: describeCrs(crs).isGeographic ? 360 : findPeriod(crs) };
     periods.set(crs, period);
   }
-  return period;
+  return period.length;
 }
 
 function findPeriod(crs: string): number | null {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { hasFeatures } from '../core/abilities.js';
 import type { CatalogSnapshot, Collection } from '../core/collection.js';
 import type { Principal } from '../core/operation.js';
-import { Recent } from '../core/recent.js';
 import type { Access, AccessPolicy } from './access/access.js';
 
 /** Principals whose view of one catalog is kept. */
@@ -17,7 +17,7 @@ export class VisibleCatalog {
   readonly #policy: AccessPolicy;
   readonly #current: () => CatalogSnapshot;
   #of: CatalogSnapshot | undefined;
-  #seen = new Recent<string, CatalogSnapshot>(MAX_KEPT);
+  #seen = new LRUCache<string, CatalogSnapshot>({ max: MAX_KEPT });
   #last: { principal: Principal; visible: CatalogSnapshot } | undefined;
 
   constructor(current: () => CatalogSnapshot, policy: AccessPolicy) {
@@ -30,7 +30,7 @@ export class VisibleCatalog {
     const snapshot = this.#current();
     if (this.#of !== snapshot) {
       this.#of = snapshot;
-      this.#seen = new Recent(MAX_KEPT);
+      this.#seen = new LRUCache({ max: MAX_KEPT });
       this.#last = undefined;
     }
     if (this.#last?.principal === principal) return this.#last.visible;

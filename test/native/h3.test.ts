@@ -2,12 +2,14 @@ import { cellToBoundary, cellToLatLng, getPentagons, gridDisk, latLngToCell } fr
 import { describe, expect, it } from 'vitest';
 import { h3Cells, h3Polygons } from '../../src/native/analytics.js';
 import { repetitions } from '../support/soak.js';
-import { type Position, randomSource } from './support.js';
+import { randomSource } from './support.js';
+
+type LonLat = readonly [number, number];
 
 /** Positions near pentagons by resolution. */
 const AT_PENTAGONS = repetitions(import.meta.url, 200_000, 2000);
 
-const EDGES: Position[] = [
+const EDGES: LonLat[] = [
   [0, 90],
   [0, -90],
   [180, 0],
@@ -21,13 +23,12 @@ const EDGES: Position[] = [
 
 /** Whether a polygon has the corners of a cell; what is cut at the antimeridian or closed at a pole is not compared. */
 function isDrawnAs(shape: string, cell: string): boolean {
-  const { type, coordinates } = JSON.parse(shape) as { type: string; coordinates: Position[][] };
+  const { type, coordinates } = JSON.parse(shape) as { type: string; coordinates: LonLat[][] };
   if (type !== 'Polygon' || coordinates[0]!.some(([, y]) => Math.abs(y) === 90)) return true;
   const ring = coordinates[0]!.slice(0, -1);
-  const corners = cellToBoundary(cell, true).slice(0, -1) as Position[];
+  const corners = cellToBoundary(cell, true).slice(0, -1) as LonLat[];
   const turn = (degrees: number) => ((degrees + 540) % 360) - 180;
-  const isNear = ([x, y]: Position, [a, b]: Position) =>
-    Math.abs(turn(a - x)) < 2e-7 && Math.abs(b - y) < 2e-7;
+  const isNear = ([x, y]: LonLat, [a, b]: LonLat) => Math.abs(turn(a - x)) < 2e-7 && Math.abs(b - y) < 2e-7;
   return ring.length === corners.length && ring.every((one) => corners.some((other) => isNear(one, other)));
 }
 
@@ -51,7 +52,7 @@ describe('H3', () => {
     const corners = getPentagons(0).map((cell) => cellToLatLng(cell));
     for (let resolution = 0; resolution <= 15; resolution++) {
       const reach = 60 / 7 ** (resolution / 2);
-      const near = Array.from({ length: AT_PENTAGONS }, (): Position => {
+      const near = Array.from({ length: AT_PENTAGONS }, (): LonLat => {
         const [lat, lon] = corners[Math.floor(random() * 12)]!;
         const size = reach * 2 ** (random() * 8 - 4);
         const y = lat + (random() - 0.5) * size;
@@ -103,7 +104,7 @@ describe('H3', () => {
     const shapes = h3Polygons(cells).map((text) => JSON.parse(text));
     for (const i of [0, 1]) {
       const expected = cellToBoundary(cells[i]!.toString(16), true).slice(0, -1);
-      const corners = shapes[i].coordinates[0].slice(0, -1) as Position[];
+      const corners = shapes[i].coordinates[0].slice(0, -1) as LonLat[];
       expect(corners).toHaveLength(expected.length);
       for (const [x, y] of corners)
         expect(expected.some(([a, b]) => Math.abs(a! - x!) < 1e-6 && Math.abs(b! - y!) < 1e-6)).toBe(true);
@@ -118,9 +119,7 @@ describe('H3', () => {
       [4, -90],
     ] as const)
       expect(
-        shapes[i].coordinates
-          .flat(shapes[i].type === 'Polygon' ? 1 : 2)
-          .some(([, y]: Position) => y === pole),
+        shapes[i].coordinates.flat(shapes[i].type === 'Polygon' ? 1 : 2).some(([, y]: LonLat) => y === pole),
       ).toBe(true);
     expect(() => h3Polygons(BigUint64Array.of(5n))).toThrow(/no such H3 cell/);
   });

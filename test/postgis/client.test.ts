@@ -1,3 +1,4 @@
+import PgNative from 'pg-native';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type PgError, type PgValue, PostgresConnection } from '../../src/native/postgres.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
@@ -30,6 +31,17 @@ async function failure(promise: Promise<unknown>): Promise<PgError> {
 }
 
 describe('values', () => {
+  it('are those of another client of libpq', async () => {
+    const sql = `SELECT n, n * 1.1::float8 AS real, n::float4 / 3 AS single, n % 3 = 0 AS third, md5(n::text) AS text,
+      CASE WHEN n % 5 = 0 THEN NULL ELSE n - 500 END AS gap FROM generate_series(1, 1000) n`;
+    const client = new PgNative();
+    client.connectSync(postgres.url);
+    const expected = client.querySync(sql).map((row) => Object.values(row));
+    client.end();
+    expect(await connection.query(sql, [])).toEqual(expected);
+    expect(expected).toHaveLength(1000);
+  });
+
   it.each([
     ["'t'::bool", true],
     ['(-32768)::int2', -32768],

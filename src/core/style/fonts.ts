@@ -13,6 +13,13 @@ export interface FontFace {
   readonly blocks?: readonly (readonly [first: number, last: number])[];
 }
 
+const NOTO_PACKAGES = '@expo-google-fonts/';
+
+/** Whether the build copies the face's file out of its package, to `dist/fonts`. */
+export function isBuiltFace({ file }: FontFace): boolean {
+  return file.startsWith(NOTO_PACKAGES);
+}
+
 type Blocks = NonNullable<FontFace['blocks']>;
 
 /** Code points beyond Latin, Greek and Cyrillic, which Noto Sans itself has, by the script's name in family and package. */
@@ -131,7 +138,7 @@ function notoFace(script: string | undefined, weight: string, italic: boolean): 
   const family = script ? `${SANS} ${script}` : SANS;
   const style = italic ? (weight === 'Regular' ? 'Italic' : `${weight} Italic`) : weight;
   const number = `${WEIGHTS[weight]}${weight}${italic ? '_Italic' : ''}`;
-  const scope = `@expo-google-fonts/${family.toLowerCase().replaceAll(' ', '-')}`;
+  const scope = `${NOTO_PACKAGES}${family.toLowerCase().replaceAll(' ', '-')}`;
   const file = `${scope}/${number}/${family.replaceAll(' ', '')}_${number}.ttf`;
   return { name: `${family} ${style}`, file, ...(script ? { blocks: SCRIPTS[script]! } : {}) };
 }

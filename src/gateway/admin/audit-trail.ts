@@ -1,6 +1,6 @@
+import { LRUCache } from 'lru-cache';
 import { ApiError } from '../../core/errors.js';
 import type { Operation, Reply } from '../../core/operation.js';
-import { Recent } from '../../core/recent.js';
 import type { AuditEvent } from '../../stores/audit.js';
 import { AuditScope, inAuditScope } from '../../stores/audit-scope.js';
 import type { State } from '../../stores/state.js';
@@ -28,7 +28,7 @@ interface Facts {
 /** Writes what happened; docs/auditing.md says what is an event. */
 export function auditTrail({ state, onError }: AuditTrailOptions): Auditing {
   const limiter = new EventLimiter();
-  const signIns = new Recent<string, number>(MAX_SIGN_INS);
+  const signIns = new LRUCache<string, number>({ max: MAX_SIGN_INS });
   const append = (request: AuditedRequest, facts: Facts) => state.audit.append(auditEvent(request, facts));
   return {
     async run(request, work) {

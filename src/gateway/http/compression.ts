@@ -1,5 +1,7 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gunzip, gzip } from 'node:zlib';
+import { LRUCache } from 'lru-cache';
+import Negotiator from 'negotiator';
 
 /** Bodies below this many bytes are sent as they are. */
 const MIN_BYTES = 1024;
@@ -12,13 +14,27 @@ const brotliAsync = promisify(brotliCompress);
 
 export type ContentEncoding = 'identity' | 'gzip' | 'br';
 
-/** Whether an Accept-Encoding header takes a coding (RFC 9110, 12.5.3). */
-export function accepts(header: string | undefined, coding: 'gzip' | 'br'): boolean {
-  if (!header) return false;
-  const at = header.indexOf(coding);
-  if (at < 0) return false;
-  const weight = /^\s*;\s*q=(0(\.0*)?)\s*(,|$)/.test(header.slice(at + coding.length));
-  return !weight;
+/** What we write, the best first: it decides between codings that a client likes equally. */
+const CODINGS: readonly ContentEncoding[] = ['br', 'gzip', 'identity'];
+const PLAIN: readonly ContentEncoding[] = ['identity'];
+/** By header: clients that ask for much ask for it the same way. */
+const acceptable = new LRUCache<string, readonly ContentEncoding[]>({ max: 100 });
+
+/** The codings that an Accept-Encoding header takes (RFC 9110, 12.5.3), the preferred first; as it is without a header. */
+function acceptedCodings(header: string | undefined): readonly ContentEncoding[] {
+  if (!header) return PLAIN;
+  let codings = acceptable.get(header);
+  if (!codings) {
+    const negotiator = new Negotiator({ headers: { 'accept-encoding': header } });
+    codings = negotiator.encodings(CODINGS, { preferred: CODINGS }) as ContentEncoding[];
+    acceptable.set(header, codings);
+  }
+  return codings;
+}
+
+/** Whether an Accept-Encoding header takes gzip. */
+export function acceptsGzip(header: string | undefined): boolean {
+  return acceptedCodings(header).includes('gzip');
 }
 
 /** The coding to use for a body that is not compressed yet. */
@@ -28,9 +44,7 @@ export function chooseEncoding(
   acceptEncoding: string | undefined,
 ): ContentEncoding {
   if (size < MIN_BYTES || !COMPRESSIBLE.test(mediaType)) return 'identity';
-  if (accepts(acceptEncoding, 'br')) return 'br';
-  if (accepts(acceptEncoding, 'gzip')) return 'gzip';
-  return 'identity';
+  return acceptedCodings(acceptEncoding)[0] ?? 'identity';
 }
 
 /** Compresses on libuv's thread pool; speed is preferred over the last percent of size. */

@@ -1,7 +1,7 @@
+import { LRUCache } from 'lru-cache';
 import { ApiError } from '../../core/errors.js';
 import { type Format, negotiate } from '../../core/media.js';
 import type { Operation, Principal, Reply } from '../../core/operation.js';
-import { Recent } from '../../core/recent.js';
 import type { Pools } from '../../core/tasks.js';
 import type { RepeatableRequest } from '../../services/idempotency.js';
 import { loggedPath } from '../../services/telemetry/log.js';
@@ -92,7 +92,7 @@ const ALLOWED_HEADERS =
 export class Dispatcher {
   readonly #router: Router;
   readonly #prepared = new Map<Operation, Prepared>();
-  readonly #known = new Recent<string, Known>(MAX_KNOWN);
+  readonly #known = new LRUCache<string, Known>({ max: MAX_KNOWN });
   readonly #options: DispatchOptions;
 
   constructor(options: DispatchOptions) {

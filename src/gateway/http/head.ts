@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
+import { LRUCache } from 'lru-cache';
 import type { Reply } from '../../core/operation.js';
-import { Recent } from '../../core/recent.js';
 import type { ContentEncoding } from './compression.js';
 import type { HttpExchange } from './exchange.js';
 import { ID_BYTES } from './request-id.js';
@@ -18,7 +18,7 @@ const STATUS_LINES: Record<number, string> = Object.fromEntries(
 const CONTROL = /[\r\n]/g;
 
 /** Heads of constant answers; those of tiles differ in nothing but the entity tag, so one is used for all and stays hot. */
-const blocks = new Recent<string, ArrayBuffer>(256);
+const blocks = new LRUCache<string, ArrayBuffer>({ max: 256 });
 
 /** What the block was made of that was asked for last: answers of one kind come in runs. */
 let lastBlock: { of: Reply; encoding: ContentEncoding; block: ArrayBuffer } | undefined;

@@ -1,7 +1,7 @@
 import { LIMITS } from '../../core/limits.js';
 import type { Reply } from '../../core/operation.js';
 import { Backlog, type Sending } from './backlog.js';
-import { accepts, type ContentEncoding, chooseEncoding, compress, decompress } from './compression.js';
+import { acceptsGzip, type ContentEncoding, chooseEncoding, compress, decompress } from './compression.js';
 import { ACCEPT_ENCODING, type HttpExchange, IF_NONE_MATCH } from './exchange.js';
 import { head } from './head.js';
 import { sendParts } from './parts.js';
@@ -62,22 +62,10 @@ function writeEmpty(x: HttpExchange, reply: Reply, sent: Sent, length = 0): void
   sent(x, reply.status, 0);
 }
 
-let lastAsked: string | undefined;
-let lastTakesGzip = false;
-
-/** As `accepts`: clients that ask for much ask for it the same way. */
-function takesGzip(acceptEncoding: string | undefined): boolean {
-  if (acceptEncoding !== lastAsked) {
-    lastAsked = acceptEncoding;
-    lastTakesGzip = accepts(acceptEncoding, 'gzip');
-  }
-  return lastTakesGzip;
-}
-
 function sendBody(x: HttpExchange, reply: Reply, body: string | Uint8Array, sent: Sent): void {
   const acceptEncoding = x.known(ACCEPT_ENCODING);
   if (reply.encoding === 'gzip' && body instanceof Uint8Array) {
-    if (takesGzip(acceptEncoding)) return write(x, reply, body, 'gzip', sent);
+    if (acceptsGzip(acceptEncoding)) return write(x, reply, body, 'gzip', sent);
     x.detach();
     void later(x, reply, decompress(body), 'identity', sent);
     return;

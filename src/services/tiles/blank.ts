@@ -1,13 +1,13 @@
 import { constants, crc32, deflateRawSync } from 'node:zlib';
+import { LRUCache } from 'lru-cache';
 import { type Format, PNG_FORMAT, WEBP_FORMAT } from '../../core/media.js';
-import { Recent } from '../../core/recent.js';
 
 /** Images in which nothing is to be seen, for tiles without content. */
 
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 /** Sizes of which images are kept: those of tile matrices, while clients may ask for any. */
 const MAX_KEPT = 64;
-const images = new Recent<string, Uint8Array>(MAX_KEPT);
+const images = new LRUCache<string, Uint8Array>({ max: MAX_KEPT });
 
 /** A transparent image; undefined in formats that have no transparency. */
 export function blankImage(format: Format, width: number, height: number): Uint8Array | undefined {

@@ -1,7 +1,7 @@
+import { LRUCache } from 'lru-cache';
 import { hasCoverage } from '../../core/abilities.js';
 import type { Box } from '../../core/box.js';
 import { around } from '../../core/box.js';
-import { Recent } from '../../core/recent.js';
 import type { Pools } from '../../core/tasks.js';
 import { matrixSize, tileBox } from '../../core/tile-matrix.js';
 import type { TileBlock } from '../cache/tile-cache.js';
@@ -23,7 +23,7 @@ const SLOW_MS = 2000;
 const MAX_REMEMBERED = 1000;
 
 /** Tiles per side where metatiles of `MAX_SIDE` are too much: by pyramid and zoom. */
-const smaller = new Recent<string, number>(MAX_REMEMBERED);
+const smaller = new LRUCache<string, number>({ max: MAX_REMEMBERED });
 
 /**
  * The tiles that are drawn together with one: the square of its neighbours, aligned to its side, as far as the matrix

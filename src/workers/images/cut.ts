@@ -1,6 +1,6 @@
+import { LRUCache } from 'lru-cache';
 import { TaskFailure } from '../../core/failure.js';
 import type { ImageTile } from '../../core/rasters.js';
-import { Recent } from '../../core/recent.js';
 import type { PixelWindow } from '../../native/index.js';
 import { encodePaletted, indexed } from './paletted-png.js';
 
@@ -22,7 +22,7 @@ export interface CutImage {
 const MAX_TILES = 256;
 const MAX_SOLID = 64;
 /** Encoded tiles of one colour. */
-const solid = new Recent<string, Uint8Array>(MAX_SOLID);
+const solid = new LRUCache<string, Uint8Array>({ max: MAX_SOLID });
 
 /** The tiles of an image. Empty ones are not encoded, those of one colour only once. */
 export async function cutTiles(image: CutImage): Promise<ImageTile[]> {

@@ -1,5 +1,5 @@
+import { LRUCache } from 'lru-cache';
 import { TaskFailure } from '../../core/failure.js';
-import { Recent } from '../../core/recent.js';
 import type { StyleLayer } from '../../core/style/model.js';
 import { isVisible } from '../../core/style/values.js';
 import { Fonts } from './fonts.js';
@@ -29,7 +29,7 @@ export interface StyleResources {
 }
 
 const CACHED = 500;
-const compiled = new Recent<string, readonly CompiledLayer[]>(CACHED);
+const compiled = new LRUCache<string, readonly CompiledLayer[]>({ max: CACHED });
 
 /** The layers of a style (JSON) that show something at this zoom, bottom first. */
 export function compiledStyle(

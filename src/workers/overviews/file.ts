@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { Recent } from '../../core/recent.js';
+import { LRUCache } from 'lru-cache';
 import {
   type Field,
   type GeoPackageSource,
@@ -75,7 +75,7 @@ const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')
 
 /** Overviews whose description is remembered, per thread. */
 const KEPT = 1000;
-const overviews = new Recent<string, { inode: number; overview: Overview }>(KEPT);
+const overviews = new LRUCache<string, { inode: number; overview: Overview }>({ max: KEPT });
 
 /** The overview of a layer, when it has been built. */
 export function overviewOf(layer: TileLayer): Overview | undefined {

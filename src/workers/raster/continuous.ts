@@ -1,8 +1,8 @@
 /** Boxes and rasters that go on where a CRS begins anew: across the antimeridian, or from 0..360 to -180..180. */
 
+import { LRUCache } from 'lru-cache';
 import { around, type Box, plainBoxes } from '../../core/box.js';
 import { TaskFailure } from '../../core/failure.js';
-import { Recent } from '../../core/recent.js';
 import { CRS84, type Crs, crsOf, gridOver, movedPoints, pointTransform, transformBox } from './crs.js';
 import { type Dataset, gdal } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
@@ -11,18 +11,19 @@ import { georeferenceOf } from './georeference.js';
 const NEAR = 1e-6;
 const LATITUDES = [0, 40];
 
-const periods = new Recent<string, number | null>(64);
+const periods = new LRUCache<string, { readonly length: number | null }>({ max: 64 });
 
 /**
  * How far east of a place the same place comes again, in units of the CRS: 360 for longitudes, the length of the
  * equator for cylindrical projections that are cut at the antimeridian. Null for all others.
  */
 export function periodOf(crs: Crs): number | null {
-  const hit = periods.get(crs.text);
-  if (hit !== undefined) return hit;
-  const period = findPeriod(crs);
-  periods.set(crs.text, period);
-  return period;
+  let period = periods.get(crs.text);
+  if (!period) {
+    period = { length: findPeriod(crs) };
+    periods.set(crs.text, period);
+  }
+  return period.length;
 }
 
 function findPeriod(crs: Crs): number | null {
@@ -69,7 +70,7 @@ export function boxAround(parts: readonly Box[], from: Crs, to: Crs): Box | null
 
 const OUTLINE_DENSITY = 25;
 
-const outlines = new Recent<string, Box | null>(256);
+const outlines = new LRUCache<string, { readonly box: Box | null }>({ max: 256 });
 
 /**
  * The box in `to` around a raster. As `transformBox`, but a raster across the antimeridian is not taken for one around
@@ -77,11 +78,12 @@ const outlines = new Recent<string, Box | null>(256);
  */
 export function outlineIn(box: Box, from: Crs, to: Crs): Box | null {
   const key = `${box}\n${from.text}\n${to.text}`;
-  const hit = outlines.get(key);
-  if (hit !== undefined) return hit;
-  const outline = findOutline(box, from, to);
-  outlines.set(key, outline);
-  return outline;
+  let outline = outlines.get(key);
+  if (!outline) {
+    outline = { box: findOutline(box, from, to) };
+    outlines.set(key, outline);
+  }
+  return outline.box;
 }
 
 function findOutline(box: Box, from: Crs, to: Crs): Box | null {

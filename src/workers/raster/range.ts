@@ -1,7 +1,7 @@
 /** Which values are shown from the darkest to the brightest. */
 
+import { LRUCache } from 'lru-cache';
 import { type BandExpression, bandsOf } from '../../core/band-math/index.js';
-import { Recent } from '../../core/recent.js';
 import { BLOCK, compile } from './band-math.js';
 import type { RasterHandle } from './handles.js';
 import { samplesOf } from './statistics.js';
@@ -13,11 +13,11 @@ const CUT = 0.02;
 const KEPT = 64;
 
 /** Ranges by expression: a handle is of one state of one raster. */
-const byHandle = new WeakMap<RasterHandle, Recent<string, Promise<Stretch>>>();
+const byHandle = new WeakMap<RasterHandle, LRUCache<string, Promise<Stretch>>>();
 
 /** The range of an expression over the whole raster, without the outermost 2 % of each side. */
 export function cutRange(handle: RasterHandle, expression: BandExpression): Promise<Stretch> {
-  const ranges = byHandle.get(handle) ?? new Recent<string, Promise<Stretch>>(KEPT);
+  const ranges = byHandle.get(handle) ?? new LRUCache<string, Promise<Stretch>>({ max: KEPT });
   byHandle.set(handle, ranges);
   const key = JSON.stringify(expression);
   let range = ranges.get(key);

@@ -1,14 +1,18 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, isAbsolute, join } from 'node:path';
-import { allFaces, DEFAULT_TEXT_FONT, type FontFace, facesOf } from '../../core/style/fonts.js';
+import { basename, dirname, isAbsolute, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { allFaces, DEFAULT_TEXT_FONT, type FontFace, facesOf, isBuiltFace } from '../../core/style/fonts.js';
 
 const require = createRequire(import.meta.url);
 const folders = new Map<string, string>();
+const BUILT_FONTS = fileURLToPath(new URL('../../../dist/fonts', import.meta.url));
 
 /** Path of a face's file. The file of a system package may not be there. */
-export function fontPath({ file }: FontFace): string {
+export function fontPath(face: FontFace): string {
+  const { file } = face;
   if (isAbsolute(file)) return file;
+  if (isBuiltFace(face)) return join(BUILT_FONTS, basename(file));
   const [scope, name, ...rest] = file.split('/');
   return join(packageFolder(`${scope}/${name}`), ...rest);
 }

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { LRUCache } from 'lru-cache';
 import opentype, { type Font } from 'opentype.js';
-import { Recent } from '../../core/recent.js';
+import { PbfWriter } from 'pbf';
 import { covers, type FontFace, facesOf } from '../../core/style/fonts.js';
 import type { GlyphTask } from '../../core/symbols.js';
 import { distanceField } from './distance.js';
 import { fontPath, isInstalled } from './font-files.js';
 import { flatten, type Segments } from './outline.js';
-import { ProtobufWriter } from './protobuf.js';
 
 /** Pixels of an em, and of the margin around each glyph: MapLibre counts on both. */
 const EM = 24;
@@ -26,19 +26,22 @@ const MAX_SIDE = 512;
 
 /** Fonts kept open, some megabytes each. */
 const OPEN_FONTS = 32;
-const open = new Recent<string, Font>(OPEN_FONTS);
+const open = new LRUCache<string, Font>({ max: OPEN_FONTS });
 
 /** Task `symbols.glyphs`: each glyph comes from the first face that has it. */
 export async function glyphRange({ fonts, first }: GlyphTask): Promise<Uint8Array> {
   const last = first + RANGE - 1;
   const faces = facesOf(fonts).filter((face) => covers(face, first, last) && isInstalled(face));
-  const stack = new ProtobufWriter().text(1, fonts.join(', ')).text(2, `${first}-${last}`);
+  const stack = new PbfWriter();
+  stack.writeStringField(1, fonts.join(', '));
+  stack.writeStringField(2, `${first}-${last}`);
   for (let code = Math.max(first, FIRST_PRINTABLE); code <= last; code++) {
     const glyph = glyphOf(faces, code);
-    if (glyph) stack.bytes(3, glyph);
+    if (glyph) stack.writeBytesField(3, glyph);
   }
-  const document = new ProtobufWriter().bytes(1, stack.finish()).finish();
-  return new Uint8Array(await promisify(gzip)(document));
+  const document = new PbfWriter();
+  document.writeBytesField(1, stack.finish());
+  return new Uint8Array(await promisify(gzip)(document.finish()));
 }
 
 function glyphOf(faces: readonly FontFace[], code: number): Uint8Array | undefined {
@@ -70,22 +73,34 @@ function glyphMessage(font: Font, index: number, code: number): Uint8Array {
   const glyph = font.glyphs.get(index);
   const segments = flatten(glyph.getPath(0, 0, EM).commands);
   const box = pixelBox(segments);
-  const message = new ProtobufWriter().uint(1, code);
+  const message = new PbfWriter();
+  message.writeVarintField(1, code);
   const width = box.right - box.left;
   const height = box.bottom - box.top;
   if (width > 0 && height > 0 && Math.max(width, height) <= MAX_SIDE) {
     const moved = movedBy(segments, BORDER - box.left, BORDER - box.top);
-    message.bytes(2, distanceField(moved, width + 2 * BORDER, height + 2 * BORDER));
-    message
-      .uint(3, width)
-      .uint(4, height)
-      .sint(5, box.left)
-      .sint(6, -box.top - BASELINE);
+    message.writeBytesField(2, distanceField(moved, width + 2 * BORDER, height + 2 * BORDER));
+    writeSides(message, { width, height, left: box.left, top: -box.top - BASELINE });
   } else {
-    message.uint(3, 0).uint(4, 0).sint(5, 0).sint(6, -BASELINE);
+    writeSides(message, { width: 0, height: 0, left: 0, top: -BASELINE });
   }
   const advance = Math.round(((glyph.advanceWidth ?? 0) * EM) / font.unitsPerEm);
-  return message.uint(7, advance).finish();
+  message.writeVarintField(7, advance);
+  return message.finish();
+}
+
+interface Sides {
+  readonly width: number;
+  readonly height: number;
+  readonly left: number;
+  readonly top: number;
+}
+
+function writeSides(message: PbfWriter, { width, height, left, top }: Sides): void {
+  message.writeVarintField(3, width);
+  message.writeVarintField(4, height);
+  message.writeSVarintField(5, left);
+  message.writeSVarintField(6, top);
 }
 
 /** Whole pixels around an outline; of no size when it is empty, as that of a space. */

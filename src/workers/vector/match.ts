@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3';
+import { LRUCache } from 'lru-cache';
 import type { Expression } from '../../core/cql2/ast.js';
 import type { EventImage, MatchResult, MatchSchema, MatchTask } from '../../core/events.js';
 import { parseExact } from '../../core/json.js';
 import { LIMITS } from '../../core/limits.js';
-import { Recent } from '../../core/recent.js';
 import type { Field, GeoPackageSource } from '../../core/vector-source.js';
 import { geojsonToWkb, sqliteExtensionPath, wkbToGeoPackage } from '../../native/index.js';
 import { quote } from '../providers/geopackage/connection.js';
@@ -17,7 +17,7 @@ interface Table {
   readonly source: GeoPackageSource;
   readonly insert: Database.Statement;
   readonly clear: Database.Statement;
-  readonly filters: Recent<string, Database.Statement>;
+  readonly filters: LRUCache<string, Database.Statement>;
 }
 
 const MAX_TABLES = 256;
@@ -27,7 +27,7 @@ const CRS84 = 'OGC:CRS84';
 const IMAGE = '"graticule:image"';
 
 let memory: Database.Database | undefined;
-let tables = new Recent<string, Table>(MAX_TABLES);
+let tables = new LRUCache<string, Table>({ max: MAX_TABLES });
 let made = 0;
 
 /** Which filters let which images through. A filter that cannot be evaluated lets nothing through and says why. */
@@ -84,7 +84,7 @@ function newTable(schema: MatchSchema): Table {
     source: sourceOf(name, schema),
     insert: db.prepare(`INSERT INTO ${name} VALUES (${marks})`),
     clear: db.prepare(`DELETE FROM ${name}`),
-    filters: new Recent(MAX_FILTERS),
+    filters: new LRUCache({ max: MAX_FILTERS }),
   };
 }
 
@@ -100,7 +100,7 @@ function database(): Database.Database {
 function reset(): void {
   memory?.close();
   memory = undefined;
-  tables = new Recent(MAX_TABLES);
+  tables = new LRUCache({ max: MAX_TABLES });
   made = 0;
 }
 

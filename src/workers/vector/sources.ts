@@ -1,4 +1,4 @@
-import { Recent } from '../../core/recent.js';
+import { LRUCache } from 'lru-cache';
 import type { VectorSource } from '../../core/vector-source.js';
 
 /**
@@ -6,7 +6,7 @@ import type { VectorSource } from '../../core/vector-source.js';
  * than encoding a small tile; so it changes threads as text, written once per source and read once per thread.
  */
 const texts = new WeakMap<VectorSource, string>();
-const sources = new Recent<string, VectorSource>(4096);
+const sources = new LRUCache<string, VectorSource>({ max: 4096 });
 
 type Part = { source?: VectorSource | string; layers?: Part[]; right?: Part };
 

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import Type from 'typebox';
 import { contentTag } from '../../../core/content-tag.js';
 import { notFound } from '../../../core/errors.js';
 import { JSON_FORMAT, MVT_FORMAT } from '../../../core/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
 import { pathInteger } from '../../../core/params.js';
-import { Recent } from '../../../core/recent.js';
 import { bytes, json } from '../../../core/reply.js';
 import type { Pools } from '../../../core/tasks.js';
 import { archiveTile } from '../../../services/tiles/archive-tiles.js';
@@ -33,7 +33,7 @@ const row = pathInteger('y', 'Row, 0 at the top.');
 
 function tiles({ pools, basemapFile }: BasemapDeps): Operation {
   const archive = { file: basemapFile, container: 'mbtiles' } as const;
-  const replies = new Recent<string, Reply>(KEPT_TILES);
+  const replies = new LRUCache<string, Reply>({ max: KEPT_TILES });
   const read = async (x: Exchange, key: string, at: { zoom: number; row: number; column: number }) => {
     const { data, encoding } = await archiveTile(x, pools, archive, at);
     const reply = data.length === 0 ? SEA : tileReply(data, encoding);

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
+import { LRUCache } from 'lru-cache';
 import { TaskFailure } from '../../../core/failure.js';
-import { Recent } from '../../../core/recent.js';
 import { sqliteExtensionPath } from '../../../native/index.js';
 import { keptOpen } from '../kept-open.js';
 
@@ -8,7 +8,7 @@ type Db = Database.Database;
 
 interface Open {
   db: Db;
-  statements: Recent<string, Database.Statement>;
+  statements: LRUCache<string, Database.Statement>;
 }
 
 /** Files kept open per thread; each costs a few MB of page cache. */
@@ -18,7 +18,7 @@ const CACHE_KIB = 8192;
 
 /** Read-only connections. By inode: a store that is written to stays open, a replaced file does not. */
 const opened = keptOpen<Open>(
-  (path) => ({ db: connect(path, true), statements: new Recent(MAX_STATEMENTS) }),
+  (path) => ({ db: connect(path, true), statements: new LRUCache({ max: MAX_STATEMENTS }) }),
   ({ db }) => db.close(),
   { max: MAX_OPEN, stamp: ({ ino }) => ino },
 );

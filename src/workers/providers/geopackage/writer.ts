@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
+import { LRUCache } from 'lru-cache';
 import { TaskFailure } from '../../../core/failure.js';
-import { Recent } from '../../../core/recent.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { keptOpen } from '../kept-open.js';
 import { connect, quote } from './connection.js';
@@ -25,7 +25,7 @@ export interface TableFacts {
 
 /** A read-write connection to one file, with what was prepared on it. */
 export class Writer {
-  readonly #statements = new Recent<string, Database.Statement>(MAX_STATEMENTS);
+  readonly #statements = new LRUCache<string, Database.Statement>({ max: MAX_STATEMENTS });
   readonly #tables = new Map<string, TableFacts>();
   #schemaVersion: unknown;
 
