@@ -46,7 +46,10 @@ export interface Tasks extends AnalyticsTasks, ArchiveTasks, RasterTasks, StacTa
   /** Lists the feature tables of a GeoPackage. */
   'vector.inspect': { input: InspectTask; output: VectorLayerInfo[] };
   /** Names of the tables of a GeoPackage that hold tiles, and of those that hold neither tiles nor geometries. */
-  'vector.otherTables': { input: { path: string }; output: { tiles: string[]; plain: string[] } };
+  'vector.otherTables': {
+    input: { kind: string; path: string };
+    output: { tiles: string[]; plain: string[] };
+  };
   /** Lists what a PostGIS database can publish. */
   'vector.discover': { input: { database: string }; output: DiscoveredDatabase };
   /** Makes or removes the triggers that tell edits by others. */

@@ -34,6 +34,8 @@ export interface VectorLayerInfo {
 }
 
 export interface InspectTask {
+  /** Store that reads the file. */
+  kind: string;
   path: string;
   /** CRS of tables, whatever the file says; `''` is for all that are not named. */
   crs?: Readonly<Record<string, string>>;

@@ -25,8 +25,7 @@ const CRS = 'OGC:CRS84';
 type Value = string | number | boolean | null;
 type Row = Feature & { id: number };
 
-/** A source of such a table. */
-export function memorySource(table: string, fields: readonly Field[]): VectorSource {
+function sourceOf(table: string, fields: readonly Field[]): VectorSource {
   return {
     kind: 'memory',
     table,
@@ -42,12 +41,23 @@ export function memorySource(table: string, fields: readonly Field[]): VectorSou
   };
 }
 
-export function memoryStore(tables: ReadonlyMap<string, FeatureCollection>): FeatureStore {
+export interface MemoryTable {
+  fields: readonly Field[];
+  features: FeatureCollection['features'];
+}
+
+export function memoryStore(tables: ReadonlyMap<string, MemoryTable>): FeatureStore {
   const rowsOf = ({ source, filter }: FeatureQuery): Row[] => {
     const features = (tables.get(source.table)?.features ?? []) as Row[];
     return filter === undefined ? features : passing(features, source, filter);
   };
   return {
+    inspect: () =>
+      [...tables].map(([table, { fields, features }]) => ({
+        source: sourceOf(table, fields),
+        featureCount: features.length,
+        cursor: 0,
+      })),
     items: async (task) => {
       const page = pageOf(rowsOf(task), task);
       const texts = page.rows.map((row) => written(row, task.source, task));

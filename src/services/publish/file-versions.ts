@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import { isCsv } from '../../core/csv.js';
 import { TaskFailure } from '../../core/failure.js';
 import { worldFilesOf } from '../../core/world-files.js';
-import { GEOPACKAGE, isCopied, RASTER } from './formats.js';
+import { isCopied, RASTER, TABLES } from './formats.js';
 import { sidecarsOf } from './sidecar-crs.js';
 
 /**
@@ -65,7 +65,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
 /** Files that are read with a file. */
 function companionsOf(path: string): string[] {
   const extension = extname(path).toLowerCase();
-  if (GEOPACKAGE.has(extension)) return [`${path}-wal`];
+  if (TABLES.has(extension)) return [`${path}-wal`];
   if (isCsv(path)) return [`${path}.cpg`, ...sidecarsOf(path)];
   if (RASTER.has(extension)) return [...worldFilesOf(path), ...sidecarsOf(path)];
   if (!isCopied(path)) return [];

@@ -6,12 +6,12 @@ import { membersOf, placeOfRaster } from '../../core/raster-sources.js';
 import type { FileRaster, RasterLayers } from '../../core/rasters.js';
 import { TILE_INDEX } from '../../core/sources.js';
 import { statedOfFile } from '../../core/stated-crs.js';
-import type { VectorLayerInfo } from '../../core/vector-tasks.js';
+import type { InspectTask, VectorLayerInfo } from '../../core/vector-tasks.js';
 import { archiveCollection, rasterCollection, type Versions, vectorCollection } from './collections.js';
 import { convert } from './convert.js';
 import { planeNote } from './crs-notes.js';
 import type { SourceFile } from './find.js';
-import { ARCHIVE, GEOPACKAGE, GRIDDED, isCopied, isTableFolder, nameOf, RASTER } from './formats.js';
+import { ARCHIVE, GRIDDED, isCopied, isTableFolder, nameOf, RASTER, TABLES } from './formats.js';
 import { sidecarCrs } from './sidecar-crs.js';
 import { type Draft, type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 import { collectionName, isStac, readStac } from './stac.js';
@@ -34,7 +34,8 @@ async function readFile({ path, version: known }: SourceFile, deps: PublishDeps)
   const version = known ?? deps.versionOf(path);
   if (known !== undefined || GRIDDED.has(extension) || TILE_INDEX.test(path))
     return readRasters(path, version, deps);
-  if (GEOPACKAGE.has(extension)) return readGeoPackage(path, path, version, deps);
+  const kind = TABLES.get(extension);
+  if (kind !== undefined) return readTables({ kind, path }, path, version, deps);
   if (RASTER.has(extension)) return readRasterFile(path, version, deps);
   const container = ARCHIVE.get(extension);
   if (container) return readArchive(path, container, version, deps);
@@ -47,23 +48,27 @@ async function readFile({ path, version: known }: SourceFile, deps: PublishDeps)
 
 async function readCopy(path: string, version: string, deps: PublishDeps): Promise<Found> {
   const { store, refusals } = await convert(path, version, deps);
-  const found = await readGeoPackage(store, path, version, deps);
+  const found = await readTables({ kind: 'geopackage', path: store }, path, version, deps);
   return {
     ...found,
     quarantined: [...refusals.map((refusal) => ({ path, ...refusal })), ...found.quarantined],
   };
 }
 
-async function readGeoPackage(
-  gpkg: string,
+/** A file of tables, and the store that reads it. */
+type TableFile = Pick<InspectTask, 'kind' | 'path'>;
+
+/** `file` is what people know: the tables may be a copy of it. */
+async function readTables(
+  tables: TableFile,
   file: string,
   version: string,
   deps: PublishDeps,
 ): Promise<Found> {
   const stated = statedOfFile(deps.statedCrs, file);
-  const assumeCrs = gpkg === file ? undefined : await sidecarCrs(file);
+  const assumeCrs = tables.path === file ? undefined : await sidecarCrs(file);
   const inspect = (crs: Record<string, string>) =>
-    deps.pools.run('vector.inspect', { path: gpkg, crs, assumeCrs }, { deadlineMs: INSPECT_DEADLINE_MS });
+    deps.pools.run('vector.inspect', { ...tables, crs, assumeCrs }, { deadlineMs: INSPECT_DEADLINE_MS });
   const layers = await inspect(stated);
   const found: Found = { collections: [], quarantined: [], unplaced: [] };
   const draftOf = (layer: VectorLayerInfo, note?: string): Draft => {
@@ -94,7 +99,7 @@ async function readGeoPackage(
       found.quarantined.push({ path: file, layer: name, reason: (error as Error).message });
     }
   }
-  const rasters = await readTables(gpkg, version, deps, layers.length > 0);
+  const rasters = await readOtherTables(tables, version, deps, layers.length > 0);
   return {
     ...found,
     collections: [...found.collections, ...rasters.collections],
@@ -115,14 +120,14 @@ const NO_GEOMETRY = 'Tables without a geometry are not published: join it to one
  * that another program writes to, it may move the log into the file, which then looks changed. Tables with neither tiles
  * nor geometries are named.
  */
-async function readTables(
-  path: string,
+async function readOtherTables(
+  { kind, path }: TableFile,
   version: string,
   deps: PublishDeps,
   hasFeatures: boolean,
 ): Promise<Found> {
   const options = { deadlineMs: INSPECT_DEADLINE_MS };
-  const { tiles, plain } = await deps.pools.run('vector.otherTables', { path }, options);
+  const { tiles, plain } = await deps.pools.run('vector.otherTables', { kind, path }, options);
   const found = await readLayers(tileLayers(path, tiles), path, version, deps);
   for (const layer of plain) found.quarantined.push({ path, layer, reason: NO_GEOMETRY });
   if (!hasFeatures && tiles.length + plain.length === 0)

@@ -1,8 +1,10 @@
 import { basename, extname } from 'node:path';
 import type { ArchiveContainer } from '../../core/archives.js';
 
-/** Extensions by what reads them. */
-export const GEOPACKAGE = new Set(['.gpkg']);
+/** Files of tables by the store that reads them where they are. */
+export const TABLES: ReadonlyMap<string, string> = new Map([['.gpkg', 'geopackage']]);
+
+/** Extensions of what GDAL reads. */
 export const RASTER = new Set([
   '.tif',
   '.tiff',
@@ -75,7 +77,7 @@ export function reasonNotRead(path: string): string | undefined {
 }
 
 function holdsRaster(extension: string): boolean {
-  return [RASTER, GRIDDED, GEOPACKAGE, ARCHIVE, new Set(['.shp'])].some((set) => set.has(extension));
+  return [RASTER, GRIDDED, TABLES, ARCHIVE, new Set(['.shp'])].some((set) => set.has(extension));
 }
 
 /** Whether a copy is made of a file: what is served of it then is the copy. */
@@ -103,7 +105,7 @@ export function isTableFolder(path: string): boolean {
 /** Whether a file is one of those that are published. */
 export function isSource(path: string): boolean {
   const extension = extname(path).toLowerCase();
-  return isCopied(path) || [GEOPACKAGE, RASTER, GRIDDED, ARCHIVE].some((set) => set.has(extension));
+  return isCopied(path) || [TABLES, RASTER, GRIDDED, ARCHIVE].some((set) => set.has(extension));
 }
 
 /** Its name without what tells the format. */

@@ -48,7 +48,11 @@ export async function readStac(path: string, deps: PublishDeps): Promise<Found> 
     folder,
     local: true,
   });
-  const layers = await deps.pools.run('vector.inspect', { path: store }, { deadlineMs: INSPECT_DEADLINE_MS });
+  const layers = await deps.pools.run(
+    'vector.inspect',
+    { kind: 'geopackage', path: store },
+    { deadlineMs: INSPECT_DEADLINE_MS },
+  );
   const named = refused.slice(0, MAX_NAMED).map(({ path: part, reason }) => ({ path, layer: part, reason }));
   const further = refusedCount - named.length;
   const rest =

@@ -11,9 +11,15 @@ import type {
   RowsQuery,
 } from '../../core/features.js';
 import type { VectorSource } from '../../core/vector-source.js';
-import type { TileLayer, VectorTileTask } from '../../core/vector-tasks.js';
+import type { InspectTask, TileLayer, VectorLayerInfo, VectorTileTask } from '../../core/vector-tasks.js';
 import type { Cancellation } from '../cancellation.js';
 import type { OverviewRows } from '../overviews/overview-rows.js';
+
+/** Names of the tables of a file that are no features. */
+export interface OtherTables {
+  tiles: string[];
+  plain: string[];
+}
 
 /** One encoded layer of a vector tile. */
 export interface EncodedLayer {
@@ -31,6 +37,10 @@ export interface EncodedLayer {
  * waits for a database ends the wait when the cancellation is requested.
  */
 export interface FeatureStore {
+  /** What the tables of a file are, of a store of files. */
+  inspect?(path: string, named: Omit<InspectTask, 'kind' | 'path'>): VectorLayerInfo[];
+  /** What else is in such a file: tables of tiles, and those without geometries. */
+  otherTables?(path: string): OtherTables;
   items(task: ItemsTask, cancellation?: Cancellation): Promise<ItemsResult>;
   /** Null when there is no feature of that id, or the filter hides it. */
   item(task: ItemTask, cancellation?: Cancellation): Promise<ItemResult | null>;

@@ -1,5 +1,6 @@
 import type { VectorSource } from '../../core/vector-source.js';
-import type { FeatureStore } from './feature-store.js';
+import type { InspectTask, VectorLayerInfo } from '../../core/vector-tasks.js';
+import type { FeatureStore, OtherTables } from './feature-store.js';
 import { geopackageStore } from './geopackage/store.js';
 import { postgisStore } from './postgis/store.js';
 
@@ -19,4 +20,14 @@ export function storeOf({ kind }: Pick<VectorSource, 'kind'>): FeatureStore {
 /** Adds a store to those of this thread. */
 export function registerStore(kind: string, store: FeatureStore): void {
   STORES.set(kind, store);
+}
+
+/** What the tables of a file are. */
+export function inspect({ kind, path, ...named }: InspectTask): VectorLayerInfo[] {
+  return storeOf({ kind }).inspect?.(path, named) ?? [];
+}
+
+/** What else is in such a file. */
+export function otherTables({ kind, path }: Pick<InspectTask, 'kind' | 'path'>): OtherTables {
+  return storeOf({ kind }).otherTables?.(path) ?? { tiles: [], plain: [] };
 }

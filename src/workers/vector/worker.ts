@@ -12,13 +12,12 @@ import { buildOverview } from '../overviews/build.js';
 import { keepOverviewsIn } from '../overviews/file.js';
 import { allowHosts } from '../providers/archive/remote.js';
 import { closeAll } from '../providers/geopackage/connection.js';
-import { inspect, otherTables } from '../providers/geopackage/inspect.js';
 import { closeWriters } from '../providers/geopackage/writer.js';
 import { capture } from '../providers/postgis/capture.js';
 import { limitConnections } from '../providers/postgis/database.js';
 import { discover, ping } from '../providers/postgis/discover.js';
 import { keepEvents } from '../providers/retention.js';
-import { storeOf } from '../providers/store.js';
+import { inspect, otherTables, storeOf } from '../providers/store.js';
 import { stacIndex, stacState } from '../stac/index.js';
 import { stacIngest } from '../stac/ingest/index.js';
 import { stacFile, stacSearch } from '../stac/search.js';
@@ -80,8 +79,8 @@ const TASKS: {
     cancellation?: Cancellation,
   ) => TaskOutput<N> | Promise<TaskOutput<N>>;
 } = {
-  'vector.inspect': ({ path, ...named }) => inspect(path, named),
-  'vector.otherTables': ({ path }) => otherTables(path),
+  'vector.inspect': inspect,
+  'vector.otherTables': otherTables,
   'vector.discover': discover,
   'vector.capture': capture,
   'vector.ping': ping,

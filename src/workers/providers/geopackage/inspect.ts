@@ -42,7 +42,7 @@ const CONTENTS = `
   ORDER BY c.table_name`;
 
 /** Lists the feature tables of a GeoPackage (OGC 12-128r18, 2.1), empty ones too: they may be there to be edited. */
-export function inspect(path: string, named: Omit<InspectTask, 'path'> = {}): VectorLayerInfo[] {
+export function inspect(path: string, named: Omit<InspectTask, 'kind' | 'path'> = {}): VectorLayerInfo[] {
   const { crs = {}, assumeCrs } = named;
   const statedCrs = (table: string) => crs[table] ?? crs[''];
   // One transaction: counts, extents and the cursor are of one moment.

@@ -5,6 +5,7 @@ import { reader } from './connection.js';
 import { edit } from './edit.js';
 import { events } from './events.js';
 import { extentOf } from './extent.js';
+import { inspect, otherTables } from './inspect.js';
 import { count, item, items } from './items.js';
 import { occupied } from './occupied.js';
 import { geopackageRows } from './overview-rows.js';
@@ -13,6 +14,8 @@ import { tileLayer } from './tile.js';
 
 /** Feature tables of GeoPackage files, read by better-sqlite3 with our SQLite extension. */
 export const geopackageStore: FeatureStore = {
+  inspect,
+  otherTables,
   items: async (task) => items(task),
   item: async (task) => item(task),
   count: async (task) => count(task),
