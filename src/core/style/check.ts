@@ -3,6 +3,7 @@ import { LIMITS } from '../limits.js';
 import type { RasterLook } from '../raster-look.js';
 import { escaped, outOfBounds, type StyleProblem } from './bounds.js';
 import { MAX_FONTS, unknownFont } from './fonts.js';
+import { layerTypesFor, sourceTypeOf } from './layer-types.js';
 import { checkedLook, LOOK, LookError } from './look.js';
 import { COLLECTION_SOURCE, type StyleDocument, type StyleLayer } from './model.js';
 
@@ -36,10 +37,6 @@ export class StyleError extends Error {
 
 type Json = Record<string, unknown>;
 
-const LAYER_TYPES: Record<StyleUse['kind'], readonly string[]> = {
-  vector: ['fill', 'line', 'circle', 'symbol', 'heatmap', 'fill-extrusion'],
-  raster: ['raster', 'hillshade', 'color-relief'],
-};
 /** Types of layers that draw no source. */
 const UNSOURCED: readonly string[] = ['background'];
 
@@ -131,8 +128,9 @@ function ownLayer(layer: unknown, path: string, { kind, id }: StyleUse): Json {
   if ('ref' in layer) refuse(`${path}/ref`, 'is of an older style specification');
   const type = layer['type'];
   if (UNSOURCED.includes(type as string)) return layer;
-  if (!LAYER_TYPES[kind].includes(type as string))
-    refuse(`${path}/type`, `must be one of ${LAYER_TYPES[kind].join(', ')} for a ${kind} collection`);
+  const types = layerTypesFor(kind);
+  if (!types.includes(type as string))
+    refuse(`${path}/type`, `must be one of ${types.join(', ')} for a ${kind} collection`);
   const { source: _source, 'source-layer': _layer, ...own } = layer;
   return { ...own, source: COLLECTION_SOURCE, ...(kind === 'vector' ? { 'source-layer': id } : {}) };
 }
@@ -148,10 +146,7 @@ function requireUnique(layers: readonly Json[]): void {
 /** What the style specification says against a layer. */
 function problemsOf(layer: Json, index: number): StyleProblem[] {
   const type = layer['type'] as string;
-  const source = type === 'hillshade' || type === 'color-relief' ? 'raster-dem' : type;
-  const sources = {
-    [COLLECTION_SOURCE]: { type: source === 'raster' || source === 'raster-dem' ? source : 'vector' },
-  };
+  const sources = { [COLLECTION_SOURCE]: { type: sourceTypeOf(type) } };
   const key = `layers[${index}]`;
   try {
     const errors = validateStyleMin.layer({

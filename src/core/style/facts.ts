@@ -1,3 +1,4 @@
+import { LAYER_TYPES } from './layer-types.js';
 import type { MapStyle } from './model.js';
 
 /** What has to be read of a collection for its style, worked out once per style. */
@@ -49,7 +50,7 @@ function namesIn(layers: unknown): ReadonlySet<string> | undefined {
 function reachOf({ layers }: MapStyle): number {
   let reach = 0;
   for (const layer of layers) {
-    if (layer.type === 'symbol') reach = Math.max(reach, SYMBOL_REACH);
+    if (LAYER_TYPES[layer.type].isMark) reach = Math.max(reach, SYMBOL_REACH);
     let sum = 0;
     for (const [name, value] of Object.entries(layer.paint ?? {})) {
       if (REACHING.test(name)) sum += largestNumber(value);

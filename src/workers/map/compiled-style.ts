@@ -74,21 +74,21 @@ function compileLayer(
   };
 }
 
+/** What Mapnik draws of a layer, by its type. Surfaces we draw ourselves; layers of rasters never come here. */
+const SYMBOLIZERS: {
+  readonly [T in StyleLayer['type']]?: (values: LayerValues, fonts: Fonts, icons: Icons) => string;
+} = {
+  fill: (values, _fonts, icons) => fillSymbolizers(values, icons),
+  'fill-extrusion': (values, _fonts, icons) => fillSymbolizers(values, icons),
+  line: (values, _fonts, icons) => lineSymbolizers(values, icons),
+  circle: circleSymbolizers,
+  symbol: symbolSymbolizers,
+  heatmap: () => '',
+};
+
 function symbolizersOf(values: LayerValues, fonts: Fonts, icons: Icons): string {
-  switch (values.layer.type) {
-    case 'fill':
-    case 'fill-extrusion':
-      return fillSymbolizers(values, icons);
-    case 'line':
-      return lineSymbolizers(values, icons);
-    case 'circle':
-      return circleSymbolizers(values);
-    case 'symbol':
-      return symbolSymbolizers(values, fonts, icons);
-    // We draw it ourselves.
-    case 'heatmap':
-      return '';
-    default:
-      throw new TypeError(`no layer type ${values.layer.type}`);
-  }
+  const { type } = values.layer;
+  const write = SYMBOLIZERS[type];
+  if (!write) throw new TypeError(`no layer type ${type}`);
+  return write(values, fonts, icons);
 }

@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import mapnik, { type Image } from '@mapnik/mapnik';
 import { TaskFailure } from '../../core/failure.js';
 import type { MapLayer, MapTask } from '../../core/maps.js';
+import { LAYER_TYPES } from '../../core/style/layer-types.js';
 import { readTileLayers, type TileLayer } from '../../core/tile-layers.js';
 import type { Cancellation } from '../cancellation.js';
 import { type CompiledLayer, compiledStyle, type StyleResources } from './compiled-style.js';
@@ -52,8 +53,9 @@ export class VectorPainter {
     for (const compiled of compiledStyle(style, place, this.#resources)) {
       for (const source of sources) {
         const pair = { source, tile, style: compiled };
-        if (compiled.type === 'symbol') this.#symbols.push(pair);
-        else if (compiled.type === 'heatmap') await this.#addHeatmap(pair);
+        const { isMark, isSurface } = LAYER_TYPES[compiled.type];
+        if (isMark) this.#symbols.push(pair);
+        else if (isSurface) await this.#addHeatmap(pair);
         else await this.#addPair(pair);
       }
     }

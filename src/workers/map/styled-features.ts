@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { LAYER_TYPES } from '../../core/style/layer-types.js';
 import {
   attributesOf,
   type FeatureType,
@@ -18,7 +19,7 @@ const POINT: FeatureType = 1;
 /** True when a layer of a tile has to be rewritten before Mapnik can draw it in this style. */
 export function needsFeatures({ filter, sortKey, values, type }: CompiledLayer, layer: TileLayer): boolean {
   if (filter || sortKey || values.names.length > 0) return true;
-  return type === 'circle' && layer.features.some((feature) => feature.type !== POINT);
+  return LAYER_TYPES[type].atVertices === true && layer.features.some((feature) => feature.type !== POINT);
 }
 
 /**
@@ -71,6 +72,6 @@ function write(
   tags: readonly number[],
   { type: layerType }: CompiledLayer,
 ): void {
-  if (layerType === 'circle' && type !== POINT) writer.add(POINT, verticesOf(geometry), tags);
+  if (LAYER_TYPES[layerType].atVertices && type !== POINT) writer.add(POINT, verticesOf(geometry), tags);
   else writer.add(type, geometry, tags);
 }

@@ -1,3 +1,4 @@
+import { LAYER_TYPES } from '../layer-types.js';
 import type { StyleLayer } from '../model.js';
 import type { Expr } from '../sld/values.js';
 import { classifierOf, type ExportClass } from './export-classes.js';
@@ -16,9 +17,10 @@ export function exportDrawingInfo(layers: readonly StyleLayer[]): DrawingExport 
   const report = new DrawingReport();
   const visible = layers.filter(({ layout }) => layout?.visibility !== 'none');
   for (const { type } of visible) {
-    if (!DRAWN.has(type)) report.add('SYMBOL_TYPE_UNSUPPORTED', type, `Layers of type ${type} are left out.`);
+    if (!LAYER_TYPES[type].inDrawingInfo)
+      report.add('SYMBOL_TYPE_UNSUPPORTED', type, `Layers of type ${type} are left out.`);
   }
-  const symbols = visible.filter((layer) => DRAWN.has(layer.type) && !isLabel(layer));
+  const symbols = visible.filter((layer) => LAYER_TYPES[layer.type].inDrawingInfo && !isLabel(layer));
   const labels = labelingInfo(visible.filter(isLabel), report);
   const renderer = rendererOf(symbols, report);
   return {
@@ -26,8 +28,6 @@ export function exportDrawingInfo(layers: readonly StyleLayer[]): DrawingExport 
     unsupported: report.unsupported,
   };
 }
-
-const DRAWN = new Set<StyleLayer['type']>(['fill', 'line', 'circle', 'symbol']);
 
 /** A symbol layer that has a text and no icon. */
 function isLabel(layer: StyleLayer): boolean {

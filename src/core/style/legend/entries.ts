@@ -6,6 +6,7 @@ import type { Colormap } from '../../raster-look.js';
 import { classifierOf } from '../drawing-info/export-classes.js';
 import { DrawingReport } from '../drawing-info/report.js';
 import { layersByFilter, layerTitle } from '../filter-groups.js';
+import { LAYER_TYPES } from '../layer-types.js';
 import type { StyleLayer } from '../model.js';
 import { rasterSteps } from '../raster-steps.js';
 
@@ -70,7 +71,7 @@ function vectorEntries({ title, source, style }: VectorCollection): SymbolEntry[
 
 /** Labels are no symbols of a class. */
 function hasSwatch({ type, layout }: StyleLayer): boolean {
-  return type !== 'symbol' || (layout !== undefined && 'icon-image' in layout);
+  return !LAYER_TYPES[type].isMark || (layout !== undefined && 'icon-image' in layout);
 }
 
 /** A layer that takes every feature at every zoom: which ones it has is decided already. */

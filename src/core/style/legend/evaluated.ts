@@ -30,43 +30,46 @@ export function drawnBy({ layers, properties, shape }: SymbolEntry, zoom: number
   });
 }
 
-function drawingOf({ type }: Layer, of: <T>(name: string) => T): Drawn {
-  const color = (name: string) => String(of(name));
-  switch (type) {
-    case 'fill':
-    case 'fill-extrusion':
-      return { type, color: color(`${type}-color`), opacity: of(`${type}-opacity`), ...outline(type, of) };
-    case 'line': {
-      const dashes = of<number[] | undefined>('line-dasharray');
-      const width = of<number>('line-width');
-      return {
-        type,
-        color: color('line-color'),
-        opacity: of('line-opacity'),
-        width,
-        ...(dashes && { dashes: dashes.map((dash) => dash * width) }),
-      };
-    }
-    case 'circle':
-      return {
-        type,
-        color: color('circle-color'),
-        opacity: of('circle-opacity'),
-        radius: of('circle-radius'),
-        strokeColor: color('circle-stroke-color'),
-        strokeWidth: of('circle-stroke-width'),
-      };
-    case 'symbol': {
-      const image = of<{ name?: string } | string | null>('icon-image');
-      const icon = typeof image === 'string' ? image : image?.name;
-      return { type, color: color('icon-color'), ...(icon && { icon }), size: of('icon-size') };
-    }
-    default:
-      return { type };
-  }
+type Read = <T>(name: string) => T;
+type Values = Omit<Drawn, 'type'>;
+
+/** What each type of layers draws with; a type that is not here is named without. */
+const VALUES: { readonly [T in Layer['type']]?: (of: Read) => Values } = {
+  fill: (of) => ({ ...area('fill', of), ...outline(of) }),
+  'fill-extrusion': (of) => area('fill-extrusion', of),
+  line: (of) => {
+    const dashes = of<number[] | undefined>('line-dasharray');
+    const width = of<number>('line-width');
+    return {
+      color: String(of('line-color')),
+      opacity: of('line-opacity'),
+      width,
+      ...(dashes && { dashes: dashes.map((dash) => dash * width) }),
+    };
+  },
+  circle: (of) => ({
+    color: String(of('circle-color')),
+    opacity: of('circle-opacity'),
+    radius: of('circle-radius'),
+    strokeColor: String(of('circle-stroke-color')),
+    strokeWidth: of('circle-stroke-width'),
+  }),
+  symbol: (of) => {
+    const image = of<{ name?: string } | string | null>('icon-image');
+    const icon = typeof image === 'string' ? image : image?.name;
+    return { color: String(of('icon-color')), ...(icon && { icon }), size: of('icon-size') };
+  },
+};
+
+function drawingOf({ type }: Layer, of: Read): Drawn {
+  return { type, ...VALUES[type]?.(of) };
 }
 
-function outline(type: string, of: <T>(name: string) => T): Partial<Drawn> {
-  const edge = type === 'fill' ? of<unknown>('fill-outline-color') : undefined;
+function area(type: 'fill' | 'fill-extrusion', of: Read): Values {
+  return { color: String(of(`${type}-color`)), opacity: of(`${type}-opacity`) };
+}
+
+function outline(of: Read): Values {
+  const edge = of<unknown>('fill-outline-color');
   return edge ? { strokeColor: String(edge), strokeWidth: 1 } : {};
 }

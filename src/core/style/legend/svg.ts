@@ -46,25 +46,32 @@ function row(entry: LegendEntry, top: number, zoom: number, icons: IconPaths): s
   );
 }
 
+interface Swatch {
+  readonly drawing: Drawn;
+  readonly shape: SymbolEntry['shape'];
+  readonly top: number;
+  readonly icons: IconPaths;
+  /** Attributes of its filling and outline. */
+  readonly fill: string;
+}
+
+/** How each type of layers is drawn beside its label; a type that is not here is not. */
+const SWATCHES: { readonly [T in Drawn['type']]?: (swatch: Swatch) => string } = {
+  fill: ({ top, fill }) => rect(top, fill),
+  'fill-extrusion': ({ top, fill }) => rect(top, fill),
+  line: ({ drawing, shape, top }) => line(drawing, shape, top),
+  circle: ({ drawing, top, fill }) =>
+    `<circle cx="${middle.x}" cy="${top + middle.y}" r="${Math.min(drawing.radius ?? 5, ROW.height / 2 - 1)}" ${fill}/>`,
+  symbol: ({ drawing, top, icons }) => icon(drawing, top, icons),
+};
+
 function symbol(drawing: Drawn, shape: SymbolEntry['shape'], top: number, icons: IconPaths): string {
   const { type, color, opacity, strokeColor, strokeWidth } = drawing;
   const stroke = strokeWidth
     ? ` stroke="${xmlEscaped(strokeColor ?? 'none')}" stroke-width="${strokeWidth}"`
     : '';
   const fill = `fill="${xmlEscaped(color ?? 'none')}" fill-opacity="${opacity ?? 1}"${stroke}`;
-  switch (type) {
-    case 'fill':
-    case 'fill-extrusion':
-      return rect(top, fill);
-    case 'line':
-      return line(drawing, shape, top);
-    case 'circle':
-      return `<circle cx="${middle.x}" cy="${top + middle.y}" r="${Math.min(drawing.radius ?? 5, ROW.height / 2 - 1)}" ${fill}/>`;
-    case 'symbol':
-      return icon(drawing, top, icons);
-    default:
-      return '';
-  }
+  return SWATCHES[type]?.({ drawing, shape, top, icons, fill }) ?? '';
 }
 
 const middle = { x: ROW.swatch.x + ROW.swatch.width / 2, y: ROW.height / 2 };

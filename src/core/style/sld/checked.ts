@@ -1,4 +1,5 @@
 import { type StyleSpecification, validateStyleMin } from '@maplibre/maplibre-gl-style-spec';
+import { LAYER_TYPES } from '../layer-types.js';
 import type { StyleLayer } from '../model.js';
 import type { SldReport } from './report.js';
 
@@ -9,7 +10,7 @@ export function checkedLayers(layers: readonly StyleLayer[], report: SldReport):
     sources: {
       vector: { type: 'vector', url: 'x:' },
       raster: { type: 'raster', url: 'x:' },
-      dem: { type: 'raster-dem', url: 'x:' },
+      'raster-dem': { type: 'raster-dem', url: 'x:' },
     },
     glyphs: 'x:{fontstack}/{range}',
     layers: layers.map((layer) => ({ ...layer, ...sourceOf(layer) })),
@@ -27,7 +28,6 @@ export function checkedLayers(layers: readonly StyleLayer[], report: SldReport):
 }
 
 function sourceOf({ type }: StyleLayer): { source: string; 'source-layer'?: string } {
-  if (type === 'raster') return { source: 'raster' };
-  if (type === 'hillshade' || type === 'color-relief') return { source: 'dem' };
-  return { source: 'vector', 'source-layer': 'x' };
+  const source = LAYER_TYPES[type].source;
+  return source === 'vector' ? { source, 'source-layer': 'x' } : { source };
 }
