@@ -1,0 +1,31 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+
+const TEXT = readFileSync('docs/recipes.md', 'utf8');
+const paths = [...new Set([...TEXT.matchAll(/`((?:src|test|docs)\/[\w./-]+)`/g)].map(([, path]) => path!))];
+
+describe('the recipes', () => {
+  it('name many files', () => {
+    expect(paths.length).toBeGreaterThan(40);
+  });
+
+  it.each(paths)('name what there is: %s', (path) => {
+    const [folder] = path.split('/NAME');
+    expect(existsSync(path.includes('NAME') ? folder! : path)).toBe(true);
+  });
+
+  it('name symbols that stand in the files named beside them', () => {
+    for (const [symbol, path] of [
+      ['READERS', 'src/core/style/sld/symbolizers.ts'],
+      ['VECTOR_DRIVERS', 'src/workers/raster/gdal.ts'],
+      ['TABLES', 'src/services/publish/formats.ts'],
+      ['FeatureStore', 'src/workers/providers/feature-store.ts'],
+      ['byData', 'src/core/abilities.ts'],
+      ['LayerEncoder', 'src/native/index.ts'],
+      ['defineOperation', 'src/core/operation.ts'],
+    ] as const) {
+      expect(TEXT).toContain(symbol);
+      expect(readFileSync(path, 'utf8')).toMatch(new RegExp(`\\b${symbol}\\b`));
+    }
+  });
+});
