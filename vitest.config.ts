@@ -1,15 +1,47 @@
 import { defineConfig } from 'vitest/config';
 
+/**
+ * Files that call functions and start nothing, or only what they stop themselves. They keep nothing in modules, in the
+ * environment or in the process, so that many of them share a process with the modules that it has loaded.
+ */
+const UNITS = [
+  'test/core/*.test.ts',
+  'test/cql2/*.test.ts',
+  'test/layers/*.test.ts',
+  'test/native/!(threads).test.ts',
+  'test/stores/*.test.ts',
+  'test/symbols/*.test.ts',
+  'test/telemetry/*.test.ts',
+  'test/workers/*.test.ts',
+  'test/cache/(data-versions|item-replies|control|levels|tile-cache).test.ts',
+  'test/edits/(access|areas|catalog|item-tag|policy|positions|values).test.ts',
+  'test/engine/(lane|output|rooms|wire).test.ts',
+  'test/http/(backlog|browser-pages|forwarding|no-content|request-lines|router|turns).test.ts',
+  'test/streaming/(access|bad-input|formats|gaps|groups|peers|quotas|sse).test.ts',
+  'test/styles/(check|drawing-info|icon-files|sld-*|store|suggest).test.ts',
+  'test/tiles/(byte-budget|images|make).test.ts',
+];
+
+const COMMON = {
+  pool: 'forks',
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
+  // Tools of GDAL that tests call would write statistics beside the data.
+  env: { GDAL_PAM_ENABLED: 'NO' },
+} as const;
+
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: 'test/support/run.ts',
-    pool: 'forks',
     // Every file has ports and folders of its own. Most wait for servers and browsers half of the time.
     maxWorkers: 3,
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
-    // Tools of GDAL that tests call would write statistics beside the data.
-    env: { GDAL_PAM_ENABLED: 'NO' },
+    projects: [
+      {
+        test: { ...COMMON, name: 'units', include: UNITS, isolate: false, sequence: { groupOrder: 1 } },
+      },
+      {
+        test: { ...COMMON, name: 'servers', include: ['src/**/*.test.ts', 'test/**/*.test.ts'], exclude: UNITS },
+      },
+    ],
   },
 });
