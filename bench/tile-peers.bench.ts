@@ -23,7 +23,7 @@ const MARTIN = resolve('.cache/peers/martin/bin/martin');
 const TIPG = resolve('.cache/peers/tipg/bin/python');
 const CLIENTS = 4;
 const EXTENT = 4096;
-const BIN = '/usr/lib/postgresql/15/bin';
+const BIN = `/usr/lib/postgresql/${existsSync('/usr/lib/postgresql/17') ? 17 : 15}/bin`;
 
 /** What the configuration of Martin calls the geometries. */
 const TYPE_NAMES: Readonly<Record<string, string>> = {

@@ -26,6 +26,7 @@ const ENTRIES = [
 
 /** Packages with native parts, threads or files of their own, and what finds its parts while it runs. */
 const EXTERNAL = [
+  '@btc-vision/uwebsockets.js',
   '@mapbox/maki',
   '@mapnik/mapnik',
   '@opentelemetry/*',

@@ -1,6 +1,7 @@
 /** The limit for fan-out: uWebSockets.js publishes the same text to all who are connected. */
-import uWS from 'uWebSockets.js';
+import { uwsPackage } from '../../dist/core/runtime.js';
 
+const { default: uWS } = await import(uwsPackage(process.version));
 const [port, bytes] = process.argv.slice(2);
 const text = 'x'.repeat(Number(bytes));
 const app = uWS.App();

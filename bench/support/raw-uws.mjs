@@ -1,8 +1,9 @@
 /** The limit for cached tiles: a bare uWebSockets.js handler that answers the same bytes with the same headers. */
 
-import uWS from 'uWebSockets.js';
 import { readFileSync } from 'node:fs';
+import { uwsPackage } from '../../dist/core/runtime.js';
 
+const { default: uWS } = await import(uwsPackage(process.version));
 const [port, file] = process.argv.slice(2);
 /** path -> [gzipped body, header block] */
 const answers = new Map(

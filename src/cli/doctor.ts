@@ -1,4 +1,5 @@
 import { availableParallelism, totalmem } from 'node:os';
+import { NODE_VERSIONS, nodeVersion, uwsPackage } from '../core/runtime.js';
 import { version } from '../core/version.js';
 
 interface Check {
@@ -11,7 +12,8 @@ const CHECKS: readonly Check[] = [
   {
     name: 'Node.js',
     async run() {
-      if (!process.version.startsWith('v20.')) throw new Error(`${process.version}; version 20 is needed`);
+      if (!NODE_VERSIONS.includes(nodeVersion(process.version)))
+        throw new Error(`${process.version}; version ${NODE_VERSIONS.join(' or ')} is needed`);
       return process.version;
     },
   },
@@ -35,8 +37,10 @@ const CHECKS: readonly Check[] = [
   {
     name: 'uWebSockets.js',
     async run() {
-      const uws = await import('uWebSockets.js');
-      return typeof uws.App === 'function' ? 'loads' : 'has no App';
+      const name = uwsPackage(process.version);
+      const uws = (await import(name)) as { App?: unknown };
+      if (typeof uws.App !== 'function') throw new Error(`${name} has no App`);
+      return `${name} loads`;
     },
   },
   {

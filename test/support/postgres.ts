@@ -18,7 +18,8 @@ export interface TestPostgres {
   stop(): Promise<void>;
 }
 
-const VERSION = 15;
+/** Debian has one version: 12 has 15, 13 has 17. */
+const VERSION = [17, 15].find((version) => existsSync(`/usr/lib/postgresql/${version}`)) ?? 17;
 const PROGRAMS = `/usr/lib/postgresql/${VERSION}/bin`;
 const POSTGIS = `/usr/share/postgresql/${VERSION}/extension/postgis.control`;
 const INSTALL = `apt-get install --no-install-recommends postgresql-${VERSION} postgresql-${VERSION}-postgis-3`;

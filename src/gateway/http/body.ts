@@ -1,9 +1,9 @@
-import type { HttpResponse } from 'uWebSockets.js';
 import { createHash, type Hash } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { ApiError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import type { ReceivedBytes } from './received.js';
+import type { HttpResponse } from './uws.js';
 
 /** What a part of a body takes in memory besides its bytes: a client may send one byte at a time. */
 const PART_BYTES = 256;

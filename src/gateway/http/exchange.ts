@@ -1,4 +1,3 @@
-import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { performance } from 'node:perf_hooks';
 import { type Format, JSON_FORMAT } from '../../core/media.js';
 import {
@@ -14,6 +13,7 @@ import { RequestBody } from './body.js';
 import { type Forwarding, peerAddress } from './forwarding.js';
 import { nextRequest, requestId, requestIdBytes } from './request-id.js';
 import type { Upgrade } from './socket.js';
+import { eachHeader, type HttpRequest, type HttpResponse } from './uws.js';
 
 /** Until the target is known. Frozen, so that nothing is ever kept for all targets. */
 const NO_MEMO: { value?: unknown } = Object.freeze({});
@@ -137,7 +137,7 @@ export class HttpExchange implements Exchange {
 
   /** Calls back for each header as it was sent; only while attached. */
   eachHeader(visit: (name: string, value: string) => void): void {
-    this.#req?.forEachHeader(visit);
+    if (this.#req) eachHeader(this.#req, visit);
   }
 
   /** Makes the exchange safe to use after the handler returned. Idempotent; must run in the handler's own turn. */
@@ -145,7 +145,7 @@ export class HttpExchange implements Exchange {
     const req = this.#req;
     if (!req) return;
     const headers = new Map<string, string>();
-    req.forEachHeader((name, value) => headers.set(name, value));
+    eachHeader(req, (name, value) => headers.set(name, value));
     this.#headers = headers;
     if (this.forwarding.asksForPeer) void this.#peerAddress;
     this.#req = undefined;

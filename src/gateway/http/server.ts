@@ -1,9 +1,3 @@
-import uWS, {
-  type HttpRequest,
-  type HttpResponse,
-  type TemplatedApp,
-  type us_listen_socket,
-} from 'uWebSockets.js';
 import { performance } from 'node:perf_hooks';
 import type { ApiError } from '../../core/errors.js';
 import { ApiError as Failure } from '../../core/errors.js';
@@ -19,6 +13,15 @@ import type { Forwarding } from './forwarding.js';
 import { asApiError, problemReply } from './problem.js';
 import { sendReply } from './reply.js';
 import { acceptSockets, type Upgrade } from './socket.js';
+import {
+  closeListener,
+  createApp,
+  type HttpRequest,
+  type HttpResponse,
+  portOf,
+  type TemplatedApp,
+  type us_listen_socket,
+} from './uws.js';
 
 export interface ServerOptions {
   dispatcher: Dispatcher;
@@ -55,7 +58,7 @@ export class HttpServer {
 
   constructor(options: ServerOptions) {
     this.#options = options;
-    this.app = uWS.App();
+    this.app = createApp();
     for (const path of options.dispatcher.socketPaths) {
       acceptSockets(this.app, path, {
         serve: (res, req, upgrade) => this.#serve(res, req, 'GET', upgrade),
@@ -73,14 +76,14 @@ export class HttpServer {
       this.app.listen(host, port, (socket) => {
         if (!socket) return reject(new Error(`cannot listen on ${host}:${port}`));
         this.#socket = socket;
-        resolve(uWS.getSocketPort(socket as never));
+        resolve(portOf(socket));
       });
     });
   }
 
   /** Stops accepting, waits for running requests up to `graceMs`, then closes every connection. */
   async close(graceMs: number): Promise<void> {
-    if (this.#socket) uWS.closeSocket(this.#socket);
+    if (this.#socket) closeListener(this.#socket);
     this.#socket = undefined;
     if (this.#active.value > 0) {
       await Promise.race([
@@ -90,7 +93,7 @@ export class HttpServer {
         new Promise<void>((resolve) => setTimeout(resolve, graceMs).unref()),
       ]);
     }
-    (this.app as TemplatedApp & { close(): void }).close();
+    this.app.close();
   }
 
   #serve(res: HttpResponse, req: HttpRequest, method: string, upgrade?: Upgrade): void {

@@ -1,12 +1,15 @@
-import uWS, {
-  type HttpRequest,
-  type TemplatedApp,
-  type us_socket_context_t,
-  type WebSocket,
-} from 'uWebSockets.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Socket, SocketEvents } from '../../core/operation.js';
 import type { HttpExchange } from './exchange.js';
+import {
+  type HttpRequest,
+  type HttpResponse,
+  losesLargeFrames,
+  SHARED_COMPRESSOR,
+  type TemplatedApp,
+  type us_socket_context_t,
+  type WebSocket,
+} from './uws.js';
 
 /** Close code (RFC 6455, 7.4.1). */
 const INTERNAL_ERROR = 1011;
@@ -32,7 +35,7 @@ const IDLE_SECONDS = 120;
 
 export interface SocketHandlers {
   /** Decides what becomes of the request, as of any other. */
-  serve(res: uWS.HttpResponse, req: HttpRequest, upgrade: Upgrade): void;
+  serve(res: HttpResponse, req: HttpRequest, upgrade: Upgrade): void;
   /** Told of what was thrown while a frame was handled; the connection has ended for it. */
   fault(error: unknown): void;
 }
@@ -40,12 +43,12 @@ export interface SocketHandlers {
 /** Lets a path be upgraded. */
 export function acceptSockets(app: TemplatedApp, path: string, { serve, fault }: SocketHandlers): void {
   app.ws<Data>(path, {
-    compression: uWS.SHARED_COMPRESSOR,
+    compression: SHARED_COMPRESSOR,
     // Somewhat more than is taken, so that a client hears why its frame was refused.
     maxPayloadLength: 4 * LIMITS.controlFrameBytes,
     maxBackpressure: MAX_BACKPRESSURE,
     // What is published to many has no outcome: nobody goes on with a frame less.
-    closeOnBackpressureLimit: 1,
+    closeOnBackpressureLimit: true,
     idleTimeout: IDLE_SECONDS,
     sendPingsAutomatically: true,
     upgrade(res, req, context) {
@@ -115,14 +118,15 @@ class UwsSocket implements Socket {
 
   send(frame: string | Uint8Array, compress: boolean): boolean {
     if (!this.#open) return true;
-    const outcome = isLarge(frame) ? this.#sendLarge(frame, compress) : this.#put(frame, compress);
+    const outcome =
+      losesLargeFrames && isLarge(frame) ? this.#sendLarge(frame, compress) : this.#put(frame, compress);
     if (outcome === DROPPED) this.close(1009, 'too much was not read');
     return outcome === SENT;
   }
 
   /**
-   * The library writes a frame that does not fit into its empty cork buffer past it, and when the kernel takes only
-   * part of it, four bytes are lost and the outcome says that all was sent. A ping before it fills the buffer a little.
+   * The older library writes a frame that does not fit into its empty cork buffer past it, and when the kernel takes
+   * only part of it, four bytes are lost and the outcome says that all was sent. A ping before it fills the buffer a little.
    */
   #sendLarge(frame: string | Uint8Array, compress: boolean): number {
     let outcome = SENT;

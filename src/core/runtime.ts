@@ -1,0 +1,17 @@
+/** Major versions of Node.js that the server runs on, as in `engines` of package.json. */
+export const NODE_VERSIONS: readonly number[] = [20, 24];
+
+/** The build of uWebSockets.js for Node.js 20 that loads with the C library of Debian 12. */
+export const OLDER_UWS = 'uWebSockets.js';
+/** Builds for Node.js 20 to 25, which need glibc 2.38. */
+export const NEWER_UWS = '@btc-vision/uwebsockets.js';
+
+/** Major version of Node.js by what `process.version` says. */
+export function nodeVersion(version: string): number {
+  return Number(/^v(\d+)\./.exec(version)?.[1]);
+}
+
+/** The package of uWebSockets.js that this version of Node.js loads. */
+export function uwsPackage(version: string): typeof OLDER_UWS | typeof NEWER_UWS {
+  return nodeVersion(version) === 20 ? OLDER_UWS : NEWER_UWS;
+}

@@ -1,0 +1,45 @@
+import { createRequire } from 'node:module';
+import type { HttpRequest, TemplatedApp, us_listen_socket } from '@btc-vision/uwebsockets.js';
+import { OLDER_UWS, uwsPackage } from '../../core/runtime.js';
+
+export type {
+  HttpRequest,
+  HttpResponse,
+  TemplatedApp,
+  us_listen_socket,
+  us_socket_context_t,
+  WebSocket,
+} from '@btc-vision/uwebsockets.js';
+
+type Newer = typeof import('@btc-vision/uwebsockets.js');
+type Older = typeof import('uWebSockets.js');
+type OlderRequest = import('uWebSockets.js').HttpRequest;
+
+const name = uwsPackage(process.version);
+const library: unknown = createRequire(import.meta.url)(name);
+/** The older build names three functions in its own way. */
+const older = name === OLDER_UWS ? (library as Older) : undefined;
+const newer = library as Newer;
+
+export const { SHARED_COMPRESSOR } = newer;
+
+/** Whether the library may lose bytes of a large frame that it sends from an empty cork buffer. */
+export const losesLargeFrames = older !== undefined;
+
+export function createApp(): TemplatedApp {
+  return newer.App();
+}
+
+export function closeListener(socket: us_listen_socket): void {
+  if (older) older.closeSocket(socket);
+  else newer.us_listen_socket_close(socket);
+}
+
+export function portOf(socket: us_listen_socket): number {
+  return older ? older.getSocketPort(socket as never) : newer.us_socket_local_port(socket as never);
+}
+
+/** Calls back for each header as it was sent. */
+export const eachHeader: (request: HttpRequest, visit: (name: string, value: string) => void) => void = older
+  ? (request, visit) => (request as unknown as OlderRequest).forEachHeader(visit)
+  : (request, visit) => request.forEach(visit);
