@@ -1,14 +1,15 @@
 /**
- * Changes one thing at a time in files of src, and looks whether a test fails: `node test/mutate.mjs PATH... [--per-file N]`.
- * A mutant that no test sees fail is printed: either a test is missing, or the code is not needed, or the change makes no
- * difference. Only tests that import the sources are run (those nearest to the file), not those of built servers.
+ * Changes one thing at a time in files of src, and looks whether a test fails:
+ * `node test/mutate.mjs PATH... [--per-file N] [--tests FILE,...]`. A mutant that no test sees is printed: either a test is
+ * missing, or the code is not needed, or the change makes no difference. First the tests that import the sources are run,
+ * those nearest to the file; then, on a server built of the mutant, those of --tests.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
 /** Time for the tests of one mutant: it may run for ever. */
-const DEADLINE_MS = 90_000;
+const DEADLINE_MS = 240_000;
 /** Test files that are run for a file, the nearest by imports first. */
 const NEAREST = 6;
 
@@ -107,15 +108,11 @@ function importersOf(paths) {
 
 /** Whether the tests pass. */
 function passes(tests) {
-  const { status } = spawnSync(
-    'node_modules/.bin/vitest',
-    ['run', '--bail=1', '--reporter=dot', '--pool=threads', ...tests],
-    {
-      env: { ...process.env, GRATICULE_MUTANT: '1' },
-      stdio: 'ignore',
-      timeout: DEADLINE_MS,
-    },
-  );
+  const { status } = spawnSync('node_modules/.bin/vitest', ['run', '--bail=1', '--reporter=dot', ...tests], {
+    env: { ...process.env, GRATICULE_MUTANT: '1' },
+    stdio: 'ignore',
+    timeout: DEADLINE_MS,
+  });
   return status === 0;
 }
 
@@ -125,13 +122,29 @@ function spread(list, count) {
   return Array.from({ length: count }, (_, i) => list[Math.floor(((i + 0.5) * list.length) / count)]);
 }
 
+/** Writes the server that the tests of built servers start. */
+function bundle() {
+  return spawnSync('node', ['src/bundle.mjs'], { stdio: 'ignore' }).status === 0;
+}
+
 const args = process.argv.slice(2);
-const at = args.indexOf('--per-file');
-const perFile = at < 0 ? 20 : Number(args.splice(at, 2)[1]);
+function option(name) {
+  const at = args.indexOf(name);
+  return at < 0 ? undefined : args.splice(at, 2)[1];
+}
+const perFile = Number(option('--per-file') ?? 20);
+const serverTests = option('--tests')?.split(',') ?? [];
 if (args.length === 0 || !(perFile > 0)) {
-  console.error('usage: ./run mutate PATH... [--per-file N]');
+  console.error('usage: ./run mutate PATH... [--per-file N] [--tests FILE,...]');
   process.exit(2);
 }
+
+/** Whether all tests pass with a file as it is. */
+function survives(tests) {
+  if (tests.length > 0 && !passes(tests)) return false;
+  return serverTests.length === 0 || (bundle() && passes(serverTests));
+}
+
 const importers = importersOf([...filesIn('src'), ...filesIn('test')]);
 let [made, survived] = [0, 0];
 for (const file of args.flatMap(filesIn)) {
@@ -139,10 +152,12 @@ for (const file of args.flatMap(filesIn)) {
   const tests = nearestTests(file, importers);
   const mutants = spread(mutantsOf(text), perFile);
   if (mutants.length === 0) continue;
-  if (tests.length === 0 || !passes(tests)) {
-    console.log(
-      `${file}: ${tests.length === 0 ? 'no test imports it' : `its tests fail as it is: ${tests.join(' ')}`}`,
-    );
+  if (tests.length + serverTests.length === 0) {
+    console.log(`${file}: no test imports it`);
+    continue;
+  }
+  if (!survives(tests)) {
+    console.log(`${file}: tests fail without a change: ${[...tests, ...serverTests].join(' ')}`);
     continue;
   }
   const restore = () => writeFileSync(file, text);
@@ -154,7 +169,7 @@ for (const file of args.flatMap(filesIn)) {
   try {
     for (const { line, before, after, lines } of mutants) {
       writeFileSync(file, lines.join('\n'));
-      if (!passes(tests)) continue;
+      if (!survives(tests)) continue;
       alive++;
       console.log(`${file}:${line}\n  - ${before}\n  + ${after}`);
     }
@@ -163,9 +178,10 @@ for (const file of args.flatMap(filesIn)) {
     process.removeAllListeners('SIGINT');
   }
   console.log(
-    `${file}: ${mutants.length - alive} of ${mutants.length} mutants found by ${tests.length} test files`,
+    `${file}: ${mutants.length - alive} of ${mutants.length} mutants found by ${tests.length + serverTests.length} test files`,
   );
   made += mutants.length;
   survived += alive;
 }
+if (serverTests.length > 0) bundle();
 console.log(`${made - survived} of ${made} mutants found, ${survived} survived`);
