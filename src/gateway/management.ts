@@ -22,7 +22,7 @@ import type { Styles } from '../services/styles/index.js';
 import type { Log } from '../services/telemetry/log.js';
 import { exception } from '../services/telemetry/log.js';
 import { TileJobs } from '../services/tile-jobs/service.js';
-import { cachedTile } from '../services/tiles/cached.js';
+import { warmTile } from '../services/tiles/load.js';
 import type { State } from '../stores/state.js';
 import type { ConfigDocument } from './admin/config-document.js';
 import { adminOperations } from './admin/index.js';
@@ -79,7 +79,7 @@ export function startManagement(options: ManagementOptions): Management {
     jobs,
     dataDir: options.dataDir,
     catalog: () => catalog.current,
-    warm: async (request) => cachedTile({ tiles, pools }, request),
+    warm: async (request) => warmTile({ tiles, pools }, request),
     drop: async (layerId) =>
       cache.invalidate(layerId === undefined ? { kind: 'all' } : { kind: 'layer', layerId }),
     reload: publish,

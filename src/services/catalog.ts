@@ -88,8 +88,8 @@ export class Catalog {
       const collection = snapshot.byId(id);
       if (!hasFeatures(collection)) continue;
       for (const cursor of edits.keys()) if (cursor <= collection.cursor) edits.delete(cursor);
-      const known = [...edits.values()].reduce(edited, collection);
-      if (known !== collection) current = current.replacing(known);
+      const result = [...edits.values()].reduce(edited, collection);
+      if (result !== collection) current = current.replacing(result);
     }
     const before = this.#current;
     this.#current = this.#styled(current);
@@ -100,8 +100,8 @@ export class Catalog {
   /** Takes over styles, unless newer ones of their layers are known; they outlive reloads. */
   restyle(styles: readonly LayerStyle[]): void {
     for (const style of styles) {
-      const known = this.#styles.get(style.layerId);
-      if (!known || known.revision < style.revision) this.#styles.set(style.layerId, style);
+      const set = this.#styles.get(style.layerId);
+      if (!set || set.revision < style.revision) this.#styles.set(style.layerId, style);
     }
     this.#current = this.#styled(this.#current);
   }

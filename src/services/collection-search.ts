@@ -32,12 +32,12 @@ export function searchCollections(
   { words, kind, boxes, order }: CollectionSearch,
 ): FoundCollection[] {
   const names = sourceNames(collections);
-  const found = collections
+  const hits = collections
     .filter((one) => kind === undefined || isOfKind(one, kind))
     .filter((one) => boxes === undefined || meets(one, boxes))
     .map((collection) => ({ collection, name: names.get(collection)! }))
     .filter(({ collection, name }) => hasWords(collection, name, words));
-  return found.sort(COMPARE[order]);
+  return hits.sort(COMPARE[order]);
 }
 
 type Compare = (a: FoundCollection, b: FoundCollection) => number;

@@ -15,7 +15,7 @@ const FRESH_MS = 500;
 
 interface Known {
   /** What was found when the database answered last. */
-  found?: DiscoveredDatabase;
+  contents?: DiscoveredDatabase;
   up: boolean;
   /** Why it is down. */
   reason: string;
@@ -56,23 +56,23 @@ export class Databases {
 
   /** What a database holds; while it is down, what it held. Rejects with `TaskFailure`. */
   async discover(url: string): Promise<DiscoveredDatabase> {
-    const known: Known = this.#known.get(url) ?? {
+    const database: Known = this.#known.get(url) ?? {
       up: true,
       reason: '',
       awaited: false,
       checkedAt: 0,
       downSince: 0,
     };
-    this.#known.set(url, known);
+    this.#known.set(url, database);
     try {
       const options = { deadlineMs: DISCOVER_DEADLINE_MS };
-      known.found = await this.#pools.run('vector.discover', { database: url }, options);
-      note(known, undefined);
-      return known.found;
+      database.contents = await this.#pools.run('vector.discover', { database: url }, options);
+      note(database, undefined);
+      return database.contents;
     } catch (error) {
-      note(known, error);
-      known.awaited = !known.up;
-      if (known.found && !known.up) return known.found;
+      note(database, error);
+      database.awaited = !database.up;
+      if (database.contents && !database.up) return database.contents;
       throw error;
     }
   }
@@ -83,21 +83,21 @@ export class Databases {
   }
 
   async #look(returned: (name: string) => void): Promise<void> {
-    for (const [url, known] of this.#known) {
-      await this.#check(url, known);
-      if (!known.awaited || !known.up) continue;
-      known.awaited = false;
+    for (const [url, database] of this.#known) {
+      await this.#check(url, database);
+      if (!database.awaited || !database.up) continue;
+      database.awaited = false;
       returned(withoutPassword(url));
     }
   }
 
   /** The state of every database now; of one that takes long to answer, the last that is known. */
   async status(): Promise<DatabaseStatus[]> {
-    const checks = Promise.all([...this.#known].map(([url, known]) => this.#check(url, known)));
+    const checks = Promise.all([...this.#known].map(([url, database]) => this.#check(url, database)));
     const late = new AbortController();
     await Promise.race([checks, setTimeout(STATUS_MS, undefined, { signal: late.signal }).catch(() => {})]);
     late.abort();
-    return [...this.#known].map(([url, { up, reason, found }]) => ({
+    return [...this.#known].map(([url, { up, reason, contents: found }]) => ({
       name: withoutPassword(url),
       up,
       reason,
@@ -105,18 +105,18 @@ export class Databases {
     }));
   }
 
-  #check(url: string, known: Known): Promise<void> {
-    if (performance.now() - known.checkedAt < FRESH_MS) return Promise.resolve();
-    known.checking ??= this.#pools
+  #check(url: string, database: Known): Promise<void> {
+    if (performance.now() - database.checkedAt < FRESH_MS) return Promise.resolve();
+    database.checking ??= this.#pools
       .run('vector.ping', { database: url }, { deadlineMs: PING_DEADLINE_MS })
       .then(
-        () => note(known, undefined),
-        (error: unknown) => note(known, error),
+        () => note(database, undefined),
+        (error: unknown) => note(database, error),
       )
       .finally(() => {
-        known.checking = undefined;
+        database.checking = undefined;
       });
-    return known.checking;
+    return database.checking;
   }
 
   close(): void {
@@ -125,16 +125,16 @@ export class Databases {
 }
 
 /** Failures that say nothing of the database leave its state as it was. */
-function note(known: Known, error: unknown): void {
+function note(database: Known, error: unknown): void {
   if (error === undefined) {
-    if (!known.up) errorRecovery.cell('database').observe(performance.now() - known.downSince);
-    known.up = true;
+    if (!database.up) errorRecovery.cell('database').observe(performance.now() - database.downSince);
+    database.up = true;
   } else if (error instanceof TaskFailure && DOWN.has(error.code)) {
-    if (known.up) known.downSince = performance.now();
-    known.up = false;
-    known.reason = error.code === 'store-unavailable' ? 'does not answer' : 'does not answer in time';
+    if (database.up) database.downSince = performance.now();
+    database.up = false;
+    database.reason = error.code === 'store-unavailable' ? 'does not answer' : 'does not answer in time';
   }
-  known.checkedAt = performance.now();
+  database.checkedAt = performance.now();
 }
 
 const DOWN: ReadonlySet<string> = new Set(['store-unavailable', 'deadline-exceeded']);

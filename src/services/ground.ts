@@ -61,8 +61,8 @@ export function windowsOf(bbox: Box, crs: string): Box[] {
   // What only touches the edge, or reaches over it by a rounding error, shows nothing there.
   const edge = (period / 2) * (1 - 1e-9);
   const windows = [0, -period, period].map((shift): Box => [minx + shift, miny, maxx + shift, maxy]);
-  const shown = windows.filter(([west, , east]) => west < edge && east > -edge);
-  return shown.length > 0 ? shown : [bbox];
+  const visible = windows.filter(([west, , east]) => west < edge && east > -edge);
+  return visible.length > 0 ? visible : [bbox];
 }
 
 /** Metres of a pixel where nothing else is said (OGC 20-058, 8.5). */

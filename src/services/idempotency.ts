@@ -48,7 +48,7 @@ export class Idempotency {
     const first = await this.store.begin(keyed, this.instance);
     if (first.target !== target) throw otherRequest('another operation');
     if (first.state === 'running') throw running();
-    if (first.state === 'lost') throw lost();
+    if (first.state === 'lost') throw lostKeyError();
     if (first.state === 'answered') {
       if ((await request.bodyHash()) !== first.bodyHash) throw otherRequest('another body');
       return replayed(first.sealed, request);
@@ -99,7 +99,7 @@ function running(): ApiError {
   });
 }
 
-function lost(): ApiError {
+function lostKeyError(): ApiError {
   return new ApiError(
     'conflict',
     'The server ended while it answered a request with this Idempotency-Key. Look whether it was carried out before you send it with another key.',

@@ -14,17 +14,17 @@ const NAMES = ['expression', 'rescale', 'colormap', 'bands', 'nodata'] as const;
  */
 export function rasterLook(
   collections: readonly Collection[],
-  asked: Partial<AskedLook>,
+  request: Partial<AskedLook>,
 ): RasterLook | undefined {
-  const name = NAMES.find((one) => asked[one] !== undefined);
+  const name = NAMES.find((one) => request[one] !== undefined);
   if (name === undefined) return undefined;
   const rasters = collections.filter(hasCoverage);
   if (rasters.length !== 1) throw badParameter(name, 'needs a request for one raster');
-  const { expression, rescale, colormap, bands, nodata } = asked;
-  requireBands(rasters[0]!, asked);
-  const shown = expression?.length ?? bands?.length;
-  if (colormap && shown === 3) throw badParameter('colormap', 'is of one band or expression');
-  if (rescale?.length === 3 && (shown === 1 || colormap))
+  const { expression, rescale, colormap, bands, nodata } = request;
+  requireBands(rasters[0]!, request);
+  const count = expression?.length ?? bands?.length;
+  if (colormap && count === 3) throw badParameter('colormap', 'is of one band or expression');
+  if (rescale?.length === 3 && (count === 1 || colormap))
     throw badParameter('rescale', 'has three pairs for one band or expression');
   return {
     ...(bands ? { bands } : {}),
@@ -50,7 +50,7 @@ export function lookProblem(
 }
 
 function requireBands(
-  { bands: known }: RasterCollection,
+  { bands: ownBands }: RasterCollection,
   { expression, bands, rescale, colormap }: Partial<AskedLook>,
 ): void {
   if (expression && bands) throw badParameter('bands', 'does not go with expression, which names its bands');
@@ -58,11 +58,11 @@ function requireBands(
   const name = expression ? 'expression' : 'bands';
   if (expression && used.length === 0) throw badParameter(name, 'names no band');
   if (used.length > LIMITS.lookBands) throw badParameter(name, `names more than ${LIMITS.lookBands} bands`);
-  const missing = used.find((band) => band > known.length);
+  const missing = used.find((band) => band > ownBands.length);
   if (missing !== undefined)
-    throw badParameter(name, `there is no band ${missing}: the raster has ${known.length}`);
+    throw badParameter(name, `there is no band ${missing}: the raster has ${ownBands.length}`);
   const quantities = expression ?? rescale ?? colormap;
-  const isIndexed = known[0]?.colorInterpretation === 'Palette';
+  const isIndexed = ownBands[0]?.colorInterpretation === 'Palette';
   if (quantities && isIndexed)
     throw badParameter(
       expression ? 'expression' : rescale ? 'rescale' : 'colormap',

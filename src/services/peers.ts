@@ -62,8 +62,8 @@ export class Peers {
       if (answer) this.#tell({ answerTo: note.ask, answer: answer(note.about) });
       return;
     }
-    const asked = this.#asked.get(note.answerTo);
-    asked?.answers.push(note.answer);
-    if (asked && asked.answers.length > this.#others) asked.resolve();
+    const question = this.#asked.get(note.answerTo);
+    question?.answers.push(note.answer);
+    if (question && question.answers.length > this.#others) question.resolve();
   }
 }

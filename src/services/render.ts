@@ -147,13 +147,13 @@ function rasterOf(
   // The window only tells members apart.
   const isMosaic = membersOf(source) !== undefined;
   const window84 = isMosaic ? windowIn84(bbox, crs) : undefined;
-  const chosen = chooseRaster(collection, { window84, datetime: batch, heights });
-  if (!chosen) throw new ApiError('not-found', `Nothing of ${collection.id} was acquired at that time.`);
+  const raster = chooseRaster(collection, { window84, datetime: batch, heights });
+  if (!raster) throw new ApiError('not-found', `Nothing of ${collection.id} was acquired at that time.`);
   const ranges = isMosaic ? rangesOf(collection) : undefined;
   const steps = look ? [{ look }] : rasterSteps(collection.style, zoomOf(request));
   return {
-    source: chosen.source,
-    ...(chosen.at && { at: chosen.at }),
+    source: raster.source,
+    ...(raster.at && { at: raster.at }),
     ...(steps && { steps }),
     ...(steps?.some(({ hillshade }) => hillshade) && { pixelMetres: pixelMetres(request) }),
     ...(ranges && { ranges }),

@@ -30,8 +30,8 @@ export function shownTime(collections: readonly Collection[], choice: TimeChoice
 }
 
 function instantsShown(collection: RasterCollection, { batch, window84 }: TimeChoice): number[] {
-  const chosen = chooseRaster(collection, { datetime: batch, window84 });
-  const used = new Set(chosen?.used);
+  const raster = chooseRaster(collection, { datetime: batch, window84 });
+  const used = new Set(raster?.used);
   return granulesOf(collection).flatMap(({ id, acquired }) => (used.has(id) ? (acquired ?? []) : []));
 }
 

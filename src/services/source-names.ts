@@ -35,14 +35,14 @@ export function qualifiers(
     if (same) same.push(one);
     else byTitle.set(one.title, [one]);
   }
-  const told = new Map<Collection, string>();
+  const shortNames = new Map<Collection, string>();
   for (const same of byTitle.values()) {
     if (same.length < 2) continue;
     const tries = [(one: Collection) => names.get(one)!.group, (one: Collection) => names.get(one)!.source];
     const tell = tries.find((name) => new Set(same.map(name)).size === same.length) ?? ((one) => one.id);
-    for (const one of same) told.set(one, tell(one) || one.id);
+    for (const one of same) shortNames.set(one, tell(one) || one.id);
   }
-  return told;
+  return shortNames;
 }
 
 const isLocal = (file: string) => !isRemote(file) && !/^[a-z][a-z0-9+.-]+:\/\//i.test(file);

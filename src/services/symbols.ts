@@ -27,11 +27,11 @@ export class Symbols {
     // Different names for the same faces are one range.
     const faces = facesOf(task.fonts).map(({ name }) => name);
     const key = `${task.first} ${faces.join()}`;
-    const kept = this.#ranges.get(key);
-    if (!kept) return this.#making.get(key) ?? this.#make(x, key, task);
+    const range = this.#ranges.get(key);
+    if (!range) return this.#making.get(key) ?? this.#make(x, key, task);
     this.#ranges.delete(key);
-    this.#ranges.set(key, kept);
-    return kept.reply;
+    this.#ranges.set(key, range);
+    return range.reply;
   }
 
   /** One part of the sprite of all icons. Both are made together. */
@@ -46,15 +46,15 @@ export class Symbols {
   }
 
   #make(x: TaskContext, key: string, task: GlyphTask): Promise<Reply> {
-    const made = runTask(withoutSignal(x), this.pools, 'symbols.glyphs', task).then((body) => {
+    const answer = runTask(withoutSignal(x), this.pools, 'symbols.glyphs', task).then((body) => {
       const reply = { ...replyOf(body, 'application/x-protobuf'), encoding: 'gzip' } as const;
       this.#keep(key, reply, body.byteLength);
       return reply;
     });
-    this.#making.set(key, made);
+    this.#making.set(key, answer);
     const done = () => this.#making.delete(key);
-    made.then(done, done);
-    return made;
+    answer.then(done, done);
+    return answer;
   }
 
   #keep(key: string, reply: Reply, bytes: number): void {

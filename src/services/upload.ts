@@ -149,9 +149,9 @@ async function write(
   if (!extensions.has(extension)) {
     // Nobody reads it: what becomes of it must not go unheard either.
     stream.on('error', () => {}).resume();
-    const known = [...extensions].join(', ');
+    const list = [...extensions].join(', ');
     const reason = refusalOf?.(fileName) ?? 'Files of this kind are not imported.';
-    throw new ApiError('unsupported-media-type', `${reason} Imported are: ${known}.`);
+    throw new ApiError('unsupported-media-type', `${reason} Imported are: ${list}.`);
   }
   // The client's name is only remembered: the file's own name cannot lead anywhere.
   const path = join(directory, randomUUID() + extension);
@@ -177,10 +177,10 @@ async function accept(
   files: readonly (Received | ApiError)[],
   fields: ReadonlyMap<string, string>,
 ): Promise<Upload> {
-  const written = files.filter((file): file is Received => !(file instanceof ApiError));
-  const [file] = written;
+  const parts = files.filter((file): file is Received => !(file instanceof ApiError));
+  const [file] = parts;
   if (!failure && file && file.size > 0) return { ...file, fields };
-  for (const { path } of written) await rm(path, { force: true });
+  for (const { path } of parts) await rm(path, { force: true });
   throw failure ?? new ApiError('invalid-request', file ? 'The file is empty.' : 'The form has no file.');
 }
 

@@ -63,12 +63,12 @@ function narrowed(collection: Collection, { filter, fields }: Access): Collectio
     .digest('hex')
     .slice(0, 8);
   const { source } = collection;
-  const kept = fields ? source.fields.filter((field) => fields.includes(field.name)) : source.fields;
+  const visible = fields ? source.fields.filter((field) => fields.includes(field.name)) : source.fields;
   return {
     ...collection,
     version: `${collection.version}-${rule}`,
     origin: `${collection.origin}-${rule}`,
-    source: { ...source, fields: kept },
+    source: { ...source, fields: visible },
     rule: { rows: filter, stored: source },
   };
 }

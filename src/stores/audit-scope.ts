@@ -30,9 +30,9 @@ export class AuditScope {
 
   /** Work that goes on after the answer is not the request's. Returns whether the row is written. */
   end(): boolean {
-    const written = this.isWritten;
+    const wasWritten = this.isWritten;
     this.#row = 'ended';
-    return written;
+    return wasWritten;
   }
 }
 

@@ -16,8 +16,8 @@ export class CollectionStore {
 
   /** The integer of a slug, the same forever; made on first use. */
   async idOf(slug: string): Promise<number> {
-    const found = await this.#find(slug);
-    if (found !== undefined) return found;
+    const row = await this.#find(slug);
+    if (row !== undefined) return row;
     // Another process may have been quicker: then there is nothing to insert and the row is read.
     await this.db
       .insertInto('collection_ids')

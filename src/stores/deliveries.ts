@@ -44,16 +44,16 @@ export class DeliveryStore {
   claim(sink: string, instance: string, start: number, leaseMs: number) {
     return this.db.transaction().execute(async (db) => {
       const lease = { owner: instance, lease_expires_at: Date.now() + leaseMs };
-      const known = await db.selectFrom('sinks').selectAll().where('name', '=', sink).executeTakeFirst();
-      if (!known) {
+      const sinkRow = await db.selectFrom('sinks').selectAll().where('name', '=', sink).executeTakeFirst();
+      if (!sinkRow) {
         const row = { name: sink, position: start, ...lease };
         await db.insertInto('sinks').values(row).execute();
         return { position: start, recovered: 0 };
       }
-      if (isHeldByAnother(known, instance)) return undefined;
+      if (isHeldByAnother(sinkRow, instance)) return undefined;
       await db.updateTable('sinks').set(lease).where('name', '=', sink).execute();
-      const recovered = known.owner === instance ? 0 : await freeClaimed(db, sink);
-      return { position: known.position, recovered };
+      const recovered = sinkRow.owner === instance ? 0 : await freeClaimed(db, sink);
+      return { position: sinkRow.position, recovered };
     });
   }
 
@@ -67,7 +67,12 @@ export class DeliveryStore {
   }
 
   /** Notes what the feed held for a receiver up to `position`. False: the lease is lost. */
-  add(sink: string, instance: string, found: readonly NewDelivery[], position: number): Promise<boolean> {
+  add(
+    sink: string,
+    instance: string,
+    deliveries: readonly NewDelivery[],
+    position: number,
+  ): Promise<boolean> {
     return this.db.transaction().execute(async (db) => {
       const moved = await db
         .updateTable('sinks')
@@ -77,7 +82,7 @@ export class DeliveryStore {
         .executeTakeFirst();
       if (moved.numUpdatedRows === 0n) return false;
       const now = Date.now();
-      const rows = found.map(({ eventId, body }) => ({
+      const rows = deliveries.map(({ eventId, body }) => ({
         ...{ sink, event_id: eventId, body, attempt: 0, error: null },
         ...{ state: 'pending' as const, created_at: now, due_at: now },
       }));

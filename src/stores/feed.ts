@@ -48,22 +48,22 @@ export class FeedStore {
   claim(source: string, instance: string, start: number, leaseMs: number) {
     return this.db.transaction().execute(async (db) => {
       const lease = { owner: instance, lease_expires_at: Date.now() + leaseMs };
-      const known = await db
+      const last = await db
         .selectFrom('outboxes')
         .selectAll()
         .where('source', '=', source)
         .executeTakeFirst();
-      if (!known) {
+      if (!last) {
         const row = { source, cursor: start, event_id: null, ...lease };
         await db.insertInto('outboxes').values(row).execute();
         return { cursor: start, eventId: null, takenOver: false };
       }
-      if (isHeldByAnother(known, instance)) return undefined;
+      if (isHeldByAnother(last, instance)) return undefined;
       await db.updateTable('outboxes').set(lease).where('source', '=', source).execute();
       return {
-        cursor: known.cursor,
-        eventId: known.event_id,
-        takenOver: known.owner !== null && known.owner !== instance,
+        cursor: last.cursor,
+        eventId: last.event_id,
+        takenOver: last.owner !== null && last.owner !== instance,
       };
     });
   }

@@ -142,7 +142,7 @@ export class JobStore {
         .$narrowType<{ lease_owner: string }>()
         .where('lease_owner', 'is not', null)
         .execute();
-      const gone = owners.map(({ lease_owner }) => lease_owner).filter(hasEnded);
+      const ended = owners.map(({ lease_owner }) => lease_owner).filter(hasEnded);
       const candidate = await trx
         .selectFrom('jobs')
         .select(['id', 'state'])
@@ -152,7 +152,7 @@ export class JobStore {
             w('state', '=', 'Queued'),
             w.and([
               w('state', '=', 'Running'),
-              w.or([w('lease_expires_at', '<=', now), w('lease_owner', 'in', gone)]),
+              w.or([w('lease_expires_at', '<=', now), w('lease_owner', 'in', ended)]),
             ]),
           ]),
         )

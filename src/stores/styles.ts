@@ -33,7 +33,7 @@ export type StyleChange = Partial<Pick<StoredStyle, 'document' | 'drawingInfo' |
 export class StyleStore {
   constructor(
     readonly db: StateDb,
-    readonly kept: number = LIMITS.styleVersions,
+    readonly limit: number = LIMITS.styleVersions,
   ) {}
 
   /** The version in force; undefined for a layer that nobody changed. */
@@ -81,7 +81,7 @@ export class StyleStore {
   /** Adds a version; resolved once it is durable. The oldest are removed beyond those that are kept. */
   put(layerId: number, change: StyleChange): Promise<StoredStyle> {
     return this.db.transaction().execute(async (trx) => {
-      const before = await new StyleStore(trx, this.kept).current(layerId);
+      const before = await new StyleStore(trx, this.limit).current(layerId);
       const version = (before?.version ?? 0) + 1;
       const { document = before?.document ?? null, drawingInfo = before?.drawingInfo ?? null } = change;
       const { popupInfo = before?.popupInfo ?? null, changedBy, changeSummary } = change;
@@ -103,7 +103,7 @@ export class StyleStore {
       await trx
         .deleteFrom('styles')
         .where('layer_id', '=', layerId)
-        .where('version', '<=', version - this.kept)
+        .where('version', '<=', version - this.limit)
         .execute();
       return stored(row);
     });

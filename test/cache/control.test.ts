@@ -10,7 +10,7 @@ describe('an operator drops', () => {
   async function filled() {
     const tiles = new TileCache(1_000_000);
     for (const layers of [[1], [2], [1, 2]])
-      await tiles.fill(wanted({ zoom: 3, row: 1, column: 2, layers }), async () => tileOf(1));
+      await tiles.load(wanted({ zoom: 3, row: 1, column: 2, layers }), async () => tileOf(1));
     const catalog = () => new CatalogSnapshot([collection(1), collection(2)], [], 1);
     return { tiles, levels: new TileLevels([]), catalog };
   }

@@ -8,9 +8,9 @@ import type { CollectionChange } from '../../src/core/edits.js';
 import { MVT_FORMAT } from '../../src/core/media.js';
 import { WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
 import { DiskLevel } from '../../src/services/cache/disk-level.js';
-import { decodeKept, encodeKept, type KeptTile } from '../../src/services/cache/kept-tile.js';
 import { type TileLevel, TileLevels } from '../../src/services/cache/levels.js';
 import { RedisLevel } from '../../src/services/cache/redis-level.js';
+import { decodeTile, encodeTile, type StoredTile } from '../../src/services/cache/stored-tile.js';
 import { TileCache } from '../../src/services/cache/tile-cache.js';
 import { tileKey } from '../../src/services/tiles/request.js';
 import { newTile } from '../../src/services/tiles/tile.js';
@@ -49,8 +49,8 @@ function wanted(column: number, roads = collection()) {
 }
 const tile = (text: string, dropped = 0) =>
   newTile(wanted(0), Buffer.from(text), MVT_FORMAT.mediaType, undefined, text.length === 0, dropped);
-const kept = (text: string, cursor = 5, made = Date.now()): KeptTile => ({
-  made,
+const kept = (text: string, cursor = 5, made = Date.now()): StoredTile => ({
+  began: made,
   cursors: [cursor],
   encoding: 'identity',
   dropped: 0,
@@ -59,24 +59,24 @@ const kept = (text: string, cursor = 5, made = Date.now()): KeptTile => ({
 
 describe('a kept tile', () => {
   it('comes back as it was', () => {
-    const one: KeptTile = {
-      made: 12,
+    const one: StoredTile = {
+      began: 12,
       cursors: [1, 2],
       encoding: 'gzip',
       dropped: 3,
       body: Buffer.from([0, 255, 7]),
     };
-    expect(decodeKept(encodeKept(one))).toEqual(one);
-    expect(decodeKept(encodeKept({ ...one, body: new Uint8Array() }))?.body.byteLength).toBe(0);
+    expect(decodeTile(encodeTile(one))).toEqual(one);
+    expect(decodeTile(encodeTile({ ...one, body: new Uint8Array() }))?.body.byteLength).toBe(0);
   });
 
   it('is not taken when a bit of it has changed, or it is cut', () => {
-    const bytes = encodeKept(kept('some tile'));
+    const bytes = encodeTile(kept('some tile'));
     for (let at = 0; at < bytes.length; at++) {
       const damaged = Buffer.from(bytes);
       damaged[at]! ^= 4;
-      expect(decodeKept(damaged)).toBeUndefined();
-      expect(decodeKept(bytes.subarray(0, at))).toBeUndefined();
+      expect(decodeTile(damaged)).toBeUndefined();
+      expect(decodeTile(bytes.subarray(0, at))).toBeUndefined();
     }
   });
 });
@@ -213,7 +213,7 @@ describe('the Redis level', () => {
 describe('the levels behind memory', () => {
   /** A level in memory that many caches share, as Redis is. */
   function sharedLevel() {
-    const tiles = new Map<string, KeptTile>();
+    const tiles = new Map<string, StoredTile>();
     const level: TileLevel = {
       read: async (key) => tiles.get(key),
       write: (key, one) => void tiles.set(key, one),
@@ -238,25 +238,25 @@ describe('the levels behind memory', () => {
     const levels = new TileLevels([level]);
     levels.replaced(catalogOf(one.collections[0]!));
     prepare?.(levels);
-    const made = await new TileCache(1e6, levels).fill(one, async () => tile('made anew'));
+    const made = await new TileCache(1e6, levels).load(one, async () => tile('made anew'));
     return String(made.reply.body ?? 'empty');
   }
 
   it('give a tile to who did not make it, with its entity tag', async () => {
     const { level } = sharedLevel();
     const levels = new TileLevels([level]);
-    const first = await new TileCache(1e6, levels).fill(wanted(8), async () => tile('a tile', 7));
+    const first = await new TileCache(1e6, levels).load(wanted(8), async () => tile('a tile', 7));
     levels.replaced(catalogOf(collection()));
     const second = new TileCache(1e6, levels);
-    const again = await second.fill(wanted(8), never);
+    const again = await second.load(wanted(8), never);
     expect(again.reply).toMatchObject({
       status: 200,
       etag: first.reply.etag,
       headers: { 'graticule-dropped-features': '7' },
     });
     expect(second.find(wanted(8).key)?.tile).toBe(again);
-    await new TileCache(1e6, levels).fill(wanted(9), async () => tile(''));
-    expect((await new TileCache(1e6, levels).fill(wanted(9), never)).reply.status).toBe(204);
+    await new TileCache(1e6, levels).load(wanted(9), async () => tile(''));
+    expect((await new TileCache(1e6, levels).load(wanted(9), never)).reply.status).toBe(204);
   });
 
   it('keep a tile from who knows of an edit in it, and from no other', async () => {
@@ -307,7 +307,7 @@ describe('the levels behind memory', () => {
     const { level, tiles } = sharedLevel();
     const cache = new TileCache(1e6, new TileLevels([level]));
     let finish = () => {};
-    const making = cache.fill(
+    const making = cache.load(
       wanted(8),
       () =>
         new Promise((done) => {

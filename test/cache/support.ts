@@ -3,7 +3,7 @@ import { type Format, MVT_FORMAT } from '../../src/core/media.js';
 import type { MapStyle } from '../../src/core/style/model.js';
 import { type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
 import { tileKey } from '../../src/services/tiles/request.js';
-import type { CachedTile, WantedTile } from '../../src/services/tiles/tile.js';
+import type { KeyedTileRequest, Tile } from '../../src/services/tiles/tile.js';
 
 export interface Place {
   set?: TileMatrixSet;
@@ -38,10 +38,10 @@ export function wanted({
       }) as unknown as Collection,
   );
   const request = { format, collections, at: { set, zoom, row, column } };
-  return { ...request, key: tileKey(request) } satisfies WantedTile;
+  return { ...request, key: tileKey(request) } satisfies KeyedTileRequest;
 }
 
 /** A tile of this many bytes; those of the same content have the same tag. */
-export function tileOf(bytes: number, etag?: string): CachedTile {
+export function tileOf(bytes: number, etag?: string): Tile {
   return { reply: { status: 200, ...(etag === undefined ? {} : { etag }) }, bytes };
 }

@@ -3,14 +3,14 @@ import { PNG_FORMAT } from '../../src/core/media.js';
 import { WORLD_CRS84_QUAD } from '../../src/core/tile-matrix.js';
 import { type TileLevel, TileLevels } from '../../src/services/cache/levels.js';
 import { type TileBlock, TileCache } from '../../src/services/cache/tile-cache.js';
-import type { CachedTile } from '../../src/services/tiles/tile.js';
+import type { Tile } from '../../src/services/tiles/tile.js';
 import { type Place, tileOf, wanted } from './support.js';
 
 /** A tile of any name: where it lies does not matter. */
 const named = (key: string) => ({ ...wanted({ zoom: 0, row: 0, column: 0 }), key });
 const tile = tileOf;
 const fill = (cache: TileCache, key: string, bytes: number) =>
-  cache.fill(named(key), async () => tile(bytes));
+  cache.load(named(key), async () => tile(bytes));
 
 describe('the tile cache', () => {
   test('holds no more bytes than it may, and counts what it drops', async () => {
@@ -54,9 +54,9 @@ describe('the tile cache', () => {
       return tile(10);
     };
     const answers = await Promise.all([
-      cache.fill(named('a'), render),
-      cache.fill(named('a'), render),
-      cache.fill(named('a'), render),
+      cache.load(named('a'), render),
+      cache.load(named('a'), render),
+      cache.load(named('a'), render),
     ]);
     expect(renderings).toBe(1);
     expect(new Set(answers).size).toBe(1);
@@ -64,14 +64,14 @@ describe('the tile cache', () => {
 
   test('a failed rendering is not remembered', async () => {
     const cache = new TileCache(100_000);
-    await expect(cache.fill(named('a'), () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+    await expect(cache.load(named('a'), () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
     expect((await fill(cache, 'a', 10)).bytes).toBe(10);
   });
 
   test('what was rendered before an invalidation is not stored after it', async () => {
     const cache = new TileCache(100_000);
     let finish = () => {};
-    const slow = cache.fill(named('a'), () => new Promise((resolve) => (finish = () => resolve(tile(10)))));
+    const slow = cache.load(named('a'), () => new Promise((resolve) => (finish = () => resolve(tile(10)))));
     cache.invalidate(() => true);
     finish();
     await slow;
@@ -116,7 +116,7 @@ describe('an edit of an area', () => {
 
   const filled = async () => {
     const cache = new TileCache(1_000_000);
-    for (const place of Object.values(PLACES)) await cache.fill(wanted(place), async () => tileOf(100));
+    for (const place of Object.values(PLACES)) await cache.load(wanted(place), async () => tileOf(100));
     return cache;
   };
   const there = (cache: TileCache) =>
@@ -131,11 +131,11 @@ describe('an edit of an area', () => {
   test('drops the neighbour whose buffer reaches over, and no more', async () => {
     const cache = new TileCache(1_000_000);
     const at = (column: number, format = PNG_FORMAT) => wanted({ zoom: 1, row: 0, column, format });
-    for (const column of [0, 1]) await cache.fill(at(column), async () => tileOf(1));
+    for (const column of [0, 1]) await cache.load(at(column), async () => tileOf(1));
     // A hundredth of a tile east of the line between both.
     cache.dropCollection(1, [[1.8, 40, 1.8, 40]]);
     expect([0, 1].filter((column) => cache.find(at(column).key))).toEqual([]);
-    for (const column of [0, 1]) await cache.fill(at(column), async () => tileOf(1));
+    for (const column of [0, 1]) await cache.load(at(column), async () => tileOf(1));
     cache.dropCollection(1, [[90, 40, 90, 40]]);
     expect([0, 1].filter((column) => cache.find(at(column).key))).toEqual([0]);
   });
@@ -144,8 +144,8 @@ describe('an edit of an area', () => {
     const cache = new TileCache(10_000_000);
     const row = (zoom: number) => 2 ** (zoom - 1);
     for (let column = 0; column < 200; column++)
-      await cache.fill(wanted({ zoom: 8, row: row(8), column }), async () => tileOf(1));
-    await cache.fill(wanted({ zoom: 14, row: row(14), column: 5000 }), async () => tileOf(1));
+      await cache.load(wanted({ zoom: 8, row: row(8), column }), async () => tileOf(1));
+    await cache.load(wanted({ zoom: 14, row: row(14), column: 5000 }), async () => tileOf(1));
     expect(cache.dropCollection(1, [[-180, -1, -175, 1]])).toBe(4);
     expect(cache.dropCollection(1, [[-90, -20, 0, 20]])).toBe(66 + 1);
   });
@@ -161,10 +161,10 @@ describe('an edit of an area', () => {
     const finish: (() => void)[] = [];
     const render = () => new Promise<ReturnType<typeof tileOf>>((done) => finish.push(() => done(tileOf(1))));
     const [near, far] = [wanted(PLACES.near), wanted(PLACES.far)];
-    const before = [cache.fill(near, render), cache.fill(far, render)];
+    const before = [cache.load(near, render), cache.load(far, render)];
     cache.dropCollection(1, [AREA]);
     // Who asks after the edit gets a rendering of after the edit.
-    const after = cache.fill(near, async () => tileOf(2));
+    const after = cache.load(near, async () => tileOf(2));
     for (const one of finish) one();
     expect((await Promise.all(before)).map(({ bytes }) => bytes)).toEqual([1, 1]);
     expect((await after).bytes).toBe(2);
@@ -179,8 +179,8 @@ describe('tiles of equal content', () => {
   test('are held once, until the last of them goes', async () => {
     const cache = new TileCache(10_000_000);
     for (let column = 0; column < 10; column++)
-      await cache.fill(at(column), async () => tileOf(50_000, 'sea'));
-    await cache.fill(at(10), async () => tileOf(50_000, 'land'));
+      await cache.load(at(column), async () => tileOf(50_000, 'sea'));
+    await cache.load(at(10), async () => tileOf(50_000, 'land'));
     expect(cache.find(at(3).key)!.tile).toBe(cache.find(at(4).key)!.tile);
     const { bytes } = cache.statistics();
     expect(bytes).toBeGreaterThan(100_000);
@@ -194,8 +194,8 @@ describe('tiles of equal content', () => {
 
   test('are counted for each collection that they show', async () => {
     const cache = new TileCache(10_000_000);
-    await cache.fill(wanted({ zoom: 1, row: 0, column: 0, layers: [1, 2] }), async () => tileOf(10, 'a'));
-    await cache.fill(wanted({ zoom: 1, row: 0, column: 1, layers: [2] }), async () => tileOf(10, 'a'));
+    await cache.load(wanted({ zoom: 1, row: 0, column: 0, layers: [1, 2] }), async () => tileOf(10, 'a'));
+    await cache.load(wanted({ zoom: 1, row: 0, column: 1, layers: [2] }), async () => tileOf(10, 'a'));
     expect(cache.byCollection().get(1)).toEqual({ entries: 1, bytes: 10 });
     expect(cache.byCollection().get(2)).toEqual({ entries: 2, bytes: 20 });
     cache.dropCollection(1);
@@ -210,7 +210,7 @@ describe('tiles of one rendering', () => {
   /** A drawing that ends when it is told to. */
   function drawing(sizes: number[]) {
     let finish = () => {};
-    const drawn = new Promise<CachedTile[]>((done) => {
+    const drawn = new Promise<Tile[]>((done) => {
       finish = () => done(sizes.map((bytes) => tileOf(bytes)));
     });
     return { draw: () => drawn, finish };
@@ -220,7 +220,7 @@ describe('tiles of one rendering', () => {
   test('are all kept, and waited for by who asks for any of them', async () => {
     const cache = new TileCache(1_000_000);
     const { draw, finish } = drawing([1, 2, 3, 4]);
-    const answers = [cache.fillBlock(block(0), draw), cache.fillBlock(block(1), never)];
+    const answers = [cache.loadBlock(block(0), draw), cache.loadBlock(block(1), never)];
     finish();
     expect((await Promise.all(answers)).map(({ bytes }) => bytes)).toEqual([1, 2]);
     await new Promise(setImmediate);
@@ -241,7 +241,7 @@ describe('tiles of one rendering', () => {
       drawings++;
       return [1, 2, 3, 4].map((bytes) => tileOf(bytes));
     };
-    const answers = await Promise.all(four.map((_, i) => cache.fillBlock(block(i), draw)));
+    const answers = await Promise.all(four.map((_, i) => cache.loadBlock(block(i), draw)));
     expect(answers.map(({ bytes }) => bytes)).toEqual([1, 2, 3, 4]);
     expect(drawings).toBe(1);
   });
@@ -249,20 +249,20 @@ describe('tiles of one rendering', () => {
   test('fail together, and only for who waits', async () => {
     const cache = new TileCache(1_000_000);
     const broken = () => Promise.reject(new Error('broken'));
-    const answers = [cache.fillBlock(block(0), broken), cache.fillBlock(block(2), never)];
+    const answers = [cache.loadBlock(block(0), broken), cache.loadBlock(block(2), never)];
     for (const answer of answers) await expect(answer).rejects.toThrow('broken');
-    expect((await cache.fill(four[2]!, async () => tileOf(7))).bytes).toBe(7);
+    expect((await cache.load(four[2]!, async () => tileOf(7))).bytes).toBe(7);
   });
 
   test('are drawn anew after an edit in one of them, and only the others are kept', async () => {
     const cache = new TileCache(1_000_000);
     const before = drawing([1, 2, 3, 4]);
     const after = drawing([10, 20, 30, 40]);
-    const old = cache.fillBlock(block(1), before.draw);
+    const old = cache.loadBlock(block(1), before.draw);
     const [west, east] = [(1 / 256) * 360 - 180, (2 / 256) * 360 - 180];
     const middle = (west + east) / 2;
     cache.dropCollection(1, [[middle, 85, middle, 85]]);
-    const anew = cache.fillBlock(block(1), after.draw);
+    const anew = cache.loadBlock(block(1), after.draw);
     before.finish();
     after.finish();
     expect((await old).bytes).toBe(2);

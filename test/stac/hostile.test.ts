@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { selected } from '../../src/workers/stac/fields.js';
-import { taken } from '../../src/workers/stac/ingest/item.js';
+import { itemOf } from '../../src/workers/stac/ingest/item.js';
 import { type CatalogReader, type FoundItem, readCatalog } from '../../src/workers/stac/ingest/read.js';
 import { gridItem } from './catalog-files.js';
 
@@ -72,7 +72,7 @@ it.each<[string, unknown, RegExp]>([
   ['deep members', gridItem(0, { deep: JSON.parse(`${'['.repeat(500)}${']'.repeat(500)}`) }), /nested/],
 ])('an item with %s is refused', (_, value, reason) => {
   const found = { value: JSON.parse(JSON.stringify(value)), place: 'here', folder, collection: undefined };
-  expect(() => taken(found, folder)).toThrow(reason);
+  expect(() => itemOf(found, folder)).toThrow(reason);
 });
 
 it('hrefs that nobody should follow are dropped', () => {
@@ -88,7 +88,7 @@ it('hrefs that nobody should follow are dropped', () => {
   ];
   const assets = Object.fromEntries(hrefs.map((href, i) => [`a${i}`, { href }]));
   const value = { ...gridItem(0), assets, links: hrefs.map((href) => ({ rel: 'about', href })) };
-  const { item, files } = taken({ value, place: 'here', folder, collection: undefined }, folder);
+  const { item, files } = itemOf({ value, place: 'here', folder, collection: undefined }, folder);
   expect([item['assets'], item['links'], files]).toEqual([{}, [], {}]);
 });
 

@@ -14,7 +14,7 @@ import { yielding } from '../../src/services/tile-jobs/make.js';
 import type { TileSelection } from '../../src/services/tile-jobs/tally.js';
 import { tileWork } from '../../src/services/tile-jobs/work.js';
 import type { TileRequest } from '../../src/services/tiles/request.js';
-import type { CachedTile } from '../../src/services/tiles/tile.js';
+import type { Tile } from '../../src/services/tiles/tile.js';
 import { appendTiles, discardArchive, finishArchive, openArchive } from '../../src/workers/archive/write.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
 import { occupied } from '../../src/workers/vector/occupied.js';
@@ -73,7 +73,7 @@ const selection: TileSelection = {
   format: 'mvt',
 };
 
-async function made({ at }: TileRequest): Promise<CachedTile> {
+async function made({ at }: TileRequest): Promise<Tile> {
   const { data } = await vectorTile({
     layers: [{ name: 'countries', source: countries.source }],
     crs: at.set.crs.proj,

@@ -34,8 +34,8 @@ export function checkArity(op: string, count: number, place: Place, name = `'${o
   const arity = arityOf(op);
   if (!arity || (count >= arity[0] && count <= arity[1])) return;
   const [least, most] = arity;
-  const wanted = most === least ? `${least}` : `at least ${least}`;
-  throw new Cql2Error(`${name} takes ${wanted} operand${least === 1 ? '' : 's'}, found ${count}`, place);
+  const range = most === least ? `${least}` : `at least ${least}`;
+  throw new Cql2Error(`${name} takes ${range} operand${least === 1 ? '' : 's'}, found ${count}`, place);
 }
 
 /** A whole filter: a predicate, or a property that `check` will find to be boolean. */

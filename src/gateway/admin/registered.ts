@@ -53,7 +53,7 @@ export const nullable = <T extends ReturnType<typeof Type.Integer> | ReturnType<
 /** One kind of registered rasters: `Of` is what a registration asks for, `Raster` what is kept of it. */
 export interface Registry<Raster, Of> {
   list(layerId: number): Promise<Raster[]>;
-  register(wanted: Of): Promise<Raster>;
+  register(request: Of): Promise<Raster>;
   get(id: number): Promise<Raster>;
   remove(id: number): Promise<void>;
 }

@@ -56,8 +56,8 @@ export function finderForm({ asked, published, path }: Finder, baseUrl: string):
 </form>`;
 }
 
-function option(value: string, name: string, chosen: string): Markup {
-  return value === chosen
+function option(value: string, name: string, selected: string): Markup {
+  return value === selected
     ? html`<option value="${value}" selected>${name}</option>`
     : html`<option value="${value}">${name}</option>`;
 }

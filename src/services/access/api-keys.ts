@@ -50,7 +50,7 @@ export interface LostSecret {
 export class ApiKeys {
   constructor(
     readonly store: ApiKeyStore,
-    private readonly onLost: (lost: LostSecret) => Promise<void>,
+    private readonly onLost: (secret: LostSecret) => Promise<void>,
   ) {}
 
   list(): Promise<StoredApiKey[]> {
@@ -62,9 +62,9 @@ export class ApiKeys {
     return (await this.store.get(id)) ?? fail(id);
   }
 
-  async create(wanted: NewApiKey, by: string): Promise<IssuedKey> {
+  async create(request: NewApiKey, by: string): Promise<IssuedKey> {
     const secret = newSecret();
-    const key = record(wanted, secret, by, secret.slice(0, PREFIX_LENGTH));
+    const key = record(request, secret, by, secret.slice(0, PREFIX_LENGTH));
     await this.store.add(key);
     return { key, secret };
   }
@@ -98,18 +98,18 @@ export class ApiKeys {
   }
 
   async #adopt(secret: string): Promise<FirstKey> {
-    const known = await this.store.byHash(keyHash(secret));
+    const stored = await this.store.byHash(keyHash(secret));
     for (const key of await this.store.list()) {
-      const replaced = key.createdBy === ENVIRONMENT && key.revokedAt === null && key.id !== known?.id;
+      const replaced = key.createdBy === ENVIRONMENT && key.revokedAt === null && key.id !== stored?.id;
       if (replaced) await this.revoke(key.id);
     }
     // The person chose it: showing a part of it could give much of it away.
     const key = record({ name: 'SVC_ADMIN_KEY', permissions: ['*'] }, secret, ENVIRONMENT, 'env');
-    if (!known) await this.store.add(key);
+    if (!stored) await this.store.add(key);
     return {
       from: 'environment',
       weak: secret.length < STRONG_LENGTH,
-      revoked: known !== undefined && known.revokedAt !== null,
+      revoked: stored !== undefined && stored.revokedAt !== null,
     };
   }
 }
@@ -118,18 +118,18 @@ function newSecret(): string {
   return KEY_MARK + randomBytes(32).toString('base64url');
 }
 
-function record(wanted: NewApiKey, secret: string, by: string, prefix: string): StoredApiKey {
+function record(request: NewApiKey, secret: string, by: string, prefix: string): StoredApiKey {
   const now = Date.now();
   return {
     id: randomUUID(),
-    name: wanted.name,
+    name: request.name,
     prefix,
     hash: keyHash(secret),
-    permissions: [...new Set(wanted.permissions)],
+    permissions: [...new Set(request.permissions)],
     createdAt: now,
     createdBy: by,
     updatedAt: now,
-    expiresAt: wanted.expiresAt ?? null,
+    expiresAt: request.expiresAt ?? null,
     lastUsedAt: null,
     rotatedAt: null,
     revokedAt: null,

@@ -11,8 +11,8 @@ export interface Held {
 }
 
 /** Ends the connections that were opened with a key. */
-export function endHeld(held: Iterable<Held>, keyId: string): void {
-  for (const { principal, end } of [...held]) if (principal.id === keyId) end();
+export function endHeld(holders: Iterable<Held>, keyId: string): void {
+  for (const { principal, end } of [...holders]) if (principal.id === keyId) end();
 }
 
 /** How long a connection may outlive its key. */
@@ -23,7 +23,7 @@ const CHECK_MS = 5000;
  * asked for its key each time, a stream only once. Returns how to stop it.
  */
 export function watchHeldKeys(
-  held: () => Iterable<Held>,
+  holders: () => Iterable<Held>,
   key: (id: string) => Promise<StoredApiKey | undefined>,
   everyMs: number = CHECK_MS,
 ): () => void {
@@ -32,7 +32,7 @@ export function watchHeldKeys(
     if (checking) return;
     checking = true;
     // While the state database does not answer, what is open stays open.
-    void check([...held()], key)
+    void check([...holders()], key)
       .catch(() => {})
       .finally(() => {
         checking = false;
@@ -42,11 +42,11 @@ export function watchHeldKeys(
 }
 
 async function check(
-  held: readonly Held[],
+  holders: readonly Held[],
   key: (id: string) => Promise<StoredApiKey | undefined>,
 ): Promise<void> {
   const keys = new Map<string, StoredApiKey | undefined>();
-  for (const { principal, connectedAt, end } of held) {
+  for (const { principal, connectedAt, end } of holders) {
     if (principal.kind !== 'api-key') continue;
     if (!keys.has(principal.id)) keys.set(principal.id, await key(principal.id));
     if (!isGood(keys.get(principal.id), connectedAt)) end();

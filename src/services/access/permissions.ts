@@ -13,15 +13,15 @@ export function permits(principal: Pick<Principal, 'permissions'>, label: string
   return principal.permissions.some((grant) => covers(grant, label));
 }
 
-export function covers(grant: string, wanted: string): boolean {
-  if (grant === '*' || grant === wanted) return true;
-  if (grant.endsWith(':*')) return wanted.startsWith(grant.slice(0, -1));
-  if (wanted.startsWith(`${grant}/`)) return true;
-  const given = split(grant);
-  const asked = split(wanted);
-  if (given.scope === '') return false;
-  const verb = given.verb === asked.verb || (given.verb === 'write' && asked.verb === 'read');
-  return verb && (asked.scope === given.scope || asked.scope.startsWith(`${given.scope}:`));
+export function covers(grant: string, permission: string): boolean {
+  if (grant === '*' || grant === permission) return true;
+  if (grant.endsWith(':*')) return permission.startsWith(grant.slice(0, -1));
+  if (permission.startsWith(`${grant}/`)) return true;
+  const grantParts = split(grant);
+  const parts = split(permission);
+  if (grantParts.scope === '') return false;
+  const verb = grantParts.verb === parts.verb || (grantParts.verb === 'write' && parts.verb === 'read');
+  return verb && (parts.scope === grantParts.scope || parts.scope.startsWith(`${grantParts.scope}:`));
 }
 
 function split(label: string): { scope: string; verb: string } {

@@ -14,7 +14,7 @@ export interface CacheParts {
 const MAX_STARS = 8;
 
 /** What the management API sees of the tile cache, and may do to it. `told` passes invalidations on to other gateways. */
-export function cacheControl(parts: CacheParts, told: (scope: CacheScope) => void): CacheControl {
+export function cacheControl(parts: CacheParts, report: (scope: CacheScope) => void): CacheControl {
   const { tiles, levels, catalog } = parts;
   return {
     status() {
@@ -26,13 +26,13 @@ export function cacheControl(parts: CacheParts, told: (scope: CacheScope) => voi
     collections() {
       const byLayer = tiles.byCollection();
       return catalog().collections.flatMap(({ id, layerId }) => {
-        const held = byLayer.get(layerId);
-        return held ? [{ id, ...held }] : [];
+        const usage = byLayer.get(layerId);
+        return usage ? [{ id, ...usage }] : [];
       });
     },
     async invalidate(scope) {
       const dropped = await drop(scope, parts);
-      told(scope);
+      report(scope);
       return dropped;
     },
   };
@@ -73,9 +73,9 @@ function fits(key: string, parts: readonly string[]): boolean {
   if (!key.startsWith(first)) return false;
   let at = first.length;
   for (const part of parts.slice(1, -1)) {
-    const found = key.indexOf(part, at);
-    if (found < 0) return false;
-    at = found + part.length;
+    const start = key.indexOf(part, at);
+    if (start < 0) return false;
+    at = start + part.length;
   }
   return key.length - last.length >= at && key.endsWith(last);
 }

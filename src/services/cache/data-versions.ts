@@ -8,7 +8,7 @@ interface Watched {
   /** Versions mean something to their connection only: they are told apart by this. */
   readonly base: number;
   /** When the path was last seen to lead to this inode, by `performance.now()`. */
-  seen: number;
+  lookedAt: number;
 }
 
 /** Files watched at once; each costs a connection. */
@@ -46,18 +46,18 @@ export class DataVersions {
 
   #current(path: string): Watched {
     const now = performance.now();
-    const known = this.#files.get(path);
-    if (known && now - known.seen < INODE_MS) return known;
+    const current = this.#files.get(path);
+    if (current && now - current.lookedAt < INODE_MS) return current;
     const inode = statSync(path).ino;
-    if (known?.inode === inode) {
-      known.seen = now;
-      return known;
+    if (current?.inode === inode) {
+      current.lookedAt = now;
+      return current;
     }
     this.#forget(path);
     if (this.#files.size >= this.maxFiles) this.#forget(this.#files.keys().next().value!);
     const db = new Database(path, { readonly: true, fileMustExist: true, timeout: 0 });
     const version = db.prepare('PRAGMA data_version').pluck();
-    const file = { db, version, inode, base: ++this.#opened * CONNECTION_VERSIONS, seen: now };
+    const file = { db, version, inode, base: ++this.#opened * CONNECTION_VERSIONS, lookedAt: now };
     this.#files.set(path, file);
     return file;
   }

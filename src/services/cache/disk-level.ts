@@ -4,8 +4,8 @@ import { LIMITS } from '../../core/limits.js';
 import { TileStoreLink } from '../../workers/tile-store/link.js';
 import * as metrics from '../telemetry/cache-metrics.js';
 import { timedOperation } from '../telemetry/cache-metrics.js';
-import { decodeKept, encodeKept, type KeptTile } from './kept-tile.js';
 import type { LevelStatus, TileLevel } from './levels.js';
+import { decodeTile, encodeTile, type StoredTile } from './stored-tile.js';
 
 /** Tiles wait this long for company: one transaction writes them all. */
 const GATHER_MS = 50;
@@ -32,25 +32,25 @@ export class DiskLevel implements TileLevel {
     return new DiskLevel(await TileStoreLink.open({ file: join(directory, 'tiles.db'), maxBytes }, worker));
   }
 
-  async read(key: string): Promise<KeptTile | undefined> {
+  async read(key: string): Promise<StoredTile | undefined> {
     if (this.#store.waiting >= LIMITS.levelQueue) return undefined;
     try {
       const tile = await timedOperation(CACHE, 'get', () => this.#store.read(key));
       this.#healthy = true;
       if (!tile) return this.#missed();
-      const kept = decodeKept(tile);
-      if (!kept) return this.#failed();
+      const entry = decodeTile(tile);
+      if (!entry) return this.#failed();
       this.#hits.value++;
-      return kept;
+      return entry;
     } catch {
       this.#healthy = false;
       return this.#failed();
     }
   }
 
-  write(key: string, tile: KeptTile): void {
+  write(key: string, tile: StoredTile): void {
     if (this.#gatheredBytes > LIMITS.levelQueueBytes) return;
-    const bytes = encodeKept(tile);
+    const bytes = encodeTile(tile);
     this.#gathered.push([key, bytes]);
     this.#gatheredBytes += bytes.byteLength;
     this.#timer ??= setTimeout(() => void this.#flush(), GATHER_MS);

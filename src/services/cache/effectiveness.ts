@@ -30,12 +30,12 @@ export async function tileUses(slots: Iterable<TileSlot>, count: number): Promis
   const mostUsed = new Best((slot) => slot.uses);
   const leastUseful = new Best(({ uses, tile }) => tile.bytes / (uses + 1) ** 2);
   const largest = new Best(({ tile }) => tile.bytes);
-  let seen = 0;
+  let sum = 0;
   for (const slot of slots) {
     for (const best of [mostUsed, leastUseful, largest]) best.offer(slot);
     // Those that are used while this looks go to the end of the line, again and again.
-    if (++seen >= count) break;
-    if (seen % PER_TURN === 0) await nextTurn();
+    if (++sum >= count) break;
+    if (sum % PER_TURN === 0) await nextTurn();
   }
   return { mostUsed: mostUsed.uses, leastUseful: leastUseful.uses, largest: largest.uses };
 }
@@ -48,11 +48,11 @@ class Best {
 
   offer(slot: TileSlot): void {
     const rank = this.rankOf(slot);
-    const kept = this.#kept;
-    if (kept.length === SHOWN && rank <= kept[SHOWN - 1]!.rank) return;
-    const place = kept.findIndex((other) => other.rank < rank);
-    kept.splice(place < 0 ? kept.length : place, 0, { slot, rank });
-    kept.length = Math.min(kept.length, SHOWN);
+    const store = this.#kept;
+    if (store.length === SHOWN && rank <= store[SHOWN - 1]!.rank) return;
+    const place = store.findIndex((other) => other.rank < rank);
+    store.splice(place < 0 ? store.length : place, 0, { slot, rank });
+    store.length = Math.min(store.length, SHOWN);
   }
 
   get uses(): TileUse[] {

@@ -37,10 +37,10 @@ export class ItemReplies {
 
   /** The answer that this target got last, if it would be the same now. */
   find(x: ItemExchange, catalog: CatalogSnapshot): Reply | undefined {
-    const kept = x.memo.value;
-    if (!kept?.reply || kept.catalog !== catalog || kept.format !== x.format) return undefined;
-    if (kept.baseUrl !== x.baseUrl || this.versions.of(kept.file) !== kept.version) return undefined;
-    return kept.reply;
+    const hit = x.memo.value;
+    if (!hit?.reply || hit.catalog !== catalog || hit.format !== x.format) return undefined;
+    if (hit.baseUrl !== x.baseUrl || this.versions.of(hit.file) !== hit.version) return undefined;
+    return hit.reply;
   }
 
   /** Runs `read`, which makes the answer from this file, and keeps what it gives. */
@@ -58,15 +58,15 @@ export class ItemReplies {
     const again = { ...reply, body: Buffer.from(body), constant };
     const { format, baseUrl } = x;
     const bytes = body.length + OVERHEAD;
-    const kept = { file, version, catalog, format, baseUrl, bytes, reply: again };
-    this.#add(kept);
-    x.memo.value = kept;
+    const entry = { file, version, catalog, format, baseUrl, bytes, reply: again };
+    this.#add(entry);
+    x.memo.value = entry;
     return reply;
   }
 
-  #add(kept: ItemReply): void {
-    this.#kept.add(kept);
-    this.#bytes += kept.bytes;
+  #add(entry: ItemReply): void {
+    this.#kept.add(entry);
+    this.#bytes += entry.bytes;
     for (const oldest of this.#kept) {
       if (this.#bytes <= LIMITS.keptItemsBytes) break;
       oldest.reply = undefined;

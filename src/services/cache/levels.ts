@@ -2,10 +2,10 @@ import { cursorOf, hasFeatures } from '../../core/abilities.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import type { CollectionChange } from '../../core/edits.js';
 import { sharedKey, type TileRequest } from '../tiles/request.js';
-import type { CachedTile } from '../tiles/tile.js';
+import type { Tile } from '../tiles/tile.js';
 import { maxAgeOf, newTile } from '../tiles/tile.js';
 import { EditLog } from './edit-log.js';
-import type { KeptTile } from './kept-tile.js';
+import type { StoredTile } from './stored-tile.js';
 
 /** What a level tells of itself. */
 export interface LevelStatus {
@@ -29,9 +29,9 @@ export interface LevelStatus {
 /** A place for tiles behind the memory of this process. Its failures cost renderings, never answers. */
 export interface TileLevel {
   /** Undefined when the tile is not there, or does not come in time. Never rejects. */
-  read(key: string): Promise<KeptTile | undefined>;
+  read(key: string): Promise<StoredTile | undefined>;
   /** Returns at once; the tile may get lost. */
-  write(key: string, tile: KeptTile, maxAgeMs: number): void;
+  write(key: string, tile: StoredTile, maxAgeMs: number): void;
   /** Drops the tiles whose key fits, `*` standing for any characters; returns how many. Never rejects. */
   drop(pattern: string): Promise<number>;
   status(): Promise<LevelStatus>;
@@ -39,11 +39,11 @@ export interface TileLevel {
 }
 
 /** A tile found, and for how long it may be kept. */
-export interface FoundTile {
-  readonly tile: CachedTile;
+export interface TimedTile {
+  readonly tile: Tile;
   readonly maxAgeMs: number;
   /** When its making began, if it was made now: a time of `Date.now()`. */
-  readonly made?: number;
+  readonly began?: number;
 }
 
 /** The levels behind memory, fastest first, and what tells which of their tiles still hold. */
@@ -61,29 +61,24 @@ export class TileLevels {
   }
 
   /** The first tile that still holds. Never rejects. */
-  async read(wanted: TileRequest): Promise<FoundTile | undefined> {
-    const key = sharedKey(wanted);
+  async read(request: TileRequest): Promise<TimedTile | undefined> {
+    const key = sharedKey(request);
     for (const level of this.#levels) {
-      const kept = await level.read(key);
-      const maxAgeMs = kept ? this.#remainingAge(kept, wanted) : 0;
-      if (maxAgeMs > 0) return { tile: tileOf(kept!, wanted), maxAgeMs };
+      const stored = await level.read(key);
+      const maxAgeMs = stored ? this.#remainingAge(stored, request) : 0;
+      if (maxAgeMs > 0) return { tile: tileOf(stored!, request), maxAgeMs };
     }
     return undefined;
   }
 
   /** Keeps a tile whose making began at `began`, a time of `Date.now()`. */
-  write(
-    wanted: TileRequest,
-    { reply, empty, dropped = 0 }: CachedTile,
-    began: number,
-    maxAgeMs: number,
-  ): void {
+  write(request: TileRequest, { reply, empty, dropped = 0 }: Tile, began: number, maxAgeMs: number): void {
     const { body = NOTHING } = empty ? {} : reply;
     if (!(body instanceof Uint8Array)) return;
-    const cursors = wanted.collections.map(cursorOf);
+    const cursors = request.collections.map(cursorOf);
     const encoding = reply.encoding === 'gzip' ? 'gzip' : 'identity';
-    const kept = { made: began, cursors, encoding, dropped, body } as const;
-    for (const level of this.#levels) level.write(sharedKey(wanted), kept, maxAgeMs);
+    const stored = { began, cursors, encoding, dropped, body } as const;
+    for (const level of this.#levels) level.write(sharedKey(request), stored, maxAgeMs);
   }
 
   edited(id: string, change: CollectionChange): void {
@@ -108,13 +103,13 @@ export class TileLevels {
   }
 
   /** Milliseconds for which a tile still holds; 0 when it does not. */
-  #remainingAge(kept: KeptTile, wanted: TileRequest): number {
-    const left = kept.made + (maxAgeOf(wanted) ?? Number.POSITIVE_INFINITY) - Date.now();
-    for (const [i, collection] of wanted.collections.entries()) {
+  #remainingAge(stored: StoredTile, request: TileRequest): number {
+    const left = stored.began + (maxAgeOf(request) ?? Number.POSITIVE_INFINITY) - Date.now();
+    for (const [i, collection] of request.collections.entries()) {
       const { readAt } = collection;
-      if (readAt !== undefined && kept.made < readAt) return 0;
+      if (readAt !== undefined && stored.began < readAt) return 0;
       if (!hasFeatures(collection)) continue;
-      if (this.#edits.hasChanged(collection.id, kept.cursors[i] ?? 0, wanted)) return 0;
+      if (this.#edits.hasChanged(collection.id, stored.cursors[i] ?? 0, request)) return 0;
     }
     return left;
   }
@@ -122,7 +117,7 @@ export class TileLevels {
 
 const NOTHING = new Uint8Array();
 
-function tileOf({ body, encoding, dropped }: KeptTile, wanted: TileRequest): CachedTile {
+function tileOf({ body, encoding, dropped }: StoredTile, request: TileRequest): Tile {
   const compressed = encoding === 'gzip' ? 'gzip' : undefined;
-  return newTile(wanted, body, wanted.format.mediaType, compressed, body.byteLength === 0, dropped);
+  return newTile(request, body, request.format.mediaType, compressed, body.byteLength === 0, dropped);
 }

@@ -90,10 +90,10 @@ const extents = new WeakMap<Box, Map<TileMatrixSet, Box | undefined>>();
 
 /** An area is looked at for many tiles, and PROJ takes its time. */
 function extentOf(set: TileMatrixSet, area84: Box): Box | undefined {
-  let known = extents.get(area84);
-  if (!known) extents.set(area84, (known = new Map()));
-  if (!known.has(set)) known.set(set, extentInSet(set, area84));
-  return known.get(set);
+  let extent = extents.get(area84);
+  if (!extent) extents.set(area84, (extent = new Map()));
+  if (!extent.has(set)) extent.set(set, extentInSet(set, area84));
+  return extent.get(set);
 }
 
 /**

@@ -2,8 +2,8 @@ import { createClient, RESP_TYPES } from '@redis/client';
 import { LIMITS } from '../../core/limits.js';
 import * as metrics from '../telemetry/cache-metrics.js';
 import { timedOperation } from '../telemetry/cache-metrics.js';
-import { decodeKept, encodeKept, type KeptTile } from './kept-tile.js';
 import type { LevelStatus, TileLevel } from './levels.js';
+import { decodeTile, encodeTile, type StoredTile } from './stored-tile.js';
 
 /** All keys of tiles begin so. */
 export const REDIS_PREFIX = 'graticule:tile:';
@@ -51,26 +51,26 @@ export class RedisLevel implements TileLevel {
     return this.#client.isReady && performance.now() >= this.#pausedUntil;
   }
 
-  async read(key: string): Promise<KeptTile | undefined> {
+  async read(key: string): Promise<StoredTile | undefined> {
     if (!this.#usable) return undefined;
     try {
       const tile = await timedOperation(CACHE, 'get', () =>
         this.#inTime(this.#client.get(REDIS_PREFIX + key)),
       );
-      const kept = tile ? decodeKept(tile as unknown as Uint8Array) : undefined;
-      if (kept) this.#hits.value++;
+      const stored = tile ? decodeTile(tile as unknown as Uint8Array) : undefined;
+      if (stored) this.#hits.value++;
       else this.#misses.value++;
-      if (tile && !kept) this.#errors.value++;
-      return kept;
+      if (tile && !stored) this.#errors.value++;
+      return stored;
     } catch {
       this.#errors.value++;
       return undefined;
     }
   }
 
-  write(key: string, tile: KeptTile, maxAgeMs: number): void {
+  write(key: string, tile: StoredTile, maxAgeMs: number): void {
     if (!this.#usable || this.#waitingBytes > LIMITS.levelQueueBytes) return;
-    const bytes = encodeKept(tile);
+    const bytes = encodeTile(tile);
     this.#waitingBytes += bytes.byteLength;
     const value = Math.max(1, Math.round(Math.min(maxAgeMs, KEPT_MS)));
     const set = () => this.#client.set(REDIS_PREFIX + key, bytes, { expiration: { type: 'PX', value } });

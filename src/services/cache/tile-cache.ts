@@ -3,9 +3,9 @@ import type { Reply } from '../../core/operation.js';
 import * as caches from '../telemetry/cache-metrics.js';
 import * as metrics from '../telemetry/metrics.js';
 import { pyramidKey, type TileAddress, type TileRequest } from '../tiles/request.js';
-import type { CachedTile, WantedTile } from '../tiles/tile.js';
+import type { KeyedTileRequest, Tile } from '../tiles/tile.js';
 import { type TileUses, tileUses } from './effectiveness.js';
-import { type FoundTile, TileLevels } from './levels.js';
+import { TileLevels, type TimedTile } from './levels.js';
 import { hasPlace, Pyramid, touches } from './pyramid.js';
 import { SharedTiles } from './shared-tiles.js';
 
@@ -25,7 +25,7 @@ export interface TileSlot {
   readonly expires: number | undefined;
   /** When it was found or made last: seconds since the epoch. */
   usedAt: number;
-  readonly tile: CachedTile;
+  readonly tile: Tile;
   /** Milliseconds that its making took. */
   readonly madeMs: number;
   readonly key: string;
@@ -35,8 +35,8 @@ export interface TileSlot {
 
 /** A tile that is being made. */
 interface Making {
-  readonly wanted: WantedTile;
-  tile?: Promise<CachedTile>;
+  readonly request: KeyedTileRequest;
+  tile?: Promise<Tile>;
   /** Something has changed since: who waits gets the tile, but it is not kept. */
   stale: boolean;
 }
@@ -46,7 +46,7 @@ export interface TileBlock {
   /** Names these very tiles. */
   readonly key: string;
   /** Row by row, in the counting of the tile matrix. */
-  readonly tiles: readonly WantedTile[];
+  readonly tiles: readonly KeyedTileRequest[];
   readonly width: number;
   readonly height: number;
   /** The tile that is asked for. */
@@ -55,9 +55,9 @@ export interface TileBlock {
 
 /** A block that is being made. */
 interface Drawing {
-  readonly wanted: readonly WantedTile[];
-  readonly made: number;
-  readonly tiles: Promise<readonly CachedTile[]>;
+  readonly requests: readonly KeyedTileRequest[];
+  readonly began: number;
+  readonly tiles: Promise<readonly Tile[]>;
 }
 
 export interface CacheStatistics {
@@ -151,91 +151,87 @@ export class TileCache {
   }
 
   /** The tile from an ongoing or new rendering, kept no longer than `maxAgeMs`; call after `find` found nothing. */
-  fill(wanted: WantedTile, make: () => Promise<CachedTile>, maxAgeMs = NEVER): Promise<CachedTile> {
+  load(request: KeyedTileRequest, make: () => Promise<Tile>, maxAgeMs = NEVER): Promise<Tile> {
     this.#misses.value++;
     this.#tileMisses.value++;
-    const making = this.#making.get(wanted.key);
-    return making?.tile ?? this.#keep(wanted, this.#seek(wanted, make, maxAgeMs));
+    const making = this.#making.get(request.key);
+    return making?.tile ?? this.#follow(request, this.#readOrMake(request, make, maxAgeMs));
   }
 
   /** Looks into the levels behind memory before it makes a tile. */
-  #seek(wanted: WantedTile, make: () => Promise<CachedTile>, maxAgeMs: number): Promise<FoundTile> {
+  #readOrMake(request: KeyedTileRequest, make: () => Promise<Tile>, maxAgeMs: number): Promise<TimedTile> {
     const making = () => {
-      const made = Date.now();
-      return make().then((tile) => ({ tile, maxAgeMs, made }));
+      const began = Date.now();
+      return make().then((tile) => ({ tile, maxAgeMs, began }));
     };
     if (!this.#levels.any) return making();
-    return this.#levels.read(wanted).then((found) => found ?? making());
+    return this.#levels.read(request).then((stored) => stored ?? making());
   }
 
   /**
-   * As `fill`, for a tile that is made together with its neighbours: `draw` gives the tiles of the block in their order.
+   * As `load`, for a tile that is made together with its neighbours: `draw` gives the tiles of the block in their order.
    * Who asks for one of them meanwhile waits for it; those that are there, or on their way, stay as they are.
    */
-  fillBlock(
-    block: TileBlock,
-    draw: () => Promise<readonly CachedTile[]>,
-    maxAgeMs = NEVER,
-  ): Promise<CachedTile> {
+  loadBlock(block: TileBlock, draw: () => Promise<readonly Tile[]>, maxAgeMs = NEVER): Promise<Tile> {
     this.#misses.value++;
     this.#tileMisses.value++;
-    const wanted = block.tiles[block.index]!;
-    const making = this.#making.get(wanted.key);
-    return making?.tile ?? this.#keep(wanted, this.#seekBlock(block, draw, maxAgeMs));
+    const request = block.tiles[block.index]!;
+    const making = this.#making.get(request.key);
+    return making?.tile ?? this.#follow(request, this.#readOrDraw(block, draw, maxAgeMs));
   }
 
-  async #seekBlock(
-    { key, tiles: wanted, index }: TileBlock,
-    draw: () => Promise<readonly CachedTile[]>,
+  async #readOrDraw(
+    { key, tiles: requests, index }: TileBlock,
+    draw: () => Promise<readonly Tile[]>,
     maxAgeMs: number,
-  ): Promise<FoundTile> {
-    const found = this.#levels.any ? await this.#levels.read(wanted[index]!) : undefined;
-    if (found) return found;
+  ): Promise<TimedTile> {
+    const stored = this.#levels.any ? await this.#levels.read(requests[index]!) : undefined;
+    if (stored) return stored;
     let drawing = this.#drawing.get(key);
     if (!drawing) {
-      drawing = { wanted, made: Date.now(), tiles: draw() };
+      drawing = { requests, began: Date.now(), tiles: draw() };
       this.#drawing.set(key, drawing);
-      this.#keepOthers(key, drawing, maxAgeMs);
+      this.#followOthers(key, drawing, maxAgeMs);
     }
-    const { made, tiles } = drawing;
-    return { tile: (await tiles)[index]!, maxAgeMs, made };
+    const { began, tiles } = drawing;
+    return { tile: (await tiles)[index]!, maxAgeMs, began };
   }
 
-  #keepOthers(key: string, drawing: Drawing, maxAgeMs: number): void {
-    const { wanted, made, tiles } = drawing;
+  #followOthers(key: string, drawing: Drawing, maxAgeMs: number): void {
+    const { requests, began, tiles } = drawing;
     const done = () => {
       if (this.#drawing.get(key) === drawing) this.#drawing.delete(key);
     };
     tiles.then(done, done);
-    wanted.forEach((one, i) => {
+    requests.forEach((one, i) => {
       if (this.#tiles.has(one.key) || this.#making.has(one.key)) return;
       // Perhaps nobody asks for it.
-      this.#keep(
+      this.#follow(
         one,
-        tiles.then((all) => ({ tile: all[i]!, maxAgeMs, made })),
+        tiles.then((all) => ({ tile: all[i]!, maxAgeMs, began })),
       ).catch(() => {});
     });
   }
 
-  #keep(wanted: WantedTile, found: Promise<FoundTile>): Promise<CachedTile> {
-    const making: Making = { wanted, stale: false };
-    this.#making.set(wanted.key, making);
+  #follow(request: KeyedTileRequest, loading: Promise<TimedTile>): Promise<Tile> {
+    const making: Making = { request, stale: false };
+    this.#making.set(request.key, making);
     const done = () => {
       // After an invalidation another rendering of the same key may be under way.
-      if (this.#making.get(wanted.key) === making) this.#making.delete(wanted.key);
+      if (this.#making.get(request.key) === making) this.#making.delete(request.key);
     };
-    making.tile = found.then(
-      ({ tile, maxAgeMs, made }) => {
+    making.tile = loading.then(
+      ({ tile, maxAgeMs, began }) => {
         done();
-        const madeMs = made === undefined ? 0 : Date.now() - made;
-        if (made !== undefined) {
+        const madeMs = began === undefined ? 0 : Date.now() - began;
+        if (began !== undefined) {
           metrics.tileCacheGenerated.cell().inc();
           this.#made++;
           this.#madeMs += madeMs;
         }
         if (making.stale) return tile;
-        this.#store(wanted, tile, { maxAgeMs, madeMs });
-        if (made !== undefined) this.#levels.write(wanted, tile, made, maxAgeMs);
+        this.#put(request, tile, { maxAgeMs, madeMs });
+        if (began !== undefined) this.#levels.write(request, tile, began, maxAgeMs);
         return tile;
       },
       (error: unknown) => {
@@ -247,22 +243,23 @@ export class TileCache {
     return making.tile;
   }
 
-  #store(
-    wanted: WantedTile,
-    made: CachedTile,
+  #put(
+    request: KeyedTileRequest,
+    ready: Tile,
     { maxAgeMs, madeMs }: { maxAgeMs: number; madeMs: number },
   ): void {
-    if (made.bytes + ENTRY_OVERHEAD > this.#maxBytes / 8 || !hasPlace(wanted.at.set, wanted.at.zoom)) return;
-    const before = this.#tiles.get(wanted.key);
+    if (ready.bytes + ENTRY_OVERHEAD > this.#maxBytes / 8 || !hasPlace(request.at.set, request.at.zoom))
+      return;
+    const before = this.#tiles.get(request.key);
     if (before) this.#remove(before);
     this.#stored++;
-    const pyramid = this.#pyramidOf(wanted);
-    keepAlone(made);
-    const tile = this.#shared.hold(made);
+    const pyramid = this.#pyramidOf(request);
+    keepAlone(ready);
+    const tile = this.#shared.hold(ready);
     const now = Date.now();
     const expires = maxAgeMs === NEVER ? undefined : now + maxAgeMs;
     // Not the wanted tile itself: a plan holds its whole catalog.
-    const { key, at } = wanted;
+    const { key, at } = request;
     // One literal, no spread: this is what the hottest path reads.
     const slot: TileSlot = {
       reply: tile.reply,
@@ -282,10 +279,10 @@ export class TileCache {
     this.#makeRoom();
   }
 
-  #pyramidOf(wanted: WantedTile): Pyramid<TileSlot> {
-    const name = pyramidKey(wanted);
+  #pyramidOf(request: KeyedTileRequest): Pyramid<TileSlot> {
+    const name = pyramidKey(request);
     let pyramid = this.#pyramids.get(name);
-    if (!pyramid) this.#pyramids.set(name, (pyramid = new Pyramid(name, wanted)));
+    if (!pyramid) this.#pyramids.set(name, (pyramid = new Pyramid(name, request)));
     return pyramid;
   }
 
@@ -339,13 +336,13 @@ export class TileCache {
     return this.#drop(doomed, (tile) => shows(tile) && inAreas(tile));
   }
 
-  #drop(slots: Iterable<TileSlot>, isStale: (tile: WantedTile) => boolean): number {
+  #drop(slots: Iterable<TileSlot>, isStale: (tile: KeyedTileRequest) => boolean): number {
     for (const making of this.#making.values()) {
-      if (!isStale(making.wanted)) continue;
+      if (!isStale(making.request)) continue;
       making.stale = true;
-      this.#making.delete(making.wanted.key);
+      this.#making.delete(making.request.key);
     }
-    for (const [key, { wanted }] of this.#drawing) if (wanted.some(isStale)) this.#drawing.delete(key);
+    for (const [key, { requests }] of this.#drawing) if (requests.some(isStale)) this.#drawing.delete(key);
     let dropped = 0;
     let released = 0;
     for (const slot of slots) {
@@ -378,19 +375,19 @@ export class TileCache {
 
   /** Tiles and their bytes by collection; a tile of several collections counts for each of them. */
   byCollection(): Map<number, { entries: number; bytes: number }> {
-    const found = new Map<number, { entries: number; bytes: number }>();
+    const counts = new Map<number, { entries: number; bytes: number }>();
     for (const { layerIds, entries, bytes } of this.#pyramids.values()) {
       for (const layerId of layerIds) {
-        const sum = found.get(layerId) ?? { entries: 0, bytes: 0 };
-        found.set(layerId, { entries: sum.entries + entries, bytes: sum.bytes + bytes });
+        const sum = counts.get(layerId) ?? { entries: 0, bytes: 0 };
+        counts.set(layerId, { entries: sum.entries + entries, bytes: sum.bytes + bytes });
       }
     }
-    return found;
+    return counts;
   }
 }
 
 /** A body that is part of a larger buffer would keep all of it in memory. */
-function keepAlone({ reply }: CachedTile): void {
+function keepAlone({ reply }: Tile): void {
   const { body } = reply;
   if (!(body instanceof Uint8Array) || body.byteLength === body.buffer.byteLength) return;
   const alone = Buffer.allocUnsafeSlow(body.byteLength);

@@ -45,21 +45,21 @@ export class Audience<L extends Listener> {
 
   /** Who may have an interest in a change of a layer between these boxes. None comes twice. */
   of(layerId: number, boxes: readonly Box[]): L[] {
-    const found: L[] = [];
-    this.#add(layerId, boxes, found);
-    this.#add(undefined, boxes, found);
-    return found;
+    const listeners: L[] = [];
+    this.#add(layerId, boxes, listeners);
+    this.#add(undefined, boxes, listeners);
+    return listeners;
   }
 
-  #add(layer: number | undefined, boxes: readonly Box[], found: L[]): void {
+  #add(layer: number | undefined, boxes: readonly Box[], listeners: L[]): void {
     const everywhere = this.#everywhere.get(layer);
-    if (everywhere) for (const listener of everywhere) found.push(listener);
+    if (everywhere) for (const listener of everywhere) listeners.push(listener);
     const tree = this.#somewhere.get(layer);
     if (!tree) return;
     const somewhere = new Set<L>();
     for (const [minX, minY, maxX, maxY] of boxes)
       for (const { listener } of tree.search({ minX, minY, maxX, maxY })) somewhere.add(listener);
-    for (const listener of somewhere) found.push(listener);
+    for (const listener of somewhere) listeners.push(listener);
   }
 }
 

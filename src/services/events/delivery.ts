@@ -169,13 +169,13 @@ export class Delivery {
     if (feed.problemOf(subscription.position)) return false;
     // No further than the others are, or what waits to be passed would be passed twice.
     const entries = read.filter(({ cursor }) => cursor <= this.#begun);
-    const told = await this.#hear(
+    const hearings = await this.#hear(
       entries,
       () => [subscription],
       () => session,
     );
     if (subscription.ended) return false;
-    let lost = false;
+    let hasLoss = false;
     let at = 0;
     while (at < entries.length) {
       // Several may catch up on one session: each goes on when what the others sent has been read.
@@ -184,13 +184,13 @@ export class Delivery {
       session.transport.together(() => {
         for (; at < entries.length && !session.blocked; at++) {
           const entry = entries[at]!;
-          if (entry.kind === 'gap') lost = this.#tellLost(entry, subscription, session) || lost;
-          else this.#tellAgain(entry, told.get(entry)?.[0], session);
+          if (entry.kind === 'gap') hasLoss = this.#tellLost(entry, subscription, session) || hasLoss;
+          else this.#tellAgain(entry, hearings.get(entry)?.[0], session);
         }
       });
     }
     subscription.position = entries.at(-1)?.cursor ?? subscription.position;
-    return lost;
+    return hasLoss;
   }
 
   #tellAgain(entry: FeedEvent, hearing: Hearing<Subscription> | undefined, session: Session): void {
@@ -208,12 +208,12 @@ export class Delivery {
       const batch = this.#waiting.splice(0, LIMITS.replayBatch);
       const last = batch[batch.length - 1]!.cursor;
       this.#begun = last;
-      const told = await this.#hear(
+      const hearings = await this.#hear(
         batch,
         (layerId, boxes) => this.#groups.of(layerId, boxes),
         ({ members }) => members.values().next().value,
       ).catch(() => undefined);
-      if (told) this.#passBatch(batch, told);
+      if (hearings) this.#passBatch(batch, hearings);
       else this.#setBack(batch);
       this.#passed = last;
       // What goes to many at once is written when the turn ends.
@@ -223,7 +223,7 @@ export class Delivery {
   }
 
   /** Session by session: all that one is told of a batch goes out together. */
-  #passBatch(batch: readonly FeedEntry[], told: ReadonlyMap<FeedEvent, readonly Hearing<Group>[]>): void {
+  #passBatch(batch: readonly FeedEntry[], hearings: ReadonlyMap<FeedEvent, readonly Hearing<Group>[]>): void {
     let news = new Map<Session, Change[]>();
     for (const entry of batch) {
       if (entry.kind === 'gap') {
@@ -231,7 +231,7 @@ export class Delivery {
         news = new Map();
         this.#passGap(entry);
       } else {
-        this.#gather(entry, told.get(entry), news);
+        this.#gather(entry, hearings.get(entry), news);
       }
     }
     this.#send(news);

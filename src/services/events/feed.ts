@@ -34,15 +34,15 @@ export class Feed {
     log: FeedLog,
     { oldest, newest }: FeedBounds,
     /** How many entries are kept. */
-    readonly kept: number,
+    readonly capacity: number,
   ) {
     this.#log = log;
     this.#head = newest;
     this.#oldest = oldest;
   }
 
-  static async open(log: FeedLog, kept: number = OUTBOX_EVENTS): Promise<Feed> {
-    return new Feed(log, await log.bounds(), kept);
+  static async open(log: FeedLog, limit: number = OUTBOX_EVENTS): Promise<Feed> {
+    return new Feed(log, await log.bounds(), limit);
   }
 
   /** Cursor of the newest entry. */
@@ -91,7 +91,7 @@ export class Feed {
       this.#recentBytes += bytesOf(entry);
     }
     this.#head = entries[entries.length - 1]!.cursor;
-    this.#oldest = Math.max(this.#oldest, this.#head - this.kept + 1);
+    this.#oldest = Math.max(this.#oldest, this.#head - this.capacity + 1);
     this.#forget();
     for (const listener of this.#listeners) listener(entries);
   }

@@ -39,8 +39,8 @@ export class Group implements Listener, Addressee {
     return this.first.interest;
   }
 
-  scope(...asked: Parameters<Listener['scope']>) {
-    return this.first.scope(...asked);
+  scope(...parts: Parameters<Listener['scope']>) {
+    return this.first.scope(...parts);
   }
 
   get id(): string {

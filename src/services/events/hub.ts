@@ -65,7 +65,7 @@ export class Hub {
 
   /** Entries of the feed that can be gone on from. */
   get cursorRetention(): number {
-    return this.#deps.feed.kept;
+    return this.#deps.feed.capacity;
   }
 
   /** Throws 503 or 429 when this client cannot have another session now. */
@@ -154,10 +154,10 @@ export class Hub {
 
   /** False when there is none of this id. */
   unsubscribe(session: Session, id: string): boolean {
-    const found = this.#end(session, id);
-    if (found)
+    const ended = this.#end(session, id);
+    if (ended)
       session.send(this.#status('unsubscribed', 'The subscription has ended.', { subscriptionId: id }));
-    return found;
+    return ended;
   }
 
   #end(session: Session, id: string): boolean {

@@ -77,7 +77,7 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
     },
   });
   const listeners = new Listeners(log, (key) => relay.wake(key));
-  const seen = new Map<string, number | undefined>();
+  const cursors = new Map<string, number | undefined>();
   let outboxes: readonly Outbox[] = [];
   const behind = (error: unknown) => log.write('feed.unreadable', exception(error));
   const look = () => {
@@ -85,8 +85,8 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
     for (const { key, source } of outboxes) {
       if (source.path === undefined) continue;
       const version = options.versions.of(source.path);
-      if (version !== undefined && seen.get(key) === version) continue;
-      seen.set(key, version);
+      if (version !== undefined && cursors.get(key) === version) continue;
+      cursors.set(key, version);
       relay.wake(key);
     }
   };
@@ -123,15 +123,15 @@ function outboxesOf({ vectors }: CatalogSnapshot): Outbox[] {
   const outboxes = new Map<string, Outbox>();
   for (const { file, source, id, layerId, cursor } of vectors) {
     if (!source.writable) continue;
-    const known = outboxes.get(file);
-    const tables = new Map<string, readonly PublishedTable[]>(known?.tables);
+    const outbox = outboxes.get(file);
+    const tables = new Map<string, readonly PublishedTable[]>(outbox?.tables);
     const table = tableNameOf(source);
     tables.set(table, [...(tables.get(table) ?? []), { id, layerId }]);
     outboxes.set(file, {
       key: file,
-      source: known?.source ?? storeOf(source),
-      start: Math.max(known?.start ?? 0, cursor),
-      collections: [...(known?.collections ?? []), id],
+      source: outbox?.source ?? storeOf(source),
+      start: Math.max(outbox?.start ?? 0, cursor),
+      collections: [...(outbox?.collections ?? []), id],
       tables,
     });
   }

@@ -78,8 +78,8 @@ export class Relay {
       this.#outboxes.delete(key);
     }
     for (const outbox of outboxes) {
-      const taken = this.#outboxes.get(outbox.key);
-      if (taken) taken.outbox = outbox;
+      const current = this.#outboxes.get(outbox.key);
+      if (current) current.outbox = outbox;
       else this.#outboxes.set(outbox.key, newlyTaken(outbox));
       this.wake(outbox.key);
     }
@@ -87,14 +87,14 @@ export class Relay {
 
   /** Looks for new events of a store now. */
   wake(key: string): void {
-    const taken = this.#outboxes.get(key);
-    if (!taken || this.#closed) return;
-    taken.again = true;
-    if (taken.running) return;
-    taken.running = true;
-    clearTimeout(taken.timer);
-    void this.#run(taken).finally(() => {
-      taken.running = false;
+    const current = this.#outboxes.get(key);
+    if (!current || this.#closed) return;
+    current.again = true;
+    if (current.running) return;
+    current.running = true;
+    clearTimeout(current.timer);
+    void this.#run(current).finally(() => {
+      current.running = false;
     });
   }
 
@@ -110,32 +110,32 @@ export class Relay {
   async close(): Promise<void> {
     this.#closed = true;
     const { store, instance } = this.#options;
-    const held = [...this.#outboxes.values()].filter(({ position }) => position);
+    const claims = [...this.#outboxes.values()].filter(({ position }) => position);
     for (const { timer } of this.#outboxes.values()) clearTimeout(timer);
-    await Promise.all(held.map(({ outbox }) => store.release(outbox.key, instance).catch(() => {})));
+    await Promise.all(claims.map(({ outbox }) => store.release(outbox.key, instance).catch(() => {})));
   }
 
-  async #run(taken: Taken): Promise<void> {
+  async #run(claim: Taken): Promise<void> {
     try {
-      while (taken.again && !this.#closed) {
-        taken.again = false;
-        if (!(await this.#claim(taken))) return this.#later(taken, LEASE_MS / 3);
-        if (await this.#take(taken)) taken.again = true;
+      while (claim.again && !this.#closed) {
+        claim.again = false;
+        if (!(await this.#claim(claim))) return this.#later(claim, LEASE_MS / 3);
+        if (await this.#take(claim)) claim.again = true;
       }
-      taken.failures = 0;
-      taken.failingSince = undefined;
+      claim.failures = 0;
+      claim.failingSince = undefined;
     } catch (error) {
       if (this.#closed) return;
       metrics.outboxFailed.cell().inc();
-      taken.failingSince ??= performance.now();
-      const backoff = Math.min(500 * 2 ** taken.failures++, MAX_BACKOFF_MS);
+      claim.failingSince ??= performance.now();
+      const backoff = Math.min(500 * 2 ** claim.failures++, MAX_BACKOFF_MS);
       const reason = error instanceof TaskFailure ? (error.cause_ ?? error.message) : String(error);
       this.#options.log.write('feed.store.failed', {
-        Store: taken.outbox.key,
+        Store: claim.outbox.key,
         Error: reason,
       });
-      if (taken.failures === ALERT_FAILURES) this.#tellFailing(taken.outbox.key, reason);
-      this.#later(taken, backoff);
+      if (claim.failures === ALERT_FAILURES) this.#tellFailing(claim.outbox.key, reason);
+      this.#later(claim, backoff);
     }
   }
 
@@ -144,9 +144,9 @@ export class Relay {
     this.#options.alerts.notify({ kind: 'delivery-failing', severity: 'error', subject, message });
   }
 
-  #later(taken: Taken, ms: number): void {
-    clearTimeout(taken.timer);
-    taken.timer = setTimeout(() => this.wake(taken.outbox.key), ms).unref();
+  #later(claim: Taken, ms: number): void {
+    clearTimeout(claim.timer);
+    claim.timer = setTimeout(() => this.wake(claim.outbox.key), ms).unref();
   }
 
   /** Holds the lease, or prolongs it in time; false while another process has it. */
@@ -164,21 +164,21 @@ export class Relay {
   }
 
   /** Takes over one batch; true when there may be more. */
-  async #take(taken: Taken): Promise<boolean> {
+  async #take(claim: Taken): Promise<boolean> {
     const { pools, store, instance } = this.#options;
-    const { outbox } = taken;
-    const position = taken.position!;
+    const { outbox } = claim;
+    const position = claim.position!;
     const from = position.eventId === null ? position.cursor + 1 : position.cursor;
     const read = await pools.run('vector.events', { source: outbox.source, from, limit: BATCH });
-    const { entries: found, next } = continued(position, read, outbox.collections);
-    if (found.length === 0) return false;
-    const entries = found.flatMap((entry) => published(entry, outbox, read.gaps));
+    const { entries: page, next } = continued(position, read, outbox.collections);
+    if (page.length === 0) return false;
+    const entries = page.flatMap((entry) => published(entry, outbox, read.gaps));
     const first = await store.append(outbox.key, instance, entries, next, this.#options.retention);
     if (first === undefined) {
-      taken.position = undefined;
+      claim.position = undefined;
       return true;
     }
-    taken.position = next;
+    claim.position = next;
     metrics.outboxDispatched.cell().inc(read.events.length);
     const more = read.events.length === BATCH;
     const numbered = entries.map((entry, i) => ({ ...entry, cursor: first + i }) as FeedEntry);
@@ -236,15 +236,15 @@ export function continued(
 ): { entries: NewEntry[]; next: OutboxPosition } {
   const gap: NewEntry = { kind: 'gap', collections, time: new Date().toISOString() };
   const [first] = events;
-  const known = position.eventId !== null && first?.cursor === position.cursor;
-  if (newest < position.cursor || (known && first.eventId !== position.eventId)) {
+  const isContinued = position.eventId !== null && first?.cursor === position.cursor;
+  if (newest < position.cursor || (isContinued && first.eventId !== position.eventId)) {
     // Another outbox: what it held before is not told, what comes now is.
     return { entries: [gap], next: { cursor: newest, eventId: null } };
   }
-  const fresh = known ? events.slice(1) : events;
+  const fresh = isContinued ? events.slice(1) : events;
   const last = fresh.at(-1);
   if (!last) return { entries: [], next: position };
   const entries: NewEntry[] = fresh.map((event) => ({ kind: 'event', event }));
-  if (!known && fresh[0]!.cursor !== position.cursor + 1) entries.unshift(gap);
+  if (!isContinued && fresh[0]!.cursor !== position.cursor + 1) entries.unshift(gap);
   return { entries, next: { cursor: last.cursor, eventId: last.eventId } };
 }

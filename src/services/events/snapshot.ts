@@ -165,9 +165,9 @@ class SnapshotRows {
       this.complete = false;
       this.ended = true;
     }
-    const taken = rows.slice(0, room);
-    this.count += taken.length;
-    return taken.map((row) => ({ row, scope }));
+    const part = rows.slice(0, room);
+    this.count += part.length;
+    return part.map((row) => ({ row, scope }));
   }
 }
 

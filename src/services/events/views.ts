@@ -42,7 +42,7 @@ export async function hearings<L extends Listener>(
   const passed = batch.some(({ scopes }) => scopes.some(({ filter }) => filter !== undefined))
     ? await askFilters(batch, pools)
     : () => true;
-  const told = new Map<FeedEvent, Hearing<L>[]>();
+  const byEvent = new Map<FeedEvent, Hearing<L>[]>();
   // The hottest loop of the streams: everybody who may want an event comes through here.
   for (const { entry, listeners, scopes } of batch) {
     const list: Hearing<L>[] = [];
@@ -52,9 +52,9 @@ export async function hearings<L extends Listener>(
       const appearance = appearanceTo(entry, listener, scope, passed);
       if (appearance) list.push({ listener, scope, appearance });
     }
-    told.set(entry, list);
+    byEvent.set(entry, list);
   }
-  return told;
+  return byEvent;
 }
 
 function appearanceTo(

@@ -53,10 +53,10 @@ export function geometryLiteral(
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     throw wrong('is not a geometry object');
   const geometry = json as Json;
-  const found = TYPES.find((name) => holds(geometry, name));
-  if (!found) throw wrong('has neither x, points, paths, rings nor xmin');
-  if (type && type !== found) throw badParameter('geometryType', `does not fit the geometry, a ${found}`);
-  return literalOf(geometry, found, crsOf(geometry['spatialReference']).proj);
+  const match = TYPES.find((name) => holds(geometry, name));
+  if (!match) throw wrong('has neither x, points, paths, rings nor xmin');
+  if (type && type !== match) throw badParameter('geometryType', `does not fit the geometry, a ${match}`);
+  return literalOf(geometry, match, crsOf(geometry['spatialReference']).proj);
 }
 
 function wrong(detail: string) {
@@ -65,12 +65,9 @@ function wrong(detail: string) {
 
 function typeOf(name: string | undefined): TypeName | undefined {
   if (name === undefined || name === '') return undefined;
-  const type = TYPES.find((known) => `esriGeometry${known}`.toLowerCase() === name.toLowerCase());
+  const type = TYPES.find((one) => `esriGeometry${one}`.toLowerCase() === name.toLowerCase());
   if (!type)
-    throw badParameter(
-      'geometryType',
-      `is none of ${TYPES.map((known) => `esriGeometry${known}`).join(', ')}`,
-    );
+    throw badParameter('geometryType', `is none of ${TYPES.map((one) => `esriGeometry${one}`).join(', ')}`);
   return type;
 }
 
@@ -88,10 +85,10 @@ function holds(geometry: Json, type: TypeName): boolean {
 
 function fromNumbers(text: string, type: TypeName | undefined, crs: string): GeometryLiteral | BoxLiteral {
   const numbers = text.split(',').map((part) => (part.trim() === '' ? Number.NaN : Number(part)));
-  const wanted = type === 'Point' ? 2 : type === 'Envelope' ? 4 : numbers.length;
-  if (numbers.length !== wanted || (wanted !== 2 && wanted !== 4) || !numbers.every(Number.isFinite))
+  const size = type === 'Point' ? 2 : type === 'Envelope' ? 4 : numbers.length;
+  if (numbers.length !== size || (size !== 2 && size !== 4) || !numbers.every(Number.isFinite))
     throw wrong('is neither x,y nor xmin,ymin,xmax,ymax nor a geometry object');
-  return wanted === 2 ? { type: 'Point', coordinates: numbers, crs } : box(numbers, crs);
+  return size === 2 ? { type: 'Point', coordinates: numbers, crs } : box(numbers, crs);
 }
 
 function box(sides: number[], crs: string): BoxLiteral {

@@ -101,10 +101,10 @@ export class JobEngine {
     input: unknown,
     options: SubmitOptions,
   ): Promise<{ job: JobRow; created: boolean }> {
-    const known = this.#kinds.get(kind);
-    if (!known) throw new Error(`the job kind ${kind} is not registered`);
+    const current = this.#kinds.get(kind);
+    if (!current) throw new Error(`the job kind ${kind} is not registered`);
     const { resources = [], ...rest } = options;
-    const maxAttempts = known.maxAttempts ?? MAX_ATTEMPTS;
+    const maxAttempts = current.maxAttempts ?? MAX_ATTEMPTS;
     const added = await this.store.add({ kind, input, maxAttempts, resources, ...rest });
     if (added.created) metrics.jobsSubmitted.cell().inc();
     this.#look();
@@ -235,8 +235,8 @@ export class JobEngine {
 
   /** Kinds whose lane is free: long work of one sort must not hold up the rest. */
   #free(): string[] {
-    const taken = new Set([...this.#running.values()].map(({ run }) => run.kind.lane));
-    return this.kinds.filter(({ lane }) => lane === undefined || !taken.has(lane)).map(({ kind }) => kind);
+    const lanes = new Set([...this.#running.values()].map(({ run }) => run.kind.lane));
+    return this.kinds.filter(({ lane }) => lane === undefined || !lanes.has(lane)).map(({ kind }) => kind);
   }
 
   #begin({ job, takenOver }: Claim): void {

@@ -120,9 +120,9 @@ export class JobRun implements JobContext {
     const { store, instance, leaseMs, onError } = this.options;
     this.#beating = store
       .beat(this.id, instance, leaseMs, { ...this.#progress })
-      .then((held) => {
-        if (!held) this.stop('lease-lost');
-        else if (held.cancelRequested) this.stop('cancelled');
+      .then((isHeld) => {
+        if (!isHeld) this.stop('lease-lost');
+        else if (isHeld.cancelRequested) this.stop('cancelled');
       })
       .catch(onError)
       .finally(() => {

@@ -114,7 +114,7 @@ async function layersIn(
   refusals: Refusal[],
   deps: PublishDeps,
 ): Promise<SourceLayer[]> {
-  const found: { path: string; info: OgrLayerInfo }[] = [];
+  const layers: { path: string; info: OgrLayerInfo }[] = [];
   const bare: string[] = [];
   for (const path of paths) {
     const name = path === source ? undefined : basename(path);
@@ -123,7 +123,7 @@ async function layersIn(
       for (const info of infos) {
         if (info.featureCount === 0 || TECHNICAL.has(info.name)) continue;
         if (info.hasGeometry === false) bare.push(info.name);
-        else found.push({ path, info });
+        else layers.push({ path, info });
       }
     });
   }
@@ -132,11 +132,11 @@ async function layersIn(
       layer: bare.join(', '),
       reason: 'No geometry, and no columns of coordinates such as longitude and latitude.',
     });
-  const words = found.map(({ path, info }) =>
-    wordsFor(path === source ? nameOf(source) : nameOf(path), info, found),
+  const words = layers.map(({ path, info }) =>
+    wordsFor(path === source ? nameOf(source) : nameOf(path), info, layers),
   );
   const tables = tableNames(words);
-  return found.map(({ path, info }, i) => ({
+  return layers.map(({ path, info }, i) => ({
     path,
     layer: info.name,
     table: tables[i]!,
@@ -196,12 +196,12 @@ const NAME_LENGTH = 56;
 
 /** Names of tables for layers: alike and foreign ones are told apart by numbers. */
 function tableNames(layers: readonly string[]): string[] {
-  const taken = new Set<string>();
+  const names = new Set<string>();
   return layers.map((layer) => {
     const plain = slug(layer).replace(/-/g, '_').slice(0, NAME_LENGTH);
     let name = plain;
-    for (let n = 2; taken.has(name); n++) name = `${plain}_${n}`;
-    taken.add(name);
+    for (let n = 2; names.has(name); n++) name = `${plain}_${n}`;
+    names.add(name);
     return name;
   });
 }

@@ -10,34 +10,34 @@ import { type Draft, type Found, INSPECT_DEADLINE_MS, type PublishDeps } from '.
 /** What a PostGIS database holds, or why it cannot be published. */
 export async function readDatabase(url: string, deps: PublishDeps): Promise<Found> {
   const path = withoutPassword(url);
-  const found: Found = { collections: [], quarantined: [] };
+  const contents: Found = { collections: [], quarantined: [] };
   try {
     const { layers, rasters, problems } = await deps.databases.discover(url);
-    found.quarantined.push(...problems.map(({ layer, reason }) => ({ path, layer, reason })));
+    contents.quarantined.push(...problems.map(({ layer, reason }) => ({ path, layer, reason })));
     for (const layer of layers) {
       try {
-        found.collections.push(draftOf(layer, layers, path));
+        contents.collections.push(draftOf(layer, layers, path));
       } catch (error) {
         const { schema, table } = layer.source as PostgisSource;
-        found.quarantined.push({ path, layer: `${schema}.${table}`, reason: (error as Error).message });
+        contents.quarantined.push({ path, layer: `${schema}.${table}`, reason: (error as Error).message });
       }
     }
-    for (const source of rasters) await addRaster(found, source, path, deps);
+    for (const source of rasters) await addRaster(contents, source, path, deps);
     if (layers.length + rasters.length + problems.length === 0)
-      found.quarantined.push({
+      contents.quarantined.push({
         path,
         reason: 'The database has no tables with a geometry or raster column.',
       });
   } catch (error) {
     const reason = error instanceof TaskFailure ? error.message : 'The database could not be read.';
-    found.quarantined.push({ path, reason });
+    contents.quarantined.push({ path, reason });
   }
-  return found;
+  return contents;
 }
 
 /** One that cannot be read must not hide the others. */
 async function addRaster(
-  found: Found,
+  contents: Found,
   source: PostgisRaster,
   path: string,
   deps: PublishDeps,
@@ -47,14 +47,14 @@ async function addRaster(
     const raster = await deps.pools.run('raster.inspect', { source }, { deadlineMs: INSPECT_DEADLINE_MS });
     const definition = `${path}\0${schema}\0${table}\0${column}\0${Date.now()}`;
     const version = createHash('sha1').update(definition).digest('hex').slice(0, 12);
-    found.collections.push({
+    contents.collections.push({
       name: table,
       group: schema,
       make: rasterCollection(raster, table, path, version),
     });
   } catch (error) {
     const reason = error instanceof TaskFailure ? error.message : 'The raster could not be read.';
-    found.quarantined.push({ path, layer: `${schema}.${table}`, reason });
+    contents.quarantined.push({ path, layer: `${schema}.${table}`, reason });
   }
 }
 

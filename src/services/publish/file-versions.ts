@@ -19,8 +19,8 @@ export class FileVersions {
   of(path: string): string {
     const state = currentState(path);
     if (state === undefined) throw new TaskFailure('source-missing', 'The file does not exist.');
-    const known = this.#known.get(path);
-    if (known?.state === state) return known.version;
+    const current = this.#known.get(path);
+    if (current?.state === state) return current.version;
     const version = createHash('sha1').update(`${path}\u0000${state}`).digest('hex').slice(0, 12);
     this.#known.set(path, { state, version });
     return version;
@@ -28,9 +28,9 @@ export class FileVersions {
 
   /** Takes the state that a file is in now for one that an edit of ours left. */
   leftByUs(path: string): void {
-    const known = this.#known.get(path);
+    const version = this.#known.get(path);
     const state = currentState(path);
-    if (known && state) known.state = state;
+    if (version && state) version.state = state;
   }
 
   /** Whether a file is in the state in which it was read, or in which we left it. */

@@ -27,12 +27,12 @@ export async function readFileSource(file: SourceFile, deps: PublishDeps): Promi
   }
 }
 
-async function readFile({ path, version: known }: SourceFile, deps: PublishDeps): Promise<Found> {
+async function readFile({ path, version: stated }: SourceFile, deps: PublishDeps): Promise<Found> {
   const extension = extname(path).toLowerCase();
-  if (known === undefined && (await isStac(path))) return readStac(path, deps);
-  if (isTableFolder(path) && known !== undefined) return readCopy(path, known, deps);
-  const version = known ?? deps.versionOf(path);
-  if (known !== undefined || GRIDDED.has(extension) || TILE_INDEX.test(path))
+  if (stated === undefined && (await isStac(path))) return readStac(path, deps);
+  if (isTableFolder(path) && stated !== undefined) return readCopy(path, stated, deps);
+  const version = stated ?? deps.versionOf(path);
+  if (stated !== undefined || GRIDDED.has(extension) || TILE_INDEX.test(path))
     return readRasters(path, version, deps);
   const kind = TABLES.get(extension);
   if (kind !== undefined) return readTables({ kind, path }, path, version, deps);
@@ -48,10 +48,10 @@ async function readFile({ path, version: known }: SourceFile, deps: PublishDeps)
 
 async function readCopy(path: string, version: string, deps: PublishDeps): Promise<Found> {
   const { store, refusals } = await convert(path, version, deps);
-  const found = await readTables({ kind: 'geopackage', path: store }, path, version, deps);
+  const contents = await readTables({ kind: 'geopackage', path: store }, path, version, deps);
   return {
-    ...found,
-    quarantined: [...refusals.map((refusal) => ({ path, ...refusal })), ...found.quarantined],
+    ...contents,
+    quarantined: [...refusals.map((refusal) => ({ path, ...refusal })), ...contents.quarantined],
   };
 }
 
@@ -70,7 +70,7 @@ async function readTables(
   const inspect = (crs: Record<string, string>) =>
     deps.pools.run('vector.inspect', { ...tables, crs, assumeCrs }, { deadlineMs: INSPECT_DEADLINE_MS });
   const layers = await inspect(stated);
-  const found: Found = { collections: [], quarantined: [], unplaced: [] };
+  const contents: Found = { collections: [], quarantined: [], unplaced: [] };
   const draftOf = (layer: VectorLayerInfo, note?: string): Draft => {
     const name = collectionName(layer);
     const versions = versionsIn(version, layer);
@@ -81,10 +81,10 @@ async function readTables(
     try {
       const note = layer.takenFor === 'plane' ? planeNote(layer, file) : undefined;
       const draft = draftOf(layer, note);
-      found.collections.push(draft);
+      contents.collections.push(draft);
       if (note === undefined || !layer.extent) continue;
       const { table } = layer.source;
-      found.unplaced!.push({
+      contents.unplaced!.push({
         draft,
         file,
         extent: layer.extent,
@@ -96,14 +96,14 @@ async function readTables(
         },
       });
     } catch (error) {
-      found.quarantined.push({ path: file, layer: name, reason: (error as Error).message });
+      contents.quarantined.push({ path: file, layer: name, reason: (error as Error).message });
     }
   }
   const rasters = await readOtherTables(tables, version, deps, layers.length > 0);
   return {
-    ...found,
-    collections: [...found.collections, ...rasters.collections],
-    quarantined: [...found.quarantined, ...rasters.quarantined],
+    ...contents,
+    collections: [...contents.collections, ...rasters.collections],
+    quarantined: [...contents.quarantined, ...rasters.quarantined],
   };
 }
 
@@ -128,11 +128,11 @@ async function readOtherTables(
 ): Promise<Found> {
   const options = { deadlineMs: INSPECT_DEADLINE_MS };
   const { tiles, plain } = await deps.pools.run('vector.otherTables', { kind, path }, options);
-  const found = await readLayers(tileLayers(path, tiles), path, version, deps);
-  for (const layer of plain) found.quarantined.push({ path, layer, reason: NO_GEOMETRY });
+  const contents = await readLayers(tileLayers(path, tiles), path, version, deps);
+  for (const layer of plain) contents.quarantined.push({ path, layer, reason: NO_GEOMETRY });
   if (!hasFeatures && tiles.length + plain.length === 0)
-    found.quarantined.push({ path, reason: 'The file has no feature tables, and no table of tiles.' });
-  return found;
+    contents.quarantined.push({ path, reason: 'The file has no feature tables, and no table of tiles.' });
+  return contents;
 }
 
 /** A single table is what the file itself opens as. */
@@ -160,18 +160,18 @@ async function readLayers(
   version: string,
   deps: PublishDeps,
 ): Promise<Found> {
-  const found: Found = { collections: [], quarantined: [], members: [] };
+  const contents: Found = { collections: [], quarantined: [], members: [] };
   for (const layer of layers) {
     try {
       const { collections, members = [] } = await readRaster(layer, path, version, deps);
-      found.collections.push(...collections);
-      found.members!.push(...members);
+      contents.collections.push(...collections);
+      contents.members!.push(...members);
     } catch (error) {
       if (!(error instanceof TaskFailure)) throw error;
-      found.quarantined.push({ path, layer: layer.name, reason: error.message });
+      contents.quarantined.push({ path, layer: layer.name, reason: error.message });
     }
   }
-  return found;
+  return contents;
 }
 
 async function readRaster(

@@ -41,9 +41,9 @@ export async function publish(
     ...[...new Set(sources.filter(isRemote))].map((url) => () => readRemote(url, deps)),
     ...databases.map((url) => () => readDatabase(url, deps)),
   ]);
-  const found = await placed([...mosaics, ...others]);
+  const contents = await placed([...mosaics, ...others]);
   const assigned = await assignIds(
-    found.flatMap((one) => one.collections),
+    contents.flatMap((one) => one.collections),
     deps.layerIdOf,
   );
   const stray = statedOfNothing(
@@ -56,15 +56,15 @@ export async function publish(
   const { collections, quarantined } = await withRegistered(assigned, await deps.registered(), deps.dataDir);
   return new CatalogSnapshot(
     collections.map((collection) => withSettings(collection, tiles[collection.id])),
-    [...found.flatMap((one) => one.quarantined), ...quarantined, ...stray],
+    [...contents.flatMap((one) => one.quarantined), ...quarantined, ...stray],
     generation,
     matrixSets,
   );
 }
 
 /** Collections of an unknown place, put where what lies beside them says. */
-async function placed(found: readonly Found[]): Promise<Found[]> {
-  const all = found.flatMap(({ collections }) => collections.map(({ make }) => make('', 0)));
+async function placed(contents: readonly Found[]): Promise<Found[]> {
+  const all = contents.flatMap(({ collections }) => collections.map(({ make }) => make('', 0)));
   const put = async (one: Found): Promise<Found> => {
     const moved = new Map<Draft, Draft>();
     for (const { draft, file, extent, in: within } of one.unplaced ?? []) {
@@ -75,7 +75,7 @@ async function placed(found: readonly Found[]): Promise<Found[]> {
     }
     return { ...one, collections: one.collections.map((draft) => moved.get(draft) ?? draft) };
   };
-  return Promise.all(found.map(put));
+  return Promise.all(contents.map(put));
 }
 
 /** Other settings make other tiles, so they are a part of the version. */
@@ -88,11 +88,11 @@ function withSettings(collection: Collection, tiles: TileSettings | undefined): 
 
 /** Runs a few readers at a time; answers in their order. */
 async function inOrder(readers: readonly (() => Promise<Found>)[]): Promise<Found[]> {
-  const found: Found[] = new Array(readers.length);
+  const contents: Found[] = new Array(readers.length);
   let next = 0;
   const lane = async () => {
-    for (let i = next++; i < readers.length; i = next++) found[i] = await readers[i]!();
+    for (let i = next++; i < readers.length; i = next++) contents[i] = await readers[i]!();
   };
   await Promise.all(Array.from({ length: PARALLEL }, lane));
-  return found;
+  return contents;
 }

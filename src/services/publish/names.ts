@@ -9,14 +9,14 @@ export async function assignIds(
 ): Promise<Collection[]> {
   const uses = new Map<string, number>();
   for (const draft of drafts) uses.set(slug(draft.name), (uses.get(slug(draft.name)) ?? 0) + 1);
-  const taken = new Set<string>();
+  const names = new Set<string>();
   const collections: Collection[] = [];
   for (const draft of drafts) {
     const plain = slug(draft.name);
     const base = uses.get(plain)! > 1 ? slug(`${draft.group}-${draft.name}`) : plain;
     let id = base;
-    for (let n = 2; taken.has(id); n++) id = `${base}-${n}`;
-    taken.add(id);
+    for (let n = 2; names.has(id); n++) id = `${base}-${n}`;
+    names.add(id);
     collections.push(draft.make(id, await layerIdOf(id)));
   }
   return collections;

@@ -21,8 +21,8 @@ export async function readRemote(source: string, deps: PublishDeps): Promise<Fou
       : await readArchive(url, name, extension, deps);
     return { collections: [{ name, group: hostname, make }], quarantined: [] };
   } catch (error) {
-    const known = error instanceof TaskFailure || error instanceof ApiError;
-    const reason = known ? error.message : 'The URL could not be read.';
+    const isExpected = error instanceof TaskFailure || error instanceof ApiError;
+    const reason = isExpected ? error.message : 'The URL could not be read.';
     const passing = error instanceof TaskFailure && PASSING.has(error.code);
     return { collections: [], quarantined: [{ path: source, reason, ...(passing && { passing }) }] };
   }

@@ -12,14 +12,14 @@ const MAX_METADATA = 16 << 20;
 
 /** Looks through the folder of a Zarr store: nothing in it may lead elsewhere. */
 export async function readStore(path: string): Promise<SourceFile> {
-  const found: Found = { entries: 0, hash: createHash('sha1').update(path) };
+  const contents: Found = { entries: 0, hash: createHash('sha1').update(path) };
   try {
-    await look(path, found);
+    await look(path, contents);
   } catch (error) {
     if (error instanceof Refused) return { path, problem: error.message };
     return { path, problem: 'The folder cannot be read.' };
   }
-  return { path, version: found.hash.digest('hex').slice(0, 12) };
+  return { path, version: contents.hash.digest('hex').slice(0, 12) };
 }
 
 interface Found {
@@ -29,18 +29,18 @@ interface Found {
 
 class Refused extends Error {}
 
-async function look(folder: string, found: Found): Promise<void> {
-  await note(folder, found);
+async function look(folder: string, contents: Found): Promise<void> {
+  await note(folder, contents);
   for (const entry of (await readdir(folder, { withFileTypes: true })).sort(byName)) {
-    found.entries += 1;
-    if (found.entries > MAX_ENTRIES) throw new Refused('The store has too many files.');
+    contents.entries += 1;
+    if (contents.entries > MAX_ENTRIES) throw new Refused('The store has too many files.');
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) await look(path, found);
+    if (entry.isDirectory()) await look(path, contents);
     else if (!entry.isFile()) throw new Refused('The store holds a link, or something else that is no file.');
     else if (entry.name.startsWith('.z')) {
-      const size = await note(path, found);
+      const size = await note(path, contents);
       if (size > MAX_METADATA) throw new Refused('The metadata of the store is too large.');
-    } else if (found.entries <= MAX_STATS) await note(path, found);
+    } else if (contents.entries <= MAX_STATS) await note(path, contents);
   }
 }
 

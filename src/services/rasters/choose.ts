@@ -45,16 +45,16 @@ export function chooseRaster(
   const acquired = batch === undefined ? {} : { acquired: new Date(batch).toISOString() };
   if (membersOf(source)) {
     const members = batch === undefined ? granules : granules.filter((granule) => granule.acquired === batch);
-    const shown = window84 ? members.filter(({ extent84 }) => boxesTouch(extent84, window84)) : members;
-    const kept = shown.length > 0 ? shown : members.slice(0, 1);
-    const whole = kept.length === granules.length;
+    const visible = window84 ? members.filter(({ extent84 }) => boxesTouch(extent84, window84)) : members;
+    const candidates = visible.length > 0 ? visible : members.slice(0, 1);
+    const whole = candidates.length === granules.length;
     const narrowed = whole
       ? source
       : ofMembers(
           source,
-          kept.map(({ member }) => member!),
+          candidates.map(({ member }) => member!),
         );
-    return { source: narrowed, used: shown.map(({ id }) => id), ...acquired };
+    return { source: narrowed, used: visible.map(({ id }) => id), ...acquired };
   }
   const granule = batch === undefined ? newestOf(granules) : granules.find((one) => one.acquired === batch)!;
   const level = levelOf(collection, heights);
@@ -63,8 +63,8 @@ export function chooseRaster(
     ...(level === undefined ? {} : { level }),
   };
   const at = Object.keys(position).length === 0 ? {} : { at: position };
-  const seen = !window84 || boxesTouch(granule.extent84, window84);
-  return { source, ...at, used: seen ? [granule.id] : [], ...acquired };
+  const isVisible = !window84 || boxesTouch(granule.extent84, window84);
+  return { source, ...at, used: isVisible ? [granule.id] : [], ...acquired };
 }
 
 /** Place of the first level within a range; undefined without a range, an axis, or such a level. */
@@ -93,10 +93,10 @@ export function newestBatch(collections: readonly Collection[], datetime: TimeRa
     return { collections, batch: undefined };
   const instant = newestIn(granules, datetime);
   const batch = instant === undefined ? undefined : { start: instant, end: instant };
-  const shown = collections.filter(
+  const visible = collections.filter(
     (c) => !hasCoverage(c) || (batch && newestIn(granulesOf(c), batch) !== undefined),
   );
-  return { collections: shown, batch };
+  return { collections: visible, batch };
 }
 
 function newestIn(granules: readonly Granule[], { start, end }: TimeRange): number | undefined {

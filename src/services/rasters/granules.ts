@@ -16,12 +16,12 @@ export interface Granule {
   readonly time?: number;
 }
 
-const known = new WeakMap<RasterCollection, readonly Granule[]>();
+const instantLists = new WeakMap<RasterCollection, readonly Granule[]>();
 
 /** The rasters of a collection, in the order in which they are drawn or lie on the time axis. */
 export function granulesOf(collection: RasterCollection): readonly Granule[] {
-  let granules = known.get(collection);
-  if (!granules) known.set(collection, (granules = listed(collection)));
+  let granules = instantLists.get(collection);
+  if (!granules) instantLists.set(collection, (granules = listed(collection)));
   return granules;
 }
 
@@ -29,13 +29,13 @@ const instants = new WeakMap<RasterCollection, readonly string[]>();
 
 /** The instants at which anything of a collection was acquired, oldest first, each once, in RFC 3339. */
 export function instantsOf(collection: RasterCollection): readonly string[] {
-  let known = instants.get(collection);
-  if (!known) {
+  let list = instants.get(collection);
+  if (!list) {
     const all = new Set(granulesOf(collection).flatMap(({ acquired }) => acquired ?? []));
-    known = [...all].sort((a, b) => a - b).map((instant) => new Date(instant).toISOString());
-    instants.set(collection, known);
+    list = [...all].sort((a, b) => a - b).map((instant) => new Date(instant).toISOString());
+    instants.set(collection, list);
   }
-  return known;
+  return list;
 }
 
 function listed({ id, raster }: RasterCollection): Granule[] {

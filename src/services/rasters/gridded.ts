@@ -42,19 +42,19 @@ export function pathOf(
  */
 export async function scanGrid(
   path: string,
-  wanted: readonly string[],
+  names: readonly string[],
   { pools }: GridDeps,
 ): Promise<GridScan> {
   try {
     const options = { deadlineMs: INSPECT_DEADLINE_MS };
-    const found = await pools.run('raster.layers', { path }, options);
-    const source = sourceOf(found, wanted);
+    const layers = await pools.run('raster.layers', { path }, options);
+    const source = sourceOf(layers, names);
     const raster = await pools.run('raster.inspect', { source }, options);
     return {
       parts: [raster],
       variables: source.variables,
-      variableCount: gridsOf(found).reduce((sum, { variables }) => sum + variables.length, 0),
-      problems: found.problems.map(({ layer, reason }) => `${layer}: ${reason}`),
+      variableCount: gridsOf(layers).reduce((sum, { variables }) => sum + variables.length, 0),
+      problems: layers.problems.map(({ layer, reason }) => `${layer}: ${reason}`),
     };
   } catch (error) {
     // Grids are read from files; a reader for those in buckets would take the URL.
@@ -66,17 +66,17 @@ export async function scanGrid(
 const gridsOf = ({ layers }: RasterLayers): GriddedRaster[] =>
   layers.map(({ source }) => source).filter((source) => source.kind === 'gridded');
 
-function sourceOf(found: RasterLayers, wanted: readonly string[]): GriddedRaster {
-  const grids = gridsOf(found);
+function sourceOf(layers: RasterLayers, names: readonly string[]): GriddedRaster {
+  const grids = gridsOf(layers);
   const [first] = grids;
   if (!first)
-    throw new ApiError('invalid-request', found.problems[0]?.reason ?? 'It holds no variable on a grid.');
-  if (wanted.length === 0) return first;
-  const missing = wanted.find((name) => !grids.some(({ variables }) => variables.includes(name)));
+    throw new ApiError('invalid-request', layers.problems[0]?.reason ?? 'It holds no variable on a grid.');
+  if (names.length === 0) return first;
+  const missing = names.find((name) => !grids.some(({ variables }) => variables.includes(name)));
   if (missing !== undefined)
     throw new ApiError('invalid-request', `There is no variable '${missing.slice(0, 100)}' on a grid.`);
-  const grid = grids.find(({ variables }) => wanted.every((name) => variables.includes(name)));
+  const grid = grids.find(({ variables }) => names.every((name) => variables.includes(name)));
   if (!grid)
     throw new ApiError('invalid-request', 'The variables are on different grids: register one each.');
-  return { ...grid, variables: [...wanted] };
+  return { ...grid, variables: [...names] };
 }

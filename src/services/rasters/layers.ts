@@ -29,7 +29,7 @@ export async function withRegistered(
   { rasters, slugOf }: Registered,
   dataDir: string,
 ): Promise<{ collections: Collection[]; quarantined: Quarantined[] }> {
-  const made = new Map<number, Collection>();
+  const byLayer = new Map<number, Collection>();
   const quarantined: Quarantined[] = [];
   for (const layerId of new Set(rasters.map((raster) => raster.layerId))) {
     const members = rasters.filter((raster) => raster.layerId === layerId);
@@ -37,11 +37,11 @@ export async function withRegistered(
     const slug = present?.id ?? (await slugOf(layerId));
     if (slug === undefined) continue;
     const layer = joined(present, members, dataDir, quarantined);
-    if (layer) made.set(layerId, layer(slug, layerId));
+    if (layer) byLayer.set(layerId, layer(slug, layerId));
   }
-  const kept = collections.map((one) => made.get(one.layerId) ?? one);
-  const added = [...made.values()].filter(({ id }) => !collections.some((one) => one.id === id));
-  return { collections: [...kept, ...added], quarantined };
+  const remaining = collections.map((one) => byLayer.get(one.layerId) ?? one);
+  const added = [...byLayer.values()].filter(({ id }) => !collections.some((one) => one.id === id));
+  return { collections: [...remaining, ...added], quarantined };
 }
 
 /** Rasters of one layer as one collection; those that cannot be part of it are quarantined. */
@@ -80,10 +80,10 @@ function collectionOf(
   const file = present?.file ?? placeOfRaster(only!.raster.source);
   const make = rasterCollection(raster, used[0]!.name, file, version);
   return (id: string, layerId: number): RasterCollection => {
-    const made = make(id, layerId) as RasterCollection;
-    if (present) return { ...made, title: present.title };
+    const collection = make(id, layerId) as RasterCollection;
+    if (present) return { ...collection, title: present.title };
     const { name, description } = used[0]!;
-    return { ...made, title: name, ...(description ? { description } : {}) };
+    return { ...collection, title: name, ...(description ? { description } : {}) };
   };
 }
 
@@ -92,8 +92,8 @@ function partOf({ id, raster }: RasterCollection): MosaicPart {
 }
 
 function acquiredOf({ acquired }: RegisteredRaster, raster: RasterInfo): { acquired?: string } {
-  const known = acquired ?? raster.acquired;
-  return known === undefined ? {} : { acquired: known };
+  const instant = acquired ?? raster.acquired;
+  return instant === undefined ? {} : { acquired: instant };
 }
 
 interface Readable {

@@ -15,10 +15,10 @@ export interface MosaicPart {
 
 /** Why rasters do not go together in one layer; undefined when they do. */
 export function mismatch(first: RasterInfo, other: RasterInfo): string | undefined {
-  const [wanted, found] = [first.bands.length, other.bands.length];
-  if (wanted === found)
+  const [expected, actual] = [first.bands.length, other.bands.length];
+  if (expected === actual)
     return hasPlaceIn(first.crs, other) ? undefined : 'It has no place in the CRS of its layer.';
-  return `The layer's rasters have ${wanted} band${wanted === 1 ? '' : 's'}, this one has ${found}.`;
+  return `The layer's rasters have ${expected} band${expected === 1 ? '' : 's'}, this one has ${actual}.`;
 }
 
 /**
@@ -89,10 +89,13 @@ function placedIn(crs: string, { extent, geoTransform, width, height, ...raster 
 /** One band of all rasters. */
 function together(bands: readonly BandInfo[]): BandInfo {
   const { statistics: _, ...first } = bands[0]!;
-  const known = bands.flatMap(({ statistics }) => statistics ?? []);
-  if (known.length === 0) return first;
-  const mean = known.reduce((sum, one) => sum + one.mean, 0) / known.length;
-  const stdDev = known.reduce((sum, one) => sum + one.stdDev, 0) / known.length;
-  const min = Math.min(...known.map((one) => one.min));
-  return { ...first, statistics: { min, max: Math.max(...known.map((one) => one.max)), mean, stdDev } };
+  const statisticsOf = bands.flatMap(({ statistics }) => statistics ?? []);
+  if (statisticsOf.length === 0) return first;
+  const mean = statisticsOf.reduce((sum, one) => sum + one.mean, 0) / statisticsOf.length;
+  const stdDev = statisticsOf.reduce((sum, one) => sum + one.stdDev, 0) / statisticsOf.length;
+  const min = Math.min(...statisticsOf.map((one) => one.min));
+  return {
+    ...first,
+    statistics: { min, max: Math.max(...statisticsOf.map((one) => one.max)), mean, stdDev },
+  };
 }

@@ -115,8 +115,8 @@ export class MultidimCoverages {
     const { input } = context;
     const { about, layerId } = await this.get(input.id);
     const scan = () => this.#scan(about);
-    const found = await context.step('scan', 'Reading its variables and axes', scan);
-    const { parts, variables, variableCount, problems } = found;
+    const contents = await context.step('scan', 'Reading its variables and axes', scan);
+    const { parts, variables, variableCount, problems } = contents;
     for (const problem of problems.slice(0, MAX_WARNINGS)) await context.warn(problem);
     this.registered.requireFit(layerId, parts[0]);
     const now = { ...about, variables, variableCount };

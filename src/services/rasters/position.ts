@@ -41,9 +41,9 @@ export async function valuesByTime(
     { layerId: collection.layerId },
   );
   const steps = read.flatMap(({ time }, i) => {
-    const found = values[i];
-    return found
-      ? [{ time: time === undefined ? undefined : new Date(time).toISOString(), values: found }]
+    const value = values[i];
+    return value
+      ? [{ time: time === undefined ? undefined : new Date(time).toISOString(), values: value }]
       : [];
   });
   return steps.length === 0 ? undefined : { steps, matched: groups.length };

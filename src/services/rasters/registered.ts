@@ -51,8 +51,8 @@ export class RegisteredRasters {
     if (collection) return;
     if ((await this.deps.state.rasters.list({ layerId })).length > 0) return;
     if (!mayMake) throw notFound('layer', `${layerId}`);
-    const known = await this.deps.state.collections.slugOf(layerId);
-    if (known === undefined && (layerId < 1 || layerId > MAX_NEW_LAYER))
+    const slug = await this.deps.state.collections.slugOf(layerId);
+    if (slug === undefined && (layerId < 1 || layerId > MAX_NEW_LAYER))
       throw new ApiError('invalid-request', `layerId of a new layer must be 1 to ${MAX_NEW_LAYER}.`);
   }
 

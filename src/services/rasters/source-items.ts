@@ -22,8 +22,8 @@ export function sourceItems(
 ): SourceItem[] {
   return collections.flatMap((one) => {
     if (!hasCoverage(one)) return [];
-    const chosen = chooseRaster(one, { datetime: batch, window84 });
-    return (chosen?.used ?? []).map((id) => ({ collection: one.id, id }));
+    const raster = chooseRaster(one, { datetime: batch, window84 });
+    return (raster?.used ?? []).map((id) => ({ collection: one.id, id }));
   });
 }
 

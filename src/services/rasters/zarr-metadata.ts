@@ -79,7 +79,7 @@ async function gather(folder: string, prefix: string, depth: number): Promise<Do
 
 async function readJson(path: string): Promise<Json | undefined> {
   const size = await stat(path).then(
-    (found) => found.size,
+    (entry) => entry.size,
     () => undefined,
   );
   if (size === undefined) return undefined;
@@ -95,7 +95,7 @@ async function readJson(path: string): Promise<Json | undefined> {
 
 function isFile(path: string): Promise<boolean> {
   return stat(path).then(
-    (found) => found.isFile(),
+    (entry) => entry.isFile(),
     () => false,
   );
 }

@@ -48,12 +48,12 @@ export class StacItems {
     this.#catalog = catalog;
     this.#again = Number.POSITIVE_INFINITY;
     // One after the other: the last catalog that was asked for is the one that stays.
-    const known = this.#known.catch(() => undefined).then(() => this.#follow(catalog));
-    this.#known = known;
-    known.catch(() => {
-      if (this.#known === known) this.#catalog = undefined;
+    const index = this.#known.catch(() => undefined).then(() => this.#follow(catalog));
+    this.#known = index;
+    index.catch(() => {
+      if (this.#known === index) this.#catalog = undefined;
     });
-    return known;
+    return index;
   }
 
   async #follow(catalog: CatalogSnapshot): Promise<ReadonlyMap<string, readonly Field[]>> {

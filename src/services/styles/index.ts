@@ -68,9 +68,9 @@ export class Styles {
 
   /** Throws `not-found` for a version that is not kept. */
   async version(layerId: number, version: number): Promise<StoredStyle> {
-    const found = await this.#deps.store.version(layerId, version);
-    if (!found) throw notFound('style version', `${version}`);
-    return found;
+    const entry = await this.#deps.store.version(layerId, version);
+    if (!entry) throw notFound('style version', `${version}`);
+    return entry;
   }
 
   /** Versions that are kept, newest first. */

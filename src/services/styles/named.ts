@@ -9,6 +9,6 @@ export function styled<C extends VectorCollection | RasterCollection>(
   styleId: string,
 ): C | undefined {
   if (styleId === DEFAULT_STYLE) return collection;
-  const found = collection.styles?.find(({ id }) => id === styleId);
-  return found && { ...collection, style: found.style };
+  const style = collection.styles?.find(({ id }) => id === styleId);
+  return style && { ...collection, style: style.style };
 }

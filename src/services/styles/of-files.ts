@@ -17,26 +17,26 @@ interface StylesOfFile {
 export function stylesOfFile(
   id: string,
   geometryType: GeometryType,
-  given: readonly FileStyle[] = [],
+  previous: readonly FileStyle[] = [],
 ): StylesOfFile {
-  const read = given.filter(({ layers }) => layers.length > 0);
-  const unread = given.filter(({ layers }) => layers.length === 0);
+  const read = previous.filter(({ layers }) => layers.length > 0);
+  const unread = previous.filter(({ layers }) => layers.length === 0);
   const styles = named(read);
-  const chosen = read.findIndex(({ isDefault }) => isDefault);
+  const position = read.findIndex(({ isDefault }) => isDefault);
   return {
-    style: styles[chosen]?.style ?? defaultStyle(geometryType, id),
+    style: styles[position]?.style ?? defaultStyle(geometryType, id),
     ...(styles.length > 0 ? { styles } : {}),
     ...(unread.length > 0 ? { unreadStyles: unread } : {}),
   };
 }
 
 function named(read: readonly FileStyle[]): NamedStyle[] {
-  const taken = new Set([DEFAULT_STYLE]);
+  const ids = new Set([DEFAULT_STYLE]);
   return read.map(({ name, layers, diagnostics }) => {
     const base = slug(name);
     let id = base;
-    for (let n = 2; taken.has(id); n++) id = `${base}-${n}`;
-    taken.add(id);
+    for (let n = 2; ids.has(id); n++) id = `${base}-${n}`;
+    ids.add(id);
     return { id, title: name, style: { version: 0, layers }, diagnostics };
   });
 }
@@ -65,6 +65,6 @@ function about(
   style: string,
   diagnostics: FileStyle['diagnostics'],
 ): Record<string, unknown> {
-  const told = diagnostics.slice(0, TOLD).map(({ construct, message }) => `${construct}: ${message}`);
-  return { Collection: id, Style: style, Lost: told, LostCount: diagnostics.length };
+  const messages = diagnostics.slice(0, TOLD).map(({ construct, message }) => `${construct}: ${message}`);
+  return { Collection: id, Style: style, Lost: messages, LostCount: diagnostics.length };
 }

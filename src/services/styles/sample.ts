@@ -22,8 +22,8 @@ export async function sampleOf(
   always: string | undefined,
 ): Promise<FieldSample[]> {
   const plain = source.fields.filter(({ type }) => PLAIN.has(type));
-  const wanted = plain.filter(({ name }) => name === always);
-  const fields = [...wanted, ...plain.filter(({ name }) => name !== always)].slice(0, MOST_FIELDS);
+  const first = plain.filter(({ name }) => name === always);
+  const fields = [...first, ...plain.filter(({ name }) => name !== always)].slice(0, MOST_FIELDS);
   const rows: Record<string, unknown>[] = [];
   for (const offset of offsetsIn(featureCount)) {
     const { features } = await runTask(x, pools, 'vector.items', {

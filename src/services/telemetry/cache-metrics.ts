@@ -73,9 +73,9 @@ export function sampleHitRatios(): void {
     const misses = cacheMisses.cell(cache).value;
     const before = last.get(cache) ?? { hits: 0, misses: 0 };
     last.set(cache, { hits, misses });
-    const found = hits - before.hits;
-    const lookUps = found + misses - before.misses;
-    if (lookUps > 0) cacheHitRatioDetailed.cell(cache).observe(found / lookUps);
+    const hitsSince = hits - before.hits;
+    const lookUps = hitsSince + misses - before.misses;
+    if (lookUps > 0) cacheHitRatioDetailed.cell(cache).observe(hitsSince / lookUps);
   }
 }
 

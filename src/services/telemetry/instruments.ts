@@ -68,8 +68,8 @@ abstract class Family<Cell> {
   /** The cell of these label values, in the order of `labelNames`. Keep it: the look-up is the slow part. */
   cell(...values: string[]): Cell {
     const key = values.join('\u0000');
-    const found = this.#cells.get(key);
-    if (found) return found.cell;
+    const existing = this.#cells.get(key);
+    if (existing) return existing.cell;
     const full = this.#cells.size >= this.maxCells || lines + this.linesPerCell > MAX_LINES;
     if (full && values.some((value) => value !== OTHER)) return this.cell(...values.map(() => OTHER));
     const labels: Record<string, string> = {};

@@ -92,9 +92,9 @@ export class LineWriter {
     const block = this.#waiting.shift();
     this.#writing = block;
     if (!block) return this.#reportDropped();
-    write(this.#fd, block, 0, block.length, null, (error, written) => {
+    write(this.#fd, block, 0, block.length, null, (error, bytes) => {
       if (error && error.code !== 'EAGAIN') return this.#next();
-      const rest = block.subarray(error ? 0 : written);
+      const rest = block.subarray(error ? 0 : bytes);
       if (rest.length > 0) this.#waiting.unshift(rest);
       if (error) setTimeout(() => this.#next(), 10);
       else this.#next();

@@ -4,7 +4,7 @@ import { ApiError } from '../../core/errors.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { Pools } from '../../core/tasks.js';
 import type { TileRequest } from '../tiles/request.js';
-import type { CachedTile } from '../tiles/tile.js';
+import type { Tile } from '../tiles/tile.js';
 import { inOrder } from './in-order.js';
 import { occupancy } from './occupied.js';
 import type { Position } from './tally.js';
@@ -17,7 +17,7 @@ export interface MakingOptions {
   concurrency: number;
   /** Where to begin; the beginning when absent. */
   from: Position | undefined;
-  make(request: TileRequest, signal: AbortSignal): Promise<CachedTile>;
+  make(request: TileRequest, signal: AbortSignal): Promise<Tile>;
   /** Resolves when there is room for one more tile. */
   room(): Promise<void>;
 }
@@ -59,13 +59,20 @@ export async function* makeTiles(work: TileWork, options: MakingOptions): AsyncG
     const occupied =
       collections.length > 0 ? occupancy(work, collections, options.pools, options.signal) : NOWHERE;
     const steps = walk({ set: work.set, zoom, ranges, from, occupied });
-    yield* inOrder(steps, options.concurrency, (step) => made({ ...work, collections }, zoom, step, options));
+    yield* inOrder(steps, options.concurrency, (step) =>
+      makeStep({ ...work, collections }, zoom, step, options),
+    );
   }
 }
 
 const NOWHERE: Occupied = async (boxes) => boxes.map(() => false);
 
-async function made(work: TileWork, zoom: number, step: WalkStep, options: MakingOptions): Promise<MadeStep> {
+async function makeStep(
+  work: TileWork,
+  zoom: number,
+  step: WalkStep,
+  options: MakingOptions,
+): Promise<MadeStep> {
   options.signal.throwIfAborted();
   const position = { zoom, next: step.next };
   if ('skipped' in step) return { position, count: step.skipped };
@@ -87,7 +94,7 @@ async function made(work: TileWork, zoom: number, step: WalkStep, options: Makin
   }
 }
 
-async function patiently(request: TileRequest, options: MakingOptions): Promise<CachedTile> {
+async function patiently(request: TileRequest, options: MakingOptions): Promise<Tile> {
   for (let attempt = 0; ; attempt++) {
     try {
       await options.room();

@@ -27,18 +27,18 @@ export function occupancy(
       const by = Math.max(maxx - minx, maxy - miny) * margin;
       return [minx - by, miny - by, maxx + by, maxy + by] as const;
     });
-    const found = boxes.map(() => false);
+    const answers = boxes.map(() => false);
     for (const source of sources) {
-      if (!found.includes(false)) break;
+      if (!answers.includes(false)) break;
       const answer = await pools.run(
         'vector.occupied',
         { source, crs: set.crs.proj, boxes: wide },
         { signal },
       );
       answer.forEach((occupied, i) => {
-        if (occupied) found[i] = true;
+        if (occupied) answers[i] = true;
       });
     }
-    return found;
+    return answers;
   };
 }

@@ -10,7 +10,7 @@ import type { JobContext, JobKind } from '../jobs/kinds.js';
 import * as metrics from '../telemetry/metrics.js';
 import { makeTile } from '../tiles/make.js';
 import type { TileRequest } from '../tiles/request.js';
-import type { CachedTile } from '../tiles/tile.js';
+import type { Tile } from '../tiles/tile.js';
 import { checkContainer } from './describe.js';
 import { exportTiles } from './export.js';
 import { isArchiving, isMaking, type TileJobInput } from './input.js';
@@ -26,7 +26,7 @@ export interface TileJobsDeps {
   dataDir: string;
   catalog(): CatalogSnapshot;
   /** The tile from the cache, made and kept when it is not there. */
-  warm(request: TileRequest): Promise<CachedTile>;
+  warm(request: TileRequest): Promise<Tile>;
   /** Drops the cached tiles of a collection, or all; returns how many. */
   drop(layerId: number | undefined): Promise<number>;
   /** Publishes what lies in the folder of published archives. */
@@ -242,8 +242,8 @@ export class TileJobs {
     const target = join(this.#published, name);
     await context.step('publish', `Publishing ${name}`, async () => {
       await mkdir(this.#published, { recursive: true });
-      const made = this.#pathOf(input, id);
-      if (existsSync(made)) await rename(made, target);
+      const path = this.#pathOf(input, id);
+      if (existsSync(path)) await rename(path, target);
       await this.#deps.reload(`${name} was published`);
     });
     state.archive!.path = target;

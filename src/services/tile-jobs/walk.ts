@@ -65,9 +65,9 @@ function single(block: Block, options: Walk): WalkStep {
   const { row, column } = block;
   const first = firstColumn(options.set.matrices[options.zoom]!, row, column);
   const before = { ...block, column: column - 1 };
-  const seen = column > first && options.ranges.some((range) => clipped(before, range).length > 0);
+  const isDone = column > first && options.ranges.some((range) => clipped(before, range).length > 0);
   const next = end(block, options);
-  return seen ? { skipped: 1, next } : { row, column: first, next };
+  return isDone ? { skipped: 1, next } : { row, column: first, next };
 }
 
 /** Place of the first tile behind a block. */

@@ -20,7 +20,7 @@ const MAX_TOGETHER = 64;
 
 /** What is asked of one archive: tiles that wait, and tasks that are on their way. */
 interface Line {
-  wanted: Wanted[];
+  requests: Wanted[];
   running: number;
 }
 
@@ -39,59 +39,61 @@ export function archiveTile(
   { zoom, row, column }: ArchiveTileAddress,
 ): Promise<ArchiveTile> {
   return new Promise((resolve, reject) => {
-    const wanted: Wanted = { at: { zoom, row, column }, x, resolve, reject };
+    const request: Wanted = { at: { zoom, row, column }, x, resolve, reject };
     // Each takes as long as its host does: none waits for the others.
-    if (isRemote(collection.file)) void read(pools, collection, [wanted]);
-    else gather(pools, collection, wanted);
+    if (isRemote(collection.file)) void read(pools, collection, [request]);
+    else gather(pools, collection, request);
   });
 }
 
-function gather(pools: Pools, collection: StoredTiles, wanted: Wanted): void {
+function gather(pools: Pools, collection: StoredTiles, request: Wanted): void {
   const byFile = lines.get(pools) ?? new Map<string, Line>();
   lines.set(pools, byFile);
   let line = byFile.get(collection.file);
   if (!line) {
-    const begun: Line = { wanted: [], running: 0 };
+    const begun: Line = { requests: [], running: 0 };
     line = begun;
     byFile.set(collection.file, begun);
     setImmediate(() => void readNext(pools, collection, begun));
   }
-  line.wanted.push(wanted);
-  if (line.wanted.length === MAX_TOGETHER) void readNext(pools, collection, line);
+  line.requests.push(request);
+  if (line.requests.length === MAX_TOGETHER) void readNext(pools, collection, line);
 }
 
 /** Reads what waits in a line, and what came meanwhile, until nothing is left. */
 async function readNext(pools: Pools, collection: StoredTiles, line: Line): Promise<void> {
   line.running++;
-  while (line.wanted.length > 0) await read(pools, collection, line.wanted.splice(0));
+  while (line.requests.length > 0) await read(pools, collection, line.requests.splice(0));
   if (--line.running === 0) lines.get(pools)?.delete(collection.file);
 }
 
 async function read(
   pools: Pools,
   { file, container }: StoredTiles,
-  wanted: readonly Wanted[],
+  requests: readonly Wanted[],
 ): Promise<void> {
-  const [{ x }] = wanted as [Wanted];
+  const [{ x }] = requests as [Wanted];
   const context: TaskContext = {
     span: x.span,
     timing: (stage, ms) => {
-      for (const one of wanted) one.x.timing(stage, ms);
+      for (const one of requests) one.x.timing(stage, ms);
     },
   };
   try {
-    const addresses = new Int32Array(wanted.flatMap(({ at: { zoom, row, column } }) => [zoom, row, column]));
+    const addresses = new Int32Array(
+      requests.flatMap(({ at: { zoom, row, column } }) => [zoom, row, column]),
+    );
     settle(
-      wanted,
+      requests,
       await runTask(context, pools, 'vector.archiveTiles', { path: file, container, addresses }),
     );
   } catch (error) {
-    for (const { reject } of wanted) reject(error);
+    for (const { reject } of requests) reject(error);
   }
 }
 
-function settle(wanted: readonly Wanted[], { data, ends, gzip, failures }: ArchiveTilesResult): void {
-  for (const [i, { resolve, reject }] of wanted.entries()) {
+function settle(requests: readonly Wanted[], { data, ends, gzip, failures }: ArchiveTilesResult): void {
+  for (const [i, { resolve, reject }] of requests.entries()) {
     const failure = failures[i];
     const tile = data.subarray(ends[i - 1] ?? 0, ends[i]);
     if (failure) reject(failureFrom(failure));

@@ -51,8 +51,8 @@ function meet(a: Box, b: Box): Box | undefined {
 }
 
 function aroundAll(boxes: readonly (Box | undefined)[]): Box | undefined {
-  const found = boxes.filter((box) => box !== undefined);
-  return found.length === 0 ? undefined : found.reduce(around);
+  const stated = boxes.filter((box) => box !== undefined);
+  return stated.length === 0 ? undefined : stated.reduce(around);
 }
 
 /** Part of a tile by which features, as lines and symbols, may reach over the place where they are. */

@@ -7,14 +7,14 @@ import type { TileSelection } from './request.js';
 export function tileLayer(collection: VectorCollection, selection: TileSelection | undefined): TileLayer {
   const { source, fields, filter } = readable(collection);
   const { maxFeatures, maxBytes } = collection.tiles ?? {};
-  const chosen = tileFields(collection, selection?.properties) ?? fields;
+  const names = tileFields(collection, selection?.properties) ?? fields;
   const narrowed = and(filter, selection?.filters.get(collection.id));
   return {
     name: collection.id,
     version: collection.version,
     cursor: collection.cursor,
     source,
-    ...(chosen ? { fields: chosen } : {}),
+    ...(names ? { fields: names } : {}),
     ...(narrowed === undefined ? {} : { filter: narrowed }),
     ...(maxFeatures === undefined ? {} : { maxFeatures }),
     ...(maxBytes === undefined ? {} : { maxBytes }),
@@ -24,10 +24,10 @@ export function tileLayer(collection: VectorCollection, selection: TileSelection
 /** Names of the attributes that tiles carry, in the order of the collection; undefined when that is all of them. */
 export function tileFields(
   { source, tiles }: VectorCollection,
-  asked: readonly string[] | undefined = undefined,
+  properties: readonly string[] | undefined = undefined,
 ): string[] | undefined {
   const allowed = tiles?.properties;
-  if (!allowed && !asked) return undefined;
+  if (!allowed && !properties) return undefined;
   const names = source.fields.map(({ name }) => name);
-  return names.filter((name) => (allowed?.includes(name) ?? true) && (asked?.includes(name) ?? true));
+  return names.filter((name) => (allowed?.includes(name) ?? true) && (properties?.includes(name) ?? true));
 }

@@ -10,7 +10,7 @@ import { runTask, type TaskContext } from '../run-task.js';
 import { archiveTile } from './archive-tiles.js';
 import { tileLayer } from './layer.js';
 import { shownAt, type TileRequest } from './request.js';
-import { type CachedTile, emptyTile, newTile, sizeInPixels } from './tile.js';
+import { emptyTile, newTile, sizeInPixels, type Tile } from './tile.js';
 
 /** Grid of a vector tile, and how far features reach over its edge. */
 const EXTENT = 4096;
@@ -21,9 +21,9 @@ const SIMPLIFY = 0.5;
 const GZIP_MIN_BYTES = 128;
 
 /** Makes a tile, or takes it from the archive that holds it. Rejects with an `ApiError`. */
-export async function makeTile(x: TaskContext, pools: Pools, asked: TileRequest): Promise<CachedTile> {
-  const collections = shownAt(asked.at, asked.collections);
-  const request = collections.length === asked.collections.length ? asked : { ...asked, collections };
+export async function makeTile(x: TaskContext, pools: Pools, whole: TileRequest): Promise<Tile> {
+  const collections = shownAt(whole.at, whole.collections);
+  const request = collections.length === whole.collections.length ? whole : { ...whole, collections };
   const { format } = request;
   if (collections.length === 0) return emptyTile(request);
   if (hasStoredTiles(collections[0])) return stored(x, pools, request);
@@ -35,7 +35,7 @@ export function isDrawn({ collections, format }: Pick<TileRequest, 'collections'
   return format !== MVT_FORMAT && !hasStoredTiles(collections[0]);
 }
 
-async function encode(x: TaskContext, pools: Pools, request: TileRequest): Promise<CachedTile> {
+async function encode(x: TaskContext, pools: Pools, request: TileRequest): Promise<Tile> {
   const { collections, at, selection } = request;
   const vectors = collections.filter(hasFeatures);
   if (vectors.length === 0) {
@@ -58,7 +58,7 @@ async function encode(x: TaskContext, pools: Pools, request: TileRequest): Promi
 }
 
 /** The tile as the archive holds it. */
-async function stored(x: TaskContext, pools: Pools, request: TileRequest): Promise<CachedTile> {
+async function stored(x: TaskContext, pools: Pools, request: TileRequest): Promise<Tile> {
   const { collections, at, format } = request;
   const result = await archiveTile(x, pools, collections[0] as ArchiveCollection, at);
   const encoding = result.encoding === 'gzip' ? 'gzip' : undefined;
@@ -66,7 +66,7 @@ async function stored(x: TaskContext, pools: Pools, request: TileRequest): Promi
 }
 
 /** An image of its own, encoded like those that are cut from a metatile. */
-async function draw(x: TaskContext, pools: Pools, request: TileRequest): Promise<CachedTile> {
+async function draw(x: TaskContext, pools: Pools, request: TileRequest): Promise<Tile> {
   const { collections, at, format, scale = 1, selection, batch } = request;
   const size = sizeInPixels(request);
   const { tiles } = await renderImage(x, pools, {

@@ -8,7 +8,7 @@ import type { TileBlock } from '../cache/tile-cache.js';
 import { renderImage } from '../render.js';
 import type { TaskContext } from '../run-task.js';
 import { pyramidKey, type TileRequest, tileKey } from './request.js';
-import type { CachedTile, WantedTile } from './tile.js';
+import type { KeyedTileRequest, Tile } from './tile.js';
 import { newTile } from './tile.js';
 
 /** Tiles per side of a metatile, and pixels that it may have per side. */
@@ -36,7 +36,7 @@ export function blockOf(tile: TileRequest): TileBlock {
   const { columns, rows } = matrixSize(at.set, at.zoom);
   const [row, column] = [at.row - (at.row % side), at.column - (at.column % side)];
   const [height, width] = [Math.min(side, rows - row), Math.min(side, columns - column)];
-  const tiles: WantedTile[] = [];
+  const tiles: KeyedTileRequest[] = [];
   for (let r = row; r < row + height; r++)
     for (let c = column; c < column + width; c++) tiles.push(neighbour(tile, r, c));
   const index = (at.row - row) * width + (at.column - column);
@@ -53,7 +53,7 @@ function sideOf({ at, collections, scale = 1 }: TileRequest): number {
   return Math.max(1, Math.min(MAX_SIDE, 2 ** Math.floor(Math.log2(Math.max(1, fitting)))));
 }
 
-function neighbour(tile: TileRequest, row: number, column: number): WantedTile {
+function neighbour(tile: TileRequest, row: number, column: number): KeyedTileRequest {
   const { format, collections, at, scale, batch } = tile;
   const { set, zoom } = at;
   const request = { format, collections, at: { set, zoom, row, column }, scale, batch };
@@ -61,7 +61,7 @@ function neighbour(tile: TileRequest, row: number, column: number): WantedTile {
 }
 
 /** Draws all tiles of a block in one image, in their order. Rejects with an `ApiError`. */
-export async function drawBlock(x: TaskContext, pools: Pools, block: TileBlock): Promise<CachedTile[]> {
+export async function drawBlock(x: TaskContext, pools: Pools, block: TileBlock): Promise<Tile[]> {
   const { tiles, width, height, index } = block;
   const { at, collections, format, scale = 1, batch } = tiles[index]!;
   const { tileWidth, tileHeight, cornerOfOrigin } = at.set.matrices[at.zoom]!;

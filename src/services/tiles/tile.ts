@@ -12,7 +12,7 @@ import { blankImage } from './blank.js';
 import type { TileRequest } from './request.js';
 
 /** A tile ready to send: compressed already where that helps, with its entity tag. */
-export interface CachedTile {
+export interface Tile {
   /** The answer that every request for this tile gets. */
   readonly reply: Reply;
   /** None of its own for a tile without content: blank images are shared. */
@@ -24,7 +24,7 @@ export interface CachedTile {
 }
 
 /** A tile that is wanted, and the name of its content. */
-export interface WantedTile extends TileRequest {
+export interface KeyedTileRequest extends TileRequest {
   readonly key: string;
 }
 
@@ -46,7 +46,7 @@ export function newTile(
   encoding: 'gzip' | undefined,
   empty: boolean,
   dropped = 0,
-): CachedTile {
+): Tile {
   if (empty) return emptyTile(request);
   const constant = { block: undefined };
   const cacheControl = cacheControlOf(request.collections);
@@ -61,7 +61,7 @@ export function newTile(
  * A tile in which nothing is: an image is transparent, because Leaflet and OpenLayers take 204 for a failure; vector
  * tiles and JPEG, which has no transparency, are 204.
  */
-export function emptyTile(request: TileRequest): CachedTile {
+export function emptyTile(request: TileRequest): Tile {
   const { format, collections } = request;
   const constant = { block: undefined };
   const cacheControl = cacheControlOf(collections);

@@ -49,14 +49,14 @@ export class Matching {
 
   /** Whether it is of a collection that is wanted but not published now: nothing but a filter would need to know it. */
   #isElsewhere({ layerId, collection }: FeatureEvent, catalog: CatalogSnapshot): boolean {
-    const wanted = this.#filter === undefined && (this.#collections?.has(collection) ?? true);
-    return wanted && catalog.byLayerId(layerId) === undefined;
+    const isWanted = this.#filter === undefined && (this.#collections?.has(collection) ?? true);
+    return isWanted && catalog.byLayerId(layerId) === undefined;
   }
 
   #gap({ collections, cursor, time }: FeedGap): NewDelivery[] {
-    const lost = collections.filter((id) => this.#collections?.has(id) ?? true);
-    if (lost.length === 0) return [];
-    const members = { reason: 'events-lost', collections: lost, cursor, timestamp: time };
+    const absent = collections.filter((id) => this.#collections?.has(id) ?? true);
+    if (absent.length === 0) return [];
+    const members = { reason: 'events-lost', collections: absent, cursor, timestamp: time };
     return [{ eventId: `gap-${cursor}`, body: jsonFrame('gap', members) }];
   }
 

@@ -46,12 +46,12 @@ export class Receiver {
       call.on('error', (error) => reject(late.aborted ? new Error('no answer in time') : error));
       call.on('response', (response) => {
         const { statusCode = 0 } = response;
-        const taken = statusCode >= 200 && statusCode < 300;
+        const isAccepted = statusCode >= 200 && statusCode < 300;
         // What it says does not matter; a short answer is read, so that the connection can be used again.
         if (Number(response.headers['content-length'] ?? Infinity) <= MOST_READ) response.resume();
         else response.destroy();
         response.on('error', () => {});
-        if (taken) resolve();
+        if (isAccepted) resolve();
         else reject(new Error(`answered ${statusCode}`));
       });
       call.end(body);

@@ -105,12 +105,12 @@ export class Sink {
     const problem = feed.problemOf(position);
     const from = problem === undefined ? position : problem === 'expired' ? feed.oldest - 1 : feed.head;
     const entries = await feed.after(from, LIMITS.replayBatch);
-    const found = await matching.deliveries(entries, catalog());
+    const deliveries = await matching.deliveries(entries, catalog());
     const reached = entries.at(-1)?.cursor ?? from;
-    const lost = problem === undefined ? [] : [this.#gap(problem, from)];
-    const kept = await store.add(name, instance, [...lost, ...found], reached);
-    this.#position = kept ? reached : undefined;
-    return kept && reached < feed.head;
+    const gaps = problem === undefined ? [] : [this.#gap(problem, from)];
+    const isAdded = await store.add(name, instance, [...gaps, ...deliveries], reached);
+    this.#position = isAdded ? reached : undefined;
+    return isAdded && reached < feed.head;
   }
 
   /** The feed lost what was not taken in time. */

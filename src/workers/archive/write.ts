@@ -28,8 +28,8 @@ type Input<N extends keyof ArchiveTasks> = ArchiveTasks[N]['input'];
 const opened = new Map<string, Database.Database>();
 
 function databaseOf(draft: ArchiveDraft): Database.Database {
-  const known = opened.get(draft.output);
-  if (known) return known;
+  const archive = opened.get(draft.output);
+  if (archive) return archive;
   const path = draft.container === 'pmtiles' ? indexOf(draft.output) : partialOf(draft.output);
   const db = openDraft(path, draft, WRITERS[draft.container].create);
   opened.set(draft.output, db);

@@ -123,13 +123,13 @@ async function apply(session: EditSession, task: EditTask, edit: PreparedEdit): 
 
 async function create(
   session: EditSession,
-  asked: string | undefined,
+  requestedId: string | undefined,
   edit: PreparedEdit,
 ): Promise<NewEvent> {
-  if (asked !== undefined && (await session.exists(asked)))
-    throw new Refusal('conflict', `There is a feature '${asked.slice(0, 100)}' already.`);
+  if (requestedId !== undefined && (await session.exists(requestedId)))
+    throw new Refusal('conflict', `There is a feature '${requestedId.slice(0, 100)}' already.`);
   const { geometry = null, values } = edit;
-  const id = await session.insert(asked, { geometry, values, reset: [] });
+  const id = await session.insert(requestedId, { geometry, values, reset: [] });
   const after = await session.read(id);
   if (!after) throw movedOut();
   return insertion(after);

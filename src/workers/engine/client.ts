@@ -170,10 +170,10 @@ export class EnginePool {
   }
 
   async #rescan(): Promise<void> {
-    const found = await readdir(this.#options.runDir).catch(() => [] as string[]);
+    const names = await readdir(this.#options.runDir).catch(() => [] as string[]);
     if (this.#closed) return;
     const present = new Set(
-      found.filter((name) => SOCKET_NAME.test(name)).map((name) => join(this.#options.runDir, name)),
+      names.filter((name) => SOCKET_NAME.test(name)).map((name) => join(this.#options.runDir, name)),
     );
     for (const path of present) {
       if (!this.#links.has(path))

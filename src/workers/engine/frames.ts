@@ -89,10 +89,10 @@ export class FrameReader {
 
   #takeHead(bytes: Buffer): number {
     const chunk = this.#headFill >= HEAD_BYTES && this.#head[4] === KIND.chunk;
-    const wanted = (chunk ? HEAD_BYTES + CHUNK_ID_BYTES : HEAD_BYTES) - this.#headFill;
-    const count = bytes.copy(this.#head, this.#headFill, 0, Math.min(wanted, bytes.byteLength));
+    const room = (chunk ? HEAD_BYTES + CHUNK_ID_BYTES : HEAD_BYTES) - this.#headFill;
+    const count = bytes.copy(this.#head, this.#headFill, 0, Math.min(room, bytes.byteLength));
     this.#headFill += count;
-    if (count < wanted) return count;
+    if (count < room) return count;
     const length = this.#head.readUInt32LE(0);
     if (this.#head[4] === KIND.chunk) {
       if (length <= CHUNK_ID_BYTES || length > CHUNK_BYTES + CHUNK_ID_BYTES)

@@ -174,8 +174,8 @@ export class EngineLink {
   }
 
   #loseAll(reason: string): void {
-    const lost = [...this.#requests.values()];
+    const requests = [...this.#requests.values()];
     this.#requests.clear();
-    for (const request of lost) request.lost(reason, true);
+    for (const request of requests) request.lost(reason, true);
   }
 }

@@ -35,7 +35,7 @@ const supervisor = joinSupervisor({
 
 watchFaults({
   onRejection: (error) => supervisor.log('process.rejection', `a rejection was not handled: ${error.stack}`),
-  onException: (error) => lost(`the engine fails: ${error.stack}`),
+  onException: (error) => endAfterLoss(`the engine fails: ${error.stack}`),
 });
 
 /** Exit handlers of native libraries crash while their threads still work: nothing of them may run. */
@@ -47,7 +47,7 @@ function wait(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-function lost(reason: string): void {
+function endAfterLoss(reason: string): void {
   if (draining) return;
   supervisor.log('process.exception', reason);
   // The line needs a turn of the event loop to leave.
@@ -78,8 +78,8 @@ async function drainAndExit(timeoutMs: number): Promise<void> {
   process.exit(0);
 }
 
-const translators = new Translators(() => lost('the process that starts imports has ended'));
-const threads = new EngineThreads({ ...settings, onStuck: recycle, onLost: lost });
+const translators = new Translators(() => endAfterLoss('the process that starts imports has ended'));
+const threads = new EngineThreads({ ...settings, onStuck: recycle, onLost: endAfterLoss });
 
 server.on('connection', (socket) => {
   const connection = new Connection(
@@ -93,7 +93,7 @@ server.on('connection', (socket) => {
   connections.add(connection);
   socket.on('close', () => connections.delete(connection));
 });
-server.on('error', (error) => lost(`the engine socket failed: ${String(error)}`));
+server.on('error', (error) => endAfterLoss(`the engine socket failed: ${String(error)}`));
 
 await threads.warm();
 // Listening starts with the native code loaded: whoever can connect can send tasks.

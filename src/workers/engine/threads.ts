@@ -114,9 +114,9 @@ export class EngineThreads {
   /** Georeferenced TIFFs are drawn by Mapnik and written by GDAL, which live on different threads. */
   async #render(input: TaskInput<'map.render'>, options: EngineTaskOptions): Promise<unknown> {
     const started = performance.now();
-    const drawn = { ...input, format: input.format === 'tiff' ? 'raw' : input.format };
+    const task = { ...input, format: input.format === 'tiff' ? 'raw' : input.format };
     const image = (await this.#mapLane.run(
-      (cancellation) => this.#call(this.#map, 'map.render', drawn, cancellation),
+      (cancellation) => this.#call(this.#map, 'map.render', task, cancellation),
       options,
     )) as ImageResult;
     if (input.format !== 'tiff') return image;

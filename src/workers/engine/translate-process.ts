@@ -22,14 +22,14 @@ export class Translators {
   #count = 0;
 
   /** `lost` is called when no more can be started. */
-  constructor(lost: () => void) {
+  constructor(onLoss: () => void) {
     this.#starter = fork(new URL('./translate-starter.js', import.meta.url), {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
     this.#starter.on('message', (message: FromStarter) => this.#heard.get(message.id)?.(message));
     this.#starter.on('error', () => {});
-    this.#starter.on('exit', lost);
+    this.#starter.on('exit', onLoss);
     // It ends with this process, and keeps it from nothing.
     this.#starter.unref();
     this.#starter.channel?.unref();

@@ -45,8 +45,8 @@ async function cutTile(image: CutImage, pixels: Uint32Array, window: PixelWindow
   const color = onlyColor(pixels, stride, window);
   if (color !== undefined && color >>> 24 === 0) return { data: new Uint8Array(), empty: true };
   const name = color === undefined ? undefined : `${format} ${window.width} ${window.height} ${color}`;
-  const known = name === undefined ? undefined : solid.get(name);
-  if (known) return { data: known, empty: false };
+  const tile = name === undefined ? undefined : solid.get(name);
+  if (tile) return { data: tile, empty: false };
   const colors = format === 'png' ? indexed(pixels, stride, window) : undefined;
   const data = colors
     ? await encodePaletted(colors, window.width, window.height)

@@ -52,14 +52,14 @@ function pointsOf(source: TileLayer, style: CompiledLayer, { width, height, scal
   const points: Points = new Map();
   for (const feature of source.features) {
     if (feature.type !== 1) continue;
-    const seen: StyledFeature = {
+    const styled: StyledFeature = {
       type: feature.type,
       id: feature.id,
       properties: attributesOf(source, feature.tags),
     };
-    if (filter?.(seen) === false) continue;
-    const weight = Math.max(0, Number(weightOf(seen)));
-    const radius = classOf(Number(radiusOf(seen)) * scale);
+    if (filter?.(styled) === false) continue;
+    const weight = Math.max(0, Number(weightOf(styled)));
+    const radius = classOf(Number(radiusOf(styled)) * scale);
     let same = points.get(radius);
     if (!same) points.set(radius, (same = []));
     for (const [x, y] of positionsOf(feature.geometry))

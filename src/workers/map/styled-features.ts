@@ -34,7 +34,7 @@ export async function styledFeatures(
 ): Promise<Uint8Array> {
   const writer = new TileLayerWriter(name, source.extent, style.values.names);
   const alike = new Map<string, number[] | null>();
-  const shown: { feature: TileFeature; tags: number[]; order: number }[] = [];
+  const visible: { feature: TileFeature; tags: number[]; order: number }[] = [];
   for (const [index, feature] of source.features.entries()) {
     if (index % TURN === TURN - 1) {
       await setImmediate();
@@ -44,15 +44,15 @@ export async function styledFeatures(
     let tags = alike.get(key);
     let order = 0;
     if (tags === undefined || style.sortKey) {
-      const seen = { type: feature.type, id: feature.id, properties: attributesOf(source, feature.tags) };
-      tags = style.filter?.(seen) === false ? null : writer.tags(style.values.attributesOf(seen));
-      order = orderOf(style, seen);
+      const styled = { type: feature.type, id: feature.id, properties: attributesOf(source, feature.tags) };
+      tags = style.filter?.(styled) === false ? null : writer.tags(style.values.attributesOf(styled));
+      order = orderOf(style, styled);
       alike.set(key, tags);
     }
-    if (tags) shown.push({ feature, tags, order });
+    if (tags) visible.push({ feature, tags, order });
   }
-  if (style.sortKey) shown.sort((a, b) => a.order - b.order);
-  for (const { feature, tags } of shown) write(writer, feature, tags, style);
+  if (style.sortKey) visible.sort((a, b) => a.order - b.order);
+  for (const { feature, tags } of visible) write(writer, feature, tags, style);
   return writer.finish();
 }
 

@@ -112,16 +112,16 @@ class Builder {
       .run(minx, miny, side, Date.now(), state.cursor, state.writes);
     this.#mark(minx, miny, side);
     const count = this.#levelsNeeded();
-    let made = 0;
+    let done = 0;
     let from = 'staged';
     for (let level = count - 1; level >= 0; level--) {
       this.#cancellation?.check();
       if (!this.#level(level, from, side / 2 ** level / EXTENT)) continue;
       from = tableOf(level);
-      made++;
+      done++;
     }
     rows.unstage(this.#db);
-    return made;
+    return done;
   }
 
   #fieldsOf(table: string): string {
@@ -222,8 +222,8 @@ class Builder {
   #worth(from: string, resolution: number): boolean {
     const count = (table: string) =>
       this.#db.prepare(`SELECT count(*) FROM ${table}`).pluck().get() as number;
-    const kept = count('marks');
-    const every = 2 ** Math.max(0, Math.floor(Math.log2(kept / SAMPLE)));
+    const marks = count('marks');
+    const every = 2 ** Math.max(0, Math.floor(Math.log2(marks / SAMPLE)));
     const share = this.#db
       .prepare(
         `SELECT total(length(gr_generalise(s.${GEOMETRY}, ?)) + 64) / total(length(s.${GEOMETRY}) + 64) FROM marks m
@@ -231,7 +231,7 @@ class Builder {
       )
       .pluck()
       .get(resolution) as number | null;
-    return ((share ?? 0) * kept) / count(from) < WORTH;
+    return ((share ?? 0) * marks) / count(from) < WORTH;
   }
 }
 

@@ -142,8 +142,8 @@ export abstract class FilterWriter {
   }
 
   #byCodePoint(operand: Operand): Fragment {
-    const written = this.operand(operand);
-    return kindOf(operand, this.schema) === 'string' ? this.ordered(written) : written;
+    const text = this.operand(operand);
+    return kindOf(operand, this.schema) === 'string' ? this.ordered(text) : text;
   }
 
   #inList(value: Operand, list: readonly Operand[]): Fragment {
@@ -212,14 +212,14 @@ export abstract class FilterWriter {
       case 'now':
         return this.timestamp(new Date().toISOString());
     }
-    const written = args.map((arg) => this.#byCodePoint(arg));
-    const [a, b] = written as [Fragment, Fragment];
+    const texts = args.map((arg) => this.#byCodePoint(arg));
+    const [a, b] = texts as [Fragment, Fragment];
     switch (op) {
       case 'length':
       case 'trim':
         return sql`${op}(${a})`;
       case 'concat':
-        return sql`(${joined(written, ' || ')})`;
+        return sql`(${joined(texts, ' || ')})`;
       case 'startswith':
         return this.startsWith(a, b);
       case 'contains':

@@ -21,30 +21,30 @@ export function keptOpen<T>(
   close: (file: T) => void,
   options: KeptOpenOptions,
 ): KeptOpen<T> {
-  const kept = new Map<string, { file: T; stamp: string | number }>();
+  const files = new Map<string, { file: T; stamp: string | number }>();
   const drop = (path: string) => {
-    const entry = kept.get(path);
+    const entry = files.get(path);
     if (!entry) return;
-    kept.delete(path);
+    files.delete(path);
     close(entry.file);
   };
   const get = (path: string): T => {
     const stamp = options.stamp(statsOf(path));
-    const found = kept.get(path);
-    if (found?.stamp === stamp) {
+    const entry = files.get(path);
+    if (entry?.stamp === stamp) {
       // Re-inserting keeps the map in order of use.
-      kept.delete(path);
-      kept.set(path, found);
-      return found.file;
+      files.delete(path);
+      files.set(path, entry);
+      return entry.file;
     }
     drop(path);
     const file = open(path);
-    kept.set(path, { file, stamp });
-    while (kept.size > options.max) drop(kept.keys().next().value!);
+    files.set(path, { file, stamp });
+    while (files.size > options.max) drop(files.keys().next().value!);
     return file;
   };
   const closeAll = () => {
-    for (const path of [...kept.keys()]) drop(path);
+    for (const path of [...files.keys()]) drop(path);
   };
   return { get, closeAll };
 }

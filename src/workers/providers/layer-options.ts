@@ -27,6 +27,6 @@ export function layerOptions(
 }
 
 function least(...bounds: (number | undefined)[]): number | undefined {
-  const given = bounds.filter((bound) => bound !== undefined);
-  return given.length > 0 ? Math.min(...given) : undefined;
+  const limits = bounds.filter((bound) => bound !== undefined);
+  return limits.length > 0 ? Math.min(...limits) : undefined;
 }

@@ -78,9 +78,9 @@ export class AllowedHosts {
 
   /** Resolves a name that `check` let pass, to addresses that may be connected to: those that are used, no others. */
   readonly lookup: LookupFunction = (hostname, options, done) => {
-    lookup(hostname, { ...options, all: true }, (error, found) => {
+    lookup(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return done(error, '');
-      const usable = found.filter(({ address }) => this.#mayConnect(address));
+      const usable = addresses.filter(({ address }) => this.#mayConnect(address));
       if (usable.length === 0) return done(refused(`${hostname} leads to an address that is not public`), '');
       if ((options as { all?: boolean }).all)
         (done as unknown as (e: null, all: typeof usable) => void)(null, usable);

@@ -57,13 +57,13 @@ type Asked = { answer: RangeAnswer } | { location: string };
 function ask(url: URL, range: Range, { allowed, end }: Asking): Promise<Asked> {
   return new Promise((resolve, reject) => {
     const secure = url.protocol === 'https:';
-    const wanted = `bytes=${range.offset}-${range.offset + range.length - 1}`;
+    const header = `bytes=${range.offset}-${range.offset + range.length - 1}`;
     const call = (secure ? httpsRequest : httpRequest)(url, {
       agent: agents[secure ? 'https:' : 'http:'],
       lookup: allowed.lookup,
       headers: {
-        ...credentialsFor(url, wanted, process.env),
-        range: wanted,
+        ...credentialsFor(url, header, process.env),
+        range: header,
         'accept-encoding': 'identity',
         'user-agent': 'graticule',
       },
@@ -76,10 +76,10 @@ function ask(url: URL, range: Range, { allowed, end }: Asking): Promise<Asked> {
     const timer = setTimeout(() => fail(unavailable('no answer in time')), Math.max(1, end - Date.now()));
     call.on('error', fail);
     call.on('response', (response) => {
-      read(response, range).then((asked) => {
+      read(response, range).then((part) => {
         clearTimeout(timer);
-        if ('location' in asked) call.destroy();
-        resolve(asked);
+        if ('location' in part) call.destroy();
+        resolve(part);
       }, fail);
     });
     call.end();

@@ -57,12 +57,12 @@ export class PropertyColumns {
 }
 
 function isColumnName(name: string): boolean {
-  const taken = [
+  const names = [
     ...['geometry', 'footprint', 'fid', 'stac_id', ...STAC_COLUMNS],
     ...ITEM_FIELDS.map((field) => field.name),
   ];
   const plain = /^[A-Za-z][\w:.-]*$/.test(name) && name.length <= MAX_NAME && !name.startsWith('graticule:');
-  return plain && !taken.includes(name.toLowerCase());
+  return plain && !names.includes(name.toLowerCase());
 }
 
 function typeOf(name: string, value: unknown): FieldType | undefined {
@@ -96,10 +96,10 @@ function utc(instant: number | undefined): string | null {
 
 /** Statements of a connection, each prepared once: items differ in their properties, but not much. */
 export function keptStatements(db: Db): (sql: string) => Database.Statement {
-  const kept = new Map<string, Database.Statement>();
+  const statements = new Map<string, Database.Statement>();
   return (sql) => {
-    let statement = kept.get(sql);
-    if (!statement) kept.set(sql, (statement = db.prepare(sql)));
+    let statement = statements.get(sql);
+    if (!statement) statements.set(sql, (statement = db.prepare(sql)));
     return statement;
   };
 }

@@ -17,12 +17,12 @@ type Json = Record<string, unknown>;
  */
 export function selected(item: Json, { include, exclude = [] }: FieldsChoice): Json {
   if (!include && exclude.length === 0) return item;
-  const chosen: Json = include ? {} : structuredClone(item);
-  for (const path of [...IDENTITY, ...(include ?? [])]) copy(item, chosen, path.split('.'));
-  const kept = [...IDENTITY, ...(include ?? [])];
+  const result: Json = include ? {} : structuredClone(item);
+  for (const path of [...IDENTITY, ...(include ?? [])]) copy(item, result, path.split('.'));
+  const names = [...IDENTITY, ...(include ?? [])];
   for (const path of exclude)
-    if (!kept.some((one) => one === path || one.startsWith(`${path}.`))) remove(chosen, path.split('.'));
-  return chosen;
+    if (!names.some((one) => one === path || one.startsWith(`${path}.`))) remove(result, path.split('.'));
+  return result;
 }
 
 /** Members whose names hold dots are found too: what is left of a path may be one name. */

@@ -21,11 +21,11 @@ type Db = Database.Database;
 export function stacState({ path, stamps }: StacTasks['vector.stacState']['input']): StacIndexState {
   const db = openIndex(path);
   try {
-    const known = new Map(partsIn(db).map(({ collection, stamp }) => [collection, stamp]));
-    const gone = [...known.keys()].filter((collection) => !(collection in stamps));
-    if (gone.length > 0)
-      db.transaction(() => gone.forEach((collection) => void remove(db, collection))).immediate();
-    const stale = Object.keys(stamps).filter((name) => known.get(name) !== stamps[name]);
+    const stampsBefore = new Map(partsIn(db).map(({ collection, stamp }) => [collection, stamp]));
+    const absent = [...stampsBefore.keys()].filter((collection) => !(collection in stamps));
+    if (absent.length > 0)
+      db.transaction(() => absent.forEach((collection) => void remove(db, collection))).immediate();
+    const stale = Object.keys(stamps).filter((name) => stampsBefore.get(name) !== stamps[name]);
     return { stale, fields: fieldsIn(db) };
   } finally {
     db.close();

@@ -57,18 +57,18 @@ function textsOf(
 ): { texts: string[]; last: string | undefined } {
   const rows = JSON.parse(`[${Buffer.from(features).toString()}]`) as { id: number }[];
   const stored = statement(task.path, 'SELECT item FROM item_texts WHERE row = ?').pluck();
-  const chosen = task.include !== undefined || task.exclude !== undefined;
+  const isSelection = task.include !== undefined || task.exclude !== undefined;
   const texts: string[] = [];
   let size = 0;
   let last: string | undefined;
   for (const { id } of rows) {
     if (size > LIMITS.stacPageBytes) break;
     const text = stored.get(id) as string;
-    const written = chosen
+    const lines = isSelection
       ? JSON.stringify(selected(JSON.parse(text) as Record<string, unknown>, task))
       : text;
-    size += written.length;
-    texts.push(written);
+    size += lines.length;
+    texts.push(lines);
     last = String(id);
   }
   return { texts, last };
@@ -95,15 +95,15 @@ function queryOf({ path, fields, filter, sort, limit }: StacSearchTask): ItemsTa
 
 /** Where the page that ends just before a key begins. */
 function startBefore(query: ItemsTask, { before, limit }: StacSearchTask) {
-  const found = items({ ...query, before: before!, limit: limit + 1, fields: [] });
-  const precedes = found.returned > limit;
-  return { precedes, place: { offset: 0, ...(precedes ? { after: found.first! } : {}) } };
+  const page = items({ ...query, before: before!, limit: limit + 1, fields: [] });
+  const precedes = page.returned > limit;
+  return { precedes, place: { offset: 0, ...(precedes ? { after: page.first! } : {}) } };
 }
 
 function matches({ source, filter }: ItemsTask, { count: atMost }: StacSearchTask): number | undefined {
   if (atMost === undefined) return undefined;
-  const found = count({ source, ...(filter === undefined ? {} : { filter }), atMost: atMost + 1 });
-  return found <= atMost ? found : undefined;
+  const total = count({ source, ...(filter === undefined ? {} : { filter }), atMost: atMost + 1 });
+  return total <= atMost ? total : undefined;
 }
 
 /** Hrefs below the origin that the client knows the server by. */
@@ -118,6 +118,6 @@ export function stacFile({ path, collection, item, asset }: StacFileTask): StacF
     WHERE row = (SELECT "${HIDDEN.row}" FROM items WHERE collection = ? AND id = ?)`;
   const files = statement(path, sql).pluck().get(collection, item) as string | null | undefined;
   if (!files) return null;
-  const known = JSON.parse(files) as Record<string, StacFile>;
-  return Object.hasOwn(known, asset) ? known[asset]! : null;
+  const byName = JSON.parse(files) as Record<string, StacFile>;
+  return Object.hasOwn(byName, asset) ? byName[asset]! : null;
 }

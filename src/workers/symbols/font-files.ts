@@ -26,14 +26,14 @@ function packageFolder(name: string): string {
   return folder;
 }
 
-const found = new Map<string, boolean>();
+const isThere = new Map<string, boolean>();
 
 /** Whether the face's file is on this machine; looked up once. */
 export function isInstalled(face: FontFace): boolean {
-  let there = found.get(face.name);
+  let there = isThere.get(face.name);
   if (there === undefined) {
     there = existsSync(fontPath(face));
-    found.set(face.name, there);
+    isThere.set(face.name, there);
   }
   return there;
 }

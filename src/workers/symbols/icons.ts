@@ -15,12 +15,12 @@ export interface Icon {
 
 const MAKI_SIDE = 15;
 const MAKI = join(dirname(createRequire(import.meta.url).resolve('@mapbox/maki/package.json')), 'icons');
-let known: ReadonlyMap<string, Icon> | undefined;
+let table: ReadonlyMap<string, Icon> | undefined;
 
 /** Icons that styles may name in `icon-image`: those of Maki, and plain marks. Read once. */
 export function icons(): ReadonlyMap<string, Icon> {
-  known ??= new Map([...makiIcons(), ...marks()].map((icon) => [icon.name, icon]));
-  return known;
+  table ??= new Map([...makiIcons(), ...marks()].map((icon) => [icon.name, icon]));
+  return table;
 }
 
 function makiIcons(): Icon[] {
@@ -37,8 +37,8 @@ function marks(): Icon[] {
 
 /** Those of the named icons that there are. */
 export function outlinesOf(names: readonly string[]): Record<string, IconOutline> {
-  const found = names.map((name) => icons().get(name)).filter((icon) => icon !== undefined);
-  return Object.fromEntries(found.map(({ name, path, side }) => [name, { path, side }]));
+  const matches = names.map((name) => icons().get(name)).filter((icon) => icon !== undefined);
+  return Object.fromEntries(matches.map(({ name, path, side }) => [name, { path, side }]));
 }
 
 /**

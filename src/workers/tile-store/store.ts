@@ -47,9 +47,9 @@ export class TileStore {
 
   read(key: string): Uint8Array | undefined {
     return this.#whole(() => {
-      const found = this.#db.prepare('SELECT tile FROM tile WHERE key = ?').pluck().get(key);
-      if (found && this.#used.size < MAX_NOTED) this.#used.add(key);
-      return found as Uint8Array | undefined;
+      const tile = this.#db.prepare('SELECT tile FROM tile WHERE key = ?').pluck().get(key);
+      if (tile && this.#used.size < MAX_NOTED) this.#used.add(key);
+      return tile as Uint8Array | undefined;
     });
   }
 
@@ -73,9 +73,9 @@ export class TileStore {
       'DELETE FROM tile WHERE key IN (SELECT key FROM tile ORDER BY used LIMIT ?) RETURNING bytes',
     );
     while (bytes > this.maxBytes) {
-      const gone = evict.pluck().all(EVICTED_ROWS) as number[];
-      if (gone.length === 0) return;
-      bytes -= gone.reduce((sum, one) => sum + one, 0);
+      const sizes = evict.pluck().all(EVICTED_ROWS) as number[];
+      if (sizes.length === 0) return;
+      bytes -= sizes.reduce((sum, one) => sum + one, 0);
     }
   }
 

@@ -141,11 +141,11 @@ const TYPED: Readonly<Record<string, { type: string; value(column: string): stri
 function typed(db: Db, table: string, column: StagedColumn): StagedColumn {
   const name = quote(column.name);
   if (!/^TEXT/i.test(column.type)) return column;
-  const found = db
+  const hits = db
     .prepare(`SELECT gr_text_type(${name}) FROM staging.${quote(table)}`)
     .pluck()
     .get() as string | null;
-  const typing = found === null ? undefined : TYPED[found];
+  const typing = hits === null ? undefined : TYPED[hits];
   return typing ? { ...column, type: typing.type, value: typing.value(name) } : column;
 }
 
@@ -157,15 +157,15 @@ function adoptCrs(db: Db, stagingId: number): number {
     )
     .get(stagingId) as { organization: string; code: number; definition: string } | undefined;
   if (!crs) throw new TaskFailure('invalid-input', 'The staging table names no coordinate reference system.');
-  const known = db
+  const names = db
     .prepare(
       'SELECT srs_id FROM gpkg_spatial_ref_sys WHERE organization = ? COLLATE NOCASE AND organization_coordsys_id = ? AND (definition = ? OR organization = ?)',
     )
     .pluck()
     .get(crs.organization, crs.code, crs.definition, 'EPSG') as number | undefined;
-  if (known !== undefined) return known;
-  const taken = db.prepare('SELECT 1 FROM gpkg_spatial_ref_sys WHERE srs_id = ?').get(stagingId);
-  const id = taken
+  if (names !== undefined) return names;
+  const isUsed = db.prepare('SELECT 1 FROM gpkg_spatial_ref_sys WHERE srs_id = ?').get(stagingId);
+  const id = isUsed
     ? (db
         .prepare(
           'SELECT max(srs_id, 100000) + 1 FROM (SELECT max(srs_id) AS srs_id FROM gpkg_spatial_ref_sys)',

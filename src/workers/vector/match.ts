@@ -28,7 +28,7 @@ const IMAGE = '"graticule:image"';
 
 let memory: Database.Database | undefined;
 let tables = new LRUCache<string, Table>({ max: MAX_TABLES });
-let made = 0;
+let count = 0;
 
 /** Which filters let which images through. A filter that cannot be evaluated lets nothing through and says why. */
 export function match({ schema, filters, images }: MatchTask): MatchResult {
@@ -67,8 +67,8 @@ function tableOf(schema: MatchSchema): Table {
 }
 
 function newTable(schema: MatchSchema): Table {
-  if (made === MAX_TABLES) reset();
-  const name = `t${made++}`;
+  if (count === MAX_TABLES) reset();
+  const name = `t${count++}`;
   const { idColumn, geometryColumn, fields } = schema;
   const columns = [
     `${IMAGE} INTEGER PRIMARY KEY`,
@@ -101,7 +101,7 @@ function reset(): void {
   memory?.close();
   memory = undefined;
   tables = new LRUCache({ max: MAX_TABLES });
-  made = 0;
+  count = 0;
 }
 
 /** SQLite gives a value the form that a GeoPackage would hold it in. */

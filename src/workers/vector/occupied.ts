@@ -17,12 +17,12 @@ export async function occupied(task: OccupiedTask, cancellation?: Cancellation):
       return undefined;
     }
   });
-  const known = windows.flatMap((boxes) => boxes ?? []);
-  const found = await storeOf(source).occupied(source, known, cancellation);
+  const stated = windows.flatMap((boxes) => boxes ?? []);
+  const answers = await storeOf(source).occupied(source, stated, cancellation);
   let next = 0;
   return windows.map((boxes) => {
     if (!boxes) return true;
-    const part = found.slice(next, next + boxes.length);
+    const part = answers.slice(next, next + boxes.length);
     next += boxes.length;
     return part.includes(true);
   });

@@ -32,8 +32,9 @@ export class OverviewQueue {
     const key = JSON.stringify([placeOf(source), source.table, source.geometryColumn, version]);
     const now = Date.now();
     const served = layer.version !== undefined && layer.filter === undefined;
-    const known = now - (this.#asked.get(key) ?? Number.NEGATIVE_INFINITY) < PAUSE_MS;
-    if (!served || known || this.#cancellation.requested || this.#workerData.overviews === undefined) return;
+    const isRecent = now - (this.#asked.get(key) ?? Number.NEGATIVE_INFINITY) < PAUSE_MS;
+    if (!served || isRecent || this.#cancellation.requested || this.#workerData.overviews === undefined)
+      return;
     this.#asked.set(key, now);
     this.#waiting.push(layer);
     void this.#next();

@@ -46,8 +46,8 @@ async function encodeLayer(
 }
 
 /** The task with the bytes that its layer `i` may take: an equal part of what those before it have left. */
-function shareOf(task: VectorTileTask, i: number, taken: number): VectorTileTask {
+function shareOf(task: VectorTileTask, i: number, count: number): VectorTileTask {
   const { maxBytes, layers } = task;
   if (maxBytes === undefined || layers.length === 1) return task;
-  return { ...task, maxBytes: Math.max(1, Math.floor((maxBytes - taken) / (layers.length - i))) };
+  return { ...task, maxBytes: Math.max(1, Math.floor((maxBytes - count) / (layers.length - i))) };
 }

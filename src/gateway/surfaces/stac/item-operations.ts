@@ -52,13 +52,13 @@ export function itemOperations(deps: StacDeps): Operation[] {
       params: { collectionId, ...itemsQuery, collections: searchQuery.collections },
       responses: { ...ITEMS.responses, 404: { description: 'No such collection' } },
       run(x) {
-        const { collectionId: id, collections, ...asked } = x.params;
+        const { collectionId: id, collections, ...query } = x.params;
         const collection = findCollection(deps.visible(x.principal), id);
         // pystac-client names the collection once more.
         if (collections && (collections.length > 1 || collections[0] !== collection.id))
           throw badParameter('collections', `these are the items of ${collection.id}`);
-        return search(x, { ...asked, filterLang: 'cql2-text', collections: [collection.id] }, (place) =>
-          collectionLinks(x, collection.id, asked, place.found),
+        return search(x, { ...query, filterLang: 'cql2-text', collections: [collection.id] }, (place) =>
+          collectionLinks(x, collection.id, query, place.found),
         );
       },
     }),
@@ -193,13 +193,13 @@ const postLinks = (
   body: Body,
   { next, prev }: Parameters<PageLinks>[0],
 ): ReturnType<PageLinks> => {
-  const { offset: _, ...kept } = body;
+  const { offset: _, ...rest } = body;
   const to = (rel: string, token: string) => ({
     rel,
     href: `${x.baseUrl}${x.path}`,
     type: 'application/geo+json',
     method: 'POST',
-    body: { ...kept, token },
+    body: { ...rest, token },
     merge: false,
   });
   return [...(next ? [to('next', next)] : []), ...(prev ? [to('prev', prev)] : [])];

@@ -31,7 +31,7 @@ import {
   tileRow,
 } from './params.js';
 import { type AskedSelection, tileSelection } from './selection.js';
-import { type TilePlan, tile, tileAddress, tilePlan } from './tile.js';
+import { planTile, replyWithTile, type TilePlan, tileAddress } from './tile.js';
 
 /** Tiles of collections and of the dataset (OGC 20-057, clause 7). */
 export function tileOperations(deps: TilesDeps): Operation[] {
@@ -48,13 +48,13 @@ export function tileOperations(deps: TilesDeps): Operation[] {
       memo: memoOf<TilePlan>(),
       run(x) {
         const catalog = deps.visible(x.principal);
-        const plan = tilePlan(x, catalog, () => {
+        const plan = planTile(x, catalog, () => {
           const collection = findNumbered(catalog, x.params.collectionId);
           const at = readAddress(catalog, x.params);
           requireTileset(catalog, collection, at.set);
           return requestOf([collection], at, formatOf(x, collection), x.params);
         });
-        return tile(x, deps, plan);
+        return replyWithTile(x, deps, plan);
       },
     }),
     defineOperation({
@@ -69,14 +69,14 @@ export function tileOperations(deps: TilesDeps): Operation[] {
       memo: memoOf<TilePlan>(),
       run(x) {
         const catalog = deps.visible(x.principal);
-        const plan = tilePlan(x, catalog, () => {
+        const plan = planTile(x, catalog, () => {
           const fits = x.format === MVT_FORMAT ? hasFeatures : isMade;
           const selection = selectCollections(x, catalog, x.params.collections, fits);
           if (selection.length === 0)
             throw new ApiError('not-acceptable', 'No collection has tiles of this format.');
           return requestOf(selection, readAddress(catalog, x.params), x.format, x.params);
         });
-        return tile(x, deps, plan);
+        return replyWithTile(x, deps, plan);
       },
     }),
   ];

@@ -5,10 +5,10 @@ import type { Pools } from '../../../core/tasks.js';
 import { firstColumn, matrixSize, type TileMatrixSet, zoomOf } from '../../../core/tile-matrix.js';
 import type { TileCache, TileSlot } from '../../../services/cache/tile-cache.js';
 import type { TaskContext } from '../../../services/run-task.js';
-import { fillTile } from '../../../services/tiles/cached.js';
+import { loadTile } from '../../../services/tiles/load.js';
 import { makeTile } from '../../../services/tiles/make.js';
 import { shownAt, type TileAddress, type TileRequest, tileKey } from '../../../services/tiles/request.js';
-import type { CachedTile } from '../../../services/tiles/tile.js';
+import type { Tile } from '../../../services/tiles/tile.js';
 import { emptyTile } from '../../../services/tiles/tile.js';
 import { isOutside } from '../tilesets.js';
 
@@ -46,7 +46,7 @@ export interface TilePlan extends TileRequest {
  * The plan of these parameters; `make` reads and checks them when they are new, or the catalog is. `negotiated` says
  * that the format hangs on the Accept header too, not only on the target; `limited`, that the limits of tilesets hold.
  */
-export function tilePlan(
+export function planTile(
   x: Pick<TileExchange, 'memo' | 'format'>,
   catalog: CatalogSnapshot,
   make: () => TileRequest,
@@ -77,13 +77,13 @@ export function tilePlan(
   return plan;
 }
 
-interface TileDeps {
+interface answerTile {
   readonly pools: Pools;
   readonly tiles: TileCache;
 }
 
 /** A tile from the cache, or made now. Synchronous when it is cached. */
-export function tile(x: Exchange, deps: TileDeps, plan: TilePlan): Reply | Promise<Reply> {
+export function replyWithTile(x: Exchange, deps: answerTile, plan: TilePlan): Reply | Promise<Reply> {
   // Before anything else of the plan: where the tile was found last, it is again.
   const last = plan.slot?.live ? deps.tiles.find(plan.key, plan.slot) : undefined;
   if (last) return last.reply;
@@ -96,24 +96,24 @@ export function tile(x: Exchange, deps: TileDeps, plan: TilePlan): Reply | Promi
     plan.slot = slot;
     return slot.reply;
   }
-  return fillTile(detached(x), deps, plan).then(({ reply }) => reply);
+  return loadTile(detached(x), deps, plan).then(({ reply }) => reply);
 }
 
 /**
  * Outside of its tileset's limits there is no tile (OGC 20-057, /req/core/tc-error), unless something lies there: a large
  * symbol, or rows that another program wrote after the extent was read.
  */
-async function outsideTile(x: Exchange, deps: TileDeps, plan: TilePlan): Promise<Reply> {
+async function outsideTile(x: Exchange, deps: answerTile, plan: TilePlan): Promise<Reply> {
   const { reply, empty } = await anyTile(x, deps, plan);
   if (!empty) return reply;
   const { set, zoom, row, column } = plan.at;
   throw notFound('tile within the limits of the tileset', `${set.matrices[zoom]!.id}/${row}/${column}`);
 }
 
-async function anyTile(x: Exchange, deps: TileDeps, plan: TilePlan): Promise<CachedTile> {
+async function anyTile(x: Exchange, deps: answerTile, plan: TilePlan): Promise<Tile> {
   if (plan.collections.length === 0) return emptyTile(plan);
   if (plan.selection) return makeTile(x, deps.pools, plan);
-  return deps.tiles.find(plan.key)?.tile ?? fillTile(detached(x), deps, plan);
+  return deps.tiles.find(plan.key)?.tile ?? loadTile(detached(x), deps, plan);
 }
 
 /** Several clients may wait for one rendering, so none of them may cancel it by going away. */

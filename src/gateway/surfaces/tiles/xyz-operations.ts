@@ -17,7 +17,7 @@ import { WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
 import { isMade, TILE_FORMATS, tileFormats } from '../../../services/tiles/formats.js';
 import { documentReply, selectCollections } from '../common.js';
 import { COMMON, type TilesDeps, tileQuery, tileResponses } from './params.js';
-import { type TilePlan, tile, tileAddress, tilePlan } from './tile.js';
+import { planTile, replyWithTile, type TilePlan, tileAddress } from './tile.js';
 import { requestOf } from './tile-operations.js';
 import { tileJson } from './tilejson.js';
 
@@ -106,7 +106,7 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
             scale: y.scale,
           });
         };
-        return tile(x, deps, tilePlan(x, catalog, make, { negotiated: false, limited: false }));
+        return replyWithTile(x, deps, planTile(x, catalog, make, { negotiated: false, limited: false }));
       },
     }),
   ];

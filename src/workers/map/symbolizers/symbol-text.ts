@@ -11,10 +11,10 @@ type Attributes = Record<string, string | number | undefined>;
 /** What Mapnik writes: an expression over the attribute that holds the finished text. */
 export function textOf(values: LayerValues): string {
   const transform = values.constant<string>('text-transform');
-  const written = (text: unknown) => transformed(String(text ?? ''), transform);
+  const transformText = (text: unknown) => transformed(String(text ?? ''), transform);
   const tokens = withTokens(values, 'text-field');
-  if (tokens) return `[${values.attribute((feature) => written(tokens(feature)))}]`;
-  const text = values.derive(['text-field'], written);
+  if (tokens) return `[${values.attribute((feature) => transformText(tokens(feature)))}]`;
+  const text = values.derive(['text-field'], transformText);
   return values.isConstant('text-field') ? xmlEscaped(`'${text.replace(/['\\]/g, '\\$&')}'`) : text;
 }
 

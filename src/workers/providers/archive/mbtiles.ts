@@ -72,13 +72,13 @@ export function mbtilesTiles(path: string): (at: ArchiveTileAddress) => ArchiveT
   const { lookup } = guarded(() => opened.get(path));
   return ({ zoom, row, column }) =>
     guarded(() => {
-      const found = lookup.get(zoom, column, 2 ** zoom - 1 - row) as
+      const hit = lookup.get(zoom, column, 2 ** zoom - 1 - row) as
         | { size: number | null; data: unknown }
         | undefined;
-      if (!found || found.size === null) return NO_TILE;
-      if (found.size > MAX_TILE_BYTES) throw unsupported('a tile is larger than 32 MiB');
-      if (!(found.data instanceof Uint8Array)) throw damaged('a tile is not a blob');
-      return storedTile(found.data);
+      if (!hit || hit.size === null) return NO_TILE;
+      if (hit.size > MAX_TILE_BYTES) throw unsupported('a tile is larger than 32 MiB');
+      if (!(hit.data instanceof Uint8Array)) throw damaged('a tile is not a blob');
+      return storedTile(hit.data);
     });
 }
 

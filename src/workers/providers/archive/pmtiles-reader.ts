@@ -57,13 +57,13 @@ export class PMTilesReader {
   }
 
   #find(id: number, directory: Directory, depth: number): Found | Promise<Found> {
-    const found = directory.find(id);
-    if (!found) return undefined;
-    const { leaf, offset, length } = found;
+    const entry = directory.find(id);
+    if (!entry) return undefined;
+    const { leaf, offset, length } = entry;
     if (!leaf) return this.#read({ offset: this.header.tiles.offset + offset, length });
     if (depth === MAX_DEPTH) throw damaged('its directories lead nowhere');
-    const kept = this.#leaves.get(offset);
-    if (kept) return this.#find(id, kept, depth + 1);
+    const hit = this.#leaves.get(offset);
+    if (hit) return this.#find(id, hit, depth + 1);
     return this.#leaf(offset, length).then((read) => this.#find(id, read, depth + 1));
   }
 

@@ -28,11 +28,11 @@ class FileSource implements ByteSource {
   }
 
   read({ offset, length }: Section): Uint8Array {
-    const wanted = offset === 0 ? Math.min(length, this.size) : length;
-    const bytes = new Uint8Array(wanted);
+    const size = offset === 0 ? Math.min(length, this.size) : length;
+    const bytes = new Uint8Array(size);
     let read = 0;
-    while (read < wanted) {
-      const got = readSync(this.#fd, bytes, read, wanted - read, offset + read);
+    while (read < size) {
+      const got = readSync(this.#fd, bytes, read, size - read, offset + read);
       if (got === 0) throw damaged('it became shorter while it was read');
       read += got;
     }
@@ -66,11 +66,11 @@ export async function inspectPMTiles(path: string): Promise<ArchiveInfo> {
 export async function pmtilesTiles(
   path: string,
 ): Promise<(at: ArchiveTileAddress) => ArchiveTile | Promise<ArchiveTile>> {
-  if (isRemote(path)) return (at) => withRemote(path, async (reader) => stored(await found(reader, at)));
+  if (isRemote(path)) return (at) => withRemote(path, async (reader) => stored(await lookUp(reader, at)));
   const reader = await guarded(() => fileReader(path));
   return (at) => {
     try {
-      const tile = found(reader, at);
+      const tile = lookUp(reader, at);
       return tile instanceof Promise ? guarded(async () => stored(await tile)) : stored(tile);
     } catch (error) {
       throw unreadable(error);
@@ -78,7 +78,7 @@ export async function pmtilesTiles(
   };
 }
 
-const found = (reader: PMTilesReader, { zoom, row, column }: ArchiveTileAddress) =>
+const lookUp = (reader: PMTilesReader, { zoom, row, column }: ArchiveTileAddress) =>
   reader.tile(zoom, row, column);
 const stored = (bytes: Uint8Array | undefined) => (bytes ? storedTile(bytes) : NO_TILE);
 

@@ -52,8 +52,8 @@ export async function withRemote<T>(
 }
 
 function readerOf(url: string): Promise<PMTilesReader> {
-  const known = readers.get(url);
-  if (known) return known;
+  const reader = readers.get(url);
+  if (reader) return reader;
   const opening = PMTilesReader.open(new RemoteSource(url));
   readers.set(url, opening);
   // A failure is tried again by the next one who asks.

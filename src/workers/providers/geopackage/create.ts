@@ -134,9 +134,9 @@ export function dropTable(db: Db, table: string): boolean {
 
 /** The title as an identifier that no other table has (OGC 12-128r18, table 4: they are unique). */
 export function identifierFor(db: Db, table: string, title = table): string {
-  const taken = db.prepare('SELECT count(*) FROM gpkg_contents WHERE identifier = ?').pluck();
+  const count = db.prepare('SELECT count(*) FROM gpkg_contents WHERE identifier = ?').pluck();
   let identifier = title;
-  for (let n = 1; taken.get(identifier); n++)
+  for (let n = 1; count.get(identifier); n++)
     identifier = n === 1 ? `${title} (${table})` : `${title} (${table} ${n})`;
   return identifier;
 }

@@ -17,7 +17,7 @@ import { writerOptions } from '../writer.js';
 import { quote } from './connection.js';
 import { guarded } from './edit-errors.js';
 import { passingRows } from './filter.js';
-import { chosen, featureSql, rowName, storedOptions } from './items.js';
+import { featureSql, rowName, selectFields, storedOptions } from './items.js';
 import { recordEvents } from './outbox.js';
 import { rtreeOf, type TableFacts, type Writer, writer } from './writer.js';
 
@@ -81,7 +81,7 @@ class GeoPackageSession implements EditSession {
     const key = keyOf(id);
     if (key === undefined || !this.#passes(key)) return null;
     const source = this.#source;
-    const fields = chosen(source, undefined);
+    const fields = selectFields(source, undefined);
     const in84 = writerOptions(source, OUTPUT_84, fields);
     const feature = featureSql(source, 'geojson', fields);
     const { stored, shown } = this.#get(`SELECT ${feature} AS stored, ${feature} AS shown`, [
@@ -183,8 +183,8 @@ class GeoPackageSession implements EditSession {
       }
     }
     if (!filled) return;
-    const written: Box = [box.minx!, box.miny, box.maxx, box.maxy];
-    this.#extent = around(this.#extent ?? written, written);
+    const extent: Box = [box.minx!, box.miny, box.maxx, box.maxy];
+    this.#extent = around(this.#extent ?? extent, extent);
   }
 
   /** gpkg_contents: when the table changed, and a box that holds every row (OGC 12-128r18, 1.1.3). */
@@ -213,8 +213,8 @@ class GeoPackageSession implements EditSession {
     const all = this.#get(
       `SELECT min(ST_MinX(${g})), min(ST_MinY(${g})), max(ST_MaxX(${g})), max(ST_MaxY(${g})) FROM ${this.#table}`,
     ) as Record<string, number | null>;
-    const found = Object.values(all);
-    return found.every((side) => side !== null) ? (found as unknown as Box) : undefined;
+    const values = Object.values(all);
+    return values.every((side) => side !== null) ? (values as unknown as Box) : undefined;
   }
 
   #run(sql: string, values: readonly Bound[] = []): void {

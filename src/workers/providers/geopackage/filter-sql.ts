@@ -129,8 +129,8 @@ export class GeoPackageFilterWriter extends FilterWriter {
   }
 
   protected arrays(op: (typeof ARRAY)[number], a: Operand, b: Operand): Fragment {
-    const known = `CASE WHEN v.a IS NOT NULL AND v.b IS NOT NULL THEN ${ARRAYS[op]} END`;
-    return named(known, this.#array(a), this.#array(b));
+    const comparison = `CASE WHEN v.a IS NOT NULL AND v.b IS NOT NULL THEN ${ARRAYS[op]} END`;
+    return named(comparison, this.#array(a), this.#array(b));
   }
 
   /** JSON text of an array; NULL for anything else. */
@@ -142,13 +142,13 @@ export class GeoPackageFilterWriter extends FilterWriter {
 
   #listed(members: readonly Operand[]): Fragment {
     if (members.every((member) => typeof member !== 'object')) return this.text(JSON.stringify(members));
-    const written = members.map((member) => {
+    const texts = members.map((member) => {
       if (typeof member === 'object' && isDate(member)) return this.text(member.date);
       if (typeof member === 'object' && isTimestamp(member)) return this.text(member.timestamp);
       if (kindOf(member, this.schema) !== 'boolean') return this.operand(member);
       return sql`json(CASE ${this.predicate(member)} WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE 'null' END)`;
     });
-    return sql`json_array(${joined(written, ', ')})`;
+    return sql`json_array(${joined(texts, ', ')})`;
   }
 }
 

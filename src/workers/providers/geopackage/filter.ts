@@ -53,10 +53,10 @@ function passing(source: GeoPackageSource, filter: Expression | undefined, count
   const box = conditions.length === 1 ? boxCondition(source, conditions[0]!) : undefined;
   if (box) return rowsInBoxes(source, boxesOf(box, source), count);
   const writer = new GeoPackageFilterWriter(source);
-  const written = conditions.flatMap((condition) => conditionsOf(source, condition, writer));
+  const parts = conditions.flatMap((condition) => conditionsOf(source, condition, writer));
   // Nothing else can stop SQLite, and a thread that computes for nobody is missed by all.
-  written.unshift({ sql: 'gr_before(?)', values: [Date.now() + LIMITS.requestDeadlineMs] });
-  const query = sql`SELECT ${rowAndId(source)} FROM ${quote(source.table)} t WHERE ${balanced(written, 'AND')}`;
+  parts.unshift({ sql: 'gr_before(?)', values: [Date.now() + LIMITS.requestDeadlineMs] });
+  const query = sql`SELECT ${rowAndId(source)} FROM ${quote(source.table)} t WHERE ${balanced(parts, 'AND')}`;
   if (query.values.length > MAX_VALUES) throw new TaskFailure('invalid-input', 'The filter is too large.');
   return { sql: query.sql, values: [...query.values] };
 }

@@ -35,7 +35,7 @@ interface PageRow {
 export function items(task: ItemsTask): ItemsResult {
   const source = task.source as GeoPackageSource;
   const { limit, offset } = task;
-  const fields = chosen(source, task.fields);
+  const fields = selectFields(source, task.fields);
   const order = orderOf(task);
   const rows = pageRows(source, task, order);
   const writer = `${WRITERS[task.format]}(?, ${arguments_(fields)})`;
@@ -88,22 +88,22 @@ function pageRows(source: GeoPackageSource, task: ItemsTask, order: Order): Quer
 export function item(task: ItemTask): ItemResult | null {
   if (!/^-?\d{1,18}$/.test(task.id)) return null;
   const source = task.source as GeoPackageSource;
-  const fields = chosen(source, task.fields);
+  const fields = selectFields(source, task.fields);
   const id = BigInt(task.id);
-  const shown = featureSql(source, task.format, fields, task.skipGeometry);
-  const stored = featureSql(source, 'geojson', chosen(source, undefined));
+  const sql = featureSql(source, task.format, fields, task.skipGeometry);
+  const stored = featureSql(source, 'geojson', selectFields(source, undefined));
   const passing = task.filter === undefined ? undefined : passingRows(source, task.filter);
   const row = `SELECT ${rowOf(source)} FROM ${quote(source.table)} t WHERE ${idOf(source)} = ?`;
   const where = passing ? ` WHERE (${row}) IN (${passing.sql})` : '';
-  const found = statement(source.path, `SELECT ${shown} AS data, ${stored} AS stored${where}`).get(
+  const hit = statement(source.path, `SELECT ${sql} AS data, ${stored} AS stored${where}`).get(
     writerOptions(source, task, fields),
     id,
     storedOptions(source),
     id,
     ...(passing ? [id, ...passing.values] : []),
   ) as { data: Buffer | null; stored: Buffer | null } | undefined;
-  if (!found?.data || !found.stored || found.data.length === 0) return null;
-  return { data: found.data, row: rowName(found.stored) };
+  if (!hit?.data || !hit.stored || hit.data.length === 0) return null;
+  return { data: hit.data, row: rowName(hit.stored) };
 }
 
 /** An expression that writes one feature; its parameters are options and id. Of length 0 when there is none. */
@@ -123,7 +123,7 @@ const EXACT = 15;
 /** Writes a feature as it is stored: all attributes, in the CRS of the source, every digit. */
 export function storedOptions(source: GeoPackageSource): string {
   const output = { format: 'geojson', crs: source.crs, swapAxes: false, precision: EXACT } as const;
-  return writerOptions(source, output, chosen(source, undefined));
+  return writerOptions(source, output, selectFields(source, undefined));
 }
 
 /** The name of a stored row, from the feature that `storedOptions` writes. */
@@ -144,7 +144,7 @@ export function count(task: CountTask): number {
     .get(...passing.values) as number;
 }
 
-export function chosen(source: GeoPackageSource, names: readonly string[] | undefined): Field[] {
+export function selectFields(source: GeoPackageSource, names: readonly string[] | undefined): Field[] {
   return fieldsNamed(source, names).slice(0, MAX_COLUMNS);
 }
 

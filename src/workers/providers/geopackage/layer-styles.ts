@@ -45,12 +45,12 @@ function translated(
   sld: Buffer | null,
   target: Pick<SldTarget, 'geometryType' | 'fields'>,
 ): Pick<FileStyle, 'layers' | 'diagnostics'> {
-  if (!sld || sld.length === 0) return lost('The file has no SLD of it, or a very large one.');
+  if (!sld || sld.length === 0) return failureOf('The file has no SLD of it, or a very large one.');
   try {
     const { layers, diagnostics } = readSld({ xml: sld, target });
     return { layers: drawable(layers), diagnostics };
   } catch (error) {
-    return lost(error instanceof StyleError ? error.message : 'It could not be read.');
+    return failureOf(error instanceof StyleError ? error.message : 'It could not be read.');
   }
 }
 
@@ -59,6 +59,6 @@ function drawable(layers: readonly StyleLayer[]): readonly StyleLayer[] {
   return checkStyle({ version: 8, layers }, { id: 'collection', kind: 'vector' }).layers;
 }
 
-function lost(message: string): { layers: []; diagnostics: SldDiagnostic[] } {
+function failureOf(message: string): { layers: []; diagnostics: SldDiagnostic[] } {
   return { layers: [], diagnostics: [{ severity: 'Error', construct: 'layer_styles', message }] };
 }

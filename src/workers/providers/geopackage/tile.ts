@@ -5,13 +5,13 @@ import { layerOptions } from '../layer-options.js';
 import { tileWindow } from '../window.js';
 import { quote, statement } from './connection.js';
 import { passingRows } from './filter.js';
-import { chosen } from './items.js';
+import { selectFields } from './items.js';
 import { idOf, indexOf, rowOf } from './window.js';
 
 /** One layer of a tile as one SQL statement: the rtree window, aggregated by `gr_mvt`. */
 export function tileLayer(task: VectorTileTask, layer: TileLayer): EncodedLayer {
   const source = layer.source as GeoPackageSource;
-  const fields = chosen(source, layer.fields);
+  const fields = selectFields(source, layer.fields);
   const [minx, miny, maxx, maxy] = tileWindow(source, task);
   const g = `t.${quote(source.geometryColumn)}`;
   const row = rowOf(source);

@@ -73,7 +73,7 @@ const COUNTED = 5000;
  * Whether walking through the table in the order of the id comes upon `wanted` rows of the boxes sooner than the index
  * has found all of them: for a page of a window that holds much of the table.
  */
-export function walkIsShorter(source: GeoPackageSource, boxes: readonly Box[], wanted: number): boolean {
+export function walkIsShorter(source: GeoPackageSource, boxes: readonly Box[], count: number): boolean {
   const [box] = boxes;
   if (!source.hasIndex || boxes.length !== 1 || !box) return false;
   const { counted, last, share } = statement(source.path, estimateSql(source)).get(
@@ -84,7 +84,7 @@ export function walkIsShorter(source: GeoPackageSource, boxes: readonly Box[], w
   if (counted < COUNTED || !last) return false;
   const inside = Math.max(counted, last * Math.min(1, share ?? 0));
   // A walk looks `wanted * last / inside` rows up; the index finds and sorts `inside` ids.
-  return inside > (LOOK_UP * wanted * last) / inside;
+  return inside > (LOOK_UP * count * last) / inside;
 }
 
 /** Rows in the window, at most COUNTED; rows of the table at most; the window's share of the extent. */

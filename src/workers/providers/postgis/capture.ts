@@ -42,13 +42,13 @@ export function capture(
         });
       };
       const captured = await capturedTables(connection);
-      const wanted = new Map((tables as PostgisSource[]).map((source) => [keyOf(source), source]));
+      const sources = new Map((tables as PostgisSource[]).map((source) => [keyOf(source), source]));
       for (const old of captured.values())
-        if (!wanted.has(keyOf(old))) await attempt(old, () => remove(connection, old));
-      if (wanted.size === 0) return { captured: 0, problems };
+        if (!sources.has(keyOf(old))) await attempt(old, () => remove(connection, old));
+      if (sources.size === 0) return { captured: 0, problems };
       await ensureOutbox(connection);
       const [[postgis]] = (await connection.query(POSTGIS)) as [[string]];
-      for (const source of wanted.values()) {
+      for (const source of sources.values()) {
         const { name, sql } = functionOf(source, postgis);
         const old = captured.get(keyOf(source));
         if (old?.function === name && old.triggers === TRIGGERS) continue;
@@ -58,7 +58,7 @@ export function capture(
           for (const statement of [sql, ...triggersOf(source, name)]) await connection.query(statement);
         });
       }
-      return { captured: wanted.size - problems.length, problems };
+      return { captured: sources.size - problems.length, problems };
     },
     { cancellation },
   );

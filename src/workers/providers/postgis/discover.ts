@@ -30,14 +30,14 @@ export async function ping({ database }: { database: string }, cancellation?: Ca
 }
 
 async function listing(connection: PostgresConnection, database: string): Promise<DiscoveredDatabase> {
-  const found: DiscoveredDatabase = { layers: [], rasters: [], problems: [] };
+  const contents: DiscoveredDatabase = { layers: [], rasters: [], problems: [] };
   const [[installed]] = (await connection.query(
     "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'postgis')",
   )) as [[boolean]];
   if (!installed)
     return { layers: [], rasters: [], problems: [{ reason: 'The database has no PostGIS extension.' }] };
   const tables = await spatialTables(connection);
-  found.rasters.push(...(await rasterColumns(connection, database)));
+  contents.rasters.push(...(await rasterColumns(connection, database)));
   const cursor = await newestCursor(connection);
   const measure = new Measure(connection);
   for (const table of tables) {
@@ -49,10 +49,10 @@ async function listing(connection: PostgresConnection, database: string): Promis
     if ('problem' in result) {
       const columns = tables.filter(({ oid }) => oid === table.oid).length;
       const layer = `${table.schema}.${table.table}${columns > 1 ? `.${table.geometryColumn}` : ''}`;
-      found.problems.push({ layer, reason: result.problem });
-    } else found.layers.push({ ...result, cursor });
+      contents.problems.push({ layer, reason: result.problem });
+    } else contents.layers.push({ ...result, cursor });
   }
-  return found;
+  return contents;
 }
 
 async function layerOf(

@@ -21,7 +21,7 @@ import { column, quote, tableOf } from './names.js';
 import { idIs } from './order.js';
 import { ensureOutbox, recordEvents } from './outbox.js';
 import { SqlParams } from './params.js';
-import { written, writtenGeometry } from './values.js';
+import { valueSql, writtenGeometry } from './values.js';
 
 /** Edits rows of a table and writes the events, in one transaction that is never tried twice. */
 export function edit(task: EditTask): Promise<EditResult> {
@@ -95,11 +95,11 @@ class PostgisSession implements EditSession {
     return { id: storedId, row: rowName(stored), geometry, geometry84, properties };
   }
 
-  async insert(asked: string | undefined, change: RowChange): Promise<string> {
+  async insert(requestedId: string | undefined, change: RowChange): Promise<string> {
     const source = this.#source;
     const params = new SqlParams();
     const columns = this.#assignments(change, params);
-    const id = await this.#newId(asked);
+    const id = await this.#newId(requestedId);
     if (id !== undefined) columns.unshift([quote(source.idColumn), params.add(id, KEY_TYPES[source.idType])]);
     const what =
       columns.length === 0
@@ -114,7 +114,7 @@ class PostgisSession implements EditSession {
   }
 
   /** The key that an insert names: what the client asked for, unless the table (of a view) numbers its rows itself. */
-  async #newId(asked: string | undefined): Promise<string | undefined> {
+  async #newId(id: string | undefined): Promise<string | undefined> {
     const { schema, table, idColumn, idType } = this.#source;
     const params = new SqlParams();
     const name = params.add(`${quote(schema)}.${quote(table)}`, 'regclass');
@@ -124,8 +124,8 @@ class PostgisSession implements EditSession {
        WHERE attrelid = ${name} AND attname = ${params.add(idColumn, 'text')}`,
       params,
     )) as [[boolean]];
-    if (numbered && (idType === 'integer' || asked === undefined)) return undefined;
-    if (asked !== undefined) return asked;
+    if (numbered && (idType === 'integer' || id === undefined)) return undefined;
+    if (id !== undefined) return id;
     if (idType === 'uuid') return randomUUID();
     throw Refusal.member('/id', 'is missing: this collection does not number its features');
   }
@@ -164,7 +164,7 @@ class PostgisSession implements EditSession {
     const source = this.#source;
     const columns: [string, string][] = [...values].map(([name, value]) => [
       quote(name),
-      written(value, this.#fields.get(name)!, params),
+      valueSql(value, this.#fields.get(name)!, params),
     ]);
     if (geometry !== undefined)
       columns.push([quote(source.geometryColumn), writtenGeometry(geometry, source, params)]);

@@ -174,13 +174,13 @@ export class PostgisFilterWriter extends FilterWriter {
 
   /** A geometry of the filter as PostGIS `geometry` in the CRS of the data. */
   literal(literal: SpatialLiteral): Fragment {
-    const written = this.#value(wkbOf(literal, this.source.crs), 'geometry');
-    return sql`ST_SetSRID(${written}, ${String(this.source.srid)})`;
+    const text = this.#value(wkbOf(literal, this.source.crs), 'geometry');
+    return sql`ST_SetSRID(${text}, ${String(this.source.srid)})`;
   }
 
   protected arrays(op: (typeof ARRAY)[number], a: Operand, b: Operand): Fragment {
-    const known = `CASE WHEN v.a IS NOT NULL AND v.b IS NOT NULL THEN ${ARRAYS[op]} END`;
-    return named(known, this.#array(a), this.#array(b));
+    const comparison = `CASE WHEN v.a IS NOT NULL AND v.b IS NOT NULL THEN ${ARRAYS[op]} END`;
+    return named(comparison, this.#array(a), this.#array(b));
   }
 
   /** As jsonb; NULL for what is no array. */
@@ -195,12 +195,12 @@ export class PostgisFilterWriter extends FilterWriter {
   #listed(members: readonly Operand[]): Fragment {
     if (members.every((member) => typeof member !== 'object'))
       return this.#value(JSON.stringify(members), 'jsonb');
-    const written = members.map((member) => {
+    const texts = members.map((member) => {
       if (typeof member === 'object' && isDate(member)) return this.text(member.date);
       if (typeof member === 'object' && isTimestamp(member)) return this.text(member.timestamp);
       return this.operand(member);
     });
-    return sql`jsonb_build_array(${joined(written, ', ')})`;
+    return sql`jsonb_build_array(${joined(texts, ', ')})`;
   }
 }
 

@@ -18,12 +18,12 @@ const MAX_VALUES = 64_000;
 export function whereOf(source: PostgisSource, filter: Expression | undefined, params: SqlParams): string {
   if (passesAll(filter)) return 'TRUE';
   const writer = new PostgisFilterWriter(source, params);
-  const written = conjuncts(filter!).flatMap((condition) => [
+  const parts = conjuncts(filter!).flatMap((condition) => [
     ...indexed(source, condition, writer, params),
     writer.predicate(condition),
   ]);
   if (params.values.length > MAX_VALUES) throw new TaskFailure('invalid-input', 'The filter is too large.');
-  return balanced(written, 'AND').sql;
+  return balanced(parts, 'AND').sql;
 }
 
 /** Relations find the index by themselves; distances do not. */

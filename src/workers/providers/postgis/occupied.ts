@@ -14,11 +14,11 @@ export async function occupied(
 ): Promise<boolean[]> {
   if (boxes.length === 0) return [];
   const params = new SqlParams();
-  const found = boxes.map(
+  const answers = boxes.map(
     (box) =>
       `EXISTS (SELECT 1 FROM ${tableOf(source)} WHERE ${geometryOf(source)} && ${envelope(box, source, params)})`,
   );
-  const sql = `SELECT ${found.join(', ')}`;
+  const sql = `SELECT ${answers.join(', ')}`;
   const [row] = await withConnection(source.database, (connection) => connection.query(sql, params.values), {
     cancellation,
   });

@@ -68,13 +68,13 @@ function placeOf(key: OrderKey, value: string | number | boolean | null, params:
       same: `${name} IS NULL`,
     };
   }
-  const given = params.add(value, key.sqlType);
-  const greater = key.nullable ? `(${name} > ${given} OR ${name} IS NULL)` : `${name} > ${given}`;
+  const param = params.add(value, key.sqlType);
+  const greater = key.nullable ? `(${name} > ${param} OR ${name} IS NULL)` : `${name} > ${param}`;
   return {
     column: name,
-    value: given,
-    follows: key.descending ? `${name} < ${given}` : greater,
-    same: `${name} = ${given}`,
+    value: param,
+    follows: key.descending ? `${name} < ${param}` : greater,
+    same: `${name} = ${param}`,
   };
 }
 

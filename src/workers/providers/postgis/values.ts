@@ -3,7 +3,7 @@ import type { Field, PostgisSource } from '../../../core/vector-source.js';
 import type { SqlParams } from './params.js';
 
 /** The SQL of a value for its column, as a parameter. */
-export function written(value: FieldValue, field: Field, params: SqlParams): string {
+export function valueSql(value: FieldValue, field: Field, params: SqlParams): string {
   const type = field.sqlType ?? 'text';
   if (value === null) return params.add(null, type);
   if (field.type === 'array') return params.add(arrayLiteral(JSON.parse(value as string)), type);
@@ -14,9 +14,9 @@ export function written(value: FieldValue, field: Field, params: SqlParams): str
 /** JSON for a column of JSON, hstore or a composite type. */
 function json(text: string, type: string, params: SqlParams): string {
   if (/^jsonb?$/.test(type)) return params.add(text, type);
-  const given = params.add(text, 'jsonb');
-  if (!/(^|\.)hstore$/.test(type)) return `jsonb_populate_record(NULL::${type}, ${given})`;
-  return `(SELECT coalesce(hstore(array_agg(key), array_agg(value)), ''::hstore) FROM jsonb_each_text(${given}))`;
+  const param = params.add(text, 'jsonb');
+  if (!/(^|\.)hstore$/.test(type)) return `jsonb_populate_record(NULL::${type}, ${param})`;
+  return `(SELECT coalesce(hstore(array_agg(key), array_agg(value)), ''::hstore) FROM jsonb_each_text(${param}))`;
 }
 
 /** A JSON array as PostgreSQL writes arrays; members of arrays of JSON are JSON text. */

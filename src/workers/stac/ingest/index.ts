@@ -4,7 +4,7 @@ import { basename, dirname, extname, join } from 'node:path';
 import { TaskFailure } from '../../../core/failure.js';
 import type { StacIngest, StacIngestTask } from '../../../core/stac.js';
 import { version } from '../../../core/version.js';
-import { objectOf, taken } from './item.js';
+import { itemOf, objectOf } from './item.js';
 import { type FoundItem, readCatalog } from './read.js';
 import { outcomeOf, StacStore } from './store.js';
 
@@ -34,13 +34,13 @@ function make(path: string, output: string, local: boolean): void {
   const root = local ? dirname(realpathSync(path)) : undefined;
   const store = new StacStore(output);
   const unnamed = basename(path, extname(path));
-  const take = (found: FoundItem) => {
+  const take = (read: FoundItem) => {
     try {
-      const item = taken(found, root);
-      store.add(collectionOf(found, unnamed), item);
+      const item = itemOf(read, root);
+      store.add(collectionOf(read, unnamed), item);
     } catch (error) {
       if (error instanceof TaskFailure) throw error;
-      store.refuse(found.place, `The item was left out: ${(error as Error).message}.`);
+      store.refuse(read.place, `The item was left out: ${(error as Error).message}.`);
     }
   };
   try {

@@ -31,13 +31,13 @@ const STRUCTURAL = new Set([
 ]);
 
 /** Throws an Error whose message says why an item is refused. `root` is the folder that local files must lie in. */
-export function taken({ value, folder }: FoundItem, root: string | undefined): TakenItem {
+export function itemOf({ value, folder }: FoundItem, root: string | undefined): TakenItem {
   const item = asItem(value);
   const files: Record<string, StacFile> = {};
   const assets = Object.entries(objectOf(item['assets'])).flatMap(([key, asset]) => {
-    const known = objectOf(asset);
-    const href = hrefOf(known['href'], key, { folder, root, files });
-    return href === undefined ? [] : [[key, { ...known, href }] as const];
+    const fields = objectOf(asset);
+    const href = hrefOf(fields['href'], key, { folder, root, files });
+    return href === undefined ? [] : [[key, { ...fields, href }] as const];
   });
   return {
     item: { ...item, links: linksOf(item['links']), assets: Object.fromEntries(assets) },

@@ -25,7 +25,7 @@ export interface FoundItem {
 export interface CatalogReader {
   /** Takes a collection document. */
   collection(document: Json): void;
-  item(found: FoundItem): void;
+  item(item: FoundItem): void;
   refuse(path: string, reason: string): void;
 }
 
@@ -63,19 +63,19 @@ interface Node {
 /** Follows links to children and items, each file once, never out of the folder of the root. */
 function readTree(root: string, document: Json, reader: CatalogReader): void {
   const folder = dirname(root);
-  const seen = new Set([root]);
+  const visited = new Set([root]);
   const open: Node[] = [{ path: root, document, depth: 0, collection: undefined }];
   for (let node = open.pop(); node; node = open.pop()) {
     const { collection, depth } = entered(node, reader);
-    const children = childrenOf(node, folder, reader).filter((child) => !seen.has(child));
+    const children = childrenOf(node, folder, reader).filter((child) => !visited.has(child));
     if (depth >= MAX_DEPTH && children.length > 0) {
       reader.refuse(node.path, `The catalog is deeper than ${MAX_DEPTH} levels.`);
       continue;
     }
     for (const child of children) {
-      if (seen.size >= MAX_DOCUMENTS)
+      if (visited.size >= MAX_DOCUMENTS)
         throw new TaskFailure('too-large', `The catalog has more than ${MAX_DOCUMENTS} documents.`);
-      seen.add(child);
+      visited.add(child);
       const read = parsed(child, MAX_DOCUMENT_BYTES);
       if (typeof read === 'string') reader.refuse(child, read);
       else if (read['type'] === 'Feature')
@@ -103,10 +103,10 @@ function childrenOf({ path, document }: Node, root: string, reader: CatalogReade
   return links.flatMap((link) => {
     const { rel, href } = (typeof link === 'object' && link !== null ? link : {}) as Json;
     if (typeof rel !== 'string' || !CHILDREN.has(rel) || typeof href !== 'string') return [];
-    const found = localFile(href, dirname(path), root);
-    if (found.path === undefined)
-      reader.refuse(path, `The link to ${href.slice(0, 200)} was not followed: ${found.why}.`);
-    return found.path === undefined ? [] : [found.path];
+    const file = localFile(href, dirname(path), root);
+    if (file.path === undefined)
+      reader.refuse(path, `The link to ${href.slice(0, 200)} was not followed: ${file.why}.`);
+    return file.path === undefined ? [] : [file.path];
   });
 }
 

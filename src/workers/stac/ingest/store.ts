@@ -78,8 +78,8 @@ export class StacStore {
   }
 
   #tableOf(collection: string): Table {
-    const known = this.#tables.get(collection);
-    if (known) return known;
+    const current = this.#tables.get(collection);
+    if (current) return current;
     if (this.#tables.size >= MAX_COLLECTIONS)
       throw new Error(`there are more than ${MAX_COLLECTIONS} collections`);
     const name = `stac_${this.#tables.size + 1}`;

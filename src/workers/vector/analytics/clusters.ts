@@ -49,12 +49,12 @@ function hulls(
 ): Omit<AnalyticsResult, 'inputTruncated'> {
   const members = membersOf(labels);
   const order = [...members.keys()].sort((a, b) => members[b]!.length - members[a]!.length || a - b);
-  const kept = order.slice(0, LIMITS.clusters).sort((a, b) => a - b);
+  const largest = order.slice(0, LIMITS.clusters).sort((a, b) => a - b);
   const shapes = hullShapes(
     positions,
-    kept.map((cluster) => members[cluster]!),
+    largest.map((cluster) => members[cluster]!),
   );
-  const features = kept.map((cluster, i) => {
+  const features = largest.map((cluster, i) => {
     const group = new Group(statistics);
     for (const member of members[cluster]!) group.add((field) => rows[member]!.values[at(field)]!);
     return feature(shapes[i]!, { clusterId: cluster, featureCount: group.count, ...group.properties() });
@@ -62,7 +62,7 @@ function hulls(
   return {
     features: joined(features),
     returned: features.length,
-    resultTruncated: kept.length < members.length,
+    resultTruncated: largest.length < members.length,
   };
 }
 

@@ -74,11 +74,11 @@ export async function density(task: DensityTask, cancellation?: Cancellation): P
   const weights =
     task.weight === undefined ? undefined : rows.map((row) => Number(row.values[at(task.weight!)] ?? 0));
   const cells = countCells(inPlane(positions, plane), grid, task.cellSize, weights);
-  const kept = cells.sort((a, b) => b.count - a.count || a.column - b.column || a.row - b.row);
-  const resultTruncated = kept.length > LIMITS.densityCells;
-  if (resultTruncated) kept.length = LIMITS.densityCells;
-  const shapes = shapesOf(kept, grid, task.cellSize, plane);
-  const features = kept.map(({ column, row, count, weight }, i) =>
+  const densest = cells.sort((a, b) => b.count - a.count || a.column - b.column || a.row - b.row);
+  const resultTruncated = densest.length > LIMITS.densityCells;
+  if (resultTruncated) densest.length = LIMITS.densityCells;
+  const shapes = shapesOf(densest, grid, task.cellSize, plane);
+  const features = densest.map(({ column, row, count, weight }, i) =>
     feature(shapes[i]!, {
       cellId: `${column}_${row}`,
       featureCount: count,

@@ -6,13 +6,13 @@ function turn(xy: Float64Array, a: number, b: number, c: number): number {
 
 /** The points on one side of the hull, of points in ascending order: each turns left. */
 function chain(xy: Float64Array, sorted: readonly number[]): number[] {
-  const kept: number[] = [];
+  const corners: number[] = [];
   for (const point of sorted) {
-    while (kept.length >= 2 && turn(xy, kept.at(-2)!, kept.at(-1)!, point) <= 0) kept.pop();
-    kept.push(point);
+    while (corners.length >= 2 && turn(xy, corners.at(-2)!, corners.at(-1)!, point) <= 0) corners.pop();
+    corners.push(point);
   }
-  kept.pop();
-  return kept;
+  corners.pop();
+  return corners;
 }
 
 /**

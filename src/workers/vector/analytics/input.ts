@@ -36,13 +36,13 @@ export interface Located {
 
 /** Leaves out features without a place. */
 export function located(rows: readonly FeatureRow[], crs: string): Located {
-  const found = centroids(
+  const centres = centroids(
     rows.map((row) => row.geometry),
     crs,
   );
-  const kept = rows.filter((_, i) => !Number.isNaN(found[2 * i]!));
-  if (kept.length === rows.length) return { rows: kept, positions: found };
-  return { rows: kept, positions: found.filter((ordinate) => !Number.isNaN(ordinate)) };
+  const placedRows = rows.filter((_, i) => !Number.isNaN(centres[2 * i]!));
+  if (placedRows.length === rows.length) return { rows: placedRows, positions: centres };
+  return { rows: placedRows, positions: centres.filter((ordinate) => !Number.isNaN(ordinate)) };
 }
 
 /** The names without repeats, and where each is among them. */

@@ -56,8 +56,8 @@ function matchesOf(pairs: Uint32Array, rows: readonly FeatureRow[]): Map<number,
   const matches = new Map<number, FeatureRow[]>();
   for (let i = 0; i < pairs.length; i += 2) {
     const row = rows[pairs[i + 1]!]!;
-    const found = matches.get(pairs[i]!);
-    if (found) found.push(row);
+    const match = matches.get(pairs[i]!);
+    if (match) match.push(row);
     else matches.set(pairs[i]!, [row]);
   }
   return matches;

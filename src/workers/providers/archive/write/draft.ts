@@ -42,8 +42,8 @@ const BUSY_MS = 10_000;
 
 /** Opens the database of a draft; one of another plan, or that no server left behind, is begun anew. */
 export function openDraft(path: string, draft: ArchiveDraft, create: (db: Db) => void): Db {
-  const kept = existsSync(path) ? reopened(path, draft.plan) : undefined;
-  if (kept) return kept;
+  const draftDb = existsSync(path) ? reopened(path, draft.plan) : undefined;
+  if (draftDb) return draftDb;
   discardDraft(draft.output);
   const db = connect(path);
   try {
@@ -101,8 +101,8 @@ export function advance(db: Db, from: DraftCursor, to: string, add: () => void):
 export function placeOf(db: Db, data: Uint8Array, store: (data: Uint8Array) => number): number {
   const digest = createHash('sha256').update(data).digest().subarray(0, 16);
   const sql = `SELECT place FROM ${CONTENTS} WHERE digest = ?`;
-  const known = prepared(db, sql).get(digest) as { place: number } | undefined;
-  if (known) return known.place;
+  const row = prepared(db, sql).get(digest) as { place: number } | undefined;
+  if (row) return row.place;
   const place = store(data);
   prepared(db, `INSERT INTO ${CONTENTS} VALUES (?, ?)`).run(digest, place);
   return place;
@@ -112,10 +112,10 @@ const statements = new WeakMap<Db, Map<string, Database.Statement>>();
 
 /** A statement that is prepared once per database. */
 export function prepared(db: Db, sql: string): Database.Statement {
-  let known = statements.get(db);
-  if (!known) statements.set(db, (known = new Map()));
-  let statement = known.get(sql);
-  if (!statement) known.set(sql, (statement = db.prepare(sql)));
+  let byText = statements.get(db);
+  if (!byText) statements.set(db, (byText = new Map()));
+  let statement = byText.get(sql);
+  if (!statement) byText.set(sql, (statement = db.prepare(sql)));
   return statement;
 }
 

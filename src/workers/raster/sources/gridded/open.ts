@@ -39,20 +39,20 @@ export async function griddedOpening(source: GriddedRaster, at: RasterPosition =
     key: [source.path, ...source.variables, ...slice].join('\0'),
     origin: source.path,
     stamp,
-    open: () => openSlice(source, grid, { slice, format, known }),
+    open: () => openSlice(source, grid, { slice, format, shape: known }),
   };
 }
 
 async function located(source: GriddedRaster) {
   const { format, stamp } = await formatOf(source.path);
-  const known = knownOf(source.path, format, stamp);
-  const { grids } = await known.layout;
+  const layout = knownOf(source.path, format, stamp);
+  const { grids } = await layout.layout;
   const grid = grids.find(({ variables }) =>
     source.variables.every((name) => variables.some((variable) => variable.name === name)),
   );
   if (!grid)
     throw new TaskFailure('source-unreadable', 'The source does not hold these variables on one grid.');
-  return { grid, stamp, format, known };
+  return { grid, stamp, format, known: layout };
 }
 
 function knownOf(path: string, format: GridFormat, stamp: string): KnownLayout {
@@ -81,13 +81,13 @@ function sliceOf({ axes }: Grid, at: RasterPosition): number[] {
 interface Slice {
   slice: number[];
   format: GridFormat;
-  known: KnownLayout;
+  shape: KnownLayout;
 }
 
 async function openSlice(
   source: GriddedRaster,
   grid: Grid,
-  { slice, format, known }: Slice,
+  { slice, format, shape: known }: Slice,
 ): Promise<Opened> {
   const variables = source.variables.map((name) => grid.variables.find((one) => one.name === name)!);
   const sizes = grid.axes.stored.map(({ size }) => size);

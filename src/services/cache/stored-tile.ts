@@ -1,9 +1,9 @@
 import { contentTag } from '../../core/content-tag.js';
 
 /** A tile outside of this process's memory, with what tells whether it still holds. */
-export interface KeptTile {
+export interface StoredTile {
   /** Milliseconds since the epoch when its making began. */
-  readonly made: number;
+  readonly began: number;
   /** By collection: cursor of the last edit that its maker knew of; 0 for collections without edits. */
   readonly cursors: readonly number[];
   readonly encoding: 'identity' | 'gzip';
@@ -17,8 +17,8 @@ export interface KeptTile {
 const TAG_BYTES = 16;
 
 /** Tag, length of the head, head as JSON, body. */
-export function encodeKept({ made, cursors, encoding, dropped, body }: KeptTile): Buffer {
-  const head = Buffer.from(JSON.stringify([made, cursors, encoding, dropped]));
+export function encodeTile({ began, cursors, encoding, dropped, body }: StoredTile): Buffer {
+  const head = Buffer.from(JSON.stringify([began, cursors, encoding, dropped]));
   const tile = Buffer.allocUnsafe(TAG_BYTES + 2 + head.length + body.byteLength);
   tile.writeUInt16LE(head.length, TAG_BYTES);
   tile.set(head, TAG_BYTES + 2);
@@ -27,13 +27,13 @@ export function encodeKept({ made, cursors, encoding, dropped, body }: KeptTile)
   return tile;
 }
 
-/** Undefined for anything that `encodeKept` did not write, or that was damaged since. */
-export function decodeKept(tile: Uint8Array): KeptTile | undefined {
+/** Undefined for anything that `encodeTile` did not write, or that was damaged since. */
+export function decodeTile(tile: Uint8Array): StoredTile | undefined {
   if (tile.byteLength < TAG_BYTES + 2) return undefined;
   const bytes = Buffer.from(tile.buffer, tile.byteOffset, tile.byteLength);
   if (bytes.toString('latin1', 0, TAG_BYTES) !== contentTag(bytes.subarray(TAG_BYTES))) return undefined;
   const from = TAG_BYTES + 2;
   const to = from + bytes.readUInt16LE(TAG_BYTES);
-  const [made, cursors, encoding, dropped] = JSON.parse(bytes.toString('utf8', from, to));
-  return { made, cursors, encoding, dropped, body: bytes.subarray(to) };
+  const [began, cursors, encoding, dropped] = JSON.parse(bytes.toString('utf8', from, to));
+  return { began, cursors, encoding, dropped, body: bytes.subarray(to) };
 }
