@@ -31,7 +31,7 @@ it('the run script refuses a Node.js that has no build, by its version', () => {
       'bash',
       [
         '-c',
-        `fail() { echo "$*"; exit 0; }; node() { echo ${version}; }; getconf() { echo 'glibc ${glibc}'; }
+        `fail() { echo "$*"; exit 0; }; say() { :; }; node() { echo ${version}; }; getconf() { echo 'glibc ${glibc}'; }
          eval "$(sed -n '/^need_node()/,/^}/p' run)"; need_node; echo taken`,
       ],
       { encoding: 'utf8' },
