@@ -1,14 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { launchBrowser } from '../support/browser.js';
+import { launchBrowser, savePicture } from '../support/browser.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { smallWorld } from '../support/small-world.js';
-
-const ARTEFACTS = 'test/artefacts';
 
 let server: TestServer;
 let folder: string;
@@ -17,7 +15,6 @@ let context: BrowserContext;
 let problems: string[];
 
 beforeAll(async () => {
-  mkdirSync(ARTEFACTS, { recursive: true });
   folder = mkdtempSync(join(tmpdir(), 'graticule-browser-'));
   const rasters = ['L7_ETMs.tif', 'olinda_dem_utm25s.tif', 'years'].map((name) => `demo/data/${name}`);
   server = await startServer({ sources: [smallWorld(folder), ...rasters] });
@@ -70,7 +67,7 @@ async function open(
 async function drawn(page: Page, name: string): Promise<Buffer> {
   await page.locator('[data-map-state="idle"]').first().waitFor({ state: 'attached', timeout: 60_000 });
   const map = await page.locator('[data-map]').first().screenshot();
-  await page.screenshot({ path: join(ARTEFACTS, `${name}.png`), fullPage: true });
+  await savePicture(page, name, true);
   return map;
 }
 
@@ -181,7 +178,7 @@ describe('the start page', () => {
 
   it('lists interfaces and collections without JavaScript, with a picture of the map', async () => {
     const page = await open('/', { javaScriptEnabled: false });
-    await page.screenshot({ path: join(ARTEFACTS, 'start-no-script.png'), fullPage: true });
+    await savePicture(page, 'start-no-script', true);
     const text = await page.locator('main').textContent();
     for (const title of ['Features', 'Tiles', 'Countries', 'States provinces', 'L7 ETMs'])
       expect(text).toContain(title);
@@ -218,7 +215,7 @@ describe('the page of features', () => {
 
   it('has its table without JavaScript, and its next page', async () => {
     const page = await open('/ogc/features/collections/countries/items?f=html', { javaScriptEnabled: false });
-    await page.screenshot({ path: join(ARTEFACTS, 'items-no-script.png'), fullPage: true });
+    await savePicture(page, 'items-no-script', true);
     expect(await page.locator('tbody tr').count()).toBe(50);
     const first = await page.locator('tbody tr').first().textContent();
     await page.locator('a[rel="next"]').first().click();
@@ -238,7 +235,7 @@ describe('the interface documents', () => {
   it('are rendered by a viewer that this server serves', async () => {
     const page = await open('/docs/features');
     await page.getByText('/ogc/features/collections', { exact: false }).first().waitFor({ timeout: 30_000 });
-    await page.screenshot({ path: join(ARTEFACTS, 'docs.png') });
+    await savePicture(page, 'docs');
     expect(await page.locator('.opblock').count()).toBeGreaterThan(4);
   });
 });
@@ -257,7 +254,7 @@ describe('a narrow screen', () => {
   ])('of 360 pixels shows the %s page without scrolling sideways', async (name, path) => {
     const page = await open(path, { width: 360 });
     if ((await page.locator('[data-map]').count()) > 0) await drawn(page, `narrow-${name}`);
-    else await page.screenshot({ path: join(ARTEFACTS, `narrow-${name}.png`), fullPage: true });
+    else await savePicture(page, `narrow-${name}`, true);
     const [scroll, client] = await page.evaluate(() => [
       document.documentElement.scrollWidth,
       document.documentElement.clientWidth,

@@ -1,12 +1,9 @@
-import { mkdirSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { gateways } from '../e2e/support/processes.js';
 import { type EditableStore, geoPackageStore, sender } from '../edits/support.js';
-import { launchBrowser } from '../support/browser.js';
+import { launchBrowser, savePicture } from '../support/browser.js';
 import { startServer, type TestServer } from '../support/server.js';
-
-const ARTEFACTS = 'test/artefacts';
 
 let store: EditableStore;
 let server: TestServer;
@@ -15,7 +12,6 @@ let page: Page;
 const problems: string[] = [];
 
 beforeAll(async () => {
-  mkdirSync(ARTEFACTS, { recursive: true });
   store = geoPackageStore();
   server = await startServer({ sources: [...store.sources, 'demo/data'] });
   const send = sender(server.url, server.adminKey);
@@ -117,7 +113,7 @@ it('shows edits without a reload, on the map and in the list', async () => {
   expect(await page.locator('[data-map]').screenshot()).not.toEqual(before);
   await send('PUT', place, spot(11, 51, 'moved'));
   await counted('update', 1);
-  await page.screenshot({ path: `${ARTEFACTS}/live.png`, fullPage: true });
+  await savePicture(page, 'live', true);
   await send('DELETE', place);
   await counted('delete', 1);
   const rows = await page.locator('[data-live-list] li').allInnerTexts();
@@ -168,7 +164,7 @@ it('fits a narrow screen', async () => {
   await sender(server.url, server.adminKey)('POST', `${id}/items`, spot(5, 45, 'narrow'));
   await counted('insert', 1);
   await page.locator('[data-map-state="idle"]').waitFor({ timeout: 60_000 });
-  await page.screenshot({ path: `${ARTEFACTS}/live-360.png`, fullPage: true });
+  await savePicture(page, 'live-360', true);
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
   expect(problems).toEqual([]);
 });

@@ -1,15 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { launchBrowser, type WatchedPage, watchedPage } from '../support/browser.js';
+import { launchBrowser, savePicture, type WatchedPage, watchedPage } from '../support/browser.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { smallWorld } from '../support/small-world.js';
 import { expectSoundPage, pageJson } from './structure.js';
 
-const ARTEFACTS = 'test/artefacts';
 const RAINFALL = 'demo/data/years/bcsd_obs_1999.nc';
 
 let server: TestServer;
@@ -18,7 +17,6 @@ let folder: string;
 let watched: WatchedPage | undefined;
 
 beforeAll(async () => {
-  mkdirSync(ARTEFACTS, { recursive: true });
   folder = mkdtempSync(join(tmpdir(), 'graticule-viewer-'));
   writeFileSync(join(folder, 'visits.geojson'), JSON.stringify(visits()));
   server = await startServer({
@@ -188,7 +186,7 @@ describe('what is at a place', () => {
     await page.getByRole('dialog').waitFor();
     expect(await page.getByRole('dialog').textContent()).toContain('France');
     expect(await page.getByRole('link', { name: /^Feature \d+$/ }).getAttribute('href')).toContain('/items/');
-    await page.screenshot({ path: join(ARTEFACTS, 'viewer-popup.png') });
+    await savePicture(page, 'viewer-popup');
   });
 
   it('is told as the pop-up document of the layer says, and never as markup', async () => {
@@ -254,7 +252,7 @@ describe('the time', () => {
     expect(await page.locator('[data-time-shown]').textContent()).toBe('1999-06-30');
     await expect.poll(() => [...times].some((time) => time.startsWith('1999-06-30T00:00:00Z/'))).toBe(true);
     expect(hash(page)).toContain('time=1999-06-30T00:00:00Z/1999-07-30T23:59:59.999Z');
-    await page.screenshot({ path: join(ARTEFACTS, 'viewer-time.png') });
+    await savePicture(page, 'viewer-time');
     await page.reload();
     await idle(page);
     await page.locator('[data-time]').waitFor();
@@ -369,17 +367,17 @@ describe('every screen', () => {
   it('of a desk shows all layers at once', async () => {
     const page = await open('');
     expect(await page.locator('[data-layer-count]').textContent()).toBe('5 of 5');
-    await page.screenshot({ path: join(ARTEFACTS, 'viewer.png') });
+    await savePicture(page, 'viewer');
   });
 
   it('of 360 pixels has the map, the time and a sheet with the layers, and nothing beside them', async () => {
     const page = await open('?collections=countries,bcsd_obs_1999', { width: 360, height: 720 });
     await page.locator('[data-time]').waitFor();
-    await page.screenshot({ path: join(ARTEFACTS, 'viewer-narrow.png') });
+    await savePicture(page, 'viewer-narrow');
     expect(await page.locator('#layers').isVisible()).toBe(false);
     await page.getByRole('button', { name: 'Layers' }).click();
     await page.getByRole('button', { name: 'Options of Countries' }).click();
-    await page.screenshot({ path: join(ARTEFACTS, 'viewer-narrow-layers.png') });
+    await savePicture(page, 'viewer-narrow-layers');
     const size = await page.evaluate(() => ({
       page: document.documentElement.scrollWidth,
       inside: [...document.querySelectorAll('main *')]
@@ -397,6 +395,6 @@ describe('every screen', () => {
     await page.locator('[data-time]').waitFor();
     const background = await page.locator('[data-panel]').evaluate((e) => getComputedStyle(e).color);
     expect(background).toBe('rgb(228, 237, 239)');
-    await page.screenshot({ path: join(ARTEFACTS, 'viewer-dark.png') });
+    await savePicture(page, 'viewer-dark');
   });
 });

@@ -1,3 +1,5 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
 /** Without a graphics card, and without anything that asks for the network by itself. */
@@ -15,6 +17,18 @@ const ARGUMENTS = [
 
 export function launchBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: '/usr/bin/chromium', args: ARGUMENTS });
+}
+
+const ARTEFACTS = 'test/artefacts';
+
+/**
+ * Keeps a picture of a page for people to look at, under test/artefacts, where SCREENSHOTS is set. No test reads it, and a
+ * picture of a whole page lays it out and draws its maps twice more.
+ */
+export async function savePicture(page: Page, name: string, fullPage = false): Promise<void> {
+  if (!process.env['SCREENSHOTS']) return;
+  mkdirSync(ARTEFACTS, { recursive: true });
+  await page.screenshot({ path: join(ARTEFACTS, `${name}.png`), fullPage });
 }
 
 /** A page whose complaints are gathered: errors, warnings, failed requests, and requests to other servers. */
