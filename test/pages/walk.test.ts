@@ -6,10 +6,11 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchBrowser } from '../support/browser.js';
 import { startServer, type TestServer } from '../support/server.js';
+import { axeFaults } from './axe.js';
 import { catalogOf, layoutFaults, settled, walkByKeyboard } from './walk.js';
 
 /**
- * A walk through every page by keyboard, at both widths. `./run screenshots` takes pictures on the way, light and dark and
+ * A walk through every page by keyboard, at both widths, with a look by axe at each, light and dark. `./run screenshots` takes pictures on the way, light and dark and
  * with catalogs of several sizes, into test/pages/screenshots.
  */
 
@@ -29,6 +30,8 @@ const PAGES = {
   item: '/ogc/features/collections/countries/items/1',
   queryables: '/ogc/features/collections/countries/queryables',
   functions: '/ogc/features/functions',
+  'tile-collections': '/ogc/tiles/collections',
+  'tile-collection': '/ogc/tiles/collections/{n}',
   tilesets: '/ogc/tiles/collections/{n}/tiles',
   tileset: '/ogc/tiles/collections/{n}/tiles/WebMercatorQuad',
   'tile-matrix-sets': '/ogc/tiles/tileMatrixSets',
@@ -36,8 +39,11 @@ const PAGES = {
   viewer: '/ogc/maps/viewer',
   'viewer-time': '/ogc/maps/viewer?collections=bcsd_obs_1999,countries',
   styles: '/ogc/maps/collections/{n}/styles',
+  'tile-json': '/tiles/{n}',
   coverage: '/ogc/coverages/collections/bcsd_obs_1999',
+  'coverage-bands': '/ogc/coverages/collections/l7_etms',
   stac: '/stac',
+  'stac-collections': '/stac/collections',
   'stac-collection': '/stac/collections/l7_etms',
   'stac-search': '/stac/search',
   nothing: '/nothing',
@@ -67,7 +73,10 @@ const NARROW: ReadonlySet<string> = new Set([
   'items',
   'viewer',
   'coverage',
+  'coverage-bands',
+  'docs-features',
   'refusal',
+  'stac-search',
 ]);
 
 let folder: string;
@@ -102,9 +111,10 @@ describe.each(PICTURES ? [7, 1, 69, 2000] : [7])('with %i collections', (count) 
   const addressOf = (name: keyof typeof PAGES) => server.url + PAGES[name].replace('{n}', number);
 
   it.each(WIDTHS)(
-    'every page is walked by keyboard at %i pixels: all is reached, seen and not covered',
+    'every page is walked by keyboard at %i pixels: all is reached, seen and not covered; axe finds nothing wrong',
     async (width) => {
-      const context = await browser.newContext({ viewport: { width, height: 900 } });
+      // Only so that the checker may be put into the page.
+      const context = await browser.newContext({ viewport: { width, height: 900 }, bypassCSP: true });
       const page = await context.newPage();
       const faults: Record<string, string[]> = {};
       for (const name of pages) {
@@ -117,6 +127,7 @@ describe.each(PICTURES ? [7, 1, 69, 2000] : [7])('with %i collections', (count) 
           ...stops.flatMap((stop) => stop.faults.map((fault) => `${stop.name} ${fault}`)),
           ...missed.map((one) => `${one} is not reached`),
           ...(await layoutFaults(page)),
+          ...(await axeFaults(page)),
         ];
         if (wrong.length > 0) faults[name] = wrong;
       }

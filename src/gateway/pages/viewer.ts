@@ -129,7 +129,7 @@ function panel(
 const ADD_LAYERS = html`<form class="layer-search" role="search" data-layer-search hidden>
 <label><span class="unseen">Add layers</span><input type="search" placeholder="Add layers: name or attribute" maxlength="200" autocomplete="off" data-search-words></label>
 <p class="layer-found" role="status" data-search-count></p>
-<ul class="layer-results" data-search-results></ul>
+<ul class="layer-results" data-search-results aria-label="Layers found"></ul>
 </form>`;
 
 /** One layer: what it is called and looks like; the rest, which needs the script, behind a button. */

@@ -91,7 +91,11 @@ async function suggest(
 
 function show(form: HTMLElement, text: string, entries: readonly HTMLElement[]): void {
   form.querySelector('[data-search-count]')!.textContent = text;
-  form.querySelector('[data-search-results]')!.replaceChildren(...entries);
+  const results = form.querySelector<HTMLElement>('[data-search-results]')!;
+  results.replaceChildren(...entries);
+  // The list scrolls, and what is on the map already cannot have the focus: the keyboard scrolls the list itself.
+  if (entries.length > 0) results.tabIndex = 0;
+  else results.removeAttribute('tabindex');
 }
 
 function entry(
