@@ -320,7 +320,7 @@ describe('the file of an asset', () => {
       file.subarray(-5),
     ]);
     expect((await ranged(`bytes=${size - 3}-`))[2]).toEqual(file.subarray(-3));
-    expect((await ranged('bytes=100-999999999'))[2]).toEqual(file.subarray(100));
+    expect(file.subarray(100).equals((await ranged('bytes=100-999999999'))[2])).toBe(true);
     expect((await ranged('bytes=5-2'))[0]).toBe(200);
     expect((await ranged('items=0-5'))[0]).toBe(200);
     expect((await ranged('bytes=0-1,4-5'))[0]).toBe(200);
