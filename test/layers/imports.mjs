@@ -1,6 +1,6 @@
 /**
  * Which folder of src may import which, and that no files import each other in a circle. `faults` tells what is wrong;
- * run as a program, by `./run lint`, this file prints it.
+ * run as a program, by `./run lint`, this file prints it; `--picture` prints the picture of the layers.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -111,13 +111,28 @@ export function faults(texts) {
   return wrong.filter((fault) => fault !== undefined);
 }
 
-function sources() {
+/** The picture of the layers in docs/architecture.md: who imports whom, as the files do. Arrows to core are left out: all have one. */
+export function picture(texts) {
+  const edges = new Map();
+  for (const [path, text] of texts)
+    for (const { target } of importsOf(path, text)) {
+      const [from, to] = [layerOf(path), layerOf(target)];
+      if (texts.has(target) && from !== to && to !== 'core') edges.set(`  ${from} --> ${to}`, true);
+    }
+  return ['```mermaid', 'flowchart TD', ...[...edges.keys()].sort(), '```'].join('\n');
+}
+
+export function sources() {
   const paths = readdirSync('src', { recursive: true }).map((name) => `src/${name}`);
-  const code = paths.filter((path) => /(?<!\.d|\.test)\.ts$/.test(path) && !path.includes('/third_party/'));
+  const code = paths.filter((path) => /(?<!\.d|\.test)\.ts$/.test(path));
   return new Map(code.map((path) => [path, readFileSync(path, 'utf8')]));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  if (process.argv[2] === '--picture') {
+    console.log(picture(sources()));
+    process.exit();
+  }
   const wrong = faults(sources());
   for (const fault of wrong) console.error(fault);
   process.exit(wrong.length > 0 ? 1 : 0);
