@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { VectorTile, type VectorTileFeature } from '@mapbox/vector-tile';
@@ -13,7 +14,9 @@ import { answers, startGraticule } from './support/server.js';
 
 /**
  * Tiles that no cache holds, over HTTP, from one PostGIS and by this server also from a GeoPackage of the same rows: CPU
- * of server and database together, per tile. First all must give the same features in the same places.
+ * of server and database together, per tile, for clients that take gzip and for clients that take none. All reach the
+ * database by TCP; it uses no parallel query, which on two busy cores multiplies what ST_AsMVT costs. First all must give
+ * the same features in the same places.
  */
 const rounds = option('rounds', 7);
 const ROWS = 200_000;
@@ -22,6 +25,9 @@ const HALF_WORLD = 20037508.342789244;
 const MARTIN = resolve('.cache/peers/martin/bin/martin');
 const TIPG = resolve('.cache/peers/tipg/bin/python');
 const CLIENTS = 4;
+/** Of Martin's CPU, for clients that take no gzip. */
+const POSTGIS_GOALS: Readonly<Record<string, number>> = { points: 1.5, lines: 1.25, polygons: 3.5 };
+const GEOPACKAGE_GOALS: Readonly<Record<string, number>> = { points: 2, lines: 1.5, polygons: 4 };
 const EXTENT = 4096;
 const BIN = `/usr/lib/postgresql/${existsSync('/usr/lib/postgresql/17') ? 17 : 15}/bin`;
 
@@ -39,13 +45,23 @@ interface Contender {
   stop(): void | Promise<void>;
 }
 
-function must(program: string, args: string[], env: Record<string, string> = {}): void {
-  const { status, stderr } = spawnSync(program, args, { env: { ...process.env, ...env } });
+/** What a program writes. */
+function must(program: string, args: string[], env: Record<string, string> = {}): string {
+  const { status, stdout, stderr } = spawnSync(program, args, {
+    env: { ...process.env, ...env },
+    encoding: 'utf8',
+    maxBuffer: 1e9,
+  });
   if (status !== 0) throw new Error(`${program}: ${stderr}`);
+  return stdout.trim();
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-tile-peers-'));
-const postgres = await startPostgres(['shared_buffers=512MB', 'listen_addresses=127.0.0.1']);
+const postgres = await startPostgres([
+  'shared_buffers=512MB',
+  'listen_addresses=127.0.0.1',
+  'max_parallel_workers_per_gather=0',
+]);
 const socket = new URL(postgres.url).searchParams.get('host')!;
 const database = Number(readFileSync(`${socket}/data/postmaster.pid`, 'utf8').split('\n')[0]);
 const user = new URL(postgres.url).username;
@@ -216,23 +232,67 @@ function compare(ours: Essence[], theirs: Essence[], what: string): void {
     );
 }
 
-async function cost(one: Contender, table: string, passes: number) {
+const CODINGS = ['gzip', 'identity'] as const;
+
+async function cost(one: Contender, table: string, passes: number, coding: (typeof CODINGS)[number]) {
   const cpu = treeCpuMs(one.pid) + treeCpuMs(database);
   const begin = performance.now();
   const list = Array.from({ length: passes * tiles.length }, (_, i) => tiles[(i * 7) % tiles.length]!);
+  let bytes = 0;
+  // Connections of a measurement are its own: a server may close those that wait meanwhile.
+  const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
   await Promise.all(
     Array.from({ length: CLIENTS }, async () => {
       for (let tile = list.pop(); tile; tile = list.pop()) {
-        const response = await fetch(one.url(table, ...tile), { headers: { 'accept-encoding': 'gzip' } });
-        await response.arrayBuffer();
+        const size = await bodySize(one.url(table, ...tile), coding, agent);
+        bytes += size;
       }
     }),
   );
+  agent.destroy();
   const count = passes * tiles.length;
   return {
     cpuMs: (treeCpuMs(one.pid) + treeCpuMs(database) - cpu) / count,
     wallMs: (performance.now() - begin) / count,
+    kB: bytes / count / 1e3,
   };
+}
+
+/** Bytes of an answer's body as they came. */
+function bodySize(url: string, coding: string, agent: Agent): Promise<number> {
+  return new Promise((resolve, reject) => {
+    get(url, { agent, headers: { 'accept-encoding': coding } }, (response) => {
+      let bytes = 0;
+      response.on('data', (part: Buffer) => {
+        bytes += part.byteLength;
+      });
+      response.on('error', reject);
+      response.on('end', () => {
+        if (response.statusCode === 200) resolve(bytes);
+        else reject(new Error(`${url}: ${response.statusCode}`));
+      });
+    }).on('error', reject);
+  });
+}
+
+/** The database counts the time of a session once it has seen it end. */
+const settle = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+
+/** The rows of the tiles, of which every server makes its tiles: what the database takes to send them, to nobody. */
+function floor(table: string, passes: number) {
+  const script = join(folder, `${table}-rows.sql`);
+  const copies = tiles.map(
+    ([z, x, y]) =>
+      `COPY (SELECT fid, geom, name, kind, levels, height FROM ${table} WHERE geom && ST_Expand(ST_TileEnvelope(${z}, ${x}, ${y}), ${(side / 64).toFixed(6)})) TO STDOUT (FORMAT binary);`,
+  );
+  writeFileSync(script, Array<string>(passes).fill(copies.join('\n')).join('\n'));
+  const cpu = treeCpuMs(database);
+  const begin = performance.now();
+  const count = passes * tiles.length;
+  must('psql', ['-q', '-o', '/dev/null', '-f', script, tcp]);
+  const wallMs = (performance.now() - begin) / count;
+  settle();
+  return { cpuMs: (treeCpuMs(database) - cpu) / count, wallMs, kB: 0 };
 }
 
 /** The least that any server on ST_AsMVT costs: pgbench asks for the same tiles, prepared, and drops them. */
@@ -266,16 +326,18 @@ SELECT ST_AsMVT(t.*, '${table}', 4096, 'g', 'fid') FROM (SELECT ST_AsMVTGeom(geo
     String(Math.ceil(count / CLIENTS)),
     '-f',
     script,
-    postgres.url,
+    tcp,
   ]);
-  return { cpuMs: (treeCpuMs(database) - cpu) / count, wallMs: (performance.now() - begin) / count };
+  const wallMs = (performance.now() - begin) / count;
+  settle();
+  return { cpuMs: (treeCpuMs(database) - cpu) / count, wallMs, kB: 0 };
 }
 
 const contenders: Contender[] = [];
 const notes: string[] = [];
 try {
   const file = load();
-  contenders.push(await graticule('graticule, PostGIS', postgres.url, 18_101));
+  contenders.push(await graticule('graticule, PostGIS', tcp, 18_101));
   contenders.push(await graticule('graticule, GeoPackage', file, 18_102));
   for (const [start, program] of [
     [martin, MARTIN],
@@ -291,7 +353,7 @@ try {
         compare(own, await essence(other.url(table, ...tile)), `${other.name}, ${table} ${tile.join('/')}`);
     }
   }
-  type Sample = { cpuMs: number; wallMs: number };
+  type Sample = { cpuMs: number; wallMs: number; kB: number };
   const samples = new Map<string, Sample[]>();
   const add = (name: string, round: number, sample: Sample) => {
     if (!samples.has(name)) samples.set(name, []);
@@ -300,39 +362,68 @@ try {
   };
   for (let round = 0; round <= rounds; round++) {
     for (const table of Object.keys(GEOMETRIES)) {
-      for (const one of contenders)
-        add(`${table}: ${one.name}`, round, await cost(one, table, one.name === 'TiPg' ? 2 : 4));
+      for (const coding of CODINGS)
+        for (const one of contenders)
+          add(
+            `${table}, ${coding}: ${one.name}`,
+            round,
+            await cost(one, table, one.name === 'TiPg' ? 2 : 4, coding),
+          );
       add(`${table}: ST_AsMVT by pgbench`, round, ceiling(table, 4));
+      add(`${table}: the rows alone`, round, floor(table, 4));
     }
   }
-  const ratio = (table: string, theirs: string, ours: string) => {
-    const own = samples.get(`${table}: ${ours}`)!;
-    return (samples.get(`${table}: ${theirs}`) ?? []).map(({ cpuMs }, i) => cpuMs / own[i]!.cpuMs);
+  const ratio = (theirs: string, ours: string) => {
+    const own = samples.get(ours)!;
+    return (samples.get(theirs) ?? []).map(({ cpuMs }, i) => cpuMs / own[i]!.cpuMs);
   };
-  const others = ['Martin', 'TiPg', 'ST_AsMVT by pgbench'].filter((name) => samples.has(`points: ${name}`));
-  const goals: Record<string, number> = { points: 1.05, lines: 1.05, polygons: 2 };
+  const peers = ['Martin', 'TiPg'].filter((name) => contenders.some((one) => one.name === name));
+  const versions = [
+    must(join(BIN, 'postgres'), ['--version']),
+    `PostGIS ${must('psql', ['-At', '-c', 'SELECT postgis_lib_version()', postgres.url])}`,
+    ...(peers.includes('Martin') ? [`Martin ${must(MARTIN, ['--version'])}`] : []),
+    ...(peers.includes('TiPg')
+      ? [`TiPg ${must(TIPG, ['-c', "import importlib.metadata as m; print(m.version('tipg'))"])}`]
+      : []),
+  ];
   publish({
     bench: 'tile-peers',
     command: `./run bench tile-peers --rounds ${rounds}`,
-    about: `${tiles.length} tiles (zoom ${ZOOM}) of about 5,200 SYNTHETIC buildings as points, lines and polygons, 4 attributes, no cache, ${CLIENTS} clients, gzip. CPU of server and database together, per tile. Compared first: the same attributes, boxes within one grid unit. pgbench is the floor of every server that asks for ST_AsMVT (pg_tileserv, Tegola): its own CPU does not count, and nothing is compressed.`,
+    about: `${tiles.length} tiles (zoom ${ZOOM}) of about 5,200 SYNTHETIC buildings as points, lines and polygons, 4 attributes, no cache, ${CLIENTS} clients that take gzip or take nothing but identity. CPU of server and database together, per tile, children counted; the database is reached by TCP and uses no parallel query. Compared first: the same attributes, boxes within one grid unit. pgbench is the floor of every server that asks for ST_AsMVT (pg_tileserv, Tegola), the rows alone that of every other: of both the database's CPU counts, not the client's. ${versions.join(', ')}.`,
     figures: [...samples].map(([name, list]) => ({
       name,
-      rounds: { 'CPU ms/tile': list.map((s) => s.cpuMs), 'ms/tile': list.map((s) => s.wallMs) },
+      rounds: {
+        'CPU ms/tile': list.map((s) => s.cpuMs),
+        'ms/tile': list.map((s) => s.wallMs),
+        'kB/tile': list.map((s) => s.kB),
+      },
     })),
-    ratios: Object.keys(GEOMETRIES).flatMap((table) => [
-      ...others.map((name) => ({
-        what: `CPU, ${table}, ${name} / graticule on PostGIS`,
-        rounds: ratio(table, name, 'graticule, PostGIS'),
-        ...(name === 'Martin' ? { goal: goals[table]! } : {}),
-      })),
-      ...others
-        .filter((name) => name === 'Martin')
-        .map((name) => ({
-          what: `CPU, ${table}, ${name} on PostGIS / graticule on GeoPackage`,
-          rounds: ratio(table, name, 'graticule, GeoPackage'),
-          goal: 3,
+    ratios: Object.keys(GEOMETRIES).flatMap((table) =>
+      CODINGS.flatMap((coding) => [
+        ...peers.map((name) => ({
+          what: `CPU, ${table}, ${coding}, ${name} / graticule on PostGIS`,
+          rounds: ratio(`${table}, ${coding}: ${name}`, `${table}, ${coding}: graticule, PostGIS`),
+          ...(name === 'Martin' && coding === 'identity' ? { goal: POSTGIS_GOALS[table]! } : {}),
         })),
-    ]),
+        ...(peers.includes('Martin')
+          ? [
+              {
+                what: `CPU, ${table}, ${coding}, Martin on PostGIS / graticule on GeoPackage`,
+                rounds: ratio(`${table}, ${coding}: Martin`, `${table}, ${coding}: graticule, GeoPackage`),
+                ...(coding === 'identity' ? { goal: GEOPACKAGE_GOALS[table]! } : {}),
+              },
+            ]
+          : []),
+        ...(coding === 'identity'
+          ? [
+              {
+                what: `CPU, ${table}, the rows alone / graticule on PostGIS`,
+                rounds: ratio(`${table}: the rows alone`, `${table}, ${coding}: graticule, PostGIS`),
+              },
+            ]
+          : []),
+      ]),
+    ),
     notes,
   });
 } finally {

@@ -122,6 +122,31 @@ describe('OGC API Tiles', () => {
     expect((await get(path, { accept: 'image/tiff' })).status).toBe(406);
   });
 
+  it('a tile is the same in both codings, whichever client comes first', async () => {
+    const base = `/collections/${await layerId('countries')}/tiles/WebMercatorQuad/4`;
+    for (const [place, codings] of [
+      ['5/8', ['identity', 'gzip', 'identity']],
+      ['5/9', ['gzip', 'identity', 'gzip']],
+    ] as const) {
+      const bodies: Buffer[] = [];
+      const stages: boolean[] = [];
+      for (const coding of codings) {
+        const headers = { 'accept-encoding': coding };
+        const answer = await get(`${base}/${place}?f=mvt`, headers);
+        expect([answer.status, answer.headers.get('content-encoding') ?? 'identity']).toEqual([200, coding]);
+        bodies.push(Buffer.from(await answer.arrayBuffer()));
+        stages.push(answer.headers.get('server-timing')?.includes('vector-tile') ?? false);
+        const etag = answer.headers.get('etag')!;
+        const again = await get(`${base}/${place}?f=mvt`, { ...headers, 'if-none-match': etag });
+        expect(again.status).toBe(304);
+      }
+      expect(bodies[0]!.byteLength).toBeGreaterThan(1000);
+      expect(bodies.map((body) => body.equals(bodies[0]!))).toEqual([true, true, true]);
+      // The second and the third client are served from the cache.
+      expect(stages).toEqual([true, false, false]);
+    }
+  });
+
   it('/req/core/tc-error: 400 outside of the tile matrix set, 404 outside of the limits', async () => {
     const base = `/collections/${await layerId('disputed_borders')}/tiles/WebMercatorQuad`;
     for (const place of ['25/0/0', '0/1/0', '0/0/1', 'x/0/0'])

@@ -4,6 +4,7 @@ import { MVT_FORMAT } from '../../src/core/media.js';
 import type { Pools } from '../../src/core/tasks.js';
 import { WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
 import { makeTile } from '../../src/services/tiles/make.js';
+import type { TileCoding } from '../../src/services/tiles/tile.js';
 
 it('whoever wants a tile, a collection is left out of those beyond its zooms', async () => {
   const asked: string[][] = [];
@@ -29,4 +30,23 @@ it('whoever wants a tile, a collection is left out of those beyond its zooms', a
   expect(await status(3, collections)).toBe(200);
   expect(await status(2, collections.slice(1))).toBe(204);
   expect(asked).toEqual([['early'], ['early', 'late']]);
+});
+
+it('compresses no tile for a client that takes none', async () => {
+  const codings: string[] = [];
+  const pools = {
+    run: async (_: string, { encoding }: { encoding: 'gzip' | 'identity' }) => {
+      codings.push(encoding);
+      return { data: new Uint8Array(1000), encoding, features: 1, dropped: 0 };
+    },
+  } as unknown as Pools;
+  const collections = [{ kind: 'vector', id: 'towns', source: { fields: [] } } as unknown as Collection];
+  const at = { set: WEB_MERCATOR_QUAD, zoom: 0, row: 0, column: 0 };
+  const tile = (coding?: TileCoding) =>
+    makeTile({ timing: () => {} }, pools, { format: MVT_FORMAT, collections, at }, coding);
+  const plain = await tile('identity');
+  expect([plain.reply.encoding, plain.bytes]).toEqual([undefined, 2000]);
+  const compressed = await tile();
+  expect([compressed.reply.encoding, compressed.bytes]).toEqual(['gzip', 1000]);
+  expect(codings).toEqual(['identity', 'gzip']);
 });

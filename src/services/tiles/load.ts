@@ -4,7 +4,7 @@ import type { TaskContext } from '../run-task.js';
 import { isDrawn, makeTile } from './make.js';
 import { blockOf, drawBlock } from './metatile.js';
 import { type TileRequest, tileKey } from './request.js';
-import type { KeyedTileRequest, Tile } from './tile.js';
+import type { KeyedTileRequest, Tile, TileCoding } from './tile.js';
 import { maxAgeOf } from './tile.js';
 
 /** A tile that no client waits for: from the cache, or made and kept. */
@@ -18,15 +18,19 @@ export async function warmTile(
   return loadTile({ timing: () => {} }, { tiles, pools }, { ...request, key });
 }
 
-/** Makes a tile that the cache does not have; an image together with its neighbours, which are asked for soon. */
+/**
+ * Makes a tile that the cache does not have; an image together with its neighbours, which are asked for soon. Who asks
+ * for a tile that is being made gets it in the coding of the first.
+ */
 export function loadTile(
   x: TaskContext,
   { tiles, pools }: { tiles: TileCache; pools: Pools },
   request: KeyedTileRequest,
+  coding?: TileCoding,
 ): Promise<Tile> {
   const maxAge = maxAgeOf(request);
   if (!isDrawn(request) || !tiles.keeps)
-    return tiles.load(request, () => makeTile(x, pools, request), maxAge);
+    return tiles.load(request, () => makeTile(x, pools, request, coding), maxAge);
   const block = blockOf(request);
   return tiles.loadBlock(block, () => drawBlock(x, pools, block), maxAge);
 }

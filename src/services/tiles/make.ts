@@ -10,7 +10,7 @@ import { runTask, type TaskContext } from '../run-task.js';
 import { archiveTile } from './archive-tiles.js';
 import { tileLayer } from './layer.js';
 import { shownAt, type TileRequest } from './request.js';
-import { emptyTile, newTile, sizeInPixels, type Tile } from './tile.js';
+import { emptyTile, newTile, sizeInPixels, type Tile, type TileCoding } from './tile.js';
 
 /** Grid of a vector tile, and how far features reach over its edge. */
 const EXTENT = 4096;
@@ -20,14 +20,22 @@ const SIMPLIFY = 0.5;
 /** Below this size gzip only adds bytes and time. */
 const GZIP_MIN_BYTES = 128;
 
-/** Makes a tile, or takes it from the archive that holds it. Rejects with an `ApiError`. */
-export async function makeTile(x: TaskContext, pools: Pools, whole: TileRequest): Promise<Tile> {
+/**
+ * Makes a tile, or takes it from the archive that holds it. `coding` is that of a vector tile which is encoded now; one
+ * of an archive comes as it is stored. Rejects with an `ApiError`.
+ */
+export async function makeTile(
+  x: TaskContext,
+  pools: Pools,
+  whole: TileRequest,
+  coding: TileCoding = 'gzip',
+): Promise<Tile> {
   const collections = shownAt(whole.at, whole.collections);
   const request = collections.length === whole.collections.length ? whole : { ...whole, collections };
   const { format } = request;
   if (collections.length === 0) return emptyTile(request);
   if (hasStoredTiles(collections[0])) return stored(x, pools, request);
-  return format === MVT_FORMAT ? encode(x, pools, request) : draw(x, pools, request);
+  return format === MVT_FORMAT ? encode(x, pools, request, coding) : draw(x, pools, request);
 }
 
 /** Whether a tile is an image that is made here. */
@@ -35,7 +43,7 @@ export function isDrawn({ collections, format }: Pick<TileRequest, 'collections'
   return format !== MVT_FORMAT && !hasStoredTiles(collections[0]);
 }
 
-async function encode(x: TaskContext, pools: Pools, request: TileRequest): Promise<Tile> {
+async function encode(x: TaskContext, pools: Pools, request: TileRequest, coding: TileCoding): Promise<Tile> {
   const { collections, at, selection } = request;
   const vectors = collections.filter(hasFeatures);
   if (vectors.length === 0) {
@@ -49,7 +57,7 @@ async function encode(x: TaskContext, pools: Pools, request: TileRequest): Promi
     buffer: BUFFER,
     simplify: SIMPLIFY,
     maxBytes: LIMITS.tileBytes,
-    encoding: 'gzip',
+    encoding: coding,
     gzipMinBytes: GZIP_MIN_BYTES,
   });
   const { data, dropped } = result;

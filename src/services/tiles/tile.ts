@@ -2,6 +2,7 @@ import { hasCoverage, hasFeatures } from '../../core/abilities.js';
 import type { Collection } from '../../core/collection.js';
 import { contentTag } from '../../core/content-tag.js';
 import { LIMITS } from '../../core/limits.js';
+import { MVT_FORMAT } from '../../core/media.js';
 import type { Reply } from '../../core/operation.js';
 import { isDistant } from '../../core/raster-sources.js';
 import type { TileSize } from '../../core/rasters.js';
@@ -11,11 +12,14 @@ import { sourceItemHeaders, sourceItems, windowIn84 } from '../rasters/source-it
 import { blankImage } from './blank.js';
 import type { TileRequest } from './request.js';
 
-/** A tile ready to send: compressed already where that helps, with its entity tag. */
+/** What is made of a vector tile for its first client: others compress it, or undo that, when they ask. */
+export type TileCoding = 'gzip' | 'identity';
+
+/** A tile ready to send, with its entity tag. */
 export interface Tile {
   /** The answer that every request for this tile gets. */
   readonly reply: Reply;
-  /** None of its own for a tile without content: blank images are shared. */
+  /** Of memory. None of its own for a tile without content: blank images are shared. */
   readonly bytes: number;
   /** Nothing is in the tile: 204, or a transparent image. */
   readonly empty?: boolean;
@@ -54,7 +58,9 @@ export function newTile(
   // One literal, no spread: V8 gives each object made by spreading a hidden class of its own, and then every read misses.
   const etag = contentTag(data);
   const reply = { status: 200, mediaType, body: data, encoding, etag, cacheControl, constant, headers };
-  return { reply, bytes: data.byteLength, dropped };
+  // The compressed form of a plain vector tile is kept with it, once a client has asked for that.
+  const forms = request.format === MVT_FORMAT && encoding === undefined ? 2 : 1;
+  return { reply, bytes: forms * data.byteLength, dropped };
 }
 
 /**

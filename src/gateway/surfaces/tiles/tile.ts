@@ -8,8 +8,9 @@ import type { TaskContext } from '../../../services/run-task.js';
 import { loadTile } from '../../../services/tiles/load.js';
 import { makeTile } from '../../../services/tiles/make.js';
 import { shownAt, type TileAddress, type TileRequest, tileKey } from '../../../services/tiles/request.js';
-import type { Tile } from '../../../services/tiles/tile.js';
+import type { Tile, TileCoding } from '../../../services/tiles/tile.js';
 import { emptyTile } from '../../../services/tiles/tile.js';
+import { acceptsGzip } from '../../http/compression.js';
 import { isOutside } from '../tilesets.js';
 
 /** Checks a tile's coordinates: 400 for a matrix or tile that the set does not have. */
@@ -90,13 +91,13 @@ export function replyWithTile(x: Exchange, deps: answerTile, plan: TilePlan): Re
   if (plan.outside) return outsideTile(x, deps, plan);
   if (plan.collections.length === 0) return emptyTile(plan).reply;
   // What clients select is theirs to invent: kept, it would fill the cache with what nobody asks for again.
-  if (plan.selection) return makeTile(x, deps.pools, plan).then(({ reply }) => reply);
+  if (plan.selection) return makeTile(x, deps.pools, plan, codingFor(x)).then(({ reply }) => reply);
   const slot = deps.tiles.find(plan.key);
   if (slot) {
     plan.slot = slot;
     return slot.reply;
   }
-  return loadTile(detached(x), deps, plan).then(({ reply }) => reply);
+  return loadTile(detached(x), deps, plan, codingFor(x)).then(({ reply }) => reply);
 }
 
 /**
@@ -112,8 +113,14 @@ async function outsideTile(x: Exchange, deps: answerTile, plan: TilePlan): Promi
 
 async function anyTile(x: Exchange, deps: answerTile, plan: TilePlan): Promise<Tile> {
   if (plan.collections.length === 0) return emptyTile(plan);
-  if (plan.selection) return makeTile(x, deps.pools, plan);
-  return deps.tiles.find(plan.key)?.tile ?? loadTile(detached(x), deps, plan);
+  const coding = codingFor(x);
+  if (plan.selection) return makeTile(x, deps.pools, plan, coding);
+  return deps.tiles.find(plan.key)?.tile ?? loadTile(detached(x), deps, plan, coding);
+}
+
+/** To compress a tile takes half as long as to make it: not for a client that does not take it. */
+function codingFor(x: Exchange): TileCoding {
+  return acceptsGzip(x.header('accept-encoding')) ? 'gzip' : 'identity';
 }
 
 /** Several clients may wait for one rendering, so none of them may cancel it by going away. */
