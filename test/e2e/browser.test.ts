@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { launchBrowser, savePicture } from '../support/browser.js';
+import { launchBrowser, leaveMapsBlank, savePicture } from '../support/browser.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { smallWorld } from '../support/small-world.js';
 
@@ -39,10 +39,11 @@ afterEach(async () => {
 
 async function open(
   path: string,
-  options: { width?: number; javaScriptEnabled?: boolean } = {},
+  options: { width?: number; javaScriptEnabled?: boolean; blankMaps?: boolean } = {},
 ): Promise<Page> {
-  const { width = 1280, javaScriptEnabled = true } = options;
+  const { width = 1280, javaScriptEnabled = true, blankMaps = false } = options;
   context = await browser.newContext({ viewport: { width, height: 900 }, javaScriptEnabled });
+  if (blankMaps) await leaveMapsBlank(context);
   const page = await context.newPage();
   page.on('console', (message) => {
     // Rendering without a graphics card is slow, and the driver says so.
@@ -158,7 +159,7 @@ describe('the start page', () => {
   }, 90_000);
 
   it('follows the pointer: zooming in asks for finer tiles', async () => {
-    const page = await open('/');
+    const page = await open('/', { blankMaps: true });
     await drawn(page, 'start-before-zoom');
     const zooms = new Set<number>();
     page.on('request', (request) => {
@@ -225,7 +226,7 @@ describe('the page of features', () => {
   });
 
   it('leads to a single feature with its values', async () => {
-    const page = await open('/ogc/features/collections/countries/items/1?f=html');
+    const page = await open('/ogc/features/collections/countries/items/1?f=html', { blankMaps: true });
     await drawn(page, 'item');
     expect(await page.locator('main').textContent()).toContain('Norway');
   });
@@ -252,7 +253,7 @@ describe('a narrow screen', () => {
     ['tileset', '/ogc/tiles/collections/3/tiles/WebMercatorQuad?f=html'],
     ['docs', '/docs'],
   ])('of 360 pixels shows the %s page without scrolling sideways', async (name, path) => {
-    const page = await open(path, { width: 360 });
+    const page = await open(path, { width: 360, blankMaps: true });
     if ((await page.locator('[data-map]').count()) > 0) await drawn(page, `narrow-${name}`);
     else await savePicture(page, `narrow-${name}`, true);
     const [scroll, client] = await page.evaluate(() => [

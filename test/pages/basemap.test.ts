@@ -172,6 +172,7 @@ describe('a base map of others', () => {
   let other: Server;
   let origin: string;
   let browser: Browser;
+  let server: TestServer | undefined;
   const asked: string[] = [];
   const pixel = Buffer.from(
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -197,6 +198,7 @@ describe('a base map of others', () => {
 
   afterAll(async () => {
     await browser?.close();
+    await server?.stop();
     other.close();
   });
 
@@ -205,18 +207,30 @@ describe('a base map of others', () => {
     return { version: 8, sources, layers: [{ id: 'picture', type: 'raster', source: 'picture' }] };
   }
 
-  async function shown(basemap: string, env: Record<string, string> = {}) {
-    const server = await startServer({
-      sources: [join(folder, 'towns.geojson')],
-      env: { SVC_PAGES__BASEMAP: basemap, ...env },
-    });
-    const { page } = await watchedPage(browser, server.url, {});
+  /** Starts the server with these settings, or has it take them over. */
+  async function settle(pages: { basemap: string; attribution?: string }): Promise<TestServer> {
+    const config = join(folder, 'graticule.yaml');
+    writeFileSync(config, JSON.stringify({ pages }));
+    if (!server) {
+      server = await startServer({ sources: [join(folder, 'towns.geojson')], args: ['--config', config] });
+      return server;
+    }
+    const reloads = () => server!.log().split('the catalog was reloaded').length;
+    const before = reloads();
+    server.process.kill('SIGHUP');
+    await expect.poll(reloads, { timeout: 30_000 }).toBe(before + 1);
+    return server;
+  }
+
+  async function shown(basemap: string, attribution?: string) {
+    const { url } = await settle({ basemap, ...(attribution ? { attribution } : {}) });
+    const { page } = await watchedPage(browser, url, {});
     const complaints: string[] = [];
     page.on('console', (message) => {
       if (message.type() === 'error') complaints.push(message.text());
     });
     try {
-      const answer = await page.goto(`${server.url}/ogc/features/collections/towns?f=html`);
+      const answer = await page.goto(`${url}/ogc/features/collections/towns?f=html`);
       await idle(page);
       const attribution = page.locator('.maplibregl-ctrl-attrib-inner');
       return {
@@ -226,15 +240,15 @@ describe('a base map of others', () => {
       };
     } finally {
       await page.context().close();
-      await server.stop();
     }
   }
 
   it('of image tiles is loaded from where they are, and from nowhere else, and named', async () => {
     asked.length = 0;
-    const { policy, attribution, complaints } = await shown(`${origin}/tiles/{z}/{x}/{y}.png`, {
-      SVC_PAGES__ATTRIBUTION: '© Mappers & <b>friends</b>',
-    });
+    const { policy, attribution, complaints } = await shown(
+      `${origin}/tiles/{z}/{x}/{y}.png`,
+      '© Mappers & <b>friends</b>',
+    );
     expect(policy).toContain(`connect-src 'self' ${origin};`);
     expect(policy).toContain(`img-src 'self' data: blob: ${origin};`);
     expect(policy).toContain("script-src 'self';");

@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { raw, run } from '../e2e/support/http.js';
-import { launchBrowser } from '../support/browser.js';
+import { launchBrowser, leaveMapsBlank } from '../support/browser.js';
 import { pythonOfClients } from '../support/python.js';
 import { middleColours, openSavedPage } from '../support/saved-page.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
@@ -28,24 +28,30 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function withPage<T>(path: string, work: (page: Page) => Promise<T>): Promise<T> {
+const pages = new Map<string, Promise<Page>>();
+
+/** The page of a path, loaded once for all tests that only read it. */
+function pageOf(path: string): Promise<Page> {
+  if (!pages.has(path)) pages.set(path, opened(path));
+  return pages.get(path)!;
+}
+
+async function opened(path: string): Promise<Page> {
   const context = await browser.newContext();
-  try {
-    const page = await context.newPage();
-    await page.goto(`${server.url}${path}`);
-    return await work(page);
-  } finally {
-    await context.close();
-  }
+  await leaveMapsBlank(context);
+  const page = await context.newPage();
+  await page.goto(`${server.url}${path}`);
+  return page;
 }
 
 /** The code of a snippet, as its button copies it. */
-function snippet(path: string, id: string): Promise<string> {
-  return withPage(path, async (page) => (await page.locator(`[data-snippet="${id}"]`).textContent())!);
+async function snippet(path: string, id: string): Promise<string> {
+  const page = await pageOf(path);
+  return (await page.locator(`[data-snippet="${id}"]`).textContent())!;
 }
 
 /** Opens a snippet as the file that somebody saved. */
-function opened(code: string) {
+function saved(code: string) {
   const file = join(folder, 'snippet.html');
   writeFileSync(file, code);
   return openSavedPage(browser, file);
@@ -58,7 +64,7 @@ describe('in a browser', () => {
   ] as const) {
     for (const id of ['maplibre', 'openlayers', 'leaflet']) {
       it(`the ${id} snippet of ${kind} draws its tiles, as images or vectors`, async () => {
-        const { page, tiles, problems } = await opened(await snippet(path, id));
+        const { page, tiles, problems } = await saved(await snippet(path, id));
         await expect.poll(() => tiles.length, { timeout: 30_000 }).toBeGreaterThan(0);
         // Land and outlines, or the many colours of a picture, over a bare page.
         await expect
@@ -72,17 +78,17 @@ describe('in a browser', () => {
   }
 
   it('a snippet that names a style takes the chosen one, and its button says what it did', async () => {
-    const text = await withPage(VECTOR, async (page) => {
-      const styles = await page.locator('[data-style-choice] select option').count();
-      if (styles > 1) await page.locator('[data-style-choice] select').selectOption({ index: 1 });
-      await page.locator('#use-maplibre > summary').click();
-      await page.locator('#use-maplibre [data-copy]').click();
-      await page.getByRole('button', { name: /Copied|Selected/ }).waitFor();
-      const chosen = styles > 1 ? await page.locator('[data-style-choice] select').inputValue() : 'default';
-      return { chosen, code: await page.locator('[data-snippet="maplibre"]').textContent() };
-    });
-    expect(text.code).toContain(`/styles/${encodeURIComponent(text.chosen)}?f=mapbox`);
-    const [url] = /http:[^"]+f=mapbox/.exec(text.code!)!;
+    const page = await opened(VECTOR);
+    const styles = await page.locator('[data-style-choice] select option').count();
+    if (styles > 1) await page.locator('[data-style-choice] select').selectOption({ index: 1 });
+    await page.locator('#use-maplibre > summary').click();
+    await page.locator('#use-maplibre [data-copy]').click();
+    await page.getByRole('button', { name: /Copied|Selected/ }).waitFor();
+    const chosen = styles > 1 ? await page.locator('[data-style-choice] select').inputValue() : 'default';
+    const code = await page.locator('[data-snippet="maplibre"]').textContent();
+    await page.context().close();
+    expect(code).toContain(`/styles/${encodeURIComponent(chosen)}?f=mapbox`);
+    const [url] = /http:[^"]+f=mapbox/.exec(code!)!;
     expect((await raw(url)).status).toBe(200);
   });
 });
@@ -140,9 +146,8 @@ describe('in QGIS', () => {
     ['tiles', RASTER, (url: string) => expect(url).toMatch(/\/tiles\/\d+\/\{z\}\/\{x\}\/\{y\}\.png$/)],
     ['vector-tiles', VECTOR, (url: string) => expect(url).toMatch(/\.mvt$/)],
   ])('its import dialog takes the connection to %s', async (kind, path, expectUrl) => {
-    const href = await withPage(path, (page) =>
-      page.locator(`#use-qgis a[download][href$="qgis-${kind}.xml"]`).getAttribute('href'),
-    );
+    const page = await pageOf(path);
+    const href = await page.locator(`#use-qgis a[download][href$="qgis-${kind}.xml"]`).getAttribute('href');
     const answer = await raw(href!);
     expect(answer.headers['content-disposition']).toContain('attachment');
     const file = join(folder, `${kind}.xml`);
@@ -159,13 +164,12 @@ describe('in QGIS', () => {
 
 describe('downloads', () => {
   it('lead to files of about the size that the page says', async () => {
-    const rows = await withPage(VECTOR, (page) =>
-      page.locator('[aria-label="Downloads"] tbody tr').evaluateAll((all) =>
-        all.map((row) => ({
-          href: row.querySelector('a')!.href,
-          size: row.querySelector('td:last-child')!.textContent!,
-        })),
-      ),
+    const page = await pageOf(VECTOR);
+    const rows = await page.locator('[aria-label="Downloads"] tbody tr').evaluateAll((all) =>
+      all.map((row) => ({
+        href: row.querySelector('a')!.href,
+        size: row.querySelector('td:last-child')!.textContent!,
+      })),
     );
     expect(rows.length).toBe(7);
     const units: Record<string, number> = { bytes: 1, kB: 1e3, MB: 1e6 };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchBrowser } from '../support/browser.js';
+import { launchBrowser, leaveMapsBlank } from '../support/browser.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { axeFaults } from './axe.js';
 import { catalogOf, layoutFaults, settled, walkByKeyboard } from './walk.js';
@@ -115,6 +115,7 @@ describe.each(PICTURES ? [7, 1, 69, 2000] : [7])('with %i collections', (count) 
     async (width) => {
       // Only so that the checker may be put into the page.
       const context = await browser.newContext({ viewport: { width, height: 900 }, bypassCSP: true });
+      await leaveMapsBlank(context);
       const page = await context.newPage();
       const faults: Record<string, string[]> = {};
       for (const name of pages) {
