@@ -31,7 +31,6 @@ const EXTERNAL = [
   '@mapnik/mapnik',
   '@opentelemetry/*',
   'better-sqlite3',
-  'gdal-async',
   'msgpackr-extract',
   'pino',
   'pino-pretty',
@@ -56,6 +55,26 @@ const ownPlace = {
   },
 };
 
+/**
+ * The JavaScript of gdal-async is bundled: each engine loads it twice, and half of the time went into hundreds of small
+ * files, most of them of the package that finds its native part. That part and its data stay where the package is.
+ */
+const gdal = {
+  name: 'gdal-async',
+  setup({ onLoad, onResolve }) {
+    onLoad({ filter: /\/gdal-async\/lib\/gdal\.js$/ }, async ({ path }) => {
+      const text = await readFile(path, 'utf8');
+      return { contents: text.replaceAll('__dirname', 'GDAL_FOLDER'), loader: 'js' };
+    });
+    onResolve({ filter: /^@mapbox\/node-pre-gyp$/ }, ({ path }) => ({ path, namespace: 'gdal-async' }));
+    onLoad({ filter: /^@mapbox\/node-pre-gyp$/, namespace: 'gdal-async' }, () => ({
+      contents: `const { versions, platform, arch } = process;
+exports.find = () => \`\${GDAL_FOLDER}/binding/node-v\${versions.modules}-\${platform}-\${arch}/gdal.node\`;`,
+      resolveDir: src,
+    }));
+  },
+};
+
 const { metafile } = await build({
   entryPoints: ENTRIES.map((entry) => join(src, `${entry}.ts`)),
   outbase: src,
@@ -72,7 +91,8 @@ const { metafile } = await build({
   banner: {
     js: `import { createRequire as requireOf } from 'node:module';\nconst require = requireOf(import.meta.url);`,
   },
-  plugins: [ownPlace],
+  plugins: [ownPlace, gdal],
+  inject: [join(src, 'gdal-folder.mjs')],
   metafile: true,
   logLevel: 'warning',
 });

@@ -20,8 +20,6 @@ import { VectorPainter } from './draw-vectors.js';
 import { demultiply, putOver } from './premultiplied.js';
 import { STYLE_RESOURCES } from './resources.js';
 
-mapnik.register_default_input_plugins();
-
 const MAX_SIDE = 8192;
 const MAX_LAYERS = 200;
 const DEFAULT_QUALITY = 85;
