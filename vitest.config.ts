@@ -33,6 +33,8 @@ const COMMON = {
 export default defineConfig({
   test: {
     globalSetup: 'test/support/run.ts',
+    // What was compiled for one process, and in the run before, is not compiled again.
+    experimental: { fsModuleCache: true },
     // Every file has ports and folders of its own. Most wait for servers and browsers half of the time.
     maxWorkers: 3,
     projects: [

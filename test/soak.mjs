@@ -19,6 +19,7 @@ const SOAKS = {
   'test/e2e/crash.test.ts': ['src/workers/edits', 'src/services/edits.ts', 'src/workers/providers'],
   'test/e2e/resilience.test.ts': ['src/supervisor', 'src/workers/engine'],
   'test/e2e/bad-input.test.ts': ['src/gateway/http'],
+  'test/e2e/many-files.test.ts': ['src/services/publish', 'src/workers/raster'],
   'test/streaming/several-servers.test.ts': ['src/services/events', 'src/stores/feed.ts'],
   'test/admin/import-server.test.ts': ['src/services/import.ts', 'src/services/jobs'],
   'test/native/clip-polygons.test.ts': ['src/native'],

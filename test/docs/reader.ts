@@ -10,6 +10,7 @@ import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { pythonOfClients } from '../support/python.js';
 import { middleColours, openSavedPage } from '../support/saved-page.js';
 import { startServer, type TestServer } from '../support/server.js';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
 
 const ROOT = resolve('.');
 
@@ -50,7 +51,9 @@ os._exit(0)`;
 export class Reader {
   readonly folder = mkdtempSync(join(tmpdir(), 'graticule-task-'));
   readonly #beside: ChildProcess[] = [];
-  #server: TestServer | undefined;
+  #server: SharedServer | undefined;
+  /** Pages that serve data of their own; those of the demo read it. */
+  #own: TestServer | undefined;
   #postgres: TestPostgres | undefined;
   #nginx: TestNginx | undefined;
   #browser: Browser | undefined;
@@ -69,7 +72,7 @@ export class Reader {
     for (const child of this.#beside) child.kill();
     await this.#browser?.close();
     await this.#nginx?.stop();
-    await this.#server?.stop();
+    await this.#own?.stop();
     await this.#postgres?.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
@@ -79,7 +82,8 @@ export class Reader {
     if (commands.includes('$DATABASE_URL')) this.#postgres ??= await startPostgres();
     const [, verb, words = ''] = /^\.\/run (demo|serve)(?: -- (.*))?\n$/.exec(commands) ?? [];
     if (verb) {
-      this.#server = await startServer({ sources: verb === 'demo' ? ['demo/data'] : this.#words(words) });
+      if (verb === 'serve') this.#own = await startServer({ sources: this.#words(words) });
+      this.#server = this.#own ?? (await sharedServer());
     } else if (block.rest === 'background') {
       this.#beside.push(this.#shell(commands));
       await new Promise((settle) => setTimeout(settle, 1000));

@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
+import { repetitions } from '../support/soak.js';
 
-/** A folder of 120 files of which each third is no more what it was: the others are published as if it were not there. */
+/** A folder of many files of which each third is no more what it was: the others are published as if it were not there. */
 
 const KINDS = ['.geojson', '.csv', '.gpkg', '.shp', '.fgb', '.tif'] as const;
-const OF_EACH = 20;
+/** So many that each is spoilt in each way. */
+const OF_EACH = repetitions(import.meta.url, 20, 12);
 const FEATURES = 20;
 
 const originals = mkdtempSync(join(tmpdir(), 'graticule-originals-'));

@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { pythonOfClients } from '../support/python.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
 import { run } from './support/http.js';
 
 /** xarray and rioxarray, from PyPI with a GDAL of their own. */
-let server: TestServer;
+let server: SharedServer;
 
 beforeAll(async () => {
-  const rasters = ['L7_ETMs.tif', 'years'].map((name) => `demo/data/${name}`);
-  server = await startServer({ sources: rasters });
+  server = await sharedServer();
 });
-afterAll(() => server?.stop());
 
 it('xarray and rioxarray find the values of the files: a scene, a window of it, and a cube of twelve months', async () => {
   const files = ['demo/data/L7_ETMs.tif', 'demo/data/years/bcsd_obs_1999.nc'];

@@ -6,7 +6,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchBrowser } from '../support/browser.js';
 import { middleColours, openSavedPage } from '../support/saved-page.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
 import { run } from './support/http.js';
 
 /** The map libraries of browsers hold the features that the file has: of pages of features, and of tiles. */
@@ -26,18 +26,17 @@ interface Reading {
   paths?: number;
 }
 
-let server: TestServer;
+let server: SharedServer;
 let browser: Browser;
 let folder: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'graticule-web-clients-'));
-  server = await startServer({ sources: [WORLD] });
+  server = await sharedServer();
   browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();
-  await server?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 

@@ -1,6 +1,6 @@
 import { copyFileSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { connect } from 'node:net';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import type { RasterImageTask } from '../../src/core/rasters.js';
 import { EnginePool } from '../../src/workers/engine/client.js';
 import {
@@ -40,10 +40,27 @@ async function start(count: number, env: Record<string, string> = {}): Promise<E
   return pool;
 }
 
+/** A pool of the one engine of the tests that leave it as it was. */
+async function startCommon(): Promise<EnginePool> {
+  scratch = common?.scratch ?? scratchDirectory();
+  common ??= { scratch, engine: await startEngine(scratch.path) };
+  engines = [common.engine];
+  pool = new EnginePool({ runDir: scratch.path });
+  await eventually(() => pool!.status()[0]!.workers === 1);
+  return pool;
+}
+
+let common: { scratch: typeof scratch; engine: RunningEngine } | undefined;
+
 afterEach(async () => {
   await pool?.close();
-  await Promise.all(engines.map((engine) => engine.stop()));
-  scratch.remove();
+  await Promise.all(engines.filter((engine) => engine !== common?.engine).map((engine) => engine.stop()));
+  if (scratch !== common?.scratch) scratch.remove();
+});
+
+afterAll(async () => {
+  await common?.engine.stop();
+  common?.scratch.remove();
 });
 
 describe('a lost engine', () => {
@@ -83,7 +100,7 @@ describe('a lost engine', () => {
   });
 
   it('fails waiting tasks when no engine comes back', async () => {
-    await start(1);
+    await startCommon();
     const impatient = new EnginePool({ runDir: `${scratch.path}/nowhere`, absenceMs: 100 });
     await expect(impatient.run('raster.inspect', { source: fileRaster(DEM) })).rejects.toMatchObject({
       code: 'worker-lost',
@@ -137,7 +154,7 @@ describe('cancelling and deadlines', () => {
   });
 
   it('answers at the deadline while the task still runs', async () => {
-    const { run } = bound(await start(1));
+    const { run } = bound(await startCommon());
     const order: string[] = [];
     // Begins with it and has half of its work to do.
     const other = run('raster.image', image(2900, { format: 'jpeg' })).then(() => order.push('other'));
@@ -151,7 +168,7 @@ describe('cancelling and deadlines', () => {
   });
 
   it('leaves no abort listener behind', async () => {
-    const { run } = bound(await start(1));
+    const { run } = bound(await startCommon());
     const { signal } = new AbortController();
     const add = vi.spyOn(signal, 'addEventListener');
     const remove = vi.spyOn(signal, 'removeEventListener');
@@ -164,7 +181,7 @@ describe('cancelling and deadlines', () => {
   });
 
   it('refuses more than the queue holds', async () => {
-    await start(1);
+    await startCommon();
     const small = new EnginePool({ runDir: scratch.path, maxInFlight: 1, maxQueue: 2 });
     await small.whenReady(5000);
     const runs = [1, 2, 3].map(() => small.run('raster.image', image(512)));
@@ -178,7 +195,7 @@ describe('cancelling and deadlines', () => {
 
 describe('an engine', () => {
   it('closes a connection that sends garbage and serves the others on', async () => {
-    const { run } = bound(await start(1));
+    const { run } = bound(await startCommon());
     for (const garbage of [
       Buffer.from('GET / HTTP/1.1\r\n\r\n'),
       Buffer.alloc(1 << 20, 0xff),
@@ -197,7 +214,7 @@ describe('an engine', () => {
   });
 
   it('answers small tasks while a large result is on its way', async () => {
-    const { run } = bound(await start(1));
+    const { run } = bound(await startCommon());
     const order: string[] = [];
     const large = run('raster.image', image(4096)).then(({ data }) => {
       order.push('large');
@@ -241,7 +258,7 @@ describe('an engine', () => {
   });
 
   it('has its name', async () => {
-    await start(1);
+    await startCommon();
     expect(readFileSync(`/proc/${engines[0]!.process.pid}/cmdline`, 'utf8')).toContain('graticule: engine');
   });
 });

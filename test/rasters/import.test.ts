@@ -296,7 +296,7 @@ async function layerIdOf({ url }: TestServer, name: string): Promise<number> {
 describe('a server that is killed while it imports', () => {
   it('removes what nobody will come back to, and keeps what has a row', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'graticule-orphans-'));
-    let one = await startServer({ dataDir });
+    let one = await startServer({ sources: [], dataDir });
     try {
       const form = new FormData();
       form.append('layerId', '5100');
@@ -314,7 +314,7 @@ describe('a server that is killed while it imports', () => {
       writeFileSync(join(gone, 'half.tif'), 'half an upload');
       writeFileSync(join(dataDir, 'rasters', 'no-such-job.tif'), 'no row');
       await one.stop();
-      one = await startServer({ dataDir });
+      one = await startServer({ sources: [], dataDir });
       const found = await fetch(`${one.url}/ogc/coverages/collections/kept`);
       expect(found.status).toBe(200);
       await vi.waitFor(() => {
@@ -332,10 +332,10 @@ describe('a server that is killed while it imports', () => {
 
   it('goes on with an import after the gateway was killed, and registers it once', async () => {
     const big = file('big.tif');
-    const size = ['-outsize', '12000', '12000', '-bands', '1', '-ot', 'Float32', '-burn', '7'];
+    const size = ['-outsize', '8000', '8000', '-bands', '1', '-ot', 'Float32', '-burn', '7'];
     const place = ['-a_srs', 'EPSG:4326', '-a_ullr', '0', '10', '10', '0', '-co', 'COMPRESS=DEFLATE'];
     gdal('gdal_create', '-of', 'GTiff', ...size, ...place, big);
-    const two = await startServer();
+    const two = await startServer({ sources: [] });
     try {
       const folder = join(two.dataDir, 'rasters');
       const form = new FormData();
