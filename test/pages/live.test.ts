@@ -1,10 +1,15 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { gateways } from '../e2e/support/processes.js';
 import { type EditableStore, geoPackageStore, sender } from '../edits/support.js';
 import { launchBrowser, savePicture } from '../support/browser.js';
 import { startServer, type TestServer } from '../support/server.js';
+import { smallWorld } from '../support/small-world.js';
 
+let folder: string;
 let store: EditableStore;
 let server: TestServer;
 let browser: Browser;
@@ -13,7 +18,8 @@ const problems: string[] = [];
 
 beforeAll(async () => {
   store = geoPackageStore();
-  server = await startServer({ sources: [...store.sources, 'demo/data'] });
+  folder = mkdtempSync(join(tmpdir(), 'graticule-live-'));
+  server = await startServer({ sources: [...store.sources, smallWorld(folder)] });
   const send = sender(server.url, server.adminKey);
   for (const [x, y] of [
     [2, 48],
@@ -35,6 +41,7 @@ afterAll(async () => {
   await browser?.close();
   await server?.stop();
   await store?.release();
+  rmSync(folder, { recursive: true, force: true });
 });
 
 const spot = (x: number, y: number, name: string) => ({
@@ -116,6 +123,8 @@ it('shows edits without a reload, on the map and in the list', async () => {
   await savePicture(page, 'live', true);
   await send('DELETE', place);
   await counted('delete', 1);
+  // A change is counted before it is listed.
+  await page.locator('[data-live-list] li').nth(2).waitFor();
   const rows = await page.locator('[data-live-list] li').allInnerTexts();
   expect(rows.map((row) => row.replace(/^\S+( [AP]M)? /, '').replace(/\s+/g, ' '))).toEqual([
     `Spots ${made.body.id} deleted Show`,
@@ -124,9 +133,17 @@ it('shows edits without a reload, on the map and in the list', async () => {
   ]);
 });
 
+/** Resolves when the page that is opened next has begun to follow: what changes from then on is not to be missed. */
+async function subscribed(): Promise<void> {
+  const socket = await page.waitForEvent('websocket');
+  await socket.waitForEvent('framereceived', ({ payload }) => String(payload).includes('"subscribed"'));
+}
+
 it('comes back when the server was killed, and misses nothing', async () => {
+  const following = subscribed();
   await page.goto(`${server.url}/live/${await spots()}`);
   await state('open');
+  await following;
   for (const pid of gateways(server.process.pid!)) process.kill(pid, 'SIGKILL');
   const send = sender(server.url, server.adminKey);
   const insert = () =>
