@@ -8,16 +8,32 @@ import type { StateFault, StateOpened, StateReply, StateRequest, StateWorkerData
  */
 
 const MAX_STATEMENTS = 300;
+const PAUSE = new Int32Array(new SharedArrayBuffer(4));
 const port = parentPort!;
 const statements = new Map<string, Database.Statement<unknown[]>>();
 
 function open({ path, busyTimeout }: StateWorkerData): Database.Database {
   const db = new Database(path, { timeout: busyTimeout });
-  db.pragma('journal_mode = WAL');
+  useWal(db, busyTimeout);
   // A committed answer must survive a power cut, not only a killed process.
   db.pragma('synchronous = FULL');
   db.pragma('foreign_keys = ON');
   return db;
+}
+
+/** Of several that open a new file at once, SQLite refuses all but one without waiting: the journal changes alone. */
+function useWal(db: Database.Database, patienceMs: number): void {
+  const late = performance.now() + patienceMs;
+  for (;;) {
+    try {
+      db.pragma('journal_mode = WAL');
+      return;
+    } catch (error) {
+      const isBusy = error instanceof Database.SqliteError && error.code === 'SQLITE_BUSY';
+      if (!isBusy || performance.now() > late) throw error;
+      Atomics.wait(PAUSE, 0, 0, 10);
+    }
+  }
 }
 
 function prepare(db: Database.Database, sql: string): Database.Statement<unknown[]> {
