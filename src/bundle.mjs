@@ -32,6 +32,7 @@ const EXTERNAL = [
   '@opentelemetry/*',
   'better-sqlite3',
   'msgpackr-extract',
+  'pg-native',
   'pino',
   'pino-pretty',
   'piscina',

@@ -10,22 +10,35 @@ export class AuditScope {
   /** What was created, or acted on where the path does not name it. */
   resourceId: string | undefined;
   readonly details: Record<string, unknown> = {};
-  #row: 'none' | 'written' | 'ended' = 'none';
+  #row: 'none' | 'taken' | 'written' | 'ended' = 'none';
 
   /** `success` makes the row of a request that ends well. */
   constructor(private readonly success: (scope: AuditScope) => AuditEvent) {}
 
-  /** The row that the transaction is to take along; undefined when there is one, or the request has ended. */
-  get event(): AuditEvent | undefined {
-    return this.#row === 'none' ? this.success(this) : undefined;
+  /** Whether a transaction is to take the row along: no other one has, and the request has not ended. */
+  get isOpen(): boolean {
+    return this.#row === 'none';
   }
 
   get isWritten(): boolean {
     return this.#row === 'written';
   }
 
+  /** The row, for the transaction that takes it along; undefined when it is not open. */
+  take(): AuditEvent | undefined {
+    if (!this.isOpen) return undefined;
+    const event = this.success(this);
+    this.#row = 'taken';
+    return event;
+  }
+
+  /** The transaction failed. */
+  giveBack(): void {
+    if (this.#row === 'taken') this.#row = 'none';
+  }
+
   committed(): void {
-    if (this.#row === 'none') this.#row = 'written';
+    if (this.#row === 'taken') this.#row = 'written';
   }
 
   /** Work that goes on after the answer is not the request's. Returns whether the row is written. */

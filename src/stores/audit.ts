@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { CompiledQuery, type Selectable } from 'kysely';
 import type { StateDb } from './database.js';
 import type { AuditTable } from './schema.js';
+import { type Vocabulary, vocabularyOf } from './vocabulary.js';
 
 export type AuditRow = Selectable<AuditTable>;
 
@@ -62,33 +63,36 @@ const COLUMNS = [
   'hash',
 ] as const satisfies readonly (keyof AuditRow)[];
 const LAST = 'select id, hash from audit order by id desc limit 1';
-const INSERT = `insert into audit (${COLUMNS.join(', ')}) values (${COLUMNS.map(() => '?').join(', ')})`;
 
 /** Whoever runs statements in the open transaction. */
 interface Runner {
-  run(sql: string, parameters: readonly unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
+  readonly vocabulary: Vocabulary;
+  run(query: CompiledQuery): Promise<{ rows: unknown[] }>;
 }
 
 function runnerOf(db: StateDb): Runner {
-  return {
-    run: (sql, parameters) =>
-      db.executeQuery(CompiledQuery.raw(sql, [...parameters])) as Promise<{
-        rows: Record<string, unknown>[];
-      }>,
-  };
+  return { vocabulary: vocabularyOf(db), run: (query) => db.executeQuery(query) };
 }
 
-/** Adds rows at the end of the chain, in the transaction that is open. */
+function insertion({ parameter }: Vocabulary, row: AuditRow): CompiledQuery {
+  const places = COLUMNS.map((_, i) => parameter(i + 1));
+  return CompiledQuery.raw(
+    `insert into audit (${COLUMNS.join(', ')}) values (${places.join(', ')})`,
+    COLUMNS.map((column) => row[column]),
+  );
+}
+
+/** Adds rows at the end of the chain, in the transaction that is open: its end lets the next one on. */
 export async function appendAuditRows(runner: Runner, events: readonly AuditEvent[]): Promise<void> {
-  const { rows } = await runner.run(LAST, []);
+  // Before the last row is read, so that two writers do not fork the chain.
+  const lock = runner.vocabulary.lock('audit');
+  if (lock) await runner.run(lock);
+  const { rows } = await runner.run(CompiledQuery.raw(LAST));
   let last = (rows[0] as { id: number; hash: string } | undefined) ?? { id: 0, hash: GENESIS };
   for (const event of events) {
     const unsigned = { ...event, id: last.id + 1, previous_hash: last.hash };
     const row: AuditRow = { ...unsigned, hash: rowHash(unsigned) };
-    await runner.run(
-      INSERT,
-      COLUMNS.map((column) => row[column]),
-    );
+    await runner.run(insertion(runner.vocabulary, row));
     last = row;
   }
 }
@@ -121,7 +125,6 @@ export class AuditStore {
             runnerOf(trx),
             rows.map(({ event }) => event),
           );
-        // The write lock is taken before the last row is read, so that processes do not fork the chain.
         await this.db.transaction().execute(run);
         for (const { resolve } of rows) resolve();
       } catch (error) {

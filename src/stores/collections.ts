@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import type { StateDb } from './database.js';
+import { lock } from './vocabulary.js';
 
 /** A published source. `definition` is JSON data. */
 export interface StoredCollection {
@@ -18,13 +20,16 @@ export class CollectionStore {
   async idOf(slug: string): Promise<number> {
     const row = await this.#find(slug);
     if (row !== undefined) return row;
-    // Another process may have been quicker: then there is nothing to insert and the row is read.
-    await this.db
-      .insertInto('collection_ids')
-      .values({ slug })
-      .onConflict((c) => c.doNothing())
-      .execute();
-    return (await this.#find(slug))!;
+    return this.db.transaction().execute(async (trx) => {
+      await lock(trx, 'collection_ids');
+      // Another process may have been quicker: then there is nothing to insert and the row is read.
+      await trx
+        .insertInto('collection_ids')
+        .values({ id: sql<number>`(SELECT coalesce(max(id), 0) + 1 FROM collection_ids)`, slug })
+        .onConflict((c) => c.column('slug').doNothing())
+        .execute();
+      return (await new CollectionStore(trx).#find(slug))!;
+    });
   }
 
   async #find(slug: string): Promise<number | undefined> {
@@ -48,12 +53,15 @@ export class CollectionStore {
 
   /** Gives a free integer to a free slug; false when either is taken. */
   async take(id: number, slug: string): Promise<boolean> {
-    const { numInsertedOrUpdatedRows } = await this.db
-      .insertInto('collection_ids')
-      .values({ id, slug })
-      .onConflict((c) => c.doNothing())
-      .executeTakeFirstOrThrow();
-    return (numInsertedOrUpdatedRows ?? 0n) > 0n;
+    return this.db.transaction().execute(async (trx) => {
+      await lock(trx, 'collection_ids');
+      const { numInsertedOrUpdatedRows } = await trx
+        .insertInto('collection_ids')
+        .values({ id, slug })
+        .onConflict((c) => c.doNothing())
+        .executeTakeFirstOrThrow();
+      return (numInsertedOrUpdatedRows ?? 0n) > 0n;
+    });
   }
 
   async get(slug: string): Promise<StoredCollection | undefined> {

@@ -3,6 +3,7 @@ import { FEED_AGE_MS } from '../core/limits.js';
 import type { StateDb } from './database.js';
 import { isHeldByAnother } from './instance.js';
 import type { DeliveryTable } from './schema.js';
+import { vocabularyOf } from './vocabulary.js';
 
 export type Delivery = Selectable<DeliveryTable>;
 
@@ -43,12 +44,22 @@ export class DeliveryStore {
    */
   claim(sink: string, instance: string, start: number, leaseMs: number) {
     return this.db.transaction().execute(async (db) => {
-      const lease = { owner: instance, lease_expires_at: Date.now() + leaseMs };
-      const sinkRow = await db.selectFrom('sinks').selectAll().where('name', '=', sink).executeTakeFirst();
+      const { now, forUpdate } = vocabularyOf(db);
+      const lease = { owner: instance, lease_expires_at: sql<number>`${now()} + ${leaseMs}` };
+      const find = () =>
+        forUpdate(db.selectFrom('sinks').selectAll().where('name', '=', sink))
+          .select(sql<number>`lease_expires_at - ${now()}`.as('left_ms'))
+          .executeTakeFirst();
+      let sinkRow = await find();
       if (!sinkRow) {
-        const row = { name: sink, position: start, ...lease };
-        await db.insertInto('sinks').values(row).execute();
-        return { position: start, recovered: 0 };
+        const { numInsertedOrUpdatedRows } = await db
+          .insertInto('sinks')
+          .values({ name: sink, position: start, ...lease })
+          .onConflict((c) => c.doNothing())
+          .executeTakeFirst();
+        if (numInsertedOrUpdatedRows) return { position: start, recovered: 0 };
+        // Another server was quicker.
+        sinkRow = (await find())!;
       }
       if (isHeldByAnother(sinkRow, instance)) return undefined;
       await db.updateTable('sinks').set(lease).where('name', '=', sink).execute();

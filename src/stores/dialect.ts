@@ -13,8 +13,8 @@ import {
   SqliteQueryCompiler,
 } from 'kysely';
 import type { StateLink } from '../workers/state/link.js';
-import { appendAuditRows } from './audit.js';
-import { auditScope } from './audit-scope.js';
+import { AuditedConnection } from './audited-connection.js';
+import { SQLITE } from './vocabulary.js';
 
 /** Kysely dialect of SQLite whose statements run on the state thread. */
 export class StateDialect implements Dialect {
@@ -38,6 +38,8 @@ export class StateDialect implements Dialect {
 }
 
 class StateAdapter extends SqliteAdapter {
+  readonly vocabulary = SQLITE;
+
   // Migrations run in one BEGIN IMMEDIATE, so two processes that start together migrate once.
   override get supportsTransactionalDdl(): boolean {
     return true;
@@ -87,58 +89,17 @@ class StateDriver implements Driver {
   }
 }
 
-/** Statements whose effect is what an audited request did; the others keep books. */
-const AUDITED =
-  /^\s*(insert into|update|delete from) "(api_keys|documents|jobs|registered_rasters|styles|deliveries)"/;
+class StateConnection extends AuditedConnection {
+  constructor(readonly link: StateLink) {
+    super(SQLITE);
+  }
 
-class StateConnection implements DatabaseConnection {
-  #inTransaction = false;
-  #changed = false;
-
-  constructor(readonly link: StateLink) {}
-
-  async begin(): Promise<void> {
+  protected control(word: 'begin' | 'commit' | 'rollback'): Promise<unknown> {
     // IMMEDIATE takes the write lock at once: a read that becomes a write can otherwise fail half way.
-    await this.link.run('begin immediate', []);
-    this.#inTransaction = true;
-    this.#changed = false;
+    return this.link.run(word === 'begin' ? 'begin immediate' : word, []);
   }
 
-  /** The row of an audited request becomes durable with its change. */
-  async commit(): Promise<void> {
-    const scope = this.#changed ? auditScope() : undefined;
-    const event = scope?.event;
-    if (event) await appendAuditRows(this.link, [event]);
-    await this.link.run('commit', []);
-    this.#inTransaction = false;
-    if (event) scope?.committed();
-  }
-
-  async rollback(): Promise<void> {
-    this.#inTransaction = false;
-    await this.link.run('rollback', []);
-  }
-
-  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    if (!AUDITED.test(query.sql)) return this.#execute(query);
-    if (this.#inTransaction || !auditScope()?.event) {
-      const result = await this.#execute<R>(query);
-      this.#changed ||= hadEffect(result);
-      return result;
-    }
-    await this.begin();
-    try {
-      const result = await this.#execute<R>(query);
-      this.#changed = hadEffect(result);
-      await this.commit();
-      return result;
-    } catch (error) {
-      await this.rollback().catch(() => {});
-      throw error;
-    }
-  }
-
-  async #execute<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+  protected async run<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
     const { rows, changes, lastRowId } = await this.link.run(sql, parameters);
     return {
       rows: rows as R[],
@@ -146,14 +107,4 @@ class StateConnection implements DatabaseConnection {
       ...(lastRowId === undefined ? {} : { insertId: BigInt(lastRowId) }),
     };
   }
-
-  // biome-ignore lint/correctness/useYield: Kysely's interface asks for it; pages are read with LIMIT instead.
-  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    throw new Error('The state database does not stream; read it in pages.');
-  }
-}
-
-/** Statements that return rows do not count their changes. */
-function hadEffect({ numAffectedRows, rows }: QueryResult<unknown>): boolean {
-  return rows.length > 0 || (numAffectedRows ?? 0n) > 0n;
 }

@@ -5,6 +5,7 @@ import { StateError } from '../workers/state/link.js';
 import { auditResource } from './audit-scope.js';
 import type { StateDb } from './database.js';
 import type { DocumentTable } from './schema.js';
+import { vocabularyOf } from './vocabulary.js';
 
 /** A JSON document of some kind, with what is needed to change it safely. */
 export interface StoredDocument<T = unknown> {
@@ -84,7 +85,7 @@ export class DocumentStore {
     ifMatch?: string,
   ): Promise<StoredDocument<T>> {
     return this.db.transaction().execute(async (trx) => {
-      const row = await new DocumentStore(trx).#row(kind, id).executeTakeFirst();
+      const row = await vocabularyOf(trx).forUpdate(new DocumentStore(trx).#row(kind, id)).executeTakeFirst();
       if (!row) throw notFound(kind, id);
       if (ifMatch !== undefined && ifMatch !== row.etag) {
         throw new ApiError('precondition-failed', `'${id}' has changed since it was read.`);

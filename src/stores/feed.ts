@@ -4,6 +4,7 @@ import { LIMITS } from '../core/limits.js';
 import type { StateDb } from './database.js';
 import { isHeldByAnother } from './instance.js';
 import type { FeedTable } from './schema.js';
+import { vocabularyOf } from './vocabulary.js';
 
 /** An entry before the feed numbers it. */
 export type NewEntry = {
@@ -47,16 +48,22 @@ export class FeedStore {
    */
   claim(source: string, instance: string, start: number, leaseMs: number) {
     return this.db.transaction().execute(async (db) => {
-      const lease = { owner: instance, lease_expires_at: Date.now() + leaseMs };
-      const last = await db
-        .selectFrom('outboxes')
-        .selectAll()
-        .where('source', '=', source)
-        .executeTakeFirst();
+      const { now, forUpdate } = vocabularyOf(db);
+      const lease = { owner: instance, lease_expires_at: sql<number>`${now()} + ${leaseMs}` };
+      const find = () =>
+        forUpdate(db.selectFrom('outboxes').selectAll().where('source', '=', source))
+          .select(sql<number>`lease_expires_at - ${now()}`.as('left_ms'))
+          .executeTakeFirst();
+      let last = await find();
       if (!last) {
-        const row = { source, cursor: start, event_id: null, ...lease };
-        await db.insertInto('outboxes').values(row).execute();
-        return { cursor: start, eventId: null, takenOver: false };
+        const { numInsertedOrUpdatedRows } = await db
+          .insertInto('outboxes')
+          .values({ source, cursor: start, event_id: null, ...lease })
+          .onConflict((c) => c.doNothing())
+          .executeTakeFirst();
+        if (numInsertedOrUpdatedRows) return { cursor: start, eventId: null, takenOver: false };
+        // Another server was quicker.
+        last = (await find())!;
       }
       if (isHeldByAnother(last, instance)) return undefined;
       await db.updateTable('outboxes').set(lease).where('source', '=', source).execute();
@@ -94,18 +101,19 @@ export class FeedStore {
         .where('owner', '=', instance)
         .executeTakeFirst();
       if (moved.numUpdatedRows === 0n) return undefined;
-      const rows = entries.map((entry) => rowOf(entry));
+      const first = await vocabularyOf(db).takeCursors(db, entries.length);
+      const rows = entries.map((entry, i) => rowOf(entry, first + i));
       for (let i = 0; i < rows.length; i += CHUNK)
         await db
           .insertInto('feed')
           .values(rows.slice(i, i + CHUNK))
           .execute();
-      const { newest } = await boundsIn(db);
+      const newest = first + entries.length - 1;
       await db
         .deleteFrom('feed')
         .where((w) => w.or([w('cursor', '<=', newest - count), w('at', '<', Date.now() - ageMs)]))
         .execute();
-      return newest - entries.length + 1;
+      return first;
     });
   }
 
@@ -126,11 +134,12 @@ export class FeedStore {
    * the edits. `more` tells whether further ones fit.
    */
   async page({ after, from, to, limit }: PageOfFeed): Promise<{ entries: FeedEntry[]; more: boolean }> {
+    const { entryTime } = vocabularyOf(this.db);
     const { rows } = await sql<Selectable<FeedTable> & { found: number }>`
       WITH page AS (
         SELECT cursor, length(entry_json) AS size FROM feed
         WHERE cursor > ${after}
-          AND coalesce(entry_json ->> '$.event.time', entry_json ->> '$.time') BETWEEN ${isoOf(from, '')} AND ${isoOf(to, '~')}
+          AND ${entryTime} BETWEEN ${isoOf(from, '')} AND ${isoOf(to, '~')}
         ORDER BY cursor LIMIT ${limit + 1}),
       sized AS (
         SELECT cursor, sum(size) OVER (ORDER BY cursor) - size AS before, row_number() OVER (ORDER BY cursor) AS place
@@ -148,7 +157,7 @@ export class FeedStore {
 
 async function boundsIn(db: StateDb): Promise<FeedBounds> {
   const { rows } = await sql<{ oldest: number | null; newest: number }>`
-    SELECT (SELECT min(cursor) FROM feed) AS oldest, (SELECT seq FROM sqlite_sequence WHERE name = 'feed') AS newest
+    SELECT (SELECT min(cursor) FROM feed) AS oldest, ${vocabularyOf(db).newestCursor} AS newest
   `.execute(db);
   const { oldest, newest } = rows[0]!;
   return { oldest: oldest ?? newest + 1, newest };
@@ -159,9 +168,9 @@ function isoOf(time: number | undefined, without: string): string {
   return time === undefined ? without : new Date(time).toISOString();
 }
 
-function rowOf(entry: NewEntry): Insertable<FeedTable> {
+function rowOf(entry: NewEntry, cursor: number): Insertable<FeedTable> {
   const collection = entry.kind === 'event' ? entry.event.collection : null;
-  return { at: Date.now(), collection, entry_json: JSON.stringify(entry) };
+  return { cursor, at: Date.now(), collection, entry_json: JSON.stringify(entry) };
 }
 
 function entryOf({ cursor, entry_json }: Selectable<FeedTable>): FeedEntry {

@@ -33,10 +33,10 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Whether another process than `instance` holds a lease now. */
+/** Whether another process than `instance` holds a lease, of which so many milliseconds are left. */
 export function isHeldByAnother(
-  { owner, lease_expires_at }: { owner: string | null; lease_expires_at: number },
+  { owner, left_ms }: { owner: string | null; left_ms: number },
   instance: string,
 ): boolean {
-  return owner !== null && owner !== instance && lease_expires_at > Date.now() && !hasEnded(owner);
+  return owner !== null && owner !== instance && left_ms > 0 && !hasEnded(owner);
 }

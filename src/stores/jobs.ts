@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { Insertable, Selectable, Updateable } from 'kysely';
+import { type Insertable, type Selectable, sql, type UpdateObject } from 'kysely';
 import { auditResource } from './audit-scope.js';
 import type { StateDb } from './database.js';
 import { hasEnded } from './instance.js';
-import type { JobArtifactTable, JobLogTable, JobStepTable, JobTable } from './schema.js';
+import type { JobArtifactTable, JobLogTable, JobStepTable, JobTable, StateTables } from './schema.js';
+import { vocabularyOf } from './vocabulary.js';
 
 export type JobState = 'Queued' | 'Running' | 'Succeeded' | 'Failed' | 'Cancelled';
 export type JobRow = Selectable<JobTable> & { state: JobState };
@@ -102,6 +103,11 @@ export class JobStore {
       | undefined;
   }
 
+  async #getForUpdate(id: string): Promise<JobRow | undefined> {
+    const one = this.db.selectFrom('jobs').selectAll().where('id', '=', id);
+    return (await vocabularyOf(this.db).forUpdate(one).executeTakeFirst()) as JobRow | undefined;
+  }
+
   async list(query: JobQuery): Promise<JobRow[]> {
     let rows = this.db.selectFrom('jobs').selectAll().orderBy('created_at', 'desc').orderBy('id', 'desc');
     if (query.states) rows = rows.where('state', 'in', query.states);
@@ -112,14 +118,7 @@ export class JobStore {
     if (query.to !== undefined) rows = rows.where('created_at', '<', query.to);
     if (query.resource !== undefined) {
       const { resource } = query;
-      rows = rows.where((w) =>
-        w.exists(
-          w
-            .selectFrom((f) => f.fn<{ value: string }>('json_each', ['resources_json']).as('r'))
-            .select('r.value')
-            .where('r.value', '=', resource),
-        ),
-      );
+      rows = rows.where(vocabularyOf(this.db).hasElement('resources_json', resource));
     }
     if (query.before) {
       const { createdAt, id } = query.before;
@@ -133,7 +132,7 @@ export class JobStore {
   /** Leases the oldest job of these kinds that waits, whose lease has expired, or whose process has ended. */
   claim(instance: string, kinds: readonly string[], leaseMs: number): Promise<Claim | undefined> {
     return this.db.transaction().execute(async (trx) => {
-      const now = Date.now();
+      const { now, forUpdateOfFree } = vocabularyOf(trx);
       const owners = await trx
         .selectFrom('jobs')
         .select('lease_owner')
@@ -143,7 +142,7 @@ export class JobStore {
         .where('lease_owner', 'is not', null)
         .execute();
       const ended = owners.map(({ lease_owner }) => lease_owner).filter(hasEnded);
-      const candidate = await trx
+      const candidates = trx
         .selectFrom('jobs')
         .select(['id', 'state'])
         .where('kind', 'in', kinds)
@@ -152,14 +151,14 @@ export class JobStore {
             w('state', '=', 'Queued'),
             w.and([
               w('state', '=', 'Running'),
-              w.or([w('lease_expires_at', '<=', now), w('lease_owner', 'in', ended)]),
+              w.or([w('lease_expires_at', '<=', now()), w('lease_owner', 'in', ended)]),
             ]),
           ]),
         )
         .orderBy('created_at')
         .orderBy('id')
-        .limit(1)
-        .executeTakeFirst();
+        .limit(1);
+      const candidate = await forUpdateOfFree(candidates).executeTakeFirst();
       if (!candidate) return undefined;
       const row = await trx
         .updateTable('jobs')
@@ -167,10 +166,10 @@ export class JobStore {
           state: 'Running',
           attempt: w('attempt', '+', 1),
           lease_owner: instance,
-          lease_expires_at: now + leaseMs,
-          heartbeat_at: now,
-          started_at: w.fn.coalesce('started_at', w.val(now)),
-          updated_at: now,
+          lease_expires_at: sql<number>`${now()} + ${leaseMs}`,
+          heartbeat_at: now(),
+          started_at: w.fn.coalesce('started_at', now()),
+          updated_at: now(),
           fraction: null,
           eta_ms: null,
         }))
@@ -188,11 +187,11 @@ export class JobStore {
     leaseMs: number,
     progress: Progress,
   ): Promise<{ cancelRequested: boolean } | undefined> {
-    const now = Date.now();
+    const { now } = vocabularyOf(this.db);
     const row = await this.#held(id, instance, {
-      lease_expires_at: now + leaseMs,
-      heartbeat_at: now,
-      updated_at: now,
+      lease_expires_at: sql<number>`${now()} + ${leaseMs}`,
+      heartbeat_at: now(),
+      updated_at: now(),
       phase: progress.phase,
       fraction: progress.fraction,
       eta_ms: progress.etaMs,
@@ -247,7 +246,11 @@ export class JobStore {
       .execute();
   }
 
-  async #held(id: string, instance: string, set: Updateable<JobTable>): Promise<JobRow | undefined> {
+  async #held(
+    id: string,
+    instance: string,
+    set: UpdateObject<StateTables, 'jobs'>,
+  ): Promise<JobRow | undefined> {
     const row = await this.db
       .updateTable('jobs')
       .set(set)
@@ -262,8 +265,7 @@ export class JobStore {
   /** A waiting job ends at once, a running one is asked to; `changed` is false when it had ended before. */
   cancel(id: string): Promise<{ job: JobRow; changed: boolean } | undefined> {
     return this.db.transaction().execute(async (trx) => {
-      const jobs = new JobStore(trx);
-      const job = await jobs.get(id);
+      const job = await new JobStore(trx).#getForUpdate(id);
       if (!job) return undefined;
       if (job.state !== 'Queued' && job.state !== 'Running') return { job, changed: false };
       const now = Date.now();
@@ -286,7 +288,7 @@ export class JobStore {
   /** Puts a failed or cancelled job back in the queue; `changed` is false for any other. */
   retry(id: string, attempts: number): Promise<{ job: JobRow; changed: boolean } | undefined> {
     return this.db.transaction().execute(async (trx) => {
-      const job = await new JobStore(trx).get(id);
+      const job = await new JobStore(trx).#getForUpdate(id);
       if (!job) return undefined;
       if (job.state !== 'Failed' && job.state !== 'Cancelled') return { job, changed: false };
       const row = await trx

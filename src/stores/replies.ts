@@ -1,6 +1,7 @@
 import { LIMITS } from '../core/limits.js';
 import type { StateDb } from './database.js';
 import { hasEnded } from './instance.js';
+import { lock } from './vocabulary.js';
 
 /** A request with an idempotency key, as it is told from others. */
 export interface KeyedRequest {
@@ -34,6 +35,7 @@ export class ReplyStore {
   async begin({ principal, keyHash, target }: KeyedRequest, instance: string): Promise<FirstRequest> {
     const now = Date.now();
     return this.db.transaction().execute(async (trx) => {
+      await lock(trx, 'replies', principal, keyHash);
       const first = await trx
         .selectFrom('replies')
         .selectAll()
@@ -44,9 +46,11 @@ export class ReplyStore {
       if (first?.body_hash)
         return { state: 'answered', target: first.target, bodyHash: first.body_hash, sealed: first.sealed };
       if (first) return { state: hasEnded(first.instance) ? 'lost' : 'running', target: first.target };
+      const request = { target, instance, created_at: now, body_hash: null, sealed: null };
       await trx
-        .replaceInto('replies')
-        .values({ principal, key_hash: keyHash, target, instance, created_at: now })
+        .insertInto('replies')
+        .values({ principal, key_hash: keyHash, ...request })
+        .onConflict((c) => c.columns(['principal', 'key_hash']).doUpdateSet(request))
         .execute();
       return { state: 'new', target };
     });

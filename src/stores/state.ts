@@ -1,4 +1,11 @@
-import { Kysely, Migrator, sql } from 'kysely';
+import {
+  type Dialect,
+  HandleEmptyInListsPlugin,
+  Kysely,
+  Migrator,
+  replaceWithNoncontingentExpression,
+  sql,
+} from 'kysely';
 import { StateLink } from '../workers/state/link.js';
 import { ApiKeyStore } from './api-keys.js';
 import { AuditStore } from './audit.js';
@@ -10,14 +17,14 @@ import { DocumentStore } from './documents.js';
 import { FeedStore } from './feed.js';
 import { JobStore } from './jobs.js';
 import { MIGRATIONS } from './migrations.js';
+import type { PostgresBounds } from './postgres-dialect.js';
 import { makeStateFile } from './private-files.js';
 import { RasterStore } from './rasters.js';
 import { ReplyStore } from './replies.js';
 import { StyleStore } from './styles.js';
 
-/** What the server remembers. Every method is a round trip to the state thread; none blocks the gateway. */
+/** What the server remembers. Every method is a round trip to the state thread or to PostgreSQL; none blocks the gateway. */
 export interface State {
-  readonly path: string;
   readonly collections: CollectionStore;
   readonly apiKeys: ApiKeyStore;
   readonly audit: AuditStore;
@@ -41,7 +48,23 @@ export interface State {
  */
 export async function openState(path: string, worker?: URL): Promise<State> {
   makeStateFile(path);
-  const db: StateDb = new Kysely({ dialect: new StateDialect(await StateLink.open(path, worker)) });
+  return openWith(new StateDialect(await StateLink.open(path, worker)));
+}
+
+/**
+ * Opens the state in a PostgreSQL database, creating and migrating its tables as needed. Servers on many machines may
+ * open one database. Rejects when the database does not answer, or was written by a newer version.
+ */
+export async function openPostgresState(url: string, bounds: PostgresBounds): Promise<State> {
+  // Only those servers load the client that need it.
+  const { PostgresStateDialect } = await import('./postgres-dialect.js');
+  return openWith(new PostgresStateDialect(url, bounds));
+}
+
+async function openWith(dialect: Dialect): Promise<State> {
+  // PostgreSQL has no empty lists.
+  const plugins = [new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression })];
+  const db: StateDb = new Kysely({ dialect, plugins });
   try {
     await migrate(db);
   } catch (error) {
@@ -49,7 +72,6 @@ export async function openState(path: string, worker?: URL): Promise<State> {
     throw error;
   }
   return {
-    path,
     collections: new CollectionStore(db),
     apiKeys: new ApiKeyStore(db),
     audit: new AuditStore(db),

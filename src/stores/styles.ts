@@ -3,6 +3,7 @@ import { LIMITS } from '../core/limits.js';
 import type { StyleDocument } from '../core/style/model.js';
 import type { StateDb } from './database.js';
 import type { StyleTable } from './schema.js';
+import { lock } from './vocabulary.js';
 
 /** Who changed a layer's style, and when. */
 export interface StyleRevision {
@@ -81,6 +82,7 @@ export class StyleStore {
   /** Adds a version; resolved once it is durable. The oldest are removed beyond those that are kept. */
   put(layerId: number, change: StyleChange): Promise<StoredStyle> {
     return this.db.transaction().execute(async (trx) => {
+      await lock(trx, 'styles', layerId);
       const before = await new StyleStore(trx, this.limit).current(layerId);
       const version = (before?.version ?? 0) + 1;
       const { document = before?.document ?? null, drawingInfo = before?.drawingInfo ?? null } = change;

@@ -1,4 +1,3 @@
-import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../src/core/limits.js';
 import { auditEvent } from '../../src/gateway/admin/audit-trail.js';
@@ -6,7 +5,7 @@ import { EventLimiter } from '../../src/gateway/admin/event-limiter.js';
 import { AuditScope, auditResource, inAuditScope } from '../../src/stores/audit-scope.js';
 import { type EditableStore, geoPackageStore } from '../edits/support.js';
 import { startServer, type TestServer } from '../support/server.js';
-import type { TemporaryState } from '../support/state.js';
+import { describeStates, type TemporaryState } from '../support/state.js';
 import { type AdminHarness, adminHarness } from './support/admin.js';
 
 const key = (id: string) => ({
@@ -24,11 +23,11 @@ const key = (id: string) => ({
   revokedAt: null,
 });
 
-describe('an audit row in the transaction of its change', () => {
+describeStates('an audit row in the transaction of its change', (temporary, database) => {
   let api: AdminHarness;
   let t: TemporaryState;
   beforeEach(async () => {
-    api = await adminHarness();
+    api = await adminHarness(temporary);
     t = api;
   });
   afterEach(() => api.close());
@@ -63,15 +62,17 @@ describe('an audit row in the transaction of its change', () => {
   });
 
   it('undoes the change when the row cannot be written', async () => {
-    const raw = new Database(t.state.path);
-    raw.exec(`CREATE TRIGGER no_audit BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no'); END`);
+    await t.run(
+      database === 'SQLite'
+        ? `CREATE TRIGGER no_audit BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no'); END`
+        : 'CREATE TRIGGER no_audit BEFORE INSERT ON audit EXECUTE FUNCTION refuse_change()',
+    );
     await expect(inAuditScope(scope(), () => t.state.apiKeys.add(key('k1')))).rejects.toThrow();
     expect(await t.state.apiKeys.get('k1')).toBeUndefined();
     const job = { kind: 'import', input: {}, owner: 'me', maxAttempts: 3, resources: [] };
     await expect(inAuditScope(scope(), () => t.state.jobs.add(job))).rejects.toThrow();
     expect(await t.state.jobs.list({ limit: 10 })).toEqual([]);
-    raw.exec('DROP TRIGGER no_audit');
-    raw.close();
+    await t.run(database === 'SQLite' ? 'DROP TRIGGER no_audit' : 'DROP TRIGGER no_audit ON audit');
     // The connection is usable: nothing of the failed transactions is left open.
     await t.state.apiKeys.add(key('k2'));
     expect(await t.state.apiKeys.get('k2')).toBeDefined();

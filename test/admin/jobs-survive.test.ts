@@ -4,18 +4,18 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { compile } from '../support/compile.js';
-import { stateWorker, type TemporaryState, temporaryState } from '../support/state.js';
+import { describeStates, stateWorker, type TemporaryState } from '../support/state.js';
 
 const script = fileURLToPath(compile('test/admin/support/job-child.ts'));
 
-describe('jobs of a process that dies', () => {
+describeStates('jobs of a process that dies', (temporary) => {
   let t: TemporaryState;
   let trace: string;
   const children: ChildProcess[] = [];
   beforeEach(async () => {
-    t = await temporaryState();
+    t = await temporary();
     trace = join(t.directory, 'trace.txt');
   });
   afterEach(async () => {
@@ -24,7 +24,7 @@ describe('jobs of a process that dies', () => {
   });
 
   async function startServer(resumable = true): Promise<ChildProcess> {
-    const child = fork(script, [t.state.path, stateWorker().href, trace, String(resumable)]);
+    const child = fork(script, [t.place, stateWorker().href, trace, String(resumable)]);
     children.push(child);
     await once(child, 'message');
     return child;

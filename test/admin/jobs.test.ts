@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ApiError } from '../../src/core/errors.js';
 import { JobEngine, type JobNews } from '../../src/services/jobs/engine.js';
 import type { JobContext, JobKind } from '../../src/services/jobs/kinds.js';
 import { jobQueue, uploadQueue } from '../../src/services/telemetry/store-metrics.js';
-import { type TemporaryState, temporaryState } from '../support/state.js';
+import { describeStates, type TemporaryState } from '../support/state.js';
 
-describe('job engine', () => {
+describeStates('job engine', (temporary) => {
   let t: TemporaryState;
   let jobs: JobEngine;
   let errors: unknown[];
   beforeEach(async () => {
-    t = await temporaryState();
+    t = await temporary();
     errors = [];
     jobs = new JobEngine(t.state.jobs, { leaseMs: 1500, pollMs: 30, onError: (error) => errors.push(error) });
   });

@@ -1,10 +1,11 @@
+import { hash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openState } from '../../src/stores/state.js';
-import { stateWorker, type TemporaryState, temporaryState } from '../support/state.js';
+import { describeStates, stateWorker, type TemporaryState, temporaryState } from '../support/state.js';
 
 const EVENT = {
   at: 1_700_000_000_000,
@@ -21,10 +22,10 @@ const EVENT = {
   details: null,
 };
 
-describe('state database', () => {
+describeStates('state database', (temporary, database) => {
   let t: TemporaryState;
   beforeEach(async () => {
-    t = await temporaryState();
+    t = await temporary();
   });
   afterEach(() => t.close());
 
@@ -49,24 +50,6 @@ describe('state database', () => {
       { slug: 'roads', definition: { a: 2 }, sourcePath: null },
     ]);
     expect(await t.state.collections.get('lakes')).toBeUndefined();
-  });
-
-  it('migrates once when several processes open a new file together', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'graticule-state-'));
-    const path = join(directory, 'nested', 'state.db');
-    const states = await Promise.all([1, 2, 3].map(() => openState(path, stateWorker())));
-    for (const state of states) await state.check();
-    for (const state of states) await state.close();
-    await rm(directory, { recursive: true });
-  });
-
-  it('refuses a file that is no database', async () => {
-    const path = join(t.directory, 'other.db');
-    await writeFile(
-      path,
-      'this is not a database, and it is longer than a header of one hundred bytes'.repeat(3),
-    );
-    await expect(openState(path, stateWorker())).rejects.toThrow(/not a database/);
   });
 
   it('rolls a transaction back and goes on', async () => {
@@ -111,26 +94,54 @@ describe('state database', () => {
     expect((await t.state.audit.list({ limit: 3, beforeId: 8 })).map((row) => row.id)).toEqual([7, 6, 5]);
     expect(await t.state.audit.list({ limit: 3, equals: { actor: 'nobody' } })).toEqual([]);
 
-    const raw = new Database(t.state.path);
-    expect(() => raw.exec(`UPDATE audit SET actor = 'x' WHERE id = 4`)).toThrow(/append-only/);
-    expect(() => raw.exec(`DELETE FROM audit WHERE id = 4`)).toThrow(/append-only/);
-    raw.exec(`DROP TRIGGER audit_is_not_updated; DROP TRIGGER audit_is_not_deleted`);
-    raw.exec(`UPDATE audit SET actor = 'x' WHERE id = 4`);
+    await expect(t.run(`UPDATE audit SET actor = 'x' WHERE id = 4`)).rejects.toThrow(/append-only/);
+    await expect(t.run(`DELETE FROM audit WHERE id = 4`)).rejects.toThrow(/append-only/);
+    if (database === 'PostgreSQL') await expect(t.run('TRUNCATE audit')).rejects.toThrow(/append-only/);
+    await t.run(
+      database === 'PostgreSQL'
+        ? 'DROP TRIGGER audit_is_append_only ON audit'
+        : 'DROP TRIGGER audit_is_not_updated; DROP TRIGGER audit_is_not_deleted',
+    );
+    await t.run(`UPDATE audit SET actor = 'x' WHERE id = 4`);
     expect((await t.state.audit.verify()).broken).toEqual({
       id: 4,
       reason: expect.stringContaining('changed'),
     });
-    raw.exec(`DELETE FROM audit WHERE id = 4`);
+    await t.run(`DELETE FROM audit WHERE id = 4`);
     expect((await t.state.audit.verify()).broken).toEqual({
       id: 5,
       reason: expect.stringContaining('missing'),
     });
-    raw.close();
   });
 
   it('answers with an error after it is closed', async () => {
     const other = await t.again();
     await other.close();
     await expect(other.check()).rejects.toThrow();
+  });
+});
+
+describe('the file of a state', () => {
+  it('has the tables that its released steps have always made', async () => {
+    const t = await temporaryState();
+    const raw = new Database(t.place, { readonly: true });
+    const tables = raw.prepare('SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name').all();
+    raw.close();
+    await t.close();
+    // A further step makes another number; a change of an earlier one must not.
+    expect(hash('sha256', JSON.stringify(tables), 'hex')).toBe(
+      'd86aae6c7c3e15752103087a745547e3ddd0f9d7258e8330b6a425cde82a00ae',
+    );
+  });
+
+  it('refuses a file that is no database', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'graticule-state-'));
+    const path = join(directory, 'other.db');
+    await writeFile(
+      path,
+      'this is not a database, and it is longer than a header of one hundred bytes'.repeat(3),
+    );
+    await expect(openState(path, stateWorker())).rejects.toThrow(/not a database/);
+    await rm(directory, { recursive: true });
   });
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { CatalogSnapshot } from '../../src/core/collection.js';
 import { ConfigError, type Webhook } from '../../src/core/config.js';
 import type { FeatureEvent } from '../../src/core/edits.js';
@@ -9,14 +9,14 @@ import { Feed } from '../../src/services/events/feed.js';
 import type { Log } from '../../src/services/telemetry/log.js';
 import { startWebhooks, type Webhooks } from '../../src/services/webhooks/index.js';
 import type { State } from '../../src/stores/state.js';
-import { type TemporaryState, temporaryState } from '../support/state.js';
+import { describeStates, type TemporaryState } from '../support/state.js';
 import { isSigned, type Received, SECRET, startReceiver, type TestReceiver, until } from './receiver.js';
 
 const EMPTY = new CatalogSnapshot([], [], 1);
 const QUIET = { write() {} } as unknown as Log;
 const NO_POOLS = {} as Pools;
 
-describe('webhooks', () => {
+describeStates('webhooks', (open) => {
   let temporary: TemporaryState;
   let state: State;
   let feed: Feed;
@@ -25,7 +25,7 @@ describe('webhooks', () => {
   let cursor: number;
 
   beforeEach(async () => {
-    temporary = await temporaryState();
+    temporary = await open();
     state = temporary.state;
     feed = await Feed.open(state.feed);
     receiver = await startReceiver();
@@ -78,8 +78,9 @@ describe('webhooks', () => {
   }
   const idOf = ({ headers }: Received) => headers['x-svc-event-id'] as string;
   const ids = () => receiver.received.map(idOf);
-  const begun = () =>
-    until(async () => (await state.deliveries.claim('hook', 'another', 0, 1)) === undefined);
+  const sink = () =>
+    state.jobs.db.selectFrom('sinks').select('owner').where('name', '=', 'hook').executeTakeFirst();
+  const begun = () => until(async () => typeof (await sink())?.owner === 'string');
   const dead = async () => (await state.deliveries.counts(['hook'])).dead;
 
   it('sends events in order, signed, as frames have them', async () => {

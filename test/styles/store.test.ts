@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { StyleStore } from '../../src/stores/styles.js';
-import { type TemporaryState, temporaryState } from '../support/state.js';
+import { describeStates, type TemporaryState } from '../support/state.js';
 
 const BY = { changedBy: 'ann', changeSummary: null };
 const document = (color: string) => ({
@@ -9,11 +9,11 @@ const document = (color: string) => ({
   layers: [{ id: 'a', type: 'background' as const, paint: { 'background-color': color } }],
 });
 
-describe('stored styles', () => {
+describeStates('stored styles', (temporary) => {
   let t: TemporaryState;
   let styles: StyleStore;
   beforeEach(async () => {
-    t = await temporaryState();
+    t = await temporary();
     styles = new StyleStore(t.state.styles.db, 3);
   });
   afterEach(() => t.close());

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { StateOpened, StateReply, StateRequest, StateRows, StateWorkerData } from './protocol.js';
 
-/** A statement that SQLite refused. `code` is SQLite's symbolic code. */
+/** A statement that the state database refused. `code` is SQLite's symbolic code, or the SQLSTATE of PostgreSQL. */
 export class StateError extends Error {
   override readonly name = 'StateError';
   constructor(
@@ -13,9 +13,12 @@ export class StateError extends Error {
 
   /** True for a broken UNIQUE or PRIMARY KEY constraint. */
   get duplicate(): boolean {
-    return this.code === 'SQLITE_CONSTRAINT_UNIQUE' || this.code === 'SQLITE_CONSTRAINT_PRIMARYKEY';
+    return DUPLICATE.has(this.code);
   }
 }
+
+/** The last one is PostgreSQL's unique_violation. */
+const DUPLICATE = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY', '23505']);
 
 interface Waiting {
   resolve(rows: StateRows): void;

@@ -33,8 +33,8 @@ const setting = (path: string, value: unknown, extra: Partial<Setting> = {}): Se
 });
 
 /** The whole management API over a real state database, with fakes at its outer seams. */
-export async function adminHarness() {
-  const t = await temporaryState();
+export async function adminHarness(temporary = () => temporaryState()) {
+  const t = await temporary();
   const auth = createAuthenticator(t.state);
   const jobs = new JobEngine(t.state.jobs, { leaseMs: 400, pollMs: 30 });
   const pools = new FakePools();

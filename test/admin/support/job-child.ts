@@ -2,15 +2,18 @@ import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { JobEngine } from '../../../src/services/jobs/engine.js';
 import type { JobContext } from '../../../src/services/jobs/kinds.js';
-import { openState } from '../../../src/stores/state.js';
+import { openPostgresState, openState } from '../../../src/stores/state.js';
 
 /**
  * A server that only runs jobs: `count` counts to 10, one line of its trace file per number. Arguments:
- * state database, script of the state thread, trace file, whether the kind is resumable.
+ * state database (path or URL), script of the state thread, trace file, whether the kind is resumable.
  */
 const [path, worker, trace, resumable] = process.argv.slice(2) as [string, string, string, string];
 
-const state = await openState(path, new URL(worker));
+const bounds = { connections: 4, connectMs: 5000, statementMs: 10_000 };
+const state = await (path.startsWith('postgresql:')
+  ? openPostgresState(path, bounds)
+  : openState(path, new URL(worker)));
 const jobs = new JobEngine(state.jobs, { leaseMs: 600_000, pollMs: 50 });
 
 async function count(context: JobContext): Promise<{ counted: number }> {

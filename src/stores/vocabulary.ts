@@ -1,0 +1,87 @@
+import { CompiledQuery, type RawBuilder, sql } from 'kysely';
+import type { StateDb } from './database.js';
+
+/** What SQLite and PostgreSQL say differently. All other SQL of the stores is the same for both. */
+export interface Vocabulary {
+  readonly database: 'SQLite' | 'PostgreSQL';
+  /** Milliseconds since 1970 by the one clock that all servers of a state share; leases end by it. */
+  now(): RawBuilder<number>;
+  /** The `n`th parameter of a statement, counted from 1. */
+  parameter(n: number): string;
+  /** Waits for the lock of a name, which its holder has until the transaction ends. Undefined: a transaction has all. */
+  lock(name: string): CompiledQuery | undefined;
+  /** Keeps the rows of a query from changes by others until the transaction ends. */
+  forUpdate<Q extends Lockable>(query: Q): Q;
+  /** As `forUpdate`, without the rows that another transaction keeps. */
+  forUpdateOfFree<Q extends Lockable>(query: Q): Q;
+  /** Whether the array that a column of JSON holds has a text among its elements. */
+  hasElement(column: string, text: string): RawBuilder<boolean>;
+  /** When the edit of an entry of the feed was, as RFC 3339. */
+  readonly entryTime: RawBuilder<string>;
+  /** The newest cursor that the feed ever gave. */
+  readonly newestCursor: RawBuilder<number>;
+  /** Takes the next cursors of the feed; nobody else takes any before the transaction ends. Returns the first. */
+  takeCursors(db: StateDb, count: number): Promise<number>;
+}
+
+interface Lockable {
+  forUpdate(): Lockable;
+  skipLocked(): Lockable;
+}
+
+/** SQLite has one writer, who holds the whole database from the begin of a transaction to its end. */
+export const SQLITE: Vocabulary = {
+  database: 'SQLite',
+  now: () => sql<number>`${Date.now()}`,
+  parameter: () => '?',
+  lock: () => undefined,
+  forUpdate: (query) => query,
+  forUpdateOfFree: (query) => query,
+  hasElement: (column, text) =>
+    sql<boolean>`EXISTS (SELECT 1 FROM json_each(${sql.ref(column)}) WHERE value = ${text})`,
+  entryTime: sql`coalesce(entry_json ->> '$.event.time', entry_json ->> '$.time')`,
+  newestCursor: sql`(SELECT seq FROM sqlite_sequence WHERE name = 'feed')`,
+  async takeCursors(db) {
+    const { rows } = await sql<{ seq: number }>`
+      SELECT seq FROM sqlite_sequence WHERE name = 'feed'
+    `.execute(db);
+    return rows[0]!.seq + 1;
+  },
+};
+
+/** Escapes that JSON has and PostgreSQL's text has not: the character 0, and halves of surrogate pairs. */
+const UNSTORABLE = String.raw`\\u(0000|[dD][89a-fA-F][0-9a-fA-F]{2})`;
+const STORABLE = sql.raw(String.raw`regexp_replace(entry_json, '${UNSTORABLE}', '\\u0020', 'g')::json`);
+
+export const POSTGRESQL: Vocabulary = {
+  database: 'PostgreSQL',
+  // Not now(), which is when the transaction began: it may have waited for a lock since.
+  now: () => sql<number>`(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
+  parameter: (n) => `$${n}`,
+  lock: (name) =>
+    CompiledQuery.raw('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`graticule ${name}`]),
+  forUpdate: (query) => query.forUpdate() as typeof query,
+  forUpdateOfFree: (query) => query.forUpdate().skipLocked() as typeof query,
+  hasElement: (column, text) =>
+    sql<boolean>`EXISTS (SELECT 1 FROM json_array_elements_text(${sql.ref(column)}::json) AS e WHERE e = ${text})`,
+  entryTime: sql`coalesce(${STORABLE} #>> '{event,time}', ${STORABLE} ->> 'time') COLLATE "C"`,
+  newestCursor: sql`(SELECT newest FROM feed_end)`,
+  // The row stays locked until the commit, so cursors become visible in their order, and none is left out.
+  async takeCursors(db, count) {
+    const { rows } = await sql<{ newest: number }>`
+      UPDATE feed_end SET newest = newest + ${count} RETURNING newest
+    `.execute(db);
+    return rows[0]!.newest - count + 1;
+  },
+};
+
+/** The vocabulary of the database that a store, or a transaction, works on. */
+export function vocabularyOf(db: StateDb): Vocabulary {
+  return (db.getExecutor().adapter as unknown as { vocabulary: Vocabulary }).vocabulary;
+}
+
+/** Waits, in a transaction, until no other one holds what the parts name. */
+export async function lock(db: StateDb, ...parts: readonly (string | number)[]): Promise<void> {
+  const statement = vocabularyOf(db).lock(JSON.stringify(parts));
+  if (statement) await db.executeQuery(statement);
+}

@@ -1,0 +1,208 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { AuditScope, inAuditScope } from '../../src/stores/audit-scope.js';
+import type { NewEntry } from '../../src/stores/feed.js';
+import type { State } from '../../src/stores/state.js';
+import { describeStates, openPlace, type TemporaryState } from '../support/state.js';
+
+const EVENT = {
+  at: 1_700_000_000_000,
+  event_type: 'AdminAction',
+  action: 'admin.apiKeys.create',
+  actor: 'key-1',
+  actor_type: 'ApiKey',
+  outcome: 'Success',
+  resource_type: 'api-keys',
+  resource_id: null,
+  correlation_id: 'c',
+  remote_ip: null,
+  user_agent: null,
+  details: null,
+};
+const LEASE_MS = 60_000;
+/** With characters that PostgreSQL's text has not. */
+const gap = (n: number): NewEntry => ({
+  kind: 'gap',
+  collections: ['\u0000', '\ud800'],
+  time: new Date(n).toISOString(),
+});
+const times = <T>(n: number, work: (i: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: n }, (_, i) => work(i)));
+
+describeStates('two servers of one state', (temporary, database, empty) => {
+  let t: TemporaryState;
+  let servers: [State, State];
+  beforeEach(async () => {
+    t = await temporary();
+    servers = [t.state, await t.again()];
+  });
+  afterEach(() => t.close());
+  const server = (i: number) => servers[i % 2]!;
+
+  it('migrate an empty database once when they start together', async () => {
+    const place = await empty();
+    const all = await Promise.all([1, 2, 3, 4].map(() => openPlace(place)));
+    for (const state of all) await state.check();
+    for (const state of all) await state.close();
+  });
+
+  it('run each job once', async () => {
+    const job = { kind: 'k', input: {}, owner: 'me', maxAttempts: 3, resources: ['roads'] };
+    const ids = (await times(40, (i) => server(i).jobs.add(job))).map((added) => added.job.id);
+    const claims = await times(50, (i) => server(i).jobs.claim(`i${i % 2}`, ['k'], LEASE_MS));
+    const claimed = claims.flatMap((claim) => (claim ? [claim.job.id] : []));
+    expect(claimed.toSorted()).toEqual(ids.toSorted());
+    expect(claims.every((claim) => !claim || (claim.job.attempt === 1 && !claim.takenOver))).toBe(true);
+    expect(await server(1).jobs.list({ resource: 'roads', limit: 100 })).toHaveLength(40);
+    expect(await server(1).jobs.list({ resource: 'road', limit: 100 })).toEqual([]);
+    expect(await server(0).jobs.claim('i0', [], LEASE_MS)).toBeUndefined();
+  });
+
+  it('take a job over when its lease has ended, and refuse what its former owner writes', async () => {
+    const job = { kind: 'k', input: {}, owner: 'me', maxAttempts: 3, resources: [] };
+    const { id } = (await server(0).jobs.add(job)).job;
+    await server(0).jobs.claim('elsewhere:1:a', ['k'], 0);
+    expect(await server(1).jobs.claim('elsewhere:1:b', ['k'], LEASE_MS)).toMatchObject({
+      takenOver: true,
+      job: { id, attempt: 2 },
+    });
+    const progress = { phase: null, fraction: 0.5, etaMs: null };
+    expect(await server(0).jobs.beat(id, 'elsewhere:1:a', LEASE_MS, progress)).toBeUndefined();
+    expect(await server(0).jobs.finish(id, 'elsewhere:1:a', { state: 'Succeeded' })).toBeUndefined();
+    expect(await server(1).jobs.beat(id, 'elsewhere:1:b', LEASE_MS, progress)).toEqual({
+      cancelRequested: false,
+    });
+  });
+
+  it('end a job that one cancels while the other claims it in one of two ways', async () => {
+    const job = { kind: 'k', input: {}, owner: 'me', maxAttempts: 3, resources: [] };
+    for (let i = 0; i < 20; i++) {
+      const { id } = (await server(0).jobs.add(job)).job;
+      const [claim] = await Promise.all([
+        server(0).jobs.claim('i0', ['k'], LEASE_MS),
+        server(1).jobs.cancel(id),
+      ]);
+      const row = (await server(0).jobs.get(id))!;
+      expect(row.cancel_requested_at).not.toBeNull();
+      expect(row.state).toBe(claim ? 'Running' : 'Cancelled');
+      if (claim) await server(0).jobs.finish(id, 'i0', { state: 'Cancelled' });
+    }
+  });
+
+  it('keep one audit chain, and write the row of a request once with its first change', async () => {
+    const document = (i: number) => server(i).documents.create('d', `${i}`, {}, 'me');
+    const requests = Array.from({ length: 20 }, () => new AuditScope(() => EVENT));
+    await Promise.all([
+      times(100, (i) => server(i).audit.append(EVENT)),
+      ...requests.map((scope, i) =>
+        // Two changes at once: which one commits first, takes the row along.
+        inAuditScope(scope, () => Promise.all([document(2 * i), document(2 * i + 1)])),
+      ),
+    ]);
+    expect(await server(0).audit.verify()).toEqual({ rowsChecked: 120 });
+    expect(requests.every((scope) => scope.end())).toBe(true);
+  });
+
+  it('count the feed without holes, and a reader who goes on from its last entry misses none', async () => {
+    const start = (await server(0).feed.bounds()).newest;
+    await times(4, (i) => server(i).feed.claim(`s${i}`, `i${i}`, 0, LEASE_MS));
+    let isWriting = true;
+    const writers = times(4, async (i) => {
+      for (let n = 1; n <= 15; n++) {
+        const entries = Array.from({ length: 1 + ((n + i) % 3) }, () => gap(n));
+        await server(i).feed.append(`s${i}`, `i${i}`, entries, { cursor: n, eventId: `${n}` });
+      }
+    }).finally(() => {
+      isWriting = false;
+    });
+    const read: number[] = [];
+    const reader = async () => {
+      for (;;) {
+        const isLast = !isWriting;
+        const { newest } = await server(1).feed.bounds();
+        const entries = await server(0).feed.after(read.at(-1) ?? start, 1000);
+        // What the bounds name is there to be read.
+        expect(entries.at(-1)?.cursor ?? read.at(-1) ?? start).toBeGreaterThanOrEqual(newest);
+        read.push(...entries.map(({ cursor }) => cursor));
+        if (isLast) return;
+      }
+    };
+    await Promise.all([writers, reader()]);
+    const { newest } = await server(0).feed.bounds();
+    expect(read).toEqual(Array.from({ length: newest - start }, (_, i) => start + 1 + i));
+    expect(read).toHaveLength(4 * 30);
+    const { entries, more } = await server(1).feed.page({ after: start, from: 5, to: 6, limit: 10 });
+    expect([entries.length, more]).toEqual([10, true]);
+    expect(entries.every((entry) => entry.kind === 'gap' && /\.00[56]Z$/.test(entry.time))).toBe(true);
+    const all = await server(1).feed.page({ after: start, from: undefined, to: undefined, limit: 1000 });
+    expect([all.entries.length, all.more]).toEqual([read.length, false]);
+  });
+
+  it('lease an outbox and a receiver to one of them', async () => {
+    const outbox = await times(6, (i) => server(i).feed.claim('s', `elsewhere:${i}:x`, 3, LEASE_MS));
+    expect(outbox.filter((position) => position !== undefined)).toEqual([
+      { cursor: 3, eventId: null, takenOver: false },
+    ]);
+    let owner = outbox.findIndex((position) => position !== undefined);
+    for (let n = 0; n < 10; n++) {
+      await server(n).feed.release('s', `elsewhere:${owner}:x`);
+      const next = await times(6, (i) => server(i).feed.claim('s', `elsewhere:${i}:x`, 0, LEASE_MS));
+      expect(next.filter((position) => position !== undefined)).toMatchObject([{ cursor: 3 }]);
+      owner = next.findIndex((position) => position !== undefined);
+    }
+    const sinks = await times(6, (i) => server(i).deliveries.claim('r', `elsewhere:${i}:x`, 3, LEASE_MS));
+    expect(sinks.filter((position) => position !== undefined)).toEqual([{ position: 3, recovered: 0 }]);
+  });
+
+  it('do what a request with an idempotency key asks for once', async () => {
+    const request = { principal: 'me', keyHash: '9', target: 'POST /x' };
+    for (let n = 0; n < 10; n++) {
+      const keyed = { ...request, keyHash: `${n}` };
+      const first = await times(8, (i) => server(i).replies.begin(keyed, `elsewhere:${i}:x`));
+      const states = first.map(({ state }) => state).toSorted();
+      expect(states).toEqual(['new', ...Array(7).fill('running')]);
+    }
+    await server(1).replies.finish(request, { bodyHash: 'b', sealed: 's' });
+    expect(await server(0).replies.begin(request, 'elsewhere:9:x')).toEqual({
+      ...{ state: 'answered', target: 'POST /x' },
+      ...{ bodyHash: 'b', sealed: 's' },
+    });
+  });
+
+  it('give each slug, style and raster its number', async () => {
+    const ids = await times(20, (i) => server(i).collections.idOf(`c${i % 10}`));
+    expect(ids.slice(0, 10)).toEqual(ids.slice(10));
+    expect(ids.slice(0, 10).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    const taken = await times(6, (i) => server(i).collections.take(20, `t${i}`));
+    expect(taken.filter(Boolean)).toHaveLength(1);
+    expect(await server(0).collections.idOf('next')).toBe(21);
+
+    const style = { changedBy: 'me', changeSummary: null, popupInfo: {} };
+    const versions = await times(10, (i) => server(i).styles.put(7, style));
+    expect(versions.map(({ version }) => version).toSorted((a, b) => a - b)).toEqual([
+      1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
+    ]);
+
+    const raster = { kind: 'cloud', layerId: 1, name: 'a', description: null, place: 's3://a' } as const;
+    const rest = { about: {}, parts: [], acquired: null };
+    const rasters = await times(6, (i) => server(i).rasters.add({ ...raster, ...rest }));
+    expect(rasters.filter((one) => one !== undefined)).toHaveLength(1);
+  });
+
+  it('sort texts by their bytes', async () => {
+    const slugs = ['b', 'A', 'ä', 'a', 'B', '_'];
+    for (const slug of slugs) await server(0).collections.put({ slug, kind: 'k', definition: {} });
+    expect((await server(1).collections.list()).map(({ slug }) => slug)).toEqual([
+      'A',
+      'B',
+      '_',
+      'a',
+      'b',
+      'ä',
+    ]);
+  });
+
+  it.runIf(database === 'PostgreSQL')('have tables in a schema of their own', async () => {
+    await expect(t.run('SELECT count(*) FROM public.jobs')).rejects.toThrow(/does not exist/);
+    await t.run('SELECT count(*) FROM graticule_state.jobs');
+  });
+});
