@@ -132,7 +132,7 @@ async function legendColour(page: Page, collection: string): Promise<[number, nu
 }
 
 describe('the start page', () => {
-  it('shows the map of all layers', async () => {
+  it('shows the map of all layers, and lets one be switched off and on', async () => {
     const page = await open('/');
     const map = await drawn(page, 'start');
     const found = await colours(map);
@@ -140,11 +140,11 @@ describe('the start page', () => {
     expect(Math.max(...found.values())).toBeLessThan(0.9);
     const line = await legendColour(page, 'states_provinces');
     expect(await shareNear(map, line, 48)).toBeGreaterThan(0.005);
+    await expectSwitch(page, map);
   }, 90_000);
 
-  it('lets a layer be switched off and on', async () => {
-    const page = await open('/');
-    const before = await drawn(page, 'start-all');
+  /** A layer can be switched off and on, on a map that shows all of them. */
+  async function expectSwitch(page: Page, before: Buffer): Promise<void> {
     const box = page.locator('input[data-layer="countries"]');
     const label = page.locator('label:has([data-layer="countries"])');
     await label.click();
@@ -156,7 +156,7 @@ describe('the start page', () => {
     await label.click();
     await page.waitForTimeout(300);
     expect(await shareOfChange(before, await drawn(page, 'start-with-countries'))).toBeLessThan(0.05);
-  }, 90_000);
+  }
 
   it('follows the pointer: zooming in asks for finer tiles', async () => {
     const page = await open('/', { blankMaps: true });
@@ -241,13 +241,10 @@ describe('the interface documents', () => {
   });
 });
 
+/** Others are walked at this width (test/pages/walk.test.ts). */
 describe('a narrow screen', () => {
   it.each([
-    ['start', '/'],
-    ['collection', '/ogc/features/collections/countries?f=html'],
-    ['items', '/ogc/features/collections/countries/items?f=html'],
     ['item', '/ogc/features/collections/countries/items/1?f=html'],
-    ['coverage', '/ogc/coverages/collections/l7_etms?f=html'],
     ['collections', '/ogc/features/collections?f=html'],
     ['conformance', '/ogc/features/conformance?f=html'],
     ['tileset', '/ogc/tiles/collections/3/tiles/WebMercatorQuad?f=html'],

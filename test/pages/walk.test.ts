@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchBrowser, leaveMapsBlank } from '../support/browser.js';
+import { launchBrowser, watchedPage } from '../support/browser.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { axeFaults } from './axe.js';
 import { catalogOf, layoutFaults, settled, walkByKeyboard } from './walk.js';
@@ -49,6 +49,8 @@ const PAGES = {
   nothing: '/nothing',
   refusal: '/ogc/features/collections/countries/items?limit=x',
 };
+/** Pages of errors, which the browser tells of. */
+const REFUSED: ReadonlySet<string> = new Set(['nothing', 'refusal']);
 /** Pages whose look depends on how much is published. */
 const BY_SIZE = ['start', 'collections', 'viewer', 'live'] as const;
 const WIDTHS = [1280, 360] as const;
@@ -111,12 +113,11 @@ describe.each(PICTURES ? [7, 1, 69, 2000] : [7])('with %i collections', (count) 
   const addressOf = (name: keyof typeof PAGES) => server.url + PAGES[name].replace('{n}', number);
 
   it.each(WIDTHS)(
-    'every page is walked by keyboard at %i pixels: all is reached, seen and not covered; axe finds nothing wrong',
+    'every page is walked by keyboard at %i pixels: all is reached, seen and not covered; axe finds nothing wrong, and it complains of nothing',
     async (width) => {
       // Only so that the checker may be put into the page.
-      const context = await browser.newContext({ viewport: { width, height: 900 }, bypassCSP: true });
-      await leaveMapsBlank(context);
-      const page = await context.newPage();
+      const viewport = { width, height: 900 };
+      const { page, problems } = await watchedPage(browser, server.url, { viewport, bypassCSP: true });
       const faults: Record<string, string[]> = {};
       for (const name of pages) {
         if (!PICTURES && width < 1000 && !NARROW.has(name)) continue;
@@ -129,10 +130,11 @@ describe.each(PICTURES ? [7, 1, 69, 2000] : [7])('with %i collections', (count) 
           ...missed.map((one) => `${one} is not reached`),
           ...(await layoutFaults(page)),
           ...(await axeFaults(page)),
+          ...problems.splice(0).filter((one) => !REFUSED.has(name) || !/^4\d\d |status of 4/.test(one)),
         ];
         if (wrong.length > 0) faults[name] = wrong;
       }
-      await context.close();
+      await page.context().close();
       expect(faults).toEqual({});
     },
     900_000,
