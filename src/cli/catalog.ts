@@ -1,11 +1,11 @@
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { CatalogSnapshot } from '../core/collection.js';
 import type { Pools } from '../core/tasks.js';
 import { Catalog } from '../services/catalog.js';
 import { Databases } from '../services/databases.js';
 import { dataSettings } from '../services/publish/settings.js';
 import { registeredIn } from '../services/rasters/registered.js';
-import { openState } from '../stores/state.js';
+import { openStateOf } from '../stores/state.js';
 import { withPools } from './local.js';
 import { resolveConfig } from './settings.js';
 
@@ -33,7 +33,7 @@ export async function withCatalog<T>(
     options.config,
   );
   const dataDir = resolve(config.data.directory);
-  const state = await openState(join(dataDir, 'state.db'));
+  const state = await openStateOf(config);
   try {
     return await withPools(
       async (pools) => {

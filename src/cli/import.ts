@@ -5,7 +5,7 @@ import { ImportService, tableName } from '../services/import.js';
 import { JobEngine } from '../services/jobs/engine.js';
 import { ARCHIVE, GRIDDED, nameOf, RASTER, reasonNotRead } from '../services/publish/formats.js';
 import { isStac } from '../services/publish/stac.js';
-import { openState } from '../stores/state.js';
+import { openStateOf } from '../stores/state.js';
 import { CommandError, EXIT_FAILED } from './command-error.js';
 import { notifyServer, withPools } from './local.js';
 import { resolveConfig } from './settings.js';
@@ -30,7 +30,7 @@ export async function importFile(file: string, options: ImportOptions): Promise<
   const { config } = resolveConfig({ 'data.directory': options.dataDir }, options.config);
   const dataDir = resolve(config.data.directory);
   if (await isStac(path)) return importStac(path, options, dataDir);
-  const state = await openState(join(dataDir, 'state.db'));
+  const state = await openStateOf(config);
   const jobs = new JobEngine(state.jobs, {
     onError: (error: unknown) => process.stderr.write(`${String(error)}\n`),
   });

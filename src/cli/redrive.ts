@@ -1,5 +1,4 @@
-import { join, resolve } from 'node:path';
-import { openState } from '../stores/state.js';
+import { openStateOf } from '../stores/state.js';
 import { resolveConfig } from './settings.js';
 
 export interface RedriveOptions {
@@ -13,7 +12,7 @@ const MOST = 500;
 /** `graticule events redrive [WEBHOOK]`: has the server of a data folder deliver dead letters again, running or not. */
 export async function redrive(webhook: string | undefined, options: RedriveOptions): Promise<void> {
   const { config } = resolveConfig({ 'data.directory': options.dataDir }, options.config);
-  const state = await openState(join(resolve(config.data.directory), 'state.db'));
+  const state = await openStateOf(config);
   try {
     const count = await state.deliveries.redrive(webhook, options.most ?? MOST);
     process.stdout.write(`${count} events will be delivered again\n`);

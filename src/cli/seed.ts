@@ -1,10 +1,10 @@
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { SingleBar } from 'cli-progress';
 import type { TileJobInput } from '../services/tile-jobs/input.js';
 import { CACHE_JOB, TILE_JOB_ATTEMPTS, type TileJobState } from '../services/tile-jobs/service.js';
 import type { JobRow, JobStore } from '../stores/jobs.js';
-import { openState } from '../stores/state.js';
+import { openStateOf } from '../stores/state.js';
 import { CommandError } from './command-error.js';
 import { serverOf } from './local.js';
 import { resolveConfig } from './settings.js';
@@ -36,7 +36,7 @@ export async function seed(collection: string, options: SeedOptions): Promise<vo
     ...(bbox ? { bbox } : {}),
     ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
   };
-  const state = await openState(join(dataDir, 'state.db'));
+  const state = await openStateOf(config);
   try {
     const resources = [`collection:${collection}`];
     const job = { kind: CACHE_JOB, input, owner: 'command line', maxAttempts: TILE_JOB_ATTEMPTS, resources };

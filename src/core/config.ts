@@ -3,6 +3,7 @@ import { Ajv } from 'ajv';
 import Type, { type Static, type TSchema } from 'typebox';
 import { parse } from 'yaml';
 import { basemapSetting } from './basemap.js';
+import { isDatabase } from './database-url.js';
 import { FEED_AGE_MS, LIMITS, OUTBOX_EVENTS } from './limits.js';
 import { LOG_LEVELS, type LogLevel } from './log-events.js';
 import { Networks } from './networks.js';
@@ -101,6 +102,21 @@ export const ConfigSchema = section({
       'Tell edits that others make in the database, by triggers on the published tables (docs/editing.md).',
       false,
     ),
+  }),
+  state: section({
+    url: text(
+      'PostgreSQL database of what the server remembers (postgresql://...); the file state.db in the data folder when empty (docs/state.md).',
+      '',
+      { 'x-secret': true, format: 'state-url' },
+    ),
+    connections: whole(
+      'Connections that each gateway process may have to it.',
+      8,
+      1,
+      LIMITS.stateConnections,
+    ),
+    connectMs: whole('Milliseconds to wait for a connection.', 3000, 100, 60_000),
+    statementMs: whole('Milliseconds of one statement, waiting for locks included.', 10_000, 100, 600_000),
   }),
   remote: section({
     allow: Type.Array(Type.String(), {
@@ -362,6 +378,7 @@ function fromText(text: string, type: string | undefined): unknown {
 // The schemas are our own: comparing them with the schema of schemas would take longer than all else here.
 const ajv = new Ajv({ coerceTypes: true, strict: false, meta: false, validateSchema: false });
 ajv.addFormat('network', (text) => Networks.isEntry(text));
+ajv.addFormat('state-url', (text) => text === '' || isPostgresUrl(text));
 ajv.addFormat('basemap', (text) => basemapSetting(text) !== undefined);
 
 function coerce(raw: unknown, schema: TSchema): { value: unknown; problem?: string } {
@@ -371,6 +388,10 @@ function coerce(raw: unknown, schema: TSchema): { value: unknown; problem?: stri
   const [error] = ajv.errors ?? [];
   const inside = error?.instancePath.replace('/value', '');
   return { value: raw, problem: `${inside ? `${inside}: ` : ''}${error?.message ?? 'is invalid'}` };
+}
+
+function isPostgresUrl(text: string): boolean {
+  return isDatabase(text) && URL.canParse(text);
 }
 
 function assign(target: Record<string, unknown>, path: string, value: unknown): void {

@@ -181,6 +181,8 @@ export const LIMITS = {
   levelQueueBytes: 33_554_432,
   /** Bytes of tiles on disk, where there is a folder for them. */
   diskTileBytes: 4_294_967_296,
+  /** Connections of one gateway process to a state in PostgreSQL. */
+  stateConnections: 100,
   /** Milliseconds that a tile in Redis may take; then it is made. */
   redisMs: 50,
   /** Characters, parts and levels of nesting of band math. */

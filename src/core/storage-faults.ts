@@ -3,6 +3,8 @@ import { TaskFailure } from './failure.js';
 const FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL)$/;
 /** GDAL's errors have no code, and pass on what the system or SQLite said. */
 const FULL_TEXT = /no space left on device|disk quota exceeded|database or disk is full/i;
+/** The code of a state database elsewhere that does not answer, or not as it should for now. */
+export const STATE_UNREACHABLE = 'STATE_UNREACHABLE';
 const BUSY = /^SQLITE_(BUSY|LOCKED)/;
 const UNWRITABLE = /^(EROFS|SQLITE_READONLY)/;
 const UNREADABLE = /^(EIO|SQLITE_(CORRUPT|NOTADB|IOERR|CANTOPEN|SCHEMA))/;
@@ -11,7 +13,7 @@ const REPLACED = /^no such (table|column)/;
 /** Errors of our own SQL functions, and of GDAL, quote SQLite. */
 const UNREADABLE_TEXT = /database disk image is malformed|file is not a database|disk I\/O error/;
 
-/** What an error of the file system or of SQLite means to who waits for an answer; undefined for any other error. */
+/** What an error of the file system, of SQLite or of the state database means to who waits for an answer; undefined for any other error. */
 export function storageFailure(error: unknown): TaskFailure | undefined {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   const name = typeof code === 'string' ? code : '';
@@ -19,6 +21,8 @@ export function storageFailure(error: unknown): TaskFailure | undefined {
   const cause = `${name}: ${text}`;
   if (FULL.test(name) || FULL_TEXT.test(text))
     return new TaskFailure('storage-full', 'The disk of the server is full.', cause);
+  if (name === STATE_UNREACHABLE)
+    return new TaskFailure('store-unavailable', 'The state database does not answer.', cause);
   if (BUSY.test(name)) return new TaskFailure('store-unavailable', 'Another program holds the file.', cause);
   if (UNWRITABLE.test(name))
     return new TaskFailure('store-unavailable', 'The store cannot be written now.', cause);

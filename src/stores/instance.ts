@@ -1,10 +1,23 @@
-import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { hash, randomUUID } from 'node:crypto';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /** A name for this process, from which others on its machine can tell whether it still runs. */
 export function instanceName(): string {
-  return `${hostname()}:${process.pid}:${randomUUID()}`;
+  return `${MACHINE}:${process.pid}:${randomUUID()}`;
+}
+
+/** Where numbers of processes mean the same. Machines may share a host name, and containers of one machine may too. */
+const MACHINE = machine();
+
+function machine(): string {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1');
+    const id = hash('sha256', `${boot} ${readlinkSync('/proc/self/ns/pid')}`, 'hex').slice(0, 12);
+    return `${hostname()}@${id}`;
+  } catch {
+    return hostname();
+  }
 }
 
 /**
@@ -13,7 +26,8 @@ export function instanceName(): string {
  */
 export function hasEnded(instance: string): boolean {
   const [host, pid] = instance.split(':');
-  if (host !== hostname() || !/^\d+$/.test(pid ?? '')) return false;
+  // Former releases named the host only, in files and databases of this machine alone.
+  if ((host !== MACHINE && host !== hostname()) || !/^\d+$/.test(pid ?? '')) return false;
   return !isRunning(Number(pid));
 }
 

@@ -15,6 +15,7 @@ import {
   type TransactionSettings,
 } from 'kysely';
 import pg from 'pg';
+import { STATE_UNREACHABLE } from '../core/storage-faults.js';
 import { StateError } from '../workers/state/link.js';
 import { AuditedConnection } from './audited-connection.js';
 import { POSTGRESQL } from './vocabulary.js';
@@ -147,7 +148,16 @@ async function enterSchema(connection: DatabaseConnection): Promise<void> {
   );
 }
 
+/**
+ * SQLSTATEs that another attempt may not meet: no connection, no more connections, shut down, read-only after a
+ * failover, deadlocks, and whatever took too long.
+ */
+const PASSING = /^(08...|53...|57...|25006|25P03|25P04|40...|55P03)$/;
+const SQLSTATE = /^[0-9A-Z]{5}$/;
+
+/** Errors of sockets have the system's codes or none; those of PostgreSQL have SQLSTATEs. */
 function asStateError(error: unknown): never {
-  const { code, message } = error as { code?: string; message?: string };
-  throw new StateError(code ?? 'CONNECTION', message ?? String(error));
+  const { code, message = String(error) } = error as { code?: string; message?: string };
+  const isRefused = code !== undefined && SQLSTATE.test(code) && error instanceof pg.DatabaseError;
+  throw new StateError(isRefused && !PASSING.test(code) ? code : STATE_UNREACHABLE, message);
 }

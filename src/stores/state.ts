@@ -1,11 +1,14 @@
+import { join, resolve } from 'node:path';
 import {
   type Dialect,
   HandleEmptyInListsPlugin,
   Kysely,
+  type KyselyPlugin,
   Migrator,
   replaceWithNoncontingentExpression,
   sql,
 } from 'kysely';
+import type { Config } from '../core/config.js';
 import { StateLink } from '../workers/state/link.js';
 import { ApiKeyStore } from './api-keys.js';
 import { AuditStore } from './audit.js';
@@ -18,7 +21,7 @@ import { FeedStore } from './feed.js';
 import { JobStore } from './jobs.js';
 import { MIGRATIONS } from './migrations.js';
 import type { PostgresBounds } from './postgres-dialect.js';
-import { makeStateFile } from './private-files.js';
+import { makeDataFolder, makeStateFile, STATE_FILE } from './private-files.js';
 import { RasterStore } from './rasters.js';
 import { ReplyStore } from './replies.js';
 import { StyleStore } from './styles.js';
@@ -41,6 +44,14 @@ export interface State {
   close(): Promise<void>;
 }
 
+/** Opens the state that a configuration names. */
+export function openStateOf({ data, state }: Config): Promise<State> {
+  const directory = resolve(data.directory);
+  if (state.url === '') return openState(join(directory, STATE_FILE));
+  makeDataFolder(directory);
+  return openPostgresState(state.url, state);
+}
+
 /**
  * Opens the state database, creating and migrating it as needed. Several processes may open one file.
  * `worker` is the script of the state thread, for programs that do not run from the build output.
@@ -58,12 +69,12 @@ export async function openState(path: string, worker?: URL): Promise<State> {
 export async function openPostgresState(url: string, bounds: PostgresBounds): Promise<State> {
   // Only those servers load the client that need it.
   const { PostgresStateDialect } = await import('./postgres-dialect.js');
-  return openWith(new PostgresStateDialect(url, bounds));
+  // PostgreSQL has no empty lists.
+  const lists = new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression });
+  return openWith(new PostgresStateDialect(url, bounds), [lists]);
 }
 
-async function openWith(dialect: Dialect): Promise<State> {
-  // PostgreSQL has no empty lists.
-  const plugins = [new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression })];
+async function openWith(dialect: Dialect, plugins: KyselyPlugin[] = []): Promise<State> {
   const db: StateDb = new Kysely({ dialect, plugins });
   try {
     await migrate(db);

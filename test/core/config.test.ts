@@ -77,3 +77,26 @@ describe('a wrong configuration', () => {
     expect(problemsOf({ file: join(folder, 'none.yaml') })[0]).toContain('there is no configuration file');
   });
 });
+
+describe('the URL of the state', () => {
+  const problems = (url: string) => problemsOf({ env: { SVC_STATE__URL: url } });
+
+  test('is one of PostgreSQL, or none', () => {
+    const { config, settings } = loadConfig({ env: { SVC_STATE__URL: 'postgresql://a:b@c/d' } });
+    expect(config.state.url).toBe('postgresql://a:b@c/d');
+    expect(settings.find(({ path }) => path === 'state.url')!.secret).toBe(true);
+    expect(loadConfig({}).config.state.url).toBe('');
+  });
+
+  test('is refused without being told', () => {
+    for (const url of ['mysql://a:secret@c/d', 'state.db', 'postgresql://a:secret@[c/d']) {
+      expect(problems(url)).toEqual([expect.stringMatching(/^state\.url must match format/)]);
+      expect(problems(url).join()).not.toContain('secret');
+    }
+  });
+
+  test('comes with bounds', () => {
+    expect(problemsOf({ env: { SVC_STATE__CONNECTIONS: '0' } })).toHaveLength(1);
+    expect(problemsOf({ env: { SVC_STATE__STATEMENT_MS: '1' } })).toHaveLength(1);
+  });
+});

@@ -205,6 +205,11 @@ describe('the name of an instance', () => {
 
   it('tells nothing of other machines, nor in other forms', () => {
     const { pid } = spawnSync(process.execPath, ['-e', '']);
+    const [machine] = instanceName().split(':');
+    expect(machine).toMatch(new RegExp(`^${hostname()}@[0-9a-f]{12}$`));
+    expect(hasEnded(`${machine}:${pid}:x`)).toBe(true);
+    // A container with the same host name, or the same machine before its restart.
+    expect(hasEnded(`${hostname()}@0123456789ab:${pid}:x`)).toBe(false);
     expect(hasEnded(`elsewhere-${hostname()}:${pid}:x`)).toBe(false);
     expect(hasEnded('0b8f7c1e-6f0b-43a5-bae4-6a8df5e39b84')).toBe(false);
   });

@@ -9,7 +9,7 @@ import type { Log } from '../../services/telemetry/log.js';
 import { watchEventLoop, watchPools } from '../../services/telemetry/metrics.js';
 import { errorRecovery, watchCollections, watchResources } from '../../services/telemetry/process-metrics.js';
 import { instanceName } from '../../stores/instance.js';
-import { openState, type State } from '../../stores/state.js';
+import { openStateOf, type State } from '../../stores/state.js';
 import { createPools } from '../../workers/pools.js';
 
 export interface GatewayOptions {
@@ -44,7 +44,7 @@ export interface Foundation extends GatewayOptions {
 export async function layFoundation(options: GatewayOptions): Promise<Foundation> {
   const { config, tell } = options;
   const dataDir = resolve(config.data.directory);
-  const state = await openState(join(dataDir, 'state.db'));
+  const state = await openStateOf(config);
   const peers = new Peers(config.server.processes - 1, tell);
   return {
     ...options,
