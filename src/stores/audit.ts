@@ -82,6 +82,18 @@ function insertion({ parameter }: Vocabulary, row: AuditRow): CompiledQuery {
   );
 }
 
+/**
+ * The event in characters that every database gives back as they were: a row read otherwise would break the chain, and
+ * one that is refused would take the rows along that are written with it.
+ */
+function storable(event: AuditEvent): AuditEvent {
+  const entries = Object.entries(event).map(([column, value]) => [
+    column,
+    typeof value === 'string' ? Buffer.from(value).toString().replaceAll('\0', '\ufffd') : value,
+  ]);
+  return Object.fromEntries(entries) as AuditEvent;
+}
+
 /** Adds rows at the end of the chain, in the transaction that is open: its end lets the next one on. */
 export async function appendAuditRows(runner: Runner, events: readonly AuditEvent[]): Promise<void> {
   // Before the last row is read, so that two writers do not fork the chain.
@@ -90,7 +102,7 @@ export async function appendAuditRows(runner: Runner, events: readonly AuditEven
   const { rows } = await runner.run(CompiledQuery.raw(LAST));
   let last = (rows[0] as { id: number; hash: string } | undefined) ?? { id: 0, hash: GENESIS };
   for (const event of events) {
-    const unsigned = { ...event, id: last.id + 1, previous_hash: last.hash };
+    const unsigned = { ...storable(event), id: last.id + 1, previous_hash: last.hash };
     const row: AuditRow = { ...unsigned, hash: rowHash(unsigned) };
     await runner.run(insertion(runner.vocabulary, row));
     last = row;

@@ -15,6 +15,7 @@ import {
   type TransactionSettings,
 } from 'kysely';
 import pg from 'pg';
+import { ApiError } from '../core/errors.js';
 import { STATE_UNREACHABLE } from '../core/storage-faults.js';
 import { StateError } from '../workers/state/link.js';
 import { AuditedConnection } from './audited-connection.js';
@@ -158,6 +159,8 @@ const SQLSTATE = /^[0-9A-Z]{5}$/;
 /** Errors of sockets have the system's codes or none; those of PostgreSQL have SQLSTATEs. */
 function asStateError(error: unknown): never {
   const { code, message = String(error) } = error as { code?: string; message?: string };
+  if (code === '22021')
+    throw new ApiError('invalid-request', 'A text holds the character U+0000, which cannot be stored.');
   const isRefused = code !== undefined && SQLSTATE.test(code) && error instanceof pg.DatabaseError;
   throw new StateError(isRefused && !PASSING.test(code) ? code : STATE_UNREACHABLE, message);
 }

@@ -188,6 +188,20 @@ describeStates('two servers of one state', (temporary, database, empty) => {
     expect(rasters.filter((one) => one !== undefined)).toHaveLength(1);
   });
 
+  it('keep an audit chain of any text, and refuse no other row for it', async () => {
+    const odd = { ...EVENT, user_agent: 'a\0b', resource_id: '\ud800', details: '{"a":"\\u0000"}' };
+    await Promise.all([server(0).audit.append(odd), server(0).audit.append(EVENT)]);
+    expect(await server(1).audit.verify()).toEqual({ rowsChecked: 2 });
+    const [, row] = await server(1).audit.list({ limit: 2 });
+    expect(row).toMatchObject({ user_agent: 'a\ufffdb', resource_id: '\ufffd', details: odd.details });
+  });
+
+  it.runIf(database === 'PostgreSQL')('say whose fault a text is that cannot be stored', async () => {
+    const put = server(0).collections.put({ slug: 'a\0', kind: 'k', definition: {} });
+    await expect(put).rejects.toMatchObject({ code: 'invalid-request' });
+    expect(await server(0).collections.list()).toEqual([]);
+  });
+
   it('sort texts by their bytes', async () => {
     const slugs = ['b', 'A', 'ä', 'a', 'B', '_'];
     for (const slug of slugs) await server(0).collections.put({ slug, kind: 'k', definition: {} });
