@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { CompiledQuery, type Selectable } from 'kysely';
 import type { StateDb } from './database.js';
 import type { AuditTable } from './schema.js';
-import { type Vocabulary, vocabularyOf } from './vocabulary.js';
+import { POSTGRESQL, SQLITE, type Vocabulary, vocabularyOf } from './vocabulary.js';
 
 export type AuditRow = Selectable<AuditTable>;
 
@@ -74,13 +74,15 @@ function runnerOf(db: StateDb): Runner {
   return { vocabulary: vocabularyOf(db), run: (query) => db.executeQuery(query) };
 }
 
-function insertion({ parameter }: Vocabulary, row: AuditRow): CompiledQuery {
+const INSERT = { SQLite: insertIn(SQLITE), PostgreSQL: insertIn(POSTGRESQL) };
+
+function insertIn({ parameter }: Vocabulary): string {
   const places = COLUMNS.map((_, i) => parameter(i + 1));
-  return CompiledQuery.raw(
-    `insert into audit (${COLUMNS.join(', ')}) values (${places.join(', ')})`,
-    COLUMNS.map((column) => row[column]),
-  );
+  return `insert into audit (${COLUMNS.join(', ')}) values (${places.join(', ')})`;
 }
+
+/** The character 0, and halves of surrogate pairs, which also stand in whole ones. */
+const ODD = /[\0\ud800-\udfff]/;
 
 /**
  * The event in characters that every database gives back as they were: a row read otherwise would break the chain, and
@@ -89,7 +91,9 @@ function insertion({ parameter }: Vocabulary, row: AuditRow): CompiledQuery {
 function storable(event: AuditEvent): AuditEvent {
   const entries = Object.entries(event).map(([column, value]) => [
     column,
-    typeof value === 'string' ? Buffer.from(value).toString().replaceAll('\0', '\ufffd') : value,
+    typeof value === 'string' && ODD.test(value)
+      ? Buffer.from(value).toString().replaceAll('\0', '\ufffd')
+      : value,
   ]);
   return Object.fromEntries(entries) as AuditEvent;
 }
@@ -104,7 +108,12 @@ export async function appendAuditRows(runner: Runner, events: readonly AuditEven
   for (const event of events) {
     const unsigned = { ...storable(event), id: last.id + 1, previous_hash: last.hash };
     const row: AuditRow = { ...unsigned, hash: rowHash(unsigned) };
-    await runner.run(insertion(runner.vocabulary, row));
+    await runner.run(
+      CompiledQuery.raw(
+        INSERT[runner.vocabulary.database],
+        COLUMNS.map((column) => row[column]),
+      ),
+    );
     last = row;
   }
 }
