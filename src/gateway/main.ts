@@ -58,7 +58,7 @@ async function main(): Promise<void> {
       announce(gateway, config);
       for (const warning of warningsOf(gateway.catalog.current)) log.write('catalog.doubtful', {}, warning);
     }
-    if (config.data.watch) watchSources(gateway, config, supervised);
+    if (config.data.watch) watchSources(gateway, supervised);
     supervised.ready();
   } catch (error) {
     if (error instanceof ConfigError) supervised.configurationError(error.message);
@@ -95,8 +95,8 @@ function announce(gateway: Gateway, config: Config): void {
   }
 }
 
-function watchSources(gateway: Gateway, config: Config, supervised: Supervised): void {
-  gateway.catalog.watch(config.data.sources, (path) => {
+function watchSources(gateway: Gateway, supervised: Supervised): void {
+  gateway.catalog.watch((path) => {
     supervised.requestReload(`${path} changed`);
   });
 }

@@ -15,7 +15,6 @@ import type { Catalog } from '../services/catalog.js';
 import type { SessionDirectory } from '../services/events/directory.js';
 import { ImportService } from '../services/import.js';
 import { JobEngine } from '../services/jobs/engine.js';
-import { dataSettings } from '../services/publish/settings.js';
 import { manageRasters } from '../services/rasters/managed.js';
 import { objectUrl } from '../services/rasters/places.js';
 import type { Styles } from '../services/styles/index.js';
@@ -61,7 +60,7 @@ export function startManagement(options: ManagementOptions): Management {
   });
   /** This process shows what was made before its job succeeds; the others follow with the reload. */
   const publish = async (reason: string) => {
-    catalog.commit(await catalog.prepare(dataSettings(config)));
+    catalog.commit(await catalog.prepare());
     options.requestReload(reason);
   };
   const imports = new ImportService({
@@ -92,7 +91,7 @@ export function startManagement(options: ManagementOptions): Management {
     pools,
     jobs,
     urlOf: objectUrl(process.env),
-    folders: config.data.sources,
+    folders: () => catalog.sources,
   });
   const operations: Operation[] = adminOperations({
     server: { version: version(), releaseChannel: 'preview' },

@@ -50,6 +50,8 @@ export class Catalog {
   readonly #deps: CatalogDeps;
   readonly #followers: CatalogFollower[] = [];
   #replacedAt = new Date();
+  /** What snapshots were read with. */
+  readonly #settings = new WeakMap<CatalogSnapshot, DataSettings>();
 
   constructor(deps: CatalogDeps) {
     this.#deps = deps;
@@ -64,20 +66,32 @@ export class Catalog {
     return this.#replacedAt;
   }
 
+  /** Folders, files and databases that are published, since the last reload. */
+  get sources(): readonly string[] {
+    return this.#settings.get(this.#published)?.sources ?? [];
+  }
+
   /** Tells these of changes from now on, in this order. */
   follow(...followers: readonly CatalogFollower[]): void {
     this.#followers.push(...followers);
   }
 
-  /** Reads all sources beside the running catalog; nothing changes until `commit`. */
-  prepare({ sources, ...settings }: DataSettings): Promise<CatalogSnapshot> {
+  /**
+   * Reads all sources beside the running catalog; nothing changes until `commit`. Without settings, those of what is
+   * published now.
+   */
+  async prepare(settings = this.#settings.get(this.#published)): Promise<CatalogSnapshot> {
+    if (!settings) throw new Error('nothing was published before');
+    const { sources, ...rest } = settings;
     const own = OWN_FOLDERS.map((folder) => join(this.#deps.dataDir, folder));
-    return publish(
+    const snapshot = await publish(
       [...sources, ...own.filter((path) => existsSync(path))],
-      { ...this.#deps, statedCrs: settings.crs ?? {}, versionOf: (path) => this.#files.of(path) },
+      { ...this.#deps, statedCrs: rest.crs ?? {}, versionOf: (path) => this.#files.of(path) },
       this.#current.generation + 1,
-      settings,
+      rest,
     );
+    this.#settings.set(snapshot, settings);
+    return snapshot;
   }
 
   /** Edits that were committed while the snapshot was being made are in it, or are added now. */
@@ -94,6 +108,7 @@ export class Catalog {
     const before = this.#current;
     this.#current = this.#styled(current);
     this.#replacedAt = new Date();
+    this.#watcher?.add(watchedFiles(this.sources));
     for (const follower of this.#followers) follower.replaced?.(before, this.#current);
   }
 
@@ -150,8 +165,11 @@ export class Catalog {
     return true;
   }
 
-  /** Calls `changed` once after published files changed and came to rest; edits of ours are no such changes. */
-  watch(sources: readonly string[], changed: (path: string) => void): void {
+  /**
+   * Calls `changed` once after published files changed and came to rest; edits of ours are no such changes. Sources that
+   * a reload adds are watched from then on.
+   */
+  watch(changed: (path: string) => void): void {
     let timer: NodeJS.Timeout | undefined;
     const paths = new Set<string>();
     const settle = () => {
@@ -159,10 +177,7 @@ export class Catalog {
       paths.clear();
       if (foreign !== undefined) changed(foreign);
     };
-    const files = sources.filter(isPath);
-    // What another program writes to a GeoPackage may stay in its log for long.
-    const logs = files.filter((file) => file.endsWith('.gpkg')).map((file) => `${file}-wal`);
-    this.#watcher = watch([...files, ...logs], {
+    this.#watcher = watch(watchedFiles(this.sources), {
       ignoreInitial: true,
       depth: 6,
       ignored: UNWATCHED,
@@ -188,6 +203,13 @@ export class Catalog {
     clearInterval(this.#retries);
     await this.#watcher?.close();
   }
+}
+
+function watchedFiles(sources: readonly string[]): string[] {
+  const files = sources.filter(isPath);
+  // What another program writes to a GeoPackage may stay in its log for long.
+  const logs = files.filter((file) => file.endsWith('.gpkg')).map((file) => `${file}-wal`);
+  return [...files, ...logs];
 }
 
 /** A collection after an edit. Its extent only grows here: `ExtentRefresh` finds it anew where it may have shrunk. */

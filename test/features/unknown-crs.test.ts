@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Box } from '../../src/core/box.js';
+import { multipart } from '../admin/support/multipart.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 /** Files that name no coordinate reference system: what they are taken for, and how people state it. */
@@ -112,20 +113,41 @@ describe('a CRS that a file does not name', () => {
     expect(server.log()).toContain('absent.shp: A coordinate reference system is stated of it');
   });
 
-  it('is stated in the configuration, and then all is right after a reload', async () => {
+  it('is stated in the configuration, and then all is right after a reload, and after an import', async () => {
     const config = join(folder, 'graticule.yaml');
-    const state = (crs: string) => writeFileSync(config, `data: { crs: { legacy.gpkg: '${crs}' } }\n`);
+    const later = join(folder, 'later');
+    mkdirSync(later);
+    const state = (crs: string, ...others: string[]) => {
+      const sources = [join(old, 'legacy.gpkg'), ...others];
+      writeFileSync(config, JSON.stringify({ data: { sources, crs: { 'legacy.gpkg': crs } } }));
+    };
     state('EPSG:32631');
-    const own = await startServer({ sources: [join(old, 'legacy.gpkg')], args: ['--config', config] });
+    const own = await startServer({ sources: [], args: ['--config', config] });
     try {
       const stored = async () => {
         const response = await fetch(`${own.url}/ogc/features/collections/legacy`);
         return ((await response.json()) as Collection).storageCrs;
       };
       expect(await stored()).toBe(epsg(32631));
-      state('EPSG:27700');
+      state('EPSG:27700', later);
       own.process.kill('SIGHUP');
       await vi.waitFor(async () => expect(await stored()).toBe(epsg(27700)), 20_000);
+      const { contentType, body } = multipart([
+        { name: 'TableName', content: 'imported' },
+        { name: 'SourceSrid', content: '4326' },
+        { name: 'file', filename: 'imported.csv', content: 'longitude,latitude\n1,2\n' },
+      ]);
+      const answer = await fetch(`${own.url}/api/v1/admin/import/upload`, {
+        method: 'POST',
+        headers: { 'content-type': contentType, 'x-api-key': own.adminKey },
+        body: new Uint8Array(body),
+      });
+      expect(answer.status, await answer.text()).toBe(200);
+      expect(await stored()).toBe(epsg(27700));
+      squares(join(later, 'late.shp'), 'EPSG:27700', [LONDON], 100);
+      await vi.waitFor(async () => {
+        expect((await fetch(`${own.url}/ogc/features/collections/late`)).status).toBe(200);
+      }, 20_000);
     } finally {
       await own.stop();
     }

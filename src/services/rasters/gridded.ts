@@ -24,7 +24,7 @@ export interface GridDeps {
   pools: Pools;
   urlOf: UrlOf;
   /** Folders that are published: those that a Local registration may name. */
-  folders: readonly string[];
+  folders(): readonly string[];
 }
 
 /** The path of a file or store, or its URL. Throws `invalid-request`. */
@@ -32,7 +32,7 @@ export function pathOf(
   { provider, bucket, key }: ObjectPlace,
   { folders, urlOf }: GridDeps,
 ): Promise<string> {
-  if (provider === 'Local') return localPath(folders, bucket, key);
+  if (provider === 'Local') return localPath(folders(), bucket, key);
   return Promise.resolve(urlOf(provider, bucket, key));
 }
 

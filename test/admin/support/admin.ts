@@ -64,7 +64,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     pools,
     jobs,
     urlOf: objectUrl({}),
-    folders: [],
+    folders: () => [],
   });
   const invalidated: CacheScope[] = [];
   const use = {
