@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { VectorTile } from '@mapbox/vector-tile';
-import Database from 'better-sqlite3';
 import gdal from 'gdal-async';
 import { PbfReader } from 'pbf';
 import { transformPoints } from '../src/native/index.js';
+import Database from '../src/native/sqlite.js';
 import { pin } from './support/core.js';
 import { median, option, publish } from './support/report.js';
 

@@ -30,7 +30,6 @@ const EXTERNAL = [
   '@mapbox/maki',
   '@mapnik/mapnik',
   '@opentelemetry/*',
-  'better-sqlite3',
   'msgpackr-extract',
   'pg-native',
   'pino',

@@ -27,7 +27,7 @@ const CHECKS: readonly Check[] = [
   {
     name: 'SQLite extension',
     async run() {
-      const { default: Database } = await import('better-sqlite3');
+      const { default: Database } = await import('../native/sqlite.js');
       const { sqliteExtensionPath } = await import('../native/index.js');
       const db = new Database(':memory:');
       db.loadExtension(sqliteExtensionPath());

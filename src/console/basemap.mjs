@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { GeoJSONVT } from '@maplibre/geojson-vt';
 import { fromGeojsonVt } from '@maplibre/vt-pbf';
-import Database from 'better-sqlite3';
 import { geoArea, geoEquirectangular } from 'd3-geo';
 import { geoProject } from 'd3-geo-projection';
 import gdal from 'gdal-async';
 import polylabel from 'polylabel';
 import { feature, mesh } from 'topojson-client';
 import { topology } from 'topojson-server';
+import Database from '../../dist/native/sqlite.js';
 
 /**
  * Makes the base map of the pages from Natural Earth: vector tiles (`basemap.mbtiles`) with the layers `land`, `coast`,

@@ -15,3 +15,13 @@ export function nodeVersion(version: string): number {
 export function uwsPackage(version: string): typeof OLDER_UWS | typeof NEWER_UWS {
   return nodeVersion(version) === 20 ? OLDER_UWS : NEWER_UWS;
 }
+
+/** The SQLite package of Node.js 20, compiled when it is installed. */
+export const OLDER_SQLITE = 'better-sqlite3';
+/** The one for later versions, compiled already. On Node.js 20 it crashes. */
+export const NEWER_SQLITE = 'better-sqlite3-13';
+
+/** The package of SQLite that this version of Node.js loads. */
+export function sqlitePackage(version: string): typeof OLDER_SQLITE | typeof NEWER_SQLITE {
+  return nodeVersion(version) === 20 ? OLDER_SQLITE : NEWER_SQLITE;
+}

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import Database from '../../src/native/sqlite.js';
 import { openState } from '../../src/stores/state.js';
 import { describeStates, stateWorker, type TemporaryState, temporaryState } from '../support/state.js';
 

@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BUILT_IN_SETS } from '../../src/core/tile-matrix.js';
+import Database from '../../src/native/sqlite.js';
 import { appendTiles, finishArchive, openArchive } from '../../src/workers/archive/write.js';
 import { startServer, type TestServer } from '../support/server.js';
 

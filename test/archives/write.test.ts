@@ -3,7 +3,6 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import Database from 'better-sqlite3';
 import { PMTiles, tileIdToZxy, zxyToTileId } from 'pmtiles';
 import sharp from 'sharp';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -14,6 +13,7 @@ import type {
   WrittenTile,
 } from '../../src/core/archives.js';
 import { WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
+import Database from '../../src/native/sqlite.js';
 import { appendTiles, discardArchive, finishArchive, openArchive } from '../../src/workers/archive/write.js';
 import { Cancellation } from '../../src/workers/cancellation.js';
 import { archive } from '../../src/workers/vector/archive.js';

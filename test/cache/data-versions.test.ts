@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { afterAll, expect, it } from 'vitest';
+import Database from '../../src/native/sqlite.js';
 import { DataVersions } from '../../src/services/cache/data-versions.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-versions-'));

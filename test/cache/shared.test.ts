@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import Database from '../../src/native/sqlite.js';
 import { eventually } from '../e2e/support/http.js';
 import { type EditableStore, geoPackageStore, postgisStore, sender } from '../edits/support.js';
 import { startRedis, type TestRedis } from '../support/redis.js';

@@ -2,12 +2,34 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { expect, it } from 'vitest';
-import { NEWER_UWS, NODE_VERSIONS, nodeVersion, OLDER_UWS, uwsPackage } from '../../src/core/runtime.js';
+import {
+  NEWER_SQLITE,
+  NEWER_UWS,
+  NODE_VERSIONS,
+  nodeVersion,
+  OLDER_SQLITE,
+  OLDER_UWS,
+  sqlitePackage,
+  uwsPackage,
+} from '../../src/core/runtime.js';
 
 it('Node.js 20 takes the older build of uWebSockets.js, all later ones the newer', () => {
   expect(uwsPackage('v20.20.2')).toBe(OLDER_UWS);
   expect(uwsPackage('v22.1.0')).toBe(NEWER_UWS);
   expect(uwsPackage('v24.21.0')).toBe(NEWER_UWS);
+});
+
+it('Node.js 20 takes the SQLite package that is compiled, all later ones the one that comes compiled', () => {
+  expect(sqlitePackage('v20.20.2')).toBe(OLDER_SQLITE);
+  expect(sqlitePackage('v22.1.0')).toBe(NEWER_SQLITE);
+  expect(sqlitePackage('v24.21.0')).toBe(NEWER_SQLITE);
+});
+
+it('the SQLite package of this Node.js opens a database', () => {
+  const Database = createRequire(import.meta.url)(
+    sqlitePackage(process.version),
+  ) as typeof import('better-sqlite3');
+  expect(new Database(':memory:').prepare('SELECT 1').pluck().get()).toBe(1);
 });
 
 it('the package of this Node.js loads', () => {

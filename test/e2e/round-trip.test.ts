@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import Database from '../../src/native/sqlite.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { run } from './support/http.js';
 

@@ -1,8 +1,8 @@
-import Database from 'better-sqlite3';
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import type { CatalogSnapshot, VectorCollection } from '../../src/core/collection.js';
 import type { CollectionChange, EditTask } from '../../src/core/edits.js';
 import type { Pools } from '../../src/core/tasks.js';
+import Database from '../../src/native/sqlite.js';
 import { Catalog } from '../../src/services/catalog.js';
 import { Databases } from '../../src/services/databases.js';
 import { edit } from '../../src/workers/providers/geopackage/edit.js';

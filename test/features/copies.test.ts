@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { afterAll, expect, it, vi } from 'vitest';
+import Database from '../../src/native/sqlite.js';
 import { alive, family } from '../e2e/support/processes.js';
 import { freePort, startServer } from '../support/server.js';
 

@@ -11,8 +11,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import Database from '../../src/native/sqlite.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { type ZipEntry, zip } from '../support/zip.js';
 

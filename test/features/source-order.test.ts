@@ -3,9 +3,9 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { VectorTile } from '@mapbox/vector-tile';
-import Database from 'better-sqlite3';
 import { PbfReader } from 'pbf';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import Database from '../../src/native/sqlite.js';
 import { randomNumbers } from '../support/random.js';
 import { startServer, type TestServer } from '../support/server.js';
 

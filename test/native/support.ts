@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { VectorTile, type VectorTileLayer } from '@mapbox/vector-tile';
-import Database from 'better-sqlite3';
 import { PbfReader } from 'pbf';
 import { sqliteExtensionPath } from '../../src/native/index.js';
+import Database from '../../src/native/sqlite.js';
 
 export const WORLD_MAP = fileURLToPath(new URL('../../demo/data/world_map.gpkg', import.meta.url));
 

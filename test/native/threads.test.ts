@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
+import { sqlitePackage } from '../../src/core/runtime.js';
 import { sqliteExtensionPath } from '../../src/native/index.js';
 import { openDatabase, WORLD_MAP } from './support.js';
 
@@ -9,7 +10,7 @@ const ADDON = fileURLToPath(new URL('../../build/Release/graticule.node', import
 /** Plain JavaScript, because a worker thread has no TypeScript loader. */
 const SCRIPT = `
   const { parentPort, workerData } = require('node:worker_threads');
-  const Database = require('better-sqlite3');
+  const Database = require(workerData.sqlite);
   const addon = require(workerData.addon);
   const points = new Float64Array([-80, 35]);
   addon.transformPoints(points, 'EPSG:4267', 'EPSG:25832');
@@ -39,7 +40,13 @@ describe('worker threads', () => {
       .pluck()
       .get(options)!
       .toString('base64');
-    const workerData = { addon: ADDON, extension: sqliteExtensionPath(), file: WORLD_MAP, options };
+    const workerData = {
+      addon: ADDON,
+      extension: sqliteExtensionPath(),
+      sqlite: sqlitePackage(process.version),
+      file: WORLD_MAP,
+      options,
+    };
     const run = () =>
       new Promise<{ tiles: string[]; points: Float64Array }>((resolve, reject) => {
         const worker = new Worker(SCRIPT, { eval: true, workerData });

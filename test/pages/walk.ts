@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import type { Page } from 'playwright-core';
+import Database from '../../src/native/sqlite.js';
 import { smallWorld } from '../support/small-world.js';
 
 /** What a walk through the pages needs: catalogs of several sizes, and a reader with a keyboard. */

@@ -1,6 +1,6 @@
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { importSld } from '../../src/core/style/sld/import.js';
+import Database from '../../src/native/sqlite.js';
 import { fixture, importRule, onlyLayer, takenBy } from './support.js';
 
 const literal = (value: string) => `<ogc:Literal>${value}</ogc:Literal>`;

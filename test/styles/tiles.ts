@@ -1,5 +1,5 @@
-import Database from 'better-sqlite3';
 import { encodeLayer, type LayerOptions, type LayerRow } from '../../src/native/index.js';
+import Database from '../../src/native/sqlite.js';
 import { HALF_WORLD, randomSource, WORLD_MAP, wkb } from '../native/support.js';
 
 /** Vector tiles for the tests of styles: tile 2/2/1 of WebMercatorQuad (zoom, column, row), Europe and Africa. */

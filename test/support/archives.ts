@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import Database from 'better-sqlite3';
 import { zxyToTileId } from 'pmtiles';
+import Database from '../../src/native/sqlite.js';
 import { RUN_VARIABLE } from './run.js';
 
 /** A tile of an archive; the row is counted from the top. */

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import pg from 'pg';
 import { afterAll, beforeAll, describe } from 'vitest';
+import Database from '../../src/native/sqlite.js';
 import { openPostgresState, openState, type State } from '../../src/stores/state.js';
 import { compile } from './compile.js';
 import { startPostgres, type TestPostgres } from './postgres.js';

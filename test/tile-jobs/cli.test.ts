@@ -4,8 +4,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import Database from 'better-sqlite3';
 import { afterAll, describe, expect, it } from 'vitest';
+import Database from '../../src/native/sqlite.js';
 import { startServer } from '../support/server.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-cli-tiles-'));

@@ -1,7 +1,6 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { afterAll, describe, expect, it } from 'vitest';
 import { CatalogSnapshot, type VectorCollection } from '../../src/core/collection.js';
 import { CRS84 } from '../../src/core/crs.js';
@@ -9,6 +8,7 @@ import { TaskFailure } from '../../src/core/failure.js';
 import type { Pools } from '../../src/core/tasks.js';
 import { tileBox, WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
 import type { GeoPackageSource } from '../../src/core/vector-source.js';
+import Database from '../../src/native/sqlite.js';
 import { type ExportOptions, exportTiles } from '../../src/services/tile-jobs/export.js';
 import { yielding } from '../../src/services/tile-jobs/make.js';
 import type { TileSelection } from '../../src/services/tile-jobs/tally.js';

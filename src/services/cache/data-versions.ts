@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import Database from 'better-sqlite3';
+import Database from '../../native/sqlite.js';
 
 interface Watched {
   readonly db: Database.Database;

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
-import type Database from 'better-sqlite3';
 import type { ArchiveDraft, ArchiveTasks, WrittenContainer } from '../../core/archives.js';
+import type Database from '../../native/sqlite.js';
 import type { Cancellation } from '../cancellation.js';
 import {
   advance,

@@ -1,7 +1,7 @@
-import Database from 'better-sqlite3';
 import { LIMITS } from '../../core/limits.js';
 import type { TileLayer } from '../../core/vector-tasks.js';
 import { sqliteExtensionPath } from '../../native/index.js';
+import Database from '../../native/sqlite.js';
 import type { Cancellation } from '../cancellation.js';
 import { quote } from '../providers/geopackage/connection.js';
 import { storeOf } from '../providers/store.js';

@@ -1,4 +1,4 @@
-import type Database from 'better-sqlite3';
+import type Database from '../../native/sqlite.js';
 import type { Cancellation } from '../cancellation.js';
 
 /** What a store tells of the changes of a table. */

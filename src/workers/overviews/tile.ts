@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
-import Database from 'better-sqlite3';
 import { LIMITS } from '../../core/limits.js';
 import type { TileLayer, VectorTileTask } from '../../core/vector-tasks.js';
+import Database from '../../native/sqlite.js';
 import type { Cancellation } from '../cancellation.js';
 import type { EncodedLayer } from '../providers/feature-store.js';
 import { statement } from '../providers/geopackage/connection.js';

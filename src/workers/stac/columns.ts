@@ -1,6 +1,6 @@
-import type Database from 'better-sqlite3';
 import { ITEM_FIELDS, STAC_COLUMNS, type StacItem } from '../../core/stac.js';
 import type { Field, FieldType } from '../../core/vector-source.js';
+import type Database from '../../native/sqlite.js';
 import { quote } from '../providers/geopackage/connection.js';
 
 type Db = Database.Database;

@@ -1,4 +1,3 @@
-import type Database from 'better-sqlite3';
 import {
   HIDDEN,
   ITEM_FIELDS,
@@ -10,6 +9,7 @@ import {
 } from '../../core/stac.js';
 import type { Field } from '../../core/vector-source.js';
 import { geojsonToWkb, wkbToGeoPackage } from '../../native/index.js';
+import type Database from '../../native/sqlite.js';
 import { quote } from '../providers/geopackage/connection.js';
 import { columnValue, instantOf, keptStatements, PropertyColumns } from './columns.js';
 import { type IndexedItem, itemsOf } from './content.js';

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type Database from 'better-sqlite3';
 import { GEOMETRY_COLUMN, HIDDEN } from '../../core/stac.js';
 import type { Field, GeoPackageSource } from '../../core/vector-source.js';
+import type Database from '../../native/sqlite.js';
 import { connect, quote } from '../providers/geopackage/connection.js';
 import { createCore, createSpatialIndex } from '../providers/geopackage/create.js';
 

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import Database from 'better-sqlite3';
+import Database from '../../native/sqlite.js';
 import type { StateFault, StateOpened, StateReply, StateRequest, StateWorkerData } from './protocol.js';
 
 /**

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import Database from 'better-sqlite3';
+import Database from '../../native/sqlite.js';
 import type { TileStoreCount } from './protocol.js';
 
 /** What a row costs beyond key and tile. */

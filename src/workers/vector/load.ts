@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
-import type Database from 'better-sqlite3';
 import { TaskFailure } from '../../core/failure.js';
 import type { LoadTask } from '../../core/vector-tasks.js';
+import type Database from '../../native/sqlite.js';
 import { connect, quote } from '../providers/geopackage/connection.js';
 import {
   createSpatialIndex,

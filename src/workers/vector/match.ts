@@ -1,4 +1,3 @@
-import Database from 'better-sqlite3';
 import { LRUCache } from 'lru-cache';
 import type { Expression } from '../../core/cql2/ast.js';
 import type { EventImage, MatchResult, MatchSchema, MatchTask } from '../../core/events.js';
@@ -6,6 +5,7 @@ import { parseExact } from '../../core/json.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Field, GeoPackageSource } from '../../core/vector-source.js';
 import { geojsonToWkb, sqliteExtensionPath, wkbToGeoPackage } from '../../native/index.js';
+import Database from '../../native/sqlite.js';
 import { quote } from '../providers/geopackage/connection.js';
 import { GeoPackageFilterWriter } from '../providers/geopackage/filter-sql.js';
 

@@ -1,11 +1,11 @@
 import { setPriority } from 'node:os';
-import Database from 'better-sqlite3';
 import { workerData } from 'piscina';
 import { BodyError, readBody } from '../../core/body.js';
 import type { Retention } from '../../core/events.js';
 import { TaskFailure } from '../../core/failure.js';
 import { WORKER_NICENESS } from '../../core/limits.js';
 import type { TaskInput, TaskName, TaskOutput } from '../../core/tasks.js';
+import Database from '../../native/sqlite.js';
 import { Cancellation, type CancellationFlag } from '../cancellation.js';
 import { answer, preciseNow, toFailure, workSince } from '../failure.js';
 import { buildOverview } from '../overviews/build.js';

@@ -1,8 +1,8 @@
-import Database from 'better-sqlite3';
 import type { ArchiveFormat, ArchiveInfo, ArchiveTile, ArchiveTileAddress } from '../../../core/archives.js';
 import type { Box } from '../../../core/box.js';
 import { TaskFailure } from '../../../core/failure.js';
 import { LIMITS } from '../../../core/limits.js';
+import Database from '../../../native/sqlite.js';
 import { keptOpen } from '../kept-open.js';
 import {
   damaged,

@@ -1,7 +1,7 @@
-import Database from 'better-sqlite3';
 import { LRUCache } from 'lru-cache';
 import { TaskFailure } from '../../../core/failure.js';
 import { sqliteExtensionPath } from '../../../native/index.js';
+import Database from '../../../native/sqlite.js';
 import { keptOpen } from '../kept-open.js';
 
 type Db = Database.Database;

@@ -1,4 +1,4 @@
-import type Database from 'better-sqlite3';
+import type Database from '../../../native/sqlite.js';
 import { quote } from './connection.js';
 
 type Db = Database.Database;

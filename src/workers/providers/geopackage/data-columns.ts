@@ -1,5 +1,5 @@
-import type Database from 'better-sqlite3';
 import type { Field } from '../../../core/vector-source.js';
+import type Database from '../../../native/sqlite.js';
 
 /** What the schema extension of GeoPackage says of columns (OGC 12-128r18, F.9): names, meanings, values. */
 

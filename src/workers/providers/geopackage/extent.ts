@@ -1,6 +1,6 @@
-import type Database from 'better-sqlite3';
 import type { Box } from '../../../core/box.js';
 import { around } from '../../../core/box.js';
+import type Database from '../../../native/sqlite.js';
 import { type SensibleExtent, sensibleExtent } from '../domain.js';
 import { quote } from './connection.js';
 

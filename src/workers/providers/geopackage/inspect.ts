@@ -1,11 +1,11 @@
 import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
-import type Database from 'better-sqlite3';
 import type { Box } from '../../../core/box.js';
 import { TaskFailure } from '../../../core/failure.js';
 import { STAC_COLUMNS, STAC_TABLE } from '../../../core/stac.js';
 import type { Field, FieldType, GeometryType } from '../../../core/vector-source.js';
 import type { InspectTask, VectorLayerInfo } from '../../../core/vector-tasks.js';
+import type Database from '../../../native/sqlite.js';
 import { extentInDegrees, type SensibleExtent } from '../domain.js';
 import { connect, quote } from './connection.js';
 import { ROW_COLUMN } from './create.js';

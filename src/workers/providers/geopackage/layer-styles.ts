@@ -1,9 +1,9 @@
-import type Database from 'better-sqlite3';
 import { LIMITS } from '../../../core/limits.js';
 import { checkStyle, StyleError } from '../../../core/style/check.js';
 import type { FileStyle, StyleLayer } from '../../../core/style/model.js';
 import type { SldTarget } from '../../../core/style/sld/context.js';
 import type { SldDiagnostic } from '../../../core/style/sld/report.js';
+import type Database from '../../../native/sqlite.js';
 import { readSld } from '../../vector/sld.js';
 
 interface StyleRow {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type Database from 'better-sqlite3';
 import type { EditOrigin } from '../../../core/edits.js';
+import type Database from '../../../native/sqlite.js';
 import type { NewEvent } from '../../edits/session.js';
 import { eventsKept } from '../retention.js';
 import type { Writer } from './writer.js';

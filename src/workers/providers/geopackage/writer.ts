@@ -1,7 +1,7 @@
-import type Database from 'better-sqlite3';
 import { LRUCache } from 'lru-cache';
 import { TaskFailure } from '../../../core/failure.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
+import type Database from '../../../native/sqlite.js';
 import { keptOpen } from '../kept-open.js';
 import { connect, quote } from './connection.js';
 import { createOutbox } from './outbox.js';

@@ -1,6 +1,6 @@
-import type Database from 'better-sqlite3';
 import type { Field, FieldType, PostgisSource } from '../../../core/vector-source.js';
 import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
+import type Database from '../../../native/sqlite.js';
 import type { Cancellation } from '../../cancellation.js';
 import { FID, GEOMETRY } from '../../overviews/file.js';
 import type { Changes, OverviewRows, StoreState } from '../../overviews/overview-rows.js';

@@ -1,7 +1,6 @@
 /** Parquet files into a staging GeoPackage, row group by row group. */
 
 import { basename, extname } from 'node:path';
-import Database from 'better-sqlite3';
 import { parquetReadColumn } from 'hyparquet/src/read.js';
 import type { DecodedArray } from 'hyparquet/src/types.js';
 import { compressors } from 'hyparquet-compressors';
@@ -9,6 +8,7 @@ import { TaskFailure } from '../../../core/failure.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { OgrLayerInfo, TranslateTask } from '../../../core/ogr.js';
 import type { Field } from '../../../core/vector-source.js';
+import Database from '../../../native/sqlite.js';
 import { quote } from '../../providers/geopackage/connection.js';
 import { createCore } from '../../providers/geopackage/create.js';
 import { crsOf } from '../crs.js';

@@ -1,7 +1,7 @@
-import type Database from 'better-sqlite3';
 import { STAC_COLUMNS, STAC_TABLE } from '../../../core/stac.js';
 import type { Field } from '../../../core/vector-source.js';
 import { wkbToGeoPackage } from '../../../native/index.js';
+import type Database from '../../../native/sqlite.js';
 import { connect, quote } from '../../providers/geopackage/connection.js';
 import { createCore, createSpatialIndex } from '../../providers/geopackage/create.js';
 import { columnValue, keptStatements, PropertyColumns } from '../columns.js';

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import Database from 'better-sqlite3';
 import type {
   ArchiveDescription,
   ArchiveDraft,
@@ -11,6 +10,7 @@ import type {
   WrittenTile,
 } from '../../../../core/archives.js';
 import { TaskFailure } from '../../../../core/failure.js';
+import Database from '../../../../native/sqlite.js';
 import type { Cancellation } from '../../../cancellation.js';
 
 type Db = Database.Database;

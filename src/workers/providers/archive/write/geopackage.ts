@@ -1,7 +1,7 @@
-import type Database from 'better-sqlite3';
 import type { ArchiveDescription, TileGrid } from '../../../../core/archives.js';
 import { TaskFailure } from '../../../../core/failure.js';
 import { describeCrs } from '../../../../native/index.js';
+import type Database from '../../../../native/sqlite.js';
 import { quote } from '../../geopackage/connection.js';
 import { createCore } from '../../geopackage/create.js';
 import { type ContainerWriter, closeAsFile, countRows, prepared } from './draft.js';

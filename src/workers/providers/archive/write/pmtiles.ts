@@ -1,9 +1,9 @@
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import type Database from 'better-sqlite3';
 import type { ArchiveDescription, ArchiveDraft, WrittenTile } from '../../../../core/archives.js';
 import { TaskFailure } from '../../../../core/failure.js';
 import { pmtilesId } from '../../../../core/hilbert.js';
+import type Database from '../../../../native/sqlite.js';
 import type { Cancellation } from '../../../cancellation.js';
 import { COMPRESSION, FORMATS, HEAD_BYTES, HEADER_BYTES } from '../pmtiles-header.js';
 import { type ContainerWriter, countRows, partialOf, placeOf, prepared, stored } from './draft.js';
