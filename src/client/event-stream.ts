@@ -73,7 +73,7 @@ class Follower {
   #target(): URL {
     const target = new URL(this.url);
     const { filterLang, ...members } = this.interest;
-    this.#progress.asked();
+    this.#progress.request();
     const query = { ...members, 'filter-lang': filterLang, cursor: this.#progress.resume };
     for (const [name, value] of Object.entries(query)) {
       if (value === undefined) continue;

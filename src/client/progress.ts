@@ -23,7 +23,7 @@ export class Progress {
   }
 
   /** The server is asked, once more perhaps. */
-  asked(): void {
+  request(): void {
     this.#begun = false;
   }
 

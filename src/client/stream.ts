@@ -199,7 +199,7 @@ export class FeatureStream {
   }
 
   #ask({ id, interest, progress }: Followed): void {
-    progress.asked();
+    progress.request();
     this.#send({ ...interest, type: 'subscribe', subscriptionId: id, cursor: progress.resume });
   }
 

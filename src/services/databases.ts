@@ -13,7 +13,7 @@ const STATUS_MS = 2000;
 /** A check that is younger is taken for the state of now. */
 const FRESH_MS = 500;
 
-interface Known {
+interface DatabaseState {
   /** What was found when the database answered last. */
   contents?: DiscoveredDatabase;
   up: boolean;
@@ -41,7 +41,7 @@ export interface DatabaseStatus {
  * whose requests fail until it is back; one that was down from the start is published when it comes up.
  */
 export class Databases {
-  readonly #known = new Map<string, Known>();
+  readonly #databases = new Map<string, DatabaseState>();
   readonly #pools: Pools;
   #timer: NodeJS.Timeout | undefined;
 
@@ -51,19 +51,19 @@ export class Databases {
 
   /** Forgets databases that are no sources any more. */
   keep(urls: readonly string[]): void {
-    for (const url of this.#known.keys()) if (!urls.includes(url)) this.#known.delete(url);
+    for (const url of this.#databases.keys()) if (!urls.includes(url)) this.#databases.delete(url);
   }
 
   /** What a database holds; while it is down, what it held. Rejects with `TaskFailure`. */
   async discover(url: string): Promise<DiscoveredDatabase> {
-    const database: Known = this.#known.get(url) ?? {
+    const database: DatabaseState = this.#databases.get(url) ?? {
       up: true,
       reason: '',
       awaited: false,
       checkedAt: 0,
       downSince: 0,
     };
-    this.#known.set(url, database);
+    this.#databases.set(url, database);
     try {
       const options = { deadlineMs: DISCOVER_DEADLINE_MS };
       database.contents = await this.#pools.run('vector.discover', { database: url }, options);
@@ -83,7 +83,7 @@ export class Databases {
   }
 
   async #look(returned: (name: string) => void): Promise<void> {
-    for (const [url, database] of this.#known) {
+    for (const [url, database] of this.#databases) {
       await this.#check(url, database);
       if (!database.awaited || !database.up) continue;
       database.awaited = false;
@@ -93,19 +93,19 @@ export class Databases {
 
   /** The state of every database now; of one that takes long to answer, the last that is known. */
   async status(): Promise<DatabaseStatus[]> {
-    const checks = Promise.all([...this.#known].map(([url, database]) => this.#check(url, database)));
+    const checks = Promise.all([...this.#databases].map(([url, database]) => this.#check(url, database)));
     const late = new AbortController();
     await Promise.race([checks, setTimeout(STATUS_MS, undefined, { signal: late.signal }).catch(() => {})]);
     late.abort();
-    return [...this.#known].map(([url, { up, reason, contents: found }]) => ({
+    return [...this.#databases].map(([url, { up, reason, contents }]) => ({
       name: withoutPassword(url),
       up,
       reason,
-      published: found !== undefined,
+      published: contents !== undefined,
     }));
   }
 
-  #check(url: string, database: Known): Promise<void> {
+  #check(url: string, database: DatabaseState): Promise<void> {
     if (performance.now() - database.checkedAt < FRESH_MS) return Promise.resolve();
     database.checking ??= this.#pools
       .run('vector.ping', { database: url }, { deadlineMs: PING_DEADLINE_MS })
@@ -125,7 +125,7 @@ export class Databases {
 }
 
 /** Failures that say nothing of the database leave its state as it was. */
-function note(database: Known, error: unknown): void {
+function note(database: DatabaseState, error: unknown): void {
   if (error === undefined) {
     if (!database.up) errorRecovery.cell('database').observe(performance.now() - database.downSince);
     database.up = true;

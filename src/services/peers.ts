@@ -12,7 +12,7 @@ export interface AnswerNote {
   readonly answer: unknown;
 }
 
-interface Asked {
+interface Question {
   readonly answers: unknown[];
   readonly resolve: () => void;
 }
@@ -25,7 +25,7 @@ export class Peers {
   readonly #others: number;
   readonly #tell: (note: AskNote | AnswerNote) => void;
   readonly #topics = new Map<string, (about: unknown) => unknown>();
-  readonly #asked = new Map<string, Asked>();
+  readonly #questions = new Map<string, Question>();
 
   /** `others`: how many other gateways the server has. */
   constructor(others: number, tell: (note: AskNote | AnswerNote) => void) {
@@ -47,11 +47,11 @@ export class Peers {
     let late: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {
       late = setTimeout(resolve, PATIENCE_MS);
-      this.#asked.set(ask, { answers, resolve });
+      this.#questions.set(ask, { answers, resolve });
       this.#tell({ ask, topic, about });
     });
     clearTimeout(late);
-    this.#asked.delete(ask);
+    this.#questions.delete(ask);
     return answers as T[];
   }
 
@@ -62,7 +62,7 @@ export class Peers {
       if (answer) this.#tell({ answerTo: note.ask, answer: answer(note.about) });
       return;
     }
-    const question = this.#asked.get(note.answerTo);
+    const question = this.#questions.get(note.answerTo);
     question?.answers.push(note.answer);
     if (question && question.answers.length > this.#others) question.resolve();
   }

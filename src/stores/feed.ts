@@ -135,7 +135,7 @@ export class FeedStore {
    */
   async page({ after, from, to, limit }: PageOfFeed): Promise<{ entries: FeedEntry[]; more: boolean }> {
     const { entryTime } = vocabularyOf(this.db);
-    const { rows } = await sql<Selectable<FeedTable> & { found: number }>`
+    const { rows } = await sql<Selectable<FeedTable> & { total: number }>`
       WITH page AS (
         SELECT cursor, length(entry_json) AS size FROM feed
         WHERE cursor > ${after}
@@ -144,10 +144,10 @@ export class FeedStore {
       sized AS (
         SELECT cursor, sum(size) OVER (ORDER BY cursor) - size AS before, row_number() OVER (ORDER BY cursor) AS place
         FROM page)
-      SELECT feed.*, (SELECT count(*) FROM page) AS found FROM sized JOIN feed USING (cursor)
+      SELECT feed.*, (SELECT count(*) FROM page) AS total FROM sized JOIN feed USING (cursor)
       WHERE place <= ${limit} AND before < ${LIMITS.replayBytes} ORDER BY cursor
     `.execute(this.db);
-    return { entries: rows.map(entryOf), more: rows.length < (rows[0]?.found ?? 0) };
+    return { entries: rows.map(entryOf), more: rows.length < (rows[0]?.total ?? 0) };
   }
 
   bounds(): Promise<FeedBounds> {

@@ -26,12 +26,12 @@ function links(text: string): Link[] {
 function finderOf(collections: readonly Collection[], text: string): Finder {
   const shown = collections.map((collection) => ({ collection, name: { source: text, group: text } }));
   return {
-    asked: { q: text, kind: undefined, place: text, sort: 'source' },
+    search: { q: text, kind: undefined, place: text, sort: 'source' },
     placeIsKnown: true,
     // So many that there is a form to search them.
     published: Array.from({ length: 9 }, () => collections[0]!),
     total: 100,
-    shown,
+    hits: shown,
     page: 2,
     last: 9,
     path: '/ogc/features/collections',

@@ -17,16 +17,17 @@ export async function makeTilesAhead(
   { tileJobs, jobs }: AdminDeps,
   { layerId, parts }: ImportedRaster,
   zooms: readonly number[],
-): Promise<{ made: number; warnings: string[] }> {
+): Promise<{ count: number; warnings: string[] }> {
   const collection = await shownHere(tileJobs, layerId, signal);
-  if (!collection) return { made: 0, warnings: ['The layer is not published: see the quarantined sources.'] };
+  if (!collection)
+    return { count: 0, warnings: ['The layer is not published: see the quarantined sources.'] };
   const options = { owner: `${principal.kind}:${principal.id}`, correlationId };
-  let [made, wanted] = [0, 0];
+  let [count, total] = [0, 0];
   try {
     for (const [minZoom, maxZoom] of runsOf(zooms)) {
       const collections = [collection.id];
       const selection = { collections, tileMatrixSetId: 'WebMercatorQuad', minZoom, maxZoom };
-      const bounds = { bbox: parts[0]!.extent84, maxTiles: Math.max(1, MOST - made) };
+      const bounds = { bbox: parts[0]!.extent84, maxTiles: Math.max(1, MOST - count) };
       const input = {
         operation: 'seed',
         container: 'pmtiles',
@@ -36,18 +37,18 @@ export async function makeTilesAhead(
       } as const;
       const { id } = await tileJobs.submit(input, options);
       const job = await jobs.finished(id, signal);
-      if (job.state !== 'Succeeded') return { made, warnings: [LATER] };
+      if (job.state !== 'Succeeded') return { count, warnings: [LATER] };
       const { tally } = JSON.parse(job.result_json!) as TileJobState;
-      made += tally?.tiles ?? 0;
-      wanted += tally?.total ?? 0;
+      count += tally?.tiles ?? 0;
+      total += tally?.total ?? 0;
     }
   } catch {
-    return { made, warnings: [LATER] };
+    return { count, warnings: [LATER] };
   }
-  const few = wanted > MOST && made >= MOST;
+  const few = total > MOST && count >= MOST;
   return {
-    made,
-    warnings: few ? [`Only ${made} tiles were made ahead: use a tile operation for more.`] : [],
+    count,
+    warnings: few ? [`Only ${count} tiles were made ahead: use a tile operation for more.`] : [],
   };
 }
 

@@ -67,8 +67,8 @@ export interface Registrations<Raster, Of, View extends TSchema, Body extends TO
   view: View;
   body: Body;
   of(deps: AdminDeps): Registry<Raster, Of>;
-  wanted(body: Static<Body>): Of;
-  shown(raster: Raster): Static<View>;
+  registrationOf(body: Static<Body>): Of;
+  describe(raster: Raster): Static<View>;
 }
 
 /** Lists, registers, shows and unregisters rasters of one kind. */
@@ -80,8 +80,8 @@ export function registrations<Raster, Of, View extends TSchema, Body extends TOb
   view,
   body,
   of,
-  wanted,
-  shown,
+  registrationOf,
+  describe,
 }: Registrations<Raster, Of, View, Body>): Row[] {
   return resource(
     `${path}/{id}`,
@@ -91,7 +91,7 @@ export function registrations<Raster, Of, View extends TSchema, Body extends TOb
         params: { layerId: layerIdOf },
         data: Type.Array(view),
         errors: [400, 503],
-        answer: async ({ params }, deps) => (await of(deps).list(params.layerId)).map(shown),
+        answer: async ({ params }, deps) => (await of(deps).list(params.layerId)).map(describe),
       }),
       create: implement({
         description,
@@ -100,13 +100,13 @@ export function registrations<Raster, Of, View extends TSchema, Body extends TOb
         status: 201,
         errors: [400, 404, 409, 503],
         location: ({ id }: { id: number }) => `${path}/${id}`,
-        answer: async (x, deps) => shown(await of(deps).register(wanted(x.body as Static<Body>))),
+        answer: async (x, deps) => describe(await of(deps).register(registrationOf(x.body as Static<Body>))),
       }),
       get: implement({
         params: byId,
         data: view,
         errors: [404, 503],
-        answer: async ({ params }, deps) => shown(await of(deps).get(params.id)),
+        answer: async ({ params }, deps) => describe(await of(deps).get(params.id)),
       }),
       remove: implement({
         params: byId,

@@ -16,12 +16,12 @@ export interface AuthenticatorOptions {
   onError?(error: unknown): void;
 }
 
-/** Known keys; a valid key is 128 bytes here, and strangers' keys are never kept. */
-const MAX_KNOWN = 10_000;
+/** Keys of the cache; a valid key is 128 bytes here, and strangers' keys are never kept. */
+const MAX_CACHED_KEYS = 10_000;
 const DEFAULT_TRUST_MS = 1000;
 const DEFAULT_TOUCH_MS = 60_000;
 
-interface Known {
+interface CachedKey {
   principal: Principal;
   expiresAt: number | null;
   checkedAt: number;
@@ -47,7 +47,7 @@ export function createAuthenticator(state: State, options: AuthenticatorOptions 
 
 class KeyAuthenticator implements Authenticator {
   readonly keys: ApiKeys;
-  readonly #known = new Map<string, Known>();
+  readonly #cache = new Map<string, CachedKey>();
   readonly #asking = new Map<string, Promise<Principal>>();
   #uses = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
@@ -68,7 +68,7 @@ class KeyAuthenticator implements Authenticator {
     const secret = presentedKey(credentials);
     if (secret === undefined) return ANONYMOUS;
     const hash = keyHash(secret);
-    const hit = this.#known.get(hash);
+    const hit = this.#cache.get(hash);
     const now = Date.now();
     if (!hit || now - hit.checkedAt > this.#trustMs) return this.#ask(hash);
     if (hit.expiresAt !== null && hit.expiresAt <= now) throw invalidCredentials();
@@ -91,7 +91,7 @@ class KeyAuthenticator implements Authenticator {
     const askedAt = Date.now();
     const row = await this.state.apiKeys.byHash(hash);
     if (!row || !sameHash(row.hash, hash) || keyStatus(row) !== 'active') {
-      this.#known.delete(hash);
+      this.#cache.delete(hash);
       throw invalidCredentials();
     }
     // A key revoked while the answer was on its way was told to forget: the answer is not kept then.
@@ -101,13 +101,13 @@ class KeyAuthenticator implements Authenticator {
   }
 
   #remember(hash: string, key: StoredApiKey, checkedAt: number): void {
-    this.#known.delete(hash);
-    this.#known.set(hash, { principal: principalOf(key), expiresAt: key.expiresAt, checkedAt });
-    if (this.#known.size > MAX_KNOWN) this.#known.delete(this.#known.keys().next().value!);
+    this.#cache.delete(hash);
+    this.#cache.set(hash, { principal: principalOf(key), expiresAt: key.expiresAt, checkedAt });
+    if (this.#cache.size > MAX_CACHED_KEYS) this.#cache.delete(this.#cache.keys().next().value!);
   }
 
   forget(hash: string): void {
-    this.#known.delete(hash);
+    this.#cache.delete(hash);
     this.#asking.delete(hash);
   }
 

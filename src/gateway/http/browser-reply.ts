@@ -24,7 +24,7 @@ const HTML = 'text/html; charset=utf-8';
 
 /** An error as a page, for clients that ask for HTML before anything else. */
 export function browserProblem(x: HttpExchange, error: ApiError, reply: Reply, pages: BrowserPages): Reply {
-  if (!asksForHtml(x.known(ACCEPT))) return reply;
+  if (!asksForHtml(x.headerOf(ACCEPT))) return reply;
   const { baseUrl, path, correlationId } = x;
   const { status, title, message: detail, code, errors } = error;
   const about = { baseUrl, path, status, title, detail, code, correlationId, errors };
@@ -45,7 +45,7 @@ export function browserReply(x: HttpExchange, reply: Reply, pages: BrowserPages)
   if (constant !== undefined && typeof body !== 'string') return reply;
   if (reply.status !== 200 || x.hasBody || mediaType === undefined || !/[/+]json\b/.test(mediaType))
     return reply;
-  if (!asksForHtml(x.known(ACCEPT)) || /(?:^|&)f=/.test(x.query)) return reply;
+  if (!asksForHtml(x.headerOf(ACCEPT)) || /(?:^|&)f=/.test(x.query)) return reply;
   if (reply.encoding !== undefined || (typeof body !== 'string' && !(body instanceof Uint8Array)))
     return reply;
   const { baseUrl, path, query } = x;

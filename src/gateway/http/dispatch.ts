@@ -64,7 +64,7 @@ interface Prepared {
  * A target (path and query) that was read before. Clients ask for the same tiles again and again: what does
  * not depend on their headers is worked out once. The parameters are shared, so handlers must not change them.
  */
-interface Known {
+interface Target {
   readonly prepared: Prepared;
   readonly params: HttpExchange['params'];
   /** Value of the `f` parameter. */
@@ -78,8 +78,8 @@ interface Known {
 }
 
 /** Targets that are remembered, and the longest one. */
-const MAX_KNOWN = 8192;
-const MAX_KNOWN_LENGTH = 512;
+const MAX_TARGETS = 8192;
+const MAX_TARGET_LENGTH = 512;
 
 const MAX_AGE = '86400';
 const ALLOWED_HEADERS =
@@ -92,7 +92,7 @@ const ALLOWED_HEADERS =
 export class Dispatcher {
   readonly #router: Router;
   readonly #prepared = new Map<Operation, Prepared>();
-  readonly #known = new LRUCache<string, Known>({ max: MAX_KNOWN });
+  readonly #targets = new LRUCache<string, Target>({ max: MAX_TARGETS });
   readonly #options: DispatchOptions;
 
   constructor(options: DispatchOptions) {
@@ -111,7 +111,7 @@ export class Dispatcher {
   }
 
   dispatch(x: HttpExchange): Reply | Promise<Reply> {
-    const target = x.hasBody ? undefined : this.#known.get(targetOf(x));
+    const target = x.hasBody ? undefined : this.#targets.get(targetOf(x));
     if (!target || x.method === 'OPTIONS') return this.#dispatchNew(x);
     x.operation = target.prepared.operation;
     const identified = this.#identify(x);
@@ -141,8 +141,8 @@ export class Dispatcher {
 
   /** Finds out who asks and whether they may. A promise only when that has to be looked up. */
   #identify(x: HttpExchange): Promise<void> | undefined {
-    const apiKey = x.known(X_API_KEY);
-    const authorization = x.known(AUTHORIZATION);
+    const apiKey = x.headerOf(X_API_KEY);
+    const authorization = x.headerOf(AUTHORIZATION);
     try {
       if (apiKey || authorization) {
         const principal = this.#options.authenticate({ apiKey, authorization });
@@ -183,15 +183,15 @@ export class Dispatcher {
   /** Tells of refusals of what is audited, and of credentials that are not valid. */
   #refusal(x: HttpExchange, error: unknown, request = auditedRequest(x)): unknown {
     const status = error instanceof ApiError ? error.status : 500;
-    const credentials = status === 401 && (x.known(X_API_KEY) || x.known(AUTHORIZATION));
+    const credentials = status === 401 && (x.headerOf(X_API_KEY) || x.headerOf(AUTHORIZATION));
     if (credentials || ((status === 401 || status === 403) && x.operation.audited))
       this.#options.audit.refused({ ...request, principal: x.principal }, status);
     return error;
   }
 
-  #resume(x: HttpExchange, target: Known): Reply | Promise<Reply> {
+  #resume(x: HttpExchange, target: Target): Reply | Promise<Reply> {
     const { operation } = target.prepared;
-    const accept = target.f === undefined ? x.known(ACCEPT) : target.accept;
+    const accept = target.f === undefined ? x.headerOf(ACCEPT) : target.accept;
     if (accept !== target.accept && operation.formats.length > 0) {
       target.format = negotiate(undefined, accept, operation.formats);
       target.accept = accept;
@@ -211,7 +211,7 @@ export class Dispatcher {
       // Every operation with formats takes one from `f`, else from Accept.
       // A change that has one answer is not refused for what its client writes into Accept by habit.
       const isForced = x.hasBody && operation.formats.length === 1;
-      x.format = negotiate(f, isForced ? undefined : x.known(ACCEPT), operation.formats);
+      x.format = negotiate(f, isForced ? undefined : x.headerOf(ACCEPT), operation.formats);
     } else if (f !== undefined && !plan.queryNames.has('f')) {
       // f=json is a habit of clients; it is harmless where there is only one format.
       query.delete('f');
@@ -225,7 +225,7 @@ export class Dispatcher {
     if (x.hasBody || plan.readsHeaders) x.memo = {};
     else {
       const { params, format, path } = x;
-      const accept = f === undefined ? x.known(ACCEPT) : undefined;
+      const accept = f === undefined ? x.headerOf(ACCEPT) : undefined;
       const plainPath = loggedPath(path) === `"${path}"`;
       x.memo = this.#remember(x, { prepared, params, f, accept, format, value: undefined, plainPath });
     }
@@ -237,9 +237,9 @@ export class Dispatcher {
     });
   }
 
-  #remember(x: HttpExchange, fresh: Known): Known {
+  #remember(x: HttpExchange, fresh: Target): Target {
     const target = targetOf(x);
-    if (target.length <= MAX_KNOWN_LENGTH) this.#known.set(target, fresh);
+    if (target.length <= MAX_TARGET_LENGTH) this.#targets.set(target, fresh);
     return fresh;
   }
 
@@ -295,8 +295,8 @@ function auditedRequest(x: HttpExchange): AuditedRequest {
 }
 
 function schemeOf(x: HttpExchange): CredentialScheme {
-  if (x.known(X_API_KEY)) return 'api-key';
-  return /^basic /i.test(x.known(AUTHORIZATION) ?? '') ? 'basic' : 'bearer';
+  if (x.headerOf(X_API_KEY)) return 'api-key';
+  return /^basic /i.test(x.headerOf(AUTHORIZATION) ?? '') ? 'basic' : 'bearer';
 }
 
 function targetOf(x: HttpExchange): string {

@@ -71,7 +71,7 @@ export class HttpExchange implements Exchange {
   #timings = '';
   #peer: string | undefined;
   /** The id that the client gave. */
-  readonly #given: string | undefined;
+  readonly #clientId: string | undefined;
   readonly #number: number;
 
   constructor(
@@ -87,8 +87,8 @@ export class HttpExchange implements Exchange {
     this.query = req.getQuery() ?? '';
     this.hasBody = this.method !== 'GET' && this.method !== 'HEAD' && this.method !== 'OPTIONS';
     this.#number = nextRequest();
-    const requestId = this.known(X_REQUEST_ID);
-    this.#given = requestId && CORRELATION.test(requestId) ? requestId : undefined;
+    const requestId = this.headerOf(X_REQUEST_ID);
+    this.#clientId = requestId && CORRELATION.test(requestId) ? requestId : undefined;
   }
 
   get upgradable(): boolean {
@@ -111,12 +111,12 @@ export class HttpExchange implements Exchange {
   }
 
   get correlationId(): string {
-    return this.#given ?? requestId(this.#number);
+    return this.#clientId ?? requestId(this.#number);
   }
 
   /** The same as bytes, to be copied at once; undefined for an id that the client gave. */
   get correlationBytes(): Uint8Array | undefined {
-    return this.#given === undefined ? requestIdBytes(this.#number) : undefined;
+    return this.#clientId === undefined ? requestIdBytes(this.#number) : undefined;
   }
 
   /** True until `detach`: the response is corked and nothing has waited yet. */
@@ -130,7 +130,7 @@ export class HttpExchange implements Exchange {
   }
 
   /** As `header`. */
-  known({ name, bytes }: KnownHeader): string | undefined {
+  headerOf({ name, bytes }: KnownHeader): string | undefined {
     if (this.#req) return this.#req.getHeader(bytes) || undefined;
     return this.#headers?.get(name);
   }

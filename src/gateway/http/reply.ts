@@ -34,7 +34,7 @@ export function sendReply(x: HttpExchange, reply: Reply, sent: Sent): void {
     return;
   }
   if (reply.etag !== undefined && reply.status === 200) {
-    const condition = x.known(IF_NONE_MATCH);
+    const condition = x.headerOf(IF_NONE_MATCH);
     if (condition && isRead(x) && etagMatches(condition, reply.etag)) {
       writeHead(x, { ...reply, status: 304 }, 'identity', 0);
       sent(x, 304, 0);
@@ -63,7 +63,7 @@ function writeEmpty(x: HttpExchange, reply: Reply, sent: Sent, length = 0): void
 }
 
 function sendBody(x: HttpExchange, reply: Reply, body: string | Uint8Array, sent: Sent): void {
-  const acceptEncoding = x.known(ACCEPT_ENCODING);
+  const acceptEncoding = x.headerOf(ACCEPT_ENCODING);
   if (reply.encoding === 'gzip' && body instanceof Uint8Array) {
     if (acceptsGzip(acceptEncoding)) return write(x, reply, body, 'gzip', sent);
     x.detach();

@@ -54,7 +54,7 @@ export interface CollectionFinder {
 
 /** The search form, what it finds on cards, grouped where the order is by source, and the pages. */
 export function collectionFinder({ finder, entries, baseUrl, level }: CollectionFinder): Markup {
-  const groups = finder.asked.sort === 'source' ? groupsOf(entries) : [];
+  const groups = finder.search.sort === 'source' ? groupsOf(entries) : [];
   const cards =
     groups.length > 1
       ? groups.map(([name, own]) => groupOf(name, collectionCards(own, baseUrl, level === 2 ? 3 : 4), level))

@@ -6,7 +6,7 @@ import { count } from './values.js';
 
 /** A list of collections as it was asked for, and the page of it that is shown. */
 export interface Finder {
-  readonly asked: {
+  readonly search: {
     readonly q: string | undefined;
     readonly kind: CollectionKind | undefined;
     readonly place: string | undefined;
@@ -17,7 +17,7 @@ export interface Finder {
   /** All that could be found. */
   readonly published: readonly Collection[];
   readonly total: number;
-  readonly shown: readonly FoundCollection[];
+  readonly hits: readonly FoundCollection[];
   readonly page: number;
   readonly last: number;
   /** Path of the page, without query. */
@@ -43,9 +43,9 @@ const ORDER_NAMES: Record<CollectionOrder, string> = {
 const SEARCHED_FROM = 8;
 
 /** The search form; nothing where there is little to search. */
-export function finderForm({ asked, published, path }: Finder, baseUrl: string): Markup | undefined {
+export function finderForm({ search, published, path }: Finder, baseUrl: string): Markup | undefined {
   if (published.length < SEARCHED_FROM) return undefined;
-  const { q = '', kind, place = '', sort } = asked;
+  const { q = '', kind, place = '', sort } = search;
   return html`<form class="finder" role="search" method="get" action="${`${sitePath(baseUrl)}${path}`}">
 <input type="hidden" name="f" value="html">
 <label class="finder-words"><span>Search</span><input type="search" name="q" value="${q}" placeholder="Name, attribute or source" maxlength="200" autocomplete="off"></label>
@@ -64,22 +64,22 @@ function option(value: string, name: string, selected: string): Markup {
 
 /** Says how much is shown of how much. */
 export function finderCount(finder: Finder): string {
-  const { total, shown, page, published, placeIsKnown, asked, last } = finder;
+  const { total, hits, page, published, placeIsKnown, search, last } = finder;
   if (published.length === 0) return 'Nothing is published here yet.';
   if (!placeIsKnown)
-    return `No country or region is called ${asked.place}. West,south,east,north in degrees works too.`;
+    return `No country or region is called ${search.place}. West,south,east,north in degrees works too.`;
   if (total === 0) return `None of ${count(published.length)} collections match.`;
   const isAll = total === published.length;
   const all = total === 1 ? 'One collection' : `${count(total)} collections`;
   const what = isAll ? `${all}.` : `${all} of ${count(published.length)} match.`;
   if (last === 1) return what;
   const first = Math.ceil((page - 1) * pageSize(finder)) + 1;
-  return `${what.slice(0, -1)}; ${count(first)} to ${count(first + shown.length - 1)} on this page.`;
+  return `${what.slice(0, -1)}; ${count(first)} to ${count(first + hits.length - 1)} on this page.`;
 }
 
 /** Every page but the last is full. */
-function pageSize({ page, last, shown, total }: Finder): number {
-  return page < last ? shown.length : (total - shown.length) / (last - 1);
+function pageSize({ page, last, hits, total }: Finder): number {
+  return page < last ? hits.length : (total - hits.length) / (last - 1);
 }
 
 /** Links to the pages before and after, and to the ends. */
@@ -109,9 +109,9 @@ export function finderPages(finder: Finder, baseUrl: string): Markup | undefined
   return html`<nav class="paging finder-pages" aria-label="Pages">${previous}<ol class="finder-numbers">${steps}</ol>${next}</nav>`;
 }
 
-function hrefOf({ asked, path }: Finder, baseUrl: string, page: number): string {
+function hrefOf({ search, path }: Finder, baseUrl: string, page: number): string {
   const query = new URLSearchParams({ f: 'html' });
-  const { q, kind, place, sort } = asked;
+  const { q, kind, place, sort } = search;
   for (const [name, value] of Object.entries({ q, kind, place, sort: sort === 'source' ? undefined : sort }))
     if (value !== undefined) query.set(name, value);
   if (page > 1) query.set('page', String(page));

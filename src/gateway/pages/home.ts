@@ -32,7 +32,7 @@ export interface HomePage {
 /** The start page: some of what is published on one map, every interface, every collection. */
 export function homePage(input: HomePage): string {
   const { baseUrl, collections, finder, surfaces, version, links } = input;
-  const entries = finder.shown.map(({ collection, name }) => entryOf(collection, name, baseUrl));
+  const entries = finder.hits.map(({ collection, name }) => entryOf(collection, name, baseUrl));
   const body = html`<h1>Maps and data, ready to use</h1>
 <p class="lead">${leadText(collections.length)}</p>
 ${collections.length > 0 ? entrances(input) : undefined}

@@ -66,7 +66,7 @@ export interface CollectionsDocument {
 
 /** `document` has the collections that `finder` shows, in its order. */
 export function collectionsPage(x: PageRequest, document: CollectionsDocument, finder: Finder): string {
-  const entries = document.collections.map((collection, i) => entryOf(x, collection, finder.shown[i]!));
+  const entries = document.collections.map((collection, i) => entryOf(x, collection, finder.hits[i]!));
   return listPages.collectionsPage({
     baseUrl: x.baseUrl,
     crumbs: crumbsOf(x.baseUrl, x.path),

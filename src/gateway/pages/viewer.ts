@@ -21,7 +21,7 @@ import { layerSwatch, mapHead, titleWithSource } from './map-frame.js';
 export interface ViewerPage {
   readonly baseUrl: string;
   /** What the map shows, in no order. */
-  readonly shown: readonly ViewedCollection[];
+  readonly views: readonly ViewedCollection[];
   /** What tells equal titles apart. */
   readonly titles: ReadonlyMap<Collection, string>;
   /** Collections that could be shown. */
@@ -39,8 +39,8 @@ export interface ViewedCollection {
 
 /** A map of collections that fills the page: layers, legend, what is at a place, times. */
 export function viewerPage(input: ViewerPage): string {
-  const { baseUrl, shown, titles, published } = input;
-  const collections = shown.map(({ collection }) => collection);
+  const { baseUrl, views, titles, published } = input;
+  const collections = views.map(({ collection }) => collection);
   const layers = mapLayers(collections, baseUrl);
   const data: MapData = {
     baseUrl,
@@ -49,7 +49,7 @@ export function viewerPage(input: ViewerPage): string {
     basemap: basemapData(baseUrl),
     features: null,
   };
-  const byId = new Map(shown.map((one) => [one.collection.id, one]));
+  const byId = new Map(views.map((one) => [one.collection.id, one]));
   const viewer: ViewerData = { baseUrl, layers: layers.map(({ id }) => viewerLayer(byId.get(id)!, baseUrl)) };
   const body = html`<h1 class="unseen">Map viewer</h1>
 <div class="map viewer-map" data-map data-map-state="loading" role="region" aria-label="Map" aria-describedby="map-keys"><noscript><p class="map-note">The map needs JavaScript; the list beside it leads to the data.</p></noscript></div>

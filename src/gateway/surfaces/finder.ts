@@ -96,11 +96,11 @@ export function find(
   const last = Math.max(1, Math.ceil(result.length / PAGE));
   const at = Math.min(page, last);
   return {
-    asked: { q, kind, place, sort },
+    search: { q, kind, place, sort },
     placeIsKnown: place === undefined || boxes !== undefined,
     published: collections,
     total: result.length,
-    shown: result.slice((at - 1) * PAGE, at * PAGE),
+    hits: result.slice((at - 1) * PAGE, at * PAGE),
     page: at,
     last,
     path: x.path,
@@ -127,7 +127,7 @@ export function collectionsReply<D extends pages.CollectionsDocument>(
 ): Reply {
   if (x.format === HTML_FORMAT) {
     const finder = find(x, places, collections);
-    const body = document(finder.shown.map(({ collection }) => collection));
+    const body = document(finder.hits.map(({ collection }) => collection));
     return documentReply(x, body, () => pages.collectionsPage(x, body, finder));
   }
   refuseSearch(x.params);

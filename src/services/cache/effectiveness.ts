@@ -42,13 +42,13 @@ export async function tileUses(slots: Iterable<TileSlot>, count: number): Promis
 
 /** The few slots of the highest rank. */
 class Best {
-  #kept: { slot: TileSlot; rank: number }[] = [];
+  #slots: { slot: TileSlot; rank: number }[] = [];
 
   constructor(private readonly rankOf: (slot: TileSlot) => number) {}
 
   offer(slot: TileSlot): void {
     const rank = this.rankOf(slot);
-    const store = this.#kept;
+    const store = this.#slots;
     if (store.length === SHOWN && rank <= store[SHOWN - 1]!.rank) return;
     const place = store.findIndex((other) => other.rank < rank);
     store.splice(place < 0 ? store.length : place, 0, { slot, rank });
@@ -56,7 +56,7 @@ class Best {
   }
 
   get uses(): TileUse[] {
-    return this.#kept.map(({ slot }) => useOf(slot));
+    return this.#slots.map(({ slot }) => useOf(slot));
   }
 }
 

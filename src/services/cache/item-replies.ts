@@ -30,7 +30,7 @@ const OVERHEAD = 1024;
  */
 export class ItemReplies {
   /** The oldest first. */
-  readonly #kept = new Set<ItemReply>();
+  readonly #entries = new Set<ItemReply>();
   #bytes = 0;
 
   constructor(private readonly versions: DataVersions) {}
@@ -65,12 +65,12 @@ export class ItemReplies {
   }
 
   #add(entry: ItemReply): void {
-    this.#kept.add(entry);
+    this.#entries.add(entry);
     this.#bytes += entry.bytes;
-    for (const oldest of this.#kept) {
+    for (const oldest of this.#entries) {
       if (this.#bytes <= LIMITS.keptItemsBytes) break;
       oldest.reply = undefined;
-      this.#kept.delete(oldest);
+      this.#entries.delete(oldest);
       this.#bytes -= oldest.bytes;
     }
   }

@@ -99,8 +99,8 @@ export class TileCache {
   #stored = 0;
   #removed = 0;
   /** Tiles made, and how long they were waited for altogether. */
-  #made = 0;
-  #madeMs = 0;
+  #generations = 0;
+  #generationMs = 0;
   /** Seconds since the epoch, set each second: asking the clock for each tile costs more than finding it. */
   #second = seconds(Date.now());
   readonly #tileHits = metrics.tileCacheHits.cell();
@@ -226,8 +226,8 @@ export class TileCache {
         const madeMs = began === undefined ? 0 : Date.now() - began;
         if (began !== undefined) {
           metrics.tileCacheGenerated.cell().inc();
-          this.#made++;
-          this.#madeMs += madeMs;
+          this.#generations++;
+          this.#generationMs += madeMs;
         }
         if (making.stale) return tile;
         this.#put(request, tile, { maxAgeMs, madeMs });
@@ -364,7 +364,7 @@ export class TileCache {
       evictions: this.#evictions.value,
       expirations: metrics.tileCacheExpired.cell().value,
       deletions: metrics.tileCacheDeleted.cell().value,
-      meanMakingMs: this.#made === 0 ? 0 : this.#madeMs / this.#made,
+      meanMakingMs: this.#generations === 0 ? 0 : this.#generationMs / this.#generations,
     };
   }
 

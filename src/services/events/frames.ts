@@ -15,15 +15,15 @@ export const FRAME_CRS = 'EPSG:4326';
  * many receive it.
  */
 export class ChangeBodies {
-  readonly #made = new Map<string, string>();
+  readonly #texts = new Map<string, string>();
 
   constructor(private readonly entry: FeedEvent) {}
 
   /** JSON text of the members, to follow those of the subscription: `"eventId":...}`. */
   text(appearance: Appearance, scope: Mask): string {
     const key = `${appearance} ${scope.mask}`;
-    let text = this.#made.get(key);
-    if (text === undefined) this.#made.set(key, (text = bodyText(this.entry, appearance, scope)));
+    let text = this.#texts.get(key);
+    if (text === undefined) this.#texts.set(key, (text = bodyText(this.entry, appearance, scope)));
     return text;
   }
 }

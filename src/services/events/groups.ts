@@ -11,7 +11,7 @@ export class Groups {
   /** Not yet compared with the others. */
   readonly #fresh = new Set<Group>();
   /** Told something since they were looked at last. */
-  readonly #told = new Set<Group>();
+  readonly #recipients = new Set<Group>();
 
   /** From now on the subscription is live; on its own until `settle`. */
   admit(subscription: Subscription, session: Session): void {
@@ -23,7 +23,7 @@ export class Groups {
   #forget(group: Group): void {
     this.#audience.delete(group);
     this.#fresh.delete(group);
-    this.#told.delete(group);
+    this.#recipients.delete(group);
     const alike = this.#byKey.get(group.key!);
     if (alike?.delete(group) && alike.size === 0) this.#byKey.delete(group.key!);
   }
@@ -36,14 +36,14 @@ export class Groups {
   /** A change for several. */
   tell(group: Group, body: string, cursor: number): void {
     group.tell(body, cursor);
-    this.#told.add(group);
+    this.#recipients.add(group);
   }
 
   /** To be called between batches: who reads slowly goes on alone, and who gets the same as others joins them. */
   settle(): void {
-    for (const group of this.#told)
+    for (const group of this.#recipients)
       for (const [one, session] of group.releaseSlow()) this.admit(one, session);
-    this.#told.clear();
+    this.#recipients.clear();
     for (const group of this.#fresh) {
       if (group.isBlocked) continue;
       this.#fresh.delete(group);

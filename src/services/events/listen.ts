@@ -10,7 +10,7 @@ const LONGEST_BACKOFF_MS = 15_000;
 
 export interface ListenOptions {
   /** Events were written, or may have been while nobody listened. */
-  told(): void;
+  notify(): void;
   /** The connection is gone, or cannot be made; called once until it is there again. `reason` holds no password. */
   lost(reason: string): void;
 }
@@ -56,9 +56,9 @@ export class EventListener {
     await connection.connect(this.#url, CONNECT_MS);
     await connection.query(`LISTEN ${CHANNEL}`);
     this.#failures = 0;
-    this.#options.told();
+    this.#options.notify();
     while (!this.#closing.signal.aborted) {
-      if (await connection.notified(WAIT_MS)) this.#options.told();
+      if (await connection.notified(WAIT_MS)) this.#options.notify();
     }
   }
 }

@@ -28,7 +28,7 @@ export class Listeners {
 
   #listen(key: string, database: string): void {
     const listener = new EventListener(database, {
-      told: () => this.#wake(key),
+      notify: () => this.#wake(key),
       lost: (reason) =>
         this.#log.write('database.listen.failed', {
           Store: key,

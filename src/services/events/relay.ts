@@ -37,7 +37,7 @@ export interface RelayOptions {
   appended(outbox: Outbox, entries: readonly FeedEntry[], more: boolean): void;
 }
 
-interface Taken {
+interface OutboxEntry {
   outbox: Outbox;
   position: OutboxPosition | undefined;
   claimedAt: number;
@@ -62,7 +62,7 @@ const ALERT_FAILURES = 5;
  */
 export class Relay {
   readonly #options: RelayOptions;
-  readonly #outboxes = new Map<string, Taken>();
+  readonly #outboxes = new Map<string, OutboxEntry>();
   #closed = false;
 
   constructor(options: RelayOptions) {
@@ -72,15 +72,15 @@ export class Relay {
   /** Takes over these outboxes from now on, and no others. */
   use(outboxes: readonly Outbox[]): void {
     const keys = new Set(outboxes.map(({ key }) => key));
-    for (const [key, taken] of this.#outboxes) {
+    for (const [key, entry] of this.#outboxes) {
       if (keys.has(key)) continue;
-      clearTimeout(taken.timer);
+      clearTimeout(entry.timer);
       this.#outboxes.delete(key);
     }
     for (const outbox of outboxes) {
       const current = this.#outboxes.get(outbox.key);
       if (current) current.outbox = outbox;
-      else this.#outboxes.set(outbox.key, newlyTaken(outbox));
+      else this.#outboxes.set(outbox.key, newEntry(outbox));
       this.wake(outbox.key);
     }
   }
@@ -115,7 +115,7 @@ export class Relay {
     await Promise.all(claims.map(({ outbox }) => store.release(outbox.key, instance).catch(() => {})));
   }
 
-  async #run(claim: Taken): Promise<void> {
+  async #run(claim: OutboxEntry): Promise<void> {
     try {
       while (claim.again && !this.#closed) {
         claim.again = false;
@@ -144,27 +144,27 @@ export class Relay {
     this.#options.alerts.notify({ kind: 'delivery-failing', severity: 'error', subject, message });
   }
 
-  #later(claim: Taken, ms: number): void {
+  #later(claim: OutboxEntry, ms: number): void {
     clearTimeout(claim.timer);
     claim.timer = setTimeout(() => this.wake(claim.outbox.key), ms).unref();
   }
 
   /** Holds the lease, or prolongs it in time; false while another process has it. */
-  async #claim(taken: Taken): Promise<boolean> {
-    if (taken.position && performance.now() - taken.claimedAt < LEASE_MS / 3) return true;
+  async #claim(entry: OutboxEntry): Promise<boolean> {
+    if (entry.position && performance.now() - entry.claimedAt < LEASE_MS / 3) return true;
     const { store, instance } = this.#options;
-    const { key, start } = taken.outbox;
+    const { key, start } = entry.outbox;
     const began = performance.now();
     const claim = await store.claim(key, instance, start, LEASE_MS);
     if (claim?.takenOver) metrics.outboxRecovered.cell().inc();
-    taken.claimedAt = began;
+    entry.claimedAt = began;
     // The position of a lease that was held all the time is the one in memory.
-    if (!claim || !taken.position || claim.cursor !== taken.position.cursor) taken.position = claim;
+    if (!claim || !entry.position || claim.cursor !== entry.position.cursor) entry.position = claim;
     return claim !== undefined;
   }
 
   /** Takes over one batch; true when there may be more. */
-  async #take(claim: Taken): Promise<boolean> {
+  async #take(claim: OutboxEntry): Promise<boolean> {
     const { pools, store, instance } = this.#options;
     const { outbox } = claim;
     const position = claim.position!;
@@ -187,7 +187,7 @@ export class Relay {
   }
 }
 
-function newlyTaken(outbox: Outbox): Taken {
+function newEntry(outbox: Outbox): OutboxEntry {
   return {
     outbox,
     position: undefined,

@@ -13,22 +13,22 @@ import { sidecarsOf } from './sidecar-crs.js';
  */
 export class FileVersions {
   /** By path: the state in which the file has its version. */
-  readonly #known = new Map<string, { state: string; version: string }>();
+  readonly #versions = new Map<string, { state: string; version: string }>();
 
   /** The version of a file. Throws when there is none. */
   of(path: string): string {
     const state = currentState(path);
     if (state === undefined) throw new TaskFailure('source-missing', 'The file does not exist.');
-    const current = this.#known.get(path);
+    const current = this.#versions.get(path);
     if (current?.state === state) return current.version;
     const version = createHash('sha1').update(`${path}\u0000${state}`).digest('hex').slice(0, 12);
-    this.#known.set(path, { state, version });
+    this.#versions.set(path, { state, version });
     return version;
   }
 
   /** Takes the state that a file is in now for one that an edit of ours left. */
   leftByUs(path: string): void {
-    const version = this.#known.get(path);
+    const version = this.#versions.get(path);
     const state = currentState(path);
     if (version && state) version.state = state;
   }
@@ -36,7 +36,7 @@ export class FileVersions {
   /** Whether a file is in the state in which it was read, or in which we left it. */
   isKnown(path: string): boolean {
     const state = currentState(path);
-    return state !== undefined && this.#known.get(realpathSync(path))?.state === state;
+    return state !== undefined && this.#versions.get(realpathSync(path))?.state === state;
   }
 }
 

@@ -108,7 +108,7 @@ export class RasterImports {
       uploads: join(this.uploads, '..'),
       instance: jobs.instance,
       // Jobs first: one that ends meanwhile has its row by then.
-      known: async () => {
+      inventory: async () => {
         const active = await jobs.store.list({ kinds: [KIND], states: ['Queued', 'Running'], limit: 10_000 });
         const failed = await failedJobs(jobs.store, KIND);
         const rows = await this.registered.deps.state.rasters.list({ kind: 'import' });
@@ -156,7 +156,8 @@ export class RasterImports {
     const { layerId, name, description } = input;
     const acquired = input.acquired ?? raster.acquired ?? null;
     const row = { layerId, name, description, place, about, parts: [raster], acquired };
-    const add = async () => (await this.#known(place)) ?? this.registered.add({ kind: 'import', ...row });
+    const add = async () =>
+      (await this.#registration(place)) ?? this.registered.add({ kind: 'import', ...row });
     const { id: rasterId } = await context.step(
       'register',
       `Registering it with layer ${layerId}`,
@@ -167,7 +168,7 @@ export class RasterImports {
   }
 
   /** A run before this one may have registered it. */
-  async #known(place: string): Promise<RegisteredRaster | undefined> {
+  async #registration(place: string): Promise<RegisteredRaster | undefined> {
     return (await this.registered.deps.state.rasters.list({ kind: 'import' })).find(
       (one) => one.place === place,
     );
@@ -200,7 +201,7 @@ export class RasterImports {
     if (!keepsUpload(outcome)) await rm(file, { force: true });
     await this.#trim();
     const place = `${id}.tif`;
-    if (!(await this.#known(place))) await rm(join(this.#folder, place), { force: true });
+    if (!(await this.#registration(place))) await rm(join(this.#folder, place), { force: true });
   }
 }
 

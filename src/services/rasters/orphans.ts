@@ -10,10 +10,10 @@ export interface Orphanage {
   /** This process. */
   instance: string;
   /** What is known of the files there; asked once they are listed, so that a later one is none of them. */
-  known(): Promise<KnownFiles>;
+  inventory(): Promise<FileInventory>;
 }
 
-export interface KnownFiles {
+export interface FileInventory {
   /** Names of the files that have a row. */
   places: ReadonlySet<string>;
   /** Jobs that have not ended, and the files that they own. */
@@ -22,9 +22,9 @@ export interface KnownFiles {
 }
 
 /** Removes files that nobody will come back to: of jobs that have ended without a row, and of processes that have ended. */
-export async function removeOrphans({ folder, uploads, instance, known }: Orphanage): Promise<void> {
+export async function removeOrphans({ folder, uploads, instance, inventory }: Orphanage): Promise<void> {
   const names = await namesIn(folder);
-  const { places, jobs, files } = await known();
+  const { places, jobs, files } = await inventory();
   for (const name of names) {
     const job = name.slice(0, name.indexOf('.'));
     if (!places.has(name) && !jobs.has(job)) await rm(join(folder, name), { force: true });

@@ -48,9 +48,9 @@ export class ZarrStores {
     const place = placeOf(object);
     await this.registered.requireLayer(layerId, createLayer);
     await this.registered.refuseTwice('zarr', layerId, place);
-    const { parts, ...found } = await this.#scan(object);
+    const { parts, ...scan } = await this.#scan(object);
     this.registered.requireFit(layerId, parts[0]);
-    const about: ZarrAbout = { ...object, ...found };
+    const about: ZarrAbout = { ...object, ...scan };
     const acquired = parts[0]?.acquired ?? null;
     return this.registered.add<ZarrAbout>({
       kind: 'zarr',
@@ -67,10 +67,10 @@ export class ZarrStores {
   /** Reads its metadata again. Throws as `register` does. */
   async refresh(id: number): Promise<ZarrStore> {
     const { about, layerId } = await this.get(id);
-    const { parts, ...found } = await this.#scan(about);
+    const { parts, ...scan } = await this.#scan(about);
     this.registered.requireFit(layerId, parts[0]);
     return this.registered.change<ZarrAbout>('zarr', id, {
-      about: { ...about, ...found },
+      about: { ...about, ...scan },
       parts,
       scannedAt: Date.now(),
     });

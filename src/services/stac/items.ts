@@ -22,7 +22,7 @@ export interface StacItemsDeps {
 export class StacItems {
   readonly #deps: StacItemsDeps;
   #catalog: CatalogSnapshot | undefined;
-  #known: Promise<ReadonlyMap<string, readonly Field[]>> = Promise.resolve(new Map());
+  #fields: Promise<ReadonlyMap<string, readonly Field[]>> = Promise.resolve(new Map());
   /** Stamps of collections whose items could not be read, and until when that is taken for an answer. */
   readonly #failed = new Map<string, { stamp: string; until: number }>();
   #again = 0;
@@ -44,14 +44,14 @@ export class StacItems {
 
   /** Resolves when the index holds the items of this catalog: their queryable fields by collection. */
   of(catalog: CatalogSnapshot): Promise<ReadonlyMap<string, readonly Field[]>> {
-    if (this.#catalog === catalog && Date.now() < this.#again) return this.#known;
+    if (this.#catalog === catalog && Date.now() < this.#again) return this.#fields;
     this.#catalog = catalog;
     this.#again = Number.POSITIVE_INFINITY;
     // One after the other: the last catalog that was asked for is the one that stays.
-    const index = this.#known.catch(() => undefined).then(() => this.#follow(catalog));
-    this.#known = index;
+    const index = this.#fields.catch(() => undefined).then(() => this.#follow(catalog));
+    this.#fields = index;
     index.catch(() => {
-      if (this.#known === index) this.#catalog = undefined;
+      if (this.#fields === index) this.#catalog = undefined;
     });
     return index;
   }

@@ -22,7 +22,7 @@ const DECLARED: Partial<Record<FieldType, string>> = {
 export class PropertyColumns {
   readonly #db: Db;
   readonly #table: string;
-  readonly #known: Map<string, Field>;
+  readonly #fields: Map<string, Field>;
 
   constructor(db: Db, table: string) {
     this.#db = db;
@@ -31,27 +31,27 @@ export class PropertyColumns {
       (table_name TEXT NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL, PRIMARY KEY (table_name, name)) WITHOUT ROWID`);
     const sql = 'SELECT name, type FROM graticule_columns WHERE table_name = ?';
     const rows = db.prepare(sql).all(table) as Pick<Field, 'name' | 'type'>[];
-    this.#known = new Map(rows.map((row) => [row.name, { ...row, nullable: true }]));
+    this.#fields = new Map(rows.map((row) => [row.name, { ...row, nullable: true }]));
   }
 
   /** The columns that take the properties of an item; new ones are made. `datetime` is no property column. */
   of({ properties }: StacItem): Field[] {
     return Object.entries(properties).flatMap(([name, value]) => {
-      const field = this.#known.get(name) ?? this.#added(name, value);
+      const field = this.#fields.get(name) ?? this.#added(name, value);
       return field ? [field] : [];
     });
   }
 
   #added(name: string, value: unknown): Field | undefined {
     const type = typeOf(name, value);
-    if (!type || this.#known.size >= MAX_COLUMNS || !isColumnName(name)) return undefined;
+    if (!type || this.#fields.size >= MAX_COLUMNS || !isColumnName(name)) return undefined;
     // SQLite does not tell upper from lower case in names.
     const lower = name.toLowerCase();
-    if ([...this.#known.keys()].some((other) => other.toLowerCase() === lower)) return undefined;
+    if ([...this.#fields.keys()].some((other) => other.toLowerCase() === lower)) return undefined;
     this.#db.exec(`ALTER TABLE ${quote(this.#table)} ADD COLUMN ${quote(name)} ${DECLARED[type] ?? 'TEXT'}`);
     this.#db.prepare('INSERT INTO graticule_columns VALUES (?, ?, ?)').run(this.#table, name, type);
     const field: Field = { name, type, nullable: true };
-    this.#known.set(name, field);
+    this.#fields.set(name, field);
     return field;
   }
 }

@@ -8,7 +8,7 @@ import type { VectorMessage, VectorThreadData } from './worker.js';
 
 /** The same table is looked at again after this time: its overview may have failed, or have been of no use. */
 const PAUSE_MS = 60_000;
-const MAX_KNOWN = 10_000;
+const MAX_REQUESTS = 10_000;
 const IDLE_MS = 30_000;
 
 /**
@@ -16,7 +16,7 @@ const IDLE_MS = 30_000;
  * own, because reading a whole table keeps a thread busy.
  */
 export class OverviewQueue {
-  readonly #asked = new LRUCache<string, number>({ max: MAX_KNOWN });
+  readonly #requests = new LRUCache<string, number>({ max: MAX_REQUESTS });
   readonly #waiting: TileLayer[] = [];
   readonly #cancellation = new Cancellation();
   readonly #workerData: VectorThreadData;
@@ -32,10 +32,10 @@ export class OverviewQueue {
     const key = JSON.stringify([placeOf(source), source.table, source.geometryColumn, version]);
     const now = Date.now();
     const served = layer.version !== undefined && layer.filter === undefined;
-    const isRecent = now - (this.#asked.get(key) ?? Number.NEGATIVE_INFINITY) < PAUSE_MS;
+    const isRecent = now - (this.#requests.get(key) ?? Number.NEGATIVE_INFINITY) < PAUSE_MS;
     if (!served || isRecent || this.#cancellation.requested || this.#workerData.overviews === undefined)
       return;
-    this.#asked.set(key, now);
+    this.#requests.set(key, now);
     this.#waiting.push(layer);
     void this.#next();
   }

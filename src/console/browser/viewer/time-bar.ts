@@ -14,7 +14,7 @@ export class TimeBar {
   /** Counts the layers' changes: what was asked for before the last one is of no use. */
   #turn = 0;
   /** First and last step shown; undefined for all times. */
-  #shown: [from: number, to: number] | undefined;
+  #range: [from: number, to: number] | undefined;
   #playing: ReturnType<typeof setTimeout> | undefined;
   readonly #bar = document.querySelector<HTMLElement>('[data-time]');
   readonly #listeners: (() => void)[] = [];
@@ -57,8 +57,8 @@ export class TimeBar {
 
   /** What is shown, as `datetime` takes it; undefined for all times. */
   state(): string | undefined {
-    if (!this.#shown) return this.#restoring;
-    return datetimeOf(this.#steps, ...this.#shown);
+    if (!this.#range) return this.#restoring;
+    return datetimeOf(this.#steps, ...this.#range);
   }
 
   /** Shows the steps within a time as `state` gives it; all when it is absent. */
@@ -89,7 +89,7 @@ export class TimeBar {
     if (!this.#bar) return;
     const restored = this.state();
     this.#pause();
-    this.#shown = undefined;
+    this.#range = undefined;
     this.#steps = steps.length < 2 ? [] : steps;
     this.#bar.hidden = this.#steps.length === 0;
     document.body.classList.toggle('has-time', this.#steps.length > 0);
@@ -124,8 +124,8 @@ export class TimeBar {
   /** Moves all that is shown; from all times to the first or the last step. At the end it begins again. */
   #step(by: -1 | 1): void {
     const last = this.#steps.length - 1;
-    if (!this.#shown) return this.#change(by > 0 ? [0, 0] : [last, last]);
-    const [from, to] = this.#shown;
+    if (!this.#range) return this.#change(by > 0 ? [0, 0] : [last, last]);
+    const [from, to] = this.#range;
     const width = to - from;
     if (by > 0) this.#change(to < last ? [from + 1, to + 1] : [0, width]);
     else this.#change(from > 0 ? [from - 1, to - 1] : [last - width, last]);
@@ -161,7 +161,7 @@ export class TimeBar {
   }
 
   #show(range: [number, number] | undefined): void {
-    this.#shown = range;
+    this.#range = range;
     this.#label();
     const datetime = this.state();
     for (const [id, url] of this.#tiles) {
@@ -174,17 +174,17 @@ export class TimeBar {
 
   #label(): void {
     const { from, to, range } = this.#sliders();
-    const [begin, end] = this.#shown ?? [0, this.#steps.length - 1];
-    if (this.#shown && begin !== end) range.checked = true;
+    const [begin, end] = this.#range ?? [0, this.#steps.length - 1];
+    if (this.#range && begin !== end) range.checked = true;
     from.hidden = !range.checked;
     from.value = String(begin);
     to.value = String(end);
     to.setAttribute('aria-label', range.checked ? 'End of the range' : 'Time');
     const text = (step: number) => shownInstant(this.#steps[step]!, this.#steps);
     from.setAttribute('aria-valuetext', text(begin));
-    to.setAttribute('aria-valuetext', this.#shown ? text(end) : 'all times');
+    to.setAttribute('aria-valuetext', this.#range ? text(end) : 'all times');
     const label = begin === end ? text(end) : `${text(begin)} – ${text(end)}`;
-    this.#bar!.querySelector('[data-time-shown]')!.textContent = this.#shown ? label : 'All times';
-    this.#bar!.classList.toggle('is-all', !this.#shown);
+    this.#bar!.querySelector('[data-time-shown]')!.textContent = this.#range ? label : 'All times';
+    this.#bar!.classList.toggle('is-all', !this.#range);
   }
 }

@@ -13,15 +13,15 @@ export interface UnsupportedSymbolizer {
 
 /** Each finding once. */
 export class DrawingReport {
-  readonly #found = new Map<string, UnsupportedSymbolizer>();
+  readonly #findings = new Map<string, UnsupportedSymbolizer>();
 
   add(code: UnsupportedSymbolizer['code'], symbolizerType: string, guidance: string): void {
-    if (this.#found.size >= LIMITS.styleDiagnostics) return;
+    if (this.#findings.size >= LIMITS.styleDiagnostics) return;
     const type = symbolizerType.slice(0, 80);
-    this.#found.set(`${code} ${type} ${guidance}`, { code, symbolizerType: type, guidance });
+    this.#findings.set(`${code} ${type} ${guidance}`, { code, symbolizerType: type, guidance });
   }
 
   get unsupported(): UnsupportedSymbolizer[] {
-    return [...this.#found.values()];
+    return [...this.#findings.values()];
   }
 }

@@ -50,8 +50,8 @@ export const cloudRasters = group({ tag: 'Cloud rasters', scope: 'cloud-rasters'
     view: View,
     body: Register,
     of: ({ rasters }) => rasters.cloud,
-    wanted: registrationOf,
-    shown: view,
+    registrationOf,
+    describe: view,
   }),
   action('POST /cloud-rasters/{id}/refresh', 'Refresh Cloud Raster Metadata', {
     params: byId,

@@ -151,7 +151,7 @@ function asBadRequest(error: unknown): never {
 function importedView(
   job: JobRow,
   { id, layerId, name, about, parts: [raster] }: ImportedRaster,
-  tiles: { made: number; warnings: readonly string[] },
+  tiles: { count: number; warnings: readonly string[] },
 ): Static<typeof Imported> {
   const bands = raster!.bands;
   return {
@@ -164,7 +164,7 @@ function importedView(
     height: raster!.height,
     bandCount: bands.length,
     srid: raster!.epsg,
-    tilesGenerated: tiles.made,
+    tilesGenerated: tiles.count,
     statisticsBands: bands.filter(({ statistics }) => statistics !== undefined).length,
     duration: duration(job),
     errorMessage: null,

@@ -72,8 +72,8 @@ export const multidimCoverages = group(
       view: View,
       body: Register,
       of: ({ rasters }) => rasters.multidim,
-      wanted: registrationOf,
-      shown: view,
+      registrationOf,
+      describe: view,
     }),
     report('GET /multidim-coverages/jobs/{jobId}', 'Get Multidimensional Coverage Scan Job', {
       params: { jobId: pathString('jobId', 'Id of the scan job.') },

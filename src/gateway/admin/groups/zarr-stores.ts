@@ -58,8 +58,8 @@ export const zarrStores = group({ tag: 'Zarr stores', scope: 'zarr-stores', enve
     view: View,
     body: Register,
     of: ({ rasters }) => rasters.zarr,
-    wanted: registrationOf,
-    shown: view,
+    registrationOf,
+    describe: view,
   }),
   action('POST /zarr-stores/{id}/refresh', 'Refresh Zarr Store Metadata', {
     params: byId,

@@ -53,8 +53,8 @@ function layerSearch({ visible, places }: MapsDeps): Operation {
     run(x) {
       const { collections } = visible(x.principal).onEarth;
       const params = { ...x.params, sort: 'title' as const, page: 1 };
-      const { total, shown } = find({ params, path: x.path }, places, collections);
-      const layers = shown.slice(0, SUGGESTIONS).map(({ collection, name }) => ({
+      const { total, hits } = find({ params, path: x.path }, places, collections);
+      const layers = hits.slice(0, SUGGESTIONS).map(({ collection, name }) => ({
         id: collection.id,
         title: collection.title,
         source: name.source,
@@ -92,11 +92,11 @@ function viewerOperation({ visible, popupInfo }: MapsDeps): Operation {
       const catalog = visible(principal).onEarth;
       const selection = selectCollections({ baseUrl }, catalog, params.collections, () => true);
       const layers = params.collections ? selection : firstOnes(catalog.collections);
-      const shown = await Promise.all(
+      const views = await Promise.all(
         layers.map(async (one) => viewed(one, popupTemplate(await popupInfo(one.layerId)))),
       );
       const titles = qualifiers(catalog.collections);
-      const document = viewerPage({ baseUrl, shown, titles, published: catalog.collections.length });
+      const document = viewerPage({ baseUrl, views, titles, published: catalog.collections.length });
       return {
         ...html(document),
         headers: pageHeaders(),

@@ -15,7 +15,7 @@ export type PageLinks = (place: PagePlace) => (Link & { method?: string; body?: 
 export interface PagePlace {
   readonly next: string | undefined;
   readonly prev: string | undefined;
-  readonly found: StacSearchResult;
+  readonly result: StacSearchResult;
 }
 
 /** A page of items as ItemCollection (STAC 1.0.0). */
@@ -28,7 +28,7 @@ export async function itemCollection(
   const result = await runTask(x, pools, 'vector.stacSearch', task);
   const { first, last } = result;
   const place: PagePlace = {
-    found: result,
+    result,
     next: result.more && last ? writeToken({ direction: 'after', key: last }) : undefined,
     prev: result.precedes && first ? writeToken({ direction: 'before', key: first }) : undefined,
   };

@@ -58,7 +58,7 @@ export function itemOperations(deps: StacDeps): Operation[] {
         if (collections && (collections.length > 1 || collections[0] !== collection.id))
           throw badParameter('collections', `these are the items of ${collection.id}`);
         return search(x, { ...query, filterLang: 'cql2-text', collections: [collection.id] }, (place) =>
-          collectionLinks(x, collection.id, query, place.found),
+          collectionLinks(x, collection.id, query, place.result),
         );
       },
     }),

@@ -33,7 +33,7 @@ type Found = Uint8Array | undefined;
 export class PMTilesReader {
   /** By offset, the least recently used first. */
   readonly #leaves = new Map<number, Directory>();
-  #kept = 0;
+  #leafBytes = 0;
 
   private constructor(
     readonly header: PMTilesHeader,
@@ -79,11 +79,11 @@ export class PMTilesReader {
     const stored = await this.#read({ offset: this.header.leaves.offset + offset, length });
     const directory = new Directory(inflated(this.header, stored, MAX_DIRECTORY_BYTES));
     this.#leaves.set(offset, directory);
-    this.#kept += directory.bytes;
+    this.#leafBytes += directory.bytes;
     for (const [old, { bytes }] of this.#leaves) {
-      if (this.#kept <= KEPT_BYTES || old === offset) break;
+      if (this.#leafBytes <= KEPT_BYTES || old === offset) break;
       this.#leaves.delete(old);
-      this.#kept -= bytes;
+      this.#leafBytes -= bytes;
     }
     return directory;
   }

@@ -24,8 +24,8 @@ interface PageRow {
   returned: number;
   firstId: string | null;
   lastId: string | null;
-  /** Rows found, one more than the page holds when another page follows. */
-  found: number;
+  /** Rows that pass, one more than the page holds when another page follows. */
+  rowCount: number;
 }
 
 /**
@@ -40,13 +40,13 @@ export function items(task: ItemsTask): ItemsResult {
   const rows = pageRows(source, task, order);
   const writer = `${WRITERS[task.format]}(?, ${arguments_(fields)})`;
   const columns = columnList(source, fields, task.skipGeometry);
-  // `found` is read in its order: first the page, then the row that tells that there is more.
-  const sql = `WITH found AS MATERIALIZED (${rows.sql} LIMIT ? OFFSET ?),
-    page AS MATERIALIZED (SELECT row FROM found LIMIT ?),
+  // `candidates` is read in its order: first the page, then the row that tells that there is more.
+  const sql = `WITH candidates AS MATERIALIZED (${rows.sql} LIMIT ? OFFSET ?),
+    page AS MATERIALIZED (SELECT row FROM candidates LIMIT ?),
     written AS MATERIALIZED (SELECT ${writer} AS features FROM (
       SELECT ${columns} FROM ${order.ofPage} LIMIT ?))
     SELECT features, gr_written(features) AS returned, CAST(gr_first_id(features) AS TEXT) AS firstId,
-      CAST(gr_last_id(features) AS TEXT) AS lastId, (SELECT count(*) FROM found) AS found FROM written`;
+      CAST(gr_last_id(features) AS TEXT) AS lastId, (SELECT count(*) FROM candidates) AS rowCount FROM written`;
   const page = statement(source.path, sql).get(
     ...rows.values,
     limit + 1,
@@ -55,8 +55,8 @@ export function items(task: ItemsTask): ItemsResult {
     writerOptions(source, task, fields),
     limit,
   ) as PageRow;
-  const { features, returned, firstId, lastId, found } = page;
-  const result = { features: features ?? new Uint8Array(0), returned, more: found > returned };
+  const { features, returned, firstId, lastId, rowCount } = page;
+  const result = { features: features ?? new Uint8Array(0), returned, more: rowCount > returned };
   if (firstId === null || lastId === null) return result;
   return { ...result, first: keyOf(source, task.sort, firstId), last: keyOf(source, task.sort, lastId) };
 }

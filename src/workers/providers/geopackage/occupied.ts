@@ -6,10 +6,10 @@ import { indexOf } from './window.js';
 /** Whether the envelope of any feature touches each box, by the index alone. Boxes are in the source's CRS. */
 export function occupied(source: GeoPackageSource, boxes: readonly Box[]): boolean[] {
   const sql = `SELECT EXISTS (SELECT 1 FROM ${indexOf(source)}
-    WHERE minx <= ? AND maxx >= ? AND miny <= ? AND maxy >= ?) AS found`;
+    WHERE minx <= ? AND maxx >= ? AND miny <= ? AND maxy >= ?) AS touches`;
   const lookUp = statement(source.path, sql);
   return boxes.map(([minx, miny, maxx, maxy]) => {
-    const { found } = lookUp.get(maxx, minx, maxy, miny) as { found: number };
-    return found === 1;
+    const { touches } = lookUp.get(maxx, minx, maxy, miny) as { touches: number };
+    return touches === 1;
   });
 }

@@ -14,12 +14,12 @@ import { type SlicedVariable, sliceVrt } from './vrt.js';
 /** Layouts and places of sources, by path. */
 const KEPT = 32;
 
-interface KnownLayout {
+interface LayoutEntry {
   stamp: string;
   layout: Promise<Layout>;
   places: Map<Grid, Promise<Place>>;
 }
-const layouts = new Map<string, KnownLayout>();
+const layouts = new Map<string, LayoutEntry>();
 
 /** The grid that holds the source's variables. Fails with `source-unreadable` when it has changed. */
 export async function gridOf(source: GriddedRaster): Promise<Grid> {
@@ -29,23 +29,23 @@ export async function gridOf(source: GriddedRaster): Promise<Grid> {
 /** All that a file or store holds. */
 export async function gridLayout(path: string): Promise<Layout> {
   const { format, stamp } = await formatOf(path);
-  return knownOf(path, format, stamp).layout;
+  return entryOf(path, format, stamp).layout;
 }
 
 export async function griddedOpening(source: GriddedRaster, at: RasterPosition = {}): Promise<Opening> {
-  const { grid, stamp, format, known } = await located(source);
+  const { grid, stamp, format, known: layout } = await located(source);
   const slice = sliceOf(grid, at);
   return {
     key: [source.path, ...source.variables, ...slice].join('\0'),
     origin: source.path,
     stamp,
-    open: () => openSlice(source, grid, { slice, format, shape: known }),
+    open: () => openSlice(source, grid, { slice, format, shape: layout }),
   };
 }
 
 async function located(source: GriddedRaster) {
   const { format, stamp } = await formatOf(source.path);
-  const layout = knownOf(source.path, format, stamp);
+  const layout = entryOf(source.path, format, stamp);
   const { grids } = await layout.layout;
   const grid = grids.find(({ variables }) =>
     source.variables.every((name) => variables.some((variable) => variable.name === name)),
@@ -55,11 +55,11 @@ async function located(source: GriddedRaster) {
   return { grid, stamp, format, known: layout };
 }
 
-function knownOf(path: string, format: GridFormat, stamp: string): KnownLayout {
+function entryOf(path: string, format: GridFormat, stamp: string): LayoutEntry {
   const before = layouts.get(path);
   if (before?.stamp === stamp) return before;
   const layout = layoutOf(path, format);
-  const now: KnownLayout = { stamp, layout, places: new Map() };
+  const now: LayoutEntry = { stamp, layout, places: new Map() };
   layouts.delete(path);
   layouts.set(path, now);
   // A failure is tried again by the next one who asks.
@@ -81,7 +81,7 @@ function sliceOf({ axes }: Grid, at: RasterPosition): number[] {
 interface Slice {
   slice: number[];
   format: GridFormat;
-  shape: KnownLayout;
+  shape: LayoutEntry;
 }
 
 async function openSlice(
