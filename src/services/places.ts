@@ -7,7 +7,7 @@ export class Places {
 
   private constructor(places: readonly (readonly [name: string, boxes: readonly Box[]])[]) {
     for (const [name, boxes] of places) {
-      const key = keyOf(name);
+      const key = placeKey(name);
       this.#boxes.set(key, [...(this.#boxes.get(key) ?? []), ...boxes]);
     }
   }
@@ -18,8 +18,8 @@ export class Places {
 
   /** Boxes of a place; undefined when none is called so. */
   find(name: string): readonly Box[] | undefined {
-    return this.#boxes.get(keyOf(name));
+    return this.#boxes.get(placeKey(name));
   }
 }
 
-const keyOf = (name: string) => name.normalize('NFD').replace(/\p{M}/gu, '').trim().toLowerCase();
+const placeKey = (name: string) => name.normalize('NFD').replace(/\p{M}/gu, '').trim().toLowerCase();

@@ -124,7 +124,7 @@ function text(value: object | null): string | null {
   return value === null ? null : JSON.stringify(value);
 }
 
-function parsed<T>(json: string | null): T | null {
+function parseJson<T>(json: string | null): T | null {
   return json === null ? null : (JSON.parse(json) as T);
 }
 
@@ -133,9 +133,9 @@ function stored(row: Selectable<StyleTable>): StoredStyle {
     layerId: row.layer_id,
     ...revision(row),
     documentVersion: row.document_version,
-    document: parsed(row.document_json),
-    drawingInfo: parsed(row.drawing_info_json),
-    popupInfo: parsed(row.popup_info_json),
+    document: parseJson(row.document_json),
+    drawingInfo: parseJson(row.drawing_info_json),
+    popupInfo: parseJson(row.popup_info_json),
   };
 }
 

@@ -168,7 +168,7 @@ function markFirstPicture(map: MapLibreMap): void {
 }
 
 function addGraticule(map: MapLibreMap, colors: MapColors): void {
-  map.addSource('graticule', { type: 'geojson', data: graticule(viewOf(map)) });
+  map.addSource('graticule', { type: 'geojson', data: graticule(cameraOf(map)) });
   map.addLayer(
     {
       id: 'graticule',
@@ -178,10 +178,10 @@ function addGraticule(map: MapLibreMap, colors: MapColors): void {
     },
     groundOf(map),
   );
-  map.on('moveend', () => void map.getSource<GeoJSONSource>('graticule')?.setData(graticule(viewOf(map))));
+  map.on('moveend', () => void map.getSource<GeoJSONSource>('graticule')?.setData(graticule(cameraOf(map))));
 }
 
-function viewOf(map: MapLibreMap): View {
+function cameraOf(map: MapLibreMap): View {
   const bounds = map.getBounds();
   return {
     west: bounds.getWest(),

@@ -36,13 +36,13 @@ export function isDataSource(id: string): boolean {
 /** Adds the tiles of a layer as a source. Returns its id. */
 function addSource(map: MapLibreMap, layer: MapLayerData, baseUrl: string): string {
   const id = sourceId(layer.id);
-  const source = sourceOf(layer, baseUrl);
+  const source = mapSource(layer, baseUrl);
   if (layer.kind === 'vector') map.addSource(id, { type: 'vector', ...source });
   else map.addSource(id, { type: 'raster', tileSize: 256, ...source });
   return id;
 }
 
-function sourceOf(layer: MapLayerData, baseUrl: string) {
+function mapSource(layer: MapLayerData, baseUrl: string) {
   const { extent, minZoom, maxZoom } = layer;
   // The library cannot keep to bounds that cross the antimeridian: such a layer asks for all tiles.
   const bounded = extent && extent[0] <= extent[2];

@@ -44,7 +44,7 @@ function control(map: MapLibreMap, page: MapData, ids: LayerIds, draw: DrawLayer
     time.restore(link.time);
   };
   const write = () => {
-    lastHash = writePermalink({ view: viewOf(map), layers: list.state(), time: time.state() });
+    lastHash = writePermalink({ view: cameraOf(map), layers: list.state(), time: time.state() });
     if (!samePermalink(lastHash, location.hash)) history.replaceState(null, '', lastHash);
   };
   apply(true);
@@ -58,7 +58,7 @@ function control(map: MapLibreMap, page: MapData, ids: LayerIds, draw: DrawLayer
   return new ShownLayers({ map, data, viewer, ids, draw, list, time });
 }
 
-function viewOf(map: MapLibreMap) {
+function cameraOf(map: MapLibreMap) {
   const { lng, lat } = map.getCenter();
   return { center: [lng, lat] as [number, number], zoom: map.getZoom() };
 }

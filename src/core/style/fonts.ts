@@ -170,19 +170,20 @@ function* choices(): Generator<[key: string, Choice]> {
   for (const weight of WEIGHT_NAMES) {
     const fallbacks = fallbacksOf(weight);
     for (const face of [notoFace(undefined, weight, false), notoFace(undefined, weight, true)]) {
-      for (const name of namesOf(face.name)) yield [keyOf(name), { face, fallbacks }];
+      for (const name of namesOf(face.name)) yield [faceKey(name), { face, fallbacks }];
     }
-    for (const face of fallbacks.slice(0, SCRIPT_NAMES.length)) yield [keyOf(face.name), { face, fallbacks }];
+    for (const face of fallbacks.slice(0, SCRIPT_NAMES.length))
+      yield [faceKey(face.name), { face, fallbacks }];
   }
   for (const family of Object.keys(DEJAVU)) {
     for (const style of Object.keys(DEJAVU[family]!)) {
       const face = dejaVuFace(family, style);
       const fallbacks = fallbacksOf(style.includes('Bold') ? 'Bold' : 'Regular');
       for (const name of [face.name, face.name.replace(/Book$/, 'Regular')])
-        yield [keyOf(name), { face, fallbacks }];
+        yield [faceKey(name), { face, fallbacks }];
     }
   }
-  yield [keyOf(EAST_ASIAN_FACE.name), { face: EAST_ASIAN_FACE, fallbacks: fallbacksOf('Regular') }];
+  yield [faceKey(EAST_ASIAN_FACE.name), { face: EAST_ASIAN_FACE, fallbacks: fallbacksOf('Regular') }];
 }
 
 function namesOf(name: string): string[] {
@@ -190,7 +191,7 @@ function namesOf(name: string): string[] {
 }
 
 /** `Open Sans Semibold` and `Open Sans SemiBold` are one. */
-function keyOf(name: string): string {
+function faceKey(name: string): string {
   return name.toLowerCase().replace(/[\s_-]+/g, '');
 }
 
@@ -201,7 +202,7 @@ export const MAX_FONTS = 8;
 
 /** The first name of a `text-font` that is none of ours; undefined when all are. */
 export function unknownFont(textFont: readonly string[]): string | undefined {
-  return textFont.find((name) => !CHOICES.has(keyOf(name)));
+  return textFont.find((name) => !CHOICES.has(faceKey(name)));
 }
 
 /** Names of the fonts that styles may use, without those that stand for others. */
@@ -214,7 +215,7 @@ export function fontNames(): string[] {
  * scripts in the weight of the first. Names that are unknown are left out.
  */
 export function facesOf(textFont: readonly string[]): FontFace[] {
-  const fonts = textFont.slice(0, MAX_FONTS).flatMap((name) => CHOICES.get(keyOf(name)) ?? []);
+  const fonts = textFont.slice(0, MAX_FONTS).flatMap((name) => CHOICES.get(faceKey(name)) ?? []);
   const named = fonts.map(({ face }) => face);
   const byName = new Map([...named, ...(fonts[0]?.fallbacks ?? [])].map((face) => [face.name, face]));
   return [...byName.values()];

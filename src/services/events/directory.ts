@@ -63,11 +63,11 @@ function sessionsOf(hub: Hub): Sessions {
   return {
     slowConsumerDrops: drops,
     heartbeatsSent: metrics.heartbeatsSent.cell().value,
-    sessions: [...hub.sessions.values()].map(viewOf),
+    sessions: [...hub.sessions.values()].map(sessionView),
   };
 }
 
-function viewOf(session: Session): SessionView {
+function sessionView(session: Session): SessionView {
   const interests = [...session.subscriptions.values()].map(({ interest }) => interest);
   const summary = interests
     .map(summaryOf)

@@ -127,7 +127,7 @@ export class Session {
     if (this.policy === 'coalesce') this.#dropEarlier(change);
     if (this.#pending.length >= LIMITS.streamBuffer) return this.fallBack(change.cursor);
     this.#pending.push(change);
-    if (this.policy === 'coalesce') this.#byFeature.set(keyOf(change), change);
+    if (this.policy === 'coalesce') this.#byFeature.set(changeKey(change), change);
   }
 
   /**
@@ -171,7 +171,7 @@ export class Session {
 
   /** The latest of a feature goes to the end, in the order of cursors, and what waited of it is not sent. */
   #dropEarlier(change: Change): void {
-    const waiting = this.#byFeature.get(keyOf(change));
+    const waiting = this.#byFeature.get(changeKey(change));
     if (!waiting) return;
     metrics.slowConsumerDrops.cell(this.transport.name).inc();
     this.#pending.splice(this.#pending.indexOf(waiting), 1);
@@ -186,7 +186,7 @@ export class Session {
         const { subscription, body, cursor } = this.#pending[sent]!;
         if (!subscription.ended) this.#sendChange(subscription, body, cursor);
       }
-      for (const change of this.#pending.splice(0, sent)) this.#byFeature.delete(keyOf(change));
+      for (const change of this.#pending.splice(0, sent)) this.#byFeature.delete(changeKey(change));
     });
     if (!this.#blocked) for (const go of this.#waiting.splice(0)) go();
   }
@@ -215,6 +215,6 @@ export class Session {
   }
 }
 
-function keyOf({ subscription, featureKey }: Change): string {
+function changeKey({ subscription, featureKey }: Change): string {
   return `${subscription.id}\u0000${featureKey}`;
 }

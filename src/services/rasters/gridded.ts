@@ -48,7 +48,7 @@ export async function scanGrid(
   try {
     const options = { deadlineMs: INSPECT_DEADLINE_MS };
     const layers = await pools.run('raster.layers', { path }, options);
-    const source = sourceOf(layers, names);
+    const source = gridSource(layers, names);
     const raster = await pools.run('raster.inspect', { source }, options);
     return {
       parts: [raster],
@@ -66,7 +66,7 @@ export async function scanGrid(
 const gridsOf = ({ layers }: RasterLayers): GriddedRaster[] =>
   layers.map(({ source }) => source).filter((source) => source.kind === 'gridded');
 
-function sourceOf(layers: RasterLayers, names: readonly string[]): GriddedRaster {
+function gridSource(layers: RasterLayers, names: readonly string[]): GriddedRaster {
   const grids = gridsOf(layers);
   const [first] = grids;
   if (!first)

@@ -19,7 +19,7 @@ export function collectionStyle(collection: Collection, baseUrl: string): StyleD
     name: own?.name ?? collection.title,
     ...(own?.metadata === undefined ? {} : { metadata: own.metadata }),
     ...view(collection),
-    sources: { [collection.id]: sourceOf(collection, baseUrl) },
+    sources: { [collection.id]: styleSource(collection, baseUrl) },
     sprite: placed((own?.sprite as string | undefined) ?? SPRITE, baseUrl),
     glyphs: placed(own?.glyphs ?? GLYPHS, baseUrl),
     layers: layersOf(collection),
@@ -31,7 +31,7 @@ export function datasetStyle(collections: readonly Collection[], baseUrl: string
   return {
     version: 8,
     name: 'All collections',
-    sources: Object.fromEntries(collections.map((one) => [one.id, sourceOf(one, baseUrl)])),
+    sources: Object.fromEntries(collections.map((one) => [one.id, styleSource(one, baseUrl)])),
     sprite: placed(SPRITE, baseUrl),
     glyphs: placed(GLYPHS, baseUrl),
     // A background of one collection would cover those below it.
@@ -61,7 +61,7 @@ function view({ extent84 }: Collection): Pick<StyleDocument, 'center' | 'zoom'> 
   };
 }
 
-function sourceOf(collection: Collection, baseUrl: string): StyleDocument['sources'][string] {
+function styleSource(collection: Collection, baseUrl: string): StyleDocument['sources'][string] {
   const url = `${baseUrl}/tiles/${collection.layerId}`;
   return hasVectorTiles(collection) ? { type: 'vector', url } : { type: 'raster', url, tileSize: 256 };
 }

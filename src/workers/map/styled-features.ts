@@ -40,7 +40,7 @@ export async function styledFeatures(
       await setImmediate();
       cancellation.check();
     }
-    const key = keyOf(feature, style);
+    const key = featureKey(feature, style);
     let tags = alike.get(key);
     let order = 0;
     if (tags === undefined || style.sortKey) {
@@ -56,7 +56,7 @@ export async function styledFeatures(
   return writer.finish();
 }
 
-function keyOf({ type, id, tags }: TileFeature, { readsIds }: CompiledLayer): string {
+function featureKey({ type, id, tags }: TileFeature, { readsIds }: CompiledLayer): string {
   const text = Buffer.from(tags.buffer, tags.byteOffset, tags.byteLength).toString('latin1');
   return readsIds ? `${type} ${id} ${text}` : `${type} ${text}`;
 }

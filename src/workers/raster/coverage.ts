@@ -41,7 +41,7 @@ async function answerOf(
   const bands = checkedBands(task.bands, handle.dataset.bands.count());
   const picture = task.format === 'png';
   const selected = picture ? handle.dataset : await handle.bands(bands);
-  const view = await viewOf(selected, area);
+  const view = await windowView(selected, area);
   try {
     const grid = await gridOf(task, area, view.dataset);
     cancellation.check();
@@ -83,7 +83,7 @@ function checkedBands(bands: number[] | undefined, count: number): number[] {
 }
 
 /** The raster as it is, or beside itself where the area lies across its edge. */
-async function viewOf(raster: Dataset, area: Area): Promise<View> {
+async function windowView(raster: Dataset, area: Area): Promise<View> {
   const { copies, period } = copiesFor(area, georeferenceOf(raster));
   if (copies.every((copy) => copy === 0)) return { dataset: raster, close() {} };
   return repeated(raster, copies, period);

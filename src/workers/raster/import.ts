@@ -33,7 +33,7 @@ export async function importRaster(
   // Statistics go into the copy: nothing is written beside the file.
   gdal.config.set('GDAL_PAM_ENABLED', 'NO');
   const source = await openRaster(task.path);
-  const view = await viewOf(source);
+  const view = await openView(source);
   try {
     const ignored = place(view, source, task);
     await measure(view, onProgress);
@@ -54,7 +54,7 @@ export async function importRaster(
 }
 
 /** The raster as a dataset whose place and CRS can be set. */
-async function viewOf(source: Dataset): Promise<Dataset> {
+async function openView(source: Dataset): Promise<Dataset> {
   try {
     if (!DRIVERS.has(source.driver.description))
       throw new TaskFailure('source-unreadable', 'The file is not a GeoTIFF, PNG or JPEG.');

@@ -98,7 +98,7 @@ function* ingested(collection: string, { source }: Ingested): Generator<IndexedI
     files: string | null;
   }>;
   for (const { text, files } of rows) {
-    const item = ownItem(collection, parsed(text));
+    const item = ownItem(collection, parseItem(text));
     yield files === null ? { item } : { item, files: JSON.parse(files) as Record<string, StacFile> };
   }
 }
@@ -117,7 +117,7 @@ function ownItem(collection: string, item: StacItem): StacItem {
   return { ...item, collection, assets: Object.fromEntries(hrefs) as object };
 }
 
-function parsed(text: string): StacItem {
+function parseItem(text: string): StacItem {
   try {
     return JSON.parse(text) as StacItem;
   } catch (error) {

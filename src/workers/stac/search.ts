@@ -11,7 +11,7 @@ import {
 import type { GeoPackageSource } from '../../core/vector-source.js';
 import { statement } from '../providers/geopackage/connection.js';
 import { count, items } from '../providers/geopackage/items.js';
-import { keyOf } from '../providers/geopackage/order.js';
+import { pageKeyOf } from '../providers/geopackage/order.js';
 import { selected } from './fields.js';
 import { indexExists, indexSource } from './items-table.js';
 
@@ -38,7 +38,7 @@ export function stacSearch(task: StacSearchTask): StacSearchResult {
   const whole = !page.more && !precedes && !cut;
   const matched = whole ? page.returned : matches(query, task);
   const lastKey =
-    cut && last !== undefined ? keyOf(query.source as GeoPackageSource, task.sort, last) : page.last;
+    cut && last !== undefined ? pageKeyOf(query.source as GeoPackageSource, task.sort, last) : page.last;
   return {
     items: Buffer.from(atOrigin(texts.join(','), task.base)),
     returned: texts.length,

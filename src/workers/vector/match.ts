@@ -81,7 +81,7 @@ function newTable(schema: MatchSchema): Table {
   db.exec(`CREATE TABLE ${name} (${columns.join(', ')})`);
   const marks = columns.map(() => '?').join(', ');
   return {
-    source: sourceOf(name, schema),
+    source: tableSource(name, schema),
     insert: db.prepare(`INSERT INTO ${name} VALUES (${marks})`),
     clear: db.prepare(`DELETE FROM ${name}`),
     filters: new LRUCache({ max: MAX_FILTERS }),
@@ -110,7 +110,7 @@ function typeOf({ type }: Field): string {
   return type === 'number' ? 'REAL' : 'TEXT';
 }
 
-function sourceOf(table: string, { idColumn, geometryColumn, fields }: MatchSchema): GeoPackageSource {
+function tableSource(table: string, { idColumn, geometryColumn, fields }: MatchSchema): GeoPackageSource {
   return {
     kind: 'geopackage',
     path: ':memory:',

@@ -17,7 +17,7 @@ export function packed(input: unknown): unknown {
 
 /** The input again, in the thread. */
 export function unpacked(input: unknown): unknown {
-  return mapped(input as Part, (source) => (typeof source === 'string' ? sourceOf(source) : source));
+  return mapped(input as Part, (source) => (typeof source === 'string' ? parseSource(source) : source));
 }
 
 function mapped(part: Part, change: (source: VectorSource | string) => VectorSource | string): Part {
@@ -35,7 +35,7 @@ function textOf(source: VectorSource): string {
   return text;
 }
 
-function sourceOf(text: string): VectorSource {
+function parseSource(text: string): VectorSource {
   let source = sources.get(text);
   if (!source) sources.set(text, (source = JSON.parse(text) as VectorSource));
   return source;

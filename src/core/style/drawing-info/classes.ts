@@ -85,7 +85,7 @@ function uniqueValues(
     report.add('RENDERER_PAYLOAD_INCOMPLETE', 'uniqueValue', guidance);
     return others(renderer, draw);
   }
-  const key = keyOf(fields, text(renderer['fieldDelimiter']) ?? ',', context);
+  const key = classKey(fields, text(renderer['fieldDelimiter']) ?? ',', context);
   const classes = bounded(infos, 'uniqueValue', report).map((info): DrawingClass => {
     const value = String(info['value'] ?? '');
     return {
@@ -98,7 +98,7 @@ function uniqueValues(
 }
 
 /** Values are compared as text, several attributes joined. */
-function keyOf(fields: readonly string[], delimiter: string, context: SldContext): Expr {
+function classKey(fields: readonly string[], delimiter: string, context: SldContext): Expr {
   const parts = fields.map((field): Expr => ['to-string', ['get', context.property(field).name]]);
   return parts.length === 1
     ? parts[0]!

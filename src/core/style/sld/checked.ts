@@ -13,7 +13,7 @@ export function checkedLayers(layers: readonly StyleLayer[], report: SldReport):
       'raster-dem': { type: 'raster-dem', url: 'x:' },
     },
     glyphs: 'x:{fontstack}/{range}',
-    layers: layers.map((layer) => ({ ...layer, ...sourceOf(layer) })),
+    layers: layers.map((layer) => ({ ...layer, ...layerSource(layer) })),
   } as unknown as StyleSpecification;
   const wrong = new Map<number, string>();
   for (const { message } of validateStyleMin(style)) {
@@ -27,7 +27,7 @@ export function checkedLayers(layers: readonly StyleLayer[], report: SldReport):
   return layers.filter((_, i) => !wrong.has(i));
 }
 
-function sourceOf({ type }: StyleLayer): { source: string; 'source-layer'?: string } {
+function layerSource({ type }: StyleLayer): { source: string; 'source-layer'?: string } {
   const source = LAYER_TYPES[type].source;
   return source === 'vector' ? { source, 'source-layer': 'x' } : { source };
 }

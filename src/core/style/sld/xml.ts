@@ -36,14 +36,14 @@ export function parseXml(text: string): XmlElement {
   if (/<!(?:DOCTYPE|ENTITY)/i.test(text)) {
     throw new SldFailure('DOCTYPE', 'Document types and entities are not read.');
   }
-  const nodes = parsed(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+  const nodes = readNodes(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   const roots = contentOf(nodes, 0).filter((part) => typeof part !== 'string');
   if (roots.length !== 1) throw new SldFailure('XML', 'The text is not one XML element.');
   return roots[0]!;
 }
 
 /** Reading goes before checking: it ends earlier where a text is no XML at all. */
-function parsed(text: string): OrderedNode[] {
+function readNodes(text: string): OrderedNode[] {
   try {
     const nodes = parser.parse(text) as OrderedNode[];
     const verdict = XMLValidator.validate(text);

@@ -57,7 +57,7 @@ export function tileSelection(
   const heights = heightsOf(collections, subset);
   if (filters.size === 0 && !properties && !look && !heights && !size) return undefined;
   return {
-    key: keyOf([[...filters], sorted(properties), look, heights, size]),
+    key: selectionKey([[...filters], sorted(properties), look, heights, size]),
     filters,
     properties,
     look,
@@ -97,6 +97,6 @@ function sorted(names: readonly string[] | undefined): string[] | undefined {
   return names && [...names].sort();
 }
 
-function keyOf(parts: unknown[]): string {
+function selectionKey(parts: unknown[]): string {
   return createHash('sha1').update(JSON.stringify(parts)).digest('base64url');
 }

@@ -62,7 +62,7 @@ export function inspectMBTiles(path: string): ArchiveInfo {
       title: metadataText(metadata.get('name')),
       description: metadataText(metadata.get('description')),
       attribution: metadataText(metadata.get('attribution')),
-      vectorLayers: vectorLayers(parsed(metadata.get('json'))),
+      vectorLayers: vectorLayers(parseJson(metadata.get('json'))),
     };
   });
 }
@@ -175,7 +175,7 @@ function boundsOfTiles(db: Db): Box {
   return tileRangeBounds(zoom, { minColumn, maxColumn, minRow: top - north, maxRow: top - south });
 }
 
-function parsed(json: string | undefined): unknown {
+function parseJson(json: string | undefined): unknown {
   try {
     return json === undefined ? undefined : JSON.parse(json);
   } catch {

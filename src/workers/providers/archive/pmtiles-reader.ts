@@ -71,7 +71,7 @@ export class PMTilesReader {
   async metadata(): Promise<Record<string, unknown>> {
     if (this.header.metadata.length === 0) return {};
     const bytes = inflated(this.header, await this.#read(this.header.metadata), MAX_METADATA_BYTES);
-    const document: unknown = parsed(bytes);
+    const document: unknown = parseMetadata(bytes);
     return document && typeof document === 'object' ? (document as Record<string, unknown>) : {};
   }
 
@@ -101,7 +101,7 @@ function inflated(header: PMTilesHeader, stored: Uint8Array, maxBytes: number): 
   return stored;
 }
 
-function parsed(bytes: Uint8Array): unknown {
+function parseMetadata(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(bytes).toString('utf8'));
   } catch (error) {

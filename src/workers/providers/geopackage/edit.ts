@@ -72,13 +72,13 @@ class GeoPackageSession implements EditSession {
   }
 
   async exists(id: string): Promise<boolean> {
-    const key = keyOf(id);
+    const key = rowIdOf(id);
     if (key === undefined) throw Refusal.member('/id', 'must be a whole number in this collection');
     return this.#get(`SELECT 1 FROM ${this.#table} WHERE ${this.#id} = ?`, [key]) !== undefined;
   }
 
   async read(id: string): Promise<StoredFeature | null> {
-    const key = keyOf(id);
+    const key = rowIdOf(id);
     if (key === undefined || !this.#passes(key)) return null;
     const source = this.#source;
     const fields = selectFields(source, undefined);
@@ -106,7 +106,7 @@ class GeoPackageSession implements EditSession {
 
   async insert(id: string | undefined, change: RowChange): Promise<string> {
     const columns: [string, Bound][] = this.#columns(change);
-    if (id !== undefined) columns.unshift([this.#id, keyOf(id)!]);
+    if (id !== undefined) columns.unshift([this.#id, rowIdOf(id)!]);
     const names = columns.map(([name]) => name);
     const sql =
       names.length === 0
@@ -126,7 +126,7 @@ class GeoPackageSession implements EditSession {
       ...columns.map(([name]) => `${name} = ?`),
       ...change.reset.map((name) => `${quote(name)} = (${this.#facts.defaults.get(name) ?? 'NULL'})`),
     ];
-    const key = keyOf(id)!;
+    const key = rowIdOf(id)!;
     if (sets.length > 0) {
       const values = columns.map(([, value]) => value);
       this.#run(`UPDATE ${this.#table} SET ${sets.join(', ')} WHERE ${this.#id} = ?`, [...values, key]);
@@ -135,7 +135,7 @@ class GeoPackageSession implements EditSession {
   }
 
   async delete(id: string): Promise<void> {
-    const key = keyOf(id)!;
+    const key = rowIdOf(id)!;
     this.#run(`DELETE FROM ${this.#table} WHERE ${this.#id} = ?`, [key]);
     if (this.#facts.tendsIndex) this.#run(`DELETE FROM ${rtreeOf(this.#source)} WHERE id = ?`, [key]);
   }
@@ -227,7 +227,7 @@ class GeoPackageSession implements EditSession {
 }
 
 /** The key that an id names; undefined when it names none. */
-function keyOf(id: string): bigint | undefined {
+function rowIdOf(id: string): bigint | undefined {
   return /^(0|-?[1-9]\d{0,17})$/.test(id) ? BigInt(id) : undefined;
 }
 

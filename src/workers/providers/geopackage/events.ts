@@ -50,8 +50,8 @@ function eventOf(row: OutboxRow): FeatureEvent {
     protocol: row.protocol,
     requestId: row.request_id,
     actor: row.actor,
-    envelopeBefore: parsed(row.envelope_before),
-    envelopeAfter: parsed(row.envelope_after),
+    envelopeBefore: parseEnvelope(row.envelope_before),
+    envelopeAfter: parseEnvelope(row.envelope_after),
     geometry: row.geometry ?? undefined,
     attributes: row.attributes ?? undefined,
     geometryBefore: row.geometry_before ?? undefined,
@@ -61,6 +61,6 @@ function eventOf(row: OutboxRow): FeatureEvent {
   };
 }
 
-function parsed(json: string | null): FeatureEvent['envelopeBefore'] {
+function parseEnvelope(json: string | null): FeatureEvent['envelopeBefore'] {
   return json === null ? undefined : JSON.parse(json);
 }

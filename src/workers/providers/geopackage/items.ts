@@ -11,7 +11,7 @@ import { type Field, fieldsNamed, type GeoPackageSource } from '../../../core/ve
 import { writerOptions } from '../writer.js';
 import { quote, statement } from './connection.js';
 import { passingInOrder, passingRows } from './filter.js';
-import { keyOf, type Order, orderOf } from './order.js';
+import { type Order, orderOf, pageKeyOf } from './order.js';
 import { idOf, type Query, rowOf } from './window.js';
 
 /** Columns one SQL function call can take besides options, id and geometry. */
@@ -58,7 +58,11 @@ export function items(task: ItemsTask): ItemsResult {
   const { features, returned, firstId, lastId, rowCount } = page;
   const result = { features: features ?? new Uint8Array(0), returned, more: rowCount > returned };
   if (firstId === null || lastId === null) return result;
-  return { ...result, first: keyOf(source, task.sort, firstId), last: keyOf(source, task.sort, lastId) };
+  return {
+    ...result,
+    first: pageKeyOf(source, task.sort, firstId),
+    last: pageKeyOf(source, task.sort, lastId),
+  };
 }
 
 /** The rows that pass, in the order of the page, from its place on. */

@@ -104,7 +104,7 @@ function isWhole(source: GeoPackageSource, name: string): boolean {
 }
 
 /** The key of one row. */
-export function keyOf(source: GeoPackageSource, sort: readonly SortKey[] = [], id: string): PageKey {
+export function pageKeyOf(source: GeoPackageSource, sort: readonly SortKey[] = [], id: string): PageKey {
   if (sort.length === 0) return { values: [], id };
   const columns = sort.map(({ field }) => {
     const column = quote(field);

@@ -42,15 +42,15 @@ export function capture(
         });
       };
       const captured = await capturedTables(connection);
-      const sources = new Map((tables as PostgisSource[]).map((source) => [keyOf(source), source]));
+      const sources = new Map((tables as PostgisSource[]).map((source) => [quotedTable(source), source]));
       for (const old of captured.values())
-        if (!sources.has(keyOf(old))) await attempt(old, () => remove(connection, old));
+        if (!sources.has(quotedTable(old))) await attempt(old, () => remove(connection, old));
       if (sources.size === 0) return { captured: 0, problems };
       await ensureOutbox(connection);
       const [[postgis]] = (await connection.query(POSTGIS)) as [[string]];
       for (const source of sources.values()) {
         const { name, sql } = functionOf(source, postgis);
-        const old = captured.get(keyOf(source));
+        const old = captured.get(quotedTable(source));
         if (old?.function === name && old.triggers === TRIGGERS) continue;
         await attempt(source, async () => {
           for (const statement of shared()) await connection.query(statement);
@@ -64,12 +64,13 @@ export function capture(
   );
 }
 
-const keyOf = ({ schema, table }: { schema: string; table: string }) => `${quote(schema)}.${quote(table)}`;
+const quotedTable = ({ schema, table }: { schema: string; table: string }) =>
+  `${quote(schema)}.${quote(table)}`;
 
 async function capturedTables(connection: PostgresConnection): Promise<Map<string, Captured>> {
   const rows = (await connection.query(CAPTURED)) as [string, string, string, number][];
   const tables = rows.map(([schema, table, name, triggers]) => ({ schema, table, function: name, triggers }));
-  return new Map(tables.map((table) => [keyOf(table), table]));
+  return new Map(tables.map((table) => [quotedTable(table), table]));
 }
 
 async function remove(connection: PostgresConnection, { schema, table, ...old }: Captured): Promise<void> {

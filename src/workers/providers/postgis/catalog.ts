@@ -172,7 +172,7 @@ const KEYS = `
 /** Names that views give to a key. */
 const KEY_NAMES = ['fid', 'id', 'gid', 'ogc_fid', 'objectid'];
 
-export async function keyOf(
+export async function primaryKeyOf(
   connection: PostgresConnection,
   table: SpatialTable,
   attributes: readonly Attribute[],

@@ -4,7 +4,7 @@ import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
 import { isPgError } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
 import { extentInDegrees } from '../domain.js';
-import { attributesOf, keyOf, type SpatialTable, spatialTables } from './catalog.js';
+import { attributesOf, primaryKeyOf, type SpatialTable, spatialTables } from './catalog.js';
 import { poolOf, withConnection } from './database.js';
 import { Measure } from './measure.js';
 import { quote } from './names.js';
@@ -63,7 +63,9 @@ async function layerOf(
 ): Promise<Omit<VectorLayerInfo, 'cursor'> | { problem: string }> {
   const attributes = await attributesOf(connection, table.oid);
   const name = `${quote(table.schema)}.${quote(table.table)}`;
-  const key = await keyOf(connection, table, attributes, (column) => isUnique(connection, name, column));
+  const key = await primaryKeyOf(connection, table, attributes, (column) =>
+    isUnique(connection, name, column),
+  );
   if ('problem' in key) return key;
   const sample = await sampleOf(connection, name, table);
   const srid = table.srid || sample.srids[0] || 0;

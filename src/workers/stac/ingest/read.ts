@@ -42,7 +42,7 @@ const CHILDREN = new Set(['child', 'item', 'items']);
 export function readCatalog(path: string, reader: CatalogReader): void {
   const real = realpathSync(path);
   if (/\.(ndjson|jsonl|geojsonl)$/i.test(path)) return readLines(real, reader);
-  const document = parsed(real, MAX_COLLECTION_BYTES);
+  const document = readJson(real, MAX_COLLECTION_BYTES);
   if (typeof document === 'string') throw new TaskFailure('source-unreadable', document);
   if (document['type'] === 'FeatureCollection') return readFeatures(real, document, reader);
   if (document['type'] === 'Catalog' || document['type'] === 'Collection')
@@ -76,7 +76,7 @@ function readTree(root: string, document: Json, reader: CatalogReader): void {
       if (visited.size >= MAX_DOCUMENTS)
         throw new TaskFailure('too-large', `The catalog has more than ${MAX_DOCUMENTS} documents.`);
       visited.add(child);
-      const read = parsed(child, MAX_DOCUMENT_BYTES);
+      const read = readJson(child, MAX_DOCUMENT_BYTES);
       if (typeof read === 'string') reader.refuse(child, read);
       else if (read['type'] === 'Feature')
         reader.item({ value: read, place: child, folder: dirname(child), collection });
@@ -123,7 +123,7 @@ export function localFile(href: string, folder: string, root: string): { path?: 
 }
 
 /** The document, or why it cannot be read. */
-function parsed(path: string, maxBytes: number): Json | string {
+function readJson(path: string, maxBytes: number): Json | string {
   try {
     if (statSync(path).size > maxBytes) return `The document is larger than ${maxBytes} bytes.`;
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'));

@@ -50,12 +50,12 @@ function bandOf(place: Place, slice: SlicedVariable, number: number): string {
     `<VRTRasterBand dataType="${typeOf(slice.variable, changed)}" band="${number}">` +
     `<Description>${escaped(name)}</Description><UnitType>${escaped(unit)}</UnitType>` +
     (filler === null ? '' : `<NoDataValue>${numberText(filler)}</NoDataValue>`) +
-    place.strips.map((strip) => sourceOf(place, slice, strip)).join('') +
+    place.strips.map((strip) => stripSource(place, slice, strip)).join('') +
     '</VRTRasterBand>'
   );
 }
 
-function sourceOf(place: Place, { variable, file, band }: SlicedVariable, strip: Strip): string {
+function stripSource(place: Place, { variable, file, band }: SlicedVariable, strip: Strip): string {
   const { stored, blockSize } = place;
   const changed = isChanged(place, variable);
   const kind = changed ? 'ComplexSource' : 'SimpleSource';

@@ -26,7 +26,7 @@ function overviews({ width, height }: RasterGrid): string {
 
 function bandOf(grid: RasterGrid, members: readonly MemberFacts[], band: MemberBand, index: number): string {
   const noData = band.noData ?? absent(band);
-  const sources = members.map((member) => sourceOf(grid, member, index)).join('');
+  const sources = members.map((member) => memberSource(grid, member, index)).join('');
   return (
     `<VRTRasterBand dataType="${band.type}" band="${index + 1}">` +
     `<Description>${escaped(band.description)}</Description><UnitType>${escaped(band.unit)}</UnitType>` +
@@ -47,7 +47,7 @@ function colorTable({ colors }: MemberBand): string {
   return `<ColorTable>${entries.join('')}</ColorTable>`;
 }
 
-function sourceOf({ geoTransform }: RasterGrid, member: MemberFacts, index: number): string {
+function memberSource({ geoTransform }: RasterGrid, member: MemberFacts, index: number): string {
   const { type, blockSize, noData } = member.bands[index]!;
   const [x0, dx, , y0, , dy] = geoTransform;
   const [mx0, mdx, , my0, , mdy] = member.geoTransform;

@@ -46,7 +46,7 @@ parentPort!.on('message', async ({ id, task, about }: Asked) => {
 });
 
 async function current(url: string): Promise<RemoteFile> {
-  const { host } = parsed(url);
+  const { host } = parseUrl(url);
   const resting = down.get(host);
   if (resting && resting.until > Date.now()) throw resting.failure;
   down.delete(host);
@@ -92,7 +92,7 @@ function rest(host: string, error: unknown): void {
   down.set(host, { until: Date.now() + DOWN_MS, failure: new TaskFailure(code, message, cause_, DOWN_MS) });
 }
 
-function parsed(url: string): URL {
+function parseUrl(url: string): URL {
   if (!URL.canParse(url)) throw new TaskFailure('invalid-input', 'The source is not a URL.');
   return new URL(url);
 }
