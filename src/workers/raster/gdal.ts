@@ -47,25 +47,6 @@ export const RASTER_DRIVERS = [
   'GIF',
 ];
 
-/** Vector formats that are pure data. */
-export const VECTOR_DRIVERS = [
-  'GeoJSON',
-  'GeoJSONSeq',
-  'TopoJSON',
-  'ESRIJSON',
-  'ESRI Shapefile',
-  'FlatGeobuf',
-  'CSV',
-  'GML',
-  'LIBKML',
-  'KML',
-  'GPX',
-  'GPKG',
-  'MapInfo File',
-  'DXF',
-  'DGN',
-];
-
 /** A file as it was when it was looked at: a changed stamp means that handles on it are stale. */
 export interface FileStamp {
   size: number;
@@ -111,6 +92,22 @@ export function unreadable(what: string, error: unknown): TaskFailure {
   return new TaskFailure('source-unreadable', what, error instanceof Error ? error.message : String(error));
 }
 
+/**
+ * Opens a file read-only with the first of these drivers that takes it. gdal-async would try them side by side, and any
+ * that takes it could win.
+ */
+export async function openWith(path: string, drivers: readonly string[]): Promise<Dataset> {
+  let failure: unknown;
+  for (const driver of drivers) {
+    try {
+      return await gdal.openAsync(path, 'r', [driver]);
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
 /** GDAL's name of a raster file, or of a table in it. */
 export function rasterName(path: string, table?: string): string {
   return table === undefined ? path : `GPKG:"${path}":"${table}"`;
@@ -124,7 +121,7 @@ export async function openRaster(path: string, table?: string): Promise<Dataset>
   try {
     dataset =
       table === undefined
-        ? await gdal.openAsync(path, 'r', RASTER_DRIVERS)
+        ? await openWith(path, RASTER_DRIVERS)
         : await gdal.openAsync(rasterName(path, table), 'r', ['GPKG']);
   } catch (error) {
     throw unreadable('The file is not a raster of a supported format, or is damaged.', error);

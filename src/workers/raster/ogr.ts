@@ -9,10 +9,11 @@ import type { OgrLayerInfo } from '../../core/ogr.js';
 import type { Field, FieldType, GeometryType } from '../../core/vector-source.js';
 import { crsOfDataset } from './crs.js';
 import { openCsv } from './csv/open.js';
-import { type Dataset, gdal, plainFile, plainFolder, unreadable, VECTOR_DRIVERS } from './gdal.js';
+import { type Dataset, gdal, openWith, plainFile, plainFolder, unreadable } from './gdal.js';
 import { isParquet } from './parquet/file.js';
 import { inspectParquet } from './parquet/translate.js';
 import { coordinatesOfTable, openSpreadsheet, spreadsheetDriver } from './spreadsheet.js';
+import { vectorDrivers } from './vector-drivers.js';
 
 /** Opens a vector file read-only with the allowed formats. Archives are refused: a zip bomb would unpack inside GDAL. */
 export async function openVector(path: string): Promise<Dataset> {
@@ -23,7 +24,7 @@ export async function openVector(path: string): Promise<Dataset> {
   await refuseArchive(path);
   try {
     if (isCsv(path)) return await openCsv(path);
-    return await gdal.openAsync(path, 'r', VECTOR_DRIVERS);
+    return await openWith(path, await vectorDrivers(path));
   } catch (error) {
     throw unreadable('The file is not a vector file of a supported format, or is damaged.', error);
   }
