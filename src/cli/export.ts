@@ -18,6 +18,9 @@ const FORMATS: Record<string, ExportFormat> = {
   '.kml': 'KML',
 };
 
+/** Formats whose coordinates are longitudes and latitudes. */
+const IN_DEGREES: ReadonlySet<ExportFormat> = new Set(['GeoJSON', 'KML']);
+
 /** `graticule export COLLECTION FILE`: writes a vector collection; the file is there whole or not at all. */
 export async function exportCollection(id: string, file: string, options: ExportOptions): Promise<void> {
   const output = resolve(file);
@@ -31,6 +34,7 @@ export async function exportCollection(id: string, file: string, options: Export
       const collection = catalog.byId(id);
       if (!hasFeatures(collection))
         throw new CommandError(`there is no vector collection '${id}' in ${dataDir}`);
+      const { storageCrs } = collection;
       const { path, table, idColumn, rowColumn } = collection.source;
       if (path === undefined)
         throw new CommandError(
@@ -43,6 +47,7 @@ export async function exportCollection(id: string, file: string, options: Export
         output,
         table: table.replace(/\W/g, '_').replace(/^(?=\d)/, '_'),
         format,
+        ...(storageCrs.isPlane ? { mayLackCrs: !IN_DEGREES.has(format) } : { sourceCrs: storageCrs.proj }),
         ...(rowColumn ? { idColumn } : {}),
       };
       const { features } = await pools.run('ogr.translate', task, {

@@ -35,6 +35,14 @@ export const CRS84: Crs = {
   geographic: true,
 };
 
+/**
+ * Whether a definition stands for none: the systems of GeoPackages for data of an unknown one, which read "undefined"
+ * (OGC 12-128r18, 1.1.2.1.2), and what GDAL writes (from 3.9) and makes of them.
+ */
+export function isUndefinedCrs(definition: string): boolean {
+  return /^(\w+\s*\[\s*")?undefined\b/i.test(definition);
+}
+
 /** The CRS of coordinates of which nothing is said: that of the data where this has no place on Earth. */
 export function defaultCrs({ storageCrs }: { readonly storageCrs: Crs }): Crs {
   return storageCrs.isPlane ? storageCrs : CRS84;

@@ -65,6 +65,15 @@ beforeAll(async () => {
   writeFileSync(join(site, 'utm.prj'), run('gdalsrsinfo', '-o', 'wkt_esri', '--single-line', 'EPSG:32618'));
   squares(join(old, 'legacy.gpkg'), 'EPSG:27700', [LONDON], 100);
   run('sqlite3', join(old, 'legacy.gpkg'), 'UPDATE gpkg_geometry_columns SET srs_id = -1');
+  // As GDAL writes data of no CRS from 3.9 on.
+  squares(join(old, 'modern.gpkg'), 'EPSG:27700', [LONDON], 100);
+  run(
+    'sqlite3',
+    join(old, 'modern.gpkg'),
+    `INSERT INTO gpkg_spatial_ref_sys VALUES ('Undefined SRS', 99999, 'GDAL', 99999,
+       'LOCAL_CS["Undefined SRS",LOCAL_DATUM["unknown",32767],UNIT["unknown",0],AXIS["Easting",EAST],AXIS["Northing",NORTH]]', NULL);
+     UPDATE gpkg_geometry_columns SET srs_id = 99999`,
+  );
   server = await startServer({
     sources: [folder],
     args: ['--crs', 'survey.shp=EPSG:27700', '--crs', 'absent.shp=EPSG:27700'],
@@ -170,7 +179,7 @@ it('WKT of Esri is identified', async () => {
   expect(crs).toContain(epsg(32618));
 });
 
-describe.each(['plan', 'legacy'])('the plane of %s', (id) => {
+describe.each(['plan', 'legacy', 'modern'])('the plane of %s', (id) => {
   it('is told, and has no extent on Earth', async () => {
     const { extent, crs, storageCrs, description } = await collection(id);
     expect(extent.spatial).toBeUndefined();
@@ -257,6 +266,42 @@ describe.each(['plan', 'legacy'])('the plane of %s', (id) => {
     const answer = await fetch(`${server.url}/ogc/features/collections/wards/items?crs=${storageCrs}`);
     expect(answer.status).toBe(400);
     expect((await fetch(`${server.url}/ogc/maps/map?crs=${storageCrs}`)).status).toBe(400);
+  });
+});
+
+describe('an export', () => {
+  const work = mkdtempSync(join(tmpdir(), 'graticule-unknown-crs-export-'));
+  afterAll(() => rmSync(work, { recursive: true, force: true }));
+  const write = (id: string, name: string) => {
+    const out = join(work, name);
+    const config = join(work, 'export.yaml');
+    writeFileSync(
+      config,
+      JSON.stringify({ data: { sources: [city, site, old], crs: { 'survey.shp': 'EPSG:27700' } } }),
+    );
+    run(
+      process.execPath,
+      'dist/cli/main.js',
+      'export',
+      id,
+      out,
+      '--config',
+      config,
+      '--data-dir',
+      join(work, 'data'),
+    );
+    return readFileSync(out, 'utf8');
+  };
+
+  it.each(['plots', 'survey'])('of %s is in the CRS that the collection has', (id) => {
+    const { features } = JSON.parse(write(id, `${id}.geojson`));
+    const [west, south] = features[0].geometry.coordinates.flat(3);
+    expect([west, south]).toEqual([expect.closeTo(-0.128, 2), expect.closeTo(51.507, 2)]);
+  });
+
+  it('has the coordinates of a plane where the format takes any, and fails with the reason where it does not', () => {
+    expect(write('legacy', 'legacy.csv')).toContain('530000 180400');
+    expect(() => write('legacy', 'legacy.geojson')).toThrow(/names no coordinate reference system/);
   });
 });
 

@@ -26,7 +26,7 @@ const gdal = (tool: string, ...args: string[]) =>
   execFileSync(tool, args, { stdio: ['ignore', 'pipe', 'pipe'] });
 
 /** A gray GeoTIFF of 60 x 40 pixels whose top left corner is at `west`, 10 degrees north. */
-function makeTiff(name: string, west: number, value = 100, ...args: string[]): string {
+function makeTiff(name: string, west: number, value = 100, bands = 1): string {
   const path = file(name);
   gdal(
     'gdal_create',
@@ -36,7 +36,7 @@ function makeTiff(name: string, west: number, value = 100, ...args: string[]): s
     '60',
     '40',
     '-bands',
-    '1',
+    `${bands}`,
     '-burn',
     `${value}`,
     '-a_srs',
@@ -46,7 +46,6 @@ function makeTiff(name: string, west: number, value = 100, ...args: string[]): s
     '10',
     `${west + 6}`,
     '6',
-    ...args,
     path,
   );
   return path;
@@ -175,7 +174,7 @@ describe('import of rasters', () => {
     expect(dated.status).toBe(200);
     expect(await shades()).toEqual([100, 100, 200]);
     expect(await shades('&expression=b1%2Bb1&rescale=0,510')).toEqual([100, 100, 200]);
-    const two = makeTiff('two.tif', 3, 1, '-bands', '2');
+    const two = makeTiff('two.tif', 3, 1, 2);
     const refused = await send(two, fields);
     expect([refused.status, refused.body.detail]).toEqual([
       400,

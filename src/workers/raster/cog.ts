@@ -1,6 +1,7 @@
 /** Cloud optimized GeoTIFFs. */
 
 import type { Cancellation } from '../cancellation.js';
+import { setStatistics } from './cog-statistics.js';
 import { type Dataset, gdal } from './gdal.js';
 import type { Scratch } from './scratch.js';
 import { elementText } from './sources/vrt-text.js';
@@ -63,25 +64,16 @@ export async function writeCog(
         }
       : { OVERVIEWS: 'NONE' }),
   };
-  const copy = await gdal.translateAsync(path, dataset, [
-    ...['-of', 'COG', ...(hasExactNoData(dataset) ? ['-stats'] : [])],
-    ...Object.entries(options).flatMap(([name, value]) => ['-co', `${name}=${value}`]),
-    ...selection,
-  ]);
-  copy.close();
+  const window = await gdal.translateAsync('', dataset, ['-of', 'VRT', ...selection]);
+  try {
+    await setStatistics(window, cancellation);
+    const settings = Object.entries(options).flatMap(([name, value]) => ['-co', `${name}=${value}`]);
+    (await gdal.translateAsync(path, window, ['-of', 'COG', ...settings])).close();
+  } finally {
+    window.close();
+  }
   cancellation.check();
   return path;
-}
-
-/** GDAL counts nodata pixels as values where the nodata value is rounded to the type of the band: 1e20 as a float. */
-function hasExactNoData(raster: Dataset): boolean {
-  return Array.from({ length: raster.bands.count() }, (_, index) => raster.bands.get(index + 1)).every(
-    ({ dataType, noDataValue }) =>
-      dataType !== 'Float32' ||
-      noDataValue === null ||
-      Number.isNaN(noDataValue) ||
-      Math.fround(noDataValue) === noDataValue,
-  );
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import gdal, { type CoordinateTransformation, type SpatialReference } from 'gdal-async';
 import type { Box } from '../../core/box.js';
+import { isUndefinedCrs } from '../../core/crs.js';
 import { TaskFailure } from '../../core/failure.js';
 import { transformPoints } from '../../native/index.js';
 
@@ -42,10 +43,11 @@ function parseCrs(text: string): Crs {
   }
 }
 
-/** The CRS that a dataset or layer carries. */
-export function crsOfDataset(srs: SpatialReference): Crs {
+/** The CRS that a dataset or layer carries; null where it names none. */
+export function crsOfDataset({ srs }: { srs: SpatialReference | null }): Crs | null {
   // Through WKT, because a dataset's own object may carry an axis order of its driver.
-  return crsOf(srs.toWKT());
+  const text = srs?.toWKT();
+  return text === undefined || isUndefinedCrs(text) ? null : crsOf(text);
 }
 
 function describe(srs: SpatialReference, text?: string): Crs {

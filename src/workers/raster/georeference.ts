@@ -60,8 +60,8 @@ export function looksLikeDegrees(dataset: Dataset): boolean {
 }
 
 function datasetCrs(dataset: Dataset): Crs {
-  const srs = dataset.srs;
-  if (srs) return crsOfDataset(srs);
+  const crs = crsOfDataset(dataset);
+  if (crs) return crs;
   throw new TaskFailure(
     'source-unreadable',
     'The raster names no coordinate reference system: state it (--crs, data.crs or a .prj file beside it).',

@@ -3,7 +3,7 @@
 import { TaskFailure } from '../../core/failure.js';
 import { LIMITS } from '../../core/limits.js';
 import type { RasterImportResult, RasterImportTask } from '../../core/rasters.js';
-import { crsOf } from './crs.js';
+import { crsOf, crsOfDataset } from './crs.js';
 import { type Dataset, gdal, openRaster, plainFile, unreadable } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
 import { failureOf, publish, removePart, requireNewFile } from './translation.js';
@@ -76,7 +76,7 @@ function place(view: Dataset, source: Dataset, task: RasterImportTask): RasterIm
     else view.geoTransform = task.geoTransform;
   }
   if (task.crs !== undefined) {
-    if (source.srs) ignored.push('crs');
+    if (crsOfDataset(source)) ignored.push('crs');
     else view.srs = crsOf(task.crs).srs;
   }
   if (!isPlaced(view))

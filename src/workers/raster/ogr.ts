@@ -89,7 +89,7 @@ async function describeLayer(layer: Layer, format: string): Promise<OgrLayerInfo
     ...(UNNAMED.test(layer.name) || FIXED_LAYERS.has(format) ? { isUnnamed: true } : {}),
     hasZ: hasZ(layer.geomType),
     featureCount,
-    crs: layer.srs ? crsOfDataset(layer.srs).text : null,
+    crs: crsOfDataset(layer)?.text ?? null,
     fields: layer.fields.map(fieldOf),
   };
   const extent = featureCount > 0 ? extentOf(layer) : undefined;

@@ -33,20 +33,42 @@ export async function bandStatistics(handle: RasterHandle, number: number): Prom
 
 async function computeStatistics(band: RasterBand): Promise<BandStatistics | null> {
   const noData = band.noDataValue;
-  const sum = { count: 0, min: Infinity, max: -Infinity, mean: 0, m2: 0 };
+  const moments = new Moments();
   for (const sample of await samplesOf(band)) {
-    for (const value of sample) {
-      if (!Number.isFinite(value) || value === noData) continue;
-      sum.count += 1;
-      const delta = value - sum.mean;
-      sum.mean += delta / sum.count;
-      sum.m2 += delta * (value - sum.mean);
-      if (value < sum.min) sum.min = value;
-      if (value > sum.max) sum.max = value;
-    }
+    for (const value of sample) if (value !== noData) moments.add(value);
   }
-  if (sum.count === 0) return null;
-  return { min: sum.min, max: sum.max, mean: sum.mean, stdDev: Math.sqrt(sum.m2 / sum.count) };
+  return moments.statistics();
+}
+
+/** Count, extremes, mean and variance of values that come one by one (Welford's recurrence). */
+export class Moments {
+  count = 0;
+  #min = Infinity;
+  #max = -Infinity;
+  #mean = 0;
+  #squares = 0;
+
+  /** Leaves out what is not a finite number. */
+  add(value: number): void {
+    if (!Number.isFinite(value)) return;
+    this.count += 1;
+    const delta = value - this.#mean;
+    this.#mean += delta / this.count;
+    this.#squares += delta * (value - this.#mean);
+    if (value < this.#min) this.#min = value;
+    if (value > this.#max) this.#max = value;
+  }
+
+  /** Null while there is no value. */
+  statistics(): BandStatistics | null {
+    if (this.count === 0) return null;
+    return {
+      min: this.#min,
+      max: this.#max,
+      mean: this.#mean,
+      stdDev: Math.sqrt(this.#squares / this.count),
+    };
+  }
 }
 
 /** Values of a band, from all over it; those of the bands of one raster are of the same pixels. */

@@ -44,7 +44,7 @@ async function readIndex(path: string): Promise<TileIndex> {
     if ((await layer.features.countAsync()) > MAX_MEMBERS)
       throw new TaskFailure('too-large', 'The tile index names too many rasters.');
     const acquired = ACQUIRED.find((one) => names.includes(one));
-    const crs = layer.srs ? crsOfDataset(layer.srs) : crsOf(CRS84);
+    const crs = crsOfDataset(layer) ?? crsOf(CRS84);
     const entries: IndexEntry[] = [];
     for await (const feature of layer.features) entries.push(foundIn(feature, crs, acquired));
     const root = await realpath(dirname(path));

@@ -5,7 +5,7 @@ import type { Layer } from 'gdal-async';
 import { TaskFailure } from '../../core/failure.js';
 import { LIMITS } from '../../core/limits.js';
 import type { ExportFormat, TranslateResult, TranslateTask } from '../../core/ogr.js';
-import { crsOf, crsOfDataset } from './crs.js';
+import { type Crs, crsOf, crsOfDataset } from './crs.js';
 import { type Dataset, gdal } from './gdal.js';
 import { baseGeometryCode, geometryTypeOf, hasNoGeometry, hasZ, openVector } from './ogr.js';
 import { isParquet } from './parquet/file.js';
@@ -115,21 +115,21 @@ async function translateArguments(task: TranslateTask, source: Dataset, layer: L
   const coordinates = coordinatesOfTable(layer, source.driver.description);
   if (!coordinates && hasNoGeometry(layer.geomType))
     throw new TaskFailure('invalid-input', 'The layer has no geometry.');
-  const sourceCrs = task.sourceCrs ?? (layer.srs ? undefined : task.assumeCrs);
-  if (!layer.srs && sourceCrs === undefined && !task.mayLackCrs) {
+  const own = crsOfDataset(layer);
+  const sourceCrs = task.sourceCrs ?? (own ? undefined : task.assumeCrs);
+  if (!own && sourceCrs === undefined && !task.mayLackCrs) {
     throw new TaskFailure(
       'invalid-input',
       'The file names no coordinate reference system: one has to be given.',
     );
   }
-  const assumed = projection(task, layer, sourceCrs);
   if (task.format)
-    return [...exportArguments(task.format, task.table), ...assumed, ...rowArguments(layer, task.idColumn)];
+    return [...exportArguments(task.format, task.table, sourceCrs), ...rowArguments(layer, task.idColumn)];
   return [
     ...['-f', 'GPKG', '-nln', task.table, '-gt', TRANSACTION_ROWS],
     ...['-lco', 'FID=fid', '-lco', 'GEOMETRY_NAME=geom', '-lco', 'SPATIAL_INDEX=NO'],
     ...(coordinates || !hasIds(layer) ? [] : ['-preserve_fid']),
-    ...assumed,
+    ...projection(task, own, sourceCrs),
     ...(coordinates
       ? ['-nlt', 'POINT', '-dialect', 'SQLite', '-sql', pointsOf(layer, coordinates)]
       : ['-nlt', 'CONVERT_TO_LINEAR', ...(await geometryArguments(source, layer)), layer.name]),
@@ -137,9 +137,9 @@ async function translateArguments(task: TranslateTask, source: Dataset, layer: L
 }
 
 /** Names the CRS of the coordinates when `sourceCrs` states one, and projects them when they are to be in another. */
-function projection({ targetCrs }: TranslateTask, layer: Layer, sourceCrs: string | undefined): string[] {
-  if (sourceCrs === undefined && !layer.srs) return [];
-  const source = sourceCrs === undefined ? crsOfDataset(layer.srs!).text : crsOf(sourceCrs).text;
+function projection({ targetCrs }: TranslateTask, own: Crs | null, sourceCrs: string | undefined): string[] {
+  const source = sourceCrs === undefined ? own?.text : crsOf(sourceCrs).text;
+  if (source === undefined) return [];
   const target = targetCrs === undefined ? source : crsOf(targetCrs).text;
   if (isSameCrs(target, source)) return sourceCrs === undefined ? [] : ['-a_srs', source];
   return [...(sourceCrs === undefined ? [] : ['-s_srs', source]), '-t_srs', target];
@@ -152,17 +152,18 @@ function isSameCrs(a: string, b: string): boolean {
 }
 
 /** Formats that fix their CRS get it; coordinates of the others stay as they are stored. */
-function exportArguments(format: ExportFormat, table: string): string[] {
+function exportArguments(format: ExportFormat, table: string, sourceCrs: string | undefined): string[] {
   const named = ['-f', format, '-nln', table];
+  const crs = (option: string) => (sourceCrs === undefined ? [] : [option, crsOf(sourceCrs).text]);
   switch (format) {
     case 'GeoJSON':
-      return [...named, '-t_srs', 'OGC:CRS84', '-lco', 'RFC7946=YES'];
+      return [...named, ...crs('-s_srs'), '-t_srs', 'OGC:CRS84', '-lco', 'RFC7946=YES'];
     case 'KML':
-      return [...named, '-t_srs', 'OGC:CRS84'];
+      return [...named, ...crs('-s_srs'), '-t_srs', 'OGC:CRS84'];
     case 'CSV':
-      return [...named, '-lco', 'GEOMETRY=AS_WKT'];
+      return [...named, ...crs('-a_srs'), '-lco', 'GEOMETRY=AS_WKT'];
     default:
-      return named;
+      return [...named, ...crs('-a_srs')];
   }
 }
 

@@ -1,6 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Box } from '../../../core/box.js';
+import { isUndefinedCrs } from '../../../core/crs.js';
 import { TaskFailure } from '../../../core/failure.js';
 import { STAC_COLUMNS, STAC_TABLE } from '../../../core/stac.js';
 import type { Field, FieldType, GeometryType } from '../../../core/vector-source.js';
@@ -224,12 +225,12 @@ function geometryType(name: string): GeometryType {
   return GEOMETRY_TYPES[name.toUpperCase()] ?? 'Geometry';
 }
 
-/** Undefined for the two systems that GeoPackages have for data of an unknown one (OGC 12-128r18, 1.1.2.1.2). */
+/** Undefined for data of an unknown one. */
 function crsOf(row: ContentsRow): string | undefined {
   if (row.organization?.toUpperCase() === 'EPSG' && row.organization_coordsys_id) {
     return `EPSG:${row.organization_coordsys_id}`;
   }
-  return row.srs_id > 0 && row.definition && !/^undefined/i.test(row.definition) ? row.definition : undefined;
+  return row.srs_id > 0 && row.definition && !isUndefinedCrs(row.definition) ? row.definition : undefined;
 }
 
 /** Part of the features that must have coordinates of places for all to be taken for longitudes and latitudes. */

@@ -3,6 +3,7 @@
 import { stat } from 'node:fs/promises';
 import type { FileRaster } from '../../../core/rasters.js';
 import { isPicture, worldFilesOf } from '../../../core/world-files.js';
+import { crsOfDataset } from '../crs.js';
 import {
   type Dataset,
   type FileStamp,
@@ -59,6 +60,6 @@ function crsFor(dataset: Dataset, { path, crs, assumeCrs }: FileRaster): string 
       '',
     );
   if (crs !== undefined) return crs;
-  if (dataset.srs) return undefined;
+  if (crsOfDataset(dataset)) return undefined;
   return assumeCrs ?? (looksLikeDegrees(dataset) ? 'EPSG:4326' : undefined);
 }
