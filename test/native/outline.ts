@@ -59,6 +59,9 @@ export function outlineOf(
   };
 }
 
+/** Grid units that snapping may close: a spike from a cell of the next row, GEOS 3.13 repairs one of 1.57. */
+const WIDTH = 1.6;
+
 /**
  * Whether a polygon is no wider than about a grid unit at one of its vertices: the ring comes back beside
  * itself, or turns round there. Snapping to the grid closes such places, and repair takes them away.
@@ -73,8 +76,10 @@ export function sliverTest(rings: Rings): (ring: readonly GridPoint[], i: number
     const last = ring.length - 1;
     const before = ring[i === 0 ? last - 1 : i - 1]!;
     const after = ring[i === last ? 1 : i + 1]!;
-    const turns = distance(before, v, after) <= 1.5 || distance(after, v, before) <= 1.5;
+    const turns = distance(before, v, after) <= WIDTH || distance(after, v, before) <= WIDTH;
     const touches = (p: GridPoint) => p.x === v.x && p.y === v.y;
-    return turns || visits.get(`${v.x}/${v.y}`)! > 1 || outline(v, (a, b) => touches(a) || touches(b)) <= 1.5;
+    return (
+      turns || visits.get(`${v.x}/${v.y}`)! > 1 || outline(v, (a, b) => touches(a) || touches(b)) <= WIDTH
+    );
   };
 }

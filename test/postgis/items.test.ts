@@ -331,7 +331,11 @@ describe('a page of huge polygons', () => {
     await page(source, { limit: 1, maxBytes: 1 });
     const before = process.memoryUsage().rss;
     const heavy = await postgisStore.items({ ...CRS84, source, limit: 2000, offset: 0, maxBytes: 8_000_000 });
-    expect(heavy).toMatchObject({ returned: 4, more: true, last: { id: '4' } });
+    // A row is 1.1 MB (GEOS 3.13) to 2.2 MB (3.11) of GeoJSON.
+    const { returned } = heavy;
+    expect(returned).toBeGreaterThan(3);
+    expect(returned).toBeLessThan(9);
+    expect(heavy).toMatchObject({ more: true, last: { id: `${returned}` } });
     // All rows together take 320 MB, a row 1.6 MB, the page 9 MB.
     expect(process.memoryUsage().rss - before).toBeLessThan(80_000_000);
     const next = await postgisStore.items({
@@ -342,7 +346,7 @@ describe('a page of huge polygons', () => {
       maxBytes: 1,
       after: heavy.last,
     });
-    expect(next).toMatchObject({ returned: 1, first: { id: '5' } });
+    expect(next).toMatchObject({ returned: 1, first: { id: `${returned + 1}` } });
     const back = await postgisStore.items({
       ...CRS84,
       source,
@@ -351,6 +355,6 @@ describe('a page of huge polygons', () => {
       maxBytes: 5_000_000,
       before: next.first,
     });
-    expect(back).toMatchObject({ more: true, last: { id: '4' } });
+    expect(back).toMatchObject({ more: true, last: { id: `${returned}` } });
   });
 });
