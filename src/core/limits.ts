@@ -62,6 +62,8 @@ export const LIMITS = {
   anonymousReceivedBytes: 33_554_432,
   /** Bytes of a request line (path and query). */
   urlBytes: 8192,
+  /** Request line and headers together. */
+  headBytes: 32_768,
   /** Characters of a filter in CQL2 text. */
   filterCharacters: 65_536,
   /** Operators, literals and property names in one filter; positions of its geometries count apart. */

@@ -269,10 +269,11 @@ describe.each(['GeoPackage', 'PostGIS'])('items of a %s', (store) => {
     expect((await page('?count=3&limit=5&offset=5')).numberMatched).toBe(wanted.length);
   });
 
-  it.each(['x', 'WzEsIjEi', 'WzEsIjEiLDFd', 'bnVsbA', 'WzIsIjEiXQ', 'WzEse31d', 'A'.repeat(5000)])(
-    'a token that nobody wrote is refused: %s',
-    (token) => refused(`?token=${token}`, 'token'),
-  );
+  it.each(
+    ['x', 'WzEsIjEi', 'WzEsIjEiLDFd', 'bnVsbA', 'WzIsIjEiXQ', 'WzEse31d', 'A'.repeat(5000)].map(
+      (token) => [token.slice(0, 20), token] as const,
+    ),
+  )('a token that nobody wrote is refused: %s', (_, token) => refused(`?token=${token}`, 'token'));
 
   it('carry SQL in values and names as nothing but text', async () => {
     const evil = `'; DROP TABLE rows; --`;

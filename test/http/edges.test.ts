@@ -13,6 +13,9 @@ beforeAll(async () => {
 });
 afterAll(() => server?.stop());
 
+/** The older build of the socket library takes letters, digits and hyphens only. */
+const RARE_NAME = "GET /healthz/live HTTP/1.1\r\nHost: x\r\n!#$%&'*+.^_`|~: y";
+
 let targets = 0;
 /** A target that was not asked for before. */
 const fresh = () => `/stac/search?limit=${++targets}`;
@@ -97,13 +100,18 @@ describe('a request', () => {
     expect(await send(`${line}\r\nHost: x`)).toMatch(/^HTTP\/1\.1 (400|501|505) /);
   });
 
+  it('with a header with a rare name does no harm, answered or not', async () => {
+    const answer = await exchange(server.url, `${RARE_NAME}\r\nConnection: close\r\n\r\n`, 300);
+    expect(answer).toMatch(/^$|^HTTP\/1\.1 (200|400) /);
+    expect((await raw(`${server.url}/healthz/live`)).status).toBe(200);
+  });
+
   /** What the socket library does not answer at all: see docs/request-limits.md. It must not do harm. */
   it.each([
     ['an unknown method', 'PROPFIND / HTTP/1.1\r\nHost: x'],
     ['a method in small letters', 'get / HTTP/1.1\r\nHost: x'],
     ['no host', 'GET / HTTP/1.1'],
     ['150 headers', `GET / HTTP/1.1\r\nHost: x\r\n${'X: y\r\n'.repeat(149)}X: y`],
-    ['a header with a rare name', "GET / HTTP/1.1\r\nHost: x\r\n!#$%&'*+.^_`|~: y"],
     ['a NUL in a header', 'GET / HTTP/1.1\r\nHost: x\r\nX: a\0b'],
     ['a folded header', 'GET / HTTP/1.1\r\nHost: x\r\nX: a\r\n b'],
     [

@@ -127,32 +127,34 @@ describe('tiles of several collections', () => {
 
 describe('wrong parameters of tiles', () => {
   const deep = (n: number) => `${'NOT ('.repeat(n)}number=1${')'.repeat(n)}`;
-  it.each([
-    ['filter', 'filter=nothing%3D1'],
-    ['filter', `filter=${encoded('number = = 1')}`],
-    ['filter', `filter=${encoded('number')}`],
-    ['filter', `filter=${encoded(deep(500))}`],
-    ['filter', `filter=${encoded('number IN (1')}${',1'.repeat(2000)}`],
-    ['filter', 'filter-lang=cql2-json&filter=%7B'],
-    ['filter', `filter-lang=cql2-json&filter=${'['.repeat(3000)}`],
-    ['filter-lang', 'filter=number%3D1&filter-lang=sql'],
-    ['filter-crs', 'filter=number%3D1&filter-crs=EPSG:0'],
-    ['properties', 'properties=number,nothing'],
-    ['properties', 'properties=number,,name'],
-    ['datetime', 'datetime=yesterday'],
-    ['subset', 'subset=Lat(0:1)'],
-    ['subset', 'subset=time(2020-01-01)'],
-    ['subset', 'subset=elevation'],
-    ['subset', 'subset=elevation()'],
-    ['subset', 'subset=elevation(*)'],
-    ['subset', 'subset=elevation(2:1)'],
-    ['subset', 'subset=elevation(NaN)'],
-    ['subset', 'subset=elevation(1e999)'],
-    ['subset-crs', 'subset=elevation(1)&subset-crs=nowhere'],
-    ['crs', 'crs=EPSG:4326'],
-    ['f', 'f=gif'],
-    ['colour', 'colour=red'],
-  ])('%s: %.80s', async (name, query) => {
+  it.each(
+    [
+      ['filter', 'filter=nothing%3D1'],
+      ['filter', `filter=${encoded('number = = 1')}`],
+      ['filter', `filter=${encoded('number')}`],
+      ['filter', `filter=${encoded(deep(500))}`],
+      ['filter', `filter=${encoded('number IN (1')}${',1'.repeat(2000)}`],
+      ['filter', 'filter-lang=cql2-json&filter=%7B'],
+      ['filter', `filter-lang=cql2-json&filter=${'['.repeat(3000)}`],
+      ['filter-lang', 'filter=number%3D1&filter-lang=sql'],
+      ['filter-crs', 'filter=number%3D1&filter-crs=EPSG:0'],
+      ['properties', 'properties=number,nothing'],
+      ['properties', 'properties=number,,name'],
+      ['datetime', 'datetime=yesterday'],
+      ['subset', 'subset=Lat(0:1)'],
+      ['subset', 'subset=time(2020-01-01)'],
+      ['subset', 'subset=elevation'],
+      ['subset', 'subset=elevation()'],
+      ['subset', 'subset=elevation(*)'],
+      ['subset', 'subset=elevation(2:1)'],
+      ['subset', 'subset=elevation(NaN)'],
+      ['subset', 'subset=elevation(1e999)'],
+      ['subset-crs', 'subset=elevation(1)&subset-crs=nowhere'],
+      ['crs', 'crs=EPSG:4326'],
+      ['f', 'f=gif'],
+      ['colour', 'colour=red'],
+    ].map(([name, query]) => [name!, query!.slice(0, 80), query!] as const),
+  )('%s: %s', async (name, _, query) => {
     for (const store of STORES) {
       const response = await get(await path(store, query));
       const body = (await response.json()) as { detail: string };
@@ -166,7 +168,7 @@ describe('wrong parameters of tiles', () => {
     expect(await status(`/${WORLD}?collections=${Array.from({ length: 65 }, (_, i) => i).join(',')}`)).toBe(
       400,
     );
-    expect([400, 414]).toContain(
+    expect([400, 414, 431]).toContain(
       await status(`/${WORLD}?collections=${Array.from({ length: 10_000 }, (_, i) => i).join(',')}`),
     );
     expect(await status(`/${WORLD}?collections=l7_etms`)).toBe(400);

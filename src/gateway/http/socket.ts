@@ -4,7 +4,6 @@ import type { HttpExchange } from './exchange.js';
 import {
   type HttpRequest,
   type HttpResponse,
-  losesLargeFrames,
   SHARED_COMPRESSOR,
   type TemplatedApp,
   type us_socket_context_t,
@@ -118,15 +117,15 @@ class UwsSocket implements Socket {
 
   send(frame: string | Uint8Array, compress: boolean): boolean {
     if (!this.#open) return true;
-    const outcome =
-      losesLargeFrames && isLarge(frame) ? this.#sendLarge(frame, compress) : this.#put(frame, compress);
+    const outcome = isLarge(frame) ? this.#sendLarge(frame, compress) : this.#put(frame, compress);
     if (outcome === DROPPED) this.close(1009, 'too much was not read');
     return outcome === SENT;
   }
 
   /**
-   * The older library writes a frame that does not fit into its empty cork buffer past it, and when the kernel takes
-   * only part of it, four bytes are lost and the outcome says that all was sent. A ping before it fills the buffer a little.
+   * The library writes a frame that does not fit into its empty cork buffer past it. When the kernel takes only part of
+   * it, the older build loses four bytes and says that all was sent, and the newer does not go on when the client has
+   * read. A ping before it fills the buffer a little.
    */
   #sendLarge(frame: string | Uint8Array, compress: boolean): number {
     let outcome = SENT;

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type { HttpRequest, TemplatedApp, us_listen_socket } from '@btc-vision/uwebsockets.js';
+import { LIMITS } from '../../core/limits.js';
 import { OLDER_UWS, uwsPackage } from '../../core/runtime.js';
 
 export type {
@@ -15,6 +16,8 @@ type Newer = typeof import('@btc-vision/uwebsockets.js');
 type Older = typeof import('uWebSockets.js');
 type OlderRequest = import('uWebSockets.js').HttpRequest;
 
+// Read by the library as it loads. It takes less by default than an address may have, and answers 431 itself.
+process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(LIMITS.headBytes);
 const name = uwsPackage(process.version);
 const library: unknown = createRequire(import.meta.url)(name);
 /** The older build names three functions in its own way. */
@@ -22,9 +25,6 @@ const older = name === OLDER_UWS ? (library as Older) : undefined;
 const newer = library as Newer;
 
 export const { SHARED_COMPRESSOR } = newer;
-
-/** Whether the library may lose bytes of a large frame that it sends from an empty cork buffer. */
-export const losesLargeFrames = older !== undefined;
 
 export function createApp(): TemplatedApp {
   return newer.App();
