@@ -14,19 +14,21 @@ function failureOf(text: string): string {
 }
 
 describe('texts that are no styles', () => {
-  it.each([
-    ['', 'XML'],
-    ['<a', 'XML'],
-    ['<a/><b/>', 'XML'],
-    ['<html><body/></html>', 'html'],
-    ['<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', 'DOCTYPE'],
-    ['<StyledLayerDescriptor><!ENTITY x SYSTEM "file:///etc/passwd"></StyledLayerDescriptor>', 'DOCTYPE'],
-    ['<StyledLayerDescriptor version="1.0.0"><NamedLayer/></StyledLayerDescriptor>', 'UserStyle'],
-    ['<a>'.repeat(100) + '</a>'.repeat(100), 'XML'],
-    [`<a>${' '.repeat(1_048_600)}</a>`, 'StyledLayerDescriptor'],
-    ['<constructor/>', 'XML'],
-    ['<a __proto__="1"/>', 'XML'],
-  ])('are refused: %.40s', (text, construct) => {
+  it.each(
+    [
+      ['', 'XML'],
+      ['<a', 'XML'],
+      ['<a/><b/>', 'XML'],
+      ['<html><body/></html>', 'html'],
+      ['<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', 'DOCTYPE'],
+      ['<StyledLayerDescriptor><!ENTITY x SYSTEM "file:///etc/passwd"></StyledLayerDescriptor>', 'DOCTYPE'],
+      ['<StyledLayerDescriptor version="1.0.0"><NamedLayer/></StyledLayerDescriptor>', 'UserStyle'],
+      ['<a>'.repeat(100) + '</a>'.repeat(100), 'XML'],
+      [`<a>${' '.repeat(1_048_600)}</a>`, 'StyledLayerDescriptor'],
+      ['<constructor/>', 'XML'],
+      ['<a __proto__="1"/>', 'XML'],
+    ].map(([text, construct]) => [text!.slice(0, 40), text!, construct!] as const),
+  )('are refused: %s', (_, text, construct) => {
     expect(failureOf(text)).toBe(construct);
   });
 
