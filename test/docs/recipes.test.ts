@@ -17,7 +17,7 @@ describe('the recipes', () => {
   it('name symbols that stand in the files named beside them', () => {
     for (const [symbol, path] of [
       ['READERS', 'src/core/style/sld/symbolizers.ts'],
-      ['VECTOR_DRIVERS', 'src/workers/raster/gdal.ts'],
+      ['DRIVERS', 'src/workers/raster/vector-drivers.ts'],
       ['TABLES', 'src/services/publish/formats.ts'],
       ['FeatureStore', 'src/workers/providers/feature-store.ts'],
       ['byData', 'src/core/abilities.ts'],
