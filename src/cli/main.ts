@@ -62,6 +62,32 @@ program
   .option('--most <n>', 'how many events at most (500)', number('--most'))
   .action(loaded(async () => (await import('./redrive.js')).redrive));
 
+const state = program.command('state').description('back up and move what the server remembers');
+
+state
+  .command('backup')
+  .description('write the state of a data folder into a file, while it is served or not')
+  .argument('<file>', 'file to write')
+  .option('--data-dir <path>', 'folder for state and stores (./graticule-data)')
+  .option('--config <file>', 'configuration file (YAML)')
+  .action(loaded(async () => (await import('./state.js')).backUp));
+
+state
+  .command('restore')
+  .description('put a backup in place of the state of a data folder; its server must be stopped')
+  .argument('<file>', 'file that backup wrote')
+  .option('--data-dir <path>', 'folder for state and stores (./graticule-data)')
+  .option('--config <file>', 'configuration file (YAML)')
+  .action(loaded(async () => (await import('./state.js')).restore));
+
+state
+  .command('move')
+  .description('copy the state into another database, which is empty; all servers of it must be stopped')
+  .requiredOption('--to <place>', "URL of PostgreSQL, or 'file' for the file in the data folder")
+  .option('--data-dir <path>', 'folder for state and stores (./graticule-data)')
+  .option('--config <file>', 'configuration file (YAML)')
+  .action(loaded(async () => (await import('./state.js')).moveTo));
+
 program
   .command('import')
   .description('load a vector file into the store of a data folder')

@@ -155,6 +155,14 @@ export class FeedStore {
   }
 }
 
+/** The newest cursor that the feed ever gave. */
+export async function newestCursor(db: StateDb): Promise<number> {
+  const { rows } = await sql<{ newest: number }>`SELECT ${vocabularyOf(db).newestCursor} AS newest`.execute(
+    db,
+  );
+  return rows[0]!.newest;
+}
+
 async function boundsIn(db: StateDb): Promise<FeedBounds> {
   const { rows } = await sql<{ oldest: number | null; newest: number }>`
     SELECT (SELECT min(cursor) FROM feed) AS oldest, ${vocabularyOf(db).newestCursor} AS newest

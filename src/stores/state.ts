@@ -45,11 +45,16 @@ export interface State {
 }
 
 /** Opens the state that a configuration names. */
-export function openStateOf({ data, state }: Config): Promise<State> {
+export async function openStateOf(config: Config): Promise<State> {
+  return storesOf(await openStateDb(config));
+}
+
+/** As `openStateOf`, for those who work on all tables alike. */
+export function openStateDb({ data, state }: Pick<Config, 'data' | 'state'>): Promise<StateDb> {
   const directory = resolve(data.directory);
-  if (state.url === '') return openState(join(directory, STATE_FILE));
+  if (state.url === '') return openFile(join(directory, STATE_FILE));
   makeDataFolder(directory);
-  return openPostgresState(state.url, state);
+  return openPostgres(state.url, state);
 }
 
 /**
@@ -58,8 +63,12 @@ export function openStateOf({ data, state }: Config): Promise<State> {
  * Rejects when the file is no database, or was written by a newer version.
  */
 export async function openState(path: string, worker?: URL): Promise<State> {
+  return storesOf(await openFile(path, worker));
+}
+
+export async function openFile(path: string, worker?: URL): Promise<StateDb> {
   makeStateFile(path);
-  return openWith(new StateDialect(await StateLink.open(path, worker)));
+  return migrated(new StateDialect(await StateLink.open(path, worker)));
 }
 
 /**
@@ -67,14 +76,18 @@ export async function openState(path: string, worker?: URL): Promise<State> {
  * open one database. Rejects when the database does not answer, or was written by a newer version.
  */
 export async function openPostgresState(url: string, bounds: PostgresBounds): Promise<State> {
+  return storesOf(await openPostgres(url, bounds));
+}
+
+export async function openPostgres(url: string, bounds: PostgresBounds): Promise<StateDb> {
   // Only those servers load the client that need it.
   const { PostgresStateDialect } = await import('./postgres-dialect.js');
   // PostgreSQL has no empty lists.
   const lists = new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression });
-  return openWith(new PostgresStateDialect(url, bounds), [lists]);
+  return migrated(new PostgresStateDialect(url, bounds), [lists]);
 }
 
-async function openWith(dialect: Dialect, plugins: KyselyPlugin[] = []): Promise<State> {
+async function migrated(dialect: Dialect, plugins: KyselyPlugin[] = []): Promise<StateDb> {
   const db: StateDb = new Kysely({ dialect, plugins });
   try {
     await migrate(db);
@@ -82,6 +95,10 @@ async function openWith(dialect: Dialect, plugins: KyselyPlugin[] = []): Promise
     await db.destroy();
     throw error;
   }
+  return db;
+}
+
+function storesOf(db: StateDb): State {
   return {
     collections: new CollectionStore(db),
     apiKeys: new ApiKeyStore(db),

@@ -22,7 +22,16 @@ export interface Vocabulary {
   readonly newestCursor: RawBuilder<number>;
   /** Takes the next cursors of the feed; nobody else takes any before the transaction ends. Returns the first. */
   takeCursors(db: StateDb, count: number): Promise<number>;
+  /** Lets the feed go on after a cursor. */
+  setNewestCursor(db: StateDb, newest: number): Promise<void>;
+  /** The highest number that a table ever gave to a row; 0 before the first. */
+  highestNumber(db: StateDb, table: NumberedTable): Promise<number>;
+  /** Lets a table give higher numbers than this one. */
+  setHighestNumber(db: StateDb, table: NumberedTable, highest: number): Promise<void>;
 }
+
+/** Tables that number their rows themselves, in a column `id`. */
+export type NumberedTable = 'collection_ids' | 'job_logs' | 'deliveries' | 'registered_rasters';
 
 interface Lockable {
   forUpdate(): Lockable;
@@ -47,7 +56,21 @@ export const SQLITE: Vocabulary = {
     `.execute(db);
     return rows[0]!.seq + 1;
   },
+  setNewestCursor: (db, newest) => setSequence(db, 'feed', newest),
+  async highestNumber(db, table) {
+    const { rows } = await sql<{ seq: number }>`
+      SELECT seq FROM sqlite_sequence WHERE name = ${table}
+    `.execute(db);
+    return rows[0]?.seq ?? 0;
+  },
+  setHighestNumber: (db, table, highest) => setSequence(db, table, highest),
 };
+
+/** SQLite adds the row of a table with the first number that it gives. */
+async function setSequence(db: StateDb, table: string, newest: number): Promise<void> {
+  await sql`DELETE FROM sqlite_sequence WHERE name = ${table}`.execute(db);
+  await sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${table}, ${newest})`.execute(db);
+}
 
 /** Escapes that JSON has and PostgreSQL's text has not: the character 0, and halves of surrogate pairs. */
 const UNSTORABLE = String.raw`\\u(0000|[dD][89a-fA-F][0-9a-fA-F]{2})`;
@@ -72,6 +95,18 @@ export const POSTGRESQL: Vocabulary = {
       UPDATE feed_end SET newest = newest + ${count} RETURNING newest
     `.execute(db);
     return rows[0]!.newest - count + 1;
+  },
+  async setNewestCursor(db, newest) {
+    await sql`UPDATE feed_end SET newest = ${newest}`.execute(db);
+  },
+  async highestNumber(db, table) {
+    const { rows } = await sql<{ highest: number }>`
+      SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS highest FROM ${sql.id(`${table}_id_seq`)}
+    `.execute(db);
+    return rows[0]!.highest;
+  },
+  async setHighestNumber(db, table, highest) {
+    if (highest > 0) await sql`SELECT setval(${`${table}_id_seq`}::regclass, ${highest})`.execute(db);
   },
 };
 

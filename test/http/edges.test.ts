@@ -21,7 +21,8 @@ let targets = 0;
 const fresh = () => `/stac/search?limit=${++targets}`;
 const send = (head: string, body = '') =>
   exchange(server.url, `${head}\r\nConnection: close\r\n\r\n${body}`, 3000);
-const get = (headers: string) => exchange(server.url, `GET ${fresh()} HTTP/1.1\r\n${headers}\r\nConnection: close\r\n\r\n`, 10_000);
+const get = (headers: string) =>
+  exchange(server.url, `GET ${fresh()} HTTP/1.1\r\n${headers}\r\nConnection: close\r\n\r\n`, 10_000);
 const post = (headers: string, body = '{}') =>
   exchange(
     server.url,

@@ -1,0 +1,156 @@
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { EPOCH_SIZE, epochOf } from '../core/events.js';
+import Database from '../native/sqlite.js';
+import { AuditStore } from '../stores/audit.js';
+import type { StateDb } from '../stores/database.js';
+import { firstCursor, newestCursor } from '../stores/feed.js';
+import { makeStateFile } from '../stores/private-files.js';
+import { openFile } from '../stores/state.js';
+import { vocabularyOf } from '../stores/vocabulary.js';
+
+/** Backups of a state in a file, made while it is served, and their way back. */
+
+/** Why a backup cannot be made or restored; a sentence for who asked. */
+export class RestoreError extends Error {
+  override readonly name = 'RestoreError';
+}
+
+/** Epochs that a restored feed may skip: two restored from one backup have different ones. */
+const EPOCHS = 10_000;
+const EPOCH_END = 2 ** 20;
+
+/** Writes a state of one moment into a new file, which is there whole or not at all. Rejects when it exists. */
+export function backUpState(path: string, file: string): void {
+  if (!existsSync(path)) throw new RestoreError(`There is no state at ${path}.`);
+  if (existsSync(file)) throw new RestoreError(`${file} exists already.`);
+  const part = `${file}.part`;
+  rmSync(part, { force: true });
+  // SQLite writes into an empty file, which has the rights of ours.
+  closeSync(openSync(part, 'wx', 0o600));
+  try {
+    copyDatabase(path, part);
+    requireState(part);
+    sync(part);
+    // Unlike a renaming, this fails when another has come before.
+    linkSync(part, file);
+    sync(dirname(file));
+  } finally {
+    rmSync(part, { force: true });
+  }
+}
+
+/**
+ * Puts a backup in place of a state that nobody has open. Its feed has another epoch from then on: subscribers learn
+ * that what they heard since the backup is gone. What was there before stays beside it; returns where. Rejects with
+ * `RestoreError` when the backup is damaged, is no state, or was written by a newer version.
+ */
+export async function restoreState(file: string, path: string, worker?: URL): Promise<string | undefined> {
+  requireState(file);
+  const part = `${path}.part`;
+  for (const end of ['', '-wal', '-shm']) rmSync(part + end, { force: true });
+  try {
+    makeStateFile(part);
+    copyFileSync(file, part);
+    await beginAnew(part, worker);
+    sync(part);
+    const before = setAside(path);
+    renameSync(part, path);
+    sync(dirname(path));
+    return before;
+  } finally {
+    for (const end of ['', '-wal', '-shm']) rmSync(part + end, { force: true });
+  }
+}
+
+/** Its journal is written into it first; one that is too damaged for that is worth no journal. */
+function setAside(path: string): string | undefined {
+  if (!existsSync(path)) return undefined;
+  const before = `${path}.before-${new Date().toISOString().replace(/[:.]/g, '-')}`;
+  writeJournal(path);
+  linkSync(path, before);
+  for (const end of ['-wal', '-shm']) if (existsSync(path + end)) renameSync(path + end, before + end);
+  return before;
+}
+
+async function beginAnew(path: string, worker: URL | undefined): Promise<void> {
+  const db = await openFile(path, worker);
+  try {
+    const { broken } = await new AuditStore(db).verify();
+    if (broken)
+      throw new RestoreError(`The audit chain of the backup is broken at ${broken.id}: ${broken.reason}.`);
+    await beginEpoch(db);
+  } finally {
+    await db.destroy();
+  }
+}
+
+/** Events of before stay, in their order; once there are no more epochs, the feed begins at some other one without them. */
+async function beginEpoch(db: StateDb): Promise<void> {
+  const epoch = epochOf(await newestCursor(db)) + 1 + Math.floor(Math.random() * EPOCHS);
+  await db.transaction().execute(async (trx) => {
+    if (epoch >= EPOCH_END) await trx.deleteFrom('feed').execute();
+    await vocabularyOf(trx).setNewestCursor(trx, epoch < EPOCH_END ? epoch * EPOCH_SIZE : firstCursor());
+  });
+}
+
+function requireState(file: string): void {
+  if (!existsSync(file)) throw new RestoreError(`There is no file ${file}.`);
+  const flaw = flawOf(file);
+  if (flaw !== undefined) throw new RestoreError(`${file} is no state of a server, or damaged: ${flaw}.`);
+}
+
+function sync(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Writes a database of one moment into a file that is empty, beside readers and writers. */
+function copyDatabase(path: string, file: string): void {
+  const db = new Database(path, { readonly: true });
+  try {
+    db.prepare('VACUUM INTO ?').run(file);
+  } finally {
+    db.close();
+  }
+}
+
+/** What is wrong with a file as a state; undefined when nothing is. */
+function flawOf(file: string): string | undefined {
+  try {
+    const db = new Database(file, { readonly: true });
+    try {
+      const damage = db.pragma('integrity_check', { simple: true });
+      db.prepare('SELECT count(*) FROM kysely_migration, audit').get();
+      return damage === 'ok' ? undefined : String(damage);
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** Writes the journal of a database into it. Does nothing where the database is too damaged for that. */
+function writeJournal(path: string): void {
+  try {
+    const db = new Database(path);
+    db.pragma('wal_checkpoint(TRUNCATE)');
+    db.close();
+  } catch {
+    // It stays as it is.
+  }
+}

@@ -1,0 +1,106 @@
+import { join, resolve } from 'node:path';
+import type { Config } from '../core/config.js';
+import { isDatabase, withoutPassword } from '../core/database-url.js';
+import { MoveError, moveState } from '../stores/move.js';
+import { makeDataFolder, STATE_FILE } from '../stores/private-files.js';
+import { openStateDb } from '../stores/state.js';
+import { CommandError, EXIT_FAILED } from './command-error.js';
+import { claimDataFolder } from './local.js';
+import { resolveConfig } from './settings.js';
+import { backUpState, RestoreError, restoreState } from './state-backup.js';
+
+export interface StateOptions {
+  dataDir?: string;
+  config?: string;
+}
+
+/** What `--to` says of the file in the data folder. */
+const FILE = 'file';
+
+/** `graticule state move --to URL`: copies the state of servers that are stopped into another database, which is empty. */
+export async function moveTo({ to, ...options }: StateOptions & { to: string }): Promise<void> {
+  const config = configOf(options);
+  if (to !== FILE && !(isDatabase(to) && URL.canParse(to)))
+    throw new CommandError(`--to must be '${FILE}' or a URL of PostgreSQL`);
+  const target = to === FILE ? '' : to;
+  if (target === config.state.url) throw new CommandError('the state is there already');
+  await ofStoppedServer(config, async () => {
+    const from = await openStateDb(config);
+    try {
+      const other = await openStateDb({ ...config, state: { ...config.state, url: target } });
+      try {
+        const counts = await moveState(from, other, (table, rows) =>
+          process.stdout.write(`  ${table} ${rows}\n`),
+        );
+        const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
+        process.stdout.write(`${rows} rows are in ${placeOf(config, target)}, read back and compared\n`);
+        process.stdout.write(
+          `${placeOf(config, config.state.url)} stays as it was: set state.url to ${target === '' ? "''" : 'the other database'} before servers start again\n`,
+        );
+      } finally {
+        await other.destroy();
+      }
+    } finally {
+      await from.destroy();
+    }
+  });
+}
+
+/** `graticule state backup FILE`: writes the state of a data folder into a file, while it is served or not. */
+export function backUp(file: string, options: StateOptions): void {
+  const { path } = fileOf(configOf(options));
+  asCommand(() => backUpState(path, resolve(file)));
+  process.stdout.write(`the state is in ${file}\n`);
+}
+
+/** `graticule state restore FILE`: puts a backup in place of the state of a data folder whose server is stopped. */
+export async function restore(file: string, options: StateOptions): Promise<void> {
+  const config = configOf(options);
+  const { path } = fileOf(config);
+  await ofStoppedServer(config, async () => {
+    const before = await restoreState(resolve(file), path);
+    process.stdout.write(`${path} is that of ${file}\n`);
+    if (before) process.stdout.write(`what was there is in ${before}\n`);
+  });
+}
+
+function configOf(options: StateOptions): Config {
+  return resolveConfig({ 'data.directory': options.dataDir }, options.config).config;
+}
+
+function fileOf({ data, state }: Config): { path: string } {
+  if (state.url !== '')
+    throw new CommandError(
+      'the state is in PostgreSQL: its own tools back it up (pg_dump -n graticule_state)',
+    );
+  return { path: join(resolve(data.directory), STATE_FILE) };
+}
+
+function placeOf({ data }: Config, url: string): string {
+  return url === '' ? join(resolve(data.directory), STATE_FILE) : withoutPassword(url);
+}
+
+async function ofStoppedServer(config: Config, work: () => Promise<void>): Promise<void> {
+  const directory = resolve(config.data.directory);
+  makeDataFolder(directory);
+  const folder = claimDataFolder(directory);
+  try {
+    await work().catch(asCommandError);
+  } finally {
+    folder.release();
+  }
+}
+
+function asCommand(work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    asCommandError(error);
+  }
+}
+
+function asCommandError(error: unknown): never {
+  if (error instanceof MoveError || error instanceof RestoreError)
+    throw new CommandError(error.message, EXIT_FAILED);
+  throw error;
+}
