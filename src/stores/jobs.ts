@@ -129,8 +129,16 @@ export class JobStore {
     return (await rows.limit(query.limit).execute()) as JobRow[];
   }
 
-  /** Leases the oldest job of these kinds that waits, whose lease has expired, or whose process has ended. */
-  claim(instance: string, kinds: readonly string[], leaseMs: number): Promise<Claim | undefined> {
+  /**
+   * Leases the oldest job of these kinds that waits, whose lease has expired, or whose process has ended. Jobs
+   * that run in this instance (`running`) are left alone: one whose heartbeat was late goes on, and is not begun again.
+   */
+  claim(
+    instance: string,
+    kinds: readonly string[],
+    leaseMs: number,
+    running: readonly string[] = [],
+  ): Promise<Claim | undefined> {
     return this.db.transaction().execute(async (trx) => {
       const { now, forUpdateOfFree } = vocabularyOf(trx);
       const owners = await trx
@@ -146,6 +154,7 @@ export class JobStore {
         .selectFrom('jobs')
         .select(['id', 'state'])
         .where('kind', 'in', kinds)
+        .where('id', 'not in', running)
         .where((w) =>
           w.or([
             w('state', '=', 'Queued'),

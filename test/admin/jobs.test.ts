@@ -186,6 +186,29 @@ describeStates('job engine', (temporary) => {
     });
   });
 
+  it('does not begin a job of its own again when heartbeats are late', async () => {
+    // A lease of no length has run out whenever the engine looks.
+    const late = new JobEngine(t.state.jobs, { leaseMs: 0, pollMs: 5 });
+    let begun = 0;
+    const run = async () => {
+      begun += 1;
+      await sleep(100);
+    };
+    late.register<never, unknown>({
+      kind: 'k',
+      title: 'K',
+      console: 'Geoprocessing',
+      operationType: 9,
+      resumable: true,
+      run,
+    });
+    late.start();
+    const { job } = await late.submit('k', {}, { owner: 'me' });
+    expect(await late.finished(job.id)).toMatchObject({ state: 'Succeeded', attempt: 1 });
+    await late.stop();
+    expect(begun).toBe(1);
+  });
+
   it('stops a run whose lease was taken, and leaves the row to the new holder', async () => {
     let reason: unknown;
     kind(async (context) => {

@@ -44,12 +44,20 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
       this.#hash?.update(new Uint8Array(chunk));
       this.#chunks.push(new Uint8Array(chunk.slice(0)));
     }
-    if (isLast) this.#ended = true;
+    if (isLast) this.#end();
     else if (this.#size > HIGH_WATER && !this.#paused) {
       this.#paused = true;
       this.#res.pause();
     }
     this.#wake?.();
+  }
+
+  /** What was read ahead may come while the socket is paused. The next request of the connection must not wait for a reader. */
+  #end(): void {
+    this.#ended = true;
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#res.resume();
   }
 
   /** Makes `hash` work. Must be called before the request handler returns to the event loop. */

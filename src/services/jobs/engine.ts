@@ -227,7 +227,8 @@ export class JobEngine {
     metrics.jobCycles.cell().inc();
     while (this.#timer && this.#running.size < concurrency) {
       const kinds = this.#free();
-      const claim = kinds.length > 0 && (await this.store.claim(this.instance, kinds, leaseMs));
+      if (kinds.length === 0) return;
+      const claim = await this.store.claim(this.instance, kinds, leaseMs, [...this.#running.keys()]);
       if (!claim) return;
       this.#begin(claim);
     }
