@@ -101,8 +101,8 @@ export type EditOutcome = { ok: true; id: string } | EditFailure;
 export interface CollectionChange {
   /** Cursor of the edit's last event: grows with every edit of the store. */
   cursor: number;
-  /** Features more (or fewer) than before. */
-  features: number;
+  /** Features more (or fewer) than before; absent when that is not known. */
+  features?: number;
   /** Box around the new geometries in CRS84; absent when there are none. */
   extent84?: Box;
   /** Boxes in CRS84 around all that changed, as it was and as it is; absent when it is not known where that lies. */

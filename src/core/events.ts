@@ -72,6 +72,8 @@ export interface FeedEvent {
   /** Grows by one from entry to entry; the number of the epoch is in its upper digits. */
   readonly cursor: number;
   readonly event: FeatureEvent;
+  /** Nothing more of its edit follows: the outbox was read to its end. */
+  readonly ends?: true;
 }
 
 export interface FeedGap {

@@ -59,6 +59,8 @@ export const LOG_EVENTS = {
   'webhook.event.dropped': warning(1411, 'an event was given up for a webhook'),
   'webhook.deliveries.uncounted': warning(1412, 'deliveries could not be counted'),
 
+  'cluster.behind': warning(1490, 'a change that other processes announced could not be taken over yet'),
+
   'job.engine.failed': error(1500, 'the job engine failed'),
   'import.files.left': warning(1501, 'left files could not be removed'),
 

@@ -38,8 +38,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   useBasemap(configuredBasemap(config.pages));
   readAreas(settings.matrixSets);
 
-  const foundation = await layFoundation(options);
-  const { pools, state, log } = foundation;
+  let hearAll: (note: Note) => void = () => {};
+  const foundation = await layFoundation(options, (note) => hearAll(note));
+  const { pools, state, cluster, log } = foundation;
   const telemetry = await startTelemetry(config, pools, log);
   const data = await startData(foundation);
   const access = await startAccess(foundation, data);
@@ -51,16 +52,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   management.start();
   const webhooks = sendWebhooks(foundation, data);
   const server = serve(foundation, { operations, access, idempotency });
+  hearAll = (note) => hear(note, foundation, data);
+  await cluster.start();
   const port = await server.listen(config.server.host, config.server.port);
   return {
     port,
     catalog: data.catalog,
     firstKey: access.firstKey,
-    hear: (note) => hear(note, foundation, data),
+    hear: hearAll,
     async close(graceMs) {
       data.extents.close();
       idempotency.close();
       foundation.alerts.close();
+      await cluster.close();
       await webhooks.close();
       await data.events.close();
       await server.close(graceMs);
@@ -143,10 +147,11 @@ function serve(
   });
 }
 
-function hear(note: Note, { alerts, peers }: Foundation, { caching, events }: Data): void {
+function hear(note: Note, { alerts, cluster }: Foundation, { caching, events }: Data): void {
   if ('fed' in note) return events.fed();
   if ('alert' in note) return alerts.hear(note.alert);
-  if ('ask' in note || 'answerTo' in note) return peers.hear(note);
+  if ('ask' in note || 'answerTo' in note) return cluster.peers.hear(note);
+  if ('announced' in note || 'applied' in note || 'members' in note) return cluster.hear(note);
   caching.hear(note);
   if ('change' in note) events.edited(note.collection);
 }

@@ -31,7 +31,7 @@ async function main(): Promise<void> {
   const early: Note[] = [];
   const take = (note: Note) => gateway?.hear(note);
   const supervised = joinSupervisor({
-    onReload: () => prepareReload(gateway!, start, log!),
+    onReload: () => prepareReload(gateway!, start, log!, supervised.requestReload),
     onTold: (note) => (gateway ? take(note as Note) : early.push(note as Note)),
     onDrain: () => void drain(gateway, log),
   });
@@ -101,14 +101,19 @@ function watchSources(gateway: Gateway, supervised: Supervised): void {
   });
 }
 
-async function prepareReload(gateway: Gateway, start: GatewayStart, log: Log): Promise<PreparedReload> {
+async function prepareReload(
+  gateway: Gateway,
+  start: GatewayStart,
+  log: Log,
+  requestReload: (reason: string) => void,
+): Promise<PreparedReload> {
   const { config } = read(start);
   const basemap = configuredBasemap(config.pages);
   const snapshot = await gateway.catalog.prepare(dataSettings(config));
   return {
     commit() {
       useBasemap(basemap);
-      gateway.catalog.commit(snapshot);
+      if (!gateway.catalog.commit(snapshot)) requestReload('the catalog changed during the reload');
       const { generation, collections, quarantined } = snapshot;
       log.write('catalog.reloaded', {
         Generation: generation,

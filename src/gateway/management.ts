@@ -12,6 +12,7 @@ import type { AlertStream } from '../services/alerts.js';
 import type { CacheControl } from '../services/cache/cache-control.js';
 import type { TileCache } from '../services/cache/tile-cache.js';
 import type { Catalog } from '../services/catalog.js';
+import type { Cluster } from '../services/cluster/cluster.js';
 import type { SessionDirectory } from '../services/events/directory.js';
 import { ImportService } from '../services/import.js';
 import { JobEngine } from '../services/jobs/engine.js';
@@ -33,6 +34,7 @@ export interface ManagementOptions {
   settings: readonly Setting[];
   dataDir: string;
   state: State;
+  cluster: Cluster;
   keys: ApiKeys;
   pools: Pools;
   cache: CacheControl;
@@ -42,7 +44,6 @@ export interface ManagementOptions {
   alerts: AlertStream;
   streams: SessionDirectory;
   styles: Styles;
-  requestReload(reason: string): void;
 }
 
 export interface Management {
@@ -54,14 +55,14 @@ export interface Management {
 
 /** The management API with everything it acts on: jobs, imports, cache, configuration. */
 export function startManagement(options: ManagementOptions): Management {
-  const { config, state, keys, pools, catalog, log } = options;
+  const { config, state, cluster, keys, pools, catalog, log } = options;
   const jobs = new JobEngine(state.jobs, {
     onError: (error: unknown) => log.write('job.engine.failed', exception(error)),
   });
-  /** This process shows what was made before its job succeeds; the others follow with the reload. */
+  /** All processes show what was made before its job succeeds. */
   const publish = async (reason: string) => {
-    catalog.commit(await catalog.prepare());
-    options.requestReload(reason);
+    await state.announcements.add('catalog', reason);
+    await cluster.settle();
   };
   const imports = new ImportService({
     pools,
@@ -87,7 +88,7 @@ export function startManagement(options: ManagementOptions): Management {
     state,
     catalog: () => catalog.current,
     dataDir: options.dataDir,
-    publish,
+    settle: async () => void (await cluster.settle()),
     pools,
     jobs,
     urlOf: objectUrl(process.env),

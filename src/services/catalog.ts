@@ -35,6 +35,12 @@ export interface CatalogFollower {
   changed?(collection: VectorCollection, change: CollectionChange): void;
 }
 
+interface Reading {
+  readonly settings: DataSettings;
+  /** Counts readings in the order in which they began. */
+  readonly begun: number;
+}
+
 /** The published collections of this process. Readers take `current`; a reload swaps it in one assignment. */
 export class Catalog {
   #current = new CatalogSnapshot([], [], 0);
@@ -50,8 +56,11 @@ export class Catalog {
   readonly #deps: CatalogDeps;
   readonly #followers: CatalogFollower[] = [];
   #replacedAt = new Date();
-  /** What snapshots were read with. */
-  readonly #settings = new WeakMap<CatalogSnapshot, DataSettings>();
+  /** What snapshots were read with, and in which order that began. */
+  readonly #readings = new WeakMap<CatalogSnapshot, Reading>();
+  #begun = 0;
+  /** The newest reading that was shown. */
+  #shown = 0;
 
   constructor(deps: CatalogDeps) {
     this.#deps = deps;
@@ -68,7 +77,7 @@ export class Catalog {
 
   /** Folders, files and databases that are published, since the last reload. */
   get sources(): readonly string[] {
-    return this.#settings.get(this.#published)?.sources ?? [];
+    return this.#readings.get(this.#published)?.settings.sources ?? [];
   }
 
   /** Tells these of changes from now on, in this order. */
@@ -80,8 +89,10 @@ export class Catalog {
    * Reads all sources beside the running catalog; nothing changes until `commit`. Without settings, those of what is
    * published now.
    */
-  async prepare(settings = this.#settings.get(this.#published)): Promise<CatalogSnapshot> {
+  async prepare(settings = this.#readings.get(this.#published)?.settings): Promise<CatalogSnapshot> {
     if (!settings) throw new Error('nothing was published before');
+    this.#begun += 1;
+    const reading: Reading = { settings, begun: this.#begun };
     const { sources, ...rest } = settings;
     const own = OWN_FOLDERS.map((folder) => join(this.#deps.dataDir, folder));
     const snapshot = await publish(
@@ -90,12 +101,30 @@ export class Catalog {
       this.#current.generation + 1,
       rest,
     );
-    this.#settings.set(snapshot, settings);
+    this.#readings.set(snapshot, reading);
     return snapshot;
   }
 
-  /** Edits that were committed while the snapshot was being made are in it, or are added now. */
-  commit(snapshot: CatalogSnapshot): void {
+  /** Reads all sources anew and shows them. */
+  async refresh(): Promise<void> {
+    let snapshot: CatalogSnapshot;
+    do snapshot = await this.prepare();
+    while (this.#begunOf(snapshot) < this.#shown);
+    this.commit(snapshot);
+  }
+
+  #begunOf(snapshot: CatalogSnapshot): number {
+    return this.#readings.get(snapshot)?.begun ?? 0;
+  }
+
+  /**
+   * Edits that were committed while the snapshot was being made are in it, or are added now. False when one was shown
+   * whose reading began later: that may have seen more, so the sources are to be read again.
+   */
+  commit(snapshot: CatalogSnapshot): boolean {
+    const begun = this.#begunOf(snapshot);
+    const isNewest = begun >= this.#shown;
+    this.#shown = Math.max(this.#shown, begun);
     this.#published = snapshot;
     let current = snapshot;
     for (const [id, edits] of this.#edits) {
@@ -110,6 +139,7 @@ export class Catalog {
     this.#replacedAt = new Date();
     this.#watcher?.add(watchedFiles(this.sources));
     for (const follower of this.#followers) follower.replaced?.(before, this.#current);
+    return isNewest;
   }
 
   /** Takes over styles, unless newer ones of their layers are known; they outlive reloads. */
@@ -214,11 +244,12 @@ function watchedFiles(sources: readonly string[]): string[] {
 
 /** A collection after an edit. Its extent only grows here: `ExtentRefresh` finds it anew where it may have shrunk. */
 function edited(collection: VectorCollection, change: CollectionChange): VectorCollection {
-  const { extent84, featureCount, cursor } = collection;
+  const { extent84, featureCount, countEstimated, cursor } = collection;
   return {
     ...collection,
     cursor: Math.max(cursor, change.cursor),
-    featureCount: Math.max(0, featureCount + change.features),
+    featureCount: Math.max(0, featureCount + (change.features ?? 0)),
+    countEstimated: countEstimated || change.features === undefined,
     extent84: grown(extent84, change.extent84 && globeExtent(change.extent84)),
   };
 }

@@ -1,5 +1,6 @@
 import type { Alert } from './alerts.js';
 import type { CacheScope } from './cache/cache-control.js';
+import type { AnnouncedNote, AppliedNote, MembersNote } from './cluster/cluster.js';
 import type { EditNote } from './edits.js';
 import type { AnswerNote, AskNote } from './peers.js';
 
@@ -18,8 +19,11 @@ export interface AlertNote {
   readonly alert: Alert;
 }
 
-/** What the gateways of a server tell each other. */
-export type Note = CacheNote | FedNote | AlertNote | AskNote | AnswerNote;
+/** What processes that share a state tell each other of it. */
+export type ClusterNote = AppliedNote | AnnouncedNote | MembersNote;
+
+/** What gateways tell each other. */
+export type Note = CacheNote | FedNote | AlertNote | AskNote | AnswerNote | ClusterNote;
 
 /** What caches must know of. */
 export type CacheNote = EditNote | DropNote;

@@ -20,15 +20,15 @@ interface Question {
 /** A gateway that is starting, or that is stuck, is not waited for any longer. */
 const PATIENCE_MS = 1000;
 
-/** Questions that a gateway puts to the others of its server: what one of them holds, all can tell. */
+/** Questions that a gateway puts to the others that share its state: what one of them holds, all can tell. */
 export class Peers {
-  readonly #others: number;
+  readonly #others: () => number;
   readonly #tell: (note: AskNote | AnswerNote) => void;
   readonly #topics = new Map<string, (about: unknown) => unknown>();
   readonly #questions = new Map<string, Question>();
 
-  /** `others`: how many other gateways the server has. */
-  constructor(others: number, tell: (note: AskNote | AnswerNote) => void) {
+  /** `others`: how many other gateways are there now. */
+  constructor(others: () => number, tell: (note: AskNote | AnswerNote) => void) {
     this.#others = others;
     this.#tell = tell;
   }
@@ -41,7 +41,7 @@ export class Peers {
   /** Answers of all gateways, this one's first; of those that did not answer in time there is none. */
   async ask<T>(topic: string, about: unknown = null): Promise<T[]> {
     const own = this.#topics.get(topic)!(about);
-    if (this.#others === 0) return [own as T];
+    if (this.#others() === 0) return [own as T];
     const ask = randomUUID();
     const answers: unknown[] = [own];
     let late: NodeJS.Timeout | undefined;
@@ -64,6 +64,6 @@ export class Peers {
     }
     const question = this.#questions.get(note.answerTo);
     question?.answers.push(note.answer);
-    if (question && question.answers.length > this.#others) question.resolve();
+    if (question && question.answers.length > this.#others()) question.resolve();
   }
 }

@@ -1,7 +1,9 @@
 import type { Selectable, Updateable } from 'kysely';
+import { announce } from './announcements.js';
 import { auditResource } from './audit-scope.js';
 import type { StateDb } from './database.js';
 import type { ApiKeyTable } from './schema.js';
+import { vocabularyOf } from './vocabulary.js';
 
 /** An API key as it is stored: the key itself is not, only its hash. */
 export interface StoredApiKey {
@@ -18,6 +20,12 @@ export interface StoredApiKey {
   lastUsedAt: number | null;
   rotatedAt: number | null;
   revokedAt: number | null;
+}
+
+/** A secret that is not valid any more, and the key that it belonged to. */
+export interface LostSecret {
+  readonly keyId: string;
+  readonly hash: string;
 }
 
 export class ApiKeyStore {
@@ -94,15 +102,25 @@ export class ApiKeyStore {
     return this.#change(id, { revoked_at: now, updated_at: now });
   }
 
-  async #change(id: string, set: Updateable<ApiKeyTable>): Promise<StoredApiKey | undefined> {
-    const row = await this.db
-      .updateTable('api_keys')
-      .set(set)
-      .where('id', '=', id)
-      .where('revoked_at', 'is', null)
-      .returningAll()
-      .executeTakeFirst();
-    return row && stored(row);
+  /** The secret of before is lost with the change. */
+  #change(id: string, set: Updateable<ApiKeyTable>): Promise<StoredApiKey | undefined> {
+    return this.db.transaction().execute(async (trx) => {
+      const rows = trx
+        .selectFrom('api_keys')
+        .select('hash')
+        .where('id', '=', id)
+        .where('revoked_at', 'is', null);
+      const before = await vocabularyOf(trx).forUpdate(rows).executeTakeFirst();
+      if (!before) return undefined;
+      const row = await trx
+        .updateTable('api_keys')
+        .set(set)
+        .where('id', '=', id)
+        .returningAll()
+        .executeTakeFirstOrThrow();
+      await announce(trx, 'lost-secret', { keyId: id, hash: before.hash } satisfies LostSecret);
+      return stored(row);
+    });
   }
 
   /** Records uses: key id -> time. An older time never replaces a newer one. */

@@ -10,6 +10,8 @@ export class AuditScope {
   /** What was created, or acted on where the path does not name it. */
   resourceId: string | undefined;
   readonly details: Record<string, unknown> = {};
+  /** Names of processes that have not taken over yet what the request changed. */
+  readonly behind = new Set<string>();
   #row: 'none' | 'taken' | 'written' | 'ended' = 'none';
 
   /** `success` makes the row of a request that ends well. */
@@ -66,4 +68,10 @@ export function auditResource(id: string | number, details: Record<string, unkno
   if (!scope) return;
   scope.resourceId ??= String(id);
   Object.assign(scope.details, details);
+}
+
+/** Says which processes have not taken over yet what the running request changed; nothing outside of audited requests. */
+export function noteBehind(names: readonly string[]): void {
+  const scope = scopes.getStore();
+  for (const name of names) scope?.behind.add(name);
 }

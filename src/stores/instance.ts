@@ -25,10 +25,20 @@ function machine(): string {
  * not known to have ended: their leases run out.
  */
 export function hasEnded(instance: string): boolean {
-  const [host, pid] = instance.split(':');
+  const pid = instance.split(':')[1] ?? '';
+  return isOfThisMachine(instance) && /^\d+$/.test(pid) && !isRunning(Number(pid));
+}
+
+/** Whether the number of a name's process means the same here. */
+export function isOfThisMachine(instance: string): boolean {
+  const [host] = instance.split(':');
   // Former releases named the host only, in files and databases of this machine alone.
-  if ((host !== MACHINE && host !== hostname()) || !/^\d+$/.test(pid ?? '')) return false;
-  return !isRunning(Number(pid));
+  return host === MACHINE || host === hostname();
+}
+
+/** A name for the server that this process belongs to: for its supervisor. */
+export function serverName(): string {
+  return `${MACHINE}:${process.ppid}`;
 }
 
 /** Whether a process of this machine runs. One that was killed, and whose end nobody has asked for, does not. */

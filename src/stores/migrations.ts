@@ -11,6 +11,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0004-registered-rasters': { up: registeredRasters },
   '0005-styles': { up: styles },
   '0007-replies': { up: replies },
+  '0008-cluster': { up: cluster },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. In SQLite's words. */
@@ -178,4 +179,17 @@ const STYLES = [
     layer_id INTEGER NOT NULL, version INTEGER NOT NULL, document_version INTEGER NOT NULL, document_json TEXT,
     drawing_info_json TEXT, popup_info_json TEXT, changed_by TEXT, change_summary TEXT, revised_at INTEGER NOT NULL,
     PRIMARY KEY (layer_id, version)) STRICT`,
+];
+
+async function cluster(db: StateDb): Promise<void> {
+  await runAll(db, CLUSTER);
+}
+
+const CLUSTER = [
+  `CREATE TABLE instances (
+    name TEXT PRIMARY KEY, server TEXT NOT NULL, host TEXT NOT NULL, release TEXT NOT NULL,
+    started_at INTEGER NOT NULL, heartbeat_at INTEGER NOT NULL, applied INTEGER NOT NULL) STRICT`,
+
+  `CREATE TABLE announcements (
+    version INTEGER PRIMARY KEY, topic TEXT NOT NULL, subject_json TEXT NOT NULL, at INTEGER NOT NULL) STRICT`,
 ];

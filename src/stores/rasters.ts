@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely';
 import type { RasterInfo } from '../core/rasters.js';
 import { StateError } from '../workers/state/link.js';
+import { announce } from './announcements.js';
 import { auditResource } from './audit-scope.js';
 import type { StateDb } from './database.js';
 import type { RegisteredKind, RegisteredRasterTable } from './schema.js';
@@ -82,6 +83,7 @@ export class RasterStore {
           .executeTakeFirstOrThrow();
         // Before the commit: the audit row goes along with it.
         auditResource(row.id, { layerId: row.layer_id });
+        await announce(trx, 'catalog', `raster ${row.id} was registered`);
         return registered<A>(row);
       });
     } catch (error) {
@@ -91,31 +93,39 @@ export class RasterStore {
   }
 
   /** Undefined when there is none. */
-  async change<A>(id: number, to: RasterChange): Promise<RegisteredRaster<A> | undefined> {
+  change<A>(id: number, to: RasterChange): Promise<RegisteredRaster<A> | undefined> {
     const { about, parts, scannedAt, modifiedAt, ...plain } = to;
-    const row = await this.db
-      .updateTable('registered_rasters')
-      .set({
-        ...plain,
-        ...(about === undefined ? {} : { about_json: JSON.stringify(about) }),
-        ...(parts === undefined ? {} : { parts_json: JSON.stringify(parts) }),
-        ...(scannedAt === undefined ? {} : { scanned_at: scannedAt }),
-        ...(modifiedAt === undefined ? {} : { modified_at: modifiedAt }),
-      })
-      .where('id', '=', id)
-      .returningAll()
-      .executeTakeFirst();
-    return row && registered<A>(row);
+    return this.db.transaction().execute(async (trx) => {
+      const row = await trx
+        .updateTable('registered_rasters')
+        .set({
+          ...plain,
+          ...(about === undefined ? {} : { about_json: JSON.stringify(about) }),
+          ...(parts === undefined ? {} : { parts_json: JSON.stringify(parts) }),
+          ...(scannedAt === undefined ? {} : { scanned_at: scannedAt }),
+          ...(modifiedAt === undefined ? {} : { modified_at: modifiedAt }),
+        })
+        .where('id', '=', id)
+        .returningAll()
+        .executeTakeFirst();
+      if (!row) return undefined;
+      await announce(trx, 'catalog', `raster ${id} was changed`);
+      return registered<A>(row);
+    });
   }
 
   /** False when there was none. */
-  async remove(kind: RegisteredKind, id: number): Promise<boolean> {
-    const result = await this.db
-      .deleteFrom('registered_rasters')
-      .where('kind', '=', kind)
-      .where('id', '=', id)
-      .executeTakeFirst();
-    return result.numDeletedRows > 0n;
+  remove(kind: RegisteredKind, id: number): Promise<boolean> {
+    return this.db.transaction().execute(async (trx) => {
+      const { numDeletedRows } = await trx
+        .deleteFrom('registered_rasters')
+        .where('kind', '=', kind)
+        .where('id', '=', id)
+        .executeTakeFirst();
+      if (numDeletedRows === 0n) return false;
+      await announce(trx, 'catalog', `raster ${id} was removed`);
+      return true;
+    });
   }
 }
 

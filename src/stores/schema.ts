@@ -221,6 +221,26 @@ export interface ReplyTable {
   sealed: string | null;
 }
 
+/** Gateway processes that share the state. */
+export interface InstanceTable {
+  name: string;
+  server: string;
+  host: string;
+  release: string;
+  started_at: number;
+  heartbeat_at: number;
+  /** Version of the last announcement that it has taken over. */
+  applied: number;
+}
+
+/** Changes that all processes must take over. */
+export interface AnnouncementTable {
+  version: number;
+  topic: string;
+  subject_json: string;
+  at: number;
+}
+
 export interface StateTables {
   collection_ids: CollectionIdTable;
   collections: CollectionTable;
@@ -238,4 +258,6 @@ export interface StateTables {
   registered_rasters: RegisteredRasterTable;
   styles: StyleTable;
   replies: ReplyTable;
+  instances: InstanceTable;
+  announcements: AnnouncementTable;
 }

@@ -10,6 +10,7 @@ import {
 } from 'kysely';
 import type { Config } from '../core/config.js';
 import { StateLink } from '../workers/state/link.js';
+import { AnnouncementStore } from './announcements.js';
 import { ApiKeyStore } from './api-keys.js';
 import { AuditStore } from './audit.js';
 import { CollectionStore } from './collections.js';
@@ -18,6 +19,7 @@ import { DeliveryStore } from './deliveries.js';
 import { StateDialect } from './dialect.js';
 import { DocumentStore } from './documents.js';
 import { FeedStore } from './feed.js';
+import { InstanceStore } from './instances.js';
 import { JobStore } from './jobs.js';
 import { MIGRATIONS } from './migrations.js';
 import type { PostgresBounds } from './postgres-dialect.js';
@@ -38,6 +40,8 @@ export interface State {
   readonly rasters: RasterStore;
   readonly styles: StyleStore;
   readonly replies: ReplyStore;
+  readonly instances: InstanceStore;
+  readonly announcements: AnnouncementStore;
   /** Rejects when the database does not answer; for readiness. */
   check(): Promise<void>;
   /** Finishes what was posted, then releases the file. */
@@ -110,6 +114,8 @@ function storesOf(db: StateDb): State {
     rasters: new RasterStore(db),
     styles: new StyleStore(db),
     replies: new ReplyStore(db),
+    instances: new InstanceStore(db),
+    announcements: new AnnouncementStore(db),
     check: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),
   };

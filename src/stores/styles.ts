@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely';
 import { LIMITS } from '../core/limits.js';
 import type { StyleDocument } from '../core/style/model.js';
+import { announce } from './announcements.js';
 import type { StateDb } from './database.js';
 import type { StyleTable } from './schema.js';
 import { lock } from './vocabulary.js';
@@ -60,10 +61,11 @@ export class StyleStore {
     return rows.map(revision);
   }
 
-  /** The versions in force of all layers that have a document of their own. */
-  async inForce(): Promise<StoredStyle[]> {
+  /** The versions in force of layers, all or these, that have a document of their own. */
+  async inForce(layerIds?: readonly number[]): Promise<StoredStyle[]> {
     const rows = await this.db
       .selectFrom('styles')
+      .$if(layerIds !== undefined, (all) => all.where('layer_id', 'in', layerIds!))
       .selectAll()
       .where(({ eb, selectFrom }) =>
         eb(
@@ -107,6 +109,7 @@ export class StyleStore {
         .where('layer_id', '=', layerId)
         .where('version', '<=', version - this.limit)
         .execute();
+      await announce(trx, 'style', layerId);
       return stored(row);
     });
   }

@@ -113,6 +113,25 @@ it('does not go back to what a reload read before an edit', async () => {
   expect(facts()).toEqual({ count: 1, cursor: 1 });
 });
 
+it('says that an older reading was shown after a newer one, and reads again by itself when it refreshes', async () => {
+  const [older, newer] = [
+    await catalog.prepare({ sources: [store.file] }),
+    await catalog.prepare({ sources: [store.file] }),
+  ];
+  expect([catalog.commit(newer), catalog.commit(older)]).toEqual([true, false]);
+  const refreshed = catalog.refresh();
+  catalog.commit(await catalog.prepare({ sources: [] }));
+  await refreshed;
+  expect(catalog.current.collections).toEqual([]);
+});
+
+it('takes its number of features for an estimate after a change of unknown size', async () => {
+  catalog.touch('spots', await create(1));
+  expect(spots()).toMatchObject({ featureCount: 1, countEstimated: false });
+  catalog.touch('spots', { cursor: 1000 });
+  expect(spots()).toMatchObject({ featureCount: 1, countEstimated: true });
+});
+
 it('takes over a measured extent, but not that it could not be measured, nor one from before an edit', async () => {
   const change = await create(50);
   catalog.touch('spots', change);

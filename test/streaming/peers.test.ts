@@ -9,7 +9,7 @@ function gateways(count: number): Peers[] {
       queueMicrotask(() => {
         for (const [j, other] of all.entries()) if (j !== i) other.hear(note);
       });
-    all.push(new Peers(count - 1, tell));
+    all.push(new Peers(() => count - 1, tell));
   }
   return all;
 }

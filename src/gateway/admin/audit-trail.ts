@@ -48,6 +48,7 @@ export function auditTrail({ state, onError }: AuditTrailOptions): Auditing {
         await append(request, facts(error instanceof ApiError ? error.status : 500));
         throw error;
       }
+      if (scope.behind.size > 0) reply = withBehind(reply, scope.behind);
       const targets = scope.end();
       if (targets && (reply.status ?? 200) < 400) return reply;
       const appended = append(request, facts(reply.status ?? 200));
@@ -69,6 +70,11 @@ export function auditTrail({ state, onError }: AuditTrailOptions): Auditing {
       state.audit.append(signInEvent(request(), scheme)).catch(onError);
     },
   };
+}
+
+/** The change is durable: who was told of it too late takes it over as soon as it can. */
+function withBehind(reply: Reply, behind: ReadonlySet<string>): Reply {
+  return { ...reply, headers: { ...reply.headers, 'Pending-Instances': [...behind].join(', ') } };
 }
 
 export function auditEvent(request: AuditedRequest, { status, resourceId, details }: Facts): AuditEvent {

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { ANONYMOUS, type Principal } from '../../core/operation.js';
-import { ApiKeys, keyHash, keyStatus, type LostSecret } from '../../services/access/api-keys.js';
+import { ApiKeys, keyHash, keyStatus } from '../../services/access/api-keys.js';
 import type { StoredApiKey } from '../../stores/api-keys.js';
 import type { State } from '../../stores/state.js';
 import { type Credentials, invalidCredentials, presentedKey } from './credentials.js';
@@ -10,8 +10,8 @@ export interface AuthenticatorOptions {
   trustMs?: number;
   /** Milliseconds between writes of lastUsedAt. */
   touchMs?: number;
-  /** Has every process forget a secret; only this one when absent. Must call this authenticator's `forget` too. */
-  tellLost?(secret: LostSecret): Promise<void>;
+  /** Has every process forget the secrets that were lost, this one too; only this one, by asking anew, when absent. */
+  settle?(): Promise<void>;
   /** Called when uses could not be written; they are tried again. */
   onError?(error: unknown): void;
 }
@@ -36,6 +36,8 @@ export interface Authenticator {
   authenticate(credentials: Credentials): Principal | Promise<Principal>;
   /** Asks the database again about a secret, from now on. */
   forget(hash: string): void;
+  /** As `forget`, of all secrets. */
+  forgetAll(): void;
   /** Writes pending lastUsedAt times. */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -57,7 +59,7 @@ class KeyAuthenticator implements Authenticator {
     private readonly state: State,
     options: AuthenticatorOptions,
   ) {
-    this.keys = new ApiKeys(state.apiKeys, options.tellLost ?? (async ({ hash }) => this.forget(hash)));
+    this.keys = new ApiKeys(state.apiKeys, options.settle ?? (async () => this.forgetAll()));
     this.#trustMs = options.trustMs ?? DEFAULT_TRUST_MS;
     const report = options.onError ?? (() => {});
     this.#timer = setInterval(() => void this.flush().catch(report), options.touchMs ?? DEFAULT_TOUCH_MS);
@@ -109,6 +111,11 @@ class KeyAuthenticator implements Authenticator {
   forget(hash: string): void {
     this.#cache.delete(hash);
     this.#asking.delete(hash);
+  }
+
+  forgetAll(): void {
+    this.#cache.clear();
+    this.#asking.clear();
   }
 
   async flush(): Promise<void> {

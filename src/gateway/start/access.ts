@@ -1,12 +1,10 @@
-import type { FirstKey, LostSecret } from '../../services/access/api-keys.js';
+import type { FirstKey } from '../../services/access/api-keys.js';
 import { endHeld, watchHeldKeys } from '../../services/access/held-keys.js';
 import { exception } from '../../services/telemetry/log.js';
+import type { LostSecret } from '../../stores/api-keys.js';
 import { type Authenticator, createAuthenticator } from '../auth/authenticator.js';
 import type { Data } from './data.js';
 import type { Foundation } from './foundation.js';
-
-/** Topic of secrets that were revoked or replaced. */
-const LOST_SECRET = 'keys.lost-secret';
 
 /** Who may come in. */
 export interface Access {
@@ -17,19 +15,21 @@ export interface Access {
 
 /** Reads keys; connections that outlive the request that they were opened with end with their key. */
 export async function startAccess(
-  { config, state, peers, alerts, log, first }: Foundation,
+  { config, state, cluster, alerts, log, first }: Foundation,
   { events }: Data,
 ): Promise<Access> {
   const authenticator = createAuthenticator(state, {
-    tellLost: async (secret) => void (await peers.ask(LOST_SECRET, secret)),
+    settle: async () => void (await cluster.settle()),
     onError: (error) => log.write('key.use.failed', exception(error)),
   });
   const heldConnections = () => [...events.hub.held(), ...alerts.held()];
-  peers.answer(LOST_SECRET, (about) => {
-    const { hash, keyId } = about as LostSecret;
-    authenticator.forget(hash);
-    endHeld(heldConnections(), keyId);
-    return null;
+  cluster.announcements.on('lost-secret', (secrets) => {
+    // What was missed is noticed by the next look at a key.
+    if (secrets === 'all') return authenticator.forgetAll();
+    for (const { hash, keyId } of secrets as LostSecret[]) {
+      authenticator.forget(hash);
+      endHeld(heldConnections(), keyId);
+    }
   });
   const forgetKeys = watchHeldKeys(heldConnections, (id) => state.apiKeys.get(id));
   const { keys } = authenticator;

@@ -41,7 +41,7 @@ export interface Data {
 
 /** Makes these parts and has them follow the catalog, which is empty yet. */
 export async function startData(foundation: Foundation): Promise<Data> {
-  const { config, dataDir, log, pools, state, peers, tell, onConversion } = foundation;
+  const { config, dataDir, log, pools, state, cluster, peers, tell, onConversion } = foundation;
   const databases = new Databases(pools);
   const catalog = new Catalog({
     pools,
@@ -53,7 +53,15 @@ export async function startData(foundation: Foundation): Promise<Data> {
   });
   const current = () => catalog.current;
   const visible = new VisibleCatalog(current, defaultPolicy);
-  const caching = await startCaching({ config: config.cache, dataDir, log, catalog, tell });
+  const caching = await startCaching({
+    config: config.cache,
+    dataDir,
+    log,
+    catalog,
+    cluster,
+    announcements: state.announcements,
+    tell,
+  });
   const versions = new DataVersions();
   const events = await startDataEvents(foundation, { catalog, visible, versions, caching });
   const allowed = new AllowedHosts(config.remote.allow);
@@ -73,7 +81,8 @@ export async function startData(foundation: Foundation): Promise<Data> {
       pools,
       catalog: current,
       restyle: (changed) => catalog.restyle(changed),
-      peers,
+      announcements: cluster.announcements,
+      settle: () => cluster.settle(),
       allowed: { urlProblem: (url) => allowed.problemOf(url) },
     }),
     edits: new Edits(pools, (note) => {
@@ -82,6 +91,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
     }),
   };
   followCatalog(foundation, data);
+  cluster.announcements.on('catalog', () => catalog.refresh());
   return data;
 }
 

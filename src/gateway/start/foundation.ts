@@ -3,9 +3,10 @@ import type { Config, Setting } from '../../core/config.js';
 import type { Pools } from '../../core/tasks.js';
 import { version } from '../../core/version.js';
 import { AlertStream } from '../../services/alerts.js';
+import { Cluster } from '../../services/cluster/cluster.js';
 import type { Note } from '../../services/notes.js';
-import { Peers } from '../../services/peers.js';
-import type { Log } from '../../services/telemetry/log.js';
+import type { Peers } from '../../services/peers.js';
+import { exception, type Log } from '../../services/telemetry/log.js';
 import { watchEventLoop, watchPools } from '../../services/telemetry/metrics.js';
 import { errorRecovery, watchCollections, watchResources } from '../../services/telemetry/process-metrics.js';
 import { instanceName } from '../../stores/instance.js';
@@ -24,7 +25,7 @@ export interface GatewayOptions {
   onConversion?(file: string, fraction: number): void;
   /** Asks for a reload of the catalog in every gateway. */
   requestReload(reason: string): void;
-  /** Tells the other gateways of this server. */
+  /** Tells the other gateways of this server; in what stands on the foundation, those of all servers of its state. */
   tell(note: Note): void;
 }
 
@@ -35,22 +36,41 @@ export interface Foundation extends GatewayOptions {
   /** Names this process among those that share the state database. */
   readonly instance: string;
   readonly state: State;
+  readonly cluster: Cluster;
   readonly pools: Pools;
   readonly peers: Peers;
   readonly alerts: AlertStream;
 }
 
-/** Opens the state database and starts the workers. Rejects when the database cannot be used. */
-export async function layFoundation(options: GatewayOptions): Promise<Foundation> {
-  const { config, tell } = options;
+/**
+ * Opens the state database and starts the workers; `hear` takes what other servers tell. Rejects when the database cannot
+ * be used.
+ */
+export async function layFoundation(
+  options: GatewayOptions,
+  hear: (note: Note) => void,
+): Promise<Foundation> {
+  const { config, log } = options;
   const dataDir = resolve(config.data.directory);
   const state = await openStateOf(config);
-  const peers = new Peers(config.server.processes - 1, tell);
+  const instance = instanceName();
+  const cluster = await Cluster.open({
+    state,
+    config: config.state,
+    instance,
+    tellServer: options.tell,
+    hear,
+    onError: (error) => log.write('cluster.behind', exception(error)),
+  });
+  const { peers } = cluster;
+  const tell = (note: Note) => cluster.tell(note);
   return {
     ...options,
+    tell,
     dataDir,
-    instance: instanceName(),
+    instance,
     state,
+    cluster,
     pools: startWorkers(options, dataDir),
     peers,
     alerts: new AlertStream(peers, (alert) => tell({ alert })),

@@ -40,17 +40,11 @@ export function keyStatus(key: StoredApiKey, now = Date.now()): 'active' | 'expi
   return key.expiresAt !== null && key.expiresAt <= now ? 'expired' : 'active';
 }
 
-/** A secret that is not valid any more, and the key that it belonged to. */
-export interface LostSecret {
-  readonly keyId: string;
-  readonly hash: string;
-}
-
-/** Issues, rotates and revokes API keys. `onLost` resolves when every process has let go of a secret. */
+/** Issues, rotates and revokes API keys. `settle` resolves when every process has let go of lost secrets. */
 export class ApiKeys {
   constructor(
     readonly store: ApiKeyStore,
-    private readonly onLost: (secret: LostSecret) => Promise<void>,
+    private readonly settle: () => Promise<void>,
   ) {}
 
   list(): Promise<StoredApiKey[]> {
@@ -71,18 +65,17 @@ export class ApiKeys {
 
   /** A new secret for the same key. Once this resolves, the old one is refused everywhere. Throws `not-found`, also for a revoked key. */
   async rotate(id: string): Promise<IssuedKey> {
-    const before = await this.get(id);
     const secret = newSecret();
     const changed = { hash: keyHash(secret), prefix: secret.slice(0, PREFIX_LENGTH) };
     const key = (await this.store.rotate(id, changed, Date.now())) ?? fail(id);
-    await this.onLost({ keyId: id, hash: before.hash });
+    await this.settle();
     return { key, secret };
   }
 
   /** Once this resolves, the key is refused everywhere. Revoking twice changes nothing. Throws `not-found`. */
   async revoke(id: string): Promise<StoredApiKey> {
     const key = (await this.store.revoke(id, Date.now())) ?? (await this.get(id));
-    await this.onLost({ keyId: id, hash: key.hash });
+    await this.settle();
     return key;
   }
 

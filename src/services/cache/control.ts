@@ -13,8 +13,11 @@ export interface CacheParts {
 /** Stars in a pattern; each of them multiplies the work of a look-up in Redis. */
 const MAX_STARS = 8;
 
-/** What the management API sees of the tile cache, and may do to it. `told` passes invalidations on to other gateways. */
-export function cacheControl(parts: CacheParts, report: (scope: CacheScope) => void): CacheControl {
+/** What the management API sees of the tile cache, and may do to it. `announce` has all other processes drop the same. */
+export function cacheControl(
+  parts: CacheParts,
+  announce: (scope: CacheScope) => Promise<void>,
+): CacheControl {
   const { tiles, levels, catalog } = parts;
   return {
     status() {
@@ -32,7 +35,7 @@ export function cacheControl(parts: CacheParts, report: (scope: CacheScope) => v
     },
     async invalidate(scope) {
       const dropped = await drop(scope, parts);
-      report(scope);
+      await announce(scope);
       return dropped;
     },
   };

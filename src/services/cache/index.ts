@@ -1,11 +1,13 @@
 import { hostname } from 'node:os';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import type { Config } from '../../core/config.js';
+import type { AnnouncementStore } from '../../stores/announcements.js';
 import type { Catalog } from '../catalog.js';
+import type { Cluster } from '../cluster/cluster.js';
 import type { EditNote } from '../edits.js';
 import type { CacheNote } from '../notes.js';
 import type { Log } from '../telemetry/log.js';
-import type { CacheControl } from './cache-control.js';
+import type { CacheControl, CacheScope } from './cache-control.js';
 import { cacheControl, drop } from './control.js';
 import { openLevels } from './open-levels.js';
 import { RedisNotes } from './redis-notes.js';
@@ -18,6 +20,8 @@ export interface CachingOptions {
   dataDir: string;
   log: Log;
   catalog: Catalog;
+  cluster: Pick<Cluster, 'announcements' | 'settle'>;
+  announcements: Pick<AnnouncementStore, 'add'>;
   /** Tells the other gateways of this server. */
   tell(note: CacheNote): void;
 }
@@ -41,6 +45,8 @@ export async function startCaching({
   dataDir,
   log,
   catalog,
+  cluster,
+  announcements,
   tell,
 }: CachingOptions): Promise<Caching> {
   const levels = await openLevels(config, log);
@@ -62,6 +68,10 @@ export async function startCaching({
     if ('change' in note) take(note);
     else void drop(note.dropped, parts).catch(() => {});
   };
+  cluster.announcements.on('cache', async (scopes) => {
+    const all: CacheScope[] = [{ kind: 'all' }];
+    for (const scope of scopes === 'all' ? all : (scopes as CacheScope[])) await drop(scope, parts);
+  });
   const originOf = (note: CacheNote) =>
     'change' in note ? parts.catalog().byId(note.collection)?.origin : undefined;
   const servers = config.redis.url
@@ -76,7 +86,11 @@ export async function startCaching({
   return {
     tiles,
     hear,
-    control: cacheControl(parts, (scope) => tellAll({ dropped: scope })),
+    control: cacheControl(parts, async (scope) => {
+      servers?.tell({ dropped: scope });
+      await announcements.add('cache', scope);
+      await cluster.settle();
+    }),
     edited(note) {
       if (take(note)) tellAll(note);
     },

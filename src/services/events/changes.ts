@@ -17,31 +17,28 @@ export class Changes {
     this.#changed = changed;
   }
 
-  /** Takes what was read of an outbox; `more` when the last edit may go on. */
-  take(outbox: string, entries: readonly FeedEntry[], more: boolean): void {
+  /** Takes the next entry of an outbox. */
+  take(outbox: string, entry: FeedEntry): void {
     let events = this.#open.get(outbox) ?? [];
-    for (const entry of entries) {
-      if (entry.kind === 'gap') {
-        this.#tell(events);
-        events = [];
-        this.#tellLost(entry);
-        continue;
-      }
-      const [first] = events;
-      if (first && (!isSameEdit(first, entry.event) || events.length === LIMITS.batchOperations)) {
-        this.#tell(events);
-        events = [];
-      }
-      events.push(entry.event);
+    this.#open.set(outbox, []);
+    if (entry.kind === 'gap') {
+      this.#tell(events);
+      return this.#tellLost(entry);
     }
-    if (!more) this.#tell(events);
-    this.#open.set(outbox, more ? events : []);
+    const [first] = events;
+    if (first && (!isSameEdit(first, entry.event) || events.length === LIMITS.batchOperations)) {
+      this.#tell(events);
+      events = [];
+    }
+    events.push(entry.event);
+    if (entry.ends) this.#tell(events);
+    else this.#open.set(outbox, events);
   }
 
-  /** What changed may lie anywhere. */
+  /** What changed may lie anywhere, and may be any number of features. */
   #tellLost({ collections, outboxCursor: cursor }: FeedGap): void {
     if (cursor === undefined) return;
-    for (const collection of collections) this.#changed({ collection, change: { cursor, features: 0 } });
+    for (const collection of collections) this.#changed({ collection, change: { cursor } });
   }
 
   #tell(events: readonly FeatureEvent[]): void {

@@ -69,12 +69,19 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
     alerts,
     instance: options.instance,
     retention: options.retention,
-    appended(outbox, entries, more) {
+    appended(entries) {
       feed.accept(entries);
       tell({ fed: entries[entries.length - 1]!.cursor });
-      // Who watches files sees who else writes to them.
-      if (outbox.source.database !== undefined) changes.take(outbox.key, entries, more);
     },
+  });
+  /** Outboxes of databases by collection. Who watches files sees who else writes to them. */
+  let databases: ReadonlyMap<string, string> = new Map();
+  feed.listen((entries) => {
+    for (const entry of entries) {
+      const collection = entry.kind === 'gap' ? entry.collections[0] : entry.event.collection;
+      const key = collection === undefined ? undefined : databases.get(collection);
+      if (key !== undefined) changes.take(key, entry);
+    }
   });
   const listeners = new Listeners(log, (key) => relay.wake(key));
   const cursors = new Map<string, number | undefined>();
@@ -100,6 +107,11 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
     hub,
     follow(catalog) {
       outboxes = outboxesOf(catalog);
+      databases = new Map(
+        outboxes.flatMap(({ key, source, collections }) =>
+          source.database === undefined ? [] : collections.map((id) => [id, key] as const),
+        ),
+      );
       relay.use(outboxes);
       listeners.use(outboxes);
     },

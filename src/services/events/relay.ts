@@ -33,8 +33,8 @@ export interface RelayOptions {
   /** What the feed keeps. */
   retention: Retention;
   alerts: Alerts;
-  /** Called with what was appended to the feed, in order; `more` when there may be more of the same transaction. */
-  appended(outbox: Outbox, entries: readonly FeedEntry[], more: boolean): void;
+  /** Called with what was appended to the feed, in order. */
+  appended(entries: readonly FeedEntry[]): void;
 }
 
 interface OutboxEntry {
@@ -172,7 +172,10 @@ export class Relay {
     const read = await pools.run('vector.events', { source: outbox.source, from, limit: BATCH });
     const { entries: page, next } = continued(position, read, outbox.collections);
     if (page.length === 0) return false;
+    const more = read.events.length === BATCH;
     const entries = page.flatMap((entry) => published(entry, outbox, read.gaps));
+    const last = entries.at(-1);
+    if (last?.kind === 'event' && !more) entries[entries.length - 1] = { ...last, ends: true };
     const first = await store.append(outbox.key, instance, entries, next, this.#options.retention);
     if (first === undefined) {
       claim.position = undefined;
@@ -180,9 +183,8 @@ export class Relay {
     }
     claim.position = next;
     metrics.outboxDispatched.cell().inc(read.events.length);
-    const more = read.events.length === BATCH;
     const numbered = entries.map((entry, i) => ({ ...entry, cursor: first + i }) as FeedEntry);
-    if (numbered.length > 0) this.#options.appended(outbox, numbered, more);
+    if (numbered.length > 0) this.#options.appended(numbered);
     return more;
   }
 }

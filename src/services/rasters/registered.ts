@@ -15,8 +15,8 @@ export interface RegisteredDeps {
   state: Pick<State, 'rasters' | 'collections'>;
   catalog(): CatalogSnapshot;
   dataDir: string;
-  /** Shows what was registered, here and in the other gateways. */
-  publish(reason: string): Promise<void>;
+  /** Waits until every process shows what was registered. */
+  settle(): Promise<void>;
 }
 
 /** Largest id that a request may give to a new layer: those after it are given by the server, and stay 32 bit. */
@@ -72,17 +72,17 @@ export class RegisteredRasters {
 
   /** Throws `conflict` for a place that the layer has. */
   async add<A>(raster: NewRaster<A>): Promise<RegisteredRaster<A>> {
-    const { state, publish } = this.deps;
+    const { state, settle } = this.deps;
     await this.#makeLayer(raster.layerId, raster.name);
     const added = (await state.rasters.add(raster)) ?? twice(raster.layerId);
-    await publish(`raster ${added.id} was registered`);
+    await settle();
     return added;
   }
 
   /** Throws `not-found`. */
   async change<A>(kind: RegisteredKind, id: number, to: RasterChange): Promise<RegisteredRaster<A>> {
     const changed = (await this.deps.state.rasters.change<A>(id, to)) ?? missing(kind, id);
-    await this.deps.publish(`raster ${id} was changed`);
+    await this.deps.settle();
     return changed;
   }
 
@@ -90,7 +90,7 @@ export class RegisteredRasters {
   async remove(kind: RegisteredKind, id: number): Promise<void> {
     const { place } = await this.get(kind, id);
     if (!(await this.deps.state.rasters.remove(kind, id))) missing(kind, id);
-    await this.deps.publish(`raster ${id} was removed`);
+    await this.deps.settle();
     // Last: a file without a row is swept at the next start, a row without a file would be a broken layer.
     if (kind === 'import') await rm(importedPath(this.deps.dataDir, place), { force: true });
   }

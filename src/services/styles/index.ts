@@ -7,8 +7,8 @@ import { styleDocument } from '../../core/style/document.js';
 import { COLLECTION_SOURCE, type LayerStyle, type StyleDocument } from '../../core/style/model.js';
 import type { Pools } from '../../core/tasks.js';
 import type { StoredStyle, StyleChange, StyleRevision, StyleStore } from '../../stores/styles.js';
+import type { Announcements } from '../cluster/announcements.js';
 import { lookProblem } from '../looks.js';
-import type { Peers } from '../peers.js';
 
 export interface StylesDeps {
   store: StyleStore;
@@ -16,7 +16,9 @@ export interface StylesDeps {
   catalog(): CatalogSnapshot;
   /** Draws layers in these styles from now on. */
   restyle(styles: readonly LayerStyle[]): void;
-  peers: Peers;
+  announcements: Pick<Announcements, 'on'>;
+  /** Waits until every process has taken over what was put. */
+  settle(): Promise<unknown>;
   /** What documents may refer to. */
   allowed: Pick<StyleUse, 'urlProblem'>;
 }
@@ -29,23 +31,20 @@ export interface StylePut extends Omit<StyleChange, 'document'> {
   readonly document?: unknown;
 }
 
-const TOPIC = 'style';
-
-/** Styles of layers: kept in versions, and drawn by every gateway of the server. */
+/** Styles of layers: kept in versions, and drawn by every process that shares the state. */
 export class Styles {
   readonly #deps: StylesDeps;
 
   constructor(deps: StylesDeps) {
     this.#deps = deps;
-    deps.peers.answer(TOPIC, (style) => {
-      deps.restyle([style as LayerStyle]);
-      return true;
-    });
+    deps.announcements.on('style', (layerIds) =>
+      this.load(layerIds === 'all' ? undefined : (layerIds as number[])),
+    );
   }
 
-  /** Draws what was put before this process began. */
-  async load(): Promise<void> {
-    this.#deps.restyle((await this.#deps.store.inForce()).map(layerStyle));
+  /** Draws what was put: all, or of these layers. */
+  async load(layerIds?: readonly number[]): Promise<void> {
+    this.#deps.restyle((await this.#deps.store.inForce(layerIds)).map(layerStyle));
   }
 
   /** Throws `not-found` for a layer that is not there, or is a tile archive. */
@@ -85,15 +84,15 @@ export class Styles {
   }
 
   /**
-   * Adds a version. Once it resolves the version is durable, and all gateways draw it (those that answer within a second).
+   * Adds a version. Once it resolves the version is durable, and all processes draw it (those that answer within a second).
    * Throws `StyleError` for a document that cannot be drawn, and `not-found`.
    */
   async put(layerId: number, { document, ...change }: StylePut): Promise<StoredStyle> {
-    const { store, peers } = this.#deps;
+    const { store, settle } = this.#deps;
     if (document === undefined || document === null) this.requireLayer(layerId);
     const checked = document ? { document: await this.#checked(layerId, document) } : {};
     const stored = await store.put(layerId, { ...change, ...checked });
-    if (stored.document) await peers.ask(TOPIC, layerStyle(stored));
+    await settle();
     return stored;
   }
 

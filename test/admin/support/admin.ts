@@ -60,7 +60,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     state: t.state,
     catalog: () => new CatalogSnapshot([], [], 0),
     dataDir,
-    publish: async () => {},
+    settle: async () => {},
     pools,
     jobs,
     urlOf: objectUrl({}),
@@ -88,7 +88,10 @@ export async function adminHarness(temporary = () => temporaryState()) {
     meanMakingMs: 20,
     ttlSeconds: 0,
   };
-  const peers = new Peers(0, () => {});
+  const peers = new Peers(
+    () => 0,
+    () => {},
+  );
   const alerts = new AlertStream(peers, () => {});
   const hub = new Hub({
     feed: await Feed.open(t.state.feed),
@@ -113,7 +116,8 @@ export async function adminHarness(temporary = () => temporaryState()) {
       pools,
       catalog: () => new CatalogSnapshot([], [], 0),
       restyle: () => {},
-      peers,
+      announcements: { on: () => {} },
+      settle: async () => {},
       allowed: {},
     }),
     cache: {

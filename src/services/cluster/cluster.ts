@@ -1,0 +1,186 @@
+import { hostname } from 'node:os';
+import type { Config } from '../../core/config.js';
+import { version } from '../../core/version.js';
+import { noteBehind } from '../../stores/audit-scope.js';
+import { serverName } from '../../stores/instance.js';
+import { BEAT_MS, type Instance } from '../../stores/instances.js';
+import type { PostgresChannel } from '../../stores/postgres-channel.js';
+import type { State } from '../../stores/state.js';
+import type { ClusterNote, Note } from '../notes.js';
+import { Peers } from '../peers.js';
+import { broadcast } from '../telemetry/event-metrics.js';
+import { Announcements } from './announcements.js';
+
+/** A process has taken over all announcements up to a version. */
+export interface AppliedNote {
+  readonly applied: number;
+  readonly instance: string;
+}
+
+/** Something was announced. */
+export interface AnnouncedNote {
+  readonly announced: number;
+}
+
+/** A process has come, or is going. */
+export interface MembersNote {
+  readonly members: string;
+}
+
+export interface ClusterOptions {
+  readonly state: State;
+  readonly config: Config['state'];
+  /** Names this process. */
+  readonly instance: string;
+  /** Tells the other gateways of this server. */
+  tellServer(note: Note): void;
+  /** Takes over what a process of another server tells. */
+  hear(note: Note): void;
+  /** The state could not be read, or what it announces could not be taken over; that is tried again. */
+  onError(error: unknown): void;
+}
+
+/** How often the state is asked for announcements, though notes should tell of all. */
+const LOOK_MS = 1000;
+/** For how long an answer waits for processes that are alive. */
+const PATIENCE_MS = 1000;
+
+/**
+ * The processes that share a state, of this server and of others: who they are, what they tell each other, and what each
+ * of them must take over before a change is answered.
+ */
+export class Cluster {
+  readonly peers: Peers;
+  readonly announcements: Announcements;
+  readonly #options: ClusterOptions;
+  readonly #server = serverName();
+  /** Versions that other processes said to have taken over. */
+  readonly #applied = new Map<string, number>();
+  readonly #waiting = new Set<() => void>();
+  readonly #timers: NodeJS.Timeout[] = [];
+  #alive: readonly Instance[] = [];
+  #channel: PostgresChannel | undefined;
+
+  /** Resolves before anything else of the state is read. */
+  static async open(options: ClusterOptions): Promise<Cluster> {
+    return new Cluster(options, await options.state.announcements.newest());
+  }
+
+  private constructor(options: ClusterOptions, start: number) {
+    this.#options = options;
+    this.peers = new Peers(
+      () => this.#others.length,
+      (note) => this.tell(note),
+    );
+    this.announcements = new Announcements({
+      store: options.state.announcements,
+      start,
+      applied: (applied) => this.tell({ applied, instance: options.instance }),
+      onError: options.onError,
+    });
+  }
+
+  /** The other processes that share the state and are alive. */
+  get #others(): readonly Instance[] {
+    return this.#alive.filter(({ name }) => name !== this.#options.instance);
+  }
+
+  /** Tells all other processes. What files hold is for this server alone, and others read of edits in the feed. */
+  tell(note: Note): void {
+    this.#options.tellServer(note);
+    if (!('change' in note)) this.#channel?.send(note, broadcast());
+  }
+
+  /** Joins: from now on others wait for this process, and it hears of them. */
+  async start(): Promise<void> {
+    const { config, state, onError } = this.#options;
+    if (config.url !== '') this.#channel = await this.#listen();
+    await state.instances.sweep();
+    await this.#beat();
+    this.tell({ members: this.#options.instance });
+    this.announcements.look();
+    const beat = () => void this.#keepUp().catch(onError);
+    this.#timers.push(
+      setInterval(beat, BEAT_MS).unref(),
+      setInterval(() => this.announcements.look(), LOOK_MS).unref(),
+    );
+  }
+
+  /** Takes over what another process tells. */
+  hear(note: ClusterNote): void {
+    if ('announced' in note) return this.announcements.look();
+    if ('members' in note) return void this.#refresh().catch(this.#options.onError);
+    this.#applied.set(note.instance, note.applied);
+    for (const check of this.#waiting) check();
+  }
+
+  /**
+   * Waits until all that was announced is taken over: here, and by the other processes that are alive. Resolves with the
+   * names of those that were not ready in time; the answer of an audited request names them too. Rejects when it cannot be taken over here.
+   */
+  async settle(): Promise<string[]> {
+    const announced = await this.#options.state.announcements.newest();
+    this.tell({ announced });
+    await Promise.all([this.announcements.reached(announced), this.#refresh()]);
+    const missing = () =>
+      this.#others.filter(({ name, applied }) => Math.max(applied, this.#applied.get(name) ?? 0) < announced);
+    await this.#until(() => missing().length === 0);
+    const behind = missing().map(({ name }) => name);
+    noteBehind(behind);
+    return behind;
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    this.announcements.close();
+    await this.#options.state.instances.remove(this.#options.instance).catch(this.#options.onError);
+    this.tell({ members: this.#options.instance });
+    await this.#channel?.close();
+  }
+
+  async #listen(): Promise<PostgresChannel> {
+    const { PostgresChannel } = await import('../../stores/postgres-channel.js');
+    const { config, hear } = this.#options;
+    return new PostgresChannel({
+      url: config.url,
+      server: this.#server,
+      connectMs: config.connectMs,
+      heard: (note) => hear(note as Note),
+      opened: () => this.announcements.look(),
+    });
+  }
+
+  async #keepUp(): Promise<void> {
+    if (await this.#options.state.instances.needsHeartbeats()) await this.#beat();
+    else await this.#refresh();
+  }
+
+  async #beat(): Promise<void> {
+    const { state, instance: name } = this.#options;
+    const { applied } = this.announcements;
+    await state.instances.beat({ name, server: this.#server, host: hostname(), release: version(), applied });
+    await this.#refresh();
+  }
+
+  async #refresh(): Promise<void> {
+    this.#alive = await this.#options.state.instances.alive();
+    const names = new Set(this.#alive.map(({ name }) => name));
+    for (const name of this.#applied.keys()) if (!names.has(name)) this.#applied.delete(name);
+  }
+
+  #until(done: () => boolean): Promise<void> {
+    if (done()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(check);
+        resolve();
+      };
+      const check = () => {
+        if (done()) end();
+      };
+      const timer = setTimeout(end, PATIENCE_MS);
+      this.#waiting.add(check);
+    });
+  }
+}

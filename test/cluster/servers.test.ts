@@ -1,0 +1,192 @@
+import { hash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { gateways } from '../e2e/support/processes.js';
+import { StreamClient } from '../streaming/support.js';
+import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { startServer, type TestServer } from '../support/server.js';
+import { makeDatabase } from '../support/state.js';
+
+const SERIES = {
+  layerId: 700,
+  name: 'Rain',
+  provider: 'Local',
+  bucket: 'years',
+  objectKey: 'bcsd_obs_1999.nc',
+  format: 'NetCdf4',
+  createLayer: true,
+};
+
+describe('two servers of one state in PostgreSQL', () => {
+  let postgres: TestPostgres;
+  /** Of two gateways, and of one. */
+  let one: TestServer;
+  let other: TestServer;
+  let layerId: number;
+  beforeAll(async () => {
+    postgres = await startPostgres();
+    const env = { SVC_STATE__URL: await makeDatabase(postgres.url) };
+    const sources = ['demo/data/world_map.gpkg', 'demo/data/years'];
+    one = await startServer({ env, sources, args: ['--processes', '2'] });
+    other = await startServer({ env, sources });
+    layerId = await layerOf('countries');
+  });
+  afterAll(async () => {
+    await Promise.all([one?.stop(), other?.stop()]);
+    await postgres?.stop();
+  });
+
+  /** On a connection of its own, so that any gateway may answer. */
+  async function admin(
+    server: TestServer,
+    method: string,
+    path: string,
+    body?: unknown,
+    key = server.adminKey,
+  ) {
+    const response = await fetch(`${server.url}/api/v1/admin${path}`, {
+      method,
+      headers: { 'x-api-key': key, 'content-type': 'application/json', connection: 'close' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const { status, headers } = response;
+    return { status, headers, body: text === '' ? undefined : JSON.parse(text) };
+  }
+
+  async function layerOf(title: string): Promise<number> {
+    const response = await fetch(`${one.url}/ogc/tiles/collections?f=json`);
+    const { collections } = (await response.json()) as { collections: { id: string; title: string }[] };
+    return Number(collections.find((each) => each.title.toLowerCase() === title)!.id);
+  }
+
+  async function pictureOf(server: TestServer): Promise<string> {
+    const path = `/ogc/maps/collections/${layerId}/map?bbox=10,10,20,20&width=64&height=64&f=png`;
+    const response = await fetch(server.url + path, { headers: { connection: 'close' } });
+    expect(response.status).toBe(200);
+    return hash('sha1', Buffer.from(await response.arrayBuffer()));
+  }
+
+  const putStyle = (server: TestServer, color: string) =>
+    admin(server, 'PUT', `/metadata/layers/${layerId}/style`, {
+      mapLibreStyle: {
+        version: 8,
+        sources: {},
+        layers: [{ id: 'fill', type: 'fill', paint: { 'fill-color': color, 'fill-antialias': false } }],
+      },
+    });
+
+  it('draw a style that was put at the other once it is answered', async () => {
+    const pictures = new Set<string>();
+    for (const [i, server] of [one, other, one, other].entries()) {
+      const { status, headers } = await putStyle(server, `#00${i}0ff`);
+      expect([status, headers.get('pending-instances')]).toEqual([200, null]);
+      const drawn = new Set(await Promise.all([one, one, one, other].map(pictureOf)));
+      expect(drawn.size).toBe(1);
+      pictures.add([...drawn][0]!);
+    }
+    expect(pictures.size).toBe(4);
+  });
+
+  it('refuse a key that was revoked at the other once it is answered', async () => {
+    for (const [server, elsewhere] of [
+      [one, other],
+      [other, one],
+    ] as const) {
+      const { body } = await admin(server, 'POST', '/api-keys', { name: 'k', permissions: ['admin:read'] });
+      const { apiKey, key } = body.data;
+      const use = () => admin(elsewhere, 'GET', '/version', undefined, key);
+      expect((await use()).status).toBe(200);
+      expect((await admin(server, 'POST', `/api-keys/${apiKey.id}/revoke`)).status).toBeLessThan(300);
+      for (let i = 0; i < 4; i++) expect((await use()).status).toBe(401);
+    }
+  });
+
+  it('publish a raster that was registered at the other, and remove it', async () => {
+    const listed = async (server: TestServer) => {
+      const response = await fetch(`${server.url}/ogc/coverages/collections/rain`, {
+        headers: { connection: 'close' },
+      });
+      return response.status;
+    };
+    const { status, body } = await admin(other, 'POST', '/multidim-coverages', SERIES);
+    expect(status, JSON.stringify(body)).toBe(201);
+    expect(await Promise.all([one, one, one, other].map(listed))).toEqual([200, 200, 200, 200]);
+    expect((await admin(one, 'DELETE', `/multidim-coverages/${body.id}`)).status).toBe(204);
+    expect(await Promise.all([one, one, one, other].map(listed))).toEqual([404, 404, 404, 404]);
+  });
+
+  it('drop what is cached at the other', async () => {
+    const tile = `/ogc/tiles/collections/${layerId}/tiles/WebMercatorQuad/1/0/0?f=mvt`;
+    const count = async () =>
+      (await admin(other, 'GET', '/operations/cache/statistics')).body.data.localKeyCount;
+    await (await fetch(other.url + tile)).arrayBuffer();
+    expect(await count()).toBeGreaterThan(0);
+    expect((await admin(one, 'POST', '/cache/invalidate', { scope: 'all' })).status).toBe(200);
+    expect(await count()).toBe(0);
+  });
+
+  it('list and end sessions of each other', async () => {
+    const clients = await Promise.all(
+      [one, other, other].map((server) =>
+        new StreamClient(`${server.url}/api/v1/streaming/features`, {
+          'x-api-key': server.adminKey,
+        }).opened(),
+      ),
+    );
+    const ids = await Promise.all(
+      clients.map(
+        async (client) => (await client.next(({ status }) => status === 'connected'))['sessionId'] as string,
+      ),
+    );
+    await vi.waitFor(async () => {
+      const { data } = (await admin(one, 'GET', '/streaming/features/sessions')).body;
+      expect(data.sessions.map(({ sessionId }: { sessionId: string }) => sessionId).sort()).toEqual(
+        [...ids].sort(),
+      );
+    });
+    expect((await admin(one, 'DELETE', `/streaming/features/sessions/${ids[1]}`)).status).toBe(200);
+    await vi.waitFor(() => expect(clients[1]!.closed).toBeDefined());
+    expect([clients[0]!.closed, clients[2]!.closed]).toEqual([undefined, undefined]);
+    for (const client of clients) client.close();
+  });
+
+  it('name one that is paused, which follows when it goes on, and do not wait for one that was killed', async () => {
+    const [paused] = gateways(other.process.pid!);
+    process.kill(paused!, 'SIGSTOP');
+    const { status, headers } = await putStyle(one, '#123456');
+    process.kill(paused!, 'SIGCONT');
+    expect(status).toBe(200);
+    expect(headers.get('pending-instances')).toMatch(new RegExp(`^[^,]+:${paused}:[^,]+$`));
+    const here = await pictureOf(one);
+    await vi.waitFor(async () => expect(await pictureOf(other)).toBe(here), {
+      timeout: 10_000,
+      interval: 100,
+    });
+
+    process.kill(paused!, 'SIGKILL');
+    const after = await putStyle(one, '#654321');
+    expect([after.status, after.headers.get('pending-instances')]).toEqual([200, null]);
+    await vi.waitFor(async () => expect(await pictureOf(other)).toBe(await pictureOf(one)), {
+      timeout: 20_000,
+      interval: 200,
+    });
+  });
+
+  it('agree again when PostgreSQL was away', async () => {
+    await postgres.halt();
+    expect((await putStyle(one, '#0f0f0f')).status).toBe(503);
+    await sleep(300);
+    await postgres.start();
+    await vi.waitFor(
+      async () => {
+        expect((await putStyle(one, '#f0f0f0')).status).toBe(200);
+      },
+      { timeout: 20_000, interval: 200 },
+    );
+    await vi.waitFor(async () => expect(await pictureOf(other)).toBe(await pictureOf(one)), {
+      timeout: 10_000,
+      interval: 100,
+    });
+  });
+});
