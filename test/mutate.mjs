@@ -1,17 +1,19 @@
 /**
  * Changes one thing at a time in files of src, and looks whether a test fails:
  * `node test/mutate.mjs PATH... [--per-file N] [--tests FILE,...]`. A mutant that no test sees is printed: either a test is
- * missing, or the code is not needed, or the change makes no difference. First the tests that import the sources are run,
- * those nearest to the file; then, on a server built of the mutant, those of --tests.
+ * missing, or the code is not needed, or the change makes no difference. The units nearest to the file are run first, then,
+ * on a server built of the mutant, the files of --tests.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
-/** Time for the tests of one mutant: it may run for ever. */
+/** Time for the tests of one mutant, which may run for ever; less for units, which take seconds. */
 const DEADLINE_MS = 240_000;
-/** Test files that are run for a file, the nearest by imports first. */
-const NEAREST = 6;
+const UNITS_DEADLINE_MS = 60_000;
+/** Units, or other test files, that are run for a file. */
+const NEAREST = 12;
+const NEAREST_OTHERS = 3;
 
 /** What is changed, where it stands in code, and into what. */
 const CHANGES = [
@@ -84,19 +86,18 @@ const importsOf = (path) =>
     normalize(join(dirname(path), to)).replace(/\.js$/, '.ts'),
   );
 
-/** Test files by how many imports lie between them and a file. */
+/** Units nearest to a file, by how many imports lie between; where none imports it, the nearest of other test files. */
 function nearestTests(file, importers) {
-  const found = [];
+  const tests = [];
   let front = [file];
   const seen = new Set(front);
-  while (front.length > 0 && found.length < NEAREST) {
+  while (front.length > 0) {
     front = [...new Set(front.flatMap((one) => importers.get(one) ?? []))].filter((one) => !seen.has(one));
-    for (const one of front) {
-      seen.add(one);
-      if (one.endsWith('.test.ts')) found.push(one);
-    }
+    for (const one of front) seen.add(one);
+    tests.push(...front.filter((one) => one.endsWith('.test.ts')));
   }
-  return found.slice(0, NEAREST);
+  const nearestUnits = tests.filter((test) => units.has(test)).slice(0, NEAREST);
+  return nearestUnits.length > 0 ? nearestUnits : tests.slice(0, NEAREST_OTHERS);
 }
 
 function importersOf(paths) {
@@ -111,7 +112,9 @@ function passes(tests) {
   const { status } = spawnSync('node_modules/.bin/vitest', ['run', '--bail=1', '--reporter=dot', ...tests], {
     env: { ...process.env, GRATICULE_MUTANT: '1' },
     stdio: 'ignore',
-    timeout: DEADLINE_MS,
+    // A mutant that never ends may hear nothing else.
+    killSignal: 'SIGKILL',
+    timeout: tests.every((test) => units.has(test)) ? UNITS_DEADLINE_MS : DEADLINE_MS,
   });
   return status === 0;
 }
@@ -145,6 +148,15 @@ function survives(tests) {
   return serverTests.length === 0 || (bundle() && passes(serverTests));
 }
 
+const listed = spawnSync('node_modules/.bin/vitest', ['list', '--filesOnly', '--project=units'], {
+  encoding: 'utf8',
+});
+const units = new Set(
+  listed.stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.replace(/^\[.*\] /, '')),
+);
 const importers = importersOf([...filesIn('src'), ...filesIn('test')]);
 let [made, survived] = [0, 0];
 for (const file of args.flatMap(filesIn)) {
