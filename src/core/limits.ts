@@ -149,6 +149,8 @@ export const LIMITS = {
   snapshotScanRows: 20_000,
   /** Entries of the feed that are read at once for one who is behind (contract). */
   replayBatch: 200,
+  /** Milliseconds for which a key that was valid is believed while the state database does not answer. */
+  keyTrustMs: 300_000,
   /** Bytes of events in one page of a replay; there is always one event. */
   replayBytes: 16_777_216,
   /** Milliseconds between two heartbeats (contract). */

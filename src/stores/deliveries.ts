@@ -15,8 +15,14 @@ export interface NewDelivery {
 /** What became of deliveries that were taken. */
 export interface Settlement {
   readonly dispatched: readonly number[];
-  /** The one that failed: it is tried again at `dueAt`, or given up when that is absent. */
-  readonly failed?: { id: number; error: string; dueAt: number | undefined };
+  /** The one that failed: it is tried again after so many milliseconds, or given up when they are absent. */
+  readonly failed?: { id: number; error: string; afterMs: number | undefined };
+}
+
+/** Deliveries that were claimed, and the milliseconds until the first that waits is due; absent when none waits. */
+export interface TakenDeliveries {
+  readonly deliveries: readonly Delivery[];
+  readonly dueMs: number | undefined;
 }
 
 export interface DeliveryCounts {
@@ -92,10 +98,10 @@ export class DeliveryStore {
         .where('owner', '=', instance)
         .executeTakeFirst();
       if (moved.numUpdatedRows === 0n) return false;
-      const now = Date.now();
+      const { now } = vocabularyOf(db);
       const rows = deliveries.map(({ eventId, body }) => ({
         ...{ sink, event_id: eventId, body, attempt: 0, error: null },
-        ...{ state: 'pending' as const, created_at: now, due_at: now },
+        ...{ state: 'pending' as const, created_at: Date.now(), due_at: now() },
       }));
       for (let i = 0; i < rows.length; i += CHUNK)
         await db
@@ -106,40 +112,50 @@ export class DeliveryStore {
     });
   }
 
-  /** Claims the next deliveries of a receiver, in order; none before the first of them is due. */
-  take(sink: string, limit: number): Promise<{ deliveries: Delivery[]; dueAt: number | undefined }> {
+  /** Claims the next deliveries of a receiver, in order; none before the first of them is due. Undefined: the lease is lost. */
+  take(sink: string, instance: string, limit: number): Promise<TakenDeliveries | undefined> {
     return this.db.transaction().execute(async (db) => {
+      if (!(await isOwner(db, sink, instance))) return undefined;
       const open = await db
         .selectFrom('deliveries')
         .selectAll()
+        .select(sql<number>`due_at - ${vocabularyOf(db).now()}`.as('due_ms'))
         .where('sink', '=', sink)
         .where(OPEN)
         .orderBy('id')
         .limit(limit)
         .execute();
-      const dueAt = open[0]?.due_at;
-      if (dueAt === undefined || dueAt > Date.now()) return { deliveries: [], dueAt };
+      const dueMs = open[0]?.due_ms;
+      if (dueMs === undefined || dueMs > 0) return { deliveries: [], dueMs };
       const ids = open.map(({ id }) => id);
       await db.updateTable('deliveries').set({ state: 'claimed' }).where('id', 'in', ids).execute();
-      return { deliveries: open, dueAt };
+      return { deliveries: open, dueMs };
     });
   }
 
-  /** Notes what became of deliveries; the others that were claimed wait again. */
-  settle(sink: string, { dispatched, failed }: Settlement): Promise<void> {
+  /**
+   * Notes what became of deliveries; the others that were claimed wait again. False: the lease is lost, and only what was
+   * delivered is noted.
+   */
+  settle(sink: string, instance: string, { dispatched, failed }: Settlement): Promise<boolean> {
     return this.db.transaction().execute(async (db) => {
+      const isHeld = await isOwner(db, sink, instance);
       if (dispatched.length > 0) {
         const done = { state: 'dispatched', body: '', error: null } as const;
         await db.updateTable('deliveries').set(done).where('id', 'in', dispatched).execute();
       }
+      if (!isHeld) return false;
       if (failed) {
-        const { id, error, dueAt } = failed;
+        const { id, error, afterMs } = failed;
+        const { now } = vocabularyOf(db);
         await db
           .updateTable('deliveries')
           .set((e) => ({
             attempt: e('attempt', '+', 1),
             error,
-            ...(dueAt === undefined ? { state: 'dead_lettered' } : { state: 'failed', due_at: dueAt }),
+            ...(afterMs === undefined
+              ? { state: 'dead_lettered' }
+              : { state: 'failed', due_at: sql<number>`${now()} + ${afterMs}` }),
           }))
           .where('id', '=', id)
           .execute();
@@ -150,6 +166,7 @@ export class DeliveryStore {
         DELETE FROM deliveries WHERE sink = ${sink} AND state IN ('dispatched', 'dead_lettered') AND
           ((state = 'dispatched' AND id <= ${last - KEPT_DISPATCHED}) OR created_at < ${Date.now() - FEED_AGE_MS})
       `.execute(db);
+      return true;
     });
   }
 
@@ -183,9 +200,10 @@ export class DeliveryStore {
 
   /** Lets dead letters be delivered again, the oldest first; of all receivers when `sink` is absent. Returns how many. */
   async redrive(sink: string | undefined, most: number): Promise<number> {
+    const { now } = vocabularyOf(this.db);
     const { numUpdatedRows } = await this.db
       .updateTable('deliveries')
-      .set({ state: 'pending', attempt: 0, due_at: Date.now() })
+      .set({ state: 'pending', attempt: 0, due_at: now() })
       .where('id', 'in', (db) => {
         const dead = db.selectFrom('deliveries').select('id').where('state', '=', 'dead_lettered');
         return (sink === undefined ? dead : dead.where('sink', '=', sink)).orderBy('id').limit(most);
@@ -193,6 +211,12 @@ export class DeliveryStore {
       .executeTakeFirst();
     return Number(numUpdatedRows);
   }
+}
+
+/** Whether a process has a receiver's lease; nobody else gets it before the transaction ends. */
+async function isOwner(db: StateDb, sink: string, instance: string): Promise<boolean> {
+  const rows = db.selectFrom('sinks').select('owner').where('name', '=', sink);
+  return (await vocabularyOf(db).forUpdate(rows).executeTakeFirst())?.owner === instance;
 }
 
 /** Lets the deliveries that were claimed wait again; returns how many. OPEN, so that the index of those is used. */

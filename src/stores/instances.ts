@@ -59,6 +59,10 @@ export class InstanceStore {
       .map(instance);
   }
 
+  async isAlive(instance: string): Promise<boolean> {
+    return (await this.alive()).some(({ name }) => name === instance);
+  }
+
   /** Whether others tell that a process is alive by its heartbeats alone. */
   async needsHeartbeats(): Promise<boolean> {
     if (vocabularyOf(this.db).database === 'PostgreSQL') return true;

@@ -1,6 +1,6 @@
 import { LIMITS } from '../core/limits.js';
 import type { StateDb } from './database.js';
-import { hasEnded } from './instance.js';
+import { InstanceStore } from './instances.js';
 import { lock } from './vocabulary.js';
 
 /** A request with an idempotency key, as it is told from others. */
@@ -45,7 +45,10 @@ export class ReplyStore {
         .executeTakeFirst();
       if (first?.body_hash)
         return { state: 'answered', target: first.target, bodyHash: first.body_hash, sealed: first.sealed };
-      if (first) return { state: hasEnded(first.instance) ? 'lost' : 'running', target: first.target };
+      if (first) {
+        const isAlive = await new InstanceStore(trx).isAlive(first.instance);
+        return { state: isAlive ? 'running' : 'lost', target: first.target };
+      }
       const request = { target, instance, created_at: now, body_hash: null, sealed: null };
       await trx
         .insertInto('replies')

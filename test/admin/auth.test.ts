@@ -1,14 +1,17 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ANONYMOUS } from '../../src/core/operation.js';
+import { STATE_UNREACHABLE } from '../../src/core/storage-faults.js';
 import { type Authenticator, createAuthenticator } from '../../src/gateway/auth/authenticator.js';
 import { permits } from '../../src/services/access/permissions.js';
-import { type TemporaryState, temporaryState } from '../support/state.js';
+import { StateError } from '../../src/workers/state/link.js';
+import { describeStates, type TemporaryState } from '../support/state.js';
 
 const REFUSED = { code: 'unauthenticated', status: 401 };
 const attempt = async (auth: Authenticator, credentials: Parameters<Authenticator['authenticate']>[0]) =>
   auth.authenticate(credentials);
 
-describe('API keys', () => {
+describeStates('API keys', (temporary) => {
   let t: TemporaryState;
   let auth: Authenticator;
   const closing: Authenticator[] = [];
@@ -18,7 +21,7 @@ describe('API keys', () => {
     return made;
   };
   beforeEach(async () => {
-    t = await temporaryState();
+    t = await temporary();
     auth = authenticator();
   });
   afterEach(async () => {
@@ -44,6 +47,44 @@ describe('API keys', () => {
     }
     expect(auth.authenticate({ apiKey: secret })).not.toBeInstanceOf(Promise);
     expect(auth.authenticate({})).toBe(ANONYMOUS);
+  });
+
+  describe('while the database does not answer', () => {
+    const lost = () => Promise.reject(new StateError(STATE_UNREACHABLE, 'gone'));
+
+    it('believes a key that it knows, for as long as it may, and asks meanwhile', async () => {
+      const own = authenticator({ trustMs: 0, lostTrustMs: 300 });
+      const { secret, key } = await own.keys.create({ name: 'ci', permissions: [] }, 'me');
+      const other = await own.keys.create({ name: 'other', permissions: [] }, 'me');
+      await attempt(own, { apiKey: secret });
+      await sleep(2);
+      const byHash = vi.spyOn(t.state.apiKeys, 'byHash').mockImplementation(lost);
+      expect(await attempt(own, { apiKey: secret })).toMatchObject({ id: key.id });
+      // From the second time on without waiting.
+      expect(own.authenticate({ apiKey: secret })).toMatchObject({ id: key.id });
+      await expect(attempt(own, { apiKey: other.secret })).rejects.toMatchObject({ code: STATE_UNREACHABLE });
+      await sleep(300);
+      await expect(attempt(own, { apiKey: secret })).rejects.toMatchObject({ code: STATE_UNREACHABLE });
+      byHash.mockRestore();
+      expect(await attempt(own, { apiKey: secret })).toMatchObject({ id: key.id });
+    });
+
+    it('believes none that has expired, and refuses one that was revoked meanwhile when it answers again', async () => {
+      const own = authenticator({ trustMs: 0 });
+      const short = await own.keys.create({ name: 's', permissions: [], expiresAt: Date.now() + 80 }, 'me');
+      const { secret, key } = await own.keys.create({ name: 'ci', permissions: [] }, 'me');
+      for (const apiKey of [short.secret, secret]) await attempt(own, { apiKey });
+      await sleep(100);
+      const byHash = vi.spyOn(t.state.apiKeys, 'byHash').mockImplementation(lost);
+      await expect(attempt(own, { apiKey: short.secret })).rejects.toMatchObject({ code: 'unauthenticated' });
+      await attempt(own, { apiKey: secret });
+      await t.state.apiKeys.revoke(key.id, Date.now());
+      expect(own.authenticate({ apiKey: secret })).toMatchObject({ id: key.id });
+      byHash.mockRestore();
+      await vi.waitFor(() =>
+        expect(attempt(own, { apiKey: secret })).rejects.toMatchObject({ code: 'unauthenticated' }),
+      );
+    });
   });
 
   it('never stores the key itself', async () => {

@@ -1,9 +1,9 @@
 import Type from 'typebox';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { AdminDeps } from '../../src/gateway/admin/deps.js';
 import { documents } from '../../src/gateway/admin/documents.js';
 import { action, group, operationsOf, report, resource, setting } from '../../src/gateway/admin/kit.js';
-import { type TemporaryState, temporaryState } from '../support/state.js';
+import { describeStates, type TemporaryState } from '../support/state.js';
 import { call } from './support/call.js';
 
 const Colour = Type.Object({ name: Type.String(), shade: Type.Integer() });
@@ -39,10 +39,10 @@ const sample = group({ tag: 'Colours', scope: 'colours', envelope: 'wrapped' }, 
   }),
 ]);
 
-describe('kit', () => {
+describeStates('kit', (temporary) => {
   let t: TemporaryState;
   beforeEach(async () => {
-    t = await temporaryState();
+    t = await temporary();
   });
   afterEach(() => t.close());
 

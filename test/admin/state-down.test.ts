@@ -71,6 +71,12 @@ describe('a server whose state is in PostgreSQL', () => {
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(await answer.text()).not.toContain(SECRET);
     expect([await statusOf(ITEMS), await statusOf(TILE)]).toEqual([200, 200]);
+    const statusWith = async (key: string) =>
+      (await fetch(server.url + ITEMS, { headers: { 'x-api-key': key } })).status;
+    // A key that was checked before is believed, also when that was a while ago; others cannot be looked up.
+    await sleep(1200);
+    expect([await statusWith(server.adminKey), await statusWith(server.adminKey)]).toEqual([200, 200]);
+    expect(await statusWith('grt_unknown')).toBe(503);
     expect(await statusOf('/healthz/ready')).toBe(503);
     expect(await statusOf('/healthz/live')).toBe(200);
 

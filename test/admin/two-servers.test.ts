@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { AuditScope, inAuditScope } from '../../src/stores/audit-scope.js';
+import type { DeliveryStore } from '../../src/stores/deliveries.js';
 import type { NewEntry } from '../../src/stores/feed.js';
 import type { State } from '../../src/stores/state.js';
 import { describeStates, openPlace, type TemporaryState } from '../support/state.js';
@@ -19,6 +20,7 @@ const EVENT = {
   details: null,
 };
 const LEASE_MS = 60_000;
+const instance = (name: string) => ({ name, server: 's', host: 'h', release: '1', applied: 0 });
 /** With characters that PostgreSQL's text has not. */
 const gap = (n: number): NewEntry => ({
   kind: 'gap',
@@ -153,14 +155,44 @@ describeStates('two servers of one state', (temporary, database, empty) => {
     expect(sinks.filter((position) => position !== undefined)).toEqual([{ position: 3, recovered: 0 }]);
   });
 
+  it('deliver nothing under a lease that another has taken, but note what was delivered', async () => {
+    const [paused, taker] = servers.map(({ deliveries }) => deliveries) as [DeliveryStore, DeliveryStore];
+    await paused.claim('r', 'elsewhere:1:paused', 0, 1);
+    const events = ['a', 'b', 'c'].map((eventId) => ({ eventId, body: '{}' }));
+    await paused.add('r', 'elsewhere:1:paused', events, 1);
+    const [a, b, c] = (await paused.take('r', 'elsewhere:1:paused', 3))!.deliveries;
+    await vi.waitFor(async () =>
+      expect(await taker.claim('r', 'elsewhere:2:taker', 0, LEASE_MS)).toMatchObject({ recovered: 3 }),
+    );
+    expect(await paused.take('r', 'elsewhere:1:paused', 3)).toBeUndefined();
+    const late = { dispatched: [a!.id], failed: { id: b!.id, error: 'late', afterMs: undefined } };
+    expect(await paused.settle('r', 'elsewhere:1:paused', late)).toBe(false);
+    const taken = await taker.take('r', 'elsewhere:2:taker', 3);
+    expect(taken!.deliveries.map(({ id, attempt }) => [id, attempt])).toEqual([
+      [b!.id, 0],
+      [c!.id, 0],
+    ]);
+    expect(await taker.counts(['r'])).toMatchObject({ pending: 2, dead: 0 });
+    const failed = { dispatched: [b!.id], failed: { id: c!.id, error: 'x', afterMs: 50_000 } };
+    expect(await taker.settle('r', 'elsewhere:2:taker', failed)).toBe(true);
+    const { deliveries, dueMs } = (await taker.take('r', 'elsewhere:2:taker', 3))!;
+    expect(deliveries).toEqual([]);
+    expect(dueMs).toBeGreaterThan(40_000);
+    expect(dueMs).toBeLessThanOrEqual(50_000);
+  });
+
   it('do what a request with an idempotency key asks for once', async () => {
     const request = { principal: 'me', keyHash: '9', target: 'POST /x' };
     for (let n = 0; n < 10; n++) {
       const keyed = { ...request, keyHash: `${n}` };
+      await times(8, (i) => server(i).instances.beat(instance(`elsewhere:${i}:x`)));
       const first = await times(8, (i) => server(i).replies.begin(keyed, `elsewhere:${i}:x`));
       const states = first.map(({ state }) => state).toSorted();
       expect(states).toEqual(['new', ...Array(7).fill('running')]);
     }
+    const lost = { ...request, keyHash: 'lost' };
+    await server(0).replies.begin(lost, 'elsewhere:1:gone');
+    expect(await server(1).replies.begin(lost, 'elsewhere:2:x')).toMatchObject({ state: 'lost' });
     await server(1).replies.finish(request, { bodyHash: 'b', sealed: 's' });
     expect(await server(0).replies.begin(request, 'elsewhere:9:x')).toEqual({
       ...{ state: 'answered', target: 'POST /x' },

@@ -93,10 +93,10 @@ describe('webhooks of a server', () => {
       const { deliveries } = state;
       await deliveries.claim('gone', 'test', 0, 60_000);
       await deliveries.add('gone', 'test', [{ eventId: 'e', body: '{}' }], 0);
-      const [one] = (await deliveries.take('gone', 1)).deliveries;
-      await deliveries.settle('gone', {
+      const [one] = (await deliveries.take('gone', 'test', 1))!.deliveries;
+      await deliveries.settle('gone', 'test', {
         dispatched: [],
-        failed: { id: one!.id, error: 'x', dueAt: undefined },
+        failed: { id: one!.id, error: 'x', afterMs: undefined },
       });
       const command = ['dist/cli/main.js', 'events', 'redrive', 'gone', '--data-dir', server.dataDir];
       expect(execFileSync(process.execPath, command, { encoding: 'utf8' })).toMatch(/^1 events/);

@@ -175,7 +175,7 @@ describeStates('webhooks', (open) => {
   it('takes over what another process had claimed when its lease ends', async () => {
     await state.deliveries.claim('hook', 'dead', feed.head, 100);
     await state.deliveries.add('hook', 'dead', [{ eventId: 'claimed', body: '{}' }], feed.head);
-    await state.deliveries.take('hook', 10);
+    await state.deliveries.take('hook', 'dead', 10);
     await new Promise((resolve) => setTimeout(resolve, 150));
     start();
     await until(() => receiver.received.length === 1);

@@ -1,5 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
+import { LIMITS } from '../../core/limits.js';
 import { ANONYMOUS, type Principal } from '../../core/operation.js';
+import { storageFailure } from '../../core/storage-faults.js';
 import { ApiKeys, keyHash, keyStatus } from '../../services/access/api-keys.js';
 import type { StoredApiKey } from '../../stores/api-keys.js';
 import type { State } from '../../stores/state.js';
@@ -8,6 +10,8 @@ import { type Credentials, invalidCredentials, presentedKey } from './credential
 export interface AuthenticatorOptions {
   /** Milliseconds for which a key is believed without asking the database: what a revocation elsewhere may take. */
   trustMs?: number;
+  /** As `trustMs`, while the database does not answer. */
+  lostTrustMs?: number;
   /** Milliseconds between writes of lastUsedAt. */
   touchMs?: number;
   /** Has every process forget the secrets that were lost, this one too; only this one, by asking anew, when absent. */
@@ -22,9 +26,10 @@ const DEFAULT_TRUST_MS = 1000;
 const DEFAULT_TOUCH_MS = 60_000;
 
 interface CachedKey {
-  principal: Principal;
-  expiresAt: number | null;
-  checkedAt: number;
+  readonly principal: Principal;
+  readonly expiresAt: number | null;
+  /** When the database was asked. */
+  readonly checkedAt: number;
 }
 
 export interface Authenticator {
@@ -54,6 +59,9 @@ class KeyAuthenticator implements Authenticator {
   #uses = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
   readonly #trustMs: number;
+  readonly #lostTrustMs: number;
+  /** The database did not answer the last question. */
+  #isLost = false;
 
   constructor(
     private readonly state: State,
@@ -61,6 +69,7 @@ class KeyAuthenticator implements Authenticator {
   ) {
     this.keys = new ApiKeys(state.apiKeys, options.settle ?? (async () => this.forgetAll()));
     this.#trustMs = options.trustMs ?? DEFAULT_TRUST_MS;
+    this.#lostTrustMs = options.lostTrustMs ?? LIMITS.keyTrustMs;
     const report = options.onError ?? (() => {});
     this.#timer = setInterval(() => void this.flush().catch(report), options.touchMs ?? DEFAULT_TOUCH_MS);
     this.#timer.unref();
@@ -71,11 +80,24 @@ class KeyAuthenticator implements Authenticator {
     if (secret === undefined) return ANONYMOUS;
     const hash = keyHash(secret);
     const hit = this.#cache.get(hash);
+    const age = hit ? Date.now() - hit.checkedAt : Number.POSITIVE_INFINITY;
+    if (hit && age <= this.#trustMs) return this.#believe(hit);
+    if (!hit || age > this.#lostTrustMs) return this.#ask(hash);
+    const answer = this.#ask(hash).catch((error) => {
+      if (!isUnreachable(error)) throw error;
+      return this.#believe(hit);
+    });
+    if (!this.#isLost) return answer;
+    // Each question may wait for seconds then: requests do not.
+    answer.catch(() => {});
+    return this.#believe(hit);
+  }
+
+  #believe({ principal, expiresAt }: CachedKey): Principal {
     const now = Date.now();
-    if (!hit || now - hit.checkedAt > this.#trustMs) return this.#ask(hash);
-    if (hit.expiresAt !== null && hit.expiresAt <= now) throw invalidCredentials();
-    this.#uses.set(hit.principal.id, now);
-    return hit.principal;
+    if (expiresAt !== null && expiresAt <= now) throw invalidCredentials();
+    this.#uses.set(principal.id, now);
+    return principal;
   }
 
   /** Requests that bring the same key while it is being looked up share the answer. */
@@ -91,7 +113,7 @@ class KeyAuthenticator implements Authenticator {
 
   async #lookUp(hash: string): Promise<Principal> {
     const askedAt = Date.now();
-    const row = await this.state.apiKeys.byHash(hash);
+    const row = await this.#find(hash);
     if (!row || !sameHash(row.hash, hash) || keyStatus(row) !== 'active') {
       this.#cache.delete(hash);
       throw invalidCredentials();
@@ -100,6 +122,17 @@ class KeyAuthenticator implements Authenticator {
     if (this.#asking.has(hash)) this.#remember(hash, row, askedAt);
     this.#uses.set(row.id, askedAt);
     return principalOf(row);
+  }
+
+  async #find(hash: string): Promise<StoredApiKey | undefined> {
+    try {
+      const row = await this.state.apiKeys.byHash(hash);
+      this.#isLost = false;
+      return row;
+    } catch (error) {
+      this.#isLost = isUnreachable(error);
+      throw error;
+    }
   }
 
   #remember(hash: string, key: StoredApiKey, checkedAt: number): void {
@@ -133,6 +166,10 @@ class KeyAuthenticator implements Authenticator {
     clearInterval(this.#timer);
     await this.flush();
   }
+}
+
+function isUnreachable(error: unknown): boolean {
+  return storageFailure(error)?.code === 'store-unavailable';
 }
 
 function sameHash(a: string, b: string): boolean {

@@ -14,6 +14,8 @@ const BACKOFF_FACTOR = 4;
 
 export interface DeliveryOptions {
   name: string;
+  /** Names this process. */
+  instance: string;
   receiver: Receiver;
   store: DeliveryStore;
   log: Log;
@@ -25,14 +27,15 @@ export interface DeliveryOptions {
 
 /**
  * Sends the next deliveries of a receiver, one after the other: none overtakes one that is to be tried again. Resolves
- * with the milliseconds until there is something to do; undefined: nothing waits.
+ * with the milliseconds until there is something to do; undefined: nothing waits; `lost`: another process has the lease.
  */
-export async function deliverNext(options: DeliveryOptions): Promise<number | undefined> {
-  const { name, store } = options;
-  const { deliveries, dueAt } = await store.take(name, BATCH);
-  if (deliveries.length === 0) return dueAt === undefined ? undefined : Math.max(1, dueAt - Date.now());
-  await store.settle(name, await send(deliveries, options));
-  return 0;
+export async function deliverNext(options: DeliveryOptions): Promise<number | 'lost' | undefined> {
+  const { name, instance, store } = options;
+  const taken = await store.take(name, instance, BATCH);
+  if (!taken) return 'lost';
+  const { deliveries, dueMs } = taken;
+  if (deliveries.length === 0) return dueMs === undefined ? undefined : Math.max(1, dueMs);
+  return (await store.settle(name, instance, await send(deliveries, options))) ? 0 : 'lost';
 }
 
 async function send(deliveries: readonly Delivery[], options: DeliveryOptions): Promise<Settlement> {
@@ -61,11 +64,11 @@ function failureOf(
 ): Settlement['failed'] {
   metrics.sinkFailed.cell().inc();
   if (attempt + 1 < LIMITS.webhookAttempts)
-    return { id, error, dueAt: Date.now() + firstBackoffMs * BACKOFF_FACTOR ** attempt };
+    return { id, error, afterMs: firstBackoffMs * BACKOFF_FACTOR ** attempt };
   metrics.sinkDeadLettered.cell().inc();
   metrics.outboxDeadLettered.cell().inc();
   log.write('webhook.event.dropped', { Webhook: name, EventId: event_id, Error: error });
   const message = `An event was given up after ${LIMITS.webhookAttempts} attempts: ${error}`;
   alerts.notify({ kind: 'delivery-failing', severity: 'error', subject: name, message });
-  return { id, error, dueAt: undefined };
+  return { id, error, afterMs: undefined };
 }

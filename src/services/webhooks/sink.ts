@@ -69,7 +69,8 @@ export class Sink {
         if (!(await this.#claim())) return this.#later(LEASE_MS);
         const more = await this.#collect();
         const wait = await deliverNext({ ...this.#options, signal: this.#closing.signal });
-        if (more || wait === 0) this.#again = true;
+        if (wait === 'lost') this.#position = undefined;
+        if (more || wait === 0 || wait === 'lost') this.#again = true;
         else if (wait !== undefined) this.#later(wait);
       } catch (error) {
         if (this.#closing.signal.aborted) return;
