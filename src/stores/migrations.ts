@@ -3,7 +3,12 @@ import type { StateDb } from './database.js';
 import { firstCursor } from './feed.js';
 import { type Vocabulary, vocabularyOf } from './vocabulary.js';
 
-/** Steps of the state database's schema, in order of name. A step that was released is never changed. */
+/**
+ * Steps of the state database's schema, in order of name. A step that was released is never changed. The last release and
+ * this one work on one state at the same time, so a step adds what the other one need not know: tables, and columns that
+ * have a default or may be null. What nobody uses any more is taken away one release later, by a step that says so with
+ * `UPDATE compatibility SET needs = '<its name>'`: releases without that step are refused from then on.
+ */
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-foundation': { up: foundation },
   '0002-feed': { up: feed },
@@ -192,4 +197,7 @@ const CLUSTER = [
 
   `CREATE TABLE announcements (
     version INTEGER PRIMARY KEY, topic TEXT NOT NULL, subject_json TEXT NOT NULL, at INTEGER NOT NULL) STRICT`,
+
+  `CREATE TABLE compatibility (needs TEXT NOT NULL) STRICT`,
+  `INSERT INTO compatibility (needs) VALUES ('0008-cluster')`,
 ];

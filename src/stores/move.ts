@@ -3,6 +3,7 @@ import { type CompiledQuery, sql } from 'kysely';
 import { AuditStore } from './audit.js';
 import type { StateDb } from './database.js';
 import { newestCursor } from './feed.js';
+import { laterSteps } from './migrate.js';
 import type { StateTables } from './schema.js';
 import { type NumberedTable, vocabularyOf } from './vocabulary.js';
 
@@ -51,6 +52,7 @@ export async function moveState(
   return await snapshot(from, (source) =>
     to.transaction().execute(async (target) => {
       for (const db of [source, target]) await requireAlone(db);
+      await requireKnown(source);
       await requireEmpty(target);
       const counts: Record<string, number> = {};
       for (const table of Object.keys(KEYS) as Table[]) {
@@ -88,6 +90,13 @@ async function requireAlone(db: StateDb): Promise<void> {
   `.execute(db);
   if (rows.length > 0)
     throw new MoveError('A server has the state in PostgreSQL open: stop all servers of it.');
+}
+
+/** Of what a newer version added nothing would be copied. */
+async function requireKnown(db: StateDb): Promise<void> {
+  const [step] = await laterSteps(db);
+  if (step !== undefined)
+    throw new MoveError(`A newer version made the state (step ${step}): use that version's command.`);
 }
 
 async function requireEmpty(db: StateDb): Promise<void> {

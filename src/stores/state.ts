@@ -4,7 +4,6 @@ import {
   HandleEmptyInListsPlugin,
   Kysely,
   type KyselyPlugin,
-  Migrator,
   replaceWithNoncontingentExpression,
   sql,
 } from 'kysely';
@@ -21,7 +20,7 @@ import { DocumentStore } from './documents.js';
 import { FeedStore } from './feed.js';
 import { InstanceStore } from './instances.js';
 import { JobStore } from './jobs.js';
-import { MIGRATIONS } from './migrations.js';
+import { migrate } from './migrate.js';
 import type { PostgresBounds } from './postgres-dialect.js';
 import { makeDataFolder, makeStateFile, STATE_FILE } from './private-files.js';
 import { RasterStore } from './rasters.js';
@@ -64,7 +63,7 @@ export function openStateDb({ data, state }: Pick<Config, 'data' | 'state'>): Pr
 /**
  * Opens the state database, creating and migrating it as needed. Several processes may open one file.
  * `worker` is the script of the state thread, for programs that do not run from the build output.
- * Rejects when the file is no database, or was written by a newer version.
+ * Rejects when the file is no database, or a newer version changed what this one needs.
  */
 export async function openState(path: string, worker?: URL): Promise<State> {
   return storesOf(await openFile(path, worker));
@@ -77,7 +76,7 @@ export async function openFile(path: string, worker?: URL): Promise<StateDb> {
 
 /**
  * Opens the state in a PostgreSQL database, creating and migrating its tables as needed. Servers on many machines may
- * open one database. Rejects when the database does not answer, or was written by a newer version.
+ * open one database. Rejects when the database does not answer, or a newer version changed what this one needs.
  */
 export async function openPostgresState(url: string, bounds: PostgresBounds): Promise<State> {
   return storesOf(await openPostgres(url, bounds));
@@ -119,10 +118,4 @@ function storesOf(db: StateDb): State {
     check: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),
   };
-}
-
-async function migrate(db: StateDb): Promise<void> {
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } });
-  const { error } = await migrator.migrateToLatest();
-  if (error) throw error;
 }

@@ -8,6 +8,7 @@ export interface Vocabulary {
   now(): RawBuilder<number>;
   /** The `n`th parameter of a statement, counted from 1. */
   parameter(n: number): string;
+  hasTable(db: StateDb, name: string): Promise<boolean>;
   /** Waits for the lock of a name, which its holder has until the transaction ends. Undefined: a transaction has all. */
   lock(name: string): CompiledQuery | undefined;
   /** Keeps the rows of a query from changes by others until the transaction ends. */
@@ -43,6 +44,12 @@ export const SQLITE: Vocabulary = {
   database: 'SQLite',
   now: () => sql<number>`${Date.now()}`,
   parameter: () => '?',
+  async hasTable(db, name) {
+    const { rows } = await sql`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ${name}`.execute(
+      db,
+    );
+    return rows.length > 0;
+  },
   lock: () => undefined,
   forUpdate: (query) => query,
   forUpdateOfFree: (query) => query,
@@ -81,6 +88,12 @@ export const POSTGRESQL: Vocabulary = {
   // Not now(), which is when the transaction began: it may have waited for a lock since.
   now: () => sql<number>`(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
   parameter: (n) => `$${n}`,
+  async hasTable(db, name) {
+    const { rows } = await sql<{ there: boolean }>`SELECT to_regclass(${name}) IS NOT NULL AS there`.execute(
+      db,
+    );
+    return rows[0]!.there;
+  },
   lock: (name) =>
     CompiledQuery.raw('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`graticule ${name}`]),
   forUpdate: (query) => query.forUpdate() as typeof query,

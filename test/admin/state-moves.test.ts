@@ -226,7 +226,8 @@ describe('a backup', () => {
       'is of a newer version',
       (file: string) => {
         const db = new Database(file);
-        db.exec(`INSERT INTO kysely_migration VALUES ('9999-later', '2030-01-01')`);
+        db.exec(`INSERT INTO kysely_migration VALUES ('9999-later', '2030-01-01');
+          UPDATE compatibility SET needs = '9999-later'`);
         db.close();
       },
     ],
