@@ -5,6 +5,7 @@ import { defineConfig } from 'vitest/config';
  * environment or in the process, so that many of them share a process with the modules that it has loaded.
  */
 const UNITS = [
+  'test/access/*.test.ts',
   'test/core/*.test.ts',
   'test/cql2/*.test.ts',
   'test/layers/*.test.ts',
@@ -14,7 +15,7 @@ const UNITS = [
   'test/telemetry/*.test.ts',
   'test/workers/*.test.ts',
   'test/cache/(data-versions|item-replies|control|levels|tile-cache).test.ts',
-  'test/edits/(access|areas|catalog|item-tag|policy|positions|values).test.ts',
+  'test/edits/(access|areas|catalog|item-tag|lanes|policy|positions|values).test.ts',
   'test/engine/(lane|output|rooms|wire).test.ts',
   'test/http/(backlog|browser-pages|forwarding|no-content|request-lines|router|turns).test.ts',
   'test/streaming/(access|bad-input|formats|gaps|groups|peers|quotas|sse).test.ts',
