@@ -6,6 +6,7 @@ import { defineConfig } from 'vitest/config';
  */
 const UNITS = [
   'test/access/*.test.ts',
+  'test/admin/lease.test.ts',
   'test/core/*.test.ts',
   'test/cql2/*.test.ts',
   'test/layers/*.test.ts',
@@ -20,6 +21,7 @@ const UNITS = [
   'test/http/(backlog|browser-pages|forwarding|no-content|request-lines|router|turns).test.ts',
   'test/streaming/(access|bad-input|formats|gaps|groups|peers|quotas|sse).test.ts',
   'test/styles/(check|drawing-info|icon-files|sld-*|store|suggest).test.ts',
+  'test/tile-jobs/parts.test.ts',
   'test/tiles/(byte-budget|images|make).test.ts',
 ];
 
@@ -37,7 +39,7 @@ export default defineConfig({
     // What was compiled for one process, and in the run before, is not compiled again.
     experimental: { fsModuleCache: true },
     // Every file has ports and folders of its own. Most wait for servers and browsers half of the time.
-    maxWorkers: 3,
+    maxWorkers: 4,
     projects: [
       {
         test: { ...COMMON, name: 'units', include: UNITS, isolate: false, sequence: { groupOrder: 1 } },

@@ -5,6 +5,7 @@ import { ImportService, tableName } from '../services/import.js';
 import { JobEngine } from '../services/jobs/engine.js';
 import { ARCHIVE, GRIDDED, nameOf, RASTER, reasonNotRead } from '../services/publish/formats.js';
 import { isStac } from '../services/publish/stac.js';
+import { folderName } from '../stores/private-files.js';
 import { openStateOf } from '../stores/state.js';
 import { CommandError, EXIT_FAILED } from './command-error.js';
 import { notifyServer, withPools } from './local.js';
@@ -32,6 +33,7 @@ export async function importFile(file: string, options: ImportOptions): Promise<
   if (await isStac(path)) return importStac(path, options, dataDir);
   const state = await openStateOf(config);
   const jobs = new JobEngine(state.jobs, {
+    folder: config.state.url === '' ? undefined : folderName(dataDir),
     onError: (error: unknown) => process.stderr.write(`${String(error)}\n`),
   });
   try {

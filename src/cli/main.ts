@@ -52,6 +52,16 @@ program
   .action(loaded(async () => (await import('./serve.js')).serve));
 
 program
+  .command('worker')
+  .description('run jobs of the servers that share a state in PostgreSQL, without serving data')
+  .argument('[sources...]', 'what the servers publish: as for serve')
+  .option('--port <n>', 'port of probes and metrics (8080, or PORT)', number('--port'))
+  .option('--host <address>', 'address to listen on')
+  .option('--data-dir <path>', 'folder for files of its own (./graticule-data)')
+  .option('--config <file>', 'configuration file (YAML): that of the servers')
+  .action(loaded(async () => (await import('./serve.js')).work));
+
+program
   .command('events')
   .description('look after the events of edits')
   .command('redrive')

@@ -4,6 +4,7 @@ import { SingleBar } from 'cli-progress';
 import type { TileJobInput } from '../services/tile-jobs/input.js';
 import { CACHE_JOB, TILE_JOB_ATTEMPTS, type TileJobState } from '../services/tile-jobs/service.js';
 import type { JobRow, JobStore } from '../stores/jobs.js';
+import { folderName } from '../stores/private-files.js';
 import { openStateOf } from '../stores/state.js';
 import { CommandError } from './command-error.js';
 import { serverOf } from './local.js';
@@ -40,7 +41,9 @@ export async function seed(collection: string, options: SeedOptions): Promise<vo
   try {
     const resources = [`collection:${collection}`];
     const job = { kind: CACHE_JOB, input, owner: 'command line', maxAttempts: TILE_JOB_ATTEMPTS, resources };
-    const { id } = (await state.jobs.add(job)).job;
+    const isOfFolder = config.state.url !== '' && config.cache.redis.url === '';
+    const folder = isOfFolder ? folderName(dataDir) : undefined;
+    const { id } = (await state.jobs.add({ ...job, folder })).job;
     conclude(await follow(state.jobs, id));
   } finally {
     await state.close();

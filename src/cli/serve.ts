@@ -16,6 +16,19 @@ import { engineCount, flagsOf, resolveConfig, type ServeOptions, saveConfig } fr
 /** Gateways of a server that was killed end when they notice, and hold its port until then. */
 const ORPHAN_MS = 10_000;
 
+/** `graticule worker`: a server that runs jobs of others, and answers probes only. */
+export async function work(sources: string[], options: ServeOptions): Promise<void> {
+  const role = 'worker';
+  const { config } = resolveConfig(flagsOf(sources, { ...options, role }), options.config);
+  if (config.state.url === '')
+    throw new CommandError(
+      'a worker runs the jobs of servers that share a state: state.url must name their database',
+    );
+  if (config.jobs.atOnce === 0)
+    throw new CommandError('jobs.atOnce is 0, with which a worker runs nothing: set it on the servers only');
+  await serve(sources, { ...options, role });
+}
+
 /** `graticule serve`: checks the configuration, then supervises gateways and engines until it is stopped. */
 export async function serve(sources: string[], options: ServeOptions): Promise<void> {
   // What the server writes may hold keys, edits and uploads: only its user reads it.

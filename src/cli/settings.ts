@@ -15,6 +15,7 @@ export interface ServeOptions {
   processes?: number;
   publicUrl?: string;
   saveConfig?: string;
+  role?: Config['server']['role'];
   crs?: Record<string, string>;
 }
 
@@ -35,6 +36,7 @@ export function flagsOf(sources: readonly string[], options: ServeOptions): Reco
     'server.host': options.host,
     'server.processes': options.processes,
     'server.publicUrl': options.publicUrl,
+    'server.role': options.role,
     'data.directory': options.dataDir,
     'data.crs': options.crs,
     'data.sources':

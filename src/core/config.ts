@@ -26,6 +26,9 @@ const section = <T extends Record<string, TSchema>>(properties: T) =>
 const bounded = (description: string, minimum: number, maximum: number) =>
   Type.Optional(Type.Integer({ description, minimum, maximum }));
 
+const jobLimit = (jobs: string) =>
+  bounded(`${jobs} that run at a time on all servers together; as many as have room when absent.`, 1, 1000);
+
 const TileSettingsSchema = Type.Object(
   {
     minZoom: bounded('First zoom level of WebMercatorQuad; other sets go by its scale.', 0, LIMITS.tileZoom),
@@ -60,6 +63,10 @@ export const ConfigSchema = section({
     port: whole('Port of HTTP and WebSocket.', 8080, 0, 65_535),
     host: text('Address to listen on.', '0.0.0.0'),
     processes: whole('Gateway processes that share the port.', 1, 1, 64),
+    role: Type.Union([Type.Literal('server'), Type.Literal('worker')], {
+      description: 'A worker runs jobs of the servers of its state, and answers probes and scrapes only.',
+      default: 'server',
+    }),
     publicUrl: text(
       'Origin and path prefix that links start with; derived from each request when empty.',
       '',
@@ -95,6 +102,17 @@ export const ConfigSchema = section({
       10,
       60_000,
     ),
+  }),
+  jobs: section({
+    atOnce: whole('Jobs that each process runs at a time; with 0 it leaves them to others.', 2, 0, 64),
+    limits: section({
+      import: jobLimit('Imports of vector files'),
+      'import-raster': jobLimit('Imports of rasters'),
+      'multidim-scan': jobLimit('Scans of multidimensional coverages'),
+      'tiles.cache': jobLimit('Seedings and drops of cached tiles'),
+      'tiles.archive': jobLimit('Exports of tiles'),
+      'tiles.publish': jobLimit('Exports of tiles that are published'),
+    }),
   }),
   postgis: section({
     connections: whole('Connections to each PostGIS database, per gateway process.', 8, 1, 1000),

@@ -18,7 +18,7 @@ import { jsonPage, pageHeaders, problemPage } from './pages/for-browsers.js';
 import { type Access, startAccess } from './start/access.js';
 import { type Data, startData } from './start/data.js';
 import { type Foundation, type GatewayOptions, layFoundation, startTelemetry } from './start/foundation.js';
-import { dataOperations } from './start/operations.js';
+import { dataOperations, workerOperations } from './start/operations.js';
 
 /** A running gateway: one process, one event loop, one port. */
 export interface Gateway {
@@ -46,7 +46,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const access = await startAccess(foundation, data);
   const management = manage(foundation, data, access);
   const idempotency = new Idempotency(state.replies, foundation.instance, log);
-  const operations = [...dataOperations(foundation, data), ...management.operations];
+  const operations =
+    config.server.role === 'worker'
+      ? workerOperations(foundation, data)
+      : [...dataOperations(foundation, data), ...management.operations];
 
   await publish(foundation, data, settings);
   management.start();

@@ -86,6 +86,10 @@ function announce(gateway: Gateway, config: Config): void {
   const host =
     config.server.host === '0.0.0.0' || config.server.host === '::' ? 'localhost' : config.server.host;
   const baseUrl = config.server.publicUrl || `http://${host}:${gateway.port}`;
+  if (config.server.role === 'worker') {
+    process.stderr.write(`\n  runs jobs; probes and metrics at ${baseUrl}/healthz/ready and /metrics\n\n`);
+    return;
+  }
   process.stderr.write(publishedTable(gateway.catalog.current, baseUrl, config.data.sources));
   const { firstKey } = gateway;
   if (firstKey.from === 'generated') {

@@ -23,6 +23,7 @@ import type { Log } from '../services/telemetry/log.js';
 import { exception } from '../services/telemetry/log.js';
 import { TileJobs } from '../services/tile-jobs/service.js';
 import { warmTile } from '../services/tiles/load.js';
+import { folderName } from '../stores/private-files.js';
 import type { State } from '../stores/state.js';
 import type { ConfigDocument } from './admin/config-document.js';
 import { adminOperations } from './admin/index.js';
@@ -57,6 +58,9 @@ export interface Management {
 export function startManagement(options: ManagementOptions): Management {
   const { config, state, cluster, keys, pools, catalog, log } = options;
   const jobs = new JobEngine(state.jobs, {
+    concurrency: config.jobs.atOnce,
+    limits: config.jobs.limits,
+    folder: config.state.url === '' ? undefined : folderName(options.dataDir),
     onError: (error: unknown) => log.write('job.engine.failed', exception(error)),
   });
   /** All processes show what was made before its job succeeds. */
@@ -79,6 +83,7 @@ export function startManagement(options: ManagementOptions): Management {
     jobs,
     dataDir: options.dataDir,
     catalog: () => catalog.current,
+    cacheReach: tiles.reach,
     warm: async (request) => warmTile({ tiles, pools }, request),
     drop: async (layerId) =>
       cache.invalidate(layerId === undefined ? { kind: 'all' } : { kind: 'layer', layerId }),

@@ -15,17 +15,17 @@ import { type StreamingDeps, streamingOperations } from './surfaces/streaming/op
 import { stylesOperations } from './surfaces/styles/operations.js';
 import { type TilesDeps, tilesOperations } from './surfaces/tiles/operations.js';
 
+export type SurfaceDeps = StreamingDeps &
+  MapsDeps &
+  TilesDeps &
+  StacDeps &
+  ItemDeps &
+  EditDeps &
+  ProbeDeps &
+  Omit<SiteDeps, 'surfaces'>;
+
 /** Every operation of the data surfaces, the site and the probes. */
-export function surfaceOperations(
-  deps: StreamingDeps &
-    MapsDeps &
-    TilesDeps &
-    StacDeps &
-    ItemDeps &
-    EditDeps &
-    ProbeDeps &
-    Omit<SiteDeps, 'surfaces'>,
-): Operation[] {
+export function surfaceOperations(deps: SurfaceDeps): Operation[] {
   const onEarth = { ...deps, visible: (principal: Principal) => deps.visible(principal).onEarth };
   return [
     ...probeOperations(deps),

@@ -160,6 +160,7 @@ export class ImportService {
       console: 'ExtractTransformLoad',
       operationType: 1,
       resumable: true,
+      ofFolder: true,
       run: (context) => this.#run(context),
       cleanup: (input, id, outcome) => this.#cleanup(input, id, outcome),
       refuseRetry: async ({ file }) =>

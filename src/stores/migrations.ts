@@ -17,6 +17,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0005-styles': { up: styles },
   '0007-replies': { up: replies },
   '0008-cluster': { up: cluster },
+  '0009-shared-work': { up: sharedWork },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. In SQLite's words. */
@@ -200,4 +201,19 @@ const CLUSTER = [
 
   `CREATE TABLE compatibility (needs TEXT NOT NULL) STRICT`,
   `INSERT INTO compatibility (needs) VALUES ('0008-cluster')`,
+];
+
+async function sharedWork(db: StateDb): Promise<void> {
+  await runAll(db, SHARED_WORK);
+}
+
+const SHARED_WORK = [
+  'ALTER TABLE jobs ADD COLUMN folder TEXT',
+
+  `CREATE TABLE job_parts (
+    job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE, ordinal INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('open', 'done', 'failed')), input_json TEXT NOT NULL,
+    progress_json TEXT, result_json TEXT, failure_code TEXT, failure_message TEXT, attempt INTEGER NOT NULL,
+    lease_owner TEXT, lease_expires_at INTEGER, updated_at INTEGER NOT NULL, PRIMARY KEY (job_id, ordinal)) STRICT`,
+  `CREATE INDEX job_parts_open ON job_parts (job_id, ordinal) WHERE state = 'open'`,
 ];

@@ -26,6 +26,7 @@ const KEYS: Readonly<Record<Table, readonly string[]>> = {
   job_logs: ['id'],
   job_steps: ['job_id', 'ordinal'],
   job_artifacts: ['id'],
+  job_parts: ['job_id', 'ordinal'],
   documents: ['kind', 'id'],
   feed: ['cursor'],
   outboxes: ['source'],

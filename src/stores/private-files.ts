@@ -1,4 +1,15 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 
 export const STATE_FILE = 'state.db';
@@ -18,4 +29,24 @@ export function makeStateFile(path: string): void {
   // SQLite gives its journals the mode of the database, so it must be right before the first write.
   closeSync(openSync(path, 'a', 0o600));
   for (const name of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(name)) chmodSync(name, 0o600);
+}
+
+const NAME_FILE = 'folder.id';
+
+/** Names a data folder among those of all servers of a state. Servers that share a folder find the same name in it. */
+export function folderName(path: string): string {
+  const file = join(path, NAME_FILE);
+  if (!existsSync(file)) {
+    const draft = `${file}-${randomUUID()}`;
+    writeFileSync(draft, randomUUID(), { mode: 0o600 });
+    try {
+      // There at once with all its bytes, or not: another process may be doing the same.
+      linkSync(draft, file);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    } finally {
+      rmSync(draft);
+    }
+  }
+  return readFileSync(file, 'utf8');
 }

@@ -83,6 +83,26 @@ export interface JobTable {
   failure_message: string | null;
   warnings_json: string;
   resources_json: string;
+  /** The data folder that holds the job's files; null when any server can run it. */
+  folder: string | null;
+}
+
+/** A part of a running job, which any server may do. */
+export interface JobPartTable {
+  job_id: string;
+  /** Counted from 0. */
+  ordinal: number;
+  state: string;
+  input_json: string;
+  /** What its run has told of itself. */
+  progress_json: string | null;
+  result_json: string | null;
+  failure_code: string | null;
+  failure_message: string | null;
+  attempt: number;
+  lease_owner: string | null;
+  lease_expires_at: number | null;
+  updated_at: number;
 }
 
 export interface JobLogTable {
@@ -250,6 +270,7 @@ export interface StateTables {
   job_logs: JobLogTable;
   job_steps: JobStepTable;
   job_artifacts: JobArtifactTable;
+  job_parts: JobPartTable;
   documents: DocumentTable;
   feed: FeedTable;
   outboxes: OutboxTable;

@@ -176,11 +176,12 @@ describeStates('job engine', (temporary) => {
   it('leaves a job to another machine until its lease has run out', async () => {
     const job = { kind: 'k', input: {}, owner: 'me', maxAttempts: 3, resources: [] };
     const { id } = (await t.state.jobs.add(job)).job;
-    await t.state.jobs.claim('elsewhere:1:x', ['k'], 60_000);
-    expect(await t.state.jobs.claim('here:2:y', ['k'], 60_000)).toBeUndefined();
-    const { db } = t.state.jobs;
-    await db.updateTable('jobs').set({ lease_expires_at: Date.now() }).execute();
-    expect(await t.state.jobs.claim('here:2:y', ['k'], 60_000)).toMatchObject({
+    const search = { kinds: ['k'], leaseMs: 60_000 };
+    const { runs } = t.state.jobs.asInstance('here:2:y');
+    await t.state.jobs.asInstance('elsewhere:1:x').runs.claim(search);
+    expect(await runs.claim(search)).toBeUndefined();
+    await t.state.jobs.db.updateTable('jobs').set({ lease_expires_at: Date.now() }).execute();
+    expect(await runs.claim(search)).toMatchObject({
       job: { id },
       takenOver: true,
     });

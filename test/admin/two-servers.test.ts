@@ -20,6 +20,7 @@ const EVENT = {
   details: null,
 };
 const LEASE_MS = 60_000;
+const SEARCH = { kinds: ['k'], leaseMs: LEASE_MS };
 const instance = (name: string) => ({ name, server: 's', host: 'h', release: '1', applied: 0 });
 /** With characters that PostgreSQL's text has not. */
 const gap = (n: number): NewEntry => ({
@@ -39,6 +40,7 @@ describeStates('two servers of one state', (temporary, database, empty) => {
   });
   afterEach(() => t.close());
   const server = (i: number) => servers[i % 2]!;
+  const runs = (i: number, name: string) => server(i).jobs.asInstance(name).runs;
 
   it('migrate an empty database once when they start together', async () => {
     const place = await empty();
@@ -50,43 +52,82 @@ describeStates('two servers of one state', (temporary, database, empty) => {
   it('run each job once', async () => {
     const job = { kind: 'k', input: {}, owner: 'me', maxAttempts: 3, resources: ['roads'] };
     const ids = (await times(40, (i) => server(i).jobs.add(job))).map((added) => added.job.id);
-    const claims = await times(50, (i) => server(i).jobs.claim(`i${i % 2}`, ['k'], LEASE_MS));
+    const claims = await times(50, (i) => runs(i, `i${i % 2}`).claim(SEARCH));
     const claimed = claims.flatMap((claim) => (claim ? [claim.job.id] : []));
     expect(claimed.toSorted()).toEqual(ids.toSorted());
     expect(claims.every((claim) => !claim || (claim.job.attempt === 1 && !claim.takenOver))).toBe(true);
     expect(await server(1).jobs.list({ resource: 'roads', limit: 100 })).toHaveLength(40);
     expect(await server(1).jobs.list({ resource: 'road', limit: 100 })).toEqual([]);
-    expect(await server(0).jobs.claim('i0', [], LEASE_MS)).toBeUndefined();
+    expect(await runs(0, 'i0').claim({ ...SEARCH, kinds: [] })).toBeUndefined();
   });
 
   it('take a job over when its lease has ended, and refuse what its former owner writes', async () => {
     const job = { kind: 'k', input: {}, owner: 'me', maxAttempts: 3, resources: [] };
     const { id } = (await server(0).jobs.add(job)).job;
-    await server(0).jobs.claim('elsewhere:1:a', ['k'], 0);
-    expect(await server(1).jobs.claim('elsewhere:1:b', ['k'], LEASE_MS)).toMatchObject({
+    const before = runs(0, 'elsewhere:1:a');
+    const after = runs(1, 'elsewhere:1:b');
+    await before.claim({ ...SEARCH, leaseMs: 0 });
+    expect(await after.claim(SEARCH)).toMatchObject({
       takenOver: true,
       job: { id, attempt: 2 },
     });
     const progress = { phase: null, fraction: 0.5, etaMs: null };
-    expect(await server(0).jobs.beat(id, 'elsewhere:1:a', LEASE_MS, progress)).toBeUndefined();
-    expect(await server(0).jobs.finish(id, 'elsewhere:1:a', { state: 'Succeeded' })).toBeUndefined();
-    expect(await server(1).jobs.beat(id, 'elsewhere:1:b', LEASE_MS, progress)).toEqual({
-      cancelRequested: false,
+    expect(await before.beat(id, LEASE_MS, progress)).toBeUndefined();
+    expect(await before.log(id, { at: 1, level: 'info', message: 'late', phase: null })).toBe(false);
+    expect(await before.warn(id, ['late'])).toBe(false);
+    expect(await before.checkpoint(id, 'late')).toBe(false);
+    expect(await before.beginStep(id, { attempt: 1, phase: 'late', message: '' })).toBeUndefined();
+    const artifact = { label: 'late', kind: 'k', content_type: 'c', size_bytes: 1, location: '/l' };
+    expect(await before.addArtifact(id, { id: 'x', created_at: 1, ...artifact })).toBe(false);
+    expect(await before.finish(id, { state: 'Succeeded' })).toBeUndefined();
+    expect(await after.beat(id, LEASE_MS, progress)).toEqual({ cancelRequested: false });
+    const { jobs } = server(1);
+    expect(await jobs.logs(id, 0, 10)).toEqual([]);
+    expect(await jobs.steps(id)).toEqual([]);
+    expect(await jobs.artifacts(id)).toEqual([]);
+    expect(await jobs.get(id)).toMatchObject({
+      warnings_json: '[]',
+      checkpoint_json: null,
+      state: 'Running',
     });
+  });
+
+  it('take the jobs of their own data folder, and those of none', async () => {
+    const job = { kind: 'k', input: {}, owner: 'me', maxAttempts: 3, resources: [] };
+    const ids: string[] = [];
+    for (const folder of ['a', 'b', undefined, 'b', 'a'])
+      ids.push((await server(0).jobs.add({ ...job, folder })).job.id);
+    const take = async (folder?: string) =>
+      ids.indexOf((await runs(1, 'i1').claim({ ...SEARCH, folder }))?.job.id ?? '');
+    const taken = [await take('b'), await take('b'), await take('b')];
+    expect(taken.toSorted()).toEqual([1, 2, 3]);
+    expect(await take('b')).toBe(-1);
+    expect([await take(), await take()].toSorted()).toEqual([0, 4]);
+  });
+
+  it('run no more jobs of a kind than may run on all together', async () => {
+    const job = { kind: 'k', input: {}, owner: 'me', maxAttempts: 3, resources: [] };
+    await times(20, (i) => server(i).jobs.add({ ...job, kind: i % 2 === 0 ? 'k' : 'free' }));
+    const search = { ...SEARCH, kinds: ['k', 'free'], limits: { k: 3 } };
+    const claims = await times(30, (i) => runs(i, `elsewhere:${i}:x`).claim(search));
+    const kinds = claims.map((claim) => claim?.job.kind);
+    expect(kinds.filter((kind) => kind === 'k')).toHaveLength(3);
+    expect(kinds.filter((kind) => kind === 'free')).toHaveLength(10);
+    const first = claims.findIndex((claim) => claim?.job.kind === 'k');
+    await runs(first, `elsewhere:${first}:x`).finish(claims[first]!.job.id, { state: 'Succeeded' });
+    expect(await runs(0, 'i0').claim(search)).toMatchObject({ job: { kind: 'k' }, takenOver: false });
+    expect(await runs(0, 'i0').claim(search)).toBeUndefined();
   });
 
   it('end a job that one cancels while the other claims it in one of two ways', async () => {
     const job = { kind: 'k', input: {}, owner: 'me', maxAttempts: 3, resources: [] };
     for (let i = 0; i < 20; i++) {
       const { id } = (await server(0).jobs.add(job)).job;
-      const [claim] = await Promise.all([
-        server(0).jobs.claim('i0', ['k'], LEASE_MS),
-        server(1).jobs.cancel(id),
-      ]);
+      const [claim] = await Promise.all([runs(0, 'i0').claim(SEARCH), server(1).jobs.cancel(id)]);
       const row = (await server(0).jobs.get(id))!;
       expect(row.cancel_requested_at).not.toBeNull();
       expect(row.state).toBe(claim ? 'Running' : 'Cancelled');
-      if (claim) await server(0).jobs.finish(id, 'i0', { state: 'Cancelled' });
+      if (claim) await runs(0, 'i0').finish(id, { state: 'Cancelled' });
     }
   });
 

@@ -27,6 +27,8 @@ export interface ServerSetup {
   dataDir?: string;
   /** A free one when absent. */
   port?: number;
+  /** `serve` when absent. */
+  command?: 'serve' | 'worker';
   /** Starts the server in place of itself: it is given the server's command line. */
   launcher?: string[];
 }
@@ -59,7 +61,7 @@ export async function startServer(setup: ServerSetup = {}): Promise<TestServer> 
     [
       ...before,
       'dist/cli/main.js',
-      'serve',
+      setup.command ?? 'serve',
       ...sources,
       '--port',
       String(port),

@@ -103,6 +103,12 @@ describe('a walk', () => {
     }
   });
 
+  it('has nothing left behind the only tile of a zoom', async () => {
+    const { tiles } = await visited({ zoom: 0 });
+    expect(tiles).toHaveLength(1);
+    expect((await visited({ zoom: 0, from: tiles[0]!.next })).tiles).toEqual([]);
+  });
+
   it('passes over what is empty without looking at each tile, and counts it', async () => {
     // One point in the world.
     const point = [1_234_567, 6_543_210];

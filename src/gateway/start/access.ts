@@ -33,9 +33,12 @@ export async function startAccess(
   });
   const forgetKeys = watchHeldKeys(heldConnections, (id) => state.apiKeys.get(id));
   const { keys } = authenticator;
+  const makesFirstKey = first && config.server.role === 'server';
   return {
     authenticator,
-    firstKey: first ? await keys.ensureFirst(config.security.adminKey || undefined) : { from: 'stored' },
+    firstKey: makesFirstKey
+      ? await keys.ensureFirst(config.security.adminKey || undefined)
+      : { from: 'stored' },
     close() {
       forgetKeys();
       return authenticator.close();

@@ -5,7 +5,8 @@ import { defaultPolicy } from '../../services/access/access.js';
 import { permits } from '../../services/access/permissions.js';
 import { Places } from '../../services/places.js';
 import { createRegistry } from '../../services/telemetry/metrics.js';
-import { surfaceOperations } from '../operations.js';
+import { type SurfaceDeps, surfaceOperations } from '../operations.js';
+import { probeOperations } from '../surfaces/probes/operations.js';
 import type { Data } from './data.js';
 import type { Foundation } from './foundation.js';
 import { catalogStatus } from './quarantine.js';
@@ -15,10 +16,19 @@ const PLACES_FILE = fileURLToPath(new URL('../../places.json', import.meta.url))
 const BASEMAP_FILE = fileURLToPath(new URL('../../basemap.mbtiles', import.meta.url));
 
 /** Every operation but those of the management API. */
-export function dataOperations({ config, pools, state }: Foundation, data: Data): Operation[] {
+export function dataOperations(foundation: Foundation, data: Data): Operation[] {
+  return surfaceOperations(surfaceDeps(foundation, data));
+}
+
+/** What a worker answers. */
+export function workerOperations(foundation: Foundation, data: Data): Operation[] {
+  return probeOperations(surfaceDeps(foundation, data));
+}
+
+function surfaceDeps({ config, pools, state }: Foundation, data: Data): SurfaceDeps {
   const { catalog, visible, caching, databases, events, styles } = data;
   const { licensing, observability } = config;
-  return surfaceOperations({
+  return {
     catalog: () => catalog.current,
     visible: (principal) => visible.of(principal),
     pools,
@@ -54,5 +64,5 @@ export function dataOperations({ config, pools, state }: Foundation, data: Data)
       ...caching.tiles.statistics(),
       collections: caching.control.collections(),
     }),
-  });
+  };
 }

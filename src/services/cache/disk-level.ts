@@ -13,6 +13,7 @@ const CACHE = 'tile-disk';
 
 /** Tiles in a file below a folder, written and read by a thread of its own. */
 export class DiskLevel implements TileLevel {
+  readonly reach = 'server';
   readonly #store: TileStoreLink;
   #gathered: [key: string, tile: Uint8Array][] = [];
   #gatheredBytes = 0;

@@ -28,6 +28,7 @@ export interface LevelStatus {
 
 /** A place for tiles behind the memory of this process. Its failures cost renderings, never answers. */
 export interface TileLevel {
+  readonly reach: Exclude<CacheReach, 'process'>;
   /** Undefined when the tile is not there, or does not come in time. Never rejects. */
   read(key: string): Promise<StoredTile | undefined>;
   /** Returns at once; the tile may get lost. */
@@ -46,6 +47,9 @@ export interface TimedTile {
   readonly began?: number;
 }
 
+/** Where tiles are kept: in the memory of one process alone, for all processes of a server, or for all servers. */
+export type CacheReach = 'process' | 'server' | 'all';
+
 /** The levels behind memory, fastest first, and what tells which of their tiles still hold. */
 export class TileLevels {
   readonly #levels: readonly TileLevel[];
@@ -58,6 +62,11 @@ export class TileLevels {
   /** False when there is nothing to look into. */
   get any(): boolean {
     return this.#levels.length > 0;
+  }
+
+  get reach(): CacheReach {
+    if (this.#levels.some(({ reach }) => reach === 'all')) return 'all';
+    return this.any ? 'server' : 'process';
   }
 
   /** The first tile that still holds. Never rejects. */

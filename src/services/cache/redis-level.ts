@@ -36,6 +36,7 @@ export function redisClient(url: string) {
 
 /** Tiles in Redis, shared by all servers that publish the same data. Without a connection it is as if it were empty. */
 export class RedisLevel implements TileLevel {
+  readonly reach = 'all';
   readonly #client: ReturnType<typeof redisClient>;
   #pausedUntil = 0;
   #waitingBytes = 0;

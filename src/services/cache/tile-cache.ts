@@ -5,7 +5,7 @@ import * as metrics from '../telemetry/metrics.js';
 import { pyramidKey, type TileAddress, type TileRequest } from '../tiles/request.js';
 import type { KeyedTileRequest, Tile } from '../tiles/tile.js';
 import { type TileUses, tileUses } from './effectiveness.js';
-import { TileLevels, type TimedTile } from './levels.js';
+import { type CacheReach, TileLevels, type TimedTile } from './levels.js';
 import { hasPlace, Pyramid, touches } from './pyramid.js';
 import { SharedTiles } from './shared-tiles.js';
 
@@ -109,6 +109,10 @@ export class TileCache {
   /** False when no tile is kept anywhere, so that there is no use in making more than are asked for. */
   get keeps(): boolean {
     return this.#maxBytes > 0 || this.#levels.any;
+  }
+
+  get reach(): CacheReach {
+    return this.#levels.reach;
   }
 
   constructor(maxBytes: number, levels = new TileLevels([])) {

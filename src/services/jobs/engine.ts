@@ -1,8 +1,11 @@
 import { ApiError, notFound } from '../../core/errors.js';
 import { instanceName } from '../../stores/instance.js';
-import type { Claim, JobRow, JobState, JobStore, Progress } from '../../stores/jobs.js';
+import type { JobParts } from '../../stores/job-parts.js';
+import type { Claim, JobRuns, Progress } from '../../stores/job-runs.js';
+import type { JobRow, JobState, JobStore } from '../../stores/jobs.js';
 import * as metrics from '../telemetry/store-metrics.js';
 import { BACKEND, type JobKind } from './kinds.js';
+import { PartRun } from './part-run.js';
 import { JobRun } from './run.js';
 
 export interface JobEngineOptions {
@@ -12,6 +15,10 @@ export interface JobEngineOptions {
   leaseMs?: number;
   /** Milliseconds between looks for jobs that other instances submitted or left behind. */
   pollMs?: number;
+  /** How many jobs of a kind run at a time on all servers together. */
+  limits?: Readonly<Record<string, number>>;
+  /** Names the data folder among those of the servers of one state; absent when the state lies in it. */
+  folder?: string;
   onError?(error: unknown): void;
 }
 
@@ -43,9 +50,13 @@ export class JobEngine {
   /** Names this instance in leases. */
   readonly instance = instanceName();
   readonly #kinds = new Map<string, JobKind>();
+  readonly #runs: JobRuns;
+  readonly #parts: JobParts;
   readonly #running = new Map<string, { run: JobRun; done: Promise<void> }>();
+  /** The part that is done here: each keeps all threads of this process busy. */
+  #part: { run: PartRun; done: Promise<void> } | undefined;
   readonly #observers = new Map<string, Set<(news: JobNews) => void>>();
-  readonly #options: Required<JobEngineOptions>;
+  readonly #options: JobEngineOptions & typeof DEFAULTS & { onError(error: unknown): void };
   #timer: NodeJS.Timeout | undefined;
   #depthTimer: NodeJS.Timeout | undefined;
   #counting: Promise<void> | undefined;
@@ -57,6 +68,9 @@ export class JobEngine {
     options: JobEngineOptions = {},
   ) {
     this.#options = { ...DEFAULTS, onError: () => {}, ...options };
+    const { runs, parts } = store.asInstance(this.instance);
+    this.#runs = runs;
+    this.#parts = parts;
   }
 
   register<I, R>(kind: JobKind<I, R>): void {
@@ -91,8 +105,9 @@ export class JobEngine {
     this.#depthTimer = undefined;
     await this.#claiming;
     await this.#counting;
-    for (const { run } of this.#running.values()) run.stop('shutdown');
-    await Promise.all([...this.#running.values()].map(({ done }) => done));
+    const runs = [...this.#running.values(), ...(this.#part ? [this.#part] : [])];
+    for (const { run } of runs) run.stop('shutdown');
+    await Promise.all(runs.map(({ done }) => done));
   }
 
   /** Durable once resolved. */
@@ -105,7 +120,9 @@ export class JobEngine {
     if (!current) throw new Error(`the job kind ${kind} is not registered`);
     const { resources = [], ...rest } = options;
     const maxAttempts = current.maxAttempts ?? MAX_ATTEMPTS;
-    const added = await this.store.add({ kind, input, maxAttempts, resources, ...rest });
+    const folder = current.ofFolder ? this.#options.folder : undefined;
+    const job = { kind, input, maxAttempts, resources, folder, ...rest };
+    const added = await this.store.add(job);
     if (added.created) metrics.jobsSubmitted.cell().inc();
     this.#look();
     return added;
@@ -222,16 +239,40 @@ export class JobEngine {
   }
 
   async #claimAll(): Promise<void> {
-    const { concurrency, leaseMs } = this.#options;
     this.#again = false;
     metrics.jobCycles.cell().inc();
+    await this.#claimJobs();
+    await this.#claimPart();
+  }
+
+  async #claimJobs(): Promise<void> {
+    const { concurrency, leaseMs, limits, folder } = this.#options;
     while (this.#timer && this.#running.size < concurrency) {
       const kinds = this.#free();
       if (kinds.length === 0) return;
-      const claim = await this.store.claim(this.instance, kinds, leaseMs, [...this.#running.keys()]);
+      const running = [...this.#running.keys()];
+      const claim = await this.#runs.claim({ kinds, leaseMs, running, limits, folder });
       if (!claim) return;
       this.#begin(claim);
     }
+  }
+
+  async #claimPart(): Promise<void> {
+    const { concurrency, leaseMs, folder, onError } = this.#options;
+    const kinds = this.kinds.filter(({ doPart }) => doPart).map(({ kind }) => kind);
+    if (!this.#timer || this.#part || concurrency === 0 || kinds.length === 0) return;
+    const claim = await this.#parts.claim({ kinds, leaseMs, folder });
+    if (!claim) return;
+    const run = new PartRun(this.#kinds.get(claim.job.kind)!, claim, {
+      parts: this.#parts,
+      leaseMs,
+      onError,
+    });
+    const done = run.settle().then(() => {
+      this.#part = undefined;
+      this.#look();
+    });
+    this.#part = { run, done };
   }
 
   /** Kinds whose lane is free: long work of one sort must not hold up the rest. */
@@ -241,16 +282,23 @@ export class JobEngine {
   }
 
   #begin({ job, takenOver }: Claim): void {
-    const { store } = this;
     const { leaseMs, onError } = this.#options;
     const kind = this.#kinds.get(job.kind)!;
     const refusal = job.cancel_requested_at === null ? unfit(job, kind, takenOver) : undefined;
     const onProgress = (progress: Progress) => this.#tell(job.id, { ...progress, state: 'Running' });
     const fit = refusal === undefined ? kind : { ...kind, cleanup: kind.cleanup?.bind(kind), run: refusal };
-    const run = new JobRun(fit, job, { store, instance: this.instance, leaseMs, onProgress, onError });
+    const run = new JobRun(fit, job, {
+      runs: this.#runs,
+      parts: this.#parts,
+      leaseMs,
+      onProgress,
+      onParts: () => this.#look(),
+      onError,
+    });
     const began = performance.now();
     metrics.jobTransitions.cell(job.kind, 'Running').inc();
-    const done = (takenOver ? store.closeSteps(job.id, 'Interrupted').catch(onError) : Promise.resolve())
+    const closed = takenOver ? this.#runs.closeSteps(job.id, 'Interrupted').catch(onError) : undefined;
+    const done = Promise.resolve(closed)
       .then(() => run.settle())
       .then((ended) => {
         this.#running.delete(job.id);

@@ -22,7 +22,11 @@ export interface JobKind<I = unknown, R = unknown> {
   readonly ofUpload?: boolean;
   /** Runs before the job is given up; 3 when absent. */
   readonly maxAttempts?: number;
+  /** Its files lie in the data folder: only a server of that folder runs it. */
+  readonly ofFolder?: boolean;
   run(context: JobContext<I>): Promise<R>;
+  /** Does a part of a job that its run has divided. Any server may be asked; a part that fails is tried again. */
+  doPart?(context: PartContext<I>): Promise<unknown>;
   /** Removes what a job leaves on disk. Called before every end, perhaps twice, also for jobs that never ran. */
   cleanup?(input: I, jobId: string, outcome: JobOutcome): Promise<void>;
   /** Why a failed job cannot be run again; undefined when it can. */
@@ -60,6 +64,32 @@ export interface JobContext<I = unknown> {
   /** Durable once resolved. */
   checkpoint(data: unknown): Promise<void>;
   artifact(artifact: Omit<JobArtifactRow, 'id' | 'job_id' | 'created_at'>): Promise<void>;
+  /**
+   * Has all servers do the parts of the job, and resolves with their results, in order. Tells now and then what has become
+   * of them. A run that takes the job over goes on with the parts of the run before it, whatever these are. Rejects when
+   * a part has failed for good, and when the job is to end; then nobody works on a part any more.
+   */
+  divide(parts: readonly unknown[], tell: (states: readonly PartState[]) => void): Promise<unknown[]>;
+}
+
+/** A part of a job that its run has divided, and what has become of it so far. */
+export interface PartState {
+  readonly isDone: boolean;
+  /** What its run told last. */
+  readonly progress: unknown;
+  /** Of a part that is done. */
+  readonly result: unknown;
+}
+
+/** What the run of a part sees. */
+export interface PartContext<I = unknown> {
+  readonly jobId: string;
+  readonly input: I;
+  readonly part: unknown;
+  /** Aborted when the job ends or is cancelled, when the server stops, and when the lease is lost. */
+  readonly signal: AbortSignal;
+  /** Kept, with the part, for the run that divided the job. Cheap: written at most twice a second. */
+  progress(value: unknown): void;
 }
 
 /** Why a run's signal was aborted. */

@@ -1,22 +1,31 @@
 import { randomUUID } from 'node:crypto';
-import { ApiError } from '../../core/errors.js';
-import { TaskFailure } from '../../core/failure.js';
-import { storageFailure } from '../../core/storage-faults.js';
-import type { JobArtifactRow, JobRow, JobStore, Outcome, Progress } from '../../stores/jobs.js';
-import { type JobContext, type JobKind, JobStopped, type LogLevel, type StopReason } from './kinds.js';
+import type { JobParts } from '../../stores/job-parts.js';
+import type { JobRuns, Outcome, Progress } from '../../stores/job-runs.js';
+import type { JobArtifactRow, JobRow } from '../../stores/jobs.js';
+import { divide } from './divided.js';
+import { failureOf } from './failure.js';
+import {
+  type JobContext,
+  type JobKind,
+  JobStopped,
+  type LogLevel,
+  type PartState,
+  type StopReason,
+} from './kinds.js';
+import { Lease } from './lease.js';
 
 export interface RunOptions {
-  store: JobStore;
-  instance: string;
+  runs: JobRuns;
+  parts: JobParts;
   leaseMs: number;
+  /** Called when there are parts to do. */
+  onParts(): void;
   /** Told of each progress, at once. */
   onProgress(progress: Progress): void;
   /** Failures that are not the job's own, and causes that clients do not see. */
   onError(error: unknown): void;
 }
 
-/** Milliseconds between writes of progress. */
-const PROGRESS_MS = 500;
 /** Below this fraction the rate is too rough to tell the time left. */
 const MIN_FRACTION = 0.02;
 
@@ -30,8 +39,7 @@ export class JobRun implements JobContext {
   readonly #startedAt = Date.now();
   readonly #warnings: string[];
   readonly #progress: Progress = { phase: null, fraction: null, etaMs: null };
-  #lastBeat = Date.now();
-  #beating: Promise<void> | undefined;
+  readonly #lease: Lease;
 
   constructor(
     readonly kind: JobKind,
@@ -43,6 +51,12 @@ export class JobRun implements JobContext {
     this.attempt = job.attempt;
     this.saved = job.checkpoint_json === null ? undefined : JSON.parse(job.checkpoint_json);
     this.#warnings = JSON.parse(job.warnings_json) as string[];
+    this.#lease = new Lease({
+      leaseMs: options.leaseMs,
+      prolong: () => this.#prolong(),
+      lost: () => this.stop('lease-lost'),
+      onError: options.onError,
+    });
     // A job that was asked to stop while nobody ran it is only cleaned up.
     if (job.cancel_requested_at !== null) this.stop('cancelled');
   }
@@ -57,15 +71,13 @@ export class JobRun implements JobContext {
 
   /** Runs to an end and records it. Undefined: the job was handed on, or taken away. Never rejects. */
   async settle(): Promise<JobRow | undefined> {
-    const timer = setInterval(() => this.#beat(), this.options.leaseMs / 3);
     try {
       return await this.#end(await this.#outcome());
     } catch (error) {
       this.options.onError(error);
       return undefined;
     } finally {
-      clearInterval(timer);
-      await this.#beating;
+      await this.#lease.close();
     }
   }
 
@@ -79,28 +91,21 @@ export class JobRun implements JobContext {
       if (reason === 'cancelled') {
         return { state: 'Cancelled', failure: { code: 'cancelled', message: 'Cancelled.' } };
       }
-      return { state: 'Failed', failure: this.#failure(error) };
+      return { state: 'Failed', failure: failureOf(error, this.options.onError) };
     }
   }
 
-  #failure(error: unknown): { code: string; message: string } {
-    const failure = error instanceof ApiError || error instanceof TaskFailure ? error : storageFailure(error);
-    if (failure) return { code: failure.code, message: failure.message };
-    this.options.onError(error);
-    return { code: 'internal', message: 'The job failed because of an internal error.' };
-  }
-
   async #end(outcome: Outcome | 'shutdown' | 'lease-lost'): Promise<JobRow | undefined> {
-    const { store, instance } = this.options;
+    const { runs } = this.options;
     if (outcome === 'lease-lost') return undefined;
     if (outcome === 'shutdown') {
-      await store.release(this.id, instance);
+      await runs.release(this.id);
       return undefined;
     }
     // What cleanup could not remove must not keep the job from ending.
     await this.kind.cleanup?.(this.input, this.id, outcome).catch(this.options.onError);
     if (outcome.failure) await this.log('error', outcome.failure.message).catch(this.options.onError);
-    return store.finish(this.id, instance, outcome);
+    return runs.finish(this.id, outcome);
   }
 
   progress(fraction: number): void {
@@ -110,63 +115,74 @@ export class JobRun implements JobContext {
     this.#progress.etaMs =
       done < MIN_FRACTION ? null : Math.round(((now - this.#startedAt) * (1 - done)) / done);
     this.options.onProgress(this.#progress);
-    if (now - this.#lastBeat >= PROGRESS_MS) this.#beat();
+    this.#lease.tell();
   }
 
-  /** One write at a time; the next one carries what came in between. */
-  #beat(): void {
-    if (this.#beating) return;
-    this.#lastBeat = Date.now();
-    const { store, instance, leaseMs, onError } = this.options;
-    this.#beating = store
-      .beat(this.id, instance, leaseMs, { ...this.#progress })
-      .then((isHeld) => {
-        if (!isHeld) this.stop('lease-lost');
-        else if (isHeld.cancelRequested) this.stop('cancelled');
-      })
-      .catch(onError)
-      .finally(() => {
-        this.#beating = undefined;
-      });
+  /** False: the lease is lost. */
+  async #prolong(): Promise<boolean> {
+    const { runs, leaseMs } = this.options;
+    const lease = await runs.beat(this.id, leaseMs, { ...this.#progress });
+    if (lease?.cancelRequested) this.stop('cancelled');
+    return lease !== undefined;
   }
 
   async step<T>(phase: string, message: string, work: () => Promise<T>, always = false): Promise<T> {
     if (!always) this.signal.throwIfAborted();
-    const { store } = this.options;
+    const { runs } = this.options;
     this.#progress.phase = phase;
     this.options.onProgress(this.#progress);
-    const ordinal = await store.beginStep({ jobId: this.id, attempt: this.attempt, phase, message });
+    let ordinal = 0;
+    await this.#held(
+      runs.beginStep(this.id, { attempt: this.attempt, phase, message }).then((opened) => {
+        ordinal = opened ?? 0;
+        return opened !== undefined;
+      }),
+    );
     await this.log('info', message);
-    this.#beat();
+    this.#lease.prolong();
     try {
       const result = await work();
-      await store.endStep(this.id, ordinal, 'Succeeded');
+      await this.#held(runs.endStep(this.id, ordinal, 'Succeeded'));
       return result;
     } catch (error) {
-      await store.endStep(this.id, ordinal, this.signal.aborted ? 'Cancelled' : 'Failed');
+      await runs.endStep(this.id, ordinal, this.signal.aborted ? 'Cancelled' : 'Failed');
       throw error;
     }
   }
 
   log(level: LogLevel, message: string): Promise<void> {
     const { phase } = this.#progress;
-    return this.options.store.log({ job_id: this.id, at: Date.now(), level, message, phase });
+    return this.#held(this.options.runs.log(this.id, { at: Date.now(), level, message, phase }));
   }
 
   async warn(message: string): Promise<void> {
     this.#warnings.push(message);
-    await this.options.store.warn(this.id, this.options.instance, this.#warnings);
+    await this.#held(this.options.runs.warn(this.id, this.#warnings));
     await this.log('warning', message);
   }
 
-  async checkpoint(data: unknown): Promise<void> {
-    if (await this.options.store.checkpoint(this.id, this.options.instance, data)) return;
-    this.stop('lease-lost');
-    this.signal.throwIfAborted();
+  checkpoint(data: unknown): Promise<void> {
+    return this.#held(this.options.runs.checkpoint(this.id, data));
   }
 
   artifact(artifact: Omit<JobArtifactRow, 'id' | 'job_id' | 'created_at'>): Promise<void> {
-    const row = { ...artifact, id: randomUUID(), job_id: this.id, created_at: Date.now() };
-    return this.options.store.addArtifact(row);
+    const row = { ...artifact, id: randomUUID(), created_at: Date.now() };
+    return this.#held(this.options.runs.addArtifact(this.id, row));
+  }
+
+  divide(parts: readonly unknown[], tell: (states: readonly PartState[]) => void): Promise<unknown[]> {
+    const { id, signal, options } = this;
+    return divide(
+      { jobId: id, signal, store: options.parts, leaseMs: options.leaseMs, added: options.onParts },
+      parts,
+      tell,
+    );
+  }
+
+  /** Resolves when what was written is written; ends the run when it was not, as the job is another's. */
+  async #held(written: Promise<boolean>): Promise<void> {
+    if (await written) return;
+    this.stop('lease-lost');
+    throw new JobStopped('lease-lost');
   }
 }

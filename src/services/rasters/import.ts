@@ -134,6 +134,7 @@ export class RasterImports {
       console: 'ExtractTransformLoad',
       operationType: 1,
       resumable: true,
+      ofFolder: true,
       run: (context) => this.#run(context),
       cleanup: (input, id, outcome) => this.#cleanup(input, id, outcome),
       refuseRetry: async ({ file }) =>

@@ -17,6 +17,8 @@ export interface MakingOptions {
   concurrency: number;
   /** Where to begin; the beginning when absent. */
   from: Position | undefined;
+  /** Where to end, at the side of a block; the end when absent. */
+  to?: Position;
   make(request: TileRequest, signal: AbortSignal): Promise<Tile>;
   /** Resolves when there is room for one more tile. */
   room(): Promise<void>;
@@ -52,13 +54,15 @@ const PASSING: ReadonlySet<string> = new Set([
 export async function* makeTiles(work: TileWork, options: MakingOptions): AsyncGenerator<MadeStep> {
   for (const [zoom, ranges] of work.ranges) {
     if (options.from && zoom < options.from.zoom) continue;
+    if (options.to && zoom > options.to.zoom) return;
     const from = options.from?.zoom === zoom ? options.from.next : 0;
+    const to = options.to?.zoom === zoom ? options.to.next : undefined;
     const { level } = work.set.matrices[zoom]!;
     const collections = work.collections.filter((collection) => hasTilesAt(collection, level));
     // Without a collection at this zoom nothing lies anywhere.
     const occupied =
       collections.length > 0 ? occupancy(work, collections, options.pools, options.signal) : NOWHERE;
-    const steps = walk({ set: work.set, zoom, ranges, from, occupied });
+    const steps = walk({ set: work.set, zoom, ranges, from, to, occupied });
     yield* inOrder(steps, options.concurrency, (step) =>
       makeStep({ ...work, collections }, zoom, step, options),
     );

@@ -7,13 +7,18 @@ import type { Tally } from './tally.js';
 /** Milliseconds between notes of how far a job is. */
 const NOTE_MS = 1000;
 
+/** Counts, for the metrics of this process, the addresses that are done in it after so many; all but the first when absent. */
+export function counting(counted?: number): (tally: Tally) => void {
+  return ({ processed }) => {
+    metrics.tilesProcessed.cell().inc(processed - (counted ?? processed));
+    counted = processed;
+  };
+}
+
 /** Notes how far the job is, now and then. */
 export function noting(context: JobContext<TileJobInput>): (tally: Tally, rate: number) => void {
   let last = performance.now();
-  let counted: number | undefined;
   return (tally, rate) => {
-    metrics.tilesProcessed.cell().inc(tally.processed - (counted ?? tally.processed));
-    counted = tally.processed;
     context.progress(tally.total === 0 ? 1 : tally.processed / tally.total);
     if (performance.now() - last < NOTE_MS) return;
     last = performance.now();

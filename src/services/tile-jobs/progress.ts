@@ -2,7 +2,7 @@ import type { MadeStep } from './make.js';
 import { newTally, type Tally } from './tally.js';
 
 /** Addresses whose failure is logged one by one. */
-const TOLD_FAILURES = 5;
+export const TOLD_FAILURES = 5;
 
 /** Counts what is done and tells of it. */
 export class TileProgress {

@@ -4,21 +4,18 @@ import { TileProgress } from './progress.js';
 import type { Tally } from './tally.js';
 import type { TileWork } from './work.js';
 
-export interface SeedOptions extends Omit<MakingOptions, 'from'> {
+export interface SeedOptions extends MakingOptions {
   progress(tally: Tally, tilesPerSecond: number): void;
 }
 
-/**
- * Has the tiles of a selection made and kept. Always begins at the beginning: what is still in the cache costs a look-up,
- * and what a cache in memory lost with its process is made again.
- */
+/** Has the tiles of a selection made and kept. What is in the cache costs a look-up. */
 export async function seedTiles(
   work: TileWork,
   options: SeedOptions,
 ): Promise<{ tally: Tally; failures: string[] }> {
   const most = work.selection.maxTiles ?? Number.POSITIVE_INFINITY;
   const progress = new TileProgress(work.total, undefined, options.progress);
-  for await (const step of makeTiles(work, { ...options, from: undefined })) {
+  for await (const step of makeTiles(work, options)) {
     progress.count(step);
     if (progress.tally.tiles >= most) break;
   }

@@ -5,8 +5,9 @@ import type { CatalogSnapshot } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import type { Pools } from '../../core/tasks.js';
 import type { JobRow } from '../../stores/jobs.js';
+import type { CacheReach } from '../cache/levels.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
-import type { JobContext, JobKind } from '../jobs/kinds.js';
+import type { JobContext, JobKind, PartContext } from '../jobs/kinds.js';
 import * as metrics from '../telemetry/metrics.js';
 import { makeTile } from '../tiles/make.js';
 import type { TileRequest } from '../tiles/request.js';
@@ -15,16 +16,19 @@ import { checkContainer } from './describe.js';
 import { exportTiles } from './export.js';
 import { isArchiving, isMaking, type TileJobInput } from './input.js';
 import { yielding } from './make.js';
-import { noting, tellFailures } from './noting.js';
-import { seedTiles } from './seed.js';
+import { counting, noting, tellFailures } from './noting.js';
+import { cutWork, type PartResult, type TilePart, tallyOf } from './parts.js';
+import { TOLD_FAILURES } from './progress.js';
+import { type SeedOptions, seedTiles } from './seed.js';
 import type { Tally } from './tally.js';
-import { tileWork } from './work.js';
+import { type TileWork, tileWork } from './work.js';
 
 export interface TileJobsDeps {
   pools: Pools;
   jobs: JobEngine;
   dataDir: string;
   catalog(): CatalogSnapshot;
+  cacheReach: CacheReach;
   /** The tile from the cache, made and kept when it is not there. */
   warm(request: TileRequest): Promise<Tile>;
   /** Drops the cached tiles of a collection, or all; returns how many. */
@@ -126,7 +130,9 @@ export class TileJobs {
       resumable: true,
       lane: 'tiles',
       maxAttempts: TILE_JOB_ATTEMPTS,
+      ofFolder: kind !== CACHE_JOB || this.#deps.cacheReach !== 'all',
       run: (context) => this.#measured(context),
+      doPart: (context) => this.#seedPart(context),
       cleanup: (input, id) => this.#cleanup(input, id),
     };
   }
@@ -161,22 +167,69 @@ export class TileJobs {
   }
 
   async #seed(context: JobContext<TileJobInput>): Promise<TileJobState> {
-    const { input, signal } = context;
-    const { pools } = this.#deps;
-    const work = tileWork(input, this.catalog);
-    const note = noting(context);
-    const { tally, failures } = await context.step('seed', `Making up to ${work.total} tiles`, () =>
-      seedTiles(work, {
-        pools,
-        signal,
-        concurrency: concurrencyOf(input, pools),
-        make: (request) => this.#deps.warm(request),
-        room: yielding(pools, signal),
-        progress: (now, rate) => note(now, rate),
-      }),
-    );
+    const work = tileWork(context.input, this.catalog);
+    const isShared = this.#deps.cacheReach !== 'process' && context.input.maxTiles === undefined;
+    const seed = isShared ? () => this.#seedTogether(context, work) : () => this.#seedAlone(context, work);
+    const { tally, failures } = await context.step('seed', `Making up to ${work.total} tiles`, seed);
     await tellFailures(context, failures, tally);
     return { tally };
+  }
+
+  /** Begins at the beginning whatever a run before did: a cache in memory lost that with its process. */
+  #seedAlone(context: JobContext<TileJobInput>, work: TileWork): Promise<PartResult> {
+    const note = noting(context);
+    const count = counting(0);
+    return seedTiles(work, {
+      ...this.#seeding(context),
+      progress: (tally, rate) => {
+        count(tally);
+        note(tally, rate);
+      },
+    });
+  }
+
+  /** Each process that shares the cache makes a part at a time. */
+  async #seedTogether(context: JobContext<TileJobInput>, work: TileWork): Promise<PartResult> {
+    const note = noting(context);
+    const began = performance.now();
+    let before: number | undefined;
+    const results = await context.divide(cutWork(work), (states) => {
+      const tally = tallyOf(states, work.total);
+      before ??= tally.processed;
+      note(tally, (tally.processed - before) / ((performance.now() - began) / 1000));
+    });
+    const parts = results as PartResult[];
+    const tally = tallyOf(
+      parts.map((result) => ({ isDone: true, progress: undefined, result })),
+      work.total,
+    );
+    return { tally, failures: parts.flatMap(({ failures }) => failures).slice(0, TOLD_FAILURES) };
+  }
+
+  #seedPart(context: PartContext<TileJobInput>): Promise<PartResult> {
+    const { from, to } = context.part as TilePart;
+    const count = counting(0);
+    return seedTiles(tileWork(context.input, this.catalog), {
+      ...this.#seeding(context),
+      from,
+      to,
+      progress: (tally) => {
+        count(tally);
+        context.progress(tally);
+      },
+    });
+  }
+
+  #seeding({ input, signal }: { input: TileJobInput; signal: AbortSignal }): Omit<SeedOptions, 'progress'> {
+    const { pools } = this.#deps;
+    return {
+      pools,
+      signal,
+      from: undefined,
+      concurrency: concurrencyOf(input, pools),
+      make: (request) => this.#deps.warm(request),
+      room: yielding(pools, signal),
+    };
   }
 
   async #archive(context: JobContext<TileJobInput>): Promise<TileJobState> {
@@ -208,6 +261,7 @@ export class TileJobs {
     const { pools } = this.#deps;
     const work = tileWork(input, this.catalog);
     const note = noting(context);
+    const count = counting();
     const result = await context.step('archive', `Making up to ${work.total} tiles`, () =>
       exportTiles(work, {
         pools,
@@ -217,7 +271,10 @@ export class TileJobs {
         concurrency: concurrencyOf(input, pools),
         make: (request) => makeTile({ signal, timing: () => {} }, pools, request),
         room: yielding(pools, signal),
-        progress: note,
+        progress: (tally, rate) => {
+          count(tally);
+          note(tally, rate);
+        },
         completing: (tally) => context.checkpoint({ tally }),
       }),
     );

@@ -13,6 +13,8 @@ export interface WalkOptions {
   ranges: readonly TileRange[];
   /** Tiles before this place of the walk are left out. */
   from: number;
+  /** Tiles from this place on are left out; none when absent. */
+  to?: number;
   /** Absent where nothing can be said: every tile is visited. */
   occupied: Occupied | undefined;
 }
@@ -21,7 +23,7 @@ export interface WalkOptions {
 export type WalkStep = { row: number; column: number; next: number } | { skipped: number; next: number };
 
 /** A square of 2^level tiles a side, at a multiple of its size. */
-interface Block {
+export interface Block {
   level: number;
   /** In blocks of this size. */
   row: number;
@@ -36,9 +38,16 @@ const SPLIT = 3;
  * lies are passed over whole: what is not there cannot be in a tile, whatever its zoom.
  */
 export async function* walk(options: WalkOptions): AsyncGenerator<WalkStep> {
-  const { columns, rows } = matrixSize(options.set, options.zoom);
-  const order = Math.ceil(Math.log2(Math.max(columns, rows, 1)));
+  const order = orderOf(options.set, options.zoom);
+  // A zoom of one tile is one block, which is never divided.
+  if (options.from >= 4 ** order) return;
   yield* visit({ level: order, row: 0, column: 0 }, { ...options, order });
+}
+
+/** Levels of the smallest square block, at the top left corner, that holds all tiles of a zoom. */
+export function orderOf(set: TileMatrixSet, zoom: number): number {
+  const { columns, rows } = matrixSize(set, zoom);
+  return Math.ceil(Math.log2(Math.max(columns, rows, 1)));
 }
 
 type Walk = WalkOptions & { order: number };
@@ -53,7 +62,7 @@ async function* visit(block: Block, options: Walk): AsyncGenerator<WalkStep> {
   for (const [i, part] of parts.entries()) {
     if (occupied?.[i] === false) {
       const skipped = countTiles(options.ranges.flatMap((range) => clipped(part, range)));
-      yield { skipped, next: end(part, options) };
+      yield { skipped, next: blockEnd(part, options.order) };
     } else {
       yield* visit(part, options);
     }
@@ -66,12 +75,12 @@ function single(block: Block, options: Walk): WalkStep {
   const first = firstColumn(options.set.matrices[options.zoom]!, row, column);
   const before = { ...block, column: column - 1 };
   const isDone = column > first && options.ranges.some((range) => clipped(before, range).length > 0);
-  const next = end(block, options);
+  const next = blockEnd(block, options.order);
   return isDone ? { skipped: 1, next } : { row, column: first, next };
 }
 
 /** Place of the first tile behind a block. */
-function end(block: Block, { order }: Walk): number {
+export function blockEnd(block: Block, order: number): number {
   return (hilbertIndex(order - block.level, block.column, block.row) + 1) * 4 ** block.level;
 }
 
@@ -84,14 +93,15 @@ function split(block: Block, options: Walk): Block[] {
     const row = block.row * 2 ** by + Math.floor(i / 2 ** by);
     const part = { level, row, column: block.column * 2 ** by + (i % 2 ** by) };
     if (!options.ranges.some((range) => clipped(part, range).length > 0)) continue;
-    const behind = end(part, options);
-    if (behind > options.from) parts.push({ part, end: behind });
+    const behind = blockEnd(part, options.order);
+    const isWithin = behind > options.from && behind - 4 ** level < (options.to ?? Number.POSITIVE_INFINITY);
+    if (isWithin) parts.push({ part, end: behind });
   }
   return parts.sort((a, b) => a.end - b.end).map(({ part }) => part);
 }
 
 /** The tiles of a block within a range; none when they do not meet. */
-function clipped({ level, row, column }: Block, range: TileRange): TileRange[] {
+export function clipped({ level, row, column }: Block, range: TileRange): TileRange[] {
   const side = 2 ** level;
   const part = {
     minRow: Math.max(row * side, range.minRow),

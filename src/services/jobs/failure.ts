@@ -1,0 +1,14 @@
+import { ApiError } from '../../core/errors.js';
+import { TaskFailure } from '../../core/failure.js';
+import { storageFailure } from '../../core/storage-faults.js';
+
+/** What people are told of a failure. One without a meaning is `internal`: only the log has its cause. */
+export function failureOf(
+  error: unknown,
+  onError: (error: unknown) => void,
+): { code: string; message: string } {
+  const failure = error instanceof ApiError || error instanceof TaskFailure ? error : storageFailure(error);
+  if (failure) return { code: failure.code, message: failure.message };
+  onError(error);
+  return { code: 'internal', message: 'The job failed because of an internal error.' };
+}

@@ -1,0 +1,78 @@
+import type { JobParts, PartClaim } from '../../stores/job-parts.js';
+import { failureOf } from './failure.js';
+import { type JobKind, JobStopped, type PartContext, type StopReason } from './kinds.js';
+import { Lease } from './lease.js';
+
+export interface PartRunOptions {
+  readonly parts: JobParts;
+  readonly leaseMs: number;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Runs of a part that may fail, or end with their process, before its job fails. */
+const ATTEMPTS = 3;
+
+/** One run of one leased part of a job. */
+export class PartRun implements PartContext {
+  readonly jobId: string;
+  readonly input: unknown;
+  readonly part: unknown;
+  readonly #ordinal: number;
+  readonly #attempt: number;
+  readonly #stop = new AbortController();
+  readonly #lease: Lease;
+  #progress: unknown;
+
+  constructor(
+    readonly kind: JobKind,
+    { job, part }: PartClaim,
+    private readonly options: PartRunOptions,
+  ) {
+    const { parts, leaseMs, onError } = options;
+    this.jobId = job.id;
+    this.input = JSON.parse(job.input_json);
+    this.part = JSON.parse(part.input_json);
+    this.#ordinal = part.ordinal;
+    this.#attempt = part.attempt;
+    this.#lease = new Lease({
+      leaseMs,
+      prolong: () => parts.beat(this.jobId, this.#ordinal, leaseMs, this.#progress),
+      lost: () => this.stop('lease-lost'),
+      onError,
+    });
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  stop(reason: StopReason): void {
+    this.#stop.abort(new JobStopped(reason));
+  }
+
+  progress(value: unknown): void {
+    this.#progress = value;
+    this.#lease.tell();
+  }
+
+  /** Runs to an end and records it. Never rejects. */
+  async settle(): Promise<void> {
+    const { parts, onError } = this.options;
+    try {
+      const result = await this.kind.doPart!(this);
+      await this.#lease.close();
+      await parts.finish(this.jobId, this.#ordinal, result);
+    } catch (error) {
+      await this.#lease.close();
+      await this.#end(error).catch(onError);
+    }
+  }
+
+  async #end(error: unknown): Promise<void> {
+    const { parts } = this.options;
+    const stopped = this.signal.aborted;
+    if (stopped || this.#attempt < ATTEMPTS)
+      await parts.release(this.jobId, this.#ordinal, { counts: !stopped });
+    else await parts.fail(this.jobId, this.#ordinal, failureOf(error, this.options.onError));
+  }
+}

@@ -1,0 +1,294 @@
+import { type Insertable, sql, type UpdateObject } from 'kysely';
+import type { StateDb } from './database.js';
+import { hasEnded } from './instance.js';
+import type { JobRow } from './jobs.js';
+import type { JobArtifactTable, JobLogTable, StateTables } from './schema.js';
+import { lock, vocabularyOf } from './vocabulary.js';
+
+/** Which jobs an instance takes. */
+export interface JobSearch {
+  readonly kinds: readonly string[];
+  readonly leaseMs: number;
+  /** Jobs that run in this instance: one whose heartbeat was late goes on, and is not begun again. */
+  readonly running?: readonly string[];
+  /** The data folder whose jobs it takes, besides those of none; jobs of every folder when absent. */
+  readonly folder?: string;
+  /** How many jobs of a kind run at a time on all servers together. */
+  readonly limits?: Readonly<Record<string, number>>;
+}
+
+/** A job that an instance may run now. */
+export interface Claim {
+  job: JobRow;
+  /** The instance that ran it before let its lease expire. */
+  takenOver: boolean;
+}
+
+export interface Progress {
+  phase: string | null;
+  fraction: number | null;
+  etaMs: number | null;
+}
+
+export interface Outcome {
+  state: 'Succeeded' | 'Failed' | 'Cancelled';
+  result?: unknown;
+  failure?: { code: string; message: string };
+}
+
+type Log = Omit<Insertable<JobLogTable>, 'job_id'>;
+type Artifact = Omit<Insertable<JobArtifactTable>, 'job_id'>;
+
+/**
+ * The jobs that one instance runs. Each belongs to the instance named in its lease, and all that a run writes is written
+ * only while the lease is held: a run that was thought dead cannot write over its successor.
+ */
+export class JobRuns {
+  constructor(
+    private readonly db: StateDb,
+    private readonly instance: string,
+  ) {}
+
+  /** Leases the oldest job that waits, whose lease has expired, or whose process has ended. */
+  claim({ kinds, leaseMs, running = [], folder, limits = {} }: JobSearch): Promise<Claim | undefined> {
+    return this.db.transaction().execute(async (trx) => {
+      const { now, forUpdateOfFree } = vocabularyOf(trx);
+      const ended = await endedOwners(trx);
+      const full = await fullKinds(trx, limits, ended);
+      const free = kinds.filter((kind) => !full.has(kind));
+      const candidates = trx
+        .selectFrom('jobs')
+        .select(['id', 'state'])
+        .where('kind', 'in', free)
+        .where('id', 'not in', running)
+        .$if(folder !== undefined, (jobs) =>
+          jobs.where((w) => w.or([w('folder', 'is', null), w('folder', '=', folder!)])),
+        )
+        .where((w) =>
+          w.or([
+            w('state', '=', 'Queued'),
+            w.and([
+              w('state', '=', 'Running'),
+              w.or([w('lease_expires_at', '<=', now()), w('lease_owner', 'in', ended)]),
+            ]),
+          ]),
+        )
+        .orderBy('created_at')
+        .orderBy('id')
+        .limit(1);
+      const candidate = await forUpdateOfFree(candidates).executeTakeFirst();
+      if (!candidate) return undefined;
+      const row = await trx
+        .updateTable('jobs')
+        .set((w) => ({
+          state: 'Running',
+          attempt: w('attempt', '+', 1),
+          lease_owner: this.instance,
+          lease_expires_at: sql<number>`${now()} + ${leaseMs}`,
+          heartbeat_at: now(),
+          started_at: w.fn.coalesce('started_at', now()),
+          updated_at: now(),
+          fraction: null,
+          eta_ms: null,
+        }))
+        .where('id', '=', candidate.id)
+        .returningAll()
+        .executeTakeFirstOrThrow();
+      return { job: row as JobRow, takenOver: candidate.state === 'Running' };
+    });
+  }
+
+  /** Prolongs the lease and records progress. Undefined: the lease is lost. */
+  async beat(
+    id: string,
+    leaseMs: number,
+    progress: Progress,
+  ): Promise<{ cancelRequested: boolean } | undefined> {
+    const { now } = vocabularyOf(this.db);
+    const row = await this.#update(id, {
+      lease_expires_at: sql<number>`${now()} + ${leaseMs}`,
+      heartbeat_at: now(),
+      updated_at: now(),
+      phase: progress.phase,
+      fraction: progress.fraction,
+      eta_ms: progress.etaMs,
+    });
+    return row && { cancelRequested: row.cancel_requested_at !== null };
+  }
+
+  /** False, as in all that follows: the lease is lost, and nothing was written. */
+  async checkpoint(id: string, data: unknown): Promise<boolean> {
+    const row = await this.#update(id, { checkpoint_json: JSON.stringify(data), updated_at: Date.now() });
+    return row !== undefined;
+  }
+
+  async warn(id: string, warnings: readonly string[]): Promise<boolean> {
+    const row = await this.#update(id, { warnings_json: JSON.stringify(warnings) });
+    return row !== undefined;
+  }
+
+  log(id: string, line: Log): Promise<boolean> {
+    return this.#whileHeld(id, (trx) =>
+      trx
+        .insertInto('job_logs')
+        .values({ ...line, job_id: id })
+        .execute(),
+    );
+  }
+
+  addArtifact(id: string, artifact: Artifact): Promise<boolean> {
+    return this.#whileHeld(id, (trx) =>
+      trx
+        .insertInto('job_artifacts')
+        .values({ ...artifact, job_id: id })
+        .execute(),
+    );
+  }
+
+  /** Opens a step, and returns its ordinal, counted from 1 over all attempts. Undefined: the lease is lost. */
+  async beginStep(
+    id: string,
+    step: { attempt: number; phase: string; message: string },
+  ): Promise<number | undefined> {
+    let ordinal: number | undefined;
+    await this.#whileHeld(id, async (trx) => {
+      const last = await trx
+        .selectFrom('job_steps')
+        .select((w) => w.fn.max('ordinal').as('ordinal'))
+        .where('job_id', '=', id)
+        .executeTakeFirst();
+      ordinal = (last?.ordinal ?? 0) + 1;
+      await trx
+        .insertInto('job_steps')
+        .values({ job_id: id, ordinal, ...step, status: 'Running', started_at: Date.now() })
+        .execute();
+    });
+    return ordinal;
+  }
+
+  endStep(id: string, ordinal: number, status: string): Promise<boolean> {
+    return this.#whileHeld(id, (trx) =>
+      trx
+        .updateTable('job_steps')
+        .set({ status, completed_at: Date.now() })
+        .where('job_id', '=', id)
+        .where('ordinal', '=', ordinal)
+        .execute(),
+    );
+  }
+
+  /** Ends the steps that a run which is gone left open. */
+  closeSteps(id: string, status: string): Promise<boolean> {
+    return this.#whileHeld(id, (trx) =>
+      trx
+        .updateTable('job_steps')
+        .set({ status, completed_at: Date.now() })
+        .where('job_id', '=', id)
+        .where('completed_at', 'is', null)
+        .execute(),
+    );
+  }
+
+  /** The job at its end; undefined when the lease is lost. Of its parts nothing is left. */
+  finish(id: string, outcome: Outcome): Promise<JobRow | undefined> {
+    return this.db.transaction().execute(async (trx) => {
+      const job = await new JobRuns(trx, this.instance).#update(id, endOf(outcome));
+      if (job) await trx.deleteFrom('job_parts').where('job_id', '=', id).execute();
+      return job;
+    });
+  }
+
+  /** Gives a running job back, to be taken over at once; the run does not count as an attempt. */
+  async release(id: string): Promise<void> {
+    await this.db
+      .updateTable('jobs')
+      // Without an owner, so that a heartbeat still on its way does not prolong the lease.
+      .set((w) => ({
+        lease_owner: null,
+        lease_expires_at: 0,
+        attempt: w('attempt', '-', 1),
+        updated_at: Date.now(),
+      }))
+      .where('id', '=', id)
+      .where('lease_owner', '=', this.instance)
+      .where('state', '=', 'Running')
+      .execute();
+  }
+
+  async #update(id: string, set: UpdateObject<StateTables, 'jobs'>): Promise<JobRow | undefined> {
+    const row = await this.db
+      .updateTable('jobs')
+      .set(set)
+      .where('id', '=', id)
+      .where('lease_owner', '=', this.instance)
+      .where('state', '=', 'Running')
+      .returningAll()
+      .executeTakeFirst();
+    return row as JobRow | undefined;
+  }
+
+  #whileHeld(id: string, write: (trx: StateDb) => Promise<unknown>): Promise<boolean> {
+    return this.db.transaction().execute(async (trx) => {
+      const lease = trx
+        .selectFrom('jobs')
+        .select('id')
+        .where('id', '=', id)
+        .where('lease_owner', '=', this.instance)
+        .where('state', '=', 'Running');
+      if (!(await vocabularyOf(trx).forUpdate(lease).executeTakeFirst())) return false;
+      await write(trx);
+      return true;
+    });
+  }
+}
+
+function endOf({ state, result, failure }: Outcome): UpdateObject<StateTables, 'jobs'> {
+  const now = Date.now();
+  return {
+    state,
+    result_json: result === undefined ? null : JSON.stringify(result),
+    failure_code: failure?.code ?? null,
+    failure_message: failure?.message ?? null,
+    completed_at: now,
+    updated_at: now,
+    lease_owner: null,
+    lease_expires_at: null,
+    eta_ms: null,
+    ...(state === 'Succeeded' ? { fraction: 1 } : {}),
+  };
+}
+
+/** Holders of leases whose process has ended for certain. */
+async function endedOwners(trx: StateDb): Promise<string[]> {
+  const owners = await trx
+    .selectFrom('jobs')
+    .select('lease_owner')
+    .distinct()
+    .where('state', '=', 'Running')
+    .$narrowType<{ lease_owner: string }>()
+    .where('lease_owner', 'is not', null)
+    .execute();
+  return owners.map(({ lease_owner }) => lease_owner).filter(hasEnded);
+}
+
+/** Kinds of which as many jobs run as may. Nobody else counts them before the transaction ends. */
+async function fullKinds(
+  trx: StateDb,
+  limits: Readonly<Record<string, number>>,
+  ended: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const kinds = Object.keys(limits);
+  if (kinds.length === 0) return new Set();
+  await lock(trx, 'job claims');
+  const counts = await trx
+    .selectFrom('jobs')
+    .select((w) => ['kind', w.fn.countAll<number>().as('count')])
+    .where('state', '=', 'Running')
+    .where('kind', 'in', kinds)
+    .where('lease_expires_at', '>', vocabularyOf(trx).now())
+    .where('lease_owner', 'not in', ended)
+    .groupBy('kind')
+    .execute();
+  const running = new Map(counts.map(({ kind, count }) => [kind, count]));
+  return new Set(kinds.filter((kind) => (running.get(kind) ?? 0) >= limits[kind]!));
+}

@@ -1,0 +1,215 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { ApiError } from '../../src/core/errors.js';
+import { JobEngine } from '../../src/services/jobs/engine.js';
+import type { JobContext, JobKind, PartContext, PartState } from '../../src/services/jobs/kinds.js';
+import { describeStates, type TemporaryState } from '../support/state.js';
+
+const LEASE_MS = 1500;
+
+describeStates('a divided job', (temporary) => {
+  let t: TemporaryState;
+  let engines: JobEngine[];
+  let errors: unknown[];
+  beforeEach(async () => {
+    t = await temporary();
+    errors = [];
+    engines = [];
+  });
+  afterEach(async () => {
+    await Promise.all(engines.map((engine) => engine.stop()));
+    await t.close();
+  });
+
+  interface Work {
+    count?: number;
+    tell?(states: readonly PartState[]): void;
+    doPart(context: PartContext<never>, server: number): Promise<unknown>;
+    /** Of the run that divides. */
+    before?(context: JobContext<never>, server: number): Promise<void>;
+    cleanup?: JobKind<never>['cleanup'];
+  }
+
+  /** As many servers as are asked for, that share the work. */
+  async function serve(servers: number, { count = 20, tell = () => {}, ...work }: Work) {
+    for (let i = 0; i < servers; i++) {
+      const state = i === 0 ? t.state : await t.again();
+      const engine = new JobEngine(state.jobs, {
+        leaseMs: LEASE_MS,
+        pollMs: 30,
+        onError: (error) => errors.push(error),
+      });
+      engine.register<never, unknown>({
+        kind: 'k',
+        title: 'K',
+        console: 'Geoprocessing',
+        operationType: 9,
+        resumable: true,
+        maxAttempts: 10,
+        async run(context) {
+          await work.before?.(context, i);
+          return context.divide(
+            Array.from({ length: count }, (_, n) => ({ n })),
+            tell,
+          );
+        },
+        doPart: (context) => work.doPart(context, i),
+        ...(work.cleanup ? { cleanup: work.cleanup } : {}),
+      });
+      engine.start();
+      engines.push(engine);
+    }
+  }
+  const submit = async () => (await engines[0]!.submit('k', { factor: 3 }, { owner: 'me' })).job.id;
+  const numberOf = ({ part }: PartContext<never>) => (part as { n: number }).n;
+
+  it('is done by all servers, each part once, and has the results in order', async () => {
+    const done: [number, number][] = [];
+    await serve(3, {
+      count: 30,
+      async doPart(context, server) {
+        done.push([numberOf(context), server]);
+        await sleep(30);
+        return numberOf(context) * (context.input as { factor: number }).factor;
+      },
+    });
+    const job = await engines[0]!.finished(await submit());
+    const thirty = Array.from({ length: 30 }, (_, n) => n);
+    expect(job).toMatchObject({ state: 'Succeeded', result_json: JSON.stringify(thirty.map((n) => n * 3)) });
+    expect(done.map(([n]) => n).toSorted((a, b) => a - b)).toEqual(thirty);
+    expect(new Set(done.map(([, server]) => server)).size).toBe(3);
+    expect(await t.state.jobs.asInstance('x').parts.since(job.id, 0)).toEqual([]);
+    expect(errors).toEqual([]);
+  });
+
+  it('shows what its parts tell while they run', async () => {
+    const sums: number[] = [];
+    let goOn = false;
+    await serve(2, {
+      count: 2,
+      tell: (states) => sums.push(states.reduce((sum, { progress }) => sum + ((progress as number) ?? 0), 0)),
+      async doPart(context) {
+        while (!goOn) {
+          context.progress(5);
+          await sleep(20);
+        }
+      },
+    });
+    const id = await submit();
+    await vi.waitFor(() => expect(sums.at(-1)).toBe(10), 20_000);
+    goOn = true;
+    expect(await engines[0]!.finished(id)).toMatchObject({ state: 'Succeeded', result_json: '[null,null]' });
+  });
+
+  it('of no parts is done at once', async () => {
+    await serve(1, { count: 0, doPart: async () => 1 });
+    expect(await engines[0]!.finished(await submit())).toMatchObject({
+      state: 'Succeeded',
+      result_json: '[]',
+    });
+  });
+
+  it('does a part again, perhaps elsewhere, that failed, and fails with the reason of one that goes on failing', async () => {
+    const attempts = new Map<number, number>();
+    let bad = 3;
+    const doPart = async (context: PartContext<never>) => {
+      const n = numberOf(context);
+      attempts.set(n, (attempts.get(n) ?? 0) + 1);
+      if (n === bad && attempts.get(n)! < 3) throw new ApiError('unavailable', 'Not now.');
+      if (n === 7 && bad === 7) throw new ApiError('unprocessable', 'The tile is bad.');
+    };
+    await serve(2, { doPart });
+    expect((await engines[0]!.finished(await submit())).state).toBe('Succeeded');
+    expect(attempts.get(3)).toBe(3);
+    bad = 7;
+    attempts.clear();
+    const job = await engines[0]!.finished(await submit());
+    expect(job).toMatchObject({
+      state: 'Failed',
+      failure_code: 'unprocessable',
+      failure_message: 'The tile is bad.',
+    });
+    expect(attempts.get(7)).toBe(3);
+    expect(errors).toEqual([]);
+  });
+
+  it('ends everywhere when it is cancelled, before it is cleaned up', async () => {
+    let working = 0;
+    let atCleanup: number | undefined;
+    await serve(3, {
+      async doPart({ signal }) {
+        working++;
+        try {
+          await sleep(60_000, undefined, { signal });
+        } finally {
+          await sleep(200);
+          working--;
+        }
+      },
+      cleanup: async () => {
+        atCleanup = working;
+      },
+    });
+    const id = await submit();
+    await vi.waitFor(() => expect(working).toBe(3), 20_000);
+    await engines[1]!.cancel(id);
+    expect(await engines[0]!.finished(id)).toMatchObject({ state: 'Cancelled' });
+    expect(atCleanup).toBe(0);
+  });
+
+  it('goes on with the parts that are left when the server that divided it stops', async () => {
+    const done: number[] = [];
+    const dividers: number[] = [];
+    await serve(3, {
+      before: async (_, server) => void dividers.push(server),
+      async doPart(context) {
+        await sleep(60, undefined, { signal: context.signal });
+        done.push(numberOf(context));
+      },
+    });
+    const id = await submit();
+    await vi.waitFor(() => expect(done.length).toBeGreaterThan(5), 20_000);
+    const [divider] = dividers;
+    await engines[divider!]!.stop();
+    const other = engines[(divider! + 1) % 3]!;
+    expect(await other.finished(id)).toMatchObject({ state: 'Succeeded', attempt: 1 });
+    expect(dividers).toHaveLength(2);
+    expect(done.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n));
+  });
+
+  it('has a part done by others whose server is silent, and takes no result of that server for it', async () => {
+    const done = new Map<number, string>();
+    let wake = () => {};
+    const asleep = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    await serve(1, {
+      count: 3,
+      async doPart(context) {
+        done.set(numberOf(context), 'server 0');
+        return 'server 0';
+      },
+      // A server that has gone silent had taken a part before.
+      async before({ id }) {
+        const { parts } = t.state.jobs.asInstance('elsewhere:1:x');
+        const { runs } = t.state.jobs.asInstance(engines[0]!.instance);
+        expect(await runs.log(id, { at: 1, level: 'info', message: 'divided', phase: null })).toBe(true);
+        await t.state.jobs.asInstance(engines[0]!.instance).parts.add(id, [{ n: 0 }, { n: 1 }, { n: 2 }]);
+        const claim = await parts.claim({ kinds: ['k'], leaseMs: 300 });
+        expect(claim).toMatchObject({ part: { ordinal: 0, attempt: 1 } });
+        void asleep.then(async () => {
+          late.push(await parts.finish(id, 0, 'late'), await parts.beat(id, 0, LEASE_MS, 1));
+        });
+      },
+    });
+    const late: boolean[] = [];
+    const id = await submit();
+    await vi.waitFor(() => expect(done.get(0)).toBe('server 0'), 20_000);
+    wake();
+    expect(await engines[0]!.finished(id)).toMatchObject({
+      state: 'Succeeded',
+      result_json: '["server 0","server 0","server 0"]',
+    });
+    await vi.waitFor(() => expect(late).toEqual([false, false]), 20_000);
+  });
+});
