@@ -215,6 +215,7 @@ describe('the levels behind memory', () => {
   function sharedLevel() {
     const tiles = new Map<string, StoredTile>();
     const level: TileLevel = {
+      reach: 'all',
       read: async (key) => tiles.get(key),
       write: (key, one) => void tiles.set(key, one),
       drop: async () => 0,

@@ -229,6 +229,7 @@ describe('tiles of one rendering', () => {
 
   test('are drawn once also when all are looked for on disk first', async () => {
     const level: TileLevel = {
+      reach: 'server',
       read: async () => undefined,
       write: () => {},
       drop: async () => 0,

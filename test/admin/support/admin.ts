@@ -52,6 +52,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     jobs,
     dataDir,
     catalog: () => new CatalogSnapshot([], [], 0),
+    cacheReach: 'process',
     warm: () => Promise.reject(new Error('no tiles here')),
     drop: async () => 5,
     reload: async () => {},
