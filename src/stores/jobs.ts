@@ -2,8 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import { auditResource } from './audit-scope.js';
 import type { StateDb } from './database.js';
-import { JobParts } from './job-parts.js';
-import { JobRuns } from './job-runs.js';
 import type { JobArtifactTable, JobLogTable, JobStepTable, JobTable } from './schema.js';
 import { vocabularyOf } from './vocabulary.js';
 
@@ -41,11 +39,6 @@ export interface JobQuery {
 /** Jobs, as those see them who submit and manage them. What runs them writes through `JobRuns`. */
 export class JobStore {
   constructor(readonly db: StateDb) {}
-
-  /** What an instance writes of the jobs that it runs, and of the parts that it does. */
-  asInstance(instance: string): { runs: JobRuns; parts: JobParts } {
-    return { runs: new JobRuns(this.db, instance), parts: new JobParts(this.db, instance) };
-  }
 
   /** The new job, or the one that the same owner submitted with the same idempotency key. */
   async add(job: NewJob): Promise<{ job: JobRow; created: boolean }> {

@@ -4,6 +4,7 @@ import { ApiError } from '../../src/core/errors.js';
 import { JobEngine, type JobNews } from '../../src/services/jobs/engine.js';
 import type { JobContext, JobKind } from '../../src/services/jobs/kinds.js';
 import { jobQueue, uploadQueue } from '../../src/services/telemetry/store-metrics.js';
+import { JobRuns } from '../../src/stores/job-runs.js';
 import { describeStates, type TemporaryState } from '../support/state.js';
 
 describeStates('job engine', (temporary) => {
@@ -177,8 +178,8 @@ describeStates('job engine', (temporary) => {
     const job = { kind: 'k', input: {}, owner: 'me', maxAttempts: 3, resources: [] };
     const { id } = (await t.state.jobs.add(job)).job;
     const search = { kinds: ['k'], leaseMs: 60_000 };
-    const { runs } = t.state.jobs.asInstance('here:2:y');
-    await t.state.jobs.asInstance('elsewhere:1:x').runs.claim(search);
+    const runs = new JobRuns(t.state.jobs.db, 'here:2:y');
+    await new JobRuns(t.state.jobs.db, 'elsewhere:1:x').claim(search);
     expect(await runs.claim(search)).toBeUndefined();
     await t.state.jobs.db.updateTable('jobs').set({ lease_expires_at: Date.now() }).execute();
     expect(await runs.claim(search)).toMatchObject({

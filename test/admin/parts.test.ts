@@ -3,6 +3,8 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ApiError } from '../../src/core/errors.js';
 import { JobEngine } from '../../src/services/jobs/engine.js';
 import type { JobContext, JobKind, PartContext, PartState } from '../../src/services/jobs/kinds.js';
+import { JobParts } from '../../src/stores/job-parts.js';
+import { JobRuns } from '../../src/stores/job-runs.js';
 import { describeStates, type TemporaryState } from '../support/state.js';
 
 const LEASE_MS = 1500;
@@ -78,7 +80,7 @@ describeStates('a divided job', (temporary) => {
     expect(job).toMatchObject({ state: 'Succeeded', result_json: JSON.stringify(thirty.map((n) => n * 3)) });
     expect(done.map(([n]) => n).toSorted((a, b) => a - b)).toEqual(thirty);
     expect(new Set(done.map(([, server]) => server)).size).toBe(3);
-    expect(await t.state.jobs.asInstance('x').parts.since(job.id, 0)).toEqual([]);
+    expect(await new JobParts(t.state.jobs.db, 'x').since(job.id, 0)).toEqual([]);
     expect(errors).toEqual([]);
   });
 
@@ -191,10 +193,10 @@ describeStates('a divided job', (temporary) => {
       },
       // A server that has gone silent had taken a part before.
       async before({ id }) {
-        const { parts } = t.state.jobs.asInstance('elsewhere:1:x');
-        const { runs } = t.state.jobs.asInstance(engines[0]!.instance);
+        const parts = new JobParts(t.state.jobs.db, 'elsewhere:1:x');
+        const runs = new JobRuns(t.state.jobs.db, engines[0]!.instance);
         expect(await runs.log(id, { at: 1, level: 'info', message: 'divided', phase: null })).toBe(true);
-        await t.state.jobs.asInstance(engines[0]!.instance).parts.add(id, [{ n: 0 }, { n: 1 }, { n: 2 }]);
+        await new JobParts(t.state.jobs.db, engines[0]!.instance).add(id, [{ n: 0 }, { n: 1 }, { n: 2 }]);
         const claim = await parts.claim({ kinds: ['k'], leaseMs: 300 });
         expect(claim).toMatchObject({ part: { ordinal: 0, attempt: 1 } });
         void asleep.then(async () => {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { AuditScope, inAuditScope } from '../../src/stores/audit-scope.js';
 import type { DeliveryStore } from '../../src/stores/deliveries.js';
 import type { NewEntry } from '../../src/stores/feed.js';
+import { JobRuns } from '../../src/stores/job-runs.js';
 import type { State } from '../../src/stores/state.js';
 import { describeStates, openPlace, type TemporaryState } from '../support/state.js';
 
@@ -40,7 +41,7 @@ describeStates('two servers of one state', (temporary, database, empty) => {
   });
   afterEach(() => t.close());
   const server = (i: number) => servers[i % 2]!;
-  const runs = (i: number, name: string) => server(i).jobs.asInstance(name).runs;
+  const runs = (i: number, name: string) => new JobRuns(server(i).jobs.db, name);
 
   it('migrate an empty database once when they start together', async () => {
     const place = await empty();

@@ -1,7 +1,7 @@
 import { ApiError, notFound } from '../../core/errors.js';
 import { instanceName } from '../../stores/instance.js';
-import type { JobParts } from '../../stores/job-parts.js';
-import type { Claim, JobRuns, Progress } from '../../stores/job-runs.js';
+import { JobParts } from '../../stores/job-parts.js';
+import { type Claim, JobRuns, type Progress } from '../../stores/job-runs.js';
 import type { JobRow, JobState, JobStore } from '../../stores/jobs.js';
 import * as metrics from '../telemetry/store-metrics.js';
 import { BACKEND, type JobKind } from './kinds.js';
@@ -68,9 +68,8 @@ export class JobEngine {
     options: JobEngineOptions = {},
   ) {
     this.#options = { ...DEFAULTS, onError: () => {}, ...options };
-    const { runs, parts } = store.asInstance(this.instance);
-    this.#runs = runs;
-    this.#parts = parts;
+    this.#runs = new JobRuns(store.db, this.instance);
+    this.#parts = new JobParts(store.db, this.instance);
   }
 
   register<I, R>(kind: JobKind<I, R>): void {
