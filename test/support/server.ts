@@ -39,14 +39,25 @@ const DEFAULTS = { SVC_ADMIN_KEY: ADMIN_KEY, SVC_WORKERS__WAIT_MS: '60000' };
 const START_MS = 120_000;
 const STOP_MS = 20_000;
 
-/** A port that was free a moment ago. */
+/** Ports of a test process: gateways share ports, so two files that were given the same one would mix their servers. */
+const PORTS = 1200;
+const FIRST_PORT = 12_000 + PORTS * (Number(process.env['VITEST_POOL_ID'] ?? 0) % 16);
+let port = Math.floor(Math.random() * PORTS);
+
+/** A port that was free a moment ago, of those that no other process of this run takes. */
 export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as { port: number };
-  probe.close();
-  await once(probe, 'close');
-  return port;
+  for (;;) {
+    port = (port + 1) % PORTS;
+    const probe = createServer().listen(FIRST_PORT + port);
+    const isFree = await once(probe, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    probe.close();
+    await once(probe, 'close');
+    return FIRST_PORT + port;
+  }
 }
 
 export async function startServer(setup: ServerSetup = {}): Promise<TestServer> {
