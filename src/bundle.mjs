@@ -19,6 +19,7 @@ const ENTRIES = [
   'workers/raster/translate-main',
   'workers/raster/worker',
   'workers/state/worker',
+  'workers/storage/worker',
   'workers/symbols/worker',
   'workers/tile-store/worker',
   'workers/vector/worker',

@@ -5,6 +5,8 @@ import { Catalog } from '../services/catalog.js';
 import { Databases } from '../services/databases.js';
 import { dataSettings } from '../services/publish/settings.js';
 import { registeredIn } from '../services/rasters/registered.js';
+import { remoteHosts } from '../services/storage/hosts.js';
+import { openStorage } from '../services/storage/open.js';
 import { openStateOf } from '../stores/state.js';
 import { withPools } from './local.js';
 import { resolveConfig } from './settings.js';
@@ -40,7 +42,8 @@ export async function withCatalog<T>(
         const databases = new Databases(pools);
         const layerIdOf = (id: string) => state.collections.idOf(id);
         const registered = () => registeredIn(state);
-        const catalog = new Catalog({ pools, databases, dataDir, layerIdOf, registered });
+        const storage = openStorage(config, pools);
+        const catalog = new Catalog({ pools, databases, dataDir, storage, layerIdOf, registered });
         try {
           const snapshot = await catalog.prepare(dataSettings(config));
           return await work({ catalog: snapshot, pools, dataDir });
@@ -48,7 +51,7 @@ export async function withCatalog<T>(
           databases.close();
         }
       },
-      { vectorThreads, remoteHosts: config.remote.allow },
+      { vectorThreads, remoteHosts: remoteHosts(config) },
     );
   } finally {
     await state.close();

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { type Config, environmentNames } from '../core/config.js';
 import { isPath } from '../core/sources.js';
 import { version } from '../core/version.js';
+import { remoteHosts } from '../services/storage/hosts.js';
 import { createLog, exception, type Log } from '../services/telemetry/log.js';
 import { watchFaults } from '../supervisor/faults.js';
 import { type GatewayStart, START_VARIABLE } from '../supervisor/gateway-start.js';
@@ -91,7 +92,7 @@ async function run(
       gatewayEntry: new URL('../gateway/main.js', import.meta.url),
       engineEntry: new URL('../workers/engine/main.js', import.meta.url),
       gatewayEnv: { [START_VARIABLE]: JSON.stringify(start) },
-      engineEnv: { [REMOTE_ALLOW_VARIABLE]: JSON.stringify(config.remote.allow) },
+      engineEnv: { [REMOTE_ALLOW_VARIABLE]: JSON.stringify(remoteHosts(config)) },
       engineHidden: secrets,
       log: (event, message) => log.write(event, {}, message),
     });

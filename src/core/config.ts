@@ -7,6 +7,7 @@ import { isDatabase } from './database-url.js';
 import { FEED_AGE_MS, LIMITS, OUTBOX_EVENTS } from './limits.js';
 import { LOG_LEVELS, type LogLevel } from './log-events.js';
 import { Networks } from './networks.js';
+import { bucketOf } from './storage.js';
 
 /**
  * Every setting, once: name, type, bounds, default, meaning. A value comes from a command-line flag, else the
@@ -135,6 +136,13 @@ export const ConfigSchema = section({
     ),
     connectMs: whole('Milliseconds to wait for a connection.', 3000, 100, 60_000),
     statementMs: whole('Milliseconds of one statement, waiting for locks included.', 10_000, 100, 600_000),
+  }),
+  storage: section({
+    url: text(
+      'Where imported rasters and tile archives are kept: s3://bucket/prefix, for all servers of a state; the data folder when empty (docs/state.md).',
+      '',
+      { format: 'storage-url' },
+    ),
   }),
   remote: section({
     allow: Type.Array(Type.String(), {
@@ -396,6 +404,7 @@ function fromText(text: string, type: string | undefined): unknown {
 // The schemas are our own: comparing them with the schema of schemas would take longer than all else here.
 const ajv = new Ajv({ coerceTypes: true, strict: false, meta: false, validateSchema: false });
 ajv.addFormat('network', (text) => Networks.isEntry(text));
+ajv.addFormat('storage-url', (text) => text === '' || bucketOf(text) !== undefined);
 ajv.addFormat('state-url', (text) => text === '' || isPostgresUrl(text));
 ajv.addFormat('basemap', (text) => basemapSetting(text) !== undefined);
 

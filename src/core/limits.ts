@@ -173,6 +173,8 @@ export const LIMITS = {
   idempotentReplyBytes: 4_194_304,
   /** Operations of one batch of edits (contract). */
   batchOperations: 1000,
+  /** Requests to the object store at a time, of each process. */
+  storageRequests: 16,
   /** Edits of one store that may wait for the one that runs; more are answered 503. */
   editQueue: 256,
   /** Boxes that tell where an edit changed something; more are gathered. */

@@ -25,6 +25,7 @@ import type { MapTask } from './maps.js';
 import type { OgrLayerInfo, TranslateResult, TranslateTask, UnpackResult, UnpackTask } from './ogr.js';
 import type { ImageResult, RasterTasks } from './rasters.js';
 import type { StacTasks } from './stac.js';
+import type { StorageTasks } from './storage.js';
 import type { StyleProblem } from './style/bounds.js';
 import type { SldTask, SldTaskResult } from './style/sld/task.js';
 import type { SymbolTasks } from './symbols.js';
@@ -42,7 +43,13 @@ import type {
   VectorTileTask,
 } from './vector-tasks.js';
 
-export interface Tasks extends AnalyticsTasks, ArchiveTasks, RasterTasks, StacTasks, SymbolTasks {
+export interface Tasks
+  extends AnalyticsTasks,
+    ArchiveTasks,
+    RasterTasks,
+    StacTasks,
+    StorageTasks,
+    SymbolTasks {
   /** Lists the feature tables of a GeoPackage. */
   'vector.inspect': { input: InspectTask; output: VectorLayerInfo[] };
   /** Names of the tables of a GeoPackage that hold tiles, and of those that hold neither tiles nor geometries. */

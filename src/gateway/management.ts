@@ -18,6 +18,7 @@ import { ImportService } from '../services/import.js';
 import { JobEngine } from '../services/jobs/engine.js';
 import { manageRasters } from '../services/rasters/managed.js';
 import { objectUrl } from '../services/rasters/places.js';
+import type { Storage } from '../services/storage/storage.js';
 import type { Styles } from '../services/styles/index.js';
 import type { Log } from '../services/telemetry/log.js';
 import { exception } from '../services/telemetry/log.js';
@@ -38,6 +39,7 @@ export interface ManagementOptions {
   cluster: Cluster;
   keys: ApiKeys;
   pools: Pools;
+  storage: Storage;
   cache: CacheControl;
   tiles: TileCache;
   catalog: Catalog;
@@ -82,6 +84,7 @@ export function startManagement(options: ManagementOptions): Management {
     pools,
     jobs,
     dataDir: options.dataDir,
+    storage: options.storage,
     catalog: () => catalog.current,
     cacheReach: tiles.reach,
     warm: async (request) => warmTile({ tiles, pools }, request),
@@ -93,6 +96,7 @@ export function startManagement(options: ManagementOptions): Management {
     state,
     catalog: () => catalog.current,
     dataDir: options.dataDir,
+    storage: options.storage,
     settle: async () => void (await cluster.settle()),
     pools,
     jobs,

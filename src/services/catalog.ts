@@ -12,9 +12,13 @@ import { FileVersions } from './publish/file-versions.js';
 import { publish } from './publish/index.js';
 import type { DataSettings } from './publish/settings.js';
 import type { PublishDeps } from './publish/source.js';
+import type { Storage } from './storage/storage.js';
 
 /** Folders of the data folder that are published: stores, and archives that jobs made. */
 export const OWN_FOLDERS: readonly string[] = ['stores', 'published'];
+
+/** What keys of published archives in a bucket begin with. */
+const PUBLISHED = 'published/';
 
 /** Quiet time after the last change of a file before the catalog is read again. */
 const SETTLE_MS = 800;
@@ -25,7 +29,10 @@ const RETRY_MS = 15_000;
 /** Edits remembered per collection: those that can be under way while the catalog is read again. */
 const KEPT_EDITS = 4096;
 
-export type CatalogDeps = Omit<PublishDeps, 'versionOf' | 'statedCrs'>;
+export interface CatalogDeps extends Omit<PublishDeps, 'versionOf' | 'statedCrs'> {
+  /** Where jobs publish archives; absent where the data folder has them all. */
+  storage?: Pick<Storage, 'isShared' | 'keys' | 'locate'>;
+}
 
 /** What is told of changes of the catalog. */
 export interface CatalogFollower {
@@ -58,6 +65,8 @@ export class Catalog {
   #replacedAt = new Date();
   /** What snapshots were read with, and in which order that began. */
   readonly #readings = new WeakMap<CatalogSnapshot, Reading>();
+  /** Keys of published objects when they were last listed. */
+  #objects: string[] | undefined;
   #begun = 0;
   /** The newest reading that was shown. */
   #shown = 0;
@@ -96,13 +105,26 @@ export class Catalog {
     const { sources, ...rest } = settings;
     const own = OWN_FOLDERS.map((folder) => join(this.#deps.dataDir, folder));
     const snapshot = await publish(
-      [...sources, ...own.filter((path) => existsSync(path))],
+      [...sources, ...own.filter((path) => existsSync(path)), ...(await this.#publishedObjects())],
       { ...this.#deps, statedCrs: rest.crs ?? {}, versionOf: (path) => this.#files.of(path) },
       this.#current.generation + 1,
       rest,
     );
     this.#readings.set(snapshot, reading);
     return snapshot;
+  }
+
+  /** Archives that jobs published in the bucket that servers share; those in the folder are among its files. */
+  async #publishedObjects(): Promise<string[]> {
+    const { storage } = this.#deps;
+    if (!storage?.isShared) return [];
+    const keys = await storage.keys(PUBLISHED).catch((error: unknown) => {
+      // While the object store is away, what was there stays published; a server that starts needs it.
+      if (this.#objects) return this.#objects;
+      throw error;
+    });
+    this.#objects = keys;
+    return keys.map((key) => storage.locate(key));
   }
 
   /** Reads all sources anew and shows them. */

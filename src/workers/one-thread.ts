@@ -21,6 +21,8 @@ export interface OneThreadOptions {
   worker: URL;
   /** Tasks that may wait; more are refused. */
   maxQueue?: number;
+  /** Tasks that the thread has begun at a time, where they wait for others; one when absent. */
+  concurrency?: number;
 }
 
 /**
@@ -36,6 +38,7 @@ export class OneThreadPool<Names extends TaskName> {
       filename: options.worker.href,
       minThreads: 0,
       maxThreads: 1,
+      concurrentTasksPerWorker: options.concurrency ?? 1,
       idleTimeout: IDLE_MS,
       atomics: 'disabled',
       recordTiming: false,
@@ -70,7 +73,7 @@ export class OneThreadPool<Names extends TaskName> {
   /** A thread that is not there for lack of work is healthy. */
   status(): PoolStatus {
     const workers = this.#pool.threads.length;
-    const running = Math.min(1, this.#running);
+    const running = Math.min(this.options.concurrency ?? 1, this.#running);
     return { name: this.options.name, workers, queued: this.#running - running, running, healthy: true };
   }
 

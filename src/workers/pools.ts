@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Retention } from '../core/events.js';
 import { LIMITS } from '../core/limits.js';
+import type { StorageTasks } from '../core/storage.js';
 import type { SymbolTasks } from '../core/symbols.js';
 import type { Pools, TaskInput, TaskName, TaskOptions, TaskOutput } from '../core/tasks.js';
 import type { ArchiveTaskName } from './archive/worker.js';
@@ -47,19 +48,32 @@ export function createPools(options: PoolsOptions): Pools {
     worker: new URL('./symbols/worker.js', import.meta.url),
     maxQueue: LIMITS.symbolQueue,
   });
+  const storage = new OneThreadPool<keyof StorageTasks>({
+    name: 'storage',
+    worker: new URL('./storage/worker.js', import.meta.url),
+    concurrency: LIMITS.storageRequests,
+  });
   const run = (name: TaskName, input: never, taskOptions?: TaskOptions): Promise<unknown> => {
     if (name.startsWith('vector.')) return vector.run(name as VectorTaskName, input, taskOptions);
     if (name.startsWith('archive.')) return archives.run(name as ArchiveTaskName, input, taskOptions);
     if (name.startsWith('symbols.')) return symbols.run(name as keyof SymbolTasks, input, taskOptions);
+    if (name.startsWith('storage.')) return storage.run(name as keyof StorageTasks, input, taskOptions);
     return engines.run(name as EngineTaskName, input, taskOptions);
   };
   return {
     run<N extends TaskName>(name: N, input: TaskInput<N>, taskOptions?: TaskOptions): Promise<TaskOutput<N>> {
       return run(name, input as never, taskOptions) as Promise<TaskOutput<N>>;
     },
-    status: () => [vector.status(), ...engines.status(), archives.status(), symbols.status()],
+    status: () => [
+      vector.status(),
+      ...engines.status(),
+      archives.status(),
+      symbols.status(),
+      storage.status(),
+    ],
     async close() {
-      await Promise.all([vector.close(), engines.close(), archives.close(), symbols.close()]);
+      const pools = [vector, engines, archives, symbols, storage];
+      await Promise.all(pools.map((pool) => pool.close()));
     },
   };
 }

@@ -3,7 +3,7 @@ import { ApiError } from '../../core/errors.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../core/operation.js';
 import { pathString } from '../../core/params.js';
 import { MEDIA_TYPES, type TileJobState, type TileJobs } from '../../services/tile-jobs/service.js';
-import { fileReply } from '../http/file-reply.js';
+import { fileReply, objectReply } from '../http/file-reply.js';
 import { errorDocs } from './envelope.js';
 import { BASE_PATH } from './kit.js';
 
@@ -39,8 +39,15 @@ export function tileDownload(tileJobs: TileJobs): Operation {
 async function download(x: Exchange, tileJobs: TileJobs, jobId: string): Promise<Reply> {
   const job = await tileJobs.get(jobId);
   const { archive } = (job.result_json ? JSON.parse(job.result_json) : {}) as TileJobState;
-  if (!archive || !existsSync(archive.path))
-    throw new ApiError('not-found', 'This job has no archive, or it was removed.');
-  const container = archive.path.slice(archive.path.lastIndexOf('.') + 1) as keyof typeof MEDIA_TYPES;
-  return fileReply(x, { path: archive.path, mediaType: MEDIA_TYPES[container] });
+  if (!archive) throw missing();
+  const { path, key } = archive;
+  const mediaType = MEDIA_TYPES[path.slice(path.lastIndexOf('.') + 1) as keyof typeof MEDIA_TYPES];
+  const object = key === undefined ? undefined : await tileJobs.storage.stat(key);
+  if (object) return objectReply(x, { ...object, storage: tileJobs.storage, key: key!, mediaType });
+  if (key !== undefined || !existsSync(path)) throw missing();
+  return fileReply(x, { path, mediaType });
+}
+
+function missing(): ApiError {
+  return new ApiError('not-found', 'This job has no archive, or it was removed.');
 }

@@ -4,6 +4,8 @@ import { type FileHandle, open, realpath } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { notFound } from '../../core/errors.js';
 import type { Exchange, Reply } from '../../core/operation.js';
+import type { StoredObject } from '../../core/storage.js';
+import type { Storage } from '../../services/storage/storage.js';
 import { partHeaders, rangeOf } from './range.js';
 
 export interface ServedFile {
@@ -23,18 +25,41 @@ export async function fileReply(x: Exchange, file: ServedFile): Promise<Reply> {
   const handle = await opened(file);
   const { size, ...state } = await handle.stat().finally(() => handle.close());
   const etag = tagOf({ size, ...state });
+  const { mediaType, path } = file;
+  const about = { size, etag, mediaType, name: basename(path) };
+  return partReply(x, about, (start, length) => bytes(file, etag, start, length));
+}
+
+export interface ServedObject extends StoredObject {
+  storage: Pick<Storage, 'read'>;
+  key: string;
+  mediaType: string;
+}
+
+/** As `fileReply`, of an object in a bucket. */
+export function objectReply(x: Exchange, { bytes: size, tag, storage, key, mediaType }: ServedObject): Reply {
+  const etag = createHash('sha1').update(tag).digest('base64url').slice(0, 20);
+  const about = { size, etag, mediaType, name: basename(key) };
+  return partReply(x, about, (start, length) => storage.read(key, tag, start, length));
+}
+
+function partReply(
+  x: Exchange,
+  { size, etag, mediaType, name }: { size: number; etag: string; mediaType: string; name: string },
+  read: (start: number, length: number) => AsyncIterable<Uint8Array>,
+): Reply {
   const range = rangeOf(x, size, etag);
   const [start, end] = range ?? [0, size - 1];
   const length = end - start + 1;
   return {
     status: range ? 206 : 200,
-    mediaType: file.mediaType,
+    mediaType,
     etag,
     cacheControl: 'no-cache',
     length,
-    body: bytes(file, etag, start, length),
+    body: read(start, length),
     headers: {
-      'content-disposition': `attachment; filename="${basename(file.path).replace(/[^\w.-]/g, '_')}"`,
+      'content-disposition': `attachment; filename="${name.replace(/[^\w.-]/g, '_')}"`,
       ...partHeaders(range, size),
     },
   };

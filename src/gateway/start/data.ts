@@ -41,13 +41,14 @@ export interface Data {
 
 /** Makes these parts and has them follow the catalog, which is empty yet. */
 export async function startData(foundation: Foundation): Promise<Data> {
-  const { config, dataDir, log, pools, state, cluster, peers, tell, onConversion } = foundation;
+  const { config, dataDir, storage, log, pools, state, cluster, peers, tell, onConversion } = foundation;
   const databases = new Databases(pools);
   const catalog = new Catalog({
     pools,
     ...(onConversion ? { onConversion } : {}),
     databases,
     dataDir,
+    storage,
     layerIdOf: (id) => state.collections.idOf(id),
     registered: () => registeredIn(state),
   });

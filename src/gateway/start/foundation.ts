@@ -6,6 +6,9 @@ import { AlertStream } from '../../services/alerts.js';
 import { Cluster } from '../../services/cluster/cluster.js';
 import type { Note } from '../../services/notes.js';
 import type { Peers } from '../../services/peers.js';
+import { remoteHosts } from '../../services/storage/hosts.js';
+import { openStorage } from '../../services/storage/open.js';
+import type { Storage } from '../../services/storage/storage.js';
 import { exception, type Log } from '../../services/telemetry/log.js';
 import { watchEventLoop, watchPools } from '../../services/telemetry/metrics.js';
 import { errorRecovery, watchCollections, watchResources } from '../../services/telemetry/process-metrics.js';
@@ -38,6 +41,7 @@ export interface Foundation extends GatewayOptions {
   readonly state: State;
   readonly cluster: Cluster;
   readonly pools: Pools;
+  readonly storage: Storage;
   readonly peers: Peers;
   readonly alerts: AlertStream;
 }
@@ -63,6 +67,7 @@ export async function layFoundation(
     onError: (error) => log.write('cluster.behind', exception(error)),
   });
   const { peers } = cluster;
+  const pools = startWorkers(options, dataDir);
   const tell = (note: Note) => cluster.tell(note);
   return {
     ...options,
@@ -71,7 +76,8 @@ export async function layFoundation(
     instance,
     state,
     cluster,
-    pools: startWorkers(options, dataDir),
+    pools,
+    storage: openStorage(config, pools),
     peers,
     alerts: new AlertStream(peers, (alert) => tell({ alert })),
   };
@@ -83,7 +89,7 @@ function startWorkers({ config, runDir }: GatewayOptions, dataDir: string): Pool
     maxQueue: config.workers.queue,
     maxWaitMs: config.workers.waitMs,
     connections: config.postgis.connections,
-    remoteHosts: config.remote.allow,
+    remoteHosts: remoteHosts(config),
     retention: retentionOf(config),
     runDir,
     overviews: join(dataDir, 'overviews'),

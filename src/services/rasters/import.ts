@@ -1,6 +1,7 @@
 import { access, mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { RasterImportResult, RasterImportTask } from '../../core/rasters.js';
+import { TIFF_FORMAT } from '../../core/media.js';
+import type { RasterImportResult, RasterImportTask, RasterSource } from '../../core/rasters.js';
 import type { Pools } from '../../core/tasks.js';
 import type { JobRow } from '../../stores/jobs.js';
 import type { RegisteredRaster } from '../../stores/rasters.js';
@@ -8,6 +9,7 @@ import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
 import { failedJobs, keepsUpload, trimUploads } from '../jobs/kept-uploads.js';
 import type { JobContext, JobKind, JobOutcome } from '../jobs/kinds.js';
 import { INSPECT_DEADLINE_MS } from '../publish/source.js';
+import type { Storage } from '../storage/storage.js';
 import { removeOrphans } from './orphans.js';
 import type { RegisteredRasters } from './registered.js';
 
@@ -37,6 +39,7 @@ export interface RasterImportDeps {
   pools: Pools;
   jobs: JobEngine;
   dataDir: string;
+  storage: Storage;
 }
 
 const KIND = 'import-raster';
@@ -148,7 +151,7 @@ export class RasterImports {
     const path = join(this.#folder, place);
     const about = await this.#convert(context, path);
     context.progress(CONVERTED);
-    const source = { kind: 'file', path } as const;
+    const source = await this.#store(context, path, keyOf(place));
     const raster = await context.step('inspect', 'Reading what it holds', () =>
       this.deps.pools.run('raster.inspect', { source }, { signal, deadlineMs: INSPECT_DEADLINE_MS }),
     );
@@ -168,6 +171,19 @@ export class RasterImports {
     return { rasterId };
   }
 
+  /** Where the file is read from now on. */
+  async #store(context: JobContext<RasterImportInput>, path: string, key: string): Promise<RasterSource> {
+    const { storage } = this.deps;
+    const { signal } = context;
+    if (!storage.isShared) return { kind: 'file', path };
+    // No file here any more: a run before this one has sent it.
+    if (await exists(path))
+      await context.step('store', 'Sending it to the object store', () =>
+        storage.take(path, key, { mediaType: TIFF_FORMAT.mediaType, signal }),
+      );
+    return { kind: 'remote', url: storage.locate(key) };
+  }
+
   /** A run before this one may have registered it. */
   async #registration(place: string): Promise<RegisteredRaster | undefined> {
     return (await this.registered.deps.state.rasters.list({ kind: 'import' })).find(
@@ -178,7 +194,8 @@ export class RasterImports {
   /** Nothing is done twice: the file has its name once it is whole. */
   async #convert(context: JobContext<RasterImportInput>, path: string): Promise<ImportAbout> {
     const { input, signal } = context;
-    if (context.saved && (await exists(path))) return context.saved as ImportAbout;
+    const isConverted = context.saved && ((await exists(path)) || (await this.#isStored(context.id)));
+    if (isConverted) return context.saved as ImportAbout;
     await mkdir(this.#folder, { recursive: true });
     await rm(path, { force: true });
     const { file, crs, geoTransform } = input;
@@ -198,13 +215,23 @@ export class RasterImports {
     return about;
   }
 
+  async #isStored(id: string): Promise<boolean> {
+    const { storage } = this.deps;
+    return storage.isShared && (await storage.stat(keyOf(`${id}.tif`))) !== undefined;
+  }
+
   async #cleanup({ file }: RasterImportInput, id: string, outcome: JobOutcome): Promise<void> {
     if (!keepsUpload(outcome)) await rm(file, { force: true });
     await this.#trim();
     const place = `${id}.tif`;
-    if (!(await this.#registration(place))) await rm(join(this.#folder, place), { force: true });
+    if (await this.#registration(place)) return;
+    await rm(join(this.#folder, place), { force: true });
+    if (await this.#isStored(id)) await this.deps.storage.remove(keyOf(place));
   }
 }
+
+/** Of an imported raster in the storage. */
+const keyOf = (place: string) => `rasters/${place}`;
 
 const WARNINGS = {
   crs: 'The file names its coordinate reference system: the one that was sent was not used.',

@@ -106,7 +106,8 @@ interface Readable {
 function readable({ kind, place, parts }: RegisteredRaster, dataDir: string): Readable | undefined {
   const [raster] = parts;
   if (!raster) return undefined;
-  if (kind !== 'import') return { raster, path: placeOfRaster(raster.source) };
+  const isElsewhere = kind !== 'import' || raster.source.kind === 'remote';
+  if (isElsewhere) return { raster, path: placeOfRaster(raster.source) };
   const path = importedPath(dataDir, place);
   return existsSync(path) ? { raster: { ...raster, source: { kind: 'file', path } }, path } : { path };
 }

@@ -1,4 +1,5 @@
 import type { JobEngine } from '../jobs/engine.js';
+import type { Storage } from '../storage/storage.js';
 import { CloudRasters } from './cloud.js';
 import type { GridDeps } from './gridded.js';
 import { RasterImports } from './import.js';
@@ -8,6 +9,7 @@ import { ZarrStores } from './zarr.js';
 
 export interface ManagedRastersDeps extends RegisteredDeps, GridDeps {
   jobs: JobEngine;
+  storage: Storage;
 }
 
 /** Everything that the management API does with rasters. */

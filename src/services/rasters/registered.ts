@@ -8,6 +8,7 @@ import type { NewRaster, RasterChange, RegisteredRaster } from '../../stores/ras
 import type { RegisteredKind } from '../../stores/schema.js';
 import type { State } from '../../stores/state.js';
 import { slug } from '../publish/slug.js';
+import type { Storage } from '../storage/storage.js';
 import { importedPath, type Registered } from './layers.js';
 import { mismatch } from './mosaic.js';
 
@@ -15,6 +16,7 @@ export interface RegisteredDeps {
   state: Pick<State, 'rasters' | 'collections'>;
   catalog(): CatalogSnapshot;
   dataDir: string;
+  storage: Pick<Storage, 'remove'>;
   /** Waits until every process shows what was registered. */
   settle(): Promise<void>;
 }
@@ -88,11 +90,14 @@ export class RegisteredRasters {
 
   /** Removes the registration, and of an import the file. Throws `not-found`. */
   async remove(kind: RegisteredKind, id: number): Promise<void> {
-    const { place } = await this.get(kind, id);
+    const { place, parts } = await this.get(kind, id);
     if (!(await this.deps.state.rasters.remove(kind, id))) missing(kind, id);
     await this.deps.settle();
     // Last: a file without a row is swept at the next start, a row without a file would be a broken layer.
-    if (kind === 'import') await rm(importedPath(this.deps.dataDir, place), { force: true });
+    if (kind !== 'import') return;
+    const { storage, dataDir } = this.deps;
+    if (parts[0]?.source.kind === 'remote') await storage.remove(`rasters/${place}`);
+    else await rm(importedPath(dataDir, place), { force: true });
   }
 
   async #makeLayer(layerId: number, name: string): Promise<void> {

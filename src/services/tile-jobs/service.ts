@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import type { Pools } from '../../core/tasks.js';
@@ -8,6 +8,7 @@ import type { JobRow } from '../../stores/jobs.js';
 import type { CacheReach } from '../cache/levels.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
 import type { JobContext, JobKind, PartContext } from '../jobs/kinds.js';
+import type { Storage } from '../storage/storage.js';
 import * as metrics from '../telemetry/metrics.js';
 import { makeTile } from '../tiles/make.js';
 import type { TileRequest } from '../tiles/request.js';
@@ -27,6 +28,7 @@ export interface TileJobsDeps {
   pools: Pools;
   jobs: JobEngine;
   dataDir: string;
+  storage: Storage;
   catalog(): CatalogSnapshot;
   cacheReach: CacheReach;
   /** The tile from the cache, made and kept when it is not there. */
@@ -38,8 +40,11 @@ export interface TileJobsDeps {
 }
 
 export interface ArchiveFile {
+  /** Of the file, or URL of the object. */
   path: string;
   bytes: number;
+  /** Of an object that all servers share. */
+  key?: string;
 }
 
 /** What a tile job tells of itself while it runs, and at its end. */
@@ -91,6 +96,10 @@ export class TileJobs {
     for (const kind of KINDS) deps.jobs.register(this.#kind(kind));
   }
 
+  get storage(): Storage {
+    return this.#deps.storage;
+  }
+
   get catalog(): CatalogSnapshot {
     return this.#deps.catalog();
   }
@@ -102,6 +111,8 @@ export class TileJobs {
       if (isArchiving(input.operation)) checkContainer(input.container, work);
       if (input.operation === 'publish' && input.container === 'gpkg')
         throw new ApiError('invalid-request', 'An archive is published as pmtiles or mbtiles.');
+      if (input.operation === 'publish' && input.container !== 'pmtiles' && this.#deps.storage.isShared)
+        throw new ApiError('invalid-request', 'An archive in an object store is published as pmtiles.');
     }
     const resources = input.collections.map((id) => `collection:${id}`);
     const { job } = await this.#deps.jobs.submit(kindOf(input), input, { resources, ...options });
@@ -236,7 +247,9 @@ export class TileJobs {
     const { input } = context;
     const saved = (context.saved as TileJobState | undefined) ?? {};
     const state = saved.archive ? saved : await this.#archived(context, saved);
-    if (input.operation === 'publish') await this.#publish(context, state);
+    if (this.#deps.storage.isShared) await this.#send(context, state);
+    else if (input.operation === 'publish') await this.#publish(context, state);
+    if (input.operation === 'publish') await this.#deps.reload(`${state.archive!.path} was published`);
     const { path, bytes } = state.archive!;
     const about = { label: path.slice(path.lastIndexOf('/') + 1), kind: 'tile-archive' };
     await context.artifact({
@@ -292,16 +305,31 @@ export class TileJobs {
     return state;
   }
 
+  /** Sends the archive to the object store; a published one replaces the one of the same name, at once. */
+  async #send(context: JobContext<TileJobInput>, state: TileJobState): Promise<void> {
+    const { input, id, signal } = context;
+    const { storage } = this.#deps;
+    const path = this.#pathOf(input, id);
+    const key =
+      input.operation === 'publish' ? `published/${publishedName(input)}` : `archives/${basename(path)}`;
+    // No file here any more: a run before this one has sent it.
+    if (existsSync(path))
+      await context.step('store', 'Sending the archive to the object store', () =>
+        storage.take(path, key, { mediaType: MEDIA_TYPES[input.container], signal }),
+      );
+    state.archive = { ...state.archive!, key, path: storage.locate(key) };
+    await context.checkpoint(state);
+  }
+
   /** The archive replaces the one that was published before under the same name, at once. */
   async #publish(context: JobContext<TileJobInput>, state: TileJobState): Promise<void> {
     const { input, id } = context;
-    const name = `${input.collections.join('_').slice(0, 80)}-tiles.${input.container}`;
+    const name = publishedName(input);
     const target = join(this.#published, name);
     await context.step('publish', `Publishing ${name}`, async () => {
       await mkdir(this.#published, { recursive: true });
       const path = this.#pathOf(input, id);
       if (existsSync(path)) await rename(path, target);
-      await this.#deps.reload(`${name} was published`);
     });
     state.archive!.path = target;
     await context.checkpoint(state);
@@ -320,8 +348,11 @@ export class TileJobs {
     for (const collection of input.collections) {
       const kinds = ['tiles.archive'];
       const rows = await store.list({ kinds, resource: `collection:${collection}`, limit: 1000 });
-      for (const { id } of rows)
-        for (const { location } of await store.artifacts(id)) await rm(location, { force: true });
+      for (const { id, result_json } of rows) {
+        const { archive } = JSON.parse(result_json ?? '{}') as TileJobState;
+        if (archive?.key !== undefined) await this.#deps.storage.remove(archive.key);
+        else for (const { location } of await store.artifacts(id)) await rm(location, { force: true });
+      }
     }
   }
 
@@ -334,6 +365,9 @@ export class TileJobs {
     return join(this.#archives, `${id}.${container}`);
   }
 }
+
+const publishedName = ({ collections, container }: TileJobInput) =>
+  `${collections.join('_').slice(0, 80)}-tiles.${container}`;
 
 function kindOf({ operation }: TileJobInput): TileJobKind {
   if (operation === 'publish') return 'tiles.publish';

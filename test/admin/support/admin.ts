@@ -14,6 +14,7 @@ import { JobEngine } from '../../../src/services/jobs/engine.js';
 import { Peers } from '../../../src/services/peers.js';
 import { manageRasters } from '../../../src/services/rasters/managed.js';
 import { objectUrl } from '../../../src/services/rasters/places.js';
+import { FolderStorage } from '../../../src/services/storage/folder.js';
 import { Styles } from '../../../src/services/styles/index.js';
 import { TileJobs } from '../../../src/services/tile-jobs/service.js';
 import { temporaryState } from '../../support/state.js';
@@ -52,6 +53,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     jobs,
     dataDir,
     catalog: () => new CatalogSnapshot([], [], 0),
+    storage: new FolderStorage(dataDir),
     cacheReach: 'process',
     warm: () => Promise.reject(new Error('no tiles here')),
     drop: async () => 5,
@@ -61,6 +63,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     state: t.state,
     catalog: () => new CatalogSnapshot([], [], 0),
     dataDir,
+    storage: new FolderStorage(dataDir),
     settle: async () => {},
     pools,
     jobs,

@@ -187,6 +187,7 @@ function failure(job: JobRow): ApiError {
     case 'insufficient-storage':
       return new ApiError('insufficient-storage', message);
     case 'unavailable':
+    case 'store-unavailable':
     case 'queue-full':
     case 'worker-lost':
     case 'deadline-exceeded':

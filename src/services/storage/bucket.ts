@@ -1,0 +1,50 @@
+import { rm } from 'node:fs/promises';
+import type { Bucket, StoredObject } from '../../core/storage.js';
+import type { Pools } from '../../core/tasks.js';
+import { objectUrl } from '../rasters/places.js';
+import type { Storage } from './storage.js';
+
+const CHUNK_BYTES = 1_048_576;
+
+/** Files as objects of a bucket, which all servers of a state share. */
+export class BucketStorage implements Storage {
+  readonly isShared = true;
+
+  constructor(
+    private readonly bucket: Bucket,
+    private readonly pools: Pools,
+  ) {}
+
+  async take(
+    path: string,
+    key: string,
+    { mediaType, signal }: { mediaType: string; signal: AbortSignal },
+  ): Promise<void> {
+    await this.pools.run('storage.put', { ...this.bucket, key, path, mediaType }, { signal });
+    await rm(path, { force: true });
+  }
+
+  async stat(key: string): Promise<StoredObject | undefined> {
+    return (await this.pools.run('storage.stat', { ...this.bucket, key })) ?? undefined;
+  }
+
+  /** Nothing is asked for before the first byte is. */
+  async *read(key: string, tag: string, start: number, length: number): AsyncGenerator<Uint8Array> {
+    for (let at = 0; at < length; at += CHUNK_BYTES) {
+      const part = { start: start + at, length: Math.min(CHUNK_BYTES, length - at) };
+      yield await this.pools.run('storage.read', { ...this.bucket, key, tag, ...part });
+    }
+  }
+
+  async remove(key: string): Promise<void> {
+    await this.pools.run('storage.remove', { ...this.bucket, key });
+  }
+
+  keys(begin: string): Promise<string[]> {
+    return this.pools.run('storage.list', { ...this.bucket, begin });
+  }
+
+  locate(key: string): string {
+    return objectUrl(process.env)('AwsS3', this.bucket.bucket, this.bucket.prefix + key);
+  }
+}

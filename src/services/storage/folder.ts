@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { TaskFailure } from '../../core/failure.js';
+import type { StoredObject } from '../../core/storage.js';
+import type { Storage } from './storage.js';
+
+const CHUNK_BYTES = 262_144;
+
+/** Files in the data folder of one server. */
+export class FolderStorage implements Storage {
+  readonly isShared = false;
+
+  constructor(private readonly folder: string) {}
+
+  async take(path: string, key: string): Promise<void> {
+    const place = this.locate(key);
+    if (path === place) return;
+    await mkdir(dirname(place), { recursive: true });
+    await rename(path, place);
+  }
+
+  async stat(key: string): Promise<StoredObject | undefined> {
+    const file = await open(this.locate(key)).catch(() => undefined);
+    try {
+      return file && (await stateOf(file));
+    } finally {
+      await file?.close();
+    }
+  }
+
+  async *read(key: string, tag: string, start: number, length: number): AsyncGenerator<Uint8Array> {
+    const file = await open(this.locate(key));
+    try {
+      if ((await stateOf(file)).tag !== tag) throw changed();
+      for (let at = 0; at < length; ) {
+        const size = Math.min(CHUNK_BYTES, length - at);
+        const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(size), 0, size, start + at);
+        if (bytesRead === 0) throw changed();
+        yield buffer.subarray(0, bytesRead);
+        at += bytesRead;
+      }
+    } finally {
+      await file.close();
+    }
+  }
+
+  async remove(key: string): Promise<void> {
+    await rm(this.locate(key), { force: true });
+  }
+
+  async keys(begin: string): Promise<string[]> {
+    const names = await readdir(join(this.folder, dirname(`${begin}x`))).catch(() => []);
+    const folder = begin.slice(0, begin.lastIndexOf('/') + 1);
+    return names.map((name) => folder + name).filter((key) => key.startsWith(begin));
+  }
+
+  locate(key: string): string {
+    return join(this.folder, key);
+  }
+}
+
+async function stateOf(file: FileHandle): Promise<StoredObject> {
+  const { ino, size, mtimeMs } = await file.stat();
+  const tag = createHash('sha1').update(`${ino} ${size} ${mtimeMs}`).digest('base64url').slice(0, 20);
+  return { bytes: size, tag };
+}
+
+function changed(): TaskFailure {
+  return new TaskFailure('source-missing', 'The file changed before it was sent.');
+}

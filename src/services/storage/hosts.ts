@@ -1,0 +1,10 @@
+import type { Config } from '../../core/config.js';
+import { bucketOf } from '../../core/storage.js';
+import { objectUrl } from '../rasters/places.js';
+
+/** Hosts that files are read from: those of the configuration, and the one of the server's own bucket. */
+export function remoteHosts({ remote, storage }: Pick<Config, 'remote' | 'storage'>): readonly string[] {
+  const bucket = bucketOf(storage.url);
+  if (!bucket) return remote.allow;
+  return [...remote.allow, new URL(objectUrl(process.env)('AwsS3', bucket.bucket, 'any')).host];
+}

@@ -1,0 +1,17 @@
+import type { StoredObject } from '../../core/storage.js';
+
+/** Files that jobs make for clients and for the catalog. Keys are relative paths: `rasters/9b1d.tif`. */
+export interface Storage {
+  /** Whether all servers of a state see the same files. */
+  readonly isShared: boolean;
+  /** Takes a finished file of this machine over; it is there under its key whole, or not at all. */
+  take(path: string, key: string, options: { mediaType: string; signal: AbortSignal }): Promise<void>;
+  /** Undefined: it is not there. */
+  stat(key: string): Promise<StoredObject | undefined>;
+  /** Bytes of the file that has this tag. Rejects with `source-missing` when it is another one by now. */
+  read(key: string, tag: string, start: number, length: number): AsyncIterable<Uint8Array>;
+  remove(key: string): Promise<void>;
+  keys(begin: string): Promise<string[]>;
+  /** Where readers of rasters and archives open it: a path, or a URL. */
+  locate(key: string): string;
+}
