@@ -178,6 +178,21 @@ describeStates('a divided job', (temporary) => {
     expect(done.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n));
   });
 
+  it('fails when a part has ended the process of ten runs', async () => {
+    const doPart = vi.fn(async () => {
+      // As if the process had ended in the midst of the tenth run.
+      const { db } = t.state.jobs;
+      await db.updateTable('job_parts').set({ attempt: 10, lease_owner: null }).execute();
+      throw new Error('gone');
+    });
+    await serve(1, { count: 1, doPart });
+    expect(await engines[0]!.finished(await submit())).toMatchObject({
+      state: 'Failed',
+      failure_code: 'worker-lost',
+    });
+    expect(doPart).toHaveBeenCalledOnce();
+  });
+
   it('has a part done by others whose server is silent, and takes no result of that server for it', async () => {
     const silent = new JobParts((await t.again()).jobs.db, 'elsewhere:1:x');
     const done: number[] = [];

@@ -42,13 +42,14 @@ const STOP_MS = 20_000;
 /** Ports of a test process: gateways share ports, so two files that were given the same one would mix their servers. */
 const PORTS = 1200;
 const FIRST_PORT = 12_000 + PORTS * (Number(process.env['VITEST_POOL_ID'] ?? 0) % 16);
-let port = Math.floor(Math.random() * PORTS);
+let lastPort = Math.floor(Math.random() * PORTS);
 
 /** A port that was free a moment ago, of those that no other process of this run takes. */
 export async function freePort(): Promise<number> {
   for (;;) {
-    port = (port + 1) % PORTS;
-    const probe = createServer().listen(FIRST_PORT + port);
+    lastPort = (lastPort + 1) % PORTS;
+    const port = FIRST_PORT + lastPort;
+    const probe = createServer().listen(port);
     const isFree = await once(probe, 'listening').then(
       () => true,
       () => false,
@@ -56,7 +57,7 @@ export async function freePort(): Promise<number> {
     if (!isFree) continue;
     probe.close();
     await once(probe, 'close');
-    return FIRST_PORT + port;
+    return port;
   }
 }
 

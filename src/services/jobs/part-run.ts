@@ -1,3 +1,4 @@
+import { TaskFailure } from '../../core/failure.js';
 import type { JobParts, PartClaim } from '../../stores/job-parts.js';
 import { failureOf } from './failure.js';
 import { type JobKind, JobStopped, type PartContext, type StopReason } from './kinds.js';
@@ -9,8 +10,10 @@ export interface PartRunOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Runs of a part that may fail, or end with their process, before its job fails. */
+/** Runs of a part that may fail before its job fails. */
 const ATTEMPTS = 3;
+/** Runs of a part after which it is not begun again: it may be what ends the processes. */
+const MOST_ATTEMPTS = 10;
 
 /** One run of one leased part of a job. */
 export class PartRun implements PartContext {
@@ -59,6 +62,11 @@ export class PartRun implements PartContext {
   async settle(): Promise<void> {
     const { parts, onError } = this.options;
     try {
+      if (this.#attempt > MOST_ATTEMPTS)
+        throw new TaskFailure(
+          'worker-lost',
+          `The server stopped ${MOST_ATTEMPTS} times at a part of the job.`,
+        );
       const result = await this.kind.doPart!(this);
       await this.#lease.close();
       await parts.finish(this.jobId, this.#ordinal, result);
