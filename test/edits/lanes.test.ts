@@ -13,14 +13,16 @@ function writer() {
   const begun: string[] = [];
   const ends: ((result: EditResult | Error) => void)[] = [];
   const notes: EditNote[] = [];
-  const run = (_task: string, input: { source: { table: string } }) => {
+  const bounds: object[] = [];
+  const run = (_task: string, input: { source: { table: string } }, options: object) => {
     begun.push(input.source.table);
+    bounds.push(options);
     return new Promise<EditResult>((resolve, reject) => {
       ends.push((result) => (result instanceof Error ? reject(result) : resolve(result)));
     });
   };
   const pools = { run } as unknown as Pools;
-  return { begun, ends, notes, edits: new Edits(pools, (note) => notes.push(note)) };
+  return { begun, ends, notes, bounds, edits: new Edits(pools, (note) => notes.push(note)) };
 }
 
 function collection(table: string, path?: string): VectorCollection {
@@ -55,6 +57,33 @@ describe('edits', () => {
     expect(begun.at(-1)).toBe('b');
     for (const end of ends) end(RESULT);
     expect(await Promise.all(all)).toHaveLength(5);
+  });
+
+  it('wait also behind those that waited themselves', async () => {
+    const { edits, begun, ends } = writer();
+    const run = (table: string) => edits.run(context(), collection(table, '/one.gpkg'), EDIT);
+    const all = [run('a'), run('b')];
+    await settled();
+    ends[0]!(RESULT);
+    await all[0];
+    all.push(run('c'));
+    await settled();
+    expect(begun).toEqual(['a', 'b']);
+    ends[1]!(RESULT);
+    await settled();
+    expect(begun).toEqual(['a', 'b', 'c']);
+    ends[2]!(RESULT);
+    await Promise.all(all);
+  });
+
+  it('that have begun go on to their end, whoever leaves and however long they take', async () => {
+    const { edits, bounds, ends } = writer();
+    const edit = edits.run(context(), collection('a'), EDIT);
+    await settled();
+    expect(bounds[0]).not.toHaveProperty('signal');
+    expect(bounds[0]).not.toHaveProperty('deadlineMs');
+    ends[0]!(RESULT);
+    await edit;
   });
 
   it('go on after one that failed', async () => {
