@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasCoverage } from '../../core/abilities.js';
 import type { Collection, Quarantined, RasterCollection } from '../../core/collection.js';
-import { placeOfRaster } from '../../core/raster-sources.js';
+import { isDistant, placeOfRaster } from '../../core/raster-sources.js';
 import type { RasterInfo } from '../../core/rasters.js';
 import type { RegisteredRaster } from '../../stores/rasters.js';
 import { rasterCollection } from '../publish/collections.js';
@@ -106,7 +106,7 @@ interface Readable {
 function readable({ kind, place, parts }: RegisteredRaster, dataDir: string): Readable | undefined {
   const [raster] = parts;
   if (!raster) return undefined;
-  const isElsewhere = kind !== 'import' || raster.source.kind === 'remote';
+  const isElsewhere = kind !== 'import' || isDistant(raster.source);
   if (isElsewhere) return { raster, path: placeOfRaster(raster.source) };
   const path = importedPath(dataDir, place);
   return existsSync(path) ? { raster: { ...raster, source: { kind: 'file', path } }, path } : { path };

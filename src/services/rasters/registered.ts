@@ -3,6 +3,7 @@ import { hasCoverage } from '../../core/abilities.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import { ApiError, notFound } from '../../core/errors.js';
 import { TaskFailure } from '../../core/failure.js';
+import { isDistant } from '../../core/raster-sources.js';
 import type { RasterInfo } from '../../core/rasters.js';
 import type { NewRaster, RasterChange, RegisteredRaster } from '../../stores/rasters.js';
 import type { RegisteredKind } from '../../stores/schema.js';
@@ -96,7 +97,7 @@ export class RegisteredRasters {
     // Last: a file without a row is swept at the next start, a row without a file would be a broken layer.
     if (kind !== 'import') return;
     const { storage, dataDir } = this.deps;
-    if (parts[0]?.source.kind === 'remote') await storage.remove(`rasters/${place}`);
+    if (parts[0] && isDistant(parts[0].source)) await storage.remove(`rasters/${place}`);
     else await rm(importedPath(dataDir, place), { force: true });
   }
 
