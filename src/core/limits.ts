@@ -8,6 +8,9 @@ export const LIMITS = {
   stacMax: 10_000,
   stacPageBytes: 33_554_432,
   stacCounted: 100_000,
+  /** Features of an export that is answered at once, and days that the file of one that is a job is kept. */
+  exportFeatures: 50_000,
+  exportDays: 7,
   /** Features that the size of a download is estimated from, and bytes of one reading of them. */
   sizeSample: 100,
   sizeSampleBytes: 4_194_304,
@@ -101,6 +104,8 @@ export const LIMITS = {
   lingerQuietMs: 200,
   /** Milliseconds a request may wait for and use a worker. */
   requestDeadlineMs: 30_000,
+  /** Milliseconds after which PostGIS undoes an edit of which it hears nothing. */
+  idleTransactionMs: 5000,
   /** Queued tasks per pool before requests are answered 503. */
   poolQueue: 512,
   /** Milliseconds that a task may be expected to wait for a worker before requests are answered 503. */
@@ -149,6 +154,12 @@ export const LIMITS = {
   snapshotScanRows: 20_000,
   /** Entries of the feed that are read at once for one who is behind (contract). */
   replayBatch: 200,
+  /** Seconds for which access tokens hold: those of programs, and those that a session is given. */
+  clientTokenSeconds: 3600,
+  sessionTokenSeconds: 900,
+  /** Milliseconds that an OpenID provider may take for an answer, and bytes of one. */
+  providerMs: 10_000,
+  providerBytes: 1_048_576,
   /** Milliseconds for which a key that was valid is believed while the state database does not answer. */
   keyTrustMs: 300_000,
   /** Bytes of events in one page of a replay; there is always one event. */
@@ -231,12 +242,31 @@ export const LIMITS = {
   /** Bytes of an uploaded file for import, and bytes that are held back while it is written. */
   uploadBytes: 4_294_967_296,
   uploadBuffer: 65_536,
+  /** Coverages of another server that are imported in one request. */
+  remoteCoverages: 200,
+  /** Tiles of another server that are imported in one request, and those of them that are asked for at a time. */
+  remoteTiles: 2_000_000,
+  remoteTileRequests: 8,
+  /** Bytes of a tile package (contract). */
+  tilePackageBytes: 2_147_483_648,
   /** Larger uploads are imported in the background. */
   importForegroundBytes: 4_194_304,
   /** Features of one import, rows of one transaction of its staging file, and bytes of memory of its process. */
   importFeatures: 100_000_000,
   importBatch: 65_536,
   importMemoryBytes: 4_294_967_296,
+  /** Bytes of a file that is previewed, features of its sample, and uploads that are remembered. */
+  previewBytes: 268_435_456,
+  previewFeatures: 100,
+  uploadRecords: 200,
+  /** Bytes of one answer of another server, requests to them at a time, and how many wait. */
+  remotePageBytes: 67_108_864,
+  ingestRequests: 8,
+  ingestQueue: 64,
+  /** Folders of a catalog of another server, or pages of its list of collections, that are read. */
+  remoteFolders: 100,
+  /** Milliseconds within which a remote file must have arrived. */
+  downloadMs: 1_800_000,
   /** Uploads of failed imports that wait to be tried again: how many, their bytes together, milliseconds. */
   keptUploads: 16,
   keptUploadBytes: 8_589_934_592,

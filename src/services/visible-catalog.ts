@@ -1,12 +1,34 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { hasFeatures } from '../core/abilities.js';
-import type { CatalogSnapshot, Collection } from '../core/collection.js';
+import type { CatalogSnapshot, Collection, ReadRule, VectorCollection } from '../core/collection.js';
+import type { Expression } from '../core/cql2/ast.js';
+import { and } from '../core/cql2/index.js';
+import { shownField } from '../core/field-masks.js';
 import type { Principal } from '../core/operation.js';
+import type { Pools } from '../core/tasks.js';
+import type { Field, Mask, VectorSource } from '../core/vector-source.js';
 import type { Access, AccessPolicy } from './access/access.js';
+import { Measurements } from './visible-facts.js';
+import { stylesWithout } from './visible-styles.js';
 
-/** Principals whose view of one catalog is kept. */
-const MAX_KEPT = 1000;
+/** Audiences whose view of one catalog is kept. */
+const MAX_VIEWS = 1000;
+
+/** What decides what a principal may read. */
+export interface Reading {
+  readonly policy: AccessPolicy;
+  /** Changes with the rules. */
+  version(): number;
+  /** Principals of one audience read the same. */
+  audienceOf(principal: Principal): string;
+}
+
+/** A policy that never changes. */
+export function fixedReading(policy: AccessPolicy): Reading {
+  const audienceOf = ({ kind, id, permissions }: Principal) => JSON.stringify([kind, id, permissions]);
+  return { policy, version: () => 0, audienceOf };
+}
 
 /**
  * The catalog as each principal may read it: collections that may not be read are left out, masked attributes are no
@@ -14,61 +36,130 @@ const MAX_KEPT = 1000;
  * a rule holds on all of them; and because a restricted collection has a version of its own, caches keep them apart.
  */
 export class VisibleCatalog {
-  readonly #policy: AccessPolicy;
+  readonly #reading: Reading;
   readonly #current: () => CatalogSnapshot;
   #of: CatalogSnapshot | undefined;
-  #seen = new LRUCache<string, CatalogSnapshot>({ max: MAX_KEPT });
+  #version = Number.NaN;
+  readonly #views = new LRUCache<string, CatalogSnapshot>({ max: MAX_VIEWS });
+  readonly #measurements: Measurements | undefined;
   #last: { principal: Principal; visible: CatalogSnapshot } | undefined;
 
-  constructor(current: () => CatalogSnapshot, policy: AccessPolicy) {
+  /** Without pools nobody counts what rules leave. */
+  constructor(current: () => CatalogSnapshot, reading: Reading, pools?: Pick<Pools, 'run'>) {
     this.#current = current;
-    this.#policy = policy;
+    this.#reading = reading;
+    this.#measurements = pools && new Measurements(pools, () => this.#forget());
+  }
+
+  #forget(): void {
+    this.#views.clear();
+    this.#last = undefined;
   }
 
   /** The whole catalog itself when nothing is kept from this principal. */
   of(principal: Principal): CatalogSnapshot {
     const snapshot = this.#current();
-    if (this.#of !== snapshot) {
+    const version = this.#reading.version();
+    if (this.#of !== snapshot || this.#version !== version) {
       this.#of = snapshot;
-      this.#seen = new LRUCache({ max: MAX_KEPT });
-      this.#last = undefined;
+      this.#version = version;
+      this.#forget();
     }
     if (this.#last?.principal === principal) return this.#last.visible;
-    const key = `${principal.kind} ${principal.id} ${principal.permissions.join(' ')}`;
-    let visible = this.#seen.get(key);
-    if (!visible) this.#seen.set(key, (visible = this.#restricted(snapshot, principal)));
+    const audience = this.#reading.audienceOf(principal);
+    let visible = this.#views.get(audience);
+    if (!visible) this.#views.set(audience, (visible = this.#restricted(snapshot, principal)));
     this.#last = { principal, visible };
     return visible;
   }
 
   #restricted(snapshot: CatalogSnapshot, principal: Principal): CatalogSnapshot {
-    const refused = new Map<string, Collection>();
+    const { policy } = this.#reading;
+    const refused: Collection[] = [];
     const collections = snapshot.collections.flatMap((collection) => {
-      const access = this.#policy(principal, collection, 'read');
-      if (access.allowed) return [narrowed(collection, access)];
-      refused.set(collection.id, collection);
+      const access = policy(principal, collection, 'read');
+      if (access.allowed) return [narrowed(collection, access, this.#measurements)];
+      refused.push(collection);
       return [];
     });
     const same = collections.every((collection, i) => collection === snapshot.collections[i]);
-    if (same && refused.size === 0) return snapshot;
+    if (same && refused.length === 0) return snapshot;
     const why = principal.kind === 'anonymous' ? 'unauthenticated' : 'forbidden';
-    return snapshot.with({ collections, refused: { collections: [...refused.values()], why } });
+    return snapshot.with({ collections, refused: { collections: refused, why } });
   }
 }
 
-function narrowed(collection: Collection, { filter, fields }: Access): Collection {
+/**
+ * A collection of which only some rows and fields are to be read. One that is narrowed already becomes narrower:
+ * `scope` says for whom it is so.
+ */
+export function narrowed(
+  collection: Collection,
+  { filter, fields, masks }: Pick<Access, 'filter' | 'fields' | 'masks'>,
+  measurements: Measurements | undefined,
+  scope: ReadRule['scope'] = 'caller',
+): Collection {
   if (!hasFeatures(collection) || (filter === undefined && fields === undefined)) return collection;
-  const rule = createHash('sha1')
-    .update(JSON.stringify([filter ?? null, fields ?? null]))
-    .digest('hex')
-    .slice(0, 8);
-  const { source } = collection;
-  const visible = fields ? source.fields.filter((field) => fields.includes(field.name)) : source.fields;
+  const name = nameOf([filter ?? null, fields ?? null, ...(masks ? [[...masks]] : [])]);
+  const { source, version, origin, rule } = collection;
+  const stored = withMasks(rule?.stored ?? source, masks);
+  const rows = and(rule?.rows, filter);
+  const within = filter === undefined ? undefined : withinRows(collection, stored, rows!, measurements);
+  const measure = within ? within.measure : rule?.measure;
   return {
-    ...collection,
-    version: `${collection.version}-${rule}`,
-    origin: `${collection.origin}-${rule}`,
-    source: { ...source, fields: visible },
-    rule: { rows: filter, stored: source },
+    ...(within?.collection ?? collection),
+    version: `${version}-${name}`,
+    origin: `${origin}-${name}`,
+    source: fields ? shownSource(source, fields, masks) : source,
+    ...(fields ? stylesWithout(collection, hiddenOf(collection, fields)) : {}),
+    rule: { scope, rows, stored, version: rule?.version ?? version, ...(measure ? { measure } : {}) },
+  };
+}
+
+function withMasks(source: VectorSource, masks: Access['masks']): VectorSource {
+  return masks ? { ...source, fields: source.fields.map((field) => withMask(field, masks)) } : source;
+}
+
+function withMask(field: Field, masks: ReadonlyMap<string, Mask>): Field {
+  const mask = masks.get(field.name);
+  return mask ? { ...field, mask } : field;
+}
+
+/** The source as it is told of: without hidden fields, and with masked ones as they are shown. */
+function shownSource(source: VectorSource, names: readonly string[], masks: Access['masks']): VectorSource {
+  const fields = withMasks(source, masks).fields.filter(({ name, mask }) => mask || names.includes(name));
+  return { ...source, fields: fields.map(shownField) };
+}
+
+const nameOf = (parts: unknown) =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
+
+function hiddenOf({ source }: VectorCollection, fields: readonly string[]): string[] {
+  return source.fields.map(({ name }) => name).filter((name) => !fields.includes(name));
+}
+
+/** Counts, places and words that were made of all rows are not told to who has only some. */
+function withinRows(
+  collection: VectorCollection,
+  stored: VectorSource,
+  rows: Expression,
+  measurements: Measurements | undefined,
+): { collection: VectorCollection; measure?: ReadRule['measure'] } {
+  const {
+    extent84: _,
+    extent: _all,
+    countEstimated: _count,
+    warning: _warning,
+    stac: _stac,
+    ...rest
+  } = collection;
+  const key = `${collection.id} ${collection.version} ${collection.cursor} ${nameOf(rows)}`;
+  const facts = measurements?.factsOf(key);
+  const { featureCount, extent84, extent } = facts ?? {};
+  return {
+    collection: { ...rest, featureCount, extent84, ...(extent ? { extent } : {}) },
+    ...(measurements && !facts
+      ? { measure: () => measurements.measure(key, { ...collection, source: stored }, rows) }
+      : {}),
   };
 }

@@ -88,6 +88,14 @@ describe('keys of open connections', () => {
     expect(await ended([connection('a')], [key('a', values)])).toEqual([ends]);
   });
 
+  it('end those whose certificate has ended', async () => {
+    const until = (expiresAt: number) => {
+      const one = connection('ann', 'certificate');
+      return Object.assign(one, { principal: { ...one.principal, expiresAt } });
+    };
+    expect(await ended([until(NOW - 1), until(NOW + 3_600_000)], [])).toEqual([1, 0]);
+  });
+
   it('a connection whose key is gone ends, and one without a key stays', async () => {
     expect(await ended([connection('a'), connection('a', 'anonymous')], [])).toEqual([1, 0]);
   });

@@ -156,6 +156,19 @@ describeStates('API keys', (temporary) => {
     expect(await t.state.apiKeys.list()).toHaveLength(3);
   });
 
+  it('keeps the environment key that another server stores while this one starts', async () => {
+    const { apiKeys } = t.state;
+    const list = apiKeys.list.bind(apiKeys);
+    const chosen = 'a-long-key-that-someone-chose';
+    vi.spyOn(apiKeys, 'list').mockImplementationOnce(async () => {
+      await auth.keys.ensureFirst(chosen);
+      return list();
+    });
+    expect(await auth.keys.ensureFirst(chosen)).toMatchObject({ revoked: false });
+    expect(await attempt(auth, { apiKey: chosen })).toMatchObject({ permissions: ['*'] });
+    expect(await list()).toHaveLength(1);
+  });
+
   it('writes the time of use in batches', async () => {
     const { secret, key } = await auth.keys.create({ name: 'ci', permissions: [] }, 'me');
     await attempt(auth, { apiKey: secret });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Collection } from '../../src/core/collection.js';
 import { ANONYMOUS, type Principal } from '../../src/core/operation.js';
-import { bothFields, bothFilters, defaultPolicy } from '../../src/services/access/access.js';
+import { bothFields, bothFilters } from '../../src/services/access/access.js';
+import { defaultPolicy } from '../../src/services/access/policy.js';
 
 const parcels = { id: 'parcels' } as Collection;
 const holder = (...permissions: string[]): Principal => ({

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CatalogSnapshot, type VectorCollection } from '../../src/core/collection.js';
 import { CRS84 } from '../../src/core/crs.js';
 import type { Principal } from '../../src/core/operation.js';
+import { defaultStyle } from '../../src/core/style/default-style.js';
 import type { Pools } from '../../src/core/tasks.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
 import { Forwarding } from '../../src/gateway/http/forwarding.js';
@@ -10,7 +11,7 @@ import { editOperations } from '../../src/gateway/surfaces/features/edits/operat
 import type { AccessPolicy } from '../../src/services/access/access.js';
 import { Edits } from '../../src/services/edits.js';
 import { createLog } from '../../src/services/telemetry/log.js';
-import { VisibleCatalog } from '../../src/services/visible-catalog.js';
+import { fixedReading, VisibleCatalog } from '../../src/services/visible-catalog.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
 import { closeWriters, writer } from '../../src/workers/providers/geopackage/writer.js';
 import { storeOf } from '../../src/workers/providers/store.js';
@@ -52,6 +53,7 @@ beforeAll(async () => {
   const collection = {
     ...layer,
     kind: 'vector',
+    style: defaultStyle('Polygon', 'parcels'),
     id: 'parcels',
     layerId: 1,
     crs: [CRS84],
@@ -62,7 +64,7 @@ beforeAll(async () => {
     name === 'vector.edit' ? storeOf(layer.source).edit(input) : storeOf(layer.source).item(input);
   const pools = { run } as unknown as Pools;
   const snapshot = new CatalogSnapshot([collection], [], 1);
-  const visible = new VisibleCatalog(() => snapshot, policy);
+  const visible = new VisibleCatalog(() => snapshot, fixedReading(policy));
   const operations = editOperations({
     catalog: () => snapshot,
     visible: (principal) => visible.of(principal),

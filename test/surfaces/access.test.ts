@@ -4,11 +4,12 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { CatalogSnapshot, readable, type VectorCollection } from '../../src/core/collection.js';
 import type { StatisticsTask } from '../../src/core/field-statistics.js';
 import { ANONYMOUS, type Principal } from '../../src/core/operation.js';
+import { defaultStyle } from '../../src/core/style/default-style.js';
 import type { Pools } from '../../src/core/tasks.js';
 import { findCollection, findNumbered, selectCollections } from '../../src/gateway/surfaces/common.js';
 import type { AccessPolicy } from '../../src/services/access/access.js';
 import { attributeStatistics } from '../../src/services/attribute-statistics.js';
-import { VisibleCatalog } from '../../src/services/visible-catalog.js';
+import { fixedReading, VisibleCatalog } from '../../src/services/visible-catalog.js';
 import { Cancellation } from '../../src/workers/cancellation.js';
 import { closeAll } from '../../src/workers/providers/geopackage/connection.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
@@ -19,7 +20,10 @@ import { vectorTile } from '../../src/workers/vector/tile.js';
 
 const layer = inspect('demo/data/world_map.gpkg').find(({ source }) => source.table === 'countries')!;
 const collection = (id: string, layerId: number) =>
-  ({ ...layer, kind: 'vector', id, layerId, version: 'v1' }) as unknown as VectorCollection;
+  ({
+    ...layer,
+    ...{ kind: 'vector', id, layerId, version: 'v1', style: defaultStyle('MultiPolygon', id), styles: [] },
+  }) as unknown as VectorCollection;
 const snapshot = new CatalogSnapshot([collection('open', 1), collection('closed', 2)], [], 1);
 
 /** Nobody reads `closed` but the boss; guests see countries with a K, by name and number only. */
@@ -32,7 +36,7 @@ const policy: AccessPolicy = (principal, { id }) => {
     filter: { op: 'like', args: [{ property: 'ISO_A3' }, 'K%'] },
   };
 };
-const visible = new VisibleCatalog(() => snapshot, policy);
+const visible = new VisibleCatalog(() => snapshot, fixedReading(policy));
 const key = (id: string): Principal => ({ kind: 'api-key', id, name: id, permissions: [] });
 
 afterAll(closeAll);

@@ -1,181 +1,247 @@
-import { timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
+import { ApiError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import { ANONYMOUS, type Principal } from '../../core/operation.js';
-import { storageFailure } from '../../core/storage-faults.js';
 import { ApiKeys, keyHash, keyStatus } from '../../services/access/api-keys.js';
-import type { StoredApiKey } from '../../stores/api-keys.js';
+import type { Bearer, BearerTokens } from '../../services/access/bearers.js';
+import { EMBED_MARK } from '../../services/access/embed-keys.js';
+import { identityOfLabels, principalOf } from '../../services/access/identity.js';
+import { NO_RULES, type RuleSet } from '../../services/access/rules.js';
+import { Sessions, sessionHash } from '../../services/access/sessions.js';
+import { Users } from '../../services/access/users.js';
 import type { State } from '../../stores/state.js';
-import { type Credentials, invalidCredentials, presentedKey } from './credentials.js';
+import type { StoredUser } from '../../stores/users.js';
+import { CheckedSecrets, type Holder } from './checked-secrets.js';
+import { type Credentials, type Presented, presented } from './credentials.js';
 
 export interface AuthenticatorOptions {
   /** Milliseconds for which a key is believed without asking the database: what a revocation elsewhere may take. */
   trustMs?: number;
   /** As `trustMs`, while the database does not answer. */
   lostTrustMs?: number;
-  /** Milliseconds between writes of lastUsedAt. */
+  /** Milliseconds between writes of when keys and sessions were used last. */
   touchMs?: number;
   /** Has every process forget the secrets that were lost, this one too; only this one, by asking anew, when absent. */
   settle?(): Promise<void>;
+  /** Reads bearer tokens; none are taken when absent. */
+  tokens?: BearerTokens;
+  /** Whether a session of this provider may go on; all may when absent. */
+  isProvider?(key: string): Promise<boolean>;
+  /** What roles give; nothing when absent. */
+  rules?(): RuleSet;
+  /** Who comes with an embed key; undefined for one that is not valid. */
+  embedKey?(secret: string): Principal | undefined;
+  /** The caller as its tenant lets it in. Throws `forbidden` when that does not. */
+  admitted?(principal: Principal): Principal;
   /** Called when uses could not be written; they are tried again. */
   onError?(error: unknown): void;
 }
 
-/** Keys of the cache; a valid key is 128 bytes here, and strangers' keys are never kept. */
-const MAX_CACHED_KEYS = 10_000;
 const DEFAULT_TRUST_MS = 1000;
+/** A password costs a thread for tens of milliseconds; whoever changes a user has all processes forget. */
+const PASSWORD_TRUST_MS = 60_000;
 const DEFAULT_TOUCH_MS = 60_000;
-
-interface CachedKey {
-  readonly principal: Principal;
-  readonly expiresAt: number | null;
-  /** When the database was asked. */
-  readonly checkedAt: number;
-}
 
 export interface Authenticator {
   readonly keys: ApiKeys;
+  readonly users: Users;
+  readonly sessions: Sessions;
   /**
-   * Who asks. Answers at once for a key checked within the last second; no credentials give the anonymous
-   * principal. Throws (or rejects with) `unauthenticated` for unknown, revoked and expired keys.
+   * Who asks. Answers at once for a secret checked within the last second; no credentials give the anonymous
+   * principal. Throws (or rejects with) `unauthenticated` for unknown, revoked and expired ones.
    */
   authenticate(credentials: Credentials): Principal | Promise<Principal>;
-  /** Asks the database again about a secret, from now on. */
+  /** Asks the database again about the key of this hash, from now on. */
   forget(hash: string): void;
   /** As `forget`, of all secrets. */
   forgetAll(): void;
-  /** Writes pending lastUsedAt times. */
+  /** Writes pending times of last use. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
 
 export function createAuthenticator(state: State, options: AuthenticatorOptions = {}): Authenticator {
-  return new KeyAuthenticator(state, options);
+  return new StateAuthenticator(state, options);
 }
 
-class KeyAuthenticator implements Authenticator {
+/** Keys, passwords and sessions of the state. */
+class StateAuthenticator implements Authenticator {
   readonly keys: ApiKeys;
-  readonly #cache = new Map<string, CachedKey>();
-  readonly #asking = new Map<string, Promise<Principal>>();
-  #uses = new Map<string, number>();
+  readonly users: Users;
+  readonly sessions: Sessions;
+  readonly #secrets: CheckedSecrets;
+  readonly #passwords: CheckedSecrets;
+  #keyUses = new Map<string, number>();
+  #sessionUses = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
-  readonly #trustMs: number;
-  readonly #lostTrustMs: number;
-  /** The database did not answer the last question. */
-  #isLost = false;
+  readonly #rules: () => RuleSet;
+  readonly #admitted: (principal: Principal) => Principal;
+  readonly #embedKey: (secret: string) => Principal | undefined;
+  readonly #tokens: BearerTokens | undefined;
+  readonly #isProvider: (key: string) => Promise<boolean>;
 
   constructor(
     private readonly state: State,
     options: AuthenticatorOptions,
   ) {
-    this.keys = new ApiKeys(state.apiKeys, options.settle ?? (async () => this.forgetAll()));
-    this.#trustMs = options.trustMs ?? DEFAULT_TRUST_MS;
-    this.#lostTrustMs = options.lostTrustMs ?? LIMITS.keyTrustMs;
+    const settle = options.settle ?? (async () => this.forgetAll());
+    const { trustMs = DEFAULT_TRUST_MS, lostTrustMs = LIMITS.keyTrustMs } = options;
+    this.keys = new ApiKeys(state.apiKeys, settle);
+    this.users = new Users(state.users, state.sessions, settle);
+    this.sessions = new Sessions(state.sessions, settle);
+    this.#rules = options.rules ?? (() => NO_RULES);
+    this.#embedKey = options.embedKey ?? (() => undefined);
+    this.#admitted = options.admitted ?? ((principal) => principal);
+    this.#tokens = options.tokens;
+    this.#isProvider = options.isProvider ?? (async () => true);
+    this.#secrets = new CheckedSecrets({ trustMs, lostTrustMs }, (secret, principal) =>
+      this.#use(secret, principal),
+    );
+    const passwordTrust = {
+      trustMs: PASSWORD_TRUST_MS,
+      lostTrustMs: Math.max(lostTrustMs, PASSWORD_TRUST_MS),
+    };
+    this.#passwords = new CheckedSecrets(passwordTrust, () => {});
     const report = options.onError ?? (() => {});
+    this.sessions.start(report);
     this.#timer = setInterval(() => void this.flush().catch(report), options.touchMs ?? DEFAULT_TOUCH_MS);
     this.#timer.unref();
   }
 
   authenticate(credentials: Credentials): Principal | Promise<Principal> {
-    const secret = presentedKey(credentials);
-    if (secret === undefined) return ANONYMOUS;
-    const hash = keyHash(secret);
-    const hit = this.#cache.get(hash);
-    const age = hit ? Date.now() - hit.checkedAt : Number.POSITIVE_INFINITY;
-    if (hit && age <= this.#trustMs) return this.#believe(hit);
-    if (!hit || age > this.#lostTrustMs) return this.#ask(hash);
-    const answer = this.#ask(hash).catch((error) => {
-      if (!isUnreachable(error)) throw error;
-      return this.#believe(hit);
-    });
-    if (!this.#isLost) return answer;
-    // Each question may wait for seconds then: requests do not.
-    answer.catch(() => {});
-    return this.#believe(hit);
-  }
-
-  #believe({ principal, expiresAt }: CachedKey): Principal {
-    const now = Date.now();
-    if (expiresAt !== null && expiresAt <= now) throw invalidCredentials();
-    this.#uses.set(principal.id, now);
-    return principal;
-  }
-
-  /** Requests that bring the same key while it is being looked up share the answer. */
-  #ask(hash: string): Promise<Principal> {
-    const asking = this.#asking.get(hash);
-    if (asking) return asking;
-    const answer = this.#lookUp(hash).finally(() => {
-      if (this.#asking.get(hash) === answer) this.#asking.delete(hash);
-    });
-    this.#asking.set(hash, answer);
-    return answer;
-  }
-
-  async #lookUp(hash: string): Promise<Principal> {
-    const askedAt = Date.now();
-    const row = await this.#find(hash);
-    if (!row || !sameHash(row.hash, hash) || keyStatus(row) !== 'active') {
-      this.#cache.delete(hash);
-      throw invalidCredentials();
+    const proof = presented(credentials);
+    if (!proof) return ANONYMOUS;
+    switch (proof.kind) {
+      case 'key':
+        return this.#ofKey(proof.secret);
+      case 'session':
+        return this.#ofSession(proof.secret);
+      case 'password':
+        return this.#ofPassword(proof);
+      case 'token':
+        return this.#ofToken(proof.secret);
     }
-    // A key revoked while the answer was on its way was told to forget: the answer is not kept then.
-    if (this.#asking.has(hash)) this.#remember(hash, row, askedAt);
-    this.#uses.set(row.id, askedAt);
-    return principalOf(row);
   }
 
-  async #find(hash: string): Promise<StoredApiKey | undefined> {
+  #ofKey(secret: string): Principal | Promise<Principal> {
+    if (secret.startsWith(EMBED_MARK)) return this.#ofEmbedKey(secret);
+    const secretHash = keyHash(secret);
+    return this.#secrets.check(secretHash, () => this.#keyHolder(secretHash));
+  }
+
+  #ofEmbedKey(secret: string): Principal | Promise<Principal> {
+    return this.#secrets.check(keyHash(secret), async () => {
+      const principal = this.#embedKey(secret);
+      return principal && { principal: this.#admitted(principal), expiresAt: null };
+    });
+  }
+
+  async #keyHolder(secretHash: string): Promise<Holder | undefined> {
+    const key = await this.state.apiKeys.byHash(secretHash);
+    if (!key || !sameHash(key.hash, secretHash) || keyStatus(key) !== 'active') return undefined;
+    const { id, name, permissions, expiresAt } = key;
+    const identity = identityOfLabels({ kind: 'api-key', id, name }, permissions);
+    return { principal: this.#admitted(principalOf(identity, this.#rules())), expiresAt };
+  }
+
+  /** Who comes with a session that has ended is a stranger: a browser goes on sending its cookie. */
+  #ofSession(secret: string): Principal | Promise<Principal> {
     try {
-      const row = await this.state.apiKeys.byHash(hash);
-      this.#isLost = false;
-      return row;
+      const principal = this.#signedIn(sessionHash(secret));
+      return principal instanceof Promise ? principal.catch(strangerFor) : principal;
     } catch (error) {
-      this.#isLost = isUnreachable(error);
-      throw error;
+      return strangerFor(error);
     }
   }
 
-  #remember(hash: string, key: StoredApiKey, checkedAt: number): void {
-    this.#cache.delete(hash);
-    this.#cache.set(hash, { principal: principalOf(key), expiresAt: key.expiresAt, checkedAt });
-    if (this.#cache.size > MAX_CACHED_KEYS) this.#cache.delete(this.#cache.keys().next().value!);
+  #signedIn(secretHash: string): Principal | Promise<Principal> {
+    return this.#secrets.check(secretHash, async () => {
+      const session = await this.sessions.find(secretHash);
+      const user = session && (await this.state.users.get(session.userId));
+      if (!user?.isActive) return undefined;
+      const { providerKey } = session!;
+      if (providerKey !== null && !(await this.#isProvider(providerKey))) return undefined;
+      const principal = this.#userPrincipal(user, session!.claims);
+      return { principal: { ...principal, sessionHash: secretHash }, expiresAt: session!.expiresAt };
+    });
   }
 
-  forget(hash: string): void {
-    this.#cache.delete(hash);
-    this.#asking.delete(hash);
+  #ofToken(token: string): Principal | Promise<Principal> {
+    return this.#secrets.check(hash('sha256', `token ${token}`, 'hex'), async () => {
+      const bearer = await this.#tokens?.find(token);
+      return bearer && { principal: this.#bearerPrincipal(bearer), expiresAt: bearer.expiresAt };
+    });
+  }
+
+  #bearerPrincipal(bearer: Bearer): Principal {
+    if ('user' in bearer) return this.#userPrincipal(bearer.user, bearer.claims);
+    const identity = identityOfLabels({ kind: 'oauth-client', ...bearer.client }, bearer.labels);
+    return this.#admitted(principalOf(identity, this.#rules()));
+  }
+
+  /** Basic credentials hold the name and password of a user, or a key as password beside any name. */
+  #ofPassword({ name, secret }: Presented & { kind: 'password' }): Principal | Promise<Principal> {
+    const pairHash = hash('sha256', `${name}\0${secret}`, 'hex');
+    return this.#passwords.check(pairHash, async () => {
+      const keyHolder = await this.#keyHolder(keyHash(secret));
+      if (keyHolder) return keyHolder;
+      const user = await this.users.withPassword(name, secret);
+      return user && { principal: this.#userPrincipal(user, {}), expiresAt: null };
+    });
+  }
+
+  #userPrincipal(user: StoredUser, claims: StoredUser['claims']): Principal {
+    const { id, name, roles, tenantId } = user;
+    const identity = {
+      ...{ kind: 'user' as const, id, name, roles },
+      // What an administrator said of a user goes before what a provider says.
+      claims: { ...claims, sub: [id], name: [name], ...user.claims },
+      ...(tenantId === null ? {} : { tenantId }),
+    };
+    return this.#admitted(principalOf(identity, this.#rules()));
+  }
+
+  #use(secret: string, { kind, id, sessionHash: session }: Principal): void {
+    if (kind === 'api-key') this.#keyUses.set(id, Date.now());
+    else if (session !== undefined) this.#sessionUses.set(secret, Date.now());
+  }
+
+  forget(secretHash: string): void {
+    this.#secrets.forget(secretHash);
+    this.#passwords.forgetAll();
   }
 
   forgetAll(): void {
-    this.#cache.clear();
-    this.#asking.clear();
+    this.#secrets.forgetAll();
+    this.#passwords.forgetAll();
   }
 
   async flush(): Promise<void> {
-    const uses = this.#uses;
-    this.#uses = new Map();
+    const [keyUses, sessionUses] = [this.#keyUses, this.#sessionUses];
+    this.#keyUses = new Map();
+    this.#sessionUses = new Map();
     try {
-      await this.state.apiKeys.touch(uses);
+      await this.state.apiKeys.touch(keyUses);
+      await this.sessions.touch(sessionUses);
     } catch (error) {
-      for (const [id, at] of uses) if (!this.#uses.has(id)) this.#uses.set(id, at);
+      for (const [id, at] of keyUses) if (!this.#keyUses.has(id)) this.#keyUses.set(id, at);
+      for (const [id, at] of sessionUses) if (!this.#sessionUses.has(id)) this.#sessionUses.set(id, at);
       throw error;
     }
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
+    this.sessions.close();
     await this.flush();
   }
 }
 
-function isUnreachable(error: unknown): boolean {
-  return storageFailure(error)?.code === 'store-unavailable';
+function strangerFor(error: unknown): Principal {
+  if (error instanceof ApiError && error.code === 'unauthenticated') return ANONYMOUS;
+  throw error;
 }
 
 function sameHash(a: string, b: string): boolean {
   return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
-}
-
-function principalOf(key: StoredApiKey): Principal {
-  return { kind: 'api-key', id: key.id, name: key.name, permissions: key.permissions };
 }

@@ -5,40 +5,86 @@ export interface Credentials {
   readonly apiKey?: string | undefined;
   /** Value of the Authorization header. */
   readonly authorization?: string | undefined;
+  /** Value of the Cookie header. */
+  readonly cookie?: string | undefined;
+  /** Value of the query parameter embed_key, which images and tiles of pages can carry. */
+  readonly embedKey?: string | undefined;
 }
 
-/** Longest key that is looked at. */
-const MAX_KEY = 512;
+/** What a caller shows of itself. */
+export type Presented =
+  | { readonly kind: 'key'; readonly secret: string }
+  | { readonly kind: 'password'; readonly name: string; readonly secret: string }
+  | { readonly kind: 'session'; readonly secret: string }
+  | { readonly kind: 'token'; readonly secret: string };
+
+/** Longest secret, and longest token, that is looked at. */
+const MAX_SECRET = 512;
+const MAX_TOKEN = 8192;
+/** A JWT in compact form (RFC 7519): its header is a JSON object. Keys have no dots. */
+const TOKEN = /^eyJ[\w-]+\.[\w-]*\.[\w-]*$/;
+
+/** Cookies of sessions: over HTTPS browsers take the first from this very host alone, and send it nowhere else. */
+export const SECURE_COOKIE = '__Host-graticule';
+export const PLAIN_COOKIE = 'graticule';
 
 /**
- * The API key that a request carries: X-API-Key, else `Authorization: Bearer <key>`, else Basic with the key
- * as password (the user name is not looked at). Undefined when it carries none.
- * Throws `unauthenticated` for an Authorization header that is none of these.
+ * What a request carries: X-API-Key, else `Authorization: Bearer <key or token>`, else Basic, else embed_key, else the cookie
+ * of a session.
+ * Undefined when it carries none. Throws `unauthenticated` for an Authorization header that is none of these.
  */
-export function presentedKey({ apiKey, authorization }: Credentials): string | undefined {
-  const key = apiKey || (authorization ? keyOfHeader(authorization) : undefined);
-  if (key !== undefined && key.length > MAX_KEY) throw invalidCredentials();
-  return key;
+export function presented({ apiKey, authorization, cookie, embedKey }: Credentials): Presented | undefined {
+  const proof = apiKey
+    ? ({ kind: 'key', secret: apiKey } as const)
+    : authorization
+      ? proofOfHeader(authorization)
+      : embedKey
+        ? ({ kind: 'key', secret: embedKey } as const)
+        : cookie
+          ? proofOfCookie(cookie)
+          : undefined;
+  if (proof && proof.secret.length > (proof.kind === 'token' ? MAX_TOKEN : MAX_SECRET))
+    throw invalidCredentials();
+  return proof;
 }
 
-function keyOfHeader(header: string): string {
+function proofOfHeader(header: string): Presented {
   const cut = header.indexOf(' ');
   const scheme = header.slice(0, Math.max(cut, 0)).toLowerCase();
   const value = header.slice(cut + 1).trim();
-  if (scheme === 'bearer' && value) return value;
-  if (scheme === 'basic' && value) return basicPassword(value);
+  if (scheme === 'bearer' && value) return { kind: TOKEN.test(value) ? 'token' : 'key', secret: value };
+  if (scheme === 'basic' && value) return passwordOf(value);
   throw invalidCredentials();
 }
 
-function basicPassword(value: string): string {
+function passwordOf(value: string): Presented {
   const pair = Buffer.from(value, 'base64').toString('utf8');
   const colon = pair.indexOf(':');
-  const password = colon < 0 ? '' : pair.slice(colon + 1);
-  if (password === '') throw invalidCredentials();
-  return password;
+  const secret = colon < 0 ? '' : pair.slice(colon + 1);
+  if (secret === '') throw invalidCredentials();
+  return { kind: 'password', name: pair.slice(0, colon), secret };
 }
 
-/** One answer for unknown, revoked and expired keys: which it was is nobody's business. */
+function proofOfCookie(header: string): Presented | undefined {
+  const secret = cookieOf(header, SECURE_COOKIE) ?? cookieOf(header, PLAIN_COOKIE);
+  return secret === undefined ? undefined : { kind: 'session', secret };
+}
+
+/** The value of a cookie (RFC 6265, 4.2); undefined when the header has none of that name. */
+export function cookieOf(header: string, name: string): string | undefined {
+  for (const pair of header.split(';')) {
+    const cut = pair.indexOf('=');
+    if (cut > 0 && pair.slice(0, cut).trim() === name) return pair.slice(cut + 1).trim() || undefined;
+  }
+  return undefined;
+}
+
+/** One answer for unknown, revoked and expired secrets: which it was is nobody's business. */
 export function invalidCredentials(): ApiError {
   return new ApiError('unauthenticated', 'The credentials are not valid.');
+}
+
+/** The value of embed_key in a query. */
+export function embedKeyOf(query: string): string | undefined {
+  return query.includes('embed_key=') ? /(?:^|&)embed_key=([\w-]{1,200})(?:&|$)/.exec(query)?.[1] : undefined;
 }

@@ -1,28 +1,71 @@
 import type { FirstKey } from '../../services/access/api-keys.js';
-import { endHeld, watchHeldKeys } from '../../services/access/held-keys.js';
+import { EmbedKeys } from '../../services/access/embed-keys.js';
+import { endChanged, endHeld, watchHeldKeys } from '../../services/access/held-keys.js';
+import type { IdentityParts } from '../../services/access/identity-parts.js';
+import { type CountedRequest, type LimitHeaders, RateLimits } from '../../services/access/rate-limits.js';
+import { Tenants } from '../../services/access/tenants.js';
 import { exception } from '../../services/telemetry/log.js';
 import type { LostSecret } from '../../stores/api-keys.js';
 import { type Authenticator, createAuthenticator } from '../auth/authenticator.js';
+import { type Certificates, startCertificates } from './certificates.js';
 import type { Data } from './data.js';
 import type { Foundation } from './foundation.js';
+import { startIdentity } from './identity.js';
 
 /** Who may come in. */
 export interface Access {
   readonly authenticator: Authenticator;
   readonly firstKey: FirstKey;
+  readonly tenants: Tenants;
+  readonly limits: RateLimits;
+  readonly embedKeys: EmbedKeys;
+  /** Counts a request, for its tenant and for the limits that speak of it. */
+  count(request: CountedRequest): LimitHeaders | Promise<LimitHeaders> | undefined;
+  readonly identity: IdentityParts;
+  readonly certificates: Certificates;
   close(): Promise<void>;
 }
 
 /** Reads keys; connections that outlive the request that they were opened with end with their key. */
-export async function startAccess(
-  { config, state, cluster, alerts, log, first }: Foundation,
-  { events }: Data,
-): Promise<Access> {
-  const authenticator = createAuthenticator(state, {
-    settle: async () => void (await cluster.settle()),
+export async function startAccess(foundation: Foundation, { events, rules }: Data): Promise<Access> {
+  const { config, state, cluster, alerts, log, first } = foundation;
+  const settle = async () => void (await cluster.settle());
+  const onLost = (error: unknown) => log.write('access.count.failed', exception(error));
+  const tenants = new Tenants(state.documents, state.tenantUsage, settle, onLost);
+  const limits = new RateLimits({
+    documents: state.documents,
+    buckets: state.rateBuckets,
+    planOf: (tenantId) => tenants.planOf(tenantId),
+    onError: onLost,
+  });
+  const embedKeys = new EmbedKeys(state.documents, state.embedUsage, settle, onLost);
+  const certificates = startCertificates(
+    foundation,
+    () => rules.current,
+    (principal) => tenants.admitted(principal),
+  );
+  for (const one of [tenants, limits, embedKeys, certificates.trust]) rules.loadWith(() => one.load());
+  const { tokens, forget, ...parts } = startIdentity(
+    foundation,
+    () => rules.current,
+    () => authenticator,
+  );
+  const authenticator: Authenticator = createAuthenticator(state, {
+    ...{ settle, tokens },
+    isProvider: (key) => parts.providers.isEnabled(key),
+    rules: () => rules.current,
+    admitted: (principal) => tenants.admitted(principal),
+    embedKey: (secret) => embedKeys.principalOf(secret),
     onError: (error) => log.write('key.use.failed', exception(error)),
   });
   const heldConnections = () => [...events.hub.held(), ...alerts.held()];
+  // What roles give is part of what is known of a key.
+  const unfollow = rules.follow((change) => {
+    forget();
+    authenticator.forgetAll();
+    certificates.callers?.forget();
+    endChanged(heldConnections(), change);
+  });
   cluster.announcements.on('lost-secret', (secrets) => {
     // What was missed is noticed by the next look at a key.
     if (secrets === 'all') return authenticator.forgetAll();
@@ -36,12 +79,47 @@ export async function startAccess(
   const makesFirstKey = first && config.server.role === 'server';
   return {
     authenticator,
+    tenants,
+    limits,
+    embedKeys,
+    count(request) {
+      tenants.count(request.principal);
+      if (request.principal.kind === 'embed-key') countEmbedded(request, embedKeys);
+      return limits.count(request);
+    },
+    identity: { ...parts, sessions: authenticator.sessions },
+    certificates,
     firstKey: makesFirstKey
       ? await keys.ensureFirst(config.security.adminKey || undefined)
       : { from: 'stored' },
-    close() {
+    async close() {
       forgetKeys();
+      unfollow();
+      limits.close();
+      await tenants.close();
+      await embedKeys.close();
       return authenticator.close();
     },
   };
+}
+
+/** Throws `forbidden` for a page that the key is not for. */
+function countEmbedded(request: CountedRequest, keys: EmbedKeys): void {
+  const origin = request.header('origin') ?? originOf(request.header('referer'));
+  const { principal, operation, path } = request;
+  const use = { principal, operation, origin, layer: LAYER.exec(path)?.[1] };
+  try {
+    keys.requirePlace(principal, origin, new URL(request.baseUrl).origin);
+  } catch (error) {
+    keys.count(use, 'policyDenial');
+    throw error;
+  }
+  keys.count(use);
+}
+
+/** The collection in a path. */
+const LAYER = /\/(?:collections|tiles)\/([^/]+)/;
+
+function originOf(url: string | undefined): string | undefined {
+  return url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;
 }

@@ -1,7 +1,7 @@
 import type { Collection } from '../../core/collection.js';
 import type { Expression } from '../../core/cql2/ast.js';
 import type { Principal } from '../../core/operation.js';
-import { permits } from './permissions.js';
+import type { Mask } from '../../core/vector-source.js';
 
 export type AccessAction = 'read' | 'write';
 
@@ -10,30 +10,14 @@ export interface Access {
   readonly allowed: boolean;
   /** Only rows that pass exist for this principal. A checked filter, as stores take it. */
   readonly filter?: Expression;
-  /** Names of the attributes that exist (read) or that may be changed (write); all when absent. */
+  /** Names of the attributes that exist as they are stored (read) or that may be changed (write); all when absent. */
   readonly fields?: readonly string[];
+  /** What is read in place of other attributes, by their names. */
+  readonly masks?: ReadonlyMap<string, Mask>;
 }
 
 /** The one access decision: every read and every write of a collection asks it. Synchronous: it is on every way. */
 export type AccessPolicy = (principal: Principal, collection: Collection, action: AccessAction) => Access;
-
-const ALL: Access = { allowed: true };
-const NONE: Access = { allowed: false };
-
-/** The one service of a server, as permission labels and the management API name it. */
-const SERVICE = 'default';
-/** Permission to write to every collection. */
-export const WRITE_FEATURES = 'features:write';
-
-/**
- * Everybody reads; who holds `features:write`, `write:default/` and the layer (its number or the collection's id),
- * `write:default` or `write:` and the collection's id, also writes.
- */
-export const defaultPolicy: AccessPolicy = (principal, { id, layerId }, action) => {
-  if (action === 'read') return ALL;
-  const labels = [WRITE_FEATURES, `write:${id}`, `write:${SERVICE}/${id}`, `write:${SERVICE}/${layerId}`];
-  return labels.some((label) => permits(principal, label)) ? ALL : NONE;
-};
 
 /** Both filters together; absent ones let everything through. */
 export function bothFilters(a: Expression | undefined, b: Expression | undefined): Expression | undefined {

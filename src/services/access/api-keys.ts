@@ -35,9 +35,19 @@ export function keyHash(secret: string): string {
   return hash('sha256', secret, 'hex');
 }
 
-export function keyStatus(key: StoredApiKey, now = Date.now()): 'active' | 'expired' | 'revoked' {
-  if (key.revokedAt !== null) return 'revoked';
-  return key.expiresAt !== null && key.expiresAt <= now ? 'expired' : 'active';
+/** When a credential ends; null: never. */
+interface Ends {
+  readonly expiresAt: number | null;
+  readonly revokedAt: number | null;
+}
+
+/** Of keys of all kinds, and of clients. */
+export function keyStatus(
+  { expiresAt, revokedAt }: Ends,
+  now = Date.now(),
+): 'active' | 'expired' | 'revoked' {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && expiresAt <= now ? 'expired' : 'active';
 }
 
 /** Issues, rotates and revokes API keys. `settle` resolves when every process has let go of lost secrets. */
@@ -91,18 +101,19 @@ export class ApiKeys {
   }
 
   async #adopt(secret: string): Promise<FirstKey> {
-    const stored = await this.store.byHash(keyHash(secret));
-    for (const key of await this.store.list()) {
-      const replaced = key.createdBy === ENVIRONMENT && key.revokedAt === null && key.id !== stored?.id;
-      if (replaced) await this.revoke(key.id);
-    }
     // The person chose it: showing a part of it could give much of it away.
-    const key = record({ name: 'SVC_ADMIN_KEY', permissions: ['*'] }, secret, ENVIRONMENT, 'env');
-    if (!stored) await this.store.add(key);
+    const chosen = record({ name: 'SVC_ADMIN_KEY', permissions: ['*'] }, secret, ENVIRONMENT, 'env');
+    const keys = await this.store.list();
+    for (const { id, hash, createdBy, revokedAt } of keys) {
+      // Told by its hash: another server of the state, which starts too, may have stored it by now.
+      const isReplaced = createdBy === ENVIRONMENT && revokedAt === null && hash !== chosen.hash;
+      if (isReplaced) await this.revoke(id);
+    }
+    await this.store.add(chosen);
     return {
       from: 'environment',
       weak: secret.length < STRONG_LENGTH,
-      revoked: stored !== undefined && stored.revokedAt !== null,
+      revoked: keys.some(({ hash, revokedAt }) => hash === chosen.hash && revokedAt !== null),
     };
   }
 }

@@ -1,6 +1,8 @@
 import type { Principal } from '../../core/operation.js';
 import type { StoredApiKey } from '../../stores/api-keys.js';
 import { keyStatus } from './api-keys.js';
+import { isAboutCertificates } from './certificates/trust.js';
+import type { RuleChange, RuleSet } from './rules.js';
 
 /** A connection that outlives the request it was opened with. */
 export interface Held {
@@ -13,6 +15,26 @@ export interface Held {
 /** Ends the connections that were opened with a key. */
 export function endHeld(holders: Iterable<Held>, keyId: string): void {
   for (const { principal, end } of [...holders]) if (principal.id === keyId) end();
+}
+
+/**
+ * Ends the connections of those who have other rights by now: their roles give others, or they were changed themselves.
+ * Those of certificates end with each change of what is believed of certificates, and are let in again or not.
+ */
+export function endChanged(holders: Iterable<Held>, { before, after, subjects }: RuleChange): void {
+  const named = subjects === 'all' ? undefined : new Set(subjects.map((one) => one.id));
+  const ofCertificates = subjects === 'all' || subjects.some((one) => isAboutCertificates(one.kind));
+  for (const { principal, end } of [...holders]) {
+    const { id, kind, sessionHash = '', tenantId = '', roles = [] } = principal;
+    const isNamed = named ? [id, sessionHash, tenantId].some((one) => named.has(one)) : kind === 'user';
+    const isDoubtful = kind === 'certificate' && ofCertificates;
+    if (isNamed || isDoubtful || givesOther(roles, before, after)) end();
+  }
+}
+
+function givesOther(roles: readonly string[], before: RuleSet, after: RuleSet): boolean {
+  if (roles.length === 0) return false;
+  return JSON.stringify(before.labelsOf(roles)) !== JSON.stringify(after.labelsOf(roles));
 }
 
 /** How long a connection may outlive its key. */
@@ -47,6 +69,7 @@ async function check(
 ): Promise<void> {
   const keys = new Map<string, StoredApiKey | undefined>();
   for (const { principal, connectedAt, end } of holders) {
+    if (principal.expiresAt !== undefined && principal.expiresAt <= Date.now()) end();
     if (principal.kind !== 'api-key') continue;
     if (!keys.has(principal.id)) keys.set(principal.id, await key(principal.id));
     if (!isGood(keys.get(principal.id), connectedAt)) end();

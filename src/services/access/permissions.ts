@@ -1,3 +1,4 @@
+import { ApiError } from '../../core/errors.js';
 import type { Principal } from '../../core/operation.js';
 
 /**
@@ -11,6 +12,12 @@ import type { Principal } from '../../core/operation.js';
  */
 export function permits(principal: Pick<Principal, 'permissions'>, label: string): boolean {
   return principal.permissions.some((grant) => covers(grant, label));
+}
+
+/** Throws `forbidden`: nobody gives away what they do not hold, as a key could otherwise make itself a stronger one. */
+export function requireHeld(principal: Pick<Principal, 'permissions'>, labels: readonly string[]): void {
+  const beyond = labels.find((label) => !permits(principal, label));
+  if (beyond !== undefined) throw new ApiError('forbidden', `The permission ${beyond} is not yours to give.`);
 }
 
 export function covers(grant: string, permission: string): boolean {
@@ -29,12 +36,13 @@ function split(label: string): { scope: string; verb: string } {
   return { scope: label.slice(0, Math.max(cut, 0)), verb: label.slice(cut + 1) };
 }
 
-/** A grant on data: of all layers of a service, or of one. */
-const DATA_GRANT = /^write:[^\s:/]+(\/[^\s:/]+)?$/;
+/** A grant on data, of all layers of a service or of one; a role, a claim or a tenant that a key stands for. */
+const DATA_GRANT = /^(read|write):[^\s:/]+(\/[^\s:/]+)?$/;
+const IDENTITY = /^(role|tenant):[^\s:]{1,100}$|^claim:[\w.:/-]{1,200}=.{1,200}$/;
 
 /** Whether a label that is to be granted means anything: a typing error would make a key that can do nothing. */
 export function isGrant(label: string, permissions: Iterable<string>): boolean {
-  if (label === '*' || DATA_GRANT.test(label)) return true;
+  if (label === '*' || DATA_GRANT.test(label) || IDENTITY.test(label)) return true;
   for (const permission of permissions) if (covers(label, permission)) return true;
   return false;
 }

@@ -1,0 +1,144 @@
+/**
+ * Who may do what with data, as it is written down: roles with grants, access of services and layers, policies for rows
+ * and masks for fields. Names of services, layers and roles may be `*`, which stands for each of them. A layer is named
+ * by the id of its collection, or by its number.
+ */
+
+/** The one service of a server, as permission labels and the management API name it. */
+export const SERVICE = 'default';
+export const ANY = '*';
+
+/** What a grant may allow: reading, writing, both and all management (`*`), or a label of the management API. */
+export interface Grant {
+  readonly service: string;
+  readonly layer: string;
+  readonly operation: string;
+}
+
+export interface Role {
+  readonly name: string;
+  readonly description: string | null;
+  readonly permissions: readonly Grant[];
+}
+
+/** A role that every server has. */
+export interface BuiltInRole extends Role {
+  readonly id: string;
+}
+
+/** What a rule applies to. */
+export interface RuleScope {
+  readonly service: string;
+  readonly layer: string;
+  readonly role: string;
+}
+
+/** Of a layer, callers of the role have the rows whose attribute is among the values of their claim, and that pass the filter. */
+export interface RowPolicy extends RuleScope {
+  /** Null, as the type of the claim, where the filter says it all. */
+  readonly attribute: string | null;
+  readonly claimType: string | null;
+  /** CQL2 text, in which `claim('type')` stands for values of the caller; absent where an older version wrote the policy. */
+  readonly filter?: string | null;
+  readonly comparison: RowComparison;
+  readonly description: string | null;
+}
+
+/** `in`: any of the claim's values; `equals`: the claim has one value, and it is that. */
+export const ROW_COMPARISONS = ['in', 'equals'] as const;
+export type RowComparison = (typeof ROW_COMPARISONS)[number];
+
+/** What callers of the role have of an attribute. */
+export interface FieldMask extends RuleScope {
+  readonly attribute: string;
+  /** `hide` where an older version wrote the mask. */
+  readonly treatment?: Treatment;
+  /** Characters that `truncate` leaves. */
+  readonly length?: number | null;
+  readonly description: string | null;
+}
+
+/** From what leaves least: the attribute does not exist, or its values are null, hashes, or their first characters. */
+export const TREATMENTS = ['hide', 'null', 'hash', 'truncate'] as const;
+export type Treatment = (typeof TREATMENTS)[number];
+
+/** Who reads and writes a service, or a layer. */
+export interface DataAccess {
+  /** Everybody reads, known or not. */
+  readonly allowAnonymous: boolean;
+  /** Everybody writes what everybody or they may read. */
+  readonly allowAnonymousWrite: boolean;
+  /** Who reads where not everybody does: callers of one of these roles; those with a grant to read when empty. */
+  readonly allowedRoles: readonly string[];
+  /** The same for writing. */
+  readonly allowedWriteRoles: readonly string[];
+}
+
+/** Everybody reads, and who holds a grant writes. */
+export const OPEN: DataAccess = {
+  allowAnonymous: true,
+  allowAnonymousWrite: false,
+  allowedRoles: [],
+  allowedWriteRoles: [],
+};
+
+const everywhere = (operation: string): Grant => ({ service: ANY, layer: ANY, operation });
+
+/** Roles that are there from the start, and cannot be changed. */
+export const BUILT_IN_ROLES: readonly BuiltInRole[] = [
+  builtIn(1, 'reader', 'Reads every layer that is open to grants.', [everywhere('read')]),
+  builtIn(2, 'editor', 'Reads and edits features.', ['read', 'write'].map(everywhere)),
+  builtIn(
+    3,
+    'publisher',
+    'Reads and edits features; imports, styles and publishes data, and makes tiles.',
+    [
+      ...['read', 'write', 'admin:read'],
+      ...['import', 'styles', 'layer-metadata', 'tile-operations', 'cloud-rasters', 'multidim-coverages'].map(
+        (scope) => `admin:${scope}:write`,
+      ),
+      ...['zarr-stores', 'cache', 'jobs', 'connections', 'layers', 'services'].map(
+        (scope) => `admin:${scope}:write`,
+      ),
+    ].map(everywhere),
+  ),
+  builtIn(
+    4,
+    'operator',
+    'Looks at everything, and keeps the server running: caches, jobs, streams.',
+    [
+      ...['read', 'admin:read'],
+      ...['cache', 'jobs', 'operations', 'streaming', 'tile-operations', 'feature-events'].map(
+        (scope) => `admin:${scope}:write`,
+      ),
+    ].map(everywhere),
+  ),
+  builtIn(5, 'administrator', 'Does everything; no policy for rows or fields applies.', [everywhere(ANY)]),
+];
+
+function builtIn(
+  number: number,
+  name: string,
+  description: string,
+  permissions: readonly Grant[],
+): BuiltInRole {
+  return { id: `00000000-0000-4000-8000-00000000000${number}`, name, description, permissions };
+}
+
+/** The permission labels that a grant gives (`services/access/permissions.ts`). */
+export function labelsOf({ service, layer, operation }: Grant): readonly string[] {
+  const place = placeOf(service, layer);
+  if (operation !== ANY) return [isDataOperation(operation) ? `${operation}:${place}` : operation];
+  return service === ANY && layer === ANY ? [ANY] : DATA_OPERATIONS.map((one) => `${one}:${place}`);
+}
+
+export const DATA_OPERATIONS = ['read', 'write'] as const;
+
+export function isDataOperation(operation: string): operation is (typeof DATA_OPERATIONS)[number] {
+  return operation === 'read' || operation === 'write';
+}
+
+function placeOf(service: string, layer: string): string {
+  if (layer !== ANY) return `${service === ANY ? SERVICE : service}/${layer}`;
+  return service;
+}

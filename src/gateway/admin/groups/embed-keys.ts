@@ -1,0 +1,152 @@
+import Type, { type Static } from 'typebox';
+import { problem, requireSound } from '../../../core/body-problems.js';
+import { EMBED_EVENTS, EMBED_GROUPS, type EmbedGroup, type EmbedScope } from '../../../core/embed-keys.js';
+import { choice, pathString, text } from '../../../core/params.js';
+import { keyStatus } from '../../../services/access/api-keys.js';
+import type { StoredEmbedKey } from '../../../services/access/embed-keys.js';
+import { requireHeld } from '../../../services/access/permissions.js';
+import { actor, viewsOf } from '../documents.js';
+import { OptionalStringSchema } from '../envelope.js';
+import { ExpiresAt, endOf, KEY_MEMBERS, Secret, timesOf } from '../key-schemas.js';
+import { action, group, implement, jsonBody, report, resource } from '../kit.js';
+import { NAME } from '../rule-schemas.js';
+
+const Names = Type.Array(NAME, { maxItems: 1000 });
+const ScopeSchema = Type.Object({
+  allowedEmbedOrigins: Names,
+  allowedServiceOrigins: Names,
+  allowedContentIds: Names,
+  edition: OptionalStringSchema,
+  tenantId: OptionalStringSchema,
+  integrationId: OptionalStringSchema,
+  rateLimitRequestsPerWindow: Type.Integer({ minimum: 0 }),
+  rateLimitWindowSeconds: Type.Integer({ minimum: 1, maximum: 86_400 }),
+});
+const NewScope = Type.Object({
+  ...Type.Partial(ScopeSchema).properties,
+  allowedEmbedOrigins: Type.Array(NAME, { minItems: 1, maxItems: 1000 }),
+});
+
+const KeySchema = Type.Object({ ...KEY_MEMBERS, scope: ScopeSchema });
+const IssuedKey = Type.Object({ embedKey: KeySchema, key: Secret });
+const NewKey = Type.Object({ name: NAME, scope: NewScope, expiresAt: ExpiresAt });
+const Usage = Type.Object({
+  groupBy: Type.Enum([...EMBED_GROUPS]),
+  total: Type.Integer(),
+  aggregates: Type.Array(Type.Object({ key: Type.String(), count: Type.Integer() })),
+});
+
+const byId = { id: pathString('id', 'Id of the embed key.') };
+const member = (name: string) =>
+  text(name, { description: `Only uses of this ${name.replace(/Id$/, '')}.` }, { maxLength: 200 });
+
+/** Keys that web pages embed, and their use. */
+export const embedKeys = group({ tag: 'Embed keys', scope: 'embed-keys', envelope: 'wrapped' }, [
+  ...resource(
+    '/embed/keys/{id}',
+    { list: 'List Embed Keys', create: 'Create Embed Key', get: 'Get Embed Key' },
+    {
+      list: implement({
+        data: Type.Array(KeySchema),
+        answer: (_x, { embedKeys: keys }) => viewsOf(keys.list(), keys.lastUses(), view),
+      }),
+      create: implement({
+        body: jsonBody(NewKey),
+        data: IssuedKey,
+        status: 201,
+        errors: [400],
+        location: ({ embedKey }: Static<typeof IssuedKey>) => `/embed/keys/${embedKey.id}`,
+        async answer({ body, principal }, deps) {
+          const scope = scopeOf(body.scope);
+          requireSound(scope.allowedEmbedOrigins.map(originProblem));
+          // A page is given no more than its owner may read.
+          requireHeld(
+            principal,
+            scope.allowedContentIds.map((id) => `read:default/${id}`),
+          );
+          const newKey = { name: body.name, scope, expiresAt: endOf(body) };
+          const { key, secret } = await deps.embedKeys.create(newKey, actor(principal));
+          return { embedKey: view(key), key: secret };
+        },
+      }),
+      get: implement({
+        params: byId,
+        data: KeySchema,
+        errors: [404],
+        answer: async ({ params: { id } }, { embedKeys: keys }) =>
+          view(await keys.get(id), (await keys.lastUses()).get(id)),
+      }),
+    },
+  ),
+  action('POST /embed/keys/{id}/rotate', 'Rotate Embed Key', {
+    params: byId,
+    data: IssuedKey,
+    errors: [404],
+    async answer({ params: { id }, principal }, { embedKeys: keys }) {
+      const { key, secret } = await keys.rotate(id, actor(principal));
+      return { embedKey: view(key, (await keys.lastUses()).get(id)), key: secret };
+    },
+  }),
+  action('POST /embed/keys/{id}/revoke', 'Revoke Embed Key', {
+    params: byId,
+    data: KeySchema,
+    errors: [404],
+    answer: async ({ params: { id }, principal }, { embedKeys: keys }) =>
+      view(await keys.revoke(id, actor(principal)), (await keys.lastUses()).get(id)),
+  }),
+  report('GET /embed/usage', 'Query Embed Usage', {
+    params: {
+      groupBy: choice('groupBy', EMBED_GROUPS, 'What uses are summed by; eventType when absent.'),
+      eventType: choice('eventType', EMBED_EVENTS, 'Only uses of this kind.'),
+      integrationId: member('integrationId'),
+      tenantId: member('tenantId'),
+      origin: member('origin'),
+      serviceId: member('serviceId'),
+      layerId: member('layerId'),
+    },
+    data: Usage,
+    errors: [400],
+    async answer({ params }, deps) {
+      const groupBy: EmbedGroup = params.groupBy ?? 'eventType';
+      const where = {
+        ...(params.eventType === undefined ? {} : { eventType: params.eventType }),
+        ...(params.integrationId === undefined ? {} : { integration: params.integrationId }),
+        ...(params.tenantId === undefined ? {} : { tenant: params.tenantId }),
+        ...(params.origin === undefined ? {} : { origin: params.origin }),
+        ...(params.serviceId === undefined ? {} : { service: params.serviceId }),
+        ...(params.layerId === undefined ? {} : { layer: params.layerId }),
+      };
+      const aggregates = await deps.embedKeys.uses(groupBy, where);
+      return { groupBy, total: aggregates.reduce((sum, { count }) => sum + count, 0), aggregates };
+    },
+  }),
+]);
+
+function originProblem(origin: string, n: number) {
+  const isOrigin = URL.canParse(origin) && new URL(origin).origin === origin;
+  return isOrigin
+    ? undefined
+    : problem(`scope/allowedEmbedOrigins/${n}`, 'is no origin, such as https://example.org');
+}
+
+function scopeOf(scope: Static<typeof NewScope>): EmbedScope {
+  return {
+    allowedEmbedOrigins: scope.allowedEmbedOrigins,
+    allowedServiceOrigins: scope.allowedServiceOrigins ?? [],
+    allowedContentIds: scope.allowedContentIds ?? [],
+    edition: scope.edition ?? null,
+    tenantId: scope.tenantId ?? null,
+    integrationId: scope.integrationId ?? null,
+    rateLimitRequestsPerWindow: scope.rateLimitRequestsPerWindow ?? 0,
+    rateLimitWindowSeconds: scope.rateLimitWindowSeconds ?? 60,
+  };
+}
+
+function view(key: StoredEmbedKey, lastUsedAt: number | null = null): Static<typeof KeySchema> {
+  const { id, body, createdAt, createdBy, updatedAt } = key;
+  const { name, prefix, scope } = body;
+  return {
+    ...{ id, name, keyPrefix: prefix, scope: scope as Static<typeof ScopeSchema>, status: keyStatus(body) },
+    ...{ createdBy, ...timesOf({ ...body, createdAt, updatedAt, lastUsedAt }) },
+  };
+}

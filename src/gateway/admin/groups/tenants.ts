@@ -1,0 +1,125 @@
+import Type, { type Static } from 'typebox';
+import type { Principal } from '../../../core/operation.js';
+import { pathString } from '../../../core/params.js';
+import type { Tenant, TenantStatus } from '../../../core/rate-limits.js';
+import type { StoredDocument } from '../../../stores/documents.js';
+import type { AdminDeps } from '../deps.js';
+import { actor } from '../documents.js';
+import { OptionalStringSchema, OptionalTimestampSchema, TimestampSchema, timestamp } from '../envelope.js';
+import { action, group, implement, jsonBody, report, resource } from '../kit.js';
+import { NAME } from '../rule-schemas.js';
+
+const TenantSchema = Type.Object({
+  tenantId: Type.String(),
+  displayName: Type.String(),
+  plan: OptionalStringSchema,
+  status: Type.Enum(['Active', 'Suspended', 'Deleted']),
+  createdAt: TimestampSchema,
+  updatedAt: TimestampSchema,
+  suspendedAt: OptionalTimestampSchema,
+  deletedAt: OptionalTimestampSchema,
+  layers: Type.Union([Type.Array(Type.String()), Type.Null()]),
+  requestsPerDay: Type.Union([Type.Integer(), Type.Null()]),
+});
+
+const NewTenant = Type.Object({
+  tenantId: Type.String({ pattern: '^[\\w.-]{1,100}$' }),
+  displayName: Type.Optional(NAME),
+  plan: Type.Optional(Type.Union([NAME, Type.Null()])),
+  layers: Type.Optional(
+    Type.Array(NAME, {
+      maxItems: 10_000,
+      description: 'Ids or numbers of the collections that callers of the tenant see; all when absent.',
+    }),
+  ),
+  requestsPerDay: Type.Optional(
+    Type.Integer({
+      ...{ minimum: 0, maximum: 1_000_000_000_000 },
+      description: 'Requests of its callers that are answered in a day of UTC; any number when absent.',
+    }),
+  ),
+});
+
+const Usage = Type.Object({
+  records: Type.Array(
+    Type.Object({
+      tenantId: Type.String(),
+      requestCount: Type.Integer(),
+      capturedAt: TimestampSchema,
+      day: Type.String({ format: 'date' }),
+    }),
+  ),
+});
+
+const byId = { tenantId: pathString('tenantId', 'Id of the tenant.') };
+
+const REFUSED = 'Callers of the tenant are refused once this is answered.';
+
+/** The operation that brings a tenant into a status. */
+function becoming(status: TenantStatus, description?: string) {
+  return {
+    ...(description === undefined ? {} : { description }),
+    params: byId,
+    data: TenantSchema,
+    errors: [404, 409] as const,
+    answer: async (
+      { params, principal }: { params: { tenantId: string }; principal: Principal },
+      deps: AdminDeps,
+    ) => view(await deps.tenants.become(params.tenantId, status, actor(principal))),
+  };
+}
+
+/** Tenants and their use. */
+export const tenants = group({ tag: 'Tenants', scope: 'tenants', envelope: 'wrapped' }, [
+  ...resource(
+    '/tenants/{tenantId}',
+    { list: 'List Tenants', create: 'Create Tenant', get: 'Get Tenant', remove: 'Delete Tenant' },
+    {
+      list: implement({
+        data: Type.Array(TenantSchema),
+        answer: async (_x, deps) => (await deps.tenants.list()).map(view),
+      }),
+      create: implement({
+        body: jsonBody(NewTenant),
+        data: TenantSchema,
+        status: 201,
+        errors: [400, 409],
+        location: ({ tenantId }: TenantView) => `/tenants/${tenantId}`,
+        answer: async ({ body, principal }, deps) => view(await deps.tenants.create(body, actor(principal))),
+      }),
+      get: implement({
+        params: byId,
+        data: TenantSchema,
+        errors: [404],
+        answer: async ({ params }, deps) => view(await deps.tenants.get(params.tenantId)),
+      }),
+      remove: implement(becoming('Deleted', `${REFUSED} A deleted tenant stays deleted.`)),
+    },
+  ),
+  report('GET /tenants/usage', 'Export Tenant Billing Usage', {
+    data: Usage,
+    async answer(_x, deps) {
+      const usages = await deps.tenants.usages();
+      const records = usages.map(({ tenantId, day, requests, countedAt }) => ({
+        ...{ tenantId, requestCount: requests, capturedAt: timestamp(countedAt), day },
+      }));
+      return { records };
+    },
+  }),
+  action('POST /tenants/{tenantId}/suspend', 'Suspend Tenant', becoming('Suspended', REFUSED)),
+  action('POST /tenants/{tenantId}/resume', 'Resume Tenant', becoming('Active')),
+]);
+
+type TenantView = Static<typeof TenantSchema>;
+
+function view({ id, body, createdAt, updatedAt }: StoredDocument<Tenant>): TenantView {
+  const { layers, requestsPerDay = null, ...rest } = body;
+  return {
+    tenantId: id,
+    ...rest,
+    layers: layers ? [...layers] : null,
+    requestsPerDay,
+    createdAt: timestamp(createdAt),
+    updatedAt: timestamp(updatedAt),
+  };
+}

@@ -1,0 +1,112 @@
+import Type from 'typebox';
+import { type Grant, labelsOf } from '../../../core/access.js';
+import { choice, integer, pathString, text } from '../../../core/params.js';
+import { requireHeld } from '../../../services/access/permissions.js';
+import type { RuleSet } from '../../../services/access/rules.js';
+import type { StoredUser, UserSearch } from '../../../stores/users.js';
+import { requireRoles, roleLabels, UserSchema, userView } from '../../auth/user-views.js';
+import { Acknowledgement, AcknowledgementSchema, TimestampSchema, timestamp } from '../envelope.js';
+import { action, group, implement, jsonBody, report, resource } from '../kit.js';
+
+import { GrantSchema, NAME } from '../rule-schemas.js';
+
+const Roles = Type.Array(NAME, { maxItems: 100 });
+
+const EffectivePermissions = Type.Object({
+  userId: Type.String(),
+  roles: Type.Array(Type.String()),
+  permissions: Type.Array(GrantSchema),
+  resolvedAt: TimestampSchema,
+});
+
+const byId = { id: pathString('id', 'Id of the user.') };
+
+/** Users and their roles. */
+export const users = group({ tag: 'Users', scope: 'users', envelope: 'wrapped' }, [
+  ...resource(
+    '/users/{id}',
+    { list: 'List Users', get: 'Get User', remove: 'Deprovision User' },
+    {
+      list: implement({
+        params: {
+          source: choice(
+            'source',
+            ['oidc', 'scim', 'manual'],
+            'Where users come from; anywhere when absent.',
+          ),
+          role: text('role', { description: 'Name of a role that they have.' }, { maxLength: 100 }),
+          active: choice('active', ['true', 'false'], 'Whether they may sign in.'),
+          offset: integer(
+            'offset',
+            { min: 0, max: 1_000_000_000, default: 0 },
+            { description: 'Users to pass over.' },
+          ),
+          limit: integer(
+            'limit',
+            { min: 1, max: 1000, default: 100 },
+            { description: 'Most users to list.' },
+          ),
+        },
+        data: Type.Object({ users: Type.Array(UserSchema), totalCount: Type.Integer() }),
+        errors: [400],
+        async answer({ params: { active, role, source, offset, limit } }, deps) {
+          const { users: found, total } = await deps.users.list({
+            ...{ offset, limit },
+            ...(source === undefined ? {} : { source: source as UserSearch['source'] & string }),
+            ...(role === undefined ? {} : { role }),
+            ...(active === undefined ? {} : { active: active === 'true' }),
+          });
+          return { users: found.map(userView), totalCount: total };
+        },
+      }),
+      get: implement({
+        params: byId,
+        data: UserSchema,
+        errors: [404],
+        answer: async ({ params }, deps) => userView(await deps.users.get(params.id)),
+      }),
+      remove: implement({
+        description: 'The user and all sessions are gone once this is answered.',
+        params: byId,
+        data: AcknowledgementSchema,
+        errors: [404],
+        async answer({ params, principal }, { users: all, rules }) {
+          requireHeld(principal, labelsNow(await all.get(params.id), rules.current));
+          await all.remove(params.id);
+          return new Acknowledgement('The user is deprovisioned.');
+        },
+      }),
+    },
+  ),
+  action('PUT /users/{id}/roles', 'Update User Roles', {
+    description: 'Replaces all roles.',
+    params: byId,
+    body: jsonBody(Type.Object({ roles: Roles })),
+    data: UserSchema,
+    errors: [400, 404],
+    async answer({ params, body, principal }, { users: all, rules }) {
+      const { current } = rules;
+      requireRoles(body.roles, current);
+      const user = await all.get(params.id);
+      requireHeld(principal, [...labelsNow(user, current), ...roleLabels(body.roles)]);
+      return userView(await all.change(params.id, { roles: [...new Set(body.roles)] }));
+    },
+  }),
+  report('GET /users/{id}/effective-permissions', 'Get User Effective Permissions', {
+    params: byId,
+    data: EffectivePermissions,
+    errors: [404],
+    async answer({ params }, { users: all, rules }) {
+      const { id, roles } = await all.get(params.id);
+      const permissions = roles.flatMap((name): Grant[] => [
+        ...(rules.current.role(name)?.permissions ?? []),
+      ]);
+      return { userId: id, roles: [...roles], permissions, resolvedAt: timestamp(Date.now()) };
+    },
+  }),
+]);
+
+/** What a user can do now: nobody takes it away who could not have given it. */
+function labelsNow({ roles }: StoredUser, rules: RuleSet): string[] {
+  return roles.flatMap((name) => (rules.role(name)?.permissions ?? []).flatMap(labelsOf));
+}

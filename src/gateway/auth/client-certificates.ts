@@ -1,0 +1,159 @@
+import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { CertificateHeader, CertificateMode } from '../../core/client-certificates.js';
+import { ApiError } from '../../core/errors.js';
+import type { Operation, Principal } from '../../core/operation.js';
+import { readProof, UnreadableCertificate } from '../../services/access/certificates/encodings.js';
+import type { Judgement, Proof } from '../../services/access/certificates/judgement.js';
+import { proofOf } from './forwarded-certificates.js';
+
+/** A request, as far as certificates are concerned. Only while it is attached. */
+export interface CertifiedRequest {
+  readonly operation: Pick<Operation, 'surface' | 'tag' | 'permission'>;
+  /** Whether a proxy that is believed sent it. */
+  readonly isForwarded: boolean;
+  /** What was shown in TLS of ours; PEM. */
+  readonly peerCertificate: string;
+  header(name: string): string | undefined;
+  eachHeader(visit: (name: string, value: string) => void): void;
+}
+
+/** Who came with a certificate. */
+export interface Certified {
+  /** Throws what is wrong with the certificate. */
+  principal(): Principal;
+}
+
+type Success = Judgement & { readonly code: 'success' };
+
+export interface ClientCertificatesOptions {
+  readonly mode: Exclude<CertificateMode, 'Disabled'>;
+  readonly header: CertificateHeader;
+  /** Whether TLS of ours asks for certificates. */
+  readonly fromTls: boolean;
+  judge(proof: Proof, now: number): Judgement;
+  /** The caller; throws `forbidden` for one whose tenant is not active. */
+  principalOf(judgement: Success, proof: Proof): Principal;
+  /** Called when a certificate that comes in ends soon. */
+  expiring(judgement: Success, proof: Proof, now: number): void;
+}
+
+/** Milliseconds for which a certificate is believed without being judged again. */
+const TRUST_MS = 1000;
+const MAX_CALLERS = 10_000;
+
+interface Caller {
+  readonly principal: Principal;
+  readonly judgedAt: number;
+}
+
+/** What of a request is taken for a certificate. */
+type Presented = { readonly header: string; readonly chain: string } | { readonly pem: string };
+
+/** Certificates that requests come with, from TLS of ours or from a proxy that is believed, and never from anybody else. */
+export class ClientCertificates {
+  readonly #callers = new LRUCache<string, Caller>({ max: MAX_CALLERS });
+
+  constructor(private readonly options: ClientCertificatesOptions) {}
+
+  /** Judges all certificates again from now on. */
+  forget(): void {
+    this.#callers.clear();
+  }
+
+  /** Who comes with a certificate; undefined for who has none. Throws where one is required and there is no valid one. */
+  of(x: CertifiedRequest): Certified | undefined {
+    const isRequired = requires(this.options.mode, x.operation);
+    const presented = this.#presented(x, isRequired);
+    if (!presented) {
+      if (isRequired) throw new ApiError('client_certificate_missing', 'A client certificate is required.');
+      return undefined;
+    }
+    if (isRequired) this.#callerOf(presented);
+    return { principal: () => this.#callerOf(presented) };
+  }
+
+  #presented(x: CertifiedRequest, isRequired: boolean): Presented | undefined {
+    const { header, fromTls } = this.options;
+    const value = header === '' ? undefined : x.header(header.toLowerCase());
+    const isForwarded = header !== '' && x.isForwarded;
+    if (value !== undefined && isForwarded) {
+      requireOnce(x, header);
+      return { header: value, chain: this.#chain(x) };
+    }
+    if (value !== undefined && isRequired)
+      throw new ApiError(
+        'client_certificate_forwarding_untrusted',
+        `The header ${header} is taken from proxies of server.trustProxy alone.`,
+      );
+    // What a proxy shows in TLS is its own, not that of its client.
+    const pem = fromTls && !isForwarded ? x.peerCertificate : '';
+    return pem === '' ? undefined : { pem };
+  }
+
+  #chain(x: CertifiedRequest): string {
+    if (this.options.header !== 'Client-Cert') return '';
+    const values: string[] = [];
+    x.eachHeader((name, value) => {
+      if (name === 'client-cert-chain') values.push(value);
+    });
+    return values.join(',');
+  }
+
+  #callerOf(presented: Presented): Principal {
+    const now = Date.now();
+    const name = hash('sha256', 'pem' in presented ? presented.pem : JSON.stringify(presented), 'hex');
+    const caller = this.#callers.get(name);
+    if (caller && now - caller.judgedAt <= TRUST_MS) return caller.principal;
+    const principal = this.#judge(this.#read(presented), now);
+    this.#callers.set(name, { principal, judgedAt: now });
+    return principal;
+  }
+
+  #read(presented: Presented): Proof {
+    try {
+      if ('pem' in presented) return readProof(presented.pem, 'pem');
+      return proofOf(this.options.header as never, presented.header, presented.chain);
+    } catch (error) {
+      if (!(error instanceof UnreadableCertificate)) throw error;
+      throw new ApiError(
+        'client_certificate_forwarding_invalid',
+        `The certificate that was passed on cannot be read: ${error.message}.`,
+      );
+    }
+  }
+
+  #judge(proof: Proof, now: number): Principal {
+    const judgement = this.options.judge(proof, now);
+    if (judgement.code !== 'success') throw new ApiError(judgement.code, judgement.detail);
+    this.options.expiring(judgement, proof, now);
+    return this.options.principalOf(judgement, proof);
+  }
+}
+
+/** A header that comes twice may be half a client's own. */
+function requireOnce(x: CertifiedRequest, header: string): void {
+  let count = 0;
+  x.eachHeader((name) => {
+    if (name === header.toLowerCase()) count++;
+  });
+  if (count > 1)
+    throw new ApiError('client_certificate_forwarding_invalid', `The header ${header} came more than once.`);
+}
+
+/** What tells callers how to sign in is there for those who have not yet. */
+const SIGN_IN = 'Security and admin auth';
+
+type Guarded = CertifiedRequest['operation'];
+
+/** Whether an operation is for callers with a certificate alone. */
+function requires(mode: CertificateMode, operation: Guarded): boolean {
+  const { surface, tag, permission } = operation;
+  const isSignIn = surface === 'admin' && tag === SIGN_IN && permission === 'public';
+  if (isSignIn || surface === 'operations') return false;
+  if (mode === 'RequiredForEnvironment') return true;
+  const isAdmin = surface === 'admin' || permission.startsWith('admin:');
+  return mode === 'RequiredForAdmin'
+    ? isAdmin
+    : mode === 'RequiredForNative' && !isAdmin && surface !== 'site';
+}

@@ -1,0 +1,33 @@
+import Type, { type Static } from 'typebox';
+import { problem, requireSound } from '../../core/body-problems.js';
+import type { RuleSet } from '../../services/access/rules.js';
+import type { StoredUser } from '../../stores/users.js';
+import { OptionalStringSchema, TimestampSchema, timestamp } from '../admin/envelope.js';
+
+/** A user as the wire has it. */
+export const UserSchema = Type.Object({
+  userId: Type.String(),
+  displayName: Type.String(),
+  email: OptionalStringSchema,
+  roles: Type.Array(Type.String()),
+  isActive: Type.Boolean(),
+  provisioningSource: Type.Enum(['oidc', 'scim', 'manual']),
+  providerId: OptionalStringSchema,
+  createdAt: TimestampSchema,
+  updatedAt: TimestampSchema,
+});
+
+/** Throws 400 that names every role which does not exist. */
+export function requireRoles(names: readonly string[], rules: RuleSet): void {
+  requireSound(names.map((name, n) => (rules.role(name) ? undefined : problem(`roles/${n}`, 'is no role'))));
+}
+
+export const roleLabels = (names: readonly string[]) => names.map((name) => `role:${name}`);
+
+export function userView(user: StoredUser): Static<typeof UserSchema> {
+  return {
+    ...{ userId: user.id, displayName: user.displayName, email: user.email, roles: [...user.roles] },
+    ...{ isActive: user.isActive, provisioningSource: user.source, providerId: user.providerId },
+    ...{ createdAt: timestamp(user.createdAt), updatedAt: timestamp(user.updatedAt) },
+  };
+}

@@ -1,0 +1,75 @@
+import type { Config } from '../../core/config.js';
+import { ConfigError } from '../../core/config.js';
+import type { Principal } from '../../core/operation.js';
+import { ExpiryWatch } from '../../services/access/certificates/expiry.js';
+import { expiryOf, type Judgement, type Proof } from '../../services/access/certificates/judgement.js';
+import { CertificateTrust } from '../../services/access/certificates/trust.js';
+import { principalOf } from '../../services/access/identity.js';
+import type { RuleSet } from '../../services/access/rules.js';
+import { ClientCertificates } from '../auth/client-certificates.js';
+import { KNOWS_CLIENT_CERTIFICATES } from '../http/uws.js';
+import type { Foundation } from './foundation.js';
+
+export interface Certificates {
+  readonly trust: CertificateTrust;
+  /** Undefined where no certificates are taken. */
+  readonly callers: ClientCertificates | undefined;
+}
+
+/** What reads client certificates, as the configuration asks for it. Throws `ConfigError` for what cannot be. */
+export function startCertificates(
+  { config, state, cluster, log, alerts }: Foundation,
+  rules: () => RuleSet,
+  admitted: (principal: Principal) => Principal,
+): Certificates {
+  const { mode, header } = config.security.clientCertificates;
+  requireSource(config);
+  const settle = async () => void (await cluster.settle());
+  const trust = new CertificateTrust(state.documents, config.security.clientCertificates, settle);
+  if (mode === 'Disabled') return { trust, callers: undefined };
+  const watch = new ExpiryWatch(({ name, fingerprint, days, message }) => {
+    log.write(
+      'access.certificate.expiring',
+      { Principal: name, Fingerprint: fingerprint, Days: days },
+      message,
+    );
+    alerts.notify({ kind: 'certificate-expiring', severity: 'warning', subject: name, message });
+  });
+  const callers = new ClientCertificates({
+    ...{ mode, header, fromTls: config.server.tls.clientCa !== '' },
+    judge: (proof, now) => trust.judge(proof, now),
+    principalOf: (judgement, proof) => admitted(callerOf(judgement, proof, rules())),
+    expiring: (judgement, proof, now) => watch.look(judgement, proof, now),
+  });
+  return { trust, callers };
+}
+
+/** Certificates must come from somewhere, and from nobody who could invent them. */
+function requireSource({ server, security }: Config): void {
+  const { mode, header } = security.clientCertificates;
+  const { clientCa } = server.tls;
+  if (clientCa !== '' && !KNOWS_CLIENT_CERTIFICATES)
+    throw new ConfigError([
+      'server.tls.clientCa needs Node.js 24: the HTTP library of Node.js 20 does not tell which certificate a client showed. A proxy can (security.clientCertificates.header)',
+    ]);
+  if (header !== '' && server.trustProxy.length === 0)
+    throw new ConfigError(['security.clientCertificates.header needs server.trustProxy']);
+  if (mode !== 'Disabled' && header === '' && clientCa === '')
+    throw new ConfigError([
+      `security.clientCertificates.mode ${mode} needs security.clientCertificates.header, or server.tls.clientCa`,
+    ]);
+}
+
+function callerOf(
+  judgement: Judgement & { readonly code: 'success' },
+  proof: Proof,
+  rules: RuleSet,
+): Principal {
+  const { principalId: id, displayName: name, roles, tenantId } = judgement.mapping.body;
+  const identity = {
+    ...{ kind: 'certificate' as const, id, name, roles },
+    claims: { sub: [id], name: [name], certificate: [proof.leaf.fingerprint] },
+    ...(tenantId === null ? {} : { tenantId }),
+  };
+  return { ...principalOf(identity, rules), expiresAt: expiryOf(judgement, proof.leaf) };
+}

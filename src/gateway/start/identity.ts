@@ -1,0 +1,50 @@
+import { Bearers } from '../../services/access/bearers.js';
+import type { IdentityParts } from '../../services/access/identity-parts.js';
+import { OAuthClients } from '../../services/access/oauth-clients.js';
+import { providerFetch } from '../../services/access/oidc/provider-fetch.js';
+import { ProviderTokens } from '../../services/access/oidc/provider-tokens.js';
+import { OidcProviders } from '../../services/access/oidc/providers.js';
+import { SignIns } from '../../services/access/oidc/sign-ins.js';
+import type { RuleSet } from '../../services/access/rules.js';
+import { Sealing } from '../../services/access/sealing.js';
+import { SigningKeys } from '../../services/access/signing-keys.js';
+import { AllowedHosts } from '../../workers/remote/allowed.js';
+import type { Authenticator } from '../auth/authenticator.js';
+import type { Foundation } from './foundation.js';
+
+interface Identity extends Omit<IdentityParts, 'sessions'> {
+  readonly tokens: Bearers;
+  /** Reads everything anew that may have changed. */
+  forget(): void;
+}
+
+/** What knows and issues tokens; `authenticator` is there once somebody comes. */
+export function startIdentity(
+  { config, state, cluster }: Foundation,
+  rules: () => RuleSet,
+  authenticator: () => Authenticator,
+): Identity {
+  const settle = async () => void (await cluster.settle());
+  const { documents, users } = state;
+  const sealing = new Sealing(config.security.stateKey);
+  const signing = new SigningKeys(documents, sealing, settle);
+  const clients = new OAuthClients(documents, settle);
+  const fetch = providerFetch(new AllowedHosts(config.remote.allow));
+  const providers = new OidcProviders(documents, sealing, fetch, settle);
+  const tokens = new Bearers({
+    ...{ keys: signing, clients, users },
+    sessions: { find: (hash) => authenticator().sessions.find(hash) },
+    isProvider: (key) => providers.isEnabled(key),
+    foreign: new ProviderTokens(providers, () => authenticator().users, rules),
+  });
+  const signIns = new SignIns({
+    ...{ providers, documents, sealing, rules },
+    users: () => authenticator().users,
+    sessions: () => authenticator().sessions,
+  });
+  const forget = () => {
+    signing.forget();
+    providers.forget();
+  };
+  return { signing, clients, providers, signIns, tokens, forget };
+}

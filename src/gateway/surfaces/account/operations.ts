@@ -1,0 +1,254 @@
+import Type, { type Static } from 'typebox';
+import { ApiError } from '../../../core/errors.js';
+import type { BodySpec, Operation, Principal, Reply } from '../../../core/operation.js';
+import { defineOperation } from '../../../core/operation.js';
+import { pathString } from '../../../core/params.js';
+import { requireHeld } from '../../../services/access/permissions.js';
+import type { RuleSet } from '../../../services/access/rules.js';
+import type { Sessions } from '../../../services/access/sessions.js';
+import type { Users } from '../../../services/access/users.js';
+import { requireRoles, roleLabels, UserSchema, userView } from '../../auth/user-views.js';
+import { endedSession, sessionCookie } from './cookies.js';
+import { type AccountPageDeps, accountPages } from './pages.js';
+
+/** Who signs in, and the users of this server that no provider knows. */
+export interface AccountDeps extends AccountPageDeps {
+  readonly users: Users;
+  readonly sessions: Sessions;
+  rules(): RuleSet;
+}
+
+const ACCOUNT = { surface: 'site', protocol: 'Site', tag: 'Account', formats: [] } as const;
+const USERS = { ...ACCOUNT, permission: 'admin:users:write', audited: true } as const;
+
+const Password = Type.String({ minLength: 1, maxLength: 256 });
+const Claims = Type.Record(
+  Type.String({ maxLength: 200 }),
+  Type.Array(Type.String({ maxLength: 200 }), { maxItems: 100 }),
+);
+const Rights = {
+  roles: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { maxItems: 100 })),
+  claims: Type.Optional(Claims),
+  tenantId: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 100 }), Type.Null()])),
+};
+const NewUser = Type.Object({
+  name: Type.String({ pattern: '^[\\w.@+-]{1,100}$' }),
+  displayName: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  email: Type.Optional(Type.Union([Type.String({ maxLength: 320 }), Type.Null()])),
+  password: Type.Optional(Password),
+  ...Rights,
+});
+const UserPatch = Type.Object({ ...Rights, isActive: Type.Optional(Type.Boolean()) });
+
+const WhoAmI = Type.Object({
+  isAuthenticated: Type.Boolean(),
+  kind: Type.String(),
+  id: Type.String(),
+  name: Type.String(),
+  roles: Type.Array(Type.String()),
+  permissions: Type.Array(Type.String()),
+});
+
+const json = <S extends Parameters<typeof Type.Optional>[0]>(schema: S): BodySpec<S> => ({
+  schema,
+  mediaTypes: ['application/json'],
+  required: true,
+});
+
+export function accountOperations(deps: AccountDeps): Operation[] {
+  return [
+    ...accountPages(deps),
+    whoAmI(),
+    signIn(deps),
+    signOut(deps),
+    ownPassword(deps),
+    addUser(deps),
+    changeUser(deps),
+    userPassword(deps),
+  ];
+}
+
+function whoAmI(): Operation {
+  return defineOperation({
+    ...ACCOUNT,
+    method: 'GET',
+    permission: 'public',
+    id: 'account.get',
+    path: '/account',
+    summary: 'Who the caller is',
+    params: {},
+    responses: { 200: { description: 'The caller.', content: { 'application/json': WhoAmI } } },
+    run: ({ principal }) => reply(200, callerView(principal)),
+  });
+}
+
+function callerView({ kind, id, name, roles = [], permissions }: Principal) {
+  return {
+    isAuthenticated: kind !== 'anonymous',
+    kind,
+    id,
+    name,
+    roles: [...roles],
+    permissions: [...permissions],
+  };
+}
+
+function signIn({ users, sessions }: AccountDeps): Operation {
+  return defineOperation({
+    ...ACCOUNT,
+    method: 'POST',
+    permission: 'public',
+    audited: true,
+    id: 'account.signIn',
+    path: '/account/sign-in',
+    summary: 'Sign in with a password',
+    description: 'Begins a session, which a cookie holds for twelve hours at most.',
+    params: {},
+    body: json(Type.Object({ name: Type.String({ maxLength: 200 }), password: Password })),
+    responses: {
+      204: { description: 'Signed in; the answer sets the cookie.' },
+      401: { description: 'The name or the password is wrong.' },
+    },
+    async run(x) {
+      const user = await users.withPassword(x.body.name, x.body.password);
+      if (!user) throw wrongPassword();
+      const { secret, session } = await sessions.open({ user });
+      return { status: 204, headers: { 'set-cookie': sessionCookie(x.baseUrl, secret, session.expiresAt) } };
+    },
+  });
+}
+
+/** A page that is offered Basic would ask for the password in a window of the browser's own. */
+function wrongPassword(): ApiError {
+  const headers = { 'www-authenticate': 'Bearer realm="graticule"' };
+  return new ApiError('unauthenticated', 'The name or the password is wrong.', { headers });
+}
+
+function signOut({ sessions }: AccountDeps): Operation {
+  return defineOperation({
+    ...ACCOUNT,
+    method: 'POST',
+    permission: 'public',
+    audited: true,
+    id: 'account.signOut',
+    path: '/account/sign-out',
+    summary: 'Sign out',
+    params: {},
+    responses: { 204: { description: 'Nobody is signed in any more.' } },
+    async run({ principal, baseUrl }) {
+      if (principal.sessionHash !== undefined) await sessions.end(principal.sessionHash);
+      return { status: 204, headers: { 'set-cookie': endedSession(baseUrl) } };
+    },
+  });
+}
+
+function ownPassword({ users }: AccountDeps): Operation {
+  return defineOperation({
+    ...ACCOUNT,
+    method: 'PUT',
+    permission: 'authenticated',
+    audited: true,
+    id: 'account.setPassword',
+    path: '/account/password',
+    summary: 'Change the own password',
+    description: 'Ends all other sessions of the user.',
+    params: {},
+    body: json(Type.Object({ current: Password, password: Password })),
+    responses: {
+      204: { description: 'The new password holds.' },
+      403: { description: 'The caller is no user, or the current password is wrong.' },
+    },
+    async run({ body, principal }) {
+      const user = principal.kind === 'user' ? await users.get(principal.id) : undefined;
+      const isOwn = user && (await users.withPassword(user.name, body.current))?.id === user.id;
+      if (!isOwn) throw new ApiError('forbidden', 'The current password is wrong, or you have none here.');
+      await users.setPassword(principal.id, body.password, principal.sessionHash);
+      return { status: 204 };
+    },
+  });
+}
+
+function addUser({ users, rules }: AccountDeps): Operation {
+  return defineOperation({
+    ...USERS,
+    method: 'POST',
+    repeatable: true,
+    id: 'account.addUser',
+    path: '/api/v1/users',
+    summary: 'Add a user',
+    params: {},
+    body: json(NewUser),
+    responses: {
+      201: { description: 'The user.', content: { 'application/json': UserSchema } },
+      409: { description: 'There is a user of that name already.' },
+    },
+    async run({ body, principal }) {
+      requireRights(body, principal, rules());
+      const user = userView(await users.create(body));
+      return { ...reply(201, user), headers: { location: `/api/v1/admin/users/${user.userId}` } };
+    },
+  });
+}
+
+const byId = { id: pathString('id', 'Id of the user.') };
+
+function changeUser({ users, rules }: AccountDeps): Operation {
+  return defineOperation({
+    ...USERS,
+    method: 'PATCH',
+    id: 'account.changeUser',
+    path: '/api/v1/users/{id}',
+    summary: 'Change the roles, claims or tenant of a user, or whether it may sign in',
+    params: byId,
+    body: json(UserPatch),
+    responses: {
+      200: { description: 'The user.', content: { 'application/json': UserSchema } },
+      404: { description: 'There is no such user.' },
+    },
+    async run({ params, body, principal }) {
+      requireRights(body, principal, rules());
+      requireHeld(principal, roleLabels((await users.get(params.id)).roles));
+      return reply(200, userView(await users.change(params.id, body)));
+    },
+  });
+}
+
+function userPassword({ users }: AccountDeps): Operation {
+  return defineOperation({
+    ...USERS,
+    method: 'PUT',
+    id: 'account.setUserPassword',
+    path: '/api/v1/users/{id}/password',
+    summary: 'Set the password of a user',
+    description: 'Ends all sessions of the user.',
+    params: byId,
+    body: json(Type.Object({ password: Password })),
+    responses: {
+      204: { description: 'The new password holds.' },
+      404: { description: 'There is no such user.' },
+    },
+    async run({ params, body, principal }) {
+      requireHeld(principal, roleLabels((await users.get(params.id)).roles));
+      await users.setPassword(params.id, body.password);
+      return { status: 204 };
+    },
+  });
+}
+
+/** Nobody gives another one what they do not hold: roles, claims that rows are compared with, a tenant. */
+function requireRights(
+  { roles = [], claims = {}, tenantId }: Static<typeof UserPatch>,
+  principal: Principal,
+  rules: RuleSet,
+): void {
+  requireRoles(roles, rules);
+  const claimLabels = Object.entries(claims).flatMap(([type, values]) =>
+    values.map((value) => `claim:${type}=${value}`),
+  );
+  const tenant = tenantId ? [`tenant:${tenantId}`] : [];
+  requireHeld(principal, [...roleLabels(roles), ...claimLabels, ...tenant]);
+}
+
+function reply(status: number, document: unknown): Reply {
+  return { status, mediaType: 'application/json', body: JSON.stringify(document), cacheControl: 'no-store' };
+}

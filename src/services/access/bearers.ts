@@ -1,0 +1,76 @@
+import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload } from 'jose';
+import type { StoredUser, UserStore } from '../../stores/users.js';
+import { keyStatus } from './api-keys.js';
+import type { OAuthClients } from './oauth-clients.js';
+import type { Sessions } from './sessions.js';
+import type { SigningKeys } from './signing-keys.js';
+
+/** Whom a bearer token stands for, until when. */
+export type Bearer = { readonly expiresAt: number } & (
+  | { readonly user: StoredUser; readonly claims: StoredUser['claims'] }
+  | { readonly client: { readonly id: string; readonly name: string }; readonly labels: readonly string[] }
+);
+
+export interface BearerTokens {
+  /** Undefined for a token that nobody of ours has given, or that holds no more. */
+  find(token: string): Promise<Bearer | undefined>;
+}
+
+/** Tokens of providers. */
+export interface ForeignTokens {
+  find(token: string, claims: JWTPayload): Promise<Bearer | undefined>;
+}
+
+export interface BearerDeps {
+  readonly keys: SigningKeys;
+  readonly clients: OAuthClients;
+  readonly users: Pick<UserStore, 'get'>;
+  readonly sessions: Pick<Sessions, 'find'>;
+  readonly foreign?: ForeignTokens;
+  /** Whether sessions of a provider may go on. */
+  isProvider(key: string): Promise<boolean>;
+}
+
+/** Bearer tokens that are JWTs: those of this server, and those of providers. */
+export class Bearers implements BearerTokens {
+  constructor(private readonly deps: BearerDeps) {}
+
+  async find(token: string): Promise<Bearer | undefined> {
+    try {
+      const { kid } = decodeProtectedHeader(token);
+      if (kid !== undefined && (await this.deps.keys.owns(kid))) return await this.#own(token);
+      return await this.deps.foreign?.find(token, decodeJwt(token));
+    } catch (error) {
+      // Whatever is wrong with it, the caller has no token.
+      if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;
+      throw error;
+    }
+  }
+
+  async #own(token: string): Promise<Bearer | undefined> {
+    const claims = await this.deps.keys.verify(token);
+    const expiresAt = claims.exp! * 1000;
+    return typeof claims['client_id'] === 'string'
+      ? this.#ofClient(claims['client_id'], String(claims['scope'] ?? ''), expiresAt)
+      : this.#ofSession(claims, expiresAt);
+  }
+
+  /** What a scope allows, and what the client may have, is looked up anew. */
+  async #ofClient(id: string, scope: string, expiresAt: number): Promise<Bearer | undefined> {
+    const client = await this.deps.clients.find(id);
+    if (!client || keyStatus(client.body) !== 'active') return undefined;
+    const scopes = scope.split(' ').filter((one) => client.body.allowedScopes.includes(one));
+    const labels = await this.deps.clients.labelsOf(scopes);
+    return { client: { id, name: client.body.name }, labels, expiresAt };
+  }
+
+  /** A token that a session was given ends with it. */
+  async #ofSession({ sub, sid }: JWTPayload, expiresAt: number): Promise<Bearer | undefined> {
+    const session = typeof sid === 'string' ? await this.deps.sessions.find(sid) : undefined;
+    if (!session || session.userId !== sub) return undefined;
+    const { providerKey } = session;
+    if (providerKey !== null && !(await this.deps.isProvider(providerKey))) return undefined;
+    const user = await this.deps.users.get(session.userId);
+    return user?.isActive ? { user, claims: session.claims, expiresAt } : undefined;
+  }
+}

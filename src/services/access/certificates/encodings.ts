@@ -1,0 +1,54 @@
+import { Certificate } from './certificate.js';
+import { MAX_CHAIN } from './chain.js';
+import type { Proof } from './judgement.js';
+
+/** How a certificate is written as text. */
+export const ENCODINGS = ['pem', 'urlEncodedPem', 'base64Der'] as const;
+export type Encoding = (typeof ENCODINGS)[number];
+
+/** Text that is no certificate. */
+export class UnreadableCertificate extends Error {
+  override readonly name = 'UnreadableCertificate';
+}
+
+const PEM = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+/** The certificate first, then those that came along with it. Throws `UnreadableCertificate`. */
+export function readProof(text: string, encoding: Encoding): Proof {
+  const [leaf, ...chain] = readAll(text, encoding);
+  return { leaf: leaf!, chain };
+}
+
+/** At least one. Throws `UnreadableCertificate`. */
+export function readAll(text: string, encoding: Encoding): readonly Certificate[] {
+  if (encoding === 'base64Der') return [readOne(derOf(text.replace(/\s/g, '')))];
+  const blocks = (encoding === 'pem' ? text : decoded(text)).match(PEM) ?? [];
+  if (blocks.length === 0) throw new UnreadableCertificate('it holds no certificate in PEM');
+  if (blocks.length > MAX_CHAIN + 1) throw new UnreadableCertificate('it holds too many certificates');
+  return blocks.map(readOne);
+}
+
+function readOne(bytes: string | Uint8Array): Certificate {
+  try {
+    return Certificate.read(bytes);
+  } catch {
+    throw new UnreadableCertificate('it is no X.509 certificate');
+  }
+}
+
+export function derOf(base64: string): Uint8Array {
+  if (!BASE64.test(base64)) throw new UnreadableCertificate('it is not base64');
+  return Buffer.from(base64, 'base64');
+}
+
+/** Reads DER. Throws `UnreadableCertificate`. */
+export const readDer = (base64: string): Certificate => readOne(derOf(base64));
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new UnreadableCertificate('it is not URL-encoded');
+  }
+}

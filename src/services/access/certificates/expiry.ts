@@ -1,0 +1,32 @@
+import { LRUCache } from 'lru-cache';
+import { daysLeft, type Judgement, type Proof } from './judgement.js';
+
+/** A certificate that ends soon. */
+export interface Expiry {
+  /** Who comes with it. */
+  readonly name: string;
+  readonly fingerprint: string;
+  /** Negative once it has ended and is let in for its successor to be put in place. */
+  readonly days: number;
+  readonly message: string;
+}
+
+const MAX_CERTIFICATES = 10_000;
+
+/** Tells of each certificate that ends soon, once for each day that is left. */
+export class ExpiryWatch {
+  readonly #told = new LRUCache<string, number>({ max: MAX_CERTIFICATES });
+
+  constructor(private readonly tell: (expiry: Expiry) => void) {}
+
+  look({ profile, mapping }: Judgement & { readonly code: 'success' }, { leaf }: Proof, now: number): void {
+    const days = daysLeft(leaf, now);
+    const { fingerprint } = leaf;
+    if (days > profile.body.expirationWarningThresholdDays || this.#told.get(fingerprint) === days) return;
+    this.#told.set(fingerprint, days);
+    const name = mapping.body.principalId;
+    const ends = new Date(leaf.notAfter).toISOString();
+    const message = `The certificate ${fingerprint} of '${name}' ${days < 0 ? 'ended' : 'ends'} at ${ends}.`;
+    this.tell({ name, fingerprint, days, message });
+  }
+}

@@ -1,0 +1,182 @@
+import {
+  CERTIFICATE_FAULTS,
+  type CertificateFault,
+  type CertificateMapping,
+  type IdentityType,
+} from '../../../core/client-certificates.js';
+import type { Certificate } from './certificate.js';
+import { issuerOf, pathTo } from './chain.js';
+import type { Profile, StoredMapping } from './profile.js';
+
+const DAY_MS = 86_400_000;
+
+/** A certificate and those that were sent along with it. */
+export interface Proof {
+  readonly leaf: Certificate;
+  readonly chain: readonly Certificate[];
+}
+
+/** What a certificate is judged by. */
+export interface Court {
+  readonly profiles: readonly Profile[];
+  readonly environmentId: string;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+interface About {
+  readonly detail: string;
+  readonly profile?: Profile;
+  readonly mapping?: StoredMapping;
+}
+export type Judgement =
+  | (About & { readonly code: 'success'; readonly profile: Profile; readonly mapping: StoredMapping })
+  | (About & { readonly code: CertificateFault });
+
+/** Whole days until a certificate ends; negative once it has. */
+export function daysLeft({ notAfter }: Certificate, now: number): number {
+  return Math.floor((notAfter - now) / DAY_MS);
+}
+
+/** When what was judged ends, in milliseconds since 1970. */
+export function expiryOf(
+  { profile, mapping }: Judgement & { readonly code: 'success' },
+  { notAfter }: Certificate,
+): number {
+  const end = notAfter + profile.body.rotationGracePeriodDays * DAY_MS;
+  return Math.min(end, mapping.body.notAfter ?? Number.POSITIVE_INFINITY);
+}
+
+/**
+ * Who comes with a certificate. The profiles of this environment are asked one after the other; when none lets it in, the
+ * fault is that of the one which came furthest.
+ */
+export function judge(proof: Proof, court: Court): Judgement {
+  const enabled = court.profiles.filter(({ body }) => body.enabled);
+  const isHere = ({ body }: Profile) => body.environmentId === court.environmentId;
+  const judgements = enabled.filter(isHere).map((profile) => judgeBy(profile, proof, court));
+  const best = judgements.reduce<Judgement>((one, other) => (rank(other) > rank(one) ? other : one), NOBODY);
+  if (rank(best) > rankOf('client_certificate_untrusted_chain')) return best;
+  const elsewhere = enabled.find((profile) => !isHere(profile) && !trustFault(profile, proof, court.now));
+  return elsewhere ? ofOther(elsewhere) : best;
+}
+
+const NOBODY: Judgement = {
+  code: 'client_certificate_untrusted_issuer',
+  detail: 'No trust profile of this environment accepts the issuer.',
+};
+
+function ofOther(profile: Profile): Judgement {
+  const detail = `The certificate is for the environment '${profile.body.environmentId}'.`;
+  return { code: 'client_certificate_wrong_environment', detail, profile };
+}
+
+const rankOf = (code: CertificateFault) => CERTIFICATE_FAULTS.indexOf(code);
+const rank = ({ code }: Judgement) => (code === 'success' ? Number.POSITIVE_INFINITY : rankOf(code));
+
+type Fault = Judgement & { readonly code: CertificateFault };
+
+function judgeBy(profile: Profile, proof: Proof, court: Court): Judgement {
+  const { leaf } = proof;
+  const fault =
+    trustFault(profile, proof, court.now) ??
+    revocationFault(profile, proof, court.now) ??
+    timeFault(profile, leaf, court.now) ??
+    useFault(profile, leaf);
+  return fault ?? mappingOf(profile, leaf, court);
+}
+
+function refusal(profile: Profile, code: CertificateFault, detail: string): Fault {
+  return { code, detail, profile };
+}
+
+/** By whom the certificate is. */
+function trustFault(profile: Profile, proof: Proof, now: number): Fault | undefined {
+  const { leaf } = proof;
+  if (!acceptsIssuer(profile, proof))
+    return refusal(profile, 'client_certificate_untrusted_issuer', 'The issuer is not one that is accepted.');
+  if (leaf.strange !== undefined)
+    return refusal(
+      profile,
+      'client_certificate_untrusted_chain',
+      `The critical extension ${leaf.strange} is not understood.`,
+    );
+  if (!profile.body.requireChainTrust && profile.anchors.length === 0) return undefined;
+  if (authoritiesOf(profile, proof, now)) return undefined;
+  const detail = 'No chain of valid signatures leads to a trust anchor.';
+  return refusal(profile, 'client_certificate_untrusted_chain', detail);
+}
+
+/** The way to an anchor: one of the profile, and where it has none an authority whose thumbprint it accepts. */
+function authoritiesOf(profile: Profile, { leaf, chain }: Proof, now: number) {
+  const { acceptedIssuerThumbprints: thumbprints } = profile.body;
+  const pinned = chain.filter(({ fingerprint }) => thumbprints.includes(fingerprint));
+  return pathTo(profile.anchors.length > 0 ? profile.anchors : pinned, leaf, chain, now);
+}
+
+/** A profile that names no issuer accepts those of its anchors, and without any nobody. */
+function acceptsIssuer(profile: Profile, { leaf, chain }: Proof): boolean {
+  const { acceptedIssuerThumbprints: thumbprints, acceptedIssuerSubjects: subjects } = profile.body;
+  if (thumbprints.length === 0 && subjects.length === 0) return profile.anchors.length > 0;
+  if (profile.acceptsName(leaf.issuer)) return true;
+  if (thumbprints.length === 0) return false;
+  const issuer = issuerOf(leaf, [...profile.anchors, ...chain]);
+  return issuer !== undefined && thumbprints.includes(issuer.fingerprint);
+}
+
+function revocationFault(profile: Profile, proof: Proof, now: number): Fault | undefined {
+  if (profile.isRevoked(proof.leaf))
+    return refusal(profile, 'client_certificate_revoked', 'The certificate is revoked.');
+  const isRevoked = authoritiesOf(profile, proof, now)?.some((one) => profile.isRevoked(one));
+  return isRevoked
+    ? refusal(profile, 'client_certificate_revoked', 'An authority of the chain is revoked.')
+    : undefined;
+}
+
+function timeFault(profile: Profile, { notBefore, notAfter }: Certificate, now: number): Fault | undefined {
+  if (now < notBefore)
+    return refusal(profile, 'client_certificate_not_yet_valid', 'The certificate is not valid yet.');
+  const graceMs = profile.body.rotationGracePeriodDays * DAY_MS;
+  if (now > notAfter + graceMs)
+    return refusal(profile, 'client_certificate_expired', 'The certificate has expired.');
+  return undefined;
+}
+
+function useFault(profile: Profile, { isForClients }: Certificate): Fault | undefined {
+  if (isForClients || !profile.body.requireClientAuthenticationEku) return undefined;
+  const detail = 'The extended key usage does not say client authentication.';
+  return refusal(profile, 'client_certificate_invalid_eku', detail);
+}
+
+function mappingOf(profile: Profile, leaf: Certificate, { environmentId, now }: Court): Judgement {
+  const identities = identitiesOf(profile, leaf);
+  const all = identities.flatMap(([type, value]) => profile.mappings(type, value));
+  const current = all.filter(({ body }) => isCurrent(body, now));
+  const mapping = current.find(({ body }) => isFor(body, environmentId));
+  if (mapping) return { code: 'success', detail: 'The certificate is valid.', profile, mapping };
+  if (current.length > 0)
+    return refusal(profile, 'client_certificate_wrong_environment', 'The mapping is for other environments.');
+  // Every certificate has its fingerprint.
+  return identities.length > 1
+    ? refusal(profile, 'client_certificate_unmapped_identity', 'No mapping names the holder.')
+    : refusal(profile, 'client_certificate_missing_identity', 'The certificate does not name a holder.');
+}
+
+type Identity = readonly [IdentityType, string];
+
+/** What names the holder, the strongest first: a fingerprint always may. */
+function identitiesOf({ body }: Profile, leaf: Certificate): readonly Identity[] {
+  const of = (type: IdentityType) => leaf.identities(type).map((value): Identity => [type, value]);
+  const types = body.allowedSanTypes.filter((type) => type !== 'fingerprintSha256');
+  const names = types.flatMap(of);
+  const fallback = names.length === 0 && body.allowSubjectFallback ? of('subject') : [];
+  return [...of('fingerprintSha256'), ...names, ...fallback];
+}
+
+function isCurrent({ notBefore, notAfter }: CertificateMapping, now: number): boolean {
+  return (notBefore === null || notBefore <= now) && (notAfter === null || now <= notAfter);
+}
+
+function isFor({ environmentScopes }: CertificateMapping, environmentId: string): boolean {
+  return environmentScopes.length === 0 || environmentScopes.includes(environmentId);
+}

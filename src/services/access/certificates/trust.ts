@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto';
+import type {
+  CertificateHeader,
+  CertificateMapping,
+  CertificateMode,
+  CertificateRevocation,
+  TrustProfile,
+} from '../../../core/client-certificates.js';
+import { notFound } from '../../../core/errors.js';
+import type { DocumentStore } from '../../../stores/documents.js';
+import { type Judgement, judge, type Proof } from './judgement.js';
+import { Profile, type StoredMapping, type StoredProfile, type StoredRevocation } from './profile.js';
+
+/** Kinds of the documents, as messages call them. */
+const KINDS = {
+  profile: 'trust profile of client certificates',
+  mapping: 'mapping of client certificates',
+  revocation: 'revocation of a client certificate',
+} as const;
+
+/** Whether a kind of documents says who comes with a certificate. */
+export const isAboutCertificates = (kind: string) => Object.values<string>(KINDS).includes(kind);
+
+/** A profile with what belongs to it. */
+export interface WholeProfile {
+  readonly profile: StoredProfile;
+  readonly mappings: readonly StoredMapping[];
+  readonly revocations: readonly StoredRevocation[];
+}
+
+/** When certificates are taken, and from where. */
+export interface CertificateSettings {
+  readonly mode: CertificateMode;
+  readonly environmentId: string;
+  readonly header: CertificateHeader;
+}
+
+/** Whom client certificates are believed to be: profiles, mappings and revocations of the state. */
+export class CertificateTrust {
+  #profiles: readonly Profile[] = [];
+
+  constructor(
+    private readonly documents: DocumentStore,
+    readonly settings: CertificateSettings,
+    private readonly settle: () => Promise<void>,
+  ) {}
+
+  async load(): Promise<void> {
+    this.#profiles = (await this.list()).map(
+      ({ profile, mappings, revocations }) => new Profile(profile, mappings, revocations),
+    );
+  }
+
+  /** The profiles that hold in this environment. */
+  get current(): readonly Profile[] {
+    const isCurrent = ({ body }: Profile) =>
+      body.enabled && body.environmentId === this.settings.environmentId;
+    return this.#profiles.filter(isCurrent);
+  }
+
+  /** Who comes with a certificate; by one profile alone where it is named. */
+  judge(proof: Proof, now: number, profileId?: string): Judgement {
+    const profiles =
+      profileId === undefined ? this.#profiles : this.#profiles.filter(({ id }) => id === profileId);
+    return judge(proof, { profiles, environmentId: this.settings.environmentId, now });
+  }
+
+  async list(): Promise<WholeProfile[]> {
+    const list = <T>(kind: string) => this.documents.list<T>(kind);
+    const [profiles, mappings, revocations] = await Promise.all([
+      list<TrustProfile>(KINDS.profile),
+      list<CertificateMapping>(KINDS.mapping),
+      list<CertificateRevocation>(KINDS.revocation),
+    ]);
+    const mappingsOf = byProfile(mappings);
+    const revocationsOf = byProfile(revocations);
+    return profiles.map((profile) => ({
+      profile,
+      mappings: mappingsOf.get(profile.id) ?? [],
+      revocations: revocationsOf.get(profile.id) ?? [],
+    }));
+  }
+
+  /** Throws `not-found`. */
+  async get(id: string): Promise<WholeProfile> {
+    return (await this.list()).find(({ profile }) => profile.id === id) ?? missing('profile', id);
+  }
+
+  async create(body: TrustProfile, by: string): Promise<WholeProfile> {
+    const { id } = await this.#rules().create(KINDS.profile, randomUUID(), body, by);
+    return this.#settled(id);
+  }
+
+  /** Throws `not-found` and `precondition-failed`. */
+  async update(
+    id: string,
+    by: string,
+    change: (before: TrustProfile) => TrustProfile,
+    ifMatch?: string,
+  ): Promise<WholeProfile> {
+    await this.#rules().update(KINDS.profile, id, by, change, ifMatch);
+    return this.#settled(id);
+  }
+
+  async addMapping(body: CertificateMapping, by: string): Promise<StoredMapping> {
+    const mapping = await this.#rules().create(KINDS.mapping, randomUUID(), body, by);
+    await this.settle();
+    return mapping;
+  }
+
+  /** Throws `not-found` and `precondition-failed`. */
+  async changeMapping(
+    { profileId, mappingId }: { readonly profileId: string; readonly mappingId: string },
+    by: string,
+    change: (before: CertificateMapping) => CertificateMapping,
+    ifMatch?: string,
+  ): Promise<StoredMapping> {
+    const ofProfile = (before: CertificateMapping) => {
+      if (before.profileId !== profileId) missing('mapping', mappingId);
+      return change(before);
+    };
+    const mapping = await this.#rules().update(KINDS.mapping, mappingId, by, ofProfile, ifMatch);
+    await this.settle();
+    return mapping;
+  }
+
+  /** Throws `conflict` when the profile has one of the id. */
+  async revoke(body: CertificateRevocation, by: string): Promise<StoredRevocation> {
+    const id = documentId(body.profileId, body.revocationId);
+    const revocation = await this.#rules().create(KINDS.revocation, id, body, by);
+    await this.settle();
+    return revocation;
+  }
+
+  /** Throws `not-found` and `precondition-failed`. */
+  async unrevoke(profileId: string, revocationId: string, ifMatch?: string): Promise<void> {
+    const id = documentId(profileId, revocationId);
+    if (!(await this.#rules().remove(KINDS.revocation, id, ifMatch))) missing('revocation', revocationId);
+    await this.settle();
+  }
+
+  async #settled(id: string): Promise<WholeProfile> {
+    await this.settle();
+    return this.get(id);
+  }
+
+  #rules(): DocumentStore {
+    return this.documents.announcing('access');
+  }
+}
+
+/** Ids of revocations are chosen by those who add them, and belong to the profile. */
+const documentId = (profileId: string, revocationId: string) => `${profileId}/${revocationId}`;
+
+function byProfile<T extends { readonly body: { readonly profileId: string } }>(all: readonly T[]) {
+  const groups = new Map<string, T[]>();
+  for (const one of all) groups.set(one.body.profileId, [...(groups.get(one.body.profileId) ?? []), one]);
+  return groups;
+}
+
+function missing(what: keyof typeof KINDS, id: string): never {
+  throw notFound(KINDS[what], id);
+}

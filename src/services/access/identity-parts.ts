@@ -1,0 +1,14 @@
+import type { OAuthClients } from './oauth-clients.js';
+import type { OidcProviders } from './oidc/providers.js';
+import type { SignIns } from './oidc/sign-ins.js';
+import type { Sessions } from './sessions.js';
+import type { SigningKeys } from './signing-keys.js';
+
+/** What knows and issues credentials other than keys and passwords. */
+export interface IdentityParts {
+  readonly signing: SigningKeys;
+  readonly clients: OAuthClients;
+  readonly providers: OidcProviders;
+  readonly signIns: SignIns;
+  readonly sessions: Sessions;
+}

@@ -1,0 +1,45 @@
+import type { Principal } from '../../core/operation.js';
+import type { RuleSet } from './rules.js';
+
+/** What is known of a caller before the rules are asked. */
+export interface Identity extends Pick<Principal, 'kind' | 'id' | 'name' | 'tenantId' | 'layers'> {
+  /** Permission labels of its own. */
+  readonly labels?: readonly string[];
+  readonly roles?: readonly string[];
+  readonly claims?: Readonly<Record<string, readonly string[]>>;
+}
+
+/**
+ * The caller with all that its roles give. It holds the labels of what it is (`role:editor`) as well: it may give them
+ * to others, and nothing beyond.
+ */
+export function principalOf(identity: Identity, rules: RuleSet): Principal {
+  const { labels = [], roles = [], claims = {}, ...rest } = identity;
+  const own = new Set([...labels, ...roles.map((name) => `role:${name}`), ...rules.labelsOf(roles)]);
+  return { ...rest, permissions: [...own], roles, claims };
+}
+
+/** The identity that labels of an API key stand for: `role:editor`, `claim:region=north`, `tenant:acme`. */
+export function identityOfLabels(
+  base: Pick<Identity, 'kind' | 'id' | 'name'>,
+  labels: readonly string[],
+): Identity {
+  const roles: string[] = [];
+  const claims: Record<string, string[]> = {};
+  let tenantId: string | undefined;
+  for (const label of labels) {
+    const [kind, value] = split(label, ':');
+    if (kind === 'role') roles.push(value);
+    else if (kind === 'tenant') tenantId = value;
+    else if (kind === 'claim') {
+      const [type, text] = split(value, '=');
+      (claims[type] ??= []).push(text);
+    }
+  }
+  return { ...base, labels, roles, claims, ...(tenantId === undefined ? {} : { tenantId }) };
+}
+
+function split(text: string, by: string): [string, string] {
+  const cut = text.indexOf(by);
+  return cut < 0 ? [text, ''] : [text.slice(0, cut), text.slice(cut + 1)];
+}

@@ -1,0 +1,80 @@
+import type { StoredUser } from '../../../stores/users.js';
+import type { RuleSet } from '../rules.js';
+import type { Users } from '../users.js';
+import type { OidcProvider, StoredProvider } from './providers.js';
+
+/** What a provider says of a user, by its types. */
+export type ProviderClaims = Readonly<Record<string, unknown>> & { readonly sub: string };
+
+/** Claims that are about the token. */
+const OF_TOKEN = new Set(
+  'iss aud exp iat nbf jti azp nonce at_hash c_hash s_hash auth_time acr amr sid typ scope client_id'.split(
+    ' ',
+  ),
+);
+const MOST_TEXT = 200;
+const MOST_VALUES = 100;
+const MOST_CLAIMS = 100;
+/** What a name is typed with; the rest of what a provider may say is taken out. */
+const NOT_OF_NAMES = /[^\w.@+-]/g;
+const EMAIL = /^[^\s@<>"]{1,64}@[^\s@<>"]{1,255}$/;
+
+/** The user of this server that a provider speaks of: made when it comes first, and changed as the provider says. */
+export async function providedUser(
+  { id, body }: StoredProvider,
+  claims: ProviderClaims,
+  users: Users,
+  rules: RuleSet,
+): Promise<StoredUser> {
+  const { sub } = claims;
+  const email = textOf(claims['email']);
+  const name = textOf(claims['preferred_username']) ?? email ?? sub;
+  const typed = name.replace(NOT_OF_NAMES, '').slice(0, 100) || 'user';
+  return users.provided({
+    ...{ providerId: id, subject: sub, name: typed, displayName: textOf(claims['name']) ?? typed },
+    email: email !== undefined && EMAIL.test(email) ? email : null,
+    roles: rolesOf(body, claims, rules),
+    tenantId: body.tenantClaim === null ? undefined : (valuesOf(at(claims, body.tenantClaim))[0] ?? null),
+  });
+}
+
+/** Roles by the mapping, those that exist; undefined when the provider maps none. */
+function rolesOf({ roleClaim, roleMapping }: OidcProvider, claims: ProviderClaims, rules: RuleSet) {
+  if (Object.keys(roleMapping).length === 0) return undefined;
+  const roles = valuesOf(at(claims, roleClaim)).flatMap((value) =>
+    Object.hasOwn(roleMapping, value) ? [roleMapping[value]!] : [],
+  );
+  return [...new Set(roles)].filter((role) => rules.role(role)).sort();
+}
+
+/** Claims that policies for rows may compare with: texts without control characters, bounded. */
+export function claimsOf(claims: ProviderClaims): StoredUser['claims'] {
+  const entries = Object.entries(claims)
+    .filter(([type]) => !OF_TOKEN.has(type) && type.length <= MOST_TEXT)
+    .map(([type, value]) => [type, valuesOf(value)] as const)
+    .filter(([, values]) => values.length > 0);
+  return Object.fromEntries(entries.slice(0, MOST_CLAIMS));
+}
+
+/** The value of a claim; one whose name holds dots goes before one within objects. */
+function at(claims: ProviderClaims, path: string): unknown {
+  if (Object.hasOwn(claims, path)) return claims[path];
+  return path.split('.').reduce<unknown>((value, name) => {
+    const isObject = typeof value === 'object' && value !== null && Object.hasOwn(value, name);
+    return isObject ? (value as Record<string, unknown>)[name] : undefined;
+  }, claims);
+}
+
+function valuesOf(value: unknown): string[] {
+  const values = Array.isArray(value) ? value.slice(0, MOST_VALUES) : [value];
+  return values.map(textOf).filter((text) => text !== undefined);
+}
+
+function textOf(value: unknown): string | undefined {
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return undefined;
+  const text = String(value)
+    .replace(/\p{Cc}|\p{Zl}|\p{Zp}/gu, ' ')
+    .trim()
+    .slice(0, MOST_TEXT);
+  return text === '' ? undefined : text;
+}

@@ -1,0 +1,48 @@
+import { type JWTPayload, jwtVerify } from 'jose';
+import type { Bearer, ForeignTokens } from '../bearers.js';
+import type { RuleSet } from '../rules.js';
+import type { Users } from '../users.js';
+import { claimsOf, type ProviderClaims, providedUser } from './provided-users.js';
+import type { OidcProviders, StoredProvider } from './providers.js';
+
+/** Signatures by private keys alone: a public key is never a secret. */
+export const ASYMMETRIC = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+];
+const SKEW_SECONDS = 60;
+
+/** Bearer tokens of OpenID providers. */
+export class ProviderTokens implements ForeignTokens {
+  constructor(
+    private readonly providers: OidcProviders,
+    private readonly users: () => Users,
+    private readonly rules: () => RuleSet,
+  ) {}
+
+  /** Rejects as `jose` does for a token that is not valid, and with `unavailable` while keys are not known. */
+  async find(token: string, { iss }: JWTPayload): Promise<Bearer | undefined> {
+    const provider = typeof iss === 'string' ? await this.#providerOf(iss) : undefined;
+    if (!provider) return undefined;
+    const connection = this.providers.connection(provider);
+    const { issuer } = (await connection.configuration()).serverMetadata();
+    const { payload } = await jwtVerify(token, connection.keyOf, {
+      ...{ issuer, audience: provider.body.clientId, algorithms: ASYMMETRIC },
+      ...{ clockTolerance: SKEW_SECONDS, requiredClaims: ['sub', 'exp'] },
+    });
+    const claims = payload as ProviderClaims;
+    const user = await providedUser(provider, claims, this.users(), this.rules());
+    if (!user.isActive) return undefined;
+    return { user, claims: claimsOf(claims), expiresAt: (payload.exp! + SKEW_SECONDS) * 1000 };
+  }
+
+  /** Nobody but those of the list is asked, whoever a token says that it is of. */
+  async #providerOf(issuer: string): Promise<StoredProvider | undefined> {
+    const providers = await this.providers.list();
+    return providers.find(
+      ({ body }) => body.enabled && withoutSlash(body.authority) === withoutSlash(issuer),
+    );
+  }
+}
+
+const withoutSlash = (url: string) => url.replace(/\/+$/, '');

@@ -1,0 +1,31 @@
+/** A value that is loaded when it is asked for first, and anew in the background once it is old. */
+export class Refreshed<T> {
+  #value: { readonly value: T; readonly at: number } | undefined;
+  #loading: Promise<T> | undefined;
+
+  constructor(
+    private readonly load: () => Promise<T>,
+    private readonly maxAgeMs: number,
+  ) {}
+
+  /** The old value stays while no new one comes. Rejects when there never was one. */
+  async get(): Promise<T> {
+    if (!this.#value) return this.renew();
+    if (Date.now() - this.#value.at > this.maxAgeMs) this.renew().catch(() => {});
+    return this.#value.value;
+  }
+
+  /** Loads the value now. */
+  renew(): Promise<T> {
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = undefined;
+    });
+    return this.#loading;
+  }
+
+  async #load(): Promise<T> {
+    const value = await this.load();
+    this.#value = { value, at: Date.now() };
+    return value;
+  }
+}

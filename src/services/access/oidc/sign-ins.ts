@@ -1,0 +1,165 @@
+import { hkdfSync, randomBytes } from 'node:crypto';
+import { EncryptJWT, errors, jwtDecrypt } from 'jose';
+import type { Configuration } from 'openid-client';
+import { ApiError } from '../../../core/errors.js';
+import type { DocumentStore } from '../../../stores/documents.js';
+import type { RuleSet } from '../rules.js';
+import type { Sealing } from '../sealing.js';
+import type { Sessions } from '../sessions.js';
+import type { Users } from '../users.js';
+import { unavailable } from './connection.js';
+import { claimsOf, type ProviderClaims, providedUser } from './provided-users.js';
+import type { OidcProviders } from './providers.js';
+
+/** Seconds that a user may take at the provider. */
+export const PENDING_SECONDS = 600;
+const SCOPES = 'openid profile email';
+const CALLBACK = '/account/callback';
+const KIND = 'sign-in secret';
+
+/** A sign-in that a browser has begun: in its cookie, encrypted. */
+interface Pending {
+  readonly provider: string;
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+}
+
+/** What a provider sent a browser back with. */
+export interface Callback {
+  readonly code: string;
+  readonly state: string;
+  /** Issuer (RFC 9207), where the provider says it. */
+  readonly iss?: string;
+}
+
+export interface SignInDeps {
+  readonly providers: OidcProviders;
+  readonly documents: DocumentStore;
+  readonly sealing: Sealing;
+  users(): Users;
+  sessions(): Sessions;
+  rules(): RuleSet;
+}
+
+/** Sign-in of browsers with a provider: authorization code, PKCE, state and nonce. */
+export class SignIns {
+  #secret: Promise<Uint8Array> | undefined;
+
+  constructor(private readonly deps: SignInDeps) {}
+
+  /** Where the browser goes, and what its cookie holds meanwhile. Rejects with `not-found` and `unavailable`. */
+  async begin(providerId: string, baseUrl: string): Promise<{ authorizeUrl: string; pending: string }> {
+    const provider = await this.deps.providers.enabled(providerId);
+    const configuration = await this.deps.providers.connection(provider).discover();
+    const client = await import('openid-client');
+    const verifier = client.randomPKCECodeVerifier();
+    // The page that the browser comes back to learns from the state which provider it was.
+    const state = `${provider.id}.${client.randomState()}`;
+    const nonce = client.randomNonce();
+    const url = client.buildAuthorizationUrl(configuration, {
+      ...{ redirect_uri: baseUrl + CALLBACK, scope: SCOPES, state, nonce },
+      code_challenge: await client.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    });
+    const pending = await this.#seal({ provider: provider.id, state, nonce, verifier });
+    return { authorizeUrl: url.href, pending };
+  }
+
+  /**
+   * The session of who comes back. Rejects with `invalid-request` for what does not belong to the cookie or is not
+   * valid any more, and with `not-found`, `forbidden` and `unavailable`.
+   */
+  async finish(providerId: string, callback: Callback, cookie: string | undefined, baseUrl: string) {
+    const provider = await this.deps.providers.enabled(providerId);
+    const pending = cookie === undefined ? undefined : await this.#open(cookie);
+    if (!pending || pending.provider !== provider.id || pending.state !== callback.state)
+      throw new ApiError('invalid-request', 'This browser has not begun that sign-in, or it took too long.');
+    const configuration = await this.deps.providers.connection(provider).configuration();
+    const claims = await exchange(configuration, callback, pending, baseUrl + CALLBACK);
+    const user = await providedUser(provider, claims, this.deps.users(), this.deps.rules());
+    if (!user.isActive) throw new ApiError('forbidden', 'The user is switched off.');
+    return this.deps.sessions().open({ user, providerKey: provider.id, claims: claimsOf(claims) });
+  }
+
+  /** Where the browser ends its session at the provider; undefined when the provider has no such place. */
+  async logoutUrl(providerId: string, baseUrl: string, idTokenHint?: string): Promise<string | undefined> {
+    const provider = await this.deps.providers.enabled(providerId);
+    const configuration = await this.deps.providers.connection(provider).configuration();
+    if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
+    const { buildEndSessionUrl } = await import('openid-client');
+    return buildEndSessionUrl(configuration, {
+      post_logout_redirect_uri: `${baseUrl}/`,
+      ...(idTokenHint === undefined ? {} : { id_token_hint: idTokenHint }),
+    }).href;
+  }
+
+  async #seal(pending: Pending): Promise<string> {
+    return new EncryptJWT({ ...pending })
+      .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
+      .setExpirationTime(`${PENDING_SECONDS}s`)
+      .encrypt(await this.#key());
+  }
+
+  async #open(cookie: string): Promise<Pending | undefined> {
+    try {
+      const { payload } = await jwtDecrypt(cookie, await this.#key(), { requiredClaims: ['exp'] });
+      return payload as unknown as Pending;
+    } catch (error) {
+      if (error instanceof errors.JOSEError) return undefined;
+      throw error;
+    }
+  }
+
+  /** All processes of a state share it. */
+  #key(): Promise<Uint8Array> {
+    this.#secret ??= this.#readSecret().catch((error: unknown) => {
+      this.#secret = undefined;
+      throw error;
+    });
+    return this.#secret;
+  }
+
+  async #readSecret(): Promise<Uint8Array> {
+    const { documents, sealing } = this.deps;
+    const sealed = sealing.seal(randomBytes(32).toString('base64url'));
+    const stored =
+      (await documents.get<string>(KIND, 'current')) ??
+      (await documents.create(KIND, 'current', sealed, 'system').catch(() => undefined)) ??
+      (await documents.get<string>(KIND, 'current'));
+    if (!stored) throw new ApiError('unavailable', 'The state has no secret for sign-ins.');
+    return new Uint8Array(hkdfSync('sha256', sealing.open(stored.body), '', 'graticule sign-ins', 32));
+  }
+}
+
+/** Exchanges the code. The ID token is checked: signature, issuer, audience, nonce, times. */
+async function exchange(
+  configuration: Configuration,
+  { code, state, iss }: Callback,
+  { nonce, verifier }: Pending,
+  redirect: string,
+): Promise<ProviderClaims> {
+  const client = await import('openid-client');
+  const url = new URL(redirect);
+  // Programs that follow the wire do not pass the issuer on; the pages of this server do.
+  url.search = new URLSearchParams({
+    code,
+    state,
+    iss: iss ?? configuration.serverMetadata().issuer,
+  }).toString();
+  try {
+    const checks = {
+      pkceCodeVerifier: verifier,
+      expectedState: state,
+      expectedNonce: nonce,
+      idTokenExpected: true,
+    };
+    const tokens = await client.authorizationCodeGrant(configuration, url, checks);
+    return tokens.claims() as ProviderClaims;
+  } catch (cause) {
+    throw (
+      unavailable(cause) ??
+      new ApiError('invalid-request', 'The provider does not confirm the sign-in.', { cause })
+    );
+  }
+}

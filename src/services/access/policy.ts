@@ -1,0 +1,247 @@
+import { hasFeatures } from '../../core/abilities.js';
+import {
+  ANY,
+  type DataAccess,
+  type FieldMask,
+  type RowPolicy,
+  SERVICE,
+  TREATMENTS,
+} from '../../core/access.js';
+import { type Collection, type VectorCollection, whole } from '../../core/collection.js';
+import { and, Cql2Error, type Expression, oneOf, type Scalar } from '../../core/cql2/index.js';
+import { isTreatable, MAX_TRUNCATED } from '../../core/field-masks.js';
+import { ANONYMOUS, type Principal } from '../../core/operation.js';
+import type { Field, FieldType, Mask } from '../../core/vector-source.js';
+import type { Access, AccessPolicy } from './access.js';
+import { permits } from './permissions.js';
+import { requireFilter, rowFilterOf } from './row-filter.js';
+import { NO_RULES, type RuleSet } from './rules.js';
+
+const NONE: Access = { allowed: false };
+const ALL: Access = { allowed: true };
+
+/** Permission to write to every collection. */
+export const WRITE_FEATURES = 'features:write';
+
+/** The one access decision of a server, by the rules in force. */
+export function rulePolicy(rules: () => RuleSet): AccessPolicy {
+  return (principal, collection, action) => {
+    const current = rules();
+    const access = current.accessOf(collection);
+    if (!isWithin(principal, collection) || !mayRead(principal, collection, access)) return NONE;
+    if (action === 'write' && !mayWrite(principal, collection, access)) return NONE;
+    if (isAdministrator(principal)) return ALL;
+    return restricted(principal, collection, current);
+  };
+}
+
+/** Everybody reads, and who holds a grant writes: a server without rules. */
+export const defaultPolicy: AccessPolicy = rulePolicy(() => NO_RULES);
+
+/** Names what rules look at: principals of one audience read the same. */
+export function audienceOf(principal: Principal, { claimTypes }: RuleSet): string {
+  const { kind, permissions, roles, claims, layers } = principal;
+  const compared = claims && claimTypes.map((type) => claims[type] ?? null);
+  return JSON.stringify([kind === 'anonymous', permissions, roles, compared, layers]);
+}
+
+/** Whether something of a collection is kept from those without credentials. */
+export function isKeptFromStrangers(policy: AccessPolicy): (collection: Collection) => boolean {
+  return (collection) => {
+    const { allowed, filter, fields } = policy(ANONYMOUS, collection, 'read');
+    return !allowed || filter !== undefined || fields !== undefined;
+  };
+}
+
+/** Nothing is kept from them. */
+export function isAdministrator({ permissions }: Principal): boolean {
+  return permissions.includes(ANY);
+}
+
+/** Whether the caller is bound to certain layers, and this is none of them. */
+function isWithin({ layers }: Principal, { id, layerId }: Collection): boolean {
+  return layers === undefined || layers.includes(id) || layers.includes(String(layerId));
+}
+
+function mayRead(principal: Principal, collection: Collection, access: DataAccess): boolean {
+  if (access.allowAnonymous || isAdministrator(principal)) return true;
+  if (access.allowedRoles.length > 0) return hasRole(principal, access.allowedRoles);
+  return holds(principal, collection, 'read') || holds(principal, collection, 'write');
+}
+
+function mayWrite(principal: Principal, collection: Collection, access: DataAccess): boolean {
+  if (access.allowAnonymousWrite || isAdministrator(principal)) return true;
+  if (access.allowedWriteRoles.length > 0) return hasRole(principal, access.allowedWriteRoles);
+  return holds(principal, collection, 'write');
+}
+
+function hasRole({ roles = [] }: Principal, names: readonly string[]): boolean {
+  return names.some((name) => roles.includes(name));
+}
+
+/**
+ * Who holds `features:write`, `write:default/` and the layer (its number or the collection's id), `write:default` or
+ * `write:` and the collection's id, writes; the same for `read`.
+ */
+function holds(
+  principal: Principal,
+  { id, layerId, service = SERVICE }: Collection,
+  operation: 'read' | 'write',
+): boolean {
+  if (principal.permissions.length === 0) return false;
+  return [
+    `features:${operation}`,
+    `${operation}:${id}`,
+    `${operation}:${service}/${id}`,
+    `${operation}:${service}/${layerId}`,
+  ].some((label) => permits(principal, label));
+}
+
+function restricted(principal: Principal, published: Collection, rules: RuleSet): Access {
+  const rows = rules.rowPolicies(published).filter(({ role }) => appliesTo(role, principal));
+  const masks = rules.masks(published).filter(({ role }) => appliesTo(role, principal));
+  if (rows.length === 0 && masks.length === 0) return ALL;
+  // Rules about rows and fields cannot be kept where there are none: such a layer is closed.
+  if (!hasFeatures(published)) return rows.length > 0 ? NONE : ALL;
+  // Policies may look at fields that the settings of the layer hide from everybody.
+  const collection = whole(published);
+  const filter = rowFilter(principal, collection, rows);
+  if (filter === 'unsatisfiable' || masks.some((mask) => isLost(mask, collection))) return NONE;
+  return {
+    allowed: true,
+    ...(filter === undefined ? {} : { filter }),
+    ...(masks.length === 0 ? {} : fieldsBehind(masks, collection, rules.hashKey)),
+  };
+}
+
+/** `*` is everybody; `anonymous` those without credentials. */
+function appliesTo(role: string, { kind, roles = [] }: Principal): boolean {
+  return role === ANY || roles.includes(role) || (role === 'anonymous' && kind === 'anonymous');
+}
+
+/**
+ * A row exists for a caller when all policies of one of its roles let it through; policies for everybody hold beside
+ * them. Roles without a policy for the layer open nothing: a caller of two roles, one of them restricted, is restricted.
+ */
+function rowFilter(
+  principal: Principal,
+  collection: VectorCollection,
+  policies: readonly RowPolicy[],
+): Expression | undefined | 'unsatisfiable' {
+  const byRole = new Map<string, Expression[]>();
+  for (const policy of policies) {
+    const passes = passesOf(principal, collection, policy);
+    // A column was dropped, renamed or is of another type: the layer closes, it never opens.
+    if (passes === undefined) return 'unsatisfiable';
+    byRole.set(policy.role, [...(byRole.get(policy.role) ?? []), passes]);
+  }
+  const everybody = and(...(byRole.get(ANY) ?? []));
+  byRole.delete(ANY);
+  const roles = [...byRole.values()].map((conditions) => and(...conditions) ?? true);
+  return and(everybody, anyOf(roles));
+}
+
+function anyOf(conditions: readonly Expression[]): Expression | undefined {
+  if (conditions.length === 0 || conditions.includes(true)) return undefined;
+  const possible = conditions.filter((one) => one !== false);
+  return possible.length > 1 ? { op: 'or', args: possible } : (possible[0] ?? false);
+}
+
+/** What a row must pass by one policy; undefined when the collection does not fit the policy. */
+function passesOf(
+  { claims = {} }: Principal,
+  collection: VectorCollection,
+  policy: RowPolicy,
+): Expression | undefined {
+  const { filter, claimType } = policy;
+  const field = fieldOf(policy, collection);
+  if (field === 'unusable') return undefined;
+  const own = field && condition(policy, field, claims[claimType ?? ''] ?? []);
+  if (!filter) return own;
+  try {
+    const passes = rowFilterOf(filter, collection, claims, scalarOf);
+    // With `and`, a condition that nothing passes would be lost among others.
+    return own === false || passes === false ? false : (and(own, passes) ?? true);
+  } catch (error) {
+    if (error instanceof Cql2Error) return undefined;
+    throw error;
+  }
+}
+
+/** The attribute of a policy that has one. */
+function fieldOf({ attribute }: RowPolicy, { source }: VectorCollection): Field | undefined | 'unusable' {
+  if (attribute === null) return undefined;
+  const field = source.fields.find(({ name }) => name === attribute);
+  return field && COMPARABLE.has(field.type) ? field : 'unusable';
+}
+
+function condition(
+  { attribute, comparison }: RowPolicy,
+  field: Field,
+  values: readonly string[],
+): Expression {
+  if (comparison === 'equals' && values.length !== 1) return false;
+  const scalars = [...new Set(values.map((value) => scalarOf(field, value)))];
+  return oneOf(
+    attribute!,
+    scalars.filter((value) => value !== undefined),
+  );
+}
+
+/** The value of a claim as the field has it; undefined when it cannot be one of its values. */
+function scalarOf({ type }: Field, text: string): Scalar | undefined {
+  // Texts beside instants are read as instants.
+  if (type === 'string' || type === 'date' || type === 'date-time') return text;
+  if (type === 'boolean') return text === 'true' || text === 'false' ? text === 'true' : undefined;
+  const value = NUMBER.test(text) ? Number(text) : Number.NaN;
+  // A rounded number would be that of another row.
+  if (type === 'integer') return Number.isSafeInteger(value) ? value : undefined;
+  return Number.isFinite(value) ? value : undefined;
+}
+
+const NUMBER = /^-?\d+(\.\d+)?$/;
+/** Types of the fields that policies for rows can compare with claims. */
+export const COMPARABLE: ReadonlySet<FieldType> = new Set(['string', 'integer', 'number', 'boolean']);
+
+/** The attribute of a mask for this very layer is gone: under another name it would be read by everybody. */
+export function isLost({ layer, attribute }: FieldMask, { source }: VectorCollection): boolean {
+  return layer !== ANY && !source.fields.some(({ name }) => name === attribute);
+}
+
+/** Whether the rows of a collection can be told by a policy. */
+export function isUsable(policy: RowPolicy, collection: VectorCollection): boolean {
+  if (fieldOf(policy, collection) === 'unusable') return false;
+  try {
+    if (policy.filter) requireFilter(policy.filter, collection);
+    return true;
+  } catch (error) {
+    if (error instanceof Cql2Error) return false;
+    throw error;
+  }
+}
+
+function fieldsBehind(
+  policies: readonly FieldMask[],
+  { source }: VectorCollection,
+  key: string | undefined,
+): Pick<Access, 'fields' | 'masks'> {
+  const fields: string[] = [];
+  const masks = new Map<string, Mask>();
+  for (const field of source.fields) {
+    const own = policies.filter(({ attribute }) => attribute === field.name);
+    const mask = own.length === 0 ? undefined : maskOf(field, own, key);
+    if (own.length === 0) fields.push(field.name);
+    else if (mask) masks.set(field.name, mask);
+  }
+  return { fields, ...(masks.size === 0 ? {} : { masks }) };
+}
+
+/** Of several policies the one that leaves least; undefined: the field is hidden, as is one that cannot be treated so. */
+function maskOf({ type }: Field, policies: readonly FieldMask[], key: string | undefined): Mask | undefined {
+  const treatments = policies.map(({ treatment = 'hide' }) => treatment);
+  const treatment = TREATMENTS.find((one) => treatments.includes(one));
+  if (treatment === undefined || treatment === 'hide' || !isTreatable(type, treatment)) return undefined;
+  if (treatment === 'null') return { treatment };
+  if (treatment === 'hash') return key === undefined ? undefined : { treatment, key };
+  return { treatment, length: Math.min(...policies.map(({ length }) => length ?? MAX_TRUNCATED)) };
+}

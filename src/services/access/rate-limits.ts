@@ -1,0 +1,220 @@
+import { LRUCache } from 'lru-cache';
+import { ApiError } from '../../core/errors.js';
+import { networkOf } from '../../core/networks.js';
+import type { Operation, Principal } from '../../core/operation.js';
+import type { RateLimitPolicy } from '../../core/rate-limits.js';
+import type { DocumentStore, StoredDocument } from '../../stores/documents.js';
+import type { BucketSize, RateBucketStore } from '../../stores/rate-buckets.js';
+
+export const RATE_LIMIT_KIND = 'rate limit policy';
+
+/** A request that is to be counted. */
+export interface CountedRequest {
+  readonly principal: Principal;
+  readonly operation: Pick<Operation, 'id' | 'surface'>;
+  readonly path: string;
+  readonly clientAddress: string;
+  readonly baseUrl: string;
+  header(name: string): string | undefined;
+}
+
+/** What an answer says of the limit that is nearest (draft-ietf-httpapi-ratelimit-headers). */
+export interface LimitHeaders {
+  /** `"name";q=100;w=60` */
+  readonly policy: string;
+  /** `"name";r=12;t=30` */
+  readonly state: string;
+}
+
+/** A limit with its id. */
+export interface Limit {
+  readonly id: string;
+  readonly policy: RateLimitPolicy;
+}
+
+export interface RateLimitsOptions {
+  readonly documents: DocumentStore;
+  readonly buckets: RateBucketStore;
+  /** Plan of a tenant. */
+  planOf(tenantId: string): string | undefined;
+  /** Buckets could not be reached: each process counts for itself meanwhile. */
+  onError(error: unknown): void;
+}
+
+/** Buckets that a process has tokens of. */
+const MAX_BUCKETS = 50_000;
+/** Part of a limit that a process takes at once: what others cannot use meanwhile. */
+const SHARE = 0.01;
+const SWEEP_MS = 3_600_000;
+/** The longest window: after it a bucket is full again. */
+export const LONGEST_WINDOW_S = 86_400;
+
+/** Tokens that this process has taken from a bucket, and what it knows of those that are left. */
+interface Purse {
+  tokens: number;
+  /** Tokens of other processes and those in the bucket, when it was asked last. */
+  left: number;
+  /** Until then there is nothing to take. Milliseconds since 1970. */
+  emptyUntil: number;
+  taking: Promise<void> | undefined;
+}
+
+/** Counts requests by the policies in force. Processes take tokens from buckets in the state, some at a time. */
+export class RateLimits {
+  #limits: readonly Limit[] = [];
+  readonly #purses = new LRUCache<string, Purse>({ max: MAX_BUCKETS });
+  readonly #options: RateLimitsOptions;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(options: RateLimitsOptions) {
+    this.#options = options;
+    const sweep = () => options.buckets.sweep(2000 * LONGEST_WINDOW_S).catch(options.onError);
+    this.#timer = setInterval(() => void sweep(), SWEEP_MS).unref();
+  }
+
+  async load(): Promise<void> {
+    const stored = await this.#options.documents.list<RateLimitPolicy>(RATE_LIMIT_KIND);
+    this.#limits = stored.filter(({ body }) => body.enabled).map(limitOf);
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  /**
+   * Counts a request. Undefined: no limit speaks of it. Throws, or rejects with, `too-many-requests`. A promise only when
+   * tokens have to be taken first.
+   */
+  count(request: CountedRequest): LimitHeaders | Promise<LimitHeaders> | undefined {
+    const own = ownLimit(request.principal);
+    if (this.#limits.length === 0 && !own) return undefined;
+    const limits = own ? [...this.#limits, own] : this.#limits;
+    const counted = limits.flatMap((limit) => {
+      const subject = this.#subjectOf(limit.policy, request);
+      return subject === undefined ? [] : [{ limit, purse: this.#purse(limit, subject), subject }];
+    });
+    if (counted.length === 0) return undefined;
+    return counted.every(({ purse }) => purse.tokens >= 1) ? spend(counted) : this.#countLater(counted);
+  }
+
+  async #countLater(counted: readonly Counted[]): Promise<LimitHeaders> {
+    for (;;) {
+      // Another request may have spent what this one waited for.
+      const lacking = counted.find(({ purse }) => purse.tokens < 1);
+      if (!lacking) return spend(counted);
+      const { limit, purse, subject } = lacking;
+      if (purse.emptyUntil > Date.now()) throw refusal(limit, purse);
+      purse.taking ??= this.#take(limit, subject, purse).finally(() => {
+        purse.taking = undefined;
+      });
+      await purse.taking;
+    }
+  }
+
+  async #take(limit: Limit, subject: string, purse: Purse): Promise<void> {
+    const size = sizeOf(limit);
+    const share = Math.max(1, Math.floor(size.capacity * SHARE));
+    try {
+      const { taken, left } = await this.#options.buckets.take(bucketOf(limit, subject), share, size);
+      purse.tokens += taken;
+      purse.left = left;
+      // Nobody asks before there can be another token.
+      if (taken === 0) purse.emptyUntil = Date.now() + ((1 - left) / size.capacity) * size.windowMs;
+    } catch (error) {
+      this.#options.onError(error);
+      // A server whose state is away goes on serving.
+      purse.tokens += share;
+    }
+  }
+
+  #purse({ id }: Limit, subject: string): Purse {
+    const key = `${id} ${subject}`;
+    let purse = this.#purses.get(key);
+    if (!purse) this.#purses.set(key, (purse = { tokens: 0, left: 0, emptyUntil: 0, taking: undefined }));
+    return purse;
+  }
+
+  /** Whose requests are counted together with this one; undefined when the policy does not speak of it. */
+  #subjectOf({ scope, key }: RateLimitPolicy, request: CountedRequest): string | undefined {
+    const { principal, operation, path, clientAddress } = request;
+    switch (scope) {
+      case 'address':
+        return named(key, networkOf(clientAddress));
+      case 'endpoint':
+        return key === '*' || key === operation.id ? operation.id : path.startsWith(key) ? key : undefined;
+      case 'api-key':
+        return principal.kind === 'anonymous' ? undefined : named(key, principal.id);
+      case 'tenant':
+        return named(key, principal.tenantId);
+      case 'plan': {
+        const plan = principal.tenantId && this.#options.planOf(principal.tenantId);
+        return plan && (key === '*' || key === plan) ? principal.tenantId : undefined;
+      }
+    }
+  }
+
+  /** What is left for a key (any of those that policies name); undefined when no policy does. */
+  async status(key: string): Promise<{ limit: Limit; left: number } | undefined> {
+    const limit = this.#limits.find(({ policy }) => policy.key === key) ?? this.#limits.find(takesAny);
+    if (!limit) return undefined;
+    const size = sizeOf(limit);
+    const left = await this.#options.buckets.left(bucketOf(limit, key), size);
+    return { limit, left: left ?? size.capacity };
+  }
+}
+
+/** The limit that a caller brings along. */
+function ownLimit({ id, name, limit }: Principal): Limit | undefined {
+  if (!limit) return undefined;
+  const window = { requestsPerWindow: limit.requests, windowDurationSeconds: limit.seconds };
+  return { id, policy: { name: printable(name), scope: 'api-key', key: id, ...window, enabled: true } };
+}
+
+/** As a header may have it. */
+const printable = (text: string) => text.replace(/[^\x20-\x7e]/g, '?');
+
+interface Counted {
+  readonly limit: Limit;
+  readonly purse: Purse;
+  readonly subject: string;
+}
+
+const takesAny = ({ policy }: Limit) => policy.key === '*';
+
+function named(key: string, subject: string | undefined): string | undefined {
+  return subject !== undefined && (key === '*' || key === subject) ? subject : undefined;
+}
+
+/** Spends a token of each; tells of the limit of which least is left. */
+function spend(counted: readonly Counted[]): LimitHeaders {
+  for (const { purse } of counted) purse.tokens--;
+  const nearest = counted.reduce((a, b) => (share(b) < share(a) ? b : a));
+  const { limit, purse } = nearest;
+  return headersOf(limit, purse);
+}
+
+const share = ({ limit, purse }: Counted) => (purse.left + purse.tokens) / limit.policy.requestsPerWindow;
+
+function headersOf({ policy }: Limit, { left, tokens }: Purse): LimitHeaders {
+  const { requestsPerWindow: most, windowDurationSeconds: window } = policy;
+  const name = JSON.stringify(policy.name);
+  const remaining = Math.max(0, Math.floor(left + tokens));
+  const full = Math.ceil(((most - remaining) / most) * window);
+  return { policy: `${name};q=${most};w=${Math.ceil(window)}`, state: `${name};r=${remaining};t=${full}` };
+}
+
+function refusal(limit: Limit, purse: Purse): ApiError {
+  const { policy, state } = headersOf(limit, purse);
+  const retryAfter = Math.max(1, Math.ceil((purse.emptyUntil - Date.now()) / 1000));
+  return new ApiError('too-many-requests', `The rate limit '${limit.policy.name}' is used up.`, {
+    headers: { 'retry-after': String(retryAfter), 'ratelimit-policy': policy, ratelimit: state },
+  });
+}
+
+function sizeOf({ policy }: Limit): BucketSize {
+  return { capacity: policy.requestsPerWindow, windowMs: policy.windowDurationSeconds * 1000 };
+}
+
+const bucketOf = ({ id }: Limit, subject: string) => `${id} ${subject}`;
+
+const limitOf = ({ id, body }: StoredDocument<RateLimitPolicy>): Limit => ({ id, policy: body });

@@ -1,0 +1,194 @@
+import {
+  ANY,
+  BUILT_IN_ROLES,
+  type DataAccess,
+  type FieldMask,
+  labelsOf,
+  OPEN,
+  type Role,
+  type RowPolicy,
+  type RuleScope,
+  SERVICE,
+} from '../../core/access.js';
+import type { Collection } from '../../core/collection.js';
+import type { DocumentStore, StoredDocument } from '../../stores/documents.js';
+import type { Announcements } from '../cluster/announcements.js';
+import { HashKey } from './hash-key.js';
+import { claimsIn } from './row-filter.js';
+import type { Sealing } from './sealing.js';
+
+/** Kinds of the documents that rules are kept in, by what they are called in messages. */
+export const RULE_KINDS = {
+  role: 'role',
+  rows: 'row-level policy',
+  mask: 'field mask policy',
+  access: 'access policy',
+} as const;
+
+interface Rules {
+  readonly roles: readonly Role[];
+  readonly rows: readonly RowPolicy[];
+  readonly masks: readonly FieldMask[];
+  /** By layer, or by `serviceAccessId`. */
+  readonly access: ReadonlyMap<string, DataAccess>;
+  /** What masks hash with; absent where none does, or it cannot be read. */
+  readonly hashKey?: string | undefined;
+}
+
+/** Under which id the access of a service is kept; no collection is called like it. */
+export function serviceAccessId(service: string): string {
+  return service === SERVICE ? ANY : `service/${service}`;
+}
+
+/** All rules at one moment. Immutable: a change makes a new one. */
+export class RuleSet {
+  readonly #roles: ReadonlyMap<string, Role>;
+  readonly #rows: ByLayer<RowPolicy>;
+  readonly #masks: ByLayer<FieldMask>;
+  readonly #access: ReadonlyMap<string, DataAccess>;
+  /** Types of claims that policies compare with. */
+  readonly claimTypes: readonly string[];
+  readonly hashKey: string | undefined;
+
+  constructor(
+    /** Counts changes. */
+    readonly version: number,
+    rules: Rules,
+  ) {
+    this.#roles = new Map([...BUILT_IN_ROLES, ...rules.roles].map((role) => [role.name, role]));
+    this.#rows = new ByLayer(rules.rows);
+    this.#masks = new ByLayer(rules.masks);
+    this.#access = rules.access;
+    this.hashKey = rules.hashKey;
+    this.claimTypes = [...new Set(rules.rows.flatMap(claimsOf))].sort();
+  }
+
+  role(name: string): Role | undefined {
+    return this.#roles.get(name);
+  }
+
+  /** Permission labels that roles give; roles that do not exist give none. */
+  labelsOf(roles: readonly string[]): readonly string[] {
+    const grants = roles.flatMap((name) => this.#roles.get(name)?.permissions ?? []);
+    return [...new Set(grants.flatMap(labelsOf))];
+  }
+
+  get accessOfService(): DataAccess {
+    return this.#access.get(ANY) ?? OPEN;
+  }
+
+  /** Who reads and writes a service that says it, else the default one. */
+  accessOfNamed(service: string): DataAccess {
+    return this.#access.get(serviceAccessId(service)) ?? this.accessOfService;
+  }
+
+  /** Who reads and writes a collection: as its layer says, else its service, else the default one. */
+  accessOf({ id, layerId, service = SERVICE }: Collection): DataAccess {
+    return this.#access.get(id) ?? this.#access.get(String(layerId)) ?? this.accessOfNamed(service);
+  }
+
+  /** Policies for rows of a collection, by whatever role. */
+  rowPolicies(collection: Collection): readonly RowPolicy[] {
+    return this.#rows.of(collection);
+  }
+
+  masks(collection: Collection): readonly FieldMask[] {
+    return this.#masks.of(collection);
+  }
+}
+
+/** Types of the claims that a policy looks at. */
+function claimsOf({ claimType, filter }: RowPolicy): string[] {
+  const types = claimType === null ? [] : [claimType];
+  try {
+    return filter ? [...types, ...claimsIn(filter)] : types;
+  } catch {
+    // It closes its layers, whatever is claimed.
+    return types;
+  }
+}
+
+/** Rules by the layers that they name. */
+class ByLayer<R extends RuleScope> {
+  readonly #rules = new Map<string, R[]>();
+
+  constructor(rules: readonly R[]) {
+    for (const rule of rules) {
+      const before = this.#rules.get(rule.layer);
+      if (before) before.push(rule);
+      else this.#rules.set(rule.layer, [rule]);
+    }
+  }
+
+  of({ id, layerId, service: own = SERVICE }: Collection): readonly R[] {
+    const named = [ANY, id, String(layerId)].flatMap((name) => this.#rules.get(name) ?? []);
+    return named.filter(({ service }) => service === ANY || service === own);
+  }
+}
+
+export const NO_RULES = new RuleSet(0, { roles: [], rows: [], masks: [], access: new Map() });
+
+/** What a change of access was about; `all` when too much was missed to say what. */
+export type AccessSubjects = readonly { readonly kind: string; readonly id: string }[] | 'all';
+
+export interface RuleChange {
+  readonly before: RuleSet;
+  readonly after: RuleSet;
+  readonly subjects: AccessSubjects;
+}
+
+/** The rules in force, kept as documents and followed by every process of the state. */
+export class AccessRules {
+  #current = NO_RULES;
+  readonly #documents: DocumentStore;
+  readonly #hashKey: HashKey;
+  readonly #listeners = new Set<(change: RuleChange) => void>();
+  readonly #others: (() => Promise<void>)[] = [];
+
+  constructor(documents: DocumentStore, announcements: Pick<Announcements, 'on'>, sealing: Sealing) {
+    this.#documents = documents;
+    this.#hashKey = new HashKey(documents, sealing);
+    announcements.on('access', (subjects) => this.load(subjects as AccessSubjects));
+  }
+
+  get current(): RuleSet {
+    return this.#current;
+  }
+
+  /** Calls back after each change; returns how to stop that. */
+  follow(changed: (change: RuleChange) => void): () => void {
+    this.#listeners.add(changed);
+    return () => this.#listeners.delete(changed);
+  }
+
+  /** Loads something else whenever rules are, before a change counts as taken over. */
+  loadWith(load: () => Promise<void>): void {
+    this.#others.push(load);
+  }
+
+  async load(subjects: AccessSubjects = 'all'): Promise<void> {
+    const others = Promise.all(this.#others.map((one) => one()));
+    const list = <T>(kind: string) => this.#documents.list<T>(kind);
+    const [roles, rows, masks, access] = await Promise.all([
+      list<Role>(RULE_KINDS.role),
+      list<RowPolicy>(RULE_KINDS.rows),
+      list<FieldMask>(RULE_KINDS.mask),
+      list<DataAccess>(RULE_KINDS.access),
+    ]);
+    await others;
+    const hashes = masks.some(({ body }) => body.treatment === 'hash');
+    const hashKey = hashes ? await this.#hashKey.read() : undefined;
+    const before = this.#current;
+    const after = new RuleSet(before.version + 1, {
+      roles: roles.map(bodyOf),
+      rows: rows.map(bodyOf),
+      masks: masks.map(bodyOf),
+      access: new Map(access.map(({ id, body }) => [id, body])),
+      hashKey,
+    });
+    this.#current = after;
+    for (const changed of this.#listeners) changed({ before, after, subjects });
+  }
+}
+
+const bodyOf = <T>({ body }: StoredDocument<T>): T => body;

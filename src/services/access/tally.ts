@@ -1,0 +1,54 @@
+const FLUSH_MS = 5000;
+
+/** Counts by name, kept in memory and written every few seconds; what could not be written is written later. */
+export class Tally {
+  #counts = new Map<string, number>();
+  #writing: ReadonlyMap<string, number> = new Map();
+  #flushing: Promise<void> = Promise.resolve();
+  readonly #timer: NodeJS.Timeout;
+
+  /** `most` names are counted between two writes: strangers may invent them. */
+  constructor(
+    private readonly write: (counts: ReadonlyMap<string, number>) => Promise<unknown>,
+    private readonly most: number,
+    onError: (error: unknown) => void,
+  ) {
+    this.#timer = setInterval(() => void this.flush().catch(onError), FLUSH_MS).unref();
+  }
+
+  add(name: string, count = 1): void {
+    const before = this.#counts.get(name);
+    if (before !== undefined || this.#counts.size < this.most) this.#counts.set(name, (before ?? 0) + count);
+  }
+
+  /** What is counted of a name and not written yet. */
+  unwritten(name: string): number {
+    return (this.#counts.get(name) ?? 0) + (this.#writing.get(name) ?? 0);
+  }
+
+  /** Flushes of one tally follow each other. */
+  flush(): Promise<void> {
+    this.#flushing = this.#flushing.catch(() => {}).then(() => this.#flush());
+    return this.#flushing;
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#counts.size === 0) return;
+    const counts = this.#counts;
+    this.#writing = counts;
+    this.#counts = new Map();
+    try {
+      await this.write(counts);
+      this.#writing = new Map();
+    } catch (error) {
+      this.#writing = new Map();
+      for (const [name, count] of counts) this.add(name, count);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.flush();
+  }
+}

@@ -1,0 +1,318 @@
+import { createHmac, generateKeyPairSync } from 'node:crypto';
+import { exportJWK, importJWK, type JWK, jwtVerify, SignJWT } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.js';
+
+/** Access tokens of this server: for programs at the token endpoint, and for who is signed in. */
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startServer({
+    sources: ['demo/data/years'],
+    args: ['--processes', '2'],
+    env: { SVC_SECURITY__STATE_KEY: 'a passphrase of the test' },
+  });
+});
+afterAll(() => server?.stop());
+
+interface Answer {
+  status: number;
+  headers: Headers;
+  json: Record<string, never>;
+}
+
+async function send(
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const response = await fetch(server.url + path, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    json: (text === '' ? {} : JSON.parse(text)) as Record<string, never>,
+  };
+}
+const asAdmin = (method: string, path: string, body?: unknown) =>
+  send(method, `/api/v1/admin${path}`, body, { 'x-api-key': server.adminKey });
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+const basic = (name: string, password: string) => ({
+  authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`,
+});
+
+async function askToken(fields: Record<string, string>, headers: Record<string, string> = {}) {
+  const response = await fetch(`${server.url}/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams(fields),
+    headers,
+  });
+  return {
+    status: response.status,
+    headers: response.headers,
+    json: (await response.json()) as Record<string, string>,
+  };
+}
+
+async function addScope(scope: string, permissions: string[]): Promise<void> {
+  expect((await asAdmin('PUT', '/oauth-scopes', { scope, permissions })).status).toBe(200);
+}
+
+async function addClient(name: string, more: object = {}): Promise<{ id: string; secret: string }> {
+  const { status, json, headers } = await asAdmin('POST', '/oauth-clients', { name, ...more });
+  expect(status).toBe(201);
+  const { client, clientSecret } = json['data'] as unknown as {
+    client: { id: string };
+    clientSecret: string;
+  };
+  expect(headers.get('location')).toContain(`/oauth-clients/${client.id}`);
+  return { id: client.id, secret: clientSecret };
+}
+
+const GRANT = { grant_type: 'client_credentials' };
+const READ_KEYS = '/api/v1/admin/api-keys';
+
+async function tokenOf(name: string, scope: string): Promise<string> {
+  const { id, secret } = await addClient(name, { allowedScopes: [scope] });
+  const { json } = await askToken({ ...GRANT, client_id: id, client_secret: secret });
+  return json['access_token']!;
+}
+
+describe('clients', () => {
+  it('get tokens by secret, in the header or in the form, and act by their scopes', async () => {
+    await addScope('keys:read', ['admin:api-keys:read']);
+    await addScope('jobs:read', ['admin:jobs:read']);
+    const { id, secret } = await addClient('reports', { allowedScopes: ['keys:read', 'jobs:read'] });
+    const posted = await askToken({ ...GRANT, client_id: id, client_secret: secret, scope: 'keys:read' });
+    expect([posted.status, posted.headers.get('cache-control')]).toEqual([200, 'no-store']);
+    expect(posted.json).toMatchObject({ token_type: 'Bearer', expires_in: 3600, scope: 'keys:read' });
+    const token = bearer(posted.json['access_token']!);
+    expect((await send('GET', READ_KEYS, undefined, token)).status).toBe(200);
+    expect((await send('GET', '/api/v1/admin/jobs', undefined, token)).status).toBe(403);
+    expect((await send('GET', '/account', undefined, token)).json).toMatchObject({
+      ...{ kind: 'oauth-client', id, name: 'reports' },
+      permissions: ['admin:api-keys:read'],
+    });
+    const all = await askToken(GRANT, basic(id, secret));
+    expect(all.json['scope']).toBe('keys:read jobs:read');
+    const listed = await asAdmin('GET', `/oauth-clients/${id}`);
+    expect(listed.json['data']).toMatchObject({ status: 'active', lastUsedAt: expect.any(String) });
+    expect(JSON.stringify(listed.json)).not.toContain(secret);
+  });
+
+  it('are refused as RFC 6749 says', async () => {
+    await addScope('some', ['admin:jobs:read']);
+    const { id, secret } = await addClient('wrong', { allowedScopes: ['some'] });
+    const own = { client_id: id, client_secret: secret };
+    const refusals: [Record<string, string>, number, string][] = [
+      [{ ...GRANT, client_id: id, client_secret: `${secret}x` }, 401, 'invalid_client'],
+      [{ ...GRANT, client_id: 'nobody', client_secret: secret }, 401, 'invalid_client'],
+      [{ ...GRANT }, 401, 'invalid_client'],
+      [{ ...own }, 400, 'invalid_request'],
+      [{ ...own, grant_type: 'password' }, 400, 'unsupported_grant_type'],
+      [{ ...own, ...GRANT, scope: 'some keys:write' }, 400, 'invalid_scope'],
+    ];
+    for (const [fields, status, error] of refusals) {
+      const answer = await askToken(fields);
+      expect([answer.status, answer.json['error']], JSON.stringify(fields)).toEqual([status, error]);
+      expect(answer.headers.has('www-authenticate')).toBe(status === 401);
+    }
+    const both = await askToken({ ...own, ...GRANT }, basic(id, secret));
+    expect(both.json['error']).toBe('invalid_request');
+    const open = await addClient('page', { clientType: 'public' });
+    expect(open.secret).toBeNull();
+    expect((await askToken({ ...GRANT, client_id: open.id, client_secret: '' })).status).toBe(401);
+  });
+
+  it('are registered only with what this server grants', async () => {
+    const wrong = async (body: object) => {
+      const { status, json } = await asAdmin('POST', '/oauth-clients', { name: 'x', ...body });
+      return [status, (json['errors'] as unknown as { name: string }[])?.[0]?.name];
+    };
+    expect(await wrong({ allowedScopes: ['none'] })).toEqual([400, '/allowedScopes/0']);
+    expect(await wrong({ allowedGrantTypes: ['password'] })).toEqual([400, '/allowedGrantTypes/0']);
+    expect(await wrong({ redirectUris: ['http://example.org/'] })).toEqual([400, '/redirectUris/0']);
+    expect(await wrong({ expiresAt: '2001-01-01T00:00:00Z' })).toEqual([400, '/expiresAt']);
+    const scope = await asAdmin('PUT', '/oauth-scopes', { scope: 'x', permissions: ['no such thing'] });
+    expect([scope.status, (scope.json['errors'] as unknown as { name: string }[])[0]!.name]).toEqual([
+      400,
+      '/permissions/0',
+    ]);
+  });
+
+  it('are given no more than the one who registers them holds', async () => {
+    await addScope('all', ['*']);
+    const { json } = await asAdmin('POST', '/api-keys', {
+      name: 'registrar',
+      permissions: ['admin:oauth:write'],
+    });
+    const key = { 'x-api-key': (json['data'] as unknown as { key: string }).key };
+    const path = '/api/v1/admin/oauth-clients';
+    expect((await send('POST', path, { name: 'strong', allowedScopes: ['all'] }, key)).status).toBe(403);
+    const define = { scope: 'mine', permissions: ['*'] };
+    expect((await send('PUT', '/api/v1/admin/oauth-scopes', define, key)).status).toBe(403);
+  });
+
+  it('lose their tokens with a scope, and when they are deleted, in all processes', async () => {
+    await addScope('gone', ['admin:api-keys:read']);
+    const { id, secret } = await addClient('leaver', { allowedScopes: ['gone'] });
+    const { json } = await askToken({ ...GRANT, client_id: id, client_secret: secret });
+    const token = bearer(json['access_token']!);
+    const statuses = async () =>
+      new Set(
+        await Promise.all(
+          Array.from({ length: 8 }, async () => (await send('GET', READ_KEYS, undefined, token)).status),
+        ),
+      );
+    expect(await statuses()).toEqual(new Set([200]));
+    expect((await asAdmin('DELETE', '/oauth-scopes/gone')).status).toBe(200);
+    expect(await statuses()).toEqual(new Set([403]));
+    const deleted = await asAdmin('DELETE', `/oauth-clients/${id}`);
+    expect(deleted.json['data']).toMatchObject({ status: 'revoked' });
+    expect(await statuses()).toEqual(new Set([401]));
+    expect((await askToken({ ...GRANT, client_id: id, client_secret: secret })).status).toBe(401);
+  });
+});
+
+const own = () => new URL(server.url).origin;
+
+describe('who is signed in', () => {
+  it('gets a token that ends with the session, and with the user', async () => {
+    const password = 'correct horse battery';
+    const user = { name: 'tess', password, roles: ['administrator'] };
+    const added = await send('POST', '/api/v1/users', user, { 'x-api-key': server.adminKey });
+    expect(added.status).toBe(201);
+    const signIn = async () => {
+      const { headers } = await send('POST', '/account/sign-in', { name: 'tess', password });
+      return { cookie: headers.get('set-cookie')!.split(';')[0]!, origin: own() };
+    };
+    const session = await signIn();
+    const issued = await send('POST', '/api/v1/admin/auth/bearer', undefined, session);
+    expect(issued.json).toMatchObject({ tokenType: 'Bearer', expiresIn: 900 });
+    const token = bearer(issued.json['accessToken'] as unknown as string);
+    expect((await send('GET', '/account', undefined, token)).json).toMatchObject({
+      kind: 'user',
+      name: 'tess',
+    });
+    expect((await send('GET', READ_KEYS, undefined, token)).status).toBe(200);
+    // A token is no session: none is made of it.
+    expect((await send('POST', '/api/v1/admin/auth/bearer', undefined, token)).status).toBe(401);
+    expect((await send('POST', '/api/v1/admin/auth/bearer')).status).toBe(401);
+    await send('POST', '/account/sign-out', undefined, session);
+    expect((await send('GET', READ_KEYS, undefined, token)).status).toBe(401);
+    const again = await send('POST', '/api/v1/admin/auth/bearer', undefined, await signIn());
+    const other = bearer(again.json['accessToken'] as unknown as string);
+    expect((await send('GET', READ_KEYS, undefined, other)).status).toBe(200);
+    await asAdmin('DELETE', `/users/${added.json['userId']}`);
+    expect((await send('GET', READ_KEYS, undefined, other)).status).toBe(401);
+  });
+
+  it('is not given a token at the behest of another site', async () => {
+    const password = 'correct horse battery';
+    await send('POST', '/api/v1/users', { name: 'uma', password }, { 'x-api-key': server.adminKey });
+    const { headers } = await send('POST', '/account/sign-in', { name: 'uma', password });
+    const cookie = headers.get('set-cookie')!.split(';')[0]!;
+    const path = '/api/v1/admin/auth/bearer';
+    expect((await send('POST', path, undefined, { cookie, origin: 'https://evil.example' })).status).toBe(
+      403,
+    );
+    expect((await send('POST', path, undefined, { cookie })).status).toBe(403);
+  });
+});
+
+const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+const keySet = async () =>
+  (await (await fetch(`${server.url}/.well-known/jwks.json`)).json()) as { keys: JWK[] };
+
+describe('tokens', () => {
+  it('are verified by others with the published keys', async () => {
+    await addScope('read', ['admin:api-keys:read']);
+    const token = await tokenOf('verified', 'read');
+    const metadata = (await (
+      await fetch(`${server.url}/.well-known/oauth-authorization-server`)
+    ).json()) as Record<string, string>;
+    expect(metadata).toMatchObject({
+      issuer: server.url,
+      token_endpoint: `${server.url}/oauth/token`,
+      jwks_uri: `${server.url}/.well-known/jwks.json`,
+    });
+    const { keys } = await keySet();
+    expect(keys.every((key) => !('d' in key) && key.alg === 'ES256')).toBe(true);
+    const { payload } = await jwtVerify(token, await importJWK(keys.at(-1)!, 'ES256'), {
+      issuer: metadata['issuer']!,
+      audience: 'graticule',
+      typ: 'at+jwt',
+    });
+    expect(payload['scope']).toBe('read');
+  });
+
+  it('that were tampered with, forged, unsigned or misused are refused', async () => {
+    await addScope('read', ['admin:api-keys:read']);
+    const token = await tokenOf('attacked', 'read');
+    const [head, body, signature] = token.split('.') as [string, string, string];
+    const header = JSON.parse(Buffer.from(head, 'base64url').toString()) as Record<string, string>;
+    const claims = JSON.parse(Buffer.from(body, 'base64url').toString()) as Record<string, unknown>;
+    const { keys } = await keySet();
+    const published = keys.find(({ kid }) => kid === header['kid'])!;
+    const publicText = JSON.stringify(published);
+    const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const forge = (protectedHeader: object) =>
+      new SignJWT(claims).setProtectedHeader(protectedHeader as never).sign(stranger.privateKey);
+    const hmac = (input: string) => createHmac('sha256', publicText).update(input).digest('base64url');
+    const confused = `${part({ ...header, alg: 'HS256' })}.${body}`;
+    const flipped = `${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`;
+    const forgeries = {
+      'another claim': `${head}.${part({ ...claims, scope: 'read all', client_id: 'x' })}.${signature}`,
+      'another signature': `${head}.${body}.${flipped}`,
+      'no signature': `${head}.${body}.`,
+      none: `${part({ ...header, alg: 'none' })}.${body}.`,
+      'the public key as a secret': `${confused}.${hmac(confused)}`,
+      'a key of a stranger under our name': await forge(header),
+      'a key in the token': await forge({
+        ...header,
+        kid: undefined,
+        jwk: await exportJWK(stranger.publicKey),
+      }),
+      'a key of nobody': await forge({ ...header, kid: 'nobody' }),
+      'another type': await forge({ ...header, typ: 'JWT' }),
+      'no JSON': `eyJ.${body}.${signature}`,
+      'too long': `${head}.${body}${'A'.repeat(9000)}.${signature}`,
+    };
+    expect((await send('GET', READ_KEYS, undefined, bearer(token))).status).toBe(200);
+    for (const [what, forged] of Object.entries(forgeries)) {
+      expect((await send('GET', READ_KEYS, undefined, bearer(forged))).status, what).toBe(401);
+      // Nor are they a stranger's who reads what everybody reads.
+      expect((await send('GET', '/ogc/features', undefined, bearer(forged))).status, what).toBe(401);
+    }
+  });
+
+  it('live on when keys are rotated, and end when keys are withdrawn', async () => {
+    await addScope('read', ['admin:api-keys:read']);
+    const before = await tokenOf('early', 'read');
+    const admin = { 'x-api-key': server.adminKey };
+    const first = (await keySet()).keys;
+    expect((await send('POST', '/api/v1/signing-keys', {}, admin)).status).toBe(204);
+    const both = (await keySet()).keys;
+    expect(both.map(({ kid }) => kid)).toEqual(expect.arrayContaining(first.map(({ kid }) => kid)));
+    expect(both).toHaveLength(first.length + 1);
+    const after = await tokenOf('late', 'read');
+    const kidOf = (token: string) =>
+      (JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString()) as { kid: string }).kid;
+    expect(kidOf(after)).toBe(both.at(-1)!.kid);
+    const statuses = async () => [
+      (await send('GET', READ_KEYS, undefined, bearer(before))).status,
+      (await send('GET', READ_KEYS, undefined, bearer(after))).status,
+    ];
+    expect(await statuses()).toEqual([200, 200]);
+    expect((await send('POST', '/api/v1/signing-keys', { withdraw: true }, admin)).status).toBe(204);
+    expect((await keySet()).keys).toHaveLength(1);
+    for (let i = 0; i < 4; i++) expect(await statuses()).toEqual([401, 401]);
+    expect((await send('POST', '/api/v1/signing-keys', {})).status).toBe(401);
+  });
+});

@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.js';
+
+/** Users with passwords: how they are made, how they sign in, and what ends that. */
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startServer({ sources: ['demo/data/years'] });
+});
+afterAll(() => server?.stop());
+
+const basic = (name: string, password: string) =>
+  `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
+
+async function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+  const response = await fetch(server.url + path, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const json = (text === '' ? {} : JSON.parse(text)) as Record<string, never>;
+  return { status: response.status, headers: response.headers, json };
+}
+const asAdmin = (method: string, path: string, body?: unknown) =>
+  send(method, path, body, { 'x-api-key': server.adminKey });
+
+const PASSWORD = 'correct horse battery';
+
+async function addUser(name: string, more: object = {}): Promise<string> {
+  const { status, json } = await asAdmin('POST', '/api/v1/users', { name, password: PASSWORD, ...more });
+  expect(status).toBe(201);
+  return json['userId'] as unknown as string;
+}
+
+async function signIn(
+  name: string,
+  password = PASSWORD,
+): Promise<{ status: number; cookie: string; line: string }> {
+  const { status, headers } = await send('POST', '/account/sign-in', { name, password });
+  const line = headers.get('set-cookie') ?? '';
+  return { status, line, cookie: line.split(';')[0]! };
+}
+const whoAmI = async (headers: Record<string, string>) =>
+  (await send('GET', '/account', undefined, headers)).json;
+
+describe('users', () => {
+  it('are made by administrators, and are asked for by name and password', async () => {
+    const id = await addUser('Ann', { displayName: 'Ann Example', roles: ['editor'] });
+    expect(await whoAmI({ authorization: basic('ann', PASSWORD) })).toMatchObject({
+      ...{ isAuthenticated: true, kind: 'user', id, name: 'ann', roles: ['editor'] },
+      permissions: expect.arrayContaining(['read:*', 'write:*']),
+    });
+    const { json } = await asAdmin('GET', `/api/v1/admin/users/${id}`);
+    expect(json['data']).toMatchObject({
+      userId: id,
+      displayName: 'Ann Example',
+      provisioningSource: 'manual',
+    });
+    const effective = await asAdmin('GET', `/api/v1/admin/users/${id}/effective-permissions`);
+    expect(effective.json['data']).toMatchObject({
+      roles: ['editor'],
+      permissions: [
+        { service: '*', layer: '*', operation: 'read' },
+        { service: '*', layer: '*', operation: 'write' },
+      ],
+    });
+    expect((await asAdmin('POST', '/api/v1/users', { name: 'ann', password: PASSWORD })).status).toBe(409);
+    expect((await asAdmin('POST', '/api/v1/users', { name: 'short', password: 'abc' })).status).toBe(400);
+    expect(
+      (await asAdmin('POST', '/api/v1/users', { name: 'x', roles: ['nobody'] })).json['errors'],
+    ).toMatchObject([{ name: '/roles/0' }]);
+    const list = await asAdmin('GET', '/api/v1/admin/users?role=editor&source=manual&active=true&limit=1');
+    expect(list.json['data']).toMatchObject({ totalCount: 1, users: [{ userId: id }] });
+    expect((await asAdmin('GET', '/api/v1/admin/users?role=edit_r')).json['data']).toMatchObject({
+      totalCount: 0,
+    });
+  });
+
+  it('sign in and out with a cookie that no script reads', async () => {
+    await addUser('bea', { roles: ['reader'] });
+    const { status, line, cookie } = await signIn('bea');
+    expect(status).toBe(204);
+    expect(line).toMatch(/^graticule=[\w-]{43}; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax$/);
+    expect(await whoAmI({ cookie })).toMatchObject({ kind: 'user', name: 'bea' });
+    const origin = new URL(server.url).origin;
+    expect((await send('POST', '/account/sign-out', undefined, { cookie, origin })).status).toBe(204);
+    expect(await whoAmI({ cookie })).toMatchObject({ isAuthenticated: false });
+  });
+
+  it('do nothing at the behest of another site', async () => {
+    await addUser('cleo', { roles: ['administrator'] });
+    const { cookie } = await signIn('cleo');
+    const path = '/api/v1/admin/roles';
+    const body = { name: 'made-elsewhere' };
+    const from = (headers: Record<string, string>) => send('POST', path, body, { cookie, ...headers });
+    expect((await from({ origin: 'https://evil.example' })).status).toBe(403);
+    expect((await from({ 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+    expect((await from({})).status).toBe(403);
+    expect((await from({ origin: new URL(server.url).origin, 'sec-fetch-site': 'same-origin' })).status).toBe(
+      201,
+    );
+    // Keys are no cookies: nobody sends them by accident.
+    expect((await asAdmin('POST', path, { name: 'another' })).status).toBe(201);
+  });
+
+  it('are refused alike whether the name or the password is wrong, and after too many attempts', async () => {
+    const id = await addUser('dan');
+    const [unknown, wrong] = [await signIn('nobody', 'x'), await signIn('dan', 'x')];
+    expect([unknown.status, wrong.status]).toEqual([401, 401]);
+    for (let i = 0; i < 4; i++) expect((await signIn('dan', 'x')).status).toBe(401);
+    expect((await signIn('dan')).status).toBe(401);
+    // Who has a new password need not wait.
+    expect((await asAdmin('PUT', `/api/v1/users/${id}/password`, { password: `${PASSWORD}!` })).status).toBe(
+      204,
+    );
+    expect((await signIn('dan', `${PASSWORD}!`)).status).toBe(204);
+  });
+
+  it('are signed out everywhere by a new password, when they are switched off, and when they are gone', async () => {
+    const id = await addUser('eve');
+    const [first, second] = [await signIn('eve'), await signIn('eve')];
+    const own = { cookie: first.cookie, origin: new URL(server.url).origin };
+    const change = { current: PASSWORD, password: 'another good password' };
+    expect((await send('PUT', '/account/password', { ...change, current: 'wrong' }, own)).status).toBe(403);
+    expect((await send('PUT', '/account/password', change, own)).status).toBe(204);
+    expect(await whoAmI(own)).toMatchObject({ name: 'eve' });
+    expect(await whoAmI({ cookie: second.cookie })).toMatchObject({ isAuthenticated: false });
+    expect((await asAdmin('PATCH', `/api/v1/users/${id}`, { isActive: false })).status).toBe(200);
+    expect(await whoAmI(own)).toMatchObject({ isAuthenticated: false });
+    expect((await signIn('eve', change.password)).status).toBe(401);
+    expect((await asAdmin('DELETE', `/api/v1/admin/users/${id}`)).status).toBe(200);
+    expect((await asAdmin('GET', `/api/v1/admin/users/${id}`)).status).toBe(404);
+  });
+
+  it('get no more from each other than they hold', async () => {
+    const id = await addUser('fay');
+    await asAdmin('POST', '/api/v1/admin/roles', { name: 'personnel' });
+    const { json } = await asAdmin('GET', '/api/v1/admin/roles');
+    const { roleId } = (json['data'] as unknown as { roleId: string; name: string }[]).find(
+      ({ name }) => name === 'personnel',
+    )!;
+    const grants = { permissions: [{ service: '*', layer: '*', operation: 'admin:users:write' }] };
+    expect((await asAdmin('PUT', `/api/v1/admin/roles/${roleId}/permissions`, grants)).status).toBe(200);
+    await addUser('gil', { roles: ['personnel'] });
+    const gil = { authorization: basic('gil', PASSWORD) };
+    const give = (roles: string[]) => send('PUT', `/api/v1/admin/users/${id}/roles`, { roles }, gil);
+    expect((await give(['administrator'])).status).toBe(403);
+    expect((await give(['personnel'])).status).toBe(200);
+    expect(
+      (await send('POST', '/api/v1/users', { name: 'hal', claims: { region: ['x'] } }, gil)).status,
+    ).toBe(403);
+    expect((await send('POST', '/api/v1/users', { name: 'hal' }, gil)).status).toBe(201);
+  });
+});
