@@ -1,13 +1,14 @@
-import { access, mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { basename, extname, join, resolve } from 'node:path';
 import { isCsv } from '../core/csv.js';
 import { ApiError } from '../core/errors.js';
 import { TaskFailure } from '../core/failure.js';
 import { LIMITS } from '../core/limits.js';
-import type { OgrLayerInfo } from '../core/ogr.js';
+import type { StagedLayer, StageProblem } from '../core/ogr.js';
 import type { Pools } from '../core/tasks.js';
 import type { JobRow } from '../stores/jobs.js';
 import { holdsBareGeometries, writeAsCsv } from './bare-geometries.js';
+import { exists } from './exists.js';
 import { importFormatOf } from './import-formats.js';
 import type { JobEngine, SubmitOptions } from './jobs/engine.js';
 import { keepsUpload, removeStrays, trimUploads } from './jobs/kept-uploads.js';
@@ -42,6 +43,31 @@ export interface ImportedCollection {
   features: number;
 }
 
+/** An import of what a job fetches itself, from another server. */
+export interface RemoteInput<S = unknown> extends Omit<ImportInput, 'file' | 'layer' | 'owned'> {
+  remote: S;
+}
+
+/** What was fetched of another server, as a file in the folder of its job. */
+export interface Fetched {
+  path: string;
+  title?: string;
+  /** CRS of the coordinates, where it is not that of the format. */
+  sourceCrs?: string;
+  /** Kept with the job, for its result and for what follows. */
+  report: unknown;
+}
+
+/** A sort of source on another server. */
+export interface RemoteKind<S> {
+  kind: string;
+  title: string;
+  /** Writes a file into a folder that is the job's, and is removed when it ends. May be called again after a crash. */
+  fetch(context: JobContext<RemoteInput<S>>, folder: string): Promise<Fetched>;
+  /** What follows once the collection is published. May be called again. */
+  follow?(context: JobContext<RemoteInput<S>>, report: unknown): Promise<void>;
+}
+
 export interface ImportResult {
   table: string;
   features: number;
@@ -49,6 +75,8 @@ export interface ImportResult {
   layer: string;
   /** Of what was in an archive. */
   format?: string;
+  /** Of what was fetched. */
+  report?: unknown;
 }
 
 export interface ImportDeps {
@@ -72,6 +100,13 @@ interface Saved {
   untyped?: boolean;
   title: string;
   features: number;
+  report?: unknown;
+}
+
+/** What the stages read of an input, and the file that OGR opens. */
+interface StageInput extends Omit<ImportInput, 'file' | 'sourceCrs'> {
+  path: string;
+  sourceCrs: string | undefined;
 }
 
 const KIND = 'import';
@@ -79,9 +114,10 @@ const STAGING_TABLE = 'staged';
 /** Names that SQLite, GeoPackage and the store use themselves. */
 const RESERVED = /^(sqlite|gpkg|rtree|graticule)_|^layer_styles$/i;
 
+/** Of an import that fetches: how much of the whole is done when the file is there. */
+export const FETCHED = 0.5;
 /** Shares of the whole that the stages take, as fractions at their ends. */
 const UNPACKED = 0.03;
-const INSPECTED = 0.05;
 const TRANSLATED = 0.6;
 const LOADED = 0.95;
 
@@ -117,10 +153,32 @@ export class ImportService {
     deps.jobs.register(this.#kind());
   }
 
+  /** Makes imports of a sort of remote source possible. */
+  addRemote<S>(remote: RemoteKind<S>): void {
+    const { kind, title } = remote;
+    this.#deps.jobs.register<RemoteInput<S>, ImportResult>({
+      kind,
+      title,
+      console: 'ExtractTransformLoad',
+      operationType: 1,
+      resumable: true,
+      ofFolder: true,
+      run: (context) => this.#runRemote(context, remote),
+      cleanup: (input, id, outcome) => this.#cleanup({ ...input, file: '' }, id, outcome),
+    });
+  }
+
+  /** As `submit`, of a kind that was added. */
+  async submitRemote<S>(kind: string, input: RemoteInput<S>, options: SubmitOptions): Promise<JobRow> {
+    this.#refuseReserved(input.table);
+    this.#refuseTaken(input);
+    const resources = [`collection:${input.table}`];
+    return (await this.#deps.jobs.submit(kind, input, { resources, ...options })).job;
+  }
+
   /** Throws `conflict` when there is a collection of that name which it cannot replace. */
   async submit(input: ImportInput, options: SubmitOptions): Promise<JobRow> {
-    if (RESERVED.test(input.table))
-      throw new ApiError('invalid-request', `The name ${input.table} is reserved.`);
+    this.#refuseReserved(input.table);
     this.#refuseTaken(input);
     const resources = [`collection:${input.table}`];
     const { job } = await this.#deps.jobs.submit(KIND, input, { resources, ...options });
@@ -168,7 +226,11 @@ export class ImportService {
     };
   }
 
-  #refuseTaken({ table, replace }: ImportInput): void {
+  #refuseReserved(table: string): void {
+    if (RESERVED.test(table)) throw new ApiError('invalid-request', `The name ${table} is reserved.`);
+  }
+
+  #refuseTaken({ table, replace }: Pick<ImportInput, 'table' | 'replace'>): void {
     const id = table.toLowerCase();
     if (!this.#deps.isPublished(id)) return;
     if (!replace) throw new ApiError('conflict', `There is a collection '${id}' already.`);
@@ -176,31 +238,66 @@ export class ImportService {
       throw new ApiError('conflict', `The collection '${id}' was not imported: an import cannot replace it.`);
   }
 
-  async #run(context: JobContext<ImportInput>): Promise<ImportResult> {
+  async #runRemote<S>(context: JobContext<RemoteInput<S>>, remote: RemoteKind<S>): Promise<ImportResult> {
+    const folder = this.#unpackedPath(context.id);
+    const fetch = async () => {
+      await rm(folder, { recursive: true, force: true });
+      await mkdir(folder, { recursive: true });
+      return context.step('fetch', 'Reading the other server', () => remote.fetch(context, folder));
+    };
+    const result = await this.#run(context as unknown as JobContext<ImportInput>, fetch);
+    if (remote.follow)
+      await context.step(
+        'settle',
+        'Taking over settings',
+        () => remote.follow!(context, result.report),
+        true,
+      );
+    return result;
+  }
+
+  async #run(context: JobContext<ImportInput>, fetch?: () => Promise<Fetched>): Promise<ImportResult> {
     const staging = this.#stagingPath(context.id);
-    const saved = (context.saved as Saved | undefined) ?? (await this.#prepare(context, staging));
+    const saved = savedOf(context) ?? (await this.#prepare(context, staging, fetch));
     const { table } = context.input;
     // No staging file after it was written: the load of an earlier run has committed.
-    if (!(context.saved && !(await exists(staging)))) await this.#load(context, staging, saved);
-    context.progress(LOADED);
+    if (!(savedOf(context) && !(await exists(staging)))) await this.#load(context, staging, saved);
+    tell(context, LOADED);
     const collection = { id: table, title: saved.title, store: this.#store, features: saved.features };
     // What is loaded is published, even when the job is asked to stop meanwhile: no half of it stays.
     await context.step('publish', `Publishing ${table}`, () => this.#deps.publish(collection), true);
-    const { features, layer, format } = saved;
-    return { table, features, layer, ...(format ? { format } : {}) };
+    const { features, layer, format, report } = saved;
+    return { table, features, layer, ...(format ? { format } : {}), ...(fetch ? { report } : {}) };
   }
 
-  async #prepare(context: JobContext<ImportInput>, staging: string): Promise<Saved> {
-    const { input } = context;
-    this.#refuseTaken(input);
-    const path = await this.#unpack(context);
-    const layer = await context.step('inspect', 'Inspecting the file', () => this.#inspect(context, path));
-    context.progress(INSPECTED);
-    const work = () => this.#translate(context, path, layer.name, staging);
-    const features = await context.step('translate', `Reading layer ${layer.name}`, work);
-    const saved: Saved = { layer: layer.name, title: input.title ?? layer.name, features };
-    if (isPacked(input.file)) saved.format = importFormatOf(path)?.name;
-    saved.untyped = isCsv(path) && !holdsBareGeometries(input.file);
+  async #prepare(
+    context: JobContext<ImportInput>,
+    staging: string,
+    fetch?: () => Promise<Fetched>,
+  ): Promise<Saved> {
+    this.#refuseTaken(context.input);
+    if (!fetch) return this.#stage(context, await this.#unpack(context), staging, {});
+    const { path, ...fetched } = await fetch();
+    return this.#stage(context, path, staging, fetched);
+  }
+
+  async #stage(
+    context: JobContext<ImportInput>,
+    path: string,
+    staging: string,
+    { title, sourceCrs, report }: Partial<Fetched>,
+  ): Promise<Saved> {
+    const { file, ...given } = context.input;
+    const input: StageInput = { ...given, sourceCrs: sourceCrs ?? given.sourceCrs, path };
+    const { layer, features } = await context.step('translate', 'Reading the file', () =>
+      this.#read(context, input, path !== file, staging),
+    );
+    const saved: Saved = { layer, title: input.title ?? title ?? layer, features };
+    if (report !== undefined) saved.report = report;
+    else {
+      if (isPacked(file)) saved.format = importFormatOf(path)?.name;
+      saved.untyped = isCsv(path) && !holdsBareGeometries(file);
+    }
     await context.checkpoint(saved);
     return saved;
   }
@@ -217,7 +314,7 @@ export class ImportService {
     const task = { path: input.file, output, ...(input.layer === undefined ? {} : { layer: input.layer }) };
     const work = () => this.#deps.pools.run('ogr.unpack', task, { signal });
     const { path } = await context.step('unpack', 'Unpacking the archive', work);
-    context.progress(UNPACKED);
+    tell(context, UNPACKED);
     return path;
   }
 
@@ -229,54 +326,30 @@ export class ImportService {
     return table;
   }
 
-  async #inspect(context: JobContext<ImportInput>, path: string): Promise<OgrLayerInfo> {
-    const { input, signal } = context;
-    const layers = await this.#deps.pools.run('ogr.inspect', { path }, { signal });
-    const spatial = layers.filter(({ hasGeometry }) => hasGeometry !== false);
-    const layer =
-      input.layer === undefined
-        ? (spatial[0] ?? layers[0])
-        : (layers.find(({ name }) => name === input.layer) ?? (path === input.file ? undefined : spatial[0]));
-    if (!layer) {
-      const names = layers.map(({ name }) => name).slice(0, 20);
-      throw new ApiError(
-        'unprocessable',
-        `The file has no such layer; it has: ${names.join(', ') || 'none'}.`,
-      );
-    }
-    if (layer.crs === null && input.sourceCrs === undefined) {
-      throw new ApiError(
-        'unprocessable',
-        'The file names no coordinate reference system: one has to be given.',
-      );
-    }
-    if (layer.featureCount > LIMITS.importFeatures)
-      throw new TaskFailure('too-large', `The file has more than ${LIMITS.importFeatures} features.`);
-    if (input.layer === undefined && spatial.length > 1)
-      await context.warn(`The file has ${spatial.length} layers; this one is imported: ${layer.name}.`);
-    return layer;
-  }
-
-  async #translate(
+  /** Writes the layer that is meant into the staging file. */
+  async #read(
     context: JobContext<ImportInput>,
-    path: string,
-    layer: string,
+    { path, layer, sourceCrs, targetCrs }: StageInput,
+    isUnpacked: boolean,
     staging: string,
-  ): Promise<number> {
-    const { input, signal } = context;
+  ): Promise<StagedLayer> {
+    const { signal } = context;
     await mkdir(this.#staging, { recursive: true });
     await removeDatabase(staging);
     const task = {
-      path,
-      layer,
-      output: staging,
-      table: STAGING_TABLE,
-      ...(input.sourceCrs ? { sourceCrs: input.sourceCrs } : {}),
-      ...(input.targetCrs ? { targetCrs: input.targetCrs } : {}),
+      ...{ path, isUnpacked, output: staging, table: STAGING_TABLE },
+      ...(layer === undefined ? {} : { layer }),
+      ...(sourceCrs ? { sourceCrs } : {}),
+      ...(targetCrs ? { targetCrs } : {}),
     };
-    const onProgress = (part: number) => context.progress(INSPECTED + part * (TRANSLATED - INSPECTED));
-    const { features } = await this.#deps.pools.run('ogr.translate', task, { signal, onProgress });
-    return features;
+    const onProgress = (part: number) => tell(context, UNPACKED + part * (TRANSLATED - UNPACKED));
+    const result = await this.#deps.pools.run('ogr.stage', task, { signal, onProgress });
+    if ('problem' in result) throw refusalOf(result);
+    if (layer === undefined && result.spatialLayers > 1)
+      await context.warn(
+        `The file has ${result.spatialLayers} layers; this one is imported: ${result.layer}.`,
+      );
+    return result;
   }
 
   async #load(context: JobContext<ImportInput>, staging: string, saved: Saved): Promise<void> {
@@ -293,7 +366,7 @@ export class ImportService {
       // The store knows by it that a load which was not heard of any more did commit.
       token: id,
     };
-    const onProgress = (part: number) => context.progress(TRANSLATED + part * (LOADED - TRANSLATED));
+    const onProgress = (part: number) => tell(context, TRANSLATED + part * (LOADED - TRANSLATED));
     const work = () => this.#deps.pools.run('vector.load', task, { signal, onProgress });
     await context.step('load', `Loading ${saved.features} features into ${input.table}`, work);
   }
@@ -315,6 +388,33 @@ export class ImportService {
   }
 }
 
+/** What an earlier run kept once its file was translated; before that, a fetch keeps how far it is. */
+function savedOf({ saved }: JobContext<ImportInput>): Saved | undefined {
+  return typeof saved === 'object' && saved !== null && 'layer' in saved ? (saved as Saved) : undefined;
+}
+
+function tell(context: JobContext<ImportInput>, fraction: number): void {
+  const begin = 'remote' in context.input ? FETCHED : 0;
+  context.progress(begin + fraction * (1 - begin));
+}
+
+function refusalOf(problem: StageProblem): Error {
+  switch (problem.problem) {
+    case 'no-layer':
+      return new ApiError(
+        'unprocessable',
+        `The file has no such layer; it has: ${problem.names.join(', ') || 'none'}.`,
+      );
+    case 'no-crs':
+      return new ApiError(
+        'unprocessable',
+        'The file names no coordinate reference system: one has to be given.',
+      );
+    case 'too-many-features':
+      return new TaskFailure('too-large', `The file has more than ${LIMITS.importFeatures} features.`);
+  }
+}
+
 const isPacked = (path: string) => isZipped(path) || isGzipped(path);
 
 /** The file that goes with the job. */
@@ -324,11 +424,4 @@ function uploadPath({ file, owned }: ImportInput): string | undefined {
 
 async function removeDatabase(path: string): Promise<void> {
   for (const suffix of ['', '-wal', '-shm', '-journal']) await rm(path + suffix, { force: true });
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -16,6 +16,15 @@ export interface UploadSource {
   bytes: AsyncIterable<Uint8Array>;
 }
 
+/** Who follows an upload while it arrives, and may end it. */
+export interface UploadWatch {
+  /** Ends the upload; its reason is an `ApiError`. */
+  readonly signal: AbortSignal;
+  field(name: string, value: string): void;
+  file(name: string, mediaType: string): void;
+  bytes(count: number): void;
+}
+
 export interface UploadRules {
   directory: string;
   maxBytes: number;
@@ -25,6 +34,7 @@ export interface UploadRules {
   refusalOf?(fileName: string): string | undefined;
   /** Parts, by their names in lower case, that are small texts: they are among the fields, sent as files or not. */
   texts?: ReadonlySet<string>;
+  watch?: UploadWatch;
 }
 
 /** A file on disk, which the receiver now owns, and the other fields of its form. */
@@ -73,15 +83,19 @@ async function receive(source: UploadSource, rules: UploadRules): Promise<Upload
     if (valueTruncated) refuse(new ApiError('payload-too-large', 'A form field is too long.'));
     // The parser's types promise a name that a malformed part does not have.
     else if (!name) refuse(new ApiError('invalid-request', 'A form field has no name.'));
-    else fields.set(name.toLowerCase(), value);
+    else {
+      fields.set(name.toLowerCase(), value);
+      watched(() => rules.watch?.field(name.toLowerCase(), value), refuse);
+    }
   });
-  form.on('file', (field, stream, name) => {
+  form.on('file', (field, stream, name, _encoding, mediaType) => {
     if (rules.texts?.has((field ?? '').toLowerCase())) {
       readText(stream, (text) => fields.set(field.toLowerCase(), text), refuse);
       return;
     }
     if (writing.length > 0) refuse(tooManyParts());
     stream.on('limit', () => refuse(tooLarge(rules.maxBytes)));
+    rules.watch?.file(name ?? '', mediaType);
     const file = write(stream, name ?? '', rules, stop.signal).catch((error: unknown) => {
       const failure = broken(error);
       refuse(failure);
@@ -92,9 +106,21 @@ async function receive(source: UploadSource, rules: UploadRules): Promise<Upload
   for (const limit of ['filesLimit', 'fieldsLimit', 'partsLimit'] as const) {
     form.on(limit, () => refuse(tooManyParts()));
   }
+  const onStop = () => refuse(broken(rules.watch?.signal.reason));
+  rules.watch?.signal.addEventListener('abort', onStop, { once: true });
   const failure = await pipeline(Readable.from(source.bytes), form).then(() => undefined, broken);
+  rules.watch?.signal.removeEventListener('abort', onStop);
   if (failure) stop.abort();
   return accept(failure, await Promise.all(writing), fields);
+}
+
+/** What a watcher refuses ends the upload. */
+function watched(tell: () => void, refuse: (error: ApiError) => void): void {
+  try {
+    tell();
+  } catch (error) {
+    refuse(broken(error));
+  }
 }
 
 function tooManyParts(): ApiError {
@@ -133,7 +159,7 @@ function parser(contentType: string | undefined, { maxBytes, texts }: UploadRule
 }
 
 /** What tells the format: `.geojson.gz` of a compressed file. */
-function endingOf(fileName: string): string {
+export function endingOf(fileName: string): string {
   const name = fileName.toLowerCase();
   const extension = extname(name);
   return extension === '.gz' ? extname(name.slice(0, -extension.length)) + extension : extension;
@@ -142,7 +168,7 @@ function endingOf(fileName: string): string {
 async function write(
   stream: Readable,
   fileName: string,
-  { directory, extensions, refusalOf }: UploadRules,
+  { directory, extensions, refusalOf, watch }: UploadRules,
   signal: AbortSignal,
 ): Promise<Received> {
   const extension = endingOf(fileName);
@@ -162,7 +188,9 @@ async function write(
     highWaterMark: BOUNDS.uploadBuffer,
   });
   try {
-    await pipeline(stream, out, { signal });
+    const writing = pipeline(stream, out, { signal });
+    stream.on('data', (part: Buffer) => watch?.bytes(part.byteLength));
+    await writing;
     return { fileName, path, size: out.bytesWritten };
   } catch (error) {
     // The file may only now come into being: a stream that was ended while it opened closes after that.

@@ -33,7 +33,7 @@ describe('import', () => {
     return found;
   };
 
-  it('inspects, translates, loads and publishes, and leaves nothing but the table', async () => {
+  it('stages, loads and publishes, and leaves nothing but the table', async () => {
     const job = await run({ title: 'Towns of the world' });
     expect(job).toMatchObject({
       state: 'Succeeded',
@@ -51,7 +51,6 @@ describe('import', () => {
     expect(existsSync(file)).toBe(true);
     const steps = await api.state.jobs.steps(job.id);
     expect(steps.map(({ phase, status }) => `${phase} ${status}`)).toEqual([
-      'inspect Succeeded',
       'translate Succeeded',
       'load Succeeded',
       'publish Succeeded',
@@ -77,18 +76,15 @@ describe('import', () => {
     await expect(submit()).rejects.toMatchObject({ status: 409 });
   });
 
-  it.each(['ogr.inspect', 'ogr.translate', 'vector.load'] as const)(
-    'cleans up when %s fails',
-    async (task) => {
-      api.pools.failures.set(task, new TaskFailure('source-unreadable', 'The file is damaged.'));
-      const job = await run({ owned: true });
-      expect(job).toMatchObject({ state: 'Failed', failure_message: 'The file is damaged.' });
-      expect(await leftovers()).toEqual([]);
-      expect(existsSync(file)).toBe(false);
-      expect(api.published).toEqual([]);
-      await expect(api.jobs.retry(job.id)).rejects.toMatchObject({ status: 409 });
-    },
-  );
+  it.each(['ogr.stage', 'vector.load'] as const)('cleans up when %s fails', async (task) => {
+    api.pools.failures.set(task, new TaskFailure('source-unreadable', 'The file is damaged.'));
+    const job = await run({ owned: true });
+    expect(job).toMatchObject({ state: 'Failed', failure_message: 'The file is damaged.' });
+    expect(await leftovers()).toEqual([]);
+    expect(existsSync(file)).toBe(false);
+    expect(api.published).toEqual([]);
+    await expect(api.jobs.retry(job.id)).rejects.toMatchObject({ status: 409 });
+  });
 
   it('runs a failed import of a file that is still there again', async () => {
     api.pools.failures.set('vector.load', new TaskFailure('worker-lost', 'The worker was lost.'));
@@ -113,7 +109,7 @@ describe('import', () => {
   });
 
   it('does not offer to run a damaged file again', async () => {
-    api.pools.failures.set('ogr.inspect', new TaskFailure('source-unreadable', 'The file is damaged.'));
+    api.pools.failures.set('ogr.stage', new TaskFailure('source-unreadable', 'The file is damaged.'));
     const path = { jobId: (await run({ owned: true })).id };
     const { body } = await api.call('GET /jobs/{jobId}', { path });
     expect(body.links).not.toHaveProperty('retry');
@@ -145,7 +141,7 @@ describe('import', () => {
   });
 
   it('stops on cancellation and cleans up', async () => {
-    api.pools.translateMs = 20_000;
+    api.pools.stageMs = 20_000;
     const job = await submit({ owned: true });
     await sleep(150);
     await api.jobs.cancel(job.id);
@@ -212,7 +208,7 @@ describe('import', () => {
     });
 
     it('imports in the background when asked, and tells how far it is', async () => {
-      api.pools.translateMs = 400;
+      api.pools.stageMs = 400;
       const { status, body } = await upload({ TableName: 'towns', ForceBackground: 'TRUE' });
       expect(status).toBe(202);
       const { jobId } = body;
@@ -241,7 +237,7 @@ describe('import', () => {
     });
 
     it('cancels an import', async () => {
-      api.pools.translateMs = 20_000;
+      api.pools.stageMs = 20_000;
       const { body } = await upload({ TableName: 'towns', ForceBackground: 'true' });
       await sleep(100);
       const path = { jobId: body.jobId };
@@ -279,7 +275,7 @@ describe('import', () => {
     });
 
     it('answers 422 for a file that cannot be read', async () => {
-      api.pools.failures.set('ogr.inspect', new TaskFailure('source-unreadable', 'The file is damaged.'));
+      api.pools.failures.set('ogr.stage', new TaskFailure('source-unreadable', 'The file is damaged.'));
       const failing = upload({ TableName: 'towns' });
       await expect(failing).rejects.toMatchObject({ status: 422, message: 'The file is damaged.' });
       expect(await leftovers()).toEqual([]);

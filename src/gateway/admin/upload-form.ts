@@ -13,7 +13,7 @@ export interface UploadForm {
   forceBackground: boolean;
 }
 
-const TABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,59}$/;
+export const TABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,59}$/;
 
 /** Longitude and latitude (contract). */
 const DEFAULT_SRID = 4326;
@@ -58,6 +58,12 @@ function crs(name: string, fields: ReadonlyMap<string, string>): string | undefi
   const raw = fields.get(name.toLowerCase())?.trim();
   if (raw === undefined || raw === '') return undefined;
   const crs = /^\d{1,7}$/.test(raw) ? crsOfEpsg(Number(raw)) : undefined;
+  return crs ? `EPSG:${crs.epsg}` : wrong(name, 'must be the EPSG code of a coordinate reference system');
+}
+
+/** A CRS by its code. Throws 400 naming the member. */
+export function requireSrid(name: string, srid: number): string {
+  const crs = crsOfEpsg(srid);
   return crs ? `EPSG:${crs.epsg}` : wrong(name, 'must be the EPSG code of a coordinate reference system');
 }
 

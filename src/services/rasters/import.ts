@@ -1,10 +1,11 @@
-import { access, mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { TIFF_FORMAT } from '../../core/media.js';
 import type { RasterImportResult, RasterImportTask, RasterSource } from '../../core/rasters.js';
 import type { Pools } from '../../core/tasks.js';
 import type { JobRow } from '../../stores/jobs.js';
 import type { RegisteredRaster } from '../../stores/rasters.js';
+import { exists } from '../exists.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
 import { failedJobs, keepsUpload, trimUploads } from '../jobs/kept-uploads.js';
 import type { JobContext, JobKind, JobOutcome } from '../jobs/kinds.js';
@@ -246,11 +247,4 @@ function formatOf(file: string, { optimized }: RasterImportResult): ImportAbout[
   if (/\.png$/i.test(file)) return 'PNG';
   if (/\.jpe?g$/i.test(file)) return 'JPEG';
   return optimized ? 'COG' : 'GTiff';
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

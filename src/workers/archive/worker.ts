@@ -4,6 +4,7 @@ import type { TaskInput, TaskName, TaskOutput } from '../../core/tasks.js';
 import { Cancellation } from '../cancellation.js';
 import { answer } from '../failure.js';
 import type { OneThreadMessage } from '../one-thread.js';
+import { copyPart, readPackage } from './package/copy.js';
 import { appendTiles, discardArchive, finishArchive, openArchive } from './write.js';
 
 /** Thread side of the archive writer: Piscina calls the default export with one task after the other. */
@@ -13,12 +14,17 @@ export type ArchiveTaskName = Extract<TaskName, `archive.${string}`>;
 setPriority(WORKER_NICENESS);
 
 const TASKS: {
-  [N in ArchiveTaskName]: (input: TaskInput<N>, cancellation: Cancellation) => TaskOutput<N>;
+  [N in ArchiveTaskName]: (
+    input: TaskInput<N>,
+    cancellation: Cancellation,
+  ) => TaskOutput<N> | Promise<TaskOutput<N>>;
 } = {
   'archive.open': openArchive,
   'archive.append': appendTiles,
   'archive.finish': finishArchive,
   'archive.discard': discardArchive,
+  'archive.package': readPackage,
+  'archive.copy': copyPart,
 };
 
 export default function runTask({ name, input, flag }: OneThreadMessage<ArchiveTaskName>) {

@@ -1,5 +1,11 @@
 import { statSync } from 'node:fs';
-import type { ArchiveDraft, ArchiveTasks, WrittenContainer } from '../../core/archives.js';
+import type {
+  ArchiveDraft,
+  ArchiveTasks,
+  DraftCursor,
+  WrittenContainer,
+  WrittenTile,
+} from '../../core/archives.js';
 import type Database from '../../native/sqlite.js';
 import type { Cancellation } from '../cancellation.js';
 import {
@@ -43,8 +49,20 @@ export function openArchive({ draft }: Input<'archive.open'>) {
 }
 
 export function appendTiles({ draft, tiles, from, to }: Input<'archive.append'>): null {
+  return appendAll(draft, from, to, [tiles]);
+}
+
+/** Adds tiles as they come, and moves the cursor, in one transaction. */
+export function appendAll(
+  draft: ArchiveDraft,
+  from: DraftCursor,
+  to: string,
+  batches: Iterable<readonly WrittenTile[]>,
+): null {
   const db = databaseOf(draft);
-  advance(db, from, to, () => WRITERS[draft.container].add(db, draft, tiles));
+  advance(db, from, to, () => {
+    for (const tiles of batches) WRITERS[draft.container].add(db, draft, tiles);
+  });
   return null;
 }
 

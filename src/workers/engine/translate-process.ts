@@ -1,5 +1,5 @@
 /**
- * Tasks `ogr.translate`, `ogr.unpack` and `raster.import`, in a process of their own: GDAL cannot be told to stop half way, but a process can be killed;
+ * Tasks `ogr.stage`, `ogr.translate`, `ogr.unpack` and `raster.import`, in a process of their own: GDAL cannot be told to stop half way, but a process can be killed;
  * and a foreign file that crashes its driver takes nothing else with it.
  */
 

@@ -3,6 +3,7 @@
 import { answer } from '../failure.js';
 import { gdal } from './gdal.js';
 import { importRaster } from './import.js';
+import { stage } from './stage.js';
 import { translate } from './translate.js';
 import {
   type FromTranslator,
@@ -15,7 +16,12 @@ import { unpack } from './unpack.js';
 
 process.title = 'graticule: engine import';
 
-const BODIES = { 'ogr.translate': translate, 'ogr.unpack': unpack, 'raster.import': importRaster };
+const BODIES = {
+  'ogr.stage': stage,
+  'ogr.translate': translate,
+  'ogr.unpack': unpack,
+  'raster.import': importRaster,
+};
 
 // What is written has another name until it is whole: a journal on the disk would save nothing.
 gdal.config.set('OGR_SQLITE_JOURNAL', 'MEMORY');

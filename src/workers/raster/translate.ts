@@ -6,6 +6,7 @@ import { TaskFailure } from '../../core/failure.js';
 import { LIMITS } from '../../core/limits.js';
 import type { ExportFormat, TranslateResult, TranslateTask } from '../../core/ogr.js';
 import { type Crs, crsOf, crsOfDataset } from './crs.js';
+import { draftArguments, readingDraft } from './draft.js';
 import { type Dataset, gdal } from './gdal.js';
 import { baseGeometryCode, geometryTypeOf, hasNoGeometry, hasZ, openVector } from './ogr.js';
 import { isParquet } from './parquet/file.js';
@@ -33,7 +34,21 @@ export async function translate(
     return task.targetCrs === undefined
       ? translateTable(task, part, onProgress)
       : projectTable(task, part, onProgress);
-  const source = await openVector(task.path);
+  const source = await readingDraft(task.draft, () => openVector(task.path));
+  try {
+    return await translateOpened(source, task, part, onProgress);
+  } finally {
+    source.close();
+  }
+}
+
+/** As `translate`, of a file that is open already. */
+export async function translateOpened(
+  source: Dataset,
+  task: TranslateTask,
+  part: string,
+  onProgress: (fraction: number) => void,
+): Promise<TranslateResult> {
   try {
     const layer = layerOf(source, task.layer);
     const args = await translateArguments(task, source, layer);
@@ -56,7 +71,6 @@ export async function translate(
       error,
     );
   } finally {
-    source.close();
     await removePart(part);
   }
 }
@@ -113,7 +127,7 @@ function layerOf(source: Dataset, name: string | undefined): Layer {
 
 async function translateArguments(task: TranslateTask, source: Dataset, layer: Layer): Promise<string[]> {
   const coordinates = coordinatesOfTable(layer, source.driver.description);
-  if (!coordinates && hasNoGeometry(layer.geomType))
+  if (!coordinates && !task.draft && hasNoGeometry(layer.geomType))
     throw new TaskFailure('invalid-input', 'The layer has no geometry.');
   const own = crsOfDataset(layer);
   const sourceCrs = task.sourceCrs ?? (own ? undefined : task.assumeCrs);
@@ -123,6 +137,7 @@ async function translateArguments(task: TranslateTask, source: Dataset, layer: L
       'The file names no coordinate reference system: one has to be given.',
     );
   }
+  if (task.draft) return draftArguments(task.draft, task, layer.name);
   if (task.format)
     return [...exportArguments(task.format, task.table, sourceCrs), ...rowArguments(layer, task.idColumn)];
   return [
@@ -158,6 +173,9 @@ function exportArguments(format: ExportFormat, table: string, sourceCrs: string 
   switch (format) {
     case 'GeoJSON':
       return [...named, ...crs('-s_srs'), '-t_srs', 'OGC:CRS84', '-lco', 'RFC7946=YES'];
+    case 'GeoJSONSeq':
+      // It is read again: what is left out of a coordinate would be lost.
+      return [...named, ...crs('-s_srs'), '-t_srs', 'OGC:CRS84', '-lco', 'COORDINATE_PRECISION=15'];
     case 'KML':
       return [...named, ...crs('-s_srs'), '-t_srs', 'OGC:CRS84'];
     case 'CSV':

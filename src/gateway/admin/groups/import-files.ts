@@ -1,11 +1,94 @@
-import { action, group, report } from '../kit.js';
+import Type, { type Static } from 'typebox';
+import { LIMITS } from '../../../core/limits.js';
+import type { Exchange, Reply } from '../../../core/operation.js';
+import { IMPORT_FORMATS } from '../../../services/import-formats.js';
+import { fetchFile } from '../../../services/remote-file.js';
+import { anyCaseBody } from '../any-case.js';
+import type { AdminDeps } from '../deps.js';
+import { errorDocs } from '../envelope.js';
+import { IMPORT_RESPONSES, importFile } from '../imported.js';
+import { action, group } from '../kit.js';
+import { parseUploadForm, UploadFormSchema } from '../upload-form.js';
+import { PreviewSchema, previewReceived } from '../upload-views.js';
 import { importRaster } from './import-raster.js';
+import { importTilePackage } from './import-tiles.js';
 
-/** Import of remote files, rasters, tile packages and toolboxes. */
+const S = Type.String();
+const SourceUrl = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.urlBytes,
+  description: 'A file of a host that remote.allow names. Redirections are not followed.',
+});
+const FileName = Type.Optional(
+  Type.String({ maxLength: 255, description: 'Tells the format where the URL does not.' }),
+);
+
+const { TableName, TargetSchema, SourceSrid, TargetSrid, OverwriteExisting, ForceBackground, TrackProgress } =
+  UploadFormSchema.properties;
+
+const PreviewUrlBody = Type.Object({ sourceUrl: SourceUrl, fileName: FileName });
+const UploadUrlBody = Type.Object({
+  sourceUrl: SourceUrl,
+  tableName: TableName,
+  fileName: FileName,
+  targetSchema: TargetSchema,
+  sourceSrid: SourceSrid,
+  targetSrid: TargetSrid,
+  overwriteExisting: OverwriteExisting,
+  forceBackground: ForceBackground,
+  trackProgress: TrackProgress,
+  uploadId: Type.Optional(S),
+});
+
+const EXTENSIONS: ReadonlySet<string> = new Set(Object.keys(IMPORT_FORMATS));
+
+/** Import of remote files, rasters and tile packages. */
 export const importFiles = group({ tag: 'Import', scope: 'import-files', envelope: 'raw' }, [
-  report('POST /import/toolbox/translation/validate', 'Validate a Translated Toolbox Manifest'),
-  action('POST /import/preview-url', 'Preview a Geospatial File from a URL'),
-  action('POST /import/upload-url', 'Import a Geospatial File from a URL'),
+  action('POST /import/preview-url', 'Preview a Geospatial File from a URL', {
+    description: 'Nothing is published, and nothing stays.',
+    body: anyCaseBody(PreviewUrlBody),
+    data: PreviewSchema,
+    errors: [400, 413, 422, 503],
+    answer: (x, deps) =>
+      previewReceived(x, deps, () => fetchFile(fileOf(x.body, LIMITS.previewBytes, deps), deps.pools, x)),
+  }),
+  action('POST /import/upload-url', 'Import a Geospatial File from a URL', {
+    description: 'The file is downloaded, then imported as one that is uploaded.',
+    body: anyCaseBody(UploadUrlBody),
+    responses: { ...IMPORT_RESPONSES, ...errorDocs([400, 409, 413, 422, 500, 503]) },
+    reply: uploadUrl,
+  }),
   ...importRaster,
-  action('POST /import/tile-package', 'Import Tile Cache Package'),
+  importTilePackage,
 ]);
+
+function fileOf({ sourceUrl, fileName }: Static<typeof PreviewUrlBody>, maxBytes: number, deps: AdminDeps) {
+  return { url: sourceUrl, fileName, directory: deps.imports.uploads, maxBytes, extensions: EXTENSIONS };
+}
+
+type UrlExchange = Exchange<Record<never, never>, Static<typeof UploadUrlBody>>;
+
+async function uploadUrl(x: UrlExchange, deps: AdminDeps): Promise<Reply> {
+  // What is wrong with the request is told before the other server is asked.
+  const form = parseUploadForm(fieldsOf(x.body));
+  const watch = deps.uploads.open(0);
+  try {
+    if (x.body.uploadId !== undefined) watch.field('uploadid', x.body.uploadId);
+    watch.file(x.body.fileName ?? x.body.sourceUrl.split('/').at(-1)!, undefined);
+    const options = {
+      signal: AbortSignal.any([x.signal, watch.signal]),
+      onBytes: (bytes: number) => watch.arrived(bytes),
+    };
+    const file = await fetchFile(fileOf(x.body, LIMITS.uploadBytes, deps), deps.pools, options);
+    return await importFile(x, deps, { file, watch, formOf: () => form });
+  } catch (error) {
+    const reason = watch.signal.aborted ? watch.signal.reason : error;
+    watch.fail(reason);
+    throw reason;
+  }
+}
+
+/** The members as fields of the form that uploads a file. */
+function fieldsOf(body: object): Map<string, string> {
+  return new Map(Object.entries(body).map(([name, value]) => [name.toLowerCase(), String(value)]));
+}

@@ -1,13 +1,12 @@
 import Type, { type Static } from 'typebox';
-import { ApiError } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
-import { json } from '../../../core/reply.js';
 import type { ImportInput, ImportResult } from '../../../services/import.js';
-import { IMPORT_FORMATS, importFormatOf } from '../../../services/import-formats.js';
-import { nameOf, reasonNotRead } from '../../../services/publish/formats.js';
-import { receiveUpload, type Upload } from '../../../services/upload.js';
+import { IMPORT_FORMATS } from '../../../services/import-formats.js';
+import type { ImportPreview } from '../../../services/import-preview.js';
+import { reasonNotRead } from '../../../services/publish/formats.js';
+import { receiveUpload } from '../../../services/upload.js';
 import type { JobRow } from '../../../stores/jobs.js';
 import type { AdminDeps } from '../deps.js';
 import {
@@ -18,9 +17,11 @@ import {
   TimestampSchema,
   timestamp,
 } from '../envelope.js';
+import { IMPORT_RESPONSES, importFile, importLinks } from '../imported.js';
 import { percent } from '../job-views.js';
-import { action, BASE_PATH, group, report } from '../kit.js';
-import { parseUploadForm, type UploadForm, UploadFormSchema } from '../upload-form.js';
+import { action, group, report } from '../kit.js';
+import { parseUploadForm, UploadFormSchema } from '../upload-form.js';
+import { PreviewSchema, previewReceived, UploadSchema, uploadView } from '../upload-views.js';
 
 const S = Type.String();
 const Job = Type.Object({
@@ -37,14 +38,6 @@ const Job = Type.Object({
   createdAt: TimestampSchema,
   startedAt: OptionalTimestampSchema,
   completedAt: OptionalTimestampSchema,
-});
-const Queued = Type.Object({ jobId: S, statusUrl: S, cancelUrl: S, message: S });
-const Imported = Type.Object({
-  success: Type.Boolean(),
-  tableName: S,
-  featureCount: Type.Integer(),
-  format: S,
-  jobId: S,
 });
 
 const I = Type.Integer();
@@ -74,9 +67,10 @@ const IMPORT_LIMITS: Static<typeof ImportLimits> = {
   batchSize: LIMITS.importBatch,
   maxMemoryBytes: LIMITS.importMemoryBytes,
   backgroundJobThresholdBytes: LIMITS.importForegroundBytes,
-  maxPreviewSizeBytes: 0,
-  maxPreviewFeatures: 0,
-  maxPreviewCountScan: 0,
+  maxPreviewSizeBytes: LIMITS.previewBytes,
+  // One feature is shown, and all of a file are counted.
+  maxPreviewFeatures: 1,
+  maxPreviewCountScan: LIMITS.importFeatures,
   streamBufferSize: LIMITS.uploadBuffer,
   useTransactions: true,
   continueOnError: false,
@@ -90,6 +84,7 @@ const IMPORT_LIMITS: Static<typeof ImportLimits> = {
   retainedUploadSeconds: LIMITS.keptUploadMs / 1000,
 };
 
+const byUpload = { uploadId: pathString('uploadId', 'Id of the upload.') };
 const byId = { jobId: pathString('jobId', 'Id of the import job.') };
 
 /** Import of uploaded files. */
@@ -103,9 +98,20 @@ export const imports = group({ tag: 'Import', scope: 'import', envelope: 'raw' }
       ),
     }),
   }),
-  action('POST /import/preview', 'Preview a Geospatial File'),
+  action('POST /import/preview', 'Preview a Geospatial File', {
+    description: 'Nothing is published, and nothing stays.',
+    body: {
+      schema: Type.Object({ file: Type.String({ format: 'binary' }) }),
+      mediaTypes: ['multipart/form-data'],
+      required: true,
+      maxBytes: LIMITS.previewBytes,
+      streamed: true,
+    },
+    data: PreviewSchema,
+    errors: [400, 413, 415, 422, 503],
+    answer: preview,
+  }),
   report('GET /import/limits', 'Get Import Limits', {
-    description: 'The members of previews are 0: previews are not made yet.',
     data: ImportLimits,
     answer: () => IMPORT_LIMITS,
   }),
@@ -145,107 +151,60 @@ export const imports = group({ tag: 'Import', scope: 'import', envelope: 'raw' }
       streamed: true,
     },
     responses: {
-      200: { description: 'Imported.', content: { 'application/json': Imported } },
-      202: { description: 'Taken; the job imports it.', content: { 'application/json': Queued } },
+      ...IMPORT_RESPONSES,
       ...errorDocs([400, 409, 413, 415, 422, 503]),
     },
     reply: upload,
   }),
-  report('GET /import/uploads', 'List Active Import Uploads'),
-  action('POST /import/uploads/{uploadId}/cancel', 'Cancel Import Upload'),
-  report('GET /import/uploads/{uploadId}/progress', 'Get Import Upload Progress'),
+  report('GET /import/uploads', 'List Active Import Uploads', {
+    data: Type.Object({ uploads: Type.Array(UploadSchema) }),
+    errors: [503],
+    answer: async (_x, { uploads }) => ({ uploads: (await uploads.list()).map(uploadView) }),
+  }),
+  action('POST /import/uploads/{uploadId}/cancel', 'Cancel Import Upload', {
+    params: byUpload,
+    data: Type.Object({ uploadId: S, message: S }),
+    errors: [400, 404, 409, 503],
+    async answer({ params: { uploadId } }, { uploads }) {
+      await uploads.cancel(uploadId);
+      return { uploadId, message: 'The upload is being cancelled.' };
+    },
+  }),
+  report('GET /import/uploads/{uploadId}/progress', 'Get Import Upload Progress', {
+    params: byUpload,
+    data: UploadSchema,
+    errors: [400, 404, 503],
+    answer: async ({ params }, { uploads }) => uploadView(await uploads.get(params.uploadId)),
+  }),
 ]);
 
 async function upload(x: Exchange, deps: AdminDeps): Promise<Reply> {
+  const watch = deps.uploads.open(Number(x.header('content-length') ?? 0));
   const rules = {
     directory: deps.imports.uploads,
     maxBytes: LIMITS.uploadBytes,
     extensions: new Set(Object.keys(IMPORT_FORMATS)),
     refusalOf: reasonNotRead,
+    watch,
   };
-  const file = await receiveUpload({ contentType: x.header('content-type'), bytes: x.upload }, rules);
-  const { form, job } = await submit(x, file, deps).catch(async (error: unknown) => {
-    await deps.imports.discard(file.path);
+  try {
+    const file = await receiveUpload({ contentType: x.header('content-type'), bytes: x.upload }, rules);
+    return await importFile(x, deps, { file, watch, formOf: () => parseUploadForm(file.fields) });
+  } catch (error) {
+    watch.fail(error);
     throw error;
-  });
-  if (form.forceBackground || file.size > LIMITS.importForegroundBytes) return queued(job);
-  return imported(await deps.jobs.finished(job.id, x.signal), file);
-}
-
-/** Until the job is durable the file is ours to remove. */
-async function submit(
-  x: Exchange,
-  file: Upload,
-  deps: AdminDeps,
-): Promise<{ form: UploadForm; job: JobRow }> {
-  const form = parseUploadForm(file.fields);
-  const input: ImportInput = {
-    file: file.path,
-    table: form.tableName,
-    title: titleOf(file.fileName),
-    targetCrs: form.targetCrs,
-    owned: true,
-  };
-  if (form.sourceCrs !== undefined) input.sourceCrs = form.sourceCrs;
-  if (form.overwriteExisting) input.replace = true;
-  const owner = `${x.principal.kind}:${x.principal.id}`;
-  return { form, job: await deps.imports.submit(input, { owner, correlationId: x.correlationId }) };
-}
-
-/** The client's name for the file: the one on disk says nothing to people. */
-function titleOf(fileName: string): string {
-  return nameOf(fileName).replace(/\p{C}/gu, '').slice(0, 200);
-}
-
-function queued({ id }: JobRow): Reply {
-  const { statusUrl, cancelUrl } = links(id);
-  const message = 'The file is imported in the background.';
-  return json(
-    { jobId: id, statusUrl, cancelUrl, message } satisfies Static<typeof Queued>,
-    'application/json',
-    202,
-  );
-}
-
-function imported(job: JobRow, file: Upload): Reply {
-  if (job.state !== 'Succeeded') throw failure(job);
-  const { table, features, format: fileFormat } = JSON.parse(job.result_json!) as ImportResult;
-  const format = fileFormat ?? importFormatOf(file.path)!.name;
-  return json({
-    success: true,
-    tableName: table,
-    featureCount: features,
-    format,
-    jobId: job.id,
-  } satisfies Static<typeof Imported>);
-}
-
-/** What the client's file is to blame for is 422 or a conflict; the rest is ours. */
-function failure(job: JobRow): ApiError {
-  const message = job.failure_message ?? `The import ended: ${job.state}.`;
-  switch (job.failure_code) {
-    case 'conflict':
-    case 'cancelled':
-      return new ApiError('conflict', message);
-    case 'invalid-input':
-    case 'source-unreadable':
-    case 'too-large':
-    case 'no-data':
-    case 'unprocessable':
-      return new ApiError('unprocessable', message);
-    case 'storage-full':
-    case 'insufficient-storage':
-      return new ApiError('insufficient-storage', message);
-    case 'internal':
-      return new ApiError('internal', message);
-    default:
-      return new ApiError('unavailable', message);
   }
 }
 
-function links(jobId: string) {
-  const statusUrl = `${BASE_PATH}/import/jobs/${jobId}`;
-  return { statusUrl, cancelUrl: `${statusUrl}/cancel` };
+function preview(x: Exchange, deps: AdminDeps): Promise<ImportPreview> {
+  const rules = {
+    directory: deps.imports.uploads,
+    maxBytes: LIMITS.previewBytes,
+    extensions: new Set(Object.keys(IMPORT_FORMATS)),
+    refusalOf: reasonNotRead,
+  };
+  const form = { contentType: x.header('content-type'), bytes: x.upload };
+  return previewReceived(x, deps, () => receiveUpload(form, rules));
 }
 
 const STATUS_WORDS: Readonly<Record<string, string>> = { Running: 'Processing', Succeeded: 'Completed' };
@@ -256,7 +215,7 @@ function jobView(job: JobRow): Static<typeof Job> {
   return {
     jobId: job.id,
     status: STATUS_WORDS[job.state] ?? job.state,
-    ...links(job.id),
+    ...importLinks(job.id),
     tableName: table,
     percentComplete: percent(job),
     currentPhase: job.phase,

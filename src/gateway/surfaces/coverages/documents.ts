@@ -5,7 +5,7 @@ import { notFound } from '../../../core/errors.js';
 import type { Exchange } from '../../../core/operation.js';
 import { membersOf } from '../../../core/raster-sources.js';
 import type { RasterInfo } from '../../../core/rasters.js';
-import { formatLinks, type Link, META_FORMATS, mapCollectionLink, mapLink, stylesLink } from '../common.js';
+import { aboutLinks, aboutMembers, formatLinks, type Link, META_FORMATS, mapLinks } from '../common.js';
 
 export const COVERAGES_PATH = '/ogc/coverages';
 
@@ -27,6 +27,7 @@ export function coverageDocument(x: Exchange, collection: RasterCollection) {
     id: collection.id,
     title: collection.title,
     description: collection.description,
+    ...aboutMembers(collection),
     itemType: 'coverage',
     extent: extentDocument(collection),
     crs: urisOf(collection.crs, x.baseUrl),
@@ -61,9 +62,8 @@ export function coverageDocument(x: Exchange, collection: RasterCollection) {
         title: 'Values at a place, by time',
         templated: true,
       },
-      mapLink(x.baseUrl, collection),
-      mapCollectionLink(x.baseUrl, collection.layerId),
-      stylesLink(x.baseUrl, collection.layerId),
+      ...mapLinks(x.baseUrl, collection),
+      ...aboutLinks(collection),
       {
         href: `${x.baseUrl}/stac/collections/${collection.id}`,
         rel: 'related',

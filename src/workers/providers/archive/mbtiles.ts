@@ -10,6 +10,7 @@ import {
   MAX_TILE_BYTES,
   metadataText,
   NO_TILE,
+  sniffedFormat,
   storedTile,
   tileRangeBounds,
   unsupported,
@@ -133,19 +134,9 @@ function metadataOf(db: Db): Map<string, string> {
 function formatOf(db: Db, named: string | undefined): ArchiveFormat {
   const sample = db.prepare('SELECT substr(tile_data, 1, 16) FROM tiles LIMIT 1').pluck().get();
   if (sample === undefined) throw unsupported('it has no tiles');
-  const format = named === undefined ? sniffed(sample) : FORMATS[named.trim().toLowerCase()];
+  const format = named === undefined ? sniffedFormat(sample) : FORMATS[named.trim().toLowerCase()];
   if (!format) throw unsupported(`tiles of format ${(named ?? 'unknown').slice(0, 60)} are not known`);
   return format;
-}
-
-/** Format told by the first bytes of a tile. Anything gzipped, or that begins with a layer, is a vector tile. */
-function sniffed(bytes: unknown): ArchiveFormat | undefined {
-  if (!(bytes instanceof Uint8Array)) return undefined;
-  const hex = Buffer.from(bytes).toString('hex');
-  if (hex.startsWith('89504e470d0a1a0a')) return 'png';
-  if (hex.startsWith('ffd8ff')) return 'jpeg';
-  if (/^52494646.{8}57454250/.test(hex)) return 'webp';
-  return hex.startsWith('1f8b') || hex.startsWith('1a') ? 'mvt' : undefined;
 }
 
 function zoomsOf(db: Db, metadata: Map<string, string>): { minZoom: number; maxZoom: number } {

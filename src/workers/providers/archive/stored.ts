@@ -1,4 +1,4 @@
-import type { ArchiveTile, VectorLayerMetadata } from '../../../core/archives.js';
+import type { ArchiveFormat, ArchiveTile, VectorLayerMetadata } from '../../../core/archives.js';
 import type { Box } from '../../../core/box.js';
 import { TaskFailure } from '../../../core/failure.js';
 import { LIMITS } from '../../../core/limits.js';
@@ -119,6 +119,22 @@ function fieldsOf(fields: unknown): Record<string, string> {
 /** Text of a metadata member; absent when it is empty or something else. */
 export function metadataText(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value.trim().slice(0, 4000) : undefined;
+}
+
+/** Texts of metadata members, those that are there. */
+export function metadataTexts<K extends string>(members: Record<K, unknown>): Partial<Record<K, string>> {
+  const texts = Object.entries(members).map(([name, value]) => [name, metadataText(value)]);
+  return Object.fromEntries(texts.filter(([, text]) => text !== undefined));
+}
+
+/** Format told by the first bytes of a tile. Anything gzipped, or that begins with a layer, is a vector tile. */
+export function sniffedFormat(bytes: unknown): ArchiveFormat | undefined {
+  if (!(bytes instanceof Uint8Array)) return undefined;
+  const hex = Buffer.from(bytes).toString('hex');
+  if (hex.startsWith('89504e470d0a1a0a')) return 'png';
+  if (hex.startsWith('ffd8ff')) return 'jpeg';
+  if (/^52494646.{8}57454250/.test(hex)) return 'webp';
+  return hex.startsWith('1f8b') || hex.startsWith('1a') ? 'mvt' : undefined;
 }
 
 /** Archives kept open per thread and container; one that was replaced or written to is opened anew. */

@@ -3,6 +3,7 @@ import { TaskFailure } from '../../../core/failure.js';
 import { sqliteExtensionPath } from '../../../native/index.js';
 import Database from '../../../native/sqlite.js';
 import { keptOpen } from '../kept-open.js';
+import { addMasks } from './masks.js';
 
 type Db = Database.Database;
 
@@ -49,6 +50,7 @@ export function connect(path: string, readonly: boolean): Db {
     db.pragma('trusted_schema = OFF');
     db.pragma(`cache_size = -${CACHE_KIB}`);
     db.loadExtension(sqliteExtensionPath());
+    addMasks(db);
     return db;
   } catch (error) {
     throw new TaskFailure(

@@ -1,8 +1,12 @@
 import type { Box } from '../../../core/box.js';
 import { around } from '../../../core/box.js';
+import type { Expression } from '../../../core/cql2/ast.js';
+import type { GeoPackageSource } from '../../../core/vector-source.js';
 import type Database from '../../../native/sqlite.js';
 import { type SensibleExtent, sensibleExtent } from '../domain.js';
-import { quote } from './connection.js';
+import { quote, statement } from './connection.js';
+import { passingRows } from './filter.js';
+import { rowOf } from './window.js';
 
 export interface ExtentTable {
   table: string;
@@ -28,6 +32,26 @@ export function extentOf(db: Database.Database, table: ExtentTable, stated?: Box
   return step.value;
 }
 
+/** The extent of the rows that a filter lets through. */
+export function extentOfPassing(source: GeoPackageSource, filter: Expression): SensibleExtent {
+  const passing = passingRows(source, filter);
+  const column = `t.${quote(source.geometryColumn)}`;
+  const boxes = `(SELECT ST_MinX(${column}) AS minx, ST_MinY(${column}) AS miny, ST_MaxX(${column}) AS maxx, ST_MaxY(${column}) AS maxy
+    FROM ${quote(source.table)} t WHERE ${rowOf(source)} IN (${passing.sql}))`;
+  const sides = `SELECT min(minx), min(miny), max(maxx), max(maxy) FROM ${boxes}`;
+  const within = (domain?: Box) => {
+    const values = [...passing.values, ...(domain ?? [])];
+    const row = statement(source.path, domain ? `${sides} ${WITHIN}` : sides)
+      .raw()
+      .get(...values) as (number | null)[];
+    return row.every((side) => side !== null) ? (row as unknown as Box) : undefined;
+  };
+  const search = sensibleExtent(within(), source.crs);
+  let step = search.next();
+  while (!step.done) step = search.next(within(step.value));
+  return step.value;
+}
+
 /** Longitudes and latitudes, with what is often written across the antimeridian. */
 const GLOBE: Box = [-360.000001, -90.000001, 360.000001, 90.000001];
 
@@ -45,7 +69,7 @@ export function shareOnGlobe(db: Database.Database, table: ExtentTable): number 
 
 const indexOf = ({ table, geometryColumn }: ExtentTable) => `rtree_${table}_${geometryColumn}`;
 
-function rowOf(db: Database.Database, sql: string, ...values: number[]): Box | undefined {
+function boxIn(db: Database.Database, sql: string, ...values: number[]): Box | undefined {
   const row = db
     .prepare(sql)
     .raw()
@@ -55,7 +79,7 @@ function rowOf(db: Database.Database, sql: string, ...values: number[]): Box | u
 
 function scannedExtent(db: Database.Database, table: ExtentTable, domain?: Box) {
   const sql = `SELECT min(minx), min(miny), max(maxx), max(maxy) FROM ${boxesOf(table)}`;
-  return domain ? rowOf(db, `${sql} ${WITHIN}`, ...domain) : rowOf(db, sql);
+  return domain ? boxIn(db, `${sql} ${WITHIN}`, ...domain) : boxIn(db, sql);
 }
 
 function boxesOf({ table, geometryColumn }: ExtentTable): string {
@@ -68,7 +92,7 @@ const WITHIN = 'WHERE minx >= ? AND miny >= ? AND maxx <= ? AND maxy <= ?';
 
 function indexedExtentWithin(db: Database.Database, table: ExtentTable, domain: Box): Box | undefined {
   const sql = `SELECT min(minx), min(miny), max(maxx), max(maxy) FROM ${quote(indexOf(table))} ${WITHIN}`;
-  const box = rowOf(db, sql, ...domain);
+  const box = boxIn(db, sql, ...domain);
   return box && exactExtent(db, table, box);
 }
 

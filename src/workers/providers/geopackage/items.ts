@@ -7,10 +7,12 @@ import type {
   ItemsTask,
   ItemTask,
 } from '../../../core/features.js';
+import { unmasked } from '../../../core/field-masks.js';
 import { type Field, fieldsNamed, type GeoPackageSource } from '../../../core/vector-source.js';
 import { writerOptions } from '../writer.js';
 import { quote, statement } from './connection.js';
 import { passingInOrder, passingRows } from './filter.js';
+import { shownValue } from './masks.js';
 import { type Order, orderOf, pageKeyOf } from './order.js';
 import { idOf, type Query, rowOf } from './window.js';
 
@@ -95,19 +97,29 @@ export function item(task: ItemTask): ItemResult | null {
   const fields = selectFields(source, task.fields);
   const id = BigInt(task.id);
   const sql = featureSql(source, task.format, fields, task.skipGeometry);
-  const stored = featureSql(source, 'geojson', selectFields(source, undefined));
+  const stored = featureSql(source, 'geojson', selectFields(unmasked(source), undefined));
+  // Whoever may not read all fields gets a name that nothing of the others is in.
+  const part = task.fields && {
+    sql: featureSql(source, 'geojson', fields),
+    options: partOptions(source, fields),
+  };
   const passing = task.filter === undefined ? undefined : passingRows(source, task.filter);
   const row = `SELECT ${rowOf(source)} FROM ${quote(source.table)} t WHERE ${idOf(source)} = ?`;
   const where = passing ? ` WHERE (${row}) IN (${passing.sql})` : '';
-  const hit = statement(source.path, `SELECT ${sql} AS data, ${stored} AS stored${where}`).get(
+  const hit = statement(
+    source.path,
+    `SELECT ${sql} AS data, ${stored} AS stored, ${part?.sql ?? 'NULL'} AS part${where}`,
+  ).get(
     writerOptions(source, task, fields),
     id,
     storedOptions(source),
     id,
+    ...(part ? [part.options, id] : []),
     ...(passing ? [id, ...passing.values] : []),
-  ) as { data: Buffer | null; stored: Buffer | null } | undefined;
+  ) as { data: Buffer | null; stored: Buffer | null; part: Buffer | null } | undefined;
   if (!hit?.data || !hit.stored || hit.data.length === 0) return null;
-  return { data: hit.data, row: rowName(hit.stored) };
+  const name = rowName(hit.stored);
+  return { data: hit.data, row: name, shown: hit.part ? rowName(hit.part) : name };
 }
 
 /** An expression that writes one feature; its parameters are options and id. Of length 0 when there is none. */
@@ -126,8 +138,12 @@ const EXACT = 15;
 
 /** Writes a feature as it is stored: all attributes, in the CRS of the source, every digit. */
 export function storedOptions(source: GeoPackageSource): string {
+  return partOptions(source, selectFields(unmasked(source), undefined));
+}
+
+function partOptions(source: GeoPackageSource, fields: readonly Field[]): string {
   const output = { format: 'geojson', crs: source.crs, swapAxes: false, precision: EXACT } as const;
-  return writerOptions(source, output, selectFields(source, undefined));
+  return writerOptions(source, output, fields);
 }
 
 /** The name of a stored row, from the feature that `storedOptions` writes. */
@@ -155,7 +171,11 @@ export function selectFields(source: GeoPackageSource, names: readonly string[] 
 /** id, geometry and attributes as c0, c1, ... so that no name can clash. */
 function columnList(source: GeoPackageSource, fields: readonly Field[], skipGeometry = false): string {
   const geometry = skipGeometry ? 'NULL' : `t.${quote(source.geometryColumn)}`;
-  const columns = [idOf(source), geometry, ...fields.map((field) => `t.${quote(field.name)}`)];
+  const columns = [
+    idOf(source),
+    geometry,
+    ...fields.map((field) => shownValue(`t.${quote(field.name)}`, field)),
+  ];
   return columns.map((column, i) => `${column} AS c${i}`).join(', ');
 }
 

@@ -1,7 +1,8 @@
-import type { FeatureRow, RowsQuery } from '../../../core/features.js';
+import { type FeatureRow, fieldOf, type RowsQuery } from '../../../core/features.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { quote, reader } from './connection.js';
 import { passingRows } from './filter.js';
+import { shownValue } from './masks.js';
 import { idOf, rowOf } from './window.js';
 
 const BATCH = 1024;
@@ -12,7 +13,12 @@ export async function* rows(query: RowsQuery): AsyncGenerator<FeatureRow[]> {
   const passing = passingRows(source, query.filter);
   const row = rowOf(source);
   const geometry = query.geometry ? `t.${quote(source.geometryColumn)}` : 'NULL';
-  const columns = [idOf(source), geometry, ...query.fields.map((name) => `t.${quote(name)}`)];
+  const fields = query.fields.map((name) => fieldOf(source, name)!);
+  const columns = [
+    idOf(source),
+    geometry,
+    ...fields.map((field) => shownValue(`t.${quote(field.name)}`, field)),
+  ];
   const sql = `SELECT ${columns.join(', ')} FROM ${quote(source.table)} t
     WHERE ${row} IN (${passing.sql}) ORDER BY ${row} LIMIT ?`;
   // Prepared for this reading alone: a kept statement could be asked again while its cursor is open.
@@ -20,7 +26,7 @@ export async function* rows(query: RowsQuery): AsyncGenerator<FeatureRow[]> {
     .prepare(sql)
     .raw()
     .iterate(...passing.values, query.limit) as IterableIterator<unknown[]>;
-  const booleans = query.fields.map((name) => source.fields.find((f) => f.name === name)?.type === 'boolean');
+  const booleans = fields.map(({ type, mask }) => type === 'boolean' && !mask);
   let batch: FeatureRow[] = [];
   for (const [rowId, blob, ...values] of cursor) {
     batch.push({

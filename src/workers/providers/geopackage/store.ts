@@ -1,10 +1,10 @@
 import type { GeoPackageSource } from '../../../core/vector-source.js';
-import { extentInDegrees } from '../domain.js';
+import { measuredIn } from '../domain.js';
 import type { FeatureStore } from '../feature-store.js';
 import { reader } from './connection.js';
 import { edit } from './edit.js';
 import { events } from './events.js';
-import { extentOf } from './extent.js';
+import { extentOf, extentOfPassing } from './extent.js';
 import { inspect, otherTables } from './inspect.js';
 import { count, item, items } from './items.js';
 import { occupied } from './occupied.js';
@@ -21,10 +21,11 @@ export const geopackageStore: FeatureStore = {
   count: async (task) => count(task),
   tileLayer: async (task, layer) => tileLayer(task, layer),
   occupied: async (source, boxes) => occupied(source as GeoPackageSource, boxes),
-  extent: async (source) => {
+  extent: async ({ source, filter }) => {
     const table = source as GeoPackageSource;
-    const { extent } = extentOf(reader(table.path), table);
-    return extent && extentInDegrees(extent, table.crs);
+    const { extent } =
+      filter === undefined ? extentOf(reader(table.path), table) : extentOfPassing(table, filter);
+    return measuredIn(extent, table.crs);
   },
   rows,
   overviewRows: (source) => geopackageRows(source as GeoPackageSource),

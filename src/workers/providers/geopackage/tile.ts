@@ -6,6 +6,7 @@ import { tileWindow } from '../window.js';
 import { quote, statement } from './connection.js';
 import { passingRows } from './filter.js';
 import { selectFields } from './items.js';
+import { shownValue } from './masks.js';
 import { idOf, indexOf, rowOf } from './window.js';
 
 /** One layer of a tile as one SQL statement: the rtree window, aggregated by `gr_mvt`. */
@@ -15,7 +16,7 @@ export function tileLayer(task: VectorTileTask, layer: TileLayer): EncodedLayer 
   const [minx, miny, maxx, maxy] = tileWindow(source, task);
   const g = `t.${quote(source.geometryColumn)}`;
   const row = rowOf(source);
-  const values = fields.map((field) => `, t.${quote(field.name)}`).join('');
+  const values = fields.map((field) => `, ${shownValue(`t.${quote(field.name)}`, field)}`).join('');
   const from = source.hasIndex
     ? `${indexOf(source)} r JOIN ${quote(source.table)} t ON ${row} = r.id
        WHERE r.minx <= ? AND r.maxx >= ? AND r.miny <= ? AND r.maxy >= ?`

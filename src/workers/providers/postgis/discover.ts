@@ -1,10 +1,18 @@
+import type { TableChoice } from '../../../core/table-tasks.js';
 import type { GeometryType, PostgisSource } from '../../../core/vector-source.js';
 import type { DiscoveredDatabase, VectorLayerInfo } from '../../../core/vector-tasks.js';
 import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
 import { isPgError } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
 import { extentInDegrees } from '../domain.js';
-import { attributesOf, primaryKeyOf, type SpatialTable, spatialTables } from './catalog.js';
+import {
+  type Attribute,
+  attributesOf,
+  type Key,
+  primaryKeyOf,
+  type SpatialTable,
+  spatialTables,
+} from './catalog.js';
 import { poolOf, withConnection } from './database.js';
 import { Measure } from './measure.js';
 import { quote } from './names.js';
@@ -55,25 +63,31 @@ async function listing(connection: PostgresConnection, database: string): Promis
   return contents;
 }
 
-async function layerOf(
+/** A table as a layer; what `choice` states takes the place of what is looked for. */
+export async function layerOf(
   connection: PostgresConnection,
   database: string,
   table: SpatialTable,
   measure: Measure,
+  choice: Omit<TableChoice, 'schema' | 'table'> = {},
 ): Promise<Omit<VectorLayerInfo, 'cursor'> | { problem: string }> {
   const attributes = await attributesOf(connection, table.oid);
   const name = `${quote(table.schema)}.${quote(table.table)}`;
-  const key = await primaryKeyOf(connection, table, attributes, (column) =>
-    isUnique(connection, name, column),
-  );
+  const key =
+    choice.key === undefined
+      ? await primaryKeyOf(connection, table, attributes, (column) => isUnique(connection, name, column))
+      : statedKey(choice.key, attributes);
   if ('problem' in key) return key;
   const sample = await sampleOf(connection, name, table);
-  const srid = table.srid || sample.srids[0] || 0;
+  const srid = table.srid || sample.srids[0] || choice.srid || 0;
   if (sample.srids.length > 1) return { problem: 'Its geometries have several SRIDs.' };
   if (srid === 0) return { problem: 'Its SRID is not known: give the column an SRID.' };
   const crs = await crsOf(connection, srid);
   if (!crs) return { problem: `Its SRID ${srid} is not in spatial_ref_sys.` };
-  const { type, hasZ, curved } = declaredType(table.geometryType);
+  const declared = declaredType(table.geometryType);
+  const { hasZ, curved } = declared;
+  const type = declared.type === 'Geometry' ? statedType(choice.geometryType) : declared.type;
+  const { fields: chosen } = choice;
   const source: PostgisSource = {
     kind: 'postgis',
     database,
@@ -81,14 +95,16 @@ async function layerOf(
     table: table.table,
     geometryColumn: table.geometryColumn,
     geometryType: type === 'Geometry' && !table.writable ? sample.type : type,
-    hasZ: type === 'Geometry' ? sample.hasZ : hasZ,
+    hasZ: declared.type === 'Geometry' ? sample.hasZ : hasZ,
     srid,
     idColumn: key.column,
     idType: attributes.find(({ field }) => field.name === key.column)!.idType!,
     // An index over geography knows nothing of boxes in degrees.
     hasIndex: table.indexed && !table.geography,
     crs,
-    fields: attributes.map(({ field }) => field).filter((field) => field.name !== key.column),
+    fields: attributes
+      .map(({ field }) => field)
+      .filter(({ name }) => name !== key.column && (chosen === undefined || chosen.includes(name))),
     writable: table.writable,
   };
   if (table.geography) source.geography = true;
@@ -105,9 +121,25 @@ async function layerOf(
   };
 }
 
-const UNIQUE_SAMPLE = 10_000;
+function statedKey(column: string, attributes: readonly Attribute[]): Key {
+  const attribute = attributes.find(({ field }) => field.name === column);
+  if (!attribute) return { problem: `It has no column ${column} to identify its rows by.` };
+  return attribute.idType
+    ? { column }
+    : { problem: `Its column ${column} is neither integer, uuid nor text.` };
+}
 
-async function isUnique(connection: PostgresConnection, table: string, column: string): Promise<boolean> {
+const statedType = (name: string | undefined) => declaredType(name ?? 'Geometry').type;
+
+/** Rows that are looked at for values that repeat. */
+export const UNIQUE_SAMPLE = 10_000;
+
+/** Whether no value comes twice, nor is missing, in a sample. */
+export async function isUnique(
+  connection: PostgresConnection,
+  table: string,
+  column: string,
+): Promise<boolean> {
   const [row] = await connection.query(
     `SELECT count(*) = count(DISTINCT v) FROM (SELECT ${quote(column)} AS v FROM ${table} LIMIT ${UNIQUE_SAMPLE}) s`,
   );
@@ -163,14 +195,14 @@ const TYPES: Record<string, { type: GeometryType; curved?: boolean }> = {
 };
 
 /** A type as PostGIS spells it: `MultiPolygonZ`, `POINT`, `GeometryM`. */
-function declaredType(name: string): { type: GeometryType; hasZ: boolean; curved: boolean } {
+export function declaredType(name: string): { type: GeometryType; hasZ: boolean; curved: boolean } {
   const [, base, flags] = /^(.*?)(ZM|Z|M)?$/.exec(name.toUpperCase())!;
   const { type, curved = false } = TYPES[base!] ?? { type: 'Geometry' };
   return { type, hasZ: flags?.startsWith('Z') ?? false, curved };
 }
 
 /** EPSG codes by their number, other definitions in whole. */
-async function crsOf(connection: PostgresConnection, srid: number): Promise<string | undefined> {
+export async function crsOf(connection: PostgresConnection, srid: number): Promise<string | undefined> {
   const rows = await connection.query(
     'SELECT auth_name, auth_srid, srtext, proj4text FROM spatial_ref_sys WHERE srid = $1::int4',
     [String(srid)],

@@ -1,0 +1,271 @@
+import type { Box } from './box.js';
+
+/** Tasks that ask other servers, where `remote.allow` lets them: no redirection is followed, and time and bytes are bounded. */
+
+/** A request to another server. */
+export interface RemoteRequest {
+  readonly url: string;
+  /** For the whole answer. */
+  readonly timeoutMs: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface DownloadTask extends RemoteRequest {
+  /** File to create; must not exist. Removed again when the task fails. */
+  readonly path: string;
+  readonly maxBytes: number;
+}
+
+export interface Download {
+  readonly bytes: number;
+  readonly mediaType: string | undefined;
+}
+
+export const SOURCE_KINDS = [
+  'ogc-api-features',
+  'ogc-api-tiles',
+  'ogc-api-maps',
+  'ogc-wfs',
+  'ogc-wms',
+  'ogc-wmts',
+  'arcgis-geoservices-rest',
+  'stac',
+] as const;
+export type SourceKind = (typeof SOURCE_KINDS)[number];
+
+export interface RemoteField {
+  readonly name: string;
+  readonly alias?: string;
+  readonly type?: string;
+  readonly length?: number;
+  readonly nullable?: boolean;
+}
+
+/** A layer, collection, feature type or tileset of another server. */
+export interface RemoteLayer {
+  readonly kind: SourceKind;
+  /** What the server calls it. */
+  readonly name: string;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly layerId?: number;
+  readonly layerType?: string | undefined;
+  readonly geometryType?: string | undefined;
+  readonly srid?: number | undefined;
+  readonly featureCount?: number | undefined;
+  readonly hasAttachments?: boolean;
+  readonly extent?: { readonly box: Box; readonly srid: number } | undefined;
+  readonly fields?: readonly RemoteField[];
+}
+
+export interface RemoteService {
+  readonly kind: SourceKind;
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly url: string;
+  /** Folder of a catalog that it lies in. */
+  readonly folder?: string;
+  readonly srid?: number | undefined;
+  /** Features that one answer has at most. */
+  readonly maxRecordCount?: number | undefined;
+  readonly layers: readonly RemoteLayer[];
+}
+
+/** What a URL leads to. */
+export interface Discovery {
+  /** The URL that the services were read from. */
+  readonly url: string;
+  readonly isCatalog: boolean;
+  /** The one that the URL names comes first. */
+  readonly services: readonly RemoteService[];
+  readonly warnings: readonly string[];
+}
+
+export interface ItemsPlanTask extends RemoteRequest {
+  readonly collectionId: string;
+  /** Whether a filter is to be sent. */
+  readonly isFiltered: boolean;
+}
+
+export interface ItemsPlan {
+  /** URL of the items. */
+  readonly items: string;
+  readonly title: string | undefined;
+  readonly description: string | undefined;
+  /** Whether the server declares that it filters. */
+  readonly isFiltered: boolean;
+}
+
+/** A page that is appended to a file. */
+export interface PageTask extends RemoteRequest {
+  /** GeoJSON text sequence. */
+  readonly output: string;
+  /** Where the page begins in it. */
+  readonly offset: number;
+  /** Features that are written at most. */
+  readonly limit: number;
+}
+
+export interface Page {
+  /** Where the next page begins in the file. */
+  readonly offset: number;
+  /** Features that were written, and those that the page had. */
+  readonly count: number;
+  readonly returned: number;
+  /** Ids of those that were written, as JSON. */
+  readonly ids: readonly string[];
+  /** Features of all pages, as the server says. */
+  readonly matched: number | undefined;
+}
+
+export type ItemsPageTask = PageTask;
+
+export interface ItemsPage extends Page {
+  readonly next?: string;
+  /** Why the server answers 400. */
+  readonly refusal?: string;
+  /** What it answers in place of GeoJSON. */
+  readonly mediaType?: string;
+}
+
+export interface WfsPlanTask extends RemoteRequest {
+  readonly version?: string | undefined;
+}
+
+export interface WfsPlan {
+  readonly version: string;
+  readonly types: readonly RemoteLayer[];
+  /** How the server calls GeoJSON; undefined when it does not write it. */
+  readonly geoJson: string | undefined;
+}
+
+/** Features of a type, from a place on. */
+export interface WfsQuery extends RemoteRequest {
+  readonly version: string;
+  readonly typeName: string;
+  readonly startIndex: number;
+  readonly count: number;
+}
+
+export interface WfsPageTask extends WfsQuery {
+  readonly format: string;
+  readonly output: string;
+  readonly offset: number;
+}
+
+export interface WfsPage extends Page {
+  /** CRS that the page names. */
+  readonly srid?: number;
+}
+
+export interface WfsGmlTask extends WfsQuery {
+  /** File to create. */
+  readonly path: string;
+}
+
+/** What a page of GML says of itself. */
+export interface WfsGml {
+  readonly returned: number | undefined;
+  readonly matched: number | undefined;
+  readonly isEmpty: boolean;
+}
+
+export interface AppendTask {
+  /** GeoJSON text sequence, which has as many features as a page. */
+  readonly path: string;
+  readonly output: string;
+  readonly offset: number;
+  /** Attribute that tells features apart. */
+  readonly idProperty: string;
+}
+
+/** Where coverages come from. */
+export type CoverageProtocol = 'wcs' | 'ogc-api-coverages';
+
+export interface CoveragePlanTask extends RemoteRequest {
+  readonly protocol: CoverageProtocol;
+  readonly version?: string | undefined;
+  /** All when absent. */
+  readonly ids?: readonly string[] | undefined;
+}
+
+/** A coverage of another server. */
+export interface RemoteCoverage {
+  readonly id: string;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  /** Names of its bands, where the server tells them. */
+  readonly bands: readonly string[];
+  readonly crs?: string | undefined;
+  /** Answers the whole of it as GeoTIFF. */
+  readonly url: string;
+}
+
+export interface CoveragePlan {
+  /** As the server says; empty for OGC API. */
+  readonly version: string;
+  readonly coverages: readonly RemoteCoverage[];
+}
+
+/** Tiles of a level of another server. */
+export interface RemoteLevel {
+  /** What the server calls its matrix. */
+  readonly matrix: string;
+  /** In WebMercatorQuad. */
+  readonly zoom: number;
+  readonly minRow: number;
+  readonly maxRow: number;
+  readonly minColumn: number;
+  readonly maxColumn: number;
+}
+
+/** Tiles of a layer in a tile matrix set of another server. */
+export interface RemoteTileSet {
+  readonly layer: string;
+  readonly matrixSet: string;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  /** In CRS84; the world when the server does not say. */
+  readonly extent84: Box;
+  readonly styles: readonly string[];
+  readonly formats: readonly string[];
+  /** By zoom; empty with the reason when the set is not that of WebMercatorQuad. */
+  readonly levels: readonly RemoteLevel[];
+  readonly refusal?: string;
+  /** URL with `{Style}`, `{Format}`, `{TileMatrix}`, `{TileRow}` and `{TileCol}`, by format. */
+  readonly templates: Readonly<Record<string, string>>;
+}
+
+/** Tiles that are asked for together. */
+export interface RemoteTilesTask extends Omit<RemoteRequest, 'url'> {
+  readonly urls: readonly string[];
+}
+
+export interface IngestTasks {
+  'ingest.wfsPlan': { input: WfsPlanTask; output: WfsPlan };
+  /** Features of a type, as the server says; null when it does not. */
+  'ingest.wfsCount': { input: WfsQuery; output: number | null };
+  'ingest.wfsPage': { input: WfsPageTask; output: WfsPage };
+  'ingest.wfsGml': { input: WfsGmlTask; output: WfsGml };
+  'ingest.append': { input: AppendTask; output: Pick<Page, 'offset' | 'count' | 'ids'> };
+  /** Where the items of a collection of OGC API Features are. */
+  'ingest.itemsPlan': { input: ItemsPlanTask; output: ItemsPlan };
+  'ingest.itemsPage': { input: ItemsPageTask; output: ItemsPage };
+  /** Finds out what a URL leads to. `timeoutMs` is for all requests together. */
+  'ingest.discover': { input: RemoteRequest; output: Discovery };
+  /** Coverages of a server, and how each is asked for. */
+  'ingest.coveragePlan': { input: CoveragePlanTask; output: CoveragePlan };
+  /** A whole coverage as a GeoTIFF onto the disk. */
+  'ingest.coverage': { input: DownloadTask; output: Download };
+  /** Tile sets of a WMTS. */
+  'ingest.wmtsPlan': {
+    input: RemoteRequest & { readonly version?: string | undefined };
+    output: RemoteTileSet[];
+  };
+  /** Bytes of each tile; null where the server has none. Fails when one of them cannot be had. */
+  'ingest.tiles': { input: RemoteTilesTask; output: (Uint8Array | null)[] };
+  /** A service of GeoServices REST, with its layers described and counted. `timeoutMs` is for all requests together. */
+  'ingest.geoservices': { input: RemoteRequest; output: RemoteService };
+  /** A remote file onto the disk. */
+  'ingest.download': { input: DownloadTask; output: Download };
+}

@@ -1,0 +1,131 @@
+import Type, { type Static } from 'typebox';
+import { ApiError } from '../../core/errors.js';
+import { LIMITS } from '../../core/limits.js';
+import type { Exchange, Reply } from '../../core/operation.js';
+import { json } from '../../core/reply.js';
+import type { ImportInput, ImportResult } from '../../services/import.js';
+import { importFormatOf } from '../../services/import-formats.js';
+import { nameOf } from '../../services/publish/formats.js';
+import type { Upload as UploadedFile } from '../../services/upload.js';
+import type { Upload } from '../../services/uploads.js';
+import type { JobRow } from '../../stores/jobs.js';
+import type { AdminDeps } from './deps.js';
+import { duration } from './job-views.js';
+import { BASE_PATH } from './kit.js';
+import type { UploadForm } from './upload-form.js';
+
+/** How a file that was received is imported, and what is answered. */
+
+const S = Type.String();
+
+const Queued = Type.Object({ jobId: S, statusUrl: S, cancelUrl: S, message: S, uploadId: S });
+const Imported = Type.Object({
+  success: Type.Boolean(),
+  tableName: S,
+  featureCount: Type.Integer(),
+  format: S,
+  jobId: S,
+  uploadId: S,
+  sourceKind: S,
+  schema: S,
+  duration: S,
+  warnings: Type.Array(S),
+});
+
+export const IMPORT_RESPONSES = {
+  200: { description: 'Imported.', content: { 'application/json': Imported } },
+  202: { description: 'Taken; the job imports it.', content: { 'application/json': Queued } },
+};
+
+/** Links of a job, relative to the origin. */
+export function importLinks(jobId: string) {
+  const statusUrl = `${BASE_PATH}/import/jobs/${jobId}`;
+  return { statusUrl, cancelUrl: `${statusUrl}/cancel` };
+}
+
+export interface ReceivedFile {
+  file: Omit<UploadedFile, 'fields'>;
+  watch: Upload;
+  /** Throws 400. */
+  formOf(): UploadForm;
+}
+
+/** Imports a file that lies in the folder of uploads: it is the job's, or removed. */
+export async function importFile(x: Exchange, deps: AdminDeps, received: ReceivedFile): Promise<Reply> {
+  const { file, watch } = received;
+  const { form, job } = await submit(x, received, deps).catch(async (error: unknown) => {
+    await deps.imports.discard(file.path);
+    throw error;
+  });
+  watch.passOn(job.id);
+  if (form.forceBackground || file.size > LIMITS.importForegroundBytes) return queued(job, watch);
+  return imported(await deps.jobs.finished(job.id, x.signal), file.path, watch);
+}
+
+/** Until the job is durable the file is ours to remove. */
+async function submit(x: Exchange, { file, formOf }: ReceivedFile, deps: AdminDeps) {
+  const form = formOf();
+  const input: ImportInput = {
+    file: file.path,
+    table: form.tableName,
+    title: titleOf(file.fileName),
+    targetCrs: form.targetCrs,
+    owned: true,
+  };
+  if (form.sourceCrs !== undefined) input.sourceCrs = form.sourceCrs;
+  if (form.overwriteExisting) input.replace = true;
+  const owner = `${x.principal.kind}:${x.principal.id}`;
+  return { form, job: await deps.imports.submit(input, { owner, correlationId: x.correlationId }) };
+}
+
+/** The client's name for the file: the one on disk says nothing to people. */
+function titleOf(fileName: string): string {
+  return nameOf(fileName).replace(/\p{C}/gu, '').slice(0, 200);
+}
+
+function queued({ id }: JobRow, { id: uploadId }: Upload): Reply {
+  const message = 'The file is imported in the background.';
+  const reply: Static<typeof Queued> = { jobId: id, ...importLinks(id), message, uploadId };
+  return json(reply, 'application/json', 202);
+}
+
+function imported(job: JobRow, path: string, { id: uploadId }: Upload): Reply {
+  if (job.state !== 'Succeeded') throw importFailure(job);
+  const { table, features, format } = JSON.parse(job.result_json!) as ImportResult;
+  const reply: Static<typeof Imported> = {
+    success: true,
+    tableName: table,
+    featureCount: features,
+    format: format ?? importFormatOf(path)!.name,
+    jobId: job.id,
+    uploadId,
+    sourceKind: 'file',
+    schema: 'main',
+    duration: duration(job),
+    warnings: JSON.parse(job.warnings_json) as string[],
+  };
+  return json(reply);
+}
+
+/** What the client's file is to blame for is 422 or a conflict; the rest is ours. */
+function importFailure(job: JobRow): ApiError {
+  const message = job.failure_message ?? `The import ended: ${job.state}.`;
+  switch (job.failure_code) {
+    case 'conflict':
+    case 'cancelled':
+      return new ApiError('conflict', message);
+    case 'invalid-input':
+    case 'source-unreadable':
+    case 'too-large':
+    case 'no-data':
+    case 'unprocessable':
+      return new ApiError('unprocessable', message);
+    case 'storage-full':
+    case 'insufficient-storage':
+      return new ApiError('insufficient-storage', message);
+    case 'internal':
+      return new ApiError('internal', message);
+    default:
+      return new ApiError('unavailable', message);
+  }
+}

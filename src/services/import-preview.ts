@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, rm } from 'node:fs/promises';
+import { basename, extname, join } from 'node:path';
+import { isCsv } from '../core/csv.js';
+import { ApiError } from '../core/errors.js';
+import type { OgrLayerInfo } from '../core/ogr.js';
+import type { Pools, TaskOptions } from '../core/tasks.js';
+import { holdsBareGeometries, writeAsCsv } from './bare-geometries.js';
+import { importFormatOf } from './import-formats.js';
+import { isGzipped, isZipped } from './publish/formats.js';
+
+/** What an import of a file would read. */
+export interface ImportPreview {
+  format: string;
+  detectedSrid: number | null;
+  totalFeatureCount: number;
+  availableLayers: string[];
+  sampleProperties: Record<string, unknown>;
+  warnings: string[];
+}
+
+/** Looks into a file; what it writes lies in a folder of `directory`, which is gone afterwards. */
+export async function previewFile(
+  file: string,
+  directory: string,
+  pools: Pick<Pools, 'run'>,
+  options: TaskOptions,
+): Promise<ImportPreview> {
+  const folder = join(directory, `preview-${randomUUID()}`);
+  try {
+    const path = await openable(file, folder, pools, options);
+    return await describe(file, path, pools, options);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** What OGR opens of the file. */
+async function openable(
+  file: string,
+  folder: string,
+  pools: Pick<Pools, 'run'>,
+  options: TaskOptions,
+): Promise<string> {
+  if (holdsBareGeometries(file)) {
+    await mkdir(folder, { recursive: true });
+    const table = join(folder, `${basename(file, extname(file))}.csv`);
+    await writeAsCsv(file, table);
+    return table;
+  }
+  if (!isZipped(file) && !isGzipped(file)) return file;
+  return (await pools.run('ogr.unpack', { path: file, output: folder }, options)).path;
+}
+
+async function describe(
+  file: string,
+  path: string,
+  pools: Pick<Pools, 'run'>,
+  options: TaskOptions,
+): Promise<ImportPreview> {
+  const layers = await pools.run('ogr.inspect', { path }, options);
+  const layer = layers.find(({ hasGeometry }) => hasGeometry !== false) ?? layers[0];
+  if (!layer) throw new ApiError('invalid-request', 'The file has no layer.');
+  const sample = await pools.run('ogr.sample', { path, layer: layer.name }, options);
+  return {
+    format: await formatOf(file, path),
+    detectedSrid: sridOf(layer),
+    totalFeatureCount: layer.featureCount,
+    availableLayers: layers.map(({ name }) => name),
+    sampleProperties: JSON.parse(sample) as Record<string, unknown>,
+    warnings: warningsOf(path, layer, layers),
+  };
+}
+
+async function formatOf(file: string, path: string): Promise<string> {
+  const format = importFormatOf(holdsBareGeometries(file) ? file : path);
+  return format?.name ?? 'Unknown';
+}
+
+function sridOf({ crs }: OgrLayerInfo): number | null {
+  if (crs === 'OGC:CRS84') return 4326;
+  const [, code] = /^EPSG:(\d+)$/.exec(crs ?? '') ?? [];
+  return code === undefined ? null : Number(code);
+}
+
+function warningsOf(path: string, layer: OgrLayerInfo, layers: readonly OgrLayerInfo[]): string[] {
+  const spatial = layers.filter(({ hasGeometry }) => hasGeometry !== false);
+  return [
+    spatial.length === 0 && 'The file has no layer with a geometry: an import would refuse it.',
+    spatial.length > 1 &&
+      `The file has ${spatial.length} layers with a geometry; an import takes this one: ${layer.name}.`,
+    layer.crs === null &&
+      `The file names no coordinate reference system: send SourceSrid${isCsv(path) ? ', as for every CSV file' : ''}.`,
+    layer.featureCount === 0 && 'The layer has no features.',
+  ].filter((text) => text !== false);
+}

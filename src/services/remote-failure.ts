@@ -1,0 +1,23 @@
+import { ApiError } from '../core/errors.js';
+import { TaskFailure } from '../core/failure.js';
+
+/** Failures of asking another server as clients are told them: 400 naming the member where it may not be asked, 502 where it is to blame. */
+export function remoteFailure(member: string, error: unknown): unknown {
+  if (!(error instanceof TaskFailure)) return error;
+  const { code, message } = error;
+  switch (code) {
+    case 'invalid-input':
+      return new ApiError('invalid-body', `${member}: ${message}`, {
+        errors: [{ name: member, detail: message }],
+        cause: error,
+      });
+    case 'source-unreadable':
+    case 'source-missing':
+    case 'store-unavailable':
+    case 'deadline-exceeded':
+    case 'too-large':
+      return new ApiError('bad-gateway', message, { cause: error });
+    default:
+      return error;
+  }
+}

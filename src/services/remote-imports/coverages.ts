@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CatalogSnapshot } from '../../core/collection.js';
+import type { RemoteCoverage, RemoteRequest } from '../../core/ingest.js';
+import { LIMITS } from '../../core/limits.js';
+import type { Pools } from '../../core/tasks.js';
+import type { CollectionStore } from '../../stores/collections.js';
+import type { JobRow } from '../../stores/jobs.js';
+import type { SubmitOptions } from '../jobs/engine.js';
+import { slug } from '../publish/slug.js';
+import type { RasterImportOutcome, RasterImports } from '../rasters/import.js';
+
+export interface CoverageImportsDeps {
+  pools: Pick<Pools, 'run'>;
+  imports: RasterImports;
+  collections: Pick<CollectionStore, 'find' | 'idOf'>;
+  catalog(): CatalogSnapshot;
+}
+
+/** What a coverage becomes here. */
+export interface CoverageTarget {
+  /** Layer that it joins; a layer of its own when absent. */
+  layerId?: number | undefined;
+  name: string;
+  description: string | null;
+}
+
+export interface ImportedCoverage {
+  layerId: number;
+  rasterId: number;
+  bytes: number;
+  warnings: string[];
+}
+
+/** Imports of whole coverages of other servers: each is downloaded, and then imported as an upload is. */
+export class CoverageImports {
+  constructor(private readonly deps: CoverageImportsDeps) {}
+
+  /** Whether a layer of that name is there: a second import would mix two coverages. */
+  isTaken({ layerId, name }: CoverageTarget): boolean {
+    return layerId === undefined && this.deps.catalog().byId(slug(name)) !== undefined;
+  }
+
+  /** Rejects with a `TaskFailure` or `ApiError`; then nothing stays of it. */
+  async run(
+    { url, ...request }: RemoteRequest,
+    target: CoverageTarget,
+    options: SubmitOptions & { signal: AbortSignal },
+  ): Promise<{ job: JobRow; imported?: ImportedCoverage }> {
+    const { imports, pools, collections } = this.deps;
+    const { signal, ...rest } = options;
+    await mkdir(imports.uploads, { recursive: true });
+    const file = join(imports.uploads, `${randomUUID()}.tif`);
+    const task = { ...request, url, path: file, maxBytes: LIMITS.uploadBytes };
+    const { bytes } = await pools.run('ingest.coverage', task, { signal });
+    const layerId = target.layerId ?? (await collections.idOf(slug(target.name)));
+    const { name, description } = target;
+    const { id } = await imports
+      .submit({ file, layerId, name, description, acquired: null }, rest)
+      .catch(async (error) => {
+        await imports.discard(file);
+        throw error;
+      });
+    const job = await imports.finished(id, signal);
+    if (job.state !== 'Succeeded') return { job };
+    const { rasterId } = JSON.parse(job.result_json!) as RasterImportOutcome;
+    return {
+      job,
+      imported: { layerId, rasterId, bytes, warnings: JSON.parse(job.warnings_json) as string[] },
+    };
+  }
+}
+
+/** The name of a coverage here, when none is given. */
+export function nameOf({ id, title }: RemoteCoverage): string {
+  return (title ?? id).slice(0, 256);
+}

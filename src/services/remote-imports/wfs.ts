@@ -1,0 +1,174 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TaskFailure } from '../../core/failure.js';
+import type { WfsQuery } from '../../core/ingest.js';
+import { LIMITS } from '../../core/limits.js';
+import type { Pools } from '../../core/tasks.js';
+import type { Sealing } from '../access/sealing.js';
+import { FETCHED, type Fetched, type RemoteInput, type RemoteKind } from '../import.js';
+import type { JobContext } from '../jobs/kinds.js';
+
+/** A feature type of a WFS. */
+export interface WfsSource {
+  serviceUrl: string;
+  version: string;
+  typeName: string;
+  title: string;
+  /** How the server calls GeoJSON; GML is read when absent. */
+  geoJson?: string | undefined;
+  /** CRS of a type whose geometries name none. */
+  srid?: number | undefined;
+  pageSize: number;
+  requestMs: number;
+  /** Headers with credentials, as JSON, sealed. */
+  sealedHeaders: string;
+}
+
+export interface WfsReport {
+  pages: number;
+  features: number;
+  /** Features of the type, as the server says. */
+  matched: number | null;
+}
+
+export const WFS = 'import-ogc-wfs';
+
+/** Import of a feature type of a WFS 2.0, page by page by its index. */
+export function wfs(pools: Pick<Pools, 'run'>, sealing: Sealing): RemoteKind<WfsSource> {
+  return {
+    kind: WFS,
+    title: 'Import a feature type of a WFS',
+    fetch: (context, folder) => new WfsReading(pools, sealing, context, folder).run(),
+  };
+}
+
+/** A page that was appended to the file. */
+interface Read {
+  offset: number;
+  count: number;
+  ids: readonly string[];
+  matched: number | undefined;
+  srid?: number;
+}
+
+class WfsReading {
+  readonly #report: WfsReport = { pages: 0, features: 0, matched: null };
+  readonly #output: string;
+  readonly #source: WfsSource;
+  readonly #headers: Record<string, string>;
+  #srid: number | undefined;
+  #before: ReadonlySet<string> = new Set();
+
+  constructor(
+    private readonly pools: Pick<Pools, 'run'>,
+    sealing: Sealing,
+    private readonly context: JobContext<RemoteInput<WfsSource>>,
+    private readonly folder: string,
+  ) {
+    this.#source = context.input.remote;
+    this.#output = join(folder, 'features.geojsonl');
+    this.#headers = JSON.parse(sealing.open(this.#source.sealedHeaders)) as Record<string, string>;
+  }
+
+  async run(): Promise<Fetched> {
+    const report = this.#report;
+    report.matched = await this.pools.run('ingest.wfsCount', this.#query(), this.context);
+    if (report.matched === 0) throw wrong('The feature type has no features: there is nothing to import.');
+    for (let offset = 0; ; ) {
+      const page = await this.#read(offset);
+      offset = page.offset;
+      if (await this.#isLast(page)) break;
+    }
+    if (report.features === 0) throw wrong('The feature type has no features: there is nothing to import.');
+    const sourceCrs = this.#srid === undefined ? {} : { sourceCrs: `EPSG:${this.#srid}` };
+    return { path: this.#output, title: this.#source.title, report, ...sourceCrs };
+  }
+
+  #query(): WfsQuery {
+    const { serviceUrl: url, version, typeName, pageSize: count, requestMs: timeoutMs } = this.#source;
+    return {
+      url,
+      version,
+      typeName,
+      count,
+      timeoutMs,
+      headers: this.#headers,
+      startIndex: this.#report.features,
+    };
+  }
+
+  #read(offset: number): Promise<Read> {
+    const { geoJson } = this.#source;
+    return geoJson === undefined ? this.#readGml(offset) : this.#readJson(geoJson, offset);
+  }
+
+  async #readJson(format: string, offset: number): Promise<Read> {
+    const task = { ...this.#query(), format, output: this.#output, offset };
+    const page = await this.pools.run('ingest.wfsPage', task, this.context);
+    if (page.count > 0) this.#requireCrs(page.srid);
+    return page;
+  }
+
+  #requireCrs(srid: number | undefined): void {
+    if (this.#report.pages > 0 && srid !== this.#srid)
+      throw wrong('The pages of the feature type are in different coordinate reference systems.');
+    this.#srid = srid;
+  }
+
+  /** GDAL knows the order of axes and the curves of GML: it writes a page as GeoJSON, which is appended. */
+  async #readGml(offset: number): Promise<Read> {
+    const { pools, context, folder } = this;
+    const path = join(folder, 'page.gml');
+    const lines = join(folder, 'page.geojsonl');
+    for (const file of [path, lines, join(folder, 'page.gfs')]) await rm(file, { force: true });
+    const { srid } = this.#source;
+    const query = { ...this.#query(), path };
+    const { isEmpty, matched, returned } = await pools.run('ingest.wfsGml', query, context);
+    if (isEmpty) return { offset, count: 0, ids: [], matched };
+    const [layer] = await pools.run('ogr.inspect', { path }, context);
+    // GDAL has put longitude first by now, whatever the name of the CRS says of it.
+    const crs = layer!.crs ?? (srid === undefined ? undefined : `EPSG:${srid}`);
+    const stated = crs === undefined ? {} : { sourceCrs: crs };
+    const translation = {
+      path,
+      layer: layer!.name,
+      output: lines,
+      format: 'GeoJSONSeq' as const,
+      table: 'page',
+    };
+    await pools.run('ogr.translate', { ...translation, ...stated }, context);
+    const task = { path: lines, output: this.#output, offset, idProperty: 'gml_id' };
+    const page = await pools.run('ingest.append', task, context);
+    if (returned !== undefined && returned !== page.count && this.#source.version.startsWith('2'))
+      throw wrong(`A page says that it has ${returned} features, and has ${page.count}.`);
+    return { ...page, matched };
+  }
+
+  /** Takes account of a page. What does not fit what the server said before ends the import. */
+  async #isLast({ count, ids, matched }: Read): Promise<boolean> {
+    const report = this.#report;
+    const { pageSize } = this.#source;
+    report.pages++;
+    report.features += count;
+    report.matched ??= matched ?? null;
+    if (report.features > LIMITS.importFeatures)
+      throw new TaskFailure('too-large', `The feature type has more than ${LIMITS.importFeatures} features.`);
+    if (ids.some((id) => this.#before.has(id)))
+      throw wrong('A page has features of the page before: the server does not page by STARTINDEX.');
+    this.#before = new Set(ids);
+    if (report.matched !== null && report.features > report.matched)
+      throw wrong(`The server says that there are ${report.matched} features, and gives more.`);
+    if (report.matched === null && count > pageSize)
+      throw wrong(`The server gives ${count} features in a page of ${pageSize}.`);
+    if (report.matched !== null) this.context.progress((FETCHED * report.features) / report.matched);
+    await this.context.checkpoint(report);
+    if (report.matched === null) return count < pageSize;
+    if (count === 0 && report.features < report.matched)
+      throw wrong(`The server says that there are ${report.matched} features, and gives ${report.features}.`);
+    return report.features === report.matched;
+  }
+}
+
+function wrong(message: string): TaskFailure {
+  return new TaskFailure('source-unreadable', message);
+}

@@ -1,0 +1,89 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { TaskFailure } from '../../core/failure.js';
+import { refused } from '../remote/allowed.js';
+import { isObject, type Json } from './json.js';
+
+/** Bytes that are written at once. */
+const BLOCK = 1 << 20;
+
+export interface Appended {
+  /** Where the next page begins in the file. */
+  readonly offset: number;
+  readonly count: number;
+  /** Of the features that have one, as JSON. */
+  readonly ids: readonly string[];
+}
+
+/** Writes features as lines of a GeoJSON text sequence, from a place on: what was there is of a page that was not finished. */
+export async function append(path: string, offset: number, features: Iterable<Json>): Promise<Appended> {
+  const file = await open(path, offset === 0 ? 'w' : 'r+');
+  try {
+    await file.truncate(offset);
+    return await write(file, offset, features);
+  } finally {
+    await file.close();
+  }
+}
+
+async function write(file: FileHandle, start: number, features: Iterable<Json>): Promise<Appended> {
+  const ids: string[] = [];
+  let offset = start;
+  let count = 0;
+  let block = '';
+  const flush = async () => {
+    const { bytesWritten } = await file.write(block, offset);
+    offset += bytesWritten;
+    block = '';
+  };
+  for (const feature of features) {
+    const { id } = feature;
+    if (id !== undefined && id !== null) ids.push(JSON.stringify(id));
+    block += `${lineOf(feature)}\n`;
+    count++;
+    if (block.length >= BLOCK) await flush();
+  }
+  await flush();
+  return { offset, count, ids };
+}
+
+/** Only what a feature consists of: links, boxes and a CRS of its own are the page's business. */
+function lineOf({ id, geometry, properties }: Json): string {
+  const feature = {
+    type: 'Feature',
+    ...(typeof id === 'string' || typeof id === 'number' ? { id } : {}),
+    geometry: geometry ?? null,
+    properties: properties ?? {},
+  };
+  try {
+    return JSON.stringify(feature);
+  } catch (error) {
+    // Nested too deeply.
+    throw new TaskFailure('source-unreadable', 'A feature of the page cannot be read.', String(error));
+  }
+}
+
+/** The features of a page. Fails with `source-unreadable` for a page that is no FeatureCollection. */
+export function featuresOf(page: Json): Json[] {
+  const { type, features } = page;
+  if (type !== 'FeatureCollection' || !Array.isArray(features))
+    throw refused('a page is no GeoJSON FeatureCollection');
+  for (const feature of features)
+    if (!isObject(feature) || feature['type'] !== 'Feature' || !isGeometry(feature['geometry']))
+      throw refused('a page holds something that is no GeoJSON feature');
+  return features as Json[];
+}
+
+const GEOMETRIES = new Set([
+  'Point',
+  'LineString',
+  'Polygon',
+  'MultiPoint',
+  'MultiLineString',
+  'MultiPolygon',
+  'GeometryCollection',
+]);
+
+function isGeometry(value: unknown): boolean {
+  if (value === null || value === undefined) return true;
+  return isObject(value) && GEOMETRIES.has(String(value['type']));
+}

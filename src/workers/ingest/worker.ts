@@ -1,0 +1,45 @@
+import { workerData } from 'node:worker_threads';
+import type { IngestTasks } from '../../core/ingest.js';
+import { Cancellation } from '../cancellation.js';
+import { answer } from '../failure.js';
+import type { OneThreadMessage } from '../one-thread.js';
+import { AllowedHosts } from '../remote/allowed.js';
+import { downloadCoverage, planCoverages } from './coverages.js';
+import { discover } from './discover/index.js';
+import { describeService } from './geoservices.js';
+import { type Asking, download } from './http.js';
+import { planItems, readItems } from './ogc-features.js';
+import { appendRead, countWfs, downloadGml, planWfs, readWfs } from './wfs.js';
+import { fetchTiles, planWmts } from './wmts.js';
+
+/** Thread side of what is read from other servers: their answers are parsed here, where no request waits. */
+
+const allowed = new AllowedHosts(workerData as string[]);
+
+const TASKS: {
+  [N in keyof IngestTasks]: (
+    input: IngestTasks[N]['input'],
+    asking: Asking,
+  ) => Promise<IngestTasks[N]['output']>;
+} = {
+  'ingest.discover': discover,
+  'ingest.wfsPlan': planWfs,
+  'ingest.wfsCount': countWfs,
+  'ingest.wfsPage': readWfs,
+  'ingest.wfsGml': downloadGml,
+  'ingest.append': appendRead,
+  'ingest.itemsPlan': planItems,
+  'ingest.itemsPage': readItems,
+  'ingest.coveragePlan': planCoverages,
+  'ingest.coverage': downloadCoverage,
+  'ingest.wmtsPlan': planWmts,
+  'ingest.tiles': fetchTiles,
+  'ingest.geoservices': describeService,
+  'ingest.download': download,
+};
+
+export default function runTask({ name, input, flag }: OneThreadMessage<keyof IngestTasks>) {
+  return answer<unknown>(() =>
+    TASKS[name](input as never, { allowed, cancellation: new Cancellation(flag) }),
+  );
+}

@@ -1,0 +1,69 @@
+import type { ExportDraft, TranslateTask } from '../../core/ogr.js';
+import type { FieldType } from '../../core/vector-source.js';
+import { crsOf } from './crs.js';
+import { gdal } from './gdal.js';
+
+/** Drafts of exports: GeoJSON that is written as another format, with the types and ids that its source declares. */
+
+/** Texts that look like dates are texts: what is a date is cast to one. */
+const DATES_AS_TEXTS = 'OGR_GEOJSON_DATE_AS_STRING';
+
+/** Runs `work`, which opens the draft. One task at a time runs in this process. */
+export async function readingDraft<T>(draft: ExportDraft | undefined, work: () => Promise<T>): Promise<T> {
+  gdal.config.set(DATES_AS_TEXTS, draft ? 'YES' : null);
+  return work();
+}
+
+/** Types that JSON does not tell, or not where all values are null. */
+const CASTS: Partial<Record<FieldType, string>> = {
+  integer: 'bigint',
+  number: 'float',
+  date: 'date',
+  'date-time': 'timestamp',
+};
+
+/** Whole numbers of more than 32 bits would lose digits in KML. */
+const DIGITS = 'character(20)';
+
+export function draftArguments(
+  draft: ExportDraft,
+  { format, table, sourceCrs }: TranslateTask,
+  layer: string,
+): string[] {
+  return [
+    ...[
+      '-f',
+      format!,
+      '-nln',
+      table,
+      '-dialect',
+      'OGRSQL',
+      '-sql',
+      selection(draft, layer, format === 'KML'),
+    ],
+    ...(sourceCrs === undefined ? [] : ['-a_srs', crsOf(sourceCrs).text]),
+    ...(draft.geometryType === 'Geometry' ? [] : ['-nlt', geometryName(draft, format === 'ESRI Shapefile')]),
+    ...(format === 'GPKG' && draft.keepsIds ? ['-preserve_fid'] : []),
+    ...(format === 'ESRI Shapefile' ? ['-lco', 'ENCODING=UTF-8'] : []),
+  ];
+}
+
+function selection({ fields, idField, isEmpty }: ExportDraft, layer: string, isKml: boolean): string {
+  const columns = fields.map(({ name, type }) => {
+    const column = quote(name);
+    const cast = isKml && type === 'integer' ? DIGITS : CASTS[type];
+    return cast === undefined ? column : `CAST(${column} AS ${cast}) AS ${column}`;
+  });
+  const id = idField === undefined ? [] : [`FID AS ${quote(idField)}`];
+  const list = [...id, ...columns].join(', ') || 'FID';
+  return `SELECT ${list} FROM ${quote(layer)}${isEmpty ? ' WHERE FID = -1' : ''}`;
+}
+
+/** Sources of single geometries may have multi ones too, except in formats that have no types for them. */
+function geometryName({ geometryType, hasZ }: ExportDraft, isShapefile: boolean): string {
+  const name = geometryType.toUpperCase();
+  const single = isShapefile && /^MULTI(LINESTRING|POLYGON)$/.test(name) ? name.slice(5) : name;
+  return `${single}${hasZ ? 'Z' : ''}`;
+}
+
+const quote = (name: string) => `"${name.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
