@@ -7,7 +7,12 @@ import { opsNotifications } from './telemetry/event-metrics.js';
 
 /** Something that an operator should know of now. */
 export interface Alert {
-  readonly kind: 'delivery-failing' | 'source-quarantined' | 'slow-consumer';
+  readonly kind:
+    | 'certificate-expiring'
+    | 'delivery-failing'
+    | 'layer-closed'
+    | 'source-quarantined'
+    | 'slow-consumer';
   readonly severity: 'warning' | 'error';
   /** What it is about: a store, a file, a session. */
   readonly subject: string;

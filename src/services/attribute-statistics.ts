@@ -1,4 +1,5 @@
 import { readable, type VectorCollection } from '../core/collection.js';
+import { plainFields } from '../core/field-masks.js';
 import type { StatisticsResult } from '../core/field-statistics.js';
 import { LIMITS } from '../core/limits.js';
 import type { Pools } from '../core/tasks.js';
@@ -41,7 +42,7 @@ export async function attributeStatistics(
 function begin(pools: Pools, visible: VectorCollection): Entry {
   const controller = new AbortController();
   const { source, fields, filter } = readable(visible);
-  const names = visible.source.fields
+  const names = plainFields(visible.source.fields)
     .filter(({ type }) => type !== 'binary')
     .map(({ name }) => name)
     .slice(0, LIMITS.statisticsFields);

@@ -4,10 +4,16 @@ import { type FSWatcher, watch } from 'chokidar';
 import { hasFeatures, isDrawable } from '../core/abilities.js';
 import type { Box } from '../core/box.js';
 import { around, globeExtent } from '../core/box.js';
-import { CatalogSnapshot, type Collection, type VectorCollection } from '../core/collection.js';
+import {
+  CatalogSnapshot,
+  type Collection,
+  type RasterCollection,
+  type VectorCollection,
+} from '../core/collection.js';
 import type { CollectionChange } from '../core/edits.js';
 import { isPath } from '../core/sources.js';
 import type { LayerStyle } from '../core/style/model.js';
+import { type CatalogLayers, NO_LAYERS, withLayers } from './publish/catalog-layers.js';
 import { FileVersions } from './publish/file-versions.js';
 import { publish } from './publish/index.js';
 import type { DataSettings } from './publish/settings.js';
@@ -29,7 +35,7 @@ const RETRY_MS = 15_000;
 /** Edits remembered per collection: those that can be under way while the catalog is read again. */
 const KEPT_EDITS = 4096;
 
-export interface CatalogDeps extends Omit<PublishDeps, 'versionOf' | 'statedCrs'> {
+export interface CatalogDeps extends Omit<PublishDeps, 'versionOf' | 'statedCrs' | 'taken'> {
   /** Where jobs publish archives; absent where the data folder has them all. */
   storage?: Pick<Storage, 'isShared' | 'keys' | 'locate'>;
 }
@@ -42,6 +48,8 @@ export interface CatalogFollower {
   changed?(collection: VectorCollection, change: CollectionChange): void;
 }
 
+type StyledCollection = VectorCollection | RasterCollection;
+
 interface Reading {
   readonly settings: DataSettings;
   /** Counts readings in the order in which they began. */
@@ -51,20 +59,29 @@ interface Reading {
 /** The published collections of this process. Readers take `current`; a reload swaps it in one assignment. */
 export class Catalog {
   #current = new CatalogSnapshot([], [], 0);
-  /** What was read last, without the edits since. */
+  /** What sources held when they were read last. */
+  #read = this.#current;
+  /** Published beside the sources. */
+  #layers: CatalogLayers = NO_LAYERS;
+  /** Both, without the edits since. */
   #published = this.#current;
+  /** By id, as they were read, with the edits since: without settings, styles and judgements. */
+  readonly #plain = new Map<string, Collection>();
   #watcher: FSWatcher | undefined;
   #retries: NodeJS.Timeout | undefined;
   /** Edits by collection and cursor. */
   readonly #edits = new Map<string, Map<number, CollectionChange>>();
   /** Styles that were put, by layer. */
   readonly #styles = new Map<number, LayerStyle>();
+  readonly #styled = new WeakMap<Collection, StyledCollection>();
   readonly #files = new FileVersions();
   readonly #deps: CatalogDeps;
   readonly #followers: CatalogFollower[] = [];
   #replacedAt = new Date();
   /** What snapshots were read with, and in which order that began. */
   readonly #readings = new WeakMap<CatalogSnapshot, Reading>();
+  #isPrivate: (collection: Collection) => boolean = () => false;
+  #settled: (collection: Collection) => Collection = (collection) => collection;
   /** Keys of published objects when they were last listed. */
   #objects: string[] | undefined;
   #begun = 0;
@@ -106,7 +123,12 @@ export class Catalog {
     const own = OWN_FOLDERS.map((folder) => join(this.#deps.dataDir, folder));
     const snapshot = await publish(
       [...sources, ...own.filter((path) => existsSync(path)), ...(await this.#publishedObjects())],
-      { ...this.#deps, statedCrs: rest.crs ?? {}, versionOf: (path) => this.#files.of(path) },
+      {
+        ...this.#deps,
+        taken: this.#layers.ids,
+        statedCrs: rest.crs ?? {},
+        versionOf: (path) => this.#files.of(path),
+      },
       this.#current.generation + 1,
       rest,
     );
@@ -147,42 +169,111 @@ export class Catalog {
     const begun = this.#begunOf(snapshot);
     const isNewest = begun >= this.#shown;
     this.#shown = Math.max(this.#shown, begun);
-    this.#published = snapshot;
-    let current = snapshot;
-    for (const [id, edits] of this.#edits) {
-      const collection = snapshot.byId(id);
-      if (!hasFeatures(collection)) continue;
-      for (const cursor of edits.keys()) if (cursor <= collection.cursor) edits.delete(cursor);
-      const result = [...edits.values()].reduce(edited, collection);
-      if (result !== collection) current = current.replacing(result);
-    }
-    const before = this.#current;
-    this.#current = this.#styled(current);
+    this.#read = snapshot;
+    this.#show();
     this.#replacedAt = new Date();
     this.#watcher?.add(watchedFiles(this.sources));
-    for (const follower of this.#followers) follower.replaced?.(before, this.#current);
     return isNewest;
   }
 
-  /** Takes over styles, unless newer ones of their layers are known; they outlive reloads. */
+  /** Shows other layers beside what was read of the sources, which is not read again. */
+  layLayers(layers: CatalogLayers): void {
+    this.#layers = layers;
+    // At start they are shown with the sources, all at once.
+    if (this.#shown > 0) this.#show();
+  }
+
+  /** What is published as it was stays what it became by edits, styles and settings. */
+  #show(): void {
+    const former = this.#published;
+    const reading = this.#readings.get(this.#read);
+    this.#published = withLayers(this.#read, this.#layers, reading?.settings.tiles);
+    if (reading) this.#readings.set(this.#published, reading);
+    const before = this.#current;
+    const collections = this.#published.collections.map((one) => {
+      const shown = former.byId(one.id) === one ? before.byId(one.id) : undefined;
+      if (shown) return shown;
+      this.#plain.set(one.id, this.#withEdits(one));
+      return this.#dress(one.id);
+    });
+    for (const id of this.#plain.keys()) if (!this.#published.byId(id)) this.#plain.delete(id);
+    this.#current = this.#published.with({ collections });
+    this.#tellReplaced(before);
+  }
+
+  #tellReplaced(before: CatalogSnapshot): void {
+    for (const follower of this.#followers) follower.replaced?.(before, this.#current);
+  }
+
+  #withEdits(collection: Collection): Collection {
+    const edits = this.#edits.get(collection.id);
+    if (!edits || !hasFeatures(collection)) return collection;
+    for (const cursor of edits.keys()) if (cursor <= collection.cursor) edits.delete(cursor);
+    return [...edits.values()].reduce(edited, collection);
+  }
+
+  /** From now on these collections are private: not everybody may read all of them. */
+  judge(isPrivate: (collection: Collection) => boolean): void {
+    this.#isPrivate = isPrivate;
+    this.#redress();
+  }
+
+  /** From now on collections are what this makes of them as they were read. Called again when that changes. */
+  settle(settled: (collection: Collection) => Collection): void {
+    this.#settled = settled;
+    this.#redress();
+  }
+
+  /** Takes over styles, unless newer ones of their layers are there; they outlive reloads. */
   restyle(styles: readonly LayerStyle[]): void {
     for (const style of styles) {
       const set = this.#styles.get(style.layerId);
       if (!set || set.revision < style.revision) this.#styles.set(style.layerId, style);
     }
-    this.#current = this.#styled(this.#current);
+    this.#current = this.#dressed(this.#current);
   }
 
-  #styled(snapshot: CatalogSnapshot): CatalogSnapshot {
-    return snapshot.with({ collections: snapshot.collections.map((one) => this.#withStyle(one)) });
+  #redress(): void {
+    const before = this.#current;
+    this.#current = this.#dressed(before);
+    if (this.#current !== before) this.#tellReplaced(before);
+  }
+
+  /** The same snapshot when no collection is another than before. */
+  #dressed(snapshot: CatalogSnapshot): CatalogSnapshot {
+    const collections = snapshot.collections.map(({ id }) => this.#dress(id));
+    const isSame = collections.every((one, i) => one === snapshot.collections[i]);
+    return isSame ? snapshot : snapshot.with({ collections });
+  }
+
+  /** The object that is shown now, where it would be no other. */
+  #dress(id: string): Collection {
+    const shown = this.#current.byId(id);
+    const dressed = this.#judged(this.#settled(this.#withStyle(this.#plain.get(id)!)));
+    return shown && isSame(shown, dressed) ? shown : dressed;
+  }
+
+  #judged(collection: Collection): Collection {
+    const { isPrivate, ...open } = collection;
+    if (this.#isPrivate(collection) === (isPrivate ?? false)) return collection;
+    return isPrivate ? open : { ...collection, isPrivate: true as const };
   }
 
   #withStyle(collection: Collection): Collection {
-    const published = this.#published.byId(collection.id);
-    if (!isDrawable(collection) || !isDrawable(published)) return collection;
+    if (!isDrawable(collection)) return collection;
     const put = this.#styles.get(collection.layerId);
-    const style = (put?.kind === collection.kind ? put.style : undefined) ?? published.style;
-    return style === collection.style ? collection : { ...collection, style };
+    if (put?.kind !== collection.kind) return collection;
+    const before = this.#styled.get(collection);
+    if (before && before.style === put.style) return before;
+    const styled = { ...collection, style: put.style } as StyledCollection;
+    this.#styled.set(collection, styled);
+    return styled;
+  }
+
+  /** Shows another state of a collection. */
+  #replace(collection: Collection): void {
+    this.#plain.set(collection.id, collection);
+    this.#current = this.#current.replacing(this.#dress(collection.id));
   }
 
   /**
@@ -191,8 +282,9 @@ export class Catalog {
    */
   touch(id: string, change: CollectionChange): boolean {
     const collection = this.#current.byId(id);
+    const plain = this.#plain.get(id);
     const published = this.#published.byId(id);
-    if (!hasFeatures(collection) || !hasFeatures(published)) return true;
+    if (!hasFeatures(collection) || !hasFeatures(plain) || !hasFeatures(published)) return true;
     this.#files.leftByUs(collection.file);
     if (change.cursor <= published.cursor) return true;
     const edits = this.#edits.get(id) ?? new Map<number, CollectionChange>();
@@ -200,7 +292,7 @@ export class Catalog {
     if (edits.has(change.cursor)) return false;
     edits.set(change.cursor, change);
     if (edits.size > KEPT_EDITS) edits.delete(edits.keys().next().value!);
-    this.#current = this.#current.replacing(edited(collection, change));
+    this.#replace(edited(plain, change));
     for (const follower of this.#followers) follower.changed?.(collection, change);
     return true;
   }
@@ -210,10 +302,10 @@ export class Catalog {
    * time leaves the extent as it is, which holds all that lies there.
    */
   measured(id: string, cursor: number, extent84: Box | undefined): boolean {
-    const collection = this.#current.byId(id);
+    const collection = this.#plain.get(id);
     if (!hasFeatures(collection) || collection.cursor !== cursor) return false;
-    if (!extent84 && collection.featureCount > 0) return true;
-    this.#current = this.#current.replacing({ ...collection, extent84: extent84 && globeExtent(extent84) });
+    if (!extent84 && collection.featureCount !== 0) return true;
+    this.#replace({ ...collection, extent84: extent84 && globeExtent(extent84) });
     return true;
   }
 
@@ -257,6 +349,14 @@ export class Catalog {
   }
 }
 
+/** Whether two states of a collection have the same members. */
+function isSame(one: Collection, other: Collection): boolean {
+  const members = Object.keys(one) as (keyof Collection)[];
+  return (
+    members.length === Object.keys(other).length && members.every((member) => one[member] === other[member])
+  );
+}
+
 function watchedFiles(sources: readonly string[]): string[] {
   const files = sources.filter(isPath);
   // What another program writes to a GeoPackage may stay in its log for long.
@@ -266,7 +366,7 @@ function watchedFiles(sources: readonly string[]): string[] {
 
 /** A collection after an edit. Its extent only grows here: `ExtentRefresh` finds it anew where it may have shrunk. */
 function edited(collection: VectorCollection, change: CollectionChange): VectorCollection {
-  const { extent84, featureCount, countEstimated, cursor } = collection;
+  const { extent84, featureCount = 0, countEstimated, cursor } = collection;
   return {
     ...collection,
     cursor: Math.max(cursor, change.cursor),

@@ -52,7 +52,7 @@ const COMPARE: Record<CollectionOrder, Compare> = {
 };
 
 function sizeOf(collection: Collection): number {
-  if (hasFeatures(collection)) return collection.featureCount;
+  if (hasFeatures(collection)) return collection.featureCount ?? 0;
   return hasCoverage(collection) ? collection.raster.width * collection.raster.height : 0;
 }
 

@@ -42,6 +42,8 @@ export interface DatabaseStatus {
  */
 export class Databases {
   readonly #databases = new Map<string, DatabaseState>();
+  /** Those that operators connected: their layers are there whether they answer or not. */
+  #connected: ReadonlySet<string> = new Set();
   readonly #pools: Pools;
   #timer: NodeJS.Timeout | undefined;
 
@@ -51,18 +53,20 @@ export class Databases {
 
   /** Forgets databases that are no sources any more. */
   keep(urls: readonly string[]): void {
-    for (const url of this.#databases.keys()) if (!urls.includes(url)) this.#databases.delete(url);
+    for (const url of this.#databases.keys())
+      if (!urls.includes(url) && !this.#connected.has(url)) this.#databases.delete(url);
+  }
+
+  /** Looks after these databases too, which operators connected, and after no others of that kind. */
+  connect(urls: readonly string[]): void {
+    for (const url of this.#connected) if (!urls.includes(url)) this.#databases.delete(url);
+    this.#connected = new Set(urls);
+    for (const url of urls) if (!this.#databases.has(url)) this.#databases.set(url, newState());
   }
 
   /** What a database holds; while it is down, what it held. Rejects with `TaskFailure`. */
   async discover(url: string): Promise<DiscoveredDatabase> {
-    const database: DatabaseState = this.#databases.get(url) ?? {
-      up: true,
-      reason: '',
-      awaited: false,
-      checkedAt: 0,
-      downSince: 0,
-    };
+    const database = this.#databases.get(url) ?? newState();
     this.#databases.set(url, database);
     try {
       const options = { deadlineMs: DISCOVER_DEADLINE_MS };
@@ -77,14 +81,19 @@ export class Databases {
     }
   }
 
-  /** Looks after the databases; `returned` is called for one whose tables are to be asked for again. */
-  watch(returned: (name: string) => void): void {
-    this.#timer = setInterval(() => void this.#look(returned), CHECK_MS).unref();
+  /**
+   * Looks after the databases; `returned` is called for one whose tables are to be asked for again, `reconnected` for one
+   * that operators connected.
+   */
+  watch(returned: (name: string) => void, reconnected: () => void = () => {}): void {
+    this.#timer = setInterval(() => void this.#look(returned, reconnected), CHECK_MS).unref();
   }
 
-  async #look(returned: (name: string) => void): Promise<void> {
+  async #look(returned: (name: string) => void, reconnected: () => void): Promise<void> {
     for (const [url, database] of this.#databases) {
+      const wasUp = database.up;
       await this.#check(url, database);
+      if (!wasUp && database.up && this.#connected.has(url)) reconnected();
       if (!database.awaited || !database.up) continue;
       database.awaited = false;
       returned(withoutPassword(url));
@@ -101,7 +110,7 @@ export class Databases {
       name: withoutPassword(url),
       up,
       reason,
-      published: contents !== undefined,
+      published: contents !== undefined || this.#connected.has(url),
     }));
   }
 
@@ -122,6 +131,10 @@ export class Databases {
   close(): void {
     clearInterval(this.#timer);
   }
+}
+
+function newState(): DatabaseState {
+  return { up: true, reason: '', awaited: false, checkedAt: 0, downSince: 0 };
 }
 
 /** Failures that say nothing of the database leave its state as it was. */

@@ -2,6 +2,7 @@ import type { VectorCollection } from '../core/collection.js';
 import type { CollectionChange, EditResult, EditTask } from '../core/edits.js';
 import { TaskFailure } from '../core/failure.js';
 import { LIMITS } from '../core/limits.js';
+import type { Hold, PresenceMark } from '../core/presence.js';
 import type { Pools } from '../core/tasks.js';
 import { runTask, type TaskContext } from './run-task.js';
 
@@ -10,6 +11,9 @@ export interface EditNote {
   readonly collection: string;
   readonly change: CollectionChange;
 }
+
+/** How often an edit is begun whose process was away meanwhile. */
+const MAX_ATTEMPTS = 5;
 
 interface Lane {
   last: Promise<unknown>;
@@ -35,8 +39,10 @@ export class Edits {
     edit: Omit<EditTask, 'source'>,
   ): Promise<EditResult> {
     const { source } = collection;
+    const run = (presence: PresenceMark | undefined) =>
+      runTask(x, this.pools, 'vector.edit', { ...edit, source, presence }, { toTheEnd: true });
     const work = async () => {
-      const result = await runTask(x, this.pools, 'vector.edit', { ...edit, source }, { toTheEnd: true });
+      const result = await whilePresent(x.hold, run);
       if (result.change) this.committed({ collection: collection.id, change: result.change });
       return result;
     };
@@ -61,6 +67,24 @@ export class Edits {
     } finally {
       lane.waiting--;
       if (lane.waiting === 0) this.#lanes.delete(file);
+    }
+  }
+}
+
+/** An edit that is late is committed in a presence of another time, unless others were told meanwhile that it is lost. */
+async function whilePresent<T>(
+  hold: Hold | undefined,
+  run: (mark: PresenceMark | undefined) => Promise<T>,
+): Promise<T> {
+  let mark = hold?.mark;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await run(mark);
+    } catch (error) {
+      const isAbsent = error instanceof TaskFailure && error.code === 'absent';
+      if (!hold || !isAbsent || attempt === MAX_ATTEMPTS) throw error;
+      mark = await hold.renew();
+      if (!mark) throw error;
     }
   }
 }

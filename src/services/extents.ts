@@ -58,8 +58,8 @@ export class ExtentRefresh {
     let settled = true;
     try {
       if (hasFeatures(collection)) {
-        const extent = await pools.run('vector.extent', { source: collection.source });
-        settled = catalog.measured(id, collection.cursor, extent);
+        const { extent84 } = await pools.run('vector.extent', { source: collection.source });
+        settled = catalog.measured(id, collection.cursor, extent84);
       }
     } catch (error) {
       log.write('catalog.extent.failed', { Collection: id, ...exception(error) });

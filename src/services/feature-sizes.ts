@@ -37,7 +37,7 @@ type SizedFormat = 'geojson' | 'csv' | 'gml';
 
 /** GeoJSON is measured at several places of the first page, because neighbours are alike; the others beside one of them. */
 async function measure(pools: Pools, visible: VectorCollection): Promise<FeatureSizes | undefined> {
-  const span = Math.min(visible.featureCount, LIMITS.itemsMax);
+  const span = Math.min(visible.featureCount ?? CHUNK, LIMITS.itemsMax);
   const step = Math.max(CHUNK, Math.floor(span / CHUNKS));
   const offsets = Array.from({ length: CHUNKS }, (_, i) => i * step).filter((at) => at === 0 || at < span);
   const middle = offsets[offsets.length >> 1]!;

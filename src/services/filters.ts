@@ -1,4 +1,5 @@
 import {
+  and,
   type CheckOptions,
   Cql2Error,
   check,
@@ -8,6 +9,7 @@ import {
   temporalFilter,
 } from '../core/cql2/index.js';
 import { ApiError } from '../core/errors.js';
+import { plainFields } from '../core/field-masks.js';
 import { parseJsonText } from '../core/json-bounds.js';
 import type { TimeRange } from '../core/params.js';
 import type { Field } from '../core/vector-source.js';
@@ -52,9 +54,14 @@ function jsonOf(text: unknown): unknown {
   }
 }
 
-/** The property that `datetime` selects by: the first one that is an instant. */
+/** The property that `datetime` selects by: the one that the layer's settings name, else the first one that is an instant. */
 export function temporalField({ fields }: { fields: readonly Field[] }): Field | undefined {
-  return fields.find((field) => field.type === 'date' || field.type === 'date-time');
+  const plain = plainFields(fields);
+  return (
+    plain.find(({ bound }) => bound === 'start') ??
+    plain.find(({ bound }) => bound === 'end') ??
+    plain.find(({ type }) => type === 'date' || type === 'date-time')
+  );
 }
 
 /** A collection without temporal property matches every instant (OGC 17-069r4, 7.15.4). */
@@ -64,7 +71,16 @@ export function during(
 ): Expression | undefined {
   const field = temporalField(collection);
   if (!range || !field) return undefined;
-  const { start, end } = range;
+  const ends = collection.fields.find(({ bound }) => bound === 'end');
+  if (!ends || ends === field) return within(field, range);
+  // It has begun before the range ends, and ends after the range begins, or goes on.
+  const begun = within(field, { end: range.end });
+  const lasts = within(ends, { start: range.start });
+  return and(begun, lasts && { op: 'or', args: [lasts, { op: 'isNull', args: [{ property: ends.name }] }] });
+}
+
+function within(field: Field, { start, end }: Partial<TimeRange>): Expression | undefined {
+  if (start === undefined && end === undefined) return undefined;
   return temporalFilter(field.name, field.type as 'date' | 'date-time', {
     ...(start === undefined ? {} : { start }),
     ...(end === undefined ? {} : { end }),

@@ -1,8 +1,12 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { ApiError, badParameter } from '../core/errors.js';
+import { TaskFailure } from '../core/failure.js';
 import { LIMITS } from '../core/limits.js';
 import type { Reply } from '../core/operation.js';
-import type { ReplyStore } from '../stores/replies.js';
+import type { Hold, PresenceMark } from '../core/presence.js';
+import { STATE_UNREACHABLE } from '../core/storage-faults.js';
+import type { KeyedRequest, ReplyStore } from '../stores/replies.js';
+import type { Cluster } from './cluster/cluster.js';
 import type { Log } from './telemetry/log.js';
 
 /** A request that a client may send again without doing the work twice (draft-ietf-httpapi-idempotency-key-header). */
@@ -20,31 +24,44 @@ export interface RepeatableRequest {
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 const PRUNE_MS = 3_600_000;
+/** How often it is tried again to write what became of requests, and of how many at most. */
+const RETRY_MS = 2000;
+const MAX_OPEN = 10_000;
 
 /** Answers requests with an idempotency key once: whoever repeats one gets the first answer, for a day. */
 export class Idempotency {
-  readonly #timer: NodeJS.Timeout;
+  readonly #timers: NodeJS.Timeout[];
+  /** What became of requests, and could not be written yet. */
+  readonly #open = new Set<() => Promise<void>>();
+  #concluding = false;
 
   constructor(
     readonly store: ReplyStore,
     readonly instance: string,
     readonly log: Log,
+    readonly cluster: Pick<Cluster, 'presence' | 'appear'>,
   ) {
-    this.#timer = setInterval(() => void this.#prune(), PRUNE_MS).unref();
+    this.#timers = [
+      setInterval(() => void this.#prune(), PRUNE_MS).unref(),
+      setInterval(() => void this.#concludeOpen(), RETRY_MS).unref(),
+    ];
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    for (const timer of this.#timers) clearInterval(timer);
   }
 
   /**
    * Does the work and keeps its answer; or gives the answer that was kept. Throws 400 for a key that is none, 409 while
-   * the first request runs, 422 for a key that was used for another request.
+   * the first request runs, 422 for a key that was used for another request. What the work does elsewhere than in the state
+   * may become true only while it is held: others may have been told that it was lost.
    */
-  async once(request: RepeatableRequest, work: () => Promise<Reply>): Promise<Reply> {
+  async once(request: RepeatableRequest, work: (hold: Hold) => Promise<Reply>): Promise<Reply> {
     if (!KEY.test(request.key)) throw badParameter('Idempotency-Key', 'must be 1 to 255 visible characters');
     const { principal, target } = request;
     const keyed = { principal, keyHash: hashOf(request.key), target };
+    const { presence } = this.cluster;
+    const hold = { mark: presence.mark(), renew: () => this.#renew(keyed) };
     const first = await this.store.begin(keyed, this.instance);
     if (first.target !== target) throw otherRequest('another operation');
     if (first.state === 'running') throw running();
@@ -55,30 +72,50 @@ export class Idempotency {
     }
     let reply: Reply;
     try {
-      reply = await work();
+      reply = await work(hold);
     } catch (error) {
-      await this.store.release(keyed);
+      await this.#conclude(() => (isUncertain(error) ? this.store.lose(keyed) : this.store.release(keyed)));
       throw error;
     }
-    await this.#keep(keyed, request, reply);
+    if (reply.status >= 400) await this.#conclude(() => this.store.release(keyed));
+    else await this.#keep(keyed, request, reply);
     return reply;
   }
 
-  /** The work is done: what goes wrong here must not tell the client otherwise. */
-  async #keep(
-    keyed: Parameters<ReplyStore['finish']>[0],
-    request: RepeatableRequest,
-    reply: Reply,
-  ): Promise<void> {
+  async #renew(keyed: KeyedRequest): Promise<PresenceMark | undefined> {
+    // In this order: from now on nobody is told that it is lost, and who was told before is seen.
+    await this.cluster.appear();
+    const mark = this.cluster.presence.mark();
+    return (await this.store.holds(keyed, this.instance)) ? mark : undefined;
+  }
+
+  async #keep(keyed: KeyedRequest, request: RepeatableRequest, reply: Reply): Promise<void> {
+    const stored = { bodyHash: await request.bodyHash(), sealed: sealed(reply, request) };
+    await this.#conclude(() => this.store.finish(keyed, stored));
+  }
+
+  /** The work is over: what goes wrong here must not tell the client otherwise, and is done later. */
+  async #conclude(write: () => Promise<void>): Promise<void> {
     try {
-      if (reply.status >= 400) await this.store.release(keyed);
-      else
-        await this.store.finish(keyed, {
-          bodyHash: await request.bodyHash(),
-          sealed: sealed(reply, request),
-        });
+      await write();
     } catch (error) {
       this.log.write('idempotency.answer.failed', { Error: String(error) });
+      if (this.#open.size < MAX_OPEN) this.#open.add(write);
+    }
+  }
+
+  async #concludeOpen(): Promise<void> {
+    if (this.#concluding) return;
+    this.#concluding = true;
+    try {
+      for (const write of this.#open) {
+        await write();
+        this.#open.delete(write);
+      }
+    } catch {
+      // The state is still away.
+    } finally {
+      this.#concluding = false;
     }
   }
 
@@ -102,8 +139,17 @@ function running(): ApiError {
 function lostKeyError(): ApiError {
   return new ApiError(
     'conflict',
-    'The server ended while it answered a request with this Idempotency-Key. Look whether it was carried out before you send it with another key.',
+    'The server, or a database of it, was lost while it answered a request with this Idempotency-Key. Look whether it was carried out before you send it with another key.',
   );
+}
+
+const UNCERTAIN = new Set(['outcome-unknown', 'absent', 'worker-lost']);
+
+/** Whether the work may have been done though it failed: what should have said so is gone. */
+function isUncertain(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  if (error instanceof TaskFailure) return UNCERTAIN.has(code as string);
+  return code === STATE_UNREACHABLE;
 }
 
 /** The parts of an answer that are kept. */

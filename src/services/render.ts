@@ -195,7 +195,7 @@ async function vectorLayer(
       {
         // Layers of one name would be one to Mapnik; no collection is called like the second part of a map.
         name: part === 0 ? collection.id : `\ue001${part}${collection.id}`,
-        version: collection.version,
+        version: collection.rule?.version ?? collection.version,
         cursor: collection.cursor,
         source,
         fields: names ? allowed.filter((name) => names.has(name)) : allowed,

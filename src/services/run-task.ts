@@ -1,5 +1,6 @@
 import { TaskFailure } from '../core/failure.js';
 import { LIMITS } from '../core/limits.js';
+import type { Hold } from '../core/presence.js';
 import type { Pools, TaskInput, TaskName, TaskOutput } from '../core/tasks.js';
 import * as metrics from './telemetry/metrics.js';
 import type { RequestSpan } from './telemetry/spans.js';
@@ -11,6 +12,8 @@ export interface TaskContext {
   /** Aborted when nobody waits for the result any more; absent when somebody always does. */
   readonly signal?: AbortSignal;
   readonly span?: unknown;
+  /** Of a request that others may be told is lost. */
+  readonly hold?: Hold;
   timing(stage: string, milliseconds: number): void;
 }
 

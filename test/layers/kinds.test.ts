@@ -8,7 +8,8 @@ import { expect, it } from 'vitest';
  */
 const ROOMS = [/^src\/workers\/providers\//, /^src\/workers\/raster\//];
 
-const COLLECTION = /\bcollections?(?:\[\w+\])?(?:!|\?)?\.kind\s*[!=]==|switch \([\w.]*collection\.kind\)/;
+const COLLECTION =
+  /\b(?:(?:collections?|one|other|first)(?:\[\w+\])?(?:!|\?)?)\.kind\s*[!=]==\s*'(?:vector|raster|archive)'|\bcollections?(?:\[\w+\])?(?:!|\?)?\.kind\s*[!=]==|switch \([\w.]*collection\.kind\)/;
 const SOURCE = /\bsource\??\.kind\s*[!=]==|switch \([\w.]*source\.kind\)/;
 const STORE =
   /\bkind\s*[!=]==\s*'(?:geopackage|postgis|postgis-raster|mosaic|archive)'|case '(?:geopackage|postgis)'|'geopackage' \| 'postgis'/;

@@ -10,7 +10,6 @@ import type { Log } from '../telemetry/log.js';
 import type { CacheControl, CacheScope } from './cache-control.js';
 import { cacheControl, drop } from './control.js';
 import { openLevels } from './open-levels.js';
-import { RedisNotes } from './redis-notes.js';
 import { dropReplaced } from './replaced.js';
 import { TileCache } from './tile-cache.js';
 
@@ -75,9 +74,13 @@ export async function startCaching({
   const originOf = (note: CacheNote) =>
     'change' in note ? parts.catalog().byId(note.collection)?.origin : undefined;
   const servers = config.redis.url
-    ? new RedisNotes(config.redis.url, `${hostname()}:${dataDir}`, ({ note, origin }) => {
-        if (originOf(note) === origin) hear(note);
-      })
+    ? new (await import('./redis-notes.js')).RedisNotes(
+        config.redis.url,
+        `${hostname()}:${dataDir}`,
+        ({ note, origin }) => {
+          if (originOf(note) === origin) hear(note);
+        },
+      )
     : undefined;
   const tellAll = (note: CacheNote) => {
     tell(note);

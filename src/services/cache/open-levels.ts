@@ -4,7 +4,6 @@ import type { Log } from '../telemetry/log.js';
 import { exception } from '../telemetry/log.js';
 import { DiskLevel } from './disk-level.js';
 import { type TileLevel, TileLevels } from './levels.js';
-import { RedisLevel } from './redis-level.js';
 
 /** The configured levels behind memory. One that cannot be opened is left out: tiles are only made more often. */
 export async function openLevels({ disk, redis }: Config['cache'], log: Log): Promise<TileLevels> {
@@ -16,6 +15,7 @@ export async function openLevels({ disk, redis }: Config['cache'], log: Log): Pr
       log.write('cache.disk.failed', exception(error));
     }
   }
-  if (redis.url) levels.push(new RedisLevel(redis.url));
+  // The client of Redis is loaded by those who use it.
+  if (redis.url) levels.push(new (await import('./redis-level.js')).RedisLevel(redis.url));
   return new TileLevels(levels);
 }

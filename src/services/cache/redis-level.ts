@@ -3,10 +3,8 @@ import { LIMITS } from '../../core/limits.js';
 import * as metrics from '../telemetry/cache-metrics.js';
 import { timedOperation } from '../telemetry/cache-metrics.js';
 import type { LevelStatus, TileLevel } from './levels.js';
-import { decodeTile, encodeTile, type StoredTile } from './stored-tile.js';
+import { decodeTile, encodeTile, REDIS_PREFIX, type StoredTile } from './stored-tile.js';
 
-/** All keys of tiles begin so. */
-export const REDIS_PREFIX = 'graticule:tile:';
 /** Who is asked and does not answer in time is left alone for so long. */
 const PAUSE_MS = 1000;
 const LONGEST_RECONNECT_MS = 5000;

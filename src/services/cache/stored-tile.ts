@@ -1,5 +1,8 @@
 import { contentTag } from '../../core/content-tag.js';
 
+/** All keys of tiles in Redis begin so. */
+export const REDIS_PREFIX = 'graticule:tile:';
+
 /** A tile outside of this process's memory, with what tells whether it still holds. */
 export interface StoredTile {
   /** Milliseconds since the epoch when its making began. */

@@ -1,9 +1,11 @@
 import { hostname } from 'node:os';
 import type { Config } from '../../core/config.js';
+import { LIMITS } from '../../core/limits.js';
+import { monotonicMs, Presence } from '../../core/presence.js';
 import { version } from '../../core/version.js';
 import { noteBehind } from '../../stores/audit-scope.js';
 import { serverName } from '../../stores/instance.js';
-import { BEAT_MS, type Instance } from '../../stores/instances.js';
+import { BEAT_MS, type Instance, SILENCE_MS } from '../../stores/instances.js';
 import type { PostgresChannel } from '../../stores/postgres-channel.js';
 import type { State } from '../../stores/state.js';
 import type { ClusterNote, Note } from '../notes.js';
@@ -40,6 +42,11 @@ export interface ClusterOptions {
   onError(error: unknown): void;
 }
 
+/**
+ * For how long after a heartbeat an edit may still be committed: what a database undoes that waits for its commit is undone
+ * before others count this process as lost.
+ */
+const PRESENT_MS = SILENCE_MS - LIMITS.idleTransactionMs - 500;
 /** How often the state is asked for announcements, though notes should tell of all. */
 const LOOK_MS = 1000;
 /** For how long an answer waits for processes that are alive. */
@@ -52,6 +59,8 @@ const PATIENCE_MS = 1000;
 export class Cluster {
   readonly peers: Peers;
   readonly announcements: Announcements;
+  /** Whether the other servers count on this process. Those of its machine see that it runs. */
+  readonly presence = new Presence();
   readonly #options: ClusterOptions;
   readonly #server = serverName();
   /** Versions that other processes said to have taken over. */
@@ -59,6 +68,7 @@ export class Cluster {
   readonly #waiting = new Set<() => void>();
   readonly #timers: NodeJS.Timeout[] = [];
   #alive: readonly Instance[] = [];
+  #appearing: Promise<void> | undefined;
   #channel: PostgresChannel | undefined;
 
   /** Resolves before anything else of the state is read. */
@@ -104,6 +114,14 @@ export class Cluster {
       setInterval(beat, BEAT_MS).unref(),
       setInterval(() => this.announcements.look(), LOOK_MS).unref(),
     );
+  }
+
+  /** Shows the others that this process is there. Rejects while the state does not answer. */
+  appear(): Promise<void> {
+    this.#appearing ??= this.#beat().finally(() => {
+      this.#appearing = undefined;
+    });
+    return this.#appearing;
   }
 
   /** Takes over what another process tells. */
@@ -158,7 +176,9 @@ export class Cluster {
   async #beat(): Promise<void> {
     const { state, instance: name } = this.#options;
     const { applied } = this.announcements;
+    const begun = monotonicMs();
     await state.instances.beat({ name, server: this.#server, host: hostname(), release: version(), applied });
+    if (this.#options.config.url !== '') this.presence.prolong(begun + PRESENT_MS);
     await this.#refresh();
   }
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Box } from '../../core/box.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
-import type { FeedEntry, FeedEvent, FeedGap } from '../../core/events.js';
+import { epochOf, type FeedEntry, type FeedEvent, type FeedGap } from '../../core/events.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Principal } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
@@ -41,6 +41,8 @@ export class Delivery {
   readonly #waiting: FeedEntry[] = [];
   readonly #stop: () => void;
   #passing = false;
+  /** Counts changes of what may be seen by whom. */
+  #judged = 0;
   #passed: number;
   /** As `passed`, with those that are being passed: who is live by now misses them. */
   #begun: number;
@@ -75,12 +77,20 @@ export class Delivery {
     this.#stop();
   }
 
+  /**
+   * What may be seen by whom has changed: what was judged by then and is not sent yet is judged again, so that nobody is
+   * told of what is hidden from them by now.
+   */
+  rejudge(): void {
+    this.#judged += 1;
+    for (const session of this.#deps.sessions()) if (session.hasPending) session.fallBack(this.#passed + 1);
+  }
+
   /** Snapshot, gap, older entries: whatever comes before the subscription is up to date. */
   async #begin(session: Session, subscription: Subscription, cursor: number | undefined): Promise<void> {
     const { feed } = this.#deps;
     this.#following.add(subscription);
-    // Another process of the server may have told what this one has not read yet.
-    if (cursor !== undefined && cursor > feed.head) await feed.catchUp().catch(() => undefined);
+    if (cursor !== undefined) await this.#catchUp(cursor, subscription);
     if (subscription.ended) return;
     const problem = cursor === undefined ? undefined : feed.problemOf(cursor);
     if (problem) this.#tellGap(session, subscription, problem, cursor!);
@@ -93,6 +103,19 @@ export class Delivery {
       if (subscription.mode === 'snapshot') return this.#deps.over(session, subscription);
     }
     await this.#follow(session, subscription);
+  }
+
+  /** Another process may have told what this one has not read yet: only who has read it can say that there is no such cursor. */
+  async #catchUp(cursor: number, subscription: Subscription): Promise<void> {
+    const { feed } = this.#deps;
+    while (cursor > feed.head && epochOf(cursor) === epochOf(feed.head) && !subscription.ended) {
+      const isRead = await feed.catchUp().then(
+        () => true,
+        () => false,
+      );
+      if (isRead) return;
+      await sleep(RETRY_MS, undefined, { ref: false });
+    }
   }
 
   #tellGap(session: Session, subscription: Subscription, problem: CursorProblem, requested: number): void {
@@ -117,7 +140,7 @@ export class Delivery {
     subscription.pause();
     // What is being passed now is in the store already, and is not told besides.
     subscription.position = this.#begun;
-    const visible = this.#deps.visible(session.principal);
+    const visible = () => this.#deps.visible(session.principal);
     for (;;) {
       try {
         await sendSnapshot(
@@ -126,7 +149,7 @@ export class Delivery {
         );
         return !subscription.ended;
       } catch {
-        // The store does not answer: the client waits, or leaves. A snapshot that was begun is begun again.
+        // The store does not answer, or rules changed: the client waits, or leaves. A snapshot that was begun is begun again.
         await sleep(RETRY_MS, undefined, { ref: false });
         if (subscription.ended) return false;
       }
@@ -169,6 +192,7 @@ export class Delivery {
     if (feed.problemOf(subscription.position)) return false;
     // No further than the others are, or what waits to be passed would be passed twice.
     const entries = read.filter(({ cursor }) => cursor <= this.#begun);
+    const judged = this.#judged;
     const hearings = await this.#hear(
       entries,
       () => [subscription],
@@ -181,6 +205,8 @@ export class Delivery {
       // Several may catch up on one session: each goes on when what the others sent has been read.
       while (session.blocked) await session.writable();
       if (subscription.ended) return false;
+      // The rest is read, and judged, again.
+      if (judged !== this.#judged) break;
       session.transport.together(() => {
         for (; at < entries.length && !session.blocked; at++) {
           const entry = entries[at]!;
@@ -189,7 +215,7 @@ export class Delivery {
         }
       });
     }
-    subscription.position = entries.at(-1)?.cursor ?? subscription.position;
+    subscription.position = entries[at - 1]?.cursor ?? subscription.position;
     return hasLoss;
   }
 
@@ -208,11 +234,7 @@ export class Delivery {
       const batch = this.#waiting.splice(0, LIMITS.replayBatch);
       const last = batch[batch.length - 1]!.cursor;
       this.#begun = last;
-      const hearings = await this.#hear(
-        batch,
-        (layerId, boxes) => this.#groups.of(layerId, boxes),
-        ({ members }) => members.values().next().value,
-      ).catch(() => undefined);
+      const hearings = await this.#heardBy(batch).catch(() => undefined);
       if (hearings) this.#passBatch(batch, hearings);
       else this.#setBack(batch);
       this.#passed = last;
@@ -220,6 +242,19 @@ export class Delivery {
       if (this.#waiting.length > 0) await nextTurn();
     }
     this.#passing = false;
+  }
+
+  /** As all who are live may hear of a batch when this resolves. */
+  async #heardBy(batch: readonly FeedEntry[]): Promise<Map<FeedEvent, Hearing<Group>[]>> {
+    for (;;) {
+      const judged = this.#judged;
+      const list = await this.#hear(
+        batch,
+        (layerId, boxes) => this.#groups.of(layerId, boxes),
+        ({ members }) => members.values().next().value,
+      );
+      if (judged === this.#judged) return list;
+    }
   }
 
   /** Session by session: all that one is told of a batch goes out together. */

@@ -3,6 +3,7 @@ import type { FeatureEvent } from '../../core/edits.js';
 import type { FeedEvent } from '../../core/events.js';
 import { SERVICE_ID } from '../../core/service.js';
 import type { Scope } from './scope.js';
+import { shownAttributes, shownChanges } from './shown.js';
 import type { Appearance } from './views.js';
 
 type Mask = Pick<Scope, 'fields' | 'mask'>;
@@ -45,20 +46,13 @@ function bodyText({ cursor, event }: FeedEvent, appearance: Appearance, { fields
   const parts = [JSON.stringify(head).slice(1, -1)];
   if (appearance !== 'leave') {
     if (event.geometry !== undefined) parts.push(`"geometry":${event.geometry},"geometryCrs":"${FRAME_CRS}"`);
-    if (event.attributes !== undefined) parts.push(`"attributes":${readable(event.attributes, fields)}`);
-    const changed = event.changedAttributes.filter((name) => fields?.has(name) ?? true);
-    parts.push(`"changedAttributes":${JSON.stringify(changed)}`);
+    if (event.attributes !== undefined)
+      parts.push(`"attributes":${shownAttributes(event.attributes, fields)}`);
+    parts.push(`"changedAttributes":${JSON.stringify(shownChanges(event, fields))}`);
   }
   const geometryChanged = appearance === 'leave' ? false : event.geometryChanged;
   parts.push(`"geometryChanged":${geometryChanged}}`);
   return parts.join(',');
-}
-
-/** The object without what may not be read. */
-function readable(attributes: string, fields: ReadonlySet<string> | undefined): string {
-  if (!fields) return attributes;
-  const entries = Object.entries(JSON.parse(attributes) as Record<string, unknown>);
-  return JSON.stringify(Object.fromEntries(entries.filter(([name]) => fields.has(name))));
 }
 
 /** A number for clients that know features by numbers: the id where it is one, else 48 bits made of it. */

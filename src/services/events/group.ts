@@ -26,9 +26,9 @@ export class Group implements Listener, Addressee {
   ) {
     this.#members.set(first, session);
     first.group = this;
-    const { kind, id, permissions } = session.principal;
+    const { kind, id, permissions, claims, layers } = session.principal;
     const form = session.transport.shared?.form;
-    this.key = form && JSON.stringify([form, kind, id, permissions, first.key]);
+    this.key = form && JSON.stringify([form, kind, id, permissions, claims, layers, first.key]);
   }
 
   get members(): ReadonlyMap<Subscription, Session> {

@@ -135,6 +135,11 @@ export class Hub {
     }
   }
 
+  /** Rules have changed. */
+  rejudge(): void {
+    this.#delivery.rejudge();
+  }
+
   /** Ends a session on behalf of an operator; false when this gateway has none of this id. */
   disconnect(sessionId: string): boolean {
     const session = this.sessions.get(sessionId);

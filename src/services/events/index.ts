@@ -132,22 +132,27 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
 
 /** The stores of a catalog that can be edited: each has one outbox, whatever the number of its collections. */
 function outboxesOf({ vectors }: CatalogSnapshot): Outbox[] {
-  const outboxes = new Map<string, Outbox>();
+  const outboxes = new Map<string, Building>();
   for (const { file, source, id, layerId, cursor } of vectors) {
     if (!source.writable) continue;
-    const outbox = outboxes.get(file);
-    const tables = new Map<string, readonly PublishedTable[]>(outbox?.tables);
+    const outbox: Building = outboxes.get(file) ?? {
+      ...{ key: file, source: storeOf(source), start: 0, collections: [], tables: new Map() },
+    };
+    outboxes.set(file, outbox);
     const table = tableNameOf(source);
-    tables.set(table, [...(tables.get(table) ?? []), { id, layerId }]);
-    outboxes.set(file, {
-      key: file,
-      source: outbox?.source ?? storeOf(source),
-      start: Math.max(outbox?.start ?? 0, cursor),
-      collections: [...(outbox?.collections ?? []), id],
-      tables,
-    });
+    const tables = outbox.tables.get(table);
+    if (tables) tables.push({ id, layerId });
+    else outbox.tables.set(table, [{ id, layerId }]);
+    outbox.start = Math.max(outbox.start, cursor);
+    outbox.collections.push(id);
   }
   return [...outboxes.values()];
+}
+
+interface Building extends Outbox {
+  start: number;
+  readonly collections: string[];
+  readonly tables: Map<string, PublishedTable[]>;
 }
 
 function storeOf({ kind, path, database }: VectorSource): EventSource {

@@ -7,6 +7,8 @@ export class Listeners {
   readonly #log: Log;
   readonly #wake: (key: string) => void;
   readonly #open = new Map<string, EventListener>();
+  /** What they connect by: a password may change. */
+  readonly #databases = new Map<string, string>();
 
   constructor(log: Log, wake: (key: string) => void) {
     this.#log = log;
@@ -15,9 +17,9 @@ export class Listeners {
 
   /** Listens to the databases of these stores from now on, and to no others. */
   use(outboxes: readonly Outbox[]): void {
-    const keys = new Set(outboxes.map(({ key }) => key));
+    const databases = new Map(outboxes.map(({ key, source }) => [key, source.database]));
     for (const [key, listener] of this.#open) {
-      if (keys.has(key)) continue;
+      if (databases.get(key) === this.#databases.get(key)) continue;
       listener.close();
       this.#open.delete(key);
     }
@@ -36,6 +38,7 @@ export class Listeners {
         }),
     });
     this.#open.set(key, listener);
+    this.#databases.set(key, database);
   }
 
   close(): void {

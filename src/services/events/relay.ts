@@ -50,7 +50,8 @@ interface OutboxEntry {
 }
 
 const BATCH = 500;
-const LEASE_MS = 15_000;
+/** Others look after a third of it: within 15 seconds of its holder's end another one has it. */
+const LEASE_MS = 10_000;
 const MAX_BACKOFF_MS = 15_000;
 /** Failures in a row after which operators are told. */
 const ALERT_FAILURES = 5;
@@ -119,9 +120,10 @@ export class Relay {
     try {
       while (claim.again && !this.#closed) {
         claim.again = false;
-        if (!(await this.#claim(claim))) return this.#later(claim, LEASE_MS / 3);
-        if (await this.#take(claim)) claim.again = true;
+        if (!(await this.#claim(claim))) this.#later(claim, LEASE_MS / 3);
+        else if (await this.#take(claim)) claim.again = true;
       }
+      // Also where another process takes them over: then it is that one's to fail.
       claim.failures = 0;
       claim.failingSince = undefined;
     } catch (error) {

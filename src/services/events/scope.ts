@@ -1,9 +1,11 @@
 import { hasFeatures } from '../../core/abilities.js';
 import type { Box } from '../../core/box.js';
-import type { CatalogSnapshot, VectorCollection } from '../../core/collection.js';
+import type { CatalogSnapshot, ReadRule, VectorCollection } from '../../core/collection.js';
 import { and, Cql2Error, check, type Expression } from '../../core/cql2/index.js';
 import { CRS84 } from '../../core/crs.js';
+import { plainFields } from '../../core/field-masks.js';
 import type { TimeRange } from '../../core/params.js';
+import type { Field, VectorSource } from '../../core/vector-source.js';
 import { during } from '../filters.js';
 
 /** What a subscriber wants to hear of. */
@@ -22,8 +24,8 @@ export interface Scope {
   readonly collection: VectorCollection;
   /** JSON of the filter that features must pass; undefined when all do. */
   readonly filter: string | undefined;
-  /** Names of the attributes that may be read; undefined: all. */
-  readonly fields: ReadonlySet<string> | undefined;
+  /** The attributes that are shown, by their names; undefined: all, as they are. */
+  readonly fields: ReadonlyMap<string, Field> | undefined;
   /** Names the fields, for answers that are made once for all who may read the same. */
   readonly mask: string;
 }
@@ -54,14 +56,21 @@ function mayAsk(filter: Expression | undefined, { source }: VectorCollection): b
 export function scopeOf({ filter, datetime }: Interest, collection: VectorCollection): Scope {
   const { rule, source } = collection;
   const whole = and(rule?.rows, filter, during(source, datetime));
-  const masked = rule && source.fields.length < rule.stored.fields.length;
-  const fields = masked ? new Set(source.fields.map(({ name }) => name)) : undefined;
+  const fields = rule && shownOf(source, rule);
   return {
     collection,
     filter: whole === undefined ? undefined : JSON.stringify(whole),
     fields,
-    mask: fields ? [...fields].join('\u0000') : '',
+    mask: fields ? JSON.stringify([...fields.values()].map(({ name, mask = null }) => [name, mask])) : '',
   };
+}
+
+/** Undefined when that is all of them, as they are stored. */
+function shownOf({ fields }: VectorSource, { stored }: ReadRule): Map<string, Field> | undefined {
+  const isWhole = fields.length === stored.fields.length && plainFields(fields) === fields;
+  if (isWhole) return undefined;
+  const names = new Set(fields.map(({ name }) => name));
+  return new Map(stored.fields.flatMap((field) => (names.has(field.name) ? [[field.name, field]] : [])));
 }
 
 /** Somebody with an interest: a subscription, or several that are told together. */

@@ -1,4 +1,5 @@
 import { ApiError } from '../../core/errors.js';
+import { networkOf } from '../../core/networks.js';
 import type { Principal } from '../../core/operation.js';
 
 /** Who opens a session, and from where. */
@@ -69,14 +70,4 @@ function refused(code: 'unavailable' | 'too-many-requests', detail: string): Api
 
 function nameOf({ principal, address }: Visitor): string {
   return principal.kind === 'anonymous' ? `address ${networkOf(address)}` : `key ${principal.id}`;
-}
-
-/** An IPv6 client has 64 bits of addresses to itself. */
-function networkOf(address: string): string {
-  if (!address.includes(':')) return address;
-  const [head = '', tail] = address.split('::');
-  const groups = head.split(':');
-  const last = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = tail === undefined ? 0 : 8 - groups.length - last.length;
-  return [...groups, ...Array<string>(Math.max(0, zeros)).fill('0'), ...last].slice(0, 4).join(':');
 }

@@ -19,7 +19,8 @@ interface SnapshotPlan {
   subscription: Subscription;
   /** `initial`, `cursor-expired` or `cursor-invalid`. */
   reason: string;
-  visible: CatalogSnapshot;
+  /** What may be read at the moment. */
+  visible(): CatalogSnapshot;
   pools: Pools;
 }
 
@@ -73,21 +74,22 @@ function beginning(scopes: ReadonlyMap<number, Scope>, reason: string) {
 }
 
 async function sendInFrames(plan: SnapshotPlan, turns: SnapshotTurns): Promise<void> {
-  const { session, subscription, reason, visible } = plan;
+  const { session, subscription, reason } = plan;
   const snapshotId = randomUUID();
   const { position: cursor } = subscription;
-  const scopes = scopesOf(subscription.interest, visible);
+  const scopes = new PlannedScopes(plan);
   const ids = () => ({ snapshotId, subscriptionId: subscription.id, sequence: subscription.next(), cursor });
   const frame = (type: string, members: Record<string, unknown>): void =>
     session.send(jsonFrame(type, { ...ids(), ...members }));
-  frame('snapshot-begin', beginning(scopes, reason));
-  const rows = new SnapshotRows(plan, scopes, LIMITS.snapshotBytes);
+  frame('snapshot-begin', beginning(scopes.all, reason));
+  const rows = new SnapshotRows(plan, scopes.all, LIMITS.snapshotBytes);
   for (let more = true; more; ) {
     const release = await turns.page(session);
     try {
       if (subscription.ended) return;
       const page = await rows.next();
       if (subscription.ended) return;
+      scopes.requireSame();
       session.transport.together(() => {
         for (const { row, scope } of page)
           session.send(`${jsonFrame('snapshot-feature', ids()).slice(0, -1)},${featureMembers(row, scope)}`);
@@ -101,14 +103,14 @@ async function sendInFrames(plan: SnapshotPlan, turns: SnapshotTurns): Promise<v
 }
 
 async function sendWhole(plan: SnapshotPlan, turns: SnapshotTurns): Promise<void> {
-  const { session, subscription, reason, visible } = plan;
+  const { session, subscription, reason } = plan;
   const release = await turns.frame(session);
   try {
-    const scopes = scopesOf(subscription.interest, visible);
+    const scopes = new PlannedScopes(plan);
     const anonymous = session.principal.kind === 'anonymous';
     const rows = new SnapshotRows(
       plan,
-      scopes,
+      scopes.all,
       anonymous ? LIMITS.anonymousSnapshotBytes : LIMITS.snapshotBytes,
     );
     const features: string[] = [];
@@ -118,12 +120,13 @@ async function sendWhole(plan: SnapshotPlan, turns: SnapshotTurns): Promise<void
     }
     await session.writable();
     if (subscription.ended) return;
+    scopes.requireSame();
     const head = jsonFrame('snapshot', {
       snapshotId: randomUUID(),
       subscriptionId: subscription.id,
       sequence: subscription.next(),
       cursor: subscription.position,
-      ...beginning(scopes, reason),
+      ...beginning(scopes.all, reason),
       featureCount: rows.count,
       complete: rows.complete,
     });
@@ -133,6 +136,30 @@ async function sendWhole(plan: SnapshotPlan, turns: SnapshotTurns): Promise<void
   } finally {
     release();
   }
+}
+
+/** What a snapshot may show of its layers. */
+class PlannedScopes {
+  readonly all: ReadonlyMap<number, Scope>;
+  #visible: CatalogSnapshot;
+
+  constructor(private readonly plan: SnapshotPlan) {
+    this.#visible = plan.visible();
+    this.all = scopesOf(plan.subscription.interest, this.#visible);
+  }
+
+  /** Throws when less, or something else, may be shown by now: rows that were read under older rules are not sent. */
+  requireSame(): void {
+    const now = this.plan.visible();
+    if (now === this.#visible) return;
+    this.#visible = now;
+    const scopes = scopesOf(this.plan.subscription.interest, now);
+    if (nameOf(scopes) !== nameOf(this.all)) throw new Error('what may be seen has changed');
+  }
+}
+
+function nameOf(scopes: ReadonlyMap<number, Scope>): string {
+  return JSON.stringify([...scopes].map(([layerId, { filter, mask }]) => [layerId, filter, mask]));
 }
 
 /** The features of a snapshot, page by page, within its limits. */
@@ -190,7 +217,7 @@ async function* pages(pools: Pools, { interest }: Subscription, { collection, fi
         crs: CRS84.proj,
         swapAxes: false,
         precision: DECIMALS,
-        ...(fields ? { fields: [...fields] } : {}),
+        ...(fields ? { fields: [...fields.keys()] } : {}),
         ...(whole === undefined ? {} : { filter: whole }),
         ...(after ? { after } : {}),
         maxBytes: LIMITS.snapshotPageBytes,

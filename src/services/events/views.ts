@@ -5,6 +5,7 @@ import type { EventImage, FeedEntry, FeedEvent, MatchSchema } from '../../core/e
 import type { Pools } from '../../core/tasks.js';
 import type { VectorSource } from '../../core/vector-source.js';
 import type { Listener, Scope } from './scope.js';
+import { shownChanges } from './shown.js';
 
 /** What an event is for one who sees only part of the data: a feature that enters the part is inserted. */
 export type Appearance = 'insert' | 'update' | 'delete' | 'leave';
@@ -85,13 +86,13 @@ function appearanceOf({ operation }: FeatureEvent, before: boolean, after: boole
   return operation === 'delete' ? 'delete' : 'leave';
 }
 
-/** A change of nothing but masked attributes is none for who may not read them. */
+/** A change of nothing that is shown is none. */
 function showsIn(event: FeatureEvent, { fields }: Scope): boolean {
   return (
     event.geometryChanged ||
     !fields ||
     event.changedAttributes.length === 0 ||
-    event.changedAttributes.some((name) => fields.has(name))
+    shownChanges(event, fields).length > 0
   );
 }
 

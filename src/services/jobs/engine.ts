@@ -258,9 +258,11 @@ export class JobEngine {
 
   async #claimPart(): Promise<void> {
     const { concurrency, leaseMs, folder, onError } = this.#options;
-    const kinds = this.kinds.filter(({ doPart }) => doPart).map(({ kind }) => kind);
-    if (!this.#timer || this.#part || concurrency === 0 || kinds.length === 0) return;
-    const claim = await this.#parts.claim({ kinds, leaseMs, folder });
+    const divided = this.kinds.filter(({ doPart }) => doPart);
+    if (!this.#timer || this.#part || concurrency === 0 || divided.length === 0) return;
+    const kinds = divided.map(({ kind }) => kind);
+    const anywhere = divided.filter(({ partsAnywhere }) => partsAnywhere).map(({ kind }) => kind);
+    const claim = await this.#parts.claim({ kinds, anywhere, leaseMs, folder });
     if (!claim) return;
     const run = new PartRun(this.#kinds.get(claim.job.kind)!, claim, {
       parts: this.#parts,

@@ -1,5 +1,5 @@
 import { ApiError } from '../../core/errors.js';
-import { TaskFailure } from '../../core/failure.js';
+import { SourceFault, TaskFailure } from '../../core/failure.js';
 import { storageFailure } from '../../core/storage-faults.js';
 
 /** What people are told of a failure. One without a meaning is `internal`: only the log has its cause. */
@@ -7,6 +7,7 @@ export function failureOf(
   error: unknown,
   onError: (error: unknown) => void,
 ): { code: string; message: string } {
+  if (error instanceof SourceFault) return { code: error.code, message: error.message };
   const failure = error instanceof ApiError || error instanceof TaskFailure ? error : storageFailure(error);
   if (failure) return { code: failure.code, message: failure.message };
   onError(error);

@@ -24,6 +24,8 @@ export interface JobKind<I = unknown, R = unknown> {
   readonly maxAttempts?: number;
   /** Its files lie in the data folder: only a server of that folder runs it. */
   readonly ofFolder?: boolean;
+  /** Its parts need no files: servers of every folder do them. */
+  readonly partsAnywhere?: boolean;
   run(context: JobContext<I>): Promise<R>;
   /** Does a part of a job that its run has divided. Any server may be asked; a part that fails is tried again. */
   doPart?(context: PartContext<I>): Promise<unknown>;

@@ -45,6 +45,7 @@ export async function publish(
   const assigned = await assignIds(
     contents.flatMap((one) => one.collections),
     deps.layerIdOf,
+    deps.taken,
   );
   const stray = statedOfNothing(
     deps.statedCrs,
@@ -79,7 +80,7 @@ async function placed(contents: readonly Found[]): Promise<Found[]> {
 }
 
 /** Other settings make other tiles, so they are a part of the version. */
-function withSettings(collection: Collection, tiles: TileSettings | undefined): Collection {
+export function withSettings(collection: Collection, tiles: TileSettings | undefined): Collection {
   if (!tiles) return collection;
   const hash = createHash('sha1').update(JSON.stringify(tiles)).digest('hex').slice(0, 8);
   const { version, origin } = collection;

@@ -6,10 +6,11 @@ import type { Draft } from './source.js';
 export async function assignIds(
   drafts: readonly Draft[],
   layerIdOf: (id: string) => Promise<number>,
+  taken: ReadonlySet<string> = new Set(),
 ): Promise<Collection[]> {
   const uses = new Map<string, number>();
   for (const draft of drafts) uses.set(slug(draft.name), (uses.get(slug(draft.name)) ?? 0) + 1);
-  const names = new Set<string>();
+  const names = new Set(taken);
   const collections: Collection[] = [];
   for (const draft of drafts) {
     const plain = slug(draft.name);

@@ -13,6 +13,8 @@ export interface PublishDeps {
   /** Stable integer id of a collection. */
   layerIdOf(id: string): Promise<number>;
   databases: Databases;
+  /** Ids that no collection of a source may have. */
+  taken: ReadonlySet<string>;
   /** Rasters that operators registered. */
   registered(): Promise<Registered>;
   /** Changes whenever a file does. Throws when there is none. */

@@ -90,13 +90,14 @@ export class Styles {
   async put(layerId: number, { document, ...change }: StylePut): Promise<StoredStyle> {
     const { store, settle } = this.#deps;
     if (document === undefined || document === null) this.requireLayer(layerId);
-    const checked = document ? { document: await this.#checked(layerId, document) } : {};
+    const checked = document ? { document: await this.check(this.styled(layerId), document) } : {};
     const stored = await store.put(layerId, { ...change, ...checked });
     await settle();
     return stored;
   }
 
-  async #checked(layerId: number, document: unknown): Promise<StyleDocument> {
+  /** The document as it is kept. Throws `StyleError` for one that cannot be drawn. */
+  async check(collection: StyledCollection, document: unknown): Promise<StyleDocument> {
     const { pools, allowed } = this.#deps;
     const find = (layers: readonly Record<string, unknown>[]) =>
       pools.run(
@@ -104,7 +105,7 @@ export class Styles {
         { json: JSON.stringify(layers) },
         { deadlineMs: LIMITS.requestDeadlineMs },
       );
-    const use = { ...styleUse(this.styled(layerId)), ...allowed };
+    const use = { ...styleUse(collection), ...allowed };
     return (await checkStyleBy(find, document, use)).document;
   }
 }

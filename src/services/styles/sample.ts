@@ -18,7 +18,7 @@ const PLAIN: ReadonlySet<Field['type']> = new Set(['integer', 'number', 'string'
 export async function sampleOf(
   x: TaskContext,
   pools: Pools,
-  { source, featureCount, storageCrs }: VectorCollection,
+  { source, featureCount = 0, storageCrs }: VectorCollection,
   always: string | undefined,
 ): Promise<FieldSample[]> {
   const plain = source.fields.filter(({ type }) => PLAIN.has(type));

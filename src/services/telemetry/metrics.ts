@@ -8,6 +8,7 @@ import { EVENT_INSTRUMENTS } from './event-metrics.js';
 import { GEOMETRY_INSTRUMENTS } from './geometry-metrics.js';
 import { Counter, Gauge, Histogram, type Instrument } from './instruments.js';
 import { PROCESS_INSTRUMENTS } from './process-metrics.js';
+import { SPEC_INSTRUMENTS } from './spec-metrics.js';
 import { STORE_INSTRUMENTS, watchConnections } from './store-metrics.js';
 import { TELEMETRY_INSTRUMENTS } from './telemetry-metrics.js';
 
@@ -145,6 +146,7 @@ const INSTRUMENTS: readonly Instrument[] = [
   ...GEOMETRY_INSTRUMENTS,
   ...CACHE_INSTRUMENTS,
   ...PROCESS_INSTRUMENTS,
+  ...SPEC_INSTRUMENTS,
   ...TELEMETRY_INSTRUMENTS,
   httpRequestDuration,
   httpRequests,

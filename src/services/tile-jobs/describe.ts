@@ -52,7 +52,7 @@ export function archiveDescription(work: TileWork): ArchiveDescription {
     minZoom,
     maxZoom,
     ...(format === MVT_FORMAT ? { vectorLayers: vectorLayers(work) } : {}),
-    grid: grid(work.set, minZoom, maxZoom),
+    grid: tileGrid(work.set, minZoom, maxZoom),
   };
 }
 
@@ -76,7 +76,8 @@ function fieldsOf(collection: VectorCollection): Record<string, string> {
   return Object.fromEntries(fields.map(({ name, type }) => [name, KINDS[type] ?? 'String']));
 }
 
-function grid(set: TileMatrixSet, minZoom: number, maxZoom: number): TileGrid {
+/** The matrices of some zooms. */
+export function tileGrid(set: TileMatrixSet, minZoom: number, maxZoom: number): TileGrid {
   const matrices = zoomsOf(minZoom, maxZoom).map((zoom) => {
     const { matrixWidth, matrixHeight, tileWidth, tileHeight, cellSize } = set.matrices[zoom]!;
     return { zoom, columns: matrixWidth, rows: matrixHeight, tileWidth, tileHeight, cellSize };

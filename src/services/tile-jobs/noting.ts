@@ -15,17 +15,26 @@ export function counting(counted?: number): (tally: Tally) => void {
   };
 }
 
-/** Notes how far the job is, now and then. */
-export function noting(context: JobContext<TileJobInput>): (tally: Tally, rate: number) => void {
+/** Notes how far the job is, now and then; its work is this part of the whole. */
+export function noting(context: JobContext<TileJobInput>, share = 1): (tally: Tally, rate: number) => void {
   let last = performance.now();
   return (tally, rate) => {
-    context.progress(tally.total === 0 ? 1 : tally.processed / tally.total);
+    context.progress(share * partDone(tally));
     if (performance.now() - last < NOTE_MS) return;
     last = performance.now();
     const state = { tally: { ...tally }, rate: Math.round(rate) };
     // A note that fails because the job was taken away ends the run by its signal.
     context.checkpoint(state).catch(() => {});
   };
+}
+
+/** Notes how far the last part of the whole is. What is counted was counted before. */
+export function notingRest(context: JobContext<TileJobInput>, share: number): (tally: Tally) => void {
+  return (tally) => context.progress(1 - share + share * partDone(tally));
+}
+
+function partDone({ processed, total }: Tally): number {
+  return total === 0 ? 1 : processed / total;
 }
 
 /** Failures stay with the job; without a single tile the job has failed. */

@@ -17,7 +17,7 @@ export interface PartResult {
 }
 
 /** Addresses of a part at least: a second's work of tiles, and some seconds' of maps. */
-const PART_TILES = 512;
+export const PART_TILES = 512;
 /** Parts of a job at most. */
 const PARTS = 2000;
 

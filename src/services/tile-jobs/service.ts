@@ -14,11 +14,11 @@ import { makeTile } from '../tiles/make.js';
 import type { TileRequest } from '../tiles/request.js';
 import type { Tile } from '../tiles/tile.js';
 import { checkContainer } from './describe.js';
-import { exportTiles } from './export.js';
+import { type ExportOptions, exportTiles } from './export.js';
 import { isArchiving, isMaking, type TileJobInput } from './input.js';
 import { yielding } from './make.js';
-import { counting, noting, tellFailures } from './noting.js';
-import { cutWork, type PartResult, type TilePart, tallyOf } from './parts.js';
+import { counting, noting, notingRest, tellFailures } from './noting.js';
+import { cutWork, PART_TILES, type PartResult, type TilePart, tallyOf } from './parts.js';
 import { TOLD_FAILURES } from './progress.js';
 import { type SeedOptions, seedTiles } from './seed.js';
 import type { Tally } from './tally.js';
@@ -77,6 +77,9 @@ export const MEDIA_TYPES = {
   mbtiles: 'application/vnd.mapbox-vector-tile-archive+sqlite3',
   gpkg: 'application/geopackage+sqlite3',
 } as const;
+
+/** Share of an archive job that writing is, where all servers have made the tiles before. */
+const WRITING = 0.1;
 
 /** Folder of archives that are collections of this server. */
 export function publishedArchives(dataDir: string): string {
@@ -142,6 +145,7 @@ export class TileJobs {
       lane: 'tiles',
       maxAttempts: TILE_JOB_ATTEMPTS,
       ofFolder: kind !== CACHE_JOB || this.#deps.cacheReach !== 'all',
+      partsAnywhere: kind !== CACHE_JOB,
       run: (context) => this.#measured(context),
       doPart: (context) => this.#seedPart(context),
       cleanup: (input, id) => this.#cleanup(input, id),
@@ -180,7 +184,7 @@ export class TileJobs {
   async #seed(context: JobContext<TileJobInput>): Promise<TileJobState> {
     const work = tileWork(context.input, this.catalog);
     const isShared = this.#deps.cacheReach !== 'process' && context.input.maxTiles === undefined;
-    const seed = isShared ? () => this.#seedTogether(context, work) : () => this.#seedAlone(context, work);
+    const seed = isShared ? () => this.#seedTogether(context, work, 1) : () => this.#seedAlone(context, work);
     const { tally, failures } = await context.step('seed', `Making up to ${work.total} tiles`, seed);
     await tellFailures(context, failures, tally);
     return { tally };
@@ -199,9 +203,9 @@ export class TileJobs {
     });
   }
 
-  /** Each process that shares the cache makes a part at a time. */
-  async #seedTogether(context: JobContext<TileJobInput>, work: TileWork): Promise<PartResult> {
-    const note = noting(context);
+  /** Each process that shares the cache makes a part at a time. It is this share of the job. */
+  async #seedTogether(context: JobContext<TileJobInput>, work: TileWork, share: number): Promise<PartResult> {
+    const note = noting(context, share);
     const began = performance.now();
     let before: number | undefined;
     const results = await context.divide(cutWork(work), (states) => {
@@ -273,21 +277,22 @@ export class TileJobs {
     const { input, signal } = context;
     const { pools } = this.#deps;
     const work = tileWork(input, this.catalog);
-    const note = noting(context);
-    const count = counting();
-    const result = await context.step('archive', `Making up to ${work.total} tiles`, () =>
+    const isShared =
+      this.#deps.cacheReach === 'all' && input.maxTiles === undefined && work.total > PART_TILES;
+    if (isShared)
+      await context.step('seed', `Having all servers make up to ${work.total} tiles`, () =>
+        this.#seedTogether(context, work, 1 - WRITING),
+      );
+    const making = isShared ? this.#takingCached(context) : this.#makingAnew(context);
+    const result = await context.step('archive', `Writing up to ${work.total} tiles`, () =>
       exportTiles(work, {
+        ...making,
         pools,
         signal,
         output: path,
         container: input.container,
         concurrency: concurrencyOf(input, pools),
-        make: (request) => makeTile({ signal, timing: () => {} }, pools, request),
         room: yielding(pools, signal),
-        progress: (tally, rate) => {
-          count(tally);
-          note(tally, rate);
-        },
         completing: (tally) => context.checkpoint({ tally }),
       }),
     );
@@ -303,6 +308,24 @@ export class TileJobs {
     const state: TileJobState = { tally, archive: { path, bytes: archive.bytes } };
     await context.checkpoint(state);
     return state;
+  }
+
+  #makingAnew(context: JobContext<TileJobInput>): Pick<ExportOptions, 'make' | 'progress'> {
+    const { signal } = context;
+    const note = noting(context);
+    const count = counting();
+    return {
+      make: (request) => makeTile({ signal, timing: () => {} }, this.#deps.pools, request),
+      progress: (tally, rate) => {
+        count(tally);
+        note(tally, rate);
+      },
+    };
+  }
+
+  /** What the shared cache has lost since is made again. */
+  #takingCached(context: JobContext<TileJobInput>): Pick<ExportOptions, 'make' | 'progress'> {
+    return { make: (request) => this.#deps.warm(request), progress: notingRest(context, WRITING) };
   }
 
   /** Sends the archive to the object store; a published one replaces the one of the same name, at once. */

@@ -11,7 +11,7 @@ export function tileLayer(collection: VectorCollection, selection: TileSelection
   const narrowed = and(filter, selection?.filters.get(collection.id));
   return {
     name: collection.id,
-    version: collection.version,
+    version: collection.rule?.version ?? collection.version,
     cursor: collection.cursor,
     source,
     ...(names ? { fields: names } : {}),

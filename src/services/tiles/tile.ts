@@ -8,6 +8,7 @@ import { isDistant } from '../../core/raster-sources.js';
 import type { TileSize } from '../../core/rasters.js';
 import { isRemote } from '../../core/sources.js';
 import { tileBox } from '../../core/tile-matrix.js';
+import { tileTags } from '../cdn/tags.js';
 import { sourceItemHeaders, sourceItems, windowIn84 } from '../rasters/source-items.js';
 import { blankImage } from './blank.js';
 import type { TileRequest } from './request.js';
@@ -39,7 +40,14 @@ const MAX_AGE = 60;
 export function cacheControlOf(collections: readonly Collection[]): string {
   const ages = collections.map(({ tiles }) => tiles?.maxAge ?? MAX_AGE);
   const seconds = ages.length > 0 ? Math.min(...ages) : MAX_AGE;
+  // Whoever signs out, or whose rights change, does not see it again.
+  if (collections.some(isPersonal)) return 'private, no-cache';
   return seconds === 0 ? 'no-cache' : `public, max-age=${seconds}, stale-while-revalidate=${5 * seconds}`;
+}
+
+/** Not everybody gets the same of it: caches between us and the caller must not keep it. */
+function isPersonal(collection: Collection): boolean {
+  return collection.isPrivate === true || (hasFeatures(collection) && collection.rule?.scope === 'caller');
 }
 
 /** A tile of these bytes. */
@@ -57,7 +65,18 @@ export function newTile(
   const headers = dropped > 0 ? { 'graticule-dropped-features': String(dropped) } : batchHeaders(request);
   // One literal, no spread: V8 gives each object made by spreading a hidden class of its own, and then every read misses.
   const etag = contentTag(data);
-  const reply = { status: 200, mediaType, body: data, encoding, etag, cacheControl, constant, headers };
+  const cacheTags = tileTags(request);
+  const reply = {
+    status: 200,
+    mediaType,
+    body: data,
+    encoding,
+    etag,
+    cacheControl,
+    cacheTags,
+    constant,
+    headers,
+  };
   // The compressed form of a plain vector tile is kept with it, once a client has asked for that.
   const forms = request.format === MVT_FORMAT && encoding === undefined ? 2 : 1;
   return { reply, bytes: forms * data.byteLength, dropped };
@@ -71,11 +90,12 @@ export function emptyTile(request: TileRequest): Tile {
   const { format, collections } = request;
   const constant = { block: undefined };
   const cacheControl = cacheControlOf(collections);
+  const cacheTags = tileTags(request);
   const { width, height } = sizeInPixels(request);
   const body = blankImage(format, width, height);
-  if (!body) return { reply: { status: 204, cacheControl, constant }, bytes: 0, empty: true };
+  if (!body) return { reply: { status: 204, cacheControl, cacheTags, constant }, bytes: 0, empty: true };
   const { mediaType } = format;
-  const reply = { status: 200, mediaType, body, etag: contentTag(body), cacheControl, constant };
+  const reply = { status: 200, mediaType, body, etag: contentTag(body), cacheControl, cacheTags, constant };
   return { reply, bytes: 0, empty: true };
 }
 

@@ -3,7 +3,7 @@ import type { Delivery, DeliveryStore, Settlement } from '../../stores/deliverie
 import type { Alerts } from '../alerts.js';
 import * as metrics from '../telemetry/event-metrics.js';
 import type { Log } from '../telemetry/log.js';
-import type { Receiver } from './receiver.js';
+import type { Receiving } from './sink.js';
 
 /** Deliveries claimed at once: what a crash may send a second time. */
 const BATCH = 20;
@@ -16,7 +16,7 @@ export interface DeliveryOptions {
   name: string;
   /** Names this process. */
   instance: string;
-  receiver: Receiver;
+  receiver: Receiving;
   store: DeliveryStore;
   log: Log;
   alerts: Alerts;

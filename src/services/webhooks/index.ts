@@ -4,16 +4,20 @@ import type { Pools } from '../../core/tasks.js';
 import type { DeliveryStore } from '../../stores/deliveries.js';
 import { AllowedHosts } from '../../workers/remote/allowed.js';
 import type { Alerts } from '../alerts.js';
+import { PurgeReceiver } from '../cdn/purge-receiver.js';
+import { Purges } from '../cdn/purges.js';
 import type { Feed } from '../events/feed.js';
 import * as metrics from '../telemetry/event-metrics.js';
 import type { Log } from '../telemetry/log.js';
 import { exception } from '../telemetry/log.js';
 import { Matching } from './matching.js';
 import { Receiver } from './receiver.js';
-import { Sink } from './sink.js';
+import { type Interest, type Receiving, Sink } from './sink.js';
 
 export interface WebhooksOptions {
   webhooks: readonly Webhook[];
+  /** Where the CDN before the server takes purges, and which header its tiles name their tags in. */
+  cdn?: Config['cdn'];
   /** Hosts that may be sent to though they are not public, or by plain HTTP. */
   allow: Config['remote']['allow'];
   pools: Pools;
@@ -33,24 +37,26 @@ export interface Webhooks {
   close(): Promise<void>;
 }
 
-const COUNT_MS = 5000;
+/** How often receivers are looked after, and what waits is counted. */
+const LOOK_MS = 3000;
+/** Name of the CDN among the receivers; no webhook can have it. */
+const CDN = ':cdn';
 
-/** Sends the events of the feed to the receivers of the configuration. Throws `ConfigError` for a wrong one. */
+/** Sends the events of the feed to the receivers of the configuration, and purges to the CDN. Throws `ConfigError` for a wrong one. */
 export function startWebhooks(options: WebhooksOptions): Webhooks {
-  const { webhooks, allow, pools, feed, log, store } = options;
+  const { webhooks, cdn, allow, pools, feed, log, store } = options;
   const allowed = new AllowedHosts(allow);
-  const names = webhooks.map(({ name }) => name);
+  const receivers = webhooks.map((webhook) => ({
+    name: webhook.name,
+    receiver: new Receiver(webhook, allowed) as Receiving,
+    interest: new Matching(webhook, pools) as Interest,
+  }));
+  if (cdn && cdn.purge.url !== '')
+    receivers.push({ name: CDN, receiver: new PurgeReceiver(cdn, allowed), interest: new Purges() });
+  const names = receivers.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) throw new ConfigError([`events.webhooks: two are called ${twice}`]);
-  const sinks = webhooks.map(
-    (webhook) =>
-      new Sink({
-        ...options,
-        name: webhook.name,
-        receiver: new Receiver(webhook, allowed),
-        matching: new Matching(webhook, pools),
-      }),
-  );
+  const sinks = receivers.map((receiver) => new Sink({ ...options, ...receiver }));
   const stop = feed.listen(() => {
     for (const sink of sinks) sink.wake();
   });
@@ -61,7 +67,7 @@ export function startWebhooks(options: WebhooksOptions): Webhooks {
   const timer = setInterval(() => {
     for (const sink of sinks) sink.wake();
     void count();
-  }, COUNT_MS).unref();
+  }, LOOK_MS).unref();
   if (sinks.length === 0) clearInterval(timer);
   else void count();
   for (const sink of sinks) sink.wake();

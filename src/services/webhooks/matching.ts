@@ -11,9 +11,10 @@ import { ChangeBodies, jsonFrame } from '../events/frames.js';
 import { type Scope, scopeOf } from '../events/scope.js';
 import { Subscription } from '../events/subscription.js';
 import { type Candidates, hearings } from '../events/views.js';
+import type { Interest } from './sink.js';
 
 /** What a webhook wants to hear of. */
-export class Matching {
+export class Matching implements Interest {
   readonly #collections: ReadonlySet<string> | undefined;
   readonly #filter: Expression | undefined;
   readonly #pools: Pools;
@@ -32,7 +33,7 @@ export class Matching {
     }
   }
 
-  /** The deliveries that entries of the feed ask for, in their order. Rejects when a filter could not be asked. */
+  /** Rejects when a filter could not be asked. */
   async deliveries(entries: readonly FeedEntry[], catalog: CatalogSnapshot): Promise<NewDelivery[]> {
     const candidates = entries.flatMap((entry): Candidates[] => {
       const scope = entry.kind === 'event' ? this.#scope(entry.event.layerId, catalog) : undefined;
@@ -40,11 +41,16 @@ export class Matching {
     });
     const heard = await hearings(candidates, this.#pools);
     return entries.flatMap((entry) => {
-      if (entry.kind === 'gap') return this.#gap(entry);
+      if (entry.kind === 'gap') return this.#lost(entry);
       if (this.#isElsewhere(entry.event, catalog))
         return [deliveryOf(entry, entry.event.operation, UNMASKED)];
       return (heard.get(entry) ?? []).map(({ appearance, scope }) => deliveryOf(entry, appearance, scope));
     });
+  }
+
+  gap(reason: string, cursor: number): NewDelivery {
+    const members = { reason: `cursor-${reason}`, cursor, timestamp: new Date().toISOString() };
+    return { eventId: `gap-${cursor}`, body: jsonFrame('gap', members) };
   }
 
   /** Whether it is of a collection that is wanted but not published now: nothing but a filter would need to know it. */
@@ -53,7 +59,7 @@ export class Matching {
     return isWanted && catalog.byLayerId(layerId) === undefined;
   }
 
-  #gap({ collections, cursor, time }: FeedGap): NewDelivery[] {
+  #lost({ collections, cursor, time }: FeedGap): NewDelivery[] {
     const absent = collections.filter((id) => this.#collections?.has(id) ?? true);
     if (absent.length === 0) return [];
     const members = { reason: 'events-lost', collections: absent, cursor, timestamp: time };

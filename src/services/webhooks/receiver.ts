@@ -1,18 +1,12 @@
 import { createHmac } from 'node:crypto';
-import { Agent as HttpAgent, request as httpRequest } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { ConfigError, type Webhook } from '../../core/config.js';
-import { LIMITS } from '../../core/limits.js';
 import { version } from '../../core/version.js';
 import type { AllowedHosts } from '../../workers/remote/allowed.js';
-
-const agents = {
-  'http:': new HttpAgent({ keepAlive: true }),
-  'https:': new HttpsAgent({ keepAlive: true }),
-};
+import { post } from './post.js';
+import type { Receiving } from './sink.js';
 
 /** Where the events of a webhook are sent. */
-export class Receiver {
+export class Receiver implements Receiving {
   readonly #url: URL;
   readonly #secret: string;
   readonly #allowed: AllowedHosts;
@@ -27,35 +21,10 @@ export class Receiver {
     if (problem !== undefined) throw new ConfigError([`events.webhooks: the url of ${name}: ${problem}`]);
   }
 
-  /**
-   * Sends one event, signed. Rejects unless it is answered 2xx in time; redirections are not followed, because they lead
-   * where nobody allowed to send.
-   */
+  /** Sends one event, signed. Rejects unless it is answered 2xx in time. */
   send(eventId: string, body: string, signal: AbortSignal): Promise<void> {
-    const url = this.#url;
-    const secure = url.protocol === 'https:';
-    const late = AbortSignal.timeout(LIMITS.webhookMs);
-    return new Promise((resolve, reject) => {
-      const call = (secure ? httpsRequest : httpRequest)(url, {
-        method: 'POST',
-        agent: agents[secure ? 'https:' : 'http:'],
-        lookup: this.#allowed.lookup,
-        headers: this.#headers(eventId, body),
-        signal: AbortSignal.any([signal, late]),
-      });
-      call.on('error', (error) => reject(late.aborted ? new Error('no answer in time') : error));
-      call.on('response', (response) => {
-        const { statusCode = 0 } = response;
-        const isAccepted = statusCode >= 200 && statusCode < 300;
-        // What it says does not matter; a short answer is read, so that the connection can be used again.
-        if (Number(response.headers['content-length'] ?? Infinity) <= MOST_READ) response.resume();
-        else response.destroy();
-        response.on('error', () => {});
-        if (isAccepted) resolve();
-        else reject(new Error(`answered ${statusCode}`));
-      });
-      call.end(body);
-    });
+    const headers = this.#headers(eventId, body);
+    return post({ url: this.#url, method: 'POST', headers, body, allowed: this.#allowed, signal });
   }
 
   #headers(eventId: string, body: string) {
@@ -71,5 +40,3 @@ export class Receiver {
     };
   }
 }
-
-const MOST_READ = 65_536;

@@ -1,20 +1,33 @@
 import type { CatalogSnapshot } from '../../core/collection.js';
+import type { FeedEntry } from '../../core/events.js';
 import { LIMITS } from '../../core/limits.js';
-import type { DeliveryStore } from '../../stores/deliveries.js';
+import type { DeliveryStore, NewDelivery } from '../../stores/deliveries.js';
 import type { Alerts } from '../alerts.js';
 import type { Feed } from '../events/feed.js';
-import { jsonFrame } from '../events/frames.js';
+import { Lease } from '../jobs/lease.js';
 import * as metrics from '../telemetry/event-metrics.js';
 import type { Log } from '../telemetry/log.js';
 import { exception } from '../telemetry/log.js';
 import { deliverNext } from './delivery.js';
-import type { Matching } from './matching.js';
-import type { Receiver } from './receiver.js';
+
+/** What a receiver is told of the feed. */
+export interface Interest {
+  /** The deliveries that entries of the feed ask for, in their order. Rejects when that cannot be known now. */
+  deliveries(entries: readonly FeedEntry[], catalog: CatalogSnapshot): Promise<NewDelivery[]>;
+  /** Tells that the feed lost what was not taken in time. */
+  gap(reason: string, cursor: number): NewDelivery;
+}
+
+/** Where deliveries are sent. */
+export interface Receiving {
+  /** Rejects unless the receiver has taken it. */
+  send(eventId: string, body: string, signal: AbortSignal): Promise<void>;
+}
 
 export interface SinkOptions {
   name: string;
-  receiver: Receiver;
-  matching: Matching;
+  receiver: Receiving;
+  interest: Interest;
   store: DeliveryStore;
   feed: Feed;
   log: Log;
@@ -24,8 +37,8 @@ export interface SinkOptions {
   firstBackoffMs?: number;
 }
 
-/** Two thirds of it are longer than a batch of deliveries can take: no other process sends it meanwhile. */
-const LEASE_MS = 15_000 + LIMITS.webhookMs;
+/** Others look after a third of it: within 15 seconds of its holder's end another one has it. */
+const LEASE_MS = 10_000;
 const RETRY_MS = 2000;
 
 /** One receiver: takes what it wants from the feed and sends it, while this process holds its lease. */
@@ -36,7 +49,9 @@ export class Sink {
   #again = false;
   #timer: NodeJS.Timeout | undefined;
   #position: number | undefined;
-  #claimedAt = 0;
+  /** Prolonged while the receiver is waited for, too: no other process sends to it meanwhile. */
+  #lease: Lease | undefined;
+  #sending = new AbortController();
 
   constructor(options: SinkOptions) {
     this.#options = options;
@@ -55,10 +70,13 @@ export class Sink {
 
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#sending.abort();
     clearTimeout(this.#timer);
     await this.#running;
     const { store, name, instance } = this.#options;
-    if (this.#position !== undefined) await store.release(name, instance).catch(() => {});
+    const isHeld = this.#lease !== undefined;
+    await this.#letGo();
+    if (isHeld) await store.release(name, instance).catch(() => {});
   }
 
   async #run(): Promise<void> {
@@ -66,10 +84,10 @@ export class Sink {
     while (this.#again && !this.#closing.signal.aborted) {
       this.#again = false;
       try {
-        if (!(await this.#claim())) return this.#later(LEASE_MS);
+        if (!(await this.#claim())) return this.#later(LEASE_MS / 3);
         const more = await this.#collect();
-        const wait = await deliverNext({ ...this.#options, signal: this.#closing.signal });
-        if (wait === 'lost') this.#position = undefined;
+        const wait = await deliverNext({ ...this.#options, signal: this.#sending.signal });
+        if (wait === 'lost') await this.#letGo();
         if (more || wait === 0 || wait === 'lost') this.#again = true;
         else if (wait !== undefined) this.#later(wait);
       } catch (error) {
@@ -86,37 +104,48 @@ export class Sink {
     this.#timer = setTimeout(() => this.wake(), ms).unref();
   }
 
-  /** Holds the lease, or prolongs it in time; false while another process has it. */
+  /** Takes the lease, unless it is held; false while another process has it. */
   async #claim(): Promise<boolean> {
-    if (this.#position !== undefined && performance.now() - this.#claimedAt < LEASE_MS / 3) return true;
-    const { store, name, instance, feed } = this.#options;
-    const began = performance.now();
+    if (this.#lease && !this.#sending.signal.aborted) return true;
+    await this.#letGo();
+    const { store, name, instance, feed, log } = this.#options;
     const claim = await store.claim(name, instance, feed.head, LEASE_MS);
-    this.#claimedAt = began;
-    this.#position = claim?.position;
-    if (claim) metrics.outboxRecovered.cell().inc(claim.recovered);
-    return claim !== undefined;
+    if (!claim) return false;
+    metrics.outboxRecovered.cell().inc(claim.recovered);
+    this.#position = claim.position;
+    const sending = new AbortController();
+    this.#sending = sending;
+    this.#lease = new Lease({
+      leaseMs: LEASE_MS,
+      prolong: () => store.prolong(name, instance, LEASE_MS),
+      lost: () => sending.abort(),
+      onError: (error) => log.write('webhook.events.unreadable', { Webhook: name, ...exception(error) }),
+    });
+    if (this.#closing.signal.aborted) sending.abort();
+    return true;
+  }
+
+  async #letGo(): Promise<void> {
+    const lease = this.#lease;
+    this.#lease = undefined;
+    this.#position = undefined;
+    await lease?.close();
   }
 
   /** Notes deliveries for the next entries of the feed; true when there are more of them. */
   async #collect(): Promise<boolean> {
-    const { store, name, instance, feed, matching, catalog } = this.#options;
+    const { store, name, instance, feed, interest, catalog } = this.#options;
     const position = this.#position!;
     if (position === feed.head || (await store.backlog(name)) >= LIMITS.webhookBacklog) return false;
     const problem = feed.problemOf(position);
     const from = problem === undefined ? position : problem === 'expired' ? feed.oldest - 1 : feed.head;
     const entries = await feed.after(from, LIMITS.replayBatch);
-    const deliveries = await matching.deliveries(entries, catalog());
+    const deliveries = await interest.deliveries(entries, catalog());
     const reached = entries.at(-1)?.cursor ?? from;
-    const gaps = problem === undefined ? [] : [this.#gap(problem, from)];
+    const gaps = problem === undefined ? [] : [interest.gap(problem, from)];
     const isAdded = await store.add(name, instance, [...gaps, ...deliveries], reached);
-    this.#position = isAdded ? reached : undefined;
+    if (isAdded) this.#position = reached;
+    else await this.#letGo();
     return isAdded && reached < feed.head;
-  }
-
-  /** The feed lost what was not taken in time. */
-  #gap(problem: string, cursor: number) {
-    const members = { reason: `cursor-${problem}`, cursor, timestamp: new Date().toISOString() };
-    return { eventId: `gap-${cursor}`, body: jsonFrame('gap', members) };
   }
 }

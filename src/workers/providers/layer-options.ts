@@ -1,3 +1,4 @@
+import { shownField } from '../../core/field-masks.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Field } from '../../core/vector-source.js';
 import type { TileLayer, VectorTileTask } from '../../core/vector-tasks.js';
@@ -13,7 +14,7 @@ export function layerOptions(
   return {
     layer: layer.name,
     // Only of booleans does the stored value not tell what it is.
-    fields: fields.map(({ name, type }) => (type === 'boolean' ? { name, type } : name)),
+    fields: fields.map(shownField).map(({ name, type }) => (type === 'boolean' ? { name, type } : name)),
     from: crs,
     to: task.crs,
     bbox: task.bbox,

@@ -3,6 +3,7 @@ import { LIMITS } from '../../../core/limits.js';
 import type { StoredStyle } from '../../../stores/styles.js';
 import { group, type Implementation, implement, report, setting } from '../kit.js';
 import { layerId, requireBounded } from '../layers.js';
+import { fields, filter, relationships, validation } from './layer-settings.js';
 
 const OptionalObject = Type.Union([Type.Object({}), Type.Null()]);
 const Document = Type.Object({ layerId: Type.Integer(), document: OptionalObject });
@@ -58,18 +59,21 @@ export const layerMetadata = group(
       { get: 'Get Layer Drawing Info', set: 'Set Layer Drawing Info' },
       layerDocument('drawingInfo'),
     ),
-    ...setting('/metadata/layers/{layerId}/relationships', {
-      get: 'Get Layer Relationships',
-      set: 'Set Layer Relationships',
-    }),
-    ...setting('/metadata/layers/{layerId}/fields', {
-      get: 'Get Layer Field Configuration',
-      set: 'Update Layer Field Configuration',
-    }),
-    ...setting('/metadata/layers/{layerId}/filter', {
-      get: 'Get Layer Permanent Filter',
-      set: 'Update Layer Permanent Filter',
-    }),
-    report('GET /metadata/layers/{layerId}/validation', 'Validate Layer Metadata'),
+    ...setting(
+      '/metadata/layers/{layerId}/relationships',
+      { get: 'Get Layer Relationships', set: 'Set Layer Relationships' },
+      relationships,
+    ),
+    ...setting(
+      '/metadata/layers/{layerId}/fields',
+      { get: 'Get Layer Field Configuration', set: 'Update Layer Field Configuration' },
+      fields,
+    ),
+    ...setting(
+      '/metadata/layers/{layerId}/filter',
+      { get: 'Get Layer Permanent Filter', set: 'Update Layer Permanent Filter' },
+      filter,
+    ),
+    report('GET /metadata/layers/{layerId}/validation', 'Validate Layer Metadata', validation),
   ],
 );

@@ -1,17 +1,11 @@
 import { action, group, report, resource, setting } from '../kit.js';
+import { importCoverages, importWcs } from './import-coverages.js';
+import { discoverGeoServices } from './import-geoservices.js';
+import { importOgcFeatures } from './import-ogc-features.js';
+import { importWfs } from './import-wfs.js';
+import { exportWmts } from './import-wmts.js';
 
 /** The groups of which nothing is built yet, as the contract lists them. One that is built gets a file of its own. */
-
-/** Sign-in of operators. */
-export const adminAuth = group({ tag: 'Security and admin auth', scope: 'admin-auth', envelope: 'raw' }, [
-  report('GET /auth/config', 'Get Admin Auth Configuration'),
-  report('GET /auth/session', 'Get Admin Auth Session'),
-  action('POST /auth/bearer', 'Issue Console Operator Bearer'),
-  action('POST /auth/logout', 'Logout Admin Auth Session'),
-  action('POST /auth/providers/{providerKey}/authorize-url', 'Create Admin Auth Authorize Url'),
-  action('POST /auth/providers/{providerKey}/token', 'Request Admin Auth Token'),
-  report('GET /auth/providers/{providerKey}/logout-url', 'Get Admin Auth Logout Url'),
-]);
 
 /** Alert zones, rules and delivery channels. */
 export const alerts = group({ tag: 'Alerts', scope: 'alerts', envelope: 'wrapped' }, [
@@ -39,54 +33,12 @@ export const alerts = group({ tag: 'Alerts', scope: 'alerts', envelope: 'wrapped
   report('GET /alerts/rules/{ruleId}/events', 'List Alert Rule Events'),
 ]);
 
-/** Trust in client certificates. */
-export const clientCertificates = group(
-  { tag: 'Security and admin auth', scope: 'client-certificates', envelope: 'wrapped' },
-  [
-    ...resource('/security/client-certificates/profiles/{profileId}', {
-      list: 'List Client Certificate Trust Profiles',
-      create: 'Create Client Certificate Trust Profile',
-      get: 'Get Client Certificate Trust Profile',
-      update: 'Update Client Certificate Trust Profile',
-      remove: 'Disable Client Certificate Trust Profile',
-    }),
-    ...resource('/security/client-certificates/profiles/{profileId}/mappings/{mappingId}', {
-      list: 'List Client Certificate Principal Mappings',
-      create: 'Create Client Certificate Principal Mapping',
-      update: 'Update Client Certificate Principal Mapping',
-      remove: 'Disable Client Certificate Principal Mapping',
-    }),
-    ...resource('/security/client-certificates/profiles/{profileId}/revocations/{revocationId}', {
-      list: 'List Client Certificate Revocations',
-      create: 'Add Client Certificate Revocation',
-      remove: 'Remove Client Certificate Revocation',
-    }),
-    report('POST /security/client-certificates/validate', 'Validate Client Certificate'),
-  ],
-);
-
 /** Evidence for controls, residency and encryption. */
 export const compliance = group({ tag: 'Compliance', scope: 'compliance', envelope: 'wrapped' }, [
   report('GET /compliance/dashboard', 'Get Compliance Dashboard'),
   report('GET /compliance/report', 'Export Compliance Report'),
   report('POST /compliance/residency/evaluate', 'Evaluate Residency Policy'),
   action('POST /compliance/encryption/rotate-key', 'Advance Compliance Key-Version Posture'),
-]);
-
-/** Databases that layers are published from. */
-export const connections = group({ tag: 'Connections', scope: 'connections', envelope: 'wrapped' }, [
-  ...resource('/connections/{id}', {
-    list: 'List Secure Connections',
-    create: 'Create Secure Connection',
-    get: 'Get Secure Connection',
-    update: 'Update Secure Connection',
-    remove: 'Delete Secure Connection',
-  }),
-  report('GET /connections/{id}/tables', 'Get Connection Tables'),
-  action('POST /connections/test', 'Test Draft Connection'),
-  action('POST /connections/{id}/test', 'Test Saved Connection'),
-  report('POST /connections/encryption/validate', 'Validate Encryption Service'),
-  action('POST /connections/encryption/rotate-key', 'Rotate Encryption Key'),
 ]);
 
 /** Deployment operations and their preflight. */
@@ -103,43 +55,10 @@ export const deploy = group({ tag: 'Deploy', scope: 'deploy', envelope: 'raw' },
   action('POST /deploy/operations/{operationId}/promote', 'Promote Deploy Operation'),
 ]);
 
-/** Keys that web pages embed, and their use. */
-export const embedKeys = group({ tag: 'Embed keys', scope: 'embed-keys', envelope: 'wrapped' }, [
-  ...resource('/embed/keys/{id}', {
-    list: 'List Embed Keys',
-    create: 'Create Embed Key',
-    get: 'Get Embed Key',
-  }),
-  action('POST /embed/keys/{id}/rotate', 'Rotate Embed Key'),
-  action('POST /embed/keys/{id}/revoke', 'Revoke Embed Key'),
-  report('GET /embed/usage', 'Query Embed Usage'),
-]);
-
-/** Discovery of services elsewhere. */
-export const externalServices = group(
-  { tag: 'External services', scope: 'external-services', envelope: 'raw' },
-  [action('POST /external-services/discover', 'Discover External Service')],
-);
-
-/** What this edition can do. */
-export const features = group({ tag: 'Features', scope: 'features', envelope: 'wrapped' }, [
-  report('GET /features', 'Get Feature Overview'),
-]);
-
 /** Sources that are queried where they are. */
 export const federation = group({ tag: 'Federation', scope: 'federation', envelope: 'raw' }, [
   report('GET /federation/sources', 'List Federated Sources'),
   report('GET /federation/sources/{id}/plan', 'Plan Federated Query'),
-]);
-
-/** Attributes hidden from roles. */
-export const fieldMasks = group({ tag: 'Field-mask policies', scope: 'field-masks', envelope: 'wrapped' }, [
-  ...resource('/field-mask-policies/{id}', {
-    list: 'List Field-Mask Policies',
-    create: 'Create Field-Mask Policy',
-    get: 'Get Field-Mask Policy',
-    remove: 'Delete Field-Mask Policy',
-  }),
 ]);
 
 /** Review of data collected in the field. */
@@ -182,37 +101,26 @@ export const geoprocessing = group({ tag: 'Geoprocessing', scope: 'geoprocessing
   report('GET /geoprocessing/tools/usage-ranking', 'Get geoprocessing tool usage ranking'),
 ]);
 
-/** Identity providers and whether they can be reached. */
-export const identity = group({ tag: 'Identity', scope: 'identity', envelope: 'wrapped' }, [
-  report('GET /identity/providers', 'Get Identity Providers'),
-  report('GET /identity/providers/{providerType}/test', 'Test Identity Provider Connectivity'),
-]);
-
 /** Import from other servers, and records of migrations. */
 export const importServices = group({ tag: 'Import', scope: 'import-services', envelope: 'raw' }, [
   action('POST /import/scan', 'Scan Migration Source'),
-  report('GET /import/platform-a/migrations', 'List Migration Runs (platform-a)'),
-  report('GET /import/platform-a/migrations/{runId}/manifest', 'Get Migration Manifest'),
-  action('POST /import/platform-a/migrations/{runId}/manifest', 'Record Migration Manifest'),
-  report('GET /import/platform-a/migrations/{runId}/parity', 'Get Migration Parity'),
-  action('POST /import/platform-a/migrations/{runId}/parity', 'Record Migration Parity'),
   action('POST /import/platform-b/discover', 'Discover Service (platform-b)'),
   action('POST /import/platform-b/start', 'Start Import (platform-b)'),
   report('GET /import/platform-b/jobs', 'List Import Jobs (platform-b)'),
   report('GET /import/platform-b/jobs/{jobId}', 'Get Import Job (platform-b)'),
   action('POST /import/platform-b/jobs/{jobId}/cancel', 'Cancel Import Job (platform-b)'),
-  action('POST /import/geoservices/discover', 'Discover GeoServices Service'),
+  discoverGeoServices,
   action('POST /import/geoservices/start', 'Start GeoServices Import'),
   report('GET /import/geoservices/jobs', 'List GeoServices Import Jobs'),
   report('GET /import/geoservices/jobs/{jobId}', 'Get GeoServices Import Job'),
   action('POST /import/geoservices/jobs/{jobId}/cancel', 'Cancel GeoServices Import Job'),
   action('POST /import/migrations', 'Start Migration Batch'),
   report('GET /import/migrations/{batchId}', 'Get Migration Batch'),
-  action('POST /import/ogc-api-features/collection', 'Import OGC API Features Collection'),
-  action('POST /import/ogc-tiles/export', 'Export OGC WMTS Tile Cache'),
-  action('POST /import/ogc-wcs/import', 'Import Legacy WCS Coverages'),
-  action('POST /import/ogc-wfs/start', 'Start OGC WFS Import'),
-  action('POST /import/ogc/coverages/import', 'Import OGC Coverages'),
+  importOgcFeatures,
+  exportWmts,
+  importWcs,
+  importWfs,
+  importCoverages,
 ]);
 
 /** Collected evidence about an incident. */
@@ -229,17 +137,6 @@ export const investigations = group({ tag: 'Investigations', scope: 'investigati
   action('DELETE /investigations/{investigationId}/pins/{pinId}', 'Remove Investigation Pin'),
 ]);
 
-/** Publishing of tables as layers. */
-export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped' }, [
-  report('GET /connections/{id}/layers', 'List Published Layers'),
-  action('POST /connections/{id}/layers', 'Publish Layer'),
-  action('PUT /connections/{id}/layers/{layerId}/enabled', 'Set Layer Enabled'),
-  action('PUT /connections/{id}/layers/enabled', 'Set Service Layers Enabled'),
-  report('POST /connections/{id}/tables/validate', 'Validate Table For Layer Publishing'),
-  action('POST /connections/{id}/layers/extents/refresh', 'Refresh Layer Extents'),
-  action('POST /connections/{id}/layers/{layerId}/features/refresh', 'Refresh Layer Feature Snapshot'),
-]);
-
 /** License, entitlements and capacity. */
 export const license = group({ tag: 'License', scope: 'license', envelope: 'wrapped' }, [
   report('GET /license', 'Get License Status'),
@@ -250,23 +147,6 @@ export const license = group({ tag: 'License', scope: 'license', envelope: 'wrap
   action('POST /license/upload', 'Upload License File'),
   report('GET /license/capacity', 'Get License Capacity State'),
   action('POST /license/capacity/surge', 'Set License Surge Mode'),
-]);
-
-/** Records and evidence of migrations. */
-export const migration = group({ tag: 'Migration', scope: 'migration', envelope: 'raw' }, [
-  report('GET /migration/performance-evidence/latest', 'Get Latest Migration Performance Evidence'),
-  report('GET /migration/performance-evidence/history', 'List Migration Performance Evidence History'),
-  report('GET /migration/performance-evidence/{evidenceId}', 'Get Migration Performance Evidence'),
-  ...resource('/migration/runs/{runId}', {
-    list: 'List Migration Runs',
-    create: 'Record Migration Run Started',
-    get: 'Get Migration Run',
-  }),
-  action('POST /migration/runs/{runId}/complete', 'Record Migration Run Completed'),
-  action('POST /migration/runs/{runId}/cancel', 'Cancel Migration Run'),
-  report('GET /migration/runs/{runId}/evidence-pack', 'Download Migration Run Evidence Pack'),
-  report('GET /migration/runs/{runId}/scorecard', 'Download Migration Run Reconciliation Scorecard'),
-  action('POST /migration/runs/{runId}/scorecard', 'Record Migration Run Reconciliation Scorecard'),
 ]);
 
 /** Networks for routing and their topology generations. */
@@ -293,18 +173,6 @@ export const networkDatasets = group(
     report('GET /network-datasets/{id}/promotions', 'List Topology Promotions'),
   ],
 );
-
-/** OAuth clients and the scopes they may ask for. */
-export const oauth = group({ tag: 'OAuth clients and scopes', scope: 'oauth', envelope: 'wrapped' }, [
-  ...resource('/oauth-clients/{id}', {
-    list: 'List OAuth Clients',
-    create: 'Register OAuth Client',
-    get: 'Get OAuth Client',
-    remove: 'Delete OAuth Client',
-  }),
-  ...setting('/oauth-scopes', { get: 'List OAuth Scopes', set: 'Define OAuth Scope' }),
-  action('DELETE /oauth-scopes/{scope}', 'Delete OAuth Scope'),
-]);
 
 /** Errors, logs, alerts, findings and health as seen by operators. */
 export const observability = group({ tag: 'Observability', scope: 'observability', envelope: 'raw' }, [
@@ -333,18 +201,6 @@ export const observability = group({ tag: 'Observability', scope: 'observability
   report('GET /observability/ops-health/history', 'Get Ops Health History'),
 ]);
 
-/** OpenID Connect providers. */
-export const oidc = group({ tag: 'OIDC providers', scope: 'oidc', envelope: 'wrapped' }, [
-  ...resource('/oidc/providers/{id}', {
-    list: 'List OIDC Providers',
-    create: 'Create OIDC Provider',
-    get: 'Get OIDC Provider',
-    update: 'Update OIDC Provider',
-    remove: 'Delete OIDC Provider',
-  }),
-  action('POST /oidc/providers/{id}/test', 'Test OIDC Provider Connection'),
-]);
-
 /** Review of packages before they run. */
 export const packages = group({ tag: 'Packages', scope: 'packages', envelope: 'wrapped' }, [
   report('POST /packages/validate', 'Validate Package'),
@@ -365,46 +221,6 @@ export const proposals = group({ tag: 'Proposals', scope: 'proposals', envelope:
   action('POST /proposals/{id}/reject', 'Reject Operation Proposal'),
 ]);
 
-/** Rate limit policies and their state. */
-export const rateLimits = group({ tag: 'Rate limits', scope: 'rate-limits', envelope: 'wrapped' }, [
-  ...resource('/rate-limits/{id}', {
-    list: 'List Rate Limit Policies',
-    create: 'Create Rate Limit Policy',
-    get: 'Get Rate Limit Policy',
-    update: 'Update Rate Limit Policy',
-    remove: 'Delete Rate Limit Policy',
-  }),
-  report('GET /rate-limits/status', 'Get Rate Limit Status'),
-]);
-
-/** Release packages of metadata and their rollout. */
-export const releases = group({ tag: 'Metadata and capabilities', scope: 'releases', envelope: 'raw' }, [
-  report('GET /metadata/environments/{environment}/inventory', 'Get Metadata Semantic Inventory'),
-  report('POST /metadata/environment-bindings/query', 'Query Metadata Environment Bindings'),
-  ...resource('/metadata/release-packages/{packageId}', {
-    list: 'List Metadata Release Packages',
-    create: 'Create Metadata Release Package',
-    get: 'Get Metadata Release Package',
-  }),
-  report(
-    'GET /metadata/release-packages/{packageId}/gitops-manifest',
-    'Get Metadata Release GitOps Manifest',
-  ),
-  report('GET /metadata/releases/{packageId}/operation', 'Get Metadata Release Operation'),
-  report('POST /metadata/prevalidate', 'Prevalidate Metadata Release Package Compatibility'),
-  action('POST /metadata/coordinated-releases/operations', 'Create Coordinated Release Operation'),
-  action(
-    'POST /metadata/coordinated-releases/operations/{operationId}/approve/{gate}',
-    'Approve Coordinated Release Gate',
-  ),
-  action(
-    'POST /metadata/coordinated-releases/operations/{operationId}/rollback',
-    'Roll Back Coordinated Release',
-  ),
-  report('GET /metadata/coordinated-releases/{packageId}/operation', 'Get Coordinated Release Operation'),
-  action('POST /metadata/releases/operations', 'Create Metadata Release Operation'),
-]);
-
 /** Replicas of services and their conflicts. */
 export const replicas = group({ tag: 'Services', scope: 'replicas', envelope: 'wrapped' }, [
   report('GET /services/{serviceId}/replicas', 'List Service Replicas'),
@@ -416,31 +232,6 @@ export const replicas = group({ tag: 'Services', scope: 'replicas', envelope: 'w
     'Resolve Replica Conflict',
   ),
 ]);
-
-/** Roles and their permissions. */
-export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }, [
-  ...resource('/roles/{id}', {
-    list: 'List Roles',
-    create: 'Create Role',
-    get: 'Get Role',
-    update: 'Update Role',
-    remove: 'Delete Role',
-  }),
-  ...setting('/roles/{id}/permissions', { get: 'Get Role Permissions', set: 'Set Role Permissions' }),
-]);
-
-/** Rows hidden from roles. */
-export const rowLevelSecurity = group(
-  { tag: 'Row-level security', scope: 'row-level-security', envelope: 'wrapped' },
-  [
-    ...resource('/rls-policies/{id}', {
-      list: 'List RLS Policies',
-      create: 'Create RLS Policy',
-      get: 'Get RLS Policy',
-      remove: 'Delete RLS Policy',
-    }),
-  ],
-);
 
 /** 3D scene datasets. */
 export const scenes = group({ tag: 'Scenes', scope: 'scenes', envelope: 'raw' }, [
@@ -455,36 +246,4 @@ export const scenes = group({ tag: 'Scenes', scope: 'scenes', envelope: 'raw' },
   action('POST /scenes/ingest/citygml', 'Ingest CityGML Scene'),
   action('POST /scenes/ingest/pointcloud', 'Ingest Point Cloud Scene'),
   report('GET /scenes/{id}/resolve', 'Resolve Scene Dataset'),
-]);
-
-/** Settings of services. */
-export const services = group({ tag: 'Services', scope: 'services', envelope: 'wrapped' }, [
-  report('GET /services', 'List Services'),
-  report('GET /services/{serviceName}/settings', 'Get Service Settings'),
-  action('PUT /services/{serviceName}/protocols', 'Update Service Protocols'),
-  action('PUT /services/{serviceName}/mapserver', 'Update MapServer Settings'),
-  action('PUT /services/{serviceName}/access-policy', 'Update Service Access Policy'),
-  action('PUT /services/{serviceName}/timeinfo', 'Update Service Time Info'),
-  action('PUT /services/{serviceName}/layers/{layerId}/metadata', 'Update Layer Metadata'),
-  report('GET /services/{serviceName}/layers/{layerId}/export', 'Export Layer Data'),
-]);
-
-/** Tenants and their use. */
-export const tenants = group({ tag: 'Tenants', scope: 'tenants', envelope: 'wrapped' }, [
-  ...resource('/tenants/{tenantId}', {
-    list: 'List Tenants',
-    create: 'Create Tenant',
-    get: 'Get Tenant',
-    remove: 'Delete Tenant',
-  }),
-  report('GET /tenants/usage', 'Export Tenant Billing Usage'),
-  action('POST /tenants/{tenantId}/suspend', 'Suspend Tenant'),
-  action('POST /tenants/{tenantId}/resume', 'Resume Tenant'),
-]);
-
-/** Users and their roles. */
-export const users = group({ tag: 'Users', scope: 'users', envelope: 'wrapped' }, [
-  ...resource('/users/{id}', { list: 'List Users', get: 'Get User', remove: 'Deprovision User' }),
-  action('PUT /users/{id}/roles', 'Update User Roles'),
-  report('GET /users/{id}/effective-permissions', 'Get User Effective Permissions'),
 ]);

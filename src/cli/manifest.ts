@@ -1,0 +1,137 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { parse, stringify } from 'yaml';
+import { CommandError } from './command-error.js';
+
+export interface ManifestOptions {
+  url?: string;
+  key?: string;
+  prune?: boolean;
+}
+
+interface Entry {
+  action: 'created' | 'updated' | 'deleted' | 'skipped';
+  resource: { kind: string; name: string };
+  before: object | null;
+  after: object | null;
+}
+
+interface Applied {
+  summary: Record<Entry['action'], number>;
+  entries: Entry[];
+}
+
+interface Manifest {
+  apiVersion: string;
+  resources: unknown[];
+  driftedResources: { kind: string; name: string }[];
+}
+
+/** A manifest that may be that of a release package, whose server checks the rest. */
+interface Release extends Partial<Manifest> {
+  kind?: string;
+  metadata?: unknown;
+  spec?: unknown;
+  digest?: unknown;
+  signature?: unknown;
+}
+
+const PATH = '/api/v1/admin/metadata/manifest';
+const SIGNS: Record<Entry['action'], string> = { created: '+', updated: '~', deleted: '-', skipped: ' ' };
+
+/** `graticule manifest [FILE]`: writes what the server's state holds, as YAML. */
+export async function exportManifest(file: string | undefined, options: ManifestOptions): Promise<void> {
+  const { apiVersion, resources, driftedResources } = await ask<Manifest>('GET', PATH, undefined, options);
+  const text = stringify({ apiVersion, resources }, { lineWidth: 0 });
+  if (file === undefined) process.stdout.write(text);
+  else writeFileSync(file, text);
+  for (const { kind, name } of driftedResources)
+    process.stderr.write(`${kind} ${name} is not as it was applied\n`);
+}
+
+/** `graticule plan FILE`: says what `apply` would change. */
+export async function planManifest(file: string, options: ManifestOptions): Promise<void> {
+  tell(await apply(file, true, options), 'to be ');
+}
+
+/** `graticule apply FILE`: makes the state of a server what the file says. */
+export async function applyManifest(file: string, options: ManifestOptions): Promise<void> {
+  tell(await apply(file, false, options), '');
+}
+
+function apply(file: string, dryRun: boolean, options: ManifestOptions): Promise<Applied> {
+  const { prune = false } = options;
+  const document = documentIn(file);
+  return ask<Applied>('POST', `${PATH}/apply`, { ...document, dryRun, prune }, options);
+}
+
+function documentIn(file: string): object {
+  let document: unknown;
+  try {
+    document = parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new CommandError(`${file} cannot be read: ${(error as Error).message}`);
+  }
+  if (typeof document !== 'object' || document === null || !('resources' in document))
+    throw new CommandError(`${file} is no manifest: it has no resources`);
+  const { apiVersion, kind, resources, metadata, spec, digest, signature } = document as Release;
+  const release = kind === 'MetadataReleasePackage' ? { release: { metadata, spec, digest, signature } } : {};
+  return { ...(apiVersion === undefined ? {} : { apiVersion }), resources, ...release };
+}
+
+function tell({ summary, entries }: Applied, tense: string): void {
+  for (const { action, resource, before, after } of entries) {
+    if (action === 'skipped') continue;
+    process.stdout.write(`${SIGNS[action]} ${resource.kind} ${resource.name}\n`);
+    for (const line of differences(before, after)) process.stdout.write(`    ${line}\n`);
+  }
+  const { created, updated, deleted, skipped } = summary;
+  process.stdout.write(
+    `${created} ${tense}created, ${updated} ${tense}updated, ${deleted} ${tense}deleted, ${skipped} as they are\n`,
+  );
+}
+
+/** Members that differ, a line for what was and one for what is to be. */
+function differences(before: object | null, after: object | null): string[] {
+  if (!before || !after) return [];
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  const textOf = (value: object, name: string) => JSON.stringify((value as Record<string, unknown>)[name]);
+  return names.flatMap((name) => {
+    const [old, next] = [textOf(before, name), textOf(after, name)];
+    if (old === next) return [];
+    return [
+      ...(old === undefined ? [] : [`- ${name}: ${old}`]),
+      ...(next === undefined ? [] : [`+ ${name}: ${next}`]),
+    ];
+  });
+}
+
+async function ask<T>(
+  method: string,
+  path: string,
+  body: object | undefined,
+  { url = 'http://localhost:8080', key = process.env['SVC_ADMIN_KEY'] }: ManifestOptions,
+): Promise<T> {
+  if (!key) throw new CommandError('no key: give --key, or SVC_ADMIN_KEY in the environment');
+  const response = await fetch(url.replace(/\/$/, '') + path, {
+    method,
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  }).catch((error: Error) => {
+    throw new CommandError(
+      `${url} does not answer: ${(error.cause as Error | undefined)?.message ?? error.message}`,
+    );
+  });
+  const answer = (await response.json().catch(() => ({}))) as { data?: T } & Problem;
+  if (response.ok && answer.data) return answer.data;
+  throw new CommandError(problemText(response.status, answer));
+}
+
+interface Problem {
+  detail?: string;
+  errors?: { name: string; detail: string }[];
+}
+
+function problemText(status: number, { detail, errors = [] }: Problem): string {
+  const lines = errors.map((one) => `  ${one.name} ${one.detail}`);
+  return [`the server answers ${status}${detail ? `: ${detail}` : ''}`, ...lines].join('\n');
+}

@@ -1,0 +1,92 @@
+/** What operators say of layers and services beyond what the data says itself. */
+
+/** Words about a layer. */
+export interface LayerAbout {
+  readonly keywords?: readonly string[];
+  /** SPDX identifier, or `proprietary`. */
+  readonly license?: string;
+  readonly licenseUrl?: string;
+  /** Who is to be named with the data. */
+  readonly attribution?: string;
+  readonly publisher?: string;
+  readonly sourceUrl?: string;
+}
+
+/** Fields that hold when features begin and end, and which of them are of one thing that moves. */
+export interface TimeInfo {
+  readonly startTimeField: string | null;
+  readonly endTimeField: string | null;
+  readonly trackIdField: string | null;
+}
+
+export interface CodedValueDomain {
+  readonly type: 'codedValue';
+  readonly name: string;
+  readonly codedValues: readonly { readonly code: string | number; readonly name: string }[];
+}
+
+export interface FieldSettings {
+  readonly name: string;
+  readonly alias?: string;
+  /** The field exists on no surface, for nobody. */
+  readonly hidden?: boolean;
+  readonly domain?: CodedValueDomain;
+}
+
+export const FILTER_LANGUAGES = ['arcgis-sql', 'cql2-text', 'cql2-json'] as const;
+
+/** Only features that pass exist, on every surface, for everybody. */
+export interface PermanentFilter {
+  readonly expression: string;
+  readonly language: (typeof FILTER_LANGUAGES)[number];
+}
+
+/** Rows of two layers that belong together: their values of one field are equal. */
+export interface Relationship {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly cardinality: 'one-to-one' | 'one-to-many' | 'many-to-many';
+  readonly role: 'origin' | 'destination';
+  readonly originField: string;
+  readonly destinationField: string;
+  readonly relatedLayerId: number;
+  readonly esriRelationshipId: number | null;
+}
+
+/** Settings of a layer, as they are kept by the id of its collection. */
+export interface LayerSettings {
+  readonly title?: string;
+  readonly description?: string;
+  readonly about?: LayerAbout;
+  readonly timeInfo?: TimeInfo;
+  readonly fields?: readonly FieldSettings[];
+  readonly filter?: PermanentFilter;
+  readonly relationships?: readonly Relationship[];
+}
+
+/** Surfaces that a service can be switched off on, as the management API names them. */
+export const PROTOCOLS = ['OgcFeatures', 'OgcTiles', 'OgcMaps', 'OgcCoverages', 'Stac', 'Streaming'] as const;
+export type ServiceProtocol = (typeof PROTOCOLS)[number];
+
+/** How maps of a service are drawn where a request does not say it. */
+export interface MapSettings {
+  readonly maxImageWidth: number;
+  readonly maxImageHeight: number;
+  readonly defaultImageWidth: number;
+  readonly defaultImageHeight: number;
+  readonly defaultDpi: number;
+  readonly defaultFormat: 'png' | 'jpg' | 'webp';
+  readonly defaultTransparent: boolean;
+  /** 0: all features of the window. */
+  readonly maxFeaturesPerLayer: number;
+}
+
+/** Settings of a service, as they are kept by its name. */
+export interface ServiceSettings {
+  readonly description?: string;
+  /** All when absent. */
+  readonly protocols?: readonly ServiceProtocol[];
+  readonly timeInfo?: TimeInfo;
+  readonly mapServer?: Partial<MapSettings>;
+}

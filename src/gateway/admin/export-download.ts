@@ -1,0 +1,37 @@
+import { defineOperation, type Operation } from '../../core/operation.js';
+import { pathString } from '../../core/params.js';
+import { EXPORT_FORMATS } from '../../services/exports/formats.js';
+import type { Exports } from '../../services/exports/service.js';
+import { fileReply } from '../http/file-reply.js';
+import { actor } from './documents.js';
+import { errorDocs } from './envelope.js';
+import { BASE_PATH } from './kit.js';
+
+/** Where the file of an export that is a job is to be had, relative to the server. */
+export const exportPath = (jobId: string) => `${BASE_PATH}/operations/${jobId}/export`;
+
+const CONTENT = Object.fromEntries(Object.values(EXPORT_FORMATS).map(({ mediaType }) => [mediaType, null]));
+
+/** The file of a finished export, whole or in part (Range, If-Range), for who asked for it: beside the contract. */
+export function exportDownload(exports: Exports): Operation {
+  return defineOperation({
+    id: 'admin.services.downloadExport',
+    method: 'GET',
+    path: exportPath('{jobId}'),
+    surface: 'admin',
+    protocol: 'Admin',
+    summary: 'Download Export',
+    tag: 'Services',
+    permission: 'admin:services:read',
+    params: { jobId: pathString('jobId', 'Id of the job.') },
+    responses: {
+      200: { description: 'The file', content: CONTENT },
+      206: { description: 'Part of the file', content: CONTENT },
+      ...errorDocs([404, 409, 416]),
+    },
+    async run(x) {
+      const { path, mediaType } = await exports.file(x.params.jobId, actor(x.principal));
+      return fileReply(x, { path, mediaType });
+    },
+  });
+}

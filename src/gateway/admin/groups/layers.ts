@@ -1,0 +1,285 @@
+import Type, { type Static } from 'typebox';
+import { SERVICE } from '../../../core/access.js';
+import { problem, requireSound } from '../../../core/body-problems.js';
+import type { TableChoice, TableReport } from '../../../core/table-tasks.js';
+import type { NewLayer, StoredLayer } from '../../../services/publish/layers.js';
+import { anyCaseBody } from '../any-case.js';
+import { actor } from '../documents.js';
+import { Acknowledgement, AcknowledgementSchema, OptionalStringSchema } from '../envelope.js';
+import { action, group, report } from '../kit.js';
+import { layerId } from '../layers.js';
+import { filter } from '../params.js';
+import { connectionId } from './connections.js';
+
+const I = Type.Integer();
+const OptionalInteger = Type.Union([I, Type.Null()]);
+
+const Layer = Type.Object({
+  ...{ layerId: I, layerName: Type.String(), schema: Type.String(), table: Type.String() },
+  collectionId: Type.String({ description: 'Its id in the data APIs.' }),
+  ...{ description: OptionalStringSchema, geometryType: OptionalStringSchema, srid: OptionalInteger },
+  ...{ primaryKey: OptionalStringSchema, fieldCount: I, enabled: Type.Boolean(), serviceName: Type.String() },
+  ...{ license: OptionalStringSchema, licenseUrl: OptionalStringSchema, attribution: OptionalStringSchema },
+  ...{ publisher: OptionalStringSchema, sourceUrl: OptionalStringSchema },
+});
+
+const Identifier = Type.String({ minLength: 1, maxLength: 63 });
+const Name = Type.String({ minLength: 1, maxLength: 200 });
+const Note = Type.Optional(Type.String({ maxLength: 2000 }));
+const Srid = Type.Integer({ minimum: 1, maximum: 999_999 });
+const Fields = Type.Optional(Type.Array(Identifier, { maxItems: 1600 }));
+
+const Publish = Type.Object({
+  ...{ schema: Identifier, table: Identifier, layerName: Type.Optional(Name), description: Note },
+  ...{
+    geometryColumn: Type.Optional(Identifier),
+    geometryType: Type.Optional(Type.String({ maxLength: 40 })),
+  },
+  ...{ srid: Type.Optional(Srid), primaryKey: Type.Optional(Identifier), fields: Fields },
+  ...{ serviceName: Type.Optional(Name), enabled: Type.Optional(Type.Boolean()) },
+  ...{ license: Note, licenseUrl: Note, attribution: Note, publisher: Note, sourceUrl: Note },
+});
+const Validate = Type.Object({
+  ...{ schema: Identifier, table: Identifier, layerName: Type.Optional(Name) },
+  ...{ serviceName: Type.Optional(Name), geometryColumn: Type.Optional(Identifier) },
+  ...{ primaryKey: Type.Optional(Identifier), targetSrid: Type.Optional(Srid), fields: Fields },
+  ...{ srid: Type.Optional(Srid), geometryType: Type.Optional(Type.String({ maxLength: 40 })) },
+});
+type Publish = Static<typeof Publish>;
+
+const Check = Type.Object({
+  ...{ code: Type.String(), severity: Type.Enum(['pass', 'warning', 'error']), message: Type.String() },
+  ...{ expected: OptionalStringSchema, actual: OptionalStringSchema },
+});
+const ValidatedField = Type.Object({
+  ...{ name: Type.String(), dataType: Type.String(), fieldType: Type.String(), isNullable: Type.Boolean() },
+  ...{ isPrimaryKey: Type.Boolean(), isSelected: Type.Boolean(), maxLength: OptionalInteger },
+});
+const Validation = Type.Object({
+  ...{ isValid: Type.Boolean(), status: Type.Enum(['valid', 'warning', 'invalid']) },
+  ...{ schema: Type.String(), table: Type.String(), layerName: OptionalStringSchema },
+  ...{ serviceName: Type.String(), geometryColumn: OptionalStringSchema, geometryType: OptionalStringSchema },
+  ...{ primaryKey: OptionalStringSchema, objectIdStrategy: Type.String(), sourceSrid: OptionalInteger },
+  ...{ serviceSrid: OptionalInteger, targetSrid: OptionalInteger, estimatedRows: OptionalInteger },
+  ...{ featureCount: OptionalInteger, nullGeometryCount: OptionalInteger },
+  ...{ invalidGeometryCount: OptionalInteger, checks: Type.Array(Check), fields: Type.Array(ValidatedField) },
+});
+const ExtentRefresh = Type.Object({
+  ...{ serviceName: Type.String(), refreshedLayerCount: I, layersWithExtent: I, layersWithoutExtent: I },
+  serviceExtentUpdated: Type.Boolean(),
+  layers: Type.Array(
+    Type.Object({
+      ...{ layerId: I, layerName: Type.String(), hasExtent: Type.Boolean(), extentSrid: OptionalInteger },
+    }),
+  ),
+});
+const Enabled = Type.Object({ enabled: Type.Boolean() });
+
+const serviceName = filter('serviceName', 'Service of the layers; all when absent.');
+const service = filter('serviceName', `Service of the layers: ${SERVICE} when absent.`);
+const byConnection = { id: connectionId };
+const byLayer = { id: connectionId, layerId, serviceName };
+
+/** Publishing of tables as layers. */
+export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped' }, [
+  report('GET /connections/{id}/layers', 'List Published Layers', {
+    params: { ...byConnection, serviceName },
+    data: Type.Array(Layer),
+    errors: [400, 404],
+    async answer({ params }, { connections, publishedLayers: layers }) {
+      const { id } = await connections.get(params.id);
+      return (await layers.list(id, params.serviceName)).map(view);
+    },
+  }),
+  action('POST /connections/{id}/layers', 'Publish Layer', {
+    description:
+      'Validates the table, and publishes it on every protocol and in all processes before this is answered. Without layerName it is called as the table.',
+    params: byConnection,
+    body: anyCaseBody(Publish),
+    data: Layer,
+    status: 201,
+    errors: [400, 404, 409, 503],
+    async answer({ params, body, principal }, { connections, publishedLayers: layers }) {
+      const connection = await connections.get(params.id);
+      return view(await layers.publish(connection, layerOf(body), actor(principal)));
+    },
+  }),
+  action('PUT /connections/{id}/layers/{layerId}/enabled', 'Set Layer Enabled', {
+    description: 'A layer that is switched off is gone from every protocol; its id is kept for it.',
+    params: byLayer,
+    body: anyCaseBody(Enabled),
+    data: Layer,
+    errors: [400, 404],
+    async answer({ params, body, principal }, { connections, publishedLayers: layers }) {
+      const { id } = await connections.get(params.id);
+      const layer = await layers.get(id, params.layerId, params.serviceName);
+      const [changed] = await layers.enable([layer], body.enabled, actor(principal));
+      return view(changed!);
+    },
+  }),
+  action('PUT /connections/{id}/layers/enabled', 'Set Service Layers Enabled', {
+    description: 'Switches all layers that the connection has in a service, at once.',
+    params: { ...byConnection, serviceName: service },
+    body: anyCaseBody(Enabled),
+    data: Type.Array(Layer),
+    errors: [400, 404],
+    async answer({ params, body, principal }, { connections, publishedLayers: layers }) {
+      const { id } = await connections.get(params.id);
+      const all = await layers.list(id, params.serviceName ?? SERVICE);
+      return (await layers.enable(all, body.enabled, actor(principal))).map(view);
+    },
+  }),
+  report('POST /connections/{id}/tables/validate', 'Validate Table For Layer Publishing', {
+    description: 'All findings at once; geometries are judged by the first 10,000 rows.',
+    params: byConnection,
+    body: anyCaseBody(Validate),
+    data: Validation,
+    errors: [400, 404, 503],
+    async answer({ params, body }, { connections, publishedLayers: layers }) {
+      const connection = await connections.get(params.id);
+      const tableReport = await layers.validate(connection, choiceOf(body), body.layerName);
+      return validationView(body, tableReport);
+    },
+  }),
+  action('POST /connections/{id}/layers/extents/refresh', 'Refresh Layer Extents', {
+    params: { ...byConnection, serviceName: service },
+    data: ExtentRefresh,
+    errors: [400, 404, 503],
+    async answer({ params, principal }, { connections, publishedLayers: layers }) {
+      const connection = await connections.get(params.id);
+      const name = params.serviceName ?? SERVICE;
+      const all = await layers.list(connection.id, name);
+      const refreshed = await layers.refreshExtents(connection, all, actor(principal));
+      return extentView(name, refreshed);
+    },
+  }),
+  action('POST /connections/{id}/layers/{layerId}/features/refresh', 'Refresh Layer Feature Snapshot', {
+    description: 'Looks at the table anew, counts its rows, and drops what caches hold of the layer.',
+    params: { id: connectionId, layerId },
+    data: Type.Object({
+      ...{ layerId: I, layerName: Type.String(), schema: Type.String(), table: Type.String() },
+      materializedFeatureCount: I,
+    }),
+    errors: [400, 404, 503],
+    async answer({ params, principal }, { connections, publishedLayers: layers, cache }) {
+      const connection = await connections.get(params.id);
+      const layer = await layers.get(connection.id, params.layerId);
+      const { body } = await layers.refresh(connection, layer, actor(principal));
+      await cache.invalidate({ kind: 'layer', layerId: params.layerId });
+      const { schema, table } = body.choice;
+      return {
+        ...{ layerId: body.layerId, layerName: body.layerName, schema, table },
+        materializedFeatureCount: body.info.featureCount,
+      };
+    },
+  }),
+]);
+
+/** Beyond the contract: layers can be deleted. */
+export const layerDeletion = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped' }, [
+  action('DELETE /connections/{id}/layers/{layerId}', 'Delete Published Layer', {
+    description: 'The table stays as it is.',
+    params: byLayer,
+    data: AcknowledgementSchema,
+    errors: [400, 404],
+    async answer({ params }, { connections, publishedLayers: layers }) {
+      const { id } = await connections.get(params.id);
+      await layers.remove(await layers.get(id, params.layerId, params.serviceName));
+      return new Acknowledgement('The layer is deleted.');
+    },
+  }),
+]);
+
+const TYPES =
+  /^(Point|LineString|Polygon|MultiPoint|MultiLineString|MultiPolygon|GeometryCollection|Geometry)(ZM|Z|M)?$/i;
+
+/** An empty list of fields is the same as none. */
+function choiceOf(body: Static<typeof Validate>): TableChoice {
+  const { schema, table, geometryColumn, primaryKey, srid, geometryType, fields = [] } = body;
+  requireSound([
+    geometryType === undefined || TYPES.test(geometryType)
+      ? undefined
+      : problem('geometryType', 'must be a type as Point or MultiPolygon'),
+  ]);
+  return {
+    ...{ schema, table },
+    ...(geometryColumn === undefined ? {} : { geometryColumn }),
+    ...(primaryKey === undefined ? {} : { key: primaryKey }),
+    ...(srid === undefined ? {} : { srid }),
+    ...(geometryType === undefined ? {} : { geometryType }),
+    ...(fields.length === 0 ? {} : { fields }),
+  };
+}
+
+function layerOf(body: Publish): NewLayer {
+  const { table, layerName = table, serviceName = SERVICE, enabled = true } = body;
+  const { description, license, licenseUrl, attribution, publisher, sourceUrl } = body;
+  requireSound([addressProblem('licenseUrl', licenseUrl), addressProblem('sourceUrl', sourceUrl)]);
+  return {
+    ...{ choice: choiceOf(body), layerName, serviceName, enabled },
+    ...{ description: description ?? null, license: license ?? null, licenseUrl: licenseUrl ?? null },
+    ...{ attribution: attribution ?? null, publisher: publisher ?? null, sourceUrl: sourceUrl ?? null },
+  };
+}
+
+function addressProblem(member: string, url: string | undefined) {
+  const isAddress = url === undefined || (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol));
+  return isAddress ? undefined : problem(member, 'must be an http or https address');
+}
+
+function view({ id, body }: StoredLayer): Static<typeof Layer> {
+  const { layerId, layerName, serviceName, enabled, description, choice, info } = body;
+  const { license, licenseUrl, attribution, publisher, sourceUrl } = body;
+  const { geometryType, idColumn, fields } = info.source;
+  return {
+    ...{ layerId, layerName, schema: choice.schema, table: choice.table, collectionId: id, description },
+    ...{ geometryType, srid: sridOf(info.source), primaryKey: idColumn, fieldCount: fields.length + 1 },
+    ...{ enabled, serviceName, license, licenseUrl, attribution, publisher, sourceUrl },
+  };
+}
+
+const sridOf = (source: object): number | null => (source as { srid?: number }).srid ?? null;
+
+function validationView(
+  { schema, table, layerName = table, serviceName = SERVICE, targetSrid }: Static<typeof Validate>,
+  tableReport: TableReport,
+): Static<typeof Validation> {
+  const severities = tableReport.checks.map(({ severity }) => severity);
+  const isValid = !severities.includes('error');
+  return {
+    isValid,
+    status: isValid ? (severities.includes('warning') ? 'warning' : 'valid') : 'invalid',
+    ...{ schema, table, layerName, serviceName },
+    ...{ geometryColumn: tableReport.geometryColumn, geometryType: tableReport.geometryType },
+    ...{
+      primaryKey: tableReport.primaryKey,
+      objectIdStrategy: tableReport.identity,
+      sourceSrid: tableReport.sourceSrid,
+    },
+    ...{
+      serviceSrid: tableReport.sourceSrid,
+      targetSrid: targetSrid ?? null,
+      estimatedRows: tableReport.estimatedRows,
+    },
+    ...{ featureCount: tableReport.featureCount, nullGeometryCount: tableReport.nullGeometries },
+    invalidGeometryCount: tableReport.invalidGeometries,
+    checks: tableReport.checks.map((check) => ({ expected: null, actual: null, ...check })),
+    fields: tableReport.fields,
+  };
+}
+
+function extentView(
+  serviceName: string,
+  { layers, changed }: { layers: readonly StoredLayer[]; changed: boolean },
+): Static<typeof ExtentRefresh> {
+  const views = layers.map(({ body: { layerId, layerName, info } }) => ({
+    ...{ layerId, layerName, hasExtent: (info.extent84 ?? info.extent) !== undefined },
+    extentSrid: info.extent84 ? 4326 : null,
+  }));
+  const layersWithExtent = views.filter(({ hasExtent }) => hasExtent).length;
+  return {
+    ...{ serviceName, refreshedLayerCount: views.length, layersWithExtent },
+    layersWithoutExtent: views.length - layersWithExtent,
+    ...{ serviceExtentUpdated: changed, layers: views },
+  };
+}

@@ -1,0 +1,205 @@
+import Type, { type Static } from 'typebox';
+import { problem, requireSound } from '../../../core/body-problems.js';
+import { pathString } from '../../../core/params.js';
+import { keyStatus } from '../../../services/access/api-keys.js';
+import { GRANT_TYPES, type StoredClient, type StoredScope } from '../../../services/access/oauth-clients.js';
+import { isGrant, requireHeld } from '../../../services/access/permissions.js';
+import type { AdminDeps } from '../deps.js';
+import { actor, viewsOf } from '../documents.js';
+import {
+  OptionalStringSchema,
+  OptionalTimestampSchema,
+  optionalTimestamp,
+  TimestampSchema,
+  timestamp,
+} from '../envelope.js';
+import { ExpiresAt, KeyStatus } from '../key-schemas.js';
+import { action, group, implement, jsonBody, resource, setting } from '../kit.js';
+
+const SCOPE_NAME = '^[\\x21\\x23-\\x5B\\x5D-\\x7E]{1,100}$';
+const Names = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 200 });
+
+const Client = Type.Object({
+  ...{ id: Type.String({ format: 'uuid' }), clientId: Type.String(), name: Type.String() },
+  clientType: Type.Enum(['confidential', 'public']),
+  ...{ allowedGrantTypes: Names, allowedScopes: Names, redirectUris: Names },
+  secretPrefix: OptionalStringSchema,
+  status: KeyStatus,
+  ...{ createdAt: TimestampSchema, createdBy: OptionalStringSchema, updatedAt: TimestampSchema },
+  ...{ expiresAt: OptionalTimestampSchema, lastUsedAt: OptionalTimestampSchema },
+});
+
+const NewClient = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 200 }),
+  clientType: Type.Optional(Type.Enum(['confidential', 'public'])),
+  allowedGrantTypes: Type.Optional(Type.Union([Names, Type.Null()])),
+  allowedScopes: Type.Optional(Type.Union([Names, Type.Null()])),
+  redirectUris: Type.Optional(Type.Union([Names, Type.Null()])),
+  expiresAt: ExpiresAt,
+});
+
+const IssuedClient = Type.Object({
+  client: Client,
+  clientSecret: Type.Union([Type.String(), Type.Null()], { description: 'It is shown this once.' }),
+});
+
+const Scope = Type.Object({
+  scope: Type.String(),
+  description: Type.String(),
+  permissions: Names,
+});
+
+const ScopeDefinition = Type.Object({
+  scope: Type.String({ pattern: SCOPE_NAME }),
+  description: Type.Optional(Type.String({ maxLength: 1000 })),
+  permissions: Names,
+});
+
+const byId = { id: pathString('id', 'Id of the client.') };
+
+/** Clients registered to get tokens, and what their scopes allow. */
+export const oauth = group({ tag: 'OAuth clients and scopes', scope: 'oauth', envelope: 'wrapped' }, [
+  ...resource(
+    '/oauth-clients/{id}',
+    {
+      list: 'List OAuth Clients',
+      create: 'Register OAuth Client',
+      get: 'Get OAuth Client',
+      remove: 'Delete OAuth Client',
+    },
+    {
+      list: implement({
+        data: Type.Array(Client),
+        answer: (_x, { identity: { clients } }) => viewsOf(clients.list(), clients.uses(), clientView),
+      }),
+      create: implement({
+        description: 'The grant type is client_credentials, of confidential clients.',
+        body: jsonBody(NewClient),
+        data: IssuedClient,
+        status: 201,
+        errors: [400],
+        location: ({ client }: Static<typeof IssuedClient>) => `/oauth-clients/${client.id}`,
+        async answer({ body, principal }, deps) {
+          const { clients } = deps.identity;
+          const about = await clientOf(body, deps);
+          requireHeld(principal, await clients.labelsOf(about.allowedScopes));
+          const { client, secret } = await clients.create(about, actor(principal));
+          return { client: clientView(client), clientSecret: secret };
+        },
+      }),
+      get: implement({
+        params: byId,
+        data: Client,
+        errors: [404],
+        async answer({ params: { id } }, { identity: { clients } }) {
+          return clientView(await clients.get(id), (await clients.uses()).get(id));
+        },
+      }),
+      remove: implement({
+        description:
+          'The client stays in the list, as revoked. Its tokens are refused once this is answered.',
+        params: byId,
+        data: Client,
+        errors: [404],
+        async answer({ params: { id }, principal }, { identity: { clients } }) {
+          return clientView(await clients.revoke(id, actor(principal)), (await clients.uses()).get(id));
+        },
+      }),
+    },
+  ),
+  ...setting(
+    '/oauth-scopes',
+    { get: 'List OAuth Scopes', set: 'Define OAuth Scope' },
+    {
+      get: implement({
+        data: Type.Array(Scope),
+        answer: async (_x, { identity }) => (await identity.clients.scopes()).map(scopeView),
+      }),
+      set: implement({
+        description: 'Makes the scope, or replaces it: tokens that hold it allow what it says now.',
+        body: jsonBody(ScopeDefinition),
+        data: Scope,
+        errors: [400],
+        async answer({ body, principal }, { identity, permissions }) {
+          const { scope, description = '', permissions: labels } = body;
+          requireLabels(labels, permissions());
+          requireHeld(principal, labels);
+          const definition = { description, permissions: [...new Set(labels)] };
+          return scopeView(await identity.clients.defineScope(scope, definition, actor(principal)));
+        },
+      }),
+    },
+  ),
+  action('DELETE /oauth-scopes/{scope}', 'Delete OAuth Scope', {
+    params: { scope: pathString('scope', 'Name of the scope.') },
+    data: Scope,
+    errors: [404],
+    answer: async ({ params }, { identity }) => scopeView(await identity.clients.removeScope(params.scope)),
+  }),
+]);
+
+function requireLabels(labels: readonly string[], permissions: ReadonlySet<string>): void {
+  requireSound(
+    labels.map((label, n) =>
+      isGrant(label, permissions)
+        ? undefined
+        : problem(`permissions/${n}`, 'is no permission of this server'),
+    ),
+  );
+}
+
+async function clientOf(body: Static<typeof NewClient>, { identity }: AdminDeps) {
+  const { name, clientType = 'confidential', expiresAt } = body;
+  const allowedScopes = [...new Set(body.allowedScopes ?? [])];
+  const redirectUris = [...new Set(body.redirectUris ?? [])];
+  const allowedGrantTypes = [
+    ...new Set(body.allowedGrantTypes ?? (clientType === 'public' ? [] : GRANT_TYPES)),
+  ];
+  const scopes = new Set((await identity.clients.scopes()).map(({ id }) => id));
+  const ends = expiresAt ? Date.parse(expiresAt) : null;
+  requireSound([
+    ...allowedScopes.map((one, n) =>
+      scopes.has(one) ? undefined : problem(`allowedScopes/${n}`, 'is no scope of this server'),
+    ),
+    ...allowedGrantTypes.map((one, n) => grantTypeProblem(one, n, clientType)),
+    ...redirectUris.map((one, n) =>
+      isRedirect(one)
+        ? undefined
+        : problem(`redirectUris/${n}`, 'must be an https address without fragment, or one of this machine'),
+    ),
+    ends !== null && ends <= Date.now() ? problem('expiresAt', 'must be a time in the future') : undefined,
+  ]);
+  return { name, clientType, allowedGrantTypes, allowedScopes, redirectUris, expiresAt: ends };
+}
+
+function grantTypeProblem(type: string, n: number, clientType: string) {
+  if (!(GRANT_TYPES as readonly string[]).includes(type))
+    return problem(`allowedGrantTypes/${n}`, `must be ${GRANT_TYPES.join(' or ')}`);
+  return clientType === 'public'
+    ? problem(`allowedGrantTypes/${n}`, 'needs a secret, which public clients do not have')
+    : undefined;
+}
+
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+function isRedirect(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, hash } = new URL(text);
+  return hash === '' && (protocol === 'https:' || (protocol === 'http:' && LOOPBACK.has(hostname)));
+}
+
+function clientView(client: StoredClient, usedAt: number | null = null): Static<typeof Client> {
+  const { id, body, createdAt, createdBy, updatedAt } = client;
+  return {
+    ...{ id, clientId: id, name: body.name, clientType: body.clientType },
+    ...{ allowedGrantTypes: [...body.allowedGrantTypes], allowedScopes: [...body.allowedScopes] },
+    ...{ redirectUris: [...body.redirectUris], secretPrefix: body.secretPrefix },
+    ...{ status: keyStatus(body), createdAt: timestamp(createdAt), createdBy },
+    ...{ updatedAt: timestamp(updatedAt), expiresAt: optionalTimestamp(body.expiresAt) },
+    lastUsedAt: optionalTimestamp(usedAt),
+  };
+}
+
+function scopeView({ id, body }: StoredScope): Static<typeof Scope> {
+  return { scope: id, description: body.description, permissions: [...body.permissions] };
+}

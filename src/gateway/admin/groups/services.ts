@@ -1,0 +1,334 @@
+import Type, { type Static } from 'typebox';
+import { type DataAccess, OPEN, SERVICE } from '../../../core/access.js';
+import { problem, requireSound } from '../../../core/body-problems.js';
+import type { Collection } from '../../../core/collection.js';
+import { ApiError, notFound } from '../../../core/errors.js';
+import { type MapSettings, PROTOCOLS, type ServiceProtocol } from '../../../core/layer-settings.js';
+import { pathString } from '../../../core/params.js';
+import { RULE_KINDS, type RuleSet, serviceAccessId } from '../../../services/access/rules.js';
+import { mapSettings } from '../../../services/layers/map-settings.js';
+import type { AdminDeps } from '../deps.js';
+import { actor } from '../documents.js';
+import { action, group, jsonBody, report } from '../kit.js';
+import { layerExport } from '../layer-export.js';
+import { layerId } from '../layers.js';
+import { AccessChange, AccessPolicy, MapServer, TimeInfoChange, TimeInfoSchema } from '../service-schemas.js';
+import { changedTime, requireTimeFields } from '../time-info.js';
+
+const Protocols = Type.Array(Type.String(), { maxItems: 50 });
+const ServiceSummary = Type.Object({
+  serviceName: Type.String(),
+  description: Type.String(),
+  layerCount: Type.Integer(),
+  enabledProtocols: Protocols,
+});
+
+const Settings = Type.Object({
+  serviceName: Type.String(),
+  enabledProtocols: Protocols,
+  availableProtocols: Protocols,
+  accessPolicy: AccessPolicy,
+  timeInfo: TimeInfoSchema,
+  mapServer: MapServer,
+});
+
+/** Null keeps a member, an empty text clears it. */
+const words = (maxLength: number) => Type.Optional(Type.Union([Type.String({ maxLength }), Type.Null()]));
+const Words = {
+  license: words(256),
+  attribution: words(512),
+  publisher: words(256),
+  licenseUrl: words(2048),
+  sourceUrl: words(2048),
+};
+const LayerChange = Type.Object({
+  ...Words,
+  title: words(256),
+  description: words(4000),
+  keywords: Type.Optional(
+    Type.Union([Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100 }), Type.Null()]),
+  ),
+  timeInfo: Type.Optional(Type.Union([TimeInfoChange, Type.Null()])),
+  rasterMosaic: Type.Optional(Type.Unknown()),
+  accessPolicy: Type.Optional(Type.Union([AccessChange, Type.Null()])),
+});
+type LayerChange = Static<typeof LayerChange>;
+
+const OptionalText = Type.Union([Type.String(), Type.Null()]);
+const LayerMetadata = Type.Object({
+  layerId: Type.Integer(),
+  layerName: Type.String(),
+  description: Type.String(),
+  keywords: Type.Array(Type.String()),
+  accessPolicy: AccessPolicy,
+  timeInfo: TimeInfoSchema,
+  rasterMosaic: Type.Null({ description: 'Mosaics draw their newest image last.' }),
+  license: OptionalText,
+  licenseUrl: OptionalText,
+  attribution: OptionalText,
+  publisher: OptionalText,
+  sourceUrl: OptionalText,
+});
+
+const serviceName = pathString('serviceName', `Name of a service: ${SERVICE}, or one that layers belong to.`);
+
+/** Services, which are groups of layers with settings of their own, and words about layers. */
+export const services = group({ tag: 'Services', scope: 'services', envelope: 'wrapped' }, [
+  report('GET /services', 'List Services', {
+    data: Type.Array(ServiceSummary),
+    answer: async (_x, deps) => serviceNames(deps).map((name) => summaryOf(name, deps)),
+  }),
+  report('GET /services/{serviceName}/settings', 'Get Service Settings', {
+    params: { serviceName },
+    data: Settings,
+    errors: [404],
+    async answer({ params }, deps) {
+      requireService(params.serviceName, deps);
+      return settingsOf(params.serviceName, deps);
+    },
+  }),
+  action('PUT /services/{serviceName}/protocols', 'Update Service Protocols', {
+    description:
+      'Layers of the service are on these surfaces and no others, in no listing and under no address; the body may be the list itself.',
+    params: { serviceName },
+    body: jsonBody(Type.Union([Protocols, Type.Object({ enabledProtocols: Protocols })])),
+    data: Settings,
+    errors: [400, 404],
+    async answer({ params, body, principal }, deps) {
+      requireService(params.serviceName, deps);
+      const names = Array.isArray(body) ? body : body.enabledProtocols;
+      requireSound(
+        names.map((name, n) =>
+          isProtocol(name)
+            ? undefined
+            : problem(`enabledProtocols/${n}`, `is none of ${PROTOCOLS.join(', ')}`),
+        ),
+      );
+      const protocols = PROTOCOLS.filter((one) => names.includes(one));
+      const change = { protocols: protocols.length === PROTOCOLS.length ? undefined : protocols };
+      await deps.layers.putService(params.serviceName, change, actor(principal));
+      return settingsOf(params.serviceName, deps);
+    },
+  }),
+  action('PUT /services/{serviceName}/mapserver', 'Update MapServer Settings', {
+    description:
+      'How maps are made where a request does not say it. Format, transparency and a limit of features cannot be changed yet: other values than those in force answer 501.',
+    params: { serviceName },
+    body: jsonBody(Type.Partial(MapServer)),
+    data: Settings,
+    errors: [400, 404, 501],
+    async answer({ params, body, principal }, deps) {
+      requireService(params.serviceName, deps);
+      const before = deps.layers.serviceSettings(params.serviceName).mapServer;
+      const mapServer = { ...before, ...(body as Partial<MapSettings>) };
+      requireMapServer(mapServer);
+      await deps.layers.putService(params.serviceName, { mapServer }, actor(principal));
+      return settingsOf(params.serviceName, deps);
+    },
+  }),
+  action('PUT /services/{serviceName}/access-policy', 'Update Service Access Policy', {
+    description: 'A member that is left out keeps its value; an empty list of roles clears it.',
+    params: { serviceName },
+    body: jsonBody(AccessChange),
+    data: Settings,
+    errors: [400, 404],
+    async answer({ params, body, principal }, deps) {
+      const { serviceName: name } = params;
+      requireService(name, deps);
+      const before = deps.rules.current.accessOfNamed(name);
+      await putAccess(deps, serviceAccessId(name), body, before, actor(principal));
+      return settingsOf(name, deps);
+    },
+  }),
+  action('PUT /services/{serviceName}/timeinfo', 'Update Service Time Info', {
+    description: 'Fields that hold when features of its layers begin and end; layers may say others.',
+    params: { serviceName },
+    body: jsonBody(TimeInfoChange),
+    data: Settings,
+    errors: [400, 404],
+    async answer({ params, body, principal }, deps) {
+      const { serviceName: name } = params;
+      requireService(name, deps);
+      const timeInfo = changedTime(body, deps.layers.serviceSettings(name).timeInfo);
+      requireTimeFields(timeInfo, layersOf(name, deps), '');
+      await deps.layers.putService(name, { timeInfo }, actor(principal));
+      return settingsOf(name, deps);
+    },
+  }),
+  action('PUT /services/{serviceName}/layers/{layerId}/metadata', 'Update Layer Metadata', {
+    description:
+      'Null, as leaving out, keeps a member; an empty text or list clears it. title, description and keywords are ours.',
+    params: { serviceName, layerId },
+    body: jsonBody(LayerChange),
+    data: LayerMetadata,
+    errors: [400, 404, 501],
+    async answer({ params, body, principal }, deps) {
+      const collection = requireLayerOf(params.serviceName, params.layerId, deps);
+      await putMetadata(collection, body, deps, actor(principal));
+      return layerView(deps.catalog().byLayerId(params.layerId) ?? collection, deps);
+    },
+  }),
+  layerExport({ serviceName, layerId }, ({ serviceName, layerId }, deps) =>
+    requireLayerOf(serviceName, layerId, deps),
+  ),
+]);
+
+function serviceNames({ catalog }: AdminDeps): string[] {
+  const named = catalog().collections.flatMap(({ service }) => service ?? []);
+  return [...new Set([SERVICE, ...named.sort()])];
+}
+
+function layersOf(name: string, { catalog }: AdminDeps): Collection[] {
+  return catalog().collections.filter(({ service = SERVICE }) => service === name);
+}
+
+function requireService(name: string, deps: AdminDeps): void {
+  if (!serviceNames(deps).includes(name)) throw notFound('service', name.slice(0, 100));
+}
+
+function requireLayerOf(name: string, id: number, deps: AdminDeps): Collection {
+  requireService(name, deps);
+  const collection = layersOf(name, deps).find((one) => one.layerId === id);
+  if (!collection) throw notFound('layer', `${id}`);
+  return collection;
+}
+
+function summaryOf(name: string, deps: AdminDeps): Static<typeof ServiceSummary> {
+  const { description } = deps.layers.serviceSettings(name);
+  const words = name === SERVICE ? 'Collections that are in no other service.' : `Layers of ${name}.`;
+  return {
+    serviceName: name,
+    description: description ?? words,
+    layerCount: layersOf(name, deps).length,
+    enabledProtocols: [...deps.layers.protocolsOf(name)],
+  };
+}
+
+function isProtocol(name: string): name is ServiceProtocol {
+  return (PROTOCOLS as readonly string[]).includes(name);
+}
+
+/** Sizes that contradict each other are 400; what cannot be changed yet is 501. */
+function requireMapServer(change: Partial<MapSettings>): void {
+  const settings = mapSettings(change);
+  requireSound(
+    (['Width', 'Height'] as const).map((side) =>
+      settings[`defaultImage${side}`] > settings[`maxImage${side}`]
+        ? problem(`defaultImage${side}`, `must not be above maxImage${side}`)
+        : undefined,
+    ),
+  );
+  const inForce = mapSettings({});
+  for (const member of ['defaultFormat', 'defaultTransparent', 'maxFeaturesPerLayer'] as const)
+    if (settings[member] !== inForce[member])
+      throw new ApiError('not-implemented', `${member} cannot be changed yet.`);
+}
+
+async function putMetadata(
+  collection: Collection,
+  change: LayerChange,
+  deps: AdminDeps,
+  by: string,
+): Promise<void> {
+  const { accessPolicy, rasterMosaic, timeInfo, title, description, keywords, ...words } = change;
+  if (rasterMosaic !== undefined && rasterMosaic !== null)
+    throw new ApiError('not-implemented', 'rasterMosaic cannot be changed yet.');
+  requireUrls(words);
+  const { layers } = deps;
+  const before = layers.settingsOf(collection);
+  const time = timeInfo ? changedTime(timeInfo, before.timeInfo) : before.timeInfo;
+  if (timeInfo) requireTimeFields(time, [collection], 'timeInfo/');
+  const settings = {
+    title: changed(before.title, title),
+    description: changed(before.description, description),
+    timeInfo: time,
+    about: {
+      keywords: keywords ? (keywords.length > 0 ? keywords : undefined) : before.about?.keywords,
+      ...Object.fromEntries(WORDS.map((member) => [member, changed(before.about?.[member], words[member])])),
+    },
+  };
+  await layers.put(collection, settings, by);
+  if (accessPolicy)
+    await putAccess(deps, collection.id, accessPolicy, deps.rules.current.accessOf(collection), by);
+}
+
+const WORDS = ['license', 'licenseUrl', 'attribution', 'publisher', 'sourceUrl'] as const;
+
+const changed = (before: string | undefined, value: string | null | undefined) =>
+  value === undefined || value === null ? before : value === '' ? undefined : value;
+
+function requireUrls(words: Pick<LayerChange, 'licenseUrl' | 'sourceUrl'>): void {
+  requireSound(
+    (['licenseUrl', 'sourceUrl'] as const).map((member) =>
+      !words[member] || /^https?:\/\/[^\s"<>]+$/i.test(words[member])
+        ? undefined
+        : problem(member, 'must be an http or https URL'),
+    ),
+  );
+}
+
+/** Once this resolves, all processes keep to it. */
+async function putAccess(
+  { state, rules, settle }: AdminDeps,
+  id: string,
+  change: AccessChange,
+  before: DataAccess,
+  by: string,
+): Promise<void> {
+  requireRoles(change, rules.current);
+  const members = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+  const access: DataAccess = { ...before, ...members };
+  await state.documents.announcing('access').put(RULE_KINDS.access, id, access, by);
+  await settle();
+}
+
+function requireRoles(change: AccessChange, rules: RuleSet): void {
+  requireSound(
+    (['allowedRoles', 'allowedWriteRoles'] as const).flatMap((member) =>
+      (change[member] ?? []).map((name, n) =>
+        rules.role(name) ? undefined : problem(`${member}/${n}`, 'is no role'),
+      ),
+    ),
+  );
+}
+
+function settingsOf(name: string, { layers, rules }: AdminDeps): Static<typeof Settings> {
+  const { timeInfo, mapServer } = layers.serviceSettings(name);
+  return {
+    serviceName: name,
+    enabledProtocols: [...layers.protocolsOf(name)],
+    availableProtocols: [...PROTOCOLS],
+    accessPolicy: accessView(rules.current.accessOfNamed(name)),
+    timeInfo: timeInfo ?? null,
+    mapServer: mapSettings(mapServer ?? {}),
+  };
+}
+
+function layerView(collection: Collection, { layers, rules }: AdminDeps): Static<typeof LayerMetadata> {
+  const { layerId, title, description } = collection;
+  const { about = {}, timeInfo } = layers.settingsOf(collection);
+  const { keywords = [], license, licenseUrl, attribution, publisher, sourceUrl } = about;
+  return {
+    layerId,
+    layerName: title,
+    description,
+    keywords: [...keywords],
+    accessPolicy: accessView(rules.current.accessOf(collection)),
+    timeInfo: timeInfo ?? null,
+    rasterMosaic: null,
+    license: license ?? null,
+    licenseUrl: licenseUrl ?? null,
+    attribution: attribution ?? null,
+    publisher: publisher ?? null,
+    sourceUrl: sourceUrl ?? null,
+  };
+}
+
+function accessView({ allowedRoles, allowedWriteRoles, ...access }: DataAccess): Static<typeof AccessPolicy> {
+  return {
+    ...OPEN,
+    ...access,
+    allowedRoles: [...allowedRoles],
+    allowedWriteRoles: [...allowedWriteRoles],
+  };
+}

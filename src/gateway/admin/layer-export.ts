@@ -1,0 +1,142 @@
+import Type from 'typebox';
+import { hasFeatures } from '../../core/abilities.js';
+import type { Collection } from '../../core/collection.js';
+import { badParameter, notFound } from '../../core/errors.js';
+import { LIMITS } from '../../core/limits.js';
+import type { Exchange, Param, Reply } from '../../core/operation.js';
+import { bboxParam, list, text } from '../../core/params.js';
+import { json } from '../../core/reply.js';
+import { EXPORT_FORMATS, EXPORT_NAMES, type ExportName } from '../../services/exports/formats.js';
+import { type ExportRequest, fileName, isLong, planExport } from '../../services/exports/plan.js';
+
+import { findCollection } from '../surfaces/common.js';
+import type { AdminDeps } from './deps.js';
+import { actor } from './documents.js';
+import { exportPath } from './export-download.js';
+import { BASE_PATH, type Row, report } from './kit.js';
+
+/** The row of exports, which the group of services has. */
+
+const MAX_FIELDS = 1000;
+
+const format: Param<ExportName> = {
+  name: 'format',
+  in: 'query',
+  description: 'csv, shapefile or gpkg; geojson, flatgeobuf and kml are ours.',
+  required: true,
+  schema: Type.Enum(EXPORT_NAMES),
+  parse(raw) {
+    const name = EXPORT_NAMES.find((one) => one === raw?.toLowerCase());
+    if (!name) throw badParameter('format', `must be one of ${EXPORT_NAMES.join(', ')}`);
+    return name;
+  },
+};
+
+const params = {
+  format,
+  where: text(
+    'where',
+    { description: 'A condition in SQL over the attributes.' },
+    { maxLength: LIMITS.urlBytes },
+  ),
+  bbox: {
+    ...bboxParam,
+    description:
+      'xmin,ymin,xmax,ymax in degrees; in the coordinates of the data where it has no place on Earth.',
+  },
+  outFields: list(
+    'outFields',
+    MAX_FIELDS,
+    'Names of the attributes that are written; all when absent, or *.',
+  ),
+  outSR: text(
+    'outSR',
+    {
+      description:
+        'CRS of the coordinates: an EPSG code or URI. Absent: that of the data; degrees as GeoJSON and KML.',
+    },
+    { maxLength: 512 },
+  ),
+};
+
+interface Place {
+  serviceName: string;
+  layerId: number;
+}
+
+const Queued = Type.Object({
+  operationId: Type.String(),
+  statusUrl: Type.String(),
+  downloadUrl: Type.String(),
+  totalFeatures: Type.Integer(),
+  message: Type.String(),
+});
+
+const FILES = Object.fromEntries(Object.values(EXPORT_FORMATS).map(({ mediaType }) => [mediaType, null]));
+
+export function layerExport(
+  place: { serviceName: Param<string>; layerId: Param<number> },
+  layerOf: (place: Place, deps: AdminDeps) => Collection,
+): Row {
+  return report('GET /services/{serviceName}/layers/{layerId}/export', 'Export Layer Data', {
+    description: `What the caller may read of the layer, as a file. Of more than ${LIMITS.exportFeatures} features it is made by a job.`,
+    params: { ...place, ...params },
+    responses: {
+      200: { description: 'The file', content: FILES },
+      202: { description: 'The file is made by a job', content: { 'application/json': Queued } },
+    },
+    errors: [400, 403, 404, 422, 503],
+    async reply(x, deps) {
+      const { params: asked } = x;
+      const { id } = layerOf(asked, deps);
+      const collection = findCollection(deps.visible(x.principal), id);
+      if (!hasFeatures(collection)) throw notFound('feature layer', `${asked.layerId}`);
+      const request = requestOf(asked);
+      const plan = planExport(collection, request);
+      const total = await deps.exports.count(x, plan);
+      if (isLong(total)) {
+        const options = { owner: actor(x.principal), correlationId: x.correlationId };
+        const job = await deps.exports.submit(collection, request, x.principal, options);
+        return queued(job.id, total);
+      }
+      const { body, length } = await deps.exports.open(x as Exchange, plan);
+      return {
+        status: 200,
+        mediaType: EXPORT_FORMATS[plan.format].mediaType,
+        cacheControl: 'no-store',
+        headers: { 'content-disposition': `attachment; filename="${fileName(plan)}"` },
+        body,
+        ...(length === undefined ? {} : { length }),
+      };
+    },
+  });
+}
+
+function requestOf({
+  format,
+  where,
+  bbox,
+  outFields,
+  outSR,
+}: {
+  [K in keyof typeof params]: ReturnType<(typeof params)[K]['parse']>;
+}): ExportRequest {
+  return {
+    format,
+    ...(where ? { where } : {}),
+    ...(bbox ? { bbox } : {}),
+    ...(outFields ? { outFields } : {}),
+    ...(outSR ? { outSR } : {}),
+  };
+}
+
+function queued(operationId: string, totalFeatures: number): Reply {
+  const body = {
+    operationId,
+    statusUrl: `${BASE_PATH}/operations/${operationId}`,
+    downloadUrl: exportPath(operationId),
+    totalFeatures,
+    message: `The file is made in the background; it is to be had from ${exportPath(operationId)} then.`,
+  };
+  return json(body, 'application/json', 202);
+}

@@ -1,0 +1,47 @@
+import type { TSchema } from 'typebox';
+import type { BodyProblem } from '../../../core/body-problems.js';
+import type { Collection } from '../../../core/collection.js';
+import { ApiError } from '../../../core/errors.js';
+import type { Principal } from '../../../core/operation.js';
+import type { StoredConnection } from '../../../services/connections/connections.js';
+import type { State } from '../../../stores/state.js';
+import type { AdminDeps } from '../deps.js';
+import type { RuleTargets } from '../rule-checks.js';
+
+/** Stores that are written in one transaction. */
+export type Stores = Parameters<Parameters<State['atomically']>[0]>[0];
+
+/** One object of the management state, without what only this server gave it. */
+export interface Entry {
+  readonly name: string;
+  readonly spec: object;
+}
+
+/** What a check may look at: what is there, and what the manifest makes. */
+export interface Targets extends RuleTargets {
+  readonly principal: Principal;
+  /** Connections by name, as the manifest makes or changes them. */
+  readonly connections: Map<string, StoredConnection>;
+  /** Collections that the manifest publishes, by id. */
+  readonly collections: Map<string, Collection>;
+}
+
+/** A kind of objects that manifests hold. */
+export interface Kind {
+  readonly kind: string;
+  /** Scope of the management operations that change such objects otherwise. */
+  readonly scope: string;
+  readonly schema: TSchema;
+  /** Members that a server gives once and keeps: another value is no difference. */
+  readonly ownMembers?: readonly string[];
+  list(deps: AdminDeps): Promise<Entry[]>;
+  /** Throws `invalid-body` for what the schema cannot say. What it returns is given to `write`. */
+  prepare?(entry: Entry, targets: Targets, deps: AdminDeps): unknown;
+  /** Makes or replaces an object; removes it when there is no spec. Uses nothing but these stores: they are locked. */
+  write(stores: Stores, name: string, spec: object | undefined, by: string, prepared: unknown): Promise<void>;
+}
+
+/** Refuses an object for one thing that is wrong with it. */
+export function wrong(one: BodyProblem): ApiError {
+  return new ApiError('invalid-body', `${one.name} ${one.detail}`, { errors: [one] });
+}

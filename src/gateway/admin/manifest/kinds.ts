@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto';
+import type { Static } from 'typebox';
+import { isDrawable } from '../../../core/abilities.js';
+import { BUILT_IN_ROLES, labelsOf, type Role } from '../../../core/access.js';
+import { problem } from '../../../core/body-problems.js';
+import { ApiError } from '../../../core/errors.js';
+import type { LayerSettings } from '../../../core/layer-settings.js';
+import type { Principal } from '../../../core/operation.js';
+import { StyleError } from '../../../core/style/check.js';
+import { permits, requireHeld } from '../../../services/access/permissions.js';
+import { RATE_LIMIT_KIND } from '../../../services/access/rate-limits.js';
+import { RULE_KINDS } from '../../../services/access/rules.js';
+import { checkLayer } from '../../../services/layers/checks.js';
+import { LAYER_KIND, SERVICE_KIND } from '../../../services/layers/layers.js';
+import type { Topic } from '../../../stores/announcements.js';
+import { requireMask, requireRowPolicy } from '../rule-checks.js';
+import { type Kind, wrong } from './kind.js';
+import { connection, publishedLayer } from './publishing.js';
+import {
+  AccessSpec,
+  FieldMaskSpec,
+  LayerSpec,
+  RateLimitSpec,
+  RoleSpec,
+  RowPolicySpec,
+  ServiceSpec,
+  StyleSpec,
+} from './schemas.js';
+
+/** Objects that are documents of the state, by their ids. */
+function documentKind(
+  about: Pick<Kind, 'kind' | 'scope' | 'schema' | 'prepare'>,
+  documentsOf: string,
+  topic: Topic,
+): Kind {
+  return {
+    ...about,
+    list: async ({ state }) =>
+      (await state.documents.list<object>(documentsOf)).map(({ id, body }) => ({ name: id, spec: body })),
+    async write({ documents }, name, spec, by) {
+      const announcing = documents.announcing(topic);
+      if (spec) await announcing.put(documentsOf, name, spec, by);
+      else await announcing.remove(documentsOf, name);
+    },
+  };
+}
+
+const role: Kind = {
+  kind: 'Role',
+  scope: 'roles',
+  schema: RoleSpec,
+  list: async ({ state }) =>
+    (await state.documents.list<Role>(RULE_KINDS.role)).map(({ body: { name, ...spec } }) => ({
+      name,
+      spec,
+    })),
+  prepare({ name, spec }, { principal }) {
+    if (BUILT_IN_ROLES.some((one) => one.name === name))
+      throw wrong(problem('name', 'is that of a built-in role'));
+    requireHeld(principal, (spec as Static<typeof RoleSpec>).permissions.flatMap(labelsOf));
+  },
+  async write({ documents }, name, spec, by) {
+    const announcing = documents.announcing('access');
+    const before = (await documents.list<Role>(RULE_KINDS.role)).find(({ body }) => body.name === name);
+    const id = before?.id ?? randomUUID();
+    if (spec) await announcing.put(RULE_KINDS.role, id, { name, ...spec }, by);
+    else await announcing.remove(RULE_KINDS.role, id);
+  },
+};
+
+const rowPolicy = documentKind(
+  {
+    kind: 'RowPolicy',
+    scope: 'row-level-security',
+    schema: RowPolicySpec,
+    prepare: ({ spec }, targets) => requireRowPolicy(spec as Static<typeof RowPolicySpec>, targets),
+  },
+  RULE_KINDS.rows,
+  'access',
+);
+
+const fieldMask = documentKind(
+  {
+    kind: 'FieldMask',
+    scope: 'field-masks',
+    schema: FieldMaskSpec,
+    prepare({ spec }, targets) {
+      const { treatment = 'hide', length = null, ...mask } = spec as Static<typeof FieldMaskSpec>;
+      requireMask({ ...mask, treatment, length }, targets);
+    },
+  },
+  RULE_KINDS.mask,
+  'access',
+);
+
+const accessPolicy = documentKind(
+  {
+    kind: 'AccessPolicy',
+    scope: 'services',
+    schema: AccessSpec,
+    prepare({ spec }, { rules }) {
+      const { allowedRoles, allowedWriteRoles } = spec as Static<typeof AccessSpec>;
+      const unknown = [...allowedRoles, ...allowedWriteRoles].find((name) => !rules.current.role(name));
+      if (unknown !== undefined) throw wrong(problem('allowedRoles', `names ${unknown}, which is no role`));
+    },
+  },
+  RULE_KINDS.access,
+  'access',
+);
+
+const rateLimit = documentKind(
+  { kind: 'RateLimit', scope: 'rate-limits', schema: RateLimitSpec },
+  RATE_LIMIT_KIND,
+  'access',
+);
+
+const service = documentKind(
+  { kind: 'Service', scope: 'services', schema: ServiceSpec },
+  SERVICE_KIND,
+  'layer',
+);
+
+const layer = documentKind(
+  {
+    kind: 'Layer',
+    scope: 'layer-metadata',
+    schema: LayerSpec,
+    prepare({ name, spec }, { catalog }) {
+      const collection = catalog().byId(name);
+      if (!collection) throw wrong(problem('name', 'is no layer that is published'));
+      const errors = checkLayer(collection, spec as LayerSettings, catalog().collections).filter(
+        ({ severity }) => severity === 'error',
+      );
+      if (errors.length > 0) throw wrong(problem('spec', errors.map(({ message }) => message).join(' ')));
+    },
+  },
+  LAYER_KIND,
+  'layer',
+);
+
+const style: Kind = {
+  kind: 'Style',
+  scope: 'styles',
+  schema: StyleSpec,
+  async list({ state, catalog }) {
+    const styles = await state.styles.inForce();
+    return styles.flatMap(({ layerId, document, drawingInfo, popupInfo }) => {
+      const collection = catalog().byLayerId(layerId);
+      const spec = { document: document!, drawingInfo, popupInfo };
+      return collection ? [{ name: collection.id, spec }] : [];
+    });
+  },
+  async prepare({ name, spec }, { catalog }, { styles }) {
+    const collection = catalog().byId(name);
+    if (!isDrawable(collection)) throw wrong(problem('name', 'is no layer that can be drawn'));
+    try {
+      await styles.check(collection, (spec as Static<typeof StyleSpec>).document);
+    } catch (error) {
+      if (error instanceof StyleError) throw wrong(problem('spec/document', error.message));
+      throw error;
+    }
+  },
+  async write({ styles, collections }, name, spec, by) {
+    const layerId = await collections.idOf(name);
+    const {
+      document = null,
+      drawingInfo = null,
+      popupInfo = null,
+    } = (spec ?? {}) as Partial<Static<typeof StyleSpec>>;
+    const change = { document: document as never, drawingInfo, popupInfo };
+    await styles.put(layerId, { ...change, changedBy: by, changeSummary: 'manifest applied' });
+  },
+};
+
+/** In the order in which they are written. */
+export const KINDS: readonly Kind[] = [
+  role,
+  connection,
+  publishedLayer,
+  service,
+  layer,
+  style,
+  accessPolicy,
+  rowPolicy,
+  fieldMask,
+  rateLimit,
+];
+
+/** Throws `forbidden` for who may not change such objects otherwise. */
+export function requireRight({ kind, scope }: Kind, principal: Principal): void {
+  if (!permits(principal, `admin:${scope}:write`))
+    throw new ApiError('forbidden', `To change a ${kind} needs the permission admin:${scope}:write.`);
+}

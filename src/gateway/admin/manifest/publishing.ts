@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto';
+import Type, { type Static } from 'typebox';
+import { problem } from '../../../core/body-problems.js';
+import { ApiError } from '../../../core/errors.js';
+import type { TableChoice } from '../../../core/table-tasks.js';
+import {
+  type Connection,
+  isHost,
+  SSL_MODES,
+  type SslMode,
+} from '../../../services/connections/connection.js';
+import {
+  CONNECTION,
+  PUBLISHED_LAYER,
+  type StoredConnection,
+} from '../../../services/connections/connections.js';
+import { hostProblem } from '../../../services/connections/hosts.js';
+import { referenceProblem } from '../../../services/connections/secrets.js';
+import { layerCollection } from '../../../services/publish/layer-display.js';
+import type { PublishedLayer } from '../../../services/publish/layers.js';
+import { slug } from '../../../services/publish/slug.js';
+import type { AdminDeps } from '../deps.js';
+import { NAME } from '../rule-schemas.js';
+import { type Kind, wrong } from './kind.js';
+
+/** Connections, and the layers that are published from them. Passwords are no part of manifests; references to them are. */
+
+const CLOSED = { additionalProperties: false };
+const OptionalText = Type.Union([Type.String({ maxLength: 2000 }), Type.Null()]);
+const Identifier = Type.String({ minLength: 1, maxLength: 63 });
+
+const ConnectionSpec = Type.Object(
+  {
+    description: OptionalText,
+    host: Type.String({ minLength: 1, maxLength: 253 }),
+    port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+    databaseName: Identifier,
+    username: Identifier,
+    sslMode: Type.Enum(Object.keys(SSL_MODES) as SslMode[]),
+    secretReference: Type.Union([Type.String({ minLength: 1, maxLength: 1000 }), Type.Null()]),
+    secretType: Type.Union([Type.String({ maxLength: 100 }), Type.Null()]),
+    isActive: Type.Boolean(),
+  },
+  CLOSED,
+);
+type ConnectionSpec = Static<typeof ConnectionSpec>;
+
+export const connection: Kind = {
+  kind: 'Connection',
+  scope: 'connections',
+  schema: ConnectionSpec,
+  list: async ({ connections }) =>
+    (await connections.list()).map(({ body: { name, password: _, ...spec } }) => ({ name, spec })),
+  /** The connection as it will be kept, for the layers behind it. */
+  async prepare({ name, spec }, targets, { connections }) {
+    const { host, secretReference } = spec as ConnectionSpec;
+    if (!isHost(host)) throw wrong(problem('spec/host', 'is no name or address of a host'));
+    const refused =
+      hostProblem(spec as ConnectionSpec, connections.settings.allow) ??
+      (secretReference === null
+        ? undefined
+        : referenceProblem(secretReference, connections.settings.secrets));
+    if (refused !== undefined) throw wrong(problem('spec', refused));
+    const before = targets.connections.get(name);
+    const password = secretReference === null ? (before?.body.password ?? null) : null;
+    const body: Connection = { ...(spec as ConnectionSpec), name, password };
+    const after = { ...(before ?? NEW), id: before?.id ?? randomUUID(), body };
+    targets.connections.set(name, after);
+    return after;
+  },
+  async write({ documents }, name, spec, by, prepared) {
+    const store = documents.announcing('publishing');
+    if (spec) {
+      const { id, body } = prepared as StoredConnection;
+      return void (await store.put(CONNECTION, id, body, by));
+    }
+    const before = (await documents.list<Connection>(CONNECTION)).find(({ body }) => body.name === name);
+    if (!before) return;
+    const layers = await documents.list<PublishedLayer>(PUBLISHED_LAYER);
+    if (layers.some(({ body }) => body.connectionId === before.id))
+      throw new ApiError('conflict', `Layers are published from the connection '${name}'.`);
+    await store.remove(CONNECTION, before.id);
+  },
+};
+
+const NEW = { version: 0, etag: '', createdAt: 0, createdBy: null, updatedAt: 0, updatedBy: null };
+
+const Choice = Type.Object(
+  {
+    ...{ schema: Identifier, table: Identifier },
+    ...{ geometryColumn: Type.Optional(Identifier), key: Type.Optional(Identifier) },
+    srid: Type.Optional(Type.Integer({ minimum: 1, maximum: 999_999 })),
+    geometryType: Type.Optional(Type.String({ maxLength: 40 })),
+    fields: Type.Optional(Type.Array(Identifier, { maxItems: 1600 })),
+  },
+  CLOSED,
+);
+
+const LayerSpec = Type.Object(
+  {
+    ...{ connection: NAME, layerName: NAME, serviceName: NAME, enabled: Type.Boolean() },
+    ...{ description: OptionalText, license: OptionalText, licenseUrl: OptionalText },
+    ...{ attribution: OptionalText, publisher: OptionalText, sourceUrl: OptionalText },
+    choice: Choice,
+    layerId: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Its number, where that is free and the layer has no other.' }),
+    ),
+  },
+  CLOSED,
+);
+type LayerSpec = Static<typeof LayerSpec>;
+
+export const publishedLayer: Kind = {
+  kind: 'PublishedLayer',
+  scope: 'layers',
+  schema: LayerSpec,
+  ownMembers: ['layerId'],
+  async list({ connections, publishedLayers }) {
+    const names = new Map((await connections.list()).map(({ id, body }) => [id, body.name]));
+    return (await publishedLayers.list()).map(({ id, body }) => {
+      const { connectionId, info: _info, inspectedAt: _at, ...spec } = body;
+      return { name: id, spec: { ...spec, connection: names.get(connectionId)! } };
+    });
+  },
+  /** The layer as it will be kept: its table is looked at now. */
+  async prepare({ name, spec }, targets, deps) {
+    const { connection: from, choice, layerId: asked = 0, ...rest } = spec as LayerSpec;
+    const source = targets.connections.get(from);
+    if (!source) throw wrong(problem('spec/connection', 'is no connection'));
+    if (slug(rest.layerName) !== name)
+      throw wrong(problem('metadata/name', `must be ${slug(rest.layerName)}, as of the layer's name`));
+    const isPublished = (await deps.state.documents.get(PUBLISHED_LAYER, name)) !== undefined;
+    if (!isPublished && deps.catalog().byId(name))
+      throw wrong(problem('metadata/name', 'is that of a collection which is there already'));
+    const table = choice as TableChoice;
+    const inspection = await inspected(source, table, deps);
+    const layerId = (await deps.state.collections.find(name)) ?? asked;
+    const body: PublishedLayer = { ...rest, choice: table, connectionId: source.id, layerId, ...inspection };
+    const url = deps.connections.publicUrlOf(source);
+    if (rest.enabled)
+      targets.collections.set(
+        name,
+        layerCollection({ id: name, body }, { info: body.info, readAt: body.inspectedAt }, url),
+      );
+    return body;
+  },
+  async write({ collections, documents }, name, spec, by, prepared) {
+    const store = documents.announcing('publishing');
+    if (!spec) return void (await store.remove(PUBLISHED_LAYER, name));
+    const layer = prepared as PublishedLayer;
+    if (layer.layerId > 0) await collections.take(layer.layerId, name);
+    const layerId = await collections.idOf(name);
+    await store.put(PUBLISHED_LAYER, name, { ...layer, layerId }, by);
+  },
+};
+
+/** What the table is. What keeps it from being looked at is told as what is wrong with the layer. */
+async function inspected(connection: StoredConnection, choice: TableChoice, { publishedLayers }: AdminDeps) {
+  try {
+    return await publishedLayers.inspect(connection, choice);
+  } catch (error) {
+    throw wrong(problem('spec/choice', (error as Error).message));
+  }
+}

@@ -1,0 +1,60 @@
+import { isIP } from 'node:net';
+import type { Config } from '../../core/config.js';
+
+/** How libpq calls them, by the names of the wire. */
+export const SSL_MODES = {
+  Disable: 'disable',
+  Allow: 'allow',
+  Prefer: 'prefer',
+  Require: 'require',
+  VerifyCA: 'verify-ca',
+  VerifyFull: 'verify-full',
+} as const;
+export type SslMode = keyof typeof SSL_MODES;
+
+/** Where a database is and who reads it: what is needed to connect, but for the password. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+  readonly databaseName: string;
+  readonly username: string;
+  readonly sslMode: SslMode;
+}
+
+/** A PostGIS database that operators connected, as it is kept. */
+export interface Connection extends Address {
+  readonly name: string;
+  readonly description: string | null;
+  /** Sealed; null where there is none, or another place has it. */
+  readonly password: string | null;
+  /** `env:NAME` or `file:/path`: where the password is. */
+  readonly secretReference: string | null;
+  readonly secretType: string | null;
+  readonly isActive: boolean;
+}
+
+export const requiresSsl = (mode: SslMode): boolean => /^(Require|Verify)/.test(mode);
+
+/** A name or an address: no socket, no list, nothing that a URL would read otherwise. */
+export function isHost(host: string): boolean {
+  return (
+    isIP(host) !== 0 ||
+    /^(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?$/.test(
+      host,
+    )
+  );
+}
+
+/** The URL that libpq connects by. Without a password none is looked for: that of the server's owner is not for others. */
+export function connectionUrl(
+  { host, port, databaseName, username, sslMode }: Address,
+  password: string,
+  { certificates }: Pick<Config['connections'], 'certificates'>,
+): string {
+  const place = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+  const user = encodeURIComponent(username) + (password === '' ? '' : `:${encodeURIComponent(password)}`);
+  const query = [`sslmode=${SSL_MODES[sslMode]}`];
+  if (sslMode.startsWith('Verify')) query.push(`sslrootcert=${encodeURIComponent(certificates)}`);
+  if (password === '') query.push('password=', 'passfile=/nonexistent');
+  return `postgresql://${user}@${place}/${encodeURIComponent(databaseName)}?${query.join('&')}`;
+}

@@ -1,0 +1,39 @@
+import type { FeatureEvent } from '../../core/edits.js';
+import { maskedValue } from '../../core/field-masks.js';
+import type { Field } from '../../core/vector-source.js';
+import type { Scope } from './scope.js';
+
+/** Attributes of events as a subscription has them. */
+
+/** The object with what is shown of it. */
+export function shownAttributes(attributes: string, fields: Scope['fields']): string {
+  if (!fields) return attributes;
+  const entries = Object.entries(JSON.parse(attributes) as Record<string, unknown>);
+  return JSON.stringify(
+    Object.fromEntries(
+      entries.flatMap(([name, value]) => {
+        const field = fields.get(name);
+        return field ? [[name, maskedValue(value, field)]] : [];
+      }),
+    ),
+  );
+}
+
+/** Names of the attributes whose change shows. */
+export function shownChanges(event: FeatureEvent, fields: Scope['fields']): readonly string[] {
+  const { changedAttributes: names } = event;
+  if (!fields) return names;
+  return names.filter((name) => {
+    const field = fields.get(name);
+    return field !== undefined && (!field.mask || hasOtherMask(event, field));
+  });
+}
+
+/** What a mask makes of a value may be what it was. */
+function hasOtherMask({ attributes = '{}', attributesBefore }: FeatureEvent, field: Field): boolean {
+  if (attributesBefore === undefined) return true;
+  const [before, after] = [attributesBefore, attributes].map((text) =>
+    maskedValue((JSON.parse(text) as Record<string, unknown>)[field.name], field),
+  );
+  return before !== after;
+}

@@ -1,0 +1,142 @@
+import { createWriteStream } from 'node:fs';
+import { rename, rm, writeFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { csvHeader } from '../../core/csv.js';
+import { TaskFailure } from '../../core/failure.js';
+import type { ItemsResult } from '../../core/features.js';
+import type { TranslateTask } from '../../core/ogr.js';
+import type { Pools } from '../../core/tasks.js';
+import { hasIntegerIds } from '../../core/vector-source.js';
+import { runTask, type TaskContext } from '../run-task.js';
+import { formatOf } from './formats.js';
+import { type ExportPlan, layerName, refusal } from './plan.js';
+
+type Runner = Pick<Pools, 'run' | 'status' | 'close'>;
+
+/** Reads part by part, each from the key of the last feature: the memory that it takes does not grow. */
+export async function* exportParts(
+  x: TaskContext,
+  pools: Runner,
+  { task }: ExportPlan,
+): AsyncGenerator<ItemsResult> {
+  let part = await runTask(x, pools, 'vector.items', task);
+  for (;;) {
+    const next =
+      part.more && part.last
+        ? runTask(x, pools, 'vector.items', { ...task, after: part.last }, { begun: true })
+        : undefined;
+    // A failure is met where it is awaited, not before.
+    next?.catch(() => {});
+    yield part;
+    if (!next) return;
+    part = await next;
+  }
+}
+
+/** The bytes of an export that the store writes itself. `seen` is told of the features so far. */
+export async function* exportBytes(
+  plan: ExportPlan,
+  parts: AsyncIterable<ItemsResult>,
+  seen: (features: number) => void = () => {},
+): AsyncGenerator<Uint8Array> {
+  const isCsv = plan.task.format === 'csv';
+  yield Buffer.from(isCsv ? csvHeader(plan.fields) : geoJsonHead(plan));
+  let features = 0;
+  for await (const part of parts) {
+    if (part.returned === 0) continue;
+    if (features > 0 && !isCsv) yield Buffer.from(',\n');
+    yield part.features;
+    features += part.returned;
+    seen(features);
+  }
+  if (!isCsv) yield Buffer.from('\n]}\n');
+}
+
+/** Programs take the coordinates for longitudes and latitudes where no other CRS is named. */
+function geoJsonHead({ crs }: ExportPlan): string {
+  const name = `urn:ogc:def:crs:EPSG::${crs.epsg}`;
+  const member =
+    crs.proj === 'OGC:CRS84' || crs.isPlane || !crs.proj.startsWith('EPSG:')
+      ? ''
+      : `"crs":{"type":"name","properties":{"name":"${name}"}},`;
+  return `{"type":"FeatureCollection",${member}"features":[\n`;
+}
+
+/** Ending by which OGR writes the files of a shapefile into a ZIP archive. */
+const ZIPPED_SHAPEFILE = '.shz';
+/** Share of an export that reading is, where OGR writes the file. */
+const READ = 0.6;
+
+/** Writes an export into a file of its own, which is there whole or not at all; the number of its features. */
+export async function writeExport(
+  x: TaskContext,
+  pools: Runner,
+  plan: ExportPlan,
+  output: string,
+  progress: (features: number, fraction: number) => void = () => {},
+): Promise<number> {
+  const { driver } = formatOf(plan.format);
+  const draft = `${output}.draft.geojson`;
+  let features = 0;
+  const seen = (read: number) => {
+    features = read;
+    progress(read, 0);
+  };
+  try {
+    await save(x, exportBytes(plan, exportParts(x, pools, plan), seen), driver ? draft : output);
+    if (!driver) return features;
+    if (features === 0) await writeFile(draft, placeholder(plan));
+    const written = driver === 'ESRI Shapefile' ? `${output}${ZIPPED_SHAPEFILE}` : output;
+    const task = translation(plan, draft, written, features);
+    const onProgress = (fraction: number) => progress(features, READ + (1 - READ) * fraction);
+    await pools.run('ogr.translate', task, { onProgress, ...(x.signal ? { signal: x.signal } : {}) });
+    if (written !== output) await rename(written, output);
+    return features;
+  } catch (error) {
+    if (error instanceof TaskFailure && error.code === 'source-unreadable') throw refusal(plan.format);
+    throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+/** Names the fields where no feature does; it is not written. */
+function placeholder({ fields }: ExportPlan): string {
+  const properties = Object.fromEntries(fields.map(({ name }) => [name, null]));
+  return JSON.stringify({
+    type: 'FeatureCollection',
+    features: [{ type: 'Feature', geometry: null, properties }],
+  });
+}
+
+async function save(x: TaskContext, bytes: AsyncIterable<Uint8Array>, path: string): Promise<void> {
+  const file = createWriteStream(path, { flags: 'wx', mode: 0o600 });
+  await pipeline(Readable.from(bytes, { objectMode: false }), file, x.signal ? { signal: x.signal } : {});
+}
+
+function translation(
+  { collection, fields, format, crs }: ExportPlan,
+  path: string,
+  output: string,
+  features: number,
+): TranslateTask {
+  const { source } = collection;
+  const { driver, idAsField } = formatOf(format);
+  const isTaken = fields.some(({ name }) => name.toLowerCase() === source.idColumn.toLowerCase());
+  return {
+    path,
+    output,
+    format: driver!,
+    table: layerName(collection),
+    draft: {
+      fields: fields.map(({ name, type }) => ({ name, type })),
+      geometryType: source.geometryType,
+      hasZ: source.hasZ,
+      isEmpty: features === 0,
+      ...(hasIntegerIds(source) ? { keepsIds: true } : {}),
+      ...(idAsField && hasIntegerIds(source) && !isTaken ? { idField: source.idColumn } : {}),
+    },
+    ...(crs.isPlane ? { mayLackCrs: true } : { sourceCrs: crs.proj }),
+  };
+}

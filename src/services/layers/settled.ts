@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import { hasFeatures } from '../../core/abilities.js';
+import type { Collection, VectorCollection } from '../../core/collection.js';
+import { Cql2Error, check, type Expression, parseJson, parseText } from '../../core/cql2/index.js';
+import { CRS84 } from '../../core/crs.js';
+import { ApiError } from '../../core/errors.js';
+import type {
+  FieldSettings,
+  LayerSettings,
+  PermanentFilter,
+  ServiceSettings,
+  TimeInfo,
+} from '../../core/layer-settings.js';
+import type { Field } from '../../core/vector-source.js';
+import { geoServicesFilter } from '../geoservices/filter.js';
+import { narrowed } from '../visible-catalog.js';
+import type { Measurements } from '../visible-facts.js';
+
+/** What a collection becomes by the settings of its layer and of its service. */
+export function settled(
+  collection: Collection,
+  settings: LayerSettings,
+  service: ServiceSettings,
+  measurements: Measurements,
+): Collection {
+  const { title, description, about } = settings;
+  const { protocols, mapServer } = service;
+  const told = {
+    ...collection,
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(about === undefined ? {} : { about: { ...collection.about, ...about } }),
+    ...(protocols === undefined ? {} : { protocols }),
+    ...(mapServer === undefined ? {} : { maps: mapServer }),
+  };
+  if (!hasFeatures(told)) return told;
+  const { fields = [], filter, timeInfo = service.timeInfo } = settings;
+  const hidden = new Set(fields.filter((field) => field.hidden).map(({ name }) => name));
+  const described = withTime(withFields(told, fields), timeInfo);
+  const names = described.source.fields.map(({ name }) => name);
+  return narrowed(
+    described,
+    {
+      ...(filter ? { filter: rowsOf(filter, described) } : {}),
+      ...(hidden.size > 0 ? { fields: names.filter((name) => !hidden.has(name)) } : {}),
+    },
+    measurements,
+    'everybody',
+  );
+}
+
+function withFields(collection: VectorCollection, settings: readonly FieldSettings[]): VectorCollection {
+  if (settings.length === 0) return collection;
+  const byName = new Map(settings.map((one) => [one.name, one]));
+  const { source } = collection;
+  return { ...collection, source: { ...source, fields: source.fields.map((one) => fieldOf(one, byName)) } };
+}
+
+function fieldOf(field: Field, settings: ReadonlyMap<string, FieldSettings>): Field {
+  const { alias, domain } = settings.get(field.name) ?? {};
+  if (alias === undefined && domain === undefined) return field;
+  const codes = domain?.codedValues.map(({ code }) => code);
+  return {
+    ...field,
+    ...(alias === undefined ? {} : { title: alias }),
+    ...(domain && codes ? { enumeration: codes, codedValues: domain.codedValues } : {}),
+  };
+}
+
+/** What `datetime` selects is another by other fields, so the version is. */
+function withTime(collection: VectorCollection, time: TimeInfo | undefined): VectorCollection {
+  if (!time || (time.startTimeField === null && time.endTimeField === null)) return collection;
+  const { source, version, origin } = collection;
+  const bounds = new Map([
+    [time.endTimeField, 'end' as const],
+    [time.startTimeField, 'start' as const],
+  ]);
+  const fields = source.fields.map((field) => {
+    const bound = isInstant(field) ? bounds.get(field.name) : undefined;
+    return bound ? { ...field, bound } : field;
+  });
+  if (fields.every((field, i) => field === source.fields[i])) return collection;
+  const hash = createHash('sha1').update(JSON.stringify(time)).digest('hex').slice(0, 8);
+  return {
+    ...collection,
+    source: { ...source, fields },
+    version: `${version}-${hash}`,
+    origin: `${origin}-${hash}`,
+  };
+}
+
+export function isInstant({ type }: Field): boolean {
+  return type === 'date' || type === 'date-time';
+}
+
+/** False, so that there is no row, when the filter does not fit the data any more: a layer never opens. */
+function rowsOf(filter: PermanentFilter, collection: VectorCollection): Expression {
+  try {
+    return permanentRows(filter, collection);
+  } catch (error) {
+    if (error instanceof Cql2Error || error instanceof ApiError) return false;
+    throw error;
+  }
+}
+
+/** Throws `Cql2Error` or 400 for a filter that is not one of this collection. */
+export function permanentRows(
+  { expression, language }: PermanentFilter,
+  { source, storageCrs }: VectorCollection,
+): Expression {
+  const schema = { ...source, filterCrs: CRS84 };
+  if (language === 'arcgis-sql') return geoServicesFilter({ where: expression }, schema, storageCrs) ?? true;
+  const tree = language === 'cql2-text' ? parseText(expression) : parseJson(jsonOf(expression));
+  return check(tree, schema);
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Cql2Error(`is not JSON: ${(error as Error).message.slice(0, 120)}`);
+  }
+}

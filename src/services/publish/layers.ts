@@ -1,0 +1,248 @@
+import type { Box } from '../../core/box.js';
+import type { CatalogSnapshot } from '../../core/collection.js';
+import { ApiError, notFound } from '../../core/errors.js';
+import type { TableCheck, TableChoice, TableReport } from '../../core/table-tasks.js';
+import type { Pools } from '../../core/tasks.js';
+import type { VectorLayerInfo } from '../../core/vector-tasks.js';
+import type { CollectionStore } from '../../stores/collections.js';
+import type { DocumentStore, StoredDocument } from '../../stores/documents.js';
+import type { Connection } from '../connections/connection.js';
+import {
+  CONNECTION,
+  type Connections,
+  PUBLISHED_LAYER,
+  type StoredConnection,
+} from '../connections/connections.js';
+import { slug } from './slug.js';
+
+/** A table that operators publish, as it is kept. */
+export interface PublishedLayer {
+  readonly layerId: number;
+  readonly connectionId: string;
+  readonly layerName: string;
+  readonly serviceName: string;
+  readonly enabled: boolean;
+  readonly description: string | null;
+  readonly license: string | null;
+  readonly licenseUrl: string | null;
+  readonly attribution: string | null;
+  readonly publisher: string | null;
+  readonly sourceUrl: string | null;
+  readonly choice: TableChoice;
+  /** What the table was when it was looked at last: a server starts with this, whether the database answers or not. */
+  readonly info: VectorLayerInfo;
+  readonly inspectedAt: number;
+}
+
+/** Its id is that of the collection. */
+export type StoredLayer = StoredDocument<PublishedLayer>;
+
+export type NewLayer = Omit<PublishedLayer, 'layerId' | 'connectionId' | 'info' | 'inspectedAt'>;
+
+export interface LayersDeps {
+  readonly documents: DocumentStore;
+  readonly collections: Pick<CollectionStore, 'idOf'>;
+  readonly connections: Connections;
+  readonly pools: Pools;
+  catalog(): CatalogSnapshot;
+  /** Waits until every process shows what changed. */
+  settle(): Promise<void>;
+}
+
+const DEADLINE_MS = 60_000;
+/** Extents that are measured at the same time. */
+const PARALLEL = 4;
+
+/** Tables that operators publish as layers. A method resolves when all processes show what it changed. */
+export class PublishedLayers {
+  readonly #documents: DocumentStore;
+
+  constructor(private readonly deps: LayersDeps) {
+    this.#documents = deps.documents.announcing('publishing');
+  }
+
+  /** Of all connections, or of one. */
+  async list(connectionId?: string, serviceName?: string): Promise<StoredLayer[]> {
+    const layers = await this.#documents.list<PublishedLayer>(PUBLISHED_LAYER);
+    return layers.filter(
+      ({ body }) =>
+        (connectionId === undefined || body.connectionId === connectionId) &&
+        (serviceName === undefined || body.serviceName === serviceName),
+    );
+  }
+
+  /** Throws `not-found` for a layer that is not of this connection, or not of this service. */
+  async get(connectionId: string, layerId: number, serviceName?: string): Promise<StoredLayer> {
+    const layers = await this.list(connectionId, serviceName);
+    return layers.find(({ body }) => body.layerId === layerId) ?? missing(layerId);
+  }
+
+  /** What speaks for and against publishing a table under a name. Rejects while the database does not answer. */
+  async validate(
+    connection: StoredConnection,
+    choice: TableChoice,
+    layerName: string | undefined,
+  ): Promise<TableReport> {
+    const database = await this.deps.connections.urlOf(connection);
+    const task = this.deps.pools.run('vector.validate', { database, choice }, { deadlineMs: DEADLINE_MS });
+    const [report, name] = await Promise.all([task, this.#nameCheck(layerName ?? choice.table)]);
+    return { ...report, checks: [name, ...report.checks] };
+  }
+
+  async #nameCheck(layerName: string): Promise<TableCheck> {
+    const id = slug(layerName);
+    return (await this.#isTaken(id))
+      ? {
+          ...{ code: 'layer-name', severity: 'error' as const, actual: id },
+          message: `The name is taken: there is a collection '${id}' already.`,
+        }
+      : { code: 'layer-name', severity: 'pass', message: `The collection is called ${id}.`, actual: id };
+  }
+
+  async #isTaken(id: string): Promise<boolean> {
+    if (this.deps.catalog().byId(id)) return true;
+    return (await this.#documents.get(PUBLISHED_LAYER, id)) !== undefined;
+  }
+
+  /** Throws `conflict` for a name that is taken, and `invalid-body` that names all that is wrong with the table. */
+  async publish(connection: StoredConnection, layer: NewLayer, by: string): Promise<StoredLayer> {
+    const { choice, layerName } = layer;
+    const { checks } = await this.validate(connection, choice, layerName);
+    const [name, ...others] = checks;
+    refuseErrors(others);
+    if (name!.severity === 'error') throw new ApiError('conflict', name!.message);
+    const { info, inspectedAt } = await this.inspect(connection, choice);
+    const id = slug(layerName);
+    const layerId = await this.deps.collections.idOf(id);
+    const body: PublishedLayer = { ...layer, layerId, connectionId: connection.id, info, inspectedAt };
+    const stored = await this.#documents.together([CONNECTION, connection.id], async (store) => {
+      if (!(await store.get<Connection>(CONNECTION, connection.id)))
+        throw notFound(CONNECTION, connection.id);
+      return store.create(PUBLISHED_LAYER, id, body, by);
+    });
+    await this.deps.settle();
+    return stored;
+  }
+
+  /** What a table is as a layer. Throws `invalid-body` for one that cannot be published, rejects when it does not answer. */
+  async inspect(
+    connection: StoredConnection,
+    choice: TableChoice,
+  ): Promise<Pick<PublishedLayer, 'info' | 'inspectedAt'>> {
+    const database = await this.deps.connections.urlOf(connection);
+    const [found] = await this.deps.pools.run(
+      'vector.layers',
+      { database, choices: [choice] },
+      { deadlineMs: DEADLINE_MS },
+    );
+    if ('problem' in found!) throw new ApiError('invalid-body', found.problem);
+    return { info: withoutDatabase(found!.layer), inspectedAt: Date.now() };
+  }
+
+  /** Switches layers on or off. */
+  async enable(layers: readonly StoredLayer[], enabled: boolean, by: string): Promise<StoredLayer[]> {
+    const changed = await this.#change(layers, by, (before) => ({ ...before, enabled }));
+    await this.deps.settle();
+    return changed;
+  }
+
+  #change(
+    layers: readonly StoredLayer[],
+    by: string,
+    change: (before: PublishedLayer, i: number) => PublishedLayer,
+  ): Promise<StoredLayer[]> {
+    return this.#documents.together([PUBLISHED_LAYER], async (store) => {
+      const changed: StoredLayer[] = [];
+      for (const [i, { id }] of layers.entries())
+        changed.push(
+          await store.update<PublishedLayer>(PUBLISHED_LAYER, id, by, (before) => change(before, i)),
+        );
+      return changed;
+    });
+  }
+
+  /** Its id stays its own. */
+  async remove({ id, body }: StoredLayer): Promise<void> {
+    if (!(await this.#documents.remove(PUBLISHED_LAYER, id))) missing(body.layerId);
+    await this.deps.settle();
+  }
+
+  /** Measures extents anew; undefined where a layer has none, or cannot be read. Rejects when none can be read. */
+  async refreshExtents(
+    connection: StoredConnection,
+    layers: readonly StoredLayer[],
+    by: string,
+  ): Promise<{ layers: StoredLayer[]; changed: boolean }> {
+    const database = await this.deps.connections.urlOf(connection);
+    const extents = await inLanes(layers, async ({ body: { info } }) => {
+      const source = { ...info.source, database };
+      return this.deps.pools
+        .run('vector.extent', { source }, { deadlineMs: DEADLINE_MS })
+        .catch((error: unknown) => ({ error }));
+    });
+    const failures = extents.flatMap((one) => ('error' in one ? [one.error] : []));
+    if (failures.length > 0 && failures.length === layers.length) throw failures[0];
+    const changed = extents.some(
+      (one, i) => !('error' in one) && !isSameBox(one.extent84, layers[i]!.body.info.extent84),
+    );
+    const inspectedAt = Date.now();
+    const stored = await this.#change(layers, by, (before, i) => {
+      const { extent, extent84, error } = extents[i]! as { extent?: Box; extent84?: Box; error?: unknown };
+      if (error !== undefined) return before;
+      const { extent: _, extent84: _84, ...info } = before.info;
+      return {
+        ...before,
+        inspectedAt,
+        info: { ...info, ...(extent ? { extent } : {}), ...(extent84 ? { extent84 } : {}) },
+      };
+    });
+    await this.deps.settle();
+    return { layers: stored, changed };
+  }
+
+  /** Looks at the table anew, and counts its rows one by one. */
+  async refresh(connection: StoredConnection, layer: StoredLayer, by: string): Promise<StoredLayer> {
+    const { info, inspectedAt } = await this.inspect(connection, layer.body.choice);
+    const database = await this.deps.connections.urlOf(connection);
+    const source = { ...info.source, database };
+    const featureCount = await this.deps.pools.run('vector.count', { source }, { deadlineMs: DEADLINE_MS });
+    const { countEstimated: _, ...rest } = info;
+    const [stored] = await this.#change([layer], by, (before) => ({
+      ...before,
+      inspectedAt,
+      info: { ...rest, featureCount },
+    }));
+    await this.deps.settle();
+    return stored!;
+  }
+}
+
+function refuseErrors(checks: readonly TableCheck[]): void {
+  const errors = checks.filter(({ severity }) => severity === 'error');
+  if (errors.length === 0) return;
+  throw new ApiError('invalid-body', errors.map(({ message }) => message).join(' '), {
+    errors: errors.map(({ code, message }) => ({ name: '/table', detail: message, code })),
+  });
+}
+
+/** The password is that of the connection, whenever it is used. */
+function withoutDatabase(layer: VectorLayerInfo): VectorLayerInfo {
+  const { database: _, ...source } = layer.source;
+  return { ...layer, source };
+}
+
+const isSameBox = (a: Box | undefined, b: Box | undefined) => JSON.stringify(a) === JSON.stringify(b);
+
+async function inLanes<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = new Array(items.length);
+  let next = 0;
+  const lane = async () => {
+    for (let i = next++; i < items.length; i = next++) results[i] = await work(items[i]!);
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, lane));
+  return results;
+}
+
+function missing(layerId: number): never {
+  throw notFound('layer', `${layerId}`);
+}

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { ApiError } from '../core/errors.js';
+import { LIMITS } from '../core/limits.js';
+import { storageFailure } from '../core/storage-faults.js';
+
+export interface BodyRules {
+  directory: string;
+  /** Of the file, with the dot. */
+  ending: string;
+  maxBytes: number;
+}
+
+/**
+ * Writes a body that is one file to disk, forced there, under a name of ours. Throws 413 above `maxBytes`, 400 for a body
+ * that is empty or was cut off, 507 for a full disk; then nothing stays on disk.
+ */
+export async function receiveBody(
+  bytes: AsyncIterable<Uint8Array>,
+  { directory, ending, maxBytes }: BodyRules,
+): Promise<{ path: string; size: number }> {
+  await mkdir(directory, { recursive: true });
+  const path = join(directory, randomUUID() + ending);
+  const out = createWriteStream(path, {
+    ...{ flags: 'wx', mode: 0o600, flush: true },
+    highWaterMark: LIMITS.uploadBuffer,
+  });
+  try {
+    await pipeline(bounded(bytes, maxBytes), out);
+    if (out.bytesWritten === 0) throw new ApiError('invalid-request', 'The body is empty.');
+    return { path, size: out.bytesWritten };
+  } catch (error) {
+    await rm(path, { force: true });
+    throw refusalOf(error);
+  }
+}
+
+async function* bounded(bytes: AsyncIterable<Uint8Array>, maxBytes: number): AsyncIterable<Uint8Array> {
+  let size = 0;
+  for await (const part of bytes) {
+    size += part.byteLength;
+    if (size > maxBytes) throw new ApiError('payload-too-large', `The body has more than ${maxBytes} bytes.`);
+    yield part;
+  }
+}
+
+function refusalOf(cause: unknown): ApiError {
+  if (cause instanceof ApiError) return cause;
+  if (storageFailure(cause)?.code === 'storage-full')
+    return new ApiError('insufficient-storage', 'There is no space left for the upload.', { cause });
+  return new ApiError('invalid-request', 'The body was cut off.', { cause });
+}

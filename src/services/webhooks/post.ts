@@ -1,0 +1,51 @@
+import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { LIMITS } from '../../core/limits.js';
+import type { AllowedHosts } from '../../workers/remote/allowed.js';
+
+const agents = {
+  'http:': new HttpAgent({ keepAlive: true }),
+  'https:': new HttpsAgent({ keepAlive: true }),
+};
+
+/** Bytes of an answer that are read, so that its connection can be used again. */
+const MOST_READ = 65_536;
+
+export interface Post {
+  readonly url: URL;
+  readonly method: string;
+  readonly headers: Record<string, string | number>;
+  readonly body: string;
+  readonly allowed: AllowedHosts;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Sends a body. Rejects unless it is answered 2xx in time; redirections are not followed, because they lead where nobody
+ * allowed to send.
+ */
+export function post({ url, method, headers, body, allowed, signal }: Post): Promise<void> {
+  const secure = url.protocol === 'https:';
+  const late = AbortSignal.timeout(LIMITS.webhookMs);
+  return new Promise((resolve, reject) => {
+    const call = (secure ? httpsRequest : httpRequest)(url, {
+      method,
+      agent: agents[secure ? 'https:' : 'http:'],
+      lookup: allowed.lookup,
+      headers,
+      signal: AbortSignal.any([signal, late]),
+    });
+    call.on('error', (error) => reject(late.aborted ? new Error('no answer in time') : error));
+    call.on('response', (response) => {
+      const { statusCode = 0 } = response;
+      const isAccepted = statusCode >= 200 && statusCode < 300;
+      // What it says does not matter.
+      if (Number(response.headers['content-length'] ?? Infinity) <= MOST_READ) response.resume();
+      else response.destroy();
+      response.on('error', () => {});
+      if (isAccepted) resolve();
+      else reject(new Error(`answered ${statusCode}`));
+    });
+    call.end(body);
+  });
+}
