@@ -11,6 +11,11 @@ export interface BenchServer {
   stop(): Promise<void>;
 }
 
+/** Ours, which may have several processes that answer requests: `pid` is the first of them. */
+export interface GraticuleServer extends BenchServer {
+  pids: readonly number[];
+}
+
 /** Resolves once a URL answers; rejects when it does not for half a minute, or its process has ended. */
 export async function answers(url: string, child?: ChildProcess): Promise<void> {
   for (let i = 0; i < 300; i++) {
@@ -25,27 +30,29 @@ export async function answers(url: string, child?: ChildProcess): Promise<void> 
   throw new Error(`${url} does not answer`);
 }
 
-/** Child of a process by its title. */
-function childTitled(parent: number, title: string): number {
+/** Children of a process by their title. */
+function childrenTitled(parent: number, title: string): number[] {
+  const children: number[] = [];
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
     try {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
       const ppid = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
       if (ppid === parent && readFileSync(`/proc/${name}/cmdline`, 'utf8').startsWith(title))
-        return Number(name);
+        children.push(Number(name));
     } catch {
       // The process ended while it was looked at.
     }
   }
-  throw new Error(`no process ${title}`);
+  if (children.length === 0) throw new Error(`no process ${title}`);
+  return children;
 }
 
 /** Starts Graticule on these sources, pinned to a core; its log goes to a file, as in production to a pipe. */
 export async function startGraticule(
   sources: readonly string[],
-  options: { port: number; cores: string; env?: Record<string, string> },
-): Promise<BenchServer> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'graticule-bench-'));
+  options: { port: number; cores: string; env?: Record<string, string>; files?: number; dataDir?: string },
+): Promise<GraticuleServer> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'graticule-bench-'));
   const log = openSync(join(dataDir, 'log'), 'w');
   const child = spawn(
     'taskset',
@@ -68,13 +75,15 @@ export async function startGraticule(
   );
   const origin = `http://127.0.0.1:${options.port}`;
   await answers(`${origin}/healthz/ready`, child);
+  const pids = childrenTitled(child.pid!, 'graticule: gateway');
   return {
     origin,
-    pid: childTitled(child.pid!, 'graticule: gateway'),
+    pid: pids[0]!,
+    pids,
     async stop() {
       child.kill('SIGTERM');
       await once(child, 'exit');
-      rmSync(dataDir, { recursive: true, force: true });
+      if (!options.dataDir) rmSync(dataDir, { recursive: true, force: true });
     },
   };
 }

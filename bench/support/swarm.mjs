@@ -8,7 +8,7 @@
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 
-const [port, path, count, hello, first] = process.argv.slice(2);
+const [host, port, path, count, hello, first] = process.argv.slice(2);
 let frames = 0;
 /** Milliseconds from the time of a change to its arrival. */
 let ages = [];
@@ -43,7 +43,7 @@ function noteAge(data) {
 
 function client(i) {
   began ||= performance.now();
-  const socket = connect(Number(port), '127.0.0.1');
+  const socket = connect(Number(port), host);
   let upgraded = false;
   /** Bytes of the frame in work that are still to come, and the beginning of a head that was cut. */
   let left = 0;

@@ -28,11 +28,15 @@ export async function swarm(
   wait = 0,
   joined = false,
 ): Promise<Swarm> {
-  const { port } = new URL(origin);
-  const child = fork('bench/support/swarm.mjs', [port, path, String(clients), hello, String(wait)], {
-    execArgv: [],
-    env: { ...process.env, SWARM_JOINED: joined ? '1' : '0' },
-  });
+  const { hostname, port } = new URL(origin);
+  const child = fork(
+    'bench/support/swarm.mjs',
+    [hostname, port, path, String(clients), hello, String(wait)],
+    {
+      execArgv: [],
+      env: { ...process.env, SWARM_JOINED: joined ? '1' : '0' },
+    },
+  );
   pin(CORE, child.pid);
   child.on('exit', (code) => {
     if (code) throw new Error('the clients failed');

@@ -20,9 +20,9 @@ export async function editor(
   origin: string,
 ): Promise<{ layer: number; batch(operations: unknown[]): Promise<void> }> {
   const capabilities = await fetch(`${origin}/api/v1/streaming/features/capabilities`);
-  const { layers } = (await capabilities.json()) as { layers: { layerId: number }[] };
+  const { layers } = (await capabilities.json()) as { layers: { name: string; layerId: number }[] };
   return {
-    layer: layers[0]!.layerId,
+    layer: layers.find(({ name }) => name === 'things')!.layerId,
     async batch(operations) {
       const response = await fetch(`${origin}/ogc/features/collections/things/items/batch`, {
         method: 'POST',

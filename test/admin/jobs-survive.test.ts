@@ -33,7 +33,7 @@ describeStates('jobs of a process that dies', (temporary) => {
     (await t.state.jobs.add({ kind: 'count', input: {}, owner: 'me', maxAttempts: 3, resources: [] })).job.id;
   const traced = () => readFileSync(trace, 'utf8').trim().split('\n');
   async function until<T>(read: () => T | Promise<T>, good: (value: T) => boolean): Promise<T> {
-    for (let i = 0; i < 400; i++) {
+    for (let i = 0; i < 2400; i++) {
       const value = await read();
       if (good(value)) return value;
       await sleep(25);

@@ -113,7 +113,7 @@ describeStates('kit', (temporary) => {
     expect(schema('getColour')).toMatchObject({ required: ['success', 'data', 'timestamp'] });
     expect(schema('getRawColours')).toEqual(Type.Object({}));
     expect((await call(byId('getRawColours'))).body).toEqual({ a: 1 });
-    expect(Object.keys(byId('updateColour').responses)).toEqual(['200', '400', '404']);
+    expect(Object.keys(byId('updateColour').responses)).toEqual(['200', '400', '404', '412']);
     expect(Object.keys(byId('mixColours').responses)).toEqual(['501']);
   });
 });

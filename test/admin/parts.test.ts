@@ -207,7 +207,7 @@ describeStates('a divided job', (temporary) => {
     });
     const id = await submit();
     await vi.waitFor(async () => {
-      const claim = await silent.claim({ kinds: ['k'], leaseMs: 300 });
+      const claim = await silent.claim({ kinds: ['k'], anywhere: [], leaseMs: 300 });
       expect(claim).toMatchObject({ part: { attempt: 1 } });
       taken = claim!.part.ordinal;
     }, 20_000);

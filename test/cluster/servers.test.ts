@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { isRunning } from '../../src/stores/instance.js';
 import { gateways } from '../e2e/support/processes.js';
 import { StreamClient } from '../streaming/support.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
@@ -165,6 +166,8 @@ describe('two servers of one state in PostgreSQL', () => {
     });
 
     process.kill(paused!, 'SIGKILL');
+    // A signal takes its time on a busy machine.
+    await vi.waitFor(() => expect(isRunning(paused!)).toBe(false), { timeout: 20_000, interval: 5 });
     const after = await putStyle(one, '#654321');
     expect([after.status, after.headers.get('pending-instances')]).toEqual([200, null]);
     await vi.waitFor(async () => expect(await pictureOf(other)).toBe(await pictureOf(one)), {

@@ -20,3 +20,14 @@ export function contractOperations(): ContractOperation[] {
   }
   return found;
 }
+
+/** What leads to a session, or tells of one: nobody needs credentials for it (§35 of the wire). */
+export const OPEN: ReadonlySet<string> = new Set([
+  'GET /auth/config',
+  'GET /auth/session',
+  'POST /auth/bearer',
+  'POST /auth/logout',
+  'POST /auth/providers/{providerKey}/authorize-url',
+  'POST /auth/providers/{providerKey}/token',
+  'GET /auth/providers/{providerKey}/logout-url',
+]);

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { saveConfig } from '../../src/cli/settings.js';
 import { ConfigError, loadConfig } from '../../src/core/config.js';
 
 let folder: string;
@@ -41,6 +42,32 @@ describe('where a setting comes from', () => {
     const env = { SVC_OBSERVABILITY__PROMETHEUS__PATH: '/scrape' };
     expect(loadConfig({ env }).config.observability.prometheus.path).toBe('/scrape');
     expect(loadConfig({ env: { SVC_DATA__SOURCES: 'a,b' } }).config.data.sources).toEqual(['a', 'b']);
+  });
+
+  test('each default is a value that its setting takes', () => {
+    const { config, settings } = loadConfig({});
+    const env = Object.fromEntries(
+      settings.map(({ env, default: value }) => [
+        env,
+        typeof value === 'string' ? value : JSON.stringify(value),
+      ]),
+    );
+    const stated = loadConfig({ env });
+    expect(stated.config).toEqual(config);
+    // An empty text is as if nothing was said, and some settings have no default.
+    const others = stated.settings.filter(({ source }) => source !== 'environment');
+    expect(others.filter(({ default: value }) => value !== '' && value !== undefined)).toEqual([]);
+  });
+
+  test('a name may hold dots, in the file as in what is written of it', () => {
+    const path = file('jobs:\n  limits:\n    tiles.cache: 7\n');
+    const { config, settings } = loadConfig({ file: path });
+    expect(config.jobs.limits['tiles.cache']).toBe(7);
+    saveConfig(path, settings);
+    expect(loadConfig({ file: path }).config.jobs.limits).toEqual({ ...config.jobs.limits });
+    expect(
+      loadConfig({ env: { SVC_JOBS__LIMITS__TILES__CACHE: '8' } }).config.jobs.limits['tiles.cache'],
+    ).toBe(8);
   });
 
   test('each setting tells its source, and secrets are marked', () => {

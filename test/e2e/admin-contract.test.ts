@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AdminDeps } from '../../src/gateway/admin/deps.js';
 import { adminOperations } from '../../src/gateway/admin/index.js';
-import { contractOperations } from '../contract/operations.js';
+import { contractOperations, OPEN } from '../contract/operations.js';
 import { startServer } from '../support/server.js';
 
 const built = new Set(
@@ -23,8 +23,12 @@ describe('management API over HTTP', () => {
   it.each(contractOperations())('$method $path', async ({ method, path }) => {
     const url = server.url + concrete(path);
     const stranger = await fetch(url, { method });
-    expect(stranger.status).toBe(401);
-    expect(stranger.headers.get('www-authenticate')).toBeTruthy();
+    // Who is to sign in has no key yet.
+    if (OPEN.has(`${method} ${path}`)) expect(stranger.status).toBeLessThan(500);
+    else {
+      expect(stranger.status).toBe(401);
+      expect(stranger.headers.get('www-authenticate')).toBeTruthy();
+    }
     const wrong = await fetch(url, { method, headers: { 'x-api-key': 'grt_wrong' } });
     expect(wrong.status).toBe(401);
     await Promise.all([stranger.text(), wrong.text()]);

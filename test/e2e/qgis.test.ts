@@ -23,7 +23,7 @@ it('QGIS opens a collection, reads its features and those of a map window', asyn
     [
       'test/e2e/support/read_with_qgis.py',
       `${server.url}/ogc/features`,
-      'countries',
+      ...['countries', 'NAME'],
       ...['5', '46', '11', '48'],
     ],
     { HOME: home, QT_QPA_PLATFORM: 'offscreen' },

@@ -83,9 +83,6 @@ describe('a GeoPackage that is edited', () => {
     };
     const operations = Array.from({ length: 1000 }, () => ({ type: 'CREATE', feature }));
     const json = { 'content-type': 'application/json' };
-    // Enough pages for a checkpoint: the file itself changes, not only its log.
-    expect((await send('POST', 'anything/items/batch', { operations }, json)).status).toBe(200);
-    const [{ n }] = (await store.query('SELECT count(*) AS n FROM anything')) as [{ n: number }];
     const counts = async () =>
       Promise.all(
         Array.from({ length: 12 }, async () => {
@@ -96,9 +93,21 @@ describe('a GeoPackage that is edited', () => {
           return (await page.json()).numberMatched as number;
         }),
       );
-    await eventually(async () => expect(new Set(await counts())).toEqual(new Set([n])));
-    await pause(2000);
-    expect(editor.server.log()).not.toContain('reload:');
+    for (let attempt = 1; ; attempt++) {
+      const before = editor.server.log().length;
+      const began = performance.now();
+      // Enough pages for a checkpoint: the file itself changes, not only its log.
+      expect((await send('POST', 'anything/items/batch', { operations }, json)).status).toBe(200);
+      const tookMs = performance.now() - began;
+      const [{ n }] = (await store.query('SELECT count(*) AS n FROM anything')) as [{ n: number }];
+      await eventually(async () => expect(new Set(await counts())).toEqual(new Set([n])));
+      await pause(2000);
+      const told = editor.server.log().slice(before);
+      // A machine that stands still in the middle of a write lets the file be quiet before anybody tells of the edit.
+      if (attempt < 3 && tookMs > 800 && told.includes('reload:')) continue;
+      expect(told).not.toContain('reload:');
+      return;
+    }
   });
 
   it('is read again when another program changes it', async () => {

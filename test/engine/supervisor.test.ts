@@ -156,6 +156,14 @@ it('gives up on a gateway that cannot start three times in a row', async () => {
   expect(pids().some(alive)).toBe(false);
 });
 
+it('waits for a child that is still at work, and not for one that is stuck', async () => {
+  start({ TEST_SLOW: 'gateway 1', TEST_STUCK: 'engine' }, { timing: { ...TIMING, startMs: 3000 } });
+  await eventually(() => said('"ready"'), 60_000);
+  expect(notesOf('gateway 1', 'starts')).toHaveLength(1);
+  expect(notesOf('engine', 'starts').length).toBeGreaterThan(1);
+  expect(said('engine 1 is not ready, and gave no sign of life')).toBe(true);
+});
+
 it('reloads all gateways or none', async () => {
   start();
   await ready();

@@ -87,8 +87,26 @@ describe('connections', () => {
     expect((await sleeping)[0]![0]).toBe('again');
   });
 
+  it('that are killed before work to be done once has begun are replaced', async () => {
+    let hasBegun = false;
+    const work = async (connection: PostgresConnection) => {
+      await connection.query("SELECT 'unbegun', pg_sleep(0.5)");
+      hasBegun = true;
+      return connection.query('SELECT 1');
+    };
+    const waiting = withConnection(postgres.url, work, { hasBegun: () => hasBegun });
+    await until(async () => (await running('unbegun')) === 1);
+    await run(
+      postgres.url,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%unbegun%' AND pid <> pg_backend_pid()`,
+    );
+    expect(await waiting).toEqual([[1]]);
+  });
+
   it('that are killed under work to be done once fail', async () => {
-    const once = failure(withConnection(postgres.url, asked("SELECT 'once', pg_sleep(9)"), { once: true }));
+    const once = failure(
+      withConnection(postgres.url, asked("SELECT 'once', pg_sleep(9)"), { hasBegun: () => true }),
+    );
     await until(async () => (await running('once')) === 1);
     await run(
       postgres.url,

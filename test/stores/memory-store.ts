@@ -12,7 +12,7 @@ import type {
 } from '../../src/core/features.js';
 import { type Field, fieldsNamed, type VectorSource } from '../../src/core/vector-source.js';
 import { geojsonToWkb, geometryToGeoJSON, LayerEncoder } from '../../src/native/index.js';
-import { extentInDegrees } from '../../src/workers/providers/domain.js';
+import { measuredIn } from '../../src/workers/providers/domain.js';
 import type { FeatureStore } from '../../src/workers/providers/feature-store.js';
 import { layerOptions } from '../../src/workers/providers/layer-options.js';
 import { tileWindow } from '../../src/workers/providers/window.js';
@@ -73,8 +73,10 @@ export function memoryStore(tables: ReadonlyMap<string, MemoryTable>): FeatureSt
     item: async (task) => {
       const row = rowsOf(task).find(({ id }) => String(id) === task.id);
       if (!row) return null;
-      const hash = createHash('sha1').update(JSON.stringify(row)).digest('hex');
-      return { data: Buffer.from(written(row, task.source, task)), row: hash.slice(0, 16) };
+      const nameOf = (text: string) => createHash('sha1').update(text).digest('hex').slice(0, 16);
+      const data = written(row, task.source, task);
+      const name = nameOf(JSON.stringify(row));
+      return { data: Buffer.from(data), row: name, shown: task.fields ? nameOf(data) : name };
     },
     count: async (task) => Math.min(rowsOf(task).length, task.atMost ?? Number.POSITIVE_INFINITY),
     tileLayer: async (task, layer) => {
@@ -87,12 +89,12 @@ export function memoryStore(tables: ReadonlyMap<string, MemoryTable>): FeatureSt
       return { tile, features: encoder.features, dropped: encoder.dropped, work: 0 };
     },
     occupied: async (source, boxes) => boxes.map((box) => touching(rowsOf({ source }), box).length > 0),
-    extent: async (source) => {
-      const boxes = rowsOf({ source }).flatMap(({ geometry }) => {
+    extent: async (query) => {
+      const boxes = rowsOf(query).flatMap(({ geometry }) => {
         const box = envelope(geometry);
         return box ? [box] : [];
       });
-      return boxes.length === 0 ? undefined : extentInDegrees(boxes.reduce(around), source.crs);
+      return measuredIn(boxes.length === 0 ? undefined : boxes.reduce(around), query.source.crs);
     },
     async *rows(query): AsyncGenerator<FeatureRow[]> {
       const fields = query.fields.map((name) => query.source.fields.find((field) => field.name === name)!);

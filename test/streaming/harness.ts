@@ -4,17 +4,19 @@ import type { EditOperation, FeatureEvent } from '../../src/core/edits.js';
 import { ApiError } from '../../src/core/errors.js';
 import { EPOCH_SIZE, type FeedEntry } from '../../src/core/events.js';
 import { ANONYMOUS, type Principal } from '../../src/core/operation.js';
+import { defaultStyle } from '../../src/core/style/default-style.js';
 import type { Pools } from '../../src/core/tasks.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
 import { Forwarding } from '../../src/gateway/http/forwarding.js';
 import { HttpServer } from '../../src/gateway/http/server.js';
 import { streamingOperations } from '../../src/gateway/surfaces/streaming/operations.js';
-import { type AccessPolicy, defaultPolicy } from '../../src/services/access/access.js';
+import type { AccessPolicy } from '../../src/services/access/access.js';
+import { defaultPolicy } from '../../src/services/access/policy.js';
 import type { Alert } from '../../src/services/alerts.js';
 import { Feed } from '../../src/services/events/feed.js';
 import { Hub } from '../../src/services/events/hub.js';
 import { createLog } from '../../src/services/telemetry/log.js';
-import { VisibleCatalog } from '../../src/services/visible-catalog.js';
+import { fixedReading, VisibleCatalog } from '../../src/services/visible-catalog.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
 import { closeWriters } from '../../src/workers/providers/geopackage/writer.js';
 import { storeOf } from '../../src/workers/providers/store.js';
@@ -57,6 +59,7 @@ export async function streams({
     return {
       ...layer,
       kind: 'vector',
+      style: defaultStyle('Polygon', id),
       id,
       layerId,
       crs: [CRS84],
@@ -78,7 +81,7 @@ export async function streams({
   let snapshot = new CatalogSnapshot(collections, [], 1);
   const visible = new VisibleCatalog(
     () => snapshot,
-    (...asked) => policy(...asked),
+    fixedReading((...asked) => policy(...asked)),
   );
   const alerts: Alert[] = [];
   const hub = new Hub({

@@ -21,7 +21,7 @@ export interface TestReceiver {
   close(): Promise<void>;
 }
 
-export async function startReceiver(): Promise<TestReceiver> {
+export async function startReceiver(address = '127.0.0.1'): Promise<TestReceiver> {
   const server = createServer(async (request, response) => {
     let body = '';
     for await (const part of request) body += part;
@@ -29,10 +29,10 @@ export async function startReceiver(): Promise<TestReceiver> {
     receiver.received.push(one);
     if (receiver.answer) receiver.answer(response, one);
     else response.writeHead(204).end();
-  }).listen(0, '127.0.0.1');
+  }).listen(0, address);
   await once(server, 'listening');
   const receiver: TestReceiver = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://${address}:${(server.address() as AddressInfo).port}`,
     received: [],
     answer: undefined,
     async close() {

@@ -19,6 +19,7 @@ export async function startNginx(block: string, upstream: string): Promise<TestN
   const port = await freePort();
   const here = block
     .replace('listen 80;', `listen 127.0.0.1:${port};`)
+    .replace('listen 443 ssl;', `listen 127.0.0.1:${port} ssl;`)
     .replaceAll('http://127.0.0.1:8080', upstream)
     .replaceAll('/var/cache/graticule', `${root}/cache`);
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']

@@ -20,11 +20,13 @@ export interface TestPostgres {
 
 /** Debian has one version: 12 has 15, 13 has 17. */
 const VERSION = [17, 15].find((version) => existsSync(`/usr/lib/postgresql/${version}`)) ?? 17;
-const PROGRAMS = `/usr/lib/postgresql/${VERSION}/bin`;
+/** Folder of the programs `postgres`, `pg_ctl` and the like. */
+export const PROGRAMS = `/usr/lib/postgresql/${VERSION}/bin`;
 const POSTGIS = `/usr/share/postgresql/${VERSION}/extension/postgis.control`;
 const INSTALL = `apt-get install --no-install-recommends postgresql-${VERSION} postgresql-${VERSION}-postgis-3`;
 const START_MS = 30_000;
-const OWNER = 'graticule';
+/** The superuser of each cluster. */
+export const OWNER = 'graticule';
 
 /**
  * Runs the server given as arguments; `halt` and `start` on its input end it and start it again. When the input
@@ -80,7 +82,8 @@ export async function startPostgres(extra: string[] = []): Promise<TestPostgres>
     keeper.stdin.end();
     await ended;
   };
-  const url = `postgresql://${OWNER}@localhost/postgres?host=${encodeURIComponent(folder)}`;
+  const port = extra.find((setting) => setting.startsWith('port='));
+  const url = `postgresql://${OWNER}@localhost/postgres?host=${encodeURIComponent(folder)}${port ? `&${port}` : ''}`;
   try {
     await untilReady(url, join(folder, 'log'));
   } catch (error) {
@@ -102,7 +105,7 @@ export async function startPostgres(extra: string[] = []): Promise<TestPostgres>
 }
 
 /** PostgreSQL refuses to run as root: then it runs as the user of the Debian package, who gets the folder. */
-function unprivileged(folder: string): string[] {
+export function unprivileged(folder: string): string[] {
   if (process.getuid?.() !== 0) return [];
   const number = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
   chownSync(folder, number('-u'), number('-g'));
@@ -110,7 +113,7 @@ function unprivileged(folder: string): string[] {
 }
 
 /** A cluster whose database has PostGIS: the first of a run is made, the others are copies of it. */
-function makeCluster(data: string, prefix: string[]): void {
+export function makeCluster(data: string, prefix: string[]): void {
   const templates = process.env[RUN_VARIABLE];
   const template = templates && join(templates, 'cluster');
   if (template && existsSync(template)) return run(['cp', '-a', template, data]);

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { get, type IncomingMessage } from 'node:http';
+import { get as getSecure } from 'node:https';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,6 +31,8 @@ export interface ServerSetup {
   port?: number;
   /** `serve` when absent. */
   command?: 'serve' | 'worker';
+  /** Certificates that are believed in, where the server speaks TLS. */
+  ca?: string;
   /** Starts the server in place of itself: it is given the server's command line. */
   launcher?: string[];
 }
@@ -87,8 +91,8 @@ export async function startServer(setup: ServerSetup = {}): Promise<TestServer> 
   );
   closeSync(out);
   const log = () => readFileSync(logFile, 'utf8');
-  const url = `http://127.0.0.1:${port}`;
-  await untilReady(url, child, log);
+  const url = `${setup.ca === undefined ? 'http' : 'https'}://127.0.0.1:${port}`;
+  await untilReady(() => isReady(url, setup.ca), child, log);
   return {
     url,
     adminKey: ADMIN_KEY,
@@ -102,15 +106,29 @@ export async function startServer(setup: ServerSetup = {}): Promise<TestServer> 
   };
 }
 
-async function untilReady(url: string, child: ChildProcess, log: () => string): Promise<void> {
+function isReady(url: string, ca: string | undefined): Promise<boolean> {
+  return new Promise((resolve) => {
+    const answer = (response: IncomingMessage) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    };
+    const call =
+      ca === undefined
+        ? get(`${url}/healthz/ready`, answer)
+        : getSecure(`${url}/healthz/ready`, { ca }, answer);
+    call.on('error', () => resolve(false));
+  });
+}
+
+async function untilReady(
+  isReady: () => Promise<boolean>,
+  child: ChildProcess,
+  log: () => string,
+): Promise<void> {
   const until = Date.now() + START_MS;
   while (Date.now() < until) {
     if (child.exitCode !== null) throw new Error(`the server ended with code ${child.exitCode}:\n${log()}`);
-    const ready = await fetch(`${url}/healthz/ready`).then(
-      (response) => response.ok,
-      () => false,
-    );
-    if (ready) return;
+    if (await isReady()) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   child.kill('SIGKILL');

@@ -3,26 +3,51 @@ import { CatalogSnapshot } from '../../../src/core/collection.js';
 import type { Setting } from '../../../src/core/config.js';
 import { adminOperations } from '../../../src/gateway/admin/index.js';
 import type { AdminOperation } from '../../../src/gateway/admin/kit.js';
-import { createAuthenticator } from '../../../src/gateway/auth/authenticator.js';
+import { type Authenticator, createAuthenticator } from '../../../src/gateway/auth/authenticator.js';
+import { CertificateTrust } from '../../../src/services/access/certificates/trust.js';
+import { EmbedKeys } from '../../../src/services/access/embed-keys.js';
+import type { IdentityParts } from '../../../src/services/access/identity-parts.js';
+import { OAuthClients } from '../../../src/services/access/oauth-clients.js';
+import { providerFetch } from '../../../src/services/access/oidc/provider-fetch.js';
+import { OidcProviders } from '../../../src/services/access/oidc/providers.js';
+import { SignIns } from '../../../src/services/access/oidc/sign-ins.js';
+import { RateLimits } from '../../../src/services/access/rate-limits.js';
+import { AccessRules, NO_RULES } from '../../../src/services/access/rules.js';
+import { Sealing } from '../../../src/services/access/sealing.js';
+import { SecretKeys } from '../../../src/services/access/secret-keys.js';
+import { SigningKeys } from '../../../src/services/access/signing-keys.js';
+import { Tenants } from '../../../src/services/access/tenants.js';
 import { AlertStream } from '../../../src/services/alerts.js';
 import type { CacheScope } from '../../../src/services/cache/cache-control.js';
+import { Connections } from '../../../src/services/connections/connections.js';
 import { SessionDirectory } from '../../../src/services/events/directory.js';
 import { Feed } from '../../../src/services/events/feed.js';
 import { Hub } from '../../../src/services/events/hub.js';
+import { Exports } from '../../../src/services/exports/service.js';
 import { type ImportedCollection, ImportService } from '../../../src/services/import.js';
 import { JobEngine } from '../../../src/services/jobs/engine.js';
+import { Layers } from '../../../src/services/layers/layers.js';
 import { Peers } from '../../../src/services/peers.js';
+import { PublishedLayers } from '../../../src/services/publish/layers.js';
 import { manageRasters } from '../../../src/services/rasters/managed.js';
 import { objectUrl } from '../../../src/services/rasters/places.js';
+import { CoverageImports } from '../../../src/services/remote-imports/coverages.js';
 import { FolderStorage } from '../../../src/services/storage/folder.js';
 import { Styles } from '../../../src/services/styles/index.js';
+import { TilePackages } from '../../../src/services/tile-imports/packages.js';
+import { Tilesets } from '../../../src/services/tile-imports/tilesets.js';
+import { WmtsImports } from '../../../src/services/tile-imports/wmts.js';
 import { TileJobs } from '../../../src/services/tile-jobs/service.js';
+import { Uploads } from '../../../src/services/uploads.js';
+import type { State } from '../../../src/stores/state.js';
+import { AllowedHosts } from '../../../src/workers/remote/allowed.js';
 import { temporaryState } from '../../support/state.js';
 import { type Call, type Called, call } from './call.js';
 import { FakePools } from './fake-pools.js';
 
 const setting = (path: string, value: unknown, extra: Partial<Setting> = {}): Setting => ({
   path,
+  names: path.split('.'),
   type: typeof value,
   description: `About ${path}.`,
   default: '',
@@ -59,6 +84,14 @@ export async function adminHarness(temporary = () => temporaryState()) {
     drop: async () => 5,
     reload: async () => {},
   });
+  const tilesets = new Tilesets({
+    dataDir,
+    storage: new FolderStorage(dataDir),
+    collections: () => [],
+    reload: async () => {},
+  });
+  const tilePackages = new TilePackages({ pools, jobs, tilesets });
+  const wmtsImports = new WmtsImports({ pools, jobs, tilesets, sealing: new Sealing('') });
   const rasters = manageRasters({
     state: t.state,
     catalog: () => new CatalogSnapshot([], [], 0),
@@ -104,14 +137,72 @@ export async function adminHarness(temporary = () => temporaryState()) {
     sessions: { total: 10, perAddress: 10, perKey: 10 },
     alerts,
   });
+  const connections = new Connections({
+    documents: t.state.documents,
+    keys: new SecretKeys(t.state.documents, new Sealing('')),
+    settings: { allow: ['*'], secrets: [], certificates: '' },
+    settle: async () => {},
+  });
+  const visible = () => new CatalogSnapshot([], [], 0);
   const operations = adminOperations({
+    exports: new Exports({ pools, jobs, dataDir, visible }),
+    visible,
+    connections,
+    publishedLayers: new PublishedLayers({
+      ...{ documents: t.state.documents, collections: t.state.collections, connections, pools },
+      catalog: () => new CatalogSnapshot([], [], 0),
+      settle: async () => {},
+    }),
     server: { version: '2026.3.0', releaseChannel: 'preview' },
     state: t.state,
     keys: auth.keys,
+    users: auth.users,
+    tenants: new Tenants(
+      t.state.documents,
+      t.state.tenantUsage,
+      async () => {},
+      () => {},
+    ),
+    identity: identityOf(t.state, auth),
+    certificates: new CertificateTrust(
+      t.state.documents,
+      { mode: 'Disabled', environmentId: 'default', header: '' },
+      async () => {},
+    ),
+    embedKeys: new EmbedKeys(
+      t.state.documents,
+      t.state.embedUsage,
+      async () => {},
+      () => {},
+    ),
+    limits: new RateLimits({
+      documents: t.state.documents,
+      buckets: t.state.rateBuckets,
+      planOf: () => undefined,
+      onError: () => {},
+    }),
+    rules: new AccessRules(t.state.documents, { on: () => {} }, new Sealing('')),
+    layers: new Layers({
+      documents: t.state.documents,
+      announcements: { on: () => {} },
+      catalog: { settle: () => {} },
+      pools,
+      settle: async () => {},
+    }),
+    settle: async () => {},
+    catalog: () => new CatalogSnapshot([], [], 0),
     jobs,
     imports,
+    uploads: new Uploads(peers, jobs),
+    sealing: new Sealing(''),
     tileJobs,
+    tilePackages,
+    tilesets,
+    wmtsImports,
     rasters,
+    coverageImports: new CoverageImports({
+      ...{ pools, imports: rasters.imports, collections: t.state.collections, catalog: visible },
+    }),
     alerts,
     streams: new SessionDirectory(hub, peers),
     pools,
@@ -134,6 +225,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
         return 2;
       },
     },
+    releases: { environment: 'default', key: '' },
     config: {
       environment: 'test',
       contentRoot: '/srv',
@@ -179,4 +271,18 @@ function find(operations: readonly AdminOperation[], route: string): AdminOperat
   const found = operations.find((o) => o.method === method && o.path === `/api/v1/admin${path}`);
   if (!found) throw new Error(`no operation ${route}`);
   return found;
+}
+
+function identityOf({ documents }: State, { users, sessions }: Authenticator): IdentityParts {
+  const sealing = new Sealing('');
+  const settle = async () => {};
+  const providers = new OidcProviders(documents, sealing, providerFetch(new AllowedHosts([])), settle);
+  return {
+    ...{ providers, sessions, clients: new OAuthClients(documents, settle) },
+    signing: new SigningKeys(documents, sealing, settle),
+    signIns: new SignIns({
+      ...{ providers, documents, sealing, users: () => users, sessions: () => sessions },
+      rules: () => NO_RULES,
+    }),
+  };
 }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TaskFailure } from '../../../src/core/failure.js';
+import type { StagedLayer, StageProblem } from '../../../src/core/ogr.js';
 import type { RasterInfo } from '../../../src/core/rasters.js';
 import type { Pools, TaskInput, TaskName, TaskOptions } from '../../../src/core/tasks.js';
 
@@ -11,8 +12,8 @@ import type { Pools, TaskInput, TaskName, TaskOptions } from '../../../src/core/
  */
 export class FakePools implements Pools {
   readonly calls: TaskName[] = [];
-  /** Milliseconds that a translation takes. */
-  translateMs = 0;
+  /** Milliseconds that staging takes. */
+  stageMs = 0;
   /** Fails the task of this name with that. */
   readonly failures = new Map<TaskName, TaskFailure>();
   /** Called after a load has committed, before it answers. */
@@ -22,35 +23,31 @@ export class FakePools implements Pools {
     this.calls.push(name);
     const failure = this.failures.get(name);
     if (failure) throw failure;
-    if (name === 'ogr.inspect') return (await this.#inspect(input as TaskInput<'ogr.inspect'>)) as never;
-    if (name === 'ogr.translate')
-      return (await this.#translate(input as TaskInput<'ogr.translate'>, options)) as never;
+    if (name === 'ogr.stage') return (await this.#stage(input as TaskInput<'ogr.stage'>, options)) as never;
     if (name === 'vector.load') return (await this.#load(input as TaskInput<'vector.load'>)) as never;
     if (name === 'raster.inspect') return rasterAt(input as TaskInput<'raster.inspect'>) as never;
     throw new Error(`no fake of ${name}`);
   }
 
-  async #inspect({ path }: TaskInput<'ogr.inspect'>) {
+  async #stage(
+    { path, output, layer = 'towns', sourceCrs }: TaskInput<'ogr.stage'>,
+    { signal, onProgress }: TaskOptions,
+  ): Promise<StagedLayer | StageProblem> {
     if (!existsSync(path)) throw new TaskFailure('source-missing', 'There is no such file.');
-    const crs = (await readFile(path, 'utf8')).includes('nocrs') ? null : 'EPSG:4326';
-    const common = { geometryType: 'Point' as const, hasZ: false, featureCount: 3, crs, fields: [] };
-    return [
-      { name: 'towns', ...common },
-      { name: 'rivers', ...common },
-    ];
-  }
-
-  async #translate({ path, output, layer }: TaskInput<'ogr.translate'>, { signal, onProgress }: TaskOptions) {
     if (existsSync(output)) throw new TaskFailure('invalid-input', 'The output exists already.');
+    const names = ['towns', 'rivers'];
+    if (!names.includes(layer)) return { problem: 'no-layer', names };
+    const hasCrs = !(await readFile(path, 'utf8')).includes('nocrs');
+    if (!hasCrs && sourceCrs === undefined) return { problem: 'no-crs' };
     for (let part = 1; part <= 4; part++) {
-      await sleep(this.translateMs / 4, undefined, signal ? { signal } : {}).catch(() => {
+      await sleep(this.stageMs / 4, undefined, signal ? { signal } : {}).catch(() => {
         throw new TaskFailure('cancelled', 'Cancelled.');
       });
       onProgress?.(part / 4);
     }
     await copyFile(path, output);
-    await writeFile(`${output}-wal`, layer ?? '');
-    return { features: 3 };
+    await writeFile(`${output}-wal`, layer);
+    return { layer, features: 3, spatialLayers: names.length };
   }
 
   async #load({ staging, store, table, token }: TaskInput<'vector.load'>) {

@@ -6,7 +6,7 @@ import sys
 
 from qgis.core import QgsApplication, QgsFeatureRequest, QgsRectangle, QgsVectorLayer
 
-url, collection, west, south, east, north = sys.argv[1:]
+url, collection, name, west, south, east, north = sys.argv[1:]
 QgsApplication.setPrefixPath("/usr", True)
 app = QgsApplication([], False)
 app.initQgis()
@@ -23,7 +23,7 @@ print(
             "features": len(features),
             "geometries": sum(1 for feature in features if feature.hasGeometry()),
             "inside": sorted(
-                feature["NAME"] for feature in layer.getFeatures(QgsFeatureRequest().setFilterRect(window))
+                feature[name] for feature in layer.getFeatures(QgsFeatureRequest().setFilterRect(window))
             ),
         }
     ),
