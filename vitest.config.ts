@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /**
@@ -19,11 +21,30 @@ const UNITS = [
   'test/edits/(access|areas|catalog|item-tag|lanes|policy|positions|values).test.ts',
   'test/engine/(lane|output|rooms|wire).test.ts',
   'test/http/(backlog|browser-pages|forwarding|no-content|request-lines|router|turns).test.ts',
-  'test/streaming/(access|bad-input|formats|gaps|groups|peers|quotas|sse).test.ts',
+  'test/streaming/(access|bad-input|formats|gaps|groups|peers|quotas|relay|sse).test.ts',
   'test/styles/(check|drawing-info|icon-files|sld-*|store|suggest).test.ts',
   'test/tile-jobs/parts.test.ts',
   'test/tiles/(byte-budget|images|make).test.ts',
 ];
+
+/**
+ * What a file with a process of its own says: it imports code that may keep something in its modules, or changes its
+ * process. All other files look at programs that they start, from outside.
+ */
+const OWN_PROCESS = [
+  /from '(\.\.\/)+src\/(cli|console|gateway|native\/(index|postgres)|services|stores|supervisor|workers)/,
+  /\bvi\./,
+  /\bprocess\.env(\.\w+|\[[^\]]+\]) *\??\??=[^=]|delete process\.env/,
+  /[^.]process\.(chdir|umask|on\(|once\(|title)/,
+];
+
+const OUTSIDE = readdirSync('test', { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.test.ts'))
+  .map((name) => join('test', name))
+  .filter((file) => {
+    const text = readFileSync(file, 'utf8');
+    return !OWN_PROCESS.some((mark) => mark.test(text));
+  });
 
 const COMMON = {
   pool: 'forks',
@@ -42,10 +63,25 @@ export default defineConfig({
     maxWorkers: 4,
     projects: [
       {
-        test: { ...COMMON, name: 'units', include: UNITS, isolate: false, sequence: { groupOrder: 1 } },
+        test: { ...COMMON, name: 'units', include: UNITS, isolate: false, sequence: { groupOrder: 2 } },
       },
       {
-        test: { ...COMMON, name: 'servers', include: ['src/**/*.test.ts', 'test/**/*.test.ts'], exclude: UNITS },
+        test: {
+          ...COMMON,
+          name: 'outside',
+          include: OUTSIDE,
+          exclude: UNITS,
+          isolate: false,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          ...COMMON,
+          name: 'inside',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: [...UNITS, ...OUTSIDE],
+        },
       },
     ],
   },

@@ -31,6 +31,7 @@ const EXTERNAL = [
   '@mapbox/maki',
   '@mapnik/mapnik',
   '@opentelemetry/*',
+  'argon2',
   'msgpackr-extract',
   'pg-native',
   'pino',
@@ -59,13 +60,17 @@ const ownPlace = {
 /**
  * The JavaScript of gdal-async is bundled: each engine loads it twice, and half of the time went into hundreds of small
  * files, most of them of the package that finds its native part. That part and its data stay where the package is.
+ * `wrapVRT`, which nothing here calls, stays out: the XML library that it is written with took a quarter of the rest.
  */
 const gdal = {
   name: 'gdal-async',
   setup({ onLoad, onResolve }) {
     onLoad({ filter: /\/gdal-async\/lib\/gdal\.js$/ }, async ({ path }) => {
       const text = await readFile(path, 'utf8');
-      return { contents: text.replaceAll('__dirname', 'GDAL_FOLDER'), loader: 'js' };
+      const contents = text
+        .replaceAll('__dirname', 'GDAL_FOLDER')
+        .replace("gdal.wrapVRT = require('./wrapVRT')", '');
+      return { contents, loader: 'js' };
     });
     onResolve({ filter: /^@mapbox\/node-pre-gyp$/ }, ({ path }) => ({ path, namespace: 'gdal-async' }));
     onLoad({ filter: /^@mapbox\/node-pre-gyp$/, namespace: 'gdal-async' }, () => ({

@@ -72,6 +72,34 @@ program
   .option('--most <n>', 'how many events at most (500)', number('--most'))
   .action(loaded(async () => (await import('./redrive.js')).redrive));
 
+program
+  .command('plan')
+  .description('say what apply would change in the state of a running server')
+  .argument('<file>', 'manifest (YAML)')
+  .option('--url <url>', 'the server (http://localhost:8080)')
+  .option('--key <key>', 'key of its management API (SVC_ADMIN_KEY)')
+  .option('--prune', 'remove what the manifest before it made and this one does not hold')
+  .action(loaded(async () => (await import('./manifest.js')).planManifest));
+
+program
+  .command('apply')
+  .description('make the state of a running server what a manifest says')
+  .argument('<file>', 'manifest (YAML)')
+  .option('--url <url>', 'the server (http://localhost:8080)')
+  .option('--key <key>', 'key of its management API (SVC_ADMIN_KEY)')
+  .option('--prune', 'remove what the manifest before it made and this one does not hold')
+  .action(loaded(async () => (await import('./manifest.js')).applyManifest));
+
+program
+  .command('manifest')
+  .description(
+    'write the state of a running server as a manifest: services, layers, styles, roles, policies, limits',
+  )
+  .argument('[file]', 'file to write; standard output when absent')
+  .option('--url <url>', 'the server (http://localhost:8080)')
+  .option('--key <key>', 'key of its management API (SVC_ADMIN_KEY)')
+  .action(loaded(async () => (await import('./manifest.js')).exportManifest));
+
 const state = program.command('state').description('back up and move what the server remembers');
 
 state

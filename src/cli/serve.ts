@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { type Config, environmentNames } from '../core/config.js';
 import { isPath } from '../core/sources.js';
 import { version } from '../core/version.js';
+import { certificateFiles } from '../services/certificate.js';
 import { remoteHosts } from '../services/storage/hosts.js';
 import { createLog, exception, type Log } from '../services/telemetry/log.js';
 import { watchFaults } from '../supervisor/faults.js';
@@ -37,6 +38,7 @@ export async function serve(sources: string[], options: ServeOptions): Promise<v
   const flags = flagsOf(sources, options);
   const { config, settings } = resolveConfig(flags, options.config);
   requireSources(sources);
+  certificateFiles(config.server.tls);
   if (options.saveConfig) saveConfig(options.saveConfig, settings);
   const folder = claimDataFolder(resolve(config.data.directory));
   await requireFreePort(config, folder.wasLeft ? ORPHAN_MS : 0).catch((error) => {

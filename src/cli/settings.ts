@@ -62,13 +62,11 @@ export function engineCount(config: Config): number {
  */
 export function saveConfig(file: string, settings: readonly Setting[]): void {
   const document: Record<string, Record<string, unknown>> = {};
-  for (const { path, value, source, secret } of settings) {
+  for (const { names, value, source, secret } of settings) {
     if (source === 'default' || secret) continue;
-    const parts = path.split('.');
-    const last = parts.pop()!;
     let at = document as Record<string, unknown>;
-    for (const part of parts) at = (at[part] ??= {}) as Record<string, unknown>;
-    at[last] = Array.isArray(value) ? value.map(withoutSecrets) : value;
+    for (const name of names.slice(0, -1)) at = (at[name] ??= {}) as Record<string, unknown>;
+    at[names.at(-1)!] = Array.isArray(value) ? value.map(withoutSecrets) : value;
   }
   writeFileSync(file, `# Written by graticule serve --save-config\n${stringify(document)}`, { flag: 'w' });
 }

@@ -74,6 +74,7 @@ async function bundle(worker) {
       take: join(browser, 'take.ts'),
       position: join(browser, 'position.ts'),
       filter: join(browser, 'filter.ts'),
+      account: join(browser, 'account.ts'),
       client: join(here, '../client/index.ts'),
     },
     outdir: out,

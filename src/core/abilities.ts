@@ -1,4 +1,5 @@
 import type { ArchiveCollection, Collection, RasterCollection, VectorCollection } from './collection.js';
+import type { ServiceProtocol } from './layer-settings.js';
 
 /**
  * What a collection can do. Surfaces, pages and services ask for abilities and never for the kind of a collection, so
@@ -46,6 +47,11 @@ export function hasVectorTiles(collection: Collection): boolean {
   return hasFeatures(collection) || (hasStoredTiles(collection) && collection.format === 'mvt');
 }
 
+/** Whether a collection is on a surface. */
+export function isServed({ protocols }: Collection, protocol: ServiceProtocol): boolean {
+  return protocols === undefined || protocols.includes(protocol);
+}
+
 /** What stands for a collection by what its data is. */
 export interface ByData<T> {
   features(collection: VectorCollection): T;
@@ -63,7 +69,8 @@ export function cursorOf(collection: Collection): number {
   return hasFeatures(collection) ? collection.cursor : 0;
 }
 
-/** Who is to be named with the tiles; may hold markup. */
+/** Who is to be named with the data; may hold markup. */
 export function attributionOf(collection: Perhaps): string | undefined {
-  return hasStoredTiles(collection) ? collection.attribution : undefined;
+  const own = hasStoredTiles(collection) ? collection.attribution : undefined;
+  return collection?.about?.attribution ?? own;
 }

@@ -1,8 +1,9 @@
-import { hasCoverage, hasFeatures, hasStoredTiles } from './abilities.js';
+import { hasCoverage, hasFeatures, hasStoredTiles, isServed } from './abilities.js';
 import type { ArchiveContainer, ArchiveFormat, VectorLayerMetadata } from './archives.js';
 import type { Box } from './box.js';
 import type { Expression } from './cql2/ast.js';
 import type { Crs } from './crs.js';
+import type { LayerAbout, MapSettings, ServiceProtocol } from './layer-settings.js';
 import type { BandInfo, RasterInfo } from './rasters.js';
 import type { FileStyle, MapStyle, NamedStyle } from './style/model.js';
 import { BUILT_IN_SETS, type MatrixSets } from './tile-matrix.js';
@@ -47,6 +48,16 @@ interface CollectionBase {
   /** Milliseconds since the epoch at which a database was read: what was made before may be of other data. */
   readonly readAt?: number;
   readonly tiles?: TileSettings;
+  /** What operators say of it. */
+  readonly about?: LayerAbout;
+  /** The service that it belongs to; the default one when absent. */
+  readonly service?: string;
+  /** Surfaces that it is on; all when absent. */
+  readonly protocols?: readonly ServiceProtocol[];
+  /** How maps of its service are made. */
+  readonly maps?: Partial<MapSettings>;
+  /** Not everybody may read it, or not as it is here: no cache between us and the caller may keep answers. */
+  readonly isPrivate?: true;
   /** What operators should know about the data, which is published all the same. */
   readonly warning?: string;
 }
@@ -54,7 +65,8 @@ interface CollectionBase {
 export interface VectorCollection extends CollectionBase {
   readonly kind: 'vector';
   readonly source: VectorSource;
-  readonly featureCount: number;
+  /** Undefined while nobody has counted what a rule leaves. */
+  readonly featureCount: number | undefined;
   /** True when `featureCount` is the database's estimate. */
   readonly countEstimated?: boolean;
   /** Extent in the CRS of the data, where this is a plane without a place on Earth. */
@@ -70,15 +82,26 @@ export interface VectorCollection extends CollectionBase {
   readonly unreadStyles?: readonly FileStyle[];
   /** Of STAC items that were read from a catalog: the document of their collection, as it was read. */
   readonly stac?: Readonly<Record<string, unknown>>;
-  /** What is kept from who reads: `source` then lacks the masked fields. */
+  /** What is kept from who reads: `source` then lacks the hidden fields, and tells of masked ones as they are shown. */
   readonly rule?: ReadRule;
 }
 
 export interface ReadRule {
+  /** Whether it holds for everybody, by the settings of the layer, or for some callers. */
+  readonly scope: 'everybody' | 'caller';
   /** Only rows that pass exist; all when absent. A checked filter, which may name masked fields. */
   readonly rows: Expression | undefined;
-  /** The source with all its fields. */
+  /** The source with all its fields, of which some have masks. */
   readonly stored: VectorSource;
+  /** Version of the collection without the rule. */
+  readonly version: string;
+  /** Finds out how many rows there are and where they lie; absent once that is known. Never rejects. */
+  readonly measure?: () => Promise<void>;
+}
+
+/** The collection with all its fields, those too that settings or rules hide. */
+export function whole(collection: VectorCollection): VectorCollection {
+  return collection.rule ? { ...collection, source: collection.rule.stored } : collection;
 }
 
 /** How a store is asked for what may be read of a collection. */
@@ -90,6 +113,11 @@ export function readable({ source, rule }: VectorCollection): {
   if (!rule) return { source };
   const fields = source.fields.map(({ name }) => name);
   return { source: rule.stored, fields, ...(rule.rows === undefined ? {} : { filter: rule.rows }) };
+}
+
+/** Whether nobody has found out yet what a rule leaves of a collection. */
+export function isUnmeasured(collection: Collection): boolean {
+  return hasFeatures(collection) && collection.featureCount === undefined;
 }
 
 export interface RasterCollection extends CollectionBase {
@@ -150,6 +178,7 @@ export class CatalogSnapshot {
   readonly #byId: ReadonlyMap<string, Collection>;
   readonly #byLayerId: ReadonlyMap<number, Collection>;
   #onEarth: CatalogSnapshot | undefined;
+  readonly #serving = new Map<ServiceProtocol, CatalogSnapshot>();
 
   constructor(
     readonly collections: readonly Collection[],
@@ -197,6 +226,18 @@ export class CatalogSnapshot {
   /** The same catalog for what needs places on Earth: without collections in planes of their own. */
   get onEarth(): CatalogSnapshot {
     return (this.#onEarth ??= this.#withoutPlanes());
+  }
+
+  /** The same catalog as one surface shows it: without collections that are switched off there. */
+  serving(protocol: ServiceProtocol): CatalogSnapshot {
+    let serving = this.#serving.get(protocol);
+    if (!serving) this.#serving.set(protocol, (serving = this.#withoutUnserved(protocol)));
+    return serving;
+  }
+
+  #withoutUnserved(protocol: ServiceProtocol): CatalogSnapshot {
+    const collections = this.collections.filter((one) => isServed(one, protocol));
+    return collections.length === this.collections.length ? this : this.with({ collections });
   }
 
   #withoutPlanes(): CatalogSnapshot {

@@ -3,6 +3,7 @@ import { Ajv } from 'ajv';
 import Type, { type Static, type TSchema } from 'typebox';
 import { parse } from 'yaml';
 import { basemapSetting } from './basemap.js';
+import { CERTIFICATE_HEADERS, CERTIFICATE_MODES } from './client-certificates.js';
 import { isDatabase } from './database-url.js';
 import { FEED_AGE_MS, LIMITS, OUTBOX_EVENTS } from './limits.js';
 import { LOG_LEVELS, type LogLevel } from './log-events.js';
@@ -59,6 +60,9 @@ const WebhookSchema = Type.Object(
 );
 export type Webhook = Static<typeof WebhookSchema>;
 
+/** Nothing, or the name of a header. */
+const HEADER_NAME = '^[\\w-]*$';
+
 export const ConfigSchema = section({
   server: section({
     port: whole('Port of HTTP and WebSocket.', 8080, 0, 65_535),
@@ -76,6 +80,18 @@ export const ConfigSchema = section({
       description:
         'Addresses and networks of proxies whose X-Forwarded-For, -Proto, -Host and -Prefix count; those of others are ignored.',
       default: [],
+    }),
+    tls: section({
+      cert: text(
+        'File (PEM) of the certificate and those that lead to its root; the server speaks HTTPS then (docs/tls.md). Plain HTTP when empty.',
+        '',
+      ),
+      key: text('File (PEM) of its key.', ''),
+      clientCa: text(
+        'File (PEM) of the authorities whose client certificates are asked for (docs/client-certificates.md); none are when empty. Needs Node.js 24.',
+        '',
+      ),
+      redirectPort: whole('Port of plain HTTP that leads to HTTPS; none when 0.', 0, 0, 65_535),
     }),
     vendor: text('Host name in problem type URIs.', 'graticule.invalid'),
   }),
@@ -109,6 +125,8 @@ export const ConfigSchema = section({
     limits: section({
       import: jobLimit('Imports of vector files'),
       'import-raster': jobLimit('Imports of rasters'),
+      'import-tiles': jobLimit('Imports of tile packages'),
+      'import-wmts': jobLimit('Imports of tiles of a WMTS'),
       'multidim-scan': jobLimit('Scans of multidimensional coverages'),
       'tiles.cache': jobLimit('Seedings and drops of cached tiles'),
       'tiles.archive': jobLimit('Exports of tiles'),
@@ -120,6 +138,22 @@ export const ConfigSchema = section({
     captureEdits: yes(
       'Tell edits that others make in the database, by triggers on the published tables (docs/editing.md).',
       false,
+    ),
+  }),
+  connections: section({
+    allow: Type.Array(Type.String(), {
+      description:
+        'Hosts that databases may be connected to over the management API: names, *.example.org, addresses and networks, each perhaps with a port; * is any host (docs/connections.md).',
+      default: ['*'],
+    }),
+    secrets: Type.Array(Type.String({ pattern: '^(env|file):.+$' }), {
+      description:
+        'What secretReference of a connection may name: variables of the environment and files; * at the end stands for any rest.',
+      default: ['env:CONNECTION_*', 'file:/run/secrets/connections/*'],
+    }),
+    certificates: text(
+      'PEM file with the certificates of authorities that sign those of databases, for VerifyCA and VerifyFull.',
+      '/etc/ssl/certs/ca-certificates.crt',
     ),
   }),
   state: section({
@@ -160,6 +194,24 @@ export const ConfigSchema = section({
     redis: section({
       url: text('Redis for tiles and notes shared by several servers (redis://...); none when empty.', '', {
         'x-secret': true,
+      }),
+    }),
+  }),
+  cdn: section({
+    header: text(
+      'Header in which tiles name the tags that a content delivery network purges by: Surrogate-Key, Cache-Tag, xkey; none when empty (docs/scaling.md).',
+      '',
+      { pattern: HEADER_NAME },
+    ),
+    purge: section({
+      url: text('Where purges are sent after edits; nowhere when empty.', ''),
+      method: text('Method of that request.', 'POST', { pattern: '^[A-Z]{1,16}$' }),
+      header: text('Header that carries the tags; a JSON body, {"tags": [...]}, when empty.', '', {
+        pattern: HEADER_NAME,
+      }),
+      credential: text('A header that is sent along, such as Fastly-Key: secret; none when empty.', '', {
+        'x-secret': true,
+        pattern: '^$|^[\\w-]+: ?[\\x20-\\x7e]+$',
       }),
     }),
   }),
@@ -232,6 +284,42 @@ export const ConfigSchema = section({
     adminKey: text('First administrator key; generated and printed once when empty.', '', {
       'x-secret': true,
     }),
+    stateKey: text(
+      'Encrypts private keys and the secrets of providers in the state; the same on all servers of a state. Without it they lie there as they are.',
+      '',
+      { 'x-secret': true },
+    ),
+    clientCertificates: section({
+      mode: Type.Union(
+        CERTIFICATE_MODES.map((mode) => Type.Literal(mode)),
+        {
+          description:
+            'Whether callers may, or must, show a client certificate: for data (RequiredForNative), the management API (RequiredForAdmin) or both and all pages (RequiredForEnvironment); docs/client-certificates.md.',
+          default: 'Disabled',
+        },
+      ),
+      environmentId: text('Environment whose trust profiles and mappings hold here.', 'default', {
+        pattern: '^[\\w.-]{1,100}$',
+      }),
+      header: Type.Union(
+        CERTIFICATE_HEADERS.map((name) => Type.Literal(name)),
+        {
+          description:
+            'Header in which the proxies of server.trustProxy pass the certificate on, and which they take away from requests that bring it; none when empty.',
+          default: '',
+        },
+      ),
+    }),
+  }),
+  releases: section({
+    environment: text('Name of this environment in release packages (docs/releases.md).', 'default', {
+      pattern: '^[\\w.-]{1,100}$',
+    }),
+    key: text(
+      'Signs release packages; the same, of 16 characters or more, in all environments that take them from each other. Without it they are not signed.',
+      '',
+      { 'x-secret': true, pattern: '^(.{16,})?$' },
+    ),
   }),
 });
 
@@ -241,7 +329,9 @@ export type ConfigSource = 'flag' | 'environment' | 'file' | 'default';
 
 /** One setting as it is in force: what documentation and the management API show. */
 export interface Setting {
+  /** Its names joined by dots; a name may hold dots itself. */
   path: string;
+  names: readonly string[];
   type: string;
   description: string;
   default: unknown;
@@ -279,16 +369,16 @@ const WELL_KNOWN: Record<string, string> = {
 const FALLBACKS: Record<string, string> = { 'data.sources': 'DATABASE_URL' };
 
 interface Leaf {
+  /** Its names joined by dots; a name may hold dots itself. */
   path: string;
+  names: readonly string[];
   schema: TSchema & { type?: string; default?: unknown; description?: string };
 }
 
-function leaves(schema: TSchema, prefix = ''): Leaf[] {
+function leaves(schema: TSchema, names: readonly string[] = []): Leaf[] {
   const properties = (schema as { properties?: Record<string, TSchema> }).properties;
-  if (!properties) return [{ path: prefix, schema }];
-  return Object.entries(properties).flatMap(([name, sub]) =>
-    leaves(sub, prefix ? `${prefix}.${name}` : name),
-  );
+  if (!properties) return [{ path: names.join('.'), names, schema }];
+  return Object.entries(properties).flatMap(([name, sub]) => leaves(sub, [...names, name]));
 }
 
 export function environmentName(path: string): string {
@@ -312,14 +402,16 @@ export function loadConfig(inputs: ConfigInputs): { config: Config; settings: Se
   const file = inputs.file === undefined ? {} : readConfigFile(inputs.file);
   const problems = unknownKeys(file, ConfigSchema, '');
   const config: Record<string, unknown> = {};
-  const settings = leaves(ConfigSchema).map(({ path, schema }): Setting => {
-    const { raw, source } = pick(path, schema, inputs, file);
-    const { value, problem } = coerce(raw, schema);
+  const settings = leaves(ConfigSchema).map(({ path, names, schema }): Setting => {
+    const { raw, source } = pick({ path, names, schema }, inputs, file);
+    // Defaults are our own: compiling all their schemas took longer than all else here.
+    const { value, problem } = source === 'default' ? { value: structuredClone(raw) } : coerce(raw, schema);
     if (problem) problems.push(`${path} ${problem} (from the ${source})`);
-    assign(config, path, value);
+    assign(config, names, value);
     const secret = (schema as { 'x-secret'?: boolean })['x-secret'] ?? false;
     return {
       path,
+      names,
       type: schema.type ?? 'string',
       description: schema.description ?? '',
       default: schema.default,
@@ -360,16 +452,12 @@ function unknownKeys(value: Record<string, unknown>, schema: TSchema, prefix: st
   });
 }
 
-function pick(
-  path: string,
-  schema: Leaf['schema'],
-  { flags, env }: ConfigInputs,
-  file: Record<string, unknown>,
-) {
+function pick({ path, names, schema }: Leaf, { flags, env }: ConfigInputs, file: Record<string, unknown>) {
   const flag = flags?.[path];
-  const fromFile = path
-    .split('.')
-    .reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], file);
+  const fromFile = names.reduce<unknown>(
+    (at, name) => (at as Record<string, unknown> | undefined)?.[name],
+    file,
+  );
   if (flag !== undefined)
     return { raw: isRecord(flag) ? added(fromFile, flag) : flag, source: 'flag' as const };
   const fromEnv = env?.[longName(path)] ?? env?.[environmentName(path)];
@@ -401,8 +489,14 @@ function fromText(text: string, type: string | undefined): unknown {
   }
 }
 
-// The schemas are our own: comparing them with the schema of schemas would take longer than all else here.
-const ajv = new Ajv({ coerceTypes: true, strict: false, meta: false, validateSchema: false });
+// The schemas are our own: comparing them with the schema of schemas would take long. Each is used once.
+const ajv = new Ajv({
+  coerceTypes: true,
+  strict: false,
+  meta: false,
+  validateSchema: false,
+  code: { optimize: false },
+});
 ajv.addFormat('network', (text) => Networks.isEntry(text));
 ajv.addFormat('storage-url', (text) => text === '' || bucketOf(text) !== undefined);
 ajv.addFormat('state-url', (text) => text === '' || isPostgresUrl(text));
@@ -421,10 +515,8 @@ function isPostgresUrl(text: string): boolean {
   return isDatabase(text) && URL.canParse(text);
 }
 
-function assign(target: Record<string, unknown>, path: string, value: unknown): void {
-  const parts = path.split('.');
-  const last = parts.pop()!;
+function assign(target: Record<string, unknown>, names: readonly string[], value: unknown): void {
   let at = target;
-  for (const part of parts) at = (at[part] ??= {}) as Record<string, unknown>;
-  at[last] = value;
+  for (const name of names.slice(0, -1)) at = (at[name] ??= {}) as Record<string, unknown>;
+  at[names.at(-1)!] = value;
 }

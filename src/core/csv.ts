@@ -23,3 +23,12 @@ export interface CsvTextColumn {
   record: number;
   reason: string;
 }
+
+/** The first record of features as CSV: `id`, `geometry` (WKT), then the fields. */
+export function csvHeader(fields: readonly { readonly name: string }[]): string {
+  return `${['id', 'geometry', ...fields.map((field) => field.name)].map(csvValue).join(',')}\r\n`;
+}
+
+function csvValue(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+}

@@ -3,6 +3,7 @@
 import type { Box } from './box.js';
 import type { Expression } from './cql2/ast.js';
 import type { FieldError } from './errors.js';
+import type { PresenceMark } from './presence.js';
 import type { VectorSource } from './vector-source.js';
 
 /** A feature as a client sent it; what is absent was not sent. */
@@ -76,6 +77,8 @@ export interface EditTask {
   /** Attributes that may be changed; all when absent. The others keep their values. */
   writable?: string[];
   origin: EditOrigin;
+  /** It becomes true while this is present, or not at all. */
+  presence?: PresenceMark;
 }
 
 export type EditFailureReason =

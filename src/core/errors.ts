@@ -8,6 +8,20 @@ export const ERROR_TABLE = {
   unauthenticated: [401, 'Authentication required'],
   'entitlement-missing': [402, 'License entitlement required'],
   forbidden: [403, 'Forbidden'],
+  // Of client certificates: names that clients of the management API decide by.
+  client_certificate_missing: [401, 'Authentication required'],
+  client_certificate_expired: [401, 'Authentication required'],
+  client_certificate_not_yet_valid: [401, 'Authentication required'],
+  client_certificate_untrusted_issuer: [401, 'Authentication required'],
+  client_certificate_untrusted_chain: [401, 'Authentication required'],
+  client_certificate_revoked: [401, 'Authentication required'],
+  client_certificate_invalid_eku: [401, 'Authentication required'],
+  client_certificate_missing_identity: [401, 'Authentication required'],
+  client_certificate_forwarding_invalid: [401, 'Authentication required'],
+  client_certificate_forwarding_untrusted: [403, 'Forbidden'],
+  client_certificate_wrong_environment: [403, 'Forbidden'],
+  client_certificate_unmapped_identity: [403, 'Forbidden'],
+  client_certificate_insufficient_rbac: [403, 'Forbidden'],
   'not-found': [404, 'Not found'],
   'method-not-allowed': [405, 'Method not allowed'],
   'not-acceptable': [406, 'Not acceptable'],
@@ -26,6 +40,8 @@ export const ERROR_TABLE = {
   'headers-too-large': [431, 'Request header fields too large'],
   internal: [500, 'Internal server error'],
   'not-implemented': [501, 'Not implemented'],
+  'bad-gateway': [502, 'Bad gateway'],
+  'gateway-timeout': [504, 'Gateway timeout'],
   'insufficient-storage': [507, 'Insufficient storage'],
   unavailable: [503, 'Service unavailable'],
   'deadline-exceeded': [503, 'Deadline exceeded'],
@@ -78,7 +94,7 @@ export class ApiError extends Error {
     this.status = status;
     this.title = title;
     this.errors = extras.errors;
-    this.headers = code === 'unauthenticated' ? { ...CHALLENGES, ...extras.headers } : extras.headers;
+    this.headers = status === 401 ? { ...CHALLENGES, ...extras.headers } : extras.headers;
   }
 }
 

@@ -1,19 +1,37 @@
 /** Why a task fails, as it crosses threads and processes. */
 
-/** Why a task failed, as a meaning; the gateway maps meanings to status codes. */
-export type TaskFailureCode =
-  | 'invalid-input'
-  | 'source-unreadable'
-  | 'source-missing'
-  | 'store-unavailable'
-  | 'storage-full'
-  | 'too-large'
-  | 'no-data'
-  | 'cancelled'
-  | 'deadline-exceeded'
-  | 'queue-full'
-  | 'worker-lost'
-  | 'internal';
+/** Why a task may fail, as meanings; the gateway maps them to status codes. */
+export const TASK_FAILURE_CODES = [
+  'invalid-input',
+  'source-unreadable',
+  'source-missing',
+  'store-unavailable',
+  /** It may have been done, or not. */
+  'outcome-unknown',
+  /** This process may count as gone with the others; nothing was done. */
+  'absent',
+  'storage-full',
+  'too-large',
+  'no-data',
+  'cancelled',
+  'deadline-exceeded',
+  'queue-full',
+  'worker-lost',
+  'internal',
+] as const;
+
+export type TaskFailureCode = (typeof TASK_FAILURE_CODES)[number];
+
+/** Why an import from another server ends, by a code that its clients are told. */
+export class SourceFault extends Error {
+  override readonly name = 'SourceFault';
+  constructor(
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
 
 /** A `TaskFailure` as plain data. */
 export interface FailureMessage {

@@ -1,5 +1,6 @@
 /** What is asked of a feature store, whatever it is: queries, pages, counts. */
 
+import type { Box } from './box.js';
 import type { Expression } from './cql2/ast.js';
 import type { Field, VectorSource } from './vector-source.js';
 
@@ -72,8 +73,17 @@ export interface ItemTask extends FeatureQuery, FeatureOutput {
 export interface ItemResult {
   /** The feature as the output format writes it. */
   data: Uint8Array;
-  /** 16 hexadecimal digits that name the stored row, whatever the output is. */
+  /** 16 hexadecimal digits that name the stored row, whatever the output is. Not for those who may not read all of it. */
   row: string;
+  /** The same of the fields that the task names; `row` when it names none. */
+  shown: string;
+}
+
+export interface ExtentResult {
+  /** In the CRS of the source; undefined when it is empty, or cannot be told in time. */
+  extent?: Box;
+  /** In CRS84; undefined, too, where it cannot be said in degrees. */
+  extent84?: Box;
 }
 
 export interface CountTask extends FeatureQuery {

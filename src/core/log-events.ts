@@ -24,11 +24,19 @@ export const LOG_EVENTS = {
   'http.request.failed': error(1001, 'the server failed at a request'),
   'http.response.failed': error(1002, 'sending a response failed'),
   'http.frame.failed': error(1003, 'a frame of a client could not be handled'),
+  'http.certificate.renewed': information(
+    1004,
+    'new connections are given the certificate that the files hold now',
+  ),
+  'http.certificate.failed': error(
+    1005,
+    'the files of the certificate cannot be used; the former one is kept',
+  ),
 
   'process.rejection': error(1100, 'a rejection was not handled'),
   'process.exception': error(1101, 'the process fails'),
   'process.ended': error(1102, 'a process ended'),
-  'process.late': error(1103, 'a process did not become ready in time'),
+  'process.late': error(1103, 'a process gave no sign of life while it started'),
   'process.unusable': error(1104, 'a process could not be started, stopped or told something'),
   'process.replacement.requested': warning(1105, 'an engine asks to be replaced'),
   'process.replacement.started': information(1106, 'a process is being replaced'),
@@ -43,6 +51,7 @@ export const LOG_EVENTS = {
   'catalog.reloaded': information(1200, 'the catalog was reloaded'),
   'catalog.doubtful': warning(1201, 'a source is published although something is wrong with it'),
   'catalog.extent.failed': warning(1202, 'the extent of a collection could not be measured'),
+  'catalog.layers.failed': warning(1203, 'the tables of published layers could not be looked at'),
   'style.unreadable': warning(1210, 'a style of a file cannot be drawn'),
   'style.partial': warning(1211, 'a style of a file is drawn in part'),
   'stac.index.failed': warning(1220, 'the index of STAC items could not be made'),
@@ -68,6 +77,9 @@ export const LOG_EVENTS = {
   'audit.failed': error(1601, 'an audit row could not be written'),
   'idempotency.answer.failed': error(1602, 'an answer could not be kept for its idempotency key'),
   'idempotency.answers.left': warning(1603, 'old answers could not be removed'),
+  'access.count.failed': warning(1604, 'requests could not be counted in the state'),
+  'access.certificate.expiring': warning(1605, 'a client certificate that comes in ends soon'),
+  'access.layer.closed': error(1610, 'a layer is closed for a role: a rule names an attribute that is gone'),
 
   'log.lines.dropped': warning(1700, 'blocks of log lines were dropped'),
   'telemetry.export.failed': warning(

@@ -1,10 +1,30 @@
 /** Tasks that read and write files of any vector format. */
 
 import type { Box } from './box.js';
-import type { Field, GeometryType } from './vector-source.js';
+import type { Field, FieldType, GeometryType } from './vector-source.js';
 
 /** OGR drivers that write a whole collection into one file. */
-export type ExportFormat = 'GPKG' | 'GeoJSON' | 'FlatGeobuf' | 'CSV' | 'KML';
+export type ExportFormat =
+  | 'GPKG'
+  | 'GeoJSON'
+  | 'GeoJSONSeq'
+  | 'FlatGeobuf'
+  | 'CSV'
+  | 'KML'
+  | 'ESRI Shapefile';
+
+/** What a GeoJSON file that we wrote ourselves lacks of what is known. */
+export interface ExportDraft {
+  fields: { name: string; type: FieldType }[];
+  geometryType: GeometryType;
+  hasZ: boolean;
+  /** It has no features. */
+  isEmpty: boolean;
+  /** Ids of features are whole numbers, which stay with them where the format has such. */
+  keepsIds?: boolean;
+  /** Field that the ids become. */
+  idField?: string;
+}
 
 export interface TranslateTask {
   /** Any file that OGR opens. */
@@ -16,6 +36,8 @@ export interface TranslateTask {
   /** What to write; a staging GeoPackage when absent. */
   format?: ExportFormat;
   table: string;
+  /** The file is such a draft, of which `format` is written. */
+  draft?: ExportDraft;
   /** Column with the ids, where OGR takes another for them: rows are written in its order, and without it. */
   idColumn?: string;
   /** CRS to assume when the file names none. */
@@ -51,6 +73,29 @@ export interface UnpackResult {
 export interface TranslateResult {
   features: number;
 }
+
+/**
+ * A layer of a foreign file that becomes a staging GeoPackage. The layer is chosen while the file is open: to open one again
+ * takes as long as to read it, for formats whose columns only their rows tell.
+ */
+export interface StageTask
+  extends Pick<TranslateTask, 'path' | 'layer' | 'output' | 'table' | 'sourceCrs' | 'targetCrs'> {
+  /** The file comes from an archive, whose layers the name may not be of: then the first one is meant. */
+  isUnpacked: boolean;
+}
+
+export interface StagedLayer {
+  layer: string;
+  features: number;
+  /** Layers of the file that have geometries. */
+  spatialLayers: number;
+}
+
+/** Why no layer was read; nothing was written then. */
+export type StageProblem =
+  | { problem: 'no-layer'; names: string[] }
+  | { problem: 'no-crs' }
+  | { problem: 'too-many-features' };
 
 /** What OGR found in a vector file that is not a GeoPackage. */
 export interface OgrLayerInfo {

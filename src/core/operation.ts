@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import type { JsonBounds } from './json-bounds.js';
 import type { Format } from './media.js';
+import type { Hold } from './presence.js';
 
 /**
  * An operation is declared once. Its route, parameter parsing, body validation, TypeScript types, OpenAPI
@@ -57,12 +58,26 @@ export type Protocol =
   | 'Streaming'
   | 'Site';
 
-/** Who is asking. `permissions` are labels such as `admin:read` or `*`. */
+/** Who is asking. */
 export interface Principal {
-  readonly kind: 'anonymous' | 'api-key';
+  readonly kind: 'anonymous' | 'api-key' | 'user' | 'oauth-client' | 'embed-key' | 'certificate';
   readonly id: string;
   readonly name: string;
+  /** Labels such as `admin:read` or `*`, those of the roles among them. */
   readonly permissions: readonly string[];
+  /** Names of roles that policies may speak of. */
+  readonly roles?: readonly string[];
+  /** What is known about the caller, by type: policies for rows compare attributes with it. */
+  readonly claims?: Readonly<Record<string, readonly string[]>>;
+  readonly tenantId?: string;
+  /** A rate limit of its own, beside those of policies. */
+  readonly limit?: { readonly requests: number; readonly seconds: number };
+  /** Of a caller who is signed in with a browser: names the session. */
+  readonly sessionHash?: string;
+  /** Milliseconds since 1970 at which what it came with ends, where that is not looked up: connections end then. */
+  readonly expiresAt?: number;
+  /** Layers outside of which nothing exists for this caller, whatever else it may: ids or numbers of collections. */
+  readonly layers?: readonly string[];
 }
 
 export const ANONYMOUS: Principal = {
@@ -86,6 +101,8 @@ export interface Reply {
   /** Entity tag without quotes; `W/` first for a weak one. */
   readonly etag?: string;
   readonly cacheControl?: string;
+  /** Names by which a CDN before the server can be told to forget the answer. */
+  readonly cacheTags?: readonly string[];
   /** Called once the body is not looked at any more: it is out, or the client is gone. Perhaps never, after a failure. */
   readonly sent?: () => void;
   /** The connection becomes a WebSocket (101). Only for requests that ask for that: see `Exchange.upgradable`. */
@@ -160,6 +177,8 @@ export interface Exchange<P extends Params = Params, B = unknown, M = unknown> {
   readonly upgradable: boolean;
   /** Trace of this request when tracing is on; opaque to handlers. */
   readonly span?: unknown;
+  /** Of a request with an idempotency key. */
+  readonly hold?: Hold;
   /** Aborted when the client goes away. */
   readonly signal: AbortSignal;
   header(name: string): string | undefined;
@@ -214,6 +233,8 @@ export interface Operation {
   readonly built: boolean;
   /** True: a request with an Idempotency-Key is carried out once, and whoever repeats it gets the first answer. */
   readonly repeatable?: boolean;
+  /** True: the operation looks at the Authorization header itself, and nobody is known by it. */
+  readonly ownCredentials?: boolean;
   /** True: an audit row is written with the outcome. Only for operations that change something. */
   readonly audited?: boolean;
   /** Query parameters beyond `params` are let through to `exchange.query`. Default: unknown ones give 400. */

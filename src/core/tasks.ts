@@ -14,22 +14,40 @@ import type {
   ArchiveTilesResult,
   ArchiveTilesTask,
 } from './archives.js';
-import type { Box } from './box.js';
 import type { ConnectionTotals } from './connection-counts.js';
 import type { CsvInspection } from './csv.js';
 import type { EditResult, EditTask } from './edits.js';
 import type { EventsResult, EventsTask, MatchResult, MatchTask } from './events.js';
-import type { CountTask, ItemResult, ItemsResult, ItemsTask, ItemTask } from './features.js';
+import type {
+  CountTask,
+  ExtentResult,
+  FeatureQuery,
+  ItemResult,
+  ItemsResult,
+  ItemsTask,
+  ItemTask,
+} from './features.js';
+import type { IngestTasks } from './ingest.js';
 import type { BodyReading } from './json-bounds.js';
 import type { MapTask } from './maps.js';
-import type { OgrLayerInfo, TranslateResult, TranslateTask, UnpackResult, UnpackTask } from './ogr.js';
+import type {
+  OgrLayerInfo,
+  StagedLayer,
+  StageProblem,
+  StageTask,
+  TranslateResult,
+  TranslateTask,
+  UnpackResult,
+  UnpackTask,
+} from './ogr.js';
 import type { ImageResult, RasterTasks } from './rasters.js';
 import type { StacTasks } from './stac.js';
 import type { StorageTasks } from './storage.js';
 import type { StyleProblem } from './style/bounds.js';
 import type { SldTask, SldTaskResult } from './style/sld/task.js';
 import type { SymbolTasks } from './symbols.js';
-import type { VectorSource } from './vector-source.js';
+import type { TableTasks } from './table-tasks.js';
+import type { TilePackageTasks } from './tile-packages.js';
 import type {
   CaptureResult,
   CaptureTask,
@@ -46,10 +64,13 @@ import type {
 export interface Tasks
   extends AnalyticsTasks,
     ArchiveTasks,
+    TilePackageTasks,
+    IngestTasks,
     RasterTasks,
     StacTasks,
     StorageTasks,
-    SymbolTasks {
+    SymbolTasks,
+    TableTasks {
   /** Lists the feature tables of a GeoPackage. */
   'vector.inspect': { input: InspectTask; output: VectorLayerInfo[] };
   /** Names of the tables of a GeoPackage that hold tiles, and of those that hold neither tiles nor geometries. */
@@ -71,8 +92,8 @@ export interface Tasks
   'vector.items': { input: ItemsTask; output: ItemsResult };
   /** One feature, or null when there is none of that id. */
   'vector.item': { input: ItemTask; output: ItemResult | null };
-  /** Extent in CRS84 as the rows have it now; undefined when it cannot be told in time. */
-  'vector.extent': { input: { source: VectorSource }; output: Box | undefined };
+  /** Extent as the rows have it now. */
+  'vector.extent': { input: FeatureQuery; output: ExtentResult };
   'vector.count': { input: CountTask; output: number };
   /** Parses a request body: a large one would hold up the event loop. The memory of the parts moves to the thread. */
   'vector.body': { input: { parts: Uint8Array<ArrayBuffer>[]; reading: BodyReading }; output: unknown };
@@ -93,8 +114,12 @@ export interface Tasks
   /** Second half of an import: staging file into the store, one transaction, Hilbert order, rtree. */
   'vector.load': { input: LoadTask; output: { features: number } };
   /** First half of an import: any OGR file into a staging GeoPackage, with progress. */
+  'ogr.stage': { input: StageTask; output: StagedLayer | StageProblem };
+  /** Any OGR file into a GeoPackage or a file of another format, with progress. */
   'ogr.translate': { input: TranslateTask; output: TranslateResult };
   'ogr.inspect': { input: { path: string }; output: OgrLayerInfo[] };
+  /** Attributes of the first feature of a layer, as JSON. */
+  'ogr.sample': { input: { path: string; layer: string }; output: string };
   /** How a CSV file is read, and why. */
   'ogr.inspectCsv': { input: { path: string }; output: CsvInspection };
   'ogr.unpack': { input: UnpackTask; output: UnpackResult };

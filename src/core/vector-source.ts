@@ -25,12 +25,26 @@ export interface Field {
   description?: string;
   /** All values that the column may hold, where the store says so. */
   enumeration?: (string | number)[];
+  /** What the values of `enumeration` mean, where somebody says so. */
+  codedValues?: readonly { readonly code: string | number; readonly name: string }[];
+  /** Whether features begin or end at it: `datetime` selects by these instants. */
+  bound?: 'start' | 'end';
   /** Least and greatest value that the column may hold, where the store says so. */
   range?: [min: number | null, max: number | null];
   maxLength?: number;
   /** True when the store fills the column itself: never written by clients. */
   generated?: boolean;
+  /** What the store gives in place of the values. Filters read these all the same. */
+  mask?: Mask;
+  /** True when the values are not those that are stored: they are shown, and neither compared, ordered nor written. */
+  isMasked?: boolean;
 }
+
+/** `key` is that of the hash, 32 bytes in hexadecimal digits: for stores, never for clients. */
+export type Mask =
+  | { treatment: 'null' }
+  | { treatment: 'hash'; key: string }
+  | { treatment: 'truncate'; length: number };
 
 export type GeometryType =
   | 'Point'

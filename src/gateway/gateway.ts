@@ -3,9 +3,11 @@ import type { FirstKey } from '../services/access/api-keys.js';
 import { permits } from '../services/access/permissions.js';
 import { configuredBasemap } from '../services/basemap.js';
 import type { Catalog } from '../services/catalog.js';
+import { certificateFiles, certificateProblem, watchCertificate } from '../services/certificate.js';
 import { Idempotency } from '../services/idempotency.js';
 import type { Note } from '../services/notes.js';
 import { type DataSettings, dataSettings } from '../services/publish/settings.js';
+import { exception } from '../services/telemetry/log.js';
 import { readAreas } from '../services/tiles/extent.js';
 import { startWebhooks, type Webhooks } from '../services/webhooks/index.js';
 import { auditTrail } from './admin/audit-trail.js';
@@ -45,11 +47,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const data = await startData(foundation);
   const access = await startAccess(foundation, data);
   const management = manage(foundation, data, access);
-  const idempotency = new Idempotency(state.replies, foundation.instance, log);
+  const idempotency = new Idempotency(state.replies, foundation.instance, log, cluster);
   const operations =
     config.server.role === 'worker'
-      ? workerOperations(foundation, data)
-      : [...dataOperations(foundation, data), ...management.operations];
+      ? workerOperations(foundation, data, access)
+      : [...dataOperations(foundation, data, access), ...management.operations];
 
   await publish(foundation, data, settings);
   management.start();
@@ -58,12 +60,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   hearAll = (note) => hear(note, foundation, data);
   await cluster.start();
   const port = await server.listen(config.server.host, config.server.port);
+  const unwatch = await keepCertificate(server, foundation);
   return {
     port,
     catalog: data.catalog,
     firstKey: access.firstKey,
     hear: hearAll,
     async close(graceMs) {
+      unwatch();
       data.extents.close();
       idempotency.close();
       foundation.alerts.close();
@@ -72,6 +76,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await data.events.close();
       await server.close(graceMs);
       await management.close();
+      data.display.close();
       data.databases.close();
       data.versions.close();
       await data.catalog.close();
@@ -84,20 +89,44 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-function manage(foundation: Foundation, data: Data, { authenticator }: Access): Management {
+function manage(
+  foundation: Foundation,
+  data: Data,
+  { authenticator, tenants, limits, embedKeys, identity, certificates }: Access,
+): Management {
   const { tiles, control } = data.caching;
-  return startManagement({ ...foundation, ...data, keys: authenticator.keys, tiles, cache: control });
+  return startManagement({
+    ...foundation,
+    ...data,
+    visible: (principal) => data.visible.of(principal),
+    keys: authenticator.keys,
+    users: authenticator.users,
+    tenants,
+    limits,
+    embedKeys,
+    identity,
+    certificates: certificates.trust,
+    tiles,
+    cache: control,
+  });
 }
 
 /** The first catalog; sources that do not answer are asked again. */
 async function publish(
   { requestReload }: Foundation,
-  { catalog, databases, styles }: Data,
+  { catalog, databases, display, layers, rules, styles }: Data,
   settings: DataSettings,
 ): Promise<void> {
+  // Before anything is published: no layer is open for a moment that a rule closes.
+  await Promise.all([rules.load(), layers.load()]);
   await styles.load();
+  await display.load();
   catalog.commit(await catalog.prepare(settings));
-  databases.watch((name) => requestReload(`${name} answers`));
+  display.watch();
+  databases.watch(
+    (name) => requestReload(`${name} answers`),
+    () => void display.look(),
+  );
   catalog.retry((path) => requestReload(`${path.replace(/\?.*$/, '')} is tried again`));
 }
 
@@ -107,6 +136,7 @@ function sendWebhooks(
 ): Webhooks {
   return startWebhooks({
     webhooks: config.events.webhooks,
+    cdn: config.cdn,
     allow: config.remote.allow,
     pools,
     store: state.deliveries,
@@ -115,6 +145,22 @@ function sendWebhooks(
     alerts,
     instance,
     catalog: () => catalog.current,
+  });
+}
+
+/** Takes over another certificate when its files have one, and sends plain HTTP to HTTPS. Returns how to stop watching. */
+async function keepCertificate(server: HttpServer, { config, log }: Foundation): Promise<() => void> {
+  const { host, tls } = config.server;
+  const files = certificateFiles(tls);
+  if (!files) return () => {};
+  if (tls.redirectPort !== 0) await server.redirectFrom(host, tls.redirectPort);
+  return watchCertificate(files, () => {
+    const problem = certificateProblem(files);
+    const renewed = problem === undefined ? server.renewCertificate() : Promise.reject(new Error(problem));
+    renewed.then(
+      () => log.write('http.certificate.renewed', {}),
+      (error: unknown) => log.write('http.certificate.failed', exception(error)),
+    );
   });
 }
 
@@ -128,7 +174,10 @@ function serve(
   { config, pools, state, log }: Foundation,
   { operations, access, idempotency }: Served,
 ): HttpServer {
-  const { vendor, publicUrl, trustProxy, port } = config.server;
+  const { vendor, publicUrl, trustProxy, port, tls } = config.server;
+  // Browsers ask people for a certificate when servers do.
+  const asks = config.security.clientCertificates.mode !== 'Disabled';
+  const certificate = certificateFiles(asks ? tls : { ...tls, clientCa: '' });
   const { authenticator } = access;
   return new HttpServer({
     dispatcher: new Dispatcher({
@@ -136,16 +185,21 @@ function serve(
       operations,
       pools,
       authenticate: (credentials) => authenticator.authenticate(credentials),
+      certificates: access.certificates.callers,
       permits,
+      count: access.count,
       audit: auditTrail({ state, onError: (error) => log.write('audit.failed', { Error: String(error) }) }),
     }),
     log,
     vendor,
+    ...(certificate ? { certificate } : {}),
     pages: { headers: pageHeaders(), jsonPage, problemPage },
     forwarding: new Forwarding({
       publicUrl: publicUrl || undefined,
       trustProxy,
       fallbackHost: `localhost:${port}`,
+      tagHeader: config.cdn.header,
+      isSecure: certificate !== undefined,
     }),
   });
 }

@@ -85,7 +85,8 @@ function logFaults(log: Log): void {
 function announce(gateway: Gateway, config: Config): void {
   const host =
     config.server.host === '0.0.0.0' || config.server.host === '::' ? 'localhost' : config.server.host;
-  const baseUrl = config.server.publicUrl || `http://${host}:${gateway.port}`;
+  const baseUrl =
+    config.server.publicUrl || `${config.server.tls.cert ? 'https' : 'http'}://${host}:${gateway.port}`;
   if (config.server.role === 'worker') {
     process.stderr.write(`\n  runs jobs; probes and metrics at ${baseUrl}/healthz/ready and /metrics\n\n`);
     return;

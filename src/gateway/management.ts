@@ -1,33 +1,54 @@
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { hasFeatures } from '../core/abilities.js';
-import type { Collection } from '../core/collection.js';
+import type { CatalogSnapshot, Collection } from '../core/collection.js';
 import type { Config, Setting } from '../core/config.js';
-import type { Operation } from '../core/operation.js';
+import type { Operation, Principal } from '../core/operation.js';
 import type { Pools } from '../core/tasks.js';
 import { version } from '../core/version.js';
-import { WRITE_FEATURES } from '../services/access/access.js';
 import type { ApiKeys } from '../services/access/api-keys.js';
+import type { CertificateTrust } from '../services/access/certificates/trust.js';
+import type { EmbedKeys } from '../services/access/embed-keys.js';
+import type { IdentityParts } from '../services/access/identity-parts.js';
+import { WRITE_FEATURES } from '../services/access/policy.js';
+import type { RateLimits } from '../services/access/rate-limits.js';
+import type { AccessRules } from '../services/access/rules.js';
+import { Sealing } from '../services/access/sealing.js';
+import type { Tenants } from '../services/access/tenants.js';
+import type { Users } from '../services/access/users.js';
 import type { AlertStream } from '../services/alerts.js';
 import type { CacheControl } from '../services/cache/cache-control.js';
 import type { TileCache } from '../services/cache/tile-cache.js';
 import type { Catalog } from '../services/catalog.js';
 import type { Cluster } from '../services/cluster/cluster.js';
+import type { Connections } from '../services/connections/connections.js';
 import type { SessionDirectory } from '../services/events/directory.js';
+import { Exports } from '../services/exports/service.js';
 import { ImportService } from '../services/import.js';
 import { JobEngine } from '../services/jobs/engine.js';
+import type { Layers } from '../services/layers/layers.js';
+import type { PublishedLayers } from '../services/publish/layers.js';
 import { manageRasters } from '../services/rasters/managed.js';
 import { objectUrl } from '../services/rasters/places.js';
+import { CoverageImports } from '../services/remote-imports/coverages.js';
+import { ogcFeatures } from '../services/remote-imports/ogc-features.js';
+import { wfs } from '../services/remote-imports/wfs.js';
 import type { Storage } from '../services/storage/storage.js';
 import type { Styles } from '../services/styles/index.js';
 import type { Log } from '../services/telemetry/log.js';
 import { exception } from '../services/telemetry/log.js';
+import { TilePackages } from '../services/tile-imports/packages.js';
+import { Tilesets } from '../services/tile-imports/tilesets.js';
+import { WmtsImports } from '../services/tile-imports/wmts.js';
 import { TileJobs } from '../services/tile-jobs/service.js';
 import { warmTile } from '../services/tiles/load.js';
+import { Uploads } from '../services/uploads.js';
 import { folderName } from '../stores/private-files.js';
 import type { State } from '../stores/state.js';
 import type { ConfigDocument } from './admin/config-document.js';
-import { adminOperations } from './admin/index.js';
+import type { AdminDeps } from './admin/deps.js';
+import { exportDownload } from './admin/export-download.js';
+import { adminOperations, extensionOperations } from './admin/index.js';
 import { tileDownload } from './admin/tile-download.js';
 import { openApiDocument } from './http/openapi.js';
 
@@ -38,15 +59,27 @@ export interface ManagementOptions {
   state: State;
   cluster: Cluster;
   keys: ApiKeys;
+  users: Users;
+  tenants: Tenants;
+  limits: RateLimits;
+  embedKeys: EmbedKeys;
+  identity: IdentityParts;
+  certificates: CertificateTrust;
+  rules: AccessRules;
   pools: Pools;
   storage: Storage;
   cache: CacheControl;
   tiles: TileCache;
   catalog: Catalog;
+  /** The catalog as a principal may read it. */
+  visible(principal: Principal): CatalogSnapshot;
   log: Log;
   alerts: AlertStream;
   streams: SessionDirectory;
   styles: Styles;
+  layers: Layers;
+  connections: Connections;
+  publishedLayers: PublishedLayers;
 }
 
 export interface Management {
@@ -78,8 +111,12 @@ export function startManagement(options: ManagementOptions): Management {
     isPublished: (id) => catalog.current.byId(id) !== undefined,
     isIn: (id, store) => isTableOf(catalog.current.byId(id), store),
   });
+  const sealing = new Sealing(config.security.stateKey);
+  imports.addRemote(ogcFeatures(pools));
+  imports.addRemote(wfs(pools, sealing));
   imports.trim().catch((error: unknown) => log.write('job.engine.failed', exception(error)));
-  const { cache, tiles } = options;
+  const { cache, tiles, visible } = options;
+  const exports = new Exports({ pools, jobs, dataDir: options.dataDir, visible });
   const tileJobs = new TileJobs({
     pools,
     jobs,
@@ -92,6 +129,14 @@ export function startManagement(options: ManagementOptions): Management {
       cache.invalidate(layerId === undefined ? { kind: 'all' } : { kind: 'layer', layerId }),
     reload: publish,
   });
+  const tilesets = new Tilesets({
+    dataDir: options.dataDir,
+    storage: options.storage,
+    collections: () => catalog.current.collections,
+    reload: publish,
+  });
+  const tilePackages = new TilePackages({ pools, jobs, tilesets });
+  const wmtsImports = new WmtsImports({ pools, jobs, tilesets, sealing });
   const rasters = manageRasters({
     state,
     catalog: () => catalog.current,
@@ -103,20 +148,47 @@ export function startManagement(options: ManagementOptions): Management {
     urlOf: objectUrl(process.env),
     folders: () => catalog.sources,
   });
-  const operations: Operation[] = adminOperations({
+  const coverageImports = new CoverageImports({
+    pools,
+    imports: rasters.imports,
+    collections: state.collections,
+    catalog: () => catalog.current,
+  });
+  const deps: AdminDeps = {
     server: { version: version(), releaseChannel: 'preview' },
     state,
     keys,
+    rules: options.rules,
+    users: options.users,
+    tenants: options.tenants,
+    limits: options.limits,
+    embedKeys: options.embedKeys,
+    identity: options.identity,
+    certificates: options.certificates,
+    settle: async () => void (await cluster.settle()),
+    catalog: () => catalog.current,
     jobs,
     imports,
+    exports,
+    visible,
+    uploads: new Uploads(cluster.peers, jobs),
+    sealing,
     tileJobs,
+    tilePackages,
+    tilesets,
+    wmtsImports,
     rasters,
+    coverageImports,
     styles: options.styles,
+    connections: options.connections,
+    layers: options.layers,
+    publishedLayers: options.publishedLayers,
     pools,
     cache,
     alerts: options.alerts,
     streams: options.streams,
     config: configDocument(options.settings),
+    releases: config.releases,
     permissions: () => new Set([...operations.map(({ permission }) => permission), WRITE_FEATURES]),
     openApi: () =>
       openApiDocument(
@@ -127,11 +199,16 @@ export function startManagement(options: ManagementOptions): Management {
         },
         operations,
       ),
-  });
-  operations.push(tileDownload(tileJobs));
+  };
+  const operations: Operation[] = [
+    ...adminOperations(deps),
+    ...extensionOperations(deps),
+    tileDownload(tileJobs),
+    exportDownload(exports),
+  ];
   const start = () => {
     jobs.start();
-    Promise.all([rasters.imports.sweep(), imports.trim()]).catch((error: unknown) =>
+    Promise.all([rasters.imports.sweep(), imports.trim(), exports.trim()]).catch((error: unknown) =>
       log.write('import.files.left', exception(error)),
     );
   };

@@ -1,10 +1,14 @@
+import type { ServiceProtocol } from '../core/layer-settings.js';
 import type { Operation, Principal } from '../core/operation.js';
+import { measuring } from './measured.js';
+import { type AccountDeps, accountOperations } from './surfaces/account/operations.js';
 import { coveragesOperations } from './surfaces/coverages/operations.js';
 import type { EditDeps } from './surfaces/features/edits/operations.js';
 import type { ItemDeps } from './surfaces/features/item-operations.js';
 import { featuresOperations } from './surfaces/features/operations.js';
 import { mapsOperations } from './surfaces/maps/operations.js';
 import type { MapsDeps } from './surfaces/maps/viewer.js';
+import { type OAuthDeps, oauthOperations } from './surfaces/oauth/operations.js';
 import { type ProbeDeps, probeOperations } from './surfaces/probes/operations.js';
 import { processesOperations } from './surfaces/processes/operations.js';
 import { collectionPageOperations } from './surfaces/site/collection-pages.js';
@@ -22,22 +26,34 @@ export type SurfaceDeps = StreamingDeps &
   ItemDeps &
   EditDeps &
   ProbeDeps &
+  AccountDeps &
+  OAuthDeps &
   Omit<SiteDeps, 'surfaces'>;
 
 /** Every operation of the data surfaces, the site and the probes. */
 export function surfaceOperations(deps: SurfaceDeps): Operation[] {
-  const onEarth = { ...deps, visible: (principal: Principal) => deps.visible(principal).onEarth };
-  return [
+  const on = (protocol: ServiceProtocol) => ({
+    ...deps,
+    visible: (principal: Principal) => deps.visible(principal).serving(protocol),
+  });
+  const onEarth = (protocol: ServiceProtocol) => ({
+    ...deps,
+    visible: (principal: Principal) => deps.visible(principal).onEarth.serving(protocol),
+  });
+  const operations = [
     ...probeOperations(deps),
     ...siteOperations({ ...deps, surfaces: SURFACES }),
+    ...accountOperations(deps),
+    ...oauthOperations(deps),
     ...collectionPageOperations(deps),
-    ...featuresOperations(deps),
-    ...tilesOperations(onEarth),
-    ...mapsOperations(deps),
-    ...coveragesOperations(deps),
-    ...stacOperations(onEarth),
-    ...streamingOperations(onEarth),
+    ...featuresOperations(on('OgcFeatures')),
+    ...tilesOperations(onEarth('OgcTiles')),
+    ...mapsOperations(on('OgcMaps')),
+    ...coveragesOperations(on('OgcCoverages')),
+    ...stacOperations(onEarth('Stac')),
+    ...streamingOperations(onEarth('Streaming')),
     ...processesOperations(),
     ...stylesOperations(),
   ];
+  return measuring(operations, deps.visible);
 }

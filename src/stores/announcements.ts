@@ -9,10 +9,16 @@ export type Topic =
   | 'catalog'
   /** A layer, named by its id, has a new version of its style. */
   | 'style'
+  /** Settings of a layer or service changed; the subject names the kind and the id. */
+  | 'layer'
   /** A secret is not valid any more. */
   | 'lost-secret'
   /** Cached answers were dropped by an operator; the subject is their scope. */
-  | 'cache';
+  | 'cache'
+  /** A rule of access, a user or a credential changed; the subject names the kind and the id. */
+  | 'access'
+  /** A connection or a layer that operators published changed; the subject names the kind and the id. */
+  | 'publishing';
 
 /** A change of the state that every process which shares it must take over. */
 export interface Announcement {

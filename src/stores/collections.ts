@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { StateDb } from './database.js';
+import { type StateDb, within } from './database.js';
 import { lock } from './vocabulary.js';
 
 /** A published source. `definition` is JSON data. */
@@ -18,9 +18,9 @@ export class CollectionStore {
 
   /** The integer of a slug, the same forever; made on first use. */
   async idOf(slug: string): Promise<number> {
-    const row = await this.#find(slug);
+    const row = await this.find(slug);
     if (row !== undefined) return row;
-    return this.db.transaction().execute(async (trx) => {
+    return within(this.db, async (trx) => {
       await lock(trx, 'collection_ids');
       // Another process may have been quicker: then there is nothing to insert and the row is read.
       await trx
@@ -28,11 +28,12 @@ export class CollectionStore {
         .values({ id: sql<number>`(SELECT coalesce(max(id), 0) + 1 FROM collection_ids)`, slug })
         .onConflict((c) => c.column('slug').doNothing())
         .execute();
-      return (await new CollectionStore(trx).#find(slug))!;
+      return (await new CollectionStore(trx).find(slug))!;
     });
   }
 
-  async #find(slug: string): Promise<number | undefined> {
+  /** The integer of a slug that has one. */
+  async find(slug: string): Promise<number | undefined> {
     const row = await this.db
       .selectFrom('collection_ids')
       .select('id')
@@ -53,7 +54,7 @@ export class CollectionStore {
 
   /** Gives a free integer to a free slug; false when either is taken. */
   async take(id: number, slug: string): Promise<boolean> {
-    return this.db.transaction().execute(async (trx) => {
+    return within(this.db, async (trx) => {
       await lock(trx, 'collection_ids');
       const { numInsertedOrUpdatedRows } = await trx
         .insertInto('collection_ids')

@@ -74,6 +74,18 @@ export class DeliveryStore {
     });
   }
 
+  /** False: another process has, or had, the lease meanwhile, and what was known of the receiver is not true any more. */
+  async prolong(sink: string, instance: string, leaseMs: number): Promise<boolean> {
+    const { now } = vocabularyOf(this.db);
+    const { numUpdatedRows } = await this.db
+      .updateTable('sinks')
+      .set({ lease_expires_at: sql<number>`${now()} + ${leaseMs}` })
+      .where('name', '=', sink)
+      .where('owner', '=', instance)
+      .executeTakeFirst();
+    return numUpdatedRows > 0n;
+  }
+
   async release(sink: string, instance: string): Promise<void> {
     await this.db
       .updateTable('sinks')

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import { ApiError, notFound } from '../core/errors.js';
 import { StateError } from '../workers/state/link.js';
+import { announce, type Topic } from './announcements.js';
 import { auditResource } from './audit-scope.js';
-import type { StateDb } from './database.js';
+import { type StateDb, within } from './database.js';
 import type { DocumentTable } from './schema.js';
-import { vocabularyOf } from './vocabulary.js';
+import { lock, vocabularyOf } from './vocabulary.js';
 
 /** A JSON document of some kind, with what is needed to change it safely. */
 export interface StoredDocument<T = unknown> {
@@ -23,7 +24,15 @@ export interface StoredDocument<T = unknown> {
 
 /** Versioned JSON documents: what resources that need no table of their own are kept in. */
 export class DocumentStore {
-  constructor(readonly db: StateDb) {}
+  constructor(
+    readonly db: StateDb,
+    private readonly topic?: Topic,
+  ) {}
+
+  /** The same documents; each change announces itself. */
+  announcing(topic: Topic): DocumentStore {
+    return new DocumentStore(this.db, topic);
+  }
 
   async list<T>(kind: string): Promise<StoredDocument<T>[]> {
     const rows = await this.db
@@ -47,25 +56,9 @@ export class DocumentStore {
 
   /** Throws `conflict` when the id is taken. */
   async create<T>(kind: string, id: string, body: T, by: string): Promise<StoredDocument<T>> {
-    const now = Date.now();
     auditResource(id);
     try {
-      const row = await this.db
-        .insertInto('documents')
-        .values({
-          kind,
-          id,
-          version: 1,
-          etag: randomUUID(),
-          body_json: JSON.stringify(body),
-          created_at: now,
-          created_by: by,
-          updated_at: now,
-          updated_by: by,
-        })
-        .returningAll()
-        .executeTakeFirstOrThrow();
-      return stored<T>(row);
+      return await this.#changing((store) => store.#insert(kind, id, body, by));
     } catch (error) {
       if (error instanceof StateError && error.duplicate)
         throw new ApiError('conflict', `'${id}' is there already.`);
@@ -84,39 +77,124 @@ export class DocumentStore {
     change: (body: T) => T,
     ifMatch?: string,
   ): Promise<StoredDocument<T>> {
-    return this.db.transaction().execute(async (trx) => {
-      const row = await vocabularyOf(trx).forUpdate(new DocumentStore(trx).#row(kind, id)).executeTakeFirst();
-      if (!row) throw notFound(kind, id);
-      if (ifMatch !== undefined && ifMatch !== row.etag) {
-        throw new ApiError('precondition-failed', `'${id}' has changed since it was read.`);
-      }
-      const body = change(JSON.parse(row.body_json) as T);
-      const changed = await trx
-        .updateTable('documents')
-        .set({
-          version: row.version + 1,
-          etag: randomUUID(),
-          body_json: JSON.stringify(body),
-          updated_at: Date.now(),
-          updated_by: by,
-        })
-        .where('kind', '=', kind)
-        .where('id', '=', id)
-        .returningAll()
-        .executeTakeFirstOrThrow();
-      return stored<T>(changed);
+    return this.#atomically((store) => store.#replace(kind, id, by, change, ifMatch));
+  }
+
+  /** Runs `work` in one transaction, alone among those of the same name. */
+  together<T>(name: readonly string[], work: (store: DocumentStore) => Promise<T>): Promise<T> {
+    return this.#atomically(async (store) => {
+      await lock(store.db, ...name);
+      return work(store);
     });
   }
 
-  /** False when there was none. */
-  async remove(kind: string, id: string): Promise<boolean> {
+  #atomically<T>(work: (store: DocumentStore) => Promise<T>): Promise<T> {
+    return within(this.db, (trx) => work(new DocumentStore(trx, this.topic)));
+  }
+
+  /** Runs one statement; where changes announce themselves, in one transaction with that. */
+  #changing<T>(change: (store: DocumentStore) => Promise<T>): Promise<T> {
+    return this.topic === undefined ? change(this) : this.#atomically(change);
+  }
+
+  async #announce(kind: string, id: string): Promise<void> {
+    if (this.topic !== undefined) await announce(this.db, this.topic, { kind, id });
+  }
+
+  async #insert<T>(kind: string, id: string, body: T, by: string): Promise<StoredDocument<T>> {
+    const now = Date.now();
+    const row = await this.db
+      .insertInto('documents')
+      .values({
+        kind,
+        id,
+        version: 1,
+        etag: randomUUID(),
+        body_json: JSON.stringify(body),
+        created_at: now,
+        created_by: by,
+        updated_at: now,
+        updated_by: by,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    await this.#announce(kind, id);
+    return stored<T>(row);
+  }
+
+  async #replace<T>(
+    kind: string,
+    id: string,
+    by: string,
+    change: (body: T) => T,
+    ifMatch?: string,
+  ): Promise<StoredDocument<T>> {
+    const row = await vocabularyOf(this.db).forUpdate(this.#row(kind, id)).executeTakeFirst();
+    if (!row) throw notFound(kind, id);
+    if (ifMatch !== undefined && ifMatch !== row.etag) throw hasChanged(id);
+    const changed = await this.db
+      .updateTable('documents')
+      .set({
+        version: row.version + 1,
+        etag: randomUUID(),
+        body_json: JSON.stringify(change(JSON.parse(row.body_json) as T)),
+        updated_at: Date.now(),
+        updated_by: by,
+      })
+      .where('kind', '=', kind)
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    await this.#announce(kind, id);
+    return stored<T>(changed);
+  }
+
+  /** False when there was none. Throws `precondition-failed` when `ifMatch` is given and is not the current etag. */
+  remove(kind: string, id: string, ifMatch?: string): Promise<boolean> {
+    return this.#changing((store) => store.#delete(kind, id, ifMatch));
+  }
+
+  async #delete(kind: string, id: string, ifMatch: string | undefined): Promise<boolean> {
     const result = await this.db
       .deleteFrom('documents')
       .where('kind', '=', kind)
       .where('id', '=', id)
+      .$if(ifMatch !== undefined, (q) => q.where('etag', '=', ifMatch!))
       .executeTakeFirst();
-    return result.numDeletedRows > 0n;
+    if (result.numDeletedRows === 0n) {
+      if (ifMatch !== undefined && (await this.get(kind, id))) throw hasChanged(id);
+      return false;
+    }
+    await this.#announce(kind, id);
+    return true;
   }
+
+  /** Makes a document, or replaces these members of it; undefined takes a member away. */
+  merge(kind: string, id: string, members: object, by: string): Promise<StoredDocument> {
+    return this.#putting(kind, id, by, (before) => ({ ...before, ...members }));
+  }
+
+  /** Makes a document, or replaces it. */
+  put<T extends object>(kind: string, id: string, body: T, by: string): Promise<StoredDocument<T>> {
+    return this.#putting(kind, id, by, () => body);
+  }
+
+  #putting<T extends object>(
+    kind: string,
+    id: string,
+    by: string,
+    change: (before: object) => T,
+  ): Promise<StoredDocument<T>> {
+    return this.together(['document', kind, id], async (store) =>
+      (await store.get(kind, id))
+        ? store.#replace<T>(kind, id, by, change)
+        : store.#insert<T>(kind, id, change({}), by),
+    );
+  }
+}
+
+function hasChanged(id: string): ApiError {
+  return new ApiError('precondition-failed', `'${id}' has changed since it was read.`);
 }
 
 function stored<T>(row: Selectable<DocumentTable>): StoredDocument<T> {

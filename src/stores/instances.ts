@@ -19,7 +19,7 @@ export interface Instance {
 /** Milliseconds between heartbeats. */
 export const BEAT_MS = 4000;
 /** Milliseconds without a heartbeat after which a process is not waited for any more. */
-const SILENCE_MS = 3 * BEAT_MS;
+export const SILENCE_MS = 3 * BEAT_MS;
 /** Rows of processes that ended without a word are removed. */
 const REMOVED_AFTER_MS = 3_600_000;
 

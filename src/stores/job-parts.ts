@@ -21,6 +21,8 @@ export type PartRow = Pick<
 export interface PartSearch {
   /** Kinds of the jobs. */
   readonly kinds: readonly string[];
+  /** Those of the kinds whose parts are done in every folder. */
+  readonly anywhere: readonly string[];
   readonly leaseMs: number;
   /** The data folder whose jobs it works on, besides those of none; jobs of every folder when absent. */
   readonly folder?: string;
@@ -69,7 +71,7 @@ export class JobParts {
   }
 
   /** Leases the first part that waits, of the oldest job. */
-  claim({ kinds, leaseMs, folder }: PartSearch): Promise<PartClaim | undefined> {
+  claim({ kinds, anywhere, leaseMs, folder }: PartSearch): Promise<PartClaim | undefined> {
     return this.db.transaction().execute(async (trx) => {
       const { now, forUpdateOfFree } = vocabularyOf(trx);
       const jobs = await trx
@@ -79,7 +81,9 @@ export class JobParts {
         .where('kind', 'in', kinds)
         .where('cancel_requested_at', 'is', null)
         .$if(folder !== undefined, (q) =>
-          q.where((w) => w.or([w('folder', 'is', null), w('folder', '=', folder!)])),
+          q.where((w) =>
+            w.or([w('folder', 'is', null), w('folder', '=', folder!), w('kind', 'in', anywhere)]),
+          ),
         )
         .orderBy('created_at')
         .orderBy('id')

@@ -18,6 +18,8 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0007-replies': { up: replies },
   '0008-cluster': { up: cluster },
   '0009-shared-work': { up: sharedWork },
+  '0010-users': { up: users },
+  '0011-limits': { up: limits },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. In SQLite's words. */
@@ -216,4 +218,43 @@ const SHARED_WORK = [
     progress_json TEXT, result_json TEXT, failure_code TEXT, failure_message TEXT, attempt INTEGER NOT NULL,
     lease_owner TEXT, lease_expires_at INTEGER, updated_at INTEGER NOT NULL, PRIMARY KEY (job_id, ordinal)) STRICT`,
   `CREATE INDEX job_parts_open ON job_parts (job_id, ordinal) WHERE state = 'open'`,
+];
+
+async function users(db: StateDb): Promise<void> {
+  await runAll(db, USERS);
+}
+
+const USERS = [
+  `CREATE TABLE users (
+    id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, display_name TEXT NOT NULL, email TEXT, password_hash TEXT,
+    roles_json TEXT NOT NULL, claims_json TEXT NOT NULL, source TEXT NOT NULL CHECK (source IN ('oidc', 'scim', 'manual')),
+    provider_id TEXT, subject TEXT, tenant_id TEXT, is_active INTEGER NOT NULL, failures INTEGER NOT NULL,
+    locked_until INTEGER NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
+    UNIQUE (provider_id, subject)) STRICT`,
+  `CREATE INDEX users_created ON users (created_at, id)`,
+
+  `CREATE TABLE sessions (
+    hash TEXT PRIMARY KEY, user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE, provider_key TEXT,
+    claims_json TEXT NOT NULL, created_at INTEGER NOT NULL, used_at INTEGER NOT NULL, expires_at INTEGER NOT NULL) STRICT`,
+  `CREATE INDEX sessions_user ON sessions (user_id)`,
+  `CREATE INDEX sessions_expiry ON sessions (expires_at)`,
+];
+
+async function limits(db: StateDb): Promise<void> {
+  await runAll(db, LIMITS);
+}
+
+const LIMITS = [
+  `CREATE TABLE rate_buckets (
+    key TEXT PRIMARY KEY, tokens REAL NOT NULL, filled_at INTEGER NOT NULL) STRICT`,
+  `CREATE INDEX rate_buckets_age ON rate_buckets (filled_at)`,
+
+  `CREATE TABLE tenant_usage (
+    tenant_id TEXT NOT NULL, day TEXT NOT NULL, requests INTEGER NOT NULL, counted_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, day)) STRICT`,
+
+  `CREATE TABLE embed_usage (
+    integration_id TEXT NOT NULL, tenant_id TEXT NOT NULL, origin TEXT NOT NULL, service TEXT NOT NULL,
+    layer TEXT NOT NULL, event_type TEXT NOT NULL, uses INTEGER NOT NULL,
+    PRIMARY KEY (integration_id, tenant_id, origin, service, layer, event_type)) STRICT`,
 ];

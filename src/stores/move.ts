@@ -35,6 +35,11 @@ const KEYS: Readonly<Record<Table, readonly string[]>> = {
   registered_rasters: ['id'],
   styles: ['layer_id', 'version'],
   replies: ['principal', 'key_hash'],
+  users: ['id'],
+  sessions: ['hash'],
+  rate_buckets: ['key'],
+  tenant_usage: ['tenant_id', 'day'],
+  embed_usage: ['integration_id', 'tenant_id', 'origin', 'service', 'layer', 'event_type'],
 };
 const NUMBERED: readonly NumberedTable[] = ['collection_ids', 'job_logs', 'deliveries', 'registered_rasters'];
 

@@ -20,6 +20,7 @@ const MAX_INCOMPLETE = 100;
 /** A connection that is gone without a word is noticed by the question whether it is there. */
 const CHECK_MS = 10_000;
 const ANSWER_MS = 5000;
+const CLOSE_MS = 1000;
 const FIRST_BACKOFF_MS = 250;
 const LONGEST_BACKOFF_MS = 5000;
 
@@ -61,7 +62,9 @@ export class PostgresChannel {
     clearTimeout(this.#timer);
     const client = this.#client;
     this.#drop(undefined);
-    await client?.end().catch(() => {});
+    // A server that is gone without a word does not answer to that either.
+    const late = new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref());
+    await Promise.race([client?.end().catch(() => {}), late]);
   }
 
   async #open(): Promise<void> {

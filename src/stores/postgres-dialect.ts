@@ -7,7 +7,6 @@ import {
   type Driver,
   type Kysely,
   PostgresAdapter,
-  PostgresDriver,
   PostgresIntrospector,
   PostgresQueryCompiler,
   type QueryCompiler,
@@ -33,6 +32,8 @@ export interface PostgresBounds {
 /** Not in the schema of the user's own tables: those may be published. */
 const SCHEMA = 'graticule_state';
 const IDLE_MS = 60_000;
+/** A connection that was not used for so long may be broken, as all are after a failover: it is tried before. */
+const TRUSTED_MS = 1000;
 /** The server ends a statement that is late; one that does not answer at all is given up a little later. */
 const GRACE_MS = 2000;
 const INT8 = 20;
@@ -42,7 +43,10 @@ const NUMERIC = 1700;
 export class PostgresStateDialect implements Dialect {
   readonly #pool: pg.Pool;
 
-  constructor(url: string, bounds: PostgresBounds) {
+  constructor(
+    url: string,
+    private readonly bounds: PostgresBounds,
+  ) {
     this.#pool = new pg.Pool({
       connectionString: url,
       application_name: 'graticule',
@@ -51,17 +55,19 @@ export class PostgresStateDialect implements Dialect {
       idleTimeoutMillis: IDLE_MS,
       statement_timeout: bounds.statementMs,
       query_timeout: bounds.statementMs + GRACE_MS,
-      // A transaction whose process is paused must not keep others from its rows for ever.
-      idle_in_transaction_session_timeout: bounds.statementMs,
+      // A transaction whose process is paused, or cut off, ends before the statements that wait for its rows do.
+      idle_in_transaction_session_timeout: Math.ceil(bounds.statementMs / 2),
       keepAlive: true,
       types: { getTypeParser: parserOf },
     });
     // A connection that breaks while nobody uses it: the next statement has another.
     this.#pool.on('error', () => {});
+    // One that breaks in use: its statement fails, or the next one of its transaction.
+    this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
 
   createDriver(): Driver {
-    return new PostgresStateDriver(this.#pool);
+    return new PostgresStateDriver(this.#pool, this.bounds.connectMs);
   }
 
   createQueryCompiler(): QueryCompiler {
@@ -88,18 +94,30 @@ class PostgresStateAdapter extends PostgresAdapter {
 }
 
 class PostgresStateDriver implements Driver {
-  readonly #inner: PostgresDriver;
+  /** When the connections that are set up were used last. */
+  readonly #used = new WeakMap<pg.PoolClient, number>();
 
-  constructor(pool: pg.Pool) {
-    this.#inner = new PostgresDriver({ pool, onCreateConnection: enterSchema });
-  }
+  constructor(
+    private readonly pool: pg.Pool,
+    private readonly answerMs: number,
+  ) {}
 
-  init(): Promise<void> {
-    return this.#inner.init();
-  }
+  async init(): Promise<void> {}
 
   async acquireConnection(): Promise<DatabaseConnection> {
-    return new PostgresStateConnection(await this.#inner.acquireConnection().catch(asStateError));
+    for (;;) {
+      const client = await this.pool.connect().catch(asStateError);
+      const used = this.#used.get(client);
+      try {
+        if (used === undefined) await setUp(client);
+        else if (performance.now() - used > TRUSTED_MS)
+          await client.query({ text: 'select', query_timeout: this.answerMs } as pg.QueryConfig);
+        return new PostgresStateConnection(client);
+      } catch (error) {
+        client.release(true);
+        if (used === undefined) asStateError(error);
+      }
+    }
   }
 
   beginTransaction(connection: DatabaseConnection, _settings: TransactionSettings): Promise<void> {
@@ -114,17 +132,25 @@ class PostgresStateDriver implements Driver {
     return (connection as PostgresStateConnection).rollback();
   }
 
-  releaseConnection(connection: DatabaseConnection): Promise<void> {
-    return this.#inner.releaseConnection((connection as PostgresStateConnection).inner as never);
+  async releaseConnection(connection: DatabaseConnection): Promise<void> {
+    const { client, isBroken } = connection as PostgresStateConnection;
+    this.#used.set(client, performance.now());
+    // The next statement would wait behind one that was not answered.
+    client.release(isBroken);
   }
 
   destroy(): Promise<void> {
-    return this.#inner.destroy();
+    return this.pool.end();
   }
 }
 
+const COUNTED = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
+
 class PostgresStateConnection extends AuditedConnection {
-  constructor(readonly inner: DatabaseConnection) {
+  /** A statement was not answered. */
+  isBroken = false;
+
+  constructor(readonly client: pg.PoolClient) {
     super(POSTGRESQL);
   }
 
@@ -132,19 +158,34 @@ class PostgresStateConnection extends AuditedConnection {
     return this.run(CompiledQuery.raw(word));
   }
 
-  protected run<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    return this.inner.executeQuery<R>(query).catch(asStateError);
+  protected async run<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+    try {
+      const { command, rowCount, rows } = await this.client.query(sql, [...parameters]);
+      return {
+        rows: rows ?? [],
+        ...(COUNTED.has(command) ? { numAffectedRows: BigInt(rowCount ?? 0) } : {}),
+      };
+    } catch (error) {
+      this.isBroken ||= !(error instanceof pg.DatabaseError);
+      return asStateError(error);
+    }
   }
 }
 
-/** Makes the schema of the state where it is missing, once however many servers start. */
-async function enterSchema(connection: DatabaseConnection): Promise<void> {
-  const run = (text: string) => connection.executeQuery<{ there: boolean }>(CompiledQuery.raw(text));
-  await run(`set search_path to ${SCHEMA}`);
-  const { rows } = await run(`select to_regnamespace('${SCHEMA}') is not null as there`);
+/**
+ * The server forgets connections whose machine does not answer any more: a few losses of the network would else take all
+ * that it has.
+ */
+const SET_UP = `set search_path to ${SCHEMA}; set tcp_keepalives_idle to 30; set tcp_keepalives_interval to 10;
+  set tcp_keepalives_count to 3`;
+
+/** Sets a connection up, and makes the schema of the state where it is missing, once however many servers start. */
+async function setUp(client: pg.PoolClient): Promise<void> {
+  await client.query(SET_UP);
+  const { rows } = await client.query(`select to_regnamespace('${SCHEMA}') is not null as there`);
   if (rows[0]!.there) return;
   // Together in one implicit transaction. IF NOT EXISTS alone fails for one of two that come at the same time.
-  await run(
+  await client.query(
     `select pg_advisory_xact_lock(hashtextextended('${SCHEMA}', 0)); create schema if not exists ${SCHEMA}`,
   );
 }

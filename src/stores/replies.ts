@@ -25,6 +25,8 @@ export type FirstRequest =
   | { readonly state: 'new' | 'running' | 'lost'; readonly target: string }
   | ({ readonly state: 'answered'; readonly target: string } & StoredReply);
 
+/** No process has this name. */
+const NOBODY = '';
 const DAY_MS = 86_400_000;
 
 /** Answers to requests with an idempotency key, for a day. */
@@ -47,6 +49,8 @@ export class ReplyStore {
         return { state: 'answered', target: first.target, bodyHash: first.body_hash, sealed: first.sealed };
       if (first) {
         const isAlive = await new InstanceStore(trx).isAlive(first.instance);
+        // Who is told so may send it with another key: from now on nobody may carry it out.
+        if (!isAlive) await lose(trx, { principal, keyHash });
         return { state: isAlive ? 'running' : 'lost', target: first.target };
       }
       const request = { target, instance, created_at: now, body_hash: null, sealed: null };
@@ -66,6 +70,26 @@ export class ReplyStore {
       .where('principal', '=', principal)
       .where('key_hash', '=', keyHash)
       .execute();
+  }
+
+  /** Nobody knows what became of a request. */
+  lose(request: KeyedRequest): Promise<void> {
+    return lose(this.db, request);
+  }
+
+  /** Whether a request is still this instance's to carry out: nobody was told that it is lost. */
+  holds({ principal, keyHash }: KeyedRequest, instance: string): Promise<boolean> {
+    return this.db.transaction().execute(async (trx) => {
+      // Who is telling so now has told it before this says that it is held.
+      await lock(trx, 'replies', principal, keyHash);
+      const row = await trx
+        .selectFrom('replies')
+        .select('instance')
+        .where('principal', '=', principal)
+        .where('key_hash', '=', keyHash)
+        .executeTakeFirst();
+      return row?.instance === instance;
+    });
   }
 
   /** Forgets a request that changed nothing: it may come again. */
@@ -95,4 +119,16 @@ export class ReplyStore {
       )
       .execute();
   }
+}
+
+async function lose(
+  db: StateDb,
+  { principal, keyHash }: Pick<KeyedRequest, 'principal' | 'keyHash'>,
+): Promise<void> {
+  await db
+    .updateTable('replies')
+    .set({ instance: NOBODY })
+    .where('principal', '=', principal)
+    .where('key_hash', '=', keyHash)
+    .execute();
 }

@@ -261,6 +261,76 @@ export interface AnnouncementTable {
   at: number;
 }
 
+/** Where a user comes from. */
+export type UserSource = 'oidc' | 'scim' | 'manual';
+
+/** A person, or a program that signs in as one. */
+export interface UserTable {
+  id: string;
+  /** What is typed to sign in; lower case. */
+  name: string;
+  display_name: string;
+  email: string | null;
+  /** Argon2id; null for those who sign in elsewhere. */
+  password_hash: string | null;
+  roles_json: string;
+  /** What an administrator said of the user, by type: policies for rows compare with it. */
+  claims_json: string;
+  source: UserSource;
+  provider_id: string | null;
+  /** How the provider names the user. */
+  subject: string | null;
+  tenant_id: string | null;
+  is_active: number;
+  /** Wrong passwords since the last right one. */
+  failures: number;
+  locked_until: number;
+  created_at: number;
+  updated_at: number;
+}
+
+/** Somebody who is signed in, in one browser. */
+export interface SessionTable {
+  /** SHA-256 of the secret in the cookie, hex. */
+  hash: string;
+  user_id: string;
+  /** The provider that the user signed in with; null for a password. */
+  provider_key: string | null;
+  /** What the provider said of the user. */
+  claims_json: string;
+  created_at: number;
+  used_at: number;
+  expires_at: number;
+}
+
+/** What is left of a rate limit for one caller. */
+export interface RateBucketTable {
+  key: string;
+  tokens: number;
+  /** When the tokens were counted: since then the bucket has filled up. */
+  filled_at: number;
+}
+
+/** Requests of a tenant in a day (UTC). */
+export interface TenantUsageTable {
+  tenant_id: string;
+  /** `2026-11-24`. */
+  day: string;
+  requests: number;
+  counted_at: number;
+}
+
+/** Uses of embed keys; members that are not known are empty. */
+export interface EmbedUsageTable {
+  integration_id: string;
+  tenant_id: string;
+  origin: string;
+  service: string;
+  layer: string;
+  event_type: string;
+  uses: number;
+}
+
 export interface StateTables {
   collection_ids: CollectionIdTable;
   collections: CollectionTable;
@@ -281,4 +351,9 @@ export interface StateTables {
   replies: ReplyTable;
   instances: InstanceTable;
   announcements: AnnouncementTable;
+  users: UserTable;
+  sessions: SessionTable;
+  rate_buckets: RateBucketTable;
+  tenant_usage: TenantUsageTable;
+  embed_usage: EmbedUsageTable;
 }

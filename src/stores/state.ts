@@ -13,10 +13,11 @@ import { AnnouncementStore } from './announcements.js';
 import { ApiKeyStore } from './api-keys.js';
 import { AuditStore } from './audit.js';
 import { CollectionStore } from './collections.js';
-import type { StateDb } from './database.js';
+import { type StateDb, within } from './database.js';
 import { DeliveryStore } from './deliveries.js';
 import { StateDialect } from './dialect.js';
 import { DocumentStore } from './documents.js';
+import { EmbedUsageStore } from './embed-usage.js';
 import { FeedStore } from './feed.js';
 import { InstanceStore } from './instances.js';
 import { JobStore } from './jobs.js';
@@ -24,8 +25,12 @@ import { migrate } from './migrate.js';
 import type { PostgresBounds } from './postgres-dialect.js';
 import { makeDataFolder, makeStateFile, STATE_FILE } from './private-files.js';
 import { RasterStore } from './rasters.js';
+import { RateBucketStore } from './rate-buckets.js';
 import { ReplyStore } from './replies.js';
+import { SessionStore } from './sessions.js';
 import { StyleStore } from './styles.js';
+import { TenantUsageStore } from './tenant-usage.js';
+import { UserStore } from './users.js';
 
 /** What the server remembers. Every method is a round trip to the state thread or to PostgreSQL; none blocks the gateway. */
 export interface State {
@@ -41,6 +46,15 @@ export interface State {
   readonly replies: ReplyStore;
   readonly instances: InstanceStore;
   readonly announcements: AnnouncementStore;
+  readonly users: UserStore;
+  readonly sessions: SessionStore;
+  readonly rateBuckets: RateBucketStore;
+  readonly tenantUsage: TenantUsageStore;
+  readonly embedUsage: EmbedUsageStore;
+  /** Runs changes of documents, styles and ids that become durable together, or not at all. */
+  atomically<T>(
+    work: (stores: Pick<State, 'collections' | 'documents' | 'styles'>) => Promise<T>,
+  ): Promise<T>;
   /** Rejects when the database does not answer; for readiness. */
   check(): Promise<void>;
   /** Finishes what was posted, then releases the file. */
@@ -115,6 +129,19 @@ function storesOf(db: StateDb): State {
     replies: new ReplyStore(db),
     instances: new InstanceStore(db),
     announcements: new AnnouncementStore(db),
+    users: new UserStore(db),
+    sessions: new SessionStore(db),
+    rateBuckets: new RateBucketStore(db),
+    tenantUsage: new TenantUsageStore(db),
+    embedUsage: new EmbedUsageStore(db),
+    atomically: (work) =>
+      within(db, (trx) =>
+        work({
+          collections: new CollectionStore(trx),
+          documents: new DocumentStore(trx),
+          styles: new StyleStore(trx),
+        }),
+      ),
     check: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),
   };

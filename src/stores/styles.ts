@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 import { LIMITS } from '../core/limits.js';
 import type { StyleDocument } from '../core/style/model.js';
 import { announce } from './announcements.js';
-import type { StateDb } from './database.js';
+import { type StateDb, within } from './database.js';
 import type { StyleTable } from './schema.js';
 import { lock } from './vocabulary.js';
 
@@ -83,7 +83,7 @@ export class StyleStore {
 
   /** Adds a version; resolved once it is durable. The oldest are removed beyond those that are kept. */
   put(layerId: number, change: StyleChange): Promise<StoredStyle> {
-    return this.db.transaction().execute(async (trx) => {
+    return within(this.db, async (trx) => {
       await lock(trx, 'styles', layerId);
       const before = await new StyleStore(trx, this.limit).current(layerId);
       const version = (before?.version ?? 0) + 1;

@@ -38,6 +38,9 @@ export interface Supervised {
   log(event: LogEventName, message: string): void;
 }
 
+/** Milliseconds between signs of life of a child that is not ready yet. */
+const STARTING_MS = 1000;
+
 /**
  * Joins the supervisor that forked this process. The process ends with the supervisor, however that one ends.
  * SIGINT of a terminal reaches the whole process group: under a supervisor it is ignored here, and `drain` follows.
@@ -51,6 +54,7 @@ export function joinSupervisor(handlers: ChildHandlers): Supervised {
     else done(false);
     return open;
   };
+  const starting = setInterval(() => void send({ type: 'starting' }), STARTING_MS).unref();
   if (supervised) {
     process.on('message', receiver(handlers, send));
     process.on('disconnect', handlers.onOrphaned ?? (() => process.exit(1)));
@@ -61,7 +65,10 @@ export function joinSupervisor(handlers: ChildHandlers): Supervised {
   }
   return {
     supervised,
-    ready: () => void send({ type: 'ready' }),
+    ready: () => {
+      clearInterval(starting);
+      send({ type: 'ready' });
+    },
     configurationError: (message) => exitMisconfigured(message, supervised),
     requestReplacement: (reason) => send({ type: 'replace', reason }),
     requestReload: (reason) => send({ type: 'reload', reason }),

@@ -18,6 +18,8 @@ export type ToChild =
   | { type: 'drain' };
 
 export type ToSupervisor =
+  /** The child is alive, and not ready yet: it may have large files to convert. */
+  | { type: 'starting' }
   /** The child serves. */
   | { type: 'ready' }
   | { type: 'prepared'; round: number; ok: true }

@@ -33,7 +33,7 @@ export interface SlotTiming {
   servedRestartMs: number;
   /** A child that served this long is healthy again: the delay starts over. */
   stableMs: number;
-  /** Time to become ready. */
+  /** Time to become ready, since the last sign of life. */
   startMs: number;
   /** Time to finish what runs, before the process is killed. */
   drainMs: number;
@@ -134,11 +134,15 @@ export class Slot {
     const child = new SlotChild(this.options.launch(this.#generation), this.#generation);
     this.#all.add(child);
     const startTimer = setTimeout(() => {
-      log('process.late', `${name} did not become ready within ${timing.startMs} ms`);
+      log('process.late', `${name} is not ready, and gave no sign of life for ${timing.startMs} ms`);
       child.kill();
     }, timing.startMs);
     let stableTimer: NodeJS.Timeout | undefined;
     child.process.on('message', (message: ToSupervisor) => {
+      if (message.type === 'starting') {
+        if (!child.ready) startTimer.refresh();
+        return;
+      }
       if (message.type === 'ready') {
         clearTimeout(startTimer);
         stableTimer = setTimeout(() => {

@@ -2,7 +2,12 @@
 
 import { threadId } from 'node:worker_threads';
 import { exceptionText } from '../core/exception-text.js';
-import { type FailureMessage, TaskFailure, type TaskFailureCode } from '../core/failure.js';
+import {
+  type FailureMessage,
+  TASK_FAILURE_CODES,
+  TaskFailure,
+  type TaskFailureCode,
+} from '../core/failure.js';
 import { storageFailure } from '../core/storage-faults.js';
 import type { TaskWork } from '../core/tasks.js';
 
@@ -12,20 +17,7 @@ export type Answer<T = unknown> = ({ ok: true; value: T } | { ok: false; failure
   work?: TaskWork;
 };
 
-const CODES: ReadonlySet<string> = new Set<TaskFailureCode>([
-  'invalid-input',
-  'source-unreadable',
-  'source-missing',
-  'store-unavailable',
-  'storage-full',
-  'too-large',
-  'no-data',
-  'cancelled',
-  'deadline-exceeded',
-  'queue-full',
-  'worker-lost',
-  'internal',
-]);
+const CODES: ReadonlySet<string> = new Set(TASK_FAILURE_CODES);
 
 /** Any thrown value as a `TaskFailure`; what has no meaning of its own becomes `internal` and keeps its text for the log. */
 export function toFailure(error: unknown): TaskFailure {

@@ -19,6 +19,8 @@ export interface OneThreadOptions {
   name: string;
   /** The thread's module, whose default export runs a task and answers an `Answer`. */
   worker: URL;
+  /** What the thread knows from its start. */
+  workerData?: unknown;
   /** Tasks that may wait; more are refused. */
   maxQueue?: number;
   /** Tasks that the thread has begun at a time, where they wait for others; one when absent. */
@@ -36,6 +38,7 @@ export class OneThreadPool<Names extends TaskName> {
   constructor(private readonly options: OneThreadOptions) {
     this.#pool = new Piscina({
       filename: options.worker.href,
+      workerData: options.workerData,
       minThreads: 0,
       maxThreads: 1,
       concurrentTasksPerWorker: options.concurrency ?? 1,

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Retention } from '../core/events.js';
+import type { IngestTasks } from '../core/ingest.js';
 import { LIMITS } from '../core/limits.js';
 import type { StorageTasks } from '../core/storage.js';
 import type { SymbolTasks } from '../core/symbols.js';
@@ -53,11 +54,19 @@ export function createPools(options: PoolsOptions): Pools {
     worker: new URL('./storage/worker.js', import.meta.url),
     concurrency: LIMITS.storageRequests,
   });
+  const ingest = new OneThreadPool<keyof IngestTasks>({
+    name: 'ingest',
+    worker: new URL('./ingest/worker.js', import.meta.url),
+    workerData: remoteHosts ?? [],
+    concurrency: LIMITS.ingestRequests,
+    maxQueue: LIMITS.ingestQueue,
+  });
   const run = (name: TaskName, input: never, taskOptions?: TaskOptions): Promise<unknown> => {
     if (name.startsWith('vector.')) return vector.run(name as VectorTaskName, input, taskOptions);
     if (name.startsWith('archive.')) return archives.run(name as ArchiveTaskName, input, taskOptions);
     if (name.startsWith('symbols.')) return symbols.run(name as keyof SymbolTasks, input, taskOptions);
     if (name.startsWith('storage.')) return storage.run(name as keyof StorageTasks, input, taskOptions);
+    if (name.startsWith('ingest.')) return ingest.run(name as keyof IngestTasks, input, taskOptions);
     return engines.run(name as EngineTaskName, input, taskOptions);
   };
   return {
@@ -70,9 +79,10 @@ export function createPools(options: PoolsOptions): Pools {
       archives.status(),
       symbols.status(),
       storage.status(),
+      ingest.status(),
     ],
     async close() {
-      const pools = [vector, engines, archives, symbols, storage];
+      const pools = [vector, engines, archives, symbols, storage, ingest];
       await Promise.all(pools.map((pool) => pool.close()));
     },
   };

@@ -1,4 +1,5 @@
 import type { Crs } from '../crs.js';
+import { plainFields } from '../field-masks.js';
 import { LIMITS } from '../limits.js';
 import {
   type Call,
@@ -77,7 +78,11 @@ class Checker {
     if (kindOfProperty(name, this.options)) return name;
     const { fields, idColumn, geometryColumn, geometryAlias = 'geometry' } = this.options;
     if (name === geometryAlias) return geometryColumn;
-    const close = closeNames(name, [...fields.map((field) => field.name), idColumn, geometryAlias]);
+    const close = closeNames(name, [
+      ...plainFields(fields).map((field) => field.name),
+      idColumn,
+      geometryAlias,
+    ]);
     const hint = close.length > 0 ? `; did you mean ${close.map((other) => `'${other}'`).join(' or ')}?` : '';
     throw new Cql2Error(`there is no property '${excerpt(name)}'${hint}`);
   }

@@ -39,7 +39,7 @@ export function kindOfProperty(name: string, schema: FilterSchema): Kind | undef
   if (name === schema.geometryColumn) return 'geometry';
   if (name === schema.idColumn) return (schema.idType ?? 'integer') === 'integer' ? 'number' : 'string';
   const field = schema.fields.find((candidate) => candidate.name === name);
-  return field && KINDS[field.type];
+  return field && !field.isMasked ? KINDS[field.type] : undefined;
 }
 
 /** What an operand is, by looking at it alone. Its property must exist, and its function. */

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../../core/errors.js';
-import type { Operation, Reply } from '../../core/operation.js';
+import type { Operation, Principal, Reply } from '../../core/operation.js';
 import type { AuditEvent } from '../../stores/audit.js';
 import { AuditScope, inAuditScope } from '../../stores/audit-scope.js';
 import type { State } from '../../stores/state.js';
@@ -101,7 +101,7 @@ function signInEvent(request: AuditedRequest, scheme: CredentialScheme): AuditEv
     event_type: 'Authentication',
     action: 'auth.signIn',
     outcome: 'Success',
-    resource_type: 'api-keys',
+    resource_type: scheme === 'certificate' ? 'client-certificates' : 'api-keys',
     resource_id: request.principal.id,
     details: JSON.stringify({ scheme, path: request.path.slice(0, MAX_TEXT) }),
   };
@@ -111,12 +111,22 @@ function common({ principal, correlationId, remoteIp, userAgent }: AuditedReques
   return {
     at: Date.now(),
     actor: principal.id,
-    actor_type: principal.kind === 'api-key' ? 'ApiKey' : 'Anonymous',
+    actor_type: ACTOR_TYPES[principal.kind],
     correlation_id: correlationId,
     remote_ip: remoteIp.slice(0, MAX_TEXT) || null,
     user_agent: userAgent?.slice(0, MAX_TEXT) ?? null,
   };
 }
+
+/** The wire has a type for people, and one for keys of programs. */
+const ACTOR_TYPES: Record<Principal['kind'], string> = {
+  anonymous: 'Anonymous',
+  'api-key': 'ApiKey',
+  user: 'UserId',
+  'oauth-client': 'ApiKey',
+  'embed-key': 'ApiKey',
+  certificate: 'UserId',
+};
 
 function eventType(operation: Operation, status: number): string {
   if (status === 401) return 'Authentication';

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { notFound } from '../../core/errors.js';
-import type { Principal } from '../../core/operation.js';
+import type { Exchange, Principal } from '../../core/operation.js';
 import { pathString } from '../../core/params.js';
 import type { StoredDocument } from '../../stores/documents.js';
+import type { AdminDeps } from './deps.js';
 import { Acknowledgement, AcknowledgementSchema, TimestampSchema, timestamp } from './envelope.js';
 import { type Implementation, implement, jsonBody, type Verb } from './kit.js';
 
@@ -21,8 +22,24 @@ export interface DocumentResource<C extends TSchema, U extends TSchema, B extend
   update: U;
   /** What is stored, and shown between the id and the times. */
   body: B;
-  make(input: Static<C>): Static<B>;
+  /** Throws `invalid-body` for what the schema cannot say. */
+  make(input: Static<C>, deps: AdminDeps): Static<B>;
   change(body: Static<B>, input: Static<U>): Static<B>;
+  /** They are rules of access: all processes follow a change before it is answered. */
+  isRule?: boolean;
+}
+
+/** Where documents are kept, and what is waited for after a change. */
+function keeping({ isRule = false }: { isRule?: boolean }, { state, settle }: AdminDeps) {
+  return isRule
+    ? { store: state.documents.announcing('access'), settle }
+    : { store: state.documents, settle: async () => {} };
+}
+
+/** The entity tag that a change is bound to; undefined: to none. */
+export function ifMatch(x: Pick<Exchange, 'header'>): string | undefined {
+  const value = x.header('if-match')?.trim();
+  return value === undefined || value === '*' ? undefined : value.replace(/^"(.*)"$/, '$1');
 }
 
 /** The five implementations of a resource: list, create (201 with Location), get, update, remove. */
@@ -38,12 +55,18 @@ export function documents<C extends TSchema, U extends TSchema, B extends TObjec
     updatedAt: TimestampSchema,
   });
   const params = { id: pathString(param, `Id of the ${kind}.`) };
-  const view = ({ id, body, createdAt, updatedAt }: StoredDocument<object>) => ({
-    [idMember]: id,
-    ...body,
-    createdAt: timestamp(createdAt),
-    updatedAt: timestamp(updatedAt),
-  });
+  const shown = new WeakMap<object, string>();
+  const view = ({ id, body, etag, createdAt, updatedAt }: StoredDocument<object>) => {
+    const members = {
+      [idMember]: id,
+      ...body,
+      createdAt: timestamp(createdAt),
+      updatedAt: timestamp(updatedAt),
+    };
+    shown.set(members, etag);
+    return members;
+  };
+  const etag = (data: object) => shown.get(data);
   return {
     list: implement({
       data: Type.Array(item),
@@ -55,15 +78,20 @@ export function documents<C extends TSchema, U extends TSchema, B extends TObjec
       status: 201,
       errors: [400],
       location: (data: Record<string, string>) => `${path}/${data[idMember]}`,
-      async answer({ body, principal }, { state }) {
-        const document = about.make(body as Static<C>) as object;
-        return view(await state.documents.create(kind, randomUUID(), document, actor(principal)));
+      etag,
+      async answer({ body, principal }, deps) {
+        const { store, settle } = keeping(about, deps);
+        const document = about.make(body as Static<C>, deps) as object;
+        const stored = await store.create(kind, randomUUID(), document, actor(principal));
+        await settle();
+        return view(stored);
       },
     }),
     get: implement({
       params,
       data: item,
       errors: [404],
+      etag,
       answer: async (x, { state }) =>
         view((await state.documents.get<object>(kind, x.params.id)) ?? missing(kind, x.params.id)),
     }),
@@ -71,28 +99,45 @@ export function documents<C extends TSchema, U extends TSchema, B extends TObjec
       params,
       body: jsonBody(about.update),
       data: item,
-      errors: [400, 404],
-      async answer({ params: { id }, body, principal }, { state }) {
-        const change = (before: object) => about.change(before as Static<B>, body as Static<U>) as object;
-        return view(await state.documents.update(kind, id, actor(principal), change));
+      errors: [400, 404, 412],
+      etag,
+      async answer(x, deps) {
+        const { store, settle } = keeping(about, deps);
+        const change = (before: object) => about.change(before as Static<B>, x.body as Static<U>) as object;
+        const changed = await store.update(kind, x.params.id, actor(x.principal), change, ifMatch(x));
+        await settle();
+        return view(changed);
       },
     }),
     remove: implement({
       params,
       data: AcknowledgementSchema,
-      errors: [404],
-      async answer({ params: { id } }, { state }) {
-        if (!(await state.documents.remove(kind, id))) missing(kind, id);
+      errors: [404, 412],
+      async answer(x, deps) {
+        const { store, settle } = keeping(about, deps);
+        if (!(await store.remove(kind, x.params.id, ifMatch(x)))) missing(kind, x.params.id);
+        await settle();
         return new Acknowledgement(`The ${kind} is deleted.`);
       },
     }),
   };
 }
 
+/** Each of a list as it is shown, with what is known of it by its id. */
+export async function viewsOf<T extends { readonly id: string }, F, V>(
+  list: Promise<readonly T[]>,
+  facts: Promise<ReadonlyMap<string, F>>,
+  viewOf: (one: T, fact: F | undefined) => V,
+): Promise<V[]> {
+  const [all, known] = await Promise.all([list, facts]);
+  return all.map((one) => viewOf(one, known.get(one.id)));
+}
+
 function missing(kind: string, id: string): never {
   throw notFound(kind, id);
 }
 
-function actor({ kind, id }: Principal): string {
+/** Who made or changed something, as documents keep it. */
+export function actor({ kind, id }: Principal): string {
   return `${kind}:${id}`;
 }

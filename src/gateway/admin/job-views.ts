@@ -138,7 +138,11 @@ export function percent(job: JobRow): number | null {
 
 /** `[d.]hh:mm:ss[.fff]` since the job began to run. */
 export function duration(job: JobRow): string {
-  const ms = job.started_at === null ? 0 : endOf(job) - job.started_at;
+  return timeSpan(job.started_at === null ? 0 : endOf(job) - job.started_at);
+}
+
+/** Milliseconds as the wire has durations: `[d.]hh:mm:ss.fff`. */
+export function timeSpan(ms: number): string {
   const days = Math.floor(ms / 86_400_000);
   const clock = new Date(ms % 86_400_000).toISOString().slice(11, 23);
   return `${days > 0 ? `${days}.` : ''}${clock}`;

@@ -33,6 +33,8 @@ interface Common<P extends Params, S extends TSchema> {
   readonly envelope?: Envelope;
   /** The path may become a WebSocket. */
   readonly socket?: boolean;
+  /** Everybody may ask: what comes depends on who does, or leads to knowing that. */
+  readonly open?: boolean;
 }
 
 /** An implementation that gives data: the kit makes the reply. */
@@ -43,6 +45,8 @@ export interface Answer<P extends Params, S extends TSchema> extends Common<P, S
   readonly status?: number;
   /** `Location` of what was made, relative to the base path. */
   location?(data: never): string;
+  /** `ETag` of what the answer shows, without quotes. */
+  etag?(data: never): string | undefined;
   answer(x: Exchange<P, Static<S>>, deps: AdminDeps): unknown;
 }
 
@@ -187,10 +191,12 @@ function operationOf(
     scope: about.scope,
   } as const;
   if (!implementation) return { ...common, ...reserved(method, path, summary) };
-  const { description, params, body, errors, socket = false } = implementation;
+  const { description, params, body, errors, socket = false, open = false } = implementation;
   const envelope = implementation.envelope ?? about.envelope;
   return {
     ...common,
+    // Strangers share no answers: each has a session of its own.
+    ...(open ? { permission: 'public', repeatable: false } : {}),
     description,
     params: params ?? {},
     body,
@@ -237,7 +243,9 @@ function runOf(implementation: Implementation, envelope: Envelope, deps: AdminDe
     const location = implementation.location?.(data as never);
     const headers: Record<string, string> = location === undefined ? {} : { location: BASE_PATH + location };
     if (status === 204) return { status, headers };
-    return { status, mediaType: 'application/json', body: JSON.stringify(wrap(data, envelope)), headers };
+    const etag = implementation.etag?.(data as never);
+    const body = JSON.stringify(wrap(data, envelope));
+    return { status, mediaType: 'application/json', body, headers, ...(etag === undefined ? {} : { etag }) };
   };
 }
 

@@ -30,6 +30,18 @@ export function enumeration<T extends string>(
   };
 }
 
+/** One of some words in a path, in any case. */
+export function pathEnumeration<T extends string>(
+  name: string,
+  values: readonly T[],
+  description: string,
+): Param<T> {
+  return {
+    ...{ name, in: 'path', description, required: true, schema: Type.Enum([...values]) },
+    parse: (raw) => word(name, values, raw ?? ''),
+  };
+}
+
 /** Comma-separated words, each as in `enumeration`. */
 export function enumerations<T extends string>(
   name: string,

@@ -22,6 +22,9 @@ export interface BrowserPages {
 
 const HTML = 'text/html; charset=utf-8';
 
+/** A browser that is offered Basic asks for a password before it shows the page, which leads to sign-in. */
+const PAGE_CHALLENGE = { 'www-authenticate': 'Bearer realm="graticule"' };
+
 /** An error as a page, for clients that ask for HTML before anything else. */
 export function browserProblem(x: HttpExchange, error: ApiError, reply: Reply, pages: BrowserPages): Reply {
   if (!asksForHtml(x.headerOf(ACCEPT))) return reply;
@@ -31,7 +34,7 @@ export function browserProblem(x: HttpExchange, error: ApiError, reply: Reply, p
   return {
     ...reply,
     mediaType: HTML,
-    headers: { ...reply.headers, ...pages.headers },
+    headers: { ...reply.headers, ...(status === 401 ? PAGE_CHALLENGE : {}), ...pages.headers },
     body: pages.problemPage(about),
   };
 }

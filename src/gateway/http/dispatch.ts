@@ -2,11 +2,15 @@ import { LRUCache } from 'lru-cache';
 import { ApiError } from '../../core/errors.js';
 import { type Format, negotiate } from '../../core/media.js';
 import type { Operation, Principal, Reply } from '../../core/operation.js';
+import type { Hold } from '../../core/presence.js';
 import type { Pools } from '../../core/tasks.js';
+import type { CountedRequest, LimitHeaders } from '../../services/access/rate-limits.js';
 import type { RepeatableRequest } from '../../services/idempotency.js';
 import { loggedPath } from '../../services/telemetry/log.js';
+import type { Certified, CertifiedRequest } from '../auth/client-certificates.js';
+import { embedKeyOf } from '../auth/credentials.js';
 import { codingOf } from './content-coding.js';
-import { ACCEPT, AUTHORIZATION, type HttpExchange, IDEMPOTENCY_KEY, X_API_KEY } from './exchange.js';
+import { ACCEPT, AUTHORIZATION, COOKIE, type HttpExchange, IDEMPOTENCY_KEY, X_API_KEY } from './exchange.js';
 import { requireFraming, requireMetExpectation } from './framing.js';
 import { type ParamPlan, parseQuery, planParams, readParams } from './query.js';
 import { allowOf, type Match, Router } from './router.js';
@@ -15,6 +19,8 @@ import { type BodyReader, bodyReader } from './validation.js';
 export interface Credentials {
   apiKey: string | undefined;
   authorization: string | undefined;
+  cookie: string | undefined;
+  embedKey: string | undefined;
 }
 
 /** A request as the audit trail tells it. */
@@ -29,7 +35,7 @@ export interface AuditedRequest {
 }
 
 /** How credentials were presented. */
-export type CredentialScheme = 'api-key' | 'bearer' | 'basic';
+export type CredentialScheme = 'api-key' | 'bearer' | 'basic' | 'certificate';
 
 /** Who is told what requests do. */
 export interface Auditing {
@@ -46,11 +52,15 @@ export interface DispatchOptions {
   /** Where large bodies are parsed. */
   pools: Pick<Pools, 'run'>;
   authenticate(credentials: Credentials): Principal | Promise<Principal>;
+  /** Reads client certificates; none are taken when absent. */
+  certificates?: { of(request: CertifiedRequest): Certified | undefined } | undefined;
   /** Whether a principal holds a permission label. */
   permits(principal: Principal, permission: string): boolean;
   audit: Auditing;
+  /** Counts a request; absent: there are no limits. See `RateLimits.count`. */
+  count?(request: CountedRequest): LimitHeaders | Promise<LimitHeaders> | undefined;
   /** Carries out requests with an Idempotency-Key. */
-  once(request: RepeatableRequest, work: () => Promise<Reply>): Promise<Reply>;
+  once(request: RepeatableRequest, work: (hold?: Hold) => Promise<Reply>): Promise<Reply>;
 }
 
 /** An operation with everything that can be prepared at start. */
@@ -114,8 +124,8 @@ export class Dispatcher {
     const target = x.hasBody ? undefined : this.#targets.get(targetOf(x));
     if (!target || x.method === 'OPTIONS') return this.#dispatchNew(x);
     x.operation = target.prepared.operation;
-    const identified = this.#identify(x);
-    return identified ? identified.then(() => this.#resume(x, target)) : this.#resume(x, target);
+    const admitted = this.#enter(x);
+    return admitted ? admitted.then(() => this.#resume(x, target)) : this.#resume(x, target);
   }
 
   #dispatchNew(x: HttpExchange): Reply | Promise<Reply> {
@@ -133,47 +143,89 @@ export class Dispatcher {
     }
     x.operation = operation;
     const prepared = this.#prepared.get(operation)!;
+    const admitted = this.#enter(x);
+    return admitted ? admitted.then(() => this.#admit(x, prepared, match)) : this.#admit(x, prepared, match);
+  }
+
+  /** Finds out who asks, whether they may, and whether they have not asked too often. A promise only when that takes a wait. */
+  #enter(x: HttpExchange): Promise<void> | undefined {
     const identified = this.#identify(x);
-    return identified
-      ? identified.then(() => this.#admit(x, prepared, match))
-      : this.#admit(x, prepared, match);
+    return identified ? identified.then(() => this.#count(x)) : this.#count(x);
+  }
+
+  #count(x: HttpExchange): Promise<void> | undefined {
+    const { count } = this.#options;
+    // Probes and scrapes are asked for by a clock of the operator's.
+    if (!count || x.operation.surface === 'operations') return undefined;
+    const limits = count(x);
+    if (!(limits instanceof Promise)) {
+      x.limits = limits;
+      return undefined;
+    }
+    x.detach();
+    return limits.then((headers) => {
+      x.limits = headers;
+    });
   }
 
   /** Finds out who asks and whether they may. A promise only when that has to be looked up. */
   #identify(x: HttpExchange): Promise<void> | undefined {
-    const apiKey = x.headerOf(X_API_KEY);
-    const authorization = x.headerOf(AUTHORIZATION);
     try {
-      if (apiKey || authorization) {
-        const principal = this.#options.authenticate({ apiKey, authorization });
-        if (principal instanceof Promise) return this.#identifyLater(x, principal);
-        x.principal = principal;
-        // A key that is believed without a look is only told of when it comes in another way.
-        if (authorization) this.#signedIn(x);
-      }
-      this.#authorise(x.operation, x.principal);
-      return undefined;
+      const certified = this.#options.certificates?.of(x);
+      return x.operation.ownCredentials ? undefined : this.#identifyBy(x, certified);
     } catch (error) {
       throw this.#refusal(x, error);
     }
   }
 
-  #signedIn(x: HttpExchange, request?: AuditedRequest): void {
+  /** What a request carries of its own goes before the certificate of its connection. */
+  #identifyBy(x: HttpExchange, certified: Certified | undefined): Promise<void> | undefined {
+    const apiKey = x.headerOf(X_API_KEY);
+    const authorization = x.headerOf(AUTHORIZATION);
+    const isShown = apiKey || authorization;
+    const embedKey = isShown ? undefined : embedKeyOf(x.query);
+    const cookie = isShown ? undefined : x.headerOf(COOKIE);
+    if (isShown || embedKey || cookie) {
+      const principal = this.#options.authenticate({ apiKey, authorization, cookie, embedKey });
+      if (principal instanceof Promise) return this.#identifyLater(x, principal, certified);
+      x.principal = principal;
+    }
+    if (certified && x.principal.kind === 'anonymous') this.#identifyByCertificate(x, certified);
+    requireSameOrigin(x);
+    // A key that is believed without a look is only told of when it comes in another way.
+    if (authorization) this.#signedIn(x);
+    this.#authorise(x.operation, x.principal);
+    return undefined;
+  }
+
+  #identifyByCertificate(x: HttpExchange, certified: Certified, request?: AuditedRequest): void {
+    x.principal = certified.principal();
+    this.#signedIn(x, request, 'certificate');
+  }
+
+  #signedIn(x: HttpExchange, request?: AuditedRequest, scheme: CredentialScheme = schemeOf(x)): void {
     const { principal } = x;
     if (principal.kind === 'anonymous') return;
-    this.#options.audit.signedIn(principal, schemeOf(x), () => ({
+    this.#options.audit.signedIn(principal, scheme, () => ({
       ...(request ?? auditedRequest(x)),
       principal,
     }));
   }
 
   /** For credentials that have to be looked up. */
-  async #identifyLater(x: HttpExchange, principal: Promise<Principal>): Promise<void> {
+  async #identifyLater(
+    x: HttpExchange,
+    principal: Promise<Principal>,
+    certified: Certified | undefined,
+  ): Promise<void> {
     x.detach();
     const request = auditedRequest(x);
     try {
       x.principal = await principal;
-      this.#signedIn(x, request);
+      const isKnown = x.principal.kind !== 'anonymous';
+      if (certified && !isKnown) this.#identifyByCertificate(x, certified, request);
+      requireSameOrigin(x);
+      if (isKnown && x.principal.sessionHash === undefined) this.#signedIn(x, request);
       this.#authorise(x.operation, x.principal);
     } catch (error) {
       throw this.#refusal(x, error, request);
@@ -182,9 +234,13 @@ export class Dispatcher {
 
   /** Tells of refusals of what is audited, and of credentials that are not valid. */
   #refusal(x: HttpExchange, error: unknown, request = auditedRequest(x)): unknown {
-    const status = error instanceof ApiError ? error.status : 500;
+    const { status, code } = error instanceof ApiError ? error : { status: 500, code: '' };
     const credentials = status === 401 && (x.headerOf(X_API_KEY) || x.headerOf(AUTHORIZATION));
-    if (credentials || ((status === 401 || status === 403) && x.operation.audited))
+    if (
+      credentials ||
+      code.startsWith('client_certificate_') ||
+      ((status === 401 || status === 403) && x.operation.audited)
+    )
       this.#options.audit.refused({ ...request, principal: x.principal }, status);
     return error;
   }
@@ -206,6 +262,7 @@ export class Dispatcher {
   #admit(x: HttpExchange, prepared: Prepared, match: Match): Reply | Promise<Reply> {
     const { operation, plan } = prepared;
     const query = parseQuery(x.query, plan.repeatable);
+    query.delete('embed_key');
     const f = query.get('f');
     if (operation.formats.length > 0) {
       // Every operation with formats takes one from `f`, else from Accept.
@@ -253,7 +310,8 @@ export class Dispatcher {
         'This operation needs an API key, bearer token or basic credentials.',
       );
     }
-    throw new ApiError('forbidden', `The permission ${permission} is missing.`);
+    const code = principal.kind === 'certificate' ? 'client_certificate_insufficient_rbac' : 'forbidden';
+    throw new ApiError(code, `The permission ${permission} is missing.`);
   }
 
   #run(x: HttpExchange, operation: Operation): Reply | Promise<Reply> {
@@ -267,11 +325,15 @@ export class Dispatcher {
     const request = {
       key,
       principal: x.principal.id,
-      credential: x.header(X_API_KEY.name) ?? x.header(AUTHORIZATION.name) ?? '',
+      // Whoever maps a certificate chooses the id of its principal.
+      credential: x.header(X_API_KEY.name) ?? x.header(AUTHORIZATION.name) ?? certificateOf(x.principal),
       target: `${x.method} ${targetOf(x)}`,
       bodyHash: () => x.upload.hash(),
     };
-    return this.#options.once(request, async () => this.#perform(x, operation));
+    return this.#options.once(request, async (hold) => {
+      x.hold = hold;
+      return this.#perform(x, operation);
+    });
   }
 
   #perform(x: HttpExchange, operation: Operation): Reply | Promise<Reply> {
@@ -281,6 +343,27 @@ export class Dispatcher {
     return this.#options.audit.run(request, async () => operation.run(x));
   }
 }
+
+/**
+ * Browsers send cookies and show certificates with whatever any page asks for: with those nothing is changed, and no
+ * connection is opened, at the behest of another site's page. Throws `forbidden`.
+ */
+function requireSameOrigin(x: HttpExchange): void {
+  const isCertificate = x.principal.kind === 'certificate';
+  if (x.principal.sessionHash === undefined && !isCertificate) return;
+  if (!x.hasBody && !x.upgradable) return;
+  const site = x.header('sec-fetch-site');
+  const origin = x.header('origin');
+  // Programs with a certificate say nothing of pages.
+  if (isCertificate && site === undefined && origin === undefined) return;
+  const isOwn =
+    site === undefined ? origin === new URL(x.baseUrl).origin : site === 'same-origin' || site === 'none';
+  if (!isOwn || (origin !== undefined && origin !== new URL(x.baseUrl).origin))
+    throw new ApiError('forbidden', 'A page of another site asked for this.');
+}
+
+const certificateOf = ({ kind, claims }: Principal) =>
+  kind === 'certificate' ? `certificate ${claims?.['certificate']?.[0]}` : '';
 
 function auditedRequest(x: HttpExchange): AuditedRequest {
   const { operation, principal, path, correlationId } = x;

@@ -8,12 +8,14 @@ import {
   type ParamValues,
   type Principal,
 } from '../../core/operation.js';
+import type { Hold } from '../../core/presence.js';
+import type { LimitHeaders } from '../../services/access/rate-limits.js';
 import type { RequestSpan } from '../../services/telemetry/spans.js';
 import { RequestBody } from './body.js';
 import { type Forwarding, peerAddress } from './forwarding.js';
 import { nextRequest, requestId, requestIdBytes } from './request-id.js';
 import type { Upgrade } from './socket.js';
-import { eachHeader, type HttpRequest, type HttpResponse } from './uws.js';
+import { clientCertificate, eachHeader, type HttpRequest, type HttpResponse } from './uws.js';
 
 /** Until the target is known. Frozen, so that nothing is ever kept for all targets. */
 const NO_MEMO: { value?: unknown } = Object.freeze({});
@@ -31,6 +33,7 @@ const header = (name: string): KnownHeader => ({ name, bytes: new TextEncoder().
 export const X_REQUEST_ID = header('x-request-id');
 export const X_API_KEY = header('x-api-key');
 export const AUTHORIZATION = header('authorization');
+export const COOKIE = header('cookie');
 export const ACCEPT = header('accept');
 export const ACCEPT_ENCODING = header('accept-encoding');
 export const IF_NONE_MATCH = header('if-none-match');
@@ -49,6 +52,9 @@ export class HttpExchange implements Exchange {
   format: Format = JSON_FORMAT;
   principal: Principal = ANONYMOUS;
   span: RequestSpan | undefined;
+  /** What the answer says of rate limits. */
+  limits: LimitHeaders | undefined;
+  hold: Hold | undefined;
   /** Whether the log may write the path as it is; known for targets that are remembered. */
   plainPath = false;
   /** Whether the connection may go on after the answer. */
@@ -102,6 +108,16 @@ export class HttpExchange implements Exchange {
 
   get clientAddress(): string {
     return this.forwarding.clientAddress((name) => this.header(name), this.#peerAddress);
+  }
+
+  /** Whether the connection is that of a proxy which is believed. */
+  get isForwarded(): boolean {
+    return this.forwarding.isProxy(this.#peerAddress);
+  }
+
+  /** The certificate (PEM) that the client showed in TLS; empty when it has none. Only where certificates are asked for. */
+  get peerCertificate(): string {
+    return clientCertificate(this.res);
   }
 
   /** Empty once the connection is gone, unless it was read before. */

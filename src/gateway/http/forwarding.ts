@@ -8,6 +8,10 @@ export interface ForwardingOptions {
   trustProxy: readonly string[];
   /** Used when a request has no Host header. */
   fallbackHost: string;
+  /** Whether the server itself speaks TLS. */
+  isSecure?: boolean;
+  /** Header in which a CDN reads the tags of an answer; none when empty or absent. */
+  tagHeader?: string;
 }
 
 type Header = (name: string) => string | undefined;
@@ -23,12 +27,17 @@ const VARY = 'accept, accept-encoding';
 export class Forwarding {
   /** Value of the Vary header: the names of the request headers that answers may depend on. */
   readonly vary: string;
+  /** Header in which a CDN reads the tags of an answer; empty: none does. */
+  readonly tagHeader: string;
   readonly #fixed: string | undefined;
+  readonly #scheme: string;
   readonly #fallbackHost: string;
   readonly #proxies: Networks | undefined;
 
   /** Throws a `RangeError` for an entry of `trustProxy` that is neither an address nor a network. */
-  constructor({ publicUrl, trustProxy, fallbackHost }: ForwardingOptions) {
+  constructor({ publicUrl, trustProxy, fallbackHost, tagHeader = '', isSecure = false }: ForwardingOptions) {
+    this.#scheme = isSecure ? 'https' : 'http';
+    this.tagHeader = tagHeader;
     this.#fixed = publicUrl?.replace(/\/+$/, '');
     this.#fallbackHost = fallbackHost;
     this.#proxies = trustProxy.length > 0 ? new Networks(trustProxy) : undefined;
@@ -41,13 +50,18 @@ export class Forwarding {
     return this.#proxies !== undefined;
   }
 
+  /** Whether this peer is a proxy that is believed. */
+  isProxy(peer: string): boolean {
+    return this.#proxies?.has(peer) ?? false;
+  }
+
   /** Origin (and prefix) of links in answers: configured, else forwarded, else the Host header. No trailing slash. */
   baseUrl(header: Header, peer: string): string {
     if (this.#fixed !== undefined) return this.#fixed;
     const host = hostName(header('host')) ?? this.#fallbackHost;
-    if (!this.#proxies?.has(peer)) return `http://${host}`;
+    if (!this.#proxies?.has(peer)) return `${this.#scheme}://${host}`;
     const proto = header('x-forwarded-proto');
-    if (!proto && !header('x-forwarded-host')) return `http://${host}`;
+    if (!proto && !header('x-forwarded-host')) return `${this.#scheme}://${host}`;
     const scheme = first(proto) === 'https' ? 'https' : 'http';
     const forwardedHost = hostName(first(header('x-forwarded-host'))) ?? host;
     const prefix = first(header('x-forwarded-prefix')) ?? '';
@@ -94,6 +108,7 @@ function first(value: string | undefined): string | undefined {
 }
 
 /** A host name is echoed in links: anything but a plain one is ignored. */
-function hostName(host: string | undefined): string | undefined {
+/** The host of a request, with its port; undefined for what cannot be one. */
+export function hostName(host: string | undefined): string | undefined {
   return host && host.length < 256 && HOST.test(host) ? host : undefined;
 }

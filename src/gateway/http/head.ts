@@ -1,12 +1,13 @@
 import { STATUS_CODES } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { Reply } from '../../core/operation.js';
+import { joinTags } from '../../services/cdn/tags.js';
 import type { ContentEncoding } from './compression.js';
 import type { HttpExchange } from './exchange.js';
 import { ID_BYTES } from './request-id.js';
 
 const EXPOSED =
-  'accept-ranges, content-bbox, content-crs, content-datetime, content-range, etag, graticule-acquired, graticule-dropped-features, graticule-source-items, graticule-source-items-count, idempotency-replayed, link, location, ogc-numbermatched, ogc-numberreturned, server-timing, x-request-id, retry-after, preference-applied';
+  'accept-ranges, content-bbox, content-crs, content-datetime, content-range, etag, graticule-acquired, graticule-dropped-features, graticule-source-items, graticule-source-items-count, idempotency-replayed, link, location, ogc-numbermatched, ogc-numberreturned, server-timing, x-request-id, ratelimit, ratelimit-policy, retry-after, preference-applied';
 
 /** Headers of every response. */
 const COMMON = `access-control-allow-origin: *\r\naccess-control-expose-headers: ${EXPOSED}\r\nx-content-type-options: nosniff`;
@@ -34,7 +35,8 @@ export function head(x: HttpExchange, reply: Reply, encoding: ContentEncoding, l
   // Only the encoding that the body is kept in; a client that cannot read it is rare.
   if (constant && encoding === (reply.encoding ?? 'identity')) {
     constant.block ??= sharedBlock(reply, encoding, x.forwarding.vary);
-    const bytes = length === '' && x.serverTiming === '' ? lastBytes(x, reply, encoding) : undefined;
+    const isPlain = length === '' && x.serverTiming === '' && x.forwarding.tagHeader === '' && !x.limits;
+    const bytes = isPlain ? lastBytes(x, reply, encoding) : undefined;
     x.res.writeHeader(constant.block, bytes ?? lastText(x, reply, encoding, length));
   } else {
     x.res.writeHeader(headerBlock(reply, encoding, x.forwarding.vary), lastText(x, reply, encoding, length));
@@ -69,7 +71,15 @@ const AFTER_TAG = '\r\nx-request-id: ';
 function lastText(x: HttpExchange, reply: Reply, encoding: ContentEncoding, length: string): string {
   const tag = reply.etag === undefined ? '' : `${quoted(reply.etag, encoding)}${AFTER_TAG}`;
   const timing = x.serverTiming ? `\r\nserver-timing: ${x.serverTiming}` : '';
-  return tag + x.correlationId + timing + length;
+  return tag + x.correlationId + timing + limitLines(x) + cacheTags(x, reply) + length;
+}
+
+function limitLines({ limits }: HttpExchange): string {
+  return limits ? `\r\nratelimit-policy: ${limits.policy}\r\nratelimit: ${limits.state}` : '';
+}
+
+function cacheTags({ forwarding: { tagHeader } }: HttpExchange, { cacheTags: tags }: Reply): string {
+  return tagHeader === '' || tags === undefined ? '' : `\r\n${tagHeader}: ${joinTags(tagHeader, tags)}`;
 }
 
 /** Length of the entity tags that name a content. */
@@ -83,7 +93,7 @@ function roomFor(encoding: ContentEncoding): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(Buffer.from(text, 'latin1'));
 }
 
-/** The same as `lastText` without timing and length; undefined for tags and ids of another shape. */
+/** The same as `lastText` without timing, tags and length; undefined for tags and ids of another shape. */
 function lastBytes(x: HttpExchange, { etag }: Reply, encoding: ContentEncoding): ArrayBuffer | undefined {
   const id = x.correlationBytes;
   if (!id || etag === undefined || etag.length !== TAG_LENGTH) return undefined;

@@ -211,7 +211,7 @@ function problemResponse(status: number): ResponseDocument {
 /** The type that all values of an enumeration or all alternatives have; without one, null cannot be told and is let be. */
 function typeOfMembers({ enum: values, anyOf }: Record<string, unknown>): object {
   const types = Array.isArray(values)
-    ? values.map((value) => typeof value)
+    ? values.filter((value) => value !== null).map((value) => typeof value)
     : ((anyOf as { type?: string }[] | undefined) ?? []).map(({ type }) => type);
   return types.length > 0 && new Set(types).size === 1 && types[0] !== undefined
     ? { type: types[0] }
@@ -224,8 +224,13 @@ const isNull = (schema: unknown) => (schema as { type?: unknown } | null)?.type 
 function withoutNull(schema: object): object {
   const { anyOf, ...rest } = schema as { anyOf?: unknown };
   if (!Array.isArray(anyOf) || !anyOf.some(isNull)) return schema;
-  const others = anyOf.filter((member) => !isNull(member)).map((member) => ({ ...member, nullable: true }));
+  const others = anyOf.filter((member) => !isNull(member)).map(nullable);
   return others.length === 1 ? { ...rest, ...others[0] } : { ...rest, anyOf: others };
+}
+
+/** Where values are listed, null must be among them (OpenAPI 3.0.3, "nullable"). */
+function nullable(schema: { enum?: unknown[] }): object {
+  return { ...schema, nullable: true, ...(schema.enum ? { enum: [...schema.enum, null] } : {}) };
 }
 
 /** JSON Schema 2020-12 -> the OpenAPI 3.0 dialect: no `const`, no array of types, exclusive bounds as flags. */

@@ -9,6 +9,8 @@ const TASK_FAILURES: Record<TaskFailureCode, ErrorCode> = {
   'source-unreadable': 'unavailable',
   'source-missing': 'not-found',
   'store-unavailable': 'unavailable',
+  'outcome-unknown': 'unavailable',
+  absent: 'unavailable',
   'storage-full': 'insufficient-storage',
   'too-large': 'invalid-request',
   'no-data': 'not-found',

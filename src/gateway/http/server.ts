@@ -3,6 +3,7 @@ import type { ApiError } from '../../core/errors.js';
 import { ApiError as Failure } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Operation, Reply } from '../../core/operation.js';
+import type { CertificateFiles } from '../../services/certificate.js';
 import { exception, type Log, type RequestKind } from '../../services/telemetry/log.js';
 import * as metrics from '../../services/telemetry/metrics.js';
 import { startRequestSpan } from '../../services/telemetry/spans.js';
@@ -11,6 +12,7 @@ import type { Dispatcher } from './dispatch.js';
 import { HttpExchange } from './exchange.js';
 import type { Forwarding } from './forwarding.js';
 import { asApiError, problemReply } from './problem.js';
+import { sendToHttps } from './redirect.js';
 import { sendReply } from './reply.js';
 import { acceptSockets, type Upgrade } from './socket.js';
 import {
@@ -29,8 +31,22 @@ export interface ServerOptions {
   log: Log;
   /** Host of problem type URIs. */
   vendor: string;
+  /** Of the certificate; without it the server speaks plain HTTP. */
+  certificate?: CertificateFiles;
   /** Pages for JSON and errors in browsers; both stay JSON when absent. */
   pages?: BrowserPages;
+}
+
+/** Certificates whose connections may go on beside each other. */
+const MOST_APPS = 3;
+
+function listenOn(app: TemplatedApp, host: string, port: number): Promise<us_listen_socket> {
+  return new Promise((resolve, reject) => {
+    app.listen(host, port, (socket) => {
+      if (socket) resolve(socket);
+      else reject(new Error(`cannot listen on ${host}:${port}`));
+    });
+  });
 }
 
 /** The cells one operation's requests are counted in, by status code. */
@@ -43,12 +59,14 @@ interface Cells {
 
 /** The HTTP server: the only place that knows the socket library. */
 export class HttpServer {
-  readonly app: TemplatedApp;
+  /** One, and with TLS those that still have connections under earlier certificates. */
+  readonly #apps = new Set<TemplatedApp>();
   readonly #options: ServerOptions;
   readonly #cells = new Map<Operation | undefined, Map<number, Cells>>();
   #last: { operation: Operation | undefined; cells: Cells } | undefined;
   readonly #active = metrics.httpActive.cell();
-  #socket: us_listen_socket | undefined;
+  #listening: { socket: us_listen_socket; host: string; port: number } | undefined;
+  #redirect: { app: TemplatedApp; socket: us_listen_socket } | undefined;
   #idle: (() => void) | undefined;
   /** Made once, not once a request. */
   readonly #sent = (x: HttpExchange, status: number, bytes: number, error?: unknown) => {
@@ -58,33 +76,71 @@ export class HttpServer {
 
   constructor(options: ServerOptions) {
     this.#options = options;
-    this.app = createApp();
-    for (const path of options.dispatcher.socketPaths) {
-      acceptSockets(this.app, path, {
-        serve: (res, req, upgrade) => this.#serve(res, req, 'GET', upgrade),
-        fault: (error) => options.log.write('http.frame.failed', exception(error)),
-      });
-    }
-    // Most requests: their method need not be asked for.
-    this.app.get('/*', (res, req) => this.#serve(res, req, 'GET'));
-    this.app.any('/*', (res, req) => this.#serve(res, req, req.getCaseSensitiveMethod()));
   }
 
   /** Resolves with the port. Several processes may share one. */
-  listen(host: string, port: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.app.listen(host, port, (socket) => {
-        if (!socket) return reject(new Error(`cannot listen on ${host}:${port}`));
-        this.#socket = socket;
-        resolve(portOf(socket));
+  async listen(host: string, port: number): Promise<number> {
+    const app = this.#newApp();
+    const socket = await listenOn(app, host, port);
+    const own = portOf(socket);
+    this.#listening = { socket, host, port: own };
+    return own;
+  }
+
+  /**
+   * Speaks with the certificate that the files hold now; connections that are open go on with theirs. Rejects when that
+   * cannot be, and goes on as before.
+   */
+  async renewCertificate(): Promise<void> {
+    const { socket, host, port } = this.#listening!;
+    const app = this.#newApp();
+    try {
+      const next = await listenOn(app, host, port);
+      this.#listening = { socket: next, host, port };
+    } catch (error) {
+      this.#apps.delete(app);
+      throw error;
+    }
+    closeListener(socket);
+    const [oldest] = this.#apps;
+    if (this.#apps.size > MOST_APPS && oldest) {
+      this.#apps.delete(oldest);
+      oldest.close();
+    }
+  }
+
+  /** Sends who comes by plain HTTP to another port over to HTTPS. */
+  async redirectFrom(host: string, port: number): Promise<void> {
+    const app = createApp();
+    app.any('/*', (res, req) => sendToHttps(res, req, this.#listening!.port));
+    this.#redirect = { app, socket: await listenOn(app, host, port) };
+  }
+
+  #newApp(): TemplatedApp {
+    const { dispatcher, log, certificate } = this.#options;
+    const app = createApp(certificate);
+    this.#apps.add(app);
+    for (const path of dispatcher.socketPaths) {
+      acceptSockets(app, path, {
+        apps: this.#apps,
+        serve: (res, req, upgrade) => this.#serve(res, req, 'GET', upgrade),
+        fault: (error) => log.write('http.frame.failed', exception(error)),
       });
-    });
+    }
+    // Most requests: their method need not be asked for.
+    app.get('/*', (res, req) => this.#serve(res, req, 'GET'));
+    app.any('/*', (res, req) => this.#serve(res, req, req.getCaseSensitiveMethod()));
+    return app;
   }
 
   /** Stops accepting, waits for running requests up to `graceMs`, then closes every connection. */
   async close(graceMs: number): Promise<void> {
-    if (this.#socket) closeListener(this.#socket);
-    this.#socket = undefined;
+    if (this.#redirect) {
+      closeListener(this.#redirect.socket);
+      this.#redirect.app.close();
+    }
+    if (this.#listening) closeListener(this.#listening.socket);
+    this.#listening = undefined;
     if (this.#active.value > 0) {
       await Promise.race([
         new Promise<void>((resolve) => {
@@ -93,7 +149,7 @@ export class HttpServer {
         new Promise<void>((resolve) => setTimeout(resolve, graceMs).unref()),
       ]);
     }
-    this.app.close();
+    for (const app of this.#apps) app.close();
   }
 
   #serve(res: HttpResponse, req: HttpRequest, method: string, upgrade?: Upgrade): void {

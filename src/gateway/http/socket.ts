@@ -35,12 +35,14 @@ const IDLE_SECONDS = 120;
 export interface SocketHandlers {
   /** Decides what becomes of the request, as of any other. */
   serve(res: HttpResponse, req: HttpRequest, upgrade: Upgrade): void;
+  /** Those whose sockets are told together what is published: the app, and others of the same server. */
+  readonly apps: ReadonlySet<TemplatedApp>;
   /** Told of what was thrown while a frame was handled; the connection has ended for it. */
   fault(error: unknown): void;
 }
 
 /** Lets a path be upgraded. */
-export function acceptSockets(app: TemplatedApp, path: string, { serve, fault }: SocketHandlers): void {
+export function acceptSockets(app: TemplatedApp, path: string, { serve, fault, apps }: SocketHandlers): void {
   app.ws<Data>(path, {
     compression: SHARED_COMPRESSOR,
     // Somewhat more than is taken, so that a client hears why its frame was refused.
@@ -60,7 +62,7 @@ export function acceptSockets(app: TemplatedApp, path: string, { serve, fault }:
     },
     open(ws) {
       const data = ws.getUserData();
-      data.socket = new UwsSocket(ws, app);
+      data.socket = new UwsSocket(ws, apps);
       data.events = data.open(data.socket);
     },
     message(ws, message, isBinary) {
@@ -110,7 +112,7 @@ class UwsSocket implements Socket {
 
   constructor(
     ws: WebSocket<Data>,
-    private readonly app: TemplatedApp,
+    private readonly apps: ReadonlySet<TemplatedApp>,
   ) {
     this.#ws = ws;
   }
@@ -154,7 +156,7 @@ class UwsSocket implements Socket {
 
   publish(topic: string, frame: string | Uint8Array): boolean {
     if (isLarge(frame)) return false;
-    this.app.publish(topic, frame, typeof frame !== 'string');
+    for (const app of this.apps) app.publish(topic, frame, typeof frame !== 'string');
     return true;
   }
 

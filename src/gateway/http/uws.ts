@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { HttpRequest, TemplatedApp, us_listen_socket } from '@btc-vision/uwebsockets.js';
+import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from '@btc-vision/uwebsockets.js';
 import { LIMITS } from '../../core/limits.js';
 import { OLDER_UWS, uwsPackage } from '../../core/runtime.js';
 
@@ -26,8 +26,30 @@ const newer = library as Newer;
 
 export const { SHARED_COMPRESSOR } = newer;
 
-export function createApp(): TemplatedApp {
-  return newer.App();
+interface Files {
+  readonly cert: string;
+  readonly key: string;
+  readonly clientCa?: string;
+}
+
+/**
+ * With the files of a certificate an app speaks TLS, 1.2 at least. With those of authorities it asks clients for a
+ * certificate, and refuses the connections of those that none of them signed; who has none comes in.
+ */
+export function createApp(files?: Files): TemplatedApp {
+  if (!files) return newer.App();
+  const { cert, key, clientCa } = files;
+  const authorities = clientCa === undefined ? {} : { ca_file_name: clientCa };
+  return newer.SSLApp({ cert_file_name: cert, key_file_name: key, ...authorities });
+}
+
+/** Whether the library can tell which certificate a client showed. */
+export const KNOWS_CLIENT_CERTIFICATES = !older;
+
+/** The certificate (PEM) that the client showed in an app that asks for one; empty when it has none. */
+export function clientCertificate(response: HttpResponse): string {
+  // The types of the library leave it out.
+  return (response as HttpResponse & { getX509Certificate(): string }).getX509Certificate();
 }
 
 export function closeListener(socket: us_listen_socket): void {

@@ -138,7 +138,7 @@ function ownFacts(collection: Collection): Fact[] {
 function vectorFacts({ source, featureCount }: VectorCollection): Fact[] {
   return [
     ['Geometry', source.hasZ ? `${source.geometryType} with heights` : source.geometryType],
-    ['Features', count(featureCount)],
+    ['Features', featureCount === undefined ? undefined : count(featureCount)],
     ['Spatial index', source.hasIndex ? 'yes' : 'no'],
   ];
 }

@@ -143,7 +143,10 @@ export function badgeLine(badges: readonly string[]): Markup | undefined {
 /** What a collection is, in a few words. */
 export function badgesOf(collection: Collection): string[] {
   return byData(collection, {
-    features: ({ source, featureCount }) => [source.geometryType, `${count(featureCount)} features`],
+    features: ({ source, featureCount }) => [
+      source.geometryType,
+      ...(featureCount === undefined ? [] : [`${count(featureCount)} features`]),
+    ],
     coverage: ({ raster, bands }) => [
       'Raster',
       `${raster.width} × ${raster.height}`,

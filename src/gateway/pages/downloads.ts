@@ -43,8 +43,9 @@ function note(collection: Collection, sizes: SampleSizes | undefined): Markup | 
     return html`<p class="muted">Sizes are those before compression: the files are smaller.</p>`;
   if (!sizes || !hasFeatures(collection)) return undefined;
   const all = html`<p class="muted">Sizes are estimates from ${count(sizes.sample)} features, before compression on the way.</p>`;
-  if (collection.featureCount <= LIMITS.itemsMax) return all;
-  return html`${all}<p class="muted">One answer has at most ${count(LIMITS.itemsMax)} features and links to the next ones. The GDAL command below copies all ${count(collection.featureCount)} into one file.</p>`;
+  const { featureCount = 0 } = collection;
+  if (featureCount <= LIMITS.itemsMax) return all;
+  return html`${all}<p class="muted">One answer has at most ${count(LIMITS.itemsMax)} features and links to the next ones. The GDAL command below copies all ${count(featureCount)} into one file.</p>`;
 }
 
 function dataOf(subject: SnippetSubject, sizes: SampleSizes | undefined): Download[] {
@@ -58,14 +59,18 @@ function featuresOf(
   { featureCount }: VectorCollection,
   sizes: SampleSizes | undefined,
 ): Download[] {
-  const number = Math.min(featureCount, LIMITS.itemsMax);
+  const number = featureCount === undefined ? undefined : Math.min(featureCount, LIMITS.itemsMax);
   const about =
-    number < featureCount ? `the first ${count(number)} of ${count(featureCount)} features` : 'all features';
+    featureCount === undefined || number === undefined
+      ? `${count(LIMITS.itemsMax)} features at most`
+      : number < featureCount
+        ? `the first ${count(number)} of ${count(featureCount)} features`
+        : 'all features';
   const one = (format: string, f: string, bytes: number | undefined): Download => ({
     format,
     about,
     href: `${itemsUrl(subject)}?f=${f}&limit=${LIMITS.itemsMax}`,
-    size: bytes === undefined ? undefined : `about ${bytesText(bytes * number)}`,
+    size: bytes === undefined || number === undefined ? undefined : `about ${bytesText(bytes * number)}`,
   });
   return [
     one('GeoJSON', 'json', sizes?.geojson),

@@ -1,4 +1,5 @@
 import type { VectorCollection } from '../../core/collection.js';
+import { plainFields } from '../../core/field-masks.js';
 import { html, type Markup, scriptJson } from '../../core/html.js';
 import type { FilterData } from '../../core/page-data.js';
 import { section } from './layout.js';
@@ -12,7 +13,7 @@ export function filterSection(baseUrl: string, collection: VectorCollection): Ma
     collection: collection.id,
     items: itemsUrl(collection, baseUrl),
     geometry: collection.storageCrs.isPlane ? null : source.geometryColumn,
-    fields: source.fields
+    fields: plainFields(source.fields)
       .filter(({ type }) => type !== 'binary')
       .map(({ name, title, type, enumeration }) => ({
         name,
@@ -36,7 +37,7 @@ export function filterSection(baseUrl: string, collection: VectorCollection): Ma
 
 /** A link to the statistics; a script puts them here when somebody wants them. */
 export function statisticsSection(baseUrl: string, collection: VectorCollection): Markup | undefined {
-  if (collection.source.fields.every(({ type }) => type === 'binary')) return undefined;
+  if (plainFields(collection.source.fields).every(({ type }) => type === 'binary')) return undefined;
   const path = `${baseUrl}/ogc/features/collections/${encodeURIComponent(collection.id)}/statistics?f=html`;
   return section(
     'Statistics',

@@ -81,7 +81,8 @@ function header(baseUrl: string, crumbs: readonly Crumb[]): Markup {
   const path =
     crumbs.length > 0 ? html`<nav aria-label="Path"><ol class="crumbs">${steps}</ol></nav>` : undefined;
   return html`<a class="brand" href="${`${baseUrl}/`}">${GRATICULE_MARK}<span>Graticule</span></a>
-${path}`;
+${path}
+<a class="account" href="${`${baseUrl}/account/sign-in`}">Account</a>`;
 }
 
 function alternateLinks(links: readonly Link[]): Markup[] {

@@ -100,7 +100,7 @@ function middleOf({ extent84 }: Collection): [number, number] | undefined {
 }
 
 function featuresOf(collection: Collection): number {
-  return hasFeatures(collection) ? collection.featureCount : 0;
+  return hasFeatures(collection) ? (collection.featureCount ?? 0) : 0;
 }
 
 function drawingRank(layer: MapLayerData): number {

@@ -1,5 +1,5 @@
 import type { FieldError } from '../../core/errors.js';
-import { html } from '../../core/html.js';
+import { html, type Markup } from '../../core/html.js';
 import { page, section } from './layout.js';
 import { anchor } from './links.js';
 import { table } from './table.js';
@@ -20,7 +20,7 @@ export interface ProblemPage {
 /** What to do about an error, where there is something to do. */
 const ADVICE: Readonly<Record<number, string>> = {
   400: 'Change the address as the message says, and try again.',
-  401: 'Reload the page to sign in with a user name and password, or send an API key.',
+  401: 'Sign in, or send an API key.',
   403: 'Ask who runs this server for access.',
   404: 'The address may be mistyped, or the data may not be published any more.',
   405: 'This address takes other requests than the one your browser sent.',
@@ -30,6 +30,13 @@ const ADVICE: Readonly<Record<number, string>> = {
   501: 'This part of the interface is planned and not built yet.',
   503: 'Wait a moment, then reload the page.',
 };
+
+/** Who is not let in may be so as somebody else; afterwards the browser comes back. */
+function signInLink({ baseUrl, path, status }: ProblemPage): Markup | undefined {
+  if (status !== 401 && status !== 403) return undefined;
+  const to = encodeURIComponent(new URL(baseUrl).pathname.replace(/\/+$/, '') + path);
+  return html`<li>${anchor(`${baseUrl}/account/sign-in?to=${to}`, 'Sign in')}</li>`;
+}
 
 /** An error as a page: what is wrong, what to do, where to go. */
 export function problemPage(problem: ProblemPage): string {
@@ -45,7 +52,7 @@ ${advice === undefined ? undefined : html`<p>${advice}</p>`}
 ${section('What is wrong', rows.length > 0 ? table('What is wrong', ['Parameter or member', 'Message'], rows) : undefined)}
 ${section(
   'Where to go from here',
-  html`<ul class="links"><li>${anchor(`${baseUrl}/`, 'Start page: all interfaces and collections')}</li>
+  html`<ul class="links">${signInLink(problem)}<li>${anchor(`${baseUrl}/`, 'Start page: all interfaces and collections')}</li>
 <li>${anchor(`${baseUrl}/docs`, 'Interface documents: every operation and its parameters')}</li></ul>`,
 )}
 ${section(

@@ -29,11 +29,14 @@ ${statisticsPart(input)}`;
   return page({ ...input, title: `${collection.title}: statistics`, body, alternates: links });
 }
 
+const ofAll = ({ featureCount }: VectorCollection) =>
+  featureCount === undefined ? '' : `of ${count(featureCount)} `;
+
 function statisticsPart({ baseUrl, collection, statistics }: StatisticsPage): Markup {
   const { read, complete, fields } = statistics;
   const basis = complete
     ? `Of all ${count(read)} features.`
-    : `Of the first ${count(read)} of ${count(collection.featureCount)} features: the others were not read.`;
+    : `Of the first ${count(read)} ${ofAll(collection)}features: the others were not read.`;
   const parts = fields.map((one) => {
     const field = collection.source.fields.find(({ name }) => name === one.name)!;
     return fieldPart(one, field, itemsUrl(collection, baseUrl));

@@ -1,20 +1,30 @@
 import { join } from 'node:path';
-import { defaultPolicy } from '../../services/access/access.js';
+import type { AccessPolicy } from '../../services/access/access.js';
+import { FindingWatch } from '../../services/access/findings.js';
+import { audienceOf, isKeptFromStrangers, rulePolicy } from '../../services/access/policy.js';
+import { AccessRules } from '../../services/access/rules.js';
+import { Sealing } from '../../services/access/sealing.js';
+import { SecretKeys } from '../../services/access/secret-keys.js';
 import { DataVersions } from '../../services/cache/data-versions.js';
 import { type Caching, startCaching } from '../../services/cache/index.js';
 import { ItemReplies } from '../../services/cache/item-replies.js';
 import { captureEdits } from '../../services/capture.js';
 import { Catalog } from '../../services/catalog.js';
+import { Connections } from '../../services/connections/connections.js';
 import { Databases } from '../../services/databases.js';
 import { Edits } from '../../services/edits.js';
 import { SessionDirectory } from '../../services/events/directory.js';
 import { type Events, startEvents } from '../../services/events/index.js';
 import { ExtentRefresh } from '../../services/extents.js';
+import { Layers } from '../../services/layers/layers.js';
+import { LayerDisplay } from '../../services/publish/layer-display.js';
+import { PublishedLayers } from '../../services/publish/layers.js';
 import { registeredIn } from '../../services/rasters/registered.js';
 import { SourceRecoveries } from '../../services/source-recoveries.js';
 import { StacItems } from '../../services/stac/items.js';
 import { Styles } from '../../services/styles/index.js';
 import { tellLostStyles } from '../../services/styles/of-files.js';
+import { exception } from '../../services/telemetry/log.js';
 import { labelLayers } from '../../services/telemetry/task-metrics.js';
 import { VisibleCatalog } from '../../services/visible-catalog.js';
 import { AllowedHosts } from '../../workers/remote/allowed.js';
@@ -25,6 +35,9 @@ import { tellQuarantined } from './quarantine.js';
 export interface Data {
   readonly databases: Databases;
   readonly catalog: Catalog;
+  readonly rules: AccessRules;
+  /** What a principal may do with a collection, by the rules in force. */
+  readonly access: AccessPolicy;
   /** The catalog as a principal may read it. */
   readonly visible: VisibleCatalog;
   readonly caching: Caching;
@@ -36,7 +49,12 @@ export interface Data {
   readonly streams: SessionDirectory;
   readonly stac: StacItems;
   readonly styles: Styles;
+  readonly layers: Layers;
   readonly edits: Edits;
+  /** Databases that operators connected, the tables that they publish, and how these are shown. */
+  readonly connections: Connections;
+  readonly publishedLayers: PublishedLayers;
+  readonly display: LayerDisplay;
 }
 
 /** Makes these parts and has them follow the catalog, which is empty yet. */
@@ -53,7 +71,21 @@ export async function startData(foundation: Foundation): Promise<Data> {
     registered: () => registeredIn(state),
   });
   const current = () => catalog.current;
-  const visible = new VisibleCatalog(current, defaultPolicy);
+  const rules = new AccessRules(
+    state.documents,
+    cluster.announcements,
+    new Sealing(config.security.stateKey),
+  );
+  const access = rulePolicy(() => rules.current);
+  const visible = new VisibleCatalog(
+    current,
+    {
+      policy: access,
+      version: () => rules.current.version,
+      audienceOf: (principal) => audienceOf(principal, rules.current),
+    },
+    pools,
+  );
   const caching = await startCaching({
     config: config.cache,
     dataDir,
@@ -67,8 +99,11 @@ export async function startData(foundation: Foundation): Promise<Data> {
   const events = await startDataEvents(foundation, { catalog, visible, versions, caching });
   const allowed = new AllowedHosts(config.remote.allow);
   const data: Data = {
+    ...publishing(foundation, catalog, databases),
     databases,
     catalog,
+    rules,
+    access,
     visible,
     caching,
     versions,
@@ -86,14 +121,49 @@ export async function startData(foundation: Foundation): Promise<Data> {
       settle: () => cluster.settle(),
       allowed: { urlProblem: (url) => allowed.problemOf(url) },
     }),
+    layers: new Layers({
+      documents: state.documents,
+      announcements: cluster.announcements,
+      catalog,
+      pools,
+      settle: () => cluster.settle(),
+    }),
     edits: new Edits(pools, (note) => {
       caching.edited(note);
       events.edited(note.collection);
     }),
   };
+  rules.follow(() => {
+    catalog.judge(isKeptFromStrangers(access));
+    events.hub.rejudge();
+  });
   followCatalog(foundation, data);
   cluster.announcements.on('catalog', () => catalog.refresh());
   return data;
+}
+
+/** What is published over the management API. */
+function publishing(
+  { config, state, pools, cluster, log }: Foundation,
+  catalog: Catalog,
+  databases: Databases,
+): Pick<Data, 'connections' | 'publishedLayers' | 'display'> {
+  const { documents, collections } = state;
+  const settle = async () => void (await cluster.settle());
+  const keys = new SecretKeys(documents, new Sealing(config.security.stateKey));
+  const connections = new Connections({ documents, keys, settings: config.connections, settle });
+  const publishedLayers = new PublishedLayers({
+    ...{ documents, collections, connections, pools, settle },
+    catalog: () => catalog.current,
+  });
+  const display = new LayerDisplay({
+    ...{ documents, connections, pools },
+    announcements: cluster.announcements,
+    show: (shown) => catalog.layLayers(shown),
+    connect: (urls) => databases.connect(urls),
+    onError: (error) => log.write('catalog.layers.failed', exception(error)),
+  });
+  return { connections, publishedLayers, display };
 }
 
 function startDataEvents(
@@ -120,7 +190,7 @@ function startDataEvents(
 /** Every gateway reloads; the first one makes the index of items and tells what was lost. */
 function followCatalog(
   { config, first, log, pools, alerts }: Foundation,
-  { catalog, caching, events, extents, stac }: Data,
+  { catalog, caching, events, extents, stac, rules }: Data,
 ): void {
   const recoveries = new SourceRecoveries();
   const { captureEdits: enabled } = config.postgis;
@@ -138,4 +208,10 @@ function followCatalog(
     { replaced: (before, after) => tellQuarantined(before, after, alerts) },
     { replaced: (before, after) => tellLostStyles(before, after, log) },
   );
+  const findings = new FindingWatch(({ collection, role, message }) => {
+    log.write('access.layer.closed', { Collection: collection, Role: role }, message);
+    alerts.notify({ kind: 'layer-closed', severity: 'error', subject: collection, message });
+  });
+  catalog.follow({ replaced: (_, after) => findings.look(rules.current, after) });
+  rules.follow(({ after }) => findings.look(after, catalog.current));
 }

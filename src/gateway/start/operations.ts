@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import type { Operation } from '../../core/operation.js';
 import { version } from '../../core/version.js';
-import { defaultPolicy } from '../../services/access/access.js';
 import { permits } from '../../services/access/permissions.js';
 import { Places } from '../../services/places.js';
 import { createRegistry } from '../../services/telemetry/metrics.js';
 import { type SurfaceDeps, surfaceOperations } from '../operations.js';
 import { probeOperations } from '../surfaces/probes/operations.js';
+import type { Access } from './access.js';
 import type { Data } from './data.js';
 import type { Foundation } from './foundation.js';
 import { catalogStatus } from './quarantine.js';
@@ -16,23 +16,33 @@ const PLACES_FILE = fileURLToPath(new URL('../../places.json', import.meta.url))
 const BASEMAP_FILE = fileURLToPath(new URL('../../basemap.mbtiles', import.meta.url));
 
 /** Every operation but those of the management API. */
-export function dataOperations(foundation: Foundation, data: Data): Operation[] {
-  return surfaceOperations(surfaceDeps(foundation, data));
+export function dataOperations(foundation: Foundation, data: Data, access: Access): Operation[] {
+  return surfaceOperations(surfaceDeps(foundation, data, access));
 }
 
 /** What a worker answers. */
-export function workerOperations(foundation: Foundation, data: Data): Operation[] {
-  return probeOperations(surfaceDeps(foundation, data));
+export function workerOperations(foundation: Foundation, data: Data, access: Access): Operation[] {
+  return probeOperations(surfaceDeps(foundation, data, access));
 }
 
-function surfaceDeps({ config, pools, state }: Foundation, data: Data): SurfaceDeps {
+function surfaceDeps(
+  { config, pools, state }: Foundation,
+  data: Data,
+  { authenticator, identity }: Access,
+): SurfaceDeps {
   const { catalog, visible, caching, databases, events, styles } = data;
   const { licensing, observability } = config;
   return {
     catalog: () => catalog.current,
     visible: (principal) => visible.of(principal),
     pools,
-    access: defaultPolicy,
+    access: data.access,
+    users: authenticator.users,
+    sessions: authenticator.sessions,
+    clients: identity.clients,
+    signing: identity.signing,
+    providers: identity.providers,
+    rules: () => data.rules.current,
     edits: data.edits,
     licensing,
     tiles: caching.tiles,

@@ -1,8 +1,10 @@
 import Type from 'typebox';
+import { attributionOf, isServed } from '../../core/abilities.js';
 import type { CatalogSnapshot, Collection } from '../../core/collection.js';
 import { contentTag } from '../../core/content-tag.js';
 import { CRS84 } from '../../core/crs.js';
 import { ApiError, badParameter, notFound } from '../../core/errors.js';
+import type { LayerAbout } from '../../core/layer-settings.js';
 import type { Licensing } from '../../core/licensing.js';
 import { LIMITS } from '../../core/limits.js';
 import { type Format, HTML_FORMAT, JSON_FORMAT, linkType, XML_FORMAT } from '../../core/media.js';
@@ -108,6 +110,41 @@ export function mapLink(baseUrl: string, { layerId, storageCrs }: Collection): L
     type: 'image/png',
     title: 'Map',
   };
+}
+
+/** What operators say of a collection, as members of its documents (OGC 20-024, 8.2). */
+export function aboutMembers(collection: Collection) {
+  const { keywords, publisher } = collection.about ?? {};
+  const attribution = attributionOf(collection);
+  return {
+    ...(keywords ? { keywords } : {}),
+    ...(attribution ? { attribution } : {}),
+    ...(publisher ? { publisher } : {}),
+  };
+}
+
+/** Its licence, and where the data comes from. */
+export function aboutLinks({ about = {} }: Collection): Link[] {
+  const { license, sourceUrl } = about;
+  const terms = licenseUrl(about);
+  return [
+    ...(terms ? [{ href: terms, rel: 'license', title: license ?? 'Licence' }] : []),
+    ...(sourceUrl ? [{ href: sourceUrl, rel: 'via', title: 'Source of the data' }] : []),
+  ];
+}
+
+/** The text of a licence: as stated, else that of its SPDX identifier. */
+function licenseUrl({ license, licenseUrl: stated }: LayerAbout): string | undefined {
+  if (stated) return stated;
+  const isSpdx = license !== undefined && license !== 'proprietary' && /^[\w.+-]+$/.test(license);
+  return isSpdx ? `https://spdx.org/licenses/${license}.html` : undefined;
+}
+
+/** Maps of a collection and what describes them, where its maps are served. */
+export function mapLinks(baseUrl: string, collection: Collection): Link[] {
+  if (!isServed(collection, 'OgcMaps')) return [];
+  const { layerId } = collection;
+  return [mapLink(baseUrl, collection), mapCollectionLink(baseUrl, layerId), stylesLink(baseUrl, layerId)];
 }
 
 /** Maps and tiles of all collections together, for landing pages. */

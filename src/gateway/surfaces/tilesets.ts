@@ -4,6 +4,7 @@ import type { Box } from '../../core/box.js';
 import {
   type CatalogSnapshot,
   type Collection,
+  isUnmeasured,
   tileLevels,
   type VectorCollection,
 } from '../../core/collection.js';
@@ -31,10 +32,10 @@ export const TILES_PATH = '/ogc/tiles';
 
 export const REL = 'http://www.opengis.net/def/rel/ogc/1.0';
 
-/** The box in CRS84 around collections; the whole turn of longitudes when one of them crosses the antimeridian. */
+/** The box in CRS84 around collections, undefined where that is not known; the whole turn of longitudes when one of them crosses the antimeridian. */
 export function extentOf(collections: readonly Collection[]): Box | undefined {
   const boxes = collections.map((c) => c.extent84).filter((box): box is Box => box !== undefined);
-  if (boxes.length === 0) return undefined;
+  if (boxes.length === 0 || collections.some(isUnmeasured)) return undefined;
   if (boxes.length === 1) return boxes[0];
   const wraps = boxes.some(([west, , east]) => west > east);
   return [

@@ -12,11 +12,8 @@ export const ABSENT_INSTRUMENTS: readonly (readonly [reason: string, names: read
     ],
   ],
   [
-    'There are no declarative specifications.',
-    [
-      'svc.spec.{applies_started,applies_completed,nodes_processed,cache_lookups}',
-      'svc.spec.{apply_duration_ms,node_duration_ms}',
-    ],
+    'Manifests are applied in one transaction, without a cache: their objects have no durations of their own.',
+    ['svc.spec.{cache_lookups,node_duration_ms}'],
   ],
   [
     'There is no control plane and there are no workflows. Jobs are counted in `svc.execution.*`.',

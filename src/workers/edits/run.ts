@@ -2,8 +2,10 @@ import type { Box } from '../../core/box.js';
 import { envelope } from '../../core/box.js';
 import { changeOf } from '../../core/edit-areas.js';
 import type { EditFailure, EditOutcome, EditResult, EditTask } from '../../core/edits.js';
+import { TaskFailure } from '../../core/failure.js';
 import { mergePatch } from '../../core/feature-values.js';
 import { parseExact } from '../../core/json.js';
+import { isPresent } from '../../core/presence.js';
 import { positionCount } from './extremes.js';
 import { failure, isFailure, type PreparedEdit, prepare } from './prepare.js';
 import { type EditSession, type NewEvent, Refusal, type RowChange, type StoredFeature } from './session.js';
@@ -52,6 +54,7 @@ async function inSession(
     }
     const last = outcomes[outcomes.length - 1];
     const undo = task.mode === 'atomic' && last && !last.ok;
+    if (task.presence && !isPresent(task.presence)) throw absent();
     if (events.length > 0 && !undo)
       return {
         outcomes,
@@ -65,6 +68,10 @@ async function inSession(
     await session.rollback().catch(() => {});
     throw error;
   }
+}
+
+function absent(): TaskFailure {
+  return new TaskFailure('absent', 'The server was away for too long; send the request again.');
 }
 
 function positionsOf(prepared: readonly (PreparedEdit | EditFailure)[]): number[] {

@@ -85,7 +85,7 @@ server.on('connection', (socket) => {
   const connection = new Connection(
     socket,
     (task, input, options) =>
-      task === 'ogr.translate' || task === 'ogr.unpack' || task === 'raster.import'
+      task === 'ogr.stage' || task === 'ogr.translate' || task === 'ogr.unpack' || task === 'raster.import'
         ? translators.run(task, input as TaskInput<typeof task>, options)
         : threads.run(task, input, options),
     (error) => supervisor.log('process.connection.closed', `a connection was closed: ${String(error)}`),

@@ -36,6 +36,8 @@ export const ENGINE_TASKS: ReadonlySet<string> = new Set<EngineTaskName>([
   'map.render',
   'ogr.inspect',
   'ogr.inspectCsv',
+  'ogr.sample',
+  'ogr.stage',
   'ogr.translate',
   'ogr.unpack',
   'raster.import',

@@ -1,5 +1,6 @@
 import type { Box } from '../../core/box.js';
 import { imageWithin } from '../../core/box.js';
+import type { ExtentResult } from '../../core/features.js';
 import { describeCrs, transformBox, transformPoints } from '../../native/index.js';
 
 /** Metres of a degree along the equator. */
@@ -101,6 +102,13 @@ export function haveAPlace(positions: Float64Array, crs: string): boolean {
     return false;
   }
   return degrees.every(Number.isFinite);
+}
+
+/** An extent as stores answer it. */
+export function measuredIn(extent: Box | undefined, crs: string): ExtentResult {
+  if (!extent) return {};
+  const extent84 = extentInDegrees(extent, crs);
+  return extent84 ? { extent, extent84 } : { extent };
 }
 
 /** An extent in degrees; undefined for one that cannot be said in degrees. */

@@ -3,6 +3,8 @@ import type { EditResult, EditTask } from '../../core/edits.js';
 import type { EventsResult, EventsTask } from '../../core/events.js';
 import type {
   CountTask,
+  ExtentResult,
+  FeatureQuery,
   FeatureRow,
   ItemResult,
   ItemsResult,
@@ -48,8 +50,8 @@ export interface FeatureStore {
   tileLayer(task: VectorTileTask, layer: TileLayer, cancellation?: Cancellation): Promise<EncodedLayer>;
   /** Whether the envelope of any feature touches each box (in the source's CRS), by the spatial index. */
   occupied(source: VectorSource, boxes: readonly Box[], cancellation?: Cancellation): Promise<boolean[]>;
-  /** Extent in CRS84 of what lies in the domain of the CRS; undefined when it is empty or cannot be told in time. */
-  extent(source: VectorSource, cancellation?: Cancellation): Promise<Box | undefined>;
+  /** Extent of what lies in the domain of the CRS. */
+  extent(query: FeatureQuery, cancellation?: Cancellation): Promise<ExtentResult>;
   /** Rows in batches; ends the query when the consumer stops early. */
   rows(query: RowsQuery, cancellation?: Cancellation): AsyncIterable<FeatureRow[]>;
   /** The rows of a table for its overview; a store without this has tiles made of all rows at every level. */

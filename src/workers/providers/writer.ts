@@ -1,4 +1,5 @@
 import type { FeatureOutput } from '../../core/features.js';
+import { shownField } from '../../core/field-masks.js';
 import type { Field, VectorSource } from '../../core/vector-source.js';
 import { xmlName } from '../../core/xml-name.js';
 
@@ -10,7 +11,7 @@ export function writerOptions(
 ): string {
   const { gml } = output;
   return JSON.stringify({
-    fields: fields.map(({ name, type }) => ({ name: gml ? xmlName(name) : name, type })),
+    fields: fields.map(shownField).map(({ name, type }) => ({ name: gml ? xmlName(name) : name, type })),
     from: source.crs,
     to: output.crs,
     swap: output.swapAxes,

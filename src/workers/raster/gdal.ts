@@ -18,6 +18,8 @@ const CONFIGURATION: Record<string, string> = {
   GDAL_CACHEMAX: '256',
   // No file may make GDAL talk to the network: all that it could ask for goes through a proxy, to begin with one that
   // is not there, and the file system over HTTP opens nothing but what the proxy of sources/remote serves.
+  // A file of GML may name a schema that GDAL would ask any host for.
+  GML_DOWNLOAD_WFS_SCHEMA: 'NO',
   CPL_VSIL_CURL_ALLOWED_EXTENSIONS: '.remote',
   GDAL_HTTP_PROXY: 'http://127.0.0.1:9',
   GDAL_HTTPS_PROXY: 'http://127.0.0.1:9',

@@ -6,11 +6,10 @@ import { basename, dirname, extname, join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import yauzl, { type Entry, type ZipFile } from 'yauzl';
-import { TaskFailure } from '../../core/failure.js';
+import type { Entry, ZipFile } from 'yauzl';
 import { LIMITS } from '../../core/limits.js';
 import type { UnpackResult, UnpackTask } from '../../core/ogr.js';
-import { storageFailure } from '../../core/storage-faults.js';
+import { checkedEntries, checkRatio, openZip, refusalOf, tooLarge, unfit } from '../zip.js';
 import { plainFile } from './gdal.js';
 import { removePart, requireNewFile } from './translation.js';
 
@@ -32,16 +31,6 @@ const OTHER_DATA = new Set(
     ' ',
   ),
 );
-const ARCHIVES = new Set(
-  '.zip .gz .tgz .tar .bz2 .xz .zst .lz4 .lzma .7z .rar .cab .jar .kmz .iso'.split(' '),
-);
-
-/** Bits of the Unix mode in the upper half of the external attributes. */
-const FILE_TYPE = 0o170000;
-const REGULAR = 0o100000;
-const DIRECTORY = 0o040000;
-/** Bytes up to which an entry may be compressed as well as it can: it does no harm. */
-const RATIO_FREE_BYTES = 1_048_576;
 
 /** The files of one data set. */
 interface DataSet {
@@ -61,7 +50,7 @@ export async function unpack(task: UnpackTask, part: string): Promise<UnpackResu
     const paths = contents.mains.map((main) => join(task.output, main));
     return { path: paths[0]!, paths, left: contents.left };
   } catch (error) {
-    throw refusal(error);
+    throw refusalOf(error);
   } finally {
     await removePart(part);
   }
@@ -106,7 +95,7 @@ async function inflate(path: string, part: string, size: number): Promise<Unpack
  * one of ours.
  */
 async function unzip({ path, every, layer }: UnpackTask, part: string, size: number): Promise<Unpacked> {
-  const archive = await openArchive(path);
+  const archive = await openZip(path);
   try {
     const entries = await checkedEntries(archive, size);
     const sets = dataSets(entries, every === true);
@@ -120,10 +109,6 @@ async function unzip({ path, every, layer }: UnpackTask, part: string, size: num
   }
 }
 
-function openArchive(path: string): Promise<ZipFile> {
-  return yauzl.openPromise(path, { autoClose: false, lazyEntries: true, strictFileNames: true });
-}
-
 const holdsOtherData = (name: string) =>
   OTHER_DATA.has(extname(name).toLowerCase()) && !name.startsWith('__MACOSX/');
 
@@ -131,7 +116,7 @@ const holdsOtherData = (name: string) =>
 export async function checkArchive(path: string, mostBytes: number): Promise<void> {
   const { size } = await plainFile(path);
   try {
-    const archive = await openArchive(path);
+    const archive = await openZip(path);
     try {
       const entries = await checkedEntries(archive, size);
       const bytes = entries.reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0);
@@ -140,44 +125,8 @@ export async function checkArchive(path: string, mostBytes: number): Promise<voi
       archive.close();
     }
   } catch (error) {
-    throw refusal(error);
+    throw refusalOf(error);
   }
-}
-
-async function checkedEntries(archive: ZipFile, archiveBytes: number): Promise<Entry[]> {
-  if (archive.entryCount > LIMITS.archiveEntries)
-    throw tooLarge(`The archive has more than ${LIMITS.archiveEntries} entries.`);
-  const entries: Entry[] = [];
-  let total = 0;
-  for await (const entry of archive.eachEntry()) {
-    checkEntry(entry);
-    total += entry.uncompressedSize;
-    if (total > LIMITS.archiveBytes)
-      throw tooLarge(`The archive unpacks to more than ${LIMITS.archiveBytes} bytes.`);
-    entries.push(entry);
-  }
-  // Entries may share their bytes: only the whole file tells how much there is.
-  checkRatio(total, archiveBytes);
-  return entries;
-}
-
-function checkEntry(entry: Entry): void {
-  const { fileName, uncompressedSize, compressedSize, externalFileAttributes } = entry;
-  const type = (externalFileAttributes >>> 16) & FILE_TYPE;
-  if (type !== 0 && type !== REGULAR && type !== DIRECTORY)
-    throw unfit('The archive holds a link or a device; only files and folders are unpacked.');
-  if (entry.isEncrypted()) throw unfit('The archive is protected by a password.');
-  if (!entry.canDecodeFileData())
-    throw unfit('The archive is compressed in a way that is not read: use deflate.');
-  if (ARCHIVES.has(extname(fileName).toLowerCase())) throw unfit('The archive holds another archive.');
-  if (uncompressedSize > LIMITS.archiveEntryBytes)
-    throw tooLarge(`A file of the archive is larger than ${LIMITS.archiveEntryBytes} bytes.`);
-  checkRatio(uncompressedSize, compressedSize);
-}
-
-function checkRatio(bytes: number, compressed: number): void {
-  if (bytes > RATIO_FREE_BYTES && bytes > compressed * LIMITS.archiveRatio)
-    throw tooLarge(`The archive is compressed more than ${LIMITS.archiveRatio} times.`);
 }
 
 /**
@@ -268,18 +217,4 @@ async function extract(archive: ZipFile, entry: Entry, path: string): Promise<vo
   await mkdir(dirname(path), { recursive: true });
   const bytes = await archive.openReadStreamPromise(entry);
   await pipeline(bytes, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
-}
-
-function unfit(message: string): TaskFailure {
-  return new TaskFailure('invalid-input', message);
-}
-
-function tooLarge(message: string): TaskFailure {
-  return new TaskFailure('too-large', message);
-}
-
-function refusal(error: unknown): TaskFailure {
-  if (error instanceof TaskFailure) return error;
-  const what = 'The archive is damaged, or of another kind than its name says.';
-  return storageFailure(error) ?? new TaskFailure('source-unreadable', what, String(error));
 }

@@ -16,6 +16,9 @@ import { closeWriters } from '../providers/geopackage/writer.js';
 import { capture } from '../providers/postgis/capture.js';
 import { limitConnections } from '../providers/postgis/database.js';
 import { discover, ping } from '../providers/postgis/discover.js';
+import { tableLayers } from '../providers/postgis/table-layers.js';
+import { databaseTables, fingerprints } from '../providers/postgis/tables.js';
+import { validateTable } from '../providers/postgis/validate.js';
 import { keepEvents } from '../providers/retention.js';
 import { inspect, otherTables, storeOf } from '../providers/store.js';
 import { stacIndex, stacState } from '../stac/index.js';
@@ -84,6 +87,10 @@ const TASKS: {
   'vector.discover': discover,
   'vector.capture': capture,
   'vector.ping': ping,
+  'vector.tables': databaseTables,
+  'vector.validate': validateTable,
+  'vector.layers': tableLayers,
+  'vector.fingerprints': fingerprints,
   'vector.tile': vectorTile,
   'vector.overview': ({ layers: [layer] }, cancellation) => buildOverview(layer, cancellation),
   'vector.occupied': occupied,
@@ -91,7 +98,7 @@ const TASKS: {
   'vector.item': (task, cancellation) => storeOf(task.source).item(task, cancellation),
   'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),
   'vector.body': body,
-  'vector.extent': ({ source }, cancellation) => storeOf(source).extent(source, cancellation),
+  'vector.extent': (query, cancellation) => storeOf(query.source).extent(query, cancellation),
   // The library of styles is large, and most threads never need it.
   'vector.sld': async (task) => (await import('./sld.js')).readSld(task),
   'vector.styleProblems': async ({ json }) =>

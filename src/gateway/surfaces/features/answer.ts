@@ -1,11 +1,12 @@
 import { contentTag } from '../../../core/content-tag.js';
 import { uriOf } from '../../../core/crs.js';
+import { csvHeader } from '../../../core/csv.js';
 import type { ItemsResult } from '../../../core/features.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
 import { linkHeader } from '../common.js';
 import { crsMember } from './crs-member.js';
-import { CSV_FORMAT, csvHeader, GML_FORMAT } from './formats.js';
+import { CSV_FORMAT, GML_FORMAT } from './formats.js';
 import { GML_TAIL, gmlHead } from './gml.js';
 import { type Page, type PageEnd, readEnd, readParts } from './items.js';
 import { pageLinks } from './page-links.js';

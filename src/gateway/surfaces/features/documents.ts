@@ -1,9 +1,10 @@
+import { isServed } from '../../../core/abilities.js';
 import type { Collection, VectorCollection } from '../../../core/collection.js';
 import { CRS84, uriOf, urisOf } from '../../../core/crs.js';
 import { GEOJSON_FORMAT, linkType } from '../../../core/media.js';
 import type { Exchange } from '../../../core/operation.js';
 import { WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
-import { formatLinks, type Link, mapCollectionLink, mapLink, stylesLink } from '../common.js';
+import { aboutLinks, aboutMembers, formatLinks, type Link, mapLinks } from '../common.js';
 import { DOCUMENT_FORMATS, ITEM_FORMATS } from './formats.js';
 
 export const FEATURES_PATH = '/ogc/features';
@@ -20,12 +21,8 @@ export function extentDocument(collection: Collection) {
 
 /** Links from a vector collection to its other representations on this server. */
 export function representationLinks(x: Exchange, collection: Collection): Link[] {
-  const maps = [
-    mapLink(x.baseUrl, collection),
-    mapCollectionLink(x.baseUrl, collection.layerId),
-    stylesLink(x.baseUrl, collection.layerId),
-  ];
-  if (collection.storageCrs.isPlane) return maps;
+  const maps = mapLinks(x.baseUrl, collection);
+  if (collection.storageCrs.isPlane || !isServed(collection, 'OgcTiles')) return maps;
   const tiles = `${x.baseUrl}/ogc/tiles/collections/${collection.layerId}/tiles`;
   return [
     {
@@ -51,6 +48,7 @@ export function collectionDocument(x: Exchange, collection: VectorCollection) {
     id: collection.id,
     title: collection.title,
     description: describedWith(collection),
+    ...aboutMembers(collection),
     itemType: 'feature',
     extent: extentDocument(collection),
     crs: urisOf(collection.crs, x.baseUrl),
@@ -95,6 +93,7 @@ export function collectionDocument(x: Exchange, collection: VectorCollection) {
         title: 'Schema of the features as XML Schema',
       },
       ...representationLinks(x, collection),
+      ...aboutLinks(collection),
     ] as Link[],
   };
 }

@@ -1,5 +1,4 @@
 import { type Format, GEOJSON_FORMAT, HTML_FORMAT, XML_FORMAT } from '../../../core/media.js';
-import type { Field } from '../../../core/vector-source.js';
 import { META_FORMATS } from '../common.js';
 
 /** Representations of features, and of what describes them. */
@@ -26,13 +25,4 @@ export const ITEM_FORMATS: readonly Format[] = [GEOJSON_FORMAT, HTML_FORMAT, GML
 export function storeFormat(format: Format): 'geojson' | 'csv' | 'gml' {
   if (format === CSV_FORMAT) return 'csv';
   return format === GML_FORMAT ? 'gml' : 'geojson';
-}
-
-/** The first record of a CSV page: `id`, `geometry` (WKT), then the fields. */
-export function csvHeader(fields: readonly Field[]): string {
-  return `${['id', 'geometry', ...fields.map((field) => field.name)].map(csvValue).join(',')}\r\n`;
-}
-
-function csvValue(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }

@@ -1,4 +1,5 @@
 import { type Crs, defaultCrs, requireReachable, uriOf } from '../../../core/crs.js';
+import { csvHeader } from '../../../core/csv.js';
 import { notFound } from '../../../core/errors.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
@@ -6,7 +7,7 @@ import { runTask } from '../../../services/run-task.js';
 import { formatLinks, type Link, linkHeader } from '../common.js';
 import { crsMember } from './crs-member.js';
 import { FEATURES_PATH } from './documents.js';
-import { CSV_FORMAT, csvHeader, GML_FORMAT, ITEM_FORMATS } from './formats.js';
+import { CSV_FORMAT, GML_FORMAT, ITEM_FORMATS } from './formats.js';
 import { gmlFeature, idOfGml } from './gml.js';
 import { itemTag } from './item-tag.js';
 import { outputOf } from './items.js';
@@ -20,12 +21,12 @@ export async function readItem(
   featureId: string,
   wish: Crs | undefined,
 ) {
-  const { collection, rows, fields } = view;
+  const { collection, source, rows, fields } = view;
   requireReachable({ crs: wish }, collection);
   const crs = wish ?? defaultCrs(collection);
   const read = (id: string) =>
     runTask(x, pools, 'vector.item', {
-      source: collection.source,
+      source,
       ...outputOf(x, view, x.format, crs, fields),
       id,
       ...(rows === undefined ? {} : { filter: rows }),
@@ -39,7 +40,7 @@ export async function readItem(
     id,
     crs,
     text: Buffer.from(answer.data).toString('utf8'),
-    tag: itemTag(answer.row, x.format, crs),
+    tag: itemTag(answer.shown, x.format, crs),
   };
 }
 

@@ -68,7 +68,7 @@ export function planPage(
   const html = x.format === HTML_FORMAT;
   const limit = html && !params.limit.given ? HTML_PAGE : params.limit.value;
   const crs = outCrs ?? defaultCrs(view.collection);
-  const { source } = view.collection;
+  const { source } = view;
   const after = token?.direction === 'after' ? token.key : undefined;
   return {
     view,
@@ -196,7 +196,7 @@ async function countMatches(
   if (!selects && view.rows === undefined && !collection.countEstimated) return collection.featureCount;
   if (!first.more && !after && !before && (first.returned > 0 || offset === 0))
     return offset + first.returned;
-  if (collection.featureCount > SMALL_TABLE && !isWindow(task.filter)) return undefined;
+  if ((collection.featureCount ?? 0) > SMALL_TABLE && !isWindow(task.filter)) return undefined;
   const { source, filter } = task;
   const answer = await runTask(x, pools, 'vector.count', {
     source,

@@ -26,9 +26,9 @@ const TYPES: Record<FieldType, object> = {
 
 /** What filters may name (OGC 19-079r2, 6.2): geometry, id and every attribute that has values to compare. */
 export function queryablesDocument(x: Exchange, view: View) {
-  const { collection, fields } = view;
+  const { collection, queryables } = view;
   const { source } = collection;
-  const comparable = fields.filter((field) => field.type !== 'binary');
+  const comparable = queryables.filter((field) => field.type !== 'binary');
   return {
     $schema: DRAFT,
     $id: `${x.baseUrl}${x.path}`,
@@ -53,7 +53,7 @@ export function schemaDocument(x: Exchange, view: View) {
     [source.geometryColumn, geometrySchema(source.geometryType)],
     ...fields.map((field): [string, object] => [
       field.name,
-      { ...fieldSchema(field), ...(field.generated ? { readOnly: true } : {}) },
+      { ...fieldSchema(field), ...(field.generated || field.isMasked ? { readOnly: true } : {}) },
     ]),
   ];
   return {
@@ -82,7 +82,7 @@ function geometrySchema(type: GeometryType): object {
 }
 
 function fieldSchema(field: Field): object {
-  const { range, enumeration, maxLength } = field;
+  const { range, enumeration, codedValues, maxLength } = field;
   return {
     title: field.title ?? field.name,
     ...(field.description ? { description: field.description } : {}),
@@ -90,6 +90,7 @@ function fieldSchema(field: Field): object {
     ...(field.type === 'array' && field.items ? { items: TYPES[field.items] } : {}),
     ...(field.sqlType === 'uuid' ? { format: 'uuid' } : {}),
     ...(enumeration ? { enum: enumeration } : {}),
+    ...(codedValues ? { oneOf: codedValues.map(({ code, name }) => ({ const: code, title: name })) } : {}),
     ...(range && range[0] !== null ? { minimum: range[0] } : {}),
     ...(range && range[1] !== null ? { maximum: range[1] } : {}),
     ...(maxLength === undefined ? {} : { maxLength }),

@@ -46,7 +46,14 @@ export function selection(view: View, params: Asked): Expression | undefined {
     : undefined;
   const equalities = [...params.others].map(([name, value]) => queryable(view, name, value));
   const ids = params.ids && oneOf(source.idColumn, idValues(view, params.ids));
-  return and(view.rows, ids, box, during(view, params.datetime), filter, ...equalities);
+  return and(
+    view.rows,
+    ids,
+    box,
+    during({ fields: view.queryables }, params.datetime),
+    filter,
+    ...equalities,
+  );
 }
 
 /** Ids as values of the key's type; one that cannot be such a value names no feature. */
@@ -57,7 +64,7 @@ function idValues({ collection: { source } }: View, ids: readonly string[]): Sca
 
 /** `?name=value`: the property equals the value (OGC 17-069r4, 7.15.5). */
 function queryable(view: View, name: string, text: string): Expression {
-  const field = view.fields.find((candidate) => candidate.name === name);
+  const field = view.queryables.find((candidate) => candidate.name === name);
   if (!field) {
     const detail = 'is neither a parameter of this operation nor a queryable of this collection';
     throw new ApiError('unknown-parameter', `${name}: ${detail}`, { errors: [{ name, detail }] });
@@ -90,7 +97,7 @@ function scalarOf({ name, type }: Field, text: string): Scalar {
 export function sortKeys(view: View, keys: readonly AskedSort[] | undefined): SortKey[] {
   const { idColumn } = view.collection.source;
   return (keys ?? []).map(({ property, descending }) => {
-    const field = view.fields.find(({ name }) => name === property);
+    const field = view.queryables.find(({ name }) => name === property);
     if (!field && property !== idColumn)
       throw badParameter('sortby', `there is no property '${property.slice(0, 60)}'`);
     if (field && ['json', 'array', 'binary'].includes(field.type))

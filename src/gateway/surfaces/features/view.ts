@@ -1,20 +1,30 @@
 import { hasFeatures } from '../../../core/abilities.js';
-import type { CatalogSnapshot, Collection, VectorCollection } from '../../../core/collection.js';
+import {
+  type CatalogSnapshot,
+  type Collection,
+  type VectorCollection,
+  whole,
+} from '../../../core/collection.js';
 import type { CheckOptions, Expression } from '../../../core/cql2/index.js';
 import { type Crs, defaultCrs } from '../../../core/crs.js';
 import { notFound } from '../../../core/errors.js';
+import { plainFields } from '../../../core/field-masks.js';
 import type { Principal } from '../../../core/operation.js';
-import type { Field } from '../../../core/vector-source.js';
+import type { Field, VectorSource } from '../../../core/vector-source.js';
 import { findCollection } from '../common.js';
 
-/** A collection as one principal may read it: masked fields and hidden rows do not exist. */
+/** A collection as one principal may read it: hidden fields and hidden rows do not exist. */
 export interface View {
   readonly collection: VectorCollection;
   /** The same without what is masked: for documents and pages. */
   readonly visible: VectorCollection;
-  /** Attributes that may be read, filtered and sorted by. */
+  /** What stores are asked for. */
+  readonly source: VectorSource;
+  /** Attributes that are shown. */
   readonly fields: readonly Field[];
-  /** True when some attributes are masked. */
+  /** Those that may be filtered, sorted and grouped by, and written: their values are those that are stored. */
+  readonly queryables: readonly Field[];
+  /** True when a rule keeps something. */
   readonly masked: boolean;
   /** Rows that exist; all when absent. */
   readonly rows: Expression | undefined;
@@ -30,9 +40,13 @@ export function viewOf(deps: ViewDeps, principal: Principal, collectionId: strin
   const visible = findCollection(deps.visible(principal), collectionId);
   asVector(visible);
   // Stored rows are named by all their attributes, also for those who may not read some.
-  const collection = findCollection(deps.catalog(), collectionId) as VectorCollection;
+  const collection = whole(findCollection(deps.catalog(), collectionId) as VectorCollection);
   const { fields } = visible.source;
-  return { collection, visible, fields, masked: visible.rule !== undefined, rows: visible.rule?.rows };
+  const source = visible.rule?.stored ?? collection.source;
+  return {
+    ...{ collection, visible, source, fields, queryables: plainFields(fields) },
+    ...{ masked: visible.rule !== undefined, rows: visible.rule?.rows },
+  };
 }
 
 /** Only vector collections have items. */
@@ -42,7 +56,7 @@ export function asVector(collection: Collection): asserts collection is VectorCo
 
 /** What filters of this view may name. */
 export function filterOptions(
-  { collection, fields }: View,
+  { collection, queryables: fields }: View,
   filterCrs: Crs = defaultCrs(collection),
 ): CheckOptions {
   return { ...collection.source, fields, filterCrs };

@@ -3,6 +3,7 @@ import type { ArchiveCollection, Collection } from '../../../core/collection.js'
 import type { Expression } from '../../../core/cql2/index.js';
 import { uriOf } from '../../../core/crs.js';
 import { ApiError, notFound } from '../../../core/errors.js';
+import type { MapSettings } from '../../../core/layer-settings.js';
 import { requireEntitlement } from '../../../core/licensing.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { TimeRange } from '../../../core/params.js';
@@ -20,7 +21,7 @@ import { renderImage } from '../../../services/render.js';
 import { shownTime } from '../../../services/shown-time.js';
 import { styled } from '../../../services/styles/named.js';
 import type { SurfaceDeps } from '../common.js';
-import { background, imageName, type MapParams, symbolScale } from './params.js';
+import { background, imageName, type MapParams, scaleOfDpi, symbolScale } from './params.js';
 import { contentBox, type MapWindow, mapWindow } from './window.js';
 
 /**
@@ -31,9 +32,10 @@ export async function drawMap(
   x: Exchange,
   deps: SurfaceDeps,
   addressed: readonly Collection[],
-  params: MapParams,
+  asked: MapParams,
   resource?: Collection,
 ): Promise<Reply> {
+  const params = { ...asked, ...defaultScale(asked, addressed[0]?.maps) };
   if (addressed.length === 0) throw new ApiError('not-found', 'There is no collection that can be drawn.');
   const { collections, batch } = batchOf(deps, addressed, params);
   const window = mapWindow(collections, params, resource);
@@ -71,6 +73,15 @@ export async function drawMap(
     },
     sent: () => releaseBytes(image.data),
   };
+}
+
+/** The resolution that the service states, where the request says nothing. */
+function defaultScale(
+  { mmPerPixel, dpi, scale, scaleDenominator }: MapParams,
+  settings: Partial<MapSettings> | undefined,
+): Pick<MapParams, 'dpi'> | undefined {
+  const isSaid = [mmPerPixel, dpi, scale, scaleDenominator].some((one) => one !== undefined);
+  return isSaid || settings?.defaultDpi === undefined ? undefined : { dpi: scaleOfDpi(settings.defaultDpi) };
 }
 
 /** The temporal mosaic rule: with `datetime`, rasters of the newest acquisition batch only. Throws 402 and 404. */

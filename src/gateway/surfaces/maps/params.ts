@@ -30,6 +30,10 @@ export const PIXEL_MM = 0.28;
 const MAX_SCALE = 8;
 const INCH_MM = 25.4;
 
+export function scaleOfDpi(dpi: number): number {
+  return (dpi * PIXEL_MM) / INCH_MM;
+}
+
 export const collectionId = numberedCollection;
 
 export const mapQuery = {
@@ -53,7 +57,7 @@ export const mapQuery = {
     `Millimetres of a pixel where the map is shown, ${PIXEL_MM} by default: symbols are as large in all.`,
     (mm) => PIXEL_MM / mm,
   ),
-  dpi: scaled('dpi', 'The same as pixels per inch.', (dpi) => (dpi * PIXEL_MM) / INCH_MM),
+  dpi: scaled('dpi', 'The same as pixels per inch.', scaleOfDpi),
   scale: scaled('scale', 'The same as a factor: 2 for a display of twice the pixels.', (factor) => factor),
   ...lookParams,
   transparent: flag('transparent', true, 'Whether the background is transparent (PNG only).'),

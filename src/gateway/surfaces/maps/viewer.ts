@@ -93,7 +93,9 @@ function viewerOperation({ visible, popupInfo }: MapsDeps): Operation {
       const selection = selectCollections({ baseUrl }, catalog, params.collections, () => true);
       const layers = params.collections ? selection : firstOnes(catalog.collections);
       const views = await Promise.all(
-        layers.map(async (one) => viewed(one, popupTemplate(await popupInfo(one.layerId)))),
+        layers.map(async (one) =>
+          viewed(one, visiblePopup(one, popupTemplate(await popupInfo(one.layerId)))),
+        ),
       );
       const titles = qualifiers(catalog.collections);
       const document = viewerPage({ baseUrl, views, titles, published: catalog.collections.length });
@@ -105,6 +107,17 @@ function viewerOperation({ visible, popupInfo }: MapsDeps): Operation {
       };
     },
   });
+}
+
+/** The template without the attributes that the reader may not read. */
+function visiblePopup(collection: Collection, template: PopupTemplate | null): PopupTemplate | null {
+  if (!template || !hasFeatures(collection) || !collection.rule) return template;
+  const { source, rule } = collection;
+  const readable = new Set(source.fields.map(({ name }) => name));
+  const hidden = rule.stored.fields.filter(({ name }) => !readable.has(name));
+  const fields = template.fields.filter(({ name }) => !hidden.some((field) => field.name === name));
+  const isTold = hidden.some(({ name }) => template.title?.includes(`{${name}}`));
+  return { title: isTold ? null : template.title, fields };
 }
 
 function viewed(collection: Collection, popup: PopupTemplate | null): ViewedCollection {

@@ -1,10 +1,12 @@
 import type { Box } from '../../../core/box.js';
-import type { Collection } from '../../../core/collection.js';
+import { type Collection, isUnmeasured } from '../../../core/collection.js';
 import { CRS84, type Crs, defaultCrs, normaliseBox, requireReachable } from '../../../core/crs.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
+import type { MapSettings } from '../../../core/layer-settings.js';
 import { LIMITS } from '../../../core/limits.js';
 import { transformBox } from '../../../native/index.js';
 import { groundSize, periodOf, pixelsAtScale } from '../../../services/ground.js';
+import { mapSettings } from '../../../services/layers/map-settings.js';
 import { inAxisOrder, storageExtent } from '../../../services/storage-extent.js';
 import { extentOf } from '../tilesets.js';
 import { type MapParams, symbolScale } from './params.js';
@@ -23,6 +25,9 @@ type AskedWindow = Pick<
   'bbox' | 'bboxCrs' | 'crs' | 'width' | 'height' | 'scaleDenominator' | 'mmPerPixel' | 'dpi' | 'scale'
 >;
 
+/** What is drawn of data of which nobody knows where it lies. */
+const WORLD: Box = [-180, -90, 180, 90];
+
 /** Smallest side of a box in CRS units; below it pixels cannot be told apart. */
 const MIN_SIDE = 1e-9;
 
@@ -39,14 +44,16 @@ export function mapWindow(
 ): MapWindow {
   for (const collection of collections)
     requireReachable({ crs: params.crs, 'bbox-crs': params.bboxCrs }, collection);
+  const settings = mapSettings(collections[0]?.maps ?? {});
   const crs = params.crs ?? resource?.storageCrs ?? CRS84;
   const bbox = boxOf(collections, params, crs, resource);
   const [spanX, spanY] = [bbox[2] - bbox[0], bbox[3] - bbox[1]];
   if (!(spanX > MIN_SIDE && spanY > MIN_SIDE)) throw badParameter('bbox', 'has no area');
   const size =
     params.scaleDenominator === undefined
-      ? sizeOf(params, spanX / spanY)
+      ? sizeOf(params, spanX / spanY, settings)
       : sizeAtScale(bbox, crs, params.scaleDenominator, params);
+  requireSize(size, settings);
   return { bbox, crs, ...size };
 }
 
@@ -60,7 +67,7 @@ function boxOf(
   if (!params.bbox) {
     const stored = resource && crs.uri === resource.storageCrs.uri ? storageExtent(resource) : undefined;
     if (stored) return withArea(stored, crs);
-    const extent = extentOf(collections);
+    const extent = collections.some(isUnmeasured) ? WORLD : extentOf(collections);
     if (!extent) throw new ApiError('not-found', 'The collections are empty: there is nothing to draw.');
     return withArea(inMapCrs(extent, CRS84, crs), crs);
   }
@@ -109,25 +116,38 @@ function transformed(bbox: Box, bboxCrs: Crs, crs: Crs): Box {
   return box;
 }
 
-function sizeOf(params: AskedWindow, aspect: number): { width: number; height: number } {
+interface Size {
+  width: number;
+  height: number;
+}
+
+/** Throws 400 for a map that its service does not make. */
+function requireSize({ width, height }: Size, { maxImageWidth, maxImageHeight }: MapSettings): void {
+  if (width > maxImageWidth) throw badParameter('width', `is above ${maxImageWidth} pixels`);
+  if (height > maxImageHeight) throw badParameter('height', `is above ${maxImageHeight} pixels`);
+}
+
+function sizeOf(params: AskedWindow, aspect: number, settings: MapSettings): Size {
   const { width, height } = params;
-  const bounded = (pixels: number) => Math.min(Math.max(Math.round(pixels), 1), LIMITS.mapSide);
+  const wide = (pixels: number) => bounded(pixels, settings.maxImageWidth);
+  const high = (pixels: number) => bounded(pixels, settings.maxImageHeight);
   if (width !== undefined && height !== undefined) return { width, height };
-  if (width !== undefined) return { width, height: bounded(width / aspect) };
-  if (height !== undefined) return { width: bounded(height * aspect), height };
-  const side = bounded(LIMITS.mapSideDefault * symbolScale(params));
-  return aspect >= 1
-    ? { width: side, height: bounded(side / aspect) }
-    : { width: bounded(side * aspect), height: side };
+  if (width !== undefined) return { width, height: high(width / aspect) };
+  if (height !== undefined) return { width: wide(height * aspect), height };
+  const scale = symbolScale(params);
+  const widest = wide(settings.defaultImageWidth * scale);
+  const highest = high(settings.defaultImageHeight * scale);
+  return aspect >= widest / highest
+    ? { width: widest, height: high(widest / aspect) }
+    : { width: wide(highest * aspect), height: highest };
+}
+
+function bounded(pixels: number, most: number): number {
+  return Math.min(Math.max(Math.round(pixels), 1), most);
 }
 
 /** Pixels of a map of that scale, over the ground in its middle (/req/scaling/scale-denominator-definition). */
-function sizeAtScale(
-  bbox: Box,
-  crs: Crs,
-  denominator: number,
-  params: AskedWindow,
-): { width: number; height: number } {
+function sizeAtScale(bbox: Box, crs: Crs, denominator: number, params: AskedWindow): Size {
   for (const name of ['width', 'height'] as const)
     if (params[name] !== undefined) throw badParameter(name, 'does not go with scale-denominator');
   const scale = denominator / symbolScale(params);

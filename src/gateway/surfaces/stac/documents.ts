@@ -1,11 +1,11 @@
-import { hasCoverage, hasFeatures, hasStoredTiles } from '../../../core/abilities.js';
+import { hasCoverage, hasFeatures, hasStoredTiles, isServed } from '../../../core/abilities.js';
 import type { Collection, RasterCollection } from '../../../core/collection.js';
 import type { Exchange } from '../../../core/operation.js';
 import { instantsOf } from '../../../services/rasters/granules.js';
 import { eoBands, metresPerPixel, rasterBands } from '../../../services/stac/bands.js';
 import { hasItems } from '../../../services/stac/footprints.js';
 import { mediaTypeOf } from '../../../services/stac/raster-items.js';
-import type { Link } from '../common.js';
+import { aboutLinks, type Link } from '../common.js';
 import { STAC_CONFORMANCE } from './conformance.js';
 import { STAC_PATH } from './params.js';
 
@@ -62,9 +62,10 @@ export function stacCollectionDocument(x: Exchange, collection: Collection) {
     ...(hasCoverage(collection) ? described(collection) : { stac_extensions: [] }),
     title: collection.title,
     description: collection.description || collection.title,
-    // STAC wants a licence; nothing is known of the licence of a published file.
-    license: 'proprietary',
-    providers: [{ name: 'Graticule', roles: ['host'], url: x.baseUrl }],
+    // STAC wants a licence, also where nobody says which.
+    license: collection.about?.license ?? 'proprietary',
+    ...(collection.about?.keywords ? { keywords: collection.about.keywords } : {}),
+    providers: providersOf(x, collection),
     extent: {
       spatial: { bbox: [collection.extent84 ?? WORLD] },
       temporal: { interval: [hasCoverage(collection) ? intervalOf(collection) : [null, null]] },
@@ -77,9 +78,19 @@ export function stacCollectionDocument(x: Exchange, collection: Collection) {
       { href: `${self}/items`, rel: 'items', type: GEOJSON_TYPE },
       { href: `${self}/queryables`, rel: QUERYABLES, type: 'application/schema+json' },
       ...dataLinks(x, collection),
+      ...aboutLinks(collection),
     ] as Link[],
     assets: assetsOf(x, collection),
   };
+}
+
+function providersOf({ baseUrl }: Exchange, { about = {} }: Collection) {
+  const { publisher, sourceUrl } = about;
+  const url = sourceUrl ? { url: sourceUrl } : {};
+  return [
+    ...(publisher ? [{ name: publisher, roles: ['producer', 'licensor'], ...url }] : []),
+    { name: 'Graticule', roles: ['host'], url: baseUrl },
+  ];
 }
 
 /** What the document of a catalog that was read says of its collection, as far as it has the form that STAC wants. */
@@ -156,16 +167,18 @@ function described(collection: RasterCollection) {
 
 function dataLinks(x: Exchange, collection: Collection): Link[] {
   if (hasStoredTiles(collection)) {
+    if (!isServed(collection, 'OgcTiles')) return [];
     const href = `${x.baseUrl}/ogc/tiles/collections/${collection.layerId}`;
     return [{ href, rel: 'related', type: JSON_TYPE, title: 'Tiles' }];
   }
-  if (!hasFeatures(collection)) return [];
+  if (!hasFeatures(collection) || !isServed(collection, 'OgcFeatures')) return [];
   const href = `${x.baseUrl}/ogc/features/collections/${collection.id}`;
   return [{ href, rel: 'related', type: JSON_TYPE, title: 'Features' }];
 }
 
 function assetsOf(x: Exchange, collection: Collection) {
   if (hasStoredTiles(collection)) {
+    if (!isServed(collection, 'OgcTiles')) return {};
     const href = `${x.baseUrl}/ogc/tiles/collections/${collection.layerId}/tiles/WebMercatorQuad`;
     return { tiles: { href, type: JSON_TYPE, title: 'Tileset', roles: ['metadata'] } };
   }
@@ -175,14 +188,15 @@ function assetsOf(x: Exchange, collection: Collection) {
     title: 'Map',
     roles: ['overview'],
   };
-  if (!hasCoverage(collection)) return { map };
+  const maps = isServed(collection, 'OgcMaps') ? { map } : {};
+  if (!hasCoverage(collection) || !isServed(collection, 'OgcCoverages')) return maps;
   const coverage = {
     href: `${x.baseUrl}/ogc/coverages/collections/${collection.id}/coverage?f=geotiff`,
     type: 'image/tiff; application=geotiff',
     title: 'Coverage',
     roles: ['data'],
   };
-  return { coverage, map };
+  return { coverage, ...maps };
 }
 
 /** Collections without items are there too: clients find their other links here. */

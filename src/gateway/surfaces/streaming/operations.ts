@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { ApiError, badParameter } from '../../../core/errors.js';
+import { plainFields } from '../../../core/field-masks.js';
 import { LIMITS } from '../../../core/limits.js';
 import { type Format, JSON_FORMAT } from '../../../core/media.js';
 import {
@@ -129,7 +130,7 @@ function capabilities(x: Exchange, { hub, version, visible }: StreamingDeps) {
     maxSnapshotScanRows: LIMITS.snapshotScanRows,
     serverVersion: version,
     layers: visible(x.principal).vectors.map(({ id, layerId, source }) => {
-      const times = source.fields.filter(({ type }) => type === 'date' || type === 'date-time');
+      const times = plainFields(source.fields).filter(({ type }) => type === 'date' || type === 'date-time');
       return {
         layerId,
         name: id,

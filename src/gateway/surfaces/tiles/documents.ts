@@ -1,10 +1,18 @@
-import { hasVectorTiles } from '../../../core/abilities.js';
+import { hasVectorTiles, isServed } from '../../../core/abilities.js';
 import type { Collection } from '../../../core/collection.js';
 import { CRS84, uriOf, urisOf } from '../../../core/crs.js';
 import type { Exchange } from '../../../core/operation.js';
 import type { MatrixSets } from '../../../core/tile-matrix.js';
 import { isMade } from '../../../services/tiles/formats.js';
-import { formatLinks, type Link, META_FORMATS, mapCollectionLink, stylesLink } from '../common.js';
+import {
+  aboutLinks,
+  aboutMembers,
+  formatLinks,
+  type Link,
+  META_FORMATS,
+  mapCollectionLink,
+  stylesLink,
+} from '../common.js';
 import { temporalExtent } from '../temporal-extent.js';
 import { mapTilesetsPath, REL, TILES_PATH } from '../tilesets.js';
 
@@ -37,16 +45,20 @@ export function tiledCollectionDocument(x: Exchange, collection: Collection) {
     name: collection.id,
     title: collection.title,
     description: collection.description,
+    ...aboutMembers(collection),
     extent: { spatial: { bbox: [bbox], crs: CRS84.uri }, temporal: temporalExtent(collection) },
     crs: urisOf(collection.crs, x.baseUrl),
     storageCrs: uriOf(collection.storageCrs, x.baseUrl),
     links: [
       ...formatLinks(x, path, META_FORMATS),
       { href: `${x.baseUrl}${path}/tiles`, rel, type: 'application/json', title: 'Tilesets' },
-      ...(isMade(collection) && hasVectorTiles(collection) ? [mapTilesets(x, collection)] : []),
-      ...(isMade(collection)
+      ...(isMade(collection) && hasVectorTiles(collection) && isServed(collection, 'OgcMaps')
+        ? [mapTilesets(x, collection)]
+        : []),
+      ...(isMade(collection) && isServed(collection, 'OgcMaps')
         ? [stylesLink(x.baseUrl, collection.layerId), mapCollectionLink(x.baseUrl, collection.layerId)]
         : []),
+      ...aboutLinks(collection),
     ] as Link[],
   };
 }

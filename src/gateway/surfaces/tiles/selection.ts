@@ -4,6 +4,7 @@ import type { Collection, VectorCollection } from '../../../core/collection.js';
 import { and, type Expression, rangeFilter } from '../../../core/cql2/index.js';
 import { CRS84, type Crs, requireReachable } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
+import { plainFields } from '../../../core/field-masks.js';
 import type { AxisRange, TimeRange } from '../../../core/params.js';
 import type { RasterLook } from '../../../core/raster-look.js';
 import type { TileSize } from '../../../core/rasters.js';
@@ -78,7 +79,7 @@ function above(
   { fields }: { fields: readonly Field[] },
   subset: AxisRange | undefined,
 ): Expression | undefined {
-  const numbers = fields.filter(({ type }) => type === 'number' || type === 'integer');
+  const numbers = plainFields(fields).filter(({ type }) => type === 'number' || type === 'integer');
   const field = subset && numbers.find(({ name }) => name.toLowerCase() === subset.axis);
   return field && rangeFilter(field.name, subset);
 }

@@ -45,12 +45,20 @@ const TABLES = `
     AND n.nspname !~ '^pg_' AND n.nspname NOT IN ('information_schema', 'topology', 'tiger', 'tiger_data')
     AND has_schema_privilege(n.oid, 'USAGE') AND has_column_privilege(c.oid, a.attnum, 'SELECT')
     AND NOT EXISTS (SELECT FROM pg_depend d
-      WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
-  ORDER BY n.nspname, c.relname, a.attnum`;
+      WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')`;
+const ORDER = 'ORDER BY n.nspname, c.relname, a.attnum';
 
-/** The geometry columns that the user may read. */
-export async function spatialTables(connection: PostgresConnection): Promise<SpatialTable[]> {
-  const rows = await connection.query(TABLES);
+/** The geometry columns that the user may read, of all tables or of one. */
+export async function spatialTables(
+  connection: PostgresConnection,
+  one?: { schema: string; table: string },
+): Promise<SpatialTable[]> {
+  const rows = one
+    ? await connection.query(`${TABLES} AND n.nspname = $1::text AND c.relname = $2::text ${ORDER}`, [
+        one.schema,
+        one.table,
+      ])
+    : await connection.query(`${TABLES} ${ORDER}`);
   return rows.map((row) => {
     const [oid, schema, table, kind, geometryColumn, geography, geometryType, srid, ...rest] = row;
     const [comment, writable, indexed, estimate] = rest;

@@ -1,5 +1,7 @@
 import type { Field, PostgisSource } from '../../../core/vector-source.js';
+import { maskedSql } from './masks.js';
 import { column, geometryOf } from './names.js';
+import type { SqlParams } from './params.js';
 
 /** Types that `readPgValue` of the native part knows; what is not here is spelled out by the server. */
 const BINARY_TYPES = new Set([
@@ -28,7 +30,8 @@ const BINARY_TYPES = new Set([
 export type NumericForm = 'exact' | 'number';
 
 /** The SQL of a field's value in a SELECT list, of a type that is read in binary. */
-export function selected(field: Field, form: NumericForm): string {
+function selected(field: Field, form: NumericForm, params: SqlParams): string {
+  if (field.mask) return maskedSql(field, field.mask, params);
   const value = column(field.name);
   const type = (field.sqlType ?? 'text').replace(/\(.*?\)/, '');
   if (type === 'numeric' && form === 'number') return `${value}::float8`;
@@ -41,12 +44,13 @@ export function columnsOf(
   source: PostgisSource,
   fields: readonly Field[],
   form: NumericForm,
+  params: SqlParams,
   geometry = true,
 ): string[] {
   return [
     column(source.idColumn),
     geometry ? writtenGeometry(source) : 'NULL',
-    ...fields.map((field) => selected(field, form)),
+    ...fields.map((field) => selected(field, form, params)),
   ];
 }
 

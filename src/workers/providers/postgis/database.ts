@@ -35,8 +35,8 @@ export function closeAll(): void {
 
 export interface UseOptions {
   cancellation?: Cancellation;
-  /** True for work that must not be done twice: it is not repeated when the connection breaks. */
-  once?: boolean;
+  /** Of work that must not be done twice: whether something was done. From then on it is not repeated when the connection breaks. */
+  hasBegun?: () => boolean;
 }
 
 /**
@@ -46,17 +46,17 @@ export interface UseOptions {
 export async function withConnection<T>(
   url: string,
   work: (connection: PostgresConnection) => Promise<T>,
-  { cancellation, once = false }: UseOptions = {},
+  { cancellation, hasBegun = () => false }: UseOptions = {},
 ): Promise<T> {
   const pool = poolOf(url);
-  for (let last = once; ; last = true) {
+  for (let last = false; ; last = true) {
     const started = performance.now();
     try {
       return await attempt(pool, work, cancellation);
     } catch (error) {
       if (!isPgError(error)) throw error;
       const cancelled = cancellation?.requested ?? false;
-      if (last || cancelled || !mayRepeat(error, performance.now() - started))
+      if (last || cancelled || hasBegun() || !mayRepeat(error, performance.now() - started))
         throw failureOf(error, cancelled);
     }
   }

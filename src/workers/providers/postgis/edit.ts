@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { EditResult, EditTask } from '../../../core/edits.js';
+import { TaskFailure } from '../../../core/failure.js';
 import { featureText } from '../../../core/feature-text.js';
 import type { Field, PostgisSource } from '../../../core/vector-source.js';
-import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
+import { isPgError, type PgValue, type PostgresConnection } from '../../../native/postgres.js';
 import { runEdits } from '../../edits/run.js';
 import {
   type EditSession,
@@ -23,14 +24,20 @@ import { ensureOutbox, recordEvents } from './outbox.js';
 import { SqlParams } from './params.js';
 import { valueSql, writtenGeometry } from './values.js';
 
-/** Edits rows of a table and writes the events, in one transaction that is never tried twice. */
+/**
+ * Edits rows of a table and writes the events, in one transaction that is never tried twice. Only a connection that turns
+ * out to be broken before that, as all are after a failover, is replaced.
+ */
 export function edit(task: EditTask): Promise<EditResult> {
-  const source = task.source as PostgisSource;
-  return withConnection(
-    source.database,
-    (connection) => runEdits(task, () => PostgisSession.begin(connection, task)),
-    { once: true },
-  );
+  const { database } = task.source as PostgisSource;
+  let hasBegun = false;
+  const work = (connection: PostgresConnection) =>
+    runEdits(task, async () => {
+      const session = await PostgisSession.begin(connection, task);
+      hasBegun = true;
+      return session;
+    });
+  return withConnection(database, work, { hasBegun: () => hasBegun });
 }
 
 const OUTPUT_84 = { format: 'geojson', crs: 'OGC:CRS84', swapAxes: false, precision: 7 } as const;
@@ -82,7 +89,7 @@ class PostgisSession implements EditSession {
     const ofId = idIs(source, id, params);
     if (!ofId) return null;
     const { fields } = source;
-    const sql = `SELECT ${columnsOf(source, fields, 'exact').join(', ')} FROM ${tableOf(source)}
+    const sql = `SELECT ${columnsOf(source, fields, 'exact', params).join(', ')} FROM ${tableOf(source)}
       WHERE ${ofId} AND (${whereOf(source, this.task.filter, params)}) LIMIT 1 FOR UPDATE`;
     const outputs = [storedOutput(source), OUTPUT_84].map((output) =>
       outputOf(source, output, fields, fields),
@@ -152,7 +159,7 @@ class PostgisSession implements EditSession {
     const cursor = await guarded(
       recordEvents(this.connection, `${schema}.${table}`, this.task.origin, events),
     );
-    await this.#query('COMMIT');
+    await this.#query('COMMIT').catch(asUnknown);
     return cursor;
   }
 
@@ -174,6 +181,19 @@ class PostgisSession implements EditSession {
   #query(sql: string, params?: SqlParams): Promise<PgValue[][]> {
     return guarded(this.connection.query(sql, params?.values));
   }
+}
+
+/** SQLSTATE of a session that was ended because its transaction was idle for too long. */
+const IDLE_IN_TRANSACTION = '25P03';
+
+/** A connection that breaks during a commit does not tell whether that took place. */
+function asUnknown(error: unknown): never {
+  if (!isPgError(error) || error.alive || error.code === IDLE_IN_TRANSACTION) throw error;
+  throw new TaskFailure(
+    'outcome-unknown',
+    'The database broke off while it committed: the edit may have been carried out.',
+    `${error.code}: ${error.message}`,
+  );
 }
 
 const KEY_TYPES: Record<PostgisSource['idType'], string> = { integer: 'int8', string: 'text', uuid: 'uuid' };

@@ -1,14 +1,23 @@
 import type { Box } from '../../../core/box.js';
-import type { PostgisSource, VectorSource } from '../../../core/vector-source.js';
+import type { Expression } from '../../../core/cql2/ast.js';
+import type { ExtentResult, FeatureQuery } from '../../../core/features.js';
+import type { PostgisSource } from '../../../core/vector-source.js';
 import type { Cancellation } from '../../cancellation.js';
-import { extentInDegrees } from '../domain.js';
+import { measuredIn, sensibleExtent } from '../domain.js';
 import { withConnection } from './database.js';
+import { envelope, whereOf } from './filter.js';
 import { Measure } from './measure.js';
-import { quote } from './names.js';
+import { column, quote, tableOf } from './names.js';
+import { SqlParams } from './params.js';
 
-/** Extent of a table in CRS84 as its rows have it now, exactly where that is quick. */
-export function extent(source: VectorSource, cancellation?: Cancellation): Promise<Box | undefined> {
-  const { database, schema, table, geometryColumn, crs } = source as PostgisSource;
+/** Extent of the rows that a filter lets through, or of a table: this exactly where that is quick. */
+export function extent({ source, filter }: FeatureQuery, cancellation?: Cancellation): Promise<ExtentResult> {
+  const table = source as PostgisSource;
+  return filter === undefined ? ofTable(table, cancellation) : ofPassing(table, filter, cancellation);
+}
+
+function ofTable(source: PostgisSource, cancellation?: Cancellation): Promise<ExtentResult> {
+  const { database, schema, table, geometryColumn, crs } = source;
   return withConnection(
     database,
     async (connection) => {
@@ -16,13 +25,40 @@ export function extent(source: VectorSource, cancellation?: Cancellation): Promi
         'SELECT relkind::text, reltuples::float8 FROM pg_class WHERE oid = $1::regclass',
         [`${quote(schema)}.${quote(table)}`],
       );
-      if (!row) return undefined;
+      if (!row) return {};
       const [kind, estimate] = row as [string, number];
       const measured = await new Measure(connection).table(
         { schema, table, geometryColumn, kind, estimate },
         crs,
       );
-      return measured.extent && extentInDegrees(measured.extent, crs);
+      return measuredIn(measured.extent, crs);
+    },
+    { cancellation },
+  );
+}
+
+function ofPassing(
+  source: PostgisSource,
+  filter: Expression,
+  cancellation?: Cancellation,
+): Promise<ExtentResult> {
+  const geometry = `${column(source.geometryColumn)}::geometry`;
+  return withConnection(
+    source.database,
+    async (connection) => {
+      const within = async (domain?: Box): Promise<Box | undefined> => {
+        const params = new SqlParams();
+        const conditions = [whereOf(source, filter, params)];
+        if (domain) conditions.push(`${geometry} @ ${envelope(domain, source, params)}`);
+        const sql = `SELECT ST_XMin(e), ST_YMin(e), ST_XMax(e), ST_YMax(e) FROM
+          (SELECT ST_Extent(${geometry}) AS e FROM ${tableOf(source)} WHERE ${conditions.map((one) => `(${one})`).join(' AND ')}) s`;
+        const [row] = await connection.query(sql, params.values);
+        return row?.every((side) => typeof side === 'number') ? (row as unknown as Box) : undefined;
+      };
+      const search = sensibleExtent(await within(), source.crs);
+      let step = search.next();
+      while (!step.done) step = search.next(await within(step.value));
+      return measuredIn(step.value.extent, source.crs);
     },
     { cancellation },
   );

@@ -1,4 +1,5 @@
-import type { Expression } from '../../../core/cql2/ast.js';
+import type { Expression, Operand } from '../../../core/cql2/ast.js';
+import { ARITHMETIC, isOneOf } from '../../../core/cql2/operators.js';
 import { TaskFailure } from '../../../core/failure.js';
 import type { PostgisSource } from '../../../core/vector-source.js';
 import { conjuncts, nearbyOf, windowsOf } from '../conjuncts.js';
@@ -18,13 +19,44 @@ const MAX_VALUES = 64_000;
 export function whereOf(source: PostgisSource, filter: Expression | undefined, params: SqlParams): string {
   if (passesAll(filter)) return 'TRUE';
   const writer = new PostgisFilterWriter(source, params);
-  const parts = conjuncts(filter!).flatMap((condition) => [
-    ...indexed(source, condition, writer, params),
-    writer.predicate(condition),
-  ]);
+  const [computing, plain] = partition(conjuncts(filter!), computes);
+  const written = (conditions: readonly Expression[]) =>
+    balanced(
+      conditions.flatMap((condition) => [
+        ...indexed(source, condition, writer, params),
+        writer.predicate(condition),
+      ]),
+      'AND',
+    ).sql;
+  const where = inOrder(
+    plain.length > 0 ? written(plain) : undefined,
+    computing.length > 0 ? written(computing) : undefined,
+  );
   if (params.values.length > MAX_VALUES) throw new TaskFailure('invalid-input', 'The filter is too large.');
-  return balanced(parts, 'AND').sql;
+  return where;
 }
+
+/**
+ * What is computed may fail, and is computed only of rows that pass everything else: a failure would tell of rows that a
+ * rule hides. Nothing else keeps PostgreSQL from an order of its own.
+ */
+function inOrder(plain: string | undefined, computing: string | undefined): string {
+  if (plain === undefined || computing === undefined) return plain ?? computing ?? 'TRUE';
+  return `(${plain} AND CASE WHEN ${plain} THEN ${computing} ELSE FALSE END)`;
+}
+
+function computes(operand: Operand): boolean {
+  if (typeof operand !== 'object') return false;
+  if (Array.isArray(operand)) return operand.some(computes);
+  if (!('op' in operand)) return false;
+  return isOneOf(ARITHMETIC, operand.op) || COMPUTED.has(operand.op) || operand.args.some(computes);
+}
+
+function partition<T>(list: readonly T[], is: (one: T) => boolean): [T[], T[]] {
+  return [list.filter(is), list.filter((one) => !is(one))];
+}
+
+const COMPUTED: ReadonlySet<string> = new Set(['power', 'mod', 'geodistance']);
 
 /** Relations find the index by themselves; distances do not. */
 function indexed(

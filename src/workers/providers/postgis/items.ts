@@ -7,6 +7,7 @@ import type {
   ItemsTask,
   ItemTask,
 } from '../../../core/features.js';
+import { unmasked } from '../../../core/field-masks.js';
 import { type Field, fieldsNamed, type PostgisSource } from '../../../core/vector-source.js';
 import type { PageOutput } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
@@ -31,7 +32,7 @@ export async function items(task: ItemsTask, cancellation?: Cancellation): Promi
   const conditions = [whereOf(source, task.filter, params)];
   const key = task.before ?? task.after;
   if (key) conditions.push(order.after(key, params));
-  const columns = [...columnsOf(source, fields, 'exact', !task.skipGeometry), ...order.keyColumns];
+  const columns = [...columnsOf(source, fields, 'exact', params, !task.skipGeometry), ...order.keyColumns];
   const sql = `SELECT ${columns.join(', ')} FROM ${tableOf(source)} WHERE ${and(conditions)}
     ORDER BY ${order.orderBy} LIMIT ${params.add(task.limit + 1, 'int8')} OFFSET ${params.add(task.offset, 'int8')}`;
   const values = FIRST_VALUE + fields.length;
@@ -59,13 +60,16 @@ export async function item(task: ItemTask, cancellation?: Cancellation): Promise
   const ofId = idIs(source, task.id, params);
   if (!ofId) return null;
   const conditions = [ofId, whereOf(source, task.filter, params)];
-  const all = source.fields;
-  const sql = `SELECT ${columnsOf(source, all, 'exact').join(', ')} FROM ${tableOf(source)}
+  const stored = unmasked(source).fields;
+  const all = [...stored, ...source.fields.filter(({ mask }) => mask)];
+  const sql = `SELECT ${columnsOf(source, all, 'exact', params).join(', ')} FROM ${tableOf(source)}
     WHERE ${and(conditions)} LIMIT 1`;
   const options = {
     outputs: [
       outputOf(source, task, fieldsNamed(source, task.fields), all),
-      outputOf(source, storedOutput(source), all, all),
+      outputOf(source, storedOutput(source), stored, all),
+      // Whoever may not read all fields gets a name that nothing of the others is in.
+      ...(task.fields ? [outputOf(source, storedOutput(source), fieldsNamed(source, task.fields), all)] : []),
     ],
     keys: [],
     limit: 1,
@@ -75,7 +79,9 @@ export async function item(task: ItemTask, cancellation?: Cancellation): Promise
     (connection) => connection.page(sql, params.values, options),
     { cancellation },
   );
-  return returned === 0 ? null : { data: outputs[0]!, row: rowName(outputs[1]!) };
+  if (returned === 0) return null;
+  const row = rowName(outputs[1]!);
+  return { data: outputs[0]!, row, shown: outputs[2] ? rowName(outputs[2]) : row };
 }
 
 /** Writes a feature as it is stored: in the CRS of the source, every digit. */

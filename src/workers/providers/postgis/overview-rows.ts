@@ -1,3 +1,4 @@
+import { unmasked } from '../../../core/field-masks.js';
 import type { Field, FieldType, PostgisSource } from '../../../core/vector-source.js';
 import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
 import type Database from '../../../native/sqlite.js';
@@ -24,7 +25,9 @@ const WRITES = `SELECT pg_relation_filenode(relid)::text || ' ' || (n_tup_ins + 
 const AFFINITIES: { [T in FieldType]?: string } = { integer: ' INTEGER', boolean: ' INTEGER' };
 
 /** Rows of a PostGIS table, copied beside the overview while it is built. */
-export function postgisRows(source: PostgisSource): OverviewRows {
+export function postgisRows(asked: PostgisSource): OverviewRows {
+  // An overview is read by everybody.
+  const source = unmasked(asked);
   const ask = <T>(work: (connection: PostgresConnection) => Promise<T>) =>
     withConnection(source.database, work);
   return {
@@ -41,7 +44,7 @@ export function postgisRows(source: PostgisSource): OverviewRows {
       db.exec(`CREATE TABLE staging.staged (${columns.join(', ')})`);
       const work = (connection: PostgresConnection) =>
         copy(source, fields, connection, db, ids, cancellation);
-      await withConnection(source.database, work, { cancellation, once: true });
+      await withConnection(source.database, work, { cancellation, hasBegun: () => true });
     },
     unstage: (db) => {
       db.exec('DROP TABLE staging.staged; DETACH staging');
@@ -66,7 +69,7 @@ async function copy(
 ): Promise<void> {
   const params = new SqlParams();
   const only = ids ? ` WHERE ${isOneOf(source, ids, params)}` : '';
-  const sql = `SELECT ${columnsOf(source, fields, 'number').join(', ')} FROM ${tableOf(source)}${only}`;
+  const sql = `SELECT ${columnsOf(source, fields, 'number', params).join(', ')} FROM ${tableOf(source)}${only}`;
   const insert = db.prepare(
     // Of two texts with one hash, which hardly ever are, one is shown.
     `INSERT OR IGNORE INTO staging.staged VALUES (?, ?${', ?'.repeat(fields.length)})`,

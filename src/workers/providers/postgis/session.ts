@@ -8,13 +8,18 @@ export const STATEMENT_MS = LIMITS.requestDeadlineMs - 1000;
 /**
  * One round trip sets a session up and asks how many connections the server has left. PostGIS may live in a schema
  * that the search path does not name. Plans are made for the values at hand: where a window lies decides what is
- * fast. Compiling (jit) costs more than it saves in answers of milliseconds.
+ * fast. Compiling (jit) costs more than it saves in answers of milliseconds. The server forgets sessions whose machine
+ * does not answer any more, or a few losses of the network would take all its connections. An edit holds the lock of the
+ * outbox, for which all others wait: one whose process is paused, or cut off, is undone soon.
  */
 const SETUP = `SELECT
   set_config('search_path', concat_ws(', ', nullif(current_setting('search_path'), ''),
     (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
      WHERE e.extname = 'postgis')), false),
-  set_config('statement_timeout', $1::text, false), set_config('TimeZone', 'UTC', false),
+  set_config('statement_timeout', $1::text, false),
+  set_config('idle_in_transaction_session_timeout', $2::text, false),
+  set_config('tcp_keepalives_idle', '30', false), set_config('tcp_keepalives_interval', '10', false),
+  set_config('tcp_keepalives_count', '3', false), set_config('TimeZone', 'UTC', false),
   set_config('DateStyle', 'ISO, YMD', false), set_config('IntervalStyle', 'iso_8601', false),
   set_config('extra_float_digits', '1', false), set_config('bytea_output', 'hex', false),
   set_config('standard_conforming_strings', 'on', false),
@@ -31,7 +36,7 @@ export async function openSession(
   opening(connection);
   try {
     await connection.connect(url, CONNECT_MS);
-    const [row] = await connection.query(SETUP, [String(STATEMENT_MS)]);
+    const [row] = await connection.query(SETUP, [String(STATEMENT_MS), String(LIMITS.idleTransactionMs)]);
     return { connection, room: Number(row!.at(-1)) };
   } catch (error) {
     connection.close();

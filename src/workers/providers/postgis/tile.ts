@@ -21,7 +21,7 @@ export async function tileLayer(
   const fields = tileFields(source, layer.fields);
   const params = new SqlParams();
   const window = envelope(tileWindow(source, task), source, params);
-  const sql = `SELECT ${columnsOf(source, fields, 'number').join(', ')} FROM ${tableOf(source)}
+  const sql = `SELECT ${columnsOf(source, fields, 'number', params).join(', ')} FROM ${tableOf(source)}
     WHERE ${geometryOf(source)} && ${window} AND (${whereOf(source, layer.filter, params)})`;
   const options = layerOptions(task, layer, source.crs, fields);
   return withConnection(source.database, (connection) => connection.tile(sql, params.values, options), {

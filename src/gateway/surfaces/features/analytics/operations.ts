@@ -72,9 +72,8 @@ export function analyticsOperations(deps: SurfaceDeps): Operation[] {
 
 /** What the features of a view must pass: the rows that exist, and the filters of the request. */
 function query(view: View, filter: GeoServicesFilter) {
-  const { source, storageCrs } = view.collection;
-  const own = geoServicesFilter(filter, filterOptions(view), storageCrs);
-  return { source, filter: bothFilters(view.rows, own) };
+  const own = geoServicesFilter(filter, filterOptions(view), view.collection.storageCrs);
+  return { source: view.source, filter: bothFilters(view.rows, own) };
 }
 
 function licensedView(deps: SurfaceDeps, x: Exchange<{ collectionId: typeof collectionId }>): View {
@@ -115,7 +114,7 @@ function h3(deps: SurfaceDeps): Operation {
       const view = viewOf(deps, x.principal, x.params.collectionId);
       const { resolution: level, where, outStatistics } = x.params;
       if (level === undefined) throw badParameter('resolution', 'is required');
-      const statistics = statisticsOf(outStatistics, view.fields, ['h3', 'count']);
+      const statistics = statisticsOf(outStatistics, view.queryables, ['h3', 'count']);
       const task = { ...query(view, where === undefined ? {} : { where }), resolution: level, statistics };
       return h3Reply(await runTask(x, deps.pools, 'vector.h3', task));
     },
@@ -136,7 +135,7 @@ function clusters(deps: SurfaceDeps): Operation {
     async run(x) {
       const view = licensedView(deps, x);
       const hulls = flagOf('returnHullPerCluster', x.body.returnHullPerCluster, false);
-      const statistics = statisticsOf(x.body.outStatistics, view.fields, ['clusterId', 'featureCount']);
+      const statistics = statisticsOf(x.body.outStatistics, view.queryables, ['clusterId', 'featureCount']);
       if (statistics.length > 0 && !hulls)
         throw badParameter('outStatistics', 'needs returnHullPerCluster to be true');
       const task = {
@@ -185,8 +184,8 @@ function spatialJoin(deps: SurfaceDeps): Operation {
       const reserved = ['objectId', 'attributes', 'matchCount', ...carry];
       if (new Set(reserved).size < reserved.length)
         throw badParameter('carryFields', 'has a name that the answer uses itself');
-      const statistics = statisticsOf(x.body.outStatistics, right.fields, reserved);
-      const { source, rows } = { source: right.collection.source, rows: right.rows };
+      const statistics = statisticsOf(x.body.outStatistics, right.queryables, reserved);
+      const { source, rows } = right;
       const task = {
         ...query(view, x.body),
         fields: view.fields.map(({ name }) => name),
@@ -235,11 +234,11 @@ function bufferAggregate(deps: SurfaceDeps): Operation {
     async run(x) {
       const view = licensedView(deps, x);
       const dissolve = flagOf('dissolve', x.body.dissolve, true);
-      const groupBy = fieldNames('groupByFields', x.body.groupByFields, view.fields);
+      const groupBy = fieldNames('groupByFields', x.body.groupByFields, view.queryables);
       const reserved = ['featureCount', ...groupBy];
       if (new Set(reserved).size < reserved.length)
         throw badParameter('groupByFields', 'has a name that the answer uses itself');
-      const statistics = statisticsOf(x.body.outStatistics, view.fields, reserved);
+      const statistics = statisticsOf(x.body.outStatistics, view.queryables, reserved);
       if (!dissolve && statistics.length > 0)
         throw badParameter('outStatistics', 'needs dissolve to be true');
       const task = { ...query(view, x.body), distance: bufferMetres(x.body), dissolve, groupBy, statistics };
@@ -281,7 +280,7 @@ function density(deps: SurfaceDeps): Operation {
     async run(x) {
       const view = licensedView(deps, x);
       const { weightField } = x.body;
-      if (weightField && !isNumeric(fieldNamed('weightField', weightField, view.fields)))
+      if (weightField && !isNumeric(fieldNamed('weightField', weightField, view.queryables)))
         throw badParameter('weightField', 'must be a numeric field');
       const task = {
         ...query(view, x.body),

@@ -24,7 +24,7 @@ export async function featureReply(
     ...(status === 201 ? { location: place } : {}),
   };
   const feature = await runTask(x, pools, 'vector.item', {
-    source: collection.source,
+    source: view.source,
     filter: task.filter,
     ...outputOf(x, view, GEOJSON_FORMAT, crs, view.fields),
     id,
@@ -36,7 +36,7 @@ export async function featureReply(
     status,
     mediaType: GEOJSON_FORMAT.mediaType,
     body: withLinks(text, itemLinks(x, view, id)),
-    etag: itemTag(feature.row, GEOJSON_FORMAT, crs),
+    etag: itemTag(feature.shown, GEOJSON_FORMAT, crs),
     headers,
   };
 }

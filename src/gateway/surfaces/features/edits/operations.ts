@@ -164,13 +164,13 @@ async function expectedRow(
   const tags = condition === undefined ? '*' : acceptedTags(condition);
   if (tags === '*') return undefined;
   const stored = await runTask(x, deps.pools, 'vector.item', {
-    source: collection.source,
+    source: view.source,
     filter: task.filter,
-    ...outputOf(x, view, GEOJSON_FORMAT, crs, []),
+    ...outputOf(x, view, GEOJSON_FORMAT, crs, view.fields),
     id,
     skipGeometry: true,
   });
   if (!stored) throw notFound('feature', id.slice(0, 100));
-  if (namesRow(tags, stored.row, collection, ITEM_FORMATS)) return stored.row;
+  if (namesRow(tags, stored.shown, collection, ITEM_FORMATS)) return stored.row;
   throw new ApiError('precondition-failed', 'The feature has changed since the entity tag of If-Match.');
 }

@@ -41,7 +41,7 @@ export function editTarget(x: Exchange, deps: EditDeps, id: string, contentCrs: 
       swapAxes: crs.northFirst,
       filter: bothFilters(rows, write.filter),
       visible,
-      writable: copied(bothFields(visible, write.fields)),
+      writable: copied(bothFields(visible && view.queryables.map(({ name }) => name), write.fields)),
       origin: {
         collection: collection.id,
         layerId: collection.layerId,

@@ -1,0 +1,23 @@
+import { createHash } from 'node:crypto';
+
+/** Digests of documents that others made, and that we check. */
+
+export function fingerprintOf(text: string | Uint8Array): string {
+  return `sha256:${createHash('sha256').update(text).digest('hex')}`;
+}
+
+/** JSON in one form: members in the order of their names, no white space (RFC 8785 for what JavaScript writes). */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`);
+  return `{${members.join(',')}}`;
+}
+
+/** Fingerprint of a document without the member that holds it. */
+export function fingerprintWithin({ fingerprint: _, ...rest }: Record<string, unknown>): string {
+  return fingerprintOf(canonical(rest));
+}

@@ -1,0 +1,137 @@
+import { hasFeatures } from '../../core/abilities.js';
+import { ANY, type RowPolicy, type RuleScope, SERVICE, type Treatment } from '../../core/access.js';
+import { type BodyProblem, problem, refuse, requireSound } from '../../core/body-problems.js';
+import { type CatalogSnapshot, type VectorCollection, whole } from '../../core/collection.js';
+import { Cql2Error } from '../../core/cql2/index.js';
+import { isTreatable } from '../../core/field-masks.js';
+import type { Field } from '../../core/vector-source.js';
+import { COMPARABLE } from '../../services/access/policy.js';
+import { requireFilter } from '../../services/access/row-filter.js';
+import type { RuleSet } from '../../services/access/rules.js';
+
+/** Role of callers without credentials, for policies. */
+export const ANONYMOUS_ROLE = 'anonymous';
+
+/**
+ * Checks what a rule names: a rule about what is not there would protect nothing. `fits` says of a field why it cannot be
+ * ruled; fields are looked at in the layer, or in each layer that has them where the rule is for all layers. Those that
+ * the settings of a layer hide are there for rules.
+ */
+export function requireRule(
+  rule: Rule,
+  { rules, catalog }: RuleTargets,
+  fits: Fits = () => undefined,
+  suits: Suits = () => undefined,
+): void {
+  const { service, layer, role } = rule;
+  requireSound([
+    service === ANY || hasService(catalog(), service) ? undefined : problem('service', 'is no service'),
+    role === ANY || role === ANONYMOUS_ROLE || rules.current.role(role)
+      ? undefined
+      : problem('role', 'is no role'),
+    layer === ANY
+      ? anyLayerProblem(rule, catalog(), fits, suits)
+      : layerProblem(rule, catalog(), fits, suits),
+  ]);
+}
+
+/** As `requireRule`, for a policy for rows. */
+export function requireRowPolicy(
+  policy: RuleScope & Pick<RowPolicy, 'attribute' | 'claimType' | 'filter'>,
+  targets: RuleTargets,
+): void {
+  requireCondition(policy);
+  const fits = ({ type }: Field) =>
+    COMPARABLE.has(type) ? undefined : `is of type ${type}, which claims are not compared with`;
+  requireRule(policy, targets, fits, (collection) => filterProblem(policy.filter ?? null, collection));
+}
+
+/** An attribute and a claim, or a filter, or all of them. */
+function requireCondition({
+  attribute,
+  claimType,
+  filter,
+}: Pick<RowPolicy, 'attribute' | 'claimType' | 'filter'>): void {
+  if (filter && attribute === null && claimType === null) return;
+  requireSound([
+    attribute === null ? problem('attribute', 'is required, or a filter alone') : undefined,
+    claimType === null ? problem('claimType', 'is required, or a filter alone') : undefined,
+  ]);
+}
+
+function filterProblem(filter: string | null, collection: VectorCollection): BodyProblem | undefined {
+  if (filter === null) return undefined;
+  try {
+    requireFilter(filter, collection);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Cql2Error)) throw error;
+    return problem('filter', error.message);
+  }
+}
+
+/** As `requireRule`, for a mask. */
+export function requireMask(
+  mask: RuleScope & { attribute: string; treatment: Treatment; length: number | null },
+  targets: RuleTargets,
+): void {
+  const { treatment, length } = mask;
+  const isTruncated = treatment === 'truncate';
+  if (isTruncated !== (length !== null))
+    refuse(problem('length', isTruncated ? 'is required' : 'is for truncate alone'));
+  requireRule(mask, targets, ({ type }) =>
+    isTreatable(type, treatment) ? undefined : `is of type ${type}, which ${treatment} is not for`,
+  );
+}
+
+/** What rules may name. */
+export interface RuleTargets {
+  readonly rules: { readonly current: Pick<RuleSet, 'role'> };
+  catalog(): CatalogSnapshot;
+}
+
+function hasService({ collections }: CatalogSnapshot, name: string): boolean {
+  return name === SERVICE || collections.some(({ service }) => service === name);
+}
+
+type Rule = RuleScope & { readonly attribute: string | null };
+type Fits = (field: Field) => string | undefined;
+/** What else of a rule a layer does not suit. */
+type Suits = (collection: VectorCollection) => BodyProblem | undefined;
+
+function layerProblem(
+  { layer, attribute }: Rule,
+  catalog: CatalogSnapshot,
+  fits: Fits,
+  suits: Suits,
+): BodyProblem | undefined {
+  const published = catalog.byId(layer) ?? catalog.byLayerId(Number(layer));
+  if (!published) return problem('layer', 'is no layer that is published');
+  if (!hasFeatures(published)) return problem('layer', 'has no features');
+  const collection = whole(published);
+  if (attribute === null) return suits(collection);
+  const field = fieldOf(collection, attribute);
+  if (!field) return problem('attribute', `is no attribute of '${collection.id}'`);
+  const misfit = fits(field);
+  return misfit === undefined ? suits(collection) : problem('attribute', misfit);
+}
+
+/** A rule for all layers closes those that lack the attribute, so at least one must have it. */
+function anyLayerProblem(
+  { attribute }: Rule,
+  catalog: CatalogSnapshot,
+  fits: Fits,
+  suits: Suits,
+): BodyProblem | undefined {
+  const vectors = catalog.vectors.map(whole);
+  const problems = vectors.map(suits);
+  const unsuited = problems.includes(undefined) ? undefined : problems[0];
+  if (attribute === null) return unsuited;
+  const fields = vectors.flatMap((collection) => fieldOf(collection, attribute) ?? []);
+  if (fields.length === 0) return problem('attribute', 'is an attribute of no layer');
+  const misfit = fields.map(fits).find((one) => one !== undefined);
+  return misfit === undefined ? unsuited : problem('attribute', misfit);
+}
+
+const fieldOf = ({ source }: VectorCollection, attribute: string) =>
+  source.fields.find(({ name }) => name === attribute);

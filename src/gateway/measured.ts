@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { hasFeatures } from '../core/abilities.js';
+import { type CatalogSnapshot, type Collection, isUnmeasured } from '../core/collection.js';
+import type { Exchange, Operation, Principal, Reply } from '../core/operation.js';
+
+/** Operations that say how many features a collection has, or where they lie. */
+const DESCRIBING: ReadonlySet<string> = new Set([
+  'site.home',
+  'features.getCollections',
+  'features.getCollection',
+  'features.getStatistics',
+  'tiles.getTileJson',
+  'tiles.getCollections',
+  'tiles.getCollection',
+  'tiles.dataset.vector.getTileSetsList',
+  'tiles.dataset.vector.getTileSet',
+  'tiles.collection.vector.getTileSetsList',
+  'tiles.collection.vector.getTileSet',
+  'maps.getCollections',
+  'maps.getCollection',
+  'maps.getDatasetMap',
+  'maps.getCollectionMap',
+  'maps.getStyledMap',
+  'maps.getDatasetStyle',
+  'maps.getStyle',
+  'maps.dataset.map.getTileSetsList',
+  'maps.dataset.map.getTileSet',
+  'maps.collection.map.getTileSetsList',
+  'maps.collection.map.getTileSet',
+  'maps.viewer',
+  'site.live',
+  'site.liveCollection',
+  'stac.getCollections',
+  'stac.getCollection',
+]);
+
+/** Collections that one answer waits for. */
+const MOST = 100;
+/** What is not known by then is not told. */
+const WAIT_MS = 2000;
+
+/**
+ * Has operations that describe collections wait until it is known what rules leave of these, if that is soon: later
+ * requests find it known.
+ */
+export function measuring(
+  operations: readonly Operation[],
+  visible: (principal: Principal) => CatalogSnapshot,
+): Operation[] {
+  return operations.map((operation) =>
+    DESCRIBING.has(operation.id) ? waiting(operation, visible) : operation,
+  );
+}
+
+function waiting(operation: Operation, visible: (principal: Principal) => CatalogSnapshot): Operation {
+  return {
+    ...operation,
+    run(x): Reply | Promise<Reply> {
+      const unmeasured = collectionsOf(x, visible(x.principal)).filter(isUnmeasured).slice(0, MOST);
+      if (unmeasured.length === 0) return operation.run(x);
+      return measured(unmeasured).then(() => operation.run(x));
+    },
+  };
+}
+
+async function measured(collections: readonly Collection[]): Promise<void> {
+  const timer = new AbortController();
+  const all = Promise.all(collections.map((one) => (hasFeatures(one) ? one.rule?.measure?.() : undefined)));
+  await Promise.race([all, sleep(WAIT_MS, undefined, { signal: timer.signal }).catch(() => {})]);
+  timer.abort();
+}
+
+/** Those that the path names; all when it names none. */
+function collectionsOf({ params }: Exchange, catalog: CatalogSnapshot): readonly Collection[] {
+  const { collectionId, layers } = params as { collectionId?: number | string; layers?: readonly string[] };
+  const names = collectionId === undefined ? layers : [collectionId];
+  if (!names) return catalog.collections;
+  return names.flatMap((name) => catalog.byId(String(name)) ?? catalog.byLayerId(Number(name)) ?? []);
+}

@@ -1,0 +1,35 @@
+import { parquetReadObjects } from 'hyparquet';
+import { compressors } from 'hyparquet-compressors';
+import { unreadable } from './gdal.js';
+import { openVector } from './ogr.js';
+import { isParquet, withParquet } from './parquet/file.js';
+
+/** Body of task `ogr.sample`. Values that JSON does not have are texts. */
+export async function sample({ path, layer }: { path: string; layer: string }): Promise<string> {
+  if (isParquet(path)) return sampleOfParquet(path);
+  const dataset = await openVector(path);
+  try {
+    const feature = dataset.layers.get(layer).features.first();
+    return JSON.stringify(feature?.fields.toObject() ?? {}, writable);
+  } catch (error) {
+    throw unreadable('The vector file could not be read: it is damaged or incomplete.', error);
+  } finally {
+    dataset.close();
+  }
+}
+
+function sampleOfParquet(path: string): Promise<string> {
+  return withParquet(path, async ({ buffer: file, metadata, geometry }) => {
+    const places = new Set(geometry ? [geometry.name, ...geometry.derived] : []);
+    const [row = {}] = await parquetReadObjects({ file, metadata, compressors, rowStart: 0, rowEnd: 1 });
+    return JSON.stringify(
+      Object.fromEntries(Object.entries(row).filter(([name]) => !places.has(name))),
+      writable,
+    );
+  });
+}
+
+function writable(_name: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+  return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value;
+}
