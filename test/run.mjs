@@ -1,35 +1,75 @@
 /**
- * Runs all tests with vitest and ends with one plain line, `N passed, N failed`.
+ * Runs all tests with vitest and ends with one plain line, `N passed, N failed`. Files that failed run once more, alone.
+ * A test that passes then was disturbed by what else ran; it is listed, and counts as passed.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 
-const filters = process.argv.slice(2);
+/** More files than these do not fail because others were in their way. */
+const MAX_REPEATED_FILES = 4;
+const SLOWEST = 10;
+
 const folder = mkdtempSync(join(tmpdir(), 'graticule-test-'));
-const report = join(folder, 'report.json');
-const run = spawnSync(
-  'node_modules/.bin/vitest',
-  ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...filters],
-  // Certificates that the machine adds are read by each process, for nothing: no test meets one.
-  { stdio: 'inherit', env: { ...process.env, NODE_EXTRA_CA_CERTS: '' } },
-);
-
-let passed = 0;
-let failed = 0;
-try {
-  const result = JSON.parse(readFileSync(report, 'utf8'));
-  passed = result.numPassedTests;
-  // A file that could not even be loaded counts: its tests did not run.
-  const broken = result.testResults.filter(
-    (file) => file.status === 'failed' && file.assertionResults.length === 0,
-  );
-  failed = result.numFailedTests + broken.length;
-} catch {
-  failed = 1;
+const first = runVitest('first', process.argv.slice(2));
+let { files, fault } = first;
+const failures = files.filter((file) => file.status === 'failed');
+if (failures.length > 0 && failures.length <= MAX_REPEATED_FILES) {
+  const names = failures.map(nameOf);
+  console.log(`\nonce more, alone: ${names.join(' ')}`);
+  const second = runVitest('second', [...names, '--no-file-parallelism']);
+  const failTwice = new Set(second.files.flatMap(failedTests));
+  const disturbed = failures.flatMap(failedTests).filter((test) => !failTwice.has(test));
+  if (second.files.length === failures.length) {
+    files = [...files.filter((file) => file.status !== 'failed'), ...second.files];
+    fault = second.fault;
+    if (disturbed.length > 0)
+      console.log(
+        `\nfailed beside others, passed alone:\n${disturbed.map((test) => `  ${test}`).join('\n')}`,
+      );
+  }
 }
 rmSync(folder, { recursive: true, force: true });
-if (run.status !== 0 && failed === 0) failed = 1;
+printSlowest(first.files);
+
+const passed = files
+  .flatMap((file) => file.assertionResults)
+  .filter((test) => test.status === 'passed').length;
+const failed = files.flatMap(failedTests).length || (fault ? 1 : 0);
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed > 0 || passed === 0 ? 1 : 0);
+
+/** The files of one run, and whether anything failed, in a test or beside them. */
+function runVitest(name, filters) {
+  const report = join(folder, `${name}.json`);
+  const run = spawnSync(
+    'node_modules/.bin/vitest',
+    ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...filters],
+    // Certificates that the machine adds are read by each process, for nothing: no test meets one.
+    { stdio: 'inherit', env: { ...process.env, NODE_EXTRA_CA_CERTS: '' } },
+  );
+  try {
+    return { files: JSON.parse(readFileSync(report, 'utf8')).testResults, fault: run.status !== 0 };
+  } catch {
+    return { files: [], fault: true };
+  }
+}
+
+function nameOf(file) {
+  return relative(process.cwd(), file.name);
+}
+
+/** The tests of a file that failed; the file itself where it failed before or after them. */
+function failedTests(file) {
+  const tests = file.assertionResults.filter((test) => test.status === 'failed');
+  if (file.status === 'failed' && tests.length === 0) return [nameOf(file)];
+  return tests.map((test) => `${nameOf(file)} > ${test.fullName}`);
+}
+
+function printSlowest(all) {
+  if (all.length <= SLOWEST) return;
+  const seconds = (file) => Math.round((file.endTime - file.startTime) / 1000);
+  const slowest = [...all].sort((a, b) => seconds(b) - seconds(a)).slice(0, SLOWEST);
+  console.log(`\nslowest: ${slowest.map((file) => `${nameOf(file)} ${seconds(file)} s`).join(', ')}`);
+}
