@@ -242,6 +242,9 @@ export const LIMITS = {
   /** Bytes of an uploaded file for import, and bytes that are held back while it is written. */
   uploadBytes: 4_294_967_296,
   uploadBuffer: 65_536,
+  /** Resumable uploads that have not ended, and milliseconds after their last byte at which they are removed. */
+  resumableUploads: 100,
+  resumableUploadMs: 86_400_000,
   /** Coverages of another server that are imported in one request. */
   remoteCoverages: 200,
   /** Tiles of another server that are imported in one request, and those of them that are asked for at a time. */

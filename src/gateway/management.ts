@@ -33,6 +33,7 @@ import { objectUrl } from '../services/rasters/places.js';
 import { CoverageImports } from '../services/remote-imports/coverages.js';
 import { ogcFeatures } from '../services/remote-imports/ogc-features.js';
 import { wfs } from '../services/remote-imports/wfs.js';
+import { ResumableUploads } from '../services/resumable-uploads.js';
 import type { Storage } from '../services/storage/storage.js';
 import type { Styles } from '../services/styles/index.js';
 import type { Log } from '../services/telemetry/log.js';
@@ -117,6 +118,7 @@ export function startManagement(options: ManagementOptions): Management {
   imports.trim().catch((error: unknown) => log.write('job.engine.failed', exception(error)));
   const { cache, tiles, visible } = options;
   const exports = new Exports({ pools, jobs, dataDir: options.dataDir, visible });
+  const resumableUploads = new ResumableUploads(options.dataDir, imports);
   const tileJobs = new TileJobs({
     pools,
     jobs,
@@ -171,7 +173,8 @@ export function startManagement(options: ManagementOptions): Management {
     imports,
     exports,
     visible,
-    uploads: new Uploads(cluster.peers, jobs),
+    uploads: new Uploads(cluster.peers, jobs, resumableUploads),
+    resumableUploads,
     sealing,
     tileJobs,
     tilePackages,
@@ -208,8 +211,8 @@ export function startManagement(options: ManagementOptions): Management {
   ];
   const start = () => {
     jobs.start();
-    Promise.all([rasters.imports.sweep(), imports.trim(), exports.trim()]).catch((error: unknown) =>
-      log.write('import.files.left', exception(error)),
+    Promise.all([rasters.imports.sweep(), imports.trim(), resumableUploads.trim(), exports.trim()]).catch(
+      (error: unknown) => log.write('import.files.left', exception(error)),
     );
   };
   return { operations, start, close: () => jobs.stop() };

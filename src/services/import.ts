@@ -153,6 +153,12 @@ export class ImportService {
     deps.jobs.register(this.#kind());
   }
 
+  /** Throws what `submit` would throw now. */
+  refuse(input: Pick<ImportInput, 'table' | 'replace'>): void {
+    this.#refuseReserved(input.table);
+    this.#refuseTaken(input);
+  }
+
   /** Makes imports of a sort of remote source possible. */
   addRemote<S>(remote: RemoteKind<S>): void {
     const { kind, title } = remote;
@@ -170,16 +176,14 @@ export class ImportService {
 
   /** As `submit`, of a kind that was added. */
   async submitRemote<S>(kind: string, input: RemoteInput<S>, options: SubmitOptions): Promise<JobRow> {
-    this.#refuseReserved(input.table);
-    this.#refuseTaken(input);
+    this.refuse(input);
     const resources = [`collection:${input.table}`];
     return (await this.#deps.jobs.submit(kind, input, { resources, ...options })).job;
   }
 
   /** Throws `conflict` when there is a collection of that name which it cannot replace. */
   async submit(input: ImportInput, options: SubmitOptions): Promise<JobRow> {
-    this.#refuseReserved(input.table);
-    this.#refuseTaken(input);
+    this.refuse(input);
     const resources = [`collection:${input.table}`];
     const { job } = await this.#deps.jobs.submit(KIND, input, { resources, ...options });
     return job;

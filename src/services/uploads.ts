@@ -4,6 +4,7 @@ import { LIMITS } from '../core/limits.js';
 import type { JobRow } from '../stores/jobs.js';
 import type { JobEngine } from './jobs/engine.js';
 import type { Peers } from './peers.js';
+import type { ResumableUpload, ResumableUploads } from './resumable-uploads.js';
 import type { UploadWatch } from './upload.js';
 
 export type UploadState = 'Queued' | 'Processing' | 'Completed' | 'Failed' | 'Cancelled';
@@ -38,6 +39,7 @@ interface UploadRecord {
   error: string | null;
   cancelled: boolean;
   jobId: string | null;
+  isResumable?: true;
 }
 
 const LIST = 'uploads';
@@ -51,10 +53,12 @@ export class Uploads {
   readonly #records = new Map<string, { record: UploadRecord; stop: AbortController }>();
   readonly #peers: Peers;
   readonly #jobs: JobEngine;
+  readonly #resumable: Pick<ResumableUploads, 'list' | 'remove'>;
 
-  constructor(peers: Peers, jobs: JobEngine) {
+  constructor(peers: Peers, jobs: JobEngine, resumable: Pick<ResumableUploads, 'list' | 'remove'>) {
     this.#peers = peers;
     this.#jobs = jobs;
+    this.#resumable = resumable;
     peers.answer(LIST, () => [...this.#records.values()].map(({ record }) => record));
     peers.answer(CANCEL, (id) => this.#stop(String(id)));
   }
@@ -81,7 +85,7 @@ export class Uploads {
 
   /** Those that have not ended, the newest first. */
   async list(): Promise<UploadView[]> {
-    const records = (await this.#peers.ask<UploadRecord[]>(LIST)).flat();
+    const records = await this.#all();
     const views = await Promise.all(records.map((record) => this.#viewOf(record)));
     return views
       .filter(({ state }) => state === 'Queued' || state === 'Processing')
@@ -98,14 +102,22 @@ export class Uploads {
     const record = await this.#record(id);
     if (record.jobId !== null) await this.#jobs.cancel(record.jobId);
     else if (record.completedAt !== null) throw new ApiError('conflict', 'The upload has ended already.');
+    else if (record.isResumable) await this.#resumable.remove(id);
     else await this.#peers.ask(CANCEL, id);
   }
 
   async #record(id: string): Promise<UploadRecord> {
-    const records = (await this.#peers.ask<UploadRecord[]>(LIST)).flat();
-    const record = records.find(({ uploadId }) => uploadId === id);
+    const record = (await this.#all()).find(({ uploadId }) => uploadId === id);
     if (!record) throw notFound('upload', id);
     return record;
+  }
+
+  async #all(): Promise<UploadRecord[]> {
+    const [answers, resumable] = await Promise.all([
+      this.#peers.ask<UploadRecord[]>(LIST),
+      this.#resumable.list(),
+    ]);
+    return [...answers.flat(), ...resumable.map(recordOf)];
   }
 
   async #viewOf(record: UploadRecord): Promise<UploadView> {
@@ -184,6 +196,30 @@ export class Upload implements UploadWatch {
     this.record.completedAt = Date.now();
     this.record.error = error instanceof Error ? error.message : 'The upload failed.';
   }
+}
+
+function recordOf({
+  id,
+  fileName,
+  mediaType,
+  offset,
+  length,
+  createdAt,
+  jobId,
+}: ResumableUpload): UploadRecord {
+  return {
+    uploadId: id,
+    fileName,
+    contentType: mediaType,
+    bytes: offset,
+    totalBytes: length,
+    startedAt: createdAt,
+    completedAt: null,
+    error: null,
+    cancelled: false,
+    jobId,
+    isResumable: true,
+  };
 }
 
 function ofArrival({ bytes, totalBytes, cancelled, completedAt, error }: UploadRecord) {

@@ -21,6 +21,7 @@ import type { Layers } from '../../services/layers/layers.js';
 import type { PublishedLayers } from '../../services/publish/layers.js';
 import type { ManagedRasters } from '../../services/rasters/managed.js';
 import type { CoverageImports } from '../../services/remote-imports/coverages.js';
+import type { ResumableUploads } from '../../services/resumable-uploads.js';
 import type { Styles } from '../../services/styles/index.js';
 import type { TilePackages } from '../../services/tile-imports/packages.js';
 import type { Tilesets } from '../../services/tile-imports/tilesets.js';
@@ -53,6 +54,7 @@ export interface AdminDeps {
   readonly imports: ImportService;
   readonly exports: Exports;
   readonly uploads: Uploads;
+  readonly resumableUploads: ResumableUploads;
   /** Of what jobs are to send to other servers. */
   readonly sealing: Sealing;
   readonly tileJobs: TileJobs;

@@ -12,6 +12,7 @@ import type { JobRow } from '../../stores/jobs.js';
 import type { AdminDeps } from './deps.js';
 import { duration } from './job-views.js';
 import { BASE_PATH } from './kit.js';
+import { ownerOf } from './remote-imports.js';
 import type { UploadForm } from './upload-form.js';
 
 /** How a file that was received is imported, and what is answered. */
@@ -65,17 +66,19 @@ export async function importFile(x: Exchange, deps: AdminDeps, received: Receive
 /** Until the job is durable the file is ours to remove. */
 async function submit(x: Exchange, { file, formOf }: ReceivedFile, deps: AdminDeps) {
   const form = formOf();
-  const input: ImportInput = {
-    file: file.path,
+  const input: ImportInput = { ...importOf(form, file.fileName), file: file.path, owned: true };
+  return { form, job: await deps.imports.submit(input, ownerOf(x)) };
+}
+
+/** What a form asks for, but for the file itself. */
+export function importOf(form: UploadForm, fileName: string): Omit<ImportInput, 'file' | 'owned'> {
+  return {
     table: form.tableName,
-    title: titleOf(file.fileName),
+    title: titleOf(fileName),
     targetCrs: form.targetCrs,
-    owned: true,
+    ...(form.sourceCrs === undefined ? {} : { sourceCrs: form.sourceCrs }),
+    ...(form.overwriteExisting ? { replace: true } : {}),
   };
-  if (form.sourceCrs !== undefined) input.sourceCrs = form.sourceCrs;
-  if (form.overwriteExisting) input.replace = true;
-  const owner = `${x.principal.kind}:${x.principal.id}`;
-  return { form, job: await deps.imports.submit(input, { owner, correlationId: x.correlationId }) };
 }
 
 /** The client's name for the file: the one on disk says nothing to people. */

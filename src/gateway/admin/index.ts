@@ -28,6 +28,7 @@ import { oidc } from './groups/oidc.js';
 import { operations } from './groups/operations.js';
 import { performance } from './groups/performance.js';
 import { rateLimits } from './groups/rate-limits.js';
+import { resumableUploads } from './groups/resumable-uploads.js';
 import { roles } from './groups/roles.js';
 import { rowPolicies } from './groups/row-policies.js';
 import { serviceOperations } from './groups/service-operations.js';
@@ -131,5 +132,5 @@ export function adminOperations(deps: AdminDeps): AdminOperation[] {
 
 /** Operations of ours below the same path, beside those that the contract lists. */
 export function extensionOperations(deps: AdminDeps): AdminOperation[] {
-  return [manifest, layerDeletion].flatMap((group) => operationsOf(group, deps));
+  return [manifest, layerDeletion, resumableUploads].flatMap((group) => operationsOf(group, deps));
 }

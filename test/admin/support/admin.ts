@@ -32,6 +32,7 @@ import { PublishedLayers } from '../../../src/services/publish/layers.js';
 import { manageRasters } from '../../../src/services/rasters/managed.js';
 import { objectUrl } from '../../../src/services/rasters/places.js';
 import { CoverageImports } from '../../../src/services/remote-imports/coverages.js';
+import { ResumableUploads } from '../../../src/services/resumable-uploads.js';
 import { FolderStorage } from '../../../src/services/storage/folder.js';
 import { Styles } from '../../../src/services/styles/index.js';
 import { TilePackages } from '../../../src/services/tile-imports/packages.js';
@@ -73,6 +74,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     publish: async (collection) => void published.push(collection),
     isPublished: (id) => published.some((collection) => collection.id === id),
   });
+  const resumableUploads = new ResumableUploads(dataDir, imports);
   const tileJobs = new TileJobs({
     pools,
     jobs,
@@ -193,7 +195,8 @@ export async function adminHarness(temporary = () => temporaryState()) {
     catalog: () => new CatalogSnapshot([], [], 0),
     jobs,
     imports,
-    uploads: new Uploads(peers, jobs),
+    uploads: new Uploads(peers, jobs, resumableUploads),
+    resumableUploads,
     sealing: new Sealing(''),
     tileJobs,
     tilePackages,
