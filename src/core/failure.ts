@@ -5,6 +5,8 @@ export const TASK_FAILURE_CODES = [
   'invalid-input',
   'source-unreadable',
   'source-missing',
+  /** Another server does not take the credentials. */
+  'access-denied',
   'store-unavailable',
   /** It may have been done, or not. */
   'outcome-unknown',

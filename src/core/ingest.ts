@@ -1,4 +1,5 @@
 import type { Box } from './box.js';
+import type { GeoServerCatalog, GeoServerTask } from './geoserver.js';
 
 /** Tasks that ask other servers, where `remote.allow` lets them: no redirection is followed, and time and bytes are bounded. */
 
@@ -266,6 +267,8 @@ export interface IngestTasks {
   'ingest.tiles': { input: RemoteTilesTask; output: (Uint8Array | null)[] };
   /** A service of GeoServices REST, with its layers described and counted. `timeoutMs` is for all requests together. */
   'ingest.geoservices': { input: RemoteRequest; output: RemoteService };
+  /** What a GeoServer holds; `url` is the root of its REST API. `timeoutMs` is for all requests together. */
+  'ingest.geoserver': { input: GeoServerTask; output: GeoServerCatalog };
   /** A remote file onto the disk. */
   'ingest.download': { input: DownloadTask; output: Download };
 }

@@ -268,6 +268,11 @@ export const LIMITS = {
   ingestQueue: 64,
   /** Folders of a catalog of another server, or pages of its list of collections, that are read. */
   remoteFolders: 100,
+  /** Requests of one reading of a GeoServer, those at a time, bytes of one answer and of all. */
+  geoServerRequests: 20_000,
+  geoServerLanes: 4,
+  geoServerAnswerBytes: 8_388_608,
+  geoServerBytes: 134_217_728,
   /** Milliseconds within which a remote file must have arrived. */
   downloadMs: 1_800_000,
   /** Uploads of failed imports that wait to be tried again: how many, their bytes together, milliseconds. */

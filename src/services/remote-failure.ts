@@ -11,6 +11,11 @@ export function remoteFailure(member: string, error: unknown): unknown {
         errors: [{ name: member, detail: message }],
         cause: error,
       });
+    case 'access-denied':
+      return new ApiError('invalid-body', message, {
+        errors: [{ name: 'password', detail: message }],
+        cause: error,
+      });
     case 'source-unreadable':
     case 'source-missing':
     case 'store-unavailable':
@@ -20,4 +25,11 @@ export function remoteFailure(member: string, error: unknown): unknown {
     default:
       return error;
   }
+}
+
+/** As `remoteFailure`, where the contract tells a server that is late (504) from one that answers badly. */
+export function timelyFailure(member: string, error: unknown): unknown {
+  if (error instanceof TaskFailure && error.code === 'deadline-exceeded')
+    return new ApiError('gateway-timeout', error.message, { cause: error });
+  return remoteFailure(member, error);
 }

@@ -8,6 +8,7 @@ const TASK_FAILURES: Record<TaskFailureCode, ErrorCode> = {
   'invalid-input': 'invalid-request',
   'source-unreadable': 'unavailable',
   'source-missing': 'not-found',
+  'access-denied': 'unavailable',
   'store-unavailable': 'unavailable',
   'outcome-unknown': 'unavailable',
   absent: 'unavailable',

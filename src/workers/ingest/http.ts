@@ -27,10 +27,14 @@ const agents = {
   'https:': new HttpsAgent({ keepAlive: true }),
 };
 
-/** The answer to a GET, whatever its status below 500, when it has at most `LIMITS.remotePageBytes`. */
-export function get(request: RemoteRequest, asking: Asking): Promise<RemoteAnswer> {
+/** The answer to a GET, whatever its status, when it has at most that many bytes. */
+export function get(
+  request: RemoteRequest,
+  asking: Asking,
+  maxBytes: number = LIMITS.remotePageBytes,
+): Promise<RemoteAnswer> {
   return ask(request, asking, async (response) => {
-    const bytes = await bodyOf(response);
+    const bytes = await bodyOf(response, maxBytes);
     return { status: response.statusCode ?? 0, mediaType: mediaTypeOf(response) ?? '', bytes };
   });
 }
@@ -107,12 +111,12 @@ function refuseRedirection({ statusCode = 0, headers }: IncomingMessage): void {
     throw refused('the host compresses what was asked for as it is');
 }
 
-async function bodyOf(response: IncomingMessage): Promise<Buffer> {
+async function bodyOf(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   let size = 0;
   for await (const part of response as AsyncIterable<Buffer>) {
     size += part.length;
-    if (size > LIMITS.remotePageBytes) throw tooLarge(LIMITS.remotePageBytes);
+    if (size > maxBytes) throw tooLarge(maxBytes);
     parts.push(part);
   }
   requireWhole(response, size);

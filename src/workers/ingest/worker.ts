@@ -6,6 +6,7 @@ import type { OneThreadMessage } from '../one-thread.js';
 import { AllowedHosts } from '../remote/allowed.js';
 import { downloadCoverage, planCoverages } from './coverages.js';
 import { discover } from './discover/index.js';
+import { readGeoServer } from './geoserver/catalog.js';
 import { describeService } from './geoservices.js';
 import { type Asking, download } from './http.js';
 import { planItems, readItems } from './ogc-features.js';
@@ -35,6 +36,7 @@ const TASKS: {
   'ingest.wmtsPlan': planWmts,
   'ingest.tiles': fetchTiles,
   'ingest.geoservices': describeService,
+  'ingest.geoserver': readGeoServer,
   'ingest.download': download,
 };
 

@@ -6,7 +6,7 @@ import { LIMITS } from '../../../core/limits.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import { json } from '../../../core/reply.js';
 import { requestOf } from '../../../services/remote-credentials.js';
-import { remoteFailure } from '../../../services/remote-failure.js';
+import { timelyFailure } from '../../../services/remote-failure.js';
 import { sourceUrl } from '../../../services/remote-file.js';
 import { type CoverageTarget, nameOf } from '../../../services/remote-imports/coverages.js';
 import { anyCaseBody } from '../any-case.js';
@@ -165,7 +165,7 @@ async function planOf(
   } catch (error) {
     if (error instanceof TaskFailure && error.code === 'source-missing')
       throw wrong('coverageSelection', `cannot be met: ${error.message}`);
-    throw timely('serviceUrl', error);
+    throw timelyFailure('serviceUrl', error);
   }
 }
 
@@ -182,13 +182,6 @@ function inventoried(inventory: unknown): string[] | undefined {
     return typeof kind === 'string' && /coverage/i.test(kind) && typeof name === 'string' ? [name] : [];
   });
   return coverages.length === 0 ? undefined : coverages;
-}
-
-/** The contract tells a server that is late from one that answers badly. */
-function timely(member: string, error: unknown): unknown {
-  if (error instanceof TaskFailure && error.code === 'deadline-exceeded')
-    return new ApiError('gateway-timeout', error.message, { cause: error });
-  return remoteFailure(member, error);
 }
 
 async function recordOf(

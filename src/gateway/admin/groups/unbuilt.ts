@@ -1,7 +1,9 @@
 import { action, group, report, resource, setting } from '../kit.js';
 import { importCoverages, importWcs } from './import-coverages.js';
+import { discoverGeoServer } from './import-geoserver.js';
 import { discoverGeoServices } from './import-geoservices.js';
 import { importOgcFeatures } from './import-ogc-features.js';
+import { scanSource } from './import-scan.js';
 import { importWfs } from './import-wfs.js';
 import { exportWmts } from './import-wmts.js';
 
@@ -103,8 +105,8 @@ export const geoprocessing = group({ tag: 'Geoprocessing', scope: 'geoprocessing
 
 /** Import from other servers, and records of migrations. */
 export const importServices = group({ tag: 'Import', scope: 'import-services', envelope: 'raw' }, [
-  action('POST /import/scan', 'Scan Migration Source'),
-  action('POST /import/platform-b/discover', 'Discover Service (platform-b)'),
+  scanSource,
+  discoverGeoServer,
   action('POST /import/platform-b/start', 'Start Import (platform-b)'),
   report('GET /import/platform-b/jobs', 'List Import Jobs (platform-b)'),
   report('GET /import/platform-b/jobs/{jobId}', 'Get Import Job (platform-b)'),
