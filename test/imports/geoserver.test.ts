@@ -8,14 +8,17 @@ import { call, type Json, REMOTE_HOST, sendJson, startRemote } from './support.j
 
 let server: TestServer;
 let source: GeoServer;
+let documents: Record<string, unknown>;
 
 beforeAll(async () => {
   source = await startGeoServer();
+  documents = { ...source.documents };
   server = await startServer({ sources: [], env: { SVC_REMOTE__ALLOW: `["${REMOTE_HOST}"]` } });
 }, 180_000);
 
 afterEach(() => {
   source.breaking = undefined;
+  Object.assign(source.documents, documents);
 });
 
 afterAll(async () => {
@@ -193,11 +196,9 @@ describe('discovery of a GeoServer', () => {
   });
 
   it('does not climb by names of dots', async () => {
-    const before = source.documents['workspaces'];
     source.documents['workspaces'] = { workspaces: { workspace: [{ name: '..' }] } };
     const from = source.asked.length;
     const { body } = await discover();
-    source.documents['workspaces'] = before;
     expect(body['warnings']).toContainEqual(expect.stringMatching(/name cannot stand in a URL/));
     expect(source.asked.slice(from).every((path) => path.startsWith('/geoserver/rest/'))).toBe(true);
   });
@@ -351,6 +352,35 @@ describe('a scan of GeoServices', () => {
       'incompatible',
     ]);
   });
+});
+
+// The last of all: this process is busy with the bytes, and connections that it holds end unseen meanwhile.
+describe('a source without an end', () => {
+  it('reads no more bytes of all answers together than it may, and says so', async () => {
+    const names = Array.from({ length: 30 }, (_, i) => ({ name: `style ${i}` }));
+    source.documents['styles'] = { styles: { style: names } };
+    const large = JSON.stringify({ style: { format: 'css', filename: 'x'.repeat(7 << 20) } });
+    source.breaking = (path, response) => {
+      if (!path.startsWith('styles/style ')) return false;
+      response.writeHead(200, { 'content-type': 'application/json' }).end(large);
+      return true;
+    };
+    const from = source.asked.length;
+    const { status, body } = await scan();
+    expect({ status, completeness: body['scanCompleteness'] }).toMatchObject({
+      status: 200,
+      completeness: {
+        status: 'partial',
+        warnings: [expect.stringMatching(/more than is read at once/)],
+      },
+    });
+    const asked = source.asked.slice(from).filter((path) => path.includes('/styles/style%20'));
+    // 128 MiB by 7, and the few that were under way.
+    expect(asked.length).toBeGreaterThanOrEqual(19);
+    expect(asked.length).toBeLessThanOrEqual(23);
+    // Workspaces have styles too: none of them is asked for any more.
+    expect(source.asked.at(-1)).toContain('/styles/style%20');
+  }, 60_000);
 });
 
 function sent(_: unknown): true {
