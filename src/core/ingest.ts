@@ -180,6 +180,16 @@ export interface AppendTask {
   readonly idProperty: string;
 }
 
+/** A page of a GeoJSON text sequence that an earlier run wrote. */
+export interface PageIdsTask {
+  readonly path: string;
+  /** Where the page begins and ends. */
+  readonly begin: number;
+  readonly end: number;
+  /** Attribute that tells features apart, where ids do not. */
+  readonly idProperty?: string | undefined;
+}
+
 /** Where coverages come from. */
 export type CoverageProtocol = 'wcs' | 'ogc-api-coverages';
 
@@ -248,6 +258,8 @@ export interface IngestTasks {
   'ingest.wfsCount': { input: WfsQuery; output: number | null };
   'ingest.wfsPage': { input: WfsPageTask; output: WfsPage };
   'ingest.wfsGml': { input: WfsGmlTask; output: WfsGml };
+  /** Ids of the features of a page, as JSON; null when the file is not there or does not reach the end of the page. */
+  'ingest.pageIds': { input: PageIdsTask; output: string[] | null };
   'ingest.append': { input: AppendTask; output: Pick<Page, 'offset' | 'count' | 'ids'> };
   /** Where the items of a collection of OGC API Features are. */
   'ingest.itemsPlan': { input: ItemsPlanTask; output: ItemsPlan };

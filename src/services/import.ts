@@ -62,6 +62,8 @@ export interface Fetched {
 export interface RemoteKind<S> {
   kind: string;
   title: string;
+  /** It goes on with what an earlier run left in the folder, which is emptied for others. */
+  goesOn?: boolean;
   /** Writes a file into a folder that is the job's, and is removed when it ends. May be called again after a crash. */
   fetch(context: JobContext<RemoteInput<S>>, folder: string): Promise<Fetched>;
   /** What follows once the collection is published. May be called again. */
@@ -245,7 +247,7 @@ export class ImportService {
   async #runRemote<S>(context: JobContext<RemoteInput<S>>, remote: RemoteKind<S>): Promise<ImportResult> {
     const folder = this.#unpackedPath(context.id);
     const fetch = async () => {
-      await rm(folder, { recursive: true, force: true });
+      if (!remote.goesOn) await rm(folder, { recursive: true, force: true });
       await mkdir(folder, { recursive: true });
       return context.step('fetch', 'Reading the other server', () => remote.fetch(context, folder));
     };

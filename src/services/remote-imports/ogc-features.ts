@@ -5,6 +5,7 @@ import { LIMITS } from '../../core/limits.js';
 import type { Pools } from '../../core/tasks.js';
 import { FETCHED, type Fetched, type RemoteInput, type RemoteKind } from '../import.js';
 import type { JobContext } from '../jobs/kinds.js';
+import { type PagePlace, restored } from './page-place.js';
 
 /** Which features of a collection of OGC API Features are imported. */
 export interface OgcFeaturesSource {
@@ -32,6 +33,14 @@ export interface ItemsReport {
   drifted: boolean;
 }
 
+/** Kept after each page: another run goes on behind it. */
+interface ItemsPlace extends ItemsReport, PagePlace {
+  /** URL of the items whose pages are read. */
+  items: string;
+  /** URL of the page that comes next; null behind the last one. */
+  next: string | null;
+}
+
 export const OGC_FEATURES = 'import-ogc-features';
 const PREFIX = 'ogc_api_features.';
 
@@ -42,14 +51,17 @@ export function ogcFeatures(pools: Pick<Pools, 'run'>): RemoteKind<OgcFeaturesSo
   return {
     kind: OGC_FEATURES,
     title: 'Import a collection of OGC API Features',
+    goesOn: true,
     fetch: (context, folder) => new ItemsReading(pools, context, folder).run().catch(throwFault),
   };
 }
 
 class ItemsReading {
-  readonly #report: ItemsReport = { pages: 0, features: 0, matched: null, truncated: false, drifted: false };
+  #report = nothingRead();
   readonly #output: string;
   readonly #end: number;
+  /** Whether an earlier run read the page before. */
+  #isResumed = false;
   /** Links that were followed; one that comes again leads nowhere new. */
   readonly #followed = new Set<string>();
   #before: ReadonlySet<string> = new Set();
@@ -65,7 +77,7 @@ class ItemsReading {
 
   async run(): Promise<Fetched> {
     const plan = await this.#plan();
-    await this.#readPages(plan);
+    await this.#readAll(plan);
     const { features } = this.#report;
     if (features === 0)
       throw fault(
@@ -86,16 +98,47 @@ class ItemsReading {
     return plan;
   }
 
-  async #readPages({ items }: ItemsPlan): Promise<void> {
+  /** Goes on where an earlier run was, or begins: also where the server does not go on with what it gave that run. */
+  async #readAll({ items }: ItemsPlan): Promise<void> {
+    const { context } = this;
+    const place = await this.#resume(items);
+    try {
+      if (place) return await this.#readPages(place);
+    } catch (error) {
+      if (!this.#isResumed || !isOfSource(error)) throw error;
+      await context.log('warning', `The pages are read from the first one again: ${error.message}`);
+    }
+    this.#isResumed = false;
+    this.#report = nothingRead();
+    this.#before = new Set();
+    this.#followed.clear();
+    await this.#readPages({ items, offset: 0, next: firstPage(items, context.input.remote) });
+  }
+
+  /** What an earlier run kept of these items; undefined when it has left nothing, or not all of it is there. */
+  async #resume(items: string): Promise<ItemsPlace | undefined> {
+    const { pools, context } = this;
+    const place = await restored<ItemsPlace>({ pools, context, path: this.#output });
+    if (place?.items !== items) return undefined;
+    const { pages, features, matched, truncated, drifted } = place;
+    this.#report = { pages, features, matched, truncated, drifted };
+    this.#before = new Set(place.ids);
+    this.#isResumed = true;
+    return place;
+  }
+
+  async #readPages(from: Pick<ItemsPlace, 'items' | 'offset' | 'next'>): Promise<void> {
     const { maxPages } = this.context.input.remote;
-    let offset = 0;
-    for (let url: string | undefined = firstPage(items, this.context.input.remote); url !== undefined; ) {
+    const { items } = from;
+    let { offset } = from;
+    for (let url = from.next ?? undefined; url !== undefined; ) {
       if (this.#report.pages === maxPages || this.#room() === 0) {
         this.#report.truncated = true;
         break;
       }
       await this.#requireScope(url, items);
       const page = await this.#read(url, offset);
+      await this.#keep({ items, begin: offset, offset: page.offset, next: page.next ?? null });
       offset = page.offset;
       url = page.next;
     }
@@ -116,16 +159,23 @@ class ItemsReading {
       context.input.remote.maxFeatures || Infinity,
     );
     if (Number.isFinite(expected)) context.progress(FETCHED * Math.min(1, report.features / expected));
-    await context.checkpoint(report);
+    this.#isResumed = false;
     return page;
   }
 
-  #requireAnswer({ refusal, mediaType, returned, next, ids }: ItemsPage): void {
+  #keep(place: Omit<ItemsPlace, keyof ItemsReport>): Promise<void> {
+    return this.context.checkpoint({ ...this.#report, ...place } satisfies ItemsPlace);
+  }
+
+  #requireAnswer({ refusal, mediaType, returned, next, ids, matched }: ItemsPage): void {
     if (refusal !== undefined) throw this.#refused(refusal);
     if (mediaType !== undefined)
       throw fault('unsupported_items_encoding', `The items come as ${mediaType}, not as GeoJSON.`);
     if (returned === 0 && next !== undefined)
       throw fault('invalid_items_document', 'A page is empty, and has a link to a next one.');
+    const before = this.#report.matched ?? matched;
+    if (this.#isResumed && matched !== undefined && matched !== before)
+      throw fault('invalid_items_document', 'Another number of features passes than before.');
     if (ids.length > 0 && ids.some((id) => this.#before.has(id)))
       throw fault(
         'invalid_items_document',
@@ -192,6 +242,22 @@ function firstPage(items: string, { filter, bbox, datetime, pageSize }: OgcFeatu
     url.searchParams.set('filter-lang', 'cql2-text');
   }
   return url.href;
+}
+
+const nothingRead = (): ItemsReport => ({
+  pages: 0,
+  features: 0,
+  matched: null,
+  truncated: false,
+  drifted: false,
+});
+
+/** Whether it is what the server answers that is wrong. */
+function isOfSource(error: unknown): error is Error {
+  if (error instanceof SourceFault) return error.code !== `${PREFIX}timeout`;
+  return (
+    error instanceof TaskFailure && (error.code === 'source-missing' || error.code === 'source-unreadable')
+  );
 }
 
 const fault = (code: string, message: string) => new SourceFault(PREFIX + code, message);

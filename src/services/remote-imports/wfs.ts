@@ -7,6 +7,7 @@ import type { Pools } from '../../core/tasks.js';
 import type { Sealing } from '../access/sealing.js';
 import { FETCHED, type Fetched, type RemoteInput, type RemoteKind } from '../import.js';
 import type { JobContext } from '../jobs/kinds.js';
+import { type PagePlace, restored } from './page-place.js';
 
 /** A feature type of a WFS. */
 export interface WfsSource {
@@ -31,6 +32,12 @@ export interface WfsReport {
   matched: number | null;
 }
 
+/** Kept after each page: another run goes on behind it. */
+interface WfsPlace extends WfsReport, PagePlace {
+  srid?: number | undefined;
+  isLast: boolean;
+}
+
 export const WFS = 'import-ogc-wfs';
 
 /** Import of a feature type of a WFS 2.0, page by page by its index. */
@@ -38,9 +45,13 @@ export function wfs(pools: Pick<Pools, 'run'>, sealing: Sealing): RemoteKind<Wfs
   return {
     kind: WFS,
     title: 'Import a feature type of a WFS',
+    goesOn: true,
     fetch: (context, folder) => new WfsReading(pools, sealing, context, folder).run(),
   };
 }
+
+/** Attribute that GDAL gives the ids of GML. */
+const ID_PROPERTY = 'gml_id';
 
 /** A page that was appended to the file. */
 interface Read {
@@ -52,11 +63,13 @@ interface Read {
 }
 
 class WfsReading {
-  readonly #report: WfsReport = { pages: 0, features: 0, matched: null };
+  #report: WfsReport = { pages: 0, features: 0, matched: null };
   readonly #output: string;
   readonly #source: WfsSource;
   readonly #headers: Record<string, string>;
   #srid: number | undefined;
+  /** Whether an earlier run read the page before. */
+  #isResumed = false;
   #before: ReadonlySet<string> = new Set();
 
   constructor(
@@ -71,17 +84,58 @@ class WfsReading {
   }
 
   async run(): Promise<Fetched> {
+    const matched = await this.pools.run('ingest.wfsCount', this.#query(), this.context);
+    if (matched === 0) throw wrong('The feature type has no features: there is nothing to import.');
+    await this.#readAll(matched);
     const report = this.#report;
-    report.matched = await this.pools.run('ingest.wfsCount', this.#query(), this.context);
-    if (report.matched === 0) throw wrong('The feature type has no features: there is nothing to import.');
-    for (let offset = 0; ; ) {
-      const page = await this.#read(offset);
-      offset = page.offset;
-      if (await this.#isLast(page)) break;
-    }
     if (report.features === 0) throw wrong('The feature type has no features: there is nothing to import.');
     const sourceCrs = this.#srid === undefined ? {} : { sourceCrs: `EPSG:${this.#srid}` };
     return { path: this.#output, title: this.#source.title, report, ...sourceCrs };
+  }
+
+  /** Goes on where an earlier run was, or begins: also where the server does not go on with what it gave that run. */
+  async #readAll(matched: number | null): Promise<void> {
+    const { context } = this;
+    const place = await this.#resume(matched);
+    try {
+      if (place) return place.isLast ? undefined : await this.#readPages(place.offset);
+    } catch (error) {
+      const isOfSource = error instanceof TaskFailure && error.code === 'source-unreadable';
+      if (!this.#isResumed || !isOfSource) throw error;
+      await context.log('warning', `The pages are read from the first one again: ${error.message}`);
+    }
+    this.#isResumed = false;
+    this.#report = { pages: 0, features: 0, matched };
+    this.#srid = undefined;
+    this.#before = new Set();
+    await this.#readPages(0);
+  }
+
+  /** What an earlier run kept of as many features; undefined when it has left nothing, or not all of it is there. */
+  async #resume(matched: number | null): Promise<WfsPlace | undefined> {
+    const { pools, context } = this;
+    const idProperty = this.#source.geoJson === undefined ? ID_PROPERTY : undefined;
+    const place = await restored<WfsPlace>({ pools, context, path: this.#output, idProperty });
+    if (!place || (matched ?? place.matched) !== place.matched) return undefined;
+    this.#report = { pages: place.pages, features: place.features, matched: place.matched };
+    this.#srid = place.srid;
+    this.#before = new Set(place.ids);
+    this.#isResumed = true;
+    return place;
+  }
+
+  async #readPages(start: number): Promise<void> {
+    for (let offset = start, isLast = false; !isLast; ) {
+      const page = await this.#read(offset);
+      isLast = this.#isLast(page);
+      await this.#keep({ begin: offset, offset: page.offset, srid: this.#srid, isLast });
+      this.#isResumed = false;
+      offset = page.offset;
+    }
+  }
+
+  #keep(place: Omit<WfsPlace, keyof WfsReport>): Promise<void> {
+    return this.context.checkpoint({ ...this.#report, ...place } satisfies WfsPlace);
   }
 
   #query(): WfsQuery {
@@ -137,7 +191,7 @@ class WfsReading {
       table: 'page',
     };
     await pools.run('ogr.translate', { ...translation, ...stated }, context);
-    const task = { path: lines, output: this.#output, offset, idProperty: 'gml_id' };
+    const task = { path: lines, output: this.#output, offset, idProperty: ID_PROPERTY };
     const page = await pools.run('ingest.append', task, context);
     if (returned !== undefined && returned !== page.count && this.#source.version.startsWith('2'))
       throw wrong(`A page says that it has ${returned} features, and has ${page.count}.`);
@@ -145,7 +199,7 @@ class WfsReading {
   }
 
   /** Takes account of a page. What does not fit what the server said before ends the import. */
-  async #isLast({ count, ids, matched }: Read): Promise<boolean> {
+  #isLast({ count, ids, matched }: Read): boolean {
     const report = this.#report;
     const { pageSize } = this.#source;
     report.pages++;
@@ -161,7 +215,6 @@ class WfsReading {
     if (report.matched === null && count > pageSize)
       throw wrong(`The server gives ${count} features in a page of ${pageSize}.`);
     if (report.matched !== null) this.context.progress((FETCHED * report.features) / report.matched);
-    await this.context.checkpoint(report);
     if (report.matched === null) return count < pageSize;
     if (count === 0 && report.features < report.matched)
       throw wrong(`The server says that there are ${report.matched} features, and gives ${report.features}.`);

@@ -1,7 +1,8 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { TaskFailure } from '../../core/failure.js';
+import type { PageIdsTask } from '../../core/ingest.js';
 import { refused } from '../remote/allowed.js';
-import { isObject, type Json } from './json.js';
+import { isObject, type Json, object } from './json.js';
 
 /** Bytes that are written at once. */
 const BLOCK = 1 << 20;
@@ -14,12 +15,17 @@ export interface Appended {
   readonly ids: readonly string[];
 }
 
-/** Writes features as lines of a GeoJSON text sequence, from a place on: what was there is of a page that was not finished. */
+/**
+ * Writes features as lines of a GeoJSON text sequence, from a place on: what was there is of a page that was not finished.
+ * They are on the disk when it resolves, so that a job may say that it has them.
+ */
 export async function append(path: string, offset: number, features: Iterable<Json>): Promise<Appended> {
   const file = await open(path, offset === 0 ? 'w' : 'r+');
   try {
     await file.truncate(offset);
-    return await write(file, offset, features);
+    const written = await write(file, offset, features);
+    await file.datasync();
+    return written;
   } finally {
     await file.close();
   }
@@ -44,6 +50,34 @@ async function write(file: FileHandle, start: number, features: Iterable<Json>):
   }
   await flush();
   return { offset, count, ids };
+}
+
+/** Body of task `ingest.pageIds`. */
+export async function readPageIds({ path, begin, end, idProperty }: PageIdsTask): Promise<string[] | null> {
+  const text = await textBetween(path, begin, end);
+  if (text === undefined) return null;
+  return text.split('\n').flatMap((line) => {
+    if (line === '') return [];
+    const { id, properties } = JSON.parse(line) as Json;
+    const value = idProperty === undefined ? id : object(properties)[idProperty];
+    return value === undefined || value === null ? [] : [JSON.stringify(value)];
+  });
+}
+
+async function textBetween(path: string, begin: number, end: number): Promise<string | undefined> {
+  const file = await open(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (!file) return undefined;
+  try {
+    if ((await file.stat()).size < end) return undefined;
+    if (begin === end) return '';
+    const { buffer } = await file.read(Buffer.alloc(end - begin), 0, end - begin, begin);
+    return buffer.toString('utf8');
+  } finally {
+    await file.close();
+  }
 }
 
 /** Only what a feature consists of: links, boxes and a CRS of its own are the page's business. */

@@ -10,6 +10,7 @@ import { readGeoServer } from './geoserver/catalog.js';
 import { describeService } from './geoservices.js';
 import { type Asking, download } from './http.js';
 import { planItems, readItems } from './ogc-features.js';
+import { readPageIds } from './pages.js';
 import { appendRead, countWfs, downloadGml, planWfs, readWfs } from './wfs.js';
 import { fetchTiles, planWmts } from './wmts.js';
 
@@ -29,6 +30,7 @@ const TASKS: {
   'ingest.wfsPage': readWfs,
   'ingest.wfsGml': downloadGml,
   'ingest.append': appendRead,
+  'ingest.pageIds': readPageIds,
   'ingest.itemsPlan': planItems,
   'ingest.itemsPage': readItems,
   'ingest.coveragePlan': planCoverages,
