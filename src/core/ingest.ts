@@ -1,5 +1,6 @@
 import type { Box } from './box.js';
 import type { GeoServerCatalog, GeoServerTask } from './geoserver.js';
+import type { FieldType, GeometryType } from './vector-source.js';
 
 /** Tasks that ask other servers, where `remote.allow` lets them: no redirection is followed, and time and bytes are bounded. */
 
@@ -9,6 +10,8 @@ export interface RemoteRequest {
   /** For the whole answer. */
   readonly timeoutMs: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Sent by POST. */
+  readonly form?: Readonly<Record<string, string>>;
 }
 
 export interface DownloadTask extends RemoteRequest {
@@ -252,7 +255,66 @@ export interface RemoteTilesTask extends Omit<RemoteRequest, 'url'> {
   readonly urls: readonly string[];
 }
 
+/** A layer of a FeatureServer or MapServer, by its URL. */
+export interface GeoServicesTask extends RemoteRequest {
+  /** Condition in SQL that features must pass. */
+  readonly where: string;
+}
+
+export interface GeoServicesField {
+  readonly name: string;
+  readonly alias?: string | undefined;
+  readonly type: FieldType;
+  readonly domain?: unknown;
+}
+
+/** A layer of GeoServices as its server describes it. */
+export interface GeoServicesLayer {
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly geometryType: GeometryType;
+  readonly hasZ: boolean;
+  readonly hasAttachments: boolean;
+  readonly objectIdField: string;
+  readonly fields: readonly GeoServicesField[];
+  /** Names of fields whose values cannot be had as JSON. */
+  readonly unreadable: readonly string[];
+  readonly drawingInfo?: unknown;
+  readonly relationships: readonly string[];
+  /** EPSG code of its coordinates. */
+  readonly srid?: number | undefined;
+  readonly maxRecordCount: number;
+  /** Features that pass, as the server counts them. */
+  readonly count: number;
+}
+
+export interface GeoServicesIdsTask extends GeoServicesTask {
+  readonly objectIdField: string;
+  /** File of 64-bit floats to write. */
+  readonly idsPath: string;
+}
+
+/** Features of a layer by ids that stand in a file. */
+export interface GeoServicesPageTask extends RemoteRequest {
+  readonly idsPath: string;
+  readonly from: number;
+  readonly count: number;
+  readonly objectIdField: string;
+  readonly geometryType: GeometryType;
+  readonly hasZ: boolean;
+  readonly srid: number;
+  /** Columns, and the fields that they are read from. */
+  readonly columns: readonly { readonly name: string; readonly field: string; readonly type: FieldType }[];
+  readonly output: string;
+  readonly offset: number;
+}
+
 export interface IngestTasks {
+  /** A layer of GeoServices, described and counted. */
+  'ingest.geoservicesLayer': { input: GeoServicesTask; output: GeoServicesLayer };
+  /** Writes the ids of the features that pass into a file, in their order, and tells how many they are. */
+  'ingest.geoservicesIds': { input: GeoServicesIdsTask; output: number };
+  'ingest.geoservicesPage': { input: GeoServicesPageTask; output: Pick<Page, 'offset' | 'count'> };
   'ingest.wfsPlan': { input: WfsPlanTask; output: WfsPlan };
   /** Features of a type, as the server says; null when it does not. */
   'ingest.wfsCount': { input: WfsQuery; output: number | null };
@@ -281,6 +343,8 @@ export interface IngestTasks {
   'ingest.geoservices': { input: RemoteRequest; output: RemoteService };
   /** What a GeoServer holds; `url` is the root of its REST API. `timeoutMs` is for all requests together. */
   'ingest.geoserver': { input: GeoServerTask; output: GeoServerCatalog };
+  /** A GeoJSON text sequence, of at least one feature, as a FeatureCollection: OGR takes texts for dates in sequences. */
+  'ingest.collect': { input: { readonly path: string; readonly output: string }; output: null };
   /** A remote file onto the disk. */
   'ingest.download': { input: DownloadTask; output: Download };
 }

@@ -245,6 +245,9 @@ export const LIMITS = {
   /** Resumable uploads that have not ended, and milliseconds after their last byte at which they are removed. */
   resumableUploads: 100,
   resumableUploadMs: 86_400_000,
+  /** Features of a layer of GeoServices that are asked for at once, and characters of a condition on them. */
+  geoServicesBatch: 5000,
+  geoServicesWhere: 8192,
   /** Coverages of another server that are imported in one request. */
   remoteCoverages: 200,
   /** Tiles of another server that are imported in one request, and those of them that are asked for at a time. */

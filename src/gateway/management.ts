@@ -31,6 +31,8 @@ import type { PublishedLayers } from '../services/publish/layers.js';
 import { manageRasters } from '../services/rasters/managed.js';
 import { objectUrl } from '../services/rasters/places.js';
 import { CoverageImports } from '../services/remote-imports/coverages.js';
+import { geoServices } from '../services/remote-imports/geoservices.js';
+import { GeoServicesSettings } from '../services/remote-imports/geoservices-settings.js';
 import { ogcFeatures } from '../services/remote-imports/ogc-features.js';
 import { wfs } from '../services/remote-imports/wfs.js';
 import { ResumableUploads } from '../services/resumable-uploads.js';
@@ -115,6 +117,8 @@ export function startManagement(options: ManagementOptions): Management {
   const sealing = new Sealing(config.security.stateKey);
   imports.addRemote(ogcFeatures(pools));
   imports.addRemote(wfs(pools, sealing));
+  const settings = new GeoServicesSettings(options.layers, options.styles, () => catalog.current);
+  imports.addRemote(geoServices(pools, config.connections.secrets, settings));
   imports.trim().catch((error: unknown) => log.write('job.engine.failed', exception(error)));
   const { cache, tiles, visible } = options;
   const exports = new Exports({ pools, jobs, dataDir: options.dataDir, visible });

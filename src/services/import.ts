@@ -62,12 +62,12 @@ export interface Fetched {
 export interface RemoteKind<S> {
   kind: string;
   title: string;
-  /** It goes on with what an earlier run left in the folder, which is emptied for others. */
+  /** A fetch goes on with what the run before it, which was cut off, has left in the folder. */
   goesOn?: boolean;
   /** Writes a file into a folder that is the job's, and is removed when it ends. May be called again after a crash. */
   fetch(context: JobContext<RemoteInput<S>>, folder: string): Promise<Fetched>;
-  /** What follows once the collection is published. May be called again. */
-  follow?(context: JobContext<RemoteInput<S>>, report: unknown): Promise<void>;
+  /** What follows once the collection is published; the folder is still there. May be called again. */
+  follow?(context: JobContext<RemoteInput<S>>, report: unknown, folder: string): Promise<void>;
 }
 
 export interface ImportResult {
@@ -247,7 +247,7 @@ export class ImportService {
   async #runRemote<S>(context: JobContext<RemoteInput<S>>, remote: RemoteKind<S>): Promise<ImportResult> {
     const folder = this.#unpackedPath(context.id);
     const fetch = async () => {
-      if (!remote.goesOn) await rm(folder, { recursive: true, force: true });
+      if (!remote.goesOn || context.saved === undefined) await rm(folder, { recursive: true, force: true });
       await mkdir(folder, { recursive: true });
       return context.step('fetch', 'Reading the other server', () => remote.fetch(context, folder));
     };
@@ -256,7 +256,7 @@ export class ImportService {
       await context.step(
         'settle',
         'Taking over settings',
-        () => remote.follow!(context, result.report),
+        () => remote.follow!(context, result.report, folder),
         true,
       );
     return result;

@@ -4,6 +4,7 @@ import type { Crs } from '../../core/crs.js';
 import { badParameter } from '../../core/errors.js';
 import { JsonBoundsError, parseJsonText } from '../../core/json-bounds.js';
 import { LIMITS } from '../../core/limits.js';
+import { polygonsOf } from '../../core/rings.js';
 import { crsOfEpsg } from '../../native/crs.js';
 
 /** Geometries of GeoServices JSON (Geometry objects) as literals of the filter tree. Always x,y ordered. */
@@ -116,7 +117,11 @@ function literalOf(geometry: Json, type: TypeName, crs: string): GeometryLiteral
         crs,
       };
     case 'Polygon':
-      return { type: 'MultiPolygon', coordinates: polygons(geometry['rings'], counter), crs };
+      return {
+        type: 'MultiPolygon',
+        coordinates: polygonsOf(list(geometry['rings']).map((ring) => closed(positions(ring, 3, counter)))),
+        crs,
+      };
   }
 }
 
@@ -148,39 +153,9 @@ function positions(value: unknown, least: number, counter: Counter): Position[] 
   return read;
 }
 
-/** Exterior rings run clockwise, holes counterclockwise; a hole follows the exterior ring that it lies in. */
-function polygons(value: unknown, counter: Counter): Position[][][] {
-  const rings = list(value).map((ring) => closed(positions(ring, 3, counter)));
-  const exteriors = rings.filter((ring) => area(ring) <= 0).map((ring) => [ring]);
-  for (const hole of rings.filter((ring) => area(ring) > 0)) {
-    const around = exteriors.find(([exterior]) => contains(exterior!, hole[0]!));
-    if (around) around.push(hole);
-    else exteriors.push([hole]);
-  }
-  return exteriors;
-}
-
 function closed(ring: Position[]): Position[] {
   const [first, last] = [ring[0]!, ring.at(-1)!];
   const whole = first[0] === last[0] && first[1] === last[1] ? ring : [...ring, first];
   if (whole.length < 4) throw wrong('has a ring of less than 3 corners');
   return whole;
-}
-
-/** Twice the signed area; negative for clockwise rings. */
-function area(ring: readonly Position[]): number {
-  let sum = 0;
-  for (let i = 1; i < ring.length; i++)
-    sum += ring[i - 1]![0]! * ring[i]![1]! - ring[i]![0]! * ring[i - 1]![1]!;
-  return sum;
-}
-
-function contains(ring: readonly Position[], [x, y]: Position): boolean {
-  let inside = false;
-  for (let i = 1; i < ring.length; i++) {
-    const [ax, ay] = ring[i - 1]! as [number, number];
-    const [bx, by] = ring[i]! as [number, number];
-    if (ay > y! !== by > y! && x! < ax + ((y! - ay) / (by - ay)) * (bx - ax)) inside = !inside;
-  }
-  return inside;
 }

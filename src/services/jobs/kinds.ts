@@ -61,7 +61,7 @@ export interface JobContext<I = unknown> {
    */
   step<T>(phase: string, message: string, work: () => Promise<T>, always?: boolean): Promise<T>;
   log(level: LogLevel, message: string): Promise<void>;
-  /** A warning that stays with the job. */
+  /** A warning that stays with the job, once. */
   warn(message: string): Promise<void>;
   /** Durable once resolved. */
   checkpoint(data: unknown): Promise<void>;

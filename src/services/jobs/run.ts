@@ -156,6 +156,7 @@ export class JobRun implements JobContext {
   }
 
   async warn(message: string): Promise<void> {
+    if (this.#warnings.includes(message)) return;
     this.#warnings.push(message);
     await this.#held(this.options.runs.warn(this.id, this.#warnings));
     await this.log('warning', message);

@@ -27,7 +27,7 @@ const agents = {
   'https:': new HttpsAgent({ keepAlive: true }),
 };
 
-/** The answer to a GET, whatever its status, when it has at most that many bytes. */
+/** The answer to a GET, or to a POST where there is a form, whatever its status, when it has at most that many bytes. */
 export function get(
   request: RemoteRequest,
   asking: Asking,
@@ -50,11 +50,11 @@ export async function download(task: DownloadTask, asking: Asking): Promise<Down
 }
 
 /**
- * Sends a GET and reads its answer. Rejects with `invalid-input` for what may not be asked, `source-unreadable` for what is
+ * Sends a request and reads its answer. Rejects with `invalid-input` for what may not be asked, `source-unreadable` for what is
  * redirected, `too-large`, `source-missing` for 404 and 410 of downloads, `store-unavailable` when there is no answer, and `deadline-exceeded`.
  */
 async function ask<T>(
-  { url: text, timeoutMs, headers }: RemoteRequest,
+  { url: text, timeoutMs, headers, form }: RemoteRequest,
   { allowed, cancellation }: Asking,
   read: (response: IncomingMessage, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
@@ -66,7 +66,7 @@ async function ask<T>(
   const late = setTimeout(() => stop.abort(lateFailure(url)), timeoutMs);
   const end = cancellation.onRequest(() => stop.abort(cancelled()));
   try {
-    const response = await responseTo(url, headers ?? {}, allowed, stop.signal);
+    const response = await responseTo(url, { headers: headers ?? {}, form }, allowed, stop.signal);
     try {
       refuseRedirection(response);
       return await read(response, stop.signal);
@@ -85,22 +85,29 @@ async function ask<T>(
 
 function responseTo(
   url: URL,
-  headers: Readonly<Record<string, string>>,
+  { headers, form }: Pick<RemoteRequest, 'form'> & { headers: Readonly<Record<string, string>> },
   { lookup }: AllowedHosts,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const secure = url.protocol === 'https:';
+  const body = form && new URLSearchParams(form).toString();
   return new Promise((resolve, reject) => {
     const call = (secure ? httpsRequest : httpRequest)(url, {
       agent: agents[secure ? 'https:' : 'http:'],
       lookup,
       signal,
-      headers: { 'accept-encoding': 'identity', 'user-agent': 'graticule', ...headers },
+      ...(body === undefined ? {} : { method: 'POST' }),
+      headers: {
+        'accept-encoding': 'identity',
+        'user-agent': 'graticule',
+        ...(body === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
+        ...headers,
+      },
     });
     // Of the list alone: where a name leads.
     call.on('error', (error) => reject(error instanceof TaskFailure ? forbidden(error.message) : error));
     call.on('response', resolve);
-    call.end();
+    call.end(body);
   });
 }
 

@@ -1,4 +1,6 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
 import { TaskFailure } from '../../core/failure.js';
 import type { PageIdsTask } from '../../core/ingest.js';
 import { refused } from '../remote/allowed.js';
@@ -94,6 +96,20 @@ function lineOf({ id, geometry, properties }: Json): string {
     // Nested too deeply.
     throw new TaskFailure('source-unreadable', 'A feature of the page cannot be read.', String(error));
   }
+}
+
+/** Body of task `ingest.collect`. */
+export async function collect({ path, output }: { path: string; output: string }): Promise<null> {
+  const { size } = await stat(path);
+  // Lines are divided by commas: the last one has none behind it.
+  const lines = createReadStream(path, { encoding: 'utf8', end: size - 2 });
+  const collection = async function* (parts: AsyncIterable<string>) {
+    yield '{"type":"FeatureCollection","features":[\n';
+    for await (const part of parts) yield part.replaceAll('\n', ',\n');
+    yield '\n]}\n';
+  };
+  await pipeline(lines, collection, createWriteStream(output));
+  return null;
 }
 
 /** The features of a page. Fails with `source-unreadable` for a page that is no FeatureCollection. */

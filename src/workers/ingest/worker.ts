@@ -8,9 +8,10 @@ import { downloadCoverage, planCoverages } from './coverages.js';
 import { discover } from './discover/index.js';
 import { readGeoServer } from './geoserver/catalog.js';
 import { describeService } from './geoservices.js';
+import { describeLayer, listIds, readPage } from './geoservices-features.js';
 import { type Asking, download } from './http.js';
 import { planItems, readItems } from './ogc-features.js';
-import { readPageIds } from './pages.js';
+import { collect, readPageIds } from './pages.js';
 import { appendRead, countWfs, downloadGml, planWfs, readWfs } from './wfs.js';
 import { fetchTiles, planWmts } from './wmts.js';
 
@@ -39,6 +40,10 @@ const TASKS: {
   'ingest.tiles': fetchTiles,
   'ingest.geoservices': describeService,
   'ingest.geoserver': readGeoServer,
+  'ingest.geoservicesLayer': describeLayer,
+  'ingest.geoservicesIds': listIds,
+  'ingest.geoservicesPage': readPage,
+  'ingest.collect': collect,
   'ingest.download': download,
 };
 

@@ -75,7 +75,7 @@ async function discover(
 }
 
 /** The URL of the service, also where that of one of its layers was given. */
-function serviceOf(text: string): URL {
+export function serviceOf(text: string): URL {
   const url = sourceUrl('serviceUrl', text);
   const [, path] = /^(.*\/(?:Feature|Map)Server)(?:\/\d+)?\/?$/i.exec(url.pathname) ?? [];
   if (path === undefined)

@@ -2,6 +2,7 @@ import { action, group, report, resource, setting } from '../kit.js';
 import { importCoverages, importWcs } from './import-coverages.js';
 import { discoverGeoServer } from './import-geoserver.js';
 import { discoverGeoServices } from './import-geoservices.js';
+import { geoServicesImports } from './import-geoservices-jobs.js';
 import { importOgcFeatures } from './import-ogc-features.js';
 import { scanSource } from './import-scan.js';
 import { importWfs } from './import-wfs.js';
@@ -112,10 +113,7 @@ export const importServices = group({ tag: 'Import', scope: 'import-services', e
   report('GET /import/platform-b/jobs/{jobId}', 'Get Import Job (platform-b)'),
   action('POST /import/platform-b/jobs/{jobId}/cancel', 'Cancel Import Job (platform-b)'),
   discoverGeoServices,
-  action('POST /import/geoservices/start', 'Start GeoServices Import'),
-  report('GET /import/geoservices/jobs', 'List GeoServices Import Jobs'),
-  report('GET /import/geoservices/jobs/{jobId}', 'Get GeoServices Import Job'),
-  action('POST /import/geoservices/jobs/{jobId}/cancel', 'Cancel GeoServices Import Job'),
+  ...geoServicesImports,
   action('POST /import/migrations', 'Start Migration Batch'),
   report('GET /import/migrations/{batchId}', 'Get Migration Batch'),
   importOgcFeatures,

@@ -1,0 +1,280 @@
+import Type, { type Static } from 'typebox';
+import { ApiError } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
+import type { Exchange } from '../../../core/operation.js';
+import { pathString } from '../../../core/params.js';
+import { referenceProblem } from '../../../services/connections/secrets.js';
+import type { ImportResult, RemoteInput } from '../../../services/import.js';
+import {
+  GEOSERVICES,
+  type GeoServicesReport,
+  type GeoServicesSource,
+  type SecretReferences,
+} from '../../../services/remote-imports/geoservices.js';
+import type { JobRow } from '../../../stores/jobs.js';
+import { anyCaseBody } from '../any-case.js';
+import type { AdminDeps } from '../deps.js';
+import {
+  OptionalStringSchema,
+  OptionalTimestampSchema,
+  optionalTimestamp,
+  TimestampSchema,
+  timestamp,
+} from '../envelope.js';
+import { percent } from '../job-views.js';
+import { action, report } from '../kit.js';
+import { ownerOf, requireSchema, requireTable, wrong } from '../remote-imports.js';
+import { requireSrid } from '../upload-form.js';
+import { serviceOf } from './import-geoservices.js';
+
+/** Imports of layers of GeoServices, as jobs. */
+
+const S = Type.String();
+const I = Type.Integer();
+const OptionalInteger = Type.Union([I, Type.Null()]);
+const OptionalObject = Type.Union([Type.Object({}), Type.Null()]);
+const Reference = Type.Optional(
+  Type.String({ maxLength: 1024, description: 'env:NAME or file:/path that stands in connections.secrets.' }),
+);
+const Refused = Type.Optional(Type.String({ description: 'Refused: send a reference to a secret.' }));
+
+const Body = Type.Object({
+  serviceUrl: Type.String({ minLength: 1, maxLength: LIMITS.urlBytes }),
+  tableName: S,
+  layerId: Type.Integer({ minimum: 0, maximum: 2_147_483_647 }),
+  targetSchema: Type.Optional(Type.String({ description: 'Only main: the embedded store has one schema.' })),
+  targetSrid: Type.Optional(Type.Integer({ default: 4326 })),
+  serviceName: Type.Optional(
+    Type.String({ description: 'Only default: imported collections belong to that service.' }),
+  ),
+  autoPublish: Type.Optional(
+    Type.Boolean({ default: true, description: 'Only true: what the embedded store holds is published.' }),
+  ),
+  overwriteExisting: Type.Optional(Type.Boolean({ default: false })),
+  whereClause: Type.Optional(Type.String({ maxLength: LIMITS.geoServicesWhere })),
+  outputFields: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { minItems: 1, maxItems: 1000 }),
+  ),
+  batchSize: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.geoServicesBatch })),
+  maxRetries: Type.Optional(Type.Integer({ minimum: 0, maximum: 10, default: 3 })),
+  requestTimeoutSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 3600, default: 120 })),
+  credentials: Type.Optional(
+    Type.Object({
+      mode: Type.Optional(Type.Enum(['none', 'arcgis-token', 'token', 'basic'])),
+      username: Type.Optional(Type.String({ maxLength: 256 })),
+      password: Refused,
+      passwordSecretReference: Reference,
+      accessToken: Refused,
+      accessTokenSecretReference: Reference,
+    }),
+  ),
+});
+type StartBody = Static<typeof Body>;
+
+const Queued = Type.Object({ jobId: S, message: S, statusUrl: S, cancelUrl: S });
+
+const Job = Type.Object({
+  jobId: S,
+  status: Type.Integer({
+    description:
+      '0 Queued 1 Discovering 2 RetrievingFeatures 3 CreatingTable 4 InsertingFeatures 5 Publishing 6 CopyingAttachments 7 Validating 8 Completed 9 NeedsReview 10 Failed 11 Cancelled',
+  }),
+  sourceKind: S,
+  sourceServiceUrl: S,
+  sourceUrl: S,
+  sourceLayerId: I,
+  sourceLayerName: OptionalStringSchema,
+  tableName: S,
+  serviceName: OptionalStringSchema,
+  publishedLayerId: OptionalInteger,
+  layerId: OptionalInteger,
+  featuresProcessed: I,
+  failedFeatures: I,
+  attachmentsProcessed: I,
+  failedAttachments: I,
+  batchesCompleted: I,
+  totalBatches: OptionalInteger,
+  estimatedTotalFeatures: OptionalInteger,
+  percentComplete: Type.Union([Type.Number(), Type.Null()]),
+  currentPhase: OptionalStringSchema,
+  startedAt: TimestampSchema,
+  completedAt: OptionalTimestampSchema,
+  errorMessage: OptionalStringSchema,
+  warnings: Type.Array(S),
+  reconciliationArtifact: OptionalObject,
+  catalogReconciliationReport: OptionalObject,
+});
+
+const byId = { jobId: pathString('jobId', 'Id of the import job.') };
+const LISTED = 200;
+
+export const geoServicesImports = [
+  action('POST /import/geoservices/start', 'Start GeoServices Import', {
+    description:
+      'Imports one layer, whole or not at all, as a job. Aliases, coded values, the description and the style come along; what cannot is a warning of the job.',
+    body: anyCaseBody(Body),
+    data: Queued,
+    status: 202,
+    errors: [400, 409, 503],
+    answer: start,
+  }),
+  report('GET /import/geoservices/jobs', 'List GeoServices Import Jobs', {
+    data: Type.Object({ jobs: Type.Array(Job) }),
+    errors: [503],
+    answer: async (_x, deps) => ({
+      jobs: (await deps.jobs.store.list({ kinds: [GEOSERVICES], limit: LISTED })).map((job) =>
+        viewOf(job, deps),
+      ),
+    }),
+  }),
+  report('GET /import/geoservices/jobs/{jobId}', 'Get GeoServices Import Job', {
+    params: byId,
+    data: Job,
+    errors: [400, 404, 503],
+    answer: async ({ params }, deps) => viewOf(await jobOf(params.jobId, deps), deps),
+  }),
+  action('POST /import/geoservices/jobs/{jobId}/cancel', 'Cancel GeoServices Import Job', {
+    params: byId,
+    data: Type.Object({ jobId: S, message: S }),
+    errors: [400, 404, 409, 503],
+    async answer({ params }, deps) {
+      const { id } = await jobOf(params.jobId, deps);
+      const { state } = await deps.jobs.cancel(id);
+      const message = state === 'Cancelled' ? 'The import is cancelled.' : 'The import is being cancelled.';
+      return { jobId: id, message };
+    },
+  }),
+];
+
+async function start(
+  x: Exchange<Record<never, never>, StartBody>,
+  deps: AdminDeps,
+): Promise<Static<typeof Queued>> {
+  const { body } = x;
+  requireSchema('targetSchema', body.targetSchema);
+  if (body.serviceName && body.serviceName !== 'default')
+    throw wrong('serviceName', 'can only be default: imported collections belong to that service');
+  if (body.autoPublish === false)
+    throw wrong('autoPublish', 'can only be true: what the embedded store holds is published');
+  const input: RemoteInput<GeoServicesSource> = {
+    table: requireTable('tableName', body.tableName),
+    targetCrs: requireSrid('targetSrid', body.targetSrid ?? 4326),
+    remote: sourceOf(body, deps.connections.settings.secrets),
+  };
+  if (body.overwriteExisting) input.replace = true;
+  const { id } = await deps.imports.submitRemote(GEOSERVICES, input, ownerOf(x));
+  return {
+    jobId: id,
+    message: 'The layer is imported in the background.',
+    statusUrl: `jobs/${id}`,
+    cancelUrl: `jobs/${id}/cancel`,
+  };
+}
+
+function sourceOf(body: StartBody, secrets: readonly string[]): GeoServicesSource {
+  const url = serviceOf(body.serviceUrl);
+  if (url.search !== '') throw wrong('serviceUrl', 'must have no query');
+  return {
+    serviceUrl: url.href,
+    layerId: body.layerId,
+    targetSrid: body.targetSrid ?? 4326,
+    where: body.whereClause?.trim() || '1=1',
+    fields: body.outputFields,
+    batchSize: body.batchSize,
+    maxRetries: body.maxRetries ?? 3,
+    requestMs: (body.requestTimeoutSeconds ?? 120) * 1000,
+    credentials: referencesOf(body.credentials ?? {}, secrets),
+  };
+}
+
+function referencesOf(
+  credentials: NonNullable<StartBody['credentials']>,
+  secrets: readonly string[],
+): SecretReferences {
+  const { mode, username, passwordSecretReference, accessTokenSecretReference } = credentials;
+  for (const member of ['password', 'accessToken'] as const)
+    if (credentials[member] !== undefined)
+      throw wrong(`credentials.${member}`, 'is refused: send a reference to a secret');
+  for (const member of ['passwordSecretReference', 'accessTokenSecretReference'] as const) {
+    const reference = credentials[member];
+    const problem = reference === undefined ? undefined : referenceProblem(reference, secrets);
+    if (problem !== undefined) throw wrong(`credentials.${member}`, problem);
+  }
+  if (passwordSecretReference !== undefined && username === undefined)
+    throw wrong('credentials.username', 'is required with a password');
+  return {
+    mode,
+    username,
+    passwordReference: passwordSecretReference,
+    tokenReference: accessTokenSecretReference,
+  };
+}
+
+async function jobOf(id: string, { jobs }: AdminDeps): Promise<JobRow> {
+  const job = await jobs.get(id);
+  if (job.kind !== GEOSERVICES)
+    throw new ApiError('not-found', `There is no GeoServices import job '${id}'.`);
+  return job;
+}
+
+const STATES = { Queued: 0, Failed: 10, Cancelled: 11 } as const;
+const PHASES: Readonly<Record<string, number>> = { fetch: 2, translate: 3, load: 4, publish: 5, settle: 7 };
+
+function statusOf({ state, phase, warnings_json }: JobRow, reading: GeoServicesReport | undefined): number {
+  if (state === 'Succeeded') return warnings_json === '[]' ? 8 : 9;
+  if (state !== 'Running') return STATES[state];
+  return reading === undefined ? 1 : (PHASES[phase ?? ''] ?? 1);
+}
+
+/** What the run keeps: while it reads, behind that, and as its result. */
+function reportOf({ result_json, checkpoint_json }: JobRow): GeoServicesReport | undefined {
+  const saved = JSON.parse(result_json ?? checkpoint_json ?? '{}') as {
+    report?: unknown;
+    layerName?: string;
+  };
+  return (saved.report ?? (saved.layerName === undefined ? undefined : saved)) as
+    | GeoServicesReport
+    | undefined;
+}
+
+function viewOf(job: JobRow, { catalog }: AdminDeps): Static<typeof Job> {
+  const { table, remote } = JSON.parse(job.input_json) as RemoteInput<GeoServicesSource>;
+  const reading = reportOf(job);
+  const result = job.result_json === null ? undefined : (JSON.parse(job.result_json) as ImportResult);
+  const layerId = result ? (catalog().byId(table.toLowerCase())?.layerId ?? null) : null;
+  return {
+    jobId: job.id,
+    status: statusOf(job, reading),
+    sourceKind: 'arcgis-geoservices-rest',
+    sourceServiceUrl: remote.serviceUrl,
+    sourceUrl: `${remote.serviceUrl}/${remote.layerId}`,
+    sourceLayerId: remote.layerId,
+    sourceLayerName: reading?.layerName ?? null,
+    tableName: table,
+    serviceName: 'default',
+    publishedLayerId: layerId,
+    layerId,
+    featuresProcessed: result?.features ?? reading?.features ?? 0,
+    failedFeatures: 0,
+    attachmentsProcessed: 0,
+    failedAttachments: 0,
+    batchesCompleted: reading?.batches ?? 0,
+    totalBatches: reading?.totalBatches ?? null,
+    estimatedTotalFeatures: reading?.matched ?? null,
+    percentComplete: job.state === 'Succeeded' ? 100 : percent(job),
+    currentPhase: job.phase,
+    startedAt: timestamp(job.started_at ?? job.created_at),
+    completedAt: optionalTimestamp(job.completed_at),
+    errorMessage: job.failure_message,
+    warnings: JSON.parse(job.warnings_json) as string[],
+    reconciliationArtifact: result && reading ? parityOf(result, reading) : null,
+    catalogReconciliationReport: null,
+  };
+}
+
+function parityOf({ features }: ImportResult, { matched, fields }: GeoServicesReport) {
+  return {
+    featureCount: { sourceCount: matched, targetCount: features, delta: features - matched },
+    schema: { targetFieldNames: fields },
+  };
+}

@@ -1,0 +1,151 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { hasFeatures } from '../../core/abilities.js';
+import { type CatalogSnapshot, type VectorCollection, whole } from '../../core/collection.js';
+import { TaskFailure } from '../../core/failure.js';
+import type { GeoServicesField } from '../../core/ingest.js';
+import type { CodedValueDomain, FieldSettings } from '../../core/layer-settings.js';
+import { LIMITS } from '../../core/limits.js';
+import { StyleError } from '../../core/style/check.js';
+import { importDrawingInfo } from '../../core/style/drawing-info/import.js';
+import type { RemoteInput } from '../import.js';
+import type { JobContext } from '../jobs/kinds.js';
+import { codeProblem } from '../layers/checks.js';
+import type { Layers } from '../layers/layers.js';
+import type { Styles } from '../styles/index.js';
+import { documentOfLayers, targetOf } from '../styles/translations.js';
+import type { GeoServicesSource, LayerNotes } from './geoservices.js';
+
+const BY = 'import';
+/** As the management API has them. */
+const CODED_VALUES = 512;
+const CHARACTERS = 256;
+const DESCRIPTION = 2000;
+/** Milliseconds until a collection must be shown, and between two looks. */
+const SHOWN_MS = 60_000;
+const LOOK_MS = 100;
+
+type Context = JobContext<RemoteInput<GeoServicesSource>>;
+
+/** What a layer of GeoServices says besides its features, as settings and style of the collection that it became. */
+export class GeoServicesSettings {
+  constructor(
+    private readonly layers: Layers,
+    private readonly styles: Styles,
+    private readonly catalog: () => CatalogSnapshot,
+  ) {}
+
+  /** What has no counterpart here becomes warnings of the job. May be called again. */
+  async take(context: Context, folder: string): Promise<void> {
+    const notes = JSON.parse(await readFile(join(folder, 'layer.json'), 'utf8')) as LayerNotes;
+    const collection = await this.#shown(context);
+    const warnings = [
+      ...leftBehind(notes),
+      ...(await this.#describe(collection, notes)),
+      ...(await this.#draw(collection, notes)),
+    ];
+    for (const warning of warnings) await context.warn(warning);
+  }
+
+  /** This process may show what was published a little later than it was announced. */
+  async #shown({ input, signal }: Context): Promise<VectorCollection> {
+    for (const late = Date.now() + SHOWN_MS; ; ) {
+      const collection = this.catalog().byId(input.table.toLowerCase());
+      if (hasFeatures(collection)) return collection;
+      if (Date.now() > late)
+        throw new TaskFailure('store-unavailable', 'The collection that was imported is not shown.');
+      await pause(LOOK_MS, undefined, { signal });
+    }
+  }
+
+  async #describe(collection: VectorCollection, { layer, columns }: LayerNotes): Promise<string[]> {
+    const warnings: string[] = [];
+    const before = new Map(this.layers.settingsOf(collection).fields?.map((one) => [one.name, one]));
+    for (const { name, field } of columns) {
+      const described = layer.fields.find((one) => one.name === field)!;
+      const domain = domainOf(described, name, whole(collection), warnings);
+      const isHidden = before.get(name)?.hidden === true;
+      const alias = described.alias !== undefined && described.alias !== name ? described.alias : undefined;
+      before.set(name, {
+        name,
+        ...(alias === undefined ? {} : { alias: alias.slice(0, CHARACTERS) }),
+        ...(isHidden ? { hidden: true } : {}),
+        ...(domain ? { domain } : {}),
+      });
+    }
+    const fields: FieldSettings[] = [...before.values()].filter((one) => Object.keys(one).length > 1);
+    const description = layer.description?.slice(0, DESCRIPTION);
+    await this.layers.put(
+      collection,
+      { fields: fields.length > 0 ? fields : undefined, ...(description ? { description } : {}) },
+      BY,
+    );
+    return warnings;
+  }
+
+  /** A style that somebody put stays. */
+  async #draw(collection: VectorCollection, { layer }: LayerNotes): Promise<string[]> {
+    const { drawingInfo } = layer;
+    if (drawingInfo === undefined) return [];
+    const current = await this.styles.current(collection.layerId);
+    if (current && current.changedBy !== BY) return ['The layer has a style already, which stays.'];
+    if (JSON.stringify(drawingInfo).length > LIMITS.styleCharacters)
+      return ['The drawingInfo of the layer is too large, and was left out.'];
+    const { layers, unsupported } = importDrawingInfo(drawingInfo, targetOf(whole(collection)));
+    const warnings = unsupported.map(
+      ({ symbolizerType, guidance }) => `Style: ${symbolizerType}: ${guidance}`,
+    );
+    if (layers.length === 0) return warnings;
+    try {
+      const change = { drawingInfo, changedBy: BY, changeSummary: 'drawingInfo of GeoServices' };
+      await this.styles.put(collection.layerId, { document: documentOfLayers(layers), ...change });
+      return warnings;
+    } catch (error) {
+      if (!(error instanceof StyleError)) throw error;
+      return [...warnings, 'The style of the layer cannot be drawn, and was left out.'];
+    }
+  }
+}
+
+function leftBehind({ layer, columns }: LayerNotes): string[] {
+  const { hasAttachments, unreadable, relationships } = layer;
+  return [
+    ...(hasAttachments ? ['The layer has attachments, which were left behind.'] : []),
+    ...unreadable.map((name) => `The field ${name} has values that JSON cannot hold, and was left out.`),
+    ...relationships.map((name) => `The relationship ${name} was left out.`),
+    ...columns
+      .filter(({ name, field }) => name !== field)
+      .map(({ name, field }) => `The field ${field} is called ${name}: the name is reserved.`),
+  ];
+}
+
+function domainOf(
+  { domain: value }: GeoServicesField,
+  name: string,
+  { source }: VectorCollection,
+  warnings: string[],
+): CodedValueDomain | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const domain = value as { type?: unknown; name?: unknown; codedValues?: unknown };
+  const field = source.fields.find((one) => one.name === name);
+  const codes = Array.isArray(domain.codedValues) ? domain.codedValues : [];
+  const isSound =
+    domain.type === 'codedValue' &&
+    codes.length > 0 &&
+    codes.length <= CODED_VALUES &&
+    codes.every((one) => isCode(one?.code) && typeof one?.name === 'string');
+  const read: CodedValueDomain | undefined = isSound
+    ? {
+        type: 'codedValue',
+        name: String(domain.name ?? name).slice(0, CHARACTERS),
+        codedValues: codes.map(({ code, name: label }) => ({ code, name: label.slice(0, CHARACTERS) })),
+      }
+    : undefined;
+  if (read && field && codeProblem(field, read) === undefined) return read;
+  warnings.push(`The domain of ${name} (${String(domain.type).slice(0, 40)}) was left out.`);
+  return undefined;
+}
+
+const isCode = (code: unknown) =>
+  typeof code === 'number' || (typeof code === 'string' && code.length <= CHARACTERS);

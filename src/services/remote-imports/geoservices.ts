@@ -1,0 +1,246 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { TaskFailure } from '../../core/failure.js';
+import type { GeoServicesLayer, IngestTasks, RemoteRequest } from '../../core/ingest.js';
+import { LIMITS } from '../../core/limits.js';
+import type { Pools } from '../../core/tasks.js';
+import type { FieldType } from '../../core/vector-source.js';
+import { crsOfEpsg } from '../../native/crs.js';
+import { secretAt } from '../connections/secrets.js';
+import { FETCHED, type Fetched, type RemoteInput, type RemoteKind } from '../import.js';
+import type { JobContext } from '../jobs/kinds.js';
+import { requestOf } from '../remote-credentials.js';
+import type { GeoServicesSettings } from './geoservices-settings.js';
+
+/** Secrets stand in no job: it names where they are, and reads them when it runs. */
+export interface SecretReferences {
+  mode?: 'none' | 'basic' | 'token' | 'arcgis-token' | undefined;
+  username?: string | undefined;
+  passwordReference?: string | undefined;
+  tokenReference?: string | undefined;
+}
+
+/** A layer of a FeatureServer or MapServer. */
+export interface GeoServicesSource {
+  serviceUrl: string;
+  layerId: number;
+  targetSrid: number;
+  /** Condition in SQL. */
+  where: string;
+  /** All when absent. */
+  fields?: readonly string[] | undefined;
+  batchSize?: number | undefined;
+  maxRetries: number;
+  requestMs: number;
+  credentials: SecretReferences;
+}
+
+/** How far the reading is, and what it came to. */
+export interface GeoServicesReport {
+  layerName: string;
+  features: number;
+  matched: number;
+  batches: number;
+  totalBatches: number;
+  fields: readonly string[];
+  /** Where the next page begins in the file. */
+  offset: number;
+}
+
+export const GEOSERVICES = 'import-geoservices';
+
+/** What becomes a column of the table. */
+export interface Column {
+  readonly name: string;
+  readonly field: string;
+  readonly type: FieldType;
+}
+
+/** Kept beside the features, for the settings that follow. */
+export interface LayerNotes {
+  readonly layer: GeoServicesLayer;
+  readonly columns: readonly Column[];
+}
+
+type Context = JobContext<RemoteInput<GeoServicesSource>>;
+
+const FEATURES = 'features.geojsonl';
+const IDS = 'ids';
+
+/** Import of a layer of GeoServices: its features by their object ids, some at a time. */
+export function geoServices(
+  pools: Pick<Pools, 'run'>,
+  secrets: readonly string[],
+  settings: GeoServicesSettings,
+): RemoteKind<GeoServicesSource> {
+  return {
+    kind: GEOSERVICES,
+    title: 'Import a layer of GeoServices',
+    goesOn: true,
+    async fetch(context, folder) {
+      const request = await requestFor(context.input.remote, secrets);
+      return new LayerReading(pools, context, folder, request).run();
+    },
+    follow: (context, _report, folder) => settings.take(context, folder),
+  };
+}
+
+async function requestFor(
+  { serviceUrl, layerId, requestMs, credentials }: GeoServicesSource,
+  secrets: readonly string[],
+): Promise<RemoteRequest> {
+  const { mode, username, passwordReference, tokenReference } = credentials;
+  const url = new URL(`${serviceUrl}/${layerId}`);
+  if (mode === 'none') return requestOf(url, {}, requestMs);
+  const read = (reference: string | undefined) =>
+    reference === undefined ? undefined : secretAt(reference, secrets);
+  const [password, token] = await Promise.all([read(passwordReference), read(tokenReference)]);
+  return token === undefined
+    ? requestOf(url, { mode, username, ...(password === undefined ? {} : { password }) }, requestMs)
+    : requestOf(url, { mode: mode ?? 'arcgis-token', token }, requestMs);
+}
+
+class LayerReading {
+  readonly #source: GeoServicesSource;
+  readonly #output: string;
+  readonly #idsPath: string;
+
+  constructor(
+    private readonly pools: Pick<Pools, 'run'>,
+    private readonly context: Context,
+    private readonly folder: string,
+    private readonly request: RemoteRequest,
+  ) {
+    this.#source = context.input.remote;
+    this.#output = join(folder, FEATURES);
+    this.#idsPath = join(folder, IDS);
+  }
+
+  async run(): Promise<Fetched> {
+    const { where } = this.#source;
+    const layer = await this.#ask('ingest.geoservicesLayer', { ...this.request, where });
+    const columns = this.#columnsOf(layer);
+    const report =
+      (this.context.saved as GeoServicesReport | undefined) ?? (await this.#begin(layer, columns));
+    const srid = this.#sridOf(layer);
+    await this.#readPages(layer, columns, srid, report);
+    await writeFile(join(this.folder, 'layer.json'), JSON.stringify({ layer, columns } satisfies LayerNotes));
+    return { path: await this.#typed(layer, columns, srid), title: layer.name.slice(0, 200), report };
+  }
+
+  /** Lists the ids: a run after a crash goes on with the same ones. */
+  async #begin(layer: GeoServicesLayer, columns: readonly Column[]): Promise<GeoServicesReport> {
+    const { count: matched, name: layerName, objectIdField } = layer;
+    if (matched === 0) throw wrong('No feature of the layer passes: there is nothing to import.');
+    if (matched > LIMITS.importFeatures)
+      throw new TaskFailure('too-large', `The layer has more than ${LIMITS.importFeatures} features.`);
+    const { where } = this.#source;
+    const task = { ...this.request, where, objectIdField, idsPath: this.#idsPath };
+    const ids = await this.#ask('ingest.geoservicesIds', task);
+    if (ids !== matched) throw wrong(`The server counts ${matched} features, and lists the ids of ${ids}.`);
+    const report: GeoServicesReport = {
+      layerName,
+      features: 0,
+      matched,
+      batches: 0,
+      totalBatches: Math.ceil(ids / this.#batchSize(layer)),
+      fields: columns.map(({ name }) => name),
+      offset: 0,
+    };
+    await this.context.checkpoint(report);
+    return report;
+  }
+
+  #batchSize({ maxRecordCount }: GeoServicesLayer): number {
+    return Math.min(
+      this.#source.batchSize ?? LIMITS.geoServicesBatch,
+      maxRecordCount,
+      LIMITS.geoServicesBatch,
+    );
+  }
+
+  async #readPages(
+    layer: GeoServicesLayer,
+    columns: readonly Column[],
+    srid: number,
+    report: GeoServicesReport,
+  ): Promise<void> {
+    const { objectIdField, geometryType, hasZ } = layer;
+    const fixed = { ...this.request, idsPath: this.#idsPath, objectIdField, geometryType, hasZ, srid };
+    while (report.features < report.matched) {
+      const task = { ...fixed, columns, output: this.#output, offset: report.offset };
+      const count = Math.min(this.#batchSize(layer), report.matched - report.features);
+      const page = await this.#ask('ingest.geoservicesPage', { ...task, from: report.features, count });
+      report.offset = page.offset;
+      report.features += page.count;
+      report.batches++;
+      report.totalBatches = Math.max(report.totalBatches, report.batches);
+      this.context.progress((FETCHED * report.features) / report.matched);
+      await this.context.checkpoint(report);
+    }
+  }
+
+  /** Asks again, a little later each time, where the server may answer the next time. */
+  async #ask<N extends keyof IngestTasks>(
+    name: N,
+    input: IngestTasks[N]['input'],
+  ): Promise<IngestTasks[N]['output']> {
+    for (let retry = 0; ; retry++) {
+      try {
+        return (await this.pools.run(name, input, this.context)) as IngestTasks[N]['output'];
+      } catch (error) {
+        const mayPass = error instanceof TaskFailure && PASSING.has(error.code);
+        if (!mayPass || retry >= this.#source.maxRetries) throw error;
+        await this.context.log('warning', `${error.message} It is asked again.`);
+        await pause(RETRY_MS * 2 ** retry, undefined, { signal: this.context.signal });
+      }
+    }
+  }
+
+  /** That of the layer, which PROJ knows how to project; else the server projects. */
+  #sridOf({ srid }: GeoServicesLayer): number {
+    return srid !== undefined && crsOfEpsg(srid) ? srid : this.#source.targetSrid;
+  }
+
+  #columnsOf({ fields, objectIdField }: GeoServicesLayer): Column[] {
+    const { fields: names } = this.#source;
+    const missing = names?.find((name) => !fields.some((field) => field.name === name));
+    if (missing !== undefined) throw wrong(`The layer has no field ${missing}.`);
+    const chosen = names ? fields.filter(({ name }) => names.includes(name)) : fields;
+    return chosen.map(({ name, type }) => ({
+      name: RESERVED.test(name) ? `${name}_${name === objectIdField ? 'id' : 'value'}` : name,
+      field: name,
+      type,
+    }));
+  }
+
+  /** A GeoPackage with the types that the layer declares: JSON does not tell them. */
+  async #typed(layer: GeoServicesLayer, columns: readonly Column[], srid: number): Promise<string> {
+    const output = join(this.folder, 'layer.gpkg');
+    const collection = join(this.folder, 'features.geojson');
+    await rm(output, { force: true });
+    await this.pools.run('ingest.collect', { path: this.#output, output: collection }, this.context);
+    const { geometryType, hasZ } = layer;
+    const draft = {
+      fields: columns.map(({ name, type }) => ({ name, type })),
+      geometryType,
+      hasZ,
+      isEmpty: false,
+    };
+    const task = { path: collection, output, format: 'GPKG' as const, table: 'layer', draft };
+    await this.pools.run('ogr.translate', { ...task, sourceCrs: `EPSG:${srid}` }, this.context);
+    return output;
+  }
+}
+
+/** Names that OGR and GeoPackage use themselves. */
+const RESERVED = /^(fid|geom|ogr_geometry|ogr_style|ogr_geom_wkt|ogr_geom_area)$/i;
+
+const PASSING: ReadonlySet<string> = new Set(['store-unavailable', 'deadline-exceeded']);
+/** Milliseconds before the first request that is sent again. */
+const RETRY_MS = 500;
+
+function wrong(message: string): TaskFailure {
+  return new TaskFailure('source-unreadable', message);
+}

@@ -1,0 +1,351 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type GeoServicesRemote, LAYER_PATH, startGeoServices } from '../support/geoservices.js';
+import { startServer, type TestServer } from '../support/server.js';
+import { call, collections, itemsOf, type Json, leftovers, REMOTE_HOST, sendJson } from './support.js';
+
+/** Imports of a layer of GeoServices: from a server of our own that speaks the protocol, and may lie. */
+
+const env = { SVC_REMOTE__ALLOW: `["${REMOTE_HOST}"]`, CONNECTION_TOKEN: 'a secret token' };
+let server: TestServer;
+let remote: GeoServicesRemote;
+
+beforeAll(async () => {
+  remote = await startGeoServices();
+  server = await startServer({ sources: [], env });
+}, 180_000);
+
+afterEach(() => {
+  remote.behaviour = undefined;
+  remote.change = (page) => page;
+  remote.layer = {};
+  remote.most = 30;
+});
+
+afterAll(async () => {
+  await server?.stop();
+  await remote?.close();
+});
+
+const start = (body: object) =>
+  call(server, 'POST', '/import/geoservices/start', {
+    serviceUrl: remote.url + LAYER_PATH,
+    layerId: 0,
+    maxRetries: 0,
+    ...body,
+  });
+
+async function ended(jobId: unknown): Promise<Json> {
+  let job: Json = {};
+  await vi.waitFor(
+    async () => {
+      job = (await call(server, 'GET', `/import/geoservices/jobs/${jobId}`)).body;
+      expect(job['status']).toBeGreaterThanOrEqual(8);
+    },
+    { timeout: 120_000, interval: 100 },
+  );
+  return job;
+}
+
+async function imported(body: object): Promise<Json> {
+  const { status, body: queued } = await start(body);
+  expect({ status, queued }).toEqual({
+    status: 202,
+    queued: {
+      jobId: expect.any(String),
+      message: expect.any(String),
+      statusUrl: `jobs/${queued['jobId']}`,
+      cancelUrl: `jobs/${queued['jobId']}/cancel`,
+    },
+  });
+  return ended(queued['jobId']);
+}
+
+const layerId = async (table: string) =>
+  ((await itemsOf(server, table, 'limit=1')) && (await jobsOf()).find((job) => job['tableName'] === table))![
+    'layerId'
+  ];
+const jobsOf = async () => (await call(server, 'GET', '/import/geoservices/jobs')).body['jobs'] as Json[];
+
+describe('a layer', () => {
+  it('comes with its types, fields, domains, description and style, in batches that the server can give', async () => {
+    // It says 30, and gives 20.
+    remote.most = 20;
+    const job = await imported({ tableName: 'countries' });
+    expect(job).toMatchObject({
+      status: 8,
+      warnings: [],
+      sourceLayerName: 'Countries',
+      sourceUrl: `${remote.url}${LAYER_PATH}/0`,
+      featuresProcessed: remote.total,
+      estimatedTotalFeatures: remote.total,
+      batchesCompleted: Math.ceil(remote.total / 30),
+      percentComplete: 100,
+      errorMessage: null,
+      reconciliationArtifact: { featureCount: { delta: 0 } },
+    });
+    const items = (await itemsOf(server, 'countries', 'limit=1000&sortby=OBJECTID')) as {
+      numberMatched: number;
+      features: { properties: Json; geometry: { type: string; coordinates: number[][][][] } }[];
+    };
+    expect(items.numberMatched).toBe(remote.total);
+    const [first, second] = items.features;
+    expect(first!.properties).toMatchObject({ OBJECTID: 7, KIND: 'A', FOUNDED: null, NOTE: null });
+    expect(second!.properties).toMatchObject({ CODE: '2001-02-03', FOUNDED: '1701-01-02T00:00:00.000Z' });
+    expect(first!.geometry.type).toBe('MultiPolygon');
+    const id = await layerId('countries');
+    const { body: fields } = await call(server, 'GET', `/metadata/layers/${id}/fields`);
+    const byName = new Map(
+      (fields['data'] as { fields: { name: string }[] }).fields.map((one) => [one.name, one]),
+    );
+    expect(byName.get('NOTE')).toMatchObject({ type: 'integer' });
+    expect(byName.get('CODE')).toMatchObject({ type: 'string' });
+    expect(byName.get('FOUNDED')).toMatchObject({ type: 'date-time' });
+    expect(byName.get('NAME')).toMatchObject({ alias: 'Name of the country' });
+    expect(byName.get('KIND')).toMatchObject({
+      domain: {
+        codedValues: [
+          { code: 'A', name: 'Kind A' },
+          { code: 'B', name: 'Kind B' },
+        ],
+      },
+    });
+    const { body: style } = await call(server, 'GET', `/metadata/layers/${id}/style`);
+    expect(style['data']).toMatchObject({
+      styleVersion: 1,
+      drawingInfo: { renderer: { type: 'uniqueValue' } },
+    });
+    expect(JSON.stringify(style['data'])).toContain('KIND');
+    const about = await fetch(`${server.url}/ogc/features/collections/countries?f=json`);
+    expect(await about.json()).toMatchObject({ title: 'Countries', description: 'Countries of the world' });
+    expect(leftovers(server)).toEqual([]);
+  }, 180_000);
+
+  it('is cut by a condition and to fields, with a token that stands in no job and no log', async () => {
+    const from = remote.queries.length;
+    const credentials = { accessTokenSecretReference: 'env:CONNECTION_TOKEN' };
+    const job = await imported({
+      tableName: 'some',
+      whereClause: "KIND = 'B'",
+      outputFields: ['NAME'],
+      batchSize: 7,
+      credentials,
+    });
+    expect(job).toMatchObject({ status: 8, featuresProcessed: remote.total / 2 });
+    expect(remote.queries.slice(from).every(({ token }) => token === env.CONNECTION_TOKEN)).toBe(true);
+    const { features } = (await itemsOf(server, 'some', 'limit=1')) as { features: { properties: Json }[] };
+    expect(Object.keys(features[0]!.properties)).toEqual(['NAME']);
+    expect(remote.asked.join()).not.toContain('token');
+    expect(server.log()).not.toContain('secret token');
+    const all = await call(server, 'GET', `/jobs/${job['jobId']}`);
+    expect(JSON.stringify([job, all])).not.toContain('secret token');
+  }, 120_000);
+
+  it('needs a review where something was left behind', async () => {
+    remote.layer = {
+      hasAttachments: true,
+      relationships: [{ id: 3, name: 'owners' }],
+      drawingInfo: { renderer: { type: 'heatmap' } },
+    };
+    const job = await imported({ tableName: 'reviewed' });
+    expect(job).toMatchObject({ status: 9 });
+    const warnings = (job['warnings'] as string[]).join('\n');
+    for (const word of [/attachments/, /owners/, /heatmap/]) expect(warnings).toMatch(word);
+  }, 120_000);
+
+  it('takes the place of a table only when it is to', async () => {
+    expect(await start({ tableName: 'countries' })).toMatchObject({ status: 409 });
+    const job = await imported({
+      tableName: 'countries',
+      whereClause: "KIND = 'A'",
+      overwriteExisting: true,
+    });
+    expect(job['status']).toBe(8);
+    expect((await itemsOf(server, 'countries'))['numberMatched']).toBe(remote.total / 2);
+  }, 120_000);
+});
+
+describe('a request that is wrong', () => {
+  it.each([
+    [{ serviceUrl: 'http://127.0.0.2/x' }],
+    [{ serviceUrl: 'ftp://127.0.0.2/x/FeatureServer' }],
+    [{ tableName: 'a b' }],
+    [{ layerId: -1 }],
+    [{ targetSchema: 'other' }],
+    [{ targetSrid: 999 }],
+    [{ serviceName: 'other' }],
+    [{ autoPublish: false }],
+    [{ credentials: { password: 'p' } }],
+    [{ credentials: { accessToken: 't' } }],
+    [{ credentials: { accessTokenSecretReference: 'env:HOME' } }],
+    [{ batchSize: 0 }],
+  ])('%j is 400', async (body) => {
+    expect(await start({ tableName: 'wrong', ...body })).toMatchObject({ status: 400 });
+  });
+
+  it('is 404 for a job that is not there', async () => {
+    expect(await call(server, 'GET', '/import/geoservices/jobs/none')).toMatchObject({ status: 404 });
+    expect(await call(server, 'POST', '/import/geoservices/jobs/none/cancel')).toMatchObject({ status: 404 });
+  });
+});
+
+const ofFeatures = (query: Record<string, string>) => query['objectIds'] !== undefined;
+
+describe('a server that', () => {
+  it.each<[string, RegExp, () => void]>([
+    [
+      'reports an error with status 200',
+      /answers 498/,
+      () => {
+        remote.behaviour = (query, response) => {
+          if (ofFeatures(query)) sendJson(response, { error: { code: 498, message: 'Invalid token' } });
+          return ofFeatures(query);
+        };
+      },
+    ],
+    [
+      'answers HTML',
+      /no JSON/,
+      () => {
+        remote.behaviour = (_query, response) => {
+          response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Sign in</html>');
+          return true;
+        };
+      },
+    ],
+    [
+      'counts more than it lists',
+      /counts 999/,
+      () => {
+        remote.behaviour = (query, response) => {
+          if (query['returnCountOnly']) sendJson(response, { count: 999 });
+          return query['returnCountOnly'] !== undefined;
+        };
+      },
+    ],
+    [
+      'repeats a feature',
+      /has it twice/,
+      () => {
+        remote.change = (page) => {
+          const features = page['features'] as Json[];
+          return { ...page, features: [...features.slice(1), features[1]] };
+        };
+      },
+    ],
+    [
+      'gives others than it was asked for',
+      /not asked for/,
+      () => {
+        remote.change = (page) => ({
+          ...page,
+          features: (page['features'] as { attributes: Json }[]).map((one) => ({
+            ...one,
+            attributes: { ...one.attributes, OBJECTID: 1_000_000 },
+          })),
+        });
+      },
+    ],
+    [
+      'leaves one out, and says that there is no more',
+      /does not give it/,
+      () => {
+        remote.change = (page) => ({
+          ...page,
+          exceededTransferLimit: false,
+          features: (page['features'] as { attributes: Json }[]).filter(
+            ({ attributes }) => attributes['OBJECTID'] !== 7,
+          ),
+        });
+      },
+    ],
+    [
+      'passes over outSR',
+      /EPSG:3857/,
+      () => {
+        remote.change = (page) => ({ ...page, spatialReference: { wkid: 102100 } });
+      },
+    ],
+    [
+      'sends curves',
+      /curves/,
+      () => {
+        remote.change = (page) => ({
+          ...page,
+          features: (page['features'] as Json[]).map((one) => ({ ...one, geometry: { curveRings: [] } })),
+        });
+      },
+    ],
+    [
+      'has a table',
+      /Table/,
+      () => {
+        remote.layer = { type: 'Table', geometryType: undefined };
+      },
+    ],
+  ])('%s fails the job, and nothing is published', async (_name, reason, lie) => {
+    lie();
+    const job = await imported({ tableName: 'lies' });
+    expect(job).toMatchObject({
+      status: 10,
+      publishedLayerId: null,
+      errorMessage: expect.stringMatching(reason),
+    });
+    expect(await collections(server)).not.toContain('lies');
+    expect(leftovers(server)).toEqual([]);
+  });
+
+  it('fails now and then is asked again', async () => {
+    let failures = 0;
+    remote.behaviour = (query, response) => {
+      const fails = ofFeatures(query) && failures++ % 2 === 0;
+      if (fails) sendJson(response, { error: { code: 500, message: 'Error performing query operation' } });
+      return fails;
+    };
+    expect(await imported({ tableName: 'patient', maxRetries: 2 })).toMatchObject({ status: 8 });
+  }, 120_000);
+});
+
+describe('while it reads', () => {
+  const until = (job: unknown, fits: (job: Json) => boolean) =>
+    vi.waitFor(
+      async () =>
+        expect(fits((await call(server, 'GET', `/import/geoservices/jobs/${job}`)).body)).toBe(true),
+      { timeout: 60_000 },
+    );
+  /** Gives one page, and nothing after it. */
+  const stall = () => {
+    let pages = 0;
+    remote.behaviour = (query) => ofFeatures(query) && pages++ > 0;
+  };
+
+  it('tells how far it is, and leaves nothing when it is cancelled', async () => {
+    stall();
+    const { body } = await start({ tableName: 'cancelled', batchSize: 10 });
+    await until(body['jobId'], (job) => job['status'] === 2 && job['featuresProcessed'] === 10);
+    expect(await call(server, 'POST', `/import/geoservices/jobs/${body['jobId']}/cancel`)).toMatchObject({
+      status: 200,
+      body: { jobId: body['jobId'] },
+    });
+    expect(await ended(body['jobId'])).toMatchObject({ status: 11 });
+    expect(await call(server, 'POST', `/import/geoservices/jobs/${body['jobId']}/cancel`)).toMatchObject({
+      status: 200,
+    });
+    expect(leftovers(server)).toEqual([]);
+  }, 120_000);
+
+  it('goes on where it was after kill -9, and is published whole', async () => {
+    stall();
+    const { dataDir } = server;
+    const { body } = await start({ tableName: 'killed', batchSize: 10 });
+    await until(body['jobId'], (job) => job['featuresProcessed'] === 10);
+    process.kill(server.process.pid!, 'SIGKILL');
+    remote.behaviour = undefined;
+    const from = remote.queries.length;
+    server = await startServer({ sources: [], dataDir, env });
+    expect(await ended(body['jobId'])).toMatchObject({ status: 8, featuresProcessed: remote.total });
+    const again = remote.queries.slice(from).filter(ofFeatures);
+    expect(again.some(({ objectIds }) => objectIds!.split(',').includes('7'))).toBe(false);
+    expect((await itemsOf(server, 'killed'))['numberMatched']).toBe(remote.total);
+    await vi.waitFor(() => expect(leftovers(server)).toEqual([]), { timeout: 60_000 });
+  }, 240_000);
+});
