@@ -39,7 +39,7 @@ export class GeoServicesSettings {
   /** What has no counterpart here becomes warnings of the job. May be called again. */
   async take(context: Context, folder: string): Promise<void> {
     const notes = JSON.parse(await readFile(join(folder, 'layer.json'), 'utf8')) as LayerNotes;
-    const collection = await this.#shown(context);
+    const collection = await this.#collectionOf(context);
     const warnings = [
       ...leftBehind(notes),
       ...(await this.#describe(collection, notes)),
@@ -49,7 +49,7 @@ export class GeoServicesSettings {
   }
 
   /** This process may show what was published a little later than it was announced. */
-  async #shown({ input, signal }: Context): Promise<VectorCollection> {
+  async #collectionOf({ input, signal }: Context): Promise<VectorCollection> {
     for (const late = Date.now() + SHOWN_MS; ; ) {
       const collection = this.catalog().byId(input.table.toLowerCase());
       if (hasFeatures(collection)) return collection;
@@ -63,10 +63,11 @@ export class GeoServicesSettings {
     const warnings: string[] = [];
     const before = new Map(this.layers.settingsOf(collection).fields?.map((one) => [one.name, one]));
     for (const { name, field } of columns) {
-      const described = layer.fields.find((one) => one.name === field)!;
-      const domain = domainOf(described, name, whole(collection), warnings);
+      const fieldNotes = layer.fields.find((one) => one.name === field)!;
+      const domain = domainOf(fieldNotes, name, whole(collection), warnings);
       const isHidden = before.get(name)?.hidden === true;
-      const alias = described.alias !== undefined && described.alias !== name ? described.alias : undefined;
+      const alias =
+        fieldNotes.alias !== undefined && fieldNotes.alias !== name ? fieldNotes.alias : undefined;
       before.set(name, {
         name,
         ...(alias === undefined ? {} : { alias: alias.slice(0, CHARACTERS) }),

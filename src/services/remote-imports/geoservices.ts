@@ -126,7 +126,7 @@ class LayerReading {
     const srid = this.#sridOf(layer);
     await this.#readPages(layer, columns, srid, report);
     await writeFile(join(this.folder, 'layer.json'), JSON.stringify({ layer, columns } satisfies LayerNotes));
-    return { path: await this.#typed(layer, columns, srid), title: layer.name.slice(0, 200), report };
+    return { path: await this.#writeTyped(layer, columns, srid), title: layer.name.slice(0, 200), report };
   }
 
   /** Lists the ids: a run after a crash goes on with the same ones. */
@@ -207,8 +207,8 @@ class LayerReading {
     const { fields: names } = this.#source;
     const missing = names?.find((name) => !fields.some((field) => field.name === name));
     if (missing !== undefined) throw wrong(`The layer has no field ${missing}.`);
-    const chosen = names ? fields.filter(({ name }) => names.includes(name)) : fields;
-    return chosen.map(({ name, type }) => ({
+    const choice = names ? fields.filter(({ name }) => names.includes(name)) : fields;
+    return choice.map(({ name, type }) => ({
       name: RESERVED.test(name) ? `${name}_${name === objectIdField ? 'id' : 'value'}` : name,
       field: name,
       type,
@@ -216,7 +216,7 @@ class LayerReading {
   }
 
   /** A GeoPackage with the types that the layer declares: JSON does not tell them. */
-  async #typed(layer: GeoServicesLayer, columns: readonly Column[], srid: number): Promise<string> {
+  async #writeTyped(layer: GeoServicesLayer, columns: readonly Column[], srid: number): Promise<string> {
     const output = join(this.folder, 'layer.gpkg');
     const collection = join(this.folder, 'features.geojson');
     await rm(output, { force: true });
