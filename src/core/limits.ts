@@ -245,6 +245,10 @@ export const LIMITS = {
   /** Resumable uploads that have not ended, and milliseconds after their last byte at which they are removed. */
   resumableUploads: 100,
   resumableUploadMs: 86_400_000,
+  /** Layers of a migration batch (contract), jobs of it at a time, and characters of its manifest. */
+  batchLayers: 500,
+  batchJobs: 4,
+  batchManifest: 262_144,
   /** Features of a layer of GeoServices that are asked for at once, and characters of a condition on them. */
   geoServicesBatch: 5000,
   geoServicesWhere: 8192,

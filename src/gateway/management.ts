@@ -27,6 +27,7 @@ import { Exports } from '../services/exports/service.js';
 import { ImportService } from '../services/import.js';
 import { JobEngine } from '../services/jobs/engine.js';
 import type { Layers } from '../services/layers/layers.js';
+import { MigrationBatches } from '../services/migrations/batches.js';
 import type { PublishedLayers } from '../services/publish/layers.js';
 import { manageRasters } from '../services/rasters/managed.js';
 import { objectUrl } from '../services/rasters/places.js';
@@ -186,6 +187,7 @@ export function startManagement(options: ManagementOptions): Management {
     wmtsImports,
     rasters,
     coverageImports,
+    migrationBatches: new MigrationBatches({ jobs, imports }),
     styles: options.styles,
     connections: options.connections,
     layers: options.layers,

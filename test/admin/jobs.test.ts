@@ -174,6 +174,21 @@ describeStates('job engine', (temporary) => {
     await other.stop();
   });
 
+  it('runs what a job waits for beside it where one may run at a time', async () => {
+    jobs = new JobEngine(t.state.jobs, { concurrency: 1, pollMs: 30 });
+    const row = { title: 'P', console: 'Geoprocessing', operationType: 9, resumable: true } as const;
+    jobs.register<never, string>({
+      ...row,
+      kind: 'parent',
+      waits: true,
+      run: async ({ signal }) => (await jobs.finished(await submit(), signal)).state,
+    });
+    kind(async () => {});
+    const { job } = await jobs.submit('parent', {}, { owner: 'me' });
+    const end = jobs.finished(job.id, AbortSignal.timeout(60_000));
+    expect(await end).toMatchObject({ state: 'Succeeded', result_json: '"Succeeded"' });
+  });
+
   it('leaves a job to another machine until its lease has run out', async () => {
     const job = { kind: 'k', input: {}, owner: 'me', maxAttempts: 3, resources: [] };
     const { id } = (await t.state.jobs.add(job)).job;

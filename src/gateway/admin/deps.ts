@@ -18,6 +18,7 @@ import type { Exports } from '../../services/exports/service.js';
 import type { ImportService } from '../../services/import.js';
 import type { JobEngine } from '../../services/jobs/engine.js';
 import type { Layers } from '../../services/layers/layers.js';
+import type { MigrationBatches } from '../../services/migrations/batches.js';
 import type { PublishedLayers } from '../../services/publish/layers.js';
 import type { ManagedRasters } from '../../services/rasters/managed.js';
 import type { CoverageImports } from '../../services/remote-imports/coverages.js';
@@ -63,6 +64,7 @@ export interface AdminDeps {
   readonly wmtsImports: WmtsImports;
   readonly rasters: ManagedRasters;
   readonly coverageImports: CoverageImports;
+  readonly migrationBatches: MigrationBatches;
   readonly styles: Styles;
   readonly layers: Layers;
   readonly connections: Connections;

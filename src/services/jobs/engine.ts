@@ -246,7 +246,7 @@ export class JobEngine {
 
   async #claimJobs(): Promise<void> {
     const { concurrency, leaseMs, limits, folder } = this.#options;
-    while (this.#timer && this.#running.size < concurrency) {
+    while (this.#timer && concurrency > 0) {
       const kinds = this.#free();
       if (kinds.length === 0) return;
       const running = [...this.#running.keys()];
@@ -276,10 +276,14 @@ export class JobEngine {
     this.#part = { run, done };
   }
 
-  /** Kinds whose lane is free: long work of one sort must not hold up the rest. */
+  /** Kinds that have room, and whose lane is free: long work of one sort must not hold up the rest. */
   #free(): string[] {
-    const lanes = new Set([...this.#running.values()].map(({ run }) => run.kind.lane));
-    return this.kinds.filter(({ lane }) => lane === undefined || !lanes.has(lane)).map(({ kind }) => kind);
+    const running = [...this.#running.values()].map(({ run }) => run.kind);
+    const lanes = new Set(running.map(({ lane }) => lane));
+    const hasRoom = running.filter(({ waits }) => !waits).length < this.#options.concurrency;
+    return this.kinds
+      .filter(({ lane, waits }) => (waits || hasRoom) && (lane === undefined || !lanes.has(lane)))
+      .map(({ kind }) => kind);
   }
 
   #begin({ job, takenOver }: Claim): void {

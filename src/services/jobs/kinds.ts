@@ -18,6 +18,8 @@ export interface JobKind<I = unknown, R = unknown> {
   readonly resumable: boolean;
   /** Jobs of kinds with the same lane run one at a time in each process; absent: as many as there is room for. */
   readonly lane?: string;
+  /** Its run only waits for other jobs: it takes no room of those that work. */
+  readonly waits?: boolean;
   /** Its input is a file that a client sent. */
   readonly ofUpload?: boolean;
   /** Runs before the job is given up; 3 when absent. */

@@ -27,6 +27,7 @@ import { Exports } from '../../../src/services/exports/service.js';
 import { type ImportedCollection, ImportService } from '../../../src/services/import.js';
 import { JobEngine } from '../../../src/services/jobs/engine.js';
 import { Layers } from '../../../src/services/layers/layers.js';
+import { MigrationBatches } from '../../../src/services/migrations/batches.js';
 import { Peers } from '../../../src/services/peers.js';
 import { PublishedLayers } from '../../../src/services/publish/layers.js';
 import { manageRasters } from '../../../src/services/rasters/managed.js';
@@ -206,6 +207,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     coverageImports: new CoverageImports({
       ...{ pools, imports: rasters.imports, collections: t.state.collections, catalog: visible },
     }),
+    migrationBatches: new MigrationBatches({ jobs, imports }),
     alerts,
     streams: new SessionDirectory(hub, peers),
     pools,

@@ -151,17 +151,9 @@ async function start(
   deps: AdminDeps,
 ): Promise<Static<typeof Queued>> {
   const { body } = x;
-  requireSchema('targetSchema', body.targetSchema);
-  if (body.serviceName && body.serviceName !== 'default')
-    throw wrong('serviceName', 'can only be default: imported collections belong to that service');
   if (body.autoPublish === false)
     throw wrong('autoPublish', 'can only be true: what the embedded store holds is published');
-  const input: RemoteInput<GeoServicesSource> = {
-    table: requireTable('tableName', body.tableName),
-    targetCrs: requireSrid('targetSrid', body.targetSrid ?? 4326),
-    remote: sourceOf(body, deps.connections.settings.secrets),
-  };
-  if (body.overwriteExisting) input.replace = true;
+  const input = layerImport(body, deps.connections.settings.secrets);
   const { id } = await deps.imports.submitRemote(GEOSERVICES, input, ownerOf(x));
   return {
     jobId: id,
@@ -171,9 +163,26 @@ async function start(
   };
 }
 
-function sourceOf(body: StartBody, secrets: readonly string[]): GeoServicesSource {
-  const url = serviceOf(body.serviceUrl);
-  if (url.search !== '') throw wrong('serviceUrl', 'must have no query');
+/** What a job imports a layer by. Throws 400 naming the member, behind `prefix`. */
+export function layerImport(
+  body: StartBody,
+  secrets: readonly string[],
+  prefix = '',
+): RemoteInput<GeoServicesSource> {
+  requireSchema(`${prefix}targetSchema`, body.targetSchema);
+  if (body.serviceName && body.serviceName !== 'default')
+    throw wrong(`${prefix}serviceName`, 'can only be default: imported collections belong to that service');
+  return {
+    table: requireTable(`${prefix}tableName`, body.tableName),
+    targetCrs: requireSrid('targetSrid', body.targetSrid ?? 4326),
+    remote: sourceOf(body, secrets, `${prefix}serviceUrl`),
+    ...(body.overwriteExisting ? { replace: true } : {}),
+  };
+}
+
+function sourceOf(body: StartBody, secrets: readonly string[], member: string): GeoServicesSource {
+  const url = serviceOf(body.serviceUrl, member);
+  if (url.search !== '') throw wrong(member, 'must have no query');
   return {
     serviceUrl: url.href,
     layerId: body.layerId,

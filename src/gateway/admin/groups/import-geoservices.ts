@@ -75,11 +75,10 @@ async function discover(
 }
 
 /** The URL of the service, also where that of one of its layers was given. */
-export function serviceOf(text: string): URL {
-  const url = sourceUrl('serviceUrl', text);
+export function serviceOf(text: string, member = 'serviceUrl'): URL {
+  const url = sourceUrl(member, text);
   const [, path] = /^(.*\/(?:Feature|Map)Server)(?:\/\d+)?\/?$/i.exec(url.pathname) ?? [];
-  if (path === undefined)
-    throw wrong('serviceUrl', 'must end in FeatureServer or MapServer, or in a layer of one');
+  if (path === undefined) throw wrong(member, 'must end in FeatureServer or MapServer, or in a layer of one');
   url.pathname = path;
   return url;
 }

@@ -3,6 +3,7 @@ import { importCoverages, importWcs } from './import-coverages.js';
 import { discoverGeoServer } from './import-geoserver.js';
 import { discoverGeoServices } from './import-geoservices.js';
 import { geoServicesImports } from './import-geoservices-jobs.js';
+import { migrationBatches } from './import-migrations.js';
 import { importOgcFeatures } from './import-ogc-features.js';
 import { scanSource } from './import-scan.js';
 import { importWfs } from './import-wfs.js';
@@ -114,8 +115,7 @@ export const importServices = group({ tag: 'Import', scope: 'import-services', e
   action('POST /import/platform-b/jobs/{jobId}/cancel', 'Cancel Import Job (platform-b)'),
   discoverGeoServices,
   ...geoServicesImports,
-  action('POST /import/migrations', 'Start Migration Batch'),
-  report('GET /import/migrations/{batchId}', 'Get Migration Batch'),
+  ...migrationBatches,
   importOgcFeatures,
   exportWmts,
   importWcs,

@@ -1,0 +1,218 @@
+import { ApiError, notFound } from '../../core/errors.js';
+import { LIMITS } from '../../core/limits.js';
+import type { JobRow } from '../../stores/jobs.js';
+import type { ImportService, RemoteInput } from '../import.js';
+import type { JobEngine } from '../jobs/engine.js';
+import { type JobContext, JobStopped } from '../jobs/kinds.js';
+import { GEOSERVICES, type GeoServicesSource } from '../remote-imports/geoservices.js';
+
+/** A layer of a batch, and the layers of it that must be there first, by their `id`. */
+export interface BatchLayer {
+  /** The source's id for it. */
+  readonly id: string;
+  readonly input: RemoteInput<GeoServicesSource>;
+  readonly dependsOn: readonly string[];
+}
+
+export interface Batch {
+  readonly sourceKind: string;
+  readonly sourceUrl: string | null;
+  readonly sourceDisplayName: string | null;
+  readonly layers: readonly BatchLayer[];
+  /** The manifest that was reviewed, as it came. */
+  readonly manifest: string | null;
+  /** Who begins it, as jobs name owners. */
+  readonly owner: string;
+}
+
+/** What became of a layer: a job, or none and why. */
+type Child = { readonly jobId: string } | { readonly state: 'failed' | 'cancelled'; readonly reason: string };
+
+/** By the place of the layer in the batch; kept after each change. */
+type Children = Readonly<Record<number, Child>>;
+
+export interface BatchChild {
+  readonly layer: BatchLayer;
+  readonly state: 'pending' | 'running' | 'succeeded' | 'failed' | 'needs-review' | 'cancelled';
+  readonly note: string | null;
+  readonly jobId: string | null;
+}
+
+export interface BatchView {
+  readonly job: JobRow;
+  readonly batch: Batch;
+  readonly children: readonly BatchChild[];
+}
+
+const KIND = 'migration-batch';
+
+export interface BatchDeps {
+  readonly jobs: JobEngine;
+  readonly imports: Pick<ImportService, 'submitRemote'>;
+}
+
+/** Imports of many layers of GeoServices, each a job of its own, in the order that they depend on each other. */
+export class MigrationBatches {
+  readonly #deps: BatchDeps;
+
+  constructor(deps: BatchDeps) {
+    this.#deps = deps;
+    deps.jobs.register<Batch, { layers: number }>({
+      kind: KIND,
+      title: 'Migrate layers of another server',
+      console: 'ExtractTransformLoad',
+      operationType: 1,
+      resumable: true,
+      ofFolder: true,
+      waits: true,
+      lane: KIND,
+      run: (context) => new BatchRun(deps, context).run(),
+      refuseRetry: async () => 'Begin a batch of the layers that are missing.',
+    });
+  }
+
+  async start(batch: Batch, correlationId: string): Promise<BatchView> {
+    const { owner } = batch;
+    const { job } = await this.#deps.jobs.submit(KIND, batch, { owner, correlationId });
+    return { job, batch, children: [] };
+  }
+
+  /** Throws `not-found`. */
+  async get(id: string): Promise<BatchView> {
+    const job = await this.#deps.jobs.get(id).catch(() => undefined);
+    if (job?.kind !== KIND) throw notFound('migration batch', id);
+    const batch = JSON.parse(job.input_json) as Batch;
+    const children = JSON.parse(job.checkpoint_json ?? '{}') as Children;
+    const isOver = job.state !== 'Queued' && job.state !== 'Running';
+    const views = batch.layers.map((layer, i) => this.#viewOf(layer, children[i], isOver));
+    return { job, batch, children: await Promise.all(views) };
+  }
+
+  async #viewOf(layer: BatchLayer, child: Child | undefined, isOver: boolean): Promise<BatchChild> {
+    if (child === undefined) {
+      const note = isOver ? 'The batch ended before it was begun.' : null;
+      return { layer, state: isOver ? 'cancelled' : 'pending', note, jobId: null };
+    }
+    if (!('jobId' in child)) return { layer, state: child.state, note: child.reason, jobId: null };
+    return { layer, jobId: child.jobId, ...outcomeOf(await this.#deps.jobs.get(child.jobId)) };
+  }
+}
+
+function outcomeOf({ state, failure_message, warnings_json }: JobRow): Pick<BatchChild, 'state' | 'note'> {
+  switch (state) {
+    case 'Queued':
+      return { state: 'pending', note: null };
+    case 'Running':
+      return { state: 'running', note: null };
+    case 'Succeeded': {
+      const [warning] = JSON.parse(warnings_json) as string[];
+      return warning === undefined
+        ? { state: 'succeeded', note: null }
+        : { state: 'needs-review', note: warning };
+    }
+    default:
+      return { state: state === 'Failed' ? 'failed' : 'cancelled', note: failure_message };
+  }
+}
+
+/** One run of a batch: begins the jobs of its layers, some at a time, and waits for them. */
+class BatchRun {
+  readonly #children: Record<number, Child>;
+  /** Layers whose job has ended, and whether they are there. */
+  readonly #ended = new Map<string, boolean>();
+
+  constructor(
+    private readonly deps: BatchDeps,
+    private readonly context: JobContext<Batch>,
+  ) {
+    this.#children = { ...((context.saved ?? {}) as Children) };
+  }
+
+  async run(): Promise<{ layers: number }> {
+    const { layers } = this.context.input;
+    try {
+      while (this.#ended.size < layers.length) {
+        await this.#beginSome();
+        await this.#waitForOne();
+        this.context.progress(this.#ended.size / layers.length);
+      }
+    } catch (error) {
+      if (error instanceof JobStopped && error.reason === 'cancelled') await this.#cancelAll();
+      throw error;
+    }
+    const failures = [...this.#ended.values()].filter((isThere) => !isThere).length;
+    if (failures > 0)
+      throw new ApiError('unprocessable', `${failures} of ${layers.length} layers were not imported.`);
+    return { layers: layers.length };
+  }
+
+  /** Begins the jobs of layers whose turn it is, as many as there is room for. */
+  async #beginSome(): Promise<void> {
+    const { layers } = this.context.input;
+    for (const [i, layer] of layers.entries()) {
+      if (this.#children[i] !== undefined || this.#ended.has(layer.id)) continue;
+      const missing = layer.dependsOn.find((id) => this.#ended.get(id) === false);
+      if (missing !== undefined) {
+        await this.#set(i, {
+          state: 'cancelled',
+          reason: `It depends on ${missing}, which was not imported.`,
+        });
+        return;
+      }
+      if (!layer.dependsOn.every((id) => this.#ended.get(id))) continue;
+      if (this.#pending().length >= LIMITS.batchJobs) return;
+      await this.#set(i, await this.#begin(layer, i));
+    }
+  }
+
+  /** The same job again where an earlier run began it. */
+  async #begin({ input }: BatchLayer, ordinal: number): Promise<Child> {
+    const { context, deps } = this;
+    const options = { owner: context.input.owner, idempotencyKey: `${context.id}:${ordinal}` };
+    try {
+      const { id } = await deps.imports.submitRemote(GEOSERVICES, input, options);
+      return { jobId: id };
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status >= 500) throw error;
+      return { state: 'failed', reason: error.message };
+    }
+  }
+
+  async #set(ordinal: number, child: Child): Promise<void> {
+    this.#children[ordinal] = child;
+    await this.context.checkpoint(this.#children);
+  }
+
+  /** Jobs that have not ended, and layers that never became one. */
+  #pending(): [BatchLayer, Child][] {
+    const { layers } = this.context.input;
+    return layers.flatMap((layer, i) => {
+      const child = this.#children[i];
+      return child === undefined || this.#ended.has(layer.id)
+        ? []
+        : [[layer, child] satisfies [BatchLayer, Child]];
+    });
+  }
+
+  async #waitForOne(): Promise<void> {
+    const { signal } = this.context;
+    const ends = new AbortController();
+    const stop = AbortSignal.any([signal, ends.signal]);
+    const waits = this.#pending().map(async ([layer, child]) => {
+      const isThere =
+        'jobId' in child && (await this.deps.jobs.finished(child.jobId, stop)).state === 'Succeeded';
+      return [layer.id, isThere] as const;
+    });
+    try {
+      this.#ended.set(...(await Promise.race(waits)));
+    } finally {
+      ends.abort();
+      await Promise.allSettled(waits);
+    }
+  }
+
+  async #cancelAll(): Promise<void> {
+    for (const [, child] of this.#pending())
+      if ('jobId' in child) await this.deps.jobs.cancel(child.jobId).catch(() => {});
+  }
+}
