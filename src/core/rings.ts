@@ -1,22 +1,42 @@
 import type { Position } from 'geojson';
+import type { Box } from './box.js';
 
 /** Rings as GeoServices write polygons: exteriors run clockwise, holes counterclockwise, in any order. */
+
+/** Corners of a hole that are tried: some may lie on the exterior. */
+const TRIES = 8;
 
 /** The polygons that closed rings make. A hole belongs to the smallest exterior that it lies in, and is one itself where there is none. */
 export function polygonsOf(rings: readonly Position[][]): Position[][][] {
   const exteriors = rings
     .filter((ring) => area(ring) <= 0)
-    .map((ring) => ({ size: -area(ring), rings: [ring] }));
+    .map((ring) => ({ size: -area(ring), box: boxOf(ring), rings: [ring] }));
   const bySize = [...exteriors].sort((a, b) => a.size - b.size);
   const polygons = exteriors.map((one) => one.rings);
   for (const hole of rings.filter((ring) => area(ring) > 0)) {
+    const [size, box, corners] = [area(hole), boxOf(hole), hole.slice(0, TRIES)];
     const around = bySize.find(
-      ({ size, rings: [exterior] }) => size >= area(hole) && hole.some((at) => contains(exterior!, at)),
+      (one) => one.size >= size && holds(one.box, box) && corners.some((at) => contains(one.rings[0]!, at)),
     );
     if (around) around.rings.push(hole);
     else polygons.push([hole]);
   }
   return polygons;
+}
+
+function boxOf(ring: readonly Position[]): Box {
+  let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const [x, y] of ring as [number, number][]) {
+    west = Math.min(west, x);
+    south = Math.min(south, y);
+    east = Math.max(east, x);
+    north = Math.max(north, y);
+  }
+  return [west, south, east, north];
+}
+
+function holds(outer: Box, inner: Box): boolean {
+  return outer[0] <= inner[0] && outer[1] <= inner[1] && outer[2] >= inner[2] && outer[3] >= inner[3];
 }
 
 /** Twice the signed area; negative for clockwise rings. */
