@@ -268,6 +268,18 @@ export interface GeoServicesField {
   readonly domain?: unknown;
 }
 
+/** One end of a relationship, as the layer of that end describes it. */
+export interface GeoServicesRelationship {
+  /** Both ends have the same. */
+  readonly id: number;
+  readonly name: string;
+  readonly relatedLayerId: number;
+  readonly cardinality: 'one-to-one' | 'one-to-many' | 'many-to-many';
+  readonly role: 'origin' | 'destination';
+  /** Field of this end. */
+  readonly keyField: string;
+}
+
 /** A layer of GeoServices as its server describes it. */
 export interface GeoServicesLayer {
   readonly name: string;
@@ -280,7 +292,7 @@ export interface GeoServicesLayer {
   /** Names of fields whose values cannot be had as JSON. */
   readonly unreadable: readonly string[];
   readonly drawingInfo?: unknown;
-  readonly relationships: readonly string[];
+  readonly relationships: readonly GeoServicesRelationship[];
   /** EPSG code of its coordinates. */
   readonly srid?: number | undefined;
   readonly maxRecordCount: number;

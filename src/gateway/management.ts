@@ -28,6 +28,7 @@ import { ImportService } from '../services/import.js';
 import { JobEngine } from '../services/jobs/engine.js';
 import type { Layers } from '../services/layers/layers.js';
 import { MigrationBatches } from '../services/migrations/batches.js';
+import { BatchRelationships } from '../services/migrations/relationships.js';
 import type { PublishedLayers } from '../services/publish/layers.js';
 import { manageRasters } from '../services/rasters/managed.js';
 import { objectUrl } from '../services/rasters/places.js';
@@ -187,7 +188,10 @@ export function startManagement(options: ManagementOptions): Management {
     wmtsImports,
     rasters,
     coverageImports,
-    migrationBatches: new MigrationBatches({ jobs, imports }),
+    migrationBatches: new MigrationBatches({
+      ...{ jobs, imports },
+      relationships: new BatchRelationships(options.layers, () => catalog.current),
+    }),
     styles: options.styles,
     connections: options.connections,
     layers: options.layers,

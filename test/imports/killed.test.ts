@@ -49,7 +49,7 @@ beforeAll(async () => {
     if (isPage && from >= holdFrom) return void held.push(() => answer(url, from, response));
     answer(url, from, response);
   });
-}, 180_000);
+}, 480_000);
 
 afterAll(async () => {
   await mapServer?.close();
@@ -160,15 +160,15 @@ async function runKilled(one: Import, meanwhile: (file: string) => void = () => 
   const asked = remote.asked.length;
   holdFrom = one.pages * one.size;
   const called = one.run().catch(() => 'broken');
-  await vi.waitFor(() => expect(held).toHaveLength(1), { timeout: 60_000 });
+  await vi.waitFor(() => expect(held).toHaveLength(1), { timeout: 120_000 });
   // The gateways, and the supervisor that would start them again.
   process.kill(server.process.pid!, 'SIGKILL');
   expect(await called).toBe('broken');
   holdFrom = Number.POSITIVE_INFINITY;
   meanwhile(pagesFile());
   server = await start(server.dataDir);
-  await vi.waitFor(async () => expect(await collections(server)).toContain(one.table), { timeout: 60_000 });
-  await vi.waitFor(() => expect(leftovers(server)).toEqual([]), { timeout: 60_000 });
+  await vi.waitFor(async () => expect(await collections(server)).toContain(one.table), { timeout: 120_000 });
+  await vi.waitFor(() => expect(leftovers(server)).toEqual([]), { timeout: 120_000 });
   return pagesSince(asked);
 }
 
@@ -207,14 +207,14 @@ describe.each([
     const underWay = one.pages * one.size;
     expect(pages).toEqual([...whole.pages.slice(0, one.pages), underWay, ...whole.pages.slice(one.pages)]);
     expect(await content(one.table)).toEqual(whole.content);
-  }, 180_000);
+  }, 480_000);
 
   it('begins anew when its pages are not whole', async () => {
     const whole = await undisturbed(one);
     const pages = await runKilled(one, (file) => truncateSync(file, statSync(file).size - 1));
     expect(pages).toEqual([...whole.pages.slice(0, one.pages + 1), ...whole.pages]);
     expect(await content(one.table)).toEqual(whole.content);
-  }, 180_000);
+  }, 480_000);
 });
 
 describe.each([

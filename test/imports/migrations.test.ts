@@ -17,6 +17,7 @@ beforeAll(async () => {
 
 afterEach(() => {
   remote.behaviour = undefined;
+  remote.relationships = [];
 });
 
 afterAll(async () => {
@@ -120,6 +121,35 @@ describe('a batch', () => {
     expect(published).not.toContain('behind');
   }, 240_000);
 
+  it('takes over relationships whose ends are both there, and tells of others', async () => {
+    const relationship = (role: string, relatedTableId: number, keyField: string, more: Json = {}) => ({
+      ...{ id: 4, name: 'kinds', relatedTableId, keyField, role: `esriRelRole${role}` },
+      cardinality: 'esriRelCardinalityOneToMany',
+      ...more,
+    });
+    remote.relationships = [
+      [relationship('Origin', 1, 'NAME'), relationship('Origin', 9, 'KIND', { id: 5, name: 'lonely' })],
+      [relationship('Destination', 0, 'KIND')],
+    ];
+    const layers = [layer('parents'), layer('children', { layerId: 1, ...behind('parents') })];
+    const { body } = await start(layers, { applyRelationships: true, manifestBody: '{}' });
+    const batch = await ended(body['batchId']);
+    expect(batch).toMatchObject({ status: 'needs-review', succeededChildren: 2, relationshipsApplied: true });
+    expect(batch['statusNote']).toMatch(/lonely of source-parents/);
+    const [parents, children] = childrenOf(batch).map((child) => child['publishedLayerId'] as number);
+    const ofLayer = async (id: number | undefined) => {
+      const answer = (await call(server, 'GET', `/metadata/layers/${id}/relationships`)).body;
+      return (answer['data'] as { relationships: Json[] }).relationships;
+    };
+    const both = { name: 'kinds', originField: 'NAME', destinationField: 'KIND', esriRelationshipId: 4 };
+    expect(await ofLayer(parents)).toEqual([
+      expect.objectContaining({ ...both, role: 'origin', relatedLayerId: children }),
+    ]);
+    expect(await ofLayer(children)).toEqual([
+      expect.objectContaining({ ...both, role: 'destination', relatedLayerId: parents }),
+    ]);
+  }, 240_000);
+
   it('ends with its jobs when it is cancelled', async () => {
     stall();
     const { body } = await start([layer('never'), layer('later', behind('never'))]);
@@ -182,7 +212,6 @@ describe('a batch', () => {
       [[layer('a', { serviceUrl: 'file:///etc/passwd' })], {}, /layers\[0\]\.serviceUrl/],
       [[layer('a', { targetSchema: 'public' })], {}, /layers\[0\]\.targetSchema/],
       [[layer('a')], { sourceKind: 'geoserver' }, /sourceKind/],
-      [[layer('a')], { applyRelationships: true }, /applyRelationships/],
       [[layer('a')], { manifestBody: '{' }, /manifestBody/],
       [Array.from({ length: 501 }, (_, i) => layer(`t${i}`)), {}, /layers/],
     ];

@@ -11,6 +11,8 @@ export interface GeoServicesRemote extends Remote {
   readonly total: number;
   /** Members that replace those of the layer. */
   layer: Json;
+  /** Relationships of layers 0 and 1, which have the same features. */
+  relationships: Json[][];
   /** Features that one answer has at most. */
   most: number;
   /** Answers in place of the server when it returns true. */
@@ -114,6 +116,7 @@ export async function startGeoServices(): Promise<GeoServicesRemote> {
     queries: [],
     total: features.length,
     layer: {},
+    relationships: [],
     most: 30,
     behaviour: undefined,
     change: (page: Json) => page,
@@ -122,9 +125,13 @@ export async function startGeoServices(): Promise<GeoServicesRemote> {
     const form = Object.fromEntries(new URLSearchParams(await text(request)));
     server.queries.push(form);
     if (server.behaviour?.(form, response)) return;
-    if (pathname === `${LAYER_PATH}/0`) return sendJson(response, { ...LAYER, ...server.layer });
-    if (pathname !== `${LAYER_PATH}/0/query`)
-      return sendJson(response, { error: { code: 404, message: 'Not found' } });
+    const [, id, query] = /^\/([01])(\/query)?$/.exec(pathname.replace(LAYER_PATH, '')) ?? [];
+    if (id !== undefined && query === undefined)
+      return sendJson(response, {
+        ...{ ...LAYER, id: Number(id), relationships: server.relationships[Number(id)] ?? [] },
+        ...server.layer,
+      });
+    if (query === undefined) return sendJson(response, { error: { code: 404, message: 'Not found' } });
     if (form['returnCountOnly']) return sendJson(response, { count: selected(form).length });
     if (form['returnIdsOnly']) {
       const objectIds = selected(form).map(({ attributes }) => attributes['OBJECTID']);

@@ -1,10 +1,15 @@
 import { ApiError, notFound } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import type { JobRow } from '../../stores/jobs.js';
-import type { ImportService, RemoteInput } from '../import.js';
+import type { ImportResult, ImportService, RemoteInput } from '../import.js';
 import type { JobEngine } from '../jobs/engine.js';
 import { type JobContext, JobStopped } from '../jobs/kinds.js';
-import { GEOSERVICES, type GeoServicesSource } from '../remote-imports/geoservices.js';
+import {
+  GEOSERVICES,
+  type GeoServicesReport,
+  type GeoServicesSource,
+} from '../remote-imports/geoservices.js';
+import type { BatchRelationships, RelatedLayer } from './relationships.js';
 
 /** A layer of a batch, and the layers of it that must be there first, by their `id`. */
 export interface BatchLayer {
@@ -19,6 +24,8 @@ export interface Batch {
   readonly sourceUrl: string | null;
   readonly sourceDisplayName: string | null;
   readonly layers: readonly BatchLayer[];
+  /** Whether relationships between them are taken over. */
+  readonly applyRelationships: boolean;
   /** The manifest that was reviewed, as it came. */
   readonly manifest: string | null;
   /** Who begins it, as jobs name owners. */
@@ -28,8 +35,14 @@ export interface Batch {
 /** What became of a layer: a job, or none and why. */
 type Child = { readonly jobId: string } | { readonly state: 'failed' | 'cancelled'; readonly reason: string };
 
-/** By the place of the layer in the batch; kept after each change. */
-type Children = Readonly<Record<number, Child>>;
+/** Kept after each change. */
+interface Saved {
+  /** By the place of the layer in the batch. */
+  readonly children: Readonly<Record<number, Child>>;
+  readonly relationshipsApplied: boolean;
+}
+
+const NOTHING: Saved = { children: {}, relationshipsApplied: false };
 
 export interface BatchChild {
   readonly layer: BatchLayer;
@@ -41,6 +54,7 @@ export interface BatchChild {
 export interface BatchView {
   readonly job: JobRow;
   readonly batch: Batch;
+  readonly relationshipsApplied: boolean;
   readonly children: readonly BatchChild[];
 }
 
@@ -49,6 +63,7 @@ const KIND = 'migration-batch';
 export interface BatchDeps {
   readonly jobs: JobEngine;
   readonly imports: Pick<ImportService, 'submitRemote'>;
+  readonly relationships: Pick<BatchRelationships, 'apply'>;
 }
 
 /** Imports of many layers of GeoServices, each a job of its own, in the order that they depend on each other. */
@@ -74,7 +89,7 @@ export class MigrationBatches {
   async start(batch: Batch, correlationId: string): Promise<BatchView> {
     const { owner } = batch;
     const { job } = await this.#deps.jobs.submit(KIND, batch, { owner, correlationId });
-    return { job, batch, children: [] };
+    return { job, batch, relationshipsApplied: false, children: [] };
   }
 
   /** Throws `not-found`. */
@@ -82,10 +97,11 @@ export class MigrationBatches {
     const job = await this.#deps.jobs.get(id).catch(() => undefined);
     if (job?.kind !== KIND) throw notFound('migration batch', id);
     const batch = JSON.parse(job.input_json) as Batch;
-    const children = JSON.parse(job.checkpoint_json ?? '{}') as Children;
+    const saved = job.checkpoint_json === null ? NOTHING : (JSON.parse(job.checkpoint_json) as Saved);
     const isOver = job.state !== 'Queued' && job.state !== 'Running';
-    const views = batch.layers.map((layer, i) => this.#viewOf(layer, children[i], isOver));
-    return { job, batch, children: await Promise.all(views) };
+    const views = batch.layers.map((layer, i) => this.#viewOf(layer, saved.children[i], isOver));
+    const { relationshipsApplied } = saved;
+    return { job, batch, relationshipsApplied, children: await Promise.all(views) };
   }
 
   async #viewOf(layer: BatchLayer, child: Child | undefined, isOver: boolean): Promise<BatchChild> {
@@ -125,7 +141,7 @@ class BatchRun {
     private readonly deps: BatchDeps,
     private readonly context: JobContext<Batch>,
   ) {
-    this.#children = { ...((context.saved ?? {}) as Children) };
+    this.#children = { ...((context.saved ?? NOTHING) as Saved).children };
   }
 
   async run(): Promise<{ layers: number }> {
@@ -140,6 +156,7 @@ class BatchRun {
       if (error instanceof JobStopped && error.reason === 'cancelled') await this.#cancelAll();
       throw error;
     }
+    if (this.context.input.applyRelationships) await this.#relate();
     const failures = [...this.#ended.values()].filter((isThere) => !isThere).length;
     if (failures > 0)
       throw new ApiError('unprocessable', `${failures} of ${layers.length} layers were not imported.`);
@@ -180,7 +197,27 @@ class BatchRun {
 
   async #set(ordinal: number, child: Child): Promise<void> {
     this.#children[ordinal] = child;
-    await this.context.checkpoint(this.#children);
+    await this.#save(false);
+  }
+
+  #save(relationshipsApplied: boolean): Promise<void> {
+    return this.context.checkpoint({ children: this.#children, relationshipsApplied } satisfies Saved);
+  }
+
+  async #relate(): Promise<void> {
+    const { context, deps } = this;
+    const ends: RelatedLayer[] = [];
+    for (const [i, layer] of context.input.layers.entries()) {
+      const child = this.#children[i];
+      if (!this.#ended.get(layer.id) || !child || !('jobId' in child)) continue;
+      const { result_json: result } = await deps.jobs.get(child.jobId);
+      const { report } = JSON.parse(result!) as ImportResult;
+      ends.push({ ...layer, relationships: (report as GeoServicesReport).relationships });
+    }
+    const work = () => deps.relationships.apply(ends, context.signal);
+    for (const warning of await context.step('relate', 'Taking over relationships', work))
+      await context.warn(warning);
+    await this.#save(true);
   }
 
   /** Jobs that have not ended, and layers that never became one. */

@@ -39,24 +39,14 @@ export class GeoServicesSettings {
   /** What has no counterpart here becomes warnings of the job. May be called again. */
   async take(context: Context, folder: string): Promise<void> {
     const notes = JSON.parse(await readFile(join(folder, 'layer.json'), 'utf8')) as LayerNotes;
-    const collection = await this.#collectionOf(context);
+    const { input, signal } = context;
+    const collection = await shownCollection(this.catalog, input.table, signal);
     const warnings = [
-      ...leftBehind(notes),
+      ...leftBehind(notes, context.input.remote),
       ...(await this.#describe(collection, notes)),
       ...(await this.#draw(collection, notes)),
     ];
     for (const warning of warnings) await context.warn(warning);
-  }
-
-  /** This process may show what was published a little later than it was announced. */
-  async #collectionOf({ input, signal }: Context): Promise<VectorCollection> {
-    for (const late = Date.now() + SHOWN_MS; ; ) {
-      const collection = this.catalog().byId(input.table.toLowerCase());
-      if (hasFeatures(collection)) return collection;
-      if (Date.now() > late)
-        throw new TaskFailure('store-unavailable', 'The collection that was imported is not shown.');
-      await pause(LOOK_MS, undefined, { signal });
-    }
   }
 
   async #describe(collection: VectorCollection, { layer, columns }: LayerNotes): Promise<string[]> {
@@ -109,12 +99,29 @@ export class GeoServicesSettings {
   }
 }
 
-function leftBehind({ layer, columns }: LayerNotes): string[] {
+/** A collection that was imported: this process may show it a little later than it was announced. */
+export async function shownCollection(
+  catalog: () => CatalogSnapshot,
+  table: string,
+  signal: AbortSignal,
+): Promise<VectorCollection> {
+  for (const late = Date.now() + SHOWN_MS; ; ) {
+    const collection = catalog().byId(table.toLowerCase());
+    if (hasFeatures(collection)) return collection;
+    if (Date.now() > late)
+      throw new TaskFailure('store-unavailable', 'The collection that was imported is not shown.');
+    await pause(LOOK_MS, undefined, { signal });
+  }
+}
+
+function leftBehind({ layer, columns }: LayerNotes, { relatesLater }: GeoServicesSource): string[] {
   const { hasAttachments, unreadable, relationships } = layer;
   return [
     ...(hasAttachments ? ['The layer has attachments, which were left behind.'] : []),
     ...unreadable.map((name) => `The field ${name} has values that JSON cannot hold, and was left out.`),
-    ...relationships.map((name) => `The relationship ${name} was left out.`),
+    ...relationships
+      .filter(({ keyField }) => !relatesLater || !columns.some(({ field }) => field === keyField))
+      .map(({ name }) => `The relationship ${name} was left out.`),
     ...columns
       .filter(({ name, field }) => name !== field)
       .map(({ name, field }) => `The field ${field} is called ${name}: the name is reserved.`),

@@ -2,7 +2,12 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { TaskFailure } from '../../core/failure.js';
-import type { GeoServicesLayer, IngestTasks, RemoteRequest } from '../../core/ingest.js';
+import type {
+  GeoServicesLayer,
+  GeoServicesRelationship,
+  IngestTasks,
+  RemoteRequest,
+} from '../../core/ingest.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Pools } from '../../core/tasks.js';
 import type { FieldType } from '../../core/vector-source.js';
@@ -34,6 +39,8 @@ export interface GeoServicesSource {
   maxRetries: number;
   requestMs: number;
   credentials: SecretReferences;
+  /** Whoever began the import takes over relationships, when both ends are there. */
+  relatesLater?: boolean;
 }
 
 /** How far the reading is, and what it came to. */
@@ -44,6 +51,8 @@ export interface GeoServicesReport {
   batches: number;
   totalBatches: number;
   fields: readonly string[];
+  /** With columns for fields. */
+  relationships: readonly GeoServicesRelationship[];
   /** Where the next page begins in the file. */
   offset: number;
 }
@@ -146,6 +155,9 @@ class LayerReading {
       batches: 0,
       totalBatches: Math.ceil(ids / this.#batchSize(layer)),
       fields: columns.map(({ name }) => name),
+      relationships: layer.relationships.flatMap((one) =>
+        columns.flatMap(({ name, field }) => (field === one.keyField ? { ...one, keyField: name } : [])),
+      ),
       offset: 0,
     };
     await this.context.checkpoint(report);

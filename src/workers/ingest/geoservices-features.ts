@@ -5,6 +5,7 @@ import type {
   GeoServicesIdsTask,
   GeoServicesLayer,
   GeoServicesPageTask,
+  GeoServicesRelationship,
   GeoServicesTask,
   RemoteRequest,
 } from '../../core/ingest.js';
@@ -43,6 +44,8 @@ const FIELD_TYPES: Readonly<Record<string, FieldType>> = {
   esriFieldTypeTimestampOffset: 'date-time',
 };
 
+/** Characters of the name of a relationship. */
+const NAME = 256;
 /** Features of a page where the server does not say how many it gives. */
 const PAGE = 1000;
 
@@ -75,7 +78,7 @@ export async function describeLayer(task: GeoServicesTask, asking: Asking): Prom
     fields: fields.filter(isReadable).flatMap(fieldOf),
     unreadable: others.flatMap((field) => string(field['name']) ?? []),
     drawingInfo: isObject(layer['drawingInfo']) ? layer['drawingInfo'] : undefined,
-    relationships: objects(layer['relationships']).map((one) => string(one['name']) ?? String(one['id'])),
+    relationships: objects(layer['relationships']).map(relationshipOf),
     srid: wkidOf(layer['sourceSpatialReference']) ?? wkidOf(object(layer['extent'])['spatialReference']),
     maxRecordCount: Math.max(1, integer(layer['maxRecordCount']) ?? PAGE),
     count: total,
@@ -88,6 +91,24 @@ function fieldOf(field: Json): GeoServicesField[] {
   const type = FIELD_TYPES[String(field['type'])]!;
   const domain = isObject(field['domain']) ? { domain: field['domain'] } : {};
   return [{ name, alias: string(field['alias']), type, ...domain }];
+}
+
+const CARDINALITIES: Readonly<Record<string, GeoServicesRelationship['cardinality']>> = {
+  esriRelCardinalityOneToOne: 'one-to-one',
+  esriRelCardinalityOneToMany: 'one-to-many',
+  esriRelCardinalityManyToMany: 'many-to-many',
+};
+
+function relationshipOf(one: Json): GeoServicesRelationship {
+  const id = integer(one['id']) ?? -1;
+  return {
+    id,
+    name: (string(one['name']) ?? String(id)).slice(0, NAME),
+    relatedLayerId: integer(one['relatedTableId']) ?? -1,
+    cardinality: CARDINALITIES[String(one['cardinality'])] ?? 'one-to-many',
+    role: one['role'] === 'esriRelRoleDestination' ? 'destination' : 'origin',
+    keyField: string(one['keyField']) ?? '',
+  };
 }
 
 /** Body of task `ingest.geoservicesIds`. */

@@ -207,7 +207,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     coverageImports: new CoverageImports({
       ...{ pools, imports: rasters.imports, collections: t.state.collections, catalog: visible },
     }),
-    migrationBatches: new MigrationBatches({ jobs, imports }),
+    migrationBatches: new MigrationBatches({ jobs, imports, relationships: { apply: async () => [] } }),
     alerts,
     streams: new SessionDirectory(hub, peers),
     pools,

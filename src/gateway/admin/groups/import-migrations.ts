@@ -39,7 +39,7 @@ const Body = Type.Object({
   sourceDisplayName: Type.Optional(Type.String({ maxLength: 256 })),
   layers: Type.Array(LayerBody, { minItems: 1, maxItems: LIMITS.batchLayers }),
   applyRelationships: Type.Optional(
-    Type.Boolean({ default: false, description: 'Only false: relationships are not taken over yet.' }),
+    Type.Boolean({ default: false, description: 'Takes over relationships between layers of the batch.' }),
   ),
   manifestBody: Type.Optional(
     Type.String({ maxLength: LIMITS.batchManifest, description: 'The manifest that was reviewed, as JSON.' }),
@@ -99,8 +99,7 @@ export const migrationBatches = [
 ];
 
 async function start(x: Exchange<Record<never, never>, StartBody>, deps: AdminDeps) {
-  const { sourceKind, sourceUrl, sourceDisplayName, manifestBody, applyRelationships } = x.body;
-  if (applyRelationships) throw wrong('applyRelationships', 'can only be false: it is not built yet');
+  const { sourceKind, sourceUrl, sourceDisplayName, manifestBody, applyRelationships = false } = x.body;
   requireManifest(manifestBody);
   const layers = layersOf(x.body, deps);
   requireOrder(layers);
@@ -109,6 +108,7 @@ async function start(x: Exchange<Record<never, never>, StartBody>, deps: AdminDe
     sourceUrl: sourceUrl ?? null,
     sourceDisplayName: sourceDisplayName ?? null,
     layers,
+    applyRelationships,
     manifest: manifestBody ?? null,
     owner: ownerOf(x).owner,
   };
@@ -124,7 +124,10 @@ function requireManifest(text: string | undefined): void {
   }
 }
 
-function layersOf({ layers }: StartBody, { connections }: AdminDeps): BatchLayer[] {
+function layersOf(
+  { layers, applyRelationships = false }: StartBody,
+  { connections }: AdminDeps,
+): BatchLayer[] {
   const ids = new Set<string>();
   const tables = new Set<string>();
   return layers.map(({ sourceResourceId: id, dependsOn = [], ...layer }, i) => {
@@ -134,6 +137,7 @@ function layersOf({ layers }: StartBody, { connections }: AdminDeps): BatchLayer
     ids.add(id);
     tables.add(table);
     const input = layerImport(layer, connections.settings.secrets, `layers[${i}].`);
+    input.remote.relatesLater = applyRelationships;
     return { id, input, dependsOn: [...new Set(dependsOn)] };
   });
 }
@@ -155,24 +159,28 @@ function requireOrder(layers: readonly BatchLayer[]): void {
   }
 }
 
-function viewOf({ job, batch, children }: BatchView, deps: AdminDeps): Static<typeof Batch> {
+function viewOf(
+  { job, batch, children, relationshipsApplied }: BatchView,
+  deps: AdminDeps,
+): Static<typeof Batch> {
   const count = (...states: BatchChild['state'][]) =>
     children.filter(({ state }) => states.includes(state)).length;
+  const warnings = JSON.parse(job.warnings_json) as string[];
   return {
     batchId: job.id,
     sourceKind: batch.sourceKind,
     sourceUrl: batch.sourceUrl,
     sourceDisplayName: batch.sourceDisplayName,
-    status: statusOf(job.state, count('needs-review')),
-    statusNote: job.failure_message,
+    status: statusOf(job.state, warnings.length + count('needs-review')),
+    statusNote: job.failure_message ?? warnings[0] ?? null,
     startedAt: timestamp(job.started_at ?? job.created_at),
     completedAt: optionalTimestamp(job.completed_at),
     totalChildren: batch.layers.length,
     succeededChildren: count('succeeded', 'needs-review'),
     failedChildren: count('failed'),
     cancelledChildren: count('cancelled'),
-    applyRelationships: false,
-    relationshipsApplied: false,
+    applyRelationships: batch.applyRelationships,
+    relationshipsApplied,
     children: children.map((child, ordinal) => childView(child, ordinal, deps)),
   };
 }
