@@ -150,7 +150,7 @@ async function stream(server: GraticuleServer, count: number): Promise<Streams> 
   const swarms = await subscribe(server, count);
   const megabytes = megabytesOf(server) - empty;
   const { batch } = await editor(server.origin);
-  const told = await Promise.all(
+  const arms = await Promise.all(
     swarms.map((one, i) => one.arm(CHANGES * Math.min(SWARM, count - i * SWARM))),
   );
   const before = cpuOf(server);
@@ -161,7 +161,7 @@ async function stream(server: GraticuleServer, count: number): Promise<Streams> 
         feature: { type: 'Feature', geometry: { type: 'Point', coordinates: [n, n] }, properties: { n } },
       },
     ]);
-  await Promise.all(told.map(({ done }) => done));
+  await Promise.all(arms.map(({ done }) => done));
   await sleep(500);
   const cpuMicros = ((cpuOf(server) - before) / (CHANGES * count)) * 1e6;
   await Promise.all(swarms.map((one) => one.stop()));

@@ -39,6 +39,12 @@ function holds(outer: Box, inner: Box): boolean {
   return outer[0] <= inner[0] && outer[1] <= inner[1] && outer[2] >= inner[2] && outer[3] >= inner[3];
 }
 
+/** A ring that ends where it begins. */
+export function closeRing(ring: Position[]): Position[] {
+  const [first, last] = [ring[0]!, ring.at(-1)!];
+  return first[0] === last[0] && first[1] === last[1] ? ring : [...ring, first];
+}
+
 /** Twice the signed area; negative for clockwise rings. */
 function area(ring: readonly Position[]): number {
   let sum = 0;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ApiError } from '../core/errors.js';
 import { LIMITS } from '../core/limits.js';
-import { storageFailure } from '../core/storage-faults.js';
+import { uploadFailure } from './upload-failure.js';
 
 export interface BodyRules {
   directory: string;
@@ -34,7 +34,7 @@ export async function receiveBody(
     return { path, size: out.bytesWritten };
   } catch (error) {
     await rm(path, { force: true });
-    throw refusalOf(error);
+    throw uploadFailure(error);
   }
 }
 
@@ -45,11 +45,4 @@ async function* bounded(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Asy
     if (size > maxBytes) throw new ApiError('payload-too-large', `The body has more than ${maxBytes} bytes.`);
     yield part;
   }
-}
-
-function refusalOf(cause: unknown): ApiError {
-  if (cause instanceof ApiError) return cause;
-  if (storageFailure(cause)?.code === 'storage-full')
-    return new ApiError('insufficient-storage', 'There is no space left for the upload.', { cause });
-  return new ApiError('invalid-request', 'The body was cut off.', { cause });
 }

@@ -3,12 +3,12 @@ import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ApiError, notFound } from '../core/errors.js';
 import { LIMITS } from '../core/limits.js';
-import { storageFailure } from '../core/storage-faults.js';
 import type { JobRow } from '../stores/jobs.js';
 import { exists } from './exists.js';
 import type { ImportInput, ImportService } from './import.js';
 import { replaceFile } from './replace-file.js';
 import { endingOf } from './upload.js';
+import { uploadFailure } from './upload-failure.js';
 
 /** What an upload was begun with. */
 export interface UploadPlan {
@@ -180,15 +180,8 @@ async function append(
       position += part.byteLength;
     }
   } catch (cause) {
-    throw refusalOf(cause);
+    throw uploadFailure(cause);
   } finally {
     await file.datasync().finally(() => file.close());
   }
-}
-
-function refusalOf(cause: unknown): ApiError {
-  if (cause instanceof ApiError) return cause;
-  if (storageFailure(cause)?.code === 'storage-full')
-    return new ApiError('insufficient-storage', 'There is no space left for the upload.', { cause });
-  return new ApiError('invalid-request', 'The body was cut off.', { cause });
 }

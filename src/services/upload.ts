@@ -7,8 +7,8 @@ import { pipeline } from 'node:stream/promises';
 import { Busboy } from '@fastify/busboy';
 import { ApiError } from '../core/errors.js';
 import { LIMITS as BOUNDS } from '../core/limits.js';
-import { storageFailure } from '../core/storage-faults.js';
 import { uploads } from './telemetry/store-metrics.js';
+import { uploadFailure } from './upload-failure.js';
 
 export interface UploadSource {
   /** Value of Content-Type. */
@@ -213,8 +213,5 @@ async function accept(
 }
 
 function broken(error: unknown): ApiError {
-  if (error instanceof ApiError) return error;
-  if (storageFailure(error)?.code === 'storage-full')
-    return new ApiError('insufficient-storage', 'There is no space left for the upload.', { cause: error });
-  return new ApiError('invalid-request', 'The multipart form is broken or was cut off.', { cause: error });
+  return uploadFailure(error, 'The multipart form is broken or was cut off.');
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ApiError, notFound } from '../core/errors.js';
+import { ApiError } from '../core/errors.js';
 import { LIMITS } from '../core/limits.js';
 import type { JobRow } from '../stores/jobs.js';
 import type { JobEngine } from './jobs/engine.js';
@@ -53,9 +53,9 @@ export class Uploads {
   readonly #records = new Map<string, { record: UploadRecord; stop: AbortController }>();
   readonly #peers: Peers;
   readonly #jobs: JobEngine;
-  readonly #resumable: Pick<ResumableUploads, 'list' | 'remove'>;
+  readonly #resumable: Pick<ResumableUploads, 'get' | 'list' | 'remove'>;
 
-  constructor(peers: Peers, jobs: JobEngine, resumable: Pick<ResumableUploads, 'list' | 'remove'>) {
+  constructor(peers: Peers, jobs: JobEngine, resumable: Pick<ResumableUploads, 'get' | 'list' | 'remove'>) {
     this.#peers = peers;
     this.#jobs = jobs;
     this.#resumable = resumable;
@@ -85,8 +85,9 @@ export class Uploads {
 
   /** Those that have not ended, the newest first. */
   async list(): Promise<UploadView[]> {
-    const records = await this.#all();
-    const views = await Promise.all(records.map((record) => this.#viewOf(record)));
+    const [records, resumable] = await Promise.all([this.#arrivals(), this.#resumable.list()]);
+    const all = [...records, ...resumable.map(recordOf)];
+    const views = await Promise.all(all.map((record) => this.#viewOf(record)));
     return views
       .filter(({ state }) => state === 'Queued' || state === 'Processing')
       .sort((a, b) => b.startedAt - a.startedAt);
@@ -106,18 +107,14 @@ export class Uploads {
     else await this.#peers.ask(CANCEL, id);
   }
 
+  /** Throws `not-found`. */
   async #record(id: string): Promise<UploadRecord> {
-    const record = (await this.#all()).find(({ uploadId }) => uploadId === id);
-    if (!record) throw notFound('upload', id);
-    return record;
+    const record = (await this.#arrivals()).find(({ uploadId }) => uploadId === id);
+    return record ?? recordOf(await this.#resumable.get(id));
   }
 
-  async #all(): Promise<UploadRecord[]> {
-    const [answers, resumable] = await Promise.all([
-      this.#peers.ask<UploadRecord[]>(LIST),
-      this.#resumable.list(),
-    ]);
-    return [...answers.flat(), ...resumable.map(recordOf)];
+  async #arrivals(): Promise<UploadRecord[]> {
+    return (await this.#peers.ask<UploadRecord[]>(LIST)).flat();
   }
 
   async #viewOf(record: UploadRecord): Promise<UploadView> {

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { CERTIFICATE_FAULTS, IDENTITY_TYPES } from '../../core/client-certificates.js';
 import type { StoredMapping, StoredRevocation } from '../../services/access/certificates/profile.js';
 import type { WholeProfile } from '../../services/access/certificates/trust.js';
+import { tagged } from './entity-tags.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,
@@ -78,15 +79,6 @@ export const ValidationSchema = Type.Object({
   fingerprintSha256: OptionalStringSchema,
   daysUntilExpiry: Type.Union([Type.Integer(), Type.Null()]),
 });
-
-const tags = new WeakMap<object, string>();
-/** Entity tag of what a view shows. */
-export const etag = (data: object) => tags.get(data);
-
-function tagged<T extends object>(view: T, tag: string): T {
-  tags.set(view, tag);
-  return view;
-}
 
 export function mappingView({ id, etag: tag, version, body }: StoredMapping): Static<typeof MappingSchema> {
   const { profileId: _, roles, environmentScopes, notBefore, notAfter, ...members } = body;

@@ -5,6 +5,7 @@ import type { Exchange, Principal } from '../../core/operation.js';
 import { pathString } from '../../core/params.js';
 import type { StoredDocument } from '../../stores/documents.js';
 import type { AdminDeps } from './deps.js';
+import { etag, tagged } from './entity-tags.js';
 import { Acknowledgement, AcknowledgementSchema, TimestampSchema, timestamp } from './envelope.js';
 import { type Implementation, implement, jsonBody, type Verb } from './kit.js';
 
@@ -55,18 +56,10 @@ export function documents<C extends TSchema, U extends TSchema, B extends TObjec
     updatedAt: TimestampSchema,
   });
   const params = { id: pathString(param, `Id of the ${kind}.`) };
-  const shown = new WeakMap<object, string>();
-  const view = ({ id, body, etag, createdAt, updatedAt }: StoredDocument<object>) => {
-    const members = {
-      [idMember]: id,
-      ...body,
-      createdAt: timestamp(createdAt),
-      updatedAt: timestamp(updatedAt),
-    };
-    shown.set(members, etag);
-    return members;
+  const view = ({ id, body, etag: tag, createdAt, updatedAt }: StoredDocument<object>) => {
+    const times = { createdAt: timestamp(createdAt), updatedAt: timestamp(updatedAt) };
+    return tagged({ [idMember]: id, ...body, ...times }, tag);
   };
-  const etag = (data: object) => shown.get(data);
   return {
     list: implement({
       data: Type.Array(item),

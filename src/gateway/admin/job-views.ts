@@ -171,3 +171,8 @@ function stageView(step: JobStepRow) {
     completedAt: optionalTimestamp(step.completed_at),
   };
 }
+
+/** What is answered to whoever cancels a job: `what` names it, as people do. */
+export function cancelMessage({ state }: Pick<JobRow, 'state'>, what: string): string {
+  return state === 'Cancelled' ? `The ${what} is cancelled.` : `The ${what} is being cancelled.`;
+}

@@ -98,8 +98,8 @@ export class SecretKeys {
   }
 
   async #key(version: number): Promise<Buffer> {
-    const known = this.#keys.get(version);
-    if (known) return known;
+    const cached = this.#keys.get(version);
+    if (cached) return cached;
     const stored = await this.documents.get<StoredKey>(KIND, `${version}`);
     if (!stored)
       throw new ApiError('unavailable', `A secret of the state cannot be read: there is no key ${version}.`);

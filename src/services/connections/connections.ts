@@ -65,14 +65,14 @@ export class Connections {
     by: string,
   ): Promise<StoredConnection> {
     const id = randomUUID();
-    const body: Connection = { ...connection, ...(await this.#kept(id, credential)) };
-    const made = await this.#documents.together([CONNECTION], async (store) => {
+    const body: Connection = { ...connection, ...(await this.#secretOf(id, credential)) };
+    const stored = await this.#documents.together([CONNECTION], async (store) => {
       if (named(await store.list<Connection>(CONNECTION), body.name))
         throw new ApiError('conflict', `There is a connection '${body.name}' already.`);
       return store.create(CONNECTION, id, body, by);
     });
     await this.#deps.settle();
-    return made;
+    return stored;
   }
 
   /** What is left out of the change keeps its value. Throws `not-found`. */
@@ -84,19 +84,19 @@ export class Connections {
     ifMatch?: string,
   ): Promise<StoredConnection> {
     const isNew = credential.password !== undefined || credential.secretReference !== undefined;
-    const kept = isNew ? await this.#kept(id, credential) : {};
+    const secret = isNew ? await this.#secretOf(id, credential) : {};
     const changed = await this.#documents.update<Connection>(
       CONNECTION,
       id,
       by,
-      (before) => ({ ...before, ...change(before), ...kept }),
+      (before) => ({ ...before, ...change(before), ...secret }),
       ifMatch,
     );
     await this.#deps.settle();
     return changed;
   }
 
-  async #kept(id: string, { password, secretReference, secretType }: Credential) {
+  async #secretOf(id: string, { password, secretReference, secretType }: Credential) {
     return {
       password: password ? await this.#deps.keys.seal(password, id) : null,
       secretReference: secretReference ?? null,

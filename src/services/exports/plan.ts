@@ -63,16 +63,16 @@ export function planExport(collection: VectorCollection, request: ExportRequest)
 }
 
 function outputCrs(collection: VectorCollection, { format, outSR }: ExportRequest): Crs {
-  const asked = outSR === undefined ? undefined : resolveCrs('outSR', outSR);
-  requireReachable({ outSR: asked }, collection);
+  const output = outSR === undefined ? undefined : resolveCrs('outSR', outSR);
+  requireReachable({ outSR: output }, collection);
   const { storageCrs } = collection;
   if (formatOf(format).inDegrees) {
-    if (asked && asked.epsg !== CRS84.epsg)
+    if (output && output.epsg !== CRS84.epsg)
       throw badParameter('outSR', `must be 4326: ${format} has longitudes and latitudes`);
     requireReachable({ format: CRS84 }, collection);
     return CRS84;
   }
-  return asked ?? (format === 'geojson' ? defaultCrs(collection) : storageCrs);
+  return output ?? (format === 'geojson' ? defaultCrs(collection) : storageCrs);
 }
 
 function chosenFields({ source }: VectorCollection, names: string[] | undefined): readonly Field[] {

@@ -34,11 +34,11 @@ export async function* exportParts(
   }
 }
 
-/** The bytes of an export that the store writes itself. `seen` is told of the features so far. */
+/** The bytes of an export that the store writes itself. `progress` is told of the features so far. */
 export async function* exportBytes(
   plan: ExportPlan,
   parts: AsyncIterable<ItemsResult>,
-  seen: (features: number) => void = () => {},
+  progress: (features: number) => void = () => {},
 ): AsyncGenerator<Uint8Array> {
   const isCsv = plan.task.format === 'csv';
   yield Buffer.from(isCsv ? csvHeader(plan.fields) : geoJsonHead(plan));
@@ -48,7 +48,7 @@ export async function* exportBytes(
     if (features > 0 && !isCsv) yield Buffer.from(',\n');
     yield part.features;
     features += part.returned;
-    seen(features);
+    progress(features);
   }
   if (!isCsv) yield Buffer.from('\n]}\n');
 }
@@ -79,14 +79,14 @@ export async function writeExport(
   const { driver } = formatOf(plan.format);
   const draft = `${output}.draft.geojson`;
   let features = 0;
-  const seen = (read: number) => {
+  const onRead = (read: number) => {
     features = read;
     progress(read, 0);
   };
   try {
-    await save(x, exportBytes(plan, exportParts(x, pools, plan), seen), driver ? draft : output);
+    await save(x, exportBytes(plan, exportParts(x, pools, plan), onRead), driver ? draft : output);
     if (!driver) return features;
-    if (features === 0) await writeFile(draft, placeholder(plan));
+    if (features === 0) await writeFile(draft, columnsAlone(plan));
     const written = driver === 'ESRI Shapefile' ? `${output}${ZIPPED_SHAPEFILE}` : output;
     const task = translation(plan, draft, written, features);
     const onProgress = (fraction: number) => progress(features, READ + (1 - READ) * fraction);
@@ -102,7 +102,7 @@ export async function writeExport(
 }
 
 /** Names the fields where no feature does; it is not written. */
-function placeholder({ fields }: ExportPlan): string {
+function columnsAlone({ fields }: ExportPlan): string {
   const properties = Object.fromEntries(fields.map(({ name }) => [name, null]));
   return JSON.stringify({
     type: 'FeatureCollection',

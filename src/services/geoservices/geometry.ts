@@ -4,7 +4,7 @@ import type { Crs } from '../../core/crs.js';
 import { badParameter } from '../../core/errors.js';
 import { JsonBoundsError, parseJsonText } from '../../core/json-bounds.js';
 import { LIMITS } from '../../core/limits.js';
-import { polygonsOf } from '../../core/rings.js';
+import { closeRing, polygonsOf } from '../../core/rings.js';
 import { crsOfEpsg } from '../../native/crs.js';
 
 /** Geometries of GeoServices JSON (Geometry objects) as literals of the filter tree. Always x,y ordered. */
@@ -154,8 +154,7 @@ function positions(value: unknown, least: number, counter: Counter): Position[] 
 }
 
 function closed(ring: Position[]): Position[] {
-  const [first, last] = [ring[0]!, ring.at(-1)!];
-  const whole = first[0] === last[0] && first[1] === last[1] ? ring : [...ring, first];
+  const whole = closeRing(ring);
   if (whole.length < 4) throw wrong('has a ring of less than 3 corners');
   return whole;
 }

@@ -135,7 +135,7 @@ function outcomeOf({ state, failure_message, warnings_json }: JobRow): Pick<Batc
 class BatchRun {
   readonly #children: Record<number, Child>;
   /** Layers whose job has ended, and whether they are there. */
-  readonly #ended = new Map<string, boolean>();
+  readonly #outcomes = new Map<string, boolean>();
 
   constructor(
     private readonly deps: BatchDeps,
@@ -147,17 +147,17 @@ class BatchRun {
   async run(): Promise<{ layers: number }> {
     const { layers } = this.context.input;
     try {
-      while (this.#ended.size < layers.length) {
+      while (this.#outcomes.size < layers.length) {
         await this.#beginSome();
         await this.#waitForOne();
-        this.context.progress(this.#ended.size / layers.length);
+        this.context.progress(this.#outcomes.size / layers.length);
       }
     } catch (error) {
       if (error instanceof JobStopped && error.reason === 'cancelled') await this.#cancelAll();
       throw error;
     }
     if (this.context.input.applyRelationships) await this.#relate();
-    const failures = [...this.#ended.values()].filter((isThere) => !isThere).length;
+    const failures = [...this.#outcomes.values()].filter((isThere) => !isThere).length;
     if (failures > 0)
       throw new ApiError('unprocessable', `${failures} of ${layers.length} layers were not imported.`);
     return { layers: layers.length };
@@ -167,8 +167,8 @@ class BatchRun {
   async #beginSome(): Promise<void> {
     const { layers } = this.context.input;
     for (const [i, layer] of layers.entries()) {
-      if (this.#children[i] !== undefined || this.#ended.has(layer.id)) continue;
-      const missing = layer.dependsOn.find((id) => this.#ended.get(id) === false);
+      if (this.#children[i] !== undefined || this.#outcomes.has(layer.id)) continue;
+      const missing = layer.dependsOn.find((id) => this.#outcomes.get(id) === false);
       if (missing !== undefined) {
         await this.#set(i, {
           state: 'cancelled',
@@ -176,7 +176,7 @@ class BatchRun {
         });
         return;
       }
-      if (!layer.dependsOn.every((id) => this.#ended.get(id))) continue;
+      if (!layer.dependsOn.every((id) => this.#outcomes.get(id))) continue;
       if (this.#pending().length >= LIMITS.batchJobs) return;
       await this.#set(i, await this.#begin(layer, i));
     }
@@ -209,7 +209,7 @@ class BatchRun {
     const ends: RelatedLayer[] = [];
     for (const [i, layer] of context.input.layers.entries()) {
       const child = this.#children[i];
-      if (!this.#ended.get(layer.id) || !child || !('jobId' in child)) continue;
+      if (!this.#outcomes.get(layer.id) || !child || !('jobId' in child)) continue;
       const { result_json: result } = await deps.jobs.get(child.jobId);
       const { report } = JSON.parse(result!) as ImportResult;
       ends.push({ ...layer, relationships: (report as GeoServicesReport).relationships });
@@ -225,7 +225,7 @@ class BatchRun {
     const { layers } = this.context.input;
     return layers.flatMap((layer, i) => {
       const child = this.#children[i];
-      return child === undefined || this.#ended.has(layer.id)
+      return child === undefined || this.#outcomes.has(layer.id)
         ? []
         : [[layer, child] satisfies [BatchLayer, Child]];
     });
@@ -241,7 +241,7 @@ class BatchRun {
       return [layer.id, isThere] as const;
     });
     try {
-      this.#ended.set(...(await Promise.race(waits)));
+      this.#outcomes.set(...(await Promise.race(waits)));
     } finally {
       ends.abort();
       await Promise.allSettled(waits);

@@ -2,6 +2,7 @@ import { TaskFailure } from '../../core/failure.js';
 import type { RemoteLayer, RemoteRequest, RemoteService } from '../../core/ingest.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Pools } from '../../core/tasks.js';
+import { servicePath } from '../geoservices/service-path.js';
 import {
   type Compatibility,
   compatible,
@@ -23,8 +24,8 @@ export async function scanGeoServices(
   const end = Date.now() + request.timeoutMs;
   const services: RemoteService[] = [];
   const gaps: { path: string; reason: string }[] = [];
-  const listed = await servicesOf(request, pools, signal);
-  for (const [i, service] of listed.entries()) {
+  const entries = await servicesOf(request, pools, signal);
+  for (const [i, service] of entries.entries()) {
     const readable = READABLE.test(service.url);
     if (!readable || i >= LIMITS.remoteFolders) {
       services.push(service);
@@ -40,7 +41,7 @@ export async function scanGeoServices(
     } catch (error) {
       // A catalog may list services that are stopped; the one that was named must answer.
       const isGap = error instanceof TaskFailure && /^(source-unreadable|too-large)$/.test(error.code);
-      if (!isGap || listed.length === 1) throw error;
+      if (!isGap || entries.length === 1) throw error;
       services.push(service);
       gaps.push({ path: service.url, reason: error.message });
     }
@@ -54,7 +55,7 @@ async function servicesOf(
   signal: AbortSignal,
 ): Promise<readonly RemoteService[]> {
   const url = new URL(request.url);
-  const [, service] = /^(.*\/(?:Feature|Map)Server)(?:\/\d+)?\/?$/i.exec(url.pathname) ?? [];
+  const service = servicePath(url.pathname);
   if (service !== undefined) {
     url.pathname = service;
     url.search = '';

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { CatalogSnapshot, type Collection, type TileSettings } from '../../core/collection.js';
 import { isDatabase } from '../../core/database-url.js';
+import { mapInLanes } from '../../core/lanes.js';
 import { isPath, isRemote, TILE_INDEX } from '../../core/sources.js';
 import { statedOfNothing } from '../../core/stated-crs.js';
 import { withRegistered } from '../rasters/layers.js';
@@ -88,12 +89,6 @@ export function withSettings(collection: Collection, tiles: TileSettings | undef
 }
 
 /** Runs a few readers at a time; answers in their order. */
-async function inOrder(readers: readonly (() => Promise<Found>)[]): Promise<Found[]> {
-  const contents: Found[] = new Array(readers.length);
-  let next = 0;
-  const lane = async () => {
-    for (let i = next++; i < readers.length; i = next++) contents[i] = await readers[i]!();
-  };
-  await Promise.all(Array.from({ length: PARALLEL }, lane));
-  return contents;
+function inOrder(readers: readonly (() => Promise<Found>)[]): Promise<Found[]> {
+  return mapInLanes(readers, PARALLEL, (read) => read());
 }

@@ -1,6 +1,7 @@
 import type { Box } from '../../core/box.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import { ApiError, notFound } from '../../core/errors.js';
+import { mapInLanes } from '../../core/lanes.js';
 import type { TableCheck, TableChoice, TableReport } from '../../core/table-tasks.js';
 import type { Pools } from '../../core/tasks.js';
 import type { VectorLayerInfo } from '../../core/vector-tasks.js';
@@ -174,7 +175,7 @@ export class PublishedLayers {
     by: string,
   ): Promise<{ layers: StoredLayer[]; changed: boolean }> {
     const database = await this.deps.connections.urlOf(connection);
-    const extents = await inLanes(layers, async ({ body: { info } }) => {
+    const extents = await mapInLanes(layers, PARALLEL, async ({ body: { info } }) => {
       const source = { ...info.source, database };
       return this.deps.pools
         .run('vector.extent', { source }, { deadlineMs: DEADLINE_MS })
@@ -232,16 +233,6 @@ function withoutDatabase(layer: VectorLayerInfo): VectorLayerInfo {
 }
 
 const isSameBox = (a: Box | undefined, b: Box | undefined) => JSON.stringify(a) === JSON.stringify(b);
-
-async function inLanes<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = new Array(items.length);
-  let next = 0;
-  const lane = async () => {
-    for (let i = next++; i < items.length; i = next++) results[i] = await work(items[i]!);
-  };
-  await Promise.all(Array.from({ length: PARALLEL }, lane));
-  return results;
-}
 
 function missing(layerId: number): never {
   throw notFound('layer', `${layerId}`);

@@ -1,5 +1,5 @@
 import type { Geometry, Position } from 'geojson';
-import { polygonsOf } from '../../core/rings.js';
+import { closeRing, polygonsOf } from '../../core/rings.js';
 import { refused } from '../remote/allowed.js';
 import { isObject, type Json } from './json.js';
 
@@ -18,7 +18,7 @@ export function geometryOf(value: unknown, hasZ: boolean): Geometry | null {
   if ('points' in value) return multi('MultiPoint', listOf(value['points']).map(read));
   if ('paths' in value) return multi('MultiLineString', parts(value['paths']).map(part(2)));
   if ('rings' in value)
-    return multi('MultiPolygon', polygonsOf(parts(value['rings']).map(part(3)).map(closed)));
+    return multi('MultiPolygon', polygonsOf(parts(value['rings']).map(part(3)).map(closeRing)));
   return pointOf(value, read);
 }
 
@@ -57,11 +57,6 @@ function partOf(value: unknown, least: number, read: (at: unknown) => Position):
   const list = listOf(value);
   if (list.length < least) throw wrong('a part of a geometry has too few positions');
   return list.map(read);
-}
-
-function closed(ring: Position[]): Position[] {
-  const [first, last] = [ring[0]!, ring.at(-1)!];
-  return first[0] === last[0] && first[1] === last[1] ? ring : [...ring, first];
 }
 
 const wrong = (reason: string) => refused(reason);

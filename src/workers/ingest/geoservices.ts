@@ -24,7 +24,7 @@ export async function describeService(request: RemoteRequest, asking: Asking): P
   if (service.layers.length > LIMITS.remoteFolders)
     throw new TaskFailure('too-large', `The service has more than ${LIMITS.remoteFolders} layers.`);
   const layers: RemoteLayer[] = [];
-  for (const listed of service.layers) layers.push(await completed(listed, service.srid, read));
+  for (const entry of service.layers) layers.push(await layerByResource(entry, service.srid, read));
   return { ...service, layers };
 }
 
@@ -46,9 +46,13 @@ function readerOf(request: RemoteRequest, asking: Asking): Read {
 }
 
 /** A layer by its own resource, and its features counted: groups and layers of rasters have none. */
-async function completed(listed: RemoteLayer, srid: number | undefined, read: Read): Promise<RemoteLayer> {
-  const path = `/${listed.layerId}`;
-  const [own = listed] = layerOf(await read(path), srid);
+async function layerByResource(
+  entry: RemoteLayer,
+  srid: number | undefined,
+  read: Read,
+): Promise<RemoteLayer> {
+  const path = `/${entry.layerId}`;
+  const [own = entry] = layerOf(await read(path), srid);
   const isOfFeatures = own.layerType === 'Feature Layer' || own.layerType === 'Table';
   if (!isOfFeatures) return own;
   const featureCount = await countOf(path, read);

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Box } from '../../core/box.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { RemoteLevel, RemoteRequest, RemoteTileSet, RemoteTilesTask } from '../../core/ingest.js';
+import { mapInLanes } from '../../core/lanes.js';
 import { LIMITS } from '../../core/limits.js';
 import { zoomsOf } from '../archive/package/tiling.js';
 import { validBounds } from '../providers/archive/stored.js';
@@ -194,14 +195,7 @@ export async function fetchTiles(
   { urls, ...request }: RemoteTilesTask,
   asking: Asking,
 ): Promise<(Uint8Array | null)[]> {
-  const bodies: (Uint8Array | null)[] = new Array(urls.length).fill(null);
-  let next = 0;
-  const lane = async () => {
-    for (let i = next++; i < urls.length; i = next++)
-      bodies[i] = await fetchTile({ ...request, url: urls[i]! }, asking);
-  };
-  await Promise.all(Array.from({ length: LIMITS.remoteTileRequests }, lane));
-  return bodies;
+  return mapInLanes(urls, LIMITS.remoteTileRequests, (url) => fetchTile({ ...request, url }, asking));
 }
 
 /** What the server has no tile for is answered 404 or 204; what it cannot make now is asked for again. */

@@ -16,7 +16,6 @@ import {
 } from '../certificate-changes.js';
 import { validationOf } from '../certificate-validation.js';
 import {
-  etag,
   MappingSchema,
   mappingView,
   ProfileSchema,
@@ -26,6 +25,7 @@ import {
   ValidationSchema,
 } from '../certificate-views.js';
 import { actor, ifMatch } from '../documents.js';
+import { etag } from '../entity-tags.js';
 import { Acknowledgement, AcknowledgementSchema } from '../envelope.js';
 import { group, implement, jsonBody, report, resource } from '../kit.js';
 
@@ -87,12 +87,13 @@ const profiles = resource(
       etag,
       async answer(x, { certificates }) {
         const by = actor(x.principal);
-        const disable = <T extends object>(before: T) => ({ ...before, enabled: false });
         return profileView(await certificates.update(x.params.profileId, by, disable, ifMatch(x)));
       },
     }),
   },
 );
+
+const disable = <T extends object>(before: T) => ({ ...before, enabled: false });
 
 const mappings = resource(
   `${BASE}/{profileId}/mappings/{mappingId}`,
@@ -156,7 +157,6 @@ const mappings = resource(
       errors: [404, 412],
       etag,
       async answer(x, { certificates }) {
-        const disable = <T extends object>(before: T) => ({ ...before, enabled: false });
         return mappingView(
           await certificates.changeMapping(x.params, actor(x.principal), disable, ifMatch(x)),
         );

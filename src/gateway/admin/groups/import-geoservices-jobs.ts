@@ -21,7 +21,7 @@ import {
   TimestampSchema,
   timestamp,
 } from '../envelope.js';
-import { percent } from '../job-views.js';
+import { cancelMessage, percent } from '../job-views.js';
 import { action, report } from '../kit.js';
 import { ownerOf, requireSchema, requireTable, wrong } from '../remote-imports.js';
 import { requireSrid } from '../upload-form.js';
@@ -106,7 +106,7 @@ const Job = Type.Object({
 });
 
 const byId = { jobId: pathString('jobId', 'Id of the import job.') };
-const LISTED = 200;
+const MAX_JOBS = 200;
 
 export const geoServicesImports = [
   action('POST /import/geoservices/start', 'Start GeoServices Import', {
@@ -122,7 +122,7 @@ export const geoServicesImports = [
     data: Type.Object({ jobs: Type.Array(Job) }),
     errors: [503],
     answer: async (_x, deps) => ({
-      jobs: (await deps.jobs.store.list({ kinds: [GEOSERVICES], limit: LISTED })).map((job) =>
+      jobs: (await deps.jobs.store.list({ kinds: [GEOSERVICES], limit: MAX_JOBS })).map((job) =>
         viewOf(job, deps),
       ),
     }),
@@ -139,9 +139,7 @@ export const geoServicesImports = [
     errors: [400, 404, 409, 503],
     async answer({ params }, deps) {
       const { id } = await jobOf(params.jobId, deps);
-      const { state } = await deps.jobs.cancel(id);
-      const message = state === 'Cancelled' ? 'The import is cancelled.' : 'The import is being cancelled.';
-      return { jobId: id, message };
+      return { jobId: id, message: cancelMessage(await deps.jobs.cancel(id), 'import') };
     },
   }),
 ];

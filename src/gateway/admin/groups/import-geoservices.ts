@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import type { RemoteService } from '../../../core/ingest.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Exchange } from '../../../core/operation.js';
+import { servicePath } from '../../../services/geoservices/service-path.js';
 import { type Credentials, requestOf } from '../../../services/remote-credentials.js';
 import { remoteFailure } from '../../../services/remote-failure.js';
 import { sourceUrl } from '../../../services/remote-file.js';
@@ -77,7 +78,7 @@ async function discover(
 /** The URL of the service, also where that of one of its layers was given. */
 export function serviceOf(text: string, member = 'serviceUrl'): URL {
   const url = sourceUrl(member, text);
-  const [, path] = /^(.*\/(?:Feature|Map)Server)(?:\/\d+)?\/?$/i.exec(url.pathname) ?? [];
+  const path = servicePath(url.pathname);
   if (path === undefined) throw wrong(member, 'must end in FeatureServer or MapServer, or in a layer of one');
   url.pathname = path;
   return url;

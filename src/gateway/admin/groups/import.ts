@@ -18,7 +18,7 @@ import {
   timestamp,
 } from '../envelope.js';
 import { IMPORT_RESPONSES, importFile, importLinks } from '../imported.js';
-import { percent } from '../job-views.js';
+import { cancelMessage, percent } from '../job-views.js';
 import { action, group, report } from '../kit.js';
 import { parseUploadForm, UploadFormSchema } from '../upload-form.js';
 import { PreviewSchema, previewReceived, UploadSchema, uploadView } from '../upload-views.js';
@@ -132,11 +132,7 @@ export const imports = group({ tag: 'Import', scope: 'import', envelope: 'raw' }
     errors: [400, 404, 409, 503],
     async answer({ params }, deps) {
       const { id } = await deps.imports.get(params.jobId);
-      const job = await deps.jobs.cancel(id);
-      return {
-        jobId: id,
-        message: job.state === 'Cancelled' ? 'The import is cancelled.' : 'The import is being cancelled.',
-      };
+      return { jobId: id, message: cancelMessage(await deps.jobs.cancel(id), 'import') };
     },
   }),
   action('POST /import/upload', 'Upload and Import a Geospatial File', {

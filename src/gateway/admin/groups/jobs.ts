@@ -17,6 +17,7 @@ import {
 import {
   actionViews,
   artifactView,
+  cancelMessage,
   detailView,
   type JobFacts,
   logView,
@@ -120,7 +121,7 @@ export const jobs = group({ tag: 'Console jobs', scope: 'jobs', envelope: 'raw' 
     errors: [404, 409, 503],
     async answer({ params }, deps) {
       const job = await deps.jobs.cancel(params.jobId);
-      const message = job.state === 'Cancelled' ? 'The job is cancelled.' : 'The job is being cancelled.';
+      const message = cancelMessage(job, 'job');
       return { ...reference(job), action: 'cancel', status: job.state, message };
     },
   }),

@@ -13,6 +13,7 @@ import { requireHeld } from '../../../services/access/permissions.js';
 import type { RuleSet } from '../../../services/access/rules.js';
 import type { AdminDeps } from '../deps.js';
 import { actor, ifMatch, viewsOf } from '../documents.js';
+import { etag, tagged } from '../entity-tags.js';
 import {
   Acknowledgement,
   AcknowledgementSchema,
@@ -57,8 +58,6 @@ const ProviderPatch = Type.Object({
 });
 
 const byId = { id: pathString('id', 'Id of the provider.') };
-const tags = new WeakMap<object, string>();
-const etag = (data: object) => tags.get(data);
 
 /** OpenID Connect providers. */
 export const oidc = group({ tag: 'OIDC providers', scope: 'oidc', envelope: 'wrapped' }, [
@@ -192,7 +191,7 @@ function requireRights(
   ]);
 }
 
-function view({ id, etag, body, createdAt, updatedAt }: StoredProvider, check?: ProviderCheck) {
+function view({ id, etag: tag, body, createdAt, updatedAt }: StoredProvider, check?: ProviderCheck) {
   const { clientSecret: _, roleMapping, ...members } = body;
   const data: Static<typeof Provider> = {
     ...{ providerId: id, ...members, roleMapping: { ...roleMapping } },
@@ -202,6 +201,5 @@ function view({ id, etag, body, createdAt, updatedAt }: StoredProvider, check?: 
     },
     ...{ createdAt: timestamp(createdAt), updatedAt: timestamp(updatedAt) },
   };
-  tags.set(data, etag);
-  return data;
+  return tagged(data, tag);
 }

@@ -11,7 +11,7 @@ import {
   TimestampSchema,
   timestamp,
 } from '../envelope.js';
-import { duration, percent, statusOrdinal } from '../job-views.js';
+import { cancelMessage, duration, percent, statusOrdinal } from '../job-views.js';
 import { action, group, report } from '../kit.js';
 
 /** Operation types; the place in the list is the ordinal on the wire. */
@@ -85,8 +85,7 @@ export const operations = group({ tag: 'Operations', scope: 'operations', envelo
     errors: [400, 404, 409, 503],
     async answer({ params }, deps) {
       const job = await deps.jobs.cancel(params.operationId);
-      const message =
-        job.state === 'Cancelled' ? 'The operation is cancelled.' : 'The operation is being cancelled.';
+      const message = cancelMessage(job, 'operation');
       return { OperationId: job.id, Type: typeOf(job, deps), Message: message };
     },
   }),

@@ -14,6 +14,7 @@ import {
 import { usualFormat } from '../../../services/tile-jobs/work.js';
 import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
+import { cancelMessage } from '../job-views.js';
 import { action, BASE_PATH, group, implement, resource } from '../kit.js';
 import { TileJob, tileJobView } from '../tile-job-views.js';
 
@@ -99,7 +100,7 @@ export const tileOperations = group({ tag: 'Tile operations', scope: 'tile-opera
     async answer({ params }, { tileJobs, jobs }) {
       const { id } = await tileJobs.get(params.jobId);
       const job = await jobs.cancel(id).catch(conflictIsBadRequest);
-      const message = job.state === 'Cancelled' ? 'The job is cancelled.' : 'The job is being cancelled.';
+      const message = cancelMessage(job, 'job');
       return { JobId: id, Message: message };
     },
   }),

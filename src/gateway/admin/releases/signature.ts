@@ -50,8 +50,8 @@ function signatureProblem({ digest, signature }: Head, key: string) {
   if (key === '')
     return signature ? problem('signature', 'cannot be checked: releases.key is not set here') : undefined;
   const expected = Buffer.from(signatureOf(digest, key)!);
-  const given = Buffer.from(signature ?? '');
-  return given.length === expected.length && timingSafeEqual(given, expected)
+  const actual = Buffer.from(signature ?? '');
+  return actual.length === expected.length && timingSafeEqual(actual, expected)
     ? undefined
     : problem('signature', 'is not that of releases.key');
 }

@@ -15,15 +15,15 @@ const MAX_CERTIFICATES = 10_000;
 
 /** Tells of each certificate that ends soon, once for each day that is left. */
 export class ExpiryWatch {
-  readonly #told = new LRUCache<string, number>({ max: MAX_CERTIFICATES });
+  readonly #days = new LRUCache<string, number>({ max: MAX_CERTIFICATES });
 
   constructor(private readonly tell: (expiry: Expiry) => void) {}
 
   look({ profile, mapping }: Judgement & { readonly code: 'success' }, { leaf }: Proof, now: number): void {
     const days = daysLeft(leaf, now);
     const { fingerprint } = leaf;
-    if (days > profile.body.expirationWarningThresholdDays || this.#told.get(fingerprint) === days) return;
-    this.#told.set(fingerprint, days);
+    if (days > profile.body.expirationWarningThresholdDays || this.#days.get(fingerprint) === days) return;
+    this.#days.set(fingerprint, days);
     const name = mapping.body.principalId;
     const ends = new Date(leaf.notAfter).toISOString();
     const message = `The certificate ${fingerprint} of '${name}' ${days < 0 ? 'ended' : 'ends'} at ${ends}.`;

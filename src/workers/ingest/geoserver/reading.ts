@@ -1,6 +1,7 @@
 import { TaskFailure } from '../../../core/failure.js';
 import type { GeoServerGap } from '../../../core/geoserver.js';
 import type { RemoteRequest } from '../../../core/ingest.js';
+import { mapInLanes } from '../../../core/lanes.js';
 import { LIMITS } from '../../../core/limits.js';
 import { refused } from '../../remote/allowed.js';
 import { type Asking, get, type RemoteAnswer } from '../http.js';
@@ -58,14 +59,8 @@ export class GeoServerReading {
   }
 
   /** Does something with each, several at a time, and keeps their order. */
-  async each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-    const results: R[] = new Array(items.length);
-    let next = 0;
-    const lane = async () => {
-      for (let i = next++; i < items.length; i = next++) results[i] = await work(items[i]!);
-    };
-    await Promise.all(Array.from({ length: LIMITS.geoServerLanes }, lane));
-    return results;
+  each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+    return mapInLanes(items, LIMITS.geoServerLanes, work);
   }
 
   get #host(): string {
