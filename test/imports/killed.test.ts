@@ -185,6 +185,7 @@ async function content(table: string): Promise<unknown> {
   return features.map(({ id, geometry, properties }) => ({ id, geometry, properties }));
 }
 
+/** What an import comes to that nothing disturbs. */
 async function undisturbed(one: Import): Promise<{ pages: number[]; content: unknown }> {
   server = await start();
   const asked = remote.asked.length;
@@ -199,8 +200,13 @@ describe.each([
   ['a WFS with GeoJSON', GEOJSON],
   ['a WFS with GML', GML],
 ])('an import from %s whose server is killed', (_name, one) => {
+  let whole: Awaited<ReturnType<typeof undisturbed>>;
+
+  beforeAll(async () => {
+    whole = await undisturbed(one);
+  }, 480_000);
+
   it('goes on behind the pages that it has, and comes to the same', async () => {
-    const whole = await undisturbed(one);
     expect(whole.pages.length).toBeGreaterThan(one.pages + 1);
     // A page that was being written stays behind its bytes.
     const pages = await runKilled(one, (file) => appendFileSync(file, '{"type":"Feature","geom'));
@@ -210,7 +216,6 @@ describe.each([
   }, 480_000);
 
   it('begins anew when its pages are not whole', async () => {
-    const whole = await undisturbed(one);
     const pages = await runKilled(one, (file) => truncateSync(file, statSync(file).size - 1));
     expect(pages).toEqual([...whole.pages.slice(0, one.pages + 1), ...whole.pages]);
     expect(await content(one.table)).toEqual(whole.content);

@@ -14,7 +14,7 @@ import { ACCEPT, AUTHORIZATION, COOKIE, type HttpExchange, IDEMPOTENCY_KEY, X_AP
 import { requireFraming, requireMetExpectation } from './framing.js';
 import { type ParamPlan, parseQuery, planParams, readParams } from './query.js';
 import { allowOf, type Match, Router } from './router.js';
-import { type BodyReader, bodyReader } from './validation.js';
+import { type BodyReader, bodyReader, compileOnUse, compileSchema } from './validation.js';
 
 export interface Credentials {
   apiKey: string | undefined;
@@ -109,8 +109,7 @@ export class Dispatcher {
     this.#options = options;
     this.#router = new Router(options.operations);
     for (const operation of options.operations) {
-      const readBody =
-        operation.body && !operation.body.streamed ? bodyReader(operation.body, options.pools) : undefined;
+      const readBody = readerOf(operation, options.pools);
       this.#prepared.set(operation, { operation, plan: planParams(operation), readBody });
     }
   }
@@ -342,6 +341,12 @@ export class Dispatcher {
     x.detach();
     return this.#options.audit.run(request, async () => operation.run(x));
   }
+}
+
+function readerOf({ body, surface }: Operation, pools: DispatchOptions['pools']): BodyReader | undefined {
+  if (!body || body.streamed) return undefined;
+  const check = surface === 'admin' ? compileOnUse(body.schema) : compileSchema(body.schema);
+  return bodyReader(body, check, pools);
 }
 
 /**

@@ -3,7 +3,7 @@ import { problem, requireSound } from '../../../core/body-problems.js';
 import type { CatalogSnapshot, Collection } from '../../../core/collection.js';
 import { ApiError, type FieldError } from '../../../core/errors.js';
 import type { Principal } from '../../../core/operation.js';
-import { compileSchema } from '../../http/validation.js';
+import { compileOnUse } from '../../http/validation.js';
 import type { AdminDeps } from '../deps.js';
 import { actor } from '../documents.js';
 import type { Entry, Kind, Stores, Targets } from './kind.js';
@@ -39,7 +39,7 @@ interface Applied {
 const APPLIED_KIND = 'manifest';
 const APPLIED = 'applied';
 
-const checks = new Map(KINDS.map(({ kind, schema }) => [kind, compileSchema(schema)]));
+const checks = new Map(KINDS.map(({ kind, schema }) => [kind, compileOnUse(schema)]));
 const kinds = new Map(KINDS.map((kind) => [kind.kind, kind]));
 const keyOf = (kind: string, name: string) => `${kind}/${name}`;
 
