@@ -3,7 +3,7 @@ import type { ArchiveContainer, ArchiveFormat, VectorLayerMetadata } from './arc
 import type { Box } from './box.js';
 import type { Expression } from './cql2/ast.js';
 import type { Crs } from './crs.js';
-import type { LayerAbout, MapSettings, ServiceProtocol } from './layer-settings.js';
+import type { LayerAbout, MapSettings, Relationship, ServiceProtocol } from './layer-settings.js';
 import type { BandInfo, RasterInfo } from './rasters.js';
 import type { FileStyle, MapStyle, NamedStyle } from './style/model.js';
 import { BUILT_IN_SETS, type MatrixSets } from './tile-matrix.js';
@@ -82,6 +82,8 @@ export interface VectorCollection extends CollectionBase {
   readonly unreadStyles?: readonly FileStyle[];
   /** Of STAC items that were read from a catalog: the document of their collection, as it was read. */
   readonly stac?: Readonly<Record<string, unknown>>;
+  /** Rows of other layers that belong to its own, by the settings of the layer. */
+  readonly relationships?: readonly Relationship[];
   /** What is kept from who reads: `source` then lacks the hidden fields, and tells of masked ones as they are shown. */
   readonly rule?: ReadRule;
 }

@@ -301,6 +301,39 @@ describe('settings of layers', () => {
     expect(checked.checks.map(({ code }: Json) => code)).toContain('relationship');
   });
 
+  it('lead from a feature to those that belong to it, at both ends', async () => {
+    const payer = { name: 'payer', originField: 'number', destinationField: 'owner' };
+    const [toOwner, toWorks] = [
+      { ...payer, role: 'destination', relatedLayerId: owners },
+      { ...payer, name: 'works', role: 'origin', relatedLayerId: works },
+    ];
+    await put(`/metadata/layers/${works}/relationships`, { relationships: [toOwner] });
+    await put(`/metadata/layers/${owners}/relationships`, { relationships: [toWorks] });
+    const items = (name: string) => `/ogc/features/collections/${name}/items`;
+    const follow = async (path: string) => {
+      const { links } = await jsonOfAll(path);
+      const related = links.filter(({ rel }: Json) => rel === 'related');
+      return Promise.all(
+        related.map(async ({ href, title }: Json) => [title, (await (await fetch(href)).json()).features]),
+      );
+    };
+    const [[title, paying], ...others] = await follow(`${items('works')}/3?f=json`);
+    expect([title, others]).toEqual(['payer', []]);
+    expect(paying.map(({ properties }: Json) => properties.name)).toEqual(['owner 2']);
+    const [[, belonging]] = await follow(`${items('owners')}/1?f=json`);
+    expect(belonging.map(({ id }: Json) => id)).toEqual([1, 2]);
+    const page = await (await get(`${items('owners')}/1?f=html`)).text();
+    expect(page).toContain('items?filter=owner%20%3D%201');
+    // Nothing is told of a field that is hidden, at either end.
+    await put(`/metadata/layers/${works}/fields`, { fields: [{ name: 'owner', hidden: true }] });
+    expect(await follow(`${items('works')}/3?f=json`)).toEqual([]);
+    expect(await follow(`${items('owners')}/1?f=json`)).toEqual([]);
+    await put(`/metadata/layers/${works}/fields`, { fields: [{ name: 'owner', hidden: false }] });
+    expect(await follow(`${items('owners')}/1?f=json`)).toHaveLength(1);
+    await put(`/metadata/layers/${owners}/relationships`, { relationships: [] });
+    expect(await follow(`${items('owners')}/1?f=json`)).toEqual([]);
+  });
+
   it('are there after a restart of everything', async () => {
     await put(`/metadata/layers/${works}/filter`, { permanentFilter: { expression: "kind = 'A'" } });
     await server.stop();

@@ -34,12 +34,12 @@ export function settled(
     ...(mapServer === undefined ? {} : { maps: mapServer }),
   };
   if (!hasFeatures(told)) return told;
-  const { fields = [], filter, timeInfo = service.timeInfo } = settings;
+  const { fields = [], filter, timeInfo = service.timeInfo, relationships } = settings;
   const hidden = new Set(fields.filter((field) => field.hidden).map(({ name }) => name));
   const described = withTime(withFields(told, fields), timeInfo);
   const names = described.source.fields.map(({ name }) => name);
   return narrowed(
-    described,
+    relationships ? { ...described, relationships } : described,
     {
       ...(filter ? { filter: rowsOf(filter, described) } : {}),
       ...(hidden.size > 0 ? { fields: names.filter((name) => !hidden.has(name)) } : {}),

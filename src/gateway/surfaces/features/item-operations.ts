@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import type { CatalogSnapshot } from '../../../core/collection.js';
 import { HTML_FORMAT, linkType } from '../../../core/media.js';
 import {
   defineOperation,
@@ -13,7 +14,7 @@ import { documentReply, LinkSchema, type SurfaceDeps } from '../common.js';
 import { featureRows, pageReply } from './answer.js';
 import { FEATURES_PATH } from './documents.js';
 import { GML_FORMAT, ITEM_FORMATS } from './formats.js';
-import { itemLinks, itemReply, readItem } from './item.js';
+import { featureLinks, itemReply, readItem } from './item.js';
 import { planPage, readPage } from './items.js';
 import { pageLinks } from './page-links.js';
 import { collectionId, crs, featureId, itemsParams } from './params.js';
@@ -53,10 +54,14 @@ export interface ItemDeps extends SurfaceDeps {
 /** Reading features (OGC 17-069r4, 18-058r1, 19-079r2). */
 export function itemOperations(deps: ItemDeps): Operation[] {
   const { pools, items } = deps;
-  const readOne = async (x: Exchange<typeof itemParams>, view: View): Promise<Reply> => {
+  const readOne = async (
+    x: Exchange<typeof itemParams>,
+    view: View,
+    catalog: CatalogSnapshot,
+  ): Promise<Reply> => {
     const item = await readItem(x, pools, view, x.params.featureId, x.params.crs);
-    if (x.format !== HTML_FORMAT) return itemReply(x, view, item);
-    const feature = { ...JSON.parse(item.text), links: itemLinks(x, view, item.id) };
+    if (x.format !== HTML_FORMAT) return itemReply(x, view, catalog, item);
+    const feature = { ...JSON.parse(item.text), links: featureLinks(x, view, catalog, item) };
     return documentReply(x, undefined, () => pages.itemPage(x, view.visible, feature));
   };
   return [
@@ -107,7 +112,7 @@ export function itemOperations(deps: ItemDeps): Operation[] {
         const hit = items.find(x, catalog);
         if (hit) return hit;
         const view = viewOf(deps, x.principal, x.params.collectionId);
-        const read = () => readOne(x, view);
+        const read = () => readOne(x, view, catalog);
         const { source } = view.collection;
         if (x.format === HTML_FORMAT || source.path === undefined) return read();
         return items.fill(x, catalog, source.path, read);

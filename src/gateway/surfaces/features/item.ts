@@ -1,3 +1,4 @@
+import type { CatalogSnapshot } from '../../../core/collection.js';
 import { type Crs, defaultCrs, requireReachable, uriOf } from '../../../core/crs.js';
 import { csvHeader } from '../../../core/csv.js';
 import { notFound } from '../../../core/errors.js';
@@ -11,6 +12,7 @@ import { CSV_FORMAT, GML_FORMAT, ITEM_FORMATS } from './formats.js';
 import { gmlFeature, idOfGml } from './gml.js';
 import { itemTag } from './item-tag.js';
 import { outputOf } from './items.js';
+import { relatedLinks } from './related.js';
 import type { View } from './view.js';
 
 /** One feature of a view in the negotiated format; its `gml:id` finds it as well. Throws 404. */
@@ -47,9 +49,10 @@ export async function readItem(
 export type FoundItem = Awaited<ReturnType<typeof readItem>>;
 
 /** The feature as its own document. */
-export function itemReply(x: Exchange, view: View, { id, crs, text, tag }: FoundItem): Reply {
-  const links = itemLinks(x, view, id);
+export function itemReply(x: Exchange, view: View, catalog: CatalogSnapshot, item: FoundItem): Reply {
+  const { id, crs, text, tag } = item;
   const bare = x.format === CSV_FORMAT || x.format === GML_FORMAT;
+  const links = bare ? itemLinks(x, view, id) : featureLinks(x, view, catalog, item);
   return {
     status: 200,
     mediaType: x.format.mediaType,
@@ -76,7 +79,17 @@ export function withLinks(feature: string, links: readonly Link[]): string {
   return `${feature.slice(0, -1)},"links":${JSON.stringify(links)}}`;
 }
 
-export function itemLinks(x: Exchange, { collection }: Pick<View, 'collection'>, id: string): Link[] {
+/** Links of a GeoJSON feature, those to what belongs to it among them. */
+export function featureLinks(
+  x: Exchange,
+  view: View,
+  catalog: CatalogSnapshot,
+  { id, text }: Pick<FoundItem, 'id' | 'text'>,
+): Link[] {
+  return [...itemLinks(x, view, id), ...relatedLinks(x, view, catalog, text)];
+}
+
+function itemLinks(x: Exchange, { collection }: Pick<View, 'collection'>, id: string): Link[] {
   const path = `${FEATURES_PATH}/collections/${collection.id}`;
   return [
     ...formatLinks(x, `${path}/items/${encodeURIComponent(id)}`, ITEM_FORMATS, x.query),

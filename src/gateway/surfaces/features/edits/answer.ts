@@ -1,10 +1,10 @@
 import { uriOf } from '../../../../core/crs.js';
 import { GEOJSON_FORMAT } from '../../../../core/media.js';
 import type { Exchange, Reply } from '../../../../core/operation.js';
-import type { Pools } from '../../../../core/tasks.js';
 import { runTask } from '../../../../services/run-task.js';
+import type { SurfaceDeps } from '../../common.js';
 import { FEATURES_PATH } from '../documents.js';
-import { itemLinks, withLinks } from '../item.js';
+import { featureLinks, withLinks } from '../item.js';
 import { itemTag } from '../item-tag.js';
 import { outputOf } from '../items.js';
 import type { EditTarget } from './target.js';
@@ -12,7 +12,7 @@ import type { EditTarget } from './target.js';
 /** The stored feature as the answer to an edit: 200, or 201 with its place. In the CRS that the body came in. */
 export async function featureReply(
   x: Exchange,
-  pools: Pools,
+  { pools, visible }: Pick<SurfaceDeps, 'pools' | 'visible'>,
   target: EditTarget,
   id: string,
   status: 200 | 201,
@@ -35,7 +35,7 @@ export async function featureReply(
   return {
     status,
     mediaType: GEOJSON_FORMAT.mediaType,
-    body: withLinks(text, itemLinks(x, view, id)),
+    body: withLinks(text, featureLinks(x, view, visible(x.principal), { id, text })),
     etag: itemTag(feature.shown, GEOJSON_FORMAT, crs),
     headers,
   };

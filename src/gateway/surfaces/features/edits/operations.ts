@@ -63,7 +63,7 @@ export function editOperations(deps: EditDeps): Operation[] {
       async run(x) {
         const target = editTarget(x, deps, x.params.collectionId, x.params.contentCrs);
         const operation = { type: 'create', id: bodyId(x.body), feature: featureInput(x.body) } as const;
-        return featureReply(x, deps.pools, target, await applyOne(x, deps, target, operation), 201);
+        return featureReply(x, deps, target, await applyOne(x, deps, target, operation), 201);
       },
     }),
     defineOperation({
@@ -87,7 +87,7 @@ export function editOperations(deps: EditDeps): Operation[] {
         const feature = featureInput(x.body);
         const row = await expectedRow(x, deps, target, id, ifMatch);
         await applyOne(x, deps, target, { type: 'replace', id, row, feature });
-        return featureReply(x, deps.pools, target, id, 200);
+        return featureReply(x, deps, target, id, 200);
       },
     }),
     defineOperation({
@@ -112,7 +112,7 @@ export function editOperations(deps: EditDeps): Operation[] {
         const feature = featureInput(x.body);
         const row = await expectedRow(x, deps, target, id, ifMatch);
         await applyOne(x, deps, target, { type: 'update', id, row, feature });
-        return featureReply(x, deps.pools, target, id, 200);
+        return featureReply(x, deps, target, id, 200);
       },
     }),
     defineOperation({

@@ -1,0 +1,62 @@
+import { hasFeatures, isServed } from '../../../core/abilities.js';
+import type { CatalogSnapshot, VectorCollection } from '../../../core/collection.js';
+import type { Expression, Scalar } from '../../../core/cql2/ast.js';
+import { equals, print } from '../../../core/cql2/index.js';
+import { plainFields } from '../../../core/field-masks.js';
+import type { Relationship } from '../../../core/layer-settings.js';
+import { GEOJSON_FORMAT, linkType } from '../../../core/media.js';
+import type { Exchange } from '../../../core/operation.js';
+import { type FieldType, hasIntegerIds } from '../../../core/vector-source.js';
+import type { Link } from '../common.js';
+import { FEATURES_PATH } from './documents.js';
+import type { View } from './view.js';
+
+/**
+ * Links from a GeoJSON feature to the features of other layers that belong to it, one for each relationship of its layer.
+ * There is none where the feature has no value, or where the other layer or its field is kept from the caller.
+ */
+export function relatedLinks(x: Exchange, view: View, catalog: CatalogSnapshot, feature: string): Link[] {
+  const { relationships = [], source } = view.collection;
+  if (relationships.length === 0) return [];
+  const { id, properties } = JSON.parse(feature) as { id: unknown; properties: Record<string, unknown> };
+  const plain = new Set(plainFields(view.fields).map(({ name }) => name));
+  return relationships.flatMap((relationship) => {
+    const { own, other } = fieldsOf(relationship);
+    const related = catalog.byLayerId(relationship.relatedLayerId);
+    if (!related || !hasFeatures(related) || !isServed(related, 'OgcFeatures')) return [];
+    const type = typeOf(other, related);
+    if (type === undefined) return [];
+    const value = comparable(own === source.idColumn ? id : plain.has(own) ? properties[own] : null, type);
+    return value === undefined ? [] : [linkTo(x, related, relationship.name, equals(other, value))];
+  });
+}
+
+function fieldsOf({ role, originField, destinationField }: Relationship): { own: string; other: string } {
+  return role === 'origin'
+    ? { own: originField, other: destinationField }
+    : { own: destinationField, other: originField };
+}
+
+/** Type of a field that the caller may filter by, the id among them. */
+function typeOf(field: string, { source }: VectorCollection): FieldType | undefined {
+  if (field === source.idColumn) return hasIntegerIds(source) ? 'integer' : 'string';
+  return plainFields(source.fields).find(({ name }) => name === field)?.type;
+}
+
+/** A value of a GeoJSON feature as a field of this type has it; undefined when no filter can name it exactly. */
+function comparable(value: unknown, type: FieldType): Scalar | undefined {
+  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) return undefined;
+  if (type === 'string')
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+  if (type === 'integer' || type === 'number') return typeof value === 'number' ? value : undefined;
+  return type === 'boolean' && typeof value === 'boolean' ? value : undefined;
+}
+
+function linkTo({ baseUrl }: Exchange, { id }: VectorCollection, title: string, filter: Expression): Link {
+  return {
+    href: `${baseUrl}${FEATURES_PATH}/collections/${id}/items?filter=${encodeURIComponent(print(filter))}`,
+    rel: 'related',
+    type: linkType(GEOJSON_FORMAT),
+    title,
+  };
+}
