@@ -1,5 +1,5 @@
 /**
- * Names the test files whose repetitions (test/support/soak.ts) go their whole length, as CI does: those whose files were
+ * Names the test files whose repetitions (test/support/soak.ts) go on for longer in CI: those whose files were
  * changed by what lands together.
  */
 import { isChanged } from './changes.mjs';
