@@ -188,6 +188,7 @@ async function vectorLayer(
 ): Promise<MapLayer | undefined> {
   const { reach, names } = styleFacts(collection.style);
   const { source, filter, fields } = readable(collection);
+  const { maxFeaturesPerLayer = 0 } = collection.maps ?? {};
   const narrowed = and(filter, request.filters?.get(collection.id));
   const allowed = fields ?? source.fields.map(({ name }) => name);
   const { data } = await runTask(x, pools, 'vector.tile', {
@@ -200,6 +201,7 @@ async function vectorLayer(
         source,
         fields: names ? allowed.filter((name) => names.has(name)) : allowed,
         ...(narrowed === undefined ? {} : { filter: narrowed }),
+        ...(maxFeaturesPerLayer > 0 ? { maxFeatures: maxFeaturesPerLayer } : {}),
       },
     ],
     crs: request.crs,

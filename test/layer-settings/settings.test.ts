@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { VectorTile } from '@mapbox/vector-tile';
 import { PbfReader } from 'pbf';
+import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
 
@@ -466,7 +467,39 @@ describe('settings of services', () => {
     const png = Buffer.from(await (await map('bbox=0,0,4,1')).arrayBuffer());
     expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([120, 30]);
     expect((await put(path, { defaultImageWidth: 400 })).status).toBe(400);
-    expect((await put(path, { maxFeaturesPerLayer: 5 })).status).toBe(501);
     await put(path, { maxImageWidth: 4096, defaultImageWidth: 256 });
+  });
+
+  it('say the format, the background and the features of maps whose request does not', async () => {
+    const path = '/services/default/mapserver';
+    const url = `${server.url}/ogc/maps/collections/${works}/map?bbox=-1,-1,9,9&width=100`;
+    const typeOf = async (query = '', accept = '*/*') =>
+      (await fetch(`${url}${query}`, { headers: { accept, connection: 'close' } })).headers.get(
+        'content-type',
+      );
+    const opaque = async (query = '') => {
+      const { data, info } = await sharp(Buffer.from(await (await fetch(`${url}${query}`)).arrayBuffer()))
+        .ensureAlpha()
+        .raw()
+        .toBuffer({ resolveWithObject: true });
+      return (
+        data.filter((_, i) => i % 4 === 3).filter((alpha) => alpha > 0).length / (info.width * info.height)
+      );
+    };
+    const all = await opaque();
+    expect(all).toBeLessThan(0.5);
+    await put(path, { defaultFormat: 'webp', maxFeaturesPerLayer: 1 });
+    expect(await typeOf()).toBe('image/webp');
+    expect(await typeOf('&f=png')).toBe('image/png');
+    expect(await typeOf('', 'image/jpeg')).toBe('image/jpeg');
+    const one = await opaque();
+    expect(one).toBeGreaterThan(0);
+    expect(one).toBeLessThan(all * 0.6);
+    await put(path, { defaultTransparent: false });
+    expect(await opaque()).toBe(1);
+    expect(await opaque('&transparent=true')).toBeCloseTo(one, 3);
+    expect((await put(path, { defaultFormat: 'bmp' })).status).toBe(400);
+    await put(path, { defaultFormat: 'png', defaultTransparent: true, maxFeaturesPerLayer: 0 });
+    expect([await typeOf(), await opaque()]).toEqual(['image/png', all]);
   });
 });

@@ -35,7 +35,7 @@ export const MapServer = Type.Object({
   defaultImageWidth: side,
   defaultImageHeight: side,
   defaultDpi: Type.Integer({ minimum: 12, maximum: 800 }),
-  defaultFormat: Type.String(),
+  defaultFormat: Type.Enum(['png', 'jpg', 'webp']),
   defaultTransparent: Type.Boolean(),
   maxFeaturesPerLayer: Type.Integer({
     minimum: 0,

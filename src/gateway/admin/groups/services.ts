@@ -112,11 +112,11 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
   }),
   action('PUT /services/{serviceName}/mapserver', 'Update MapServer Settings', {
     description:
-      'How maps are made where a request does not say it. Format, transparency and a limit of features cannot be changed yet: other values than those in force answer 501.',
+      'How maps are made where a request does not say it: size, resolution, format, background; and the largest size, and the most features of a layer in a map.',
     params: { serviceName },
     body: jsonBody(Type.Partial(MapServer)),
     data: Settings,
-    errors: [400, 404, 501],
+    errors: [400, 404],
     async answer({ params, body, principal }, deps) {
       requireService(params.serviceName, deps);
       const before = deps.layers.serviceSettings(params.serviceName).mapServer;
@@ -208,7 +208,7 @@ function isProtocol(name: string): name is ServiceProtocol {
   return (PROTOCOLS as readonly string[]).includes(name);
 }
 
-/** Sizes that contradict each other are 400; what cannot be changed yet is 501. */
+/** Throws 400 for sizes that contradict each other. */
 function requireMapServer(change: Partial<MapSettings>): void {
   const settings = mapSettings(change);
   requireSound(
@@ -218,10 +218,6 @@ function requireMapServer(change: Partial<MapSettings>): void {
         : undefined,
     ),
   );
-  const inForce = mapSettings({});
-  for (const member of ['defaultFormat', 'defaultTransparent', 'maxFeaturesPerLayer'] as const)
-    if (settings[member] !== inForce[member])
-      throw new ApiError('not-implemented', `${member} cannot be changed yet.`);
 }
 
 async function putMetadata(

@@ -9,6 +9,7 @@ import type { Exchange, Reply } from '../../../core/operation.js';
 import type { TimeRange } from '../../../core/params.js';
 import { releaseBytes } from '../../../native/index.js';
 import { during } from '../../../services/filters.js';
+import { mapSettings } from '../../../services/layers/map-settings.js';
 import { rasterLook } from '../../../services/looks.js';
 import { type Batched, newestBatch } from '../../../services/rasters/choose.js';
 import {
@@ -21,7 +22,7 @@ import { renderImage } from '../../../services/render.js';
 import { shownTime } from '../../../services/shown-time.js';
 import { styled } from '../../../services/styles/named.js';
 import type { SurfaceDeps } from '../common.js';
-import { background, imageName, type MapParams, scaleOfDpi, symbolScale } from './params.js';
+import { background, formatOf, imageName, type MapParams, scaleOfDpi, symbolScale } from './params.js';
 import { contentBox, type MapWindow, mapWindow } from './window.js';
 
 /**
@@ -36,6 +37,8 @@ export async function drawMap(
   resource?: Collection,
 ): Promise<Reply> {
   const params = { ...asked, ...defaultScale(asked, addressed[0]?.maps) };
+  const settings = mapSettings(addressed[0]?.maps ?? {});
+  const format = formatOf(x, settings);
   if (addressed.length === 0) throw new ApiError('not-found', 'There is no collection that can be drawn.');
   const { collections, batch } = batchOf(deps, addressed, params);
   const window = mapWindow(collections, params, resource);
@@ -52,8 +55,8 @@ export async function drawMap(
     height: window.height,
     scale: symbolScale(params),
     wraps: true,
-    background: background(x.format, params),
-    format: imageName(x.format),
+    background: background(format, params, settings),
+    format: imageName(format),
     quality: params.quality,
     filters: duringFilters(collections, params.datetime),
     batch,

@@ -1,9 +1,11 @@
 import type { Box } from '../../../core/box.js';
 import type { Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
+import type { MapSettings } from '../../../core/layer-settings.js';
 import { LIMITS } from '../../../core/limits.js';
 import { type AskedLook, lookParams } from '../../../core/look-params.js';
 import { type Format, JPEG_FORMAT, PNG_FORMAT, TIFF_FORMAT, WEBP_FORMAT } from '../../../core/media.js';
+import type { Exchange } from '../../../core/operation.js';
 import {
   bboxParam,
   datetimeParam,
@@ -36,6 +38,12 @@ export function scaleOfDpi(dpi: number): number {
 
 export const collectionId = numberedCollection;
 
+const TRANSPARENT = flag(
+  'transparent',
+  true,
+  'Whether the background is transparent (PNG and WebP). The service may say otherwise where this is absent.',
+);
+
 export const mapQuery = {
   bbox: bboxParam,
   bboxCrs: crsParam('bbox-crs', 'CRS of the numbers in bbox.'),
@@ -60,7 +68,10 @@ export const mapQuery = {
   dpi: scaled('dpi', 'The same as pixels per inch.', scaleOfDpi),
   scale: scaled('scale', 'The same as a factor: 2 for a display of twice the pixels.', (factor) => factor),
   ...lookParams,
-  transparent: flag('transparent', true, 'Whether the background is transparent (PNG only).'),
+  transparent: {
+    ...TRANSPARENT,
+    parse: (raw: string | undefined) => (raw === undefined ? undefined : TRANSPARENT.parse(raw)),
+  },
   bgcolor: {
     ...text('bgcolor', { description: 'Background as 0xRRGGBB.' }),
     parse(raw: string | undefined) {
@@ -96,7 +107,7 @@ export interface MapParams extends AskedLook {
   scale: number | undefined;
   quality: number | undefined;
   datetime: TimeRange | undefined;
-  transparent: boolean;
+  transparent: boolean | undefined;
   bgcolor: string | undefined;
 }
 
@@ -128,9 +139,22 @@ export function symbolScale({
   return first?.[1] ?? 1;
 }
 
-export function background(format: Format, { transparent, bgcolor }: MapParams): string {
+export function background(
+  format: Format,
+  { transparent, bgcolor }: Pick<MapParams, 'transparent' | 'bgcolor'>,
+  { defaultTransparent }: Pick<MapSettings, 'defaultTransparent'>,
+): string {
   if (bgcolor) return bgcolor;
-  return transparent && format !== JPEG_FORMAT ? 'transparent' : '#ffffff';
+  return (transparent ?? defaultTransparent) && format !== JPEG_FORMAT ? 'transparent' : '#ffffff';
+}
+
+const DEFAULT_FORMATS = { png: PNG_FORMAT, jpg: JPEG_FORMAT, webp: WEBP_FORMAT } as const;
+
+/** The format that was asked for, or that of the service where the client takes any. */
+export function formatOf(x: Exchange, { defaultFormat }: Pick<MapSettings, 'defaultFormat'>): Format {
+  const accept = x.header('accept') ?? '*/*';
+  const takesAny = accept === '*/*' && !new URLSearchParams(x.query).has('f');
+  return takesAny ? DEFAULT_FORMATS[defaultFormat] : x.format;
 }
 
 export function imageName(format: Format): 'png' | 'jpeg' | 'tiff' | 'webp' {
