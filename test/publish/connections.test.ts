@@ -16,6 +16,8 @@ let postgres: SecurePostgres;
 let plain: SecurePostgres;
 let server: TestServer;
 let secrets: string;
+/** A database of the configuration. */
+let source: string;
 const admin = adminClient(() => server);
 
 beforeAll(async () => {
@@ -49,8 +51,15 @@ beforeAll(async () => {
   writeFileSync(join(secrets, 'db', 'reader'), `${PASSWORD}\n`);
   writeFileSync(join(secrets, 'other'), 'of nobody');
   symlinkSync(join(secrets, 'other'), join(secrets, 'db', 'link'));
+  source = postgres.url.replace('/postgres', '/town');
+  await run(postgres.url, 'CREATE DATABASE town');
+  await run(
+    source,
+    `CREATE EXTENSION postgis; CREATE TABLE trees (id int PRIMARY KEY, kind text, geom geometry(Point, 4326));
+     INSERT INTO trees VALUES (1, 'oak', ST_SetSRID(ST_MakePoint(1, 2), 4326)), (2, NULL, NULL)`,
+  );
   server = await startServer({
-    sources: ['demo/data/world_map.gpkg'],
+    sources: ['demo/data/world_map.gpkg', source],
     env: {
       SVC_SECURITY__STATE_KEY: 'the key of the state',
       SVC_CONNECTIONS__CERTIFICATES: postgres.ca,
@@ -76,6 +85,57 @@ const made = async (change: object) => {
   expect(answer.status, answer.text).toBe(201);
   return answer.body.data;
 };
+
+describe('databases of the configuration', () => {
+  const find = async () => {
+    const { data } = (await admin('GET', '/connections')).body;
+    return data.find(({ name }: { name: string }) => name.startsWith('town@'));
+  };
+
+  it('are connections that are looked through and tried', async () => {
+    const connection = await find();
+    expect(connection).toMatchObject({
+      ...{ connectionId: expect.stringMatching(UUID), port: postgres.port, databaseName: 'town' },
+      ...{ isActive: true, createdBy: 'configuration' },
+    });
+    const path = `/connections/${connection.connectionId}`;
+    expect((await admin('GET', path)).text).not.toContain(new URL(source).password || PASSWORD);
+    expect((await admin('POST', `${path}/test`)).body.data).toMatchObject({ isHealthy: true, reason: 'ok' });
+    expect((await find()).healthStatus).toBe('healthy');
+    const { tables } = (await admin('GET', `${path}/tables`)).body;
+    expect(tables.map(({ table }: { table: string }) => table)).toContain('trees');
+  });
+
+  it('are changed in the configuration alone', async () => {
+    const { connectionId, name } = await find();
+    const path = `/connections/${connectionId}`;
+    expect((await admin('PUT', path, { description: 'other' })).status).toBe(409);
+    expect((await admin('DELETE', path)).status).toBe(409);
+    expect((await admin('POST', '/connections', draft({ name }))).status).toBe(409);
+    const manifest = (await admin('GET', '/metadata/manifest')).body.data;
+    expect(manifest.resources).toEqual(expect.any(Array));
+    expect(JSON.stringify(manifest.resources)).not.toContain(name);
+    const { body } = await admin('POST', '/connections/encryption/validate');
+    expect(body.data.isValid).toBe(true);
+  });
+
+  it('have tables that are published under other names', async () => {
+    const { name } = await find();
+    const answer = await admin('POST', `/connections/${encodeURIComponent(name)}/layers`, {
+      ...{ schema: 'public', table: 'trees', layerName: 'Trees of the town', fields: ['kind'] },
+    });
+    expect(answer.status, answer.text).toBe(201);
+    const items = async (id: string) =>
+      (await (await fetch(`${server.url}/ogc/features/collections/${id}/items?f=json`)).json()).numberMatched;
+    expect(await items('trees')).toBe(2);
+    expect(await items('trees-of-the-town')).toBe(2);
+    const { layerId } = answer.body.data;
+    expect((await admin('DELETE', `/connections/${encodeURIComponent(name)}/layers/${layerId}`)).status).toBe(
+      200,
+    );
+    expect(await items('trees')).toBe(2);
+  });
+});
 
 describe('connections', () => {
   it('are made, shown, changed and deleted; the password is never shown', async () => {

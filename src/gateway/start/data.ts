@@ -142,6 +142,9 @@ export async function startData(foundation: Foundation): Promise<Data> {
   return data;
 }
 
+/** Milliseconds within which a database must answer when it is tried. */
+const PING_MS = 10_000;
+
 /** What is published over the management API. */
 function publishing(
   { config, state, pools, cluster, log }: Foundation,
@@ -151,7 +154,10 @@ function publishing(
   const { documents, collections } = state;
   const settle = async () => void (await cluster.settle());
   const keys = new SecretKeys(documents, new Sealing(config.security.stateKey));
-  const connections = new Connections({ documents, keys, settings: config.connections, settle });
+  const connections = new Connections({
+    ...{ documents, keys, settings: config.connections, sources: config.data.sources, settle },
+    ping: (database) => pools.run('vector.ping', { database }, { deadlineMs: PING_MS }),
+  });
   const publishedLayers = new PublishedLayers({
     ...{ documents, collections, connections, pools, settle },
     catalog: () => catalog.current,

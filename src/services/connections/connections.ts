@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../../core/config.js';
+import { withoutPassword } from '../../core/database-url.js';
 import { ApiError, notFound } from '../../core/errors.js';
+import { TaskFailure } from '../../core/failure.js';
 import type { DocumentStore, StoredDocument } from '../../stores/documents.js';
 import { type KeyVersion, keyVersionOf, type SecretKeys } from '../access/secret-keys.js';
 import { type Address, type Connection, connectionUrl } from './connection.js';
 import { hostProblem } from './hosts.js';
 import { type ConnectionHealth, probe } from './probe.js';
 import { secretAt } from './secrets.js';
+import { type SourceConnection, sourceConnections } from './sources.js';
 
 export const CONNECTION = 'connection';
 export const PUBLISHED_LAYER = 'published layer';
@@ -30,31 +33,52 @@ export interface ConnectionsDeps {
   readonly documents: DocumentStore;
   readonly keys: SecretKeys;
   readonly settings: Config['connections'];
+  /** What the configuration and the command line publish: databases among them are connections that stand there alone. */
+  readonly sources: readonly string[];
+  /** Connects to a database as the workers do. Rejects when that fails. */
+  ping(database: string): Promise<unknown>;
   /** Waits until every process has taken over what changed. */
   settle(): Promise<void>;
 }
 
-/** Databases that operators connect. */
+/** Databases that operators connect, and those of the configuration, which are changed there alone. */
 export class Connections {
   readonly #documents: DocumentStore;
   readonly #deps: ConnectionsDeps;
+  readonly #sources: ReadonlyMap<string, SourceConnection>;
 
   constructor(deps: ConnectionsDeps) {
     this.#deps = deps;
     this.#documents = deps.documents.announcing('publishing');
+    this.#sources = sourceConnections(deps.sources, Date.now());
   }
 
   get settings(): Config['connections'] {
     return this.#deps.settings;
   }
 
-  list(): Promise<StoredConnection[]> {
+  /** Those of the configuration first. */
+  async list(): Promise<StoredConnection[]> {
+    return [...this.sources, ...(await this.#stored())];
+  }
+
+  /** Those of the configuration. */
+  get sources(): StoredConnection[] {
+    return [...this.#sources.values()].map(({ stored }) => stored);
+  }
+
+  isSource({ id }: Pick<StoredConnection, 'id'>): boolean {
+    return this.#sources.has(id);
+  }
+
+  #stored(): Promise<StoredConnection[]> {
     return this.#documents.list<Connection>(CONNECTION);
   }
 
   /** By id or name. Throws `not-found`. */
   async get(idOrName: string): Promise<StoredConnection> {
-    const byId = await this.#documents.get<Connection>(CONNECTION, idOrName.toLowerCase());
+    const id = idOrName.toLowerCase();
+    const byId = this.#sources.get(id)?.stored ?? (await this.#documents.get<Connection>(CONNECTION, id));
     return byId ?? named(await this.list(), idOrName) ?? missing(idOrName);
   }
 
@@ -67,7 +91,7 @@ export class Connections {
     const id = randomUUID();
     const body: Connection = { ...connection, ...(await this.#secretOf(id, credential)) };
     const stored = await this.#documents.together([CONNECTION], async (store) => {
-      if (named(await store.list<Connection>(CONNECTION), body.name))
+      if (named([...this.sources, ...(await store.list<Connection>(CONNECTION))], body.name))
         throw new ApiError('conflict', `There is a connection '${body.name}' already.`);
       return store.create(CONNECTION, id, body, by);
     });
@@ -75,14 +99,16 @@ export class Connections {
     return stored;
   }
 
-  /** What is left out of the change keeps its value. Throws `not-found`. */
+  /** What is left out of the change keeps its value. Throws `not-found`, and `conflict` for one of the configuration. */
   async update(
-    { id }: StoredConnection,
+    connection: StoredConnection,
     by: string,
     change: (before: Connection) => Partial<Connection>,
     credential: Credential = {},
     ifMatch?: string,
   ): Promise<StoredConnection> {
+    this.#requireOwn(connection);
+    const { id } = connection;
     const isNew = credential.password !== undefined || credential.secretReference !== undefined;
     const secret = isNew ? await this.#secretOf(id, credential) : {};
     const changed = await this.#documents.update<Connection>(
@@ -96,6 +122,14 @@ export class Connections {
     return changed;
   }
 
+  #requireOwn(connection: StoredConnection): void {
+    if (this.isSource(connection))
+      throw new ApiError(
+        'conflict',
+        `'${connection.body.name}' stands in the configuration: change it there.`,
+      );
+  }
+
   async #secretOf(id: string, { password, secretReference, secretType }: Credential) {
     return {
       password: password ? await this.#deps.keys.seal(password, id) : null,
@@ -104,8 +138,10 @@ export class Connections {
     };
   }
 
-  /** Throws `conflict` while layers are published from it. */
-  async remove({ id, body }: StoredConnection): Promise<void> {
+  /** Throws `conflict` while layers are published from it, and for one of the configuration. */
+  async remove(connection: StoredConnection): Promise<void> {
+    this.#requireOwn(connection);
+    const { id, body } = connection;
     await this.#documents.together([CONNECTION, id], async (store) => {
       const layers = await store.list<{ connectionId: string }>(PUBLISHED_LAYER);
       const count = layers.filter((layer) => layer.body.connectionId === id).length;
@@ -122,13 +158,17 @@ export class Connections {
 
   /** What libpq connects by, with the password. Throws `unavailable` when that cannot be read, or the host is not allowed. */
   async urlOf({ id, body }: StoredConnection): Promise<string> {
+    const source = this.#sources.get(id);
+    if (source) return source.url;
     const problem = hostProblem(body, this.settings.allow);
     if (problem !== undefined) throw new ApiError('unavailable', problem);
     return connectionUrl(body, await this.#password(id, body), this.settings);
   }
 
   /** The same without its password. */
-  publicUrlOf({ body }: StoredConnection): string {
+  publicUrlOf({ id, body }: StoredConnection): string {
+    const source = this.#sources.get(id);
+    if (source) return withoutPassword(source.url);
     return connectionUrl(body, '', this.settings);
   }
 
@@ -151,9 +191,24 @@ export class Connections {
 
   /** Tries a connection and remembers how that went. */
   async test({ id, body }: StoredConnection): Promise<ConnectionCheck> {
-    const check = await this.#tried(body, () => this.#password(id, body));
+    const source = this.#sources.get(id);
+    const check = source
+      ? await this.#pinged(source.url)
+      : await this.#tried(body, () => this.#password(id, body));
     await this.#deps.documents.put<ConnectionCheck>(CHECK, id, check, 'system');
     return check;
+  }
+
+  /** The URL may say what an address does not hold, so the workers try it. */
+  async #pinged(url: string): Promise<ConnectionCheck> {
+    const testedAt = Date.now();
+    try {
+      await this.#deps.ping(url);
+      return { isHealthy: true, reason: 'ok', message: 'The database answers.', testedAt };
+    } catch (error) {
+      if (!(error instanceof TaskFailure)) throw error;
+      return { isHealthy: false, reason: 'other', message: error.message, testedAt };
+    }
   }
 
   async #tried(address: Address, secret: () => Promise<string>): Promise<ConnectionCheck> {
@@ -180,7 +235,7 @@ export class Connections {
         ...{ isValid: false, version },
         message: 'security.stateKey is not set: passwords lie in the state as they are.',
       };
-    const secrets = (await this.list()).flatMap(({ id, body: { password, name } }) =>
+    const secrets = (await this.#stored()).flatMap(({ id, body: { password, name } }) =>
       password === null ? [] : [{ id, name, password }],
     );
     const problems = await Promise.all(secrets.map((one) => this.#secretProblem(one)));
@@ -212,7 +267,7 @@ export class Connections {
       throw new ApiError('invalid-request', 'security.stateKey is not set: there is no key to rotate.');
     const rotation = await keys.advance();
     let secrets = 0;
-    for (const one of await this.list()) if (await this.#rewrap(one, by)) secrets++;
+    for (const one of await this.#stored()) if (await this.#rewrap(one, by)) secrets++;
     await this.#deps.settle();
     return { ...rotation, secrets };
   }

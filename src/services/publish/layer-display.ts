@@ -79,7 +79,7 @@ export class LayerDisplay {
     const { documents } = this.#deps;
     if (subjects === 'all') {
       const [connections, layers] = await Promise.all([
-        documents.list<Connection>(CONNECTION),
+        this.#deps.connections.list(),
         documents.list<PublishedLayer>(PUBLISHED_LAYER),
       ]);
       keepOnly(this.#connections, connections);

@@ -117,8 +117,10 @@ export class PublishedLayers {
     const layerId = await this.deps.collections.idOf(id);
     const body: PublishedLayer = { ...layer, layerId, connectionId: connection.id, info, inspectedAt };
     const stored = await this.#documents.together([CONNECTION, connection.id], async (store) => {
-      if (!(await store.get<Connection>(CONNECTION, connection.id)))
-        throw notFound(CONNECTION, connection.id);
+      const isThere =
+        this.deps.connections.isSource(connection) ||
+        (await store.get<Connection>(CONNECTION, connection.id)) !== undefined;
+      if (!isThere) throw notFound(CONNECTION, connection.id);
       return store.create(PUBLISHED_LAYER, id, body, by);
     });
     await this.deps.settle();

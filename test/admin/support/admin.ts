@@ -144,6 +144,8 @@ export async function adminHarness(temporary = () => temporaryState()) {
     documents: t.state.documents,
     keys: new SecretKeys(t.state.documents, new Sealing('')),
     settings: { allow: ['*'], secrets: [], certificates: '' },
+    sources: [],
+    ping: async () => {},
     settle: async () => {},
   });
   const visible = () => new CatalogSnapshot([], [], 0);

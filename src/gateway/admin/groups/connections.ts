@@ -154,7 +154,7 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
         params: byId,
         body: anyCaseBody(ConnectionPatch),
         data: Summary,
-        errors: [400, 404, 412],
+        errors: [400, 404, 409, 412],
         async answer(x, deps) {
           const { connections } = deps;
           const before = await connections.get(x.params.id);

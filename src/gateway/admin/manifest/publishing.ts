@@ -50,7 +50,9 @@ export const connection: Kind = {
   scope: 'connections',
   schema: ConnectionSpec,
   list: async ({ connections }) =>
-    (await connections.list()).map(({ body: { name, password: _, ...spec } }) => ({ name, spec })),
+    (await connections.list())
+      .filter((one) => !connections.isSource(one))
+      .map(({ body: { name, password: _, ...spec } }) => ({ name, spec })),
   /** The connection as it will be kept, for the layers behind it. */
   async prepare({ name, spec }, targets, { connections }) {
     const { host, secretReference } = spec as ConnectionSpec;
@@ -62,6 +64,8 @@ export const connection: Kind = {
         : referenceProblem(secretReference, connections.settings.secrets));
     if (refused !== undefined) throw wrong(problem('spec', refused));
     const before = targets.connections.get(name);
+    if (before && connections.isSource(before))
+      throw wrong(problem('metadata/name', 'is that of a database of the configuration'));
     const password = secretReference === null ? (before?.body.password ?? null) : null;
     const body: Connection = { ...(spec as ConnectionSpec), name, password };
     const after = { ...(before ?? NEW), id: before?.id ?? randomUUID(), body };
