@@ -188,6 +188,17 @@ export const LIMITS = {
   storageRequests: 16,
   /** Edits of one store that may wait for the one that runs; more are answered 503. */
   editQueue: 256,
+  /** Events that a merge writes one by one; a larger one is told as a gap. */
+  mergeEvents: 10_000,
+  /** Rejected rows of a merge that its result names, and that its list has. */
+  mergeNamed: 100,
+  mergeListed: 100_000,
+  /** Milliseconds after which PostGIS undoes a merge of which it hears nothing. */
+  mergeIdleMs: 60_000,
+  /** Milliseconds that one statement of a merge may take in PostGIS. */
+  mergeStatementMs: 600_000,
+  /** Days for which a store remembers that a merge was carried out. */
+  mergeReceiptDays: 30,
   /** Boxes that tell where an edit changed something; more are gathered. */
   editAreas: 64,
   /** Areas of past edits that are remembered per collection. */

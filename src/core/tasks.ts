@@ -30,6 +30,7 @@ import type {
 import type { IngestTasks } from './ingest.js';
 import type { BodyReading } from './json-bounds.js';
 import type { MapTask } from './maps.js';
+import type { MergeTasks } from './merges.js';
 import type {
   OgrLayerInfo,
   StagedLayer,
@@ -66,6 +67,7 @@ export interface Tasks
     ArchiveTasks,
     TilePackageTasks,
     IngestTasks,
+    MergeTasks,
     RasterTasks,
     StacTasks,
     StorageTasks,
@@ -133,6 +135,8 @@ export type TaskOutput<N extends TaskName> = Tasks[N]['output'];
 export interface TaskOptions {
   /** Aborting drops a queued task at once; a running one stops at its next safe point. */
   signal?: AbortSignal;
+  /** Aborting asks a running task to end early; its answer is waited for all the same. */
+  stop?: AbortSignal;
   /** Milliseconds from now; past it the caller gets a `deadline-exceeded` failure. */
   deadlineMs?: number;
   /** The answer has begun: the task is taken, however many wait. */

@@ -6,6 +6,7 @@ import type { Config, Setting } from '../core/config.js';
 import type { Operation, Principal } from '../core/operation.js';
 import type { Pools } from '../core/tasks.js';
 import { version } from '../core/version.js';
+import type { AccessPolicy } from '../services/access/access.js';
 import type { ApiKeys } from '../services/access/api-keys.js';
 import type { CertificateTrust } from '../services/access/certificates/trust.js';
 import type { EmbedKeys } from '../services/access/embed-keys.js';
@@ -22,11 +23,13 @@ import type { TileCache } from '../services/cache/tile-cache.js';
 import type { Catalog } from '../services/catalog.js';
 import type { Cluster } from '../services/cluster/cluster.js';
 import type { Connections } from '../services/connections/connections.js';
+import type { Edits } from '../services/edits.js';
 import type { SessionDirectory } from '../services/events/directory.js';
 import { Exports } from '../services/exports/service.js';
 import { ImportService } from '../services/import.js';
 import { JobEngine } from '../services/jobs/engine.js';
 import type { Layers } from '../services/layers/layers.js';
+import { Merges } from '../services/merges.js';
 import { MigrationBatches } from '../services/migrations/batches.js';
 import { BatchRelationships } from '../services/migrations/relationships.js';
 import type { PublishedLayers } from '../services/publish/layers.js';
@@ -54,6 +57,7 @@ import type { ConfigDocument } from './admin/config-document.js';
 import type { AdminDeps } from './admin/deps.js';
 import { exportDownload } from './admin/export-download.js';
 import { adminOperations, extensionOperations } from './admin/index.js';
+import { rejectedRowsDownload } from './admin/rejected-rows.js';
 import { tileDownload } from './admin/tile-download.js';
 import { openApiDocument } from './http/openapi.js';
 
@@ -85,6 +89,9 @@ export interface ManagementOptions {
   layers: Layers;
   connections: Connections;
   publishedLayers: PublishedLayers;
+  edits: Edits;
+  /** What a principal may do with a collection. */
+  access: AccessPolicy;
 }
 
 export interface Management {
@@ -108,6 +115,10 @@ export function startManagement(options: ManagementOptions): Management {
     await state.announcements.add('catalog', reason);
     await cluster.settle();
   };
+  const merges = new Merges({
+    ...{ pools, edits: options.edits, dataDir: options.dataDir, access: options.access },
+    ...{ catalog: () => catalog.current, visible: options.visible },
+  });
   const imports = new ImportService({
     pools,
     jobs,
@@ -115,6 +126,7 @@ export function startManagement(options: ManagementOptions): Management {
     publish: (collection) => publish(`${collection.id} was imported`),
     isPublished: (id) => catalog.current.byId(id) !== undefined,
     isIn: (id, store) => isTableOf(catalog.current.byId(id), store),
+    merges,
   });
   const sealing = new Sealing(config.security.stateKey);
   imports.addRemote(ogcFeatures(pools));
@@ -218,6 +230,7 @@ export function startManagement(options: ManagementOptions): Management {
     ...extensionOperations(deps),
     tileDownload(tileJobs),
     exportDownload(exports),
+    rejectedRowsDownload(imports, merges),
   ];
   const start = () => {
     jobs.start();

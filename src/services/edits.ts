@@ -2,6 +2,7 @@ import type { VectorCollection } from '../core/collection.js';
 import type { CollectionChange, EditResult, EditTask } from '../core/edits.js';
 import { TaskFailure } from '../core/failure.js';
 import { LIMITS } from '../core/limits.js';
+import type { MergeResult, MergeTask } from '../core/merges.js';
 import type { Hold, PresenceMark } from '../core/presence.js';
 import type { Pools } from '../core/tasks.js';
 import { runTask, type TaskContext } from './run-task.js';
@@ -49,12 +50,36 @@ export class Edits {
     return source.path !== undefined ? this.#inTurn(source.path, x.signal, work) : work();
   }
 
-  async #inTurn<T>(file: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+  /** Writes the rows of a file in the place of an edit. `signal` ends it while nothing is committed. */
+  async merge(
+    collection: VectorCollection,
+    merge: Omit<MergeTask, 'source'>,
+    signal: AbortSignal,
+  ): Promise<MergeResult> {
+    const { source } = collection;
+    const work = async () => {
+      const x = { timing: () => {} };
+      const task = { ...merge, source };
+      const result = await runTask(x, this.pools, 'vector.merge', task, {
+        ...{ toTheEnd: true, begun: true, stop: signal },
+      });
+      if (result.change) this.committed({ collection: collection.id, change: result.change });
+      return result;
+    };
+    return source.path !== undefined ? this.#inTurn(source.path, signal, work, Infinity) : work();
+  }
+
+  async #inTurn<T>(
+    file: string,
+    signal: AbortSignal | undefined,
+    work: () => Promise<T>,
+    waitMs: number = LIMITS.requestDeadlineMs,
+  ): Promise<T> {
     const lane = this.#lanes.get(file) ?? { last: Promise.resolve(), waiting: 0 };
     this.#lanes.set(file, lane);
     if (lane.waiting >= LIMITS.editQueue)
       throw new TaskFailure('queue-full', 'The server is busy; try again soon.');
-    const late = performance.now() + LIMITS.requestDeadlineMs;
+    const late = performance.now() + waitMs;
     const turn = lane.last.then(() => {
       if (signal?.aborted) throw new TaskFailure('cancelled', 'The request was cancelled.');
       if (performance.now() > late) throw new TaskFailure('deadline-exceeded', 'The request took too long.');

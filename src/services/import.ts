@@ -13,6 +13,7 @@ import { importFormatOf } from './import-formats.js';
 import type { JobEngine, SubmitOptions } from './jobs/engine.js';
 import { keepsUpload, removeStrays, trimUploads } from './jobs/kept-uploads.js';
 import type { JobContext, JobKind, JobOutcome } from './jobs/kinds.js';
+import type { MergeInput, MergeReport, Merges, StagedRows } from './merges.js';
 import { isGzipped, isZipped } from './publish/formats.js';
 
 export interface ImportInput {
@@ -29,6 +30,8 @@ export interface ImportInput {
   targetCrs?: string;
   /** Takes the place of the collection of that name. */
   replace?: boolean;
+  /** Takes the rows over into the collection of the id `table`, which is there. */
+  merge?: MergeInput;
   /** The file belongs to the job: it is removed when the job ends, or later when another attempt may succeed. */
   owned?: boolean;
 }
@@ -79,6 +82,8 @@ export interface ImportResult {
   format?: string;
   /** Of what was fetched. */
   report?: unknown;
+  /** Of rows that went into a collection that was there. */
+  merge?: MergeReport;
 }
 
 export interface ImportDeps {
@@ -92,6 +97,8 @@ export interface ImportDeps {
   isPublished(id: string): boolean;
   /** Whether the collection of this id is a table of that store. None is, when absent. */
   isIn?(id: string, store: string): boolean;
+  /** Takes rows over into collections; none can be, when absent. */
+  merges?: Merges;
 }
 
 /** Kept once the file is translated; a load that ends removes the staging file. */
@@ -156,7 +163,8 @@ export class ImportService {
   }
 
   /** Throws what `submit` would throw now. */
-  refuse(input: Pick<ImportInput, 'table' | 'replace'>): void {
+  refuse(input: Pick<ImportInput, 'table' | 'replace' | 'merge'>): void {
+    if (input.merge) return this.#merges.refuse(input.table, input.merge);
     this.#refuseReserved(input.table);
     this.#refuseTaken(input);
   }
@@ -196,6 +204,7 @@ export class ImportService {
     await removeStrays(this.#deps.jobs.store, this.uploads);
     const uploadOf = (input: unknown) => uploadPath(input as ImportInput);
     await trimUploads(this.#deps.jobs.store, KIND, uploadOf);
+    await this.#deps.merges?.trim();
   }
 
   /** Removes an uploaded file that no job came to own. */
@@ -214,6 +223,12 @@ export class ImportService {
     const job = await this.#deps.jobs.get(id);
     if (job.kind !== KIND) throw new ApiError('not-found', `There is no import job '${id}'.`);
     return job;
+  }
+
+  get #merges(): Merges {
+    const { merges } = this.#deps;
+    if (!merges) throw new ApiError('invalid-request', 'This server does not change collections.');
+    return merges;
   }
 
   #kind(): JobKind<ImportInput, ImportResult> {
@@ -265,7 +280,8 @@ export class ImportService {
   async #run(context: JobContext<ImportInput>, fetch?: () => Promise<Fetched>): Promise<ImportResult> {
     const staging = this.#stagingPath(context.id);
     const saved = savedOf(context) ?? (await this.#prepare(context, staging, fetch));
-    const { table } = context.input;
+    const { table, merge } = context.input;
+    if (merge) return this.#merge(context, { collection: table, merge, staging }, saved);
     // No staging file after it was written: the load of an earlier run has committed.
     if (!(savedOf(context) && !(await exists(staging)))) await this.#load(context, staging, saved);
     tell(context, LOADED);
@@ -276,12 +292,23 @@ export class ImportService {
     return { table, features, layer, ...(format ? { format } : {}), ...(fetch ? { report } : {}) };
   }
 
+  async #merge(
+    context: JobContext<ImportInput>,
+    rows: Omit<StagedRows, 'stagingTable'>,
+    { layer, format }: Saved,
+  ): Promise<ImportResult> {
+    const told = (part: number) => tell(context, TRANSLATED + part * (1 - TRANSLATED));
+    const merge = await this.#merges.run(context, { ...rows, stagingTable: STAGING_TABLE }, told);
+    const features = merge.inserted + merge.updated + merge.unchanged;
+    return { table: rows.collection, features, layer, ...(format ? { format } : {}), merge };
+  }
+
   async #prepare(
     context: JobContext<ImportInput>,
     staging: string,
     fetch?: () => Promise<Fetched>,
   ): Promise<Saved> {
-    this.#refuseTaken(context.input);
+    if (!context.input.merge) this.#refuseTaken(context.input);
     if (!fetch) return this.#stage(context, await this.#unpack(context), staging, {});
     const { path, ...fetched } = await fetch();
     return this.#stage(context, path, staging, fetched);
@@ -379,6 +406,7 @@ export class ImportService {
 
   async #cleanup(input: ImportInput, id: string, outcome: JobOutcome): Promise<void> {
     await removeDatabase(this.#stagingPath(id));
+    await this.#deps.merges?.discard(id);
     await rm(this.#unpackedPath(id), { recursive: true, force: true });
     const upload = uploadPath(input);
     if (upload !== undefined && !keepsUpload(outcome)) await rm(upload, { force: true });

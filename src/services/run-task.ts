@@ -20,6 +20,8 @@ export interface TaskContext {
 export interface RunOptions {
   /** Neither the client's leaving nor the deadline makes this task's result unknown: it is waited for. */
   toTheEnd?: boolean;
+  /** Asks the task to end early, and its result is waited for all the same. */
+  stop?: AbortSignal;
   /** The answer that it is for has begun: it is not refused for what waits before it. */
   begun?: boolean;
   /** The layer that it is of, for its span, where its input does not tell. */
@@ -32,14 +34,14 @@ export async function runTask<N extends TaskName>(
   pools: Pools,
   name: N,
   input: TaskInput<N>,
-  { toTheEnd = false, begun = false, layerId }: RunOptions = {},
+  { toTheEnd = false, begun = false, stop, layerId }: RunOptions = {},
 ): Promise<TaskOutput<N>> {
   const started = performance.now();
   let output: TaskOutput<N> | undefined;
   let outcome = 'failed';
   let admission = 'admitted';
   try {
-    const bounds = toTheEnd ? {} : { signal: x.signal, deadlineMs: LIMITS.requestDeadlineMs };
+    const bounds = toTheEnd ? { stop } : { signal: x.signal, deadlineMs: LIMITS.requestDeadlineMs };
     output = await inTaskSpan(x.span as RequestSpan | undefined, { name, input, layerId }, (traced) =>
       pools.run(name, input, { begun, ...bounds, ...traced }),
     );

@@ -19,6 +19,20 @@ import type { UploadForm } from './upload-form.js';
 
 const S = Type.String();
 
+const I = Type.Integer();
+/** What became of the rows of a file that went into a collection that was there. */
+export const MergeSchema = Type.Object({
+  mode: S,
+  ...{ inserted: I, updated: I, unchanged: I, deleted: I, rejected: I },
+  rejections: Type.Array(
+    Type.Object({
+      row: I,
+      id: S,
+      reasons: Type.Array(Type.Object({ name: S, detail: S })),
+    }),
+    { description: `The first ${LIMITS.mergeNamed} rejected rows.` },
+  ),
+});
 const Queued = Type.Object({ jobId: S, statusUrl: S, cancelUrl: S, message: S, uploadId: S });
 const Imported = Type.Object({
   success: Type.Boolean(),
@@ -31,6 +45,7 @@ const Imported = Type.Object({
   schema: S,
   duration: S,
   warnings: Type.Array(S),
+  merge: Type.Optional(MergeSchema),
 });
 
 export const IMPORT_RESPONSES = {
@@ -66,16 +81,21 @@ export async function importFile(x: Exchange, deps: AdminDeps, received: Receive
 /** Until the job is durable the file is ours to remove. */
 async function submit(x: Exchange, { file, formOf }: ReceivedFile, deps: AdminDeps) {
   const form = formOf();
-  const input: ImportInput = { ...importOf(form, file.fileName), file: file.path, owned: true };
+  const input: ImportInput = { ...importOf(x, form, file.fileName), file: file.path, owned: true };
   return { form, job: await deps.imports.submit(input, ownerOf(x)) };
 }
 
 /** What a form asks for, but for the file itself. */
-export function importOf(form: UploadForm, fileName: string): Omit<ImportInput, 'file' | 'owned'> {
+export function importOf(
+  { principal }: Exchange,
+  form: UploadForm,
+  fileName: string,
+): Omit<ImportInput, 'file' | 'owned'> {
+  const { sessionHash: _, ...caller } = principal;
   return {
     table: form.tableName,
     title: titleOf(fileName),
-    targetCrs: form.targetCrs,
+    ...(form.merge ? { merge: { ...form.merge, principal: caller } } : { targetCrs: form.targetCrs }),
     ...(form.sourceCrs === undefined ? {} : { sourceCrs: form.sourceCrs }),
     ...(form.overwriteExisting ? { replace: true } : {}),
   };
@@ -94,7 +114,7 @@ function queued({ id }: JobRow, { id: uploadId }: Upload): Reply {
 
 function imported(job: JobRow, path: string, { id: uploadId }: Upload): Reply {
   if (job.state !== 'Succeeded') throw importFailure(job);
-  const { table, features, format } = JSON.parse(job.result_json!) as ImportResult;
+  const { table, features, format, merge } = JSON.parse(job.result_json!) as ImportResult;
   const reply: Static<typeof Imported> = {
     success: true,
     tableName: table,
@@ -106,6 +126,7 @@ function imported(job: JobRow, path: string, { id: uploadId }: Upload): Reply {
     schema: 'main',
     duration: duration(job),
     warnings: JSON.parse(job.warnings_json) as string[],
+    ...(merge ? { merge } : {}),
   };
   return json(reply);
 }

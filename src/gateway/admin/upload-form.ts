@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { ApiError } from '../../core/errors.js';
+import { MERGE_MODES, type MergeRequest } from '../../core/merges.js';
 import { crsOfEpsg } from '../../native/crs.js';
 
 /** Fields of the form that uploads a file, beside the file itself. */
@@ -11,6 +12,8 @@ export interface UploadForm {
   targetCrs: string;
   overwriteExisting: boolean;
   forceBackground: boolean;
+  /** The rows go into the collection of that name; a new one is made when absent. */
+  merge: MergeRequest | undefined;
 }
 
 export const TABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,59}$/;
@@ -21,7 +24,10 @@ const DEFAULT_SRID = 4326;
 /** Documents the form; its members bind in any case. */
 export const UploadFormSchema = Type.Object({
   file: Type.String({ format: 'binary' }),
-  TableName: Type.String({ pattern: TABLE_NAME.source, description: 'Table, and id of the collection.' }),
+  TableName: Type.String({
+    maxLength: 255,
+    description: `Table, and id of the collection: ${TABLE_NAME.source}. With a Mode other than create, the id of the collection that is there.`,
+  }),
   TargetSchema: Type.Optional(Type.String({ description: 'Only main: the embedded store has one schema.' })),
   SourceSrid: Type.Optional(
     Type.Integer({ description: 'EPSG code of the coordinates; it goes before what the file says.' }),
@@ -32,6 +38,26 @@ export const UploadFormSchema = Type.Object({
   OverwriteExisting: Type.Optional(
     Type.Boolean({ default: false, description: 'Replaces a collection that was imported, all at once.' }),
   ),
+  Mode: Type.Optional(
+    Type.Enum(['create', ...MERGE_MODES], {
+      default: 'create',
+      description:
+        'create makes a collection. append adds the rows to one that can be edited, replace puts them in the place of all its features, upsert changes the features that have the keys of the rows and adds the others; each all or nothing.',
+    }),
+  ),
+  KeyField: Type.Optional(
+    Type.String({
+      maxLength: 255,
+      description: 'Of upsert: the field whose value tells which feature a row is.',
+    }),
+  ),
+  RejectRows: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description:
+        'Rows that cannot be taken are left out and listed; else the first of them ends the import.',
+    }),
+  ),
   ForceBackground: Type.Optional(Type.Boolean({ default: false })),
   TrackProgress: Type.Optional(Type.Boolean({ default: false })),
   UploadId: Type.Optional(Type.String()),
@@ -40,7 +66,8 @@ export const UploadFormSchema = Type.Object({
 /** `fields` has lower case names. Throws 400 naming the first wrong field. */
 export function parseUploadForm(fields: ReadonlyMap<string, string>): UploadForm {
   const tableName = fields.get('tablename') ?? wrong('TableName', 'is required');
-  if (!TABLE_NAME.test(tableName)) {
+  const merge = mergeOf(fields);
+  if (!merge && !TABLE_NAME.test(tableName)) {
     wrong('TableName', 'must be letters, digits and underscores, at most 60, and not begin with a digit');
   }
   const targetSchema = fields.get('targetschema') || 'main';
@@ -51,7 +78,25 @@ export function parseUploadForm(fields: ReadonlyMap<string, string>): UploadForm
     targetCrs: crs('TargetSrid', fields) ?? `EPSG:${DEFAULT_SRID}`,
     overwriteExisting: flag('OverwriteExisting', fields),
     forceBackground: flag('ForceBackground', fields),
+    merge,
   };
+}
+
+function mergeOf(fields: ReadonlyMap<string, string>): MergeRequest | undefined {
+  const text = (fields.get('mode') || 'create').toLowerCase();
+  const rejectRows = flag('RejectRows', fields);
+  const keyField = fields.get('keyfield') || undefined;
+  if (text !== 'upsert' && keyField !== undefined) wrong('KeyField', 'is of the Mode upsert alone');
+  if (text === 'create') {
+    if (rejectRows) wrong('RejectRows', 'is not of the Mode create');
+    return undefined;
+  }
+  const mode = MERGE_MODES.find((one) => one === text);
+  if (!mode) return wrong('Mode', `must be one of create, ${MERGE_MODES.join(', ')}`);
+  if (mode === 'upsert' && keyField === undefined) wrong('KeyField', 'is required by the Mode upsert');
+  if (fields.get('targetsrid')) wrong('TargetSrid', 'is that of the collection');
+  if (flag('OverwriteExisting', fields)) wrong('OverwriteExisting', 'is of the Mode create alone');
+  return { mode, rejectRows, ...(keyField === undefined ? {} : { keyField }) };
 }
 
 function crs(name: string, fields: ReadonlyMap<string, string>): string | undefined {

@@ -32,6 +32,8 @@ const PROMOTED: Partial<Record<GeometryType, GeometryType>> = {
 /** ISO WKB adds this to the type of a geometry with Z (OGC 06-103r4, 8.2.3). */
 const WITH_Z = 1000;
 
+type GeometryRules = Pick<EditTask, 'source' | 'crs' | 'swapAxes'>;
+
 export type ReadGeometry = { wkb: Uint8Array | null } | FieldError;
 
 /**
@@ -39,7 +41,7 @@ export type ReadGeometry = { wkb: Uint8Array | null } | FieldError;
  * what is wrong with it. A single part becomes a collection of one where the column wants that. Where the column has
  * heights, missing ones are 0.
  */
-export function readGeometry(text: string, task: EditTask): ReadGeometry {
+export function readGeometry(text: string, task: GeometryRules): ReadGeometry {
   if (text === 'null') return { wkb: null };
   const { source } = task;
   const options = { from: task.crs, to: source.crs, swap: task.swapAxes };
@@ -53,7 +55,7 @@ export function readGeometry(text: string, task: EditTask): ReadGeometry {
 }
 
 /** One row far from the Earth would spoil the extent of its collection, and every map of it. */
-function placedInDomain(wkb: Uint8Array, { source, crs, swapAxes }: EditTask): FieldError | undefined {
+function placedInDomain(wkb: Uint8Array, { source, crs, swapAxes }: GeometryRules): FieldError | undefined {
   const positions = extremePositions(wkb);
   if (haveAPlace(positions, source.crs)) return undefined;
   const order = swapAxes
@@ -62,7 +64,7 @@ function placedInDomain(wkb: Uint8Array, { source, crs, swapAxes }: EditTask): F
   return wrong(`lies outside of the area of its coordinate reference system, ${crs} (${order})`);
 }
 
-function fitted(wkb: Uint8Array, task: EditTask): ReadGeometry {
+function fitted(wkb: Uint8Array, task: GeometryRules): ReadGeometry {
   const { source } = task;
   const code = new DataView(wkb.buffer, wkb.byteOffset).getUint32(1, true);
   const type = TYPES[code % WITH_Z]!;
@@ -84,7 +86,7 @@ function placed({ message, place }: GeoJsonError): FieldError {
 }
 
 /** Where a geometry is wrong, in the CRS and axis order that it came in. */
-function place({ x, y }: Invalidity, { source, crs, swapAxes }: EditTask): string {
+function place({ x, y }: Invalidity, { source, crs, swapAxes }: GeometryRules): string {
   if (x === undefined || y === undefined) return '';
   const point = new Float64Array([x, y]);
   transformPoints(point, source.crs, crs);

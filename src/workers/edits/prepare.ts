@@ -11,6 +11,9 @@ export interface PreparedEdit {
   readonly values: ReadonlyMap<string, FieldValue>;
 }
 
+/** What a task says of the features that come with it. */
+export type FeatureRules = Pick<EditTask, 'source' | 'visible' | 'writable' | 'crs' | 'swapAxes'>;
+
 /** Every operation of a task, made ready or refused. */
 export function prepare(task: EditTask): (PreparedEdit | EditFailure)[] {
   return task.operations.map((operation) =>
@@ -18,9 +21,9 @@ export function prepare(task: EditTask): (PreparedEdit | EditFailure)[] {
   );
 }
 
-function prepareFeature(
+export function prepareFeature(
   operation: EditOperation & { feature: FeatureInput },
-  task: EditTask,
+  task: FeatureRules,
 ): PreparedEdit | EditFailure {
   const { geometry, properties = {} } = operation.feature;
   const { visible, writable } = task;

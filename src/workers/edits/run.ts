@@ -1,11 +1,9 @@
-import type { Box } from '../../core/box.js';
-import { envelope } from '../../core/box.js';
 import { changeOf } from '../../core/edit-areas.js';
 import type { EditFailure, EditOutcome, EditResult, EditTask } from '../../core/edits.js';
 import { TaskFailure } from '../../core/failure.js';
 import { mergePatch } from '../../core/feature-values.js';
-import { parseExact } from '../../core/json.js';
 import { isPresent } from '../../core/presence.js';
+import { deletion, insertion, update } from './events.js';
 import { positionCount } from './extremes.js';
 import { failure, isFailure, type PreparedEdit, prepare } from './prepare.js';
 import { type EditSession, type NewEvent, Refusal, type RowChange, type StoredFeature } from './session.js';
@@ -55,12 +53,11 @@ async function inSession(
     const last = outcomes[outcomes.length - 1];
     const undo = task.mode === 'atomic' && last && !last.ok;
     if (task.presence && !isPresent(task.presence)) throw absent();
-    if (events.length > 0 && !undo)
-      return {
-        outcomes,
-        change: changeOf(events, await session.commit(events)),
-        positions: positionsOf(prepared),
-      };
+    if (events.length > 0 && !undo) {
+      const cursor = await session.record(events);
+      await session.commit();
+      return { outcomes, change: changeOf(events, cursor), positions: positionsOf(prepared) };
+    }
     await session.rollback();
     return { outcomes: undo ? undone(prepared.length, outcomes.length - 1, last) : outcomes };
   } catch (error) {
@@ -142,7 +139,7 @@ async function create(
   return insertion(after);
 }
 
-function movedOut(): Refusal {
+export function movedOut(): Refusal {
   return new Refusal('forbidden', 'The feature would lie outside of what you may change.');
 }
 
@@ -174,50 +171,4 @@ function patch({ source }: EditTask, { geometry, values }: PreparedEdit, before:
     merged.set(name, JSON.stringify(mergePatch(stored[name], sent)));
   }
   return { geometry, values: merged, reset: [] };
-}
-
-function insertion(after: StoredFeature): NewEvent {
-  return {
-    ...content(after),
-    operation: 'insert',
-    envelopeAfter: boxOf(after.geometry84),
-    changedAttributes: Object.keys(JSON.parse(after.properties)),
-    geometryChanged: after.geometry !== 'null',
-  };
-}
-
-function deletion(before: StoredFeature): NewEvent {
-  return {
-    ...content(before),
-    operation: 'delete',
-    envelopeBefore: boxOf(before.geometry84),
-    changedAttributes: Object.keys(JSON.parse(before.properties)),
-    geometryChanged: before.geometry !== 'null',
-  };
-}
-
-function update(before: StoredFeature, after: StoredFeature): NewEvent {
-  const old = parseExact(before.properties) as Record<string, unknown>;
-  const now = parseExact(after.properties) as Record<string, unknown>;
-  const changed = Object.keys(now).filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]));
-  const geometryChanged = before.geometry !== after.geometry;
-  return {
-    ...content(after),
-    operation: 'update',
-    envelopeBefore: boxOf(before.geometry84),
-    envelopeAfter: boxOf(after.geometry84),
-    geometryBefore: geometryChanged ? before.geometry84 : undefined,
-    attributesBefore: JSON.stringify(Object.fromEntries(changed.map((name) => [name, old[name] ?? null]))),
-    changedAttributes: changed,
-    geometryChanged,
-  };
-}
-
-function content({ id, geometry84, properties }: StoredFeature) {
-  return { featureId: id, geometry: geometry84 === 'null' ? undefined : geometry84, attributes: properties };
-}
-
-/** The box around a GeoJSON geometry; undefined when it has no position. */
-export function boxOf(geometry: string): Box | undefined {
-  return envelope(JSON.parse(geometry));
 }

@@ -47,8 +47,10 @@ export interface EditSession {
   insert(id: string | undefined, change: RowChange): Promise<string>;
   update(id: string, change: RowChange): Promise<void>;
   delete(id: string): Promise<void>;
-  /** Writes the events and makes all durable; returns the cursor of the last event. */
-  commit(events: readonly NewEvent[]): Promise<number>;
+  /** Writes events, of which there is at least one, and returns the cursor of the last. To be called last: others wait for it. */
+  record(events: readonly NewEvent[]): Promise<number>;
+  /** Makes all durable. */
+  commit(): Promise<void>;
   rollback(): Promise<void>;
 }
 

@@ -12,6 +12,7 @@ import type {
   ItemTask,
   RowsQuery,
 } from '../../core/features.js';
+import type { MergeResult, MergeTask } from '../../core/merges.js';
 import type { VectorSource } from '../../core/vector-source.js';
 import type { InspectTask, TileLayer, VectorLayerInfo, VectorTileTask } from '../../core/vector-tasks.js';
 import type { Cancellation } from '../cancellation.js';
@@ -58,6 +59,8 @@ export interface FeatureStore {
   overviewRows?(source: VectorSource): OverviewRows;
   /** Resolves once rows and events are durable; what clients did wrong is in the outcomes. */
   edit(task: EditTask): Promise<EditResult>;
+  /** Writes rows of a file, all or nothing; a store that edits has it. */
+  merge?(task: MergeTask, cancellation?: Cancellation): Promise<MergeResult>;
   /** Events of the store's outbox, oldest first. */
   events(task: EventsTask, cancellation?: Cancellation): Promise<EventsResult>;
 }

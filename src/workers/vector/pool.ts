@@ -89,7 +89,7 @@ export class VectorPool {
     input: TaskInput<N>,
     options: TaskOptions = {},
   ): Promise<TaskOutput<N>> {
-    if (options.signal?.aborted)
+    if (options.signal?.aborted || options.stop?.aborted)
       return Promise.reject(new TaskFailure('cancelled', 'The request was cancelled.'));
     const lane = laneOf(name, input);
     const wait = this.#paceOf(lane).waitMs(this.#queues.get(lane)?.length ?? 0);
@@ -111,17 +111,20 @@ export class VectorPool {
   ): Waiting {
     let timer: NodeJS.Timeout | undefined;
     const abort = () => task.fail(new TaskFailure('cancelled', 'The request was cancelled.'));
+    // One that has begun tells itself whether it ended early.
+    const stop = () => (this.#queues.get(lane)?.includes(task) ? abort() : task.cancellation?.request());
     const finish = () => {
       task.done = true;
       clearTimeout(timer);
       options.signal?.removeEventListener('abort', abort);
+      options.stop?.removeEventListener('abort', stop);
     };
     const task: Waiting = {
       name,
       input,
       lane,
       traceparent: options.traceparent,
-      cancellation: lane === FILES ? undefined : new Cancellation(),
+      cancellation: lane === FILES && !options.stop ? undefined : new Cancellation(),
       done: false,
       settle(answer) {
         if (task.done) return;
@@ -139,6 +142,7 @@ export class VectorPool {
       },
     };
     options.signal?.addEventListener('abort', abort, { once: true });
+    options.stop?.addEventListener('abort', stop, { once: true });
     if (options.deadlineMs !== undefined) {
       const late = () => {
         // A tile that is never done would never tell that it is much to read.

@@ -8,6 +8,7 @@ import type { TaskInput, TaskName, TaskOutput } from '../../core/tasks.js';
 import Database from '../../native/sqlite.js';
 import { Cancellation, type CancellationFlag } from '../cancellation.js';
 import { answer, preciseNow, toFailure, workSince } from '../failure.js';
+import { mergeRows } from '../merges/rows.js';
 import { buildOverview } from '../overviews/build.js';
 import { keepOverviewsIn } from '../overviews/file.js';
 import { allowHosts } from '../providers/archive/remote.js';
@@ -104,6 +105,8 @@ const TASKS: {
   'vector.styleProblems': async ({ json }) =>
     (await import('../../core/style/check.js')).layerProblems(JSON.parse(json)),
   'vector.edit': (task) => storeOf(task.source).edit(task),
+  'vector.mergeRows': mergeRows,
+  'vector.merge': merge,
   'vector.events': (task, cancellation) => storeOf(task.source).events(task, cancellation),
   'vector.match': match,
   'vector.archive': archive,
@@ -121,6 +124,12 @@ const TASKS: {
   'vector.stacSearch': stacSearch,
   'vector.stacFile': stacFile,
 };
+
+function merge(task: TaskInput<'vector.merge'>, cancellation?: Cancellation) {
+  const store = storeOf(task.source);
+  if (!store.merge) throw new TaskFailure('invalid-input', 'The store of this collection takes no files.');
+  return store.merge(task, cancellation);
+}
 
 function body({ parts, reading }: TaskInput<'vector.body'>): unknown {
   try {

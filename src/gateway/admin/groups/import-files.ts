@@ -23,20 +23,22 @@ const FileName = Type.Optional(
   Type.String({ maxLength: 255, description: 'Tells the format where the URL does not.' }),
 );
 
-const { TableName, TargetSchema, SourceSrid, TargetSrid, OverwriteExisting, ForceBackground, TrackProgress } =
-  UploadFormSchema.properties;
+const upload = UploadFormSchema.properties;
 
 const PreviewUrlBody = Type.Object({ sourceUrl: SourceUrl, fileName: FileName });
 const UploadUrlBody = Type.Object({
   sourceUrl: SourceUrl,
-  tableName: TableName,
+  tableName: upload.TableName,
   fileName: FileName,
-  targetSchema: TargetSchema,
-  sourceSrid: SourceSrid,
-  targetSrid: TargetSrid,
-  overwriteExisting: OverwriteExisting,
-  forceBackground: ForceBackground,
-  trackProgress: TrackProgress,
+  targetSchema: upload.TargetSchema,
+  sourceSrid: upload.SourceSrid,
+  targetSrid: upload.TargetSrid,
+  overwriteExisting: upload.OverwriteExisting,
+  mode: upload.Mode,
+  keyField: upload.KeyField,
+  rejectRows: upload.RejectRows,
+  forceBackground: upload.ForceBackground,
+  trackProgress: upload.TrackProgress,
   uploadId: Type.Optional(S),
 });
 

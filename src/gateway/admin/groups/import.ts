@@ -17,7 +17,7 @@ import {
   TimestampSchema,
   timestamp,
 } from '../envelope.js';
-import { IMPORT_RESPONSES, importFile, importLinks } from '../imported.js';
+import { IMPORT_RESPONSES, importFile, importLinks, MergeSchema } from '../imported.js';
 import { cancelMessage, percent } from '../job-views.js';
 import { action, group, report } from '../kit.js';
 import { parseUploadForm, UploadFormSchema } from '../upload-form.js';
@@ -35,6 +35,7 @@ const Job = Type.Object({
   featureCount: Type.Union([Type.Integer(), Type.Null()]),
   errorMessage: OptionalStringSchema,
   warnings: Type.Array(S),
+  merge: Type.Optional(MergeSchema),
   createdAt: TimestampSchema,
   startedAt: OptionalTimestampSchema,
   completedAt: OptionalTimestampSchema,
@@ -138,7 +139,8 @@ export const imports = group({ tag: 'Import', scope: 'import', envelope: 'raw' }
   action('POST /import/upload', 'Upload and Import a Geospatial File', {
     description:
       'A .zip holds one data set: a shapefile, a file geodatabase, or a file of another format that is imported. SourceSrid goes before what the file says of its CRS. ' +
-      'OverwriteExisting replaces a collection that was imported before; it is served until the new data is whole.',
+      'OverwriteExisting replaces a collection that was imported before; it is served until the new data is whole. ' +
+      'Mode takes the rows over into a collection that is there.',
     body: {
       schema: UploadFormSchema,
       mediaTypes: ['multipart/form-data'],
@@ -218,6 +220,7 @@ function jobView(job: JobRow): Static<typeof Job> {
     featureCount: result?.features ?? null,
     errorMessage: job.failure_message,
     warnings: JSON.parse(job.warnings_json) as string[],
+    ...(result?.merge ? { merge: result.merge } : {}),
     createdAt: timestamp(job.created_at),
     startedAt: optionalTimestamp(job.started_at),
     completedAt: optionalTimestamp(job.completed_at),

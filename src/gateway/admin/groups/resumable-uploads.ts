@@ -117,7 +117,7 @@ async function begin(x: Exchange & { params: BeginParams }, deps: AdminDeps): Pr
     fileName,
     mediaType: fields.get('filetype')?.slice(0, 100) ?? null,
     length,
-    input: importOf(parseUploadForm(fields), fileName),
+    input: importOf(x, parseUploadForm(fields), fileName),
     owner: ownerOf(x).owner,
   });
   const location = `${BASE_PATH}/import/resumable/${upload.id}`;

@@ -28,9 +28,12 @@ export function edit(task: EditTask): Promise<EditResult> {
 
 const OUTPUT_84 = { format: 'geojson', crs: 'OGC:CRS84', swapAxes: false, precision: 7 } as const;
 
+/** What a transaction must know of its task. */
+type SessionTask = Pick<EditTask, 'source' | 'filter' | 'origin'>;
+
 type Bound = string | number | bigint | Uint8Array | null;
 
-class GeoPackageSession implements EditSession {
+export class GeoPackageSession implements EditSession {
   readonly #source: GeoPackageSource;
   readonly #table: string;
   readonly #id: string;
@@ -41,7 +44,7 @@ class GeoPackageSession implements EditSession {
 
   private constructor(
     private readonly writer: Writer,
-    private readonly task: EditTask,
+    private readonly task: SessionTask,
   ) {
     this.#source = task.source as GeoPackageSource;
     this.#table = quote(this.#source.table);
@@ -50,7 +53,7 @@ class GeoPackageSession implements EditSession {
     this.#facts = writer.tableFacts(this.#source);
   }
 
-  static begin(task: EditTask): GeoPackageSession {
+  static begin(task: SessionTask): GeoPackageSession {
     return guarded(() => {
       const session = new GeoPackageSession(writer((task.source as GeoPackageSource).path), task);
       session.#run('BEGIN IMMEDIATE');
@@ -140,11 +143,13 @@ class GeoPackageSession implements EditSession {
     if (this.#facts.tendsIndex) this.#run(`DELETE FROM ${rtreeOf(this.#source)} WHERE id = ?`, [key]);
   }
 
-  async commit(events: readonly NewEvent[]): Promise<number> {
-    const cursor = guarded(() => recordEvents(this.writer, this.#source.table, this.task.origin, events));
+  async record(events: readonly NewEvent[]): Promise<number> {
+    return guarded(() => recordEvents(this.writer, this.#source.table, this.task.origin, events));
+  }
+
+  async commit(): Promise<void> {
     this.#noteContents();
     this.#run('COMMIT');
-    return cursor;
   }
 
   async rollback(): Promise<void> {

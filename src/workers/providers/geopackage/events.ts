@@ -1,6 +1,7 @@
 import type { FeatureEvent } from '../../../core/edits.js';
 import type { EventsResult, EventsTask } from '../../../core/events.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
+import { gapsIn } from '../../edits/events.js';
 import { reader, statement } from './connection.js';
 import { newestCursor } from './outbox.js';
 
@@ -34,7 +35,8 @@ export function events({ source, from, limit }: EventsTask): EventsResult {
   const newest = newestCursor(reader(path));
   if (newest < from) return { events: [], newest };
   const rows = statement(path, SELECT).all(from, limit) as OutboxRow[];
-  return { events: rows.map(eventOf), newest };
+  const events = rows.map(eventOf);
+  return { events, newest, ...gapsIn(events) };
 }
 
 function eventOf(row: OutboxRow): FeatureEvent {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { EditOrigin } from '../../../core/edits.js';
 import type Database from '../../../native/sqlite.js';
+import { GAP } from '../../edits/events.js';
 import type { NewEvent } from '../../edits/session.js';
 import { eventsKept } from '../retention.js';
 import type { Writer } from './writer.js';
@@ -42,6 +43,11 @@ export function recordEvents(
   const { count, ageMs } = eventsKept();
   writer.statement(TRIM).run(cursor - count, new Date(Date.now() - ageMs).toISOString());
   return cursor;
+}
+
+/** Writes that things have changed which are not told one by one; returns its cursor. */
+export function recordGap(writer: Writer, table: string, origin: EditOrigin): number {
+  return recordEvents(writer, table, origin, [GAP]);
 }
 
 function columnsOf(table: string, origin: EditOrigin, event: NewEvent) {

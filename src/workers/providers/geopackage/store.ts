@@ -7,6 +7,7 @@ import { events } from './events.js';
 import { extentOf, extentOfPassing } from './extent.js';
 import { inspect, otherTables } from './inspect.js';
 import { count, item, items } from './items.js';
+import { merge } from './merge.js';
 import { occupied } from './occupied.js';
 import { geopackageRows } from './overview-rows.js';
 import { rows } from './rows.js';
@@ -30,5 +31,6 @@ export const geopackageStore: FeatureStore = {
   rows,
   overviewRows: (source) => geopackageRows(source as GeoPackageSource),
   edit,
+  merge,
   events: async (task) => events(task),
 };

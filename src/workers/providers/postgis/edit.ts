@@ -42,19 +42,23 @@ export function edit(task: EditTask): Promise<EditResult> {
 
 const OUTPUT_84 = { format: 'geojson', crs: 'OGC:CRS84', swapAxes: false, precision: 7 } as const;
 
-class PostgisSession implements EditSession {
+/** What a transaction must know of its task. */
+type SessionTask = Pick<EditTask, 'source' | 'filter' | 'origin'>;
+
+export class PostgisSession implements EditSession {
   readonly #source: PostgisSource;
   readonly #fields: ReadonlyMap<string, Field>;
+  #isNumbered: boolean | undefined;
 
   private constructor(
     private readonly connection: PostgresConnection,
-    private readonly task: EditTask,
+    private readonly task: SessionTask,
   ) {
     this.#source = task.source as PostgisSource;
     this.#fields = new Map(this.#source.fields.map((field) => [field.name, field]));
   }
 
-  static async begin(connection: PostgresConnection, task: EditTask): Promise<PostgisSession> {
+  static async begin(connection: PostgresConnection, task: SessionTask): Promise<PostgisSession> {
     await ensureOutbox(connection);
     const session = new PostgisSession(connection, task);
     await session.#query('BEGIN');
@@ -122,7 +126,16 @@ class PostgisSession implements EditSession {
 
   /** The key that an insert names: what the client asked for, unless the table (of a view) numbers its rows itself. */
   async #newId(id: string | undefined): Promise<string | undefined> {
-    const { schema, table, idColumn, idType } = this.#source;
+    const { idType } = this.#source;
+    this.#isNumbered ??= await this.#numbersRows();
+    if (this.#isNumbered && (idType === 'integer' || id === undefined)) return undefined;
+    if (id !== undefined) return id;
+    if (idType === 'uuid') return randomUUID();
+    throw Refusal.member('/id', 'is missing: this collection does not number its features');
+  }
+
+  async #numbersRows(): Promise<boolean> {
+    const { schema, table, idColumn } = this.#source;
     const params = new SqlParams();
     const name = params.add(`${quote(schema)}.${quote(table)}`, 'regclass');
     const [[numbered]] = (await this.#query(
@@ -131,10 +144,7 @@ class PostgisSession implements EditSession {
        WHERE attrelid = ${name} AND attname = ${params.add(idColumn, 'text')}`,
       params,
     )) as [[boolean]];
-    if (numbered && (idType === 'integer' || id === undefined)) return undefined;
-    if (id !== undefined) return id;
-    if (idType === 'uuid') return randomUUID();
-    throw Refusal.member('/id', 'is missing: this collection does not number its features');
+    return numbered;
   }
 
   async update(id: string, change: RowChange): Promise<void> {
@@ -154,13 +164,13 @@ class PostgisSession implements EditSession {
     await this.#query(`DELETE FROM ${tableOf(this.#source)} WHERE ${ofId}`, params);
   }
 
-  async commit(events: readonly NewEvent[]): Promise<number> {
+  record(events: readonly NewEvent[]): Promise<number> {
     const { schema, table } = this.#source;
-    const cursor = await guarded(
-      recordEvents(this.connection, `${schema}.${table}`, this.task.origin, events),
-    );
+    return guarded(recordEvents(this.connection, `${schema}.${table}`, this.task.origin, events));
+  }
+
+  async commit(): Promise<void> {
     await this.#query('COMMIT').catch(asUnknown);
-    return cursor;
   }
 
   async rollback(): Promise<void> {

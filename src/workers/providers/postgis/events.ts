@@ -2,6 +2,7 @@ import type { FeatureEvent } from '../../../core/edits.js';
 import type { EventsResult, EventsTask } from '../../../core/events.js';
 import type { PostgisSource } from '../../../core/vector-source.js';
 import type { Cancellation } from '../../cancellation.js';
+import { gapsIn } from '../../edits/events.js';
 import { withConnection } from './database.js';
 import { newestCursor } from './outbox.js';
 import { SqlParams } from './params.js';
@@ -27,8 +28,7 @@ export function events(
       const sql = `SELECT ${COLUMNS} FROM graticule_events.outbox WHERE cursor >= ${params.add(from, 'int8')}
         ORDER BY cursor LIMIT ${params.add(limit, 'int8')}`;
       const events = (await connection.query(sql, params.values)).map(eventOf);
-      const gaps = events.filter(({ operation }) => (operation as string) === 'gap');
-      return { events, newest, ...(gaps.length > 0 ? { gaps: gaps.map(({ cursor }) => cursor) } : {}) };
+      return { events, newest, ...gapsIn(events) };
     },
     { cancellation },
   );

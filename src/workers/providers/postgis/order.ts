@@ -107,6 +107,12 @@ function idKey(source: PostgisSource, backwards: boolean): OrderKey {
   return { name: source.idColumn, sqlType: ID_TYPES[source.idType], nullable: false, descending: backwards };
 }
 
+/** The type that values of a field, or of the id column, are compared as. */
+export function keyType(source: PostgisSource, name: string): string {
+  if (name === source.idColumn) return ID_TYPES[source.idType];
+  return fieldOf(source, name)?.sqlType ?? 'text';
+}
+
 /** The condition on the row of an id; undefined when no row can have it. */
 export function idIs(source: PostgisSource, id: string, params: SqlParams): string | undefined {
   if (!isId(source, id)) return undefined;

@@ -3,6 +3,7 @@ import type { EditOrigin } from '../../../core/edits.js';
 import { CHANNEL } from '../../../core/events.js';
 import type { PostgresConnection } from '../../../native/postgres.js';
 import { isPgError } from '../../../native/postgres.js';
+import { GAP } from '../../edits/events.js';
 import { type NewEvent, Refusal } from '../../edits/session.js';
 import { eventsKept } from '../retention.js';
 import { SqlParams } from './params.js';
@@ -11,7 +12,6 @@ import { SqlParams } from './params.js';
 export const LOCK = 0x6772746363n;
 
 /** Not called after a likely user: a schema of the user's own name would become the place of new tables. */
-const NO_OUTBOX = `SELECT to_regclass('graticule_events.outbox') IS NULL`;
 const OUTBOX = `CREATE TABLE IF NOT EXISTS graticule_events.outbox (
   cursor bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, event_id uuid NOT NULL UNIQUE, time timestamptz NOT NULL,
   collection text NOT NULL, layer_id integer NOT NULL, table_name text NOT NULL, feature_id text NOT NULL,
@@ -19,11 +19,24 @@ const OUTBOX = `CREATE TABLE IF NOT EXISTS graticule_events.outbox (
   envelope_before json, envelope_after json, geometry json, attributes json, changed_attributes json NOT NULL,
   geometry_changed boolean NOT NULL, geometry_before json, attributes_before json)`;
 
+/** What merges have answered, by their tokens: no answer is that of one whose transaction is open. */
+const RECEIPTS = `CREATE TABLE IF NOT EXISTS graticule_events.merges (
+  token text PRIMARY KEY, answer json, time timestamptz NOT NULL DEFAULT now())`;
+
 const INSUFFICIENT_PRIVILEGE = '42501';
 
 /** Makes the outbox of a database where there is none. Throws a `Refusal` when the user may not. */
-export async function ensureOutbox(connection: PostgresConnection): Promise<void> {
-  const [[missing]] = (await connection.query(NO_OUTBOX)) as [[boolean]];
+export function ensureOutbox(connection: PostgresConnection): Promise<void> {
+  return ensureTable(connection, 'graticule_events.outbox', OUTBOX);
+}
+
+/** As `ensureOutbox`, of the table that remembers merges. */
+export function ensureReceipts(connection: PostgresConnection): Promise<void> {
+  return ensureTable(connection, 'graticule_events.merges', RECEIPTS);
+}
+
+async function ensureTable(connection: PostgresConnection, name: string, create: string): Promise<void> {
+  const [[missing]] = (await connection.query('SELECT to_regclass($1) IS NULL', [name])) as [[boolean]];
   if (!missing) return;
   await connection.query('BEGIN');
   try {
@@ -33,7 +46,7 @@ export async function ensureOutbox(connection: PostgresConnection): Promise<void
       [boolean],
     ];
     if (noSchema) await connection.query('CREATE SCHEMA graticule_events');
-    await connection.query(OUTBOX);
+    await connection.query(create);
     await connection.query('COMMIT');
   } catch (error) {
     await connection.query('ROLLBACK').catch(() => {});
@@ -90,6 +103,15 @@ export async function recordEvents(
     trim.values,
   );
   return cursor;
+}
+
+/** Writes that things have changed which are not told one by one; returns its cursor. */
+export function recordGap(
+  connection: PostgresConnection,
+  table: string,
+  origin: EditOrigin,
+): Promise<number> {
+  return recordEvents(connection, table, origin, [GAP]);
 }
 
 function rowOf(table: string, origin: EditOrigin, event: NewEvent) {

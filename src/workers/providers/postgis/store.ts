@@ -4,6 +4,7 @@ import { edit } from './edit.js';
 import { events } from './events.js';
 import { extent } from './extent.js';
 import { count, item, items } from './items.js';
+import { merge } from './merge.js';
 import { occupied } from './occupied.js';
 import { postgisRows } from './overview-rows.js';
 import { rows } from './rows.js';
@@ -20,5 +21,6 @@ export const postgisStore: FeatureStore = {
   rows,
   overviewRows: (source) => postgisRows(source as PostgisSource),
   edit,
+  merge,
   events,
 };

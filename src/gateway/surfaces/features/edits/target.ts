@@ -2,9 +2,9 @@ import { hasFeatures } from '../../../../core/abilities.js';
 import type { VectorCollection } from '../../../../core/collection.js';
 import { type Crs, defaultCrs } from '../../../../core/crs.js';
 import type { EditTask } from '../../../../core/edits.js';
-import { ApiError, badParameter } from '../../../../core/errors.js';
+import { badParameter } from '../../../../core/errors.js';
 import type { Exchange } from '../../../../core/operation.js';
-import { bothFields, bothFilters } from '../../../../services/access/access.js';
+import { editBounds } from '../../../../services/edit-bounds.js';
 import type { Edits } from '../../../../services/edits.js';
 import type { SurfaceDeps } from '../../common.js';
 import { type View, viewOf } from '../view.js';
@@ -25,12 +25,8 @@ export interface EditTarget {
 /** The collection of a request, its bounds for who asks, and the CRS of the body. Throws 400, 403, 404. */
 export function editTarget(x: Exchange, deps: EditDeps, id: string, contentCrs: Crs | undefined): EditTarget {
   const view = viewOf(deps, x.principal, id);
-  const { collection, rows, fields, masked } = view;
-  const visible = masked ? fields.map(({ name }) => name) : undefined;
-  const write = deps.access(x.principal, collection, 'write');
-  if (!write.allowed) throw new ApiError('forbidden', `You may not change features of ${collection.id}.`);
-  if (!collection.source.writable)
-    throw new ApiError('forbidden', `${collection.id} is read-only: ${whyReadOnly(collection)}.`);
+  const { collection, visible } = view;
+  const bounds = editBounds(visible, deps.access(x.principal, collection, 'write'));
   const crs = inputCrs(collection, contentCrs);
   return {
     collection,
@@ -39,9 +35,7 @@ export function editTarget(x: Exchange, deps: EditDeps, id: string, contentCrs: 
     task: {
       crs: crs.proj,
       swapAxes: crs.northFirst,
-      filter: bothFilters(rows, write.filter),
-      visible,
-      writable: copied(bothFields(visible && view.queryables.map(({ name }) => name), write.fields)),
+      ...bounds,
       origin: {
         collection: collection.id,
         layerId: collection.layerId,
@@ -51,15 +45,6 @@ export function editTarget(x: Exchange, deps: EditDeps, id: string, contentCrs: 
       },
     },
   };
-}
-
-const copied = (names: readonly string[] | undefined) => names && [...names];
-
-function whyReadOnly({ source, file }: VectorCollection): string {
-  if (source.database !== undefined) return 'it is a view, or the database user may not change the table';
-  if (source.path === undefined) return 'its store is only read';
-  if (source.path !== file) return 'what is served is a converted copy of the file; import it to edit it';
-  return 'the server may not write the file';
 }
 
 function inputCrs(collection: VectorCollection, contentCrs: Crs | undefined): Crs {

@@ -1,0 +1,31 @@
+import { defineOperation, type Operation } from '../../core/operation.js';
+import { pathString } from '../../core/params.js';
+import type { ImportService } from '../../services/import.js';
+import { type Merges, REJECTED_ROWS_TYPE } from '../../services/merges.js';
+import { fileReply } from '../http/file-reply.js';
+import { errorDocs } from './envelope.js';
+import { BASE_PATH } from './kit.js';
+
+/** The rows that an import into a collection left out, or failed of, one JSON object on each line: beside the contract. */
+export function rejectedRowsDownload(imports: ImportService, merges: Merges): Operation {
+  return defineOperation({
+    id: 'admin.import.downloadRejectedRows',
+    method: 'GET',
+    path: `${BASE_PATH}/import/jobs/{jobId}/rejected-rows`,
+    surface: 'admin',
+    protocol: 'Admin',
+    summary: 'Download Rejected Rows',
+    tag: 'Import',
+    permission: 'admin:import:read',
+    params: { jobId: pathString('jobId', 'Id of the import job.') },
+    responses: {
+      200: { description: 'The rows', content: { [REJECTED_ROWS_TYPE]: null } },
+      206: { description: 'Part of the rows', content: { [REJECTED_ROWS_TYPE]: null } },
+      ...errorDocs([404, 416]),
+    },
+    async run(x) {
+      const { id } = await imports.get(x.params.jobId);
+      return fileReply(x, { path: await merges.rejectedRows(id), mediaType: REJECTED_ROWS_TYPE });
+    },
+  });
+}

@@ -1,0 +1,67 @@
+import type { Box } from '../../core/box.js';
+import { envelope } from '../../core/box.js';
+import type { FeatureEvent } from '../../core/edits.js';
+import { parseExact } from '../../core/json.js';
+import type { NewEvent, StoredFeature } from './session.js';
+
+/** Events out of features as they were before a change and as they are after it. */
+
+/** Stands in an outbox for changes that are not told one by one. No reader of events sees it as one. */
+export const GAP = {
+  featureId: '',
+  operation: 'gap' as NewEvent['operation'],
+  changedAttributes: [],
+  geometryChanged: true,
+} satisfies NewEvent;
+
+/** Cursors of what stands for changes that are not told one by one. */
+export function gapsIn(events: readonly FeatureEvent[]): { gaps?: number[] } {
+  const gaps = events.filter(({ operation }) => operation === GAP.operation);
+  return gaps.length > 0 ? { gaps: gaps.map(({ cursor }) => cursor) } : {};
+}
+
+export function insertion(after: StoredFeature): NewEvent {
+  return {
+    ...content(after),
+    operation: 'insert',
+    envelopeAfter: boxOf(after.geometry84),
+    changedAttributes: Object.keys(JSON.parse(after.properties)),
+    geometryChanged: after.geometry !== 'null',
+  };
+}
+
+export function deletion(before: StoredFeature): NewEvent {
+  return {
+    ...content(before),
+    operation: 'delete',
+    envelopeBefore: boxOf(before.geometry84),
+    changedAttributes: Object.keys(JSON.parse(before.properties)),
+    geometryChanged: before.geometry !== 'null',
+  };
+}
+
+export function update(before: StoredFeature, after: StoredFeature): NewEvent {
+  const old = parseExact(before.properties) as Record<string, unknown>;
+  const now = parseExact(after.properties) as Record<string, unknown>;
+  const changed = Object.keys(now).filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]));
+  const geometryChanged = before.geometry !== after.geometry;
+  return {
+    ...content(after),
+    operation: 'update',
+    envelopeBefore: boxOf(before.geometry84),
+    envelopeAfter: boxOf(after.geometry84),
+    geometryBefore: geometryChanged ? before.geometry84 : undefined,
+    attributesBefore: JSON.stringify(Object.fromEntries(changed.map((name) => [name, old[name] ?? null]))),
+    changedAttributes: changed,
+    geometryChanged,
+  };
+}
+
+function content({ id, geometry84, properties }: StoredFeature) {
+  return { featureId: id, geometry: geometry84 === 'null' ? undefined : geometry84, attributes: properties };
+}
+
+/** The box around a GeoJSON geometry; undefined when it has no position. */
+function boxOf(geometry: string): Box | undefined {
+  return envelope(JSON.parse(geometry));
+}

@@ -1,0 +1,220 @@
+import { rmSync } from 'node:fs';
+import { deserialize, serialize } from 'node:v8';
+import { TaskFailure } from '../../core/failure.js';
+import type { FieldValue } from '../../core/feature-values.js';
+import type { RejectedRow } from '../../core/merges.js';
+import Database from '../../native/sqlite.js';
+import type { NewEvent } from '../edits/session.js';
+
+/** What a row writes, whichever feature it is. */
+export interface RowContent {
+  geometry: Uint8Array | null;
+  values: ReadonlyMap<string, FieldValue>;
+}
+
+/** A row that is ready. */
+export interface ReadyRow extends RowContent {
+  row: number;
+  /** The id that the file has for it. */
+  fileId: string;
+  /** The id that a new feature gets; the store's to give when absent. */
+  id?: string;
+  /** JSON of the value that tells which feature it is. */
+  key?: string;
+}
+
+/** A row, and the feature of its key. */
+export interface MatchedRow extends ReadyRow {
+  match?: string;
+  /** Several features have the key. */
+  isAmbiguous: boolean;
+}
+
+interface Stored {
+  row: number;
+  file_id: string;
+  id: string | null;
+  key: string | null;
+  content: Buffer;
+  match: string | null;
+  matches: number;
+}
+
+const TABLES = `
+  CREATE TABLE ready (row INTEGER PRIMARY KEY, file_id TEXT NOT NULL, id TEXT, key TEXT UNIQUE, content BLOB NOT NULL,
+    match TEXT, matches INTEGER NOT NULL DEFAULT 0);
+  CREATE TABLE rejected (row INTEGER PRIMARY KEY, file_id TEXT NOT NULL, reasons TEXT NOT NULL);
+  CREATE TABLE written (feature_id TEXT PRIMARY KEY, row INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE events (n INTEGER PRIMARY KEY, event TEXT NOT NULL);`;
+
+const PAGE = 200;
+/** Characters of events that are in memory at once, but for a larger event. */
+const EVENT_CHARACTERS = 4_194_304;
+
+/**
+ * The rows of a merge on their way, in a file of their own: as many as there are, none is in memory for long. The file is
+ * worth nothing after a crash, so nothing waits for the disk.
+ */
+export class Spool {
+  readonly #statements = new Map<string, Database.Statement>();
+
+  private constructor(readonly db: Database.Database) {
+    db.pragma('journal_mode = MEMORY');
+    db.pragma('synchronous = OFF');
+  }
+
+  static create(path: string): Spool {
+    for (const suffix of ['', '-journal']) rmSync(path + suffix, { force: true });
+    const spool = new Spool(new Database(path));
+    spool.db.exec(TABLES);
+    spool.begin();
+    return spool;
+  }
+
+  static open(path: string): Spool {
+    try {
+      const spool = new Spool(new Database(path, { fileMustExist: true }));
+      spool.begin();
+      return spool;
+    } catch (error) {
+      throw new TaskFailure('source-missing', 'The rows of the file are gone.', String(error));
+    }
+  }
+
+  begin(): void {
+    this.db.exec('BEGIN');
+  }
+
+  /** Keeps what was written since it was opened. */
+  commit(): void {
+    this.db.exec('COMMIT');
+  }
+
+  close(): void {
+    this.db.close();
+  }
+
+  add({ row, fileId, id, key, geometry, values }: ReadyRow): void {
+    this.#run(
+      'INSERT INTO ready (row, file_id, id, key, content) VALUES (?, ?, ?, ?, ?)',
+      ...[row, fileId, id ?? null, key ?? null, serialize({ geometry, values })],
+    );
+  }
+
+  /** The row of a key, if one has come. */
+  rowOf(key: string): number | undefined {
+    return this.#pluck('SELECT row FROM ready WHERE key = ?', key) as number | undefined;
+  }
+
+  get count(): number {
+    return this.#pluck('SELECT count(*) FROM ready') as number;
+  }
+
+  *rows(): Generator<MatchedRow[]> {
+    let last = 0;
+    for (;;) {
+      const sql = `SELECT * FROM ready WHERE row > ? ORDER BY row LIMIT ${PAGE}`;
+      const page = this.#statement(sql).all(last) as Stored[];
+      if (page.length === 0) return;
+      last = page.at(-1)!.row;
+      yield page.map(matchedRow);
+    }
+  }
+
+  *keys(most: number): Generator<string[]> {
+    let last = '';
+    for (;;) {
+      const sql = 'SELECT key FROM ready WHERE key > ? ORDER BY key LIMIT ?';
+      const page = this.#statement(sql).pluck().all(last, most) as string[];
+      if (page.length === 0) return;
+      last = page.at(-1)!;
+      yield page;
+    }
+  }
+
+  /** A feature of the store has this key. */
+  match(key: string, id: string): void {
+    this.#run('UPDATE ready SET match = ?, matches = matches + 1 WHERE key = ?', id, key);
+  }
+
+  reject({ row, id, reasons }: RejectedRow): void {
+    this.#run('INSERT OR REPLACE INTO rejected VALUES (?, ?, ?)', row, id, JSON.stringify(reasons));
+  }
+
+  get rejectedCount(): number {
+    return this.#pluck('SELECT count(*) FROM rejected') as number;
+  }
+
+  *rejected(most: number): Generator<RejectedRow> {
+    const sql = 'SELECT * FROM rejected ORDER BY row LIMIT ?';
+    const rows = this.db.prepare(sql).iterate(most) as Iterable<{
+      row: number;
+      file_id: string;
+      reasons: string;
+    }>;
+    for (const { row, file_id, reasons } of rows) yield { row, id: file_id, reasons: JSON.parse(reasons) };
+  }
+
+  /** The row that wrote a feature. */
+  writerOf(featureId: string): number | undefined {
+    return this.#pluck('SELECT row FROM written WHERE feature_id = ?', featureId) as number | undefined;
+  }
+
+  wrote(featureId: string, row: number): void {
+    this.#run('INSERT INTO written VALUES (?, ?)', featureId, row);
+  }
+
+  addEvent(event: NewEvent): void {
+    this.#run('INSERT INTO events (event) VALUES (?)', JSON.stringify(event));
+  }
+
+  *events(): Generator<NewEvent[]> {
+    let batch: NewEvent[] = [];
+    let characters = 0;
+    for (let n = 1; ; n++) {
+      const event = this.#pluck('SELECT event FROM events WHERE n = ?', n) as string | undefined;
+      if (event === undefined) break;
+      batch.push(JSON.parse(event));
+      characters += event.length;
+      if (batch.length < PAGE && characters < EVENT_CHARACTERS) continue;
+      yield batch;
+      batch = [];
+      characters = 0;
+    }
+    if (batch.length > 0) yield batch;
+  }
+
+  /** Forgets what a try to write the rows has left, which was undone. */
+  restart(): void {
+    this.db.exec('DELETE FROM written; DELETE FROM events; UPDATE ready SET match = NULL, matches = 0');
+  }
+
+  #statement(sql: string): Database.Statement {
+    let statement = this.#statements.get(sql);
+    if (!statement) this.#statements.set(sql, (statement = this.db.prepare(sql)));
+    return statement;
+  }
+
+  #run(sql: string, ...values: unknown[]): void {
+    this.#statement(sql).run(...values);
+  }
+
+  #pluck(sql: string, ...values: unknown[]): unknown {
+    return this.#statement(sql)
+      .pluck()
+      .get(...values);
+  }
+}
+
+function matchedRow(stored: Stored): MatchedRow {
+  const { row, file_id: fileId, id, key, content, match, matches } = stored;
+  return {
+    row,
+    fileId,
+    ...(id === null ? {} : { id }),
+    ...(key === null ? {} : { key }),
+    ...(deserialize(content) as RowContent),
+    ...(match === null ? {} : { match }),
+    isAmbiguous: matches > 1,
+  };
+}
