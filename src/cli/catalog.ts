@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { CatalogSnapshot } from '../core/collection.js';
+import type { Config } from '../core/config.js';
 import type { Pools } from '../core/tasks.js';
 import { Catalog } from '../services/catalog.js';
 import { Databases } from '../services/databases.js';
@@ -7,7 +8,7 @@ import { dataSettings } from '../services/publish/settings.js';
 import { registeredIn } from '../services/rasters/registered.js';
 import { remoteHosts } from '../services/storage/hosts.js';
 import { openStorage } from '../services/storage/open.js';
-import { openStateOf } from '../stores/state.js';
+import { openStateOf, type State } from '../stores/state.js';
 import { withPools } from './local.js';
 import { resolveConfig } from './settings.js';
 
@@ -22,6 +23,8 @@ export interface LocalCatalog {
   catalog: CatalogSnapshot;
   pools: Pools;
   dataDir: string;
+  config: Config;
+  state: State;
 }
 
 /** What a server with these options would publish, and workers for it, for one command. */
@@ -46,7 +49,7 @@ export async function withCatalog<T>(
         const catalog = new Catalog({ pools, databases, dataDir, storage, layerIdOf, registered });
         try {
           const snapshot = await catalog.prepare(dataSettings(config));
-          return await work({ catalog: snapshot, pools, dataDir });
+          return await work({ catalog: snapshot, pools, dataDir, config, state });
         } finally {
           databases.close();
         }

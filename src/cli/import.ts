@@ -1,26 +1,25 @@
 import { existsSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
-import { SingleBar } from 'cli-progress';
 import { ImportService, tableName } from '../services/import.js';
 import { JobEngine } from '../services/jobs/engine.js';
 import { ARCHIVE, GRIDDED, nameOf, RASTER, reasonNotRead } from '../services/publish/formats.js';
 import { isStac } from '../services/publish/stac.js';
 import { folderName } from '../stores/private-files.js';
 import { openStateOf } from '../stores/state.js';
-import { CommandError, EXIT_FAILED } from './command-error.js';
+import { CommandError } from './command-error.js';
+import { followJob } from './follow-job.js';
 import { notifyServer, withPools } from './local.js';
+import { type MergeOptions, mergeFile } from './merge.js';
 import { resolveConfig } from './settings.js';
 
-export interface ImportOptions {
-  dataDir?: string;
-  config?: string;
+export interface ImportOptions extends MergeOptions {
   layer?: string;
   name?: string;
   title?: string;
   crs?: string;
+  /** Collection that the rows go into. */
+  into?: string;
 }
-
-const POLL_MS = 150;
 
 /** `graticule import FILE`: loads a vector file into the store as a durable job, with a progress bar. */
 export async function importFile(file: string, options: ImportOptions): Promise<void> {
@@ -28,6 +27,9 @@ export async function importFile(file: string, options: ImportOptions): Promise<
   if (!existsSync(path)) throw new CommandError(`there is no file ${file}`);
   const refusal = refusalOf(path);
   if (refusal !== undefined) throw new CommandError(`${file} cannot be imported: ${refusal}`);
+  if (options.into !== undefined) return mergeFile(path, options.into, options);
+  if (options.mode ?? options.key ?? options.rejectRows)
+    throw new CommandError('--mode, --key and --reject-rows go with --into COLLECTION');
   const { config } = resolveConfig({ 'data.directory': options.dataDir }, options.config);
   const dataDir = resolve(config.data.directory);
   if (await isStac(path)) return importStac(path, options, dataDir);
@@ -50,7 +52,8 @@ export async function importFile(file: string, options: ImportOptions): Promise<
       const table = tableName(options.name ?? nameOf(path));
       const input = { file: path, layer: options.layer, table, title: options.title, sourceCrs: options.crs };
       const job = await imports.submit(input, { owner: 'command line' });
-      await follow(jobs, job.id, table);
+      await followJob(jobs, job.id);
+      process.stdout.write(`imported into the collection ${table}\n`);
     });
   } finally {
     await jobs.stop();
@@ -80,28 +83,4 @@ async function importStac(path: string, options: ImportOptions, dataDir: string)
   process.stdout.write(`imported ${items} STAC items into ${join(folder, `${name}.gpkg`)}`);
   process.stdout.write(refusedCount > 0 ? `; ${refusedCount} documents were left out\n` : '\n');
   notifyServer(dataDir);
-}
-
-/** Shows the job's progress until it ends; wherever it runs, its row tells. */
-async function follow(jobs: JobEngine, id: string, table: string): Promise<void> {
-  const bar = new SingleBar({ format: '  {bar} {percentage}% {phase}', barsize: 30, hideCursor: true });
-  bar.start(100, 0, { phase: 'waiting' });
-  for (;;) {
-    const row = await jobs.store.get(id);
-    if (!row) throw new Error('the job is gone');
-    bar.update(Math.round((row.state === 'Succeeded' ? 1 : (row.fraction ?? 0)) * 100), {
-      phase: row.phase ?? '',
-    });
-    if (row.state !== 'Queued' && row.state !== 'Running') {
-      bar.stop();
-      if (row.state !== 'Succeeded')
-        throw new CommandError(
-          `the import ${row.state.toLowerCase()}: ${row.failure_message ?? 'no reason given'}`,
-          EXIT_FAILED,
-        );
-      process.stdout.write(`imported into the collection ${table}\n`);
-      return;
-    }
-    await new Promise((done) => setTimeout(done, POLL_MS));
-  }
 }

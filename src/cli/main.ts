@@ -136,6 +136,11 @@ program
   .option('--name <name>', 'name of the collection; that of the file when absent')
   .option('--title <text>', 'title of the collection')
   .option('--crs <crs>', 'CRS of the coordinates, whatever the file says, for example EPSG:4326')
+  .option('--into <collection>', 'take the rows over into this collection, all or nothing')
+  .option('--mode <mode>', 'with --into: append (when absent), replace, or upsert')
+  .option('--key <field>', 'field that tells which feature a row is, with --mode upsert')
+  .option('--reject-rows', 'leave out and list the rows that cannot be taken, with --into')
+  .option('--source <path...>', 'files, folders and databases to look for the collection in, besides the store')
   .action(loaded(async () => (await import('./import.js')).importFile));
 
 program

@@ -116,8 +116,8 @@ export function startManagement(options: ManagementOptions): Management {
     await cluster.settle();
   };
   const merges = new Merges({
-    ...{ pools, edits: options.edits, dataDir: options.dataDir, access: options.access },
-    ...{ catalog: () => catalog.current, visible: options.visible },
+    ...{ pools, edits: options.edits, dataDir: options.dataDir, catalog: () => catalog.current },
+    callers: { visible: options.visible, access: options.access },
   });
   const imports = new ImportService({
     pools,

@@ -119,6 +119,10 @@ interface StageInput extends Omit<ImportInput, 'file' | 'sourceCrs'> {
 }
 
 const KIND = 'import';
+/** Of what goes into a collection that is there: within the rights of a caller, or by the command line. */
+const MERGE_KIND = 'merge';
+const COMMAND_MERGE_KIND = 'command-merge';
+const KINDS = [KIND, MERGE_KIND, COMMAND_MERGE_KIND];
 const STAGING_TABLE = 'staged';
 /** Names that SQLite, GeoPackage and the store use themselves. */
 const RESERVED = /^(sqlite|gpkg|rtree|graticule)_|^layer_styles$/i;
@@ -159,7 +163,10 @@ export class ImportService {
     this.uploads = join(directory, 'uploads');
     this.#staging = join(directory, 'staging');
     this.#store = join(directory, 'stores', 'default.gpkg');
-    deps.jobs.register(this.#kind());
+    deps.jobs.register(this.#kind(KIND));
+    if (deps.merges) deps.jobs.register(this.#kind(COMMAND_MERGE_KIND));
+    // Who does not know what callers may do leaves their jobs to servers.
+    if (deps.merges?.knowsCallers) deps.jobs.register(this.#kind(MERGE_KIND));
   }
 
   /** Throws what `submit` would throw now. */
@@ -195,7 +202,7 @@ export class ImportService {
   async submit(input: ImportInput, options: SubmitOptions): Promise<JobRow> {
     this.refuse(input);
     const resources = [`collection:${input.table}`];
-    const { job } = await this.#deps.jobs.submit(KIND, input, { resources, ...options });
+    const { job } = await this.#deps.jobs.submit(kindOf(input), input, { resources, ...options });
     return job;
   }
 
@@ -203,7 +210,7 @@ export class ImportService {
   async trim(): Promise<void> {
     await removeStrays(this.#deps.jobs.store, this.uploads);
     const uploadOf = (input: unknown) => uploadPath(input as ImportInput);
-    await trimUploads(this.#deps.jobs.store, KIND, uploadOf);
+    for (const kind of KINDS) await trimUploads(this.#deps.jobs.store, kind, uploadOf);
     await this.#deps.merges?.trim();
   }
 
@@ -215,13 +222,13 @@ export class ImportService {
   /** Imports, newest first; only those that have not ended when `active`. */
   list(active: boolean, limit = 200): Promise<JobRow[]> {
     const states = active ? ['Queued', 'Running'] : undefined;
-    return this.#deps.jobs.store.list({ kinds: [KIND], limit, ...(states ? { states } : {}) });
+    return this.#deps.jobs.store.list({ kinds: KINDS, limit, ...(states ? { states } : {}) });
   }
 
   /** Throws `not-found`, also for a job of another kind. */
   async get(id: string): Promise<JobRow> {
     const job = await this.#deps.jobs.get(id);
-    if (job.kind !== KIND) throw new ApiError('not-found', `There is no import job '${id}'.`);
+    if (!KINDS.includes(job.kind)) throw new ApiError('not-found', `There is no import job '${id}'.`);
     return job;
   }
 
@@ -231,11 +238,11 @@ export class ImportService {
     return merges;
   }
 
-  #kind(): JobKind<ImportInput, ImportResult> {
+  #kind(kind: string): JobKind<ImportInput, ImportResult> {
     return {
-      kind: KIND,
+      kind,
       ofUpload: true,
-      title: 'Import a file',
+      title: kind === KIND ? 'Import a file' : 'Import a file into a layer',
       console: 'ExtractTransformLoad',
       operationType: 1,
       resumable: true,
@@ -420,6 +427,11 @@ export class ImportService {
   #stagingPath(id: string): string {
     return join(this.#staging, `${id}.gpkg`);
   }
+}
+
+function kindOf({ merge }: ImportInput): string {
+  if (!merge) return KIND;
+  return merge.principal ? MERGE_KIND : COMMAND_MERGE_KIND;
 }
 
 /** What an earlier run kept once its file was translated; before that, a fetch keeps how far it is. */

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { hasFeatures } from '../core/abilities.js';
 import { type CatalogSnapshot, type VectorCollection, whole } from '../core/collection.js';
 import { ApiError, notFound } from '../core/errors.js';
+import { TaskFailure } from '../core/failure.js';
 import { LIMITS } from '../core/limits.js';
 import type { MergeCounts, MergeRequest, MergeResult, RejectedRow } from '../core/merges.js';
 import type { Principal } from '../core/operation.js';
@@ -32,9 +33,12 @@ export interface MergesDeps {
   edits: Edits;
   dataDir: string;
   catalog(): CatalogSnapshot;
-  /** The catalog as a principal may read it. */
-  visible(principal: Principal): CatalogSnapshot;
-  access: AccessPolicy;
+  /** What callers may do; without it merges are those of nobody. */
+  callers?: {
+    /** The catalog as a principal may read it. */
+    visible(principal: Principal): CatalogSnapshot;
+    access: AccessPolicy;
+  };
 }
 
 /** A file whose rows go into a collection, once it is a staging GeoPackage. */
@@ -63,6 +67,11 @@ export class Merges {
   constructor(deps: MergesDeps) {
     this.#deps = deps;
     this.#folder = join(resolve(deps.dataDir), 'merges');
+  }
+
+  /** Whether merges are bounded by the rights of callers. */
+  get knowsCallers(): boolean {
+    return this.#deps.callers !== undefined;
   }
 
   /** Throws what a merge would throw now. */
@@ -115,16 +124,20 @@ export class Merges {
   }
 
   #target(id: string, { mode, keyField, principal }: MergeInput) {
-    const { catalog, visible, access } = this.#deps;
-    const published = catalog().byId(id);
-    const shown = principal ? visible(principal).byId(id) : published;
-    if (!hasFeatures(published) || !hasFeatures(shown))
-      throw notFound('feature collection', id.slice(0, 100));
+    const published = this.#deps.catalog().byId(id);
+    if (!hasFeatures(published)) throw notFound('feature collection', id.slice(0, 100));
     const collection = whole(published);
-    if (!principal) requireWritable(collection);
-    const bounds = principal ? editBounds(shown, access(principal, collection, 'write')) : {};
+    const bounds = principal ? this.#boundsOf(principal, collection) : {};
+    requireWritable(collection);
     if (mode === 'upsert') requireKey(collection, bounds, keyField);
     return { collection, bounds };
+  }
+
+  #boundsOf(principal: Principal, collection: VectorCollection): EditBounds {
+    const { visible, access } = this.#deps.callers!;
+    const shown = visible(principal).byId(collection.id);
+    if (!hasFeatures(shown)) throw notFound('feature collection', collection.id);
+    return editBounds(shown, access(principal, collection, 'write'));
   }
 
   async #check(context: JobContext, merge: Merging, tell: (part: number) => void): Promise<number> {
@@ -165,7 +178,13 @@ export class Merges {
         actor: principal?.id ?? 'command line',
       },
     };
-    return counted(tell, (count) => this.#deps.edits.merge(collection, { ...merge, count }, signal));
+    const write = () =>
+      counted(tell, (count) => this.#deps.edits.merge(collection, { ...merge, count }, signal));
+    // A database that broke off while it committed knows whether it did.
+    return write().catch((error: unknown) => {
+      if (error instanceof TaskFailure && error.code === 'outcome-unknown') return write();
+      throw error;
+    });
   }
 
   async #keepReport(context: JobContext): Promise<void> {

@@ -45,7 +45,6 @@ async function inSession(
   }
   const spool = Spool.open(task.spool);
   try {
-    spool.restart();
     const written = await writeRows({ session, task, spool, cancellation });
     const isRefused = 'row' in written;
     if (spool.rejectedCount > 0) writeReport(spool, task.report);

@@ -37,12 +37,12 @@ interface Stored {
   key: string | null;
   content: Buffer;
   match: string | null;
-  matches: number;
+  matches: number | null;
 }
 
 const TABLES = `
-  CREATE TABLE ready (row INTEGER PRIMARY KEY, file_id TEXT NOT NULL, id TEXT, key TEXT UNIQUE, content BLOB NOT NULL,
-    match TEXT, matches INTEGER NOT NULL DEFAULT 0);
+  CREATE TABLE ready (row INTEGER PRIMARY KEY, file_id TEXT NOT NULL, id TEXT, key TEXT UNIQUE, content BLOB NOT NULL);
+  CREATE TABLE matches (key TEXT PRIMARY KEY, match TEXT NOT NULL, matches INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE rejected (row INTEGER PRIMARY KEY, file_id TEXT NOT NULL, reasons TEXT NOT NULL);
   CREATE TABLE written (feature_id TEXT PRIMARY KEY, row INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE events (n INTEGER PRIMARY KEY, event TEXT NOT NULL);`;
@@ -63,6 +63,7 @@ export class Spool {
     db.pragma('synchronous = OFF');
   }
 
+  /** An empty one, for the rows. */
   static create(path: string): Spool {
     for (const suffix of ['', '-journal']) rmSync(path + suffix, { force: true });
     const spool = new Spool(new Database(path));
@@ -71,6 +72,7 @@ export class Spool {
     return spool;
   }
 
+  /** One that has the rows; what is written besides is forgotten when it is closed. */
   static open(path: string): Spool {
     try {
       const spool = new Spool(new Database(path, { fileMustExist: true }));
@@ -113,7 +115,8 @@ export class Spool {
   *rows(): Generator<MatchedRow[]> {
     let last = 0;
     for (;;) {
-      const sql = `SELECT * FROM ready WHERE row > ? ORDER BY row LIMIT ${PAGE}`;
+      const sql = `SELECT ready.*, match, matches FROM ready LEFT JOIN matches USING (key)
+        WHERE row > ? ORDER BY row LIMIT ${PAGE}`;
       const page = this.#statement(sql).all(last) as Stored[];
       if (page.length === 0) return;
       last = page.at(-1)!.row;
@@ -134,7 +137,8 @@ export class Spool {
 
   /** A feature of the store has this key. */
   match(key: string, id: string): void {
-    this.#run('UPDATE ready SET match = ?, matches = matches + 1 WHERE key = ?', id, key);
+    const sql = 'INSERT INTO matches VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET matches = matches + 1';
+    this.#run(sql, key, id);
   }
 
   reject({ row, id, reasons }: RejectedRow): void {
@@ -184,11 +188,6 @@ export class Spool {
     if (batch.length > 0) yield batch;
   }
 
-  /** Forgets what a try to write the rows has left, which was undone. */
-  restart(): void {
-    this.db.exec('DELETE FROM written; DELETE FROM events; UPDATE ready SET match = NULL, matches = 0');
-  }
-
   #statement(sql: string): Database.Statement {
     let statement = this.#statements.get(sql);
     if (!statement) this.#statements.set(sql, (statement = this.db.prepare(sql)));
@@ -215,6 +214,6 @@ function matchedRow(stored: Stored): MatchedRow {
     ...(key === null ? {} : { key }),
     ...(deserialize(content) as RowContent),
     ...(match === null ? {} : { match }),
-    isAmbiguous: matches > 1,
+    isAmbiguous: (matches ?? 0) > 1,
   };
 }

@@ -1,0 +1,29 @@
+import { SingleBar } from 'cli-progress';
+import type { JobEngine } from '../services/jobs/engine.js';
+import type { JobRow } from '../stores/jobs.js';
+import { CommandError, EXIT_FAILED } from './command-error.js';
+
+const POLL_MS = 150;
+
+/** Shows the job's progress until it ends; wherever it runs, its row tells. */
+export async function followJob(jobs: JobEngine, id: string): Promise<JobRow> {
+  const bar = new SingleBar({ format: '  {bar} {percentage}% {phase}', barsize: 30, hideCursor: true });
+  bar.start(100, 0, { phase: 'waiting' });
+  for (;;) {
+    const row = await jobs.store.get(id);
+    if (!row) throw new Error('the job is gone');
+    bar.update(Math.round((row.state === 'Succeeded' ? 1 : (row.fraction ?? 0)) * 100), {
+      phase: row.phase ?? '',
+    });
+    if (row.state !== 'Queued' && row.state !== 'Running') {
+      bar.stop();
+      if (row.state !== 'Succeeded')
+        throw new CommandError(
+          `the import ${row.state.toLowerCase()}: ${row.failure_message ?? 'no reason given'}`,
+          EXIT_FAILED,
+        );
+      return row;
+    }
+    await new Promise((done) => setTimeout(done, POLL_MS));
+  }
+}

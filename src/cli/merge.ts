@@ -1,0 +1,77 @@
+import { ApiError } from '../core/errors.js';
+import { MERGE_MODES, type MergeRequest } from '../core/merges.js';
+import { Edits } from '../services/edits.js';
+import { type ImportResult, ImportService } from '../services/import.js';
+import { JobEngine } from '../services/jobs/engine.js';
+import { Merges } from '../services/merges.js';
+import { folderName } from '../stores/private-files.js';
+import { type CatalogOptions, type LocalCatalog, withCatalog } from './catalog.js';
+import { CommandError } from './command-error.js';
+import { followJob } from './follow-job.js';
+import { notifyServer } from './local.js';
+
+export interface MergeOptions extends Omit<CatalogOptions, 'crs'> {
+  mode?: string;
+  key?: string;
+  rejectRows?: boolean;
+}
+
+interface FileOptions extends MergeOptions {
+  layer?: string;
+  crs?: string;
+}
+
+/** `graticule import FILE --into COLLECTION`: takes the rows of a file over into a collection, as a durable job. */
+export async function mergeFile(file: string, into: string, options: FileOptions): Promise<void> {
+  const { crs, ...catalogOptions } = options;
+  const merge = requestOf(options);
+  await withCatalog(catalogOptions, async (local) => {
+    const { jobs, imports } = mergingParts(local);
+    jobs.start();
+    try {
+      const input = { file, layer: options.layer, table: into, sourceCrs: crs, merge };
+      const { id } = await imports.submit(input, { owner: 'command line' });
+      const job = await followJob(jobs, id);
+      notifyServer(local.dataDir);
+      process.stdout.write(told(JSON.parse(job.result_json!) as ImportResult));
+    } catch (error) {
+      if (error instanceof ApiError) throw new CommandError(error.message);
+      throw error;
+    } finally {
+      await jobs.stop();
+    }
+  });
+}
+
+function requestOf({ mode: name = 'append', key, rejectRows = false }: MergeOptions): MergeRequest {
+  const mode = MERGE_MODES.find((one) => one === name);
+  if (!mode) throw new CommandError(`--mode must be one of ${MERGE_MODES.join(', ')}`);
+  if ((mode === 'upsert') !== (key !== undefined))
+    throw new CommandError('--mode upsert needs --key FIELD, and no other mode has one');
+  return { mode, rejectRows, ...(key === undefined ? {} : { keyField: key }) };
+}
+
+function mergingParts({ catalog, pools, dataDir, config, state }: LocalCatalog) {
+  const jobs = new JobEngine(state.jobs, {
+    folder: config.state.url === '' ? undefined : folderName(dataDir),
+    onError: (error: unknown) => process.stderr.write(`${String(error)}\n`),
+  });
+  const edits = new Edits(pools, () => {});
+  const merges = new Merges({ pools, edits, dataDir, catalog: () => catalog });
+  const imports = new ImportService({
+    ...{ pools, jobs, dataDir, merges },
+    publish: async () => void notifyServer(dataDir),
+    isPublished: (id) => catalog.byId(id) !== undefined,
+  });
+  return { jobs, imports };
+}
+
+function told({ table, merge }: ImportResult): string {
+  const { inserted, updated, unchanged, deleted, rejected, rejections } = merge!;
+  const rows = rejections.map(({ row, reasons }) => {
+    const texts = reasons.map(({ name, detail }) => `${name} ${detail}`.trim());
+    return `row ${row}: ${texts.join('; ')}\n`;
+  });
+  const counts = `${inserted} inserted, ${updated} updated, ${unchanged} unchanged, ${deleted} deleted, ${rejected} rejected`;
+  return `${rows.join('')}imported into the collection ${table}: ${counts}\n`;
+}
