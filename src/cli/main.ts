@@ -140,7 +140,10 @@ program
   .option('--mode <mode>', 'with --into: append (when absent), replace, or upsert')
   .option('--key <field>', 'field that tells which feature a row is, with --mode upsert')
   .option('--reject-rows', 'leave out and list the rows that cannot be taken, with --into')
-  .option('--source <path...>', 'files, folders and databases to look for the collection in, besides the store')
+  .option(
+    '--source <path...>',
+    'files, folders and databases to look for the collection in, besides the store',
+  )
   .action(loaded(async () => (await import('./import.js')).importFile));
 
 program

@@ -159,6 +159,13 @@ describe('import from a URL', () => {
     });
     expect((await itemsOf(server, 'fetched')).numberMatched).toBe(3);
     expect(leftovers(server)).toEqual([]);
+    const again = await upload('/towns.geojson', { mode: 'append', rejectRows: true });
+    expect(again.body).toMatchObject({
+      featureCount: 3,
+      merge: { mode: 'append', inserted: 3, rejected: 0 },
+    });
+    expect((await itemsOf(server, 'fetched')).numberMatched).toBe(6);
+    expect(leftovers(server)).toEqual([]);
     const named = { tableName: 'named', fileName: 'a.geojson', FORCEBACKGROUND: true };
     const background = await upload('/download', named);
     expect(background).toMatchObject({ status: 202, body: { jobId: expect.any(String) } });

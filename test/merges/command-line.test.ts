@@ -49,7 +49,13 @@ describe('graticule import --into', () => {
       ),
     });
     const upsert = ['--into', 'parcels', '--mode', 'upsert', '--key', 'code', '--reject-rows'];
-    const changed = await into([{ name: 'first', code: 'a' }, { name: null, code: 'c' }], ...upsert);
+    const changed = await into(
+      [
+        { name: 'first', code: 'a' },
+        { name: null, code: 'c' },
+      ],
+      ...upsert,
+    );
     expect(changed.said).toContain('row 2: /properties/name must not be null');
     expect(changed.said).toContain('0 inserted, 1 updated, 0 unchanged, 0 deleted, 1 rejected');
     expect(await names()).toEqual(['first', 'two']);
@@ -62,9 +68,13 @@ describe('graticule import --into', () => {
       code: 1,
       said: expect.stringContaining('Nothing was changed. One row cannot be taken. Row 1: /properties/name'),
     });
-    expect((await into([{ name: 'a' }], '--into', 'nowhere')).said).toContain("no feature collection 'nowhere'");
+    expect((await into([{ name: 'a' }], '--into', 'nowhere')).said).toContain(
+      "no feature collection 'nowhere'",
+    );
     expect((await into([{ name: 'a' }], '--mode', 'append')).said).toContain('--into COLLECTION');
-    expect((await into([{ name: 'a' }], '--into', 'parcels', '--mode', 'upsert')).said).toContain('--key FIELD');
+    expect((await into([{ name: 'a' }], '--into', 'parcels', '--mode', 'upsert')).said).toContain(
+      '--key FIELD',
+    );
     expect(await names()).toEqual([]);
   });
 

@@ -338,10 +338,6 @@ export function mergeSuite(name: string, open: () => Promise<MergeStore>): void 
         'KeyField',
       ]);
       expect(await refusal({ TableName: 'new', RejectRows: 'true' })).toEqual([400, 'RejectRows']);
-      expect(await refusal({ TableName: 'parcels', Mode: 'append', TargetSrid: '4326' })).toEqual([
-        400,
-        'TargetSrid',
-      ]);
       expect(await refusal({ TableName: 'parcels', Mode: 'upsert', KeyField: 'code' })).toEqual([
         422,
         undefined,

@@ -123,28 +123,40 @@ describe.each(Object.keys(STORES))('%s: the transaction of a merge', (name) => {
       { code: 'b', name: 'b' },
       { code: 'c', name: 'c', x: 60 },
     ];
-    expect(await merged(rows, {}, bounds)).toMatchObject({ inserted: 0, refusal: expect.stringMatching(/^Row 2: /) });
+    expect(await merged(rows, {}, bounds)).toMatchObject({
+      inserted: 0,
+      refusal: expect.stringMatching(/^Row 2: /),
+    });
     expect(await codes()).toEqual(['a']);
     expect(await merged(rows, { rejectRows: true }, bounds)).toMatchObject({ inserted: 1, rejected: 1 });
     expect(await codes()).toEqual(['a', 'b']);
   });
 
-  it.each([20_000, 2])('replaces and changes what exists for who asks alone, with %i events kept', async (kept) => {
-    await merged([{ code: 'east', name: 'east', x: 60 }], {});
-    keepEvents({ ...USUAL_RETENTION, count: kept });
-    const rows = ['b', 'c', 'd'].map((code) => ({ code, name: code }));
-    const answer = await merged(rows, { mode: 'replace' }, { filter: WEST });
-    expect(answer).toMatchObject({ inserted: 3, deleted: 1, change: { features: 2 } });
-    expect(answer.change!.areas === undefined).toBe(kept === 2);
-    expect(await codes()).toEqual(['b', 'c', 'd', 'east']);
-    const upsert = { mode: 'upsert', keyField: 'code', rejectRows: true } as const;
-    const changes = await merged([{ code: 'east', name: 'mine' }, { code: 'b', name: 'new' }], upsert, { filter: WEST });
-    expect(changes).toMatchObject({ updated: 1, rejected: 1, rejections: [{ row: 1 }] });
-    expect(await opened.store.query(`SELECT name FROM parcels WHERE code IN ('b', 'east') ORDER BY code`)).toEqual([
-      { name: 'new' },
-      { name: 'east' },
-    ]);
-  });
+  it.each([20_000, 2])(
+    'replaces and changes what exists for who asks alone, with %i events kept',
+    async (kept) => {
+      await merged([{ code: 'east', name: 'east', x: 60 }], {});
+      keepEvents({ ...USUAL_RETENTION, count: kept });
+      const rows = ['b', 'c', 'd'].map((code) => ({ code, name: code }));
+      const answer = await merged(rows, { mode: 'replace' }, { filter: WEST });
+      expect(answer).toMatchObject({ inserted: 3, deleted: 1, change: { features: 2 } });
+      expect(answer.change!.areas === undefined).toBe(kept === 2);
+      expect(await codes()).toEqual(['b', 'c', 'd', 'east']);
+      const upsert = { mode: 'upsert', keyField: 'code', rejectRows: true } as const;
+      const changes = await merged(
+        [
+          { code: 'east', name: 'mine' },
+          { code: 'b', name: 'new' },
+        ],
+        upsert,
+        { filter: WEST },
+      );
+      expect(changes).toMatchObject({ updated: 1, rejected: 1, rejections: [{ row: 1 }] });
+      expect(
+        await opened.store.query(`SELECT name FROM parcels WHERE code IN ('b', 'east') ORDER BY code`),
+      ).toEqual([{ name: 'new' }, { name: 'east' }]);
+    },
+  );
 
   it('keeps to the fields that exist for who asks, and that may be changed', async () => {
     const rows = [{ code: 'b', name: 'b', note: 'x' }];
@@ -161,6 +173,41 @@ describe.each(Object.keys(STORES))('%s: the transaction of a merge', (name) => {
     expect(existsSync(task.report)).toBe(true);
     expect(JSON.parse(readFileSync(task.report, 'utf8'))).toEqual(checked.rejections[0]);
   });
+
+  it.runIf(name === 'PostGIS')(
+    'gives features the ids of the file where these are texts, and finds them by it',
+    async () => {
+      const { store } = opened;
+      await store.query(
+        `CREATE TABLE places (code text PRIMARY KEY, geom geometry(Polygon, 4326), name text)`,
+      );
+      const { layers } = await discover({ database: store.sources[0]! });
+      const { source } = layers.find((layer) => layer.source.table === 'places')!;
+      const places = () => store.query('SELECT code, name FROM places ORDER BY code');
+      const parcels = opened;
+      opened = { store, source };
+      try {
+        await merged([{ code: 'a', name: 'first' }], {});
+        const taken = await merged(
+          [
+            { code: 'b', name: 'b' },
+            { code: 'a', name: 'again' },
+          ],
+          {},
+        );
+        expect(taken.refusal).toBe("Row 2: There is a feature 'a' already.");
+        const upsert = { mode: 'upsert', keyField: 'code' } as const;
+        const rows = [
+          { code: 'a', name: 'changed' },
+          { code: 'c', name: 'new' },
+        ];
+        expect(await merged(rows, upsert)).toMatchObject({ inserted: 1, updated: 1 });
+        expect(await places()).toEqual(rows);
+      } finally {
+        opened = parcels;
+      }
+    },
+  );
 
   it.runIf(name === 'PostGIS')('waits for the same merge, when another process carries it out', async () => {
     const { task } = taskOf([{ code: 'b', name: 'b' }], {});

@@ -33,7 +33,7 @@ export const UploadFormSchema = Type.Object({
     Type.Integer({ description: 'EPSG code of the coordinates; it goes before what the file says.' }),
   ),
   TargetSrid: Type.Optional(
-    Type.Integer({ default: DEFAULT_SRID, description: 'EPSG code of the CRS in which the data is stored.' }),
+    Type.Integer({ default: DEFAULT_SRID, description: 'EPSG code of the CRS in which the data of a new collection is stored.' }),
   ),
   OverwriteExisting: Type.Optional(
     Type.Boolean({ default: false, description: 'Replaces a collection that was imported, all at once.' }),
@@ -94,7 +94,6 @@ function mergeOf(fields: ReadonlyMap<string, string>): MergeRequest | undefined 
   const mode = MERGE_MODES.find((one) => one === text);
   if (!mode) return wrong('Mode', `must be one of create, ${MERGE_MODES.join(', ')}`);
   if (mode === 'upsert' && keyField === undefined) wrong('KeyField', 'is required by the Mode upsert');
-  if (fields.get('targetsrid')) wrong('TargetSrid', 'is that of the collection');
   if (flag('OverwriteExisting', fields)) wrong('OverwriteExisting', 'is of the Mode create alone');
   return { mode, rejectRows, ...(keyField === undefined ? {} : { keyField }) };
 }
