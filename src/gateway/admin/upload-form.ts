@@ -33,7 +33,10 @@ export const UploadFormSchema = Type.Object({
     Type.Integer({ description: 'EPSG code of the coordinates; it goes before what the file says.' }),
   ),
   TargetSrid: Type.Optional(
-    Type.Integer({ default: DEFAULT_SRID, description: 'EPSG code of the CRS in which the data of a new collection is stored.' }),
+    Type.Integer({
+      default: DEFAULT_SRID,
+      description: 'EPSG code of the CRS in which the data of a new collection is stored.',
+    }),
   ),
   OverwriteExisting: Type.Optional(
     Type.Boolean({ default: false, description: 'Replaces a collection that was imported, all at once.' }),
