@@ -66,7 +66,15 @@ export interface LayerSettings {
 }
 
 /** Surfaces that a service can be switched off on, as the management API names them. */
-export const PROTOCOLS = ['OgcFeatures', 'OgcTiles', 'OgcMaps', 'OgcCoverages', 'Stac', 'Streaming'] as const;
+export const PROTOCOLS = [
+  'OgcFeatures',
+  'OgcTiles',
+  'OgcMaps',
+  'OgcCoverages',
+  'Stac',
+  'Streaming',
+  'FeatureServer',
+] as const;
 export type ServiceProtocol = (typeof PROTOCOLS)[number];
 
 /** How maps of a service are drawn where a request does not say it. */

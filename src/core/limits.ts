@@ -263,6 +263,21 @@ export const LIMITS = {
   /** Features of a layer of GeoServices that are asked for at once, and characters of a condition on them. */
   geoServicesBatch: 5000,
   geoServicesWhere: 8192,
+  /** Replicas of a service, those of one owner, and milliseconds after their last synchronisation at which they end. */
+  serviceReplicas: 10_000,
+  ownerReplicas: 100,
+  replicaMs: 7 * 86_400_000,
+  /** Bytes of what a replica gets at once, and how many such answers are made at a time. */
+  replicaBytes: 33_554_432,
+  replicaTurns: 2,
+  /** Features that changed since a generation, and bytes of what they were and are. */
+  replicaChanges: 50_000,
+  replicaChangeBytes: 67_108_864,
+  /** Edits of one synchronisation, and conflicts of a replica that are not resolved. */
+  replicaEdits: 1000,
+  replicaConflicts: 10_000,
+  /** Milliseconds that a synchronisation waits until the feed tells of all edits. */
+  replicaSettleMs: 20_000,
   /** Coverages of another server that are imported in one request. */
   remoteCoverages: 200,
   /** Tiles of another server that are imported in one request, and those of them that are asked for at a time. */

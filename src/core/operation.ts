@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox';
+import type { ApiError } from './errors.js';
 import type { JsonBounds } from './json-bounds.js';
 import type { Format } from './media.js';
 import type { Hold } from './presence.js';
@@ -56,6 +57,7 @@ export type Protocol =
   | 'Health'
   | 'Monitoring'
   | 'Streaming'
+  | 'FeatureServer'
   | 'Site';
 
 /** Who is asking. */
@@ -245,6 +247,8 @@ export interface Operation {
   readonly socket?: boolean;
   /** Health probes: logged at Verbose level. */
   readonly quiet?: boolean;
+  /** Says failures where that is not by a problem document and its status. */
+  failure?(error: ApiError): Reply;
   run(exchange: Exchange): Reply | Promise<Reply>;
 }
 

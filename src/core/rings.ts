@@ -45,6 +45,11 @@ export function closeRing(ring: Position[]): Position[] {
   return first[0] === last[0] && first[1] === last[1] ? ring : [...ring, first];
 }
 
+/** The rings of a GeoJSON polygon in the directions that GeoServices want. */
+export function exteriorFirst(rings: readonly Position[][]): Position[][] {
+  return rings.map((ring, i) => (area(ring) > 0 === i > 0 ? ring : [...ring].reverse()));
+}
+
 /** Twice the signed area; negative for clockwise rings. */
 function area(ring: readonly Position[]): number {
   let sum = 0;

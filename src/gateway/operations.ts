@@ -6,6 +6,7 @@ import { coveragesOperations } from './surfaces/coverages/operations.js';
 import type { EditDeps } from './surfaces/features/edits/operations.js';
 import type { ItemDeps } from './surfaces/features/item-operations.js';
 import { featuresOperations } from './surfaces/features/operations.js';
+import { type ReplicaDeps, replicaOperations } from './surfaces/geoservices/replica-operations.js';
 import { mapsOperations } from './surfaces/maps/operations.js';
 import type { MapsDeps } from './surfaces/maps/viewer.js';
 import { type OAuthDeps, oauthOperations } from './surfaces/oauth/operations.js';
@@ -28,6 +29,7 @@ export type SurfaceDeps = StreamingDeps &
   ProbeDeps &
   AccountDeps &
   OAuthDeps &
+  ReplicaDeps &
   Omit<SiteDeps, 'surfaces'>;
 
 /** Every operation of the data surfaces, the site and the probes. */
@@ -52,6 +54,7 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...coveragesOperations(on('OgcCoverages')),
     ...stacOperations(onEarth('Stac')),
     ...streamingOperations(onEarth('Streaming')),
+    ...replicaOperations(onEarth('FeatureServer')),
     ...processesOperations(),
     ...stylesOperations(),
   ];

@@ -150,6 +150,16 @@ export class FeedStore {
     return { entries: rows.map(entryOf), more: rows.length < (rows[0]?.total ?? 0) };
   }
 
+  /** Cursor up to which an outbox has been taken over; undefined while nobody has begun. */
+  async positionOf(source: string): Promise<number | undefined> {
+    const row = await this.db
+      .selectFrom('outboxes')
+      .select('cursor')
+      .where('source', '=', source)
+      .executeTakeFirst();
+    return row?.cursor;
+  }
+
   bounds(): Promise<FeedBounds> {
     return boundsIn(this.db);
   }

@@ -20,6 +20,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0009-shared-work': { up: sharedWork },
   '0010-users': { up: users },
   '0011-limits': { up: limits },
+  '0012-replicas': { up: replicas },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. In SQLite's words. */
@@ -257,4 +258,28 @@ const LIMITS = [
     integration_id TEXT NOT NULL, tenant_id TEXT NOT NULL, origin TEXT NOT NULL, service TEXT NOT NULL,
     layer TEXT NOT NULL, event_type TEXT NOT NULL, uses INTEGER NOT NULL,
     PRIMARY KEY (integration_id, tenant_id, origin, service, layer, event_type)) STRICT`,
+];
+
+async function replicas(db: StateDb): Promise<void> {
+  await runAll(db, REPLICAS);
+}
+
+const REPLICAS = [
+  `CREATE TABLE replicas (
+    id TEXT PRIMARY KEY, name TEXT NOT NULL, service TEXT NOT NULL, owner TEXT NOT NULL, sync_model TEXT NOT NULL,
+    epsg INTEGER NOT NULL, layers_json TEXT NOT NULL, generation INTEGER NOT NULL, created_at INTEGER NOT NULL,
+    synced_at INTEGER NOT NULL, ended_at INTEGER) STRICT`,
+  `CREATE INDEX replicas_by_service ON replicas (service, created_at, id)`,
+
+  `CREATE TABLE replica_syncs (
+    id TEXT PRIMARY KEY, replica_id TEXT NOT NULL REFERENCES replicas (id) ON DELETE CASCADE, at INTEGER NOT NULL) STRICT`,
+  `CREATE INDEX replica_syncs_by_replica ON replica_syncs (replica_id, at)`,
+
+  `CREATE TABLE replica_conflicts (
+    id TEXT PRIMARY KEY, replica_id TEXT NOT NULL REFERENCES replicas (id) ON DELETE CASCADE, layer_id INTEGER NOT NULL,
+    object_id INTEGER NOT NULL, digest TEXT NOT NULL, superseded INTEGER NOT NULL, outcome_unknown INTEGER NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('pending', 'resolved', 'deferred')), detected_at INTEGER NOT NULL,
+    body_json TEXT NOT NULL, resolution_json TEXT) STRICT`,
+  `CREATE INDEX replica_conflicts_by_replica ON replica_conflicts (replica_id, detected_at, id)`,
+  `CREATE INDEX replica_conflicts_open ON replica_conflicts (replica_id, layer_id, object_id) WHERE status <> 'resolved'`,
 ];

@@ -40,6 +40,9 @@ const KEYS: Readonly<Record<Table, readonly string[]>> = {
   rate_buckets: ['key'],
   tenant_usage: ['tenant_id', 'day'],
   embed_usage: ['integration_id', 'tenant_id', 'origin', 'service', 'layer', 'event_type'],
+  replicas: ['id'],
+  replica_syncs: ['id'],
+  replica_conflicts: ['id'],
 };
 const NUMBERED: readonly NumberedTable[] = ['collection_ids', 'job_logs', 'deliveries', 'registered_rasters'];
 

@@ -331,6 +331,52 @@ export interface EmbedUsageTable {
   uses: number;
 }
 
+/** An offline copy of layers of a service. */
+export interface ReplicaTable {
+  id: string;
+  name: string;
+  service: string;
+  /** Id of the principal that created it. */
+  owner: string;
+  sync_model: SyncModel;
+  /** Spatial reference of its coordinates. */
+  epsg: number;
+  layers_json: string;
+  /** Cursor of the feed up to which it was told of changes. */
+  generation: number;
+  created_at: number;
+  synced_at: number;
+  /** Its owner took leave of it, but conflicts are to be resolved. */
+  ended_at: number | null;
+}
+
+export type SyncModel = 'none' | 'perLayer' | 'perReplica';
+
+/** An upload of a replica: events of its edits name it as their request. */
+export interface ReplicaSyncTable {
+  id: string;
+  replica_id: string;
+  at: number;
+}
+
+export type ConflictStatus = 'pending' | 'resolved' | 'deferred';
+
+/** An edit of a replica that met one of somebody else. */
+export interface ReplicaConflictTable {
+  id: string;
+  replica_id: string;
+  layer_id: number;
+  object_id: number;
+  /** Names the edit: the same one is in conflict once. */
+  digest: string;
+  superseded: number;
+  outcome_unknown: number;
+  status: ConflictStatus;
+  detected_at: number;
+  body_json: string;
+  resolution_json: string | null;
+}
+
 export interface StateTables {
   collection_ids: CollectionIdTable;
   collections: CollectionTable;
@@ -356,4 +402,7 @@ export interface StateTables {
   rate_buckets: RateBucketTable;
   tenant_usage: TenantUsageTable;
   embed_usage: EmbedUsageTable;
+  replicas: ReplicaTable;
+  replica_syncs: ReplicaSyncTable;
+  replica_conflicts: ReplicaConflictTable;
 }

@@ -26,6 +26,8 @@ import type { PostgresBounds } from './postgres-dialect.js';
 import { makeDataFolder, makeStateFile, STATE_FILE } from './private-files.js';
 import { RasterStore } from './rasters.js';
 import { RateBucketStore } from './rate-buckets.js';
+import { ReplicaConflictStore } from './replica-conflicts.js';
+import { ReplicaStore } from './replicas.js';
 import { ReplyStore } from './replies.js';
 import { SessionStore } from './sessions.js';
 import { StyleStore } from './styles.js';
@@ -51,6 +53,8 @@ export interface State {
   readonly rateBuckets: RateBucketStore;
   readonly tenantUsage: TenantUsageStore;
   readonly embedUsage: EmbedUsageStore;
+  readonly replicas: ReplicaStore;
+  readonly replicaConflicts: ReplicaConflictStore;
   /** Runs changes of documents, styles and ids that become durable together, or not at all. */
   atomically<T>(
     work: (stores: Pick<State, 'collections' | 'documents' | 'styles'>) => Promise<T>,
@@ -134,6 +138,8 @@ function storesOf(db: StateDb): State {
     rateBuckets: new RateBucketStore(db),
     tenantUsage: new TenantUsageStore(db),
     embedUsage: new EmbedUsageStore(db),
+    replicas: new ReplicaStore(db),
+    replicaConflicts: new ReplicaConflictStore(db),
     atomically: (work) =>
       within(db, (trx) =>
         work({

@@ -28,6 +28,7 @@ import { oidc } from './groups/oidc.js';
 import { operations } from './groups/operations.js';
 import { performance } from './groups/performance.js';
 import { rateLimits } from './groups/rate-limits.js';
+import { replicas } from './groups/replicas.js';
 import { resumableUploads } from './groups/resumable-uploads.js';
 import { roles } from './groups/roles.js';
 import { rowPolicies } from './groups/row-policies.js';
@@ -54,7 +55,6 @@ import {
   packages,
   platformRelease,
   proposals,
-  replicas,
   scenes,
 } from './groups/unbuilt.js';
 import { users } from './groups/users.js';

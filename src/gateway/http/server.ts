@@ -205,9 +205,16 @@ export class HttpServer {
     const error = asApiError(thrown);
     if (error.status >= 500 && error.code !== 'not-implemented') this.#report(x, error);
     const { operation } = x as { operation: Operation | undefined };
+    const inBand = operation?.failure?.(error);
     metrics.requestErrors
-      .cell(serviceType(operation), operation?.id ?? 'unknown', String(error.status), 'false')
+      .cell(
+        serviceType(operation),
+        operation?.id ?? 'unknown',
+        String(error.status),
+        String(inBand !== undefined),
+      )
       .inc();
+    if (inBand) return this.#send(x, inBand);
     const { vendor, pages } = this.#options;
     const { path, correlationId } = x;
     const reply = problemReply(error, { surface: operation?.surface, path, correlationId, vendor });
@@ -313,5 +320,6 @@ export class HttpServer {
 function serviceType(operation: Operation | undefined): string {
   if (!operation) return 'Generic';
   if (operation.surface === 'admin') return 'Admin';
+  if (operation.surface === 'geoservices') return operation.protocol;
   return operation.protocol.startsWith('OGC') || operation.protocol === 'STAC' ? 'OGC' : 'Generic';
 }

@@ -20,6 +20,7 @@ import { Layers } from '../../services/layers/layers.js';
 import { LayerDisplay } from '../../services/publish/layer-display.js';
 import { PublishedLayers } from '../../services/publish/layers.js';
 import { registeredIn } from '../../services/rasters/registered.js';
+import { Replicas } from '../../services/replicas/service.js';
 import { SourceRecoveries } from '../../services/source-recoveries.js';
 import { StacItems } from '../../services/stac/items.js';
 import { Styles } from '../../services/styles/index.js';
@@ -51,6 +52,8 @@ export interface Data {
   readonly styles: Styles;
   readonly layers: Layers;
   readonly edits: Edits;
+  /** Offline copies of layers. */
+  readonly replicas: Replicas;
   /** Databases that operators connected, the tables that they publish, and how these are shown. */
   readonly connections: Connections;
   readonly publishedLayers: PublishedLayers;
@@ -98,6 +101,10 @@ export async function startData(foundation: Foundation): Promise<Data> {
   const versions = new DataVersions();
   const events = await startDataEvents(foundation, { catalog, visible, versions, caching });
   const allowed = new AllowedHosts(config.remote.allow);
+  const edits = new Edits(pools, (note) => {
+    caching.edited(note);
+    events.edited(note.collection);
+  });
   const data: Data = {
     ...publishing(foundation, catalog, databases),
     databases,
@@ -128,9 +135,16 @@ export async function startData(foundation: Foundation): Promise<Data> {
       pools,
       settle: () => cluster.settle(),
     }),
-    edits: new Edits(pools, (note) => {
-      caching.edited(note);
-      events.edited(note.collection);
+    edits,
+    replicas: new Replicas({
+      ...{ pools, access, edits },
+      catalog: current,
+      visible: (principal) => visible.of(principal).onEarth.serving('FeatureServer'),
+      feed: events.feed,
+      feedStore: state.feed,
+      replicas: state.replicas,
+      conflicts: state.replicaConflicts,
+      edited: (id) => events.edited(id),
     }),
   };
   rules.follow(() => {

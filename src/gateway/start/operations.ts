@@ -44,6 +44,7 @@ function surfaceDeps(
     providers: identity.providers,
     rules: () => data.rules.current,
     edits: data.edits,
+    replicas: data.replicas,
     licensing,
     tiles: caching.tiles,
     items: data.items,

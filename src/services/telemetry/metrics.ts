@@ -44,6 +44,11 @@ export const requestErrors = new Counter({
   help: 'Protocol error envelopes on every surface',
   labels: ['service_type', 'operation', 'error_code', 'in_band'],
 });
+export const geoServicesErrors = new Counter({
+  name: 'svc_geoservices_error_total',
+  help: 'Errors that GeoServices operations answered in band',
+  labels: ['service_type', 'operation', 'error_code'],
+});
 export const applicationErrors = new Counter({
   name: 'svc_application_errors_total',
   help: 'Unexpected failures by type',
@@ -153,6 +158,7 @@ const INSTRUMENTS: readonly Instrument[] = [
   httpActive,
   servingDuration,
   requestErrors,
+  geoServicesErrors,
   applicationErrors,
   tileCacheHits,
   tileCacheMisses,

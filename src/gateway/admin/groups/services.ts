@@ -182,7 +182,7 @@ function layersOf(name: string, { catalog }: AdminDeps): Collection[] {
   return catalog().collections.filter(({ service = SERVICE }) => service === name);
 }
 
-function requireService(name: string, deps: AdminDeps): void {
+export function requireService(name: string, deps: AdminDeps): void {
   if (!serviceNames(deps).includes(name)) throw notFound('service', name.slice(0, 100));
 }
 

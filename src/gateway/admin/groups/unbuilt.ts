@@ -221,18 +221,6 @@ export const proposals = group({ tag: 'Proposals', scope: 'proposals', envelope:
   action('POST /proposals/{id}/reject', 'Reject Operation Proposal'),
 ]);
 
-/** Replicas of services and their conflicts. */
-export const replicas = group({ tag: 'Services', scope: 'replicas', envelope: 'wrapped' }, [
-  report('GET /services/{serviceId}/replicas', 'List Service Replicas'),
-  report('GET /services/{serviceId}/replicas/{replicaId}', 'Get Service Replica'),
-  report('GET /services/{serviceId}/replicas/{replicaId}/conflicts', 'List Replica Conflicts'),
-  report('GET /services/{serviceId}/replicas/{replicaId}/conflicts/{conflictId}', 'Get Replica Conflict'),
-  action(
-    'POST /services/{serviceId}/replicas/{replicaId}/conflicts/{conflictId}/resolve',
-    'Resolve Replica Conflict',
-  ),
-]);
-
 /** 3D scene datasets. */
 export const scenes = group({ tag: 'Scenes', scope: 'scenes', envelope: 'raw' }, [
   ...resource('/scenes/{id}', {

@@ -1,0 +1,148 @@
+import type { Geometry, Position } from 'geojson';
+import type { FeatureText } from './feature-text.js';
+import {
+  type EsriGeometryType,
+  esriGeometryOf,
+  esriGeometryType,
+  geometryOf,
+} from './geoservices-geometry.js';
+import { parseExact } from './json.js';
+import type { Field, FieldType, GeometryType } from './vector-source.js';
+
+/** Features and fields of GeoServices JSON, from what the writers of stores give and as clients send them. */
+
+/** What says how features of a layer are written. */
+export interface EsriLayer {
+  readonly idColumn: string;
+  readonly geometryType: GeometryType;
+  readonly hasZ: boolean;
+  /** As they are shown. */
+  readonly fields: readonly Field[];
+}
+
+export interface EsriFeature {
+  attributes: Record<string, unknown>;
+  geometry?: Record<string, unknown> | null;
+}
+
+export function esriFeature(text: FeatureText, layer: EsriLayer, wkid: number): EsriFeature {
+  const properties = parseExact(text.properties) as Record<string, unknown>;
+  const attributes: Record<string, unknown> = { [layer.idColumn]: Number(text.id) };
+  for (const field of layer.fields) {
+    const value = properties[field.name];
+    if (value !== undefined) attributes[field.name] = esriValue(value, field.type);
+  }
+  const geometry = JSON.parse(text.geometry) as Geometry | null;
+  return { attributes, geometry: geometry && esriGeometryOf(geometry, wkid) };
+}
+
+/** Instants are milliseconds since 1970, booleans 0 and 1, and what GeoServices have no type for is its JSON text. */
+function esriValue(value: unknown, type: FieldType): unknown {
+  if (value === null) return null;
+  if (type === 'date-time') return Date.parse(value as string);
+  if (type === 'boolean') return value ? 1 : 0;
+  return typeof value === 'object' ? JSON.stringify(value) : value;
+}
+
+const TYPES: Readonly<Record<FieldType, string>> = {
+  integer: 'esriFieldTypeBigInteger',
+  number: 'esriFieldTypeDouble',
+  string: 'esriFieldTypeString',
+  boolean: 'esriFieldTypeSmallInteger',
+  date: 'esriFieldTypeDateOnly',
+  'date-time': 'esriFieldTypeDate',
+  binary: 'esriFieldTypeString',
+  json: 'esriFieldTypeString',
+  array: 'esriFieldTypeString',
+};
+
+export interface EsriField {
+  name: string;
+  type: string;
+  alias: string;
+  nullable: boolean;
+  editable: boolean;
+  length?: number;
+}
+
+/** The key of a layer, then its fields. */
+export function esriFields({ idColumn, fields }: EsriLayer): EsriField[] {
+  const key = { name: idColumn, type: 'esriFieldTypeOID', alias: idColumn, nullable: false, editable: false };
+  return [key, ...fields.map(esriField)];
+}
+
+function esriField(field: Field): EsriField {
+  const { name, title = name, type, nullable, maxLength } = field;
+  return {
+    ...{ name, type: TYPES[type], alias: title, nullable },
+    editable: !field.generated && !field.isMasked,
+    ...(maxLength === undefined ? {} : { length: maxLength }),
+  };
+}
+
+export const esriTypeOf = ({ geometryType }: EsriLayer): EsriGeometryType | undefined =>
+  esriGeometryType(geometryType);
+
+/** A feature as a client sent it: its key, where it has one, and what it says. */
+export interface SentFeature {
+  readonly id: number | undefined;
+  readonly properties: Record<string, unknown>;
+  /** Undefined where nothing was said of it. */
+  readonly geometry: Geometry | null | undefined;
+}
+
+/**
+ * Reads attributes and geometry of a feature. Values that cannot be what their field holds are left for the store to
+ * refuse. Throws `GeoServicesGeometryError`.
+ */
+export function sentFeature(feature: EsriFeature, layer: EsriLayer): SentFeature {
+  const fields = new Map(layer.fields.map((field) => [field.name, field]));
+  const properties: Record<string, unknown> = {};
+  let id: number | undefined;
+  for (const [name, value] of Object.entries(feature.attributes)) {
+    const field = fields.get(name);
+    if (name === layer.idColumn) id = objectId(value);
+    // What a mask leaves comes back with the feature: it is no change.
+    else if (!field?.isMasked) properties[name] = field ? storedValue(value, field.type) : value;
+  }
+  const { geometry } = feature;
+  return {
+    id,
+    properties,
+    geometry: geometry === undefined ? undefined : fitting(geometryOf(geometry, layer.hasZ), layer),
+  };
+}
+
+/** Numbers below 0 are a client's own, which the server replaces. */
+function objectId(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+/** Milliseconds of the farthest instants that a date can name. */
+const MAX_TIME = 8.64e15;
+
+function storedValue(value: unknown, type: FieldType): unknown {
+  if (typeof value === 'number' && (type === 'date-time' || type === 'date') && Math.abs(value) <= MAX_TIME) {
+    const text = new Date(value).toISOString();
+    return type === 'date' ? text.slice(0, 10) : text;
+  }
+  if (type === 'boolean' && (value === 0 || value === 1)) return value === 1;
+  if ((type === 'json' || type === 'array') && typeof value === 'string') return jsonOr(value);
+  return value;
+}
+
+function jsonOr(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** A multi geometry of one part becomes a single one where the layer does not ask for multi ones. */
+function fitting(geometry: Geometry | null, { geometryType }: EsriLayer): Geometry | null {
+  if (!geometry?.type.startsWith('Multi') || geometryType.startsWith('Multi')) return geometry;
+  const { coordinates } = geometry as { coordinates: Position[] };
+  if (coordinates.length !== 1) return geometry;
+  return { type: geometry.type.slice('Multi'.length), coordinates: coordinates[0] } as unknown as Geometry;
+}

@@ -1,0 +1,36 @@
+import type { ApiError } from '../../../core/errors.js';
+import type { Reply } from '../../../core/operation.js';
+import { geoServicesErrors } from '../../../services/telemetry/metrics.js';
+
+/** Answers of GeoServices: JSON with status 200, failures too, which are told by a member `error`. */
+
+/** What clients take for "sign in". */
+const TOKEN_REQUIRED = 499;
+
+/** How an operation of a server type says its failures. */
+export function inBandFailure(server: string, operation: string): (error: ApiError) => Reply {
+  const name = operation.toLowerCase();
+  return (error) => {
+    const { status, message, errors = [], headers } = error;
+    const code = status === 401 ? TOKEN_REQUIRED : status;
+    geoServicesErrors.cell(server, name, String(code)).inc();
+    const details = errors.map(({ name: member, detail }) => `${member} ${detail}`);
+    const later = headers?.['retry-after'];
+    return {
+      ...jsonReply({ error: { code, message, details } }),
+      cacheControl: 'no-store',
+      ...(later === undefined ? {} : { headers: { 'retry-after': later } }),
+    };
+  };
+}
+
+/** `pjson` is JSON that people read. */
+export function jsonReply(document: unknown, format: 'json' | 'pjson' = 'json'): Reply {
+  const body = format === 'pjson' ? JSON.stringify(document, null, 2) : JSON.stringify(document);
+  return { status: 200, mediaType: 'application/json', body, cacheControl: 'no-store' };
+}
+
+/** A document whose text is there already: that of many features. */
+export function textReply(body: string): Reply {
+  return { status: 200, mediaType: 'application/json', body, cacheControl: 'no-store' };
+}

@@ -1,0 +1,215 @@
+import Type from 'typebox';
+import { badParameter } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
+import { defineOperation, type Exchange, type Operation, type Param } from '../../../core/operation.js';
+import { pathString } from '../../../core/params.js';
+import { requireService } from '../../../services/replicas/layer-view.js';
+import { type Replicas, requireActive } from '../../../services/replicas/service.js';
+import type { SurfaceDeps } from '../common.js';
+import { inBandFailure, jsonReply, textReply } from './in-band.js';
+import { choiceOf, type Members, textOf } from './members.js';
+import {
+  createdReplica,
+  extractedChanges,
+  replicaDocument,
+  replicaEntry,
+  syncedReplica,
+} from './replica-documents.js';
+import { changeRequests, replicaDraft, syncRequest } from './replica-requests.js';
+
+export type ReplicaDeps = Pick<SurfaceDeps, 'catalog' | 'visible'> & { replicas: Replicas };
+
+const SERVER = 'FeatureServer';
+const PATH = `/rest/services/{serviceId}/${SERVER}`;
+
+const serviceId = pathString('serviceId', 'Name of a service.');
+const replicaID = pathString('replicaID', 'Id of a replica.');
+
+/** What is wrong with it is said in band. */
+function member(name: string, description: string): Param<string | undefined> {
+  return { name, in: 'query', description, schema: Type.String(), parse: (raw) => raw };
+}
+
+const f = member('f', 'json, or pjson for people.');
+const changeParams = {
+  layers: member('layers', 'Numbers of layers, separated by commas.'),
+  layerServerGens: member('layerServerGens', 'JSON array of {id, serverGen}.'),
+  layerQueries: member('layerQueries', 'JSON object: by layer {where, useGeometry, queryOption}.'),
+  geometry: member('geometry', 'Only features that touch it.'),
+  geometryType: member('geometryType', 'esriGeometryEnvelope and the like.'),
+  inSR: member('inSR', 'Spatial reference of the geometry.'),
+  outSR: member('outSR', 'Spatial reference of the answer.'),
+  returnInserts: member('returnInserts', 'true when absent.'),
+  returnUpdates: member('returnUpdates', 'true when absent.'),
+  returnDeletes: member('returnDeletes', 'true when absent.'),
+  returnIdsOnly: member('returnIdsOnly', 'false when absent.'),
+  dataFormat: member('dataFormat', 'json.'),
+};
+
+/** Members that hold lists or objects as JSON. */
+const JSON_MEMBERS = ['layers', 'layerQueries', 'geometry', 'layerServerGens', 'syncLayers', 'edits'];
+
+const form = {
+  schema: Type.Object({}),
+  mediaTypes: ['application/x-www-form-urlencoded'],
+  required: true,
+  jsonMembers: JSON_MEMBERS,
+  maxBytes: LIMITS.editBytes,
+  bounds: { values: LIMITS.editValues, names: LIMITS.editNames },
+};
+
+const JSON_TYPE = { 'application/json': Type.Object({}) };
+const responses = {
+  200: { description: 'The answer, or a member error that says what failed', content: JSON_TYPE },
+};
+
+type Verb =
+  | 'replicas'
+  | 'replica'
+  | 'createReplica'
+  | 'synchronizeReplica'
+  | 'unRegisterReplica'
+  | 'extractChanges';
+
+const common = (verb: Verb) =>
+  ({
+    surface: 'geoservices',
+    protocol: SERVER,
+    permission: 'public',
+    tag: 'Replicas',
+    openQuery: true,
+    responses,
+    failure: inBandFailure(SERVER, verb),
+  }) as const;
+
+/** Offline copies of the layers of a service, as clients of GeoServices make and synchronise them. */
+export function replicaOperations(deps: ReplicaDeps): Operation[] {
+  return [...readingOperations(deps), ...changeOperations(deps), ...writingOperations(deps)];
+}
+
+function readingOperations(deps: ReplicaDeps): Operation[] {
+  const { replicas } = deps;
+  return [
+    defineOperation({
+      ...common('replicas'),
+      id: 'geoservices.replicas',
+      method: 'GET',
+      path: `${PATH}/replicas`,
+      summary: 'Replicas of a service',
+      description: 'Those of who asks.',
+      params: { serviceId, f },
+      async run(x) {
+        requireService(deps, x.principal, x.params.serviceId);
+        const list = await replicas.list(x.principal, x.params.serviceId);
+        return jsonReply(list.map(replicaEntry), formatOf(x.params));
+      },
+    }),
+    defineOperation({
+      ...common('replica'),
+      id: 'geoservices.replica',
+      method: 'GET',
+      path: `${PATH}/replicas/{replicaID}`,
+      summary: 'A replica',
+      params: { serviceId, replicaID, f },
+      async run({ params, principal }) {
+        const replica = await replicas.get(principal, params.serviceId, params.replicaID);
+        return jsonReply(replicaDocument(replica), formatOf(params));
+      },
+    }),
+  ];
+}
+
+function changeOperations(deps: ReplicaDeps): Operation[] {
+  const extract = async (x: Exchange, service: string, members: Members) => {
+    formatOf(members);
+    const { requests, crs, wants } = changeRequests(deps, { principal: x.principal, service }, members);
+    return textReply(extractedChanges(await deps.replicas.extract(x, requests, crs), wants));
+  };
+  const about = {
+    ...common('extractChanges'),
+    path: `${PATH}/extractChanges`,
+    summary: 'Changes of layers since generations',
+  };
+  return [
+    defineOperation({
+      ...about,
+      id: 'geoservices.extractChanges',
+      method: 'GET',
+      params: { serviceId, f, ...changeParams },
+      run: (x) => extract(x, x.params.serviceId, x.params),
+    }),
+    defineOperation({
+      ...about,
+      id: 'geoservices.postExtractChanges',
+      method: 'POST',
+      params: { serviceId },
+      body: form,
+      run: (x) => extract(x, x.params.serviceId, x.body as Members),
+    }),
+  ];
+}
+
+function writingOperations(deps: ReplicaDeps): Operation[] {
+  const { replicas } = deps;
+  const writing = { method: 'POST', audited: true, params: { serviceId }, body: form } as const;
+  return [
+    defineOperation({
+      ...common('createReplica'),
+      ...writing,
+      id: 'geoservices.createReplica',
+      path: `${PATH}/createReplica`,
+      summary: 'Create a replica',
+      description: 'Answers with the features of the layers, and a generation to synchronise from.',
+      repeatable: true,
+      async run(x) {
+        const members = x.body as Members;
+        formatOf(members);
+        const draft = replicaDraft(deps, { principal: x.principal, service: x.params.serviceId }, members);
+        const { replica, layers } = await replicas.create(x, draft);
+        return textReply(createdReplica(draft, replica, layers));
+      },
+    }),
+    defineOperation({
+      ...common('synchronizeReplica'),
+      ...writing,
+      id: 'geoservices.synchronizeReplica',
+      path: `${PATH}/synchronizeReplica`,
+      summary: 'Synchronise a replica',
+      description: 'Takes edits of the client, and tells what others changed since its generation.',
+      repeatable: true,
+      async run(x) {
+        const members = x.body as Members;
+        formatOf(members);
+        const caller = { principal: x.principal, service: x.params.serviceId };
+        const replica = await replicas.get(caller.principal, caller.service, idOf(members));
+        requireActive(replica);
+        const request = syncRequest(deps, caller, replica, members);
+        const changes = await replicas.synchronize(x, replica, request);
+        if (request.close) await replicas.unregister(caller.principal, caller.service, replica.id);
+        return textReply(syncedReplica(replica, changes));
+      },
+    }),
+    defineOperation({
+      ...common('unRegisterReplica'),
+      ...writing,
+      id: 'geoservices.unRegisterReplica',
+      path: `${PATH}/unRegisterReplica`,
+      summary: 'Unregister a replica',
+      async run(x) {
+        const members = x.body as Members;
+        const format = formatOf(members);
+        await replicas.unregister(x.principal, x.params.serviceId, idOf(members));
+        return jsonReply({ success: true }, format);
+      },
+    }),
+  ];
+}
+
+const formatOf = (members: Members) =>
+  choiceOf(members, 'f', { values: ['json', 'pjson'], fallback: 'json' });
+
+function idOf(members: Members): string {
+  const id = textOf(members, 'replicaID', 100);
+  if (id === undefined) throw badParameter('replicaID', 'is missing');
+  return id;
+}

@@ -1,0 +1,116 @@
+import type { FeatureInput } from '../../core/edits.js';
+import type { SentFeature } from '../../core/geoservices-features.js';
+import type {
+  ClientEdit,
+  ConflictBody,
+  ConflictType,
+  FeatureState,
+  FieldChange,
+  NewConflict,
+} from '../../stores/replica-conflicts.js';
+import type { EditBounds } from '../edit-bounds.js';
+import type { LayerView } from './layer-view.js';
+import type { NetChange } from './net-changes.js';
+import type { Row } from './rows.js';
+import { clientState, fieldChanges, meansTheSame, sameGeometry, stateOf } from './states.js';
+
+/** Of an upload, what every conflict of it and a layer says. */
+export interface UploadFacts {
+  readonly view: LayerView;
+  readonly bounds: EditBounds;
+  /** CRS of the client's geometries, as PROJ reads it. */
+  readonly crs: string;
+  readonly generation: number;
+  readonly userId: string;
+  readonly syncId: string;
+}
+
+export function inputOf({ properties, geometry }: SentFeature): FeatureInput {
+  return { properties, ...(geometry === undefined ? {} : { geometry: JSON.stringify(geometry) }) };
+}
+
+/** An update of a feature that others changed; undefined where they mean the same. */
+export function updateConflict(
+  facts: UploadFacts,
+  sent: SentFeature,
+  change: NetChange,
+  row: Row | null,
+): NewConflict | undefined {
+  const base = stateOf(change.before);
+  const client = clientState(base, sent, facts.crs);
+  const server = stateOf(change.after);
+  const { fields } = facts.view.collection.source;
+  if (server && meansTheSame(fields, sent, client, server)) return undefined;
+  const changes = fieldChanges(fields, new Set(Object.keys(sent.properties)), { base, client, server });
+  const moved = !sameGeometry(base?.geometry ?? null, client.geometry);
+  return conflict(facts, Number(change.id), {
+    type: server ? typeOf(changes, moved || change.geometryChanged) : 'updateDelete',
+    ...{ base, client, server },
+    row: row?.name ?? null,
+    fieldChanges: changes,
+    geometryChanged: moved || (server !== null && change.geometryChanged),
+    edit: { type: 'update', feature: inputOf(sent) },
+  });
+}
+
+/** One of attributes where both sides changed some, or nobody a geometry. */
+function typeOf(changes: readonly FieldChange[], geometryChanged: boolean): ConflictType {
+  const both =
+    changes.some(({ changedOnClient }) => changedOnClient) &&
+    changes.some(({ changedOnServer }) => changedOnServer);
+  return both || !geometryChanged ? 'attribute' : 'geometry';
+}
+
+/** A deletion of a feature that others changed, or deleted too: then nobody has to decide. */
+export function deletionConflict(facts: UploadFacts, change: NetChange, row: Row | null): NewConflict {
+  const [base, server] = [stateOf(change.before), stateOf(change.after)];
+  return conflict(facts, Number(change.id), {
+    type: server ? 'deleteUpdate' : 'deleteDelete',
+    ...{ base, server, client: null },
+    row: row?.name ?? null,
+    fieldChanges: server
+      ? fieldChanges(facts.view.collection.source.fields, new Set(), { base, client: null, server })
+      : [],
+    geometryChanged: server !== null && change.geometryChanged,
+    ...(server ? {} : { settled: true }),
+    edit: { type: 'delete' },
+  });
+}
+
+/** A new feature under an id that another one has; undefined where it is that very feature. */
+export function insertConflict(facts: UploadFacts, sent: SentFeature, row: Row): NewConflict | undefined {
+  const client = clientState(null, sent, facts.crs);
+  const { fields } = facts.view.collection.source;
+  const server: FeatureState = row.state;
+  if (meansTheSame(fields, sent, client, server)) return undefined;
+  return conflict(facts, sent.id!, {
+    type: 'duplicateInsert',
+    ...{ base: null, client, server },
+    row: row.name,
+    fieldChanges: fieldChanges(fields, new Set(Object.keys(sent.properties)), { base: null, client, server }),
+    geometryChanged: !sameGeometry(client.geometry, server.geometry),
+    edit: { type: 'create', feature: inputOf(sent) },
+  });
+}
+
+type Particulars = Pick<
+  ConflictBody,
+  'type' | 'base' | 'client' | 'server' | 'row' | 'fieldChanges' | 'geometryChanged' | 'settled'
+> & { edit: Pick<ClientEdit, 'type' | 'feature'> };
+
+function conflict(
+  { view, bounds, crs, generation, userId, syncId }: UploadFacts,
+  objectId: number,
+  { edit, ...particulars }: Particulars,
+): NewConflict {
+  return {
+    layerId: view.layerId,
+    objectId,
+    body: {
+      ...particulars,
+      collection: view.collection.id,
+      ...{ generation, userId, syncId },
+      edit: { ...edit, crs, ...bounds },
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import { ApiError } from '../../core/errors.js';
+import type { EventImage } from '../../core/events.js';
+import type { Pools } from '../../core/tasks.js';
+import { shownAttributes } from '../events/shown.js';
+import { runTask, type TaskContext } from '../run-task.js';
+import type { LayerView } from './layer-view.js';
+import type { NetChange } from './net-changes.js';
+
+/** Ids of the features that came into a replica's part of a layer, changed in it, and left it. */
+export interface LayerDelta {
+  readonly adds: string[];
+  readonly updates: string[];
+  readonly deletes: string[];
+}
+
+/** What changes are for who sees only a part of a layer: a feature that moves out of it is deleted. */
+export async function layerDelta(
+  x: TaskContext,
+  pools: Pools,
+  view: LayerView,
+  changes: Iterable<NetChange>,
+): Promise<LayerDelta> {
+  const list = [...changes];
+  const [before, after] = await Promise.all([
+    passing(
+      x,
+      pools,
+      view,
+      list.map(({ before }) => before),
+    ),
+    passing(
+      x,
+      pools,
+      view,
+      list.map(({ after }) => after),
+    ),
+  ]);
+  const delta: LayerDelta = { adds: [], updates: [], deletes: [] };
+  list.forEach((change, i) => {
+    if (!before[i] && after[i]) delta.adds.push(change.id);
+    else if (before[i] && !after[i]) delta.deletes.push(change.id);
+    else if (before[i] && shows(change, view)) delta.updates.push(change.id);
+  });
+  return delta;
+}
+
+/** A change of nothing that is shown is none. */
+function shows({ before, after }: NetChange, { scope }: LayerView): boolean {
+  if (before!.geometry !== after!.geometry) return true;
+  const [was, is] = [before!, after!].map(({ attributes }) => shownAttributes(attributes, scope.fields));
+  return was !== is;
+}
+
+/** Images that one task looks at. */
+const BATCH = 500;
+
+/** Which features are there for the principal, and in its part of the layer. Nothing is where there is no image. */
+export async function passing(
+  x: TaskContext,
+  pools: Pools,
+  { scope, visible }: LayerView,
+  images: readonly (EventImage | null)[],
+): Promise<boolean[]> {
+  if (scope.filter === undefined) return images.map((image) => image !== null);
+  const { idColumn, geometryColumn, fields } = visible.rule?.stored ?? visible.source;
+  const results: boolean[] = [];
+  const present = images.filter((image) => image !== null);
+  for (let i = 0; i < present.length; i += BATCH) {
+    const batch = present.slice(i, i + BATCH);
+    const { passed, problems } = await runTask(x, pools, 'vector.match', {
+      schema: { idColumn, geometryColumn, fields },
+      filters: [scope.filter],
+      images: batch,
+    });
+    // What cannot be told must not look like features that left.
+    if (problems[0]) throw new ApiError('unavailable', 'The filter of the replica took too long.');
+    for (let n = 0; n < batch.length; n++) results.push(passed[n] === 1);
+  }
+  const next = results.values();
+  return images.map((image) => image !== null && next.next().value!);
+}

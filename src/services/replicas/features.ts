@@ -1,0 +1,98 @@
+import { and, oneOf } from '../../core/cql2/index.js';
+import type { Crs } from '../../core/crs.js';
+import { ApiError } from '../../core/errors.js';
+import { featureTexts } from '../../core/feature-text.js';
+import type { ItemsTask, PageKey } from '../../core/features.js';
+import { esriFeature } from '../../core/geoservices-features.js';
+import { GeoServicesGeometryError } from '../../core/geoservices-geometry.js';
+import { LIMITS } from '../../core/limits.js';
+import type { Pools } from '../../core/tasks.js';
+import { runTask, type TaskContext } from '../run-task.js';
+import type { LayerView } from './layer-view.js';
+
+/** What is left of the bytes that an answer may have. */
+export interface Budget {
+  bytes: number;
+}
+
+/** Features of one page: few enough to be written between two turns of the loop. */
+const PAGE = 500;
+const PAGE_BYTES = 262_144;
+const IN_DEGREES = 9;
+const IN_METRES = 4;
+
+/** Features of a layer as GeoServices JSON, by id; all of the replica's part, or those named. Throws 413 beyond the budget. */
+export async function readFeatures(
+  x: TaskContext,
+  pools: Pools,
+  view: LayerView,
+  { crs, budget, ids }: { crs: Crs; budget: Budget; ids?: readonly string[] },
+): Promise<Map<string, string>> {
+  const features = new Map<string, string>();
+  if (!ids) {
+    await readPages(x, pools, view, taskOf(view, crs), { crs, budget, features });
+    return features;
+  }
+  for (let i = 0; i < ids.length; i += PAGE) {
+    const named = oneOf(view.esri.idColumn, ids.slice(i, i + PAGE).map(Number));
+    const task = { ...taskOf(view, crs), filter: and(view.filter, named) };
+    await readPages(x, pools, view, task, { crs, budget, features });
+  }
+  return features;
+}
+
+function taskOf({ visible, filter }: LayerView, crs: Crs): ItemsTask {
+  const { rule, source } = visible;
+  return {
+    source: rule?.stored ?? source,
+    ...(rule ? { fields: source.fields.map(({ name }) => name) } : {}),
+    ...(filter === undefined ? {} : { filter }),
+    ...{ format: 'geojson', crs: crs.proj, swapAxes: false },
+    precision: crs.geographic ? IN_DEGREES : IN_METRES,
+    ...{ limit: PAGE, offset: 0, maxBytes: PAGE_BYTES },
+  };
+}
+
+interface Reading {
+  readonly crs: Crs;
+  readonly budget: Budget;
+  readonly features: Map<string, string>;
+}
+
+async function readPages(
+  x: TaskContext,
+  pools: Pools,
+  { esri, layerId }: LayerView,
+  task: ItemsTask,
+  { crs, budget, features }: Reading,
+): Promise<void> {
+  let after: PageKey | undefined;
+  for (;;) {
+    const page = await runTask(x, pools, 'vector.items', { ...task, ...(after ? { after } : {}) });
+    for (const text of featureTexts(page.features)) {
+      const json = jsonOf(() => esriFeature(text, esri, crs.epsg), layerId);
+      budget.bytes -= json.length;
+      if (budget.bytes < 0) throw tooLarge();
+      features.set(text.id, json);
+    }
+    if (!page.more || !page.last) return;
+    after = page.last;
+  }
+}
+
+function jsonOf(feature: () => unknown, layerId: number): string {
+  try {
+    return JSON.stringify(feature());
+  } catch (error) {
+    if (!(error instanceof GeoServicesGeometryError)) throw error;
+    throw new ApiError('invalid-request', `A geometry of layer ${layerId} cannot be told: ${error.message}.`);
+  }
+}
+
+function tooLarge(): ApiError {
+  const limit = LIMITS.replicaBytes / 1_048_576;
+  return new ApiError(
+    'payload-too-large',
+    `The answer would be larger than ${limit} MiB: ask for fewer layers, or narrow them by where or geometry.`,
+  );
+}

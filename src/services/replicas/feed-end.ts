@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { VectorCollection } from '../../core/collection.js';
+import { ApiError } from '../../core/errors.js';
+import { LIMITS } from '../../core/limits.js';
+import type { Pools } from '../../core/tasks.js';
+import type { FeedStore } from '../../stores/feed.js';
+import type { Feed } from '../events/feed.js';
+import { runTask, type TaskContext } from '../run-task.js';
+
+export interface FeedEndDeps {
+  readonly pools: Pools;
+  readonly store: FeedStore;
+  readonly feed: Feed;
+  /** Has the events of a collection taken over soon. */
+  edited(collectionId: string): void;
+}
+
+const FIRST_WAIT_MS = 10;
+const LONGEST_WAIT_MS = 500;
+
+/**
+ * The end of the feed: the cursor up to which it tells of every edit that was committed before it was asked for. Events
+ * come into the feed after their edits are answered, by whichever process has the lease of their outbox.
+ */
+export class FeedEnd {
+  constructor(private readonly deps: FeedEndDeps) {}
+
+  /** Throws 503 when the feed does not come that far in time. */
+  async reach(x: TaskContext, collections: readonly VectorCollection[]): Promise<number> {
+    const { feed } = this.deps;
+    const outboxes = new Map(collections.map((collection) => [collection.file, collection]));
+    const late = performance.now() + LIMITS.replicaSettleMs;
+    for (const collection of outboxes.values()) await this.#follow(x, collection, late);
+    await feed.catchUp();
+    return feed.head;
+  }
+
+  async #follow(x: TaskContext, collection: VectorCollection, late: number): Promise<void> {
+    const { pools, store, edited } = this.deps;
+    const { source, file, id } = collection;
+    if (!source.writable) return;
+    const { kind, path, database } = source;
+    const { newest } = await runTask(x, pools, 'vector.events', {
+      source: path === undefined ? { kind, database } : { kind, path },
+      from: Number.MAX_SAFE_INTEGER,
+      limit: 1,
+    });
+    if (newest === 0) return;
+    for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
+      const position = await store.positionOf(file);
+      if (position !== undefined && position >= newest) return;
+      if (performance.now() > late)
+        throw new ApiError('unavailable', 'Changes of the data are not known yet; try again soon.', {
+          headers: { 'retry-after': '5' },
+        });
+      edited(id);
+      await sleep(wait);
+    }
+  }
+}

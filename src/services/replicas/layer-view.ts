@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import { hasFeatures } from '../../core/abilities.js';
+import { SERVICE } from '../../core/access.js';
+import { type CatalogSnapshot, type VectorCollection, whole } from '../../core/collection.js';
+import { and, type Expression } from '../../core/cql2/index.js';
+import { ApiError, badParameter } from '../../core/errors.js';
+import type { EsriLayer } from '../../core/geoservices-features.js';
+import type { Principal } from '../../core/operation.js';
+import { hasIntegerIds } from '../../core/vector-source.js';
+import { type Scope, scopeOf } from '../events/scope.js';
+
+/** A layer as one principal has it offline. */
+export interface LayerView {
+  readonly layerId: number;
+  /** With all its fields. */
+  readonly collection: VectorCollection;
+  /** As the principal reads it. */
+  readonly visible: VectorCollection;
+  /** Features that are there for the principal, and in the replica. */
+  readonly filter: Expression | undefined;
+  /** The same for events. */
+  readonly scope: Scope;
+  readonly esri: EsriLayer;
+}
+
+export interface Catalogs {
+  catalog(): CatalogSnapshot;
+  visible(principal: Principal): CatalogSnapshot;
+}
+
+/** The collections of a service that a principal may read and that can be told of by numbers. */
+export function layersOf(catalogs: Catalogs, principal: Principal, service: string): VectorCollection[] {
+  return catalogs
+    .visible(principal)
+    .vectors.filter((one) => (one.service ?? SERVICE) === service && whyNot(one) === undefined);
+}
+
+/** Throws 404 for a service that does not exist for this principal, 401 where credentials may help. */
+export function requireService({ visible }: Catalogs, principal: Principal, service: string): void {
+  const { collections, refused } = visible(principal);
+  const isIn = (one: { service?: string }) => (one.service ?? SERVICE) === service;
+  if (service === SERVICE || collections.some(isIn)) return;
+  if (refused.collections.some(isIn) && refused.why === 'unauthenticated')
+    throw new ApiError('unauthenticated', 'Credentials are needed to read this service.');
+  throw new ApiError('not-found', `There is no service '${service.slice(0, 100)}'.`);
+}
+
+/** A layer of a service. Throws 400 naming `parameter` for one that cannot be copied, 404 for one that is not there. */
+export function requireLayer(
+  catalogs: Catalogs,
+  principal: Principal,
+  { service, layerId, parameter = 'layers' }: { service: string; layerId: number; parameter?: string },
+): VectorCollection {
+  const visible = catalogs.visible(principal).byLayerId(layerId);
+  if (!visible || (visible.service ?? SERVICE) !== service)
+    throw new ApiError('not-found', `There is no layer ${layerId} in the service '${service}'.`);
+  const reason = hasFeatures(visible) ? whyNot(visible) : 'has no features';
+  if (reason !== undefined) throw badParameter(parameter, `layer ${layerId} ${reason}`);
+  return visible as VectorCollection;
+}
+
+function whyNot({ source, storageCrs }: VectorCollection): string | undefined {
+  if (!hasIntegerIds(source)) return 'has keys that are no numbers, so its features have no object ids';
+  if (storageCrs.isPlane) return 'lies nowhere on Earth that is known';
+  return undefined;
+}
+
+export function layerView(
+  { catalog }: Catalogs,
+  visible: VectorCollection,
+  filter: Expression | undefined,
+): LayerView {
+  const collection = whole((catalog().byId(visible.id) as VectorCollection | undefined) ?? visible);
+  return {
+    layerId: visible.layerId,
+    collection,
+    visible,
+    filter: and(visible.rule?.rows, filter),
+    scope: scopeOf({ layers: undefined, bbox: undefined, datetime: undefined, filter }, visible),
+    esri: esriLayer(visible),
+  };
+}
+
+export function esriLayer({ source }: VectorCollection): EsriLayer {
+  const { idColumn, geometryType, hasZ, fields } = source;
+  return { idColumn, geometryType, hasZ, fields };
+}
+
+/** Names what may be read of a layer: another name says that a copy of it is none any more. */
+export function scopeName({ rule, source }: VectorCollection): string {
+  const shown = source.fields.map(({ name, type, isMasked = false }) => [name, type, isMasked]);
+  return createHash('sha256')
+    .update(JSON.stringify([rule?.rows ?? null, rule ? scopeMask(rule.stored.fields) : null, shown]))
+    .digest('hex')
+    .slice(0, 16);
+}
+
+const scopeMask = (fields: readonly { name: string; mask?: unknown }[]) =>
+  fields.flatMap(({ name, mask }) => (mask ? [[name, mask]] : []));

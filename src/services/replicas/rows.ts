@@ -1,0 +1,51 @@
+import type { VectorCollection } from '../../core/collection.js';
+import type { Expression } from '../../core/cql2/ast.js';
+import { CRS84 } from '../../core/crs.js';
+import { featureText } from '../../core/feature-text.js';
+import type { Pools } from '../../core/tasks.js';
+import type { FeatureState } from '../../stores/replica-conflicts.js';
+import { runTask, type TaskContext } from '../run-task.js';
+import { stateOfRow } from './states.js';
+
+/** A stored row as it is now. */
+export interface Row {
+  /** Names the content: an edit can ask for it. */
+  readonly name: string;
+  readonly state: FeatureState;
+}
+
+/** Places of degrees, as events have them. */
+const PRECISION = 7;
+
+/** The row of an id, with all its fields; null where there is none that passes the filter. */
+export async function readRow(
+  x: TaskContext,
+  pools: Pools,
+  { source }: VectorCollection,
+  { id, filter }: { id: string; filter: Expression | undefined },
+): Promise<Row | null> {
+  const item = await runTask(x, pools, 'vector.item', {
+    ...{ source, id, format: 'geojson', crs: CRS84.proj, swapAxes: false, precision: PRECISION },
+    ...(filter === undefined ? {} : { filter }),
+  });
+  return item && { name: item.row, state: stateOfRow(featureText(item.data)) };
+}
+
+/** Rows that are read at once. */
+const AT_ONCE = 8;
+
+export async function readRows(
+  x: TaskContext,
+  pools: Pools,
+  collection: VectorCollection,
+  { ids, filter }: { ids: readonly string[]; filter: Expression | undefined },
+): Promise<Map<string, Row | null>> {
+  const rows = new Map<string, Row | null>();
+  for (let i = 0; i < ids.length; i += AT_ONCE)
+    await Promise.all(
+      ids.slice(i, i + AT_ONCE).map(async (id) => {
+        rows.set(id, await readRow(x, pools, collection, { id, filter }));
+      }),
+    );
+  return rows;
+}

@@ -1,0 +1,323 @@
+import type { VectorCollection } from '../../core/collection.js';
+import type { Expression } from '../../core/cql2/ast.js';
+import type { Crs } from '../../core/crs.js';
+import { ApiError, badParameter, notFound } from '../../core/errors.js';
+import { LIMITS } from '../../core/limits.js';
+import type { Principal } from '../../core/operation.js';
+import type { Pools } from '../../core/tasks.js';
+import { crsOfEpsg } from '../../native/crs.js';
+import { auditResource } from '../../stores/audit-scope.js';
+import type { FeedStore } from '../../stores/feed.js';
+import type { Conflict, ReplicaConflictStore } from '../../stores/replica-conflicts.js';
+import type { Replica, ReplicaLayer, ReplicaStore } from '../../stores/replicas.js';
+import type { SyncModel } from '../../stores/schema.js';
+import type { AccessPolicy } from '../access/access.js';
+import { permits } from '../access/permissions.js';
+import { editBounds } from '../edit-bounds.js';
+import type { Edits } from '../edits.js';
+import type { Feed } from '../events/feed.js';
+import { Turns } from '../events/turns.js';
+import type { TaskContext } from '../run-task.js';
+import { type LayerDelta, layerDelta } from './delta.js';
+import { type Budget, readFeatures } from './features.js';
+import { FeedEnd } from './feed-end.js';
+import { type Catalogs, type LayerView, layerView, requireLayer, scopeName } from './layer-view.js';
+import { netChanges } from './net-changes.js';
+import { type LayerEdits, type LayerResults, uploadLayer } from './upload.js';
+
+/** Whose request it is. */
+export interface ReplicaContext extends TaskContext {
+  readonly principal: Principal;
+}
+
+export interface ReplicasDeps extends Catalogs {
+  readonly pools: Pools;
+  readonly access: AccessPolicy;
+  readonly edits: Edits;
+  readonly feed: Feed;
+  readonly feedStore: FeedStore;
+  readonly replicas: ReplicaStore;
+  readonly conflicts: ReplicaConflictStore;
+  /** Has the events of a collection taken over soon. */
+  edited(collectionId: string): void;
+}
+
+/** A layer that a replica is to have, and which of its features. */
+export interface LayerChoice {
+  readonly collection: VectorCollection;
+  readonly filter: Expression | undefined;
+}
+
+export interface ReplicaDraft {
+  readonly service: string;
+  readonly name: string;
+  readonly syncModel: SyncModel;
+  readonly crs: Crs;
+  readonly layers: readonly LayerChoice[];
+}
+
+/** A layer with the JSON of its features. */
+export interface LayerData {
+  readonly view: LayerView;
+  readonly generation: number;
+  readonly features: readonly string[];
+}
+
+export interface LayerChanges {
+  readonly layerId: number;
+  readonly generation: number;
+  readonly delta?: LayerDelta;
+  /** JSON of added and updated features, by id; absent where ids are enough. */
+  readonly features?: ReadonlyMap<string, string>;
+  readonly results?: LayerResults;
+}
+
+export type SyncDirection = 'download' | 'upload' | 'bidirectional';
+
+/** What a client asks for one layer. */
+export interface LayerSync {
+  readonly layerId: number;
+  readonly generation: number;
+  readonly direction: SyncDirection;
+}
+
+export interface ChangeRequest {
+  readonly choice: LayerChoice;
+  readonly generation: number;
+}
+
+/** Offline copies of layers: they are created, told of changes, and send their own. */
+export class Replicas {
+  readonly #turns = new Turns(LIMITS.replicaTurns);
+  readonly feedEnd: FeedEnd;
+
+  constructor(private readonly deps: ReplicasDeps) {
+    const { pools, feed, feedStore: store, edited } = deps;
+    this.feedEnd = new FeedEnd({ pools, store, feed, edited });
+  }
+
+  /** Reads the layers as they are now; the replica is remembered unless its model is `none`. */
+  async create(
+    x: ReplicaContext,
+    draft: ReplicaDraft,
+  ): Promise<{ replica: Replica | undefined; layers: LayerData[] }> {
+    const { pools } = this.deps;
+    const release = await this.#turns.take();
+    try {
+      const collections = draft.layers.map(({ collection }) => collection);
+      const generation = await this.feedEnd.reach(x, collections);
+      const budget: Budget = { bytes: LIMITS.replicaBytes };
+      const layers: LayerData[] = [];
+      for (const { collection, filter } of draft.layers) {
+        const view = layerView(this.deps, collection, filter);
+        const features = await readFeatures(x, pools, view, { crs: draft.crs, budget });
+        layers.push({ view, generation, features: [...features.values()] });
+      }
+      return { replica: await this.#register(x, draft, generation), layers };
+    } finally {
+      release();
+    }
+  }
+
+  async #register(x: ReplicaContext, draft: ReplicaDraft, generation: number): Promise<Replica | undefined> {
+    if (draft.syncModel === 'none') return undefined;
+    const { name, service, syncModel, crs, layers } = draft;
+    const replica = await this.deps.replicas.add({
+      ...{ name, service, syncModel },
+      owner: x.principal.id,
+      epsg: crs.epsg,
+      layers: layers.map(({ collection, filter }) => ({
+        ...{ layerId: collection.layerId, collection: collection.id, generation },
+        ...(filter === undefined ? {} : { filter }),
+        scope: scopeName(collection),
+      })),
+    });
+    if (!replica)
+      throw new ApiError('conflict', 'There are too many replicas: unregister those that nobody needs.');
+    return replica;
+  }
+
+  /** The replicas of a service that are this principal's own; all for who may do everything. */
+  async list(principal: Principal, service: string): Promise<Replica[]> {
+    if (principal.kind === 'anonymous') return [];
+    const all = await this.deps.replicas.list(service);
+    return all.filter((replica) => replica.endedAt === null && isOwn(replica, principal));
+  }
+
+  /** Throws 404 for one that there is not, or that is somebody else's. */
+  async get(principal: Principal, service: string, id: string): Promise<Replica> {
+    const replica = await this.deps.replicas.get(service, id);
+    if (!replica || replica.endedAt !== null || !isOwn(replica, principal))
+      throw notFound('replica', id.slice(0, 100));
+    return replica;
+  }
+
+  async unregister(principal: Principal, service: string, id: string): Promise<void> {
+    const replica = await this.get(principal, service, id);
+    await this.deps.replicas.remove(replica.id);
+  }
+
+  /** Takes the client's edits, then tells what others did. `edits` are by layer. */
+  async synchronize(
+    x: ReplicaContext,
+    replica: Replica,
+    request: {
+      layers: readonly LayerSync[];
+      edits: ReadonlyMap<number, LayerEdits>;
+      atomic: boolean;
+    },
+  ): Promise<LayerChanges[]> {
+    const crs = crsOfEpsg(replica.epsg)!;
+    const parts = request.layers.map((sync) => ({ sync, view: this.#viewOf(x.principal, replica, sync) }));
+    const results = await this.#upload(x, replica, parts, request);
+    const told = parts.filter(({ sync }) => sync.direction !== 'upload');
+    const own = await this.deps.replicas.syncsOf(replica.id);
+    const changes = await this.#changes(
+      x,
+      told.map(({ sync, view }) => ({ view, generation: sync.generation })),
+      { own, crs },
+    );
+    await this.deps.replicas.synced(
+      replica.id,
+      new Map(changes.map(({ layerId, generation }) => [layerId, generation])),
+    );
+    return parts.map(({ sync: { layerId, generation } }) => ({
+      ...{ layerId, generation },
+      ...changes.find((one) => one.layerId === layerId),
+      ...(results.has(layerId) ? { results: results.get(layerId)! } : {}),
+    }));
+  }
+
+  /** What changed since generations, for who has no replica. */
+  extract(
+    x: ReplicaContext,
+    requests: readonly ChangeRequest[],
+    crs: Crs | undefined,
+  ): Promise<LayerChanges[]> {
+    const layers = requests.map(({ choice, generation }) => ({
+      view: layerView(this.deps, choice.collection, choice.filter),
+      generation,
+    }));
+    return this.#changes(x, layers, { own: new Set(), crs });
+  }
+
+  /** Features come along where there is a CRS for them. */
+  async #changes(
+    x: ReplicaContext,
+    layers: readonly { view: LayerView; generation: number }[],
+    { own, crs }: { own: ReadonlySet<string>; crs: Crs | undefined },
+  ): Promise<LayerChanges[]> {
+    if (layers.length === 0) return [];
+    const { pools, feed } = this.deps;
+    const release = await this.#turns.take();
+    try {
+      const collections = layers.map(({ view }) => view.collection);
+      const to = await this.feedEnd.reach(x, collections);
+      const all = await netChanges(feed, {
+        from: new Map(layers.map(({ view, generation }) => [view.layerId, generation])),
+        ...{ to, own, collections: collections.map(({ id }) => id) },
+      });
+      const budget: Budget = { bytes: LIMITS.replicaBytes };
+      const parts: LayerChanges[] = [];
+      for (const { view } of layers) {
+        const { layerId } = view;
+        const delta = await layerDelta(x, pools, view, all.get(layerId)!.values());
+        const ids = [...delta.adds, ...delta.updates];
+        const features = crs && (await readFeatures(x, pools, view, { crs, budget, ids }));
+        parts.push({ layerId, generation: to, delta, ...(features ? { features } : {}) });
+      }
+      return parts;
+    } finally {
+      release();
+    }
+  }
+
+  async #upload(
+    x: ReplicaContext,
+    replica: Replica,
+    parts: readonly { sync: LayerSync; view: LayerView }[],
+    { edits, atomic }: { edits: ReadonlyMap<number, LayerEdits>; atomic: boolean },
+  ): Promise<Map<number, LayerResults>> {
+    const { access, replicas } = this.deps;
+    const uploads = parts.flatMap(({ sync, view }) => {
+      const ofLayer = edits.get(sync.layerId);
+      if (!ofLayer || sync.direction === 'download') return [];
+      const bounds = editBounds(view.visible, access(x.principal, view.collection, 'write'));
+      return [{ view, bounds, generation: sync.generation, ofLayer }];
+    });
+    const results = new Map<number, LayerResults>();
+    if (uploads.length === 0) return results;
+    // Before any edit: whoever asks again after a failure is not in conflict with itself.
+    const syncId = await replicas.addSync(replica.id);
+    const own = await replicas.syncsOf(replica.id);
+    const crs = crsOfEpsg(replica.epsg)!.proj;
+    const common = { crs, syncId, own, atomic, userId: x.principal.id };
+    const { pools, feed } = this.deps;
+    const deps = { pools, feed, edits: this.deps.edits, feedEnd: this.feedEnd };
+    for (const { ofLayer, ...upload } of uploads) {
+      const ofUpload = await uploadLayer(x, deps, { ...common, ...upload }, ofLayer);
+      await this.#record(replica, ofUpload);
+      results.set(upload.view.layerId, ofUpload);
+    }
+    auditResource(replica.id, { syncOperationId: syncId, ...countsOf(results) });
+    return results;
+  }
+
+  async #record(replica: Replica, { conflicts }: LayerResults): Promise<void> {
+    if (conflicts.length === 0) return;
+    const recorded: Conflict[] | undefined = await this.deps.conflicts.add(
+      replica.id,
+      conflicts.map(({ conflict }) => conflict),
+    );
+    if (recorded) return;
+    throw new ApiError(
+      'conflict',
+      `The replica has more than ${LIMITS.replicaConflicts} conflicts that nobody has resolved; edits without conflict were applied.`,
+    );
+  }
+
+  /** Throws 410 where what may be read of a layer is not what it was. */
+  #viewOf(principal: Principal, replica: Replica, { layerId, generation }: LayerSync): LayerView {
+    const layer = replica.layers.find((one) => one.layerId === layerId);
+    if (!layer) throw badParameter('syncLayers', `the replica has no layer ${layerId}`);
+    if (generation > layer.generation)
+      throw badParameter('serverGen', `layer ${layerId} was not told of generation ${generation}`);
+    const { service } = replica;
+    const visible = requireLayer(this.deps, principal, { service, layerId, parameter: 'syncLayers' });
+    requireSame(layer, visible);
+    return layerView(this.deps, visible, layer.filter);
+  }
+}
+
+function requireSame(layer: ReplicaLayer, visible: VectorCollection): void {
+  if (visible.id === layer.collection && scopeName(visible) === layer.scope) return;
+  throw new ApiError(
+    'gone',
+    `What may be read of layer ${layer.layerId} has changed. Create the replica anew.`,
+  );
+}
+
+/** Throws 410 for a replica that has not been synchronised for too long. */
+export function requireActive(replica: Replica): void {
+  if (isExpired(replica)) throw new ApiError('gone', 'The replica has expired. Create the replica anew.');
+}
+
+export function isExpired({ syncedAt, endedAt }: Replica): boolean {
+  return endedAt !== null || Date.now() - syncedAt > LIMITS.replicaMs;
+}
+
+function isOwn({ owner }: Replica, principal: Principal): boolean {
+  return owner === principal.id || permits(principal, '*');
+}
+
+function countsOf(results: ReadonlyMap<number, LayerResults>) {
+  const all = [...results.values()];
+  const succeeded = all
+    .flatMap(({ addResults, updateResults, deleteResults }) => [
+      ...addResults,
+      ...updateResults,
+      ...deleteResults,
+    ])
+    .filter(({ success }) => success).length;
+  return { succeeded, conflicts: all.reduce((sum, { conflicts }) => sum + conflicts.length, 0) };
+}

@@ -1,0 +1,124 @@
+import type { Geometry } from 'geojson';
+import { CRS84 } from '../../core/crs.js';
+import type { EventImage } from '../../core/events.js';
+import type { FeatureText } from '../../core/feature-text.js';
+import type { SentFeature } from '../../core/geoservices-features.js';
+import { parseExact } from '../../core/json.js';
+import type { Field } from '../../core/vector-source.js';
+import { transformPoints } from '../../native/index.js';
+import type { FeatureState, FieldChange } from '../../stores/replica-conflicts.js';
+
+/** Features of the three sides of a conflict, and how they differ. */
+
+export function stateOf(image: EventImage | null): FeatureState | null {
+  if (!image) return null;
+  return {
+    attributes: parseExact(image.attributes) as Record<string, unknown>,
+    geometry: image.geometry === null ? null : JSON.parse(image.geometry),
+  };
+}
+
+export function stateOfRow({ properties, geometry }: FeatureText): FeatureState {
+  return {
+    attributes: parseExact(properties) as Record<string, unknown>,
+    geometry: JSON.parse(geometry) as unknown,
+  };
+}
+
+/** The feature as the client wants it: what it did not send is as it was. */
+export function clientState(base: FeatureState | null, sent: SentFeature, crs: string): FeatureState {
+  return {
+    attributes: { ...base?.attributes, ...sent.properties },
+    geometry: sent.geometry === undefined ? (base?.geometry ?? null) : in84(sent.geometry, crs),
+  };
+}
+
+type Nested = number | readonly Nested[];
+
+/** A geometry in CRS84, to compare it and to show it. */
+function in84(geometry: Geometry | null, crs: string): unknown {
+  if (geometry === null || geometry.type === 'GeometryCollection' || crs === CRS84.proj) return geometry;
+  const coordinates = geometry.coordinates as Nested;
+  const points = new Float64Array(positionsOf(coordinates).flatMap(([x, y]) => [x!, y!]));
+  transformPoints(points, crs, CRS84.proj);
+  let at = 0;
+  const moved = (nested: Nested): Nested => {
+    if (!isPosition(nested)) return (nested as readonly Nested[]).map(moved);
+    const [x, y] = points.subarray(at, (at += 2));
+    return [degrees(x!), degrees(y!), ...nested.slice(2)];
+  };
+  return { type: geometry.type, coordinates: moved(coordinates) };
+}
+
+const isPosition = (nested: Nested): nested is readonly number[] =>
+  Array.isArray(nested) && typeof nested[0] === 'number';
+
+function positionsOf(nested: Nested): (readonly number[])[] {
+  return isPosition(nested) ? [nested] : (nested as readonly Nested[]).flatMap(positionsOf);
+}
+
+const degrees = (value: number) => Number(value.toFixed(7));
+
+/** Degrees that two readings of one position may differ by: a few centimetres, as events tell them. */
+const TOLERANCE = 5e-7;
+
+/** Whether two geometries are the same, a single part being the same as a multi geometry of it. */
+export function sameGeometry(a: unknown, b: unknown): boolean {
+  if (a === null || b === null) return a === b;
+  const [one, other] = [asMulti(a as Geometry), asMulti(b as Geometry)];
+  return one.type === other.type && sameNumbers(one.coordinates, other.coordinates);
+}
+
+function asMulti(geometry: Geometry): { type: string; coordinates: Nested } {
+  const { type, coordinates } = geometry as { type: string; coordinates: Nested };
+  return type.startsWith('Multi')
+    ? { type, coordinates }
+    : { type: `Multi${type}`, coordinates: [coordinates] };
+}
+
+function sameNumbers(a: Nested, b: Nested): boolean {
+  if (typeof a === 'number' || typeof b === 'number') return Math.abs(Number(a) - Number(b)) <= TOLERANCE;
+  return a.length === b.length && a.every((part, i) => sameNumbers(part, b[i]!));
+}
+
+export function sameValue(a: unknown, b: unknown, type: Field['type'] | undefined): boolean {
+  const [one, other] = [a ?? null, b ?? null];
+  if (one === other) return true;
+  if (one === null || other === null) return false;
+  if (type === 'date-time') return Date.parse(String(one)) === Date.parse(String(other));
+  if (type === 'integer' || type === 'number') return Number(one) === Number(other);
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** Fields that either side changed. `sent` are those that the client spoke of. */
+export function fieldChanges(
+  fields: readonly Field[],
+  sent: ReadonlySet<string>,
+  states: { base: FeatureState | null; client: FeatureState | null; server: FeatureState | null },
+): FieldChange[] {
+  return fields.flatMap(({ name: field, type }) => {
+    const [baseValue, clientValue, serverValue] = [states.base, states.client, states.server].map(
+      (state) => state?.attributes[field] ?? null,
+    );
+    const changedOnClient = sent.has(field) && !sameValue(baseValue, clientValue, type);
+    const changedOnServer = !sameValue(baseValue, serverValue, type);
+    if (!changedOnClient && !changedOnServer) return [];
+    return [{ field, baseValue, clientValue, serverValue, changedOnClient, changedOnServer }];
+  });
+}
+
+/** Whether the server has by now what the client wants. */
+export function meansTheSame(
+  fields: readonly Field[],
+  sent: SentFeature,
+  client: FeatureState,
+  server: FeatureState,
+): boolean {
+  return (
+    fields.every(
+      ({ name, type }) =>
+        !(name in sent.properties) || sameValue(client.attributes[name], server.attributes[name], type),
+    ) &&
+    (sent.geometry === undefined || sameGeometry(client.geometry, server.geometry))
+  );
+}

@@ -1,0 +1,265 @@
+import type { EditOperation, EditOutcome } from '../../core/edits.js';
+import { ApiError } from '../../core/errors.js';
+import type { SentFeature } from '../../core/geoservices-features.js';
+import type { Pools } from '../../core/tasks.js';
+import type { NewConflict } from '../../stores/replica-conflicts.js';
+import type { EditBounds } from '../edit-bounds.js';
+import type { Edits } from '../edits.js';
+import type { Feed } from '../events/feed.js';
+import type { TaskContext } from '../run-task.js';
+import { deletionConflict, inputOf, insertConflict, type UploadFacts, updateConflict } from './conflicts.js';
+import { passing } from './delta.js';
+import type { FeedEnd } from './feed-end.js';
+import type { LayerView } from './layer-view.js';
+import { type NetChange, netChanges } from './net-changes.js';
+import { type Row, readRow, readRows } from './rows.js';
+
+export interface LayerEdits {
+  readonly adds: readonly SentFeature[];
+  readonly updates: readonly (SentFeature & { id: number })[];
+  readonly deletes: readonly number[];
+}
+
+export interface EditResult {
+  objectId: number | null;
+  success: boolean;
+  error?: { code: number; description: string };
+}
+
+export interface LayerResults {
+  readonly addResults: EditResult[];
+  readonly updateResults: EditResult[];
+  readonly deleteResults: EditResult[];
+  /** With the results that will name them once they are recorded. */
+  readonly conflicts: { conflict: NewConflict; result: EditResult }[];
+}
+
+export interface UploadDeps {
+  readonly pools: Pools;
+  readonly edits: Edits;
+  readonly feed: Feed;
+  readonly feedEnd: FeedEnd;
+}
+
+export interface Upload {
+  readonly view: LayerView;
+  readonly bounds: EditBounds;
+  readonly crs: string;
+  /** Generation that the client knows the layer of. */
+  readonly generation: number;
+  readonly userId: string;
+  readonly syncId: string;
+  /** Uploads of the replica. */
+  readonly own: ReadonlySet<string>;
+  /** One failure undoes all edits of the layer. */
+  readonly atomic: boolean;
+}
+
+/** Rows that change while they are looked at are looked at again. */
+const ATTEMPTS = 4;
+
+/** Codes that GeoServices give to edits that fail. */
+const CODES: Readonly<Record<string, number>> = {
+  invalid: 1000,
+  'not-found': 1019,
+  conflict: 1003,
+  changed: 1003,
+  forbidden: 1009,
+  undone: 1003,
+};
+
+/** One edit of the client on its way, and the place of its result. */
+interface Entry {
+  readonly kind: 'add' | 'update' | 'delete';
+  readonly id: number | undefined;
+  readonly sent: SentFeature | undefined;
+  readonly result: EditResult;
+}
+
+/**
+ * Applies the edits of a layer that nobody else's edits are in the way of; the others are conflicts. Each row is named as
+ * it was when the feed had told of everything before, so no edit of others is overwritten unseen.
+ */
+export async function uploadLayer(
+  x: TaskContext,
+  deps: UploadDeps,
+  upload: Upload,
+  edits: LayerEdits,
+): Promise<LayerResults> {
+  const entries = entriesOf(edits);
+  const conflicts: LayerResults['conflicts'] = [];
+  let open = entries;
+  for (let attempt = 1; open.length > 0; attempt++) {
+    const look = await lookAt(x, deps, upload, open);
+    const plan = open.filter((entry) => isFree(entry, look, conflicts));
+    open = plan.length > 0 ? await apply(x, deps, upload, { plan, look, conflicts }) : [];
+    if (attempt === ATTEMPTS) {
+      for (const { result } of open) fail(result, 'changed', 'The feature changes too often.');
+      break;
+    }
+  }
+  const of = (kind: Entry['kind']) =>
+    entries.filter((entry) => entry.kind === kind).map(({ result }) => result);
+  return { addResults: of('add'), updateResults: of('update'), deleteResults: of('delete'), conflicts };
+}
+
+function entriesOf({ adds, updates, deletes }: LayerEdits): Entry[] {
+  const entry = (kind: Entry['kind'], id: number | undefined, sent?: SentFeature): Entry => ({
+    ...{ kind, id, sent },
+    result: { objectId: id ?? null, success: false },
+  });
+  return [
+    ...adds.map((sent) => entry('add', sent.id, sent)),
+    ...updates.map((sent) => entry('update', sent.id, sent)),
+    ...deletes.map((id) => entry('delete', id)),
+  ];
+}
+
+/** What is known of the rows of an attempt. */
+interface Look {
+  readonly rows: ReadonlyMap<string, Row | null>;
+  readonly changes: ReadonlyMap<string, NetChange>;
+  /** Ids of changed features that the client had in its replica. */
+  readonly had: ReadonlySet<string>;
+  readonly facts: UploadFacts;
+}
+
+async function lookAt(
+  x: TaskContext,
+  { pools, feed, feedEnd }: UploadDeps,
+  upload: Upload,
+  entries: readonly Entry[],
+): Promise<Look> {
+  const { view, bounds, generation, own, crs, userId, syncId } = upload;
+  const ids = [...new Set(entries.flatMap(({ kind, id }) => (kind === 'add' ? [] : [String(id)])))];
+  // Rows first: what changes later is found by its name.
+  const rows = await readRows(x, pools, view.collection, { ids, filter: bounds.filter });
+  const to = await feedEnd.reach(x, [view.collection]);
+  const all = await netChanges(feed, {
+    from: new Map([[view.layerId, generation]]),
+    ...{ to, own, collections: [view.collection.id] },
+  });
+  const changes = all.get(view.layerId)!;
+  const touched = ids.flatMap((id) => changes.get(id) ?? []);
+  const passed = await passing(
+    x,
+    pools,
+    view,
+    touched.map(({ before }) => before),
+  );
+  const had = new Set(touched.flatMap(({ id }, i) => (passed[i] ? [id] : [])));
+  return { rows, changes, had, facts: { view, bounds, crs, generation: to, userId, syncId } };
+}
+
+/** Whether an edit can be tried. Where others were quicker its result says so, and there may be a conflict. */
+function isFree(
+  { kind, id, sent, result }: Entry,
+  { rows, changes, had, facts }: Look,
+  conflicts: LayerResults['conflicts'],
+): boolean {
+  if (kind === 'add') return true;
+  const key = String(id);
+  const row = rows.get(key) ?? null;
+  const change = changes.get(key);
+  if (!change && row) return true;
+  if (!change || !had.has(key)) {
+    fail(result, 'not-found', `There is no feature ${key}.`);
+    return false;
+  }
+  const conflict =
+    kind === 'delete' ? deletionConflict(facts, change, row) : updateConflict(facts, sent!, change, row);
+  if (conflict) conflicts.push({ conflict, result });
+  if (!conflict || conflict.body.settled) result.success = true;
+  else fail(result, 'conflict', 'Others have changed the feature: the edit is kept as a conflict.');
+  return false;
+}
+
+function fail(result: EditResult, reason: string, description: string): void {
+  result.error = { code: CODES[reason] ?? 1000, description };
+}
+
+interface Attempt {
+  readonly plan: readonly Entry[];
+  readonly look: Look;
+  readonly conflicts: LayerResults['conflicts'];
+}
+
+/** Returns what has to be looked at again. */
+async function apply(
+  x: TaskContext,
+  deps: UploadDeps,
+  upload: Upload,
+  { plan, look, conflicts }: Attempt,
+): Promise<Entry[]> {
+  const { view, bounds, crs, userId, syncId, atomic } = upload;
+  const { collection } = view;
+  const { outcomes } = await deps.edits.run(x, collection, {
+    ...bounds,
+    ...{ crs, swapAxes: false, mode: atomic ? 'atomic' : 'each' },
+    operations: plan.map((entry) => operationOf(entry, look)),
+    origin: {
+      ...{ collection: collection.id, layerId: view.layerId, actor: userId },
+      ...{ protocol: 'FeatureServer', requestId: syncId },
+    },
+  });
+  const isMoved = outcomes.some((outcome) => !outcome.ok && outcome.reason === 'changed');
+  if (atomic && isMoved) return [...plan];
+  const again: Entry[] = [];
+  for (const [i, entry] of plan.entries()) {
+    const outcome = outcomes[i]!;
+    if (!outcome.ok && outcome.reason === 'changed') again.push(entry);
+    else if (isTaken(entry, outcome)) await duplicate(x, deps, upload, { entry, look, conflicts });
+    else note(entry, outcome);
+  }
+  return again;
+}
+
+function operationOf({ kind, id, sent }: Entry, { rows }: Look): EditOperation {
+  if (kind === 'add')
+    return { type: 'create', feature: inputOf(sent!), ...(id === undefined ? {} : { id: String(id) }) };
+  const { name: row } = rows.get(String(id))!;
+  if (kind === 'delete') return { type: 'delete', id: String(id), row };
+  return { type: 'update', id: String(id), row, feature: inputOf(sent!) };
+}
+
+const isTaken = ({ kind, id }: Entry, outcome: EditOutcome) =>
+  kind === 'add' && id !== undefined && !outcome.ok && outcome.reason === 'conflict';
+
+/** A new feature whose id another one has. */
+async function duplicate(
+  x: TaskContext,
+  { pools }: UploadDeps,
+  { view, bounds }: Upload,
+  { entry, look, conflicts }: { entry: Entry } & Pick<Attempt, 'look' | 'conflicts'>,
+): Promise<void> {
+  const { id, sent, result } = entry;
+  const row = await readRow(x, pools, view.collection, { id: String(id), filter: bounds.filter });
+  const conflict = row && insertConflict(look.facts, sent!, row);
+  if (conflict) conflicts.push({ conflict, result });
+  if (row && !conflict) result.success = true;
+  else
+    fail(
+      result,
+      'conflict',
+      conflict ? `The id ${id} is taken: the edit is kept as a conflict.` : `The id ${id} is taken.`,
+    );
+}
+
+function note({ result }: Entry, outcome: EditOutcome): void {
+  if (outcome.ok) {
+    result.success = true;
+    result.objectId = Number(outcome.id);
+  } else {
+    const errors = (outcome.errors ?? []).map(({ name, detail }) => `${name} ${detail}`);
+    fail(result, outcome.reason, [outcome.message, ...errors].join(' '));
+  }
+}
+
+/** Throws 400 for edits that speak of a feature twice, or without saying which. */
+export function requireOnce({ updates, deletes, adds }: LayerEdits, layerId: number): void {
+  const ids = [...updates.map(({ id }) => id), ...deletes, ...adds.flatMap(({ id }) => id ?? [])];
+  const before = new Set<number>();
+  const twice = ids.find((id) => before.size === before.add(id).size);
+  if (twice !== undefined)
+    throw new ApiError('invalid-parameter', `edits: layer ${layerId} has feature ${twice} twice`);
+}
