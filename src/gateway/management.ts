@@ -40,6 +40,7 @@ import { geoServices } from '../services/remote-imports/geoservices.js';
 import { GeoServicesSettings } from '../services/remote-imports/geoservices-settings.js';
 import { ogcFeatures } from '../services/remote-imports/ogc-features.js';
 import { wfs } from '../services/remote-imports/wfs.js';
+import type { Replicas } from '../services/replicas/service.js';
 import { ResumableUploads } from '../services/resumable-uploads.js';
 import type { Storage } from '../services/storage/storage.js';
 import type { Styles } from '../services/styles/index.js';
@@ -85,6 +86,7 @@ export interface ManagementOptions {
   log: Log;
   alerts: AlertStream;
   streams: SessionDirectory;
+  replicas: Replicas;
   styles: Styles;
   layers: Layers;
   connections: Connections;
@@ -204,6 +206,7 @@ export function startManagement(options: ManagementOptions): Management {
       ...{ jobs, imports },
       relationships: new BatchRelationships(options.layers, () => catalog.current),
     }),
+    replicas: options.replicas,
     styles: options.styles,
     connections: options.connections,
     layers: options.layers,

@@ -54,8 +54,6 @@ export interface ConflictBody {
   readonly base: FeatureState | null;
   readonly client: FeatureState | null;
   readonly server: FeatureState | null;
-  /** Names the row as the server had it. */
-  readonly row: string | null;
   readonly fieldChanges: readonly FieldChange[];
   readonly geometryChanged: boolean;
   /** Both sides mean the same: nobody has to decide. */
@@ -216,9 +214,9 @@ async function addOne(db: StateDb, replicaId: string, conflict: NewConflict): Pr
 }
 
 /** Names what the client asked for, against which state of the server. */
-const digestOf = ({ edit, row, type }: ConflictBody) =>
+const digestOf = ({ edit, server, type }: ConflictBody) =>
   createHash('sha256')
-    .update(JSON.stringify([type, edit.type, edit.feature ?? null, row]))
+    .update(JSON.stringify([type, edit.type, edit.feature ?? null, server]))
     .digest('hex');
 
 function conflictOf(row: Selectable<ReplicaConflictTable>): Conflict {

@@ -22,6 +22,7 @@ import type { MigrationBatches } from '../../services/migrations/batches.js';
 import type { PublishedLayers } from '../../services/publish/layers.js';
 import type { ManagedRasters } from '../../services/rasters/managed.js';
 import type { CoverageImports } from '../../services/remote-imports/coverages.js';
+import type { Replicas } from '../../services/replicas/service.js';
 import type { ResumableUploads } from '../../services/resumable-uploads.js';
 import type { Styles } from '../../services/styles/index.js';
 import type { TilePackages } from '../../services/tile-imports/packages.js';
@@ -65,6 +66,7 @@ export interface AdminDeps {
   readonly rasters: ManagedRasters;
   readonly coverageImports: CoverageImports;
   readonly migrationBatches: MigrationBatches;
+  readonly replicas: Replicas;
   readonly styles: Styles;
   readonly layers: Layers;
   readonly connections: Connections;

@@ -34,7 +34,6 @@ export function updateConflict(
   facts: UploadFacts,
   sent: SentFeature,
   change: NetChange,
-  row: Row | null,
 ): NewConflict | undefined {
   const base = stateOf(change.before);
   const client = clientState(base, sent, facts.crs);
@@ -46,7 +45,6 @@ export function updateConflict(
   return conflict(facts, Number(change.id), {
     type: server ? typeOf(changes, moved || change.geometryChanged) : 'updateDelete',
     ...{ base, client, server },
-    row: row?.name ?? null,
     fieldChanges: changes,
     geometryChanged: moved || (server !== null && change.geometryChanged),
     edit: { type: 'update', feature: inputOf(sent) },
@@ -62,12 +60,11 @@ function typeOf(changes: readonly FieldChange[], geometryChanged: boolean): Conf
 }
 
 /** A deletion of a feature that others changed, or deleted too: then nobody has to decide. */
-export function deletionConflict(facts: UploadFacts, change: NetChange, row: Row | null): NewConflict {
+export function deletionConflict(facts: UploadFacts, change: NetChange): NewConflict {
   const [base, server] = [stateOf(change.before), stateOf(change.after)];
   return conflict(facts, Number(change.id), {
     type: server ? 'deleteUpdate' : 'deleteDelete',
     ...{ base, server, client: null },
-    row: row?.name ?? null,
     fieldChanges: server
       ? fieldChanges(facts.view.collection.source.fields, new Set(), { base, client: null, server })
       : [],
@@ -86,7 +83,6 @@ export function insertConflict(facts: UploadFacts, sent: SentFeature, row: Row):
   return conflict(facts, sent.id!, {
     type: 'duplicateInsert',
     ...{ base: null, client, server },
-    row: row.name,
     fieldChanges: fieldChanges(fields, new Set(Object.keys(sent.properties)), { base: null, client, server }),
     geometryChanged: !sameGeometry(client.geometry, server.geometry),
     edit: { type: 'create', feature: inputOf(sent) },
@@ -95,7 +91,7 @@ export function insertConflict(facts: UploadFacts, sent: SentFeature, row: Row):
 
 type Particulars = Pick<
   ConflictBody,
-  'type' | 'base' | 'client' | 'server' | 'row' | 'fieldChanges' | 'geometryChanged' | 'settled'
+  'type' | 'base' | 'client' | 'server' | 'fieldChanges' | 'geometryChanged' | 'settled'
 > & { edit: Pick<ClientEdit, 'type' | 'feature'> };
 
 function conflict(

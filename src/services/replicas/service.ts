@@ -1,4 +1,5 @@
-import type { VectorCollection } from '../../core/collection.js';
+import { hasFeatures } from '../../core/abilities.js';
+import { type VectorCollection, whole } from '../../core/collection.js';
 import type { Expression } from '../../core/cql2/ast.js';
 import type { Crs } from '../../core/crs.js';
 import { ApiError, badParameter, notFound } from '../../core/errors.js';
@@ -23,6 +24,7 @@ import { type Budget, readFeatures } from './features.js';
 import { FeedEnd } from './feed-end.js';
 import { type Catalogs, type LayerView, layerView, requireLayer, scopeName } from './layer-view.js';
 import { netChanges } from './net-changes.js';
+import { type Decision, type Effect, type Operator, resolveConflict } from './resolution.js';
 import { type LayerEdits, type LayerResults, uploadLayer } from './upload.js';
 
 /** Whose request it is. */
@@ -89,11 +91,11 @@ export interface ChangeRequest {
 /** Offline copies of layers: they are created, told of changes, and send their own. */
 export class Replicas {
   readonly #turns = new Turns(LIMITS.replicaTurns);
-  readonly feedEnd: FeedEnd;
+  readonly #feedEnd: FeedEnd;
 
   constructor(private readonly deps: ReplicasDeps) {
     const { pools, feed, feedStore: store, edited } = deps;
-    this.feedEnd = new FeedEnd({ pools, store, feed, edited });
+    this.#feedEnd = new FeedEnd({ pools, store, feed, edited });
   }
 
   /** Reads the layers as they are now; the replica is remembered unless its model is `none`. */
@@ -105,7 +107,7 @@ export class Replicas {
     const release = await this.#turns.take();
     try {
       const collections = draft.layers.map(({ collection }) => collection);
-      const generation = await this.feedEnd.reach(x, collections);
+      const generation = await this.#feedEnd.reach(x, collections);
       const budget: Budget = { bytes: LIMITS.replicaBytes };
       const layers: LayerData[] = [];
       for (const { collection, filter } of draft.layers) {
@@ -150,6 +152,25 @@ export class Replicas {
     if (!replica || replica.endedAt !== null || !isOwn(replica, principal))
       throw notFound('replica', id.slice(0, 100));
     return replica;
+  }
+
+  /** Carries out what an operator decides about a conflict. */
+  resolve(
+    x: Operator,
+    conflict: Conflict,
+    decision: Decision,
+  ): Promise<{ conflict: Conflict; effect: Effect }> {
+    const { pools, edits, feed, conflicts, catalog } = this.deps;
+    const collection = (id: string) => {
+      const published = catalog().byId(id);
+      return hasFeatures(published) ? whole(published) : undefined;
+    };
+    return resolveConflict(
+      x,
+      { pools, edits, feed, conflicts, feedEnd: this.#feedEnd, collection },
+      conflict,
+      decision,
+    );
   }
 
   async unregister(principal: Principal, service: string, id: string): Promise<void> {
@@ -212,7 +233,7 @@ export class Replicas {
     const release = await this.#turns.take();
     try {
       const collections = layers.map(({ view }) => view.collection);
-      const to = await this.feedEnd.reach(x, collections);
+      const to = await this.#feedEnd.reach(x, collections);
       const all = await netChanges(feed, {
         from: new Map(layers.map(({ view, generation }) => [view.layerId, generation])),
         ...{ to, own, collections: collections.map(({ id }) => id) },
@@ -253,7 +274,7 @@ export class Replicas {
     const crs = crsOfEpsg(replica.epsg)!.proj;
     const common = { crs, syncId, own, atomic, userId: x.principal.id };
     const { pools, feed } = this.deps;
-    const deps = { pools, feed, edits: this.deps.edits, feedEnd: this.feedEnd };
+    const deps = { pools, feed, edits: this.deps.edits, feedEnd: this.#feedEnd };
     for (const { ofLayer, ...upload } of uploads) {
       const ofUpload = await uploadLayer(x, deps, { ...common, ...upload }, ofLayer);
       await this.#record(replica, ofUpload);

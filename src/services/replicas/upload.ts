@@ -166,8 +166,7 @@ function isFree(
     fail(result, 'not-found', `There is no feature ${key}.`);
     return false;
   }
-  const conflict =
-    kind === 'delete' ? deletionConflict(facts, change, row) : updateConflict(facts, sent!, change, row);
+  const conflict = kind === 'delete' ? deletionConflict(facts, change) : updateConflict(facts, sent!, change);
   if (conflict) conflicts.push({ conflict, result });
   if (!conflict || conflict.body.settled) result.success = true;
   else fail(result, 'conflict', 'Others have changed the feature: the edit is kept as a conflict.');

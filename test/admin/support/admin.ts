@@ -20,6 +20,7 @@ import { Tenants } from '../../../src/services/access/tenants.js';
 import { AlertStream } from '../../../src/services/alerts.js';
 import type { CacheScope } from '../../../src/services/cache/cache-control.js';
 import { Connections } from '../../../src/services/connections/connections.js';
+import { Edits } from '../../../src/services/edits.js';
 import { SessionDirectory } from '../../../src/services/events/directory.js';
 import { Feed } from '../../../src/services/events/feed.js';
 import { Hub } from '../../../src/services/events/hub.js';
@@ -33,6 +34,7 @@ import { PublishedLayers } from '../../../src/services/publish/layers.js';
 import { manageRasters } from '../../../src/services/rasters/managed.js';
 import { objectUrl } from '../../../src/services/rasters/places.js';
 import { CoverageImports } from '../../../src/services/remote-imports/coverages.js';
+import { Replicas } from '../../../src/services/replicas/service.js';
 import { ResumableUploads } from '../../../src/services/resumable-uploads.js';
 import { FolderStorage } from '../../../src/services/storage/folder.js';
 import { Styles } from '../../../src/services/styles/index.js';
@@ -133,8 +135,9 @@ export async function adminHarness(temporary = () => temporaryState()) {
     () => {},
   );
   const alerts = new AlertStream(peers, () => {});
+  const feed = await Feed.open(t.state.feed);
   const hub = new Hub({
-    feed: await Feed.open(t.state.feed),
+    feed,
     pools,
     visible: () => new CatalogSnapshot([], [], 0),
     sessions: { total: 10, perAddress: 10, perKey: 10 },
@@ -213,6 +216,15 @@ export async function adminHarness(temporary = () => temporaryState()) {
     alerts,
     streams: new SessionDirectory(hub, peers),
     pools,
+    replicas: new Replicas({
+      ...{ pools, feed, visible, catalog: visible },
+      access: () => ({ allowed: true }),
+      edits: new Edits(pools, () => {}),
+      feedStore: t.state.feed,
+      replicas: t.state.replicas,
+      conflicts: t.state.replicaConflicts,
+      edited: () => {},
+    }),
     styles: new Styles({
       store: t.state.styles,
       pools,

@@ -1,11 +1,16 @@
 import Type, { type Static } from 'typebox';
-import { notFound } from '../../../core/errors.js';
+import { badParameter, notFound } from '../../../core/errors.js';
+import type { Param } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
+import type { Decision } from '../../../services/replicas/resolution.js';
 import { isExpired } from '../../../services/replicas/service.js';
+import { type Conflict, RESOLUTIONS } from '../../../stores/replica-conflicts.js';
 import type { Replica } from '../../../stores/replicas.js';
+import type { ConflictStatus } from '../../../stores/schema.js';
+import { ConflictDetail, ConflictSummary, conflictDetail, conflictSummary } from '../conflict-views.js';
 import type { AdminDeps } from '../deps.js';
 import { TimestampSchema, timestamp } from '../envelope.js';
-import { action, group, report } from '../kit.js';
+import { action, group, jsonBody, report } from '../kit.js';
 import { requireService } from './services.js';
 
 const members = {
@@ -24,6 +29,38 @@ const ReplicaList = Type.Object({ serviceId: Type.String(), replicas: Type.Array
 
 const serviceId = pathString('serviceId', 'Name of a service.');
 const replicaId = pathString('replicaId', 'Id of a replica.');
+const conflictId = pathString('conflictId', 'Id of a conflict.');
+
+const STATUSES: readonly ConflictStatus[] = ['pending', 'resolved', 'deferred'];
+const status: Param<ConflictStatus | undefined> = {
+  name: 'status',
+  in: 'query',
+  description: 'Only conflicts of this status.',
+  schema: Type.String({ enum: [...STATUSES] }),
+  parse(raw) {
+    if (raw === undefined) return undefined;
+    const match = STATUSES.find((one) => one === raw);
+    if (!match) throw badParameter('status', `must be one of ${STATUSES.join(', ')}`);
+    return match;
+  },
+};
+
+const ConflictList = Type.Object({
+  serviceId: Type.String(),
+  replicaId: Type.String({ format: 'uuid' }),
+  statusFilter: Type.Optional(Type.String()),
+  conflicts: Type.Array(ConflictSummary),
+});
+const ResolveBody = Type.Object({
+  action: Type.String({ enum: [...RESOLUTIONS] }),
+  fieldValues: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  geometry: Type.Optional(Type.String({ enum: ['client', 'server'] })),
+});
+const Resolved = Type.Object({
+  conflict: ConflictDetail,
+  committedNewServerState: Type.Boolean(),
+  effect: Type.String({ enum: ['none', 'writeFeatureState', 'deleteFeature'] }),
+});
 
 /** Replicas of services and their conflicts. */
 export const replicas = group({ tag: 'Services', scope: 'replicas', envelope: 'wrapped' }, [
@@ -47,11 +84,50 @@ export const replicas = group({ tag: 'Services', scope: 'replicas', envelope: 'w
       return { ...summaryOf(replica), lastSyncGeneration: replica.generation };
     },
   }),
-  report('GET /services/{serviceId}/replicas/{replicaId}/conflicts', 'List Replica Conflicts'),
-  report('GET /services/{serviceId}/replicas/{replicaId}/conflicts/{conflictId}', 'Get Replica Conflict'),
+  report('GET /services/{serviceId}/replicas/{replicaId}/conflicts', 'List Replica Conflicts', {
+    description: 'Edits of the replica that met edits of others, oldest first.',
+    params: { serviceId, replicaId, status },
+    data: ConflictList,
+    errors: [400, 404],
+    async answer({ params }, deps) {
+      const replica = await requireReplica(params, deps);
+      const list = await deps.state.replicaConflicts.list(replica.id, params.status);
+      return {
+        ...{ serviceId: replica.service, replicaId: replica.id },
+        ...(params.status === undefined ? {} : { statusFilter: params.status }),
+        conflicts: list.map((conflict) => conflictSummary(replica, conflict)),
+      };
+    },
+  }),
+  report('GET /services/{serviceId}/replicas/{replicaId}/conflicts/{conflictId}', 'Get Replica Conflict', {
+    params: { serviceId, replicaId, conflictId },
+    data: ConflictDetail,
+    errors: [404],
+    async answer({ params }, deps) {
+      const { replica, conflict } = await requireConflict(params, deps);
+      return conflictDetail(replica, conflict);
+    },
+  }),
   action(
     'POST /services/{serviceId}/replicas/{replicaId}/conflicts/{conflictId}/resolve',
     'Resolve Replica Conflict',
+    {
+      description:
+        'Carried out as an edit of who resolves it. 409 when the conflict is resolved already, or the feature has changed since in what is at stake.',
+      params: { serviceId, replicaId, conflictId },
+      body: jsonBody(ResolveBody),
+      data: Resolved,
+      errors: [400, 404, 409, 503],
+      async answer(x, deps) {
+        const { replica, conflict } = await requireConflict(x.params, deps);
+        const outcome = await deps.replicas.resolve(x, conflict, decisionOf(x.body));
+        return {
+          conflict: conflictDetail(replica, outcome.conflict),
+          committedNewServerState: outcome.effect !== 'none',
+          effect: outcome.effect,
+        };
+      },
+    },
   ),
 ]);
 
@@ -63,6 +139,24 @@ async function requireReplica(
   const replica = await deps.state.replicas.get(serviceId, replicaId);
   if (!replica) throw notFound('replica', replicaId.slice(0, 100));
   return replica;
+}
+
+async function requireConflict(
+  params: { serviceId: string; replicaId: string; conflictId: string },
+  deps: AdminDeps,
+): Promise<{ replica: Replica; conflict: Conflict }> {
+  const replica = await requireReplica(params, deps);
+  const conflict = await deps.state.replicaConflicts.get(replica.id, params.conflictId);
+  if (!conflict) throw notFound('conflict', params.conflictId.slice(0, 100));
+  return { replica, conflict };
+}
+
+/** What belongs to another action is an oversight: it would be left out in silence. */
+function decisionOf(body: Static<typeof ResolveBody>): Decision {
+  const { action: name, fieldValues, geometry } = body;
+  if (fieldValues && name !== 'mergeFields') throw badParameter('fieldValues', 'belong to mergeFields');
+  if (geometry && name !== 'chooseGeometry') throw badParameter('geometry', 'belongs to chooseGeometry');
+  return body as Decision;
 }
 
 function summaryOf(replica: Replica): Static<typeof ReplicaSummary> {
