@@ -1,3 +1,7 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EditableStore, parcel } from '../edits/support.js';
 import { Device, ring, sent, startTown, type Town } from './support.js';
@@ -75,6 +79,38 @@ export function replicaSuite(name: string, open: () => Promise<EditableStore>): 
           layerQueries: { [town.layers['parcels']!]: { where: 'floors > 5' } },
         });
         expect(device.names()).toEqual(['inside']);
+      });
+
+      it('is read by GDAL', async () => {
+        const id = await insert({ name: 'by GDAL', floors: 3, built: '2024-02-29' }, 8, 47);
+        const created = await town.post('createReplica', {
+          layers: [town.layers['parcels']],
+          layerQueries: { [town.layers['parcels']!]: { where: "name = 'by GDAL'" } },
+        });
+        const folder = mkdtempSync(join(tmpdir(), 'graticule-replica-'));
+        try {
+          writeFileSync(join(folder, 'layer.json'), JSON.stringify(created.layers[0]));
+          const to = ['-f', 'GeoJSON', '/vsistdout/', `ESRIJSON:${join(folder, 'layer.json')}`];
+          const { features } = JSON.parse(
+            execFileSync('ogr2ogr', ['-t_srs', 'OGC:CRS84', ...to], { encoding: 'utf8' }),
+          );
+          expect(features).toHaveLength(1);
+          const [{ properties, geometry }] = features;
+          // It takes integers of 64 bits for text where it is older than these.
+          expect([properties.fid, properties.name, Number(properties.floors)]).toEqual([id, 'by GDAL', 3]);
+          const { body } = await town.send('GET', `parcels/items/${id}`);
+          const corners = (shape: { coordinates: number[][][][] }) =>
+            shape.coordinates
+              .flat(2)
+              .map((at) => at.map((x) => x.toFixed(5)).join(' '))
+              .sort();
+          const [read, served] = [geometry, body.geometry].map((shape) =>
+            corners(shape.type === 'Polygon' ? { coordinates: [shape.coordinates] } : shape),
+          );
+          expect(read).toEqual(served);
+        } finally {
+          rmSync(folder, { recursive: true });
+        }
       });
 
       it('is listed and described until it is unregistered', async () => {

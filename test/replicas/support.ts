@@ -12,7 +12,7 @@ export interface Town {
   post(operation: string, members: Record<string, unknown>, headers?: Record<string, string>): Promise<Json>;
   get(path: string, headers?: Record<string, string>): Promise<Json>;
   /** Edits of somebody else, over OGC API Features. */
-  send(method: string, path: string, body?: unknown): Promise<Answer>;
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   admin(method: string, path: string, body?: unknown): Promise<{ status: number; body: Json }>;
 }
 

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import { hasFeatures } from '../../core/abilities.js';
 import { SERVICE } from '../../core/access.js';
-import { type CatalogSnapshot, type VectorCollection, whole } from '../../core/collection.js';
+import {
+  type CatalogSnapshot,
+  type Collection,
+  type Refusal,
+  type VectorCollection,
+  whole,
+} from '../../core/collection.js';
 import { and, type Expression } from '../../core/cql2/index.js';
 import { ApiError, badParameter } from '../../core/errors.js';
 import type { EsriLayer } from '../../core/geoservices-features.js';
@@ -30,19 +36,30 @@ export interface Catalogs {
 
 /** The collections of a service that a principal may read and that can be told of by numbers. */
 export function layersOf(catalogs: Catalogs, principal: Principal, service: string): VectorCollection[] {
-  return catalogs
-    .visible(principal)
-    .vectors.filter((one) => (one.service ?? SERVICE) === service && whyNot(one) === undefined);
+  return catalogs.visible(principal).vectors.filter((one) => isIn(one, service) && whyNot(one) === undefined);
 }
 
 /** Throws 404 for a service that does not exist for this principal, 401 where credentials may help. */
 export function requireService({ visible }: Catalogs, principal: Principal, service: string): void {
   const { collections, refused } = visible(principal);
-  const isIn = (one: { service?: string }) => (one.service ?? SERVICE) === service;
-  if (service === SERVICE || collections.some(isIn)) return;
-  if (refused.collections.some(isIn) && refused.why === 'unauthenticated')
-    throw new ApiError('unauthenticated', 'Credentials are needed to read this service.');
+  if (service === SERVICE || collections.some((one) => isIn(one, service))) return;
+  if (refused.collections.some((one) => isIn(one, service))) throw refusal(refused.why);
   throw new ApiError('not-found', `There is no service '${service.slice(0, 100)}'.`);
+}
+
+const isIn = (one: Collection, service: string) => (one.service ?? SERVICE) === service;
+
+function missingLayer({ refused }: CatalogSnapshot, service: string, layerId: number): ApiError {
+  if (refused.collections.some((one) => one.layerId === layerId && isIn(one, service)))
+    return refusal(refused.why);
+  return new ApiError('not-found', `There is no layer ${layerId} in the service '${service}'.`);
+}
+
+function refusal(why: Refusal): ApiError {
+  return new ApiError(
+    why,
+    why === 'forbidden' ? 'You may not read this layer.' : 'Credentials are needed to read this layer.',
+  );
 }
 
 /** A layer of a service. Throws 400 naming `parameter` for one that cannot be copied, 404 for one that is not there. */
@@ -51,9 +68,9 @@ export function requireLayer(
   principal: Principal,
   { service, layerId, parameter = 'layers' }: { service: string; layerId: number; parameter?: string },
 ): VectorCollection {
-  const visible = catalogs.visible(principal).byLayerId(layerId);
-  if (!visible || (visible.service ?? SERVICE) !== service)
-    throw new ApiError('not-found', `There is no layer ${layerId} in the service '${service}'.`);
+  const catalog = catalogs.visible(principal);
+  const visible = catalog.byLayerId(layerId);
+  if (!visible || !isIn(visible, service)) throw missingLayer(catalog, service, layerId);
   const reason = hasFeatures(visible) ? whyNot(visible) : 'has no features';
   if (reason !== undefined) throw badParameter(parameter, `layer ${layerId} ${reason}`);
   return visible as VectorCollection;
