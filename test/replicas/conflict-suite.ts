@@ -131,6 +131,29 @@ export function conflictSuite(name: string, open: () => Promise<EditableStore>):
       });
     });
 
+    it('are met whenever others are quicker, by however little', async () => {
+      const ids: number[] = [];
+      for (let i = 0; i < 12; i++) {
+        const { body } = await town.send('POST', 'parcels/items', parcel(7, 46, { name: 'race', floors: 0 }));
+        ids.push(Number(body.id));
+      }
+      const device = await Device.create(town);
+      const { generation } = device;
+      for (const id of ids) {
+        device.generation = generation;
+        const [answer] = await Promise.all([
+          device.sync(update({ floors: 1 })(id), { syncDirection: 'upload' }),
+          patch({ floors: 2 })(id),
+        ]);
+        const [{ success }] = answer.updateResults;
+        // Whoever writes last is seen: the client only where its edit was not in the way of the other one.
+        expect((await stored(id)).properties.floors).toBe(2);
+        const path = `/services/default/replicas/${device.id}/conflicts`;
+        const { conflicts } = (await town.admin('GET', path)).body.data;
+        expect(conflicts.some(({ objectId }: Json) => objectId === id)).toBe(!success);
+      }
+    });
+
     it('are met once by an edit that is sent again', async () => {
       const { body } = await town.send('POST', 'parcels/items', parcel(7, 46, { name: 'base', floors: 1 }));
       const device = await Device.create(town);

@@ -277,10 +277,10 @@ export class Replicas {
     const deps = { pools, feed, edits: this.deps.edits, feedEnd: this.#feedEnd };
     for (const { ofLayer, ...upload } of uploads) {
       const ofUpload = await uploadLayer(x, deps, { ...common, ...upload }, ofLayer);
-      await this.#record(replica, ofUpload);
       results.set(upload.view.layerId, ofUpload);
+      auditResource(replica.id, { syncOperationId: syncId, ...countsOf(results) });
+      await this.#record(replica, ofUpload);
     }
-    auditResource(replica.id, { syncOperationId: syncId, ...countsOf(results) });
     return results;
   }
 
