@@ -306,6 +306,8 @@ export const LIMITS = {
   geoServerLanes: 4,
   geoServerAnswerBytes: 8_388_608,
   geoServerBytes: 134_217_728,
+  /** Layers of one migration of a GeoServer. */
+  geoServerLayers: 500,
   /** Milliseconds within which a remote file must have arrived. */
   downloadMs: 1_800_000,
   /** Uploads of failed imports that wait to be tried again: how many, their bytes together, milliseconds. */

@@ -31,6 +31,7 @@ import { JobEngine } from '../services/jobs/engine.js';
 import type { Layers } from '../services/layers/layers.js';
 import { Merges } from '../services/merges.js';
 import { MigrationBatches } from '../services/migrations/batches.js';
+import { GeoServerMigrations } from '../services/migrations/geoserver/migrations.js';
 import { BatchRelationships } from '../services/migrations/relationships.js';
 import type { PublishedLayers } from '../services/publish/layers.js';
 import { manageRasters } from '../services/rasters/managed.js';
@@ -132,7 +133,7 @@ export function startManagement(options: ManagementOptions): Management {
   });
   const sealing = new Sealing(config.security.stateKey);
   imports.addRemote(ogcFeatures(pools));
-  imports.addRemote(wfs(pools, sealing));
+  imports.addRemote(wfs(pools, sealing, config.connections.secrets));
   const settings = new GeoServicesSettings(options.layers, options.styles, () => catalog.current);
   imports.addRemote(geoServices(pools, config.connections.secrets, settings));
   imports.trim().catch((error: unknown) => log.write('job.engine.failed', exception(error)));
@@ -207,6 +208,11 @@ export function startManagement(options: ManagementOptions): Management {
       relationships: new BatchRelationships(options.layers, () => catalog.current),
     }),
     replicas: options.replicas,
+    geoServerMigrations: new GeoServerMigrations({
+      ...{ pools, jobs, imports, coverages: coverageImports },
+      dataDir: options.dataDir,
+      secrets: config.connections.secrets,
+    }),
     styles: options.styles,
     connections: options.connections,
     layers: options.layers,

@@ -5,7 +5,7 @@ import { type Json, type Remote, sendJson, startRemote } from './support.js';
 /** A small server that answers as the public documentation of GeoServer's REST API says, with the ways of its JSON. */
 
 export const USER = 'admin';
-export const PASSWORD = 'geoserver';
+export const PASSWORD = 'pass-9f3c';
 const ROOT = '/geoserver/rest';
 /** Where nothing may be asked: links of the answers lead there. */
 const ELSEWHERE = 'http://127.0.0.3:1/geoserver/rest';
@@ -18,6 +18,8 @@ export interface GeoServer extends Remote {
   readonly texts: Record<string, string>;
   /** Answers in the place of a document when it returns true. */
   breaking: ((path: string, response: ServerResponse) => boolean) | undefined;
+  /** Answers outside of the REST API: WFS, WCS, WMS. */
+  serve: ((url: URL, response: ServerResponse) => void) | undefined;
   /** Values of the header that were sent. */
   readonly authorizations: (string | undefined)[];
 }
@@ -26,10 +28,12 @@ export async function startGeoServer(): Promise<GeoServer> {
   const documents = documentsOf();
   const texts = textsOf();
   const authorizations: (string | undefined)[] = [];
-  const remote = await startRemote(({ pathname }, response, { headers }) => {
+  const remote = await startRemote((url, response, { headers }) => {
+    const { pathname } = url;
     authorizations.push(headers.authorization);
     if (headers.authorization !== `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString('base64')}`)
       return void response.writeHead(401, { 'content-type': 'text/html' }).end('<html>401</html>');
+    if (!pathname.startsWith(ROOT) && geoServer.serve) return geoServer.serve(url, response);
     const path = decodeURIComponent(pathname.slice(ROOT.length + 1));
     if (geoServer.breaking?.(path, response)) return;
     if (texts[path] !== undefined)
@@ -45,6 +49,7 @@ export async function startGeoServer(): Promise<GeoServer> {
     texts,
     authorizations,
     breaking: undefined,
+    serve: undefined,
   };
   return geoServer;
 }

@@ -5,7 +5,7 @@ import { type Remote, startRemote } from './support.js';
 
 const MAPSERV = ['/usr/bin/mapserv', '/usr/lib/cgi-bin/mapserv'].find(existsSync);
 
-/** MapServer as a WFS, of countries and borders of the demo data, in a CRS of metres and one of degrees; and as a WCS, of a grid of heights. */
+/** MapServer as a WFS and WMS, of countries and borders of the demo data, in a CRS of metres and one of degrees; and as a WCS, of a grid of heights. */
 export async function startMapServer(folder: string): Promise<Remote> {
   if (MAPSERV === undefined) throw new Error('MapServer is not installed: cgi-mapserver');
   const map = join(folder, 'world.map');
@@ -40,6 +40,7 @@ const layer = (name: string, table: string, type: string, epsg: number) => `
     METADATA
       "wfs_title" "${name}" "wfs_srs" "EPSG:${epsg}" "gml_include_items" "all" "gml_featureid" "fid"
     END
+    CLASS STYLE COLOR 34 85 204 OUTLINECOLOR 34 85 204 WIDTH 1 END END
   END`;
 
 const coverage = `
@@ -55,8 +56,9 @@ const coverage = `
 const mapFile = (url: string) => `MAP
   NAME "world" EXTENT -180 -90 180 90 SIZE 100 100
   PROJECTION "init=epsg:4326" END
+  IMAGETYPE PNG
   WEB METADATA
-    "wcs_label" "World" "wcs_description" "World" "wfs_title" "World" "ows_onlineresource" "${url}/?" "wfs_enable_request" "*" "ows_enable_request" "*"
+    "wms_title" "World" "wms_srs" "EPSG:3857 EPSG:4326" "wcs_label" "World" "wcs_description" "World" "wfs_title" "World" "ows_onlineresource" "${url}/?" "wfs_enable_request" "*" "ows_enable_request" "*"
   END END
   OUTPUTFORMAT
     NAME "GEOTIFF_16" DRIVER "GDAL/GTiff" MIMETYPE "image/tiff" IMAGEMODE INT16 EXTENSION "tif"

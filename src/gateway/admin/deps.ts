@@ -19,6 +19,7 @@ import type { ImportService } from '../../services/import.js';
 import type { JobEngine } from '../../services/jobs/engine.js';
 import type { Layers } from '../../services/layers/layers.js';
 import type { MigrationBatches } from '../../services/migrations/batches.js';
+import type { GeoServerMigrations } from '../../services/migrations/geoserver/migrations.js';
 import type { PublishedLayers } from '../../services/publish/layers.js';
 import type { ManagedRasters } from '../../services/rasters/managed.js';
 import type { CoverageImports } from '../../services/remote-imports/coverages.js';
@@ -67,6 +68,7 @@ export interface AdminDeps {
   readonly coverageImports: CoverageImports;
   readonly migrationBatches: MigrationBatches;
   readonly replicas: Replicas;
+  readonly geoServerMigrations: GeoServerMigrations;
   readonly styles: Styles;
   readonly layers: Layers;
   readonly connections: Connections;

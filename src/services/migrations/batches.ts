@@ -4,6 +4,7 @@ import type { JobRow } from '../../stores/jobs.js';
 import type { ImportResult, ImportService, RemoteInput } from '../import.js';
 import type { JobEngine } from '../jobs/engine.js';
 import { type JobContext, JobStopped } from '../jobs/kinds.js';
+import { nextToEnd } from '../jobs/next-end.js';
 import {
   GEOSERVICES,
   type GeoServicesReport,
@@ -232,20 +233,13 @@ class BatchRun {
   }
 
   async #waitForOne(): Promise<void> {
-    const { signal } = this.context;
-    const ends = new AbortController();
-    const stop = AbortSignal.any([signal, ends.signal]);
-    const waits = this.#pending().map(async ([layer, child]) => {
-      const isThere =
-        'jobId' in child && (await this.deps.jobs.finished(child.jobId, stop)).state === 'Succeeded';
-      return [layer.id, isThere] as const;
-    });
-    try {
-      this.#outcomes.set(...(await Promise.race(waits)));
-    } finally {
-      ends.abort();
-      await Promise.allSettled(waits);
-    }
+    const pending = this.#pending();
+    const jobless = pending.find(([, child]) => !('jobId' in child));
+    if (jobless) return void this.#outcomes.set(jobless[0].id, false);
+    const ids = pending.flatMap(([, child]) => ('jobId' in child ? [child.jobId] : []));
+    const { id, state } = await nextToEnd(this.deps.jobs, ids, this.context.signal);
+    const [layer] = pending[ids.indexOf(id)]!;
+    this.#outcomes.set(layer.id, state === 'Succeeded');
   }
 
   async #cancelAll(): Promise<void> {

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CatalogSnapshot } from '../../core/collection.js';
-import type { RemoteCoverage, RemoteRequest } from '../../core/ingest.js';
+import type { Download, DownloadTask, RemoteCoverage, RemoteRequest } from '../../core/ingest.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Pools } from '../../core/tasks.js';
 import type { CollectionStore } from '../../stores/collections.js';
 import type { JobRow } from '../../stores/jobs.js';
 import type { SubmitOptions } from '../jobs/engine.js';
 import { slug } from '../publish/slug.js';
-import type { RasterImportOutcome, RasterImports } from '../rasters/import.js';
+import type { RasterImportInput, RasterImportOutcome, RasterImports } from '../rasters/import.js';
 
 export interface CoverageImportsDeps {
   pools: Pick<Pools, 'run'>;
@@ -44,31 +44,43 @@ export class CoverageImports {
 
   /** Rejects with a `TaskFailure` or `ApiError`; then nothing stays of it. */
   async run(
-    { url, ...request }: RemoteRequest,
+    request: RemoteRequest,
     target: CoverageTarget,
     options: SubmitOptions & { signal: AbortSignal },
   ): Promise<{ job: JobRow; imported?: ImportedCoverage }> {
-    const { imports, pools, collections } = this.deps;
     const { signal, ...rest } = options;
-    await mkdir(imports.uploads, { recursive: true });
-    const file = join(imports.uploads, `${randomUUID()}.tif`);
-    const task = { ...request, url, path: file, maxBytes: LIMITS.uploadBytes };
-    const { bytes } = await pools.run('ingest.coverage', task, { signal });
-    const layerId = target.layerId ?? (await collections.idOf(slug(target.name)));
-    const { name, description } = target;
-    const { id } = await imports
-      .submit({ file, layerId, name, description, acquired: null }, rest)
-      .catch(async (error) => {
-        await imports.discard(file);
-        throw error;
-      });
-    const job = await imports.finished(id, signal);
+    const ask = (task: DownloadTask) => this.deps.pools.run('ingest.coverage', task, { signal });
+    const { id, layerId, bytes } = await this.begin(request, target, rest, ask);
+    const job = await this.deps.imports.finished(id, signal);
     if (job.state !== 'Succeeded') return { job };
     const { rasterId } = JSON.parse(job.result_json!) as RasterImportOutcome;
     return {
       job,
       imported: { layerId, rasterId, bytes, warnings: JSON.parse(job.warnings_json) as string[] },
     };
+  }
+
+  /** Downloads a coverage by `ask`, and submits the job that imports it. Rejects as `run` does. */
+  async begin(
+    request: RemoteRequest,
+    target: CoverageTarget,
+    options: SubmitOptions,
+    ask: (task: DownloadTask) => Promise<Download>,
+  ): Promise<{ id: string; layerId: number; bytes: number }> {
+    const { imports, collections } = this.deps;
+    await mkdir(imports.uploads, { recursive: true });
+    const file = join(imports.uploads, `${randomUUID()}.tif`);
+    const { bytes } = await ask({ ...request, path: file, maxBytes: LIMITS.uploadBytes });
+    const layerId = target.layerId ?? (await collections.idOf(slug(target.name)));
+    const { name, description } = target;
+    const input = { file, layerId, name, description, acquired: null };
+    const job = await imports.submit(input, options).catch(async (error) => {
+      await imports.discard(file);
+      throw error;
+    });
+    // A job of the same key was there, with a file of its own.
+    if ((JSON.parse(job.input_json) as RasterImportInput).file !== file) await imports.discard(file);
+    return { id: job.id, layerId, bytes };
   }
 }
 

@@ -1,6 +1,5 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { TaskFailure } from '../../core/failure.js';
 import type {
   GeoServicesLayer,
@@ -12,19 +11,11 @@ import { LIMITS } from '../../core/limits.js';
 import type { Pools } from '../../core/tasks.js';
 import type { FieldType } from '../../core/vector-source.js';
 import { crsOfEpsg } from '../../native/crs.js';
-import { secretAt } from '../connections/secrets.js';
 import { FETCHED, type Fetched, type RemoteInput, type RemoteKind } from '../import.js';
 import type { JobContext } from '../jobs/kinds.js';
-import { requestOf } from '../remote-credentials.js';
 import type { GeoServicesSettings } from './geoservices-settings.js';
-
-/** Secrets stand in no job: it names where they are, and reads them when it runs. */
-export interface SecretReferences {
-  mode?: 'none' | 'basic' | 'token' | 'arcgis-token' | undefined;
-  username?: string | undefined;
-  passwordReference?: string | undefined;
-  tokenReference?: string | undefined;
-}
+import { askAgain } from './retries.js';
+import { requestWith, type SecretReferences } from './secret-references.js';
 
 /** A layer of a FeatureServer or MapServer. */
 export interface GeoServicesSource {
@@ -99,15 +90,7 @@ async function requestFor(
   { serviceUrl, layerId, requestMs, credentials }: GeoServicesSource,
   secrets: readonly string[],
 ): Promise<RemoteRequest> {
-  const { mode, username, passwordReference, tokenReference } = credentials;
-  const url = new URL(`${serviceUrl}/${layerId}`);
-  if (mode === 'none') return requestOf(url, {}, requestMs);
-  const read = (reference: string | undefined) =>
-    reference === undefined ? undefined : secretAt(reference, secrets);
-  const [password, token] = await Promise.all([read(passwordReference), read(tokenReference)]);
-  return token === undefined
-    ? requestOf(url, { mode, username, ...(password === undefined ? {} : { password }) }, requestMs)
-    : requestOf(url, { mode: mode ?? 'arcgis-token', token }, requestMs);
+  return requestWith(new URL(`${serviceUrl}/${layerId}`), credentials, requestMs, secrets);
 }
 
 class LayerReading {
@@ -193,21 +176,11 @@ class LayerReading {
     }
   }
 
-  /** Asks again, a little later each time, where the server may answer the next time. */
-  async #ask<N extends keyof IngestTasks>(
+  #ask<N extends keyof IngestTasks>(
     name: N,
     input: IngestTasks[N]['input'],
   ): Promise<IngestTasks[N]['output']> {
-    for (let retry = 0; ; retry++) {
-      try {
-        return (await this.pools.run(name, input, this.context)) as IngestTasks[N]['output'];
-      } catch (error) {
-        const mayPass = error instanceof TaskFailure && PASSING.has(error.code);
-        if (!mayPass || retry >= this.#source.maxRetries) throw error;
-        await this.context.log('warning', `${error.message} It is asked again.`);
-        await pause(RETRY_MS * 2 ** retry, undefined, { signal: this.context.signal });
-      }
-    }
+    return askAgain(this.pools, this.context, this.#source.maxRetries, name, input);
   }
 
   /** That of the layer, which PROJ knows how to project; else the server projects. */
@@ -248,10 +221,6 @@ class LayerReading {
 
 /** Names that OGR and GeoPackage use themselves. */
 const RESERVED = /^(fid|geom|ogr_geometry|ogr_style|ogr_geom_wkt|ogr_geom_area)$/i;
-
-const PASSING: ReadonlySet<string> = new Set(['store-unavailable', 'deadline-exceeded']);
-/** Milliseconds before the first request that is sent again. */
-const RETRY_MS = 500;
 
 function wrong(message: string): TaskFailure {
   return new TaskFailure('source-unreadable', message);

@@ -1,13 +1,15 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
-import type { WfsQuery } from '../../core/ingest.js';
+import type { IngestTasks, WfsQuery } from '../../core/ingest.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Pools } from '../../core/tasks.js';
 import type { Sealing } from '../access/sealing.js';
 import { FETCHED, type Fetched, type RemoteInput, type RemoteKind } from '../import.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { type PagePlace, restored } from './page-place.js';
+import { askAgain } from './retries.js';
+import { requestWith, type SecretReferences } from './secret-references.js';
 
 /** A feature type of a WFS. */
 export interface WfsSource {
@@ -22,7 +24,11 @@ export interface WfsSource {
   pageSize: number;
   requestMs: number;
   /** Headers with credentials, as JSON, sealed. */
-  sealedHeaders: string;
+  sealedHeaders?: string;
+  /** In their place: where the credentials are. */
+  credentials?: SecretReferences;
+  /** How often a request is sent again; never when absent. */
+  maxRetries?: number;
 }
 
 export interface WfsReport {
@@ -41,13 +47,29 @@ interface WfsPlace extends WfsReport, PagePlace {
 export const WFS = 'import-ogc-wfs';
 
 /** Import of a feature type of a WFS 2.0, page by page by its index. */
-export function wfs(pools: Pick<Pools, 'run'>, sealing: Sealing): RemoteKind<WfsSource> {
+export function wfs(
+  pools: Pick<Pools, 'run'>,
+  sealing: Sealing,
+  secrets: readonly string[],
+): RemoteKind<WfsSource> {
   return {
     kind: WFS,
     title: 'Import a feature type of a WFS',
     goesOn: true,
-    fetch: (context, folder) => new WfsReading(pools, sealing, context, folder).run(),
+    async fetch(context, folder) {
+      const headers = await headersOf(context.input.remote, sealing, secrets);
+      return new WfsReading(pools, headers, context, folder).run();
+    },
   };
+}
+
+async function headersOf(
+  { serviceUrl, sealedHeaders, credentials = {}, requestMs }: WfsSource,
+  sealing: Sealing,
+  secrets: readonly string[],
+): Promise<Readonly<Record<string, string>>> {
+  if (sealedHeaders !== undefined) return JSON.parse(sealing.open(sealedHeaders)) as Record<string, string>;
+  return (await requestWith(new URL(serviceUrl), credentials, requestMs, secrets)).headers ?? {};
 }
 
 /** Attribute that GDAL gives the ids of GML. */
@@ -66,7 +88,6 @@ class WfsReading {
   #report: WfsReport = { pages: 0, features: 0, matched: null };
   readonly #output: string;
   readonly #source: WfsSource;
-  readonly #headers: Record<string, string>;
   #srid: number | undefined;
   /** Whether an earlier run read the page before. */
   #isResumed = false;
@@ -74,17 +95,16 @@ class WfsReading {
 
   constructor(
     private readonly pools: Pick<Pools, 'run'>,
-    sealing: Sealing,
+    private readonly headers: Readonly<Record<string, string>>,
     private readonly context: JobContext<RemoteInput<WfsSource>>,
     private readonly folder: string,
   ) {
     this.#source = context.input.remote;
     this.#output = join(folder, 'features.geojsonl');
-    this.#headers = JSON.parse(sealing.open(this.#source.sealedHeaders)) as Record<string, string>;
   }
 
   async run(): Promise<Fetched> {
-    const matched = await this.pools.run('ingest.wfsCount', this.#query(), this.context);
+    const matched = await this.#ask('ingest.wfsCount', this.#query());
     if (matched === 0) throw wrong('The feature type has no features: there is nothing to import.');
     await this.#readAll(matched);
     const report = this.#report;
@@ -146,9 +166,16 @@ class WfsReading {
       typeName,
       count,
       timeoutMs,
-      headers: this.#headers,
+      headers: this.headers,
       startIndex: this.#report.features,
     };
+  }
+
+  #ask<N extends keyof IngestTasks>(
+    name: N,
+    input: IngestTasks[N]['input'],
+  ): Promise<IngestTasks[N]['output']> {
+    return askAgain(this.pools, this.context, this.#source.maxRetries ?? 0, name, input);
   }
 
   #read(offset: number): Promise<Read> {
@@ -158,7 +185,7 @@ class WfsReading {
 
   async #readJson(format: string, offset: number): Promise<Read> {
     const task = { ...this.#query(), format, output: this.#output, offset };
-    const page = await this.pools.run('ingest.wfsPage', task, this.context);
+    const page = await this.#ask('ingest.wfsPage', task);
     if (page.count > 0) this.#requireCrs(page.srid);
     return page;
   }
@@ -177,7 +204,7 @@ class WfsReading {
     for (const file of [path, lines, join(folder, 'page.gfs')]) await rm(file, { force: true });
     const { srid } = this.#source;
     const query = { ...this.#query(), path };
-    const { isEmpty, matched, returned } = await pools.run('ingest.wfsGml', query, context);
+    const { isEmpty, matched, returned } = await this.#ask('ingest.wfsGml', query);
     if (isEmpty) return { offset, count: 0, ids: [], matched };
     const [layer] = await pools.run('ogr.inspect', { path }, context);
     // GDAL has put longitude first by now, whatever the name of the CRS says of it.

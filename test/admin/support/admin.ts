@@ -29,6 +29,7 @@ import { type ImportedCollection, ImportService } from '../../../src/services/im
 import { JobEngine } from '../../../src/services/jobs/engine.js';
 import { Layers } from '../../../src/services/layers/layers.js';
 import { MigrationBatches } from '../../../src/services/migrations/batches.js';
+import { GeoServerMigrations } from '../../../src/services/migrations/geoserver/migrations.js';
 import { Peers } from '../../../src/services/peers.js';
 import { PublishedLayers } from '../../../src/services/publish/layers.js';
 import { manageRasters } from '../../../src/services/rasters/managed.js';
@@ -152,6 +153,9 @@ export async function adminHarness(temporary = () => temporaryState()) {
     settle: async () => {},
   });
   const visible = () => new CatalogSnapshot([], [], 0);
+  const coverageImports = new CoverageImports({
+    ...{ pools, imports: rasters.imports, collections: t.state.collections, catalog: visible },
+  });
   const operations = adminOperations({
     exports: new Exports({ pools, jobs, dataDir, visible }),
     visible,
@@ -209,8 +213,9 @@ export async function adminHarness(temporary = () => temporaryState()) {
     tilesets,
     wmtsImports,
     rasters,
-    coverageImports: new CoverageImports({
-      ...{ pools, imports: rasters.imports, collections: t.state.collections, catalog: visible },
+    coverageImports,
+    geoServerMigrations: new GeoServerMigrations({
+      ...{ pools, jobs, imports, coverages: coverageImports, dataDir, secrets: [] },
     }),
     migrationBatches: new MigrationBatches({ jobs, imports, relationships: { apply: async () => [] } }),
     alerts,

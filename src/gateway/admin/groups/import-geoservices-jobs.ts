@@ -9,8 +9,8 @@ import {
   GEOSERVICES,
   type GeoServicesReport,
   type GeoServicesSource,
-  type SecretReferences,
 } from '../../../services/remote-imports/geoservices.js';
+import type { SecretReferences } from '../../../services/remote-imports/secret-references.js';
 import type { JobRow } from '../../../stores/jobs.js';
 import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';

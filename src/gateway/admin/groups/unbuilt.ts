@@ -1,6 +1,7 @@
 import { action, group, report, resource, setting } from '../kit.js';
 import { importCoverages, importWcs } from './import-coverages.js';
 import { discoverGeoServer } from './import-geoserver.js';
+import { geoServerMigrations } from './import-geoserver-jobs.js';
 import { discoverGeoServices } from './import-geoservices.js';
 import { geoServicesImports } from './import-geoservices-jobs.js';
 import { migrationBatches } from './import-migrations.js';
@@ -109,10 +110,7 @@ export const geoprocessing = group({ tag: 'Geoprocessing', scope: 'geoprocessing
 export const importServices = group({ tag: 'Import', scope: 'import-services', envelope: 'raw' }, [
   scanSource,
   discoverGeoServer,
-  action('POST /import/platform-b/start', 'Start Import (platform-b)'),
-  report('GET /import/platform-b/jobs', 'List Import Jobs (platform-b)'),
-  report('GET /import/platform-b/jobs/{jobId}', 'Get Import Job (platform-b)'),
-  action('POST /import/platform-b/jobs/{jobId}/cancel', 'Cancel Import Job (platform-b)'),
+  ...geoServerMigrations,
   discoverGeoServices,
   ...geoServicesImports,
   ...migrationBatches,

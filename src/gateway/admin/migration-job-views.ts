@@ -1,0 +1,161 @@
+import Type, { type Static } from 'typebox';
+import type { MigrationView } from '../../services/migrations/geoserver/migrations.js';
+import type { LeftPart } from '../../services/migrations/geoserver/plan.js';
+import type { LayerProgress } from '../../services/migrations/geoserver/progress.js';
+import type { JobRow } from '../../stores/jobs.js';
+import type { AdminDeps } from './deps.js';
+import {
+  OptionalStringSchema,
+  OptionalTimestampSchema,
+  optionalTimestamp,
+  TimestampSchema,
+  timestamp,
+} from './envelope.js';
+import { duration, percent } from './job-views.js';
+
+/** Migrations of GeoServers as the management API tells them. */
+
+const S = Type.String();
+const I = Type.Integer();
+const OptionalInteger = Type.Union([I, Type.Null()]);
+
+const Left = Type.Array(
+  Type.Object({
+    kind: Type.Enum(['layer', 'store', 'style', 'layerGroup']),
+    id: S,
+    code: S,
+    reason: S,
+    manualSteps: Type.Array(S),
+  }),
+);
+
+const Layer = Type.Object({
+  sourceLayer: S,
+  kind: Type.Enum(['featureType', 'coverage']),
+  collectionId: S,
+  status: Type.Enum(['planned', 'running', 'imported', 'skipped', 'failed', 'cancelled']),
+  jobId: OptionalStringSchema,
+  publishedLayerId: OptionalInteger,
+  featureCount: OptionalInteger,
+  sourceStyle: OptionalStringSchema,
+  warnings: Type.Array(S),
+});
+
+export const MigrationJob = Type.Object({
+  jobId: S,
+  status: Type.Enum(['Queued', 'Processing', 'Completed', 'Failed', 'Cancelled']),
+  geoServerUrl: S,
+  queuedAt: TimestampSchema,
+  startedAt: OptionalTimestampSchema,
+  completedAt: OptionalTimestampSchema,
+  durationDisplay: S,
+  errorMessage: OptionalStringSchema,
+  progress: Type.Object({
+    jobId: S,
+    status: Type.Integer({
+      description:
+        '0 Queued 1 Discovering 2 ImportingWorkspaces 3 ImportingDataStores 4 ImportingLayers 5 ImportingStyles 6 Validating 7 Completed 8 Failed 9 Cancelled',
+    }),
+    currentPhase: OptionalStringSchema,
+    sourceGeoServerUrl: S,
+    startedAt: TimestampSchema,
+    completedAt: OptionalTimestampSchema,
+    errorMessage: OptionalStringSchema,
+    percentComplete: Type.Union([Type.Number(), Type.Null()]),
+    totalLayers: I,
+    importedLayers: I,
+    skippedLayers: I,
+    failedLayers: I,
+  }),
+  dryRun: Type.Boolean(),
+  sourceVersion: OptionalStringSchema,
+  layers: Type.Array(Layer, { description: 'Empty until the source was read.' }),
+  unsupported: Left,
+  manualReview: Left,
+  warnings: Type.Array(S),
+});
+type MigrationJob = Static<typeof MigrationJob>;
+
+export function migrationView(view: MigrationView, deps: AdminDeps): MigrationJob {
+  const { job, request, plan } = view;
+  return {
+    jobId: job.id,
+    status: STATES[job.state],
+    geoServerUrl: request.restUrl,
+    queuedAt: timestamp(job.created_at),
+    startedAt: optionalTimestamp(job.started_at),
+    completedAt: optionalTimestamp(job.completed_at),
+    durationDisplay: duration(job),
+    errorMessage: job.failure_message,
+    progress: progressView(view),
+    dryRun: request.dryRun,
+    sourceVersion: plan?.version ?? null,
+    layers: layersOf(view, deps),
+    unsupported: (plan?.unsupported ?? []).map(leftView),
+    manualReview: (plan?.reviews ?? []).map(leftView),
+    warnings: JSON.parse(job.warnings_json) as string[],
+  };
+}
+
+const STATES = {
+  Queued: 'Queued',
+  Running: 'Processing',
+  Succeeded: 'Completed',
+  Failed: 'Failed',
+  Cancelled: 'Cancelled',
+} as const;
+
+const ENDS = { Queued: 0, Succeeded: 7, Failed: 8, Cancelled: 9 } as const;
+const PHASES: Readonly<Record<string, number>> = {
+  discover: 1,
+  workspaces: 2,
+  stores: 3,
+  layers: 4,
+  styles: 5,
+  validate: 6,
+};
+
+function statusOf({ state, phase }: JobRow): number {
+  return state === 'Running' ? (PHASES[phase ?? ''] ?? 1) : ENDS[state];
+}
+
+function progressView({ job, request, layers }: MigrationView): MigrationJob['progress'] {
+  const count = (...states: LayerProgress['state'][]) =>
+    layers.filter((one) => one !== undefined && states.includes(one.state)).length;
+  return {
+    jobId: job.id,
+    status: statusOf(job),
+    currentPhase: job.phase,
+    sourceGeoServerUrl: request.restUrl,
+    startedAt: timestamp(job.started_at ?? job.created_at),
+    completedAt: optionalTimestamp(job.completed_at),
+    errorMessage: job.failure_message,
+    percentComplete: job.state === 'Succeeded' ? 100 : percent(job),
+    totalLayers: layers.length,
+    importedLayers: count('imported'),
+    skippedLayers: count('skipped'),
+    failedLayers: count('failed', 'cancelled'),
+  };
+}
+
+function layersOf({ plan, layers }: MigrationView, { catalog }: AdminDeps): MigrationJob['layers'] {
+  return (plan?.layers ?? []).map((layer, ordinal) => {
+    const progress = layers[ordinal];
+    const isThere = progress?.state === 'imported';
+    return {
+      sourceLayer: layer.id,
+      kind: layer.kind,
+      collectionId: layer.collection,
+      status: progress?.state ?? 'planned',
+      jobId: progress?.jobId ?? null,
+      publishedLayerId: isThere ? (catalog().byId(layer.collection)?.layerId ?? null) : null,
+      featureCount: progress?.features ?? null,
+      sourceStyle: layer.styleId,
+      warnings: [...layer.warnings, ...(progress?.notes ?? [])],
+    };
+  });
+}
+
+function leftView({ manualSteps, ...part }: LeftPart) {
+  return { ...part, manualSteps: [...manualSteps] };
+}

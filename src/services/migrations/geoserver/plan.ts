@@ -1,0 +1,179 @@
+import type { GeoServerCatalog, GeoServerLayer } from '../../../core/geoserver.js';
+import { tableName } from '../../import.js';
+import type { Compatibility } from '../inventory.js';
+import { type GeoServerAssessment, storeId } from './assessment.js';
+import { unprocessable } from './choice.js';
+import type { MigrationRequest, UnsupportedPolicy } from './request.js';
+
+/** A part of the source that is not taken over, and what people can do about it. */
+export interface LeftPart {
+  readonly kind: 'layer' | 'store' | 'style' | 'layerGroup';
+  readonly id: string;
+  readonly code: string;
+  readonly reason: string;
+  readonly manualSteps: readonly string[];
+}
+
+/** A layer that is imported. */
+export interface LayerPlan {
+  /** The source's id for it: `topp:states`. */
+  readonly id: string;
+  readonly kind: 'featureType' | 'coverage';
+  /** Id of the collection that it becomes. */
+  readonly collection: string;
+  /** What of it does not come along. */
+  readonly warnings: readonly string[];
+  /** Style that is taken over; null when it has none, or none that is taken over. */
+  readonly styleId: string | null;
+}
+
+export interface MigrationPlan {
+  /** Version of the GeoServer. */
+  readonly version: string | null;
+  readonly layers: readonly LayerPlan[];
+  /** Layers, stores and styles that cannot be taken over. */
+  readonly unsupported: readonly LeftPart[];
+  /** What has no counterpart here, and is for people to look at. */
+  readonly reviews: readonly LeftPart[];
+  /** Parts that could not be read. */
+  readonly gaps: readonly string[];
+}
+
+/** What a migration does with these layers of a source. */
+export function planLayers(
+  choice: readonly GeoServerLayer[],
+  catalog: GeoServerCatalog,
+  assessment: GeoServerAssessment,
+  request: MigrationRequest,
+): MigrationPlan {
+  const names = new Set<string>();
+  const layers: LayerPlan[] = [];
+  const unsupported: LeftPart[] = unsupportedStores(choice, assessment);
+  for (const layer of choice) {
+    const verdict = assessment.layers.get(layer.id)!;
+    if (verdict.level === 'incompatible' || !layer.resource) {
+      unsupported.push(leftPart('layer', layer.id, verdict));
+      continue;
+    }
+    layers.push({
+      id: layer.id,
+      kind: layer.resource.kind,
+      collection: freeName(nameOf(layer, request), names),
+      warnings: warningsOf(verdict),
+      styleId: request.importStyles ? (layer.defaultStyle ?? null) : null,
+    });
+  }
+  const left = request.importStyles ? unsupportedStyles(layers, assessment) : [];
+  const gone = new Set(left.map(({ id }) => id));
+  return {
+    version: catalog.version ?? null,
+    layers: layers.map((one) => (gone.has(one.styleId ?? '') ? { ...one, styleId: null } : one)),
+    unsupported: [...unsupported, ...left],
+    reviews: reviewsOf(choice, catalog, assessment),
+    gaps: catalog.gaps.map(({ path, reason }) => `${path}: ${reason}`),
+  };
+}
+
+/** Without the layers that its services turn out not to have. */
+export function withoutLayers(plan: MigrationPlan, left: readonly LeftPart[]): MigrationPlan {
+  const ids = new Set(left.map(({ id }) => id));
+  return {
+    ...plan,
+    layers: plan.layers.filter(({ id }) => !ids.has(id)),
+    unsupported: [...plan.unsupported, ...left],
+  };
+}
+
+/** Throws `unprocessable` where a part that cannot be taken over is to fail the migration. */
+export function requireSupported({ unsupported }: MigrationPlan, request: MigrationRequest): void {
+  const part = unsupported.find(({ kind }) => policyOf(kind, request) === 'fail');
+  if (part) throw unprocessable(`The ${part.kind} ${part.id} cannot be taken over: ${part.reason}`);
+}
+
+export function policyOf(kind: LeftPart['kind'], { unsupported }: MigrationRequest): UnsupportedPolicy {
+  return kind === 'layerGroup' ? 'skip' : unsupported[kind];
+}
+
+/** `topp:tasmania roads` as `topp_tasmania_roads`. */
+function nameOf({ workspace, name }: GeoServerLayer, request: MigrationRequest): string {
+  const { workspaceNames, defaultWorkspace } = request;
+  const source = workspace ?? defaultWorkspace;
+  const prefix = Object.hasOwn(workspaceNames, source) ? workspaceNames[source]! : source;
+  return tableName(prefix === '' ? name : `${prefix}_${name}`);
+}
+
+/** Names that differ in the source may be one here: the second of them gets a number. */
+function freeName(name: string, names: Set<string>): string {
+  for (let n = 1; ; n++) {
+    const ending = n === 1 ? '' : `_${n}`;
+    const free = name.slice(0, 60 - ending.length) + ending;
+    if (names.has(free)) continue;
+    names.add(free);
+    return free;
+  }
+}
+
+function warningsOf({ level, reason, warnings, manualSteps }: Compatibility): string[] {
+  return level === 'partial' ? [reason, ...warnings, ...manualSteps] : [...warnings];
+}
+
+function leftPart(kind: LeftPart['kind'], id: string, verdict: Compatibility): LeftPart {
+  const { code, reason, manualSteps } = verdict;
+  return { kind, id, code: code ?? 'unsupported', reason, manualSteps: [...manualSteps] };
+}
+
+function unsupportedStores(choice: readonly GeoServerLayer[], { stores }: GeoServerAssessment): LeftPart[] {
+  const ids = new Set(
+    choice.flatMap(({ resource }) =>
+      resource
+        ? [
+            storeId({
+              kind: resource.kind === 'featureType' ? 'data' : 'coverage',
+              workspace: resource.workspace,
+              name: resource.store,
+            }),
+          ]
+        : [],
+    ),
+  );
+  return [...ids].flatMap((id) => {
+    const verdict = stores.get(id);
+    return verdict?.level === 'incompatible' ? [leftPart('store', id, verdict)] : [];
+  });
+}
+
+function unsupportedStyles(layers: readonly LayerPlan[], { styles }: GeoServerAssessment): LeftPart[] {
+  const ids = new Set(layers.flatMap(({ styleId }) => styleId ?? []));
+  return [...ids].flatMap((id) => {
+    const verdict = styles.get(id);
+    if (verdict === undefined)
+      return [
+        {
+          ...{ kind: 'style' as const, id, code: 'style-missing', manualSteps: [] },
+          reason: 'The style could not be read.',
+        },
+      ];
+    const isRead = verdict.level !== 'incompatible' && verdict.code !== 'style-unread';
+    return isRead ? [] : [leftPart('style', id, verdict)];
+  });
+}
+
+/** Groups of these layers, and styles beside the default ones. */
+function reviewsOf(
+  choice: readonly GeoServerLayer[],
+  { groups }: GeoServerCatalog,
+  assessment: GeoServerAssessment,
+): LeftPart[] {
+  const ids = new Set(choice.map(({ id }) => id));
+  const ofGroups = groups
+    .filter(({ members }) => members.some((one) => one.kind === 'layer' && ids.has(one.id)))
+    .map(({ id }) => leftPart('layerGroup', id, assessment.groups.get(id)!));
+  const ofStyles = choice.flatMap(({ id, styles }) =>
+    styles.map((style) => ({
+      ...{ kind: 'style' as const, id: style, code: 'alternative-style' },
+      reason: `It is one more style of ${id}; a layer has one style here.`,
+      manualSteps: ['Put it as the style of a second layer of the same data, if it is needed.'],
+    })),
+  );
+  return [...ofGroups, ...ofStyles];
+}

@@ -1,0 +1,319 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { family } from '../e2e/support/processes.js';
+import { scratchDirectory } from '../engine/support.js';
+import { startServer, type TestServer } from '../support/server.js';
+import { type GeoServer, PASSWORD, startGeoServer, USER } from './geoserver.js';
+import { addServices, type GeoServerServices } from './geoserver-services.js';
+import { startMapServer } from './mapserver.js';
+import { call, collections, itemsOf, type Json, leftovers, REMOTE_HOST, type Remote } from './support.js';
+
+/** Migrations of a GeoServer, on a server that runs one job at a time: a migration that waits must not be that one. */
+
+const scratch = scratchDirectory();
+const SECRET = 'env:GEOSERVER_PASSWORD';
+const env = {
+  SVC_REMOTE__ALLOW: `["${REMOTE_HOST}"]`,
+  SVC_JOBS__AT_ONCE: '1',
+  SVC_CONNECTIONS__SECRETS: `["${SECRET}"]`,
+  GEOSERVER_PASSWORD: PASSWORD,
+};
+let server: TestServer;
+let source: GeoServer;
+let services: GeoServerServices;
+let mapServer: Remote;
+
+beforeAll(async () => {
+  mapServer = await startMapServer(scratch.path);
+  source = await startGeoServer();
+  services = addServices(source, mapServer);
+  addPlane(source);
+  server = await startServer({ sources: [], env });
+}, 480_000);
+
+afterEach(() => {
+  services.behaviour = undefined;
+  services.offersJson = true;
+});
+
+afterAll(async () => {
+  await server?.stop();
+  await source?.close();
+  await mapServer?.close();
+  scratch.remove();
+});
+
+/** One more feature type, in a CRS of metres. */
+function addPlane({ documents }: GeoServer): void {
+  const listOf = (member: string, entry: string) => (documents[member] as Json)[entry] as Json;
+  const types = 'workspaces/topp/datastores/pg/featuretypes';
+  (listOf(types, 'featureTypes')['featureType'] as Json[]).push({ name: 'plane' });
+  (listOf('layers', 'layers')['layer'] as Json[]).push({ name: 'topp:plane' });
+  const { featureType } = documents[`${types}/countries`] as { featureType: Json };
+  documents[`${types}/plane`] = {
+    featureType: { ...featureType, name: 'plane', title: 'Plane', srs: 'EPSG:3857' },
+  };
+  const { layer } = documents['layers/topp:countries'] as { layer: Json };
+  documents['layers/topp:plane'] = {
+    layer: { ...layer, name: 'plane', resource: { '@class': 'featureType', name: 'topp:plane' } },
+  };
+}
+
+const start = (body: object = {}) =>
+  call(server, 'POST', '/import/platform-b/start', {
+    ...{ geoServerRestUrl: source.restUrl, username: USER, passwordSecretReference: SECRET },
+    applyMode: true,
+    ...body,
+  });
+
+const jobOf = async (id: unknown) => (await call(server, 'GET', `/import/platform-b/jobs/${id}`)).body;
+
+interface Layer extends Json {
+  sourceLayer: string;
+  collectionId: string;
+  status: string;
+  warnings: string[];
+}
+const layersOf = (job: Json) => job['layers'] as Layer[];
+const states = (job: Json) => Object.fromEntries(layersOf(job).map((one) => [one.sourceLayer, one.status]));
+
+async function ended(id: unknown): Promise<Json> {
+  return vi.waitFor(
+    async () => {
+      const job = await jobOf(id);
+      expect(['Completed', 'Failed', 'Cancelled']).toContain(job['status']);
+      return job;
+    },
+    { timeout: 120_000, interval: 200 },
+  );
+}
+
+const migrated = async (body: object = {}) => ended((await start(body)).body['jobId']);
+
+/** Pages of features are not answered from the nth on. */
+function stall(after = 0): void {
+  let pages = after;
+  services.behaviour = (query) => query.has('STARTINDEX') && query.has('COUNT') && pages-- <= 0;
+}
+
+const FEATURES = { layerNames: ['topp:countries', 'plane'] };
+
+describe('a migration of a GeoServer', () => {
+  it('plans without importing anything, and tells what is left', async () => {
+    const job = await migrated({ dryRun: true, applyMode: false });
+    expect(job).toMatchObject({
+      ...{ status: 'Completed', dryRun: true, sourceVersion: '2.27.0', geoServerUrl: source.restUrl },
+      progress: { status: 7, totalLayers: 3, importedLayers: 0 },
+    });
+    expect(
+      layersOf(job).map(({ sourceLayer, collectionId, status }) => [sourceLayer, collectionId, status]),
+    ).toEqual([
+      ['topp:countries', 'topp_countries', 'planned'],
+      ['topp:heights', 'topp_heights', 'planned'],
+      ['topp:plane', 'topp_plane', 'planned'],
+    ]);
+    const unsupported = (job['unsupported'] as Json[]).map(({ kind, id, code }) => [kind, id, code]);
+    expect(unsupported).toEqual([
+      ['store', 'data:topp:schemas', 'complex-features'],
+      ['layer', 'topp:names', 'no-geometry'],
+      ['layer', 'topp:Geology', 'complex-features'],
+      ['layer', 'topp:base map?', 'cascaded'],
+    ]);
+    expect((job['manualReview'] as Json[]).map(({ kind, id }) => [kind, id])).toEqual([
+      ['layerGroup', 'topp:world'],
+      ['style', 'broken'],
+      ['style', 'broken'],
+    ]);
+    expect(job['warnings']).toEqual(expect.arrayContaining([expect.stringContaining('topp:Geology')]));
+    expect(await collections(server)).toEqual([]);
+  }, 240_000);
+
+  it('imports feature types by jobs of their own, in the CRS that they have', async () => {
+    const { status, body } = await start(FEATURES);
+    expect({ status, body }).toMatchObject({
+      status: 202,
+      body: { statusUrl: `jobs/${body['jobId']}`, cancelUrl: `jobs/${body['jobId']}/cancel` },
+    });
+    const job = await ended(body['jobId']);
+    expect(job).toMatchObject({
+      ...{ status: 'Completed', errorMessage: null, warnings: [] },
+      progress: { status: 7, totalLayers: 2, importedLayers: 2, failedLayers: 0, percentComplete: 100 },
+    });
+    const total = services.types['topp:countries']!.features.length;
+    for (const { collectionId, publishedLayerId, jobId, featureCount } of layersOf(job)) {
+      expect([featureCount, publishedLayerId]).toEqual([total, expect.any(Number)]);
+      expect((await call(server, 'GET', `/jobs/${jobId}`)).body).toMatchObject({ status: 'Succeeded' });
+      expect(await itemsOf(server, collectionId)).toMatchObject({ numberMatched: total });
+    }
+    const plane = await fetch(`${server.url}/ogc/features/collections/topp_plane?f=json`);
+    expect(await plane.json()).toMatchObject({ title: 'Plane', storageCrs: expect.stringMatching(/3857$/) });
+    const { jobs } = (await call(server, 'GET', '/import/platform-b/jobs')).body as { jobs: Json[] };
+    expect(jobs[0]).toEqual(job);
+  }, 240_000);
+
+  it('leaves collections of those names alone, unless they are to be replaced', async () => {
+    expect(states(await migrated(FEATURES))).toEqual({
+      ...{ 'topp:countries': 'skipped', 'topp:plane': 'skipped' },
+    });
+    const job = await migrated({ ...FEATURES, overwriteExisting: true, targetSrid: 3395 });
+    expect(states(job)).toEqual({ 'topp:countries': 'imported', 'topp:plane': 'imported' });
+    const plane = await fetch(`${server.url}/ogc/features/collections/topp_plane?f=json`);
+    expect(await plane.json()).toMatchObject({ storageCrs: expect.stringMatching(/3395$/) });
+  }, 240_000);
+
+  it('names collections by the workspaces as they are mapped, and reads GML where there is no GeoJSON', async () => {
+    services.offersJson = false;
+    const job = await migrated({
+      workspaceNames: ['topp'],
+      dataStoreNames: ['topp:pg'],
+      layerNames: ['countries'],
+      importOptions: { workspaceNameMappings: { topp: 'Welt' } },
+    });
+    expect(layersOf(job)).toMatchObject([{ collectionId: 'welt_countries', status: 'imported' }]);
+    expect(await itemsOf(server, 'welt_countries')).toMatchObject({ numberMatched: 240 });
+  }, 240_000);
+
+  it('leaves a layer out that fails, or ends with it', async () => {
+    services.behaviour = (query, response) => {
+      if (query.get('TYPENAMES') !== 'topp:countries') return false;
+      response.writeHead(200, { 'content-type': 'text/plain' }).end('no');
+      return true;
+    };
+    const names = { ...FEATURES, batchSize: 1 };
+    const mapping = (name: string) => ({ workspaceNameMappings: { topp: name } });
+    const others = await migrated({ ...names, importOptions: mapping('b') });
+    expect(states(others)).toEqual({ 'topp:countries': 'failed', 'topp:plane': 'imported' });
+    expect(others).toMatchObject({ status: 'Completed', warnings: [expect.stringMatching(/1 of 2 layers/)] });
+    const none = await migrated({
+      ...names,
+      importOptions: { ...mapping('c'), continueOnResourceFailure: false },
+    });
+    expect(none).toMatchObject({ status: 'Failed', errorMessage: expect.stringMatching(/topp:countries/) });
+    expect(states(none)['topp:plane']).toBe('planned');
+    expect(await collections(server)).not.toContain('c_plane');
+  }, 240_000);
+
+  it('sends a request again that was not answered well', async () => {
+    let refusals = 2;
+    services.behaviour = (query, response) => {
+      if (!query.has('STARTINDEX') || !query.has('COUNT') || refusals-- <= 0) return false;
+      response.destroy();
+      return true;
+    };
+    const options = { importOptions: { workspaceNameMappings: { topp: 'again' } } };
+    expect(states(await migrated({ layerNames: ['plane'], maxRetries: 2, ...options }))).toEqual({
+      'topp:plane': 'imported',
+    });
+    expect(refusals).toBeLessThan(0);
+  }, 240_000);
+
+  it('fails before it imports anything, where what is unsupported is to fail it', async () => {
+    const options = { workspaceNameMappings: { topp: 'd' } };
+    for (const behaviour of ['unsupportedLayerBehavior', 'unsupportedDataStoreBehavior']) {
+      const job = await migrated({ importOptions: { ...options, [behaviour]: 2 } });
+      expect(job).toMatchObject({
+        status: 'Failed',
+        errorMessage: expect.stringMatching(/cannot be taken over/),
+      });
+    }
+    expect((await collections(server)).filter((id) => id.startsWith('d_'))).toEqual([]);
+  }, 240_000);
+
+  it('ends with its jobs when it is cancelled', async () => {
+    stall();
+    const options = { importOptions: { workspaceNameMappings: { topp: 'never' } } };
+    const { jobId } = (await start({ ...FEATURES, ...options })).body;
+    await vi.waitFor(
+      async () => expect(states(await jobOf(jobId))).toMatchObject({ 'topp:countries': 'running' }),
+      {
+        timeout: 60_000,
+        interval: 100,
+      },
+    );
+    expect(await jobOf(jobId)).toMatchObject({ status: 'Processing', progress: { status: 4 } });
+    const { status } = await call(server, 'POST', `/import/platform-b/jobs/${jobId}/cancel`);
+    expect(status).toBe(200);
+    const job = await ended(jobId);
+    expect(job).toMatchObject({ status: 'Cancelled', progress: { status: 9 } });
+    await vi.waitFor(
+      async () =>
+        expect(states(await jobOf(jobId))).toEqual({
+          'topp:countries': 'cancelled',
+          'topp:plane': 'cancelled',
+        }),
+      { timeout: 60_000, interval: 100 },
+    );
+    expect((await call(server, 'POST', `/import/platform-b/jobs/${jobId}/cancel`)).status).toBeLessThan(500);
+    expect((await collections(server)).filter((id) => id.startsWith('never'))).toEqual([]);
+    await vi.waitFor(() => expect(leftovers(server)).toEqual([]), { timeout: 60_000 });
+  }, 240_000);
+
+  it('goes on after kill -9, and imports nothing twice', async () => {
+    // The page of the first layer, and none of the second.
+    stall(1);
+    const options = { importOptions: { workspaceNameMappings: { topp: 'killed' } } };
+    const { jobId } = (await start({ ...FEATURES, ...options, batchSize: 1 })).body;
+    await vi.waitFor(
+      async () =>
+        expect(states(await jobOf(jobId))).toEqual({ 'topp:countries': 'imported', 'topp:plane': 'running' }),
+      { timeout: 60_000, interval: 100 },
+    );
+    const before = layersOf(await jobOf(jobId));
+    const { dataDir } = server;
+    for (const pid of family(server.process.pid!)) process.kill(pid, 'SIGKILL');
+    services.behaviour = undefined;
+    server = await startServer({ sources: [], dataDir, env });
+    const job = await ended(jobId);
+    expect(states(job)).toEqual({ 'topp:countries': 'imported', 'topp:plane': 'imported' });
+    expect(layersOf(job).map((one) => one['jobId'])).toEqual(before.map((one) => one['jobId']));
+    await vi.waitFor(() => expect(leftovers(server)).toEqual([]), { timeout: 60_000 });
+  }, 240_000);
+
+  it('fails where the source cannot be read, and tells why', async () => {
+    const job = await migrated({ layerNames: ['topp:none'] });
+    expect(job).toMatchObject({
+      status: 'Failed',
+      errorMessage: expect.stringMatching(/layerNames names topp:none/),
+    });
+    const away = await migrated({ geoServerRestUrl: `http://${REMOTE_HOST}:9/geoserver`, maxRetries: 0 });
+    expect(away).toMatchObject({ status: 'Failed', progress: { status: 8 } });
+    const forbidden = await migrated({ geoServerRestUrl: 'http://127.0.0.5/geoserver', maxRetries: 0 });
+    expect(forbidden).toMatchObject({
+      status: 'Failed',
+      errorMessage: expect.stringMatching(/may not be asked/),
+    });
+  }, 240_000);
+
+  it('holds no password, and is refused where a member is not supported', async () => {
+    const { jobId } = (await start({ dryRun: true })).body;
+    const pair = Buffer.from(`${USER}:${PASSWORD}`).toString('base64');
+    const states = readdirSync(server.dataDir).filter((name) => name.startsWith('state.db'));
+    const texts = [JSON.stringify(await ended(jobId))];
+    for (const name of states) texts.push(readFileSync(join(server.dataDir, name), 'latin1'));
+    expect(texts.some((text) => text.includes(String(jobId)))).toBe(true);
+    for (const secret of [PASSWORD, pair]) expect(texts.some((text) => text.includes(secret))).toBe(false);
+    const wrong: [Json, RegExp][] = [
+      [{ geoServerRestUrl: 'file:///etc/passwd' }, /geoServerRestUrl/],
+      [{ password: PASSWORD }, /password/],
+      [{ passwordSecretReference: 'env:HOME' }, /passwordSecretReference/],
+      [{ passwordSecretReference: null }, /passwordSecretReference/],
+      [{ username: null }, /username/],
+      [{ targetSvcUrl: 'https://other.example.org/' }, /targetSvcUrl/],
+      [{ svcApiKeySecretReference: SECRET }, /svcApiKeySecretReference/],
+      [{ applyMode: false }, /applyMode/],
+      [{ autoPublishLayers: false }, /autoPublishLayers/],
+      [{ targetSrid: 1 }, /targetSrid/],
+      [{ batchSize: 0 }, /batchSize/],
+      [{ workspaceNames: [] }, /workspaceNames/],
+      [{ importOptions: { unsupportedStyleBehavior: 3 } }, /unsupportedStyleBehavior/],
+    ];
+    for (const [more, text] of wrong) {
+      const { status, body } = await start(more);
+      expect([status, JSON.stringify(body)]).toEqual([400, expect.stringMatching(text)]);
+    }
+    expect((await start({ targetSvcUrl: server.url, dryRun: true })).status).toBe(202);
+    expect((await call(server, 'GET', '/import/platform-b/jobs/none')).status).toBe(404);
+    expect((await call(server, 'POST', '/import/platform-b/jobs/none/cancel')).status).toBe(404);
+  }, 120_000);
+});
