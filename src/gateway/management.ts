@@ -31,6 +31,7 @@ import { JobEngine } from '../services/jobs/engine.js';
 import type { Layers } from '../services/layers/layers.js';
 import { Merges } from '../services/merges.js';
 import { MigrationBatches } from '../services/migrations/batches.js';
+import { LayerWords } from '../services/migrations/geoserver/layer-words.js';
 import { GeoServerMigrations } from '../services/migrations/geoserver/migrations.js';
 import { BatchRelationships } from '../services/migrations/relationships.js';
 import type { PublishedLayers } from '../services/publish/layers.js';
@@ -211,6 +212,7 @@ export function startManagement(options: ManagementOptions): Management {
     geoServerMigrations: new GeoServerMigrations({
       ...{ pools, jobs, imports, coverages: coverageImports },
       dataDir: options.dataDir,
+      words: new LayerWords(options.layers, options.styles, pools, () => catalog.current),
       secrets: config.connections.secrets,
     }),
     styles: options.styles,

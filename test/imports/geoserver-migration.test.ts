@@ -29,6 +29,7 @@ beforeAll(async () => {
   source = await startGeoServer();
   services = addServices(source, mapServer);
   addPlane(source);
+  addStyles(source);
   server = await startServer({ sources: [], env });
 }, 480_000);
 
@@ -60,6 +61,26 @@ function addPlane({ documents }: GeoServer): void {
   };
 }
 
+const LAND = `<StyledLayerDescriptor version="1.0.0" xmlns="http://www.opengis.net/sld"><NamedLayer><Name>land</Name>
+  <UserStyle><FeatureTypeStyle><Rule><PolygonSymbolizer>
+    <Fill><CssParameter name="fill">#2255cc</CssParameter></Fill>
+    <Stroke><CssParameter name="stroke">#2255cc</CssParameter></Stroke>
+  </PolygonSymbolizer></Rule></FeatureTypeStyle></UserStyle></NamedLayer></StyledLayerDescriptor>`;
+
+/** Countries are drawn by a style that can be read, and those in metres by one that cannot. */
+function addStyles({ documents, texts }: GeoServer): void {
+  documents['workspaces/topp/styles'] = { styles: { style: [{ name: 'polygon' }, { name: 'land' }] } };
+  documents['workspaces/topp/styles/land'] = { style: { name: 'land', format: 'sld', filename: 'land.sld' } };
+  texts['workspaces/topp/styles/land.sld'] = LAND;
+  for (const [name, style] of [
+    ['countries', 'topp:land'],
+    ['plane', 'broken'],
+  ] as const) {
+    const { layer } = documents[`layers/topp:${name}`] as { layer: Json };
+    documents[`layers/topp:${name}`] = { layer: { ...layer, defaultStyle: { name: style }, styles: '' } };
+  }
+}
+
 const start = (body: object = {}) =>
   call(server, 'POST', '/import/platform-b/start', {
     ...{ geoServerRestUrl: source.restUrl, username: USER, passwordSecretReference: SECRET },
@@ -77,6 +98,11 @@ interface Layer extends Json {
 }
 const layersOf = (job: Json) => job['layers'] as Layer[];
 const states = (job: Json) => Object.fromEntries(layersOf(job).map((one) => [one.sourceLayer, one.status]));
+
+async function styleOf(layer: Layer | undefined): Promise<Json> {
+  const { body } = await call(server, 'GET', `/metadata/layers/${layer!['publishedLayerId']}/style`);
+  return body['data'] as Json;
+}
 
 async function ended(id: unknown): Promise<Json> {
   return vi.waitFor(
@@ -96,6 +122,9 @@ function stall(after = 0): void {
   let pages = after;
   services.behaviour = (query) => query.has('STARTINDEX') && query.has('COUNT') && pages-- <= 0;
 }
+
+/** Files that imports have left; folders of rasters stay. */
+const files = () => leftovers(server).filter((name) => !name.startsWith('rasters') || name.endsWith('.tif'));
 
 const FEATURES = { layerNames: ['topp:countries', 'plane'] };
 
@@ -122,8 +151,6 @@ describe('a migration of a GeoServer', () => {
     ]);
     expect((job['manualReview'] as Json[]).map(({ kind, id }) => [kind, id])).toEqual([
       ['layerGroup', 'topp:world'],
-      ['style', 'broken'],
-      ['style', 'broken'],
     ]);
     expect(job['warnings']).toEqual(expect.arrayContaining([expect.stringContaining('topp:Geology')]));
     expect(await collections(server)).toEqual([]);
@@ -174,6 +201,43 @@ describe('a migration of a GeoServer', () => {
     expect(await itemsOf(server, 'welt_countries')).toMatchObject({ numberMatched: 240 });
   }, 240_000);
 
+  it('imports coverages, and takes over words and styles', async () => {
+    const options = { workspaceNameMappings: { topp: 'styled' } };
+    const job = await migrated({ importStyles: true, importOptions: options });
+    expect(job).toMatchObject({ status: 'Completed', progress: { importedLayers: 3 } });
+    expect(job['unsupported']).toContainEqual(expect.objectContaining({ kind: 'style', id: 'broken' }));
+    expect(job['warnings']).toContainEqual(expect.stringContaining('style broken'));
+    const [countries, heights, plane] = layersOf(job);
+    expect([countries!['sourceStyle'], plane!['sourceStyle']]).toEqual(['topp:land', null]);
+    const about = await fetch(`${server.url}/ogc/features/collections/styled_countries?f=json`);
+    expect(await about.json()).toMatchObject({
+      ...{ title: 'Countries', description: 'All of them', keywords: ['world', 'borders'] },
+      attribution: expect.stringContaining('Natural Earth'),
+    });
+    expect(await styleOf(countries)).toMatchObject({
+      mapLibreStyle: { layers: expect.arrayContaining([expect.objectContaining({ type: 'fill' })]) },
+      ...{ styleVersion: 1, revisedBy: 'import' },
+    });
+    expect(await styleOf(plane)).toMatchObject({ styleVersion: 0 });
+    const coverage = await fetch(`${server.url}/ogc/coverages/collections/${heights!.collectionId}?f=json`);
+    expect(await coverage.json()).toMatchObject({ id: 'styled_heights', title: 'Heights' });
+    expect(states(await migrated({ layerNames: ['heights'], importOptions: options }))).toEqual({
+      'topp:heights': 'skipped',
+    });
+  }, 240_000);
+
+  it('lets words and a style stay that somebody has put', async () => {
+    const collection = { layerNames: ['topp:countries'], importStyles: true };
+    const options = { importOptions: { workspaceNameMappings: { topp: 'own' } } };
+    const [before] = layersOf(await migrated({ ...collection, ...options }));
+    const style = `/metadata/layers/${before!['publishedLayerId']}/style`;
+    const { mapLibreStyle } = await styleOf(before);
+    expect((await call(server, 'PUT', style, { mapLibreStyle, changedBy: 'ada' })).status).toBe(200);
+    const [after] = layersOf(await migrated({ ...collection, ...options, overwriteExisting: true }));
+    expect(after).toMatchObject({ status: 'imported', warnings: [expect.stringMatching(/which stays/)] });
+    expect(await styleOf(before)).toMatchObject({ styleVersion: 2, revisedBy: 'ada' });
+  }, 240_000);
+
   it('leaves a layer out that fails, or ends with it', async () => {
     services.behaviour = (query, response) => {
       if (query.get('TYPENAMES') !== 'topp:countries') return false;
@@ -210,8 +274,9 @@ describe('a migration of a GeoServer', () => {
 
   it('fails before it imports anything, where what is unsupported is to fail it', async () => {
     const options = { workspaceNameMappings: { topp: 'd' } };
-    for (const behaviour of ['unsupportedLayerBehavior', 'unsupportedDataStoreBehavior']) {
-      const job = await migrated({ importOptions: { ...options, [behaviour]: 2 } });
+    for (const part of ['Layer', 'DataStore', 'Style']) {
+      const policy = { [`unsupported${part}Behavior`]: 2 };
+      const job = await migrated({ importStyles: true, importOptions: { ...options, ...policy } });
       expect(job).toMatchObject({
         status: 'Failed',
         errorMessage: expect.stringMatching(/cannot be taken over/),
@@ -246,7 +311,7 @@ describe('a migration of a GeoServer', () => {
     );
     expect((await call(server, 'POST', `/import/platform-b/jobs/${jobId}/cancel`)).status).toBeLessThan(500);
     expect((await collections(server)).filter((id) => id.startsWith('never'))).toEqual([]);
-    await vi.waitFor(() => expect(leftovers(server)).toEqual([]), { timeout: 60_000 });
+    await vi.waitFor(() => expect(files()).toEqual([]), { timeout: 60_000 });
   }, 240_000);
 
   it('goes on after kill -9, and imports nothing twice', async () => {
@@ -267,7 +332,27 @@ describe('a migration of a GeoServer', () => {
     const job = await ended(jobId);
     expect(states(job)).toEqual({ 'topp:countries': 'imported', 'topp:plane': 'imported' });
     expect(layersOf(job).map((one) => one['jobId'])).toEqual(before.map((one) => one['jobId']));
-    await vi.waitFor(() => expect(leftovers(server)).toEqual([]), { timeout: 60_000 });
+    await vi.waitFor(() => expect(files()).toEqual([]), { timeout: 60_000 });
+  }, 240_000);
+
+  it('goes on after kill -9 in the middle of a coverage', async () => {
+    let isAsked = false;
+    services.behaviour = (query, response) => {
+      if (query.get('REQUEST') !== 'GetCoverage') return false;
+      response.writeHead(200, { 'content-type': 'image/tiff' }).write('II*\0');
+      isAsked = true;
+      return true;
+    };
+    const options = { importOptions: { workspaceNameMappings: { topp: 'cut' } } };
+    const { jobId } = (await start({ layerNames: ['heights'], ...options })).body;
+    await vi.waitFor(() => expect(isAsked).toBe(true), { timeout: 60_000 });
+    const { dataDir } = server;
+    for (const pid of family(server.process.pid!)) process.kill(pid, 'SIGKILL');
+    services.behaviour = undefined;
+    server = await startServer({ sources: [], dataDir, env });
+    expect(states(await ended(jobId))).toEqual({ 'topp:heights': 'imported' });
+    expect(await collections(server)).not.toContain('cut_heights-2');
+    await vi.waitFor(() => expect(files()).toEqual([]), { timeout: 60_000 });
   }, 240_000);
 
   it('fails where the source cannot be read, and tells why', async () => {

@@ -1,10 +1,12 @@
+import { hasFeatures } from '../../core/abilities.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import type { GeoServicesRelationship } from '../../core/ingest.js';
 import type { Relationship } from '../../core/layer-settings.js';
 import type { RemoteInput } from '../import.js';
 import type { Layers } from '../layers/layers.js';
 import type { GeoServicesSource } from '../remote-imports/geoservices.js';
-import { shownCollection } from '../remote-imports/geoservices-settings.js';
+import { shownCollection } from '../remote-imports/shown-collection.js';
+import { IMPORT } from '../remote-imports/source-style.js';
 
 /** A layer that was imported, and what its server said of its relationships. */
 export interface RelatedLayer {
@@ -12,8 +14,6 @@ export interface RelatedLayer {
   readonly input: RemoteInput<GeoServicesSource>;
   readonly relationships: readonly GeoServicesRelationship[];
 }
-
-const BY = 'import';
 
 /** Relationships of layers of GeoServices, as settings of the layers that they became. */
 export class BatchRelationships {
@@ -25,7 +25,7 @@ export class BatchRelationships {
   /** Takes over those whose two ends are there, and tells which are not. May be called again. */
   async apply(ends: readonly RelatedLayer[], signal: AbortSignal): Promise<string[]> {
     const warnings: string[] = [];
-    const show = (end: RelatedLayer) => shownCollection(this.catalog, end.input.table, signal);
+    const show = (end: RelatedLayer) => shownCollection(this.catalog, end.input.table, hasFeatures, signal);
     for (const end of ends) {
       const relationships: Relationship[] = [];
       for (const one of end.relationships) {
@@ -34,7 +34,7 @@ export class BatchRelationships {
         else
           warnings.push(`The relationship ${one.name} of ${end.id} was left out: its other end is not here.`);
       }
-      if (relationships.length > 0) await this.layers.put(await show(end), { relationships }, BY);
+      if (relationships.length > 0) await this.layers.put(await show(end), { relationships }, IMPORT);
     }
     return warnings;
   }

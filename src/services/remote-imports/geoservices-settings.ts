@@ -1,31 +1,25 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { hasFeatures } from '../../core/abilities.js';
 import { type CatalogSnapshot, type VectorCollection, whole } from '../../core/collection.js';
-import { TaskFailure } from '../../core/failure.js';
 import type { GeoServicesField } from '../../core/ingest.js';
 import type { CodedValueDomain, FieldSettings } from '../../core/layer-settings.js';
 import { LIMITS } from '../../core/limits.js';
-import { StyleError } from '../../core/style/check.js';
 import { importDrawingInfo } from '../../core/style/drawing-info/import.js';
 import type { RemoteInput } from '../import.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { codeProblem } from '../layers/checks.js';
 import type { Layers } from '../layers/layers.js';
 import type { Styles } from '../styles/index.js';
-import { documentOfLayers, targetOf } from '../styles/translations.js';
+import { targetOf } from '../styles/translations.js';
 import type { GeoServicesSource, LayerNotes } from './geoservices.js';
+import { shownCollection } from './shown-collection.js';
+import { hasOwnStyle, IMPORT, putSourceStyle, STYLE_STAYS } from './source-style.js';
 
-const BY = 'import';
 /** As the management API has them. */
 const CODED_VALUES = 512;
 const CHARACTERS = 256;
 const DESCRIPTION = 2000;
-/** Milliseconds until a collection must be shown, and between two looks. */
-const SHOWN_MS = 60_000;
-const LOOK_MS = 100;
-
 type Context = JobContext<RemoteInput<GeoServicesSource>>;
 
 /** What a layer of GeoServices says besides its features, as settings and style of the collection that it became. */
@@ -40,7 +34,7 @@ export class GeoServicesSettings {
   async take(context: Context, folder: string): Promise<void> {
     const notes = JSON.parse(await readFile(join(folder, 'layer.json'), 'utf8')) as LayerNotes;
     const { input, signal } = context;
-    const collection = await shownCollection(this.catalog, input.table, signal);
+    const collection = await shownCollection(this.catalog, input.table, hasFeatures, signal);
     const warnings = [
       ...leftBehind(notes, context.input.remote),
       ...(await this.#describe(collection, notes)),
@@ -70,7 +64,7 @@ export class GeoServicesSettings {
     await this.layers.put(
       collection,
       { fields: fields.length > 0 ? fields : undefined, ...(description ? { description } : {}) },
-      BY,
+      IMPORT,
     );
     return warnings;
   }
@@ -79,38 +73,15 @@ export class GeoServicesSettings {
   async #draw(collection: VectorCollection, { layer }: LayerNotes): Promise<string[]> {
     const { drawingInfo } = layer;
     if (drawingInfo === undefined) return [];
-    const current = await this.styles.current(collection.layerId);
-    if (current && current.changedBy !== BY) return ['The layer has a style already, which stays.'];
+    if (await hasOwnStyle(this.styles, collection.layerId)) return [STYLE_STAYS];
     if (JSON.stringify(drawingInfo).length > LIMITS.styleCharacters)
       return ['The drawingInfo of the layer is too large, and was left out.'];
     const { layers, unsupported } = importDrawingInfo(drawingInfo, targetOf(whole(collection)));
     const warnings = unsupported.map(
       ({ symbolizerType, guidance }) => `Style: ${symbolizerType}: ${guidance}`,
     );
-    if (layers.length === 0) return warnings;
-    try {
-      const change = { drawingInfo, changedBy: BY, changeSummary: 'drawingInfo of GeoServices' };
-      await this.styles.put(collection.layerId, { document: documentOfLayers(layers), ...change });
-      return warnings;
-    } catch (error) {
-      if (!(error instanceof StyleError)) throw error;
-      return [...warnings, 'The style of the layer cannot be drawn, and was left out.'];
-    }
-  }
-}
-
-/** A collection that was imported: this process may show it a little later than it was announced. */
-export async function shownCollection(
-  catalog: () => CatalogSnapshot,
-  table: string,
-  signal: AbortSignal,
-): Promise<VectorCollection> {
-  for (const late = Date.now() + SHOWN_MS; ; ) {
-    const collection = catalog().byId(table.toLowerCase());
-    if (hasFeatures(collection)) return collection;
-    if (Date.now() > late)
-      throw new TaskFailure('store-unavailable', 'The collection that was imported is not shown.');
-    await pause(LOOK_MS, undefined, { signal });
+    const change = { drawingInfo, changeSummary: 'drawingInfo of GeoServices' };
+    return [...warnings, ...(await putSourceStyle(this.styles, collection, layers, change))];
   }
 }
 

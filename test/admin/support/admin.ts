@@ -29,6 +29,7 @@ import { type ImportedCollection, ImportService } from '../../../src/services/im
 import { JobEngine } from '../../../src/services/jobs/engine.js';
 import { Layers } from '../../../src/services/layers/layers.js';
 import { MigrationBatches } from '../../../src/services/migrations/batches.js';
+import { LayerWords } from '../../../src/services/migrations/geoserver/layer-words.js';
 import { GeoServerMigrations } from '../../../src/services/migrations/geoserver/migrations.js';
 import { Peers } from '../../../src/services/peers.js';
 import { PublishedLayers } from '../../../src/services/publish/layers.js';
@@ -156,6 +157,22 @@ export async function adminHarness(temporary = () => temporaryState()) {
   const coverageImports = new CoverageImports({
     ...{ pools, imports: rasters.imports, collections: t.state.collections, catalog: visible },
   });
+  const layers = new Layers({
+    documents: t.state.documents,
+    announcements: { on: () => {} },
+    catalog: { settle: () => {} },
+    pools,
+    settle: async () => {},
+  });
+  const styles = new Styles({
+    store: t.state.styles,
+    pools,
+    catalog: () => new CatalogSnapshot([], [], 0),
+    restyle: () => {},
+    announcements: { on: () => {} },
+    settle: async () => {},
+    allowed: {},
+  });
   const operations = adminOperations({
     exports: new Exports({ pools, jobs, dataDir, visible }),
     visible,
@@ -194,13 +211,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
       onError: () => {},
     }),
     rules: new AccessRules(t.state.documents, { on: () => {} }, new Sealing('')),
-    layers: new Layers({
-      documents: t.state.documents,
-      announcements: { on: () => {} },
-      catalog: { settle: () => {} },
-      pools,
-      settle: async () => {},
-    }),
+    layers,
     settle: async () => {},
     catalog: () => new CatalogSnapshot([], [], 0),
     jobs,
@@ -216,6 +227,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     coverageImports,
     geoServerMigrations: new GeoServerMigrations({
       ...{ pools, jobs, imports, coverages: coverageImports, dataDir, secrets: [] },
+      words: new LayerWords(layers, styles, pools, visible),
     }),
     migrationBatches: new MigrationBatches({ jobs, imports, relationships: { apply: async () => [] } }),
     alerts,
@@ -239,6 +251,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
       settle: async () => {},
       allowed: {},
     }),
+    styles,
     cache: {
       status: () => figures,
       uses: async () => ({ mostUsed: [use], leastUseful: [], largest: [use] }),

@@ -14,7 +14,7 @@ import { WFS, type WfsSource } from '../../remote-imports/wfs.js';
 import { unprocessable } from './choice.js';
 import type { LayerNotes } from './notes.js';
 import type { LayerPlan } from './plan.js';
-import type { LayerProgress, MigrationState } from './progress.js';
+import { type LayerProgress, type MigrationState, noted } from './progress.js';
 import type { MigrationRequest } from './request.js';
 
 export interface LayerImportsDeps {
@@ -28,9 +28,6 @@ export interface LayerImportsDeps {
 const PAGE = 1000;
 /** How much of the whole is done when all layers are imported. */
 const IMPORTED = 0.8;
-/** Notes of a layer, and characters of each. */
-const NOTES = 20;
-const NOTE = 500;
 
 /** Imports the layers of a plan, each by a job of its own, some at a time. */
 export class LayerImports {
@@ -188,7 +185,6 @@ function coverageId({ workspace, name }: LayerNotes): string {
 /** What a layer has become by its job. */
 export function progressOf(job: JobRow): LayerProgress {
   const warnings = JSON.parse(job.warnings_json) as string[];
-  const notes = (texts: readonly string[]) => texts.slice(0, NOTES).map((text) => text.slice(0, NOTE));
   const jobId = job.id;
   switch (job.state) {
     case 'Queued':
@@ -197,13 +193,13 @@ export function progressOf(job: JobRow): LayerProgress {
     case 'Succeeded': {
       const { features } = JSON.parse(job.result_json!) as Partial<ImportResult>;
       return {
-        ...{ state: 'imported', jobId, notes: notes(warnings) },
+        ...{ state: 'imported', jobId, notes: noted(warnings) },
         ...(features === undefined ? {} : { features }),
       };
     }
     default: {
       const state = job.state === 'Failed' ? 'failed' : 'cancelled';
-      return { state, jobId, notes: notes([job.failure_message ?? job.state, ...warnings]) };
+      return { state, jobId, notes: noted([job.failure_message ?? job.state, ...warnings]) };
     }
   }
 }

@@ -8,13 +8,16 @@ import { requestWith } from '../../remote-imports/secret-references.js';
 import { unprocessable } from './choice.js';
 import { MigrationDiscovery } from './discovery.js';
 import { LayerImports, type LayerImportsDeps, progressOf } from './layer-imports.js';
+import type { LayerWords } from './layer-words.js';
 import { savedNotes, saveNotes } from './notes.js';
 import { type MigrationPlan, policyOf, requireSupported } from './plan.js';
 import { type LayerProgress, type MigrationProgress, MigrationState } from './progress.js';
 import type { MigrationRequest } from './request.js';
+import { settleLayers } from './settle-layers.js';
 
 export interface GeoServerMigrationsDeps extends LayerImportsDeps {
   readonly dataDir: string;
+  readonly words: LayerWords;
   /** References to secrets that may be followed. */
   readonly secrets: readonly string[];
 }
@@ -112,6 +115,9 @@ export class GeoServerMigrations {
       await context.step('layers', `Importing ${state.plan.layers.length} layers`, () =>
         new LayerImports(this.#deps, context, state, request).run(),
       );
+    await context.step('styles', 'Taking over descriptions and styles', () =>
+      settleLayers(this.#deps.words, context, state),
+    );
     return resultOf(context, state);
   }
 

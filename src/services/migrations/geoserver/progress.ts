@@ -14,6 +14,15 @@ export interface LayerProgress {
   readonly isSettled?: boolean;
 }
 
+/** Notes of a layer, and characters of each. */
+const NOTES = 20;
+const NOTE = 500;
+
+/** As many as are kept of a layer. */
+export function noted(texts: readonly string[]): string[] {
+  return texts.slice(0, NOTES).map((text) => text.slice(0, NOTE));
+}
+
 /** Kept after each change. */
 export interface MigrationProgress {
   readonly plan: MigrationPlan;

@@ -1,0 +1,72 @@
+import { isDrawable } from '../../../core/abilities.js';
+import type { CatalogSnapshot } from '../../../core/collection.js';
+import type { LayerAbout, LayerSettings } from '../../../core/layer-settings.js';
+import type { Pools } from '../../../core/tasks.js';
+import type { Layers } from '../../layers/layers.js';
+import { shownCollection } from '../../remote-imports/shown-collection.js';
+import { IMPORT, putSourceStyle } from '../../remote-imports/source-style.js';
+import type { StyledCollection, Styles } from '../../styles/index.js';
+import { targetOf } from '../../styles/translations.js';
+import type { LayerNotes } from './notes.js';
+
+/** As the management API has them. */
+const CHARACTERS = 2000;
+const TITLE = 200;
+const KEYWORDS = 100;
+const KEYWORD = 200;
+
+/** What a GeoServer says of a layer, and how it draws it, as settings and style of the collection. */
+export class LayerWords {
+  constructor(
+    private readonly layers: Pick<Layers, 'settingsOf' | 'put'>,
+    private readonly styles: Styles,
+    private readonly pools: Pick<Pools, 'run'>,
+    private readonly catalog: () => CatalogSnapshot,
+  ) {}
+
+  collection(id: string, signal: AbortSignal): Promise<StyledCollection> {
+    return shownCollection(this.catalog, id, isDrawable, signal);
+  }
+
+  /** What somebody put stays. May be called again. */
+  async describe(collection: StyledCollection, notes: LayerNotes): Promise<void> {
+    const current = this.layers.settingsOf(collection);
+    const { title, abstract } = notes;
+    const about = { ...aboutOf(notes), ...current.about };
+    const words: LayerSettings = {
+      ...(title === undefined ? {} : { title: title.slice(0, TITLE) }),
+      ...(abstract === undefined ? {} : { description: abstract.slice(0, CHARACTERS) }),
+    };
+    const change: LayerSettings = {
+      ...Object.fromEntries(Object.entries(words).filter(([name]) => !Object.hasOwn(current, name))),
+      ...(Object.keys(about).length === 0 ? {} : { about }),
+    };
+    if (Object.keys(change).length > 0) await this.layers.put(collection, change, IMPORT);
+  }
+
+  /** What of a style in SLD is drawn otherwise, or not at all. May be called again. */
+  async draw(
+    collection: StyledCollection,
+    sld: string,
+    signal: AbortSignal,
+  ): Promise<{ isDrawn: boolean; warnings: string[] }> {
+    const task = { xml: Buffer.from(sld), target: targetOf(collection) };
+    const { layers, diagnostics, name } = await this.pools.run('vector.sld', task, { signal });
+    const lost = diagnostics.map(({ construct, message }) => `Style: ${construct}: ${message}`);
+    if (layers.length === 0)
+      return { isDrawn: false, warnings: ['Nothing of the style can be drawn.', ...lost] };
+    const change = { drawingInfo: null, changeSummary: `SLD ${name ?? ''} of GeoServer`.replace('  ', ' ') };
+    const refusals = await putSourceStyle(this.styles, collection, layers, change);
+    return { isDrawn: refusals.length === 0, warnings: [...refusals, ...lost] };
+  }
+}
+
+function aboutOf({ keywords, attribution, attributionUrl }: LayerNotes): LayerAbout {
+  return {
+    ...(keywords.length === 0
+      ? {}
+      : { keywords: keywords.slice(0, KEYWORDS).map((one) => one.slice(0, KEYWORD)) }),
+    ...(attribution === undefined ? {} : { attribution: attribution.slice(0, CHARACTERS) }),
+    ...(attributionUrl === undefined ? {} : { sourceUrl: attributionUrl.slice(0, CHARACTERS) }),
+  };
+}
