@@ -1,5 +1,6 @@
 import type { Box } from './box.js';
 import type { GeoServerCatalog, GeoServerTask } from './geoserver.js';
+import type { FeatureComparison, FeatureComparisonTask } from './parity.js';
 import type { FieldType, GeometryType } from './vector-source.js';
 
 /** Tasks that ask other servers, where `remote.allow` lets them: no redirection is followed, and time and bytes are bounded. */
@@ -334,6 +335,8 @@ export interface IngestTasks {
   'ingest.wfsGml': { input: WfsGmlTask; output: WfsGml };
   /** Ids of the features of a page, as JSON; null when the file is not there or does not reach the end of the page. */
   'ingest.pageIds': { input: PageIdsTask; output: string[] | null };
+  /** Features of a source beside those that they became. */
+  'ingest.compareFeatures': { input: FeatureComparisonTask; output: FeatureComparison };
   'ingest.append': { input: AppendTask; output: Pick<Page, 'offset' | 'count' | 'ids'> };
   /** Where the items of a collection of OGC API Features are. */
   'ingest.itemsPlan': { input: ItemsPlanTask; output: ItemsPlan };

@@ -308,6 +308,8 @@ export const LIMITS = {
   geoServerBytes: 134_217_728,
   /** Layers of one migration of a GeoServer. */
   geoServerLayers: 500,
+  /** Migrations whose evidence is kept. */
+  evidencePacks: 50,
   /** Milliseconds within which a remote file must have arrived. */
   downloadMs: 1_800_000,
   /** Uploads of failed imports that wait to be tried again: how many, their bytes together, milliseconds. */

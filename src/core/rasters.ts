@@ -1,5 +1,6 @@
 import type { Box } from './box.js';
 import type { Color } from './color-ramps.js';
+import type { PictureComparison, PictureComparisonTask } from './parity.js';
 import type { RasterLook } from './raster-look.js';
 
 /** Rasters: where their pixels are, what is known of them, and the tasks that read them. */
@@ -302,5 +303,6 @@ export interface RasterTasks {
   'raster.coverage': { input: CoverageTask; output: CoverageResult };
   'raster.position': { input: PositionTask; output: PositionResult };
   'raster.image': { input: RasterImageTask; output: ImageResult };
+  'raster.compare': { input: PictureComparisonTask; output: PictureComparison };
   'raster.import': { input: RasterImportTask; output: RasterImportResult };
 }

@@ -214,6 +214,7 @@ export function startManagement(options: ManagementOptions): Management {
       dataDir: options.dataDir,
       words: new LayerWords(options.layers, options.styles, pools, () => catalog.current),
       secrets: config.connections.secrets,
+      key: config.releases.key,
     }),
     styles: options.styles,
     connections: options.connections,
@@ -240,7 +241,10 @@ export function startManagement(options: ManagementOptions): Management {
     ...adminOperations(deps),
     ...extensionOperations(deps),
     tileDownload(tileJobs),
-    exportDownload(exports),
+    exportDownload(
+      async (id, owner) =>
+        (await deps.geoServerMigrations.evidence(id, owner)) ?? (await exports.file(id, owner)),
+    ),
     rejectedRowsDownload(imports, merges),
   ];
   const start = () => {

@@ -193,6 +193,9 @@ export class ImportService {
 
   /** As `submit`, of a kind that was added. */
   async submitRemote<S>(kind: string, input: RemoteInput<S>, options: SubmitOptions): Promise<JobRow> {
+    // It may have made the collection by now, whose name is not free for another one.
+    const before = await this.#deps.jobs.before(kind, options);
+    if (before) return before;
     this.refuse(input);
     const resources = [`collection:${input.table}`];
     return (await this.#deps.jobs.submit(kind, input, { resources, ...options })).job;

@@ -67,14 +67,18 @@ export class JobStore {
       .returningAll()
       .executeTakeFirst();
     if (row) return { job: row as JobRow, created: true };
-    const before = await this.db
+    return { job: (await this.byKey(job.kind, job.owner, job.idempotencyKey!))!, created: false };
+  }
+
+  /** The job that an owner submitted with an idempotency key. */
+  async byKey(kind: string, owner: string, key: string): Promise<JobRow | undefined> {
+    return (await this.db
       .selectFrom('jobs')
       .selectAll()
-      .where('owner', '=', job.owner)
-      .where('kind', '=', job.kind)
-      .where('idempotency_key', '=', job.idempotencyKey!)
-      .executeTakeFirstOrThrow();
-    return { job: before as JobRow, created: false };
+      .where('owner', '=', owner)
+      .where('kind', '=', kind)
+      .where('idempotency_key', '=', key)
+      .executeTakeFirst()) as JobRow | undefined;
   }
 
   async get(id: string): Promise<JobRow | undefined> {

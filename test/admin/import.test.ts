@@ -57,6 +57,21 @@ describe('import', () => {
     ]);
   });
 
+  it('is the same job again for the same key, also when its collection is there by now', async () => {
+    const fetch = async () => ({ path: file, report: null });
+    api.imports.addRemote({ kind: 'import-of-a-test', title: 'Import of a test', fetch });
+    const submitRemote = (idempotencyKey: string) =>
+      api.imports.submitRemote(
+        'import-of-a-test',
+        { table: 'towns', remote: {} },
+        { owner: 'cli', idempotencyKey },
+      );
+    const { id } = await submitRemote('a');
+    expect(await api.jobs.finished(id)).toMatchObject({ state: 'Succeeded' });
+    expect((await submitRemote('a')).id).toBe(id);
+    await expect(submitRemote('b')).rejects.toMatchObject({ code: 'conflict' });
+  });
+
   it('reads the layer that was asked for', async () => {
     expect((await run({ layer: 'rivers' })).result_json).toContain('"layer":"rivers"');
     expect(await run({ layer: 'lakes', table: 'lakes' })).toMatchObject({

@@ -4,33 +4,33 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { family } from '../e2e/support/processes.js';
 import { scratchDirectory } from '../engine/support.js';
 import { startServer, type TestServer } from '../support/server.js';
-import { type GeoServer, PASSWORD, startGeoServer, USER } from './geoserver.js';
-import { addServices, type GeoServerServices } from './geoserver-services.js';
-import { startMapServer } from './mapserver.js';
-import { call, collections, itemsOf, type Json, leftovers, REMOTE_HOST, type Remote } from './support.js';
+import { type GeoServer, PASSWORD, USER } from './geoserver.js';
+import type { GeoServerServices } from './geoserver-services.js';
+import {
+  endedMigration,
+  type Layer,
+  layersOf,
+  type MigrationSource,
+  migrationEnv,
+  migrationJob,
+  SECRET,
+  startMigration,
+  startSource,
+} from './migration-source.js';
+import { call, collections, itemsOf, type Json, leftovers, REMOTE_HOST } from './support.js';
 
 /** Migrations of a GeoServer, on a server that runs one job at a time: a migration that waits must not be that one. */
 
 const scratch = scratchDirectory();
-const SECRET = 'env:GEOSERVER_PASSWORD';
-const env = {
-  SVC_REMOTE__ALLOW: `["${REMOTE_HOST}"]`,
-  SVC_JOBS__AT_ONCE: '1',
-  SVC_CONNECTIONS__SECRETS: `["${SECRET}"]`,
-  GEOSERVER_PASSWORD: PASSWORD,
-};
 let server: TestServer;
 let source: GeoServer;
 let services: GeoServerServices;
-let mapServer: Remote;
+let origin: MigrationSource;
 
 beforeAll(async () => {
-  mapServer = await startMapServer(scratch.path);
-  source = await startGeoServer();
-  services = addServices(source, mapServer);
-  addPlane(source);
-  addStyles(source);
-  server = await startServer({ sources: [], env });
+  origin = await startSource(scratch.path);
+  ({ source, services } = origin);
+  server = await startServer({ sources: [], env: migrationEnv });
 }, 480_000);
 
 afterEach(() => {
@@ -40,79 +40,18 @@ afterEach(() => {
 
 afterAll(async () => {
   await server?.stop();
-  await source?.close();
-  await mapServer?.close();
+  await origin?.close();
   scratch.remove();
 });
 
-/** One more feature type, in a CRS of metres. */
-function addPlane({ documents }: GeoServer): void {
-  const listOf = (member: string, entry: string) => (documents[member] as Json)[entry] as Json;
-  const types = 'workspaces/topp/datastores/pg/featuretypes';
-  (listOf(types, 'featureTypes')['featureType'] as Json[]).push({ name: 'plane' });
-  (listOf('layers', 'layers')['layer'] as Json[]).push({ name: 'topp:plane' });
-  const { featureType } = documents[`${types}/countries`] as { featureType: Json };
-  documents[`${types}/plane`] = {
-    featureType: { ...featureType, name: 'plane', title: 'Plane', srs: 'EPSG:3857' },
-  };
-  const { layer } = documents['layers/topp:countries'] as { layer: Json };
-  documents['layers/topp:plane'] = {
-    layer: { ...layer, name: 'plane', resource: { '@class': 'featureType', name: 'topp:plane' } },
-  };
-}
-
-const LAND = `<StyledLayerDescriptor version="1.0.0" xmlns="http://www.opengis.net/sld"><NamedLayer><Name>land</Name>
-  <UserStyle><FeatureTypeStyle><Rule><PolygonSymbolizer>
-    <Fill><CssParameter name="fill">#2255cc</CssParameter></Fill>
-    <Stroke><CssParameter name="stroke">#2255cc</CssParameter></Stroke>
-  </PolygonSymbolizer></Rule></FeatureTypeStyle></UserStyle></NamedLayer></StyledLayerDescriptor>`;
-
-/** Countries are drawn by a style that can be read, and those in metres by one that cannot. */
-function addStyles({ documents, texts }: GeoServer): void {
-  documents['workspaces/topp/styles'] = { styles: { style: [{ name: 'polygon' }, { name: 'land' }] } };
-  documents['workspaces/topp/styles/land'] = { style: { name: 'land', format: 'sld', filename: 'land.sld' } };
-  texts['workspaces/topp/styles/land.sld'] = LAND;
-  for (const [name, style] of [
-    ['countries', 'topp:land'],
-    ['plane', 'broken'],
-  ] as const) {
-    const { layer } = documents[`layers/topp:${name}`] as { layer: Json };
-    documents[`layers/topp:${name}`] = { layer: { ...layer, defaultStyle: { name: style }, styles: '' } };
-  }
-}
-
-const start = (body: object = {}) =>
-  call(server, 'POST', '/import/platform-b/start', {
-    ...{ geoServerRestUrl: source.restUrl, username: USER, passwordSecretReference: SECRET },
-    applyMode: true,
-    ...body,
-  });
-
-const jobOf = async (id: unknown) => (await call(server, 'GET', `/import/platform-b/jobs/${id}`)).body;
-
-interface Layer extends Json {
-  sourceLayer: string;
-  collectionId: string;
-  status: string;
-  warnings: string[];
-}
-const layersOf = (job: Json) => job['layers'] as Layer[];
+const start = (body: object = {}) => startMigration(server, source, body);
+const jobOf = (id: unknown) => migrationJob(server, id);
+const ended = (id: unknown) => endedMigration(server, id);
 const states = (job: Json) => Object.fromEntries(layersOf(job).map((one) => [one.sourceLayer, one.status]));
 
 async function styleOf(layer: Layer | undefined): Promise<Json> {
   const { body } = await call(server, 'GET', `/metadata/layers/${layer!['publishedLayerId']}/style`);
   return body['data'] as Json;
-}
-
-async function ended(id: unknown): Promise<Json> {
-  return vi.waitFor(
-    async () => {
-      const job = await jobOf(id);
-      expect(['Completed', 'Failed', 'Cancelled']).toContain(job['status']);
-      return job;
-    },
-    { timeout: 120_000, interval: 200 },
-  );
 }
 
 const migrated = async (body: object = {}) => ended((await start(body)).body['jobId']);
@@ -154,7 +93,7 @@ describe('a migration of a GeoServer', () => {
     ]);
     expect(job['warnings']).toEqual(expect.arrayContaining([expect.stringContaining('topp:Geology')]));
     expect(await collections(server)).toEqual([]);
-  }, 240_000);
+  }, 600_000);
 
   it('imports feature types by jobs of their own, in the CRS that they have', async () => {
     const { status, body } = await start(FEATURES);
@@ -177,7 +116,7 @@ describe('a migration of a GeoServer', () => {
     expect(await plane.json()).toMatchObject({ title: 'Plane', storageCrs: expect.stringMatching(/3857$/) });
     const { jobs } = (await call(server, 'GET', '/import/platform-b/jobs')).body as { jobs: Json[] };
     expect(jobs[0]).toEqual(job);
-  }, 240_000);
+  }, 600_000);
 
   it('leaves collections of those names alone, unless they are to be replaced', async () => {
     expect(states(await migrated(FEATURES))).toEqual({
@@ -187,7 +126,7 @@ describe('a migration of a GeoServer', () => {
     expect(states(job)).toEqual({ 'topp:countries': 'imported', 'topp:plane': 'imported' });
     const plane = await fetch(`${server.url}/ogc/features/collections/topp_plane?f=json`);
     expect(await plane.json()).toMatchObject({ storageCrs: expect.stringMatching(/3395$/) });
-  }, 240_000);
+  }, 600_000);
 
   it('names collections by the workspaces as they are mapped, and reads GML where there is no GeoJSON', async () => {
     services.offersJson = false;
@@ -199,7 +138,7 @@ describe('a migration of a GeoServer', () => {
     });
     expect(layersOf(job)).toMatchObject([{ collectionId: 'welt_countries', status: 'imported' }]);
     expect(await itemsOf(server, 'welt_countries')).toMatchObject({ numberMatched: 240 });
-  }, 240_000);
+  }, 600_000);
 
   it('imports coverages, and takes over words and styles', async () => {
     const options = { workspaceNameMappings: { topp: 'styled' } };
@@ -224,7 +163,7 @@ describe('a migration of a GeoServer', () => {
     expect(states(await migrated({ layerNames: ['heights'], importOptions: options }))).toEqual({
       'topp:heights': 'skipped',
     });
-  }, 240_000);
+  }, 600_000);
 
   it('lets words and a style stay that somebody has put', async () => {
     const collection = { layerNames: ['topp:countries'], importStyles: true };
@@ -236,7 +175,7 @@ describe('a migration of a GeoServer', () => {
     const [after] = layersOf(await migrated({ ...collection, ...options, overwriteExisting: true }));
     expect(after).toMatchObject({ status: 'imported', warnings: [expect.stringMatching(/which stays/)] });
     expect(await styleOf(before)).toMatchObject({ styleVersion: 2, revisedBy: 'ada' });
-  }, 240_000);
+  }, 600_000);
 
   it('leaves a layer out that fails, or ends with it', async () => {
     services.behaviour = (query, response) => {
@@ -256,7 +195,7 @@ describe('a migration of a GeoServer', () => {
     expect(none).toMatchObject({ status: 'Failed', errorMessage: expect.stringMatching(/topp:countries/) });
     expect(states(none)['topp:plane']).toBe('planned');
     expect(await collections(server)).not.toContain('c_plane');
-  }, 240_000);
+  }, 600_000);
 
   it('sends a request again that was not answered well', async () => {
     let refusals = 2;
@@ -270,7 +209,7 @@ describe('a migration of a GeoServer', () => {
       'topp:plane': 'imported',
     });
     expect(refusals).toBeLessThan(0);
-  }, 240_000);
+  }, 600_000);
 
   it('fails before it imports anything, where what is unsupported is to fail it', async () => {
     const options = { workspaceNameMappings: { topp: 'd' } };
@@ -283,7 +222,7 @@ describe('a migration of a GeoServer', () => {
       });
     }
     expect((await collections(server)).filter((id) => id.startsWith('d_'))).toEqual([]);
-  }, 240_000);
+  }, 600_000);
 
   it('ends with its jobs when it is cancelled', async () => {
     stall();
@@ -312,7 +251,7 @@ describe('a migration of a GeoServer', () => {
     expect((await call(server, 'POST', `/import/platform-b/jobs/${jobId}/cancel`)).status).toBeLessThan(500);
     expect((await collections(server)).filter((id) => id.startsWith('never'))).toEqual([]);
     await vi.waitFor(() => expect(files()).toEqual([]), { timeout: 60_000 });
-  }, 240_000);
+  }, 600_000);
 
   it('goes on after kill -9, and imports nothing twice', async () => {
     // The page of the first layer, and none of the second.
@@ -328,12 +267,12 @@ describe('a migration of a GeoServer', () => {
     const { dataDir } = server;
     for (const pid of family(server.process.pid!)) process.kill(pid, 'SIGKILL');
     services.behaviour = undefined;
-    server = await startServer({ sources: [], dataDir, env });
+    server = await startServer({ sources: [], dataDir, env: migrationEnv });
     const job = await ended(jobId);
     expect(states(job)).toEqual({ 'topp:countries': 'imported', 'topp:plane': 'imported' });
     expect(layersOf(job).map((one) => one['jobId'])).toEqual(before.map((one) => one['jobId']));
     await vi.waitFor(() => expect(files()).toEqual([]), { timeout: 60_000 });
-  }, 240_000);
+  }, 600_000);
 
   it('goes on after kill -9 in the middle of a coverage', async () => {
     let isAsked = false;
@@ -349,11 +288,11 @@ describe('a migration of a GeoServer', () => {
     const { dataDir } = server;
     for (const pid of family(server.process.pid!)) process.kill(pid, 'SIGKILL');
     services.behaviour = undefined;
-    server = await startServer({ sources: [], dataDir, env });
+    server = await startServer({ sources: [], dataDir, env: migrationEnv });
     expect(states(await ended(jobId))).toEqual({ 'topp:heights': 'imported' });
     expect(await collections(server)).not.toContain('cut_heights-2');
     await vi.waitFor(() => expect(files()).toEqual([]), { timeout: 60_000 });
-  }, 240_000);
+  }, 600_000);
 
   it('fails where the source cannot be read, and tells why', async () => {
     const job = await migrated({ layerNames: ['topp:none'] });
@@ -368,7 +307,7 @@ describe('a migration of a GeoServer', () => {
       status: 'Failed',
       errorMessage: expect.stringMatching(/may not be asked/),
     });
-  }, 240_000);
+  }, 600_000);
 
   it('holds no password, and is refused where a member is not supported', async () => {
     const { jobId } = (await start({ dryRun: true })).body;

@@ -14,6 +14,8 @@ export interface GeoServerServices {
   readonly types: Record<string, { title: string; epsg: number; features: Json[] }>;
   /** Whether the WFS offers GeoJSON. */
   offersJson: boolean;
+  /** Changes features of which only a few are asked for. */
+  sample: ((features: Json[]) => Json[]) | undefined;
   /** Answers in the place of a service when it returns true. */
   behaviour: ((query: URLSearchParams, response: ServerResponse) => boolean) | undefined;
 }
@@ -26,6 +28,7 @@ export function addServices(geoServer: GeoServer, mapServer: Remote): GeoServerS
     },
     offersJson: true,
     behaviour: undefined,
+    sample: undefined,
   };
   geoServer.serve = (url, response) => {
     const query = new URLSearchParams();
@@ -41,7 +44,8 @@ export function addServices(geoServer: GeoServer, mapServer: Remote): GeoServerS
 
 /** Countries of the demo data, each in one geometry, with ids as GeoServer gives them. */
 function countries(epsg: number, type: string): Json[] {
-  const sql = 'SELECT fid AS key, NAME AS name, iso_a2, fid * 1.5 AS area, geom FROM countries ORDER BY fid';
+  const sql =
+    'SELECT fid + 0 AS key, NAME AS name, iso_a2, fid * 1.5 AS area, geom FROM countries ORDER BY fid';
   const source = resolve('demo/data/world_map.gpkg');
   const args = ['-f', 'GeoJSON', '/vsistdout/', source, '-sql', sql, '-dialect', 'SQLite'];
   const window = ['-t_srs', `EPSG:${epsg}`, '-lco', 'RFC7946=NO', '-clipsrc', '-180', '-85', '180', '85'];
@@ -53,7 +57,7 @@ function countries(epsg: number, type: string): Json[] {
 }
 
 function wfs(
-  { types, offersJson }: GeoServerServices,
+  { types, offersJson, sample }: GeoServerServices,
   query: URLSearchParams,
   response: ServerResponse,
   mapServer: Remote,
@@ -68,7 +72,9 @@ function wfs(
       `<wfs:FeatureCollection xmlns:wfs="http://www.opengis.net/wfs/2.0" numberMatched="${features.length}" numberReturned="0"/>`,
     );
   const from = Number(query.get('STARTINDEX') ?? 0);
-  const page = features.slice(from, from + Number(query.get('COUNT') ?? features.length));
+  const size = Number(query.get('COUNT') ?? features.length);
+  const window = features.slice(from, from + size);
+  const page = size < 10 && sample ? sample(window) : window;
   sendJson(response, {
     ...{ type: 'FeatureCollection', features: page, totalFeatures: features.length },
     ...{ numberMatched: features.length, numberReturned: page.length, timeStamp: '2026-01-01T00:00:00.000Z' },

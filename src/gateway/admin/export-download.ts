@@ -1,19 +1,21 @@
 import { defineOperation, type Operation } from '../../core/operation.js';
 import { pathString } from '../../core/params.js';
 import { EXPORT_FORMATS } from '../../services/exports/formats.js';
-import type { Exports } from '../../services/exports/service.js';
-import { fileReply } from '../http/file-reply.js';
+import { fileReply, type ServedFile } from '../http/file-reply.js';
 import { actor } from './documents.js';
 import { errorDocs } from './envelope.js';
 import { BASE_PATH } from './kit.js';
 
-/** Where the file of an export that is a job is to be had, relative to the server. */
+/** Where the file that a job made is to be had, relative to the server. */
 export const exportPath = (jobId: string) => `${BASE_PATH}/operations/${jobId}/export`;
 
-const CONTENT = Object.fromEntries(Object.values(EXPORT_FORMATS).map(({ mediaType }) => [mediaType, null]));
+const CONTENT = {
+  ...Object.fromEntries(Object.values(EXPORT_FORMATS).map(({ mediaType }) => [mediaType, null])),
+  'application/zip': null,
+};
 
-/** The file of a finished export, whole or in part (Range, If-Range), for who asked for it: beside the contract. */
-export function exportDownload(exports: Exports): Operation {
+/** The file that a finished job made, whole or in part (Range, If-Range), for who asked for it: beside the contract. */
+export function exportDownload(fileOf: (jobId: string, owner: string) => Promise<ServedFile>): Operation {
   return defineOperation({
     id: 'admin.services.downloadExport',
     method: 'GET',
@@ -30,7 +32,7 @@ export function exportDownload(exports: Exports): Operation {
       ...errorDocs([404, 409, 416]),
     },
     async run(x) {
-      const { path, mediaType } = await exports.file(x.params.jobId, actor(x.principal));
+      const { path, mediaType } = await fileOf(x.params.jobId, actor(x.principal));
       return fileReply(x, { path, mediaType });
     },
   });

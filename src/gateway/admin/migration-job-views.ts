@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
-import type { MigrationView } from '../../services/migrations/geoserver/migrations.js';
+import type { MigrationResult, MigrationView } from '../../services/migrations/geoserver/migrations.js';
+import { type LayerParity, scorecardOf } from '../../services/migrations/geoserver/parity/scorecard.js';
 import type { LeftPart } from '../../services/migrations/geoserver/plan.js';
 import type { LayerProgress } from '../../services/migrations/geoserver/progress.js';
 import type { JobRow } from '../../stores/jobs.js';
@@ -11,6 +12,7 @@ import {
   TimestampSchema,
   timestamp,
 } from './envelope.js';
+import { exportPath } from './export-download.js';
 import { duration, percent } from './job-views.js';
 
 /** Migrations of GeoServers as the management API tells them. */
@@ -29,6 +31,15 @@ const Left = Type.Array(
   }),
 );
 
+const Verdict = Type.Enum(['pass', 'warn', 'fail']);
+
+const Probe = Type.Object({
+  probe: Type.Enum(['count', 'extent', 'features', 'bands', 'drawing']),
+  verdict: Type.Enum(['pass', 'warn', 'fail', 'skipped']),
+  reason: OptionalStringSchema,
+  facts: Type.Object({}, { description: 'What was measured.' }),
+});
+
 const Layer = Type.Object({
   sourceLayer: S,
   kind: Type.Enum(['featureType', 'coverage']),
@@ -39,6 +50,7 @@ const Layer = Type.Object({
   featureCount: OptionalInteger,
   sourceStyle: OptionalStringSchema,
   warnings: Type.Array(S),
+  parity: Type.Union([Type.Object({ verdict: Verdict, probes: Type.Array(Probe) }), Type.Null()]),
 });
 
 export const MigrationJob = Type.Object({
@@ -73,6 +85,14 @@ export const MigrationJob = Type.Object({
   unsupported: Left,
   manualReview: Left,
   warnings: Type.Array(S),
+  scorecard: Type.Union([
+    Type.Object({ verdict: Verdict, passCount: I, warnCount: I, failCount: I }),
+    Type.Null(),
+  ]),
+  evidencePack: Type.Union([
+    Type.Object({ href: S, sizeBytes: I, digest: S, signature: OptionalStringSchema }),
+    Type.Null(),
+  ]),
 });
 type MigrationJob = Static<typeof MigrationJob>;
 
@@ -94,7 +114,22 @@ export function migrationView(view: MigrationView, deps: AdminDeps): MigrationJo
     unsupported: (plan?.unsupported ?? []).map(leftView),
     manualReview: (plan?.reviews ?? []).map(leftView),
     warnings: JSON.parse(job.warnings_json) as string[],
+    scorecard: scorecardView(view),
+    evidencePack: evidenceView(job),
   };
+}
+
+/** Of the layers that were compared so far. */
+function scorecardView({ layers }: MigrationView): MigrationJob['scorecard'] {
+  const parities = layers.flatMap((one) => one?.parity ?? []);
+  return parities.length === 0 ? null : { ...scorecardOf(parities) };
+}
+
+function evidenceView({ id, result_json }: JobRow): MigrationJob['evidencePack'] {
+  const { evidence } = JSON.parse(result_json ?? '{}') as Partial<MigrationResult>;
+  if (!evidence) return null;
+  const { bytes: sizeBytes, digest, signature } = evidence;
+  return { href: exportPath(id), sizeBytes, digest, signature };
 }
 
 const STATES = {
@@ -152,8 +187,13 @@ function layersOf({ plan, layers }: MigrationView, { catalog }: AdminDeps): Migr
       featureCount: progress?.features ?? null,
       sourceStyle: layer.styleId,
       warnings: [...layer.warnings, ...(progress?.notes ?? [])],
+      parity: progress?.parity ? parityView(progress.parity) : null,
     };
   });
+}
+
+function parityView({ verdict, probes }: LayerParity) {
+  return { verdict, probes: probes.map((one) => ({ ...one, facts: { ...one.facts } })) };
 }
 
 function leftView({ manualSteps, ...part }: LeftPart) {

@@ -127,6 +127,14 @@ export class JobEngine {
     return added;
   }
 
+  /** The job that was submitted with the same key before. */
+  async before(
+    kind: string,
+    { owner, idempotencyKey }: Pick<SubmitOptions, 'owner' | 'idempotencyKey'>,
+  ): Promise<JobRow | undefined> {
+    return idempotencyKey === undefined ? undefined : this.store.byKey(kind, owner, idempotencyKey);
+  }
+
   /** Throws `not-found`. */
   async get(id: string): Promise<JobRow> {
     return (await this.store.get(id)) ?? missing(id);

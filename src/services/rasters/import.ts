@@ -75,6 +75,11 @@ export class RasterImports {
     return job;
   }
 
+  /** The job that was submitted with the same key before. */
+  before(options: Pick<SubmitOptions, 'owner' | 'idempotencyKey'>): Promise<JobRow | undefined> {
+    return this.deps.jobs.before(KIND, options);
+  }
+
   /** Removes a received file that no job came to own. */
   async discard(file: string): Promise<void> {
     await rm(file, { force: true });

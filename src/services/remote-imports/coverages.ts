@@ -60,6 +60,11 @@ export class CoverageImports {
     };
   }
 
+  /** The import that was begun with the same key before. */
+  before(options: SubmitOptions): Promise<JobRow | undefined> {
+    return this.deps.imports.before(options);
+  }
+
   /** Downloads a coverage by `ask`, and submits the job that imports it. Rejects as `run` does. */
   async begin(
     request: RemoteRequest,

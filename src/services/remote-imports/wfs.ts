@@ -1,34 +1,22 @@
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
-import type { IngestTasks, WfsQuery } from '../../core/ingest.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Pools } from '../../core/tasks.js';
 import type { Sealing } from '../access/sealing.js';
 import { FETCHED, type Fetched, type RemoteInput, type RemoteKind } from '../import.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { type PagePlace, restored } from './page-place.js';
-import { askAgain } from './retries.js';
 import { requestWith, type SecretReferences } from './secret-references.js';
+import { ID_PROPERTY, WfsPages, type WfsRead, type WfsType } from './wfs-pages.js';
 
-/** A feature type of a WFS. */
-export interface WfsSource {
-  serviceUrl: string;
-  version: string;
-  typeName: string;
+/** A feature type that is imported. */
+export interface WfsSource extends WfsType {
   title: string;
-  /** How the server calls GeoJSON; GML is read when absent. */
-  geoJson?: string | undefined;
-  /** CRS of a type whose geometries name none. */
-  srid?: number | undefined;
   pageSize: number;
-  requestMs: number;
   /** Headers with credentials, as JSON, sealed. */
   sealedHeaders?: string;
   /** In their place: where the credentials are. */
   credentials?: SecretReferences;
-  /** How often a request is sent again; never when absent. */
-  maxRetries?: number;
 }
 
 export interface WfsReport {
@@ -72,22 +60,11 @@ async function headersOf(
   return (await requestWith(new URL(serviceUrl), credentials, requestMs, secrets)).headers ?? {};
 }
 
-/** Attribute that GDAL gives the ids of GML. */
-const ID_PROPERTY = 'gml_id';
-
-/** A page that was appended to the file. */
-interface Read {
-  offset: number;
-  count: number;
-  ids: readonly string[];
-  matched: number | undefined;
-  srid?: number;
-}
-
 class WfsReading {
   #report: WfsReport = { pages: 0, features: 0, matched: null };
   readonly #output: string;
   readonly #source: WfsSource;
+  readonly #wfs: WfsPages;
   #srid: number | undefined;
   /** Whether an earlier run read the page before. */
   #isResumed = false;
@@ -95,16 +72,17 @@ class WfsReading {
 
   constructor(
     private readonly pools: Pick<Pools, 'run'>,
-    private readonly headers: Readonly<Record<string, string>>,
+    headers: Readonly<Record<string, string>>,
     private readonly context: JobContext<RemoteInput<WfsSource>>,
-    private readonly folder: string,
+    folder: string,
   ) {
     this.#source = context.input.remote;
     this.#output = join(folder, 'features.geojsonl');
+    this.#wfs = new WfsPages(pools, context, this.#source, headers, folder, this.#output);
   }
 
   async run(): Promise<Fetched> {
-    const matched = await this.#ask('ingest.wfsCount', this.#query());
+    const matched = await this.#wfs.count();
     if (matched === 0) throw wrong('The feature type has no features: there is nothing to import.');
     await this.#readAll(matched);
     const report = this.#report;
@@ -158,34 +136,9 @@ class WfsReading {
     return this.context.checkpoint({ ...this.#report, ...place } satisfies WfsPlace);
   }
 
-  #query(): WfsQuery {
-    const { serviceUrl: url, version, typeName, pageSize: count, requestMs: timeoutMs } = this.#source;
-    return {
-      url,
-      version,
-      typeName,
-      count,
-      timeoutMs,
-      headers: this.headers,
-      startIndex: this.#report.features,
-    };
-  }
-
-  #ask<N extends keyof IngestTasks>(
-    name: N,
-    input: IngestTasks[N]['input'],
-  ): Promise<IngestTasks[N]['output']> {
-    return askAgain(this.pools, this.context, this.#source.maxRetries ?? 0, name, input);
-  }
-
-  #read(offset: number): Promise<Read> {
-    const { geoJson } = this.#source;
-    return geoJson === undefined ? this.#readGml(offset) : this.#readJson(geoJson, offset);
-  }
-
-  async #readJson(format: string, offset: number): Promise<Read> {
-    const task = { ...this.#query(), format, output: this.#output, offset };
-    const page = await this.#ask('ingest.wfsPage', task);
+  async #read(offset: number): Promise<WfsRead> {
+    const window = { startIndex: this.#report.features, count: this.#source.pageSize };
+    const page = await this.#wfs.read(window, offset);
     if (page.count > 0) this.#requireCrs(page.srid);
     return page;
   }
@@ -196,37 +149,8 @@ class WfsReading {
     this.#srid = srid;
   }
 
-  /** GDAL knows the order of axes and the curves of GML: it writes a page as GeoJSON, which is appended. */
-  async #readGml(offset: number): Promise<Read> {
-    const { pools, context, folder } = this;
-    const path = join(folder, 'page.gml');
-    const lines = join(folder, 'page.geojsonl');
-    for (const file of [path, lines, join(folder, 'page.gfs')]) await rm(file, { force: true });
-    const { srid } = this.#source;
-    const query = { ...this.#query(), path };
-    const { isEmpty, matched, returned } = await this.#ask('ingest.wfsGml', query);
-    if (isEmpty) return { offset, count: 0, ids: [], matched };
-    const [layer] = await pools.run('ogr.inspect', { path }, context);
-    // GDAL has put longitude first by now, whatever the name of the CRS says of it.
-    const crs = layer!.crs ?? (srid === undefined ? undefined : `EPSG:${srid}`);
-    const stated = crs === undefined ? {} : { sourceCrs: crs };
-    const translation = {
-      path,
-      layer: layer!.name,
-      output: lines,
-      format: 'GeoJSONSeq' as const,
-      table: 'page',
-    };
-    await pools.run('ogr.translate', { ...translation, ...stated }, context);
-    const task = { path: lines, output: this.#output, offset, idProperty: ID_PROPERTY };
-    const page = await pools.run('ingest.append', task, context);
-    if (returned !== undefined && returned !== page.count && this.#source.version.startsWith('2'))
-      throw wrong(`A page says that it has ${returned} features, and has ${page.count}.`);
-    return { ...page, matched };
-  }
-
   /** Takes account of a page. What does not fit what the server said before ends the import. */
-  #isLast({ count, ids, matched }: Read): boolean {
+  #isLast({ count, ids, matched }: WfsRead): boolean {
     const report = this.#report;
     const { pageSize } = this.#source;
     report.pages++;

@@ -4,6 +4,7 @@ import { Cancellation } from '../cancellation.js';
 import { answer } from '../failure.js';
 import type { OneThreadMessage } from '../one-thread.js';
 import { AllowedHosts } from '../remote/allowed.js';
+import { compareFeatures } from './compare-features.js';
 import { downloadCoverage, planCoverages } from './coverages.js';
 import { discover } from './discover/index.js';
 import { readGeoServer } from './geoserver/catalog.js';
@@ -30,6 +31,7 @@ const TASKS: {
   'ingest.wfsCount': countWfs,
   'ingest.wfsPage': readWfs,
   'ingest.wfsGml': downloadGml,
+  'ingest.compareFeatures': compareFeatures,
   'ingest.append': appendRead,
   'ingest.pageIds': readPageIds,
   'ingest.itemsPlan': planItems,

@@ -8,6 +8,7 @@ import type { TaskInput } from '../../core/tasks.js';
 import { Cancellation } from '../cancellation.js';
 import { type Answer, answer } from '../failure.js';
 import { moved, type ThreadTask } from '../thread.js';
+import { compare } from './compare.js';
 import { coverage } from './coverage.js';
 import { inspectCsv } from './csv/inspect.js';
 import { encodeImage } from './encode.js';
@@ -38,6 +39,7 @@ const TASKS = {
     coverage(input, cancellation),
   'raster.position': (input: TaskInput<'raster.position'>, cancellation: Cancellation) =>
     position(input, cancellation),
+  'raster.compare': (input: TaskInput<'raster.compare'>) => compare(input),
   'raster.image': (input: TaskInput<'raster.image'>, cancellation: Cancellation) =>
     image(input, cancellation),
   'raster.encode-tiff': ({ rgba, width, height, bbox, crs }: EncodeTiffTask) =>

@@ -227,7 +227,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     coverageImports,
     geoServerMigrations: new GeoServerMigrations({
       ...{ pools, jobs, imports, coverages: coverageImports, dataDir, secrets: [] },
-      words: new LayerWords(layers, styles, pools, visible),
+      ...{ words: new LayerWords(layers, styles, pools, visible), key: '' },
     }),
     migrationBatches: new MigrationBatches({ jobs, imports, relationships: { apply: async () => [] } }),
     alerts,
@@ -241,15 +241,6 @@ export async function adminHarness(temporary = () => temporaryState()) {
       replicas: t.state.replicas,
       conflicts: t.state.replicaConflicts,
       edited: () => {},
-    }),
-    styles: new Styles({
-      store: t.state.styles,
-      pools,
-      catalog: () => new CatalogSnapshot([], [], 0),
-      restyle: () => {},
-      announcements: { on: () => {} },
-      settle: async () => {},
-      allowed: {},
     }),
     styles,
     cache: {

@@ -1,13 +1,13 @@
 import Type, { type Static } from 'typebox';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import { ApiError, notFound } from '../../../core/errors.js';
+import { fingerprintOf, fingerprintWithin } from '../../../core/fingerprint.js';
 import type { Reply } from '../../../core/operation.js';
 import { integer, pathString } from '../../../core/params.js';
 import { json } from '../../../core/reply.js';
 import type { DocumentStore, StoredDocument } from '../../../stores/documents.js';
 import { actor } from '../documents.js';
 import { timestamp } from '../envelope.js';
-import { fingerprintOf, fingerprintWithin } from '../fingerprint.js';
 import { action, group, implement, jsonBody, report, resource } from '../kit.js';
 import {
   Evidence,

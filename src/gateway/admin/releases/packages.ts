@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { Static } from 'typebox';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import { ApiError, notFound } from '../../../core/errors.js';
+import { signatureOf } from '../../../core/signature.js';
 import type { StoredDocument } from '../../../stores/documents.js';
 import type { AdminDeps } from '../deps.js';
 import { timestamp } from '../envelope.js';
 import { API_VERSION, type Resource } from '../manifest/apply.js';
 import { type Artifact, bindingOf, type Holdings, holdingsOf } from './inventory.js';
 import type { GitOpsManifest, Package, PackageRequest } from './schemas.js';
-import { digestOf, signatureOf } from './signature.js';
+import { digestOf } from './signature.js';
 
 /** Release packages: what an environment held when they were made. They never change. */
 

@@ -1,5 +1,6 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { type BodyProblem, problem, requireSound } from '../../../core/body-problems.js';
+import { signatureOf } from '../../../core/signature.js';
 import type { AdminDeps } from '../deps.js';
 import { fingerprint } from '../manifest/apply.js';
 
@@ -14,12 +15,6 @@ export interface Head {
 /** SHA-256 of what a package says and holds, whatever the order of members. */
 export function digestOf({ metadata, spec }: Pick<Head, 'metadata' | 'spec'>, resources: unknown): string {
   return `sha256:${fingerprint({ metadata, spec, resources })}`;
-}
-
-/** HMAC-SHA-256 of the digest; null without a key. */
-export function signatureOf(digest: string, key: string): string | null {
-  if (key === '') return null;
-  return `hmac-sha256:${createHmac('sha256', key).update(digest).digest('hex')}`;
 }
 
 /** Throws `invalid-body` for a package that was changed, is signed otherwise than here, or is for others. */

@@ -1,5 +1,5 @@
 import { ApiError } from '../../../core/errors.js';
-import { TaskFailure } from '../../../core/failure.js';
+import type { TaskFailure } from '../../../core/failure.js';
 import type { RemoteRequest } from '../../../core/ingest.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Pools } from '../../../core/tasks.js';
@@ -16,6 +16,7 @@ import type { LayerNotes } from './notes.js';
 import type { LayerPlan } from './plan.js';
 import { type LayerProgress, type MigrationState, noted } from './progress.js';
 import type { MigrationRequest } from './request.js';
+import { isOfSource } from './source-failure.js';
 
 export interface LayerImportsDeps {
   readonly pools: Pick<Pools, 'run'>;
@@ -75,15 +76,15 @@ export class LayerImports {
       if (progress !== undefined) continue;
       if (this.#running().length >= lanes) return;
       this.context.signal.throwIfAborted();
-      await this.state.set(ordinal, await this.#begin(layer, ordinal));
+      await this.state.set(ordinal, await this.#begin(layer));
       this.#requireSuccess();
     }
   }
 
   /** The same job again where an earlier run began it. */
-  async #begin(layer: LayerPlan, ordinal: number): Promise<LayerProgress> {
+  async #begin(layer: LayerPlan): Promise<LayerProgress> {
     const { id, input } = this.context;
-    const options = { owner: input.owner, idempotencyKey: `${id}:${ordinal}` };
+    const options = { owner: input.owner, idempotencyKey: `${id}:${layer.id}` };
     const notes = this.state.notes.layers[layer.id]!;
     try {
       const jobId =
@@ -119,6 +120,8 @@ export class LayerImports {
   async #beginCoverage(layer: LayerPlan, notes: LayerNotes, options: SubmitOptions): Promise<string> {
     const { context, deps, request } = this;
     const { maxRetries } = context.input;
+    const before = await deps.coverages.before(options);
+    if (before) return before.id;
     const target = { name: layer.collection, description: null };
     if (deps.coverages.isTaken(target))
       throw new ApiError(
@@ -158,18 +161,8 @@ export class LayerImports {
 /** What the source is to blame for, or the layer itself; other failures are of this server, and end the migration. */
 function isOfLayer(error: unknown): error is ApiError | TaskFailure {
   if (error instanceof ApiError) return error.status < 500;
-  return error instanceof TaskFailure && OF_SOURCE.has(error.code);
+  return isOfSource(error);
 }
-
-const OF_SOURCE: ReadonlySet<string> = new Set([
-  'invalid-input',
-  'source-unreadable',
-  'source-missing',
-  'access-denied',
-  'store-unavailable',
-  'deadline-exceeded',
-  'too-large',
-]);
 
 function isRunning(
   progress: LayerProgress | undefined,

@@ -1,21 +1,27 @@
-import { rm } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { notFound } from '../../../core/errors.js';
+import { ApiError, notFound } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
+import type { Pools } from '../../../core/tasks.js';
 import type { JobRow } from '../../../stores/jobs.js';
+import { exists } from '../../exists.js';
 import type { SubmitOptions } from '../../jobs/engine.js';
-import type { JobContext } from '../../jobs/kinds.js';
+import type { JobContext, JobOutcome } from '../../jobs/kinds.js';
 import { requestWith } from '../../remote-imports/secret-references.js';
 import { unprocessable } from './choice.js';
 import { MigrationDiscovery } from './discovery.js';
 import { LayerImports, type LayerImportsDeps, progressOf } from './layer-imports.js';
 import type { LayerWords } from './layer-words.js';
 import { savedNotes, saveNotes } from './notes.js';
+import type { EvidencePack } from './parity/evidence.js';
 import { type MigrationPlan, policyOf, requireSupported } from './plan.js';
 import { type LayerProgress, type MigrationProgress, MigrationState } from './progress.js';
 import type { MigrationRequest } from './request.js';
 import { settleLayers } from './settle-layers.js';
+import { MigrationValidation, PACK, type ValidationDeps } from './validation.js';
 
-export interface GeoServerMigrationsDeps extends LayerImportsDeps {
+export interface GeoServerMigrationsDeps extends LayerImportsDeps, ValidationDeps {
+  readonly pools: Pools;
   readonly dataDir: string;
   readonly words: LayerWords;
   /** References to secrets that may be followed. */
@@ -32,13 +38,19 @@ export interface MigrationView {
   readonly layers: readonly (LayerProgress | undefined)[];
 }
 
-export interface MigrationResult {
+export interface MigrationCounts {
   readonly imported: number;
   readonly skipped: number;
   readonly failed: number;
 }
 
+export interface MigrationResult extends MigrationCounts {
+  /** Absent of a plan. */
+  readonly evidence?: EvidencePack;
+}
+
 const KIND = 'migrate-geoserver';
+const PACK_TYPE = 'application/zip';
 /** Migrations that are listed. */
 const LIST = 100;
 
@@ -60,7 +72,7 @@ export class GeoServerMigrations {
       waits: true,
       lane: KIND,
       run: (context) => this.#run(context),
-      cleanup: (_request, id) => rm(join(this.#folder, id), { recursive: true, force: true }),
+      cleanup: (_request, id, outcome) => this.#cleanup(id, outcome),
       refuseRetry: async () => 'Begin a migration of the layers that are missing.',
     });
   }
@@ -78,6 +90,19 @@ export class GeoServerMigrations {
   /** Throws `not-found`. */
   async get(id: string): Promise<MigrationView> {
     return this.#viewOf(await this.#jobOf(id));
+  }
+
+  /** The evidence of a migration of this owner; undefined for a job of another kind. Throws `not-found` and `conflict`. */
+  async evidence(id: string, owner: string): Promise<{ path: string; mediaType: string } | undefined> {
+    const job = await this.#deps.jobs.get(id);
+    if (job.kind !== KIND) return undefined;
+    if (job.owner !== owner) throw notFound('export', id.slice(0, 100));
+    if (job.state === 'Queued' || job.state === 'Running')
+      throw new ApiError('conflict', `The migration has not ended: ${job.state}.`);
+    const path = join(this.#folderOf(id), PACK);
+    if (!(await exists(path)))
+      throw new ApiError('not-found', 'This migration has no evidence, or it was removed.');
+    return { path, mediaType: PACK_TYPE };
   }
 
   /** Throws `not-found`, and `conflict` for one that has ended. */
@@ -118,7 +143,43 @@ export class GeoServerMigrations {
     await context.step('styles', 'Taking over descriptions and styles', () =>
       settleLayers(this.#deps.words, context, state),
     );
-    return resultOf(context, state);
+    const counts = await countsOf(context, state);
+    const evidence = await context.step('validate', 'Comparing the layers with their source', () =>
+      new MigrationValidation(this.#deps, context, state, this.#folderOf(context.id)).run(request),
+    );
+    await this.#tellOf(context, evidence);
+    return { ...counts, evidence };
+  }
+
+  /** Lists the pack among the artifacts of the job, once. */
+  async #tellOf(context: JobContext<MigrationRequest>, { bytes, path }: EvidencePack): Promise<void> {
+    if ((await this.#deps.jobs.store.artifacts(context.id)).length > 0) return;
+    await context.artifact({
+      ...{ label: PACK, kind: 'migration-evidence', content_type: PACK_TYPE },
+      ...{ size_bytes: bytes, location: path },
+    });
+  }
+
+  /** Only the evidence stays of a migration that has succeeded, and of those the newest. */
+  async #cleanup(id: string, { state }: JobOutcome): Promise<void> {
+    const folder = this.#folderOf(id);
+    if (state !== 'Succeeded') await rm(folder, { recursive: true, force: true });
+    for (const name of await readdir(folder).catch(() => []))
+      if (name !== PACK) await rm(join(folder, name), { recursive: true, force: true });
+    const packs = await readdir(this.#folder).catch(() => []);
+    const times = await Promise.all(
+      packs.map(async (name) => {
+        const pack = await stat(join(this.#folder, name, PACK)).catch(() => undefined);
+        return { name, time: pack?.mtimeMs };
+      }),
+    );
+    const ended = times.flatMap(({ name, time }) => (time === undefined ? [] : [{ name, time }]));
+    for (const { name } of ended.sort((a, b) => b.time - a.time).slice(LIMITS.evidencePacks))
+      await rm(this.#folderOf(name), { recursive: true, force: true });
+  }
+
+  #folderOf(id: string): string {
+    return join(this.#folder, id);
   }
 
   /** What an earlier run planned; else reads the source. */
@@ -126,7 +187,7 @@ export class GeoServerMigrations {
     context: JobContext<MigrationRequest>,
     request: Awaited<ReturnType<typeof requestWith>>,
   ): Promise<MigrationState> {
-    const folder = join(this.#folder, context.id);
+    const folder = this.#folderOf(context.id);
     const notes = await savedNotes(folder);
     if (context.saved !== undefined && notes)
       return new MigrationState(context.saved as MigrationProgress, notes, context);
@@ -147,10 +208,10 @@ async function tellUnsupported(context: JobContext<MigrationRequest>, plan: Migr
 }
 
 /** Throws `unprocessable` when all layers failed, or there was none. */
-async function resultOf(
+async function countsOf(
   context: JobContext<MigrationRequest>,
   state: MigrationState,
-): Promise<MigrationResult> {
+): Promise<MigrationCounts> {
   const { layers } = state.plan;
   if (layers.length === 0) throw unprocessable('No layer of the GeoServer can be taken over.');
   const failed = state.count('failed') + state.count('cancelled');

@@ -28,6 +28,8 @@ export interface LayerNotes {
   readonly attribution: string | undefined;
   readonly attributionUrl: string | undefined;
   readonly box84: Box | undefined;
+  /** Names of the bands of a coverage. */
+  readonly bands: readonly string[];
 }
 
 /** Kept in the folder of the job: too much for its row. */
@@ -82,6 +84,7 @@ export function notesOf(
     abstract: resource?.abstract,
     keywords: resource?.keywords ?? [],
     box84: resource?.box84,
+    bands: resource?.bands ?? [],
   };
 }
 

@@ -1,5 +1,6 @@
 import type { JobContext } from '../../jobs/kinds.js';
 import type { SourceNotes } from './notes.js';
+import type { LayerParity } from './parity/scorecard.js';
 import type { LayerPlan, MigrationPlan } from './plan.js';
 
 /** What has become of a layer. */
@@ -12,6 +13,8 @@ export interface LayerProgress {
   readonly features?: number;
   /** Its words and its style are taken over. */
   readonly isSettled?: boolean;
+  /** Once it was compared with its source. */
+  readonly parity?: LayerParity;
 }
 
 /** Notes of a layer, and characters of each. */

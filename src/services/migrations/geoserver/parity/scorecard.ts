@@ -1,0 +1,49 @@
+/** How alike a layer and its source are. A probe that could not be made is skipped, with the reason. */
+
+export type Verdict = 'pass' | 'warn' | 'fail';
+
+export interface Probe {
+  readonly probe: 'count' | 'extent' | 'features' | 'bands' | 'drawing';
+  readonly verdict: Verdict | 'skipped';
+  /** Why it is no pass. */
+  readonly reason: string | null;
+  /** What was measured. */
+  readonly facts: Readonly<Record<string, number | string | readonly (number | string)[] | null>>;
+}
+
+export interface LayerParity {
+  readonly verdict: Verdict;
+  readonly probes: readonly Probe[];
+}
+
+export interface Scorecard {
+  readonly verdict: Verdict;
+  readonly passCount: number;
+  readonly warnCount: number;
+  readonly failCount: number;
+}
+
+export const probe = (
+  name: Probe['probe'],
+  verdict: Probe['verdict'],
+  reason: string | null,
+  facts: Probe['facts'] = {},
+): Probe => ({ probe: name, verdict, reason, facts });
+
+/** The worst of its probes. */
+export function parityOf(probes: readonly Probe[]): LayerParity {
+  return { verdict: worst(probes.map(({ verdict }) => verdict)), probes };
+}
+
+export function scorecardOf(layers: readonly LayerParity[]): Scorecard {
+  const count = (verdict: Verdict) => layers.filter((one) => one.verdict === verdict).length;
+  return {
+    verdict: worst(layers.map(({ verdict }) => verdict)),
+    ...{ passCount: count('pass'), warnCount: count('warn'), failCount: count('fail') },
+  };
+}
+
+function worst(verdicts: readonly Probe['verdict'][]): Verdict {
+  if (verdicts.includes('fail')) return 'fail';
+  return verdicts.includes('warn') ? 'warn' : 'pass';
+}
