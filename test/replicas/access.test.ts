@@ -139,6 +139,17 @@ describe('other callers', () => {
     expect((await town.post('unRegisterReplica', { replicaID: device.id }, reader)).error.code).toBe(404);
   });
 
+  it('have a hundred replicas at most', async () => {
+    const reader = await keyOf('role:reader');
+    const none = { [parcels]: { queryOption: 'none' } };
+    const one = () => town.post('createReplica', { layers: `${parcels}`, layerQueries: none }, reader);
+    for (let i = 0; i < 100; i++) expect((await one()).layers[0].features).toEqual([]);
+    expect((await one()).error.code).toBe(409);
+    const [{ replicaID }] = await town.get('replicas', reader);
+    await town.post('unRegisterReplica', { replicaID }, reader);
+    expect((await one()).replicaID).toBeDefined();
+  });
+
   it('are asked for credentials where a layer is not open', async () => {
     const path = `/services/default/layers/${parcels}/metadata`;
     await town.admin('PUT', path, { accessPolicy: { allowAnonymous: false } });

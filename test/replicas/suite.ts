@@ -223,6 +223,39 @@ export function replicaSuite(name: string, open: () => Promise<EditableStore>): 
         expect(feature.geometry.rings[0][0]).toEqual([expect.closeTo(7, 6), expect.closeTo(46, 6)]);
       });
 
+      it('are told layer by layer, each from its own generation', async () => {
+        const { parcels, spots } = town.layers as { parcels: number; spots: number };
+        const created = await town.post('createReplica', { layers: [parcels, spots], syncModel: 'perLayer' });
+        expect(created.replicaServerGen).toBeUndefined();
+        const [{ serverGen }] = created.layerServerGens;
+        const id = await insert({ name: 'of a layer' });
+        const spot = {
+          type: 'Feature',
+          geometry: { type: 'Point', coordinates: [7, 46, 5] },
+          properties: {},
+        };
+        const other = Number((await town.send('POST', 'spots/items', spot)).body.id);
+        const sync = (syncLayers: object[], more: object = {}) =>
+          town.post('synchronizeReplica', { replicaID: created.replicaID, syncLayers, ...more });
+        const first = await sync([{ id: spots, serverGen, syncDirection: 'download' }]);
+        expect(first.edits).toHaveLength(1);
+        const [{ geometry, attributes }] = first.edits[0].features.adds;
+        expect(attributes.fid).toBe(other);
+        expect(geometry).toMatchObject({ x: 7, y: 46, z: 5 });
+        const second = await sync(
+          [
+            { id: parcels, serverGen, syncDirection: 'download' },
+            { ...first.layerServerGens[0], syncDirection: 'upload' },
+          ],
+          { edits: [{ id: spots, deletes: [other] }] },
+        );
+        const [ofParcels, ofSpots] = second.edits;
+        expect(ofParcels.features.adds[0].attributes.fid).toBe(id);
+        expect(ofSpots).toMatchObject({ id: spots, deleteResults: [{ objectId: other, success: true }] });
+        expect((await sync([])).error.message).toContain('syncLayers');
+        expect((await sync([{ id: 4711, serverGen }])).error.code).toBe(400);
+      });
+
       it('of a generation of another feed are refused', async () => {
         const device = await Device.create(town);
         const none = await town.post('extractChanges', {
