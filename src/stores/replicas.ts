@@ -49,16 +49,7 @@ export class ReplicaStore {
     return this.db.transaction().execute(async (trx) => {
       await lock(trx, 'replicas', replica.service);
       await trim(trx);
-      const { all, own } = await trx
-        .selectFrom('replicas')
-        .select(({ fn, eb }) => [
-          fn.countAll<number>().as('all'),
-          fn.sum<number | null>(eb.case().when('owner', '=', replica.owner).then(1).else(0).end()).as('own'),
-        ])
-        .where('service', '=', replica.service)
-        .where('ended_at', 'is', null)
-        .executeTakeFirstOrThrow();
-      if (Number(all) >= LIMITS.serviceReplicas || Number(own ?? 0) >= LIMITS.ownerReplicas) return undefined;
+      if (await isFull(trx, replica)) return undefined;
       const now = Date.now();
       const row = await trx
         .insertInto('replicas')
@@ -158,6 +149,18 @@ export class ReplicaStore {
       auditResource(id);
     });
   }
+}
+
+async function isFull(db: StateDb, { service, owner }: NewReplica): Promise<boolean> {
+  const replicas = () =>
+    db
+      .selectFrom('replicas')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('service', '=', service)
+      .where('ended_at', 'is', null);
+  const all = await replicas().executeTakeFirstOrThrow();
+  const own = await replicas().where('owner', '=', owner).executeTakeFirstOrThrow();
+  return Number(all.count) >= LIMITS.serviceReplicas || Number(own.count) >= LIMITS.ownerReplicas;
 }
 
 /** Uploads are remembered as long as the feed may tell of their edits, expired replicas for as long again. */
