@@ -7,6 +7,7 @@ import type { EditDeps } from './surfaces/features/edits/operations.js';
 import type { ItemDeps } from './surfaces/features/item-operations.js';
 import { featuresOperations } from './surfaces/features/operations.js';
 import { type ReplicaDeps, replicaOperations } from './surfaces/geoservices/replica-operations.js';
+import { unbuiltOperations } from './surfaces/geoservices/unbuilt.js';
 import { mapsOperations } from './surfaces/maps/operations.js';
 import type { MapsDeps } from './surfaces/maps/viewer.js';
 import { type OAuthDeps, oauthOperations } from './surfaces/oauth/operations.js';
@@ -55,6 +56,7 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...stacOperations(onEarth('Stac')),
     ...streamingOperations(onEarth('Streaming')),
     ...replicaOperations(onEarth('FeatureServer')),
+    ...unbuiltOperations(),
     ...processesOperations(),
     ...stylesOperations(),
   ];

@@ -1,0 +1,49 @@
+import type { Operation } from '../../../core/operation.js';
+import { notBuilt } from '../common.js';
+
+const SERVICE = '/rest/services/{serviceId}';
+
+/** Resources of each kind of server below its path; the first is its own document. */
+const RESOURCES: readonly (readonly [path: string, names: string])[] = [
+  ['/rest/info', ''],
+  ['/rest/services', ''],
+  ['/sharing/rest', 'generateToken info search portals/self'],
+  [`${SERVICE}/FeatureServer`, ' query applyEdits append queryDomains relationships'],
+  [
+    `${SERVICE}/FeatureServer/{layerId}`,
+    ' query applyEdits append addFeatures updateFeatures deleteFeatures queryRelatedRecords queryTopFeatures queryBins queryDateBins calculate validateSQL generateRenderer queryAttachments queryH3 queryClusters spatialJoin queryBufferAggregate queryDensity',
+  ],
+  [`${SERVICE}/MapServer`, ' export identify find legend layers generateKml'],
+  [`${SERVICE}/MapServer/{layerId}`, ' query'],
+  [
+    `${SERVICE}/ImageServer`,
+    ' exportImage identify query statistics histograms getSamples keyProperties legend',
+  ],
+  [`${SERVICE}/VectorTileServer`, ''],
+  [`${SERVICE}/GeocodeServer`, ' findAddressCandidates reverseGeocode suggest geocodeAddresses'],
+  [`${SERVICE}/GPServer/{task}`, ' execute submitJob'],
+  ['/rest/services/Utilities/Geometry/GeometryServer', ' {operation}'],
+];
+
+/** What of GeoServices clients may look for and is not there yet: 501, by GET and by POST. */
+export function unbuiltOperations(): Operation[] {
+  return RESOURCES.flatMap(([path, names]) =>
+    names.split(' ').flatMap((name) => bothMethods(name === '' ? path : `${path}/${name}`)),
+  );
+}
+
+function bothMethods(path: string): Operation[] {
+  const name = path.slice(1).replaceAll(/[{}]/g, '').replaceAll('/', '.');
+  return (['GET', 'POST'] as const).map((method) =>
+    notBuilt({
+      ...{
+        surface: 'geoservices',
+        protocol: 'FeatureServer',
+        id: `geoservices.${method}.${name}`,
+        method,
+        path,
+      },
+      summary: path,
+    }),
+  );
+}
