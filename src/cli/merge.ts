@@ -33,7 +33,7 @@ export async function mergeFile(file: string, into: string, options: FileOptions
       const { id } = await imports.submit(input, { owner: 'command line' });
       const job = await followJob(jobs, id);
       notifyServer(local.dataDir);
-      process.stdout.write(told(JSON.parse(job.result_json!) as ImportResult));
+      process.stdout.write(summaryOf(JSON.parse(job.result_json!) as ImportResult));
     } catch (error) {
       if (error instanceof ApiError) throw new CommandError(error.message);
       throw error;
@@ -66,7 +66,7 @@ function mergingParts({ catalog, pools, dataDir, config, state }: LocalCatalog) 
   return { jobs, imports };
 }
 
-function told({ table, merge }: ImportResult): string {
+function summaryOf({ table, merge }: ImportResult): string {
   const { inserted, updated, unchanged, deleted, rejected, rejections } = merge!;
   const rows = rejections.map(({ row, reasons }) => {
     const texts = reasons.map(({ name, detail }) => `${name} ${detail}`.trim());

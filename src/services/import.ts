@@ -307,8 +307,8 @@ export class ImportService {
     rows: Omit<StagedRows, 'stagingTable'>,
     { layer, format }: Saved,
   ): Promise<ImportResult> {
-    const told = (part: number) => tell(context, TRANSLATED + part * (1 - TRANSLATED));
-    const merge = await this.#merges.run(context, { ...rows, stagingTable: STAGING_TABLE }, told);
+    const tellPart = (part: number) => tell(context, TRANSLATED + part * (1 - TRANSLATED));
+    const merge = await this.#merges.run(context, { ...rows, stagingTable: STAGING_TABLE }, tellPart);
     const features = merge.inserted + merge.updated + merge.unchanged;
     return { table: rows.collection, features, layer, ...(format ? { format } : {}), merge };
   }

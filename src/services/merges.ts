@@ -149,7 +149,7 @@ export class Merges {
       ...{ spool: this.#spoolOf(context.id), report: this.#reportOf(context.id) },
       request: requestOf(request),
     };
-    const checked = await counted(
+    const checked = await withCount(
       (count) => tell(CHECKED * (1 - 1000 / (1000 + count))),
       (count) => this.#deps.pools.run('vector.mergeRows', { ...task, count }, { stop: context.signal }),
     );
@@ -179,7 +179,7 @@ export class Merges {
       },
     };
     const write = () =>
-      counted(tell, (count) => this.#deps.edits.merge(collection, { ...merge, count }, signal));
+      withCount(tell, (count) => this.#deps.edits.merge(collection, { ...merge, count }, signal));
     // A database that broke off while it committed knows whether it did.
     return write().catch((error: unknown) => {
       if (error instanceof TaskFailure && error.code === 'outcome-unknown') return write();
@@ -245,7 +245,7 @@ function tellRejected(count: number, { row, reasons }: RejectedRow): string {
 const part = (count: number, total: number) => (total > 0 ? Math.min(1, count / total) : 0);
 
 /** Looks now and then at what the work counts. */
-async function counted<T>(
+async function withCount<T>(
   tell: (count: number) => void,
   work: (count: SharedArrayBuffer) => Promise<T>,
 ): Promise<T> {

@@ -96,7 +96,7 @@ export class ReplicaStore {
   }
 
   /** Notes that layers were told of changes up to new generations. */
-  async synced(id: string, generations: ReadonlyMap<number, number>): Promise<void> {
+  async markSync(id: string, generations: ReadonlyMap<number, number>): Promise<void> {
     await this.db.transaction().execute(async (trx) => {
       await lock(trx, 'replica', id);
       const row = await trx.selectFrom('replicas').selectAll().where('id', '=', id).executeTakeFirst();

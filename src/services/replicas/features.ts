@@ -34,8 +34,8 @@ export async function readFeatures(
     return features;
   }
   for (let i = 0; i < ids.length; i += PAGE) {
-    const named = oneOf(view.esri.idColumn, ids.slice(i, i + PAGE).map(Number));
-    const task = { ...taskOf(view, crs), filter: and(view.filter, named) };
+    const ofPage = oneOf(view.esri.idColumn, ids.slice(i, i + PAGE).map(Number));
+    const task = { ...taskOf(view, crs), filter: and(view.filter, ofPage) };
     await readPages(x, pools, view, task, { crs, budget, features });
   }
   return features;

@@ -68,17 +68,17 @@ export async function resolveConflict(
   conflict: Conflict,
   decision: Decision,
 ): Promise<{ conflict: Conflict; effect: Effect }> {
-  if (conflict.status === 'resolved') throw changed('The conflict is resolved already.');
+  if (conflict.status === 'resolved') throw conflictError('The conflict is resolved already.');
   const collection = deps.collection(conflict.body.collection);
   const plan = planOf(conflict, decision, collection);
   if (!plan) return { conflict: await settle(x, deps, conflict, decision, undefined), effect: 'none' };
   if (conflict.superseded)
-    throw changed('The client has sent a later edit of the feature: decide about that one.');
+    throw conflictError('The client has sent a later edit of the feature: decide about that one.');
   await carryOut(x, deps, { conflict, plan, collection: collection! });
   return { conflict: await settle(x, deps, conflict, decision, plan), effect: plan.effect };
 }
 
-const changed = (why: string) => new ApiError('conflict', why);
+const conflictError = (why: string) => new ApiError('conflict', why);
 
 async function settle(
   x: Operator,
@@ -97,7 +97,7 @@ async function settle(
   };
   const status = action === 'defer' ? 'deferred' : 'resolved';
   const resolved = await conflicts.resolve(id, status, resolution);
-  if (!resolved) throw changed('The conflict has been resolved meanwhile.');
+  if (!resolved) throw conflictError('The conflict has been resolved meanwhile.');
   return resolved;
 }
 
@@ -130,7 +130,7 @@ function planOf(
 }
 
 function requirePublished(collection: VectorCollection | undefined): void {
-  if (!collection) throw changed('The layer of the conflict is not published any more.');
+  if (!collection) throw conflictError('The layer of the conflict is not published any more.');
 }
 
 /** The client's edit as it was sent, within the bounds that it had. */
@@ -240,8 +240,8 @@ async function edit(
 
 function refusal({ reason, message, errors }: Exclude<EditOutcome, { ok: true }>): ApiError {
   if (reason === 'invalid') return new ApiError('invalid-body', message, { errors });
-  if (reason === 'forbidden') return changed(`The client may not have written this: ${message}`);
-  return changed(`The feature cannot be written: ${message}`);
+  if (reason === 'forbidden') return conflictError(`The client may not have written this: ${message}`);
+  return conflictError(`The feature cannot be written: ${message}`);
 }
 
 /** A resolution that was begun before, and of which nobody knew the outcome, may have been carried out. */
@@ -270,5 +270,7 @@ function requireUnmoved({ conflict, plan, collection }: Work, row: Row | null): 
       .filter(({ name }) => plan.fields?.has(name) ?? true)
       .every(({ name, type }) => sameValue(row.state.attributes[name], server.attributes[name], type));
   if (!isSame)
-    throw changed('The feature has changed on the server since the conflict was met: synchronise anew.');
+    throw conflictError(
+      'The feature has changed on the server since the conflict was met: synchronise anew.',
+    );
 }

@@ -191,14 +191,14 @@ export class Replicas {
     const crs = crsOfEpsg(replica.epsg)!;
     const parts = request.layers.map((sync) => ({ sync, view: this.#viewOf(x.principal, replica, sync) }));
     const results = await this.#upload(x, replica, parts, request);
-    const told = parts.filter(({ sync }) => sync.direction !== 'upload');
+    const downloads = parts.filter(({ sync }) => sync.direction !== 'upload');
     const own = await this.deps.replicas.syncsOf(replica.id);
     const changes = await this.#changes(
       x,
-      told.map(({ sync, view }) => ({ view, generation: sync.generation })),
+      downloads.map(({ sync, view }) => ({ view, generation: sync.generation })),
       { own, crs },
     );
-    await this.deps.replicas.synced(
+    await this.deps.replicas.markSync(
       replica.id,
       new Map(changes.map(({ layerId, generation }) => [layerId, generation])),
     );

@@ -69,7 +69,7 @@ function differencesOf(
           {
             id,
             member: member.slice(0, NAME_CHARACTERS),
-            detail: `${told(value)} has become ${told(copies[member])}`,
+            detail: `${shortText(value)} has become ${shortText(copies[member])}`,
           },
         ],
   );
@@ -77,7 +77,7 @@ function differencesOf(
   return detail === undefined ? differences : [{ id, member: 'geometry', detail }, ...differences];
 }
 
-const told = (value: unknown) => (JSON.stringify(value) ?? 'nothing').slice(0, DETAIL_CHARACTERS);
+const shortText = (value: unknown) => (JSON.stringify(value) ?? 'nothing').slice(0, DETAIL_CHARACTERS);
 
 function isSame(a: unknown, b: unknown): boolean {
   if ((a ?? null) === (b ?? null)) return true;
