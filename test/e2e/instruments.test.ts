@@ -84,6 +84,8 @@ async function read(): Promise<void> {
   for (let i = 0; i < 2; i++) await answered('/tiles/countries/1/1/0');
   await answered('/ogc/maps/map?f=png&width=64&height=64');
   expect((await ask('/ogc/features/collections/none/items')).status).toBe(404);
+  // Said in band.
+  expect((await ask('/rest/services/default/FeatureServer/replicas/none?f=json')).status).toBe(200);
 }
 
 /** Edits while somebody listens, and lets somebody listen from the past on. */
