@@ -65,6 +65,9 @@ export interface LayerSettings {
   readonly relationships?: readonly Relationship[];
 }
 
+/** What licences and sources of a layer may lead to: pages have links to it. */
+export const WEB_ADDRESS = /^https?:\/\/[^\s"<>]+$/i;
+
 /** Surfaces that a service can be switched off on, as the management API names them. */
 export const PROTOCOLS = [
   'OgcFeatures',

@@ -306,6 +306,10 @@ export const LIMITS = {
   geoServerLanes: 4,
   geoServerAnswerBytes: 8_388_608,
   geoServerBytes: 134_217_728,
+  /** Of what a layer says of itself: characters of its attribution, keywords, and characters of one. */
+  layerAttribution: 512,
+  layerKeywords: 100,
+  layerKeyword: 100,
   /** Layers of one migration of a GeoServer. */
   geoServerLayers: 500,
   /** Migrations whose evidence is kept. */

@@ -3,7 +3,13 @@ import { type DataAccess, OPEN, SERVICE } from '../../../core/access.js';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import type { Collection } from '../../../core/collection.js';
 import { ApiError, notFound } from '../../../core/errors.js';
-import { type MapSettings, PROTOCOLS, type ServiceProtocol } from '../../../core/layer-settings.js';
+import {
+  type MapSettings,
+  PROTOCOLS,
+  type ServiceProtocol,
+  WEB_ADDRESS,
+} from '../../../core/layer-settings.js';
+import { LIMITS } from '../../../core/limits.js';
 import { pathString } from '../../../core/params.js';
 import { RULE_KINDS, type RuleSet, serviceAccessId } from '../../../services/access/rules.js';
 import { mapSettings } from '../../../services/layers/map-settings.js';
@@ -36,7 +42,7 @@ const Settings = Type.Object({
 const words = (maxLength: number) => Type.Optional(Type.Union([Type.String({ maxLength }), Type.Null()]));
 const Words = {
   license: words(256),
-  attribution: words(512),
+  attribution: words(LIMITS.layerAttribution),
   publisher: words(256),
   licenseUrl: words(2048),
   sourceUrl: words(2048),
@@ -46,7 +52,10 @@ const LayerChange = Type.Object({
   title: words(256),
   description: words(4000),
   keywords: Type.Optional(
-    Type.Union([Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100 }), Type.Null()]),
+    Type.Union([
+      Type.Array(Type.String({ maxLength: LIMITS.layerKeyword }), { maxItems: LIMITS.layerKeywords }),
+      Type.Null(),
+    ]),
   ),
   timeInfo: Type.Optional(Type.Union([TimeInfoChange, Type.Null()])),
   rasterMosaic: Type.Optional(Type.Unknown()),
@@ -256,7 +265,7 @@ const changed = (before: string | undefined, value: string | null | undefined) =
 function requireUrls(words: Pick<LayerChange, 'licenseUrl' | 'sourceUrl'>): void {
   requireSound(
     (['licenseUrl', 'sourceUrl'] as const).map((member) =>
-      !words[member] || /^https?:\/\/[^\s"<>]+$/i.test(words[member])
+      !words[member] || WEB_ADDRESS.test(words[member])
         ? undefined
         : problem(member, 'must be an http or https URL'),
     ),

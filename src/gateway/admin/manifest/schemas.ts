@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { ROW_COMPARISONS, TREATMENTS } from '../../../core/access.js';
 import { MAX_TRUNCATED } from '../../../core/field-masks.js';
 import { FILTER_LANGUAGES, PROTOCOLS } from '../../../core/layer-settings.js';
+import { LIMITS } from '../../../core/limits.js';
 import { RATE_SCOPES } from '../../../core/rate-limits.js';
 import { LONGEST_WINDOW_S } from '../../../services/access/rate-limits.js';
 import { GrantSchema, NAME, RULE_SCOPE } from '../rule-schemas.js';
@@ -81,10 +82,12 @@ export const LayerSpec = Type.Object(
     about: Type.Optional(
       Type.Object(
         {
-          keywords: Type.Optional(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100 })),
+          keywords: Type.Optional(
+            Type.Array(Type.String({ maxLength: LIMITS.layerKeyword }), { maxItems: LIMITS.layerKeywords }),
+          ),
           license: words(256),
           licenseUrl: WebAddress,
-          attribution: words(512),
+          attribution: words(LIMITS.layerAttribution),
           publisher: words(256),
           sourceUrl: WebAddress,
         },

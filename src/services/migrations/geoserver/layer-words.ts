@@ -1,6 +1,7 @@
 import { isDrawable } from '../../../core/abilities.js';
 import type { CatalogSnapshot } from '../../../core/collection.js';
-import type { LayerAbout, LayerSettings } from '../../../core/layer-settings.js';
+import { type LayerAbout, type LayerSettings, WEB_ADDRESS } from '../../../core/layer-settings.js';
+import { LIMITS } from '../../../core/limits.js';
 import type { Pools } from '../../../core/tasks.js';
 import type { Layers } from '../../layers/layers.js';
 import { shownCollection } from '../../remote-imports/shown-collection.js';
@@ -9,11 +10,9 @@ import type { StyledCollection, Styles } from '../../styles/index.js';
 import { targetOf } from '../../styles/translations.js';
 import type { LayerNotes } from './notes.js';
 
-/** As the management API has them. */
+/** Characters that are taken over; the management API takes more. */
 const CHARACTERS = 2000;
 const TITLE = 200;
-const KEYWORDS = 100;
-const KEYWORD = 200;
 
 /** What a GeoServer says of a layer, and how it draws it, as settings and style of the collection. */
 export class LayerWords {
@@ -65,8 +64,13 @@ function aboutOf({ keywords, attribution, attributionUrl }: LayerNotes): LayerAb
   return {
     ...(keywords.length === 0
       ? {}
-      : { keywords: keywords.slice(0, KEYWORDS).map((one) => one.slice(0, KEYWORD)) }),
-    ...(attribution === undefined ? {} : { attribution: attribution.slice(0, CHARACTERS) }),
-    ...(attributionUrl === undefined ? {} : { sourceUrl: attributionUrl.slice(0, CHARACTERS) }),
+      : {
+          keywords: keywords.slice(0, LIMITS.layerKeywords).map((one) => one.slice(0, LIMITS.layerKeyword)),
+        }),
+    ...(attribution === undefined ? {} : { attribution: attribution.slice(0, LIMITS.layerAttribution) }),
+    // A part of an address is another one.
+    ...(attributionUrl && attributionUrl.length <= CHARACTERS && WEB_ADDRESS.test(attributionUrl)
+      ? { sourceUrl: attributionUrl }
+      : {}),
   };
 }

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import type { LayerSettings } from '../../src/core/layer-settings.js';
+import { LayerSpec } from '../../src/gateway/admin/manifest/schemas.js';
+import { compileSchema } from '../../src/gateway/http/validation.js';
+import { LayerWords } from '../../src/services/migrations/geoserver/layer-words.js';
+import type { LayerNotes } from '../../src/services/migrations/geoserver/notes.js';
+
+/** What is put of a layer of which a GeoServer says this. */
+async function settingsOf(notes: Partial<LayerNotes>): Promise<LayerSettings> {
+  let settings: LayerSettings = {};
+  const layers = {
+    settingsOf: () => ({}),
+    put: async (_layer: unknown, change: LayerSettings) => {
+      settings = change;
+    },
+  };
+  const words = new LayerWords(layers as never, {} as never, {} as never, () => ({}) as never);
+  await words.describe({} as never, { keywords: [], ...notes } as LayerNotes);
+  return settings;
+}
+
+const fits = (settings: LayerSettings) => compileSchema(LayerSpec)(settings);
+
+describe('words of a layer of a GeoServer', () => {
+  it('become settings that a manifest takes, however long they are', async () => {
+    const long = 'x'.repeat(5000);
+    const settings = await settingsOf({
+      ...{
+        title: long,
+        abstract: long,
+        attribution: long,
+        keywords: Array.from({ length: 300 }, () => long),
+      },
+      attributionUrl: `https://example.org/${'x'.repeat(1900)}`,
+    });
+    expect(fits(settings)).toEqual([]);
+    expect(settings.about).toMatchObject({ attribution: 'x'.repeat(512), sourceUrl: expect.any(String) });
+    expect(settings.about?.keywords).toHaveLength(100);
+  });
+
+  it.each(['javascript:alert(1)', 'https://a b', 'somewhere', `https://example.org/${'x'.repeat(3000)}`])(
+    'lead nowhere by %s',
+    async (attributionUrl) => {
+      const settings = await settingsOf({ attribution: 'City', attributionUrl });
+      expect(settings.about).toEqual({ attribution: 'City' });
+      expect(fits(settings)).toEqual([]);
+    },
+  );
+});
