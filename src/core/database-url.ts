@@ -1,3 +1,5 @@
+import { plainText } from './percent.js';
+
 /** URLs of PostgreSQL databases among the sources to publish. */
 
 /** Whether a source is a database rather than a file or folder. */
@@ -17,7 +19,9 @@ export function withoutPassword(source: string): string {
   // Up to the last @: a password that holds one unescaped is cut off whole.
   const at = authority.lastIndexOf('@');
   const user = at < 0 ? '' : `${authority.slice(0, at).split(':')[0]}@`;
-  const parameters = query.filter((parameter) => !SECRET_PARAMETERS.has(decoded(parameter.split('=')[0]!)));
+  const parameters = query.filter(
+    (parameter) => !SECRET_PARAMETERS.has(plainText(parameter.split('=')[0]!).toLowerCase()),
+  );
   return `${scheme}${user}${authority.slice(at + 1)}${parameters.length > 0 ? `?${parameters.join('&')}` : ''}`;
 }
 
@@ -25,12 +29,4 @@ export function withoutPassword(source: string): string {
 function brokenPassword(rest: string): boolean {
   const [before] = rest.split('?');
   return before !== rest && rest.includes('@') && !before!.includes('@') && /:(?!\d*([/,]|$))/.test(before!);
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text).toLowerCase();
-  } catch {
-    return text.toLowerCase();
-  }
 }

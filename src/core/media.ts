@@ -76,9 +76,9 @@ export function negotiate(
   formats: readonly Format[],
 ): Format {
   const first = formats[0]!;
+  if (takesAny(f, accept)) return first;
   if (f !== undefined) return formatByName(f, formats);
-  if (!accept || accept === '*/*') return first;
-  const best = bestAccepted(accept, formats);
+  const best = bestAccepted(accept!, formats);
   if (!best) {
     throw new ApiError(
       'not-acceptable',
@@ -86,6 +86,11 @@ export function negotiate(
     );
   }
   return best;
+}
+
+/** Whether a client leaves the choice of a format to the server. */
+export function takesAny(f: string | undefined, accept: string | undefined): boolean {
+  return f === undefined && (!accept || accept === '*/*');
 }
 
 const HTML_OR_JSON = [JSON_FORMAT, HTML_FORMAT];

@@ -1,4 +1,4 @@
-import { readdir, rm, stat } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { hasFeatures } from '../core/abilities.js';
 import { type CatalogSnapshot, type VectorCollection, whole } from '../core/collection.js';
@@ -14,6 +14,7 @@ import { type EditBounds, editBounds, requireWritable } from './edit-bounds.js';
 import type { Edits } from './edits.js';
 import { exists } from './exists.js';
 import type { JobContext } from './jobs/kinds.js';
+import { removeOldFiles } from './old-files.js';
 
 /** What an import into a collection that is there asks for. */
 export interface MergeInput extends MergeRequest {
@@ -116,11 +117,7 @@ export class Merges {
 
   /** Removes old lists. */
   async trim(now = Date.now()): Promise<void> {
-    for (const name of await readdir(this.#folder).catch(() => [])) {
-      const path = join(this.#folder, name);
-      const state = await stat(path).catch(() => undefined);
-      if (state && now - state.mtimeMs > LIMITS.exportDays * DAY_MS) await rm(path, { force: true });
-    }
+    await removeOldFiles(this.#folder, () => LIMITS.exportDays * DAY_MS, now);
   }
 
   #target(id: string, { mode, keyField, principal }: MergeInput) {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ApiError } from '../core/errors.js';
 import { TaskFailure } from '../core/failure.js';
 import { LIMITS } from '../core/limits.js';
+import { plainText } from '../core/percent.js';
 import type { Pools } from '../core/tasks.js';
 import { endingOf, type Upload } from './upload.js';
 
@@ -38,7 +39,7 @@ export async function fetchFile(
   { signal, onBytes }: FetchOptions,
 ): Promise<Omit<Upload, 'fields'>> {
   const url = sourceUrl('sourceUrl', text);
-  const name = fileName ?? decoded(url.pathname.split('/').at(-1)!);
+  const name = fileName ?? plainText(url.pathname.split('/').at(-1)!);
   const extension = endingOf(name);
   if (!extensions.has(extension))
     throw wrong(
@@ -74,14 +75,6 @@ export function sourceUrl(member: string, text: string): URL {
     throw wrong(member, 'must be an http or https URL');
   if (url.username !== '' || url.password !== '') throw wrong(member, 'must hold no credentials');
   return url;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 function refusalOf(error: unknown): unknown {

@@ -143,8 +143,8 @@ describe('parity of a migrated GeoServer', () => {
       services.sample = (features) => features.map((one, i) => (i === 3 ? change(one) : one));
       const job = await migrated({ ...COUNTRIES, importStyles: false });
       const { verdict, reason, facts } = probeOf(layersOf(job)[0], 'features');
-      const told = [reason, ...(facts['differences'] as string[])].join('\n');
-      expect([verdict, told]).toEqual(['fail', expect.stringMatching(text)]);
+      const texts = [reason, ...(facts['differences'] as string[])].join('\n');
+      expect([verdict, texts]).toEqual(['fail', expect.stringMatching(text)]);
       expect(job['scorecard']).toMatchObject({ verdict: 'fail', failCount: 1 });
     }
   }, 600_000);

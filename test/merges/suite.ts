@@ -198,10 +198,10 @@ export function mergeSuite(name: string, open: () => Promise<MergeStore>): void 
         { name: 'second', code: 'b' },
         { name: 'third', code: 'c' },
       ]);
-      const told = await events(before);
-      expect(told.map(({ operation }) => operation)).toEqual(['update', 'insert']);
-      const changed = told[0]!['changed_attributes'];
-      expect(typeof changed === 'string' ? JSON.parse(changed) : changed).toEqual(['name', 'floors']);
+      const changes = await events(before);
+      expect(changes.map(({ operation }) => operation)).toEqual(['update', 'insert']);
+      const fields = changes[0]!['changed_attributes'];
+      expect(typeof fields === 'string' ? JSON.parse(fields) : fields).toEqual(['name', 'floors']);
       expect((await upsert(rows)).body.merge).toMatchObject({ inserted: 0, updated: 0, unchanged: 3 });
       expect(await events(before + 2)).toEqual([]);
     });

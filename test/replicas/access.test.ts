@@ -16,8 +16,12 @@ beforeAll(async () => {
   parcels = town.layers['parcels']!;
   const rules = { service: 'default', layer: 'parcels', role: 'clerk' };
   expect((await town.admin('POST', '/roles', { name: 'clerk' })).status).toBe(201);
-  const made = await town.admin('POST', '/rls-policies', { ...rules, attribute: 'code', claimType: 'code' });
-  policy = made.body.data.policyId ?? made.body.data.id;
+  const answer = await town.admin('POST', '/rls-policies', {
+    ...rules,
+    attribute: 'code',
+    claimType: 'code',
+  });
+  policy = answer.body.data.policyId ?? answer.body.data.id;
   await town.admin('POST', '/field-mask-policies', { ...rules, attribute: 'note' });
   clerk = await keyOf('role:clerk', 'claim:code=mine', 'write:default/parcels', 'read:default/parcels');
 });

@@ -236,8 +236,8 @@ export function conflictSuite(name: string, open: () => Promise<EditableStore>):
           expect.closeTo(0, 6),
         ]);
         expect(feature.properties.floors).toBe(1);
-        const kept = await resolve(server.path, server.conflict, { ...body, geometry: 'server' });
-        expect(kept.body.data.effect).toBe('none');
+        const resolution = await resolve(server.path, server.conflict, { ...body, geometry: 'server' });
+        expect(resolution.body.data.effect).toBe('none');
       });
 
       it('defer leaves it to be decided later', async () => {

@@ -1,3 +1,4 @@
+import { plainText } from '../../core/percent.js';
 import type { Crumb } from './layout.js';
 
 /** Mount paths of the surfaces that have pages. */
@@ -41,7 +42,7 @@ export function crumbsOf(
   for (const segment of path.slice(mount.length).split('/')) {
     if (segment === '') continue;
     at += `/${segment}`;
-    const name = decoded(segment);
+    const name = plainText(segment);
     const title = own(titles, name) ?? own(SEGMENTS, name) ?? name;
     crumbs.push({ title, href: `${baseUrl}${pageOf(at)}` });
   }
@@ -55,12 +56,4 @@ function pageOf(path: string): string {
 
 function own(names: Readonly<Record<string, string>>, name: string): string | undefined {
   return Object.hasOwn(names, name) ? names[name] : undefined;
-}
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
 }

@@ -16,6 +16,7 @@ import {
   type Principal,
   type Reply,
 } from '../../core/operation.js';
+import { plainText } from '../../core/percent.js';
 import type { Pools } from '../../core/tasks.js';
 import type { AccessPolicy } from '../../services/access/access.js';
 import type { Places } from '../../services/places.js';
@@ -254,15 +255,7 @@ function collectionNamed(baseUrl: string, catalog: CatalogSnapshot, name: string
   const path = name.startsWith(`${baseUrl}/`) ? COLLECTION_PATH.exec(name.slice(baseUrl.length)) : null;
   if (!path) throw badParameter('collections', `${name.slice(0, 200)} is no collection of this server`);
   const [, numbered, id] = path as unknown as [string, string | undefined, string];
-  return numbered ? findNumbered(catalog, Number(id)) : findCollection(catalog, decoded(id));
-}
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
+  return numbered ? findNumbered(catalog, Number(id)) : findCollection(catalog, plainText(id));
 }
 
 /** An operation that the contract lists and that is not built yet: answers 501. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isDatabase, withoutPassword } from '../../core/database-url.js';
+import { plainText } from '../../core/percent.js';
 import { SSL_MODES, type SslMode } from './connection.js';
 import type { StoredConnection } from './connections.js';
 
@@ -43,22 +44,14 @@ function addressOf(place: string) {
     /^\w+:\/\/(?:([^@/?]*)@)?(\[[^\]]*\]|[^:/?]*)(?::([^/?]*))?(?:\/([^?]*))?(?:\?(.*))?$/s.exec(place) ?? [];
   const parameters = new URLSearchParams(query);
   const mode = parameters.get('sslmode') ?? 'prefer';
-  const username = decoded(user) || parameters.get('user') || '';
+  const username = plainText(user) || parameters.get('user') || '';
   return {
-    host: decoded(host) || parameters.get('host') || 'localhost',
+    host: plainText(host) || parameters.get('host') || 'localhost',
     port: Number(port ?? parameters.get('port') ?? 5432) || 5432,
-    databaseName: decoded(name) || parameters.get('dbname') || username,
+    databaseName: plainText(name) || parameters.get('dbname') || username,
     username,
     sslMode: (Object.keys(SSL_MODES) as SslMode[]).find((one) => SSL_MODES[one] === mode) ?? 'Prefer',
   };
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** A UUID (version 8, RFC 9562, 5.8) of a text. */

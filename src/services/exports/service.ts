@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { hasFeatures } from '../../core/abilities.js';
 import type { CatalogSnapshot, VectorCollection } from '../../core/collection.js';
@@ -11,6 +11,7 @@ import type { Pools } from '../../core/tasks.js';
 import type { JobRow } from '../../stores/jobs.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
 import type { JobContext, JobKind } from '../jobs/kinds.js';
+import { removeOldFiles } from '../old-files.js';
 import { passingFile } from '../passing-file.js';
 import { runTask, type TaskContext } from '../run-task.js';
 import { type ExportName, formatOf } from './formats.js';
@@ -111,12 +112,8 @@ export class Exports {
 
   /** Removes files of jobs that are past their time, and what requests of a killed server left. */
   async trim(now = Date.now()): Promise<void> {
-    for (const name of await readdir(this.#folder).catch(() => [])) {
-      const path = join(this.#folder, name);
-      const state = await stat(path).catch(() => undefined);
-      const life = name.startsWith('request-') ? STRAY_MS : LIMITS.exportDays * DAY_MS;
-      if (state && now - state.mtimeMs > life) await rm(path, { recursive: true, force: true });
-    }
+    const lifeOf = (name: string) => (name.startsWith('request-') ? STRAY_MS : LIMITS.exportDays * DAY_MS);
+    await removeOldFiles(this.#folder, lifeOf, now);
   }
 
   #kind(): JobKind<ExportInput, ExportFile> {

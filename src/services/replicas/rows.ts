@@ -2,6 +2,7 @@ import type { VectorCollection } from '../../core/collection.js';
 import type { Expression } from '../../core/cql2/ast.js';
 import { CRS84 } from '../../core/crs.js';
 import { featureText } from '../../core/feature-text.js';
+import { mapInLanes } from '../../core/lanes.js';
 import type { Pools } from '../../core/tasks.js';
 import type { FeatureState } from '../../stores/replica-conflicts.js';
 import { runTask, type TaskContext } from '../run-task.js';
@@ -40,12 +41,6 @@ export async function readRows(
   collection: VectorCollection,
   { ids, filter }: { ids: readonly string[]; filter: Expression | undefined },
 ): Promise<Map<string, Row | null>> {
-  const rows = new Map<string, Row | null>();
-  for (let i = 0; i < ids.length; i += AT_ONCE)
-    await Promise.all(
-      ids.slice(i, i + AT_ONCE).map(async (id) => {
-        rows.set(id, await readRow(x, pools, collection, { id, filter }));
-      }),
-    );
-  return rows;
+  const rows = await mapInLanes(ids, AT_ONCE, (id) => readRow(x, pools, collection, { id, filter }));
+  return new Map(ids.map((id, i) => [id, rows[i]!]));
 }

@@ -11,14 +11,13 @@ import type { FeatureState, FieldChange } from '../../stores/replica-conflicts.j
 /** Features of the three sides of a conflict, and how they differ. */
 
 export function stateOf(image: EventImage | null): FeatureState | null {
-  if (!image) return null;
-  return {
-    attributes: parseExact(image.attributes) as Record<string, unknown>,
-    geometry: image.geometry === null ? null : JSON.parse(image.geometry),
-  };
+  return image && stateOfRow({ properties: image.attributes, geometry: image.geometry ?? 'null' });
 }
 
-export function stateOfRow({ properties, geometry }: FeatureText): FeatureState {
+export function stateOfRow({
+  properties,
+  geometry,
+}: Pick<FeatureText, 'properties' | 'geometry'>): FeatureState {
   return {
     attributes: parseExact(properties) as Record<string, unknown>,
     geometry: JSON.parse(geometry) as unknown,

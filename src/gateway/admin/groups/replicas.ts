@@ -1,7 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { badParameter, notFound } from '../../../core/errors.js';
-import type { Param } from '../../../core/operation.js';
-import { pathString } from '../../../core/params.js';
+import { choice, pathString } from '../../../core/params.js';
 import type { Decision } from '../../../services/replicas/resolution.js';
 import { isExpired } from '../../../services/replicas/service.js';
 import { type Conflict, RESOLUTIONS } from '../../../stores/replica-conflicts.js';
@@ -32,18 +31,7 @@ const replicaId = pathString('replicaId', 'Id of a replica.');
 const conflictId = pathString('conflictId', 'Id of a conflict.');
 
 const STATUSES: readonly ConflictStatus[] = ['pending', 'resolved', 'deferred'];
-const status: Param<ConflictStatus | undefined> = {
-  name: 'status',
-  in: 'query',
-  description: 'Only conflicts of this status.',
-  schema: Type.String({ enum: [...STATUSES] }),
-  parse(raw) {
-    if (raw === undefined) return undefined;
-    const match = STATUSES.find((one) => one === raw);
-    if (!match) throw badParameter('status', `must be one of ${STATUSES.join(', ')}`);
-    return match;
-  },
-};
+const status = choice('status', STATUSES, 'Only conflicts of this status.');
 
 const ConflictList = Type.Object({
   serviceId: Type.String(),

@@ -18,7 +18,6 @@ export function inBandFailure(server: string, operation: string): (error: ApiErr
     const later = headers?.['retry-after'];
     return {
       ...jsonReply({ error: { code, message, details } }),
-      cacheControl: 'no-store',
       ...(later === undefined ? {} : { headers: { 'retry-after': later } }),
     };
   };
@@ -26,8 +25,7 @@ export function inBandFailure(server: string, operation: string): (error: ApiErr
 
 /** `pjson` is JSON that people read. */
 export function jsonReply(document: unknown, format: 'json' | 'pjson' = 'json'): Reply {
-  const body = format === 'pjson' ? JSON.stringify(document, null, 2) : JSON.stringify(document);
-  return { status: 200, mediaType: 'application/json', body, cacheControl: 'no-store' };
+  return textReply(format === 'pjson' ? JSON.stringify(document, null, 2) : JSON.stringify(document));
 }
 
 /** A document whose text is there already: that of many features. */

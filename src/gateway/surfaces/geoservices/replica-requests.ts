@@ -53,14 +53,16 @@ export function replicaDraft(catalogs: Catalogs, caller: Caller, members: Member
   const { principal, service } = caller;
   requireService(catalogs, principal, service);
   requirePlain(members);
+  const syncModel = choiceOf(members, 'syncModel', {
+    values: ['none', 'perLayer', 'perReplica'],
+    fallback: 'perReplica',
+  });
   const layers = layerChoices(catalogs, caller, members);
+  if (syncModel !== 'none') requireFollowed(layers);
   return {
     service,
     name: textOf(members, 'replicaName', MOST_NAME) ?? 'replica',
-    syncModel: choiceOf(members, 'syncModel', {
-      values: ['none', 'perLayer', 'perReplica'],
-      fallback: 'perReplica',
-    }),
+    syncModel,
     crs: crsOf(members, 'replicaSR') ?? commonCrs(layers),
     layers,
   };
@@ -85,7 +87,6 @@ function layerChoices(catalogs: Catalogs, caller: Caller, members: Members): Lay
   if (collections.length === 0) throw badParameter('layers', 'must name at least one layer');
   const queries = objectOf(members, 'layerQueries') ?? {};
   return collections.map((collection) => {
-    if (textOf(members, 'syncModel', MOST_NAME)?.toLowerCase() !== 'none') requireFollowed(collection);
     const query = queries[String(collection.layerId)];
     return {
       collection,
@@ -98,9 +99,10 @@ function layerChoices(catalogs: Catalogs, caller: Caller, members: Members): Lay
   });
 }
 
-function requireFollowed({ source, layerId }: VectorCollection): void {
-  if (!source.writable)
-    throw badParameter('layers', `layer ${layerId} is only read, so its changes are not told`);
+function requireFollowed(layers: readonly LayerChoice[]): void {
+  for (const { collection } of layers)
+    if (!collection.source.writable)
+      throw badParameter('layers', `layer ${collection.layerId} is only read, so its changes are not told`);
 }
 
 function layerFilter(collection: VectorCollection, members: Members, query: Members): Expression | undefined {
@@ -150,6 +152,7 @@ export function changeRequests(
     ...members,
     layers: members['layers'] ?? [...generations.keys()],
   });
+  requireFollowed(choices);
   const requests = choices.map((choice) => {
     const generation = generations.get(choice.collection.layerId);
     if (generation === undefined)

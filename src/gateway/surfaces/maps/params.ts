@@ -4,7 +4,14 @@ import { badParameter } from '../../../core/errors.js';
 import type { MapSettings } from '../../../core/layer-settings.js';
 import { LIMITS } from '../../../core/limits.js';
 import { type AskedLook, lookParams } from '../../../core/look-params.js';
-import { type Format, JPEG_FORMAT, PNG_FORMAT, TIFF_FORMAT, WEBP_FORMAT } from '../../../core/media.js';
+import {
+  type Format,
+  JPEG_FORMAT,
+  PNG_FORMAT,
+  TIFF_FORMAT,
+  takesAny,
+  WEBP_FORMAT,
+} from '../../../core/media.js';
 import type { Exchange } from '../../../core/operation.js';
 import {
   bboxParam,
@@ -152,9 +159,8 @@ const DEFAULT_FORMATS = { png: PNG_FORMAT, jpg: JPEG_FORMAT, webp: WEBP_FORMAT }
 
 /** The format that was asked for, or that of the service where the client takes any. */
 export function formatOf(x: Exchange, { defaultFormat }: Pick<MapSettings, 'defaultFormat'>): Format {
-  const accept = x.header('accept') ?? '*/*';
-  const takesAny = accept === '*/*' && !new URLSearchParams(x.query).has('f');
-  return takesAny ? DEFAULT_FORMATS[defaultFormat] : x.format;
+  const f = new URLSearchParams(x.query).get('f') ?? undefined;
+  return takesAny(f, x.header('accept')) ? DEFAULT_FORMATS[defaultFormat] : x.format;
 }
 
 export function imageName(format: Format): 'png' | 'jpeg' | 'tiff' | 'webp' {

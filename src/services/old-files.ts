@@ -1,0 +1,15 @@
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Removes what lies in a folder for longer than its life, in milliseconds by its name. */
+export async function removeOldFiles(
+  folder: string,
+  lifeOf: (name: string) => number,
+  now: number,
+): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    const path = join(folder, name);
+    const state = await stat(path).catch(() => undefined);
+    if (state && now - state.mtimeMs > lifeOf(name)) await rm(path, { recursive: true, force: true });
+  }
+}
