@@ -127,10 +127,17 @@ export const ConfigSchema = section({
       'import-raster': jobLimit('Imports of rasters'),
       'import-tiles': jobLimit('Imports of tile packages'),
       'import-wmts': jobLimit('Imports of tiles of a WMTS'),
+      process: jobLimit('Executions of processes'),
       'multidim-scan': jobLimit('Scans of multidimensional coverages'),
       'tiles.cache': jobLimit('Seedings and drops of cached tiles'),
       'tiles.archive': jobLimit('Exports of tiles'),
       'tiles.publish': jobLimit('Exports of tiles that are published'),
+    }),
+  }),
+  processes: section({
+    approval: Type.Array(Type.String(), {
+      description: 'Ids of processes that are not executed without approval, which nobody can give yet.',
+      default: [],
     }),
   }),
   postgis: section({

@@ -72,6 +72,8 @@ export interface ErrorExtras {
   errors?: FieldError[];
   /** Response headers, for example Retry-After or Allow. */
   headers?: Readonly<Record<string, string | readonly string[]>>;
+  /** Type of the problem, where a standard has one for it. */
+  type?: string;
   /** For the log only. */
   cause?: unknown;
 }
@@ -83,6 +85,8 @@ export class ApiError extends Error {
   readonly title: string;
   readonly errors: FieldError[] | undefined;
   readonly headers: ErrorExtras['headers'];
+  /** Type of the problem, where a standard has one for it. */
+  readonly type: string | undefined;
 
   constructor(
     readonly code: ErrorCode,
@@ -94,6 +98,7 @@ export class ApiError extends Error {
     this.status = status;
     this.title = title;
     this.errors = extras.errors;
+    this.type = extras.type;
     this.headers = status === 401 ? { ...CHALLENGES, ...extras.headers } : extras.headers;
   }
 }

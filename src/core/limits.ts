@@ -94,6 +94,18 @@ export const LIMITS = {
   positionSteps: 1000,
   /** Pairs that a spatial join finds before it ends. */
   joinPairs: 1_000_000,
+  /** Features that a process could not do, of which it says why. */
+  processFaults: 100,
+  /** Groups that features are dissolved into. */
+  processGroups: 1_000_000,
+  /** Bytes of geometries that a process takes together. */
+  processTogetherBytes: 536_870_912,
+  /** Features of an overlay whose envelopes meet that of a thousand neighbours. */
+  processWindow: 1_000_000,
+  /** Bytes of the features that an execution holds, and of a result that its answer holds. */
+  processValueBytes: 26_214_400,
+  /** Days that results are there. */
+  processResultDays: 7,
   /** Statistics asked of one analytics operation. */
   statistics: 50,
   /** Seconds within which a request body must have arrived. */
@@ -338,3 +350,5 @@ export const FEED_AGE_MS = 7 * 86_400_000;
 
 /** Niceness of threads and processes that compute: with fewer cores than work, answering requests goes first. */
 export const WORKER_NICENESS = 10;
+/** Of threads that do processes, which wait for all other work. */
+export const PROCESS_NICENESS = 15;

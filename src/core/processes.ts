@@ -1,8 +1,8 @@
-/** What can be processed on this server, as far as its callers must know. */
+/** What tools are told of a process that they are to become. */
 
 export interface ProcessInput {
   readonly name: string;
-  /** Type of its values: of JSON Schema, or `geometry`, `layer`. */
+  /** Type of its values: of JSON Schema, or `layer`. */
   readonly type: string;
   readonly required: boolean;
 }
@@ -11,6 +11,3 @@ export interface ProcessDescription {
   readonly id: string;
   readonly inputs: readonly ProcessInput[];
 }
-
-/** None is built yet: /ogc/processes answers 501. */
-export const PROCESSES: readonly ProcessDescription[] = [];

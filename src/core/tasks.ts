@@ -18,6 +18,7 @@ import type { ConnectionTotals } from './connection-counts.js';
 import type { CsvInspection } from './csv.js';
 import type { EditResult, EditTask } from './edits.js';
 import type { EventsResult, EventsTask, MatchResult, MatchTask } from './events.js';
+import type { FeatureProcessTasks } from './feature-processes.js';
 import type {
   CountTask,
   ExtentResult,
@@ -65,6 +66,7 @@ import type {
 export interface Tasks
   extends AnalyticsTasks,
     ArchiveTasks,
+    FeatureProcessTasks,
     TilePackageTasks,
     IngestTasks,
     MergeTasks,

@@ -51,7 +51,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const operations =
     config.server.role === 'worker'
       ? workerOperations(foundation, data, access)
-      : [...dataOperations(foundation, data, access), ...management.operations];
+      : [...dataOperations(foundation, data, access, management), ...management.operations];
 
   await publish(foundation, data, settings);
   management.start();

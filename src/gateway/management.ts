@@ -34,6 +34,7 @@ import { MigrationBatches } from '../services/migrations/batches.js';
 import { LayerWords } from '../services/migrations/geoserver/layer-words.js';
 import { GeoServerMigrations } from '../services/migrations/geoserver/migrations.js';
 import { BatchRelationships } from '../services/migrations/relationships.js';
+import { Processes } from '../services/processes/service.js';
 import type { PublishedLayers } from '../services/publish/layers.js';
 import { manageRasters } from '../services/rasters/managed.js';
 import { objectUrl } from '../services/rasters/places.js';
@@ -54,6 +55,7 @@ import { WmtsImports } from '../services/tile-imports/wmts.js';
 import { TileJobs } from '../services/tile-jobs/service.js';
 import { warmTile } from '../services/tiles/load.js';
 import { Uploads } from '../services/uploads.js';
+import type { JobRow } from '../stores/jobs.js';
 import { folderName } from '../stores/private-files.js';
 import type { State } from '../stores/state.js';
 import type { ConfigDocument } from './admin/config-document.js';
@@ -99,6 +101,9 @@ export interface ManagementOptions {
 }
 
 export interface Management {
+  readonly processes: Processes;
+  /** Resolves with a job once it has ended, or as it is after so many milliseconds. */
+  waitFor(job: JobRow, ms: number): Promise<JobRow>;
   readonly operations: readonly Operation[];
   /** Begins to run jobs. */
   start(): void;
@@ -140,6 +145,10 @@ export function startManagement(options: ManagementOptions): Management {
   imports.trim().catch((error: unknown) => log.write('job.engine.failed', exception(error)));
   const { cache, tiles, visible } = options;
   const exports = new Exports({ pools, jobs, dataDir: options.dataDir, visible });
+  const processes = new Processes({
+    ...{ pools, jobs, imports, visible, dataDir: options.dataDir },
+    approval: config.processes.approval,
+  });
   const resumableUploads = new ResumableUploads(options.dataDir, imports);
   const tileJobs = new TileJobs({
     pools,
@@ -249,11 +258,20 @@ export function startManagement(options: ManagementOptions): Management {
   ];
   const start = () => {
     jobs.start();
-    Promise.all([rasters.imports.sweep(), imports.trim(), resumableUploads.trim(), exports.trim()]).catch(
-      (error: unknown) => log.write('import.files.left', exception(error)),
-    );
+    Promise.all([
+      rasters.imports.sweep(),
+      imports.trim(),
+      resumableUploads.trim(),
+      exports.trim(),
+      processes.trim(),
+    ]).catch((error: unknown) => log.write('import.files.left', exception(error)));
   };
-  return { operations, start, close: () => jobs.stop() };
+  const waitFor = (job: JobRow, ms: number) =>
+    jobs.finished(job.id, AbortSignal.timeout(ms)).catch((error: unknown) => {
+      if ((error as Error).name === 'TimeoutError') return jobs.get(job.id);
+      throw error;
+    });
+  return { operations, processes, waitFor, start, close: () => jobs.stop() };
 }
 
 function isTableOf(collection: Collection | undefined, store: string): boolean {

@@ -12,7 +12,7 @@ import { mapsOperations } from './surfaces/maps/operations.js';
 import type { MapsDeps } from './surfaces/maps/viewer.js';
 import { type OAuthDeps, oauthOperations } from './surfaces/oauth/operations.js';
 import { type ProbeDeps, probeOperations } from './surfaces/probes/operations.js';
-import { processesOperations } from './surfaces/processes/operations.js';
+import { type ProcessesDeps, processesOperations } from './surfaces/processes/operations.js';
 import { collectionPageOperations } from './surfaces/site/collection-pages.js';
 import { SURFACES } from './surfaces/site/documents.js';
 import { type SiteDeps, siteOperations } from './surfaces/site/operations.js';
@@ -31,6 +31,7 @@ export type SurfaceDeps = StreamingDeps &
   AccountDeps &
   OAuthDeps &
   ReplicaDeps &
+  ProcessesDeps &
   Omit<SiteDeps, 'surfaces'>;
 
 /** Every operation of the data surfaces, the site and the probes. */
@@ -57,7 +58,7 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...streamingOperations(onEarth('Streaming')),
     ...replicaOperations(onEarth('FeatureServer')),
     ...unbuiltOperations(),
-    ...processesOperations(),
+    ...processesOperations(deps),
     ...stylesOperations(),
   ];
   return measuring(operations, deps.visible);

@@ -86,6 +86,16 @@ export interface ImportResult {
   merge?: MergeReport;
 }
 
+/** A table of a GeoPackage that a job has made. The file is removed once it is loaded. */
+export interface NewTable {
+  staging: string;
+  stagingTable: string;
+  /** Table in the store, and id of the collection. */
+  collection: string;
+  title: string;
+  features: number;
+}
+
 export interface ImportDeps {
   pools: Pools;
   jobs: JobEngine;
@@ -207,6 +217,15 @@ export class ImportService {
     const resources = [`collection:${input.table}`];
     const { job } = await this.#deps.jobs.submit(kindOf(input), input, { resources, ...options });
     return job;
+  }
+
+  /** Loads a table that a job has made, and makes it a collection; once for each job. */
+  async publishTable(context: JobContext, table: NewTable): Promise<void> {
+    const { staging, stagingTable, collection: id, title, features } = table;
+    const task = { staging, stagingTable, store: this.#store, table: id, title, token: context.id };
+    await mkdir(join(this.#store, '..'), { recursive: true });
+    await this.#deps.pools.run('vector.load', task, { signal: context.signal });
+    await this.#deps.publish({ id, title, store: this.#store, features });
   }
 
   /** Removes uploads of failed imports that nobody tries again, and those that were cut off. */

@@ -23,6 +23,8 @@ export interface OneThreadOptions {
   workerData?: unknown;
   /** Tasks that may wait; more are refused. */
   maxQueue?: number;
+  /** Threads at most; one when absent. */
+  threads?: number;
   /** Tasks that the thread has begun at a time, where they wait for others; one when absent. */
   concurrency?: number;
 }
@@ -40,7 +42,7 @@ export class OneThreadPool<Names extends TaskName> {
       filename: options.worker.href,
       workerData: options.workerData,
       minThreads: 0,
-      maxThreads: 1,
+      maxThreads: options.threads ?? 1,
       concurrentTasksPerWorker: options.concurrency ?? 1,
       idleTimeout: IDLE_MS,
       atomics: 'disabled',
@@ -76,7 +78,8 @@ export class OneThreadPool<Names extends TaskName> {
   /** A thread that is not there for lack of work is healthy. */
   status(): PoolStatus {
     const workers = this.#pool.threads.length;
-    const running = Math.min(this.options.concurrency ?? 1, this.#running);
+    const { concurrency = 1, threads = 1 } = this.options;
+    const running = Math.min(concurrency * threads, this.#running);
     return { name: this.options.name, workers, queued: this.#running - running, running, healthy: true };
   }
 

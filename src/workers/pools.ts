@@ -1,5 +1,7 @@
 import { availableParallelism } from 'node:os';
+import { ConnectionCounts } from '../core/connection-counts.js';
 import type { Retention } from '../core/events.js';
+import type { FeatureProcessTasks } from '../core/feature-processes.js';
 import type { IngestTasks } from '../core/ingest.js';
 import { LIMITS } from '../core/limits.js';
 import type { StorageTasks } from '../core/storage.js';
@@ -9,6 +11,7 @@ import type { ArchiveTaskName } from './archive/worker.js';
 import { EnginePool } from './engine/client.js';
 import type { EngineTaskName } from './engine/wire.js';
 import { OneThreadPool } from './one-thread.js';
+import type { ProcessThreadData } from './process/worker.js';
 import { VectorPool } from './vector/pool.js';
 import type { VectorTaskName } from './vector/worker.js';
 
@@ -61,11 +64,20 @@ export function createPools(options: PoolsOptions): Pools {
     concurrency: LIMITS.ingestRequests,
     maxQueue: LIMITS.ingestQueue,
   });
+  const counts = new ConnectionCounts().shared;
+  const processes = new OneThreadPool<keyof FeatureProcessTasks>({
+    name: 'process',
+    worker: new URL('./process/worker.js', import.meta.url),
+    workerData: { connections: 1, counts } satisfies ProcessThreadData,
+    threads,
+  });
   const run = (name: TaskName, input: never, taskOptions?: TaskOptions): Promise<unknown> => {
     if (name.startsWith('vector.')) return vector.run(name as VectorTaskName, input, taskOptions);
     if (name.startsWith('archive.')) return archives.run(name as ArchiveTaskName, input, taskOptions);
     if (name.startsWith('symbols.')) return symbols.run(name as keyof SymbolTasks, input, taskOptions);
     if (name.startsWith('storage.')) return storage.run(name as keyof StorageTasks, input, taskOptions);
+    if (name.startsWith('process.'))
+      return processes.run(name as keyof FeatureProcessTasks, input, taskOptions);
     if (name.startsWith('ingest.')) return ingest.run(name as keyof IngestTasks, input, taskOptions);
     return engines.run(name as EngineTaskName, input, taskOptions);
   };
@@ -80,9 +92,10 @@ export function createPools(options: PoolsOptions): Pools {
       symbols.status(),
       storage.status(),
       ingest.status(),
+      processes.status(),
     ],
     async close() {
-      const pools = [vector, engines, archives, symbols, storage, ingest];
+      const pools = [vector, engines, archives, symbols, storage, ingest, processes];
       await Promise.all(pools.map((pool) => pool.close()));
     },
   };

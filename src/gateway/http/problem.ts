@@ -117,6 +117,7 @@ function forClients({ status, code, headers }: ApiError) {
 }
 
 function problemType(error: ApiError, context: ProblemContext): string {
+  if (error.type !== undefined) return error.type;
   const base = `https://${context.vendor}/problems`;
   if (context.surface === 'admin') return `${base}/admin`;
   if (error.status === 401 || error.status === 403) return `${base}/security`;

@@ -4,6 +4,7 @@ import { version } from '../../core/version.js';
 import { permits } from '../../services/access/permissions.js';
 import { Places } from '../../services/places.js';
 import { createRegistry } from '../../services/telemetry/metrics.js';
+import type { Management } from '../management.js';
 import { type SurfaceDeps, surfaceOperations } from '../operations.js';
 import { probeOperations } from '../surfaces/probes/operations.js';
 import type { Access } from './access.js';
@@ -16,8 +17,13 @@ const PLACES_FILE = fileURLToPath(new URL('../../places.json', import.meta.url))
 const BASEMAP_FILE = fileURLToPath(new URL('../../basemap.mbtiles', import.meta.url));
 
 /** Every operation but those of the management API. */
-export function dataOperations(foundation: Foundation, data: Data, access: Access): Operation[] {
-  return surfaceOperations(surfaceDeps(foundation, data, access));
+export function dataOperations(
+  foundation: Foundation,
+  data: Data,
+  access: Access,
+  { processes, waitFor }: Pick<Management, 'processes' | 'waitFor'>,
+): Operation[] {
+  return surfaceOperations({ ...surfaceDeps(foundation, data, access), processes, waitFor });
 }
 
 /** What a worker answers. */
@@ -29,7 +35,7 @@ function surfaceDeps(
   { config, pools, state }: Foundation,
   data: Data,
   { authenticator, identity }: Access,
-): SurfaceDeps {
+): Omit<SurfaceDeps, 'processes' | 'waitFor'> {
   const { catalog, visible, caching, databases, events, styles } = data;
   const { licensing, observability } = config;
   return {

@@ -13,8 +13,8 @@
 #include "../core/analytics/lonlat_polygon.h"
 #include "../core/analytics/projected_geometry.h"
 #include "../core/analytics/spatial_join.h"
-#include "../core/wkb.h"
 #include "../core/wkb_writer.h"
+#include "arrays.h"
 
 namespace graticule::addon {
 namespace {
@@ -47,62 +47,10 @@ Elements<double> requireDoubles(napi_env env, napi_value value, const char* what
   return require<double>(env, value, napi_float64_array, what);
 }
 
-/** A new typed array of `length` elements; `data` is where they are. */
-template <typename T>
-napi_value makeArray(napi_env env, napi_typedarray_type type, size_t length, T*& data) {
-  napi_value buffer;
-  napi_value array;
-  void* bytes = nullptr;
-  check(napi_create_arraybuffer(env, length * sizeof(T), &bytes, &buffer));
-  check(napi_create_typedarray(env, type, length, buffer, 0, &array));
-  data = static_cast<T*>(bytes);
-  return array;
-}
-
-uint32_t lengthOf(napi_env env, napi_value array) {
-  uint32_t length = 0;
-  if (napi_get_array_length(env, array, &length) != napi_ok) throw Failure{"the geometries must be an array", true};
-  return length;
-}
-
-/** Calls `visit(i, blob, size)` for each element; the blob is null when it is no Uint8Array. */
-template <typename Visit>
-void eachBlob(napi_env env, napi_value array, Visit&& visit) {
-  const uint32_t n = lengthOf(env, array);
-  for (uint32_t i = 0; i < n; ++i) {
-    napi_handle_scope scope;
-    check(napi_open_handle_scope(env, &scope));
-    napi_value element;
-    check(napi_get_element(env, array, i, &element));
-    const uint8_t* blob = nullptr;
-    size_t size = 0;
-    if (!bytesOf(env, element, blob, size)) blob = nullptr;
-    visit(i, blob, size);
-    check(napi_close_handle_scope(env, scope));
-  }
-}
-
-bool readInto(const uint8_t* blob, size_t size, Geometry& geometry) {
-  BlobHeader header;
-  return blob != nullptr && readBlob(blob, size, header, geometry) == ReadStatus::Ok && !header.empty;
-}
-
-Geos& geosOf(Environment& environment) {
-  if (environment.geos == nullptr) environment.geos = std::make_unique<Geos>();
-  return *environment.geos;
-}
-
 napi_value takeText(napi_env env, ByteBuffer& text) {
   napi_value value = toText(env, reinterpret_cast<const char*>(text.data()), text.size());
   text.clear();
   return value;
-}
-
-std::shared_ptr<const Reprojector> reprojectorFor(napi_env env, napi_value from, const std::string& to) {
-  std::string error;
-  auto found = environmentOf(env).reprojectors.find(requireText(env, from, "from"), to, error);
-  if (found == nullptr) throw Failure{error, false};
-  return found;
 }
 
 int requireDimensions(napi_env env, napi_value value, size_t length) {
@@ -130,7 +78,7 @@ uint32_t requireCount(napi_env env, napi_value value, const char* what) {
 /** (blobs, from) -> Float64Array of longitude, latitude pairs; NaN where there is no centroid. */
 napi_value centroids(napi_env env, napi_callback_info info) {
   const Arguments<2> arguments(env, info);
-  const auto reprojector = reprojectorFor(env, arguments[1], "OGC:CRS84");
+  const auto reprojector = reprojectorFor(env, requireText(env, arguments[1], "from"), "OGC:CRS84");
   const uint32_t n = lengthOf(env, arguments[0]);
   double* out = nullptr;
   napi_value result = makeArray(env, napi_float64_array, size_t{n} * 2, out);
@@ -229,7 +177,7 @@ napi_value ringsToGeoJson(napi_env env, napi_callback_info info) {
 /** (blobs, from, metres) -> GeoJSON of the union of their buffers, `null` when it is empty. */
 napi_value bufferUnion(napi_env env, napi_callback_info info) {
   const Arguments<3> arguments(env, info);
-  const auto reprojector = reprojectorFor(env, arguments[1], "OGC:CRS84");
+  const auto reprojector = reprojectorFor(env, requireText(env, arguments[1], "from"), "OGC:CRS84");
   const double metres = requireNumber(env, arguments[2], "metres");
   if (!(metres >= 0) || !std::isfinite(metres)) throw Failure{"metres must not be negative", true};
   Environment& environment = environmentOf(env);
@@ -281,14 +229,14 @@ napi_value spatialJoin(napi_env env, napi_callback_info info) {
   const auto join = joinOf(predicate, requireNumber(env, arguments[5], "metres"));
   const double maxPairs = requireNumber(env, arguments[6], "maxPairs");
   const std::string plane = predicate == "dwithin" ? "OGC:CRS84" : requireText(env, arguments[1], "leftCrs");
-  eachProjected(env, arguments[2], *reprojectorFor(env, arguments[3], plane),
+  eachProjected(env, arguments[2], *reprojectorFor(env, requireText(env, arguments[3], "rightCrs"), plane),
                 [&](uint32_t, const uint8_t* blob, size_t size) { join->add(blob, size); });
   join->build();
   std::vector<uint32_t> pairs;
   std::vector<uint32_t> found;
   double looks = 0;
   bool complete = true;
-  eachProjected(env, arguments[0], *reprojectorFor(env, arguments[1], plane),
+  eachProjected(env, arguments[0], *reprojectorFor(env, requireText(env, arguments[1], "leftCrs"), plane),
                 [&](uint32_t i, const uint8_t* blob, size_t size) {
                   complete = static_cast<double>(pairs.size() / 2) < maxPairs && looks < maxPairs * kLooksPerPair;
                   if (!complete) return;

@@ -2,6 +2,7 @@
 #include "analytics_functions.h"
 #include "napi.h"
 #include "pg_client.h"
+#include "processing_functions.h"
 
 namespace graticule::addon {
 namespace {
@@ -32,6 +33,13 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "ringsToGeoJson", guarded<ringsToGeoJson>);
   setFunction(env, exports, "bufferUnion", guarded<bufferUnion>);
   setFunction(env, exports, "spatialJoin", guarded<spatialJoin>);
+  setFunction(env, exports, "processGeometries", guarded<processGeometries>);
+  setFunction(env, exports, "processCollection", guarded<processCollection>);
+  setFunction(env, exports, "overlayGeometries", guarded<overlayGeometries>);
+  setFunction(env, exports, "geometryParts", guarded<geometryParts>);
+  setFunction(env, exports, "createUnion", guarded<createUnion>);
+  setFunction(env, exports, "addToUnion", guarded<addToUnion>);
+  setFunction(env, exports, "takeUnion", guarded<takeUnion>);
   setFunction(env, exports, "gzip", guarded<gzip>);
   setFunction(env, exports, "gunzip", guarded<gunzip>);
   setFunction(env, exports, "gunzippedSize", guarded<gunzippedSize>);

@@ -18,7 +18,7 @@ type Runner = Pick<Pools, 'run' | 'status' | 'close'>;
 export async function* exportParts(
   x: TaskContext,
   pools: Runner,
-  { task }: ExportPlan,
+  { task }: Pick<ExportPlan, 'task'>,
 ): AsyncGenerator<ItemsResult> {
   let part = await runTask(x, pools, 'vector.items', task);
   for (;;) {

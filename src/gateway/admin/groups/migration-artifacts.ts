@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import { ApiError, badParameter, notFound } from '../../../core/errors.js';
 import { integer, pathString } from '../../../core/params.js';
-import { PROCESSES } from '../../../core/processes.js';
+import { PROCESS_DESCRIPTIONS } from '../../../services/processes/catalogue/index.js';
 import { type Classification, classify } from '../../../services/toolbox.js';
 import { actor } from '../documents.js';
 import { timestamp } from '../envelope.js';
@@ -122,7 +122,7 @@ export const migrationArtifacts = group({ tag: 'Import', scope: 'import-services
     data: ToolboxReport,
     errors: [400, 413, 415],
     async answer({ body }) {
-      const tools = body.tools.map((tool) => classify(tool, PROCESSES));
+      const tools = body.tools.map((tool) => classify(tool, PROCESS_DESCRIPTIONS));
       const countOf = (wanted: Classification) =>
         tools.filter(({ classification }) => classification === wanted).length;
       return {

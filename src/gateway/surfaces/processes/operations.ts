@@ -1,32 +1,172 @@
-import type { Method, Operation } from '../../../core/operation.js';
-import { notBuilt } from '../common.js';
+import Type from 'typebox';
+import { badParameter } from '../../../core/errors.js';
+import { defineOperation, type Operation, type Param } from '../../../core/operation.js';
+import { integer, pathString } from '../../../core/params.js';
+import type { JobRow } from '../../../stores/jobs.js';
+import { openApiDocument } from '../../http/openapi.js';
+import * as pages from '../../pages/index.js';
+import { processesPage, processPage } from '../../pages/processes.js';
+import { documentReply, META_FORMATS, otherTypes, surfaceBasics } from '../common.js';
+import { PROCESSES_CONFORMANCE } from './conformance.js';
+import { jobPath, PROCESSES_PATH, processDocument, processList, statusInfo } from './documents.js';
+import { executeBody, readExecution } from './execution.js';
+import { COMMON, ERRORS, type JobDeps, jobOperations, STATUS } from './jobs.js';
+import { resultsReply } from './results.js';
 
-const PATH = '/ogc/processes';
+export type ProcessesDeps = JobDeps & {
+  /** Resolves with a job once it has ended, or as it is after so many milliseconds. */
+  waitFor(job: JobRow, ms: number): Promise<JobRow>;
+};
 
-/** The operations of the contract; all come with the process engine. */
-const OPERATIONS: readonly (readonly [Method, string, string, string, string])[] = [
-  ['GET', '', 'landing', 'Landing page', 'public'],
-  ['GET', '/conformance', 'conformance', 'Conformance declaration', 'public'],
-  ['GET', '/openapi.json', 'api', 'OpenAPI document', 'public'],
-  ['GET', '/processes', 'getProcesses', 'Process list', 'public'],
-  ['GET', '/processes/{processId}', 'getProcess', 'Process description', 'public'],
-  ['POST', '/processes/{processId}/execution', 'execute', 'Execute a process', 'processes:execute'],
-  ['GET', '/jobs', 'getJobs', 'Job list', 'processes:read'],
-  ['GET', '/jobs/{jobId}', 'getJob', 'Job status', 'processes:read'],
-  ['DELETE', '/jobs/{jobId}', 'dismissJob', 'Dismiss a job', 'processes:execute'],
-  ['GET', '/jobs/{jobId}/results', 'getResults', 'Job results', 'processes:read'],
-];
+const REL = 'http://www.opengis.net/def/rel/ogc/1.0';
+const DOCUMENT = {
+  200: {
+    description: 'The document',
+    content: { 'application/json': Type.Object({}), ...otherTypes(META_FORMATS) },
+  },
+};
 
-export function processesOperations(): Operation[] {
-  return OPERATIONS.map(([method, path, name, summary, permission]) =>
-    notBuilt({
+const processId = pathString('processId', 'Id of a process.');
+
+const limit = integer(
+  'limit',
+  { min: 1, max: 1000, default: 1000 },
+  { description: 'Most processes of the answer.' },
+);
+
+/** Seconds that an answer waits for a job at most. */
+const MOST_WAIT = 60;
+
+interface Preference {
+  /** As it is told to have been applied. */
+  applied: string;
+  /** Seconds that the client waits; 0 when it does not. */
+  wait: number;
+}
+
+const prefer: Param<Preference> = {
+  name: 'Prefer',
+  in: 'header',
+  description: `respond-async, as always; wait=N: the results, if they are there within N seconds (${MOST_WAIT} at most).`,
+  schema: Type.String({ maxLength: 200 }),
+  parse(raw) {
+    const wait = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,6})"?/i.exec(raw ?? '');
+    if (wait) return { applied: `wait=${wait[1]}`, wait: Math.min(MOST_WAIT, Number(wait[1])) };
+    if (raw !== undefined && raw.length > 200) throw badParameter('Prefer', 'is longer than 200 characters');
+    return { applied: 'respond-async', wait: 0 };
+  },
+};
+
+/** OGC API Processes 1.0 (OGC 18-062r2). */
+export function processesOperations(deps: ProcessesDeps): Operation[] {
+  const { processes } = deps;
+  const operations: Operation[] = [];
+  operations.push(
+    ...surfaceBasics({
       surface: 'processes',
       protocol: 'OGC-Processes',
-      id: `processes.${name}`,
-      method,
-      path: PATH + path,
-      summary,
-      permission,
+      path: PROCESSES_PATH,
+      title: 'Processes',
+      description: 'Geoprocessing of the published data, and of data that is sent.',
+      conformance: PROCESSES_CONFORMANCE,
+      apiPaths: [`${PROCESSES_PATH}/openapi.json`],
+      formats: META_FORMATS,
+      links: ({ baseUrl }) => [
+        {
+          href: `${baseUrl}${PROCESSES_PATH}/processes`,
+          ...{ rel: `${REL}/processes`, type: 'application/json', title: 'Processes' },
+        },
+        {
+          href: `${baseUrl}${PROCESSES_PATH}/jobs`,
+          ...{ rel: `${REL}/job-list`, type: 'application/json', title: 'Jobs' },
+        },
+      ],
+      landingPage: pages.landingPage,
+      conformancePage: pages.conformancePage,
+      api: (x) =>
+        openApiDocument(
+          { title: 'Graticule Processes', description: 'OGC API Processes', serverUrl: x.baseUrl },
+          operations,
+        ),
     }),
+    defineOperation({
+      ...COMMON,
+      tag: 'Processes',
+      id: 'processes.getProcesses',
+      method: 'GET',
+      path: `${PROCESSES_PATH}/processes`,
+      summary: 'Process list',
+      permission: 'public',
+      params: { limit },
+      formats: META_FORMATS,
+      responses: DOCUMENT,
+      run(x) {
+        const document = processList(x, processes.list.slice(0, x.params.limit));
+        return documentReply(x, document, () => processesPage(x, document));
+      },
+    }),
+    defineOperation({
+      ...COMMON,
+      tag: 'Processes',
+      id: 'processes.getProcess',
+      method: 'GET',
+      path: `${PROCESSES_PATH}/processes/{processId}`,
+      summary: 'Process description',
+      permission: 'public',
+      params: { processId },
+      formats: META_FORMATS,
+      responses: { ...DOCUMENT, 404: { description: 'No such process' } },
+      run(x) {
+        const document = processDocument(x, processes.get(x.params.processId));
+        return documentReply(x, document, () => processPage(x, document));
+      },
+    }),
+    executeOperation(deps),
+    ...jobOperations(deps),
   );
+  return operations;
+}
+
+function executeOperation(deps: ProcessesDeps): Operation {
+  const { processes } = deps;
+  return defineOperation({
+    ...COMMON,
+    tag: 'Processes',
+    id: 'processes.execute',
+    method: 'POST',
+    path: `${PROCESSES_PATH}/processes/{processId}/execution`,
+    summary: 'Execute a process',
+    description:
+      'A job is made, and does it. Features come by value, from a collection, or from the results of another job.',
+    permission: 'processes:execute',
+    audited: true,
+    repeatable: true,
+    params: { processId, prefer },
+    body: executeBody,
+    responses: {
+      200: { description: 'The outputs, for who waits', content: { 'application/json': Type.Object({}) } },
+      201: { description: 'The job', content: STATUS },
+      400: { description: 'The inputs are wrong' },
+      404: { description: 'No such process' },
+      413: { description: 'The inputs are too large: publish them, or import them first' },
+      501: { description: 'No such response mode' },
+      ...ERRORS,
+    },
+    async run(x) {
+      const process = processes.get(x.params.processId);
+      const execution = readExecution(process, x.body, x.baseUrl);
+      const job = await processes.execute(process, execution, x.principal, {
+        correlationId: x.correlationId,
+      });
+      const { wait, applied } = x.params.prefer;
+      const headers = { location: `${x.baseUrl}${jobPath(job.id)}`, 'preference-applied': applied };
+      const end = wait > 0 ? await deps.waitFor(job, wait * 1000) : job;
+      if (end.state === 'Succeeded') {
+        const reply = await resultsReply(x, deps, job.id);
+        return { ...reply, headers: { ...reply.headers, 'preference-applied': applied } };
+      }
+      const body = JSON.stringify(statusInfo(x, end));
+      return { status: 201, mediaType: 'application/json', headers, cacheControl: 'no-store', body };
+    },
+  });
 }

@@ -1,3 +1,5 @@
+import { isUndefinedCrs } from '../../../core/crs.js';
+import { describeCrs } from '../../../native/index.js';
 import type Database from '../../../native/sqlite.js';
 import { quote } from './connection.js';
 
@@ -58,6 +60,25 @@ export function createCore(db: Db): void {
   db.pragma(`application_id = ${APPLICATION_ID}`);
   db.pragma(`user_version = ${USER_VERSION}`);
   db.exec(CORE_TABLES);
+}
+
+/** Of data without a place on Earth (OGC 12-128r18, 1.1.2.1.2). */
+const UNDEFINED_CRS = -1;
+/** Id of a CRS without a code in EPSG. */
+const OWN_CRS = 100_000;
+
+/** Makes a CRS known to the file; its id there. */
+export function addCrs(db: Db, crs: string): number {
+  // CRS84 and EPSG:4326 are the same in a GeoPackage, where x comes first in every CRS.
+  if (crs === 'OGC:CRS84') return 4326;
+  if (isUndefinedCrs(crs)) return UNDEFINED_CRS;
+  const { name, authority, code, wkt1, wkt } = describeCrs(crs);
+  const id = authority === 'EPSG' ? Number(code) : OWN_CRS;
+  const organization = authority === 'EPSG' ? 'EPSG' : 'NONE';
+  db.prepare('INSERT OR IGNORE INTO gpkg_spatial_ref_sys VALUES (?, ?, ?, ?, ?, NULL)').run(
+    ...[name, id, organization, id, wkt1 ?? wkt],
+  );
+  return id;
 }
 
 const RTREE_DEFINITION = 'http://www.geopackage.org/spec120/#extension_rtree';

@@ -4,6 +4,7 @@ import { basename, extname } from 'node:path';
 import { parquetReadColumn } from 'hyparquet/src/read.js';
 import type { DecodedArray } from 'hyparquet/src/types.js';
 import { compressors } from 'hyparquet-compressors';
+import { freeName } from '../../../core/column-names.js';
 import { TaskFailure } from '../../../core/failure.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { OgrLayerInfo, TranslateTask } from '../../../core/ogr.js';
@@ -121,8 +122,8 @@ async function targetOf(file: ParquetFile, geometry: GeometryColumn): Promise<Ta
   const high = types.filter((type) => type.includes('Z')).length;
   return {
     columns,
-    id: free('fid', names),
-    geometry: free('geom', names),
+    id: freeName('fid', names),
+    geometry: freeName('geom', names),
     type: single.length === 1 ? (multi ? `MULTI${single[0]}` : single[0]!).toUpperCase() : 'GEOMETRY',
     multi,
     z: high === 0 ? 0 : high === types.length ? 1 : 2,
@@ -133,16 +134,10 @@ async function targetOf(file: ParquetFile, geometry: GeometryColumn): Promise<Ta
 function distinct(columns: readonly Column[]): Column[] {
   const names = new Set<string>();
   return columns.map((column) => {
-    const title = free(column.name, names);
+    const title = freeName(column.name, names);
     names.add(title.toLowerCase());
     return { ...column, title };
   });
-}
-
-function free(name: string, names: ReadonlySet<string>): string {
-  let candidate = name;
-  while (names.has(candidate.toLowerCase())) candidate += '_';
-  return candidate;
 }
 
 /** The types that really occur. */

@@ -1,9 +1,8 @@
 import type { ArchiveDescription, TileGrid } from '../../../../core/archives.js';
 import { TaskFailure } from '../../../../core/failure.js';
-import { describeCrs } from '../../../../native/index.js';
 import type Database from '../../../../native/sqlite.js';
 import { quote } from '../../geopackage/connection.js';
-import { createCore } from '../../geopackage/create.js';
+import { addCrs, createCore } from '../../geopackage/create.js';
 import { type ContainerWriter, closeAsFile, countRows, prepared } from './draft.js';
 
 type Db = Database.Database;
@@ -82,20 +81,4 @@ function doubles({ matrices }: TileGrid): boolean {
     const before = matrices[i - 1];
     return !before || Math.abs(before.cellSize / matrix.cellSize - 2) < 1e-9;
   });
-}
-
-function addCrs(db: Db, crs: string): number {
-  const { name, authority, code, wkt1, wkt } = describeCrs(crs);
-  // CRS84 and EPSG:4326 are the same in a GeoPackage, where x comes first in every CRS.
-  if (crs === 'OGC:CRS84') return 4326;
-  const id = authority === 'EPSG' ? Number(code) : 100_000;
-  const organization = authority === 'EPSG' ? 'EPSG' : 'NONE';
-  db.prepare('INSERT OR IGNORE INTO gpkg_spatial_ref_sys VALUES (?, ?, ?, ?, ?, NULL)').run(
-    name,
-    id,
-    organization,
-    id,
-    wkt1 ?? wkt,
-  );
-  return id;
 }

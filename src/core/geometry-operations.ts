@@ -1,0 +1,59 @@
+/** What the native part does to geometries. */
+
+export type GeometryOperationName =
+  | 'boundary'
+  | 'bounding-circle'
+  | 'buffer'
+  | 'centroid'
+  | 'concave-hull'
+  | 'convex-hull'
+  | 'densify'
+  | 'envelope'
+  | 'line-merge'
+  | 'make-valid'
+  | 'none'
+  | 'oriented-box'
+  | 'point-on-surface'
+  | 'simplify'
+  | 'simplify-topology'
+  | 'smooth'
+  | 'snap-to-grid';
+
+/** An operation on one geometry; lengths are in units of its CRS, unless they are on the ground. */
+export interface GeometryOperation {
+  name: GeometryOperationName;
+  /** Of a buffer; tolerance of a simplification; longest segment; size of a grid cell. */
+  distance?: number;
+  /** The distance of a buffer is metres over the ground, whatever the CRS is: round caps and joins, 8 segments. */
+  ground?: boolean;
+  /** Of a concave hull: its longest edge, as a share between the shortest and the longest of the triangulation. */
+  ratio?: number;
+  /** Whether a concave hull may have holes. */
+  holes?: boolean;
+  /** Segments per quarter circle; 8 when absent. */
+  segments?: number;
+  /** Of smoothing; 1 when absent. */
+  iterations?: number;
+  /** 1 round, 2 flat, 3 square. */
+  cap?: number;
+  /** 1 round, 2 mitre, 3 bevel. */
+  join?: number;
+  mitreLimit?: number;
+  /** The buffer lies on one side of lines: the left for positive distances. */
+  singleSided?: boolean;
+  /** Repairing keeps parts of polygons that collapse, as lines and points. */
+  keepCollapsed?: boolean;
+  /** An invalid geometry fails with its reason; else it is repaired where the operation needs a valid one. */
+  strict?: boolean;
+}
+
+/** An operation on all geometries of a collection together. */
+export interface CollectionOperation {
+  name: 'concave-hull' | 'convex-hull' | 'delaunay' | 'line-merge' | 'polygonize' | 'voronoi';
+  /** Points that are nearer to each other are taken for one. */
+  tolerance?: number;
+  ratio?: number;
+  holes?: boolean;
+}
+
+export type OverlayMode = 'clip' | 'subtract';

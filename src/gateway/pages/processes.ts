@@ -1,0 +1,133 @@
+import { html, type Markup } from '../../core/html.js';
+import { crumbsOf } from './crumbs.js';
+import { documentPage as pageOfDocument } from './document.js';
+import type { PageRequest } from './index.js';
+import { page, section } from './layout.js';
+import { anchor, findLink, type Link, linkList, representationLine, resources } from './links.js';
+import { table } from './table.js';
+
+/** Pages of processes and their jobs, made from the documents that are their JSON representation. */
+
+interface ProcessSummary {
+  readonly id: string;
+  readonly title: string;
+  readonly description: string;
+  readonly links: readonly Link[];
+}
+
+export function processesPage(
+  x: PageRequest,
+  { processes, links }: { processes: readonly ProcessSummary[]; links: readonly Link[] },
+): string {
+  const rows = processes.map(
+    (one) => html`<tr><td>${anchor(findLink(one.links, 'process')!.href, one.title)}</td>
+<td><code>${one.id}</code></td><td>${one.description}</td></tr>`,
+  );
+  const body = html`<h1>Processes</h1>
+<p class="lead">What this server does with features, its own and those that are sent.</p>
+${representationLine(links)}
+${table('Processes', ['Process', 'Id', 'What it does'], rows)}`;
+  return page({ ...whereOf(x), title: 'Processes', body, alternates: links });
+}
+
+interface InputDocument {
+  readonly title: string;
+  readonly description: string;
+  readonly schema: unknown;
+  readonly minOccurs?: number;
+}
+
+export interface ProcessDocument extends ProcessSummary {
+  readonly inputs: Readonly<Record<string, InputDocument>>;
+  readonly outputs: Readonly<Record<string, InputDocument>>;
+}
+
+export function processPage(x: PageRequest, document: ProcessDocument): string {
+  const { id, title, description, inputs, outputs, links } = document;
+  const execute = links.find(({ rel }) => rel.endsWith('/execute'))!.href;
+  const command = `curl -X POST ${execute} -H 'Authorization: Bearer KEY' -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify({ inputs: sampleOf(inputs) })}'`;
+  const body = html`<h1>${title}</h1>
+<p class="lead">${description}</p>
+${representationLine(links)}
+${section('Inputs', table('Inputs', ['Input', 'What it is', 'Values'], Object.entries(inputs).map(inputRow)))}
+${section('Outputs', table('Outputs', ['Output', 'What it is', 'Values'], Object.entries(outputs).map(inputRow)))}
+${section('Execute', html`<pre><code>${command}</code></pre>`)}
+${section('Links', linkList(resources(links)))}`;
+  return page({ ...whereOf(x, { [id]: title }), title, body, alternates: links });
+}
+
+function inputRow([name, { title, description, schema, minOccurs }]: [string, InputDocument]): Markup {
+  const isNeeded = minOccurs !== 0;
+  return html`<tr><th scope="row"><code>${name}</code>${isNeeded ? '' : html` <span class="type">optional</span>`}</th>
+<td><bdi>${title}</bdi>: ${description}</td><td>${valuesOf(schema)}</td></tr>`;
+}
+
+interface Schema {
+  readonly type?: string;
+  readonly enum?: readonly unknown[];
+  readonly default?: unknown;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly anyOf?: readonly { readonly description?: string }[];
+  readonly items?: Schema;
+}
+
+/** What a schema lets through, in words. */
+function valuesOf(value: unknown): string {
+  const schema = value as Schema;
+  if (schema.anyOf) return schema.anyOf.map(({ description = '' }) => description).join(' ');
+  const parts = [schema.enum ? schema.enum.join(', ') : (schema.type ?? 'any')];
+  if (schema.minimum !== undefined) parts.push(`from ${schema.minimum}`);
+  if (schema.maximum !== undefined) parts.push(`to ${schema.maximum}`);
+  if (schema.default !== undefined) parts.push(`(${String(schema.default)} when absent)`);
+  return parts.join(' ');
+}
+
+/** Values for the inputs that are needed. */
+function sampleOf(inputs: ProcessDocument['inputs']): Record<string, unknown> {
+  const needed = Object.entries(inputs).filter(([, { minOccurs }]) => minOccurs !== 0);
+  return Object.fromEntries(
+    needed.map(([name, { schema }]) => {
+      const { anyOf, type, minimum = 0 } = schema as Schema;
+      if (anyOf) return [name, { collection: 'COLLECTION' }];
+      return [name, type === 'number' || type === 'integer' ? Math.max(minimum, 1000) : 'VALUE'];
+    }),
+  );
+}
+
+interface StatusDocument {
+  readonly processID: string;
+  readonly jobID: string;
+  readonly status: string;
+  readonly message: string;
+  readonly created: string;
+  readonly progress: number;
+  readonly links: readonly Link[];
+}
+
+export function jobsPage(
+  x: PageRequest,
+  { jobs, links }: { jobs: readonly StatusDocument[]; links: readonly Link[] },
+): string {
+  const rows = jobs.map(
+    (
+      job,
+    ) => html`<tr><td>${anchor(findLink(job.links, 'self')!.href, job.jobID)}</td><td><code>${job.processID}</code></td>
+<td>${job.status}</td><td>${job.progress} %</td><td><time datetime="${job.created}">${job.created}</time></td></tr>`,
+  );
+  const body = html`<h1>Jobs</h1>
+<p class="lead">Executions of processes, newest first.</p>
+${representationLine(links)}
+${jobs.length === 0 ? html`<p>There are none.</p>` : table('Jobs', ['Job', 'Process', 'Status', 'Progress', 'Created'], rows)}`;
+  return page({ ...whereOf(x), title: 'Jobs', body, alternates: links });
+}
+
+export function jobPage(x: PageRequest, document: StatusDocument): string {
+  const { processID, status, links } = document;
+  const title = `${processID}: ${status}`;
+  return pageOfDocument({ ...whereOf(x), title, document, links, hidden: ['type'] });
+}
+
+function whereOf({ baseUrl, path }: PageRequest, titles?: Record<string, string>) {
+  return { baseUrl, crumbs: crumbsOf(baseUrl, path, titles) };
+}

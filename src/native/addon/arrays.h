@@ -1,0 +1,64 @@
+// Arrays of geometries as functions of the addon take and give them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "../core/wkb.h"
+#include "napi.h"
+
+namespace graticule::addon {
+
+inline uint32_t lengthOf(napi_env env, napi_value array) {
+  uint32_t length = 0;
+  if (napi_get_array_length(env, array, &length) != napi_ok) throw Failure{"the geometries must be an array", true};
+  return length;
+}
+
+/** Calls `visit(i, blob, size)` for each element; the blob is null when it is no Uint8Array. */
+template <typename Visit>
+void eachBlob(napi_env env, napi_value array, Visit&& visit) {
+  const uint32_t n = lengthOf(env, array);
+  for (uint32_t i = 0; i < n; ++i) {
+    napi_handle_scope scope;
+    check(napi_open_handle_scope(env, &scope));
+    napi_value element;
+    check(napi_get_element(env, array, i, &element));
+    const uint8_t* blob = nullptr;
+    size_t size = 0;
+    if (!bytesOf(env, element, blob, size)) blob = nullptr;
+    visit(i, blob, size);
+    check(napi_close_handle_scope(env, scope));
+  }
+}
+
+inline bool readInto(const uint8_t* blob, size_t size, Geometry& geometry) {
+  BlobHeader header;
+  return blob != nullptr && readBlob(blob, size, header, geometry) == ReadStatus::Ok && !header.empty;
+}
+
+inline Geos& geosOf(Environment& environment) {
+  if (environment.geos == nullptr) environment.geos = std::make_unique<Geos>();
+  return *environment.geos;
+}
+
+inline std::shared_ptr<const Reprojector> reprojectorFor(napi_env env, const std::string& from, const std::string& to) {
+  std::string error;
+  auto found = environmentOf(env).reprojectors.find(from, to, error);
+  if (found == nullptr) throw Failure{error, false};
+  return found;
+}
+
+/** A new typed array of `length` elements; `data` is where they are. */
+template <typename T>
+napi_value makeArray(napi_env env, napi_typedarray_type type, size_t length, T*& data) {
+  napi_value buffer;
+  napi_value array;
+  void* bytes = nullptr;
+  check(napi_create_arraybuffer(env, length * sizeof(T), &bytes, &buffer));
+  check(napi_create_typedarray(env, type, length, buffer, 0, &array));
+  data = static_cast<T*>(bytes);
+  return array;
+}
+
+}  // namespace graticule::addon

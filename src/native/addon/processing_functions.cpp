@@ -1,0 +1,226 @@
+// Processing of geometries, a batch at a time.
+#include "processing_functions.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "../core/processing/collection_operation.h"
+#include "../core/processing/geometry_operation.h"
+#include "../core/processing/overlay.h"
+#include "../core/processing/unions.h"
+#include "arrays.h"
+
+namespace graticule::addon {
+namespace {
+
+int32_t requireSrsId(napi_env env, napi_value value) {
+  const double number = requireNumber(env, value, "srsId");
+  if (number != std::trunc(number) || std::fabs(number) > 2147483647) throw Failure{"srsId must be an integer", true};
+  return static_cast<int32_t>(number);
+}
+
+napi_value null(napi_env env) {
+  napi_value value;
+  check(napi_get_null(env, &value));
+  return value;
+}
+
+/** A geometry argument as GEOS holds it; null where there is none, or none that it can hold. */
+GeosGeometry readGeos(Environment& environment, const uint8_t* blob, size_t size) {
+  if (!readInto(blob, size, environment.geometry)) return geosOf(environment).own(nullptr);
+  return geosOf(environment).read(environment.geometry);
+}
+
+/** A geometry as a GeoPackage blob: null for an empty one; the reason, as text, where GEOS failed. */
+napi_value toBlob(napi_env env, const GEOSGeometry* geometry, int32_t srsId) {
+  Environment& environment = environmentOf(env);
+  environment.text.clear();
+  if (!writeGeoPackageBlob(geosOf(environment), geometry, srsId, environment.text)) {
+    return toText(env, geosOf(environment).error());
+  }
+  if (environment.text.empty()) return null(env);
+  return toBuffer(env, environment.text.data(), environment.text.size());
+}
+
+napi_value makeList(napi_env env, size_t length) {
+  napi_value list;
+  check(napi_create_array_with_length(env, length, &list));
+  return list;
+}
+
+napi_value toBlobs(napi_env env, const std::vector<GeosGeometry>& geometries, int32_t srsId) {
+  napi_value list = makeList(env, geometries.size());
+  for (size_t i = 0; i < geometries.size(); ++i) {
+    check(napi_set_element(env, list, static_cast<uint32_t>(i), toBlob(env, geometries[i].get(), srsId)));
+  }
+  return list;
+}
+
+napi_value toIndices(napi_env env, const std::vector<uint32_t>& indices) {
+  uint32_t* out = nullptr;
+  napi_value array = makeArray(env, napi_uint32_array, indices.size(), out);
+  std::copy(indices.begin(), indices.end(), out);
+  return array;
+}
+
+}  // namespace
+
+/** (blobs, operation: JSON, crs, target CRS, srsId) -> (Buffer | null | string)[] */
+napi_value processGeometries(napi_env env, napi_callback_info info) {
+  const Arguments<5> arguments(env, info);
+  GeometryOperation operation;
+  std::string error;
+  if (!parseGeometryOperation(requireText(env, arguments[1], "operation"), operation, error)) throw Failure{error, true};
+  const std::string crs = requireText(env, arguments[2], "crs");
+  const std::string target = requireText(env, arguments[3], "target");
+  const int32_t srsId = requireSrsId(env, arguments[4]);
+  Environment& environment = environmentOf(env);
+  GeometryProcessor processor(geosOf(environment), operation, reprojectorFor(env, crs, target));
+  if (operation.ground) {
+    processor.onGround(environment.reprojectors, reprojectorFor(env, crs, "OGC:CRS84"), reprojectorFor(env, "OGC:CRS84", crs));
+  }
+  napi_value result = makeList(env, lengthOf(env, arguments[0]));
+  std::string reason;
+  eachBlob(env, arguments[0], [&](uint32_t i, const uint8_t* blob, size_t size) {
+    environment.text.clear();
+    napi_value value;
+    if (!readInto(blob, size, environment.geometry)) {
+      value = null(env);
+    } else if (!processor.process(environment.geometry, srsId, environment.text, reason)) {
+      value = toText(env, reason);
+    } else if (environment.text.empty()) {
+      value = null(env);
+    } else {
+      value = toBuffer(env, environment.text.data(), environment.text.size());
+    }
+    check(napi_set_element(env, result, i, value));
+  });
+  return result;
+}
+
+/** (blobs, operation: JSON, srsId) -> Buffer[] */
+napi_value processCollection(napi_env env, napi_callback_info info) {
+  const Arguments<3> arguments(env, info);
+  CollectionOperation operation;
+  std::string error;
+  if (!parseCollectionOperation(requireText(env, arguments[1], "operation"), operation, error)) throw Failure{error, true};
+  const int32_t srsId = requireSrsId(env, arguments[2]);
+  Environment& environment = environmentOf(env);
+  Geos& geos = geosOf(environment);
+  std::vector<GEOSGeometry*> geometries;
+  eachBlob(env, arguments[0], [&](uint32_t, const uint8_t* blob, size_t size) {
+    GeosGeometry geometry = readGeos(environment, blob, size);
+    if (geometry != nullptr) geometries.push_back(geometry.release());
+  });
+  std::vector<GeosGeometry> parts;
+  if (!graticule::processCollection(geos, operation, geometries, parts)) throw Failure{geos.error(), false};
+  return toBlobs(env, parts, srsId);
+}
+
+/**
+ * (left, right, mode, srsId) -> for `clip` and `subtract` (Buffer | null | string)[]; for `intersect`
+ * {pairs: Uint32Array of left, right, pieces: (Buffer | string)[]}
+ */
+napi_value overlayGeometries(napi_env env, napi_callback_info info) {
+  const Arguments<4> arguments(env, info);
+  const std::string mode = requireText(env, arguments[2], "mode");
+  const int32_t srsId = requireSrsId(env, arguments[3]);
+  Environment& environment = environmentOf(env);
+  Overlay overlay(geosOf(environment));
+  eachBlob(env, arguments[1], [&](uint32_t, const uint8_t* blob, size_t size) {
+    overlay.add(readGeos(environment, blob, size));
+  });
+  overlay.build();
+  napi_value list = makeList(env, mode == "intersect" ? 0 : lengthOf(env, arguments[0]));
+  std::vector<uint32_t> pairs;
+  eachBlob(env, arguments[0], [&](uint32_t i, const uint8_t* blob, size_t size) {
+    const GeosGeometry left = readGeos(environment, blob, size);
+    if (mode == "intersect") {
+      if (left == nullptr) return;
+      for (const Overlay::Piece& piece : overlay.intersect(left.get())) {
+        check(napi_set_element(env, list, static_cast<uint32_t>(pairs.size() / 2), toBlob(env, piece.geometry.get(), srsId)));
+        pairs.insert(pairs.end(), {i, piece.right});
+      }
+      return;
+    }
+    const GeosGeometry rest = left == nullptr ? geosOf(environment).own(nullptr)
+                              : mode == "clip" ? overlay.clip(left.get())
+                                               : overlay.subtract(left.get());
+    check(napi_set_element(env, list, i, left == nullptr ? null(env) : toBlob(env, rest.get(), srsId)));
+  });
+  if (mode != "intersect") return list;
+  napi_value result;
+  check(napi_create_object(env, &result));
+  setProperty(env, result, "pairs", toIndices(env, pairs));
+  setProperty(env, result, "pieces", list);
+  return result;
+}
+
+/** (blobs, srsId) -> {owners: Uint32Array, parts: Buffer[]} */
+napi_value geometryParts(napi_env env, napi_callback_info info) {
+  const Arguments<2> arguments(env, info);
+  const int32_t srsId = requireSrsId(env, arguments[1]);
+  Environment& environment = environmentOf(env);
+  std::vector<uint32_t> owners;
+  std::vector<GeosGeometry> parts;
+  eachBlob(env, arguments[0], [&](uint32_t i, const uint8_t* blob, size_t size) {
+    const GeosGeometry whole = readGeos(environment, blob, size);
+    if (whole != nullptr) appendParts(geosOf(environment), whole.get(), parts);
+    owners.resize(parts.size(), i);
+  });
+  napi_value result;
+  check(napi_create_object(env, &result));
+  setProperty(env, result, "owners", toIndices(env, owners));
+  setProperty(env, result, "parts", toBlobs(env, parts, srsId));
+  return result;
+}
+
+namespace {
+
+/** A union and the context that its geometries are in. */
+struct UnionState {
+  Geos geos;
+  GrowingUnion all{geos};
+};
+
+UnionState& unionOf(napi_env env, napi_value value) {
+  void* state = nullptr;
+  if (napi_get_value_external(env, value, &state) != napi_ok) throw Failure{"this is no union", true};
+  return *static_cast<UnionState*>(state);
+}
+
+}  // namespace
+
+/** () -> union */
+napi_value createUnion(napi_env env, napi_callback_info) {
+  const auto destroy = [](napi_env, void* data, void*) { delete static_cast<UnionState*>(data); };
+  napi_value result;
+  check(napi_create_external(env, new UnionState(), destroy, nullptr, &result));
+  return result;
+}
+
+/** (union, blobs) */
+napi_value addToUnion(napi_env env, napi_callback_info info) {
+  const Arguments<2> arguments(env, info);
+  UnionState& state = unionOf(env, arguments[0]);
+  Geometry& geometry = environmentOf(env).geometry;
+  eachBlob(env, arguments[1], [&](uint32_t, const uint8_t* blob, size_t size) {
+    if (!readInto(blob, size, geometry)) return;
+    if (!state.all.add(state.geos.read(geometry))) throw Failure{state.geos.error(), false};
+  });
+  return nullptr;
+}
+
+/** (union, srsId) -> Buffer | null */
+napi_value takeUnion(napi_env env, napi_callback_info info) {
+  const Arguments<2> arguments(env, info);
+  UnionState& state = unionOf(env, arguments[0]);
+  const int32_t srsId = requireSrsId(env, arguments[1]);
+  const GeosGeometry whole = state.all.take();
+  ByteBuffer& out = environmentOf(env).text;
+  out.clear();
+  if (!writeGeoPackageBlob(state.geos, whole.get(), srsId, out)) throw Failure{state.geos.error(), false};
+  return out.empty() ? null(env) : toBuffer(env, out.data(), out.size());
+}
+
+}  // namespace graticule::addon

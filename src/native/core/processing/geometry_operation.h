@@ -1,0 +1,77 @@
+// What processes do to one geometry at a time.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "../analytics/projected_geometry.h"
+#include "../geos.h"
+#include "../reprojector.h"
+
+namespace graticule {
+
+/** An operation by its name, and its parameters; lengths are in units of the CRS, unless they are on the ground. */
+struct GeometryOperation {
+  std::string name;
+  /** Of a buffer; tolerance of a simplification; longest segment; size of a grid cell. */
+  double distance = 0;
+  /** The distance of a buffer is metres over the ground, whatever the CRS is. */
+  bool ground = false;
+  /** Of a concave hull: longest edge as a share between the shortest and the longest of the triangulation, 0 to 1. */
+  double ratio = 0.3;
+  bool holes = false;
+  /** Segments per quarter circle. */
+  uint32_t segments = 8;
+  uint32_t iterations = 1;
+  /** GEOS's numbers of end caps and joins. */
+  uint32_t cap = GEOSBUF_CAP_ROUND;
+  uint32_t join = GEOSBUF_JOIN_ROUND;
+  double mitreLimit = 5;
+  bool singleSided = false;
+  /** Parts of polygons that collapse are kept as lines and points. */
+  bool keepCollapsed = false;
+  /** An invalid geometry fails with its reason; else it is repaired where the operation needs a valid one. */
+  bool strict = false;
+};
+
+/** Reads such an object; false, and a sentence in `error`, for a wrong value or an operation that there is not. */
+bool parseGeometryOperation(std::string_view json, GeometryOperation& operation, std::string& error);
+
+/** Does one operation to many geometries of one CRS. */
+class GeometryProcessor {
+ public:
+  /** `target` leads from the CRS to that of the results. */
+  GeometryProcessor(Geos& geos, GeometryOperation operation, std::shared_ptr<const Reprojector> target)
+      : geos_(geos), operation_(std::move(operation)), target_(std::move(target)) {}
+
+  /** Needed for buffers on the ground: what leads to WGS 84 and back. */
+  void onGround(ReprojectorCache& reprojectors, std::shared_ptr<const Reprojector> toLonLat,
+                std::shared_ptr<const Reprojector> fromLonLat);
+
+  /** Appends the result as a GeoPackage blob; nothing for an empty one. False, and why in `reason`, when it fails. */
+  bool process(const Geometry& geometry, int32_t srsId, ByteBuffer& out, std::string& reason);
+
+ private:
+  GeosGeometry apply(const GEOSGeometry* g);
+  GeosGeometry bufferOnGround(const Geometry& geometry);
+  /** A geometry through another CRS; null when a position has no image there. */
+  GeosGeometry project(const GEOSGeometry* geometry, const Reprojector& reprojector);
+
+  Geos& geos_;
+  GeometryOperation operation_;
+  std::shared_ptr<const Reprojector> target_;
+  ReprojectorCache* reprojectors_ = nullptr;
+  std::shared_ptr<const Reprojector> toLonLat_;
+  std::shared_ptr<const Reprojector> fromLonLat_;
+  ByteBuffer wkb_;
+  Geometry piece_;
+  ProjectedGeometry projected_;
+};
+
+/** Appends a geometry as GeoPackage blob (OGC 12-128r18, 2.1.3); nothing for null and empty ones. False: it cannot be written. */
+bool writeGeoPackageBlob(Geos& geos, const GEOSGeometry* geometry, int32_t srsId, ByteBuffer& out);
+
+/** The geometry, or where it is not valid, what GEOS makes of it: areas stay areas. */
+GeosGeometry repaired(Geos& geos, const GEOSGeometry* geometry);
+
+}  // namespace graticule

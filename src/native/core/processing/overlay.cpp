@@ -1,0 +1,127 @@
+#include "overlay.h"
+
+#include <algorithm>
+#include <new>
+
+#include "geometry_operation.h"
+#include "unions.h"
+
+namespace graticule {
+
+namespace {
+
+/** Does `binary` to both, and where that fails, to both repaired. */
+template <typename Binary>
+GeosGeometry robust(Geos& geos, const GEOSGeometry* a, const GEOSGeometry* b, Binary&& binary) {
+  GeosGeometry result = geos.own(binary(geos.handle(), a, b));
+  if (result != nullptr) return result;
+  const GeosGeometry left = repaired(geos, a);
+  const GeosGeometry right = repaired(geos, b);
+  if (left == nullptr || right == nullptr) return result;
+  return geos.own(binary(geos.handle(), left.get(), right.get()));
+}
+
+void gather(Geos& geos, const GEOSGeometry* g, int dimension, std::vector<GEOSGeometry*>& parts) {
+  if (GEOSGeomTypeId_r(geos.handle(), g) == GEOS_GEOMETRYCOLLECTION) {
+    const int n = GEOSGetNumGeometries_r(geos.handle(), g);
+    for (int i = 0; i < n; ++i) gather(geos, GEOSGetGeometryN_r(geos.handle(), g, i), dimension, parts);
+  } else if (GEOSGeom_getDimensions_r(geos.handle(), g) == dimension) {
+    parts.push_back(GEOSGeom_clone_r(geos.handle(), g));
+  }
+}
+
+/** The parts of a collection that have a dimension, as one geometry: where areas touch, they share lines and points, too. */
+GeosGeometry ofDimension(Geos& geos, GeosGeometry geometry, int dimension) {
+  if (GEOSGeomTypeId_r(geos.handle(), geometry.get()) != GEOS_GEOMETRYCOLLECTION) {
+    if (GEOSGeom_getDimensions_r(geos.handle(), geometry.get()) == dimension) return geometry;
+    return geos.own(GEOSGeom_createEmptyCollection_r(geos.handle(), GEOS_GEOMETRYCOLLECTION));
+  }
+  std::vector<GEOSGeometry*> parts;
+  gather(geos, geometry.get(), dimension, parts);
+  return uniteParts(geos, parts);
+}
+
+}  // namespace
+
+Overlay::~Overlay() {
+  if (tree_ != nullptr) GEOSSTRtree_destroy_r(geos_.handle(), tree_);
+}
+
+void Overlay::add(GeosGeometry geometry) {
+  if (geometry != nullptr && GEOSisValid_r(geos_.handle(), geometry.get()) != 1) geometry = repaired(geos_, geometry.get());
+  right_.push_back(std::move(geometry));
+}
+
+void Overlay::build() {
+  tree_ = GEOSSTRtree_create_r(geos_.handle(), 10);
+  if (tree_ == nullptr) throw std::bad_alloc();
+  for (size_t i = 0; i < right_.size(); ++i) {
+    prepared_.emplace_back(nullptr, GeosDeleter{geos_.handle()});
+    const GEOSGeometry* g = right_[i].get();
+    if (g == nullptr || GEOSisEmpty_r(geos_.handle(), g) != 0) continue;
+    GEOSSTRtree_insert_r(geos_.handle(), tree_, g, reinterpret_cast<void*>(i));
+  }
+}
+
+const GEOSPreparedGeometry* Overlay::prepared(uint32_t i) {
+  if (prepared_[i] == nullptr) prepared_[i].reset(GEOSPrepare_r(geos_.handle(), right_[i].get()));
+  return prepared_[i].get();
+}
+
+std::vector<uint32_t> Overlay::meeting(const GEOSGeometry* left) {
+  std::vector<uint32_t> candidates;
+  const auto take = [](void* item, void* list) {
+    static_cast<std::vector<uint32_t>*>(list)->push_back(static_cast<uint32_t>(reinterpret_cast<size_t>(item)));
+  };
+  GEOSSTRtree_query_r(geos_.handle(), tree_, left, take, &candidates);
+  std::sort(candidates.begin(), candidates.end());
+  const auto apart = [&](uint32_t i) {
+    // What GEOS cannot tell is left to the operation, which says why.
+    return GEOSPreparedIntersects_r(geos_.handle(), prepared(i), left) == 0;
+  };
+  candidates.erase(std::remove_if(candidates.begin(), candidates.end(), apart), candidates.end());
+  return candidates;
+}
+
+GeosGeometry Overlay::clip(const GEOSGeometry* left) {
+  const std::vector<uint32_t> rights = meeting(left);
+  for (const uint32_t i : rights) {
+    if (GEOSPreparedCovers_r(geos_.handle(), prepared(i), left) == 1) return geos_.own(GEOSGeom_clone_r(geos_.handle(), left));
+  }
+  const int dimension = GEOSGeom_getDimensions_r(geos_.handle(), left);
+  std::vector<GeosGeometry> pieces;
+  for (const uint32_t i : rights) {
+    GeosGeometry piece = robust(geos_, left, right_[i].get(), GEOSIntersection_r);
+    if (piece == nullptr) return piece;
+    pieces.push_back(ofDimension(geos_, std::move(piece), dimension));
+  }
+  if (pieces.empty()) return geos_.own(GEOSGeom_createEmptyCollection_r(geos_.handle(), GEOS_GEOMETRYCOLLECTION));
+  if (pieces.size() == 1) return std::move(pieces[0]);
+  std::vector<GEOSGeometry*> parts;
+  for (GeosGeometry& piece : pieces) parts.push_back(piece.release());
+  return uniteParts(geos_, parts);
+}
+
+GeosGeometry Overlay::subtract(const GEOSGeometry* left) {
+  GeosGeometry rest = geos_.own(GEOSGeom_clone_r(geos_.handle(), left));
+  for (const uint32_t i : meeting(left)) {
+    rest = robust(geos_, rest.get(), right_[i].get(), GEOSDifference_r);
+    if (rest == nullptr || GEOSisEmpty_r(geos_.handle(), rest.get()) != 0) return rest;
+  }
+  return rest;
+}
+
+std::vector<Overlay::Piece> Overlay::intersect(const GEOSGeometry* left) {
+  std::vector<Piece> pieces;
+  const int dimension = GEOSGeom_getDimensions_r(geos_.handle(), left);
+  for (const uint32_t i : meeting(left)) {
+    const int least = std::min(dimension, GEOSGeom_getDimensions_r(geos_.handle(), right_[i].get()));
+    GeosGeometry shared = robust(geos_, left, right_[i].get(), GEOSIntersection_r);
+    if (shared != nullptr) shared = ofDimension(geos_, std::move(shared), least);
+    const bool empty = shared != nullptr && GEOSisEmpty_r(geos_.handle(), shared.get()) != 0;
+    if (!empty) pieces.push_back({i, std::move(shared)});
+  }
+  return pieces;
+}
+
+}  // namespace graticule

@@ -1,0 +1,43 @@
+// Many geometries as one.
+#pragma once
+
+#include <vector>
+
+#include "../geos.h"
+
+namespace graticule {
+
+/** The union of parts, which are taken over; an empty collection of none. Null when GEOS fails. */
+GeosGeometry uniteParts(Geos& geos, std::vector<GEOSGeometry*>& parts);
+
+/**
+ * A union that grows: what is added is united in runs of neighbours, and these with each other, so that no more than the
+ * result and a few runs are in memory. Fastest when neighbours follow each other.
+ */
+class GrowingUnion {
+ public:
+  explicit GrowingUnion(Geos& geos) : geos_(geos) {}
+  ~GrowingUnion();
+  GrowingUnion(const GrowingUnion&) = delete;
+  GrowingUnion& operator=(const GrowingUnion&) = delete;
+
+  /** False when GEOS fails, even with the geometries repaired. */
+  bool add(GeosGeometry geometry);
+  /** The union of all that was added, and starts over; null when GEOS fails. */
+  GeosGeometry take();
+
+ private:
+  bool fold();
+
+  Geos& geos_;
+  std::vector<GEOSGeometry*> run_;
+  size_t vertices_ = 0;
+  /** Unions of runs; each stands for twice as many runs as the next, or more. */
+  struct Level {
+    GeosGeometry geometry;
+    size_t runs;
+  };
+  std::vector<Level> levels_;
+};
+
+}  // namespace graticule

@@ -1,0 +1,83 @@
+/** Processing of geometries, as TypeScript sees it. Blobs are GeoPackage blobs, WKB or EWKB; results are GeoPackage blobs. */
+import type { CollectionOperation, GeometryOperation, OverlayMode } from '../core/geometry-operations.js';
+import { nativeAddon } from './built.js';
+
+export type Blobs = readonly (Uint8Array | null)[];
+
+/** A blob; null for an empty or no geometry; the reason, as text, why there is none. */
+export type Processed = Uint8Array | null | string;
+
+interface Union {
+  readonly brand: 'union';
+}
+
+interface NativeProcessing {
+  processGeometries(blobs: Blobs, operation: string, crs: string, target: string, srsId: number): Processed[];
+  processCollection(blobs: Blobs, operation: string, srsId: number): Uint8Array[];
+  overlayGeometries(left: Blobs, right: Blobs, mode: OverlayMode, srsId: number): Processed[];
+  overlayGeometries(left: Blobs, right: Blobs, mode: 'intersect', srsId: number): Intersections;
+  geometryParts(blobs: Blobs, srsId: number): { owners: Uint32Array; parts: Uint8Array[] };
+  createUnion(): Union;
+  addToUnion(union: Union, blobs: Blobs): void;
+  takeUnion(union: Union, srsId: number): Uint8Array | null;
+}
+
+export interface Intersections {
+  /** Indices, left and right by turns; in ascending order of the left. */
+  pairs: Uint32Array;
+  /** What each pair shares, or why that cannot be told. */
+  pieces: (Uint8Array | string)[];
+}
+
+const addon = () => nativeAddon() as NativeProcessing;
+
+/** The CRS of geometries, and the one that results are in. */
+export interface Planes {
+  crs: string;
+  target: string;
+  /** Id of the target in the GeoPackage. */
+  srsId: number;
+}
+
+/** Does an operation to each geometry. Reprojection drops Z and M. */
+export function processGeometries(
+  blobs: Blobs,
+  operation: GeometryOperation,
+  { crs, target, srsId }: Planes,
+): Processed[] {
+  return addon().processGeometries(blobs, JSON.stringify(operation), crs, target, srsId);
+}
+
+/** Does an operation to all geometries together; the parts of its result. Throws what GEOS says. */
+export function processCollection(blobs: Blobs, operation: CollectionOperation, srsId: number): Uint8Array[] {
+  return addon().processCollection(blobs, JSON.stringify(operation), srsId);
+}
+
+/** What is left of each left geometry inside (`clip`) or outside (`subtract`) of all right ones. One plane for all. */
+export function overlayGeometries(left: Blobs, right: Blobs, mode: OverlayMode, srsId: number): Processed[] {
+  return addon().overlayGeometries(left, right, mode, srsId);
+}
+
+/** What each left geometry shares with each right one, where that has the dimension of the lesser of both. */
+export function intersectGeometries(left: Blobs, right: Blobs, srsId: number): Intersections {
+  return addon().overlayGeometries(left, right, 'intersect', srsId);
+}
+
+/** The parts of each geometry, and whose they are, by index. */
+export function geometryParts(blobs: Blobs, srsId: number): { owners: Uint32Array; parts: Uint8Array[] } {
+  return addon().geometryParts(blobs, srsId);
+}
+
+/** A union of as many geometries as come, a batch at a time. Throws what GEOS says. */
+export class GeometryUnion {
+  readonly #union = addon().createUnion();
+
+  add(blobs: Blobs): void {
+    addon().addToUnion(this.#union, blobs);
+  }
+
+  /** The union, and starts over. */
+  take(srsId: number): Uint8Array | null {
+    return addon().takeUnion(this.#union, srsId);
+  }
+}

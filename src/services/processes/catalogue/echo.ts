@@ -1,0 +1,77 @@
+import Type from 'typebox';
+import type { InputDefinition, OutputDefinition, ProcessDefinition } from '../definition.js';
+import { optional } from './parts.js';
+
+/** Its inputs come back as outputs of the same names: tools that test conformance ask for such a process. */
+
+const VALUES = {
+  stringInput: ['A text.', Type.String({ enum: ['Value1', 'Value2', 'Value3'] })],
+  measureInput: [
+    'A measure.',
+    Type.Object({ measurement: Type.Number(), uom: Type.String(), reference: Type.Optional(Type.String()) }),
+  ],
+  dateInput: ['An instant.', Type.String({ format: 'date-time' })],
+  doubleInput: ['A number from 0 to 10.', Type.Number({ minimum: 0, maximum: 10 })],
+  arrayInput: ['From 2 to 10 whole numbers.', Type.Array(Type.Integer(), { minItems: 2, maxItems: 10 })],
+  complexObjectInput: [
+    'An object.',
+    Type.Object({
+      property1: Type.String(),
+      property2: Type.Optional(Type.String()),
+      property3: Type.Optional(Type.Number()),
+      property5: Type.Boolean(),
+    }),
+  ],
+  binaryInput: [
+    'Bytes, as base64.',
+    Type.String({
+      contentEncoding: 'base64',
+      contentMediaType: 'application/octet-stream',
+      maxLength: 1_000_000,
+    }),
+  ],
+  mixedInput: ['A number or a text.', Type.Union([Type.Number(), Type.String({ maxLength: 1000 })])],
+  boundingBoxInput: [
+    'A bounding box.',
+    Type.Object({
+      bbox: Type.Array(Type.Number(), { minItems: 4, maxItems: 6 }),
+      crs: Type.Optional(Type.String()),
+    }),
+  ],
+} as const;
+
+const names = Object.keys(VALUES) as (keyof typeof VALUES)[];
+
+const inputs: Record<string, InputDefinition> = Object.fromEntries(
+  names.map((name) => [
+    name,
+    optional({ title: name, description: VALUES[name][0], schema: VALUES[name][1] }),
+  ]),
+);
+
+const outputs: Record<string, OutputDefinition> = Object.fromEntries(
+  names.map((name) => [
+    name.replace(/Input$/, 'Output'),
+    {
+      title: name.replace(/Input$/, 'Output'),
+      description: `The value of ${name}.`,
+      schema: VALUES[name][1],
+    },
+  ]),
+);
+
+export const echo: ProcessDefinition = {
+  id: 'echo',
+  title: 'Echo',
+  description: 'The outputs are the inputs.',
+  keywords: ['test'],
+  inputs,
+  outputs,
+  work: {
+    kind: 'values',
+    compute: (values) =>
+      Object.fromEntries(
+        Object.entries(values).map(([name, value]) => [name.replace(/Input$/, 'Output'), value]),
+      ),
+  },
+};

@@ -1,0 +1,110 @@
+import Type from 'typebox';
+import { badParameter } from '../../../core/errors.js';
+import type { FeaturesFacts, InputDefinition, InputValues, OutputDefinition } from '../definition.js';
+
+/** Inputs and outputs that many processes have. */
+
+const GeoJson = Type.Object(
+  { type: Type.String({ description: 'FeatureCollection, Feature, or a type of geometry (RFC 7946).' }) },
+  { description: 'GeoJSON in WGS 84, by value.' },
+);
+const Link = Type.Object(
+  {
+    href: Type.String({
+      description:
+        'Results of another job of this server, one of its collections, or a file on a host that may be read.',
+    }),
+    type: Type.Optional(Type.String()),
+  },
+  { description: 'GeoJSON by reference.' },
+);
+const Collection = Type.Object(
+  {
+    collection: Type.String({ description: 'Id or address of a collection of this server.' }),
+    filter: Type.Optional(Type.Any({ description: 'CQL2 text, or CQL2 JSON.' })),
+    'filter-lang': Type.Optional(Type.String({ enum: ['cql2-text', 'cql2-json'] })),
+  },
+  { description: 'The features of a collection, or those that pass a filter.' },
+);
+const Text = Type.String({ description: 'GeoJSON as text.' });
+
+export const FEATURES_SCHEMA = Type.Union([GeoJson, Link, Collection, Text]);
+
+export function featuresInput(title: string, description: string): InputDefinition {
+  return { title, description, schema: FEATURES_SCHEMA, isFeatures: true };
+}
+
+export const FEATURES_OUTPUT: OutputDefinition = {
+  title: 'Features',
+  description: 'GeoJSON in WGS 84; as a file, a GeoPackage in the CRS of the input.',
+  schema: Type.Object(
+    { type: Type.Literal('FeatureCollection'), features: Type.Array(Type.Object({})) },
+    { contentMediaType: 'application/geo+json' },
+  ),
+  isFeatures: true,
+};
+
+export function optional(input: InputDefinition): InputDefinition {
+  return { ...input, isOptional: true };
+}
+
+/** Metres of a unit of length. */
+const METRES = {
+  metre: 1,
+  kilometre: 1000,
+  foot: 0.3048,
+  mile: 1609.344,
+  'nautical-mile': 1852,
+} as const;
+
+type Unit = keyof typeof METRES | 'crs';
+
+export const unitInput: InputDefinition = optional({
+  title: 'Unit',
+  description: 'Unit of lengths; crs is that of the coordinates.',
+  schema: Type.String({ enum: [...Object.keys(METRES), 'crs'], default: 'metre' }),
+});
+
+export function lengthInput(title: string, description: string, least = 0): InputDefinition {
+  return { title, description, schema: Type.Number({ minimum: least }) };
+}
+
+export const invalidInput: InputDefinition = optional({
+  title: 'Invalid geometries',
+  description: 'What becomes of features whose geometry is not valid (OGC 06-103r4): repair, skip, or fail.',
+  schema: Type.String({ enum: ['repair', 'skip', 'fail'], default: 'repair' }),
+});
+
+/** Whether invalid geometries are not repaired. */
+export const isStrict = ({ invalidGeometries }: InputValues) =>
+  invalidGeometries === 'skip' || invalidGeometries === 'fail';
+
+export function numberOf(values: InputValues, name: string, fallback = 0): number {
+  return (values[name] as number | undefined) ?? fallback;
+}
+
+/** A length in the units of the coordinates. In a geographic CRS metres are taken along the equator. */
+export function lengthInCrs(values: InputValues, name: string, { crs }: FeaturesFacts): number {
+  const unit = (values['unit'] as Unit | undefined) ?? 'metre';
+  const length = numberOf(values, name);
+  return unit === 'crs' ? length : (length * METRES[unit]) / crs.metresPerUnit;
+}
+
+/** A length in metres over the ground; undefined where the coordinates are taken for a plane. */
+export function metresOnGround(
+  values: InputValues,
+  name: string,
+  { crs }: FeaturesFacts,
+): number | undefined {
+  const unit = (values['unit'] as Unit | undefined) ?? 'metre';
+  return unit === 'crs' || !crs.isGeographic ? undefined : numberOf(values, name) * METRES[unit];
+}
+
+/** Names of fields that the features have. Throws 400 naming the input. */
+export function fieldNames(values: InputValues, name: string, { fields }: FeaturesFacts): string[] {
+  const names = (values[name] as string[] | undefined) ?? [];
+  const missing = names.find((field) => !fields.includes(field));
+  if (missing !== undefined)
+    throw badParameter(`/inputs/${name}`, `there is no field '${missing.slice(0, 60)}'`);
+  return names;
+}

@@ -1,0 +1,94 @@
+import { badParameter } from '../../core/errors.js';
+import { parseJsonText } from '../../core/json-bounds.js';
+import { plainText } from '../../core/percent.js';
+import { sourceUrl } from '../remote-file.js';
+
+/** A features input as it is sent: by value, by reference, or a collection. */
+export type SentFeatures =
+  | { kind: 'inline'; text: string }
+  | CollectionReference
+  /** An output of another job. */
+  | { kind: 'result'; jobId: string; output: string }
+  /** A file of another server, of any format that is imported. */
+  | { kind: 'remote'; url: string };
+
+export interface CollectionReference {
+  kind: 'collection';
+  id: string;
+  filter?: unknown;
+  filterLang: 'cql2-text' | 'cql2-json';
+}
+
+/** The same as a job keeps it. */
+export type FeaturesReference = Exclude<SentFeatures, { kind: 'inline' }> | { kind: 'file'; path: string };
+
+const TYPES = new Set([
+  'FeatureCollection',
+  'Feature',
+  'Point',
+  'LineString',
+  'Polygon',
+  'MultiPoint',
+  'MultiLineString',
+  'MultiPolygon',
+  'GeometryCollection',
+]);
+
+const RESULT_PATH = /^\/ogc\/processes\/jobs\/([\w-]+)\/results(?:\/([\w.-]+))?\/?(?:\?.*)?$/;
+const COLLECTION_PATH = /^\/ogc\/features\/collections\/([^/?#]+)(?:\/items)?\/?$/;
+
+/** Throws 400 naming the input. */
+export function readFeatures(name: string, value: unknown, baseUrl: string): SentFeatures {
+  const at = `/inputs/${name}`;
+  const sent = typeof value === 'string' ? parsed(at, value) : value;
+  if (typeof sent !== 'object' || sent === null || Array.isArray(sent))
+    throw badParameter(at, 'must be GeoJSON, a link, or a collection');
+  const members = sent as Record<string, unknown>;
+  if (typeof members['collection'] === 'string') return collectionReference(at, members, baseUrl);
+  if (typeof members['href'] === 'string') return linked(at, members['href'], baseUrl);
+  if (!TYPES.has(String(members['type'])))
+    throw badParameter(
+      at,
+      'must be GeoJSON (a FeatureCollection, a Feature, a geometry), a link, or a collection',
+    );
+  if (members['type'] === 'FeatureCollection' && !Array.isArray(members['features']))
+    throw badParameter(`${at}/features`, 'must be an array');
+  return { kind: 'inline', text: JSON.stringify(sent) };
+}
+
+function parsed(at: string, text: string): unknown {
+  try {
+    return parseJsonText(text);
+  } catch (error) {
+    throw badParameter(at, `is no JSON: ${(error as Error).message.slice(0, 120)}`);
+  }
+}
+
+function collectionReference(
+  at: string,
+  members: Record<string, unknown>,
+  baseUrl: string,
+): CollectionReference {
+  const name = String(members['collection']);
+  const path = name.startsWith(`${baseUrl}/`) ? COLLECTION_PATH.exec(name.slice(baseUrl.length)) : undefined;
+  if (/^https?:/i.test(name) && !path)
+    throw badParameter(`${at}/collection`, 'must be a collection of this server: import others first');
+  const language =
+    members['filter-lang'] ?? (typeof members['filter'] === 'object' ? 'cql2-json' : 'cql2-text');
+  if (language !== 'cql2-text' && language !== 'cql2-json')
+    throw badParameter(`${at}/filter-lang`, 'must be cql2-text or cql2-json');
+  const filter = members['filter'];
+  return {
+    ...{ kind: 'collection', id: path ? plainText(path[1]!) : name, filterLang: language },
+    ...(filter === undefined || filter === '' ? {} : { filter }),
+  };
+}
+
+function linked(at: string, href: string, baseUrl: string): SentFeatures {
+  const path = href.startsWith(`${baseUrl}/`) ? href.slice(baseUrl.length) : '';
+  const result = RESULT_PATH.exec(path);
+  if (result) return { kind: 'result', jobId: result[1]!, output: result[2] ?? 'features' };
+  const collection = COLLECTION_PATH.exec(path);
+  if (collection) return { kind: 'collection', id: plainText(collection[1]!), filterLang: 'cql2-text' };
+  return { kind: 'remote', url: sourceUrl(`${at}/href`, href).href };
+}

@@ -1,0 +1,157 @@
+import { mkdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TaskFailure } from '../../core/failure.js';
+import type { FeatureProcessResult } from '../../core/feature-processes.js';
+import type { Principal } from '../../core/operation.js';
+import type { Pools } from '../../core/tasks.js';
+import type { JobContext } from '../jobs/kinds.js';
+import { PROCESSES } from './catalogue/index.js';
+import type { InputValues, ProcessDefinition, ProcessWork } from './definition.js';
+import type { FeaturesReference } from './features-input.js';
+import type { FeatureSources, ResolvedFeatures } from './sources.js';
+
+/** What a job of a process is given. */
+export interface ProcessInput {
+  process: string;
+  values: InputValues;
+  features: Readonly<Record<string, FeaturesReference>>;
+  outputs: Readonly<Record<string, OutputRequest>>;
+  response: 'document' | 'raw';
+  /** It reads what this principal may read then. */
+  principal: Principal;
+}
+
+export interface OutputRequest {
+  transmissionMode: 'value' | 'reference';
+  /** The features become a collection. */
+  publish?: { collection: string; title?: string };
+}
+
+/** A file with features that a job has made. */
+export interface ResultFile {
+  path: string;
+  features: number;
+  bytes: number;
+}
+
+/** What is kept of a job that succeeded. */
+export interface ProcessResult {
+  values: Record<string, unknown>;
+  files: Record<string, ResultFile>;
+  /** Ids of collections, by output. */
+  collections: Record<string, string>;
+}
+
+export interface RunDeps {
+  pools: Pick<Pools, 'run'>;
+  sources: FeatureSources;
+  /** Makes a table of a GeoPackage a collection; once for each token. */
+  publish(
+    context: JobContext,
+    table: { path: string; features: number; collection: string; title: string },
+  ): Promise<void>;
+}
+
+type FeaturesWork = Extract<ProcessWork, { kind: 'features' }>;
+
+/** Milliseconds between looks at how far a process is. */
+const LOOK_MS = 250;
+/** Share of a job that the process itself is; publishing is the rest. */
+const PROCESSED = 0.9;
+
+/** One run of a process: whatever an earlier run has left in the folder is made again. */
+export async function runProcess(
+  context: JobContext<ProcessInput>,
+  folder: string,
+  deps: RunDeps,
+): Promise<ProcessResult> {
+  const definition = PROCESSES.get(context.input.process);
+  if (!definition) throw new TaskFailure('invalid-input', `There is no process ${context.input.process}.`);
+  const { work } = definition;
+  if (work.kind === 'values')
+    return { values: work.compute(context.input.values), files: {}, collections: {} };
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, `${work.output}.gpkg`);
+  const sides = await context.step('read', 'Reading the inputs', () =>
+    resolveSides(context, work, folder, deps),
+  );
+  const result = await context.step('process', definition.title, () =>
+    processSides(context, work, sides, path, deps),
+  );
+  await tellFaults(context, result);
+  const { size: bytes } = await stat(path);
+  const file = { path, features: result.features, bytes };
+  await context.log('info', `${result.read} features were read, ${result.features} written.`);
+  const collections = await publishOutput(context, definition, work.output, file, deps);
+  await context.artifact({
+    ...{ label: work.output, kind: 'process-output', content_type: 'application/geopackage+sqlite3' },
+    ...{ size_bytes: bytes, location: path },
+  });
+  return { values: {}, files: { [work.output]: file }, collections };
+}
+
+interface Sides {
+  input: ResolvedFeatures;
+  overlay?: ResolvedFeatures;
+}
+
+async function resolveSides(
+  { input: { features, principal }, signal }: JobContext<ProcessInput>,
+  { input, overlay }: FeaturesWork,
+  folder: string,
+  { sources }: RunDeps,
+): Promise<Sides> {
+  const resolve = (name: string) => sources.resolve(name, features[name]!, principal, folder, signal);
+  return { input: await resolve(input), ...(overlay ? { overlay: await resolve(overlay) } : {}) };
+}
+
+async function processSides(
+  context: JobContext<ProcessInput>,
+  work: FeaturesWork,
+  { input, overlay }: Sides,
+  output: string,
+  { pools }: RunDeps,
+): Promise<FeatureProcessResult> {
+  const { process, fields } = work.plan(context.input.values, input.facts);
+  const count = new SharedArrayBuffer(4);
+  const task = {
+    ...{ process, output, count },
+    input: { ...input.features, ...(fields ? { fields: [...fields] } : {}) },
+    ...(overlay ? { overlay: overlay.features } : {}),
+  };
+  const read = new Int32Array(count);
+  const tell = () =>
+    input.count && context.progress(Math.min(1, Atomics.load(read, 0) / input.count) * PROCESSED);
+  const timer = setInterval(tell, LOOK_MS);
+  try {
+    return await pools.run('process.features', task, { signal: context.signal });
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Features that could not be processed fail the job, or are told with it. */
+async function tellFaults(context: JobContext<ProcessInput>, result: FeatureProcessResult): Promise<void> {
+  if (result.faults === 0) return;
+  const list = result.faultList.map(({ id, reason }) => `${id} (${reason})`).join(', ');
+  const more = result.faults > result.faultList.length ? ', and others' : '';
+  const message = `${result.faults} features cannot be processed: ${list}${more}.`;
+  if (context.input.values['invalidGeometries'] === 'fail') throw new TaskFailure('invalid-input', message);
+  await context.warn(message.slice(0, 2000));
+}
+
+async function publishOutput(
+  context: JobContext<ProcessInput>,
+  definition: ProcessDefinition,
+  output: string,
+  { path, features }: ResultFile,
+  { publish }: RunDeps,
+): Promise<Record<string, string>> {
+  const request = context.input.outputs[output]?.publish;
+  if (!request) return {};
+  const { collection, title = definition.title } = request;
+  const work = () => publish(context, { path, features, collection, title });
+  await context.step('publish', `Publishing ${collection}`, work, true);
+  return { [output]: collection };
+}

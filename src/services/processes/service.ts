@@ -1,0 +1,287 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, open, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { CatalogSnapshot } from '../../core/collection.js';
+import { ApiError } from '../../core/errors.js';
+import { RESULT_TABLE } from '../../core/feature-processes.js';
+import { LIMITS } from '../../core/limits.js';
+import type { Principal } from '../../core/operation.js';
+import type { Pools } from '../../core/tasks.js';
+import type { JobQuery, JobRow } from '../../stores/jobs.js';
+import { permits } from '../access/permissions.js';
+import type { ImportService } from '../import.js';
+import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
+import type { JobContext, JobKind } from '../jobs/kinds.js';
+import { removeOldFiles } from '../old-files.js';
+import { PROCESSES } from './catalogue/index.js';
+import type { InputValues, ProcessDefinition } from './definition.js';
+import type { FeaturesReference, SentFeatures } from './features-input.js';
+import {
+  type OutputRequest,
+  type ProcessInput,
+  type ProcessResult,
+  type ResultFile,
+  runProcess,
+} from './job.js';
+import { FeatureSources } from './sources.js';
+
+export interface ProcessesDeps {
+  pools: Pools;
+  jobs: JobEngine;
+  imports: ImportService;
+  dataDir: string;
+  /** The catalog as a principal may read it. */
+  visible(principal: Principal): CatalogSnapshot;
+  /** Ids of processes that nobody may execute without approval. */
+  approval: readonly string[];
+}
+
+/** An execution whose inputs passed their schemas. */
+export interface Execution {
+  values: InputValues;
+  features: Readonly<Record<string, SentFeatures>>;
+  outputs: Readonly<Record<string, OutputRequest>>;
+  response: 'document' | 'raw';
+}
+
+export const PROCESS_KIND = 'process';
+const DAY_MS = 86_400_000;
+/** Milliseconds after which features that were sent belong to no job. */
+const STRAY_MS = 3_600_000;
+const EXCEPTIONS = 'http://www.opengis.net/def/exceptions/ogcapi-processes-1/1.0';
+
+/** Processes, and the jobs that execute them (OGC 18-062r2). */
+export class Processes {
+  readonly #deps: ProcessesDeps;
+  /** A folder for each job, and files of features that were sent. */
+  readonly #folder: string;
+  readonly #sent: string;
+  readonly #sources: FeatureSources;
+
+  constructor(deps: ProcessesDeps) {
+    this.#deps = deps;
+    this.#folder = join(resolve(deps.dataDir), 'processes');
+    this.#sent = join(this.#folder, 'sent');
+    this.#sources = new FeatureSources({
+      ...{ pools: deps.pools, visible: deps.visible },
+      resultFile: async (jobId, output, principal) => (await this.file(jobId, output, principal)).path,
+    });
+    deps.jobs.register(this.#kind());
+  }
+
+  get list(): readonly ProcessDefinition[] {
+    return [...PROCESSES.values()];
+  }
+
+  /** Throws `not-found`. */
+  get(id: string): ProcessDefinition {
+    const process = PROCESSES.get(id);
+    if (process) return process;
+    throw new ApiError('not-found', `There is no process '${id.slice(0, 100)}'.`, {
+      type: `${EXCEPTIONS}/no-such-process`,
+    });
+  }
+
+  /** Durable once resolved. Throws what the caller did wrong. */
+  async execute(
+    process: ProcessDefinition,
+    execution: Execution,
+    principal: Principal,
+    options: Pick<SubmitOptions, 'correlationId'>,
+  ): Promise<JobRow> {
+    if (this.#deps.approval.includes(process.id))
+      throw new ApiError('forbidden', `Approval required: ${process.id} is not executed without.`);
+    const { sessionHash: _, ...caller } = principal;
+    await this.#refuse(process, execution, caller);
+    const features = await this.#keep(execution.features);
+    const { values, outputs, response } = execution;
+    const input: ProcessInput = {
+      process: process.id,
+      values,
+      features,
+      outputs,
+      response,
+      principal: caller,
+    };
+    const resources = [`process:${process.id}`, ...collectionsOf(features, outputs)];
+    try {
+      const submit = { owner: ownerOf(principal), resources, ...options };
+      return (await this.#deps.jobs.submit(PROCESS_KIND, input, submit)).job;
+    } catch (error) {
+      await removeSent(features);
+      throw error;
+    }
+  }
+
+  /** A job of this caller, or of anybody for who manages jobs. Throws `not-found`. */
+  async job(id: string, principal: Principal): Promise<JobRow> {
+    const job = await this.#deps.jobs.store.get(id);
+    if (job?.kind === PROCESS_KIND && mayRead(job, principal)) return job;
+    throw new ApiError('not-found', `There is no job '${id.slice(0, 100)}'.`, {
+      type: `${EXCEPTIONS}/no-such-job`,
+    });
+  }
+
+  /** Jobs of this caller, newest first; of all for who manages jobs. */
+  jobs(query: Omit<JobQuery, 'kinds' | 'owner'>, principal: Principal): Promise<JobRow[]> {
+    const owner = managesJobs(principal) ? {} : { owner: ownerOf(principal) };
+    return this.#deps.jobs.store.list({ ...query, ...owner, kinds: [PROCESS_KIND] });
+  }
+
+  /** Stops a job, and forgets its results. Doing it twice is no error; `conflict` for one that has ended otherwise. */
+  async dismiss(id: string, principal: Principal): Promise<JobRow> {
+    const job = await this.job(id, principal);
+    return this.#deps.jobs.cancel(job.id);
+  }
+
+  /** What a job came to. Throws 404 before its end, 410 once it was dismissed, 500 when it failed. */
+  async result(
+    id: string,
+    principal: Principal,
+  ): Promise<{ job: JobRow; input: ProcessInput; result: ProcessResult }> {
+    const job = await this.job(id, principal);
+    switch (job.state) {
+      case 'Succeeded':
+        return {
+          job,
+          input: JSON.parse(job.input_json) as ProcessInput,
+          result: JSON.parse(job.result_json!) as ProcessResult,
+        };
+      case 'Cancelled':
+        throw new ApiError('gone', 'The job was dismissed: it has no results.');
+      case 'Failed':
+        throw new ApiError('internal', `The job failed: ${job.failure_message}`);
+      default:
+        throw new ApiError('not-found', 'The job has not ended yet.', {
+          type: `${EXCEPTIONS}/result-not-ready`,
+        });
+    }
+  }
+
+  /** The file of an output. */
+  async file(id: string, output: string, principal: Principal): Promise<ResultFile> {
+    const { result } = await this.result(id, principal);
+    const file = Object.hasOwn(result.files, output) ? result.files[output] : undefined;
+    if (!file)
+      throw new ApiError('not-found', `The job has no output '${output.slice(0, 100)}' that is a file.`);
+    if (!existsSync(file.path))
+      throw new ApiError('gone', 'The results are past their time, and were removed.');
+    return file;
+  }
+
+  /** Removes results past their time, and features that were sent and belong to no job. */
+  async trim(now = Date.now()): Promise<void> {
+    await removeOldFiles(this.#sent, () => STRAY_MS, now);
+    const isJob = (name: string) => name !== 'sent';
+    await removeOldFiles(
+      this.#folder,
+      (name) => (isJob(name) ? LIMITS.processResultDays * DAY_MS : Infinity),
+      now,
+    );
+  }
+
+  /** Throws what the job would fail with at once: collections and jobs that there are not, fields that do not fit. */
+  async #refuse(
+    { work }: ProcessDefinition,
+    { values, features, outputs }: Execution,
+    principal: Principal,
+  ): Promise<void> {
+    for (const [name, reference] of Object.entries(features)) {
+      if (reference.kind === 'collection') {
+        const { facts } = this.#sources.collection(name, reference, principal);
+        if (work.kind === 'features' && work.input === name) work.plan(values, facts);
+      }
+      if (reference.kind === 'result') await this.file(reference.jobId, reference.output, principal);
+    }
+    for (const { publish } of Object.values(outputs)) {
+      if (!publish) continue;
+      if (!permits(principal, 'admin:import:write'))
+        throw new ApiError('forbidden', 'You may not publish collections.');
+      this.#deps.imports.refuse({ table: publish.collection });
+    }
+  }
+
+  /** Writes features that were sent into files, which go with the job. */
+  async #keep(features: Execution['features']): Promise<Record<string, FeaturesReference>> {
+    const references: Record<string, FeaturesReference> = {};
+    for (const [name, sent] of Object.entries(features)) {
+      if (sent.kind !== 'inline') {
+        references[name] = sent;
+        continue;
+      }
+      await mkdir(this.#sent, { recursive: true, mode: 0o700 });
+      const path = join(this.#sent, `${randomUUID()}.geojson`);
+      references[name] = { kind: 'file', path };
+      await writeDurably(path, sent.text);
+    }
+    return references;
+  }
+
+  #kind(): JobKind<ProcessInput, ProcessResult> {
+    const { pools } = this.#deps;
+    return {
+      kind: PROCESS_KIND,
+      title: 'Process',
+      console: 'Geoprocessing',
+      operationType: 9,
+      resumable: true,
+      ofFolder: true,
+      run: (context) =>
+        runProcess(context, this.#folderOf(context.id), {
+          ...{ pools, sources: this.#sources },
+          publish: (job, table) => this.#publish(job, table),
+        }),
+      cleanup: async ({ features }, id, { state }) => {
+        await removeSent(features);
+        if (state !== 'Succeeded') await rm(this.#folderOf(id), { recursive: true, force: true });
+        await this.trim();
+      },
+    };
+  }
+
+  async #publish(
+    context: JobContext,
+    { path, ...table }: { path: string; features: number; collection: string; title: string },
+  ): Promise<void> {
+    // The load removes what it has read, and the results stay.
+    const staging = join(this.#folderOf(context.id), 'publish.gpkg');
+    await copyFile(path, staging);
+    await this.#deps.imports.publishTable(context, { staging, stagingTable: RESULT_TABLE, ...table });
+    await rm(staging, { force: true });
+  }
+
+  #folderOf(jobId: string): string {
+    return join(this.#folder, jobId);
+  }
+}
+
+export function ownerOf({ kind, id }: Pick<Principal, 'kind' | 'id'>): string {
+  return `${kind}:${id}`;
+}
+
+const managesJobs = (principal: Principal) => permits(principal, 'admin:jobs:read');
+
+function mayRead(job: JobRow, principal: Principal): boolean {
+  return job.owner === ownerOf(principal) || managesJobs(principal);
+}
+
+function collectionsOf(features: Record<string, FeaturesReference>, outputs: Execution['outputs']): string[] {
+  const read = Object.values(features).flatMap((one) => (one.kind === 'collection' ? [one.id] : []));
+  const published = Object.values(outputs).flatMap(({ publish }) => (publish ? [publish.collection] : []));
+  return [...new Set([...read, ...published])].map((id) => `collection:${id}`);
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function removeSent(features: Record<string, FeaturesReference>): Promise<void> {
+  for (const one of Object.values(features)) if (one.kind === 'file') await rm(one.path, { force: true });
+}

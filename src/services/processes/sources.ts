@@ -1,0 +1,140 @@
+import { extname, join } from 'node:path';
+import { hasFeatures } from '../../core/abilities.js';
+import { type CatalogSnapshot, readable } from '../../core/collection.js';
+import { and } from '../../core/cql2/index.js';
+import { defaultCrs } from '../../core/crs.js';
+import { ApiError, notFound } from '../../core/errors.js';
+import { TaskFailure } from '../../core/failure.js';
+import type { ProcessFeatures } from '../../core/feature-processes.js';
+import { plainFields } from '../../core/field-masks.js';
+import { LIMITS } from '../../core/limits.js';
+import type { Principal } from '../../core/operation.js';
+import type { Pools } from '../../core/tasks.js';
+import type { VectorSource } from '../../core/vector-source.js';
+import { describeCrs } from '../../native/index.js';
+import { checkFilter, parseFilter } from '../filters.js';
+import { IMPORT_FORMATS } from '../import-formats.js';
+import { isZipped } from '../publish/formats.js';
+import type { FeaturesFacts } from './definition.js';
+import type { CollectionReference, FeaturesReference } from './features-input.js';
+
+/** Features that a process reads, and what its plan must know of them. */
+export interface ResolvedFeatures {
+  readonly features: ProcessFeatures;
+  readonly facts: FeaturesFacts;
+  /** How many there are, as far as that is known. */
+  readonly count: number | undefined;
+}
+
+export interface SourcesDeps {
+  pools: Pick<Pools, 'run'>;
+  /** The catalog as a principal may read it. */
+  visible(principal: Principal): CatalogSnapshot;
+  /** The file of an output of a job that this principal may read. */
+  resultFile(jobId: string, output: string, principal: Principal): Promise<string>;
+}
+
+/** Finds out where features come from. */
+export class FeatureSources {
+  constructor(private readonly deps: SourcesDeps) {}
+
+  /** A collection as a principal may read it. Throws what is wrong with the reference. */
+  collection(name: string, reference: CollectionReference, principal: Principal): ResolvedFeatures {
+    const collection = this.deps.visible(principal).byId(reference.id);
+    if (!collection || !hasFeatures(collection))
+      throw new ApiError(
+        'invalid-parameter',
+        `/inputs/${name}: there is no collection '${reference.id.slice(0, 100)}'.`,
+        {
+          errors: [{ name: `/inputs/${name}/collection`, detail: 'is no collection of features' }],
+        },
+      );
+    const { source, fields, filter: rows } = readable(collection);
+    const own = filterOf(name, reference, { source, crs: defaultCrs(collection) });
+    const filter = and(rows, own);
+    const count = filter === undefined ? collection.featureCount : undefined;
+    return resolved({ source, ...(filter === undefined ? {} : { filter }) }, fields, count);
+  }
+
+  /** Wherever they come from; GeoJSON becomes a table in `folder`. */
+  async resolve(
+    name: string,
+    reference: FeaturesReference,
+    principal: Principal,
+    folder: string,
+    signal: AbortSignal,
+  ): Promise<ResolvedFeatures> {
+    if (reference.kind === 'collection') return this.collection(name, reference, principal);
+    const { pools } = this.deps;
+    const path = await this.#file(reference, principal, join(folder, `input-${name}`), signal);
+    const [layer] = await pools.run('vector.inspect', { kind: 'geopackage', path }, { signal });
+    if (!layer) throw notFound('result', path);
+    return resolved({ source: layer.source }, undefined, layer.featureCount);
+  }
+
+  /** A GeoPackage with the features. */
+  async #file(
+    reference: Exclude<FeaturesReference, CollectionReference>,
+    principal: Principal,
+    stem: string,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { pools, resultFile } = this.deps;
+    if (reference.kind === 'result') return resultFile(reference.jobId, reference.output, principal);
+    const output = `${stem}.gpkg`;
+    if (reference.kind === 'file')
+      await pools.run('process.stage', { path: reference.path, output }, { signal });
+    else await this.#fetch(reference.url, stem, output, signal);
+    return output;
+  }
+
+  /** Only hosts that remote data may be read from are asked. */
+  async #fetch(url: string, stem: string, output: string, signal: AbortSignal): Promise<void> {
+    const { pools } = this.deps;
+    const extension = extname(new URL(url).pathname).toLowerCase();
+    // What its name does not tell is GeoJSON.
+    const isPlain = Object.hasOwn(IMPORT_FORMATS, extension) && !isZipped(extension);
+    const path = `${stem}${isPlain ? extension : '.geojson'}`;
+    const bounds = { maxBytes: LIMITS.processValueBytes, timeoutMs: LIMITS.downloadMs };
+    await pools.run('ingest.download', { url, path, ...bounds }, { signal });
+    const task = { path, output, table: REMOTE_TABLE, isUnpacked: false };
+    const stage = await pools.run('ogr.stage', task, { signal });
+    if ('problem' in stage)
+      throw new TaskFailure('invalid-input', `The file at ${url} has no features that can be read.`);
+  }
+}
+
+const REMOTE_TABLE = 'remote';
+
+function resolved(
+  query: Pick<ProcessFeatures, 'source' | 'filter'>,
+  visibleFields: readonly string[] | undefined,
+  count: number | undefined,
+): ResolvedFeatures {
+  const { source } = query;
+  const fields = source.fields
+    .filter(({ name, type }) => type !== 'binary' && (!visibleFields || visibleFields.includes(name)))
+    .map(({ name }) => name);
+  return { features: { ...query, fields }, facts: { source, fields, crs: factsOf(source) }, count };
+}
+
+/** Coordinates without a place on Earth are metres of a plane. */
+function factsOf({ crs }: VectorSource): FeaturesFacts['crs'] {
+  try {
+    const { isGeographic, metresPerUnit } = describeCrs(crs);
+    return { isGeographic, metresPerUnit };
+  } catch {
+    return { isGeographic: false, metresPerUnit: 1 };
+  }
+}
+
+function filterOf(
+  name: string,
+  { filter, filterLang: language }: CollectionReference,
+  { source, crs }: { source: VectorSource; crs: ReturnType<typeof defaultCrs> },
+) {
+  if (filter === undefined) return undefined;
+  const at = `/inputs/${name}/filter`;
+  const schema = { ...source, fields: [...plainFields(source.fields)], filterCrs: crs };
+  return checkFilter(at, parseFilter(at, { text: filter, language }), schema);
+}

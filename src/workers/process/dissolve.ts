@@ -1,0 +1,97 @@
+import { TaskFailure } from '../../core/failure.js';
+import type { FeatureProcess } from '../../core/feature-processes.js';
+import type { FeatureRow } from '../../core/features.js';
+import { fieldOf } from '../../core/features.js';
+import { LIMITS } from '../../core/limits.js';
+import { GeometryUnion, geometryParts } from '../../native/processing.js';
+import { Group } from '../vector/analytics/statistics.js';
+import type { Run } from './run.js';
+import { type Attribute, type AttributeValue, FeatureTable } from './table.js';
+
+type Dissolve = Extract<FeatureProcess, { kind: 'dissolve' }>;
+
+interface Dissolved {
+  values: FeatureRow['values'];
+  union: GeometryUnion;
+  statistics: Group;
+}
+
+/** A feature for each group of equal values, in the order of their first features. */
+export async function dissolveFeatures(run: Run, process: Dissolve): Promise<number> {
+  const { input, output } = run.task;
+  const { source, fields } = input;
+  const groups = await groupsOf(run, process);
+  const type = (name: string) => fieldOf(source, name)!.type;
+  const attributes: Attribute[] = [
+    ...process.by.map((name) => ({ name, type: type(name) })),
+    { name: 'featureCount', type: 'integer' },
+    ...process.statistics.map(({ name, field, type: statistic }) => ({
+      name,
+      type:
+        statistic === 'count' ? ('integer' as const) : isOrder(statistic) ? type(field) : ('number' as const),
+    })),
+  ];
+  const table = FeatureTable.create(output, source.crs, attributes);
+  const place = new Map(fields.map((name, i) => [name, i]));
+  try {
+    for (const { values, union, statistics } of groups) {
+      run.cancellation?.check();
+      const numbers = statistics.properties();
+      const row: AttributeValue[] = [
+        ...process.by.map((name) => values[place.get(name)!]),
+        statistics.count,
+        ...process.statistics.map(({ name }) => numbers[name]),
+      ];
+      const geometry = union.take(table.srsId);
+      const parts = process.parts && geometry ? geometryParts([geometry], table.srsId).parts : [geometry];
+      for (const part of parts) table.add(part, row);
+    }
+    return table.finish();
+  } finally {
+    table.abandon();
+  }
+}
+
+const isOrder = (statistic: string) => statistic === 'min' || statistic === 'max';
+
+async function groupsOf(run: Run, { by, statistics }: Dissolve): Promise<Iterable<Dissolved>> {
+  const { input } = run.task;
+  const place = new Map(input.fields.map((name, i) => [name, i]));
+  const groups = new Map<string, Dissolved>();
+  for await (const rows of run.rows(input)) {
+    const batches = new Map<Dissolved, (Uint8Array | null)[]>();
+    for (const row of rows) {
+      const group = groupOf(
+        groups,
+        by.map((name) => row.values[place.get(name)!]!),
+        row,
+        statistics,
+      );
+      group.statistics.add((field) => row.values[place.get(field)!]!);
+      const batch = batches.get(group);
+      if (batch) batch.push(row.geometry);
+      else batches.set(group, [row.geometry]);
+    }
+    for (const [{ union }, blobs] of batches) union.add(blobs);
+  }
+  return groups.values();
+}
+
+function groupOf(
+  groups: Map<string, Dissolved>,
+  values: FeatureRow['values'],
+  row: FeatureRow,
+  statistics: Dissolve['statistics'],
+): Dissolved {
+  const key = JSON.stringify(values.map((value) => [typeof value, String(value)]));
+  let group = groups.get(key);
+  if (!group) {
+    if (groups.size >= LIMITS.processGroups)
+      throw new TaskFailure('too-large', `There are more than ${LIMITS.processGroups} groups.`);
+    groups.set(
+      key,
+      (group = { values: row.values, union: new GeometryUnion(), statistics: new Group(statistics) }),
+    );
+  }
+  return group;
+}

@@ -1,0 +1,33 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { FeatureProcessResult, FeatureProcessTask } from '../../core/feature-processes.js';
+import type { Cancellation } from '../cancellation.js';
+import { dissolveFeatures } from './dissolve.js';
+import { mapFeatures } from './map.js';
+import { overlayFeatures } from './overlay.js';
+import { Run } from './run.js';
+import { processTogether } from './together.js';
+
+/** Body of task `process.features`. */
+export async function processFeatures(
+  task: FeatureProcessTask,
+  cancellation?: Cancellation,
+): Promise<FeatureProcessResult> {
+  const run = new Run(task, cancellation);
+  mkdirSync(dirname(task.output), { recursive: true });
+  return run.result(await write(run));
+}
+
+function write(run: Run): Promise<number> {
+  const { process } = run.task;
+  switch (process.kind) {
+    case 'map':
+      return mapFeatures(run, process);
+    case 'dissolve':
+      return dissolveFeatures(run, process);
+    case 'together':
+      return processTogether(run, process);
+    default:
+      return overlayFeatures(run, process.kind);
+  }
+}

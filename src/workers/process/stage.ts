@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs';
+import { TaskFailure } from '../../core/failure.js';
+import type { StageFeaturesTask } from '../../core/feature-processes.js';
+import type { FieldType } from '../../core/vector-source.js';
+import { geojsonToWkb, wkbToGeoPackage } from '../../native/index.js';
+import type { Cancellation } from '../cancellation.js';
+import { type Attribute, type AttributeValue, FeatureTable } from './table.js';
+
+interface Feature {
+  geometry: unknown;
+  properties: Record<string, unknown> | null;
+}
+
+const CRS = 'OGC:CRS84';
+const LOOK_EVERY = 1000;
+
+/** Body of task `process.stage`: features of GeoJSON (RFC 7946) become a table; nested values become JSON text. */
+export function stageFeatures(
+  { path, output }: StageFeaturesTask,
+  cancellation?: Cancellation,
+): { features: number } {
+  const features = featuresIn(readFileSync(path, 'utf8'));
+  const attributes = attributesOf(features);
+  const table = FeatureTable.create(output, CRS, attributes);
+  try {
+    features.forEach(({ geometry, properties }, i) => {
+      if (i % LOOK_EVERY === 0) cancellation?.check();
+      const values = attributes.map(({ name, type }) => storedValue(properties?.[name], type));
+      table.add(blobOf(geometry, i, table.srsId), values);
+    });
+    return { features: table.finish() };
+  } finally {
+    table.abandon();
+  }
+}
+
+/** A FeatureCollection, a feature, or a geometry. */
+function featuresIn(text: string): Feature[] {
+  const json = parsed(text) as Record<string, unknown>;
+  if (json?.['type'] === 'FeatureCollection' && Array.isArray(json['features']))
+    return json['features'].map(asFeature);
+  return [json?.['type'] === 'Feature' ? asFeature(json) : { geometry: json, properties: null }];
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new TaskFailure('invalid-input', `The features are no JSON: ${(error as Error).message}`);
+  }
+}
+
+function asFeature(value: unknown): Feature {
+  const { type, geometry, properties } = (value ?? {}) as Record<string, unknown>;
+  if (type !== 'Feature')
+    throw new TaskFailure('invalid-input', 'The features hold something that is no Feature.');
+  const isObject = typeof properties === 'object' && properties !== null && !Array.isArray(properties);
+  return {
+    geometry: geometry ?? null,
+    properties: isObject ? (properties as Record<string, unknown>) : null,
+  };
+}
+
+function blobOf(geometry: unknown, index: number, srsId: number): Uint8Array | null {
+  if (geometry === null) return null;
+  try {
+    return wkbToGeoPackage(geojsonToWkb(JSON.stringify(geometry), { from: CRS, to: CRS }), srsId);
+  } catch (error) {
+    throw new TaskFailure(
+      'invalid-input',
+      `The geometry of feature ${index} is wrong: ${(error as Error).message}`,
+    );
+  }
+}
+
+/** A column for each property, of the type that all of its values have. */
+function attributesOf(features: readonly Feature[]): Attribute[] {
+  const types = new Map<string, FieldType>();
+  const cases = new Map<string, string>();
+  for (const { properties } of features) {
+    for (const [name, value] of Object.entries(properties ?? {})) {
+      const first = cases.get(name.toLowerCase());
+      if (first !== undefined && first !== name)
+        throw new TaskFailure(
+          'invalid-input',
+          `The properties ${first} and ${name} differ in their case alone.`,
+        );
+      cases.set(name.toLowerCase(), name);
+      types.set(name, commonType(types.get(name), typeOf(value)) ?? 'string');
+    }
+  }
+  return [...types].map(([name, type]) => ({ name, type }));
+}
+
+function typeOf(value: unknown): FieldType | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'integer' : 'number';
+  if (typeof value === 'boolean') return 'boolean';
+  return typeof value === 'string' ? 'string' : 'json';
+}
+
+function commonType(a: FieldType | undefined, b: FieldType | undefined): FieldType | undefined {
+  if (a === undefined || b === undefined || a === b) return a ?? b;
+  const both = new Set([a, b]);
+  return both.has('integer') && both.has('number') ? 'number' : 'string';
+}
+
+function storedValue(value: unknown, type: FieldType): AttributeValue {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'object') return JSON.stringify(value);
+  return type === 'string' ? String(value) : (value as AttributeValue);
+}

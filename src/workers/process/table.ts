@@ -1,0 +1,150 @@
+import { rmSync } from 'node:fs';
+import { freeName } from '../../core/column-names.js';
+import { RESULT_TABLE } from '../../core/feature-processes.js';
+import type { FieldType } from '../../core/vector-source.js';
+import Database from '../../native/sqlite.js';
+import { quote } from '../providers/geopackage/connection.js';
+import { addCrs, createCore } from '../providers/geopackage/create.js';
+import { asMulti, typeNumber } from './blob.js';
+
+/** An attribute of the results. */
+export interface Attribute {
+  name: string;
+  type: FieldType;
+}
+
+export type AttributeValue = string | number | bigint | boolean | Uint8Array | null | undefined;
+
+/** Column types of GeoPackage (OGC 12-128r18, table 1). */
+const COLUMN_TYPES: Readonly<Record<FieldType, string>> = {
+  integer: 'INTEGER',
+  number: 'REAL',
+  string: 'TEXT',
+  boolean: 'BOOLEAN',
+  date: 'DATE',
+  'date-time': 'DATETIME',
+  binary: 'BLOB',
+  json: 'TEXT',
+  array: 'TEXT',
+};
+
+/** By their numbers in WKB. */
+const TYPE_NAMES = [
+  'GEOMETRY',
+  'POINT',
+  'LINESTRING',
+  'POLYGON',
+  'MULTIPOINT',
+  'MULTILINESTRING',
+  'MULTIPOLYGON',
+  'GEOMETRYCOLLECTION',
+];
+const MULTI = 3;
+const Z = 1000;
+
+/**
+ * A GeoPackage with one table, which a process fills. It is worth nothing before `finish`: whoever finds it otherwise
+ * starts again.
+ */
+export class FeatureTable {
+  readonly srsId: number;
+  readonly #insert: Database.Statement;
+  /** Numbers of the types that came. */
+  readonly #types = new Set<number>();
+  #features = 0;
+
+  private constructor(
+    private readonly db: Database.Database,
+    readonly crs: string,
+    id: string,
+    private readonly geometry: string,
+    attributes: readonly Attribute[],
+  ) {
+    this.srsId = addCrs(db, crs);
+    const columns = attributes.map(({ name, type }) => `, ${quote(name)} ${COLUMN_TYPES[type]}`);
+    db.exec(`CREATE TABLE ${RESULT_TABLE} (${quote(id)} INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+      ${quote(geometry)} GEOMETRY${columns.join('')})`);
+    const names = [id, geometry, ...attributes.map(({ name }) => name)];
+    const sql = `INSERT INTO ${RESULT_TABLE} (${names.map(quote).join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
+    this.#insert = db.prepare(sql);
+  }
+
+  static create(path: string, crs: string, attributes: readonly Attribute[]): FeatureTable {
+    for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+    const db = new Database(path);
+    // It is written to the disk once, when it is whole.
+    db.pragma('journal_mode = OFF');
+    db.pragma('synchronous = OFF');
+    createCore(db);
+    db.exec('BEGIN');
+    const taken = new Set(attributes.map(({ name }) => name.toLowerCase()));
+    return new FeatureTable(db, crs, freeName('fid', taken), freeName('geom', taken), attributes);
+  }
+
+  get features(): number {
+    return this.#features;
+  }
+
+  /** Adds a feature; its id is the next one where none is given. The geometry is a GeoPackage blob. */
+  add(
+    geometry: Uint8Array | null,
+    values: readonly AttributeValue[],
+    id: number | bigint | null = null,
+  ): void {
+    if (geometry) this.#types.add(typeNumber(geometry));
+    this.#insert.run(id, geometry, ...values.map(stored));
+    this.#features++;
+  }
+
+  /** Writes what is told of the table, and all of it to the disk. */
+  finish(): number {
+    const { db } = this;
+    const { type, z } = this.#typeOfAll();
+    const register = db.prepare(
+      "INSERT INTO gpkg_contents (table_name, data_type, srs_id) VALUES (?, 'features', ?)",
+    );
+    register.run(RESULT_TABLE, this.srsId);
+    db.prepare('INSERT INTO gpkg_geometry_columns VALUES (?, ?, ?, ?, ?, 0)').run(
+      ...[RESULT_TABLE, this.geometry, type, this.srsId, z],
+    );
+    db.exec('COMMIT');
+    db.pragma('synchronous = FULL');
+    db.pragma('user_version = 10300');
+    db.close();
+    return this.#features;
+  }
+
+  /** Ends without a result; the file stays behind. */
+  abandon(): void {
+    if (this.db.open) this.db.close();
+  }
+
+  /** One type for all geometries, if there is one: single ones become multi geometries where these came, too. */
+  #typeOfAll(): { type: string; z: number } {
+    const numbers = [...this.#types];
+    const plain = new Set(numbers.map((number) => number % Z));
+    const high = numbers.filter((number) => number >= Z).length;
+    const z = high === 0 ? 0 : high === numbers.length ? 1 : 2;
+    const single = new Set(
+      [...plain].map((number) => (number > MULTI && number <= 2 * MULTI ? number - MULTI : number)),
+    );
+    if (single.size !== 1) return { type: TYPE_NAMES[0]!, z };
+    if (plain.size === 1) return { type: TYPE_NAMES[[...plain][0]!]!, z };
+    this.#makeMulti();
+    return { type: TYPE_NAMES[[...single][0]! + MULTI]!, z };
+  }
+
+  #makeMulti(): void {
+    const { db, geometry } = this;
+    const g = quote(geometry);
+    db.function('as_multi', { deterministic: true }, (blob) =>
+      blob === null ? null : asMulti(blob as Uint8Array),
+    );
+    db.exec(`UPDATE ${RESULT_TABLE} SET ${g} = as_multi(${g})`);
+  }
+}
+
+function stored(value: AttributeValue): string | number | bigint | Uint8Array | null {
+  if (value === undefined) return null;
+  return typeof value === 'boolean' ? Number(value) : value;
+}

@@ -1,0 +1,38 @@
+import { setPriority } from 'node:os';
+import { workerData } from 'piscina';
+import type { FeatureProcessTasks } from '../../core/feature-processes.js';
+import { PROCESS_NICENESS } from '../../core/limits.js';
+import type { TaskInput, TaskOutput } from '../../core/tasks.js';
+import { Cancellation } from '../cancellation.js';
+import { answer } from '../failure.js';
+import type { OneThreadMessage } from '../one-thread.js';
+import { limitConnections } from '../providers/postgis/database.js';
+import { processFeatures } from './features.js';
+import { stageFeatures } from './stage.js';
+
+/** Thread side of the processes: each task keeps a thread until it is done, and yields to all that answers requests. */
+
+/** What a thread is told when it starts. */
+export interface ProcessThreadData {
+  /** Connections that it may open to each database, and where it counts them. */
+  connections: number;
+  counts: SharedArrayBuffer;
+}
+
+const { connections, counts } = workerData as ProcessThreadData;
+limitConnections(connections, counts);
+setPriority(PROCESS_NICENESS);
+
+const TASKS: {
+  [N in keyof FeatureProcessTasks]: (
+    input: TaskInput<N>,
+    cancellation: Cancellation,
+  ) => TaskOutput<N> | Promise<TaskOutput<N>>;
+} = {
+  'process.stage': stageFeatures,
+  'process.features': processFeatures,
+};
+
+export default function runTask({ name, input, flag }: OneThreadMessage<keyof FeatureProcessTasks>) {
+  return answer(async () => TASKS[name](input as never, new Cancellation(flag)));
+}
