@@ -136,7 +136,7 @@ export const ConfigSchema = section({
   }),
   processes: section({
     approval: Type.Array(Type.String(), {
-      description: 'Ids of processes that are not executed without approval, which nobody can give yet.',
+      description: 'Ids of processes that nobody executes without approval.',
       default: [],
     }),
   }),

@@ -204,6 +204,21 @@ export class JobStore {
       .execute() as Promise<{ kind: string; state: 'Queued' | 'Running'; count: number }[]>;
   }
 
+  /** How many jobs of a kind there are by their resources and states, and when the newest of them was submitted. */
+  tally(kind: string): Promise<{ resources_json: string; state: JobState; count: number; newest: number }[]> {
+    return this.db
+      .selectFrom('jobs')
+      .select((w) => [
+        'resources_json',
+        'state',
+        w.fn.countAll<number>().as('count'),
+        w.fn.max('created_at').as('newest'),
+      ])
+      .where('kind', '=', kind)
+      .groupBy(['resources_json', 'state'])
+      .execute() as Promise<{ resources_json: string; state: JobState; count: number; newest: number }[]>;
+  }
+
   /** Number of artifacts of each of these jobs that has any. */
   async artifactCounts(jobIds: readonly string[]): Promise<Map<string, number>> {
     if (jobIds.length === 0) return new Map();

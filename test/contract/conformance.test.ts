@@ -12,6 +12,7 @@ const DECLARATIONS = [
   '/ogc/tiles/conformance',
   '/ogc/maps/conformance',
   '/ogc/coverages/conformance',
+  '/ogc/processes/conformance',
   '/stac/conformance',
 ];
 

@@ -123,6 +123,21 @@ export const STANDARDS: readonly Standard[] = [
     },
   },
   {
+    uri: `${OGC}/ogcapi-processes-1/1.0/conf/`,
+    tests: ['processes'],
+    classes: {
+      core: 'landingpage-op landingpage-success api-definition-op api-definition-success conformance-op conformance-success http process-list process-list-success pl-limit-definition pl-limit-response pl-links process process-success process-exception-no-such-process job-creation-op job-creation-request job-creation-auto-execution-mode job-creation-default-execution-mode job-creation-inputs job-creation-input-array job-creation-input-inline job-creation-input-inline-object job-creation-input-inline-mixed job-creation-input-inline-bbox job-creation-input-binary job-creation-input-ref job-creation-input-validation job-creation-default-outputs job-creation-success-async job job-success job-exception-no-such-job job-results job-results-async-document job-results-async-raw-value-one job-results-async-raw-ref job-results-async-raw-value-multi job-results-async-raw-mixed-multi job-results-failed job-results-exception-no-such-job job-results-exception-results-not-ready',
+      'ogc-process-description':
+        'json-encoding inputs-def input-def input-mixed-type outputs-def output-def output-mixed-type',
+      json: 'definition',
+      html: 'definition content',
+      oas30: 'oas-definition-1 oas-definition-2 oas-impl completeness exception-codes security',
+      'job-list':
+        'job-list-op job-list-success limit-definition limit-response links processID-definition processID-mandatory processID-response status-definition status-response type-definition type-response datetime-definition datetime-response duration-definition duration-response',
+      dismiss: 'job-dismiss-op job-dismiss-success',
+    },
+  },
+  {
     uri: `${OGC}/ogcapi-tiles-1/1.0/conf/`,
     tests: ['tiles'],
     classes: {

@@ -46,6 +46,10 @@ export interface Execution {
 }
 
 export const PROCESS_KIND = 'process';
+
+/** Names a process among the resources of a job. */
+export const processResource = (id: string) => `process:${id}`;
+
 const DAY_MS = 86_400_000;
 /** Milliseconds after which features that were sent belong to no job. */
 const STRAY_MS = 3_600_000;
@@ -104,7 +108,7 @@ export class Processes {
       response,
       principal: caller,
     };
-    const resources = [`process:${process.id}`, ...collectionsOf(features, outputs)];
+    const resources = [processResource(process.id), ...collectionsOf(features, outputs)];
     try {
       const submit = { owner: ownerOf(principal), resources, ...options };
       return (await this.#deps.jobs.submit(PROCESS_KIND, input, submit)).job;

@@ -101,11 +101,6 @@ export const geocoding = group({ tag: 'Geocoding', scope: 'geocoding', envelope:
   action('POST /geocoding/reference-data/import', 'Import Geocoder Reference Data'),
 ]);
 
-/** Use of geoprocessing tools. */
-export const geoprocessing = group({ tag: 'Geoprocessing', scope: 'geoprocessing', envelope: 'wrapped' }, [
-  report('GET /geoprocessing/tools/usage-ranking', 'Get geoprocessing tool usage ranking'),
-]);
-
 /** Import from other servers, and records of migrations. */
 export const importServices = group({ tag: 'Import', scope: 'import-services', envelope: 'raw' }, [
   scanSource,

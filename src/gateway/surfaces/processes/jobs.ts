@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { badParameter } from '../../../core/errors.js';
 import { defineOperation, type Exchange, type Operation, type Param } from '../../../core/operation.js';
 import { integer, pathString } from '../../../core/params.js';
-import type { Processes } from '../../../services/processes/service.js';
+import { type Processes, processResource } from '../../../services/processes/service.js';
 import type { JobQuery, JobRow } from '../../../stores/jobs.js';
 import { fileReply } from '../../http/file-reply.js';
 import { jobPage, jobsPage } from '../../pages/processes.js';
@@ -235,7 +235,7 @@ async function select({ processes }: JobDeps, { params, principal }: ListExchang
   const query: Omit<JobQuery, 'kinds' | 'owner' | 'limit'> = {
     ...datetime,
     ...(status ? { states: statesOf(status) } : {}),
-    ...(processID?.length === 1 ? { resource: `process:${processID[0]}` } : {}),
+    ...(processID?.length === 1 ? { resource: processResource(processID[0]!) } : {}),
   };
   const rows: JobRow[] = [];
   let before: JobQuery['before'];

@@ -21,7 +21,7 @@ const PROTOCOLS = [
   ['OGC-Coverages', 'OGC API - Coverages', '/ogc/coverages', true],
   ['STAC', 'SpatioTemporal Asset Catalog', '/stac', true],
   ['Streaming', 'Feature streams', '/api/v1/streaming/features', true],
-  ['OGC-Processes', 'OGC API - Processes', '/ogc/processes', false],
+  ['OGC-Processes', 'OGC API - Processes', '/ogc/processes', true],
   ['FeatureServer', 'GeoServices REST', '/rest/services', false],
 ] as const;
 
@@ -34,7 +34,7 @@ const FEATURES = {
   auditTrail: true,
   metadataResources: false,
   manifestApply: false,
-  geoprocessing: false,
+  geoprocessing: true,
 };
 
 /** What clients ask for before anything else: version, protocols, features. */

@@ -31,6 +31,12 @@ export const INTERFACE_DOCUMENTS: readonly InterfaceDocument[] = [
     openapi: '/ogc/coverages/openapi.json',
   },
   {
+    surface: 'processes',
+    title: 'Processes',
+    description: 'OGC API Processes: geoprocessing as jobs. Needs a key.',
+    openapi: '/ogc/processes/openapi.json',
+  },
+  {
     surface: 'stac',
     title: 'STAC',
     description: 'SpatioTemporal Asset Catalog of what is published.',
