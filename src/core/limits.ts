@@ -102,8 +102,9 @@ export const LIMITS = {
   processTogetherBytes: 536_870_912,
   /** Features of an overlay whose envelopes meet that of a thousand neighbours. */
   processWindow: 1_000_000,
-  /** Bytes of the features that an execution holds, and of a result that its answer holds. */
-  processValueBytes: 26_214_400,
+  /** Bytes of the body of an execution, and of a file that it names. */
+  processBodyBytes: 8_388_608,
+  processFileBytes: 268_435_456,
   /** Days that results are there. */
   processResultDays: 7,
   /** Statistics asked of one analytics operation. */

@@ -207,6 +207,8 @@ export interface BodySpec<S extends TSchema = TSchema> {
   readonly fit?: (value: unknown) => unknown;
   /** Bytes; `LIMITS.bodyBytes` when absent. */
   readonly maxBytes?: number;
+  /** What a client is told to do that has more. */
+  readonly advice?: string;
   /** What the JSON may hold where that is not the usual. Anonymous clients may send less: see `LIMITS`. */
   readonly bounds?: Partial<JsonBounds>;
   /** The body is not collected: the handler reads `exchange.upload`. `schema` only documents it. */

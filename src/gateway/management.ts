@@ -11,7 +11,7 @@ import type { ApiKeys } from '../services/access/api-keys.js';
 import type { CertificateTrust } from '../services/access/certificates/trust.js';
 import type { EmbedKeys } from '../services/access/embed-keys.js';
 import type { IdentityParts } from '../services/access/identity-parts.js';
-import { WRITE_FEATURES } from '../services/access/policy.js';
+import { PROCESS_PERMISSIONS, WRITE_FEATURES } from '../services/access/policy.js';
 import type { RateLimits } from '../services/access/rate-limits.js';
 import type { AccessRules } from '../services/access/rules.js';
 import { Sealing } from '../services/access/sealing.js';
@@ -235,7 +235,12 @@ export function startManagement(options: ManagementOptions): Management {
     streams: options.streams,
     config: configDocument(options.settings),
     releases: config.releases,
-    permissions: () => new Set([...operations.map(({ permission }) => permission), WRITE_FEATURES]),
+    permissions: () =>
+      new Set([
+        ...operations.map(({ permission }) => permission),
+        WRITE_FEATURES,
+        ...Object.values(PROCESS_PERMISSIONS),
+      ]),
     openApi: () =>
       openApiDocument(
         {

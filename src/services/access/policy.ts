@@ -20,6 +20,9 @@ import { NO_RULES, type RuleSet } from './rules.js';
 const NONE: Access = { allowed: false };
 const ALL: Access = { allowed: true };
 
+/** What executing processes takes, and looking at their jobs. */
+export const PROCESS_PERMISSIONS = { execute: 'processes:execute', read: 'processes:read' } as const;
+
 /** Permission to write to every collection. */
 export const WRITE_FEATURES = 'features:write';
 

@@ -95,7 +95,7 @@ export class FeatureSources {
     // What its name does not tell is GeoJSON.
     const isPlain = Object.hasOwn(IMPORT_FORMATS, extension) && !isZipped(extension);
     const path = `${stem}${isPlain ? extension : '.geojson'}`;
-    const bounds = { maxBytes: LIMITS.processValueBytes, timeoutMs: LIMITS.downloadMs };
+    const bounds = { maxBytes: LIMITS.processFileBytes, timeoutMs: LIMITS.downloadMs };
     await pools.run('ingest.download', { url, path, ...bounds }, { signal });
     const task = { path, output, table: REMOTE_TABLE, isUnpacked: false };
     const stage = await pools.run('ogr.stage', task, { signal });

@@ -33,7 +33,8 @@ export const executeBody = {
   }),
   mediaTypes: ['application/json'],
   required: true,
-  maxBytes: LIMITS.processValueBytes,
+  maxBytes: LIMITS.processBodyBytes,
+  advice: 'Import the features, or name a file on a host that may be read.',
   bounds: { values: LIMITS.editValues, names: LIMITS.editNames, depth: LIMITS.searchDepth },
 } satisfies BodySpec;
 

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { badParameter } from '../../../core/errors.js';
 import { defineOperation, type Exchange, type Operation, type Param } from '../../../core/operation.js';
 import { integer, pathString } from '../../../core/params.js';
+import { PROCESS_PERMISSIONS } from '../../../services/access/policy.js';
 import { type Processes, processResource } from '../../../services/processes/service.js';
 import type { JobQuery, JobRow } from '../../../stores/jobs.js';
 import { fileReply } from '../../http/file-reply.js';
@@ -122,7 +123,7 @@ export function jobOperations(deps: JobDeps): Operation[] {
       summary: 'Job list',
       description:
         'Jobs of who asks, newest first; those of all for who may read jobs of the management API.',
-      permission: 'processes:read',
+      permission: PROCESS_PERMISSIONS.read,
       params: jobListParams,
       formats: META_FORMATS,
       responses: {
@@ -143,7 +144,7 @@ export function jobOperations(deps: JobDeps): Operation[] {
       method: 'GET',
       path: `${PROCESSES_PATH}/jobs/{jobId}`,
       summary: 'Job status',
-      permission: 'processes:read',
+      permission: PROCESS_PERMISSIONS.read,
       params: { jobId },
       formats: META_FORMATS,
       responses: {
@@ -164,7 +165,7 @@ export function jobOperations(deps: JobDeps): Operation[] {
       path: `${PROCESSES_PATH}/jobs/{jobId}`,
       summary: 'Dismiss a job',
       description: 'A job that waits or runs is stopped, and leaves nothing. Doing it twice is no error.',
-      permission: 'processes:execute',
+      permission: PROCESS_PERMISSIONS.execute,
       audited: true,
       params: { jobId },
       responses: {
@@ -186,7 +187,7 @@ export function jobOperations(deps: JobDeps): Operation[] {
       method: 'GET',
       path: `${PROCESSES_PATH}/jobs/{jobId}/results`,
       summary: 'Job results',
-      permission: 'processes:read',
+      permission: PROCESS_PERMISSIONS.read,
       params: { jobId },
       responses: {
         200: { description: 'The outputs', content: { 'application/json': Type.Object({}) } },
@@ -205,7 +206,7 @@ export function jobOperations(deps: JobDeps): Operation[] {
       path: `${PROCESSES_PATH}/jobs/{jobId}/results/{outputId}`,
       summary: 'One output of a job',
       description: 'Features as GeoJSON in WGS 84, or as the GeoPackage that the job made, in their own CRS.',
-      permission: 'processes:read',
+      permission: PROCESS_PERMISSIONS.read,
       params: { jobId, outputId, f: list('f', 'geojson or gpkg.', ['geojson', 'gpkg']) },
       responses: {
         200: {

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { badParameter } from '../../../core/errors.js';
 import { defineOperation, type Operation, type Param } from '../../../core/operation.js';
 import { integer, pathString } from '../../../core/params.js';
+import { PROCESS_PERMISSIONS } from '../../../services/access/policy.js';
 import type { JobRow } from '../../../stores/jobs.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
@@ -138,7 +139,7 @@ function executeOperation(deps: ProcessesDeps): Operation {
     summary: 'Execute a process',
     description:
       'A job is made, and does it. Features come by value, from a collection, or from the results of another job.',
-    permission: 'processes:execute',
+    permission: PROCESS_PERMISSIONS.execute,
     audited: true,
     repeatable: true,
     params: { processId, prefer },
