@@ -263,6 +263,17 @@ describe('an engine', () => {
     expect(await engines[0]!.exited).toEqual({ code: 0, signal: null });
   });
 
+  it('loads the library that its tasks need, when the first of them comes', async () => {
+    const { run } = bound(await start(1));
+    const libraries = () => {
+      const maps = readFileSync(`/proc/${engines[0]!.process.pid}/maps`, 'utf8');
+      return [/\/libgdal\.so/, /mapnik[^\n]*\.node/].map((name) => name.test(maps));
+    };
+    expect(libraries()).toEqual([false, false]);
+    await run('raster.image', image(16));
+    expect(libraries()).toEqual([true, false]);
+  });
+
   it('has its name', async () => {
     await startCommon();
     expect(readFileSync(`/proc/${engines[0]!.process.pid}/cmdline`, 'utf8')).toContain('graticule: engine');

@@ -14,7 +14,7 @@ import { ACCEPT, AUTHORIZATION, COOKIE, type HttpExchange, IDEMPOTENCY_KEY, X_AP
 import { requireFraming, requireMetExpectation } from './framing.js';
 import { type ParamPlan, parseQuery, planParams, readParams } from './query.js';
 import { allowOf, type Match, Router } from './router.js';
-import { type BodyReader, bodyReader, compileOnUse, compileSchema } from './validation.js';
+import { type BodyReader, bodyReader, compileOnUse } from './validation.js';
 
 export interface Credentials {
   apiKey: string | undefined;
@@ -343,10 +343,9 @@ export class Dispatcher {
   }
 }
 
-function readerOf({ body, surface }: Operation, pools: DispatchOptions['pools']): BodyReader | undefined {
+function readerOf({ body }: Operation, pools: DispatchOptions['pools']): BodyReader | undefined {
   if (!body || body.streamed) return undefined;
-  const check = surface === 'admin' ? compileOnUse(body.schema) : compileSchema(body.schema);
-  return bodyReader(body, check, pools);
+  return bodyReader(body, compileOnUse(body.schema), pools);
 }
 
 /**

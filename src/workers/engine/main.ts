@@ -95,8 +95,6 @@ server.on('connection', (socket) => {
 });
 server.on('error', (error) => endAfterLoss(`the engine socket failed: ${String(error)}`));
 
-await threads.warm();
-// Listening starts with the native code loaded: whoever can connect can send tasks.
 server.listen(settings.socketPath, () => supervisor.ready());
 
 setInterval(() => {

@@ -1,4 +1,4 @@
-/** The two threads of an engine that run native code, and the tasks that they run. */
+/** The two threads of an engine that run native code, each from its first task on, and the tasks that they run. */
 
 import { Piscina } from 'piscina';
 import { TaskFailure } from '../../core/failure.js';
@@ -29,7 +29,7 @@ export interface EngineTaskOptions extends LaneTaskOptions {
   onProgress?: (fraction: number) => void;
 }
 
-/** Exactly one thread that lives as long as the process: a second one could not load the same native code. */
+/** Exactly one thread that stays until the process ends: a second one could not load the same native code. */
 function singleThread(
   name: string,
   file: URL,
@@ -53,22 +53,17 @@ function singleThread(
 }
 
 export class EngineThreads {
-  readonly #raster: Piscina;
-  readonly #map: Piscina;
+  #rasterThread: Piscina | undefined;
+  #mapThread: Piscina | undefined;
+  readonly #options: EngineThreadsOptions;
   readonly #rasterLane: Lane;
   /** Rasters that wait for other servers: they leave threads of libuv, where GDAL's calls run, to the others. */
   readonly #distantLane: Lane;
   readonly #mapLane: Lane;
 
   constructor(options: EngineThreadsOptions) {
-    const { rasterConcurrency, mapConcurrency, maxQueue, graceMs, onStuck, onLost } = options;
-    this.#raster = singleThread(
-      'raster',
-      new URL('../raster/worker.js', import.meta.url),
-      rasterConcurrency + DISTANT_CONCURRENCY,
-      onLost,
-    );
-    this.#map = singleThread('map', new URL('../map/worker.js', import.meta.url), mapConcurrency, onLost);
+    this.#options = options;
+    const { rasterConcurrency, mapConcurrency, maxQueue, graceMs, onStuck } = options;
     this.#rasterLane = new Lane({
       name: 'raster',
       concurrency: rasterConcurrency,
@@ -86,11 +81,23 @@ export class EngineThreads {
     this.#mapLane = new Lane({ name: 'map', concurrency: mapConcurrency, maxQueue, graceMs, onStuck });
   }
 
-  /** Resolves when both threads have loaded their native code. */
-  async warm(): Promise<void> {
-    await Promise.all(
-      [this.#raster, this.#map].map((pool) => this.#call(pool, 'warm', null, new Cancellation())),
-    );
+  /** GDAL's: a server of vector data needs neither its memory nor the half second of processor time that loading takes. */
+  get #raster(): Piscina {
+    const { rasterConcurrency, onLost } = this.#options;
+    const file = new URL('../raster/worker.js', import.meta.url);
+    return (this.#rasterThread ??= singleThread(
+      'raster',
+      file,
+      rasterConcurrency + DISTANT_CONCURRENCY,
+      onLost,
+    ));
+  }
+
+  /** Mapnik's. */
+  get #map(): Piscina {
+    const { mapConcurrency, onLost } = this.#options;
+    const file = new URL('../map/worker.js', import.meta.url);
+    return (this.#mapThread ??= singleThread('map', file, mapConcurrency, onLost));
   }
 
   /** Tasks that native code works on now, those included that nobody waits for any more. */
@@ -100,7 +107,7 @@ export class EngineThreads {
 
   /** Closes the files that stayed open; no task may follow. */
   async close(): Promise<void> {
-    await this.#call(this.#raster, 'close', null, new Cancellation());
+    if (this.#rasterThread) await this.#call(this.#rasterThread, 'close', null, new Cancellation());
   }
 
   /** Runs one task. Rejects with `TaskFailure`. */

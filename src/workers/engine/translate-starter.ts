@@ -7,8 +7,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { LIMITS } from '../../core/limits.js';
+import { partPath, removePart } from '../raster/parts.js';
 import type { FromTranslator, TranslatorOrder, TranslatorTask } from '../raster/translation.js';
-import { partPath, removePart } from '../raster/translation.js';
 
 export type ToStarter = { id: number; order: TranslatorOrder<TranslatorTask> } | { id: number; kill: true };
 

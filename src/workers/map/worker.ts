@@ -9,7 +9,6 @@ import { type RenderTask, render } from './render.js';
 export default async function run({ task, input, flag }: ThreadTask): Promise<Answer> {
   return moved(
     await answer(async () => {
-      if (task === 'warm') return null;
       if (task !== 'map.render') throw new TaskFailure('invalid-input', 'Unknown task.');
       return render(input as RenderTask, new Cancellation(flag));
     }),

@@ -6,7 +6,8 @@ import type { RasterImportResult, RasterImportTask } from '../../core/rasters.js
 import { crsOf, crsOfDataset } from './crs.js';
 import { type Dataset, gdal, openRaster, plainFile, unreadable } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
-import { failureOf, publish, removePart, requireNewFile } from './translation.js';
+import { removePart } from './parts.js';
+import { failureOf, publish, requireNewFile } from './translation.js';
 
 const DRIVERS = new Set(['GTiff', 'COG', 'PNG', 'JPEG']);
 

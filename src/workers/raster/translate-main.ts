@@ -3,15 +3,10 @@
 import { answer } from '../failure.js';
 import { gdal } from './gdal.js';
 import { importRaster } from './import.js';
+import { partPath, removePart } from './parts.js';
 import { stage } from './stage.js';
 import { translate } from './translate.js';
-import {
-  type FromTranslator,
-  partPath,
-  removePart,
-  type TranslatorOrder,
-  type TranslatorTask,
-} from './translation.js';
+import type { FromTranslator, TranslatorOrder, TranslatorTask } from './translation.js';
 import { unpack } from './unpack.js';
 
 process.title = 'graticule: engine import';

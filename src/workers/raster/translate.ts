@@ -11,8 +11,9 @@ import { type Dataset, gdal } from './gdal.js';
 import { baseGeometryCode, geometryTypeOf, hasNoGeometry, hasZ, openVector } from './ogr.js';
 import { isParquet } from './parquet/file.js';
 import { translateParquet } from './parquet/translate.js';
+import { copyPath, removePart } from './parts.js';
 import { coordinatesOfTable, pointsOf, requirePlaces } from './spreadsheet.js';
-import { copyPath, failureOf, publish, removePart, requireNewFile } from './translation.js';
+import { failureOf, publish, requireNewFile } from './translation.js';
 
 /** Files below this report no progress. */
 const PROGRESS_BYTES = 8 << 20;

@@ -1,7 +1,7 @@
 /** What the process that translates a file shares with the engine that started it. */
 
-import { link, rename, rm, stat, statfs } from 'node:fs/promises';
-import { dirname, extname, isAbsolute } from 'node:path';
+import { link, rename, stat, statfs } from 'node:fs/promises';
+import { dirname, isAbsolute } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
 import type { TaskInput, TaskOutput } from '../../core/tasks.js';
 import type { Answer } from '../failure.js';
@@ -18,25 +18,6 @@ export interface TranslatorOrder<N extends TranslatorTask> {
 export type FromTranslator<N extends TranslatorTask> =
   | { progress: number }
   | { answer: Answer<TaskOutput<N>> };
-
-/** The file that a translation writes before it is whole. Named after the process that writes it, so that a second attempt never meets the remains of the first. */
-export function partPath(output: string, pid: number): string {
-  return `${output}.part-${pid}${extname(output)}`;
-}
-
-/** A copy that is only read to write the part. */
-export function copyPath(part: string): string {
-  return `${part}${COPY}`;
-}
-const COPY = '.copy.gpkg';
-
-/** Removes the file or folder and what SQLite or the COG driver left beside it. */
-export async function removePart(part: string): Promise<void> {
-  const suffixes = ['', '-journal', '-wal', '-shm', '.ovr.tmp', '.msk.tmp', '.msk.ovr.tmp', COPY];
-  await Promise.all(
-    suffixes.map((suffix) => rm(part + suffix, { force: true, recursive: true }).catch(() => {})),
-  );
-}
 
 /** Bytes free below which a failure of GDAL is that of a full disk: drivers give some back before they tell. */
 const ALMOST_FULL = 4 << 20;

@@ -11,7 +11,8 @@ import { LIMITS } from '../../core/limits.js';
 import type { UnpackResult, UnpackTask } from '../../core/ogr.js';
 import { checkedEntries, checkRatio, openZip, refusalOf, tooLarge, unfit } from '../zip.js';
 import { plainFile } from './gdal.js';
-import { removePart, requireNewFile } from './translation.js';
+import { removePart } from './parts.js';
+import { requireNewFile } from './translation.js';
 
 /** Files of a shapefile, by their endings. */
 const SHAPEFILE = new Set(['.shp', '.shx', '.dbf', '.prj', '.cpg', '.qix', '.sbn', '.sbx']);

@@ -30,8 +30,6 @@ export interface EncodeTiffTask {
 }
 
 const TASKS = {
-  /** Answers once GDAL is loaded. */
-  warm: async () => null,
   close: async () => closeIdleRasters(),
   'raster.layers': (input: TaskInput<'raster.layers'>) => layers(input),
   'raster.inspect': (input: TaskInput<'raster.inspect'>) => inspect(input),

@@ -40,10 +40,26 @@ export interface VectorPoolOptions {
   retention?: Retention;
 }
 
-interface Thread {
-  pool: Piscina;
-  load: ThreadLoad;
-  counts: ConnectionCounts;
+/** One of the threads, which begins with its first task: a server that has little to do pays for few of them. */
+class Thread {
+  readonly load = new ThreadLoad();
+  readonly counts = new ConnectionCounts();
+  #pool: Piscina | undefined;
+
+  constructor(private readonly dataOf: (counts: ConnectionCounts) => VectorThreadData) {}
+
+  get pool(): Piscina {
+    return (this.#pool ??= thread(this.dataOf(this.counts)));
+  }
+
+  /** Whether it serves, or would. */
+  get isHealthy(): boolean {
+    return this.#pool === undefined || this.#pool.threads.length > 0;
+  }
+
+  async close(): Promise<void> {
+    await this.#pool?.close();
+  }
 }
 
 /** More than we ever give a thread: who runs where and when is decided here. */
@@ -77,10 +93,7 @@ export class VectorPool {
     });
     const ofOverviews = new ConnectionCounts();
     this.#overviews = new OverviewQueue(dataOf(ofOverviews));
-    this.#threads = Array.from({ length: options.threads }, () => {
-      const counts = new ConnectionCounts();
-      return { pool: thread(dataOf(counts)), load: new ThreadLoad(), counts };
-    });
+    this.#threads = Array.from({ length: options.threads }, () => new Thread(dataOf));
     this.#counts = [ofOverviews, ...this.#threads.map(({ counts }) => counts)];
   }
 
@@ -218,7 +231,7 @@ export class VectorPool {
   }
 
   status(): PoolStatus {
-    const workers = this.#threads.reduce((sum, { pool }) => sum + pool.threads.length, 0);
+    const workers = this.#threads.filter(({ isHealthy }) => isHealthy).length;
     return {
       name: 'vector',
       workers,
@@ -232,7 +245,7 @@ export class VectorPool {
   async close(): Promise<void> {
     for (const task of [...this.#queues.values()].flat())
       task.fail(new TaskFailure('cancelled', 'The server is stopping.'));
-    await Promise.all([this.#overviews.close(), ...this.#threads.map(({ pool }) => pool.close())]);
+    await Promise.all([this.#overviews.close(), ...this.#threads.map((one) => one.close())]);
   }
 }
 

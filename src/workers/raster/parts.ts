@@ -1,0 +1,23 @@
+/** Names of the files that a translation writes: without GDAL, which the process that starts translations never loads. */
+
+import { rm } from 'node:fs/promises';
+import { extname } from 'node:path';
+
+/** The file that a translation writes before it is whole. Named after the process that writes it, so that a second attempt never meets the remains of the first. */
+export function partPath(output: string, pid: number): string {
+  return `${output}.part-${pid}${extname(output)}`;
+}
+
+/** A copy that is only read to write the part. */
+export function copyPath(part: string): string {
+  return `${part}${COPY}`;
+}
+const COPY = '.copy.gpkg';
+
+/** Removes the file or folder and what SQLite or the COG driver left beside it. */
+export async function removePart(part: string): Promise<void> {
+  const suffixes = ['', '-journal', '-wal', '-shm', '.ovr.tmp', '.msk.tmp', '.msk.ovr.tmp', COPY];
+  await Promise.all(
+    suffixes.map((suffix) => rm(part + suffix, { force: true, recursive: true }).catch(() => {})),
+  );
+}
