@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync, statSync, truncateSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readdirSync, statSync, truncateSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -17,11 +17,13 @@ import {
   startRemote,
 } from './support.js';
 
-/** Imports by pages whose server is killed between two of them. */
+/** Imports by pages whose server is killed between two of them, each into a table of its own: what starts again serves the next. */
 
 const scratch = scratchDirectory();
+const dataDir = mkdtempSync(join(scratch.path, 'data-'));
 const SIZE = 5;
 let server: TestServer;
+let tables = 0;
 let mapServer: Remote;
 let remote: Remote;
 /** Features of the remote, where its pages begin one feature earlier, and from which place on they are held back. */
@@ -30,12 +32,7 @@ let shift = 0;
 let holdFrom = Number.POSITIVE_INFINITY;
 let held: (() => void)[] = [];
 
-const start = (dataDir?: string) =>
-  startServer({
-    sources: [],
-    env: { SVC_REMOTE__ALLOW: `["${REMOTE_HOST}"]` },
-    ...(dataDir ? { dataDir } : {}),
-  });
+const start = () => startServer({ sources: [], env: { SVC_REMOTE__ALLOW: `["${REMOTE_HOST}"]` }, dataDir });
 
 /** A remote of OGC API Features, of a WFS with GeoJSON, and of the WFS of MapServer. */
 beforeAll(async () => {
@@ -49,16 +46,17 @@ beforeAll(async () => {
     if (isPage && from >= holdFrom) return void held.push(() => answer(url, from, response));
     answer(url, from, response);
   });
+  server = await start();
 }, 480_000);
 
 afterAll(async () => {
+  await server?.stop();
   await mapServer?.close();
   await remote?.close();
   scratch.remove();
 });
 
-afterEach(async () => {
-  await server?.stop();
+afterEach(() => {
   total = 20;
   shift = 0;
   holdFrom = Number.POSITIVE_INFINITY;
@@ -67,8 +65,9 @@ afterEach(async () => {
 
 function answer(url: URL, from: number, response: ServerResponse): void {
   const { pathname, searchParams: query } = url;
-  if (pathname === '/mapserver') return void pass(url, response);
-  if (pathname === '/wfs') return wfs(query, from, response);
+  const [, name] = /^\/mapserver\/(\w+)$/.exec(pathname) ?? [];
+  if (name) return void pass(name, query, response);
+  if (pathname.startsWith('/wfs/')) return wfs(pathname.slice(5), query, from, response);
   if (pathname.endsWith('/items')) return sendJson(response, itemsPage(url, from));
   const href = `${remote.url}${pathname}/items`;
   sendJson(response, {
@@ -78,10 +77,12 @@ function answer(url: URL, from: number, response: ServerResponse): void {
   });
 }
 
-async function pass(url: URL, response: ServerResponse): Promise<void> {
-  const page = await fetch(`${mapServer.url}/${url.search}`);
+/** MapServer's countries by another name. */
+async function pass(name: string, query: URLSearchParams, response: ServerResponse): Promise<void> {
+  const own = [...query].map(([key, value]): [string, string] => [key, value.replaceAll(name, 'countries')]);
+  const page = await fetch(`${mapServer.url}/?${new URLSearchParams(own)}`);
   response.writeHead(page.status, { 'content-type': page.headers.get('content-type')! });
-  response.end(Buffer.from(await page.arrayBuffer()));
+  response.end((await page.text()).replaceAll(/(ms:|")countries(?!\.)/g, `$1${name}`));
 }
 
 function features(from: number): Json[] {
@@ -101,13 +102,13 @@ function itemsPage(url: URL, from: number): Json {
   return { type: 'FeatureCollection', numberMatched: total, features: features(from), links };
 }
 
-function wfs(query: URLSearchParams, from: number, response: ServerResponse): void {
+function wfs(name: string, query: URLSearchParams, from: number, response: ServerResponse): void {
   const xml = (text: string) => void response.writeHead(200, { 'content-type': 'text/xml' }).end(text);
   if (query.get('REQUEST') === 'GetCapabilities')
     return xml(`<wfs:WFS_Capabilities xmlns:wfs="w" xmlns:ows="o" version="2.0.0"><ows:OperationsMetadata>
       <ows:Operation name="GetFeature"><ows:Parameter name="outputFormat"><ows:AllowedValues>
       <ows:Value>application/json</ows:Value></ows:AllowedValues></ows:Parameter></ows:Operation></ows:OperationsMetadata>
-      <FeatureTypeList><FeatureType><Name>towns</Name><DefaultCRS>urn:ogc:def:crs:EPSG::4326</DefaultCRS></FeatureType>
+      <FeatureTypeList><FeatureType><Name>${name}</Name><DefaultCRS>urn:ogc:def:crs:EPSG::4326</DefaultCRS></FeatureType>
       </FeatureTypeList></wfs:WFS_Capabilities>`);
   if (query.get('RESULTTYPE') === 'hits')
     return xml(`<wfs:FeatureCollection xmlns:wfs="w" numberMatched="${total}" numberReturned="0"/>`);
@@ -115,33 +116,34 @@ function wfs(query: URLSearchParams, from: number, response: ServerResponse): vo
 }
 
 interface Import {
-  table: string;
   /** Pages before the one that is under way when the server is killed. */
   pages: number;
   size: number;
-  run(): Promise<unknown>;
+  run(table: string): Promise<unknown>;
 }
 
 const ITEMS: Import = {
-  table: 'items',
   pages: 2,
   size: SIZE,
-  run: () =>
+  run: (targetTable) =>
     call(server, 'POST', '/import/ogc-api-features/collection', {
-      ...{ targetSchema: 'main', targetTable: 'items', serviceUrl: remote.url, collectionId: 'x' },
+      ...{ targetSchema: 'main', targetTable, serviceUrl: remote.url, collectionId: 'x' },
       pageSize: SIZE,
     }),
 };
-const wfsImport = (path: string, type: string, size: number) => () =>
+const wfsImport = (path: string, type: string, pageSize: number) =>
   call(server, 'POST', '/import/ogc-wfs/start', {
-    ...{ serviceUrl: `${remote.url}${path}`, featureTypeNames: [type], pageSize: size, applyMode: true },
+    ...{ serviceUrl: remote.url + path, featureTypeNames: [type], pageSize, applyMode: true },
   });
-const GEOJSON: Import = { table: 'towns', pages: 2, size: SIZE, run: wfsImport('/wfs', 'towns', SIZE) };
+const GEOJSON: Import = {
+  pages: 2,
+  size: SIZE,
+  run: (table) => wfsImport(`/wfs/${table}`, table, SIZE),
+};
 const GML: Import = {
-  table: 'countries',
   pages: 2,
   size: 50,
-  run: wfsImport('/mapserver', 'ms:countries', 50),
+  run: (table) => wfsImport(`/mapserver/${table}`, `ms:${table}`, 50),
 };
 
 /** Places at which the pages began that were asked for since. */
@@ -154,22 +156,28 @@ function pagesSince(count: number): number[] {
   });
 }
 
-/** Runs an import, kills the server while a page is under way, and starts it again. Tells which pages were asked for. */
-async function runKilled(one: Import, meanwhile: (file: string) => void = () => {}): Promise<number[]> {
-  server = await start();
+interface Outcome {
+  /** Places at which the pages began that were asked for. */
+  pages: number[];
+  content: unknown[];
+}
+
+/** Runs an import, kills the server while a page is under way, and starts it again. */
+async function outcomeOfKill(one: Import, meanwhile: (file: string) => void = () => {}): Promise<Outcome> {
+  const table = `table${++tables}`;
   const asked = remote.asked.length;
   holdFrom = one.pages * one.size;
-  const called = one.run().catch(() => 'broken');
+  const called = one.run(table).catch(() => 'broken');
   await vi.waitFor(() => expect(held).toHaveLength(1), { timeout: 120_000 });
   // The gateways, and the supervisor that would start them again.
   process.kill(server.process.pid!, 'SIGKILL');
   expect(await called).toBe('broken');
   holdFrom = Number.POSITIVE_INFINITY;
   meanwhile(pagesFile());
-  server = await start(server.dataDir);
-  await vi.waitFor(async () => expect(await collections(server)).toContain(one.table), { timeout: 120_000 });
+  server = await start();
+  await vi.waitFor(async () => expect(await collections(server)).toContain(table), { timeout: 120_000 });
   await vi.waitFor(() => expect(leftovers(server)).toEqual([]), { timeout: 120_000 });
-  return pagesSince(asked);
+  return { pages: pagesSince(asked), content: await content(table) };
 }
 
 function pagesFile(): string {
@@ -180,19 +188,17 @@ function pagesFile(): string {
   return join(staging, name!);
 }
 
-async function content(table: string): Promise<unknown> {
+async function content(table: string): Promise<unknown[]> {
   const { features } = (await itemsOf(server, table, 'limit=2000')) as { features: Json[] };
   return features.map(({ id, geometry, properties }) => ({ id, geometry, properties }));
 }
 
 /** What an import comes to that nothing disturbs. */
-async function undisturbed(one: Import): Promise<{ pages: number[]; content: unknown }> {
-  server = await start();
+async function undisturbed(one: Import): Promise<Outcome> {
+  const table = `table${++tables}`;
   const asked = remote.asked.length;
-  await one.run();
-  const result = { pages: pagesSince(asked), content: await content(one.table) };
-  await server.stop();
-  return result;
+  await one.run(table);
+  return { pages: pagesSince(asked), content: await content(table) };
 }
 
 describe.each([
@@ -200,7 +206,7 @@ describe.each([
   ['a WFS with GeoJSON', GEOJSON],
   ['a WFS with GML', GML],
 ])('an import from %s whose server is killed', (_name, one) => {
-  let whole: Awaited<ReturnType<typeof undisturbed>>;
+  let whole: Outcome;
 
   beforeAll(async () => {
     whole = await undisturbed(one);
@@ -209,16 +215,20 @@ describe.each([
   it('goes on behind the pages that it has, and comes to the same', async () => {
     expect(whole.pages.length).toBeGreaterThan(one.pages + 1);
     // A page that was being written stays behind its bytes.
-    const pages = await runKilled(one, (file) => appendFileSync(file, '{"type":"Feature","geom'));
+    const { pages, content } = await outcomeOfKill(one, (file) =>
+      appendFileSync(file, '{"type":"Feature","geom'),
+    );
     const underWay = one.pages * one.size;
     expect(pages).toEqual([...whole.pages.slice(0, one.pages), underWay, ...whole.pages.slice(one.pages)]);
-    expect(await content(one.table)).toEqual(whole.content);
+    expect(content).toEqual(whole.content);
   }, 480_000);
 
   it('begins anew when its pages are not whole', async () => {
-    const pages = await runKilled(one, (file) => truncateSync(file, statSync(file).size - 1));
+    const { pages, content } = await outcomeOfKill(one, (file) =>
+      truncateSync(file, statSync(file).size - 1),
+    );
     expect(pages).toEqual([...whole.pages.slice(0, one.pages + 1), ...whole.pages]);
-    expect(await content(one.table)).toEqual(whole.content);
+    expect(content).toEqual(whole.content);
   }, 480_000);
 });
 
@@ -227,22 +237,20 @@ describe.each([
   ['a WFS', GEOJSON],
 ])('an import from %s begins anew', (_name, one) => {
   it('when the source has another number of features', async () => {
-    const pages = await runKilled(one, () => {
+    const { pages, content } = await outcomeOfKill(one, () => {
       total = 23;
     });
     expect(pages.slice(0, 3)).toEqual([0, 5, 10]);
     expect(pages.slice(-5)).toEqual([0, 5, 10, 15, 20]);
-    const names = ((await content(one.table)) as { properties: Json }[]).map(
-      ({ properties }) => properties['name'],
-    );
+    const names = (content as { properties: Json }[]).map(({ properties }) => properties['name']);
     expect(names.sort()).toEqual(Array.from({ length: 23 }, (_, i) => `f${i + 1}`).sort());
   }, 120_000);
 
   it('when features of the last page come again', async () => {
-    const pages = await runKilled(one, () => {
+    const { pages, content } = await outcomeOfKill(one, () => {
       shift = 2;
     });
     expect(pages).toEqual([0, 5, 10, 10, 0, 5, 10, 15]);
-    expect(((await content(one.table)) as unknown[]).length).toBe(20);
+    expect(content.length).toBe(20);
   }, 120_000);
 });
