@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { DURATIONS, LongestFirst } from './test/support/order.js';
 
 /**
  * Files that call functions and start nothing, or only what they stop themselves. They keep nothing in modules, in the
@@ -33,7 +34,7 @@ const UNITS = [
  */
 const OWN_PROCESS = [
   /from '(\.\.\/)+src\/(cli|console|gateway|native\/(index|postgres)|services|stores|supervisor|workers)/,
-  /\bvi\./,
+  /\bvi\.(?!waitFor\b)/,
   /\bprocess\.env(\.\w+|\[[^\]]+\]) *\??\??=[^=]|delete process\.env/,
   /[^.]process\.(chdir|umask|on\(|once\(|title)/,
 ];
@@ -61,9 +62,11 @@ export default defineConfig({
     experimental: { fsModuleCache: true },
     // Every file has ports and folders of its own. Most wait for servers and browsers half of the time.
     maxWorkers: 4,
+    // Projects follow each other in the order of their names, and none waits for the last file of another: units fill the end.
+    ...(DURATIONS ? { sequence: { sequencer: LongestFirst } } : {}),
     projects: [
       {
-        test: { ...COMMON, name: 'units', include: UNITS, isolate: false, sequence: { groupOrder: 2 } },
+        test: { ...COMMON, name: 'units', include: UNITS, isolate: false },
       },
       {
         test: {
@@ -72,7 +75,6 @@ export default defineConfig({
           include: OUTSIDE,
           exclude: UNITS,
           isolate: false,
-          sequence: { groupOrder: 1 },
         },
       },
       {

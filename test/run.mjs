@@ -3,13 +3,18 @@
  * A test that passes then was disturbed by what else ran; it is listed, and counts as passed.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
 
 /** More files than these do not fail because others were in their way. */
 const MAX_REPEATED_FILES = 4;
 const SLOWEST = 10;
+/** Seconds that each file took when it ran last, for the order of the next run; outside of the checkout, as other caches. */
+const DURATIONS = join(
+  process.env.GRATICULE_CACHE ?? join(homedir(), '.cache/graticule'),
+  'test-durations.json',
+);
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-test-'));
 const first = runVitest('first', process.argv.slice(2));
@@ -31,6 +36,7 @@ if (failures.length > 0 && failures.length <= MAX_REPEATED_FILES) {
   }
 }
 rmSync(folder, { recursive: true, force: true });
+noteDurations(first.files);
 printSlowest(first.files);
 
 const passed = files
@@ -47,7 +53,10 @@ function runVitest(name, filters) {
     'node_modules/.bin/vitest',
     ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...filters],
     // Certificates that the machine adds are read by each process, for nothing: no test meets one.
-    { stdio: 'inherit', env: { ...process.env, NODE_EXTRA_CA_CERTS: '' } },
+    {
+      stdio: 'inherit',
+      env: { ...process.env, NODE_EXTRA_CA_CERTS: '', GRATICULE_TEST_DURATIONS: DURATIONS },
+    },
   );
   try {
     return { files: JSON.parse(readFileSync(report, 'utf8')).testResults, fault: run.status !== 0 };
@@ -67,9 +76,32 @@ function failedTests(file) {
   return tests.map((test) => `${nameOf(file)} > ${test.fullName}`);
 }
 
+function secondsOf(file) {
+  return Math.round((file.endTime - file.startTime) / 1000);
+}
+
+/** Of many files, as one that runs alone is faster. A run that cannot write them goes on without. */
+function noteDurations(all) {
+  if (all.length <= SLOWEST) return;
+  try {
+    mkdirSync(dirname(DURATIONS), { recursive: true });
+    const part = `${DURATIONS}.${process.pid}`;
+    const seconds = Object.fromEntries(all.map((file) => [nameOf(file), secondsOf(file)]));
+    writeFileSync(part, JSON.stringify({ ...earlierDurations(), ...seconds }));
+    renameSync(part, DURATIONS);
+  } catch {}
+}
+
+function earlierDurations() {
+  try {
+    return JSON.parse(readFileSync(DURATIONS, 'utf8'));
+  } catch {
+    return {};
+  }
+}
+
 function printSlowest(all) {
   if (all.length <= SLOWEST) return;
-  const seconds = (file) => Math.round((file.endTime - file.startTime) / 1000);
-  const slowest = [...all].sort((a, b) => seconds(b) - seconds(a)).slice(0, SLOWEST);
-  console.log(`\nslowest: ${slowest.map((file) => `${nameOf(file)} ${seconds(file)} s`).join(', ')}`);
+  const slowest = [...all].sort((a, b) => secondsOf(b) - secondsOf(a)).slice(0, SLOWEST);
+  console.log(`\nslowest: ${slowest.map((file) => `${nameOf(file)} ${secondsOf(file)} s`).join(', ')}`);
 }

@@ -49,7 +49,10 @@ function countries(epsg: number, type: string): Json[] {
   const source = resolve('demo/data/world_map.gpkg');
   const args = ['-f', 'GeoJSON', '/vsistdout/', source, '-sql', sql, '-dialect', 'SQLite'];
   const window = ['-t_srs', `EPSG:${epsg}`, '-lco', 'RFC7946=NO', '-clipsrc', '-180', '-85', '180', '85'];
-  const text = execFileSync('ogr2ogr', [...args, ...window, '-simplify', '0.1'], { maxBuffer: 1 << 28, encoding: 'utf8' });
+  const text = execFileSync('ogr2ogr', [...args, ...window, '-simplify', '0.1'], {
+    maxBuffer: 1 << 28,
+    encoding: 'utf8',
+  });
   const { features } = JSON.parse(text) as { features: (Json & { properties: Json })[] };
   return features.map(({ geometry, properties: { key, ...properties } }) => ({
     ...{ type: 'Feature', id: `${type}.${key}`, geometry, geometry_name: 'geom', properties },
