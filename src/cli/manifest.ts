@@ -11,9 +11,12 @@ export interface ManifestOptions {
 interface Entry {
   action: 'created' | 'updated' | 'deleted' | 'skipped';
   resource: { kind: string; name: string };
+  owner: Owner | null;
   before: object | null;
   after: object | null;
 }
+
+type Owner = 'api' | 'configuration' | 'manifest';
 
 interface Applied {
   summary: Record<Entry['action'], number>;
@@ -24,6 +27,7 @@ interface Manifest {
   apiVersion: string;
   resources: unknown[];
   driftedResources: { kind: string; name: string }[];
+  owners: { kind: string; name: string; owner: Owner }[];
 }
 
 /** A manifest that may be that of a release package, whose server checks the rest. */
@@ -40,12 +44,27 @@ const SIGNS: Record<Entry['action'], string> = { created: '+', updated: '~', del
 
 /** `graticule manifest [FILE]`: writes what the server's state holds, as YAML. */
 export async function exportManifest(file: string | undefined, options: ManifestOptions): Promise<void> {
-  const { apiVersion, resources, driftedResources } = await ask<Manifest>('GET', PATH, undefined, options);
-  const text = stringify({ apiVersion, resources }, { lineWidth: 0 });
+  const manifest = await ask<Manifest>('GET', PATH, undefined, options);
+  const { apiVersion, resources, driftedResources } = manifest;
+  const text = stringify({ apiVersion, resources }, { lineWidth: 0 }) + ofOthers(manifest);
   if (file === undefined) process.stdout.write(text);
   else writeFileSync(file, text);
   for (const { kind, name } of driftedResources)
     process.stderr.write(`${kind} ${name} is not as it was applied\n`);
+}
+
+/** As comments: objects that no manifest made, and those that none can change. */
+function ofOthers({ owners }: Manifest): string {
+  const listed = (heading: string, owner: Owner) => {
+    const lines = owners
+      .filter((one) => one.owner === owner)
+      .map(({ kind, name }) => `#   ${kind} ${name}\n`);
+    return lines.length === 0 ? '' : `# ${heading}:\n${lines.join('')}`;
+  };
+  return (
+    listed('made over the API, and not applied from a manifest yet', 'api') +
+    listed('of the configuration, and changed there alone', 'configuration')
+  );
 }
 
 /** `graticule plan FILE`: says what `apply` would change. */
@@ -79,9 +98,10 @@ function documentIn(file: string): object {
 }
 
 function tell({ summary, entries }: Applied, tense: string): void {
-  for (const { action, resource, before, after } of entries) {
+  for (const { action, resource, owner, before, after } of entries) {
     if (action === 'skipped') continue;
-    process.stdout.write(`${SIGNS[action]} ${resource.kind} ${resource.name}\n`);
+    const whose = owner === 'api' ? ' (made over the API)' : '';
+    process.stdout.write(`${SIGNS[action]} ${resource.kind} ${resource.name}${whose}\n`);
     for (const line of differences(before, after)) process.stdout.write(`    ${line}\n`);
   }
   const { created, updated, deleted, skipped } = summary;

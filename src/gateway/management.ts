@@ -36,6 +36,7 @@ import { GeoServerMigrations } from '../services/migrations/geoserver/migrations
 import { BatchRelationships } from '../services/migrations/relationships.js';
 import { Processes } from '../services/processes/service.js';
 import type { PublishedLayers } from '../services/publish/layers.js';
+import type { SourceLayers } from '../services/publish/source-layers.js';
 import { manageRasters } from '../services/rasters/managed.js';
 import { objectUrl } from '../services/rasters/places.js';
 import { CoverageImports } from '../services/remote-imports/coverages.js';
@@ -95,6 +96,7 @@ export interface ManagementOptions {
   layers: Layers;
   connections: Connections;
   publishedLayers: PublishedLayers;
+  sourceLayers: SourceLayers;
   edits: Edits;
   /** What a principal may do with a collection. */
   access: AccessPolicy;
@@ -229,6 +231,7 @@ export function startManagement(options: ManagementOptions): Management {
     connections: options.connections,
     layers: options.layers,
     publishedLayers: options.publishedLayers,
+    sourceLayers: options.sourceLayers,
     pools,
     cache,
     alerts: options.alerts,

@@ -148,6 +148,7 @@ describe('connections', () => {
       ...{ port: postgres.port, databaseName: 'postgres', username: 'reader', sslRequired: false },
       ...{ sslMode: 'Prefer', storageType: 'external', isActive: true, healthStatus: 'unknown' },
       ...{ lastHealthCheck: null, createdAt: ISO, createdBy: expect.any(String) },
+      ...{ provider: 'PostGIS', owner: 'api' },
     });
     expect((await admin('POST', '/connections', draft({ name: 'main' }))).status).toBe(409);
     const detail = await admin('GET', `/connections/${connectionId}`);

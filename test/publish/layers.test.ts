@@ -103,6 +103,7 @@ describe('a published table', () => {
       ...{ collectionId: 'nice-places', description: 'Places', geometryType: 'Point', srid: 4326 },
       ...{ primaryKey: 'id', fieldCount: 3, enabled: true, serviceName: 'default', license: 'CC0-1.0' },
       ...{ licenseUrl: null, attribution: null, publisher: null, sourceUrl: null },
+      owner: 'api',
     });
     const places = [
       ...['/ogc/features/collections/nice-places', items('nice-places'), `${items('nice-places')}/7`],

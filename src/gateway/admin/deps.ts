@@ -21,6 +21,7 @@ import type { Layers } from '../../services/layers/layers.js';
 import type { MigrationBatches } from '../../services/migrations/batches.js';
 import type { GeoServerMigrations } from '../../services/migrations/geoserver/migrations.js';
 import type { PublishedLayers } from '../../services/publish/layers.js';
+import type { SourceLayers } from '../../services/publish/source-layers.js';
 import type { ManagedRasters } from '../../services/rasters/managed.js';
 import type { CoverageImports } from '../../services/remote-imports/coverages.js';
 import type { Replicas } from '../../services/replicas/service.js';
@@ -73,6 +74,7 @@ export interface AdminDeps {
   readonly layers: Layers;
   readonly connections: Connections;
   readonly publishedLayers: PublishedLayers;
+  readonly sourceLayers: SourceLayers;
   readonly pools: Pools;
   readonly cache: CacheControl;
   readonly alerts: AlertStream;

@@ -9,7 +9,7 @@ import { DataVersions } from '../../services/cache/data-versions.js';
 import { type Caching, startCaching } from '../../services/cache/index.js';
 import { ItemReplies } from '../../services/cache/item-replies.js';
 import { captureEdits } from '../../services/capture.js';
-import { Catalog } from '../../services/catalog.js';
+import { Catalog, OWN_FOLDERS } from '../../services/catalog.js';
 import { Connections } from '../../services/connections/connections.js';
 import { Databases } from '../../services/databases.js';
 import { Edits } from '../../services/edits.js';
@@ -19,6 +19,8 @@ import { ExtentRefresh } from '../../services/extents.js';
 import { Layers } from '../../services/layers/layers.js';
 import { LayerDisplay } from '../../services/publish/layer-display.js';
 import { PublishedLayers } from '../../services/publish/layers.js';
+import { readRemote } from '../../services/publish/remote.js';
+import { SourceLayers } from '../../services/publish/source-layers.js';
 import { registeredIn } from '../../services/rasters/registered.js';
 import { Replicas } from '../../services/replicas/service.js';
 import { SourceRecoveries } from '../../services/source-recoveries.js';
@@ -56,6 +58,7 @@ export interface Data {
   readonly replicas: Replicas;
   /** Databases that operators connected, the tables that they publish, and how these are shown. */
   readonly connections: Connections;
+  readonly sourceLayers: SourceLayers;
   readonly publishedLayers: PublishedLayers;
   readonly display: LayerDisplay;
 }
@@ -161,19 +164,27 @@ const PING_MS = 10_000;
 
 /** What is published over the management API. */
 function publishing(
-  { config, state, pools, cluster, log }: Foundation,
+  { config, dataDir, state, pools, cluster, log }: Foundation,
   catalog: Catalog,
   databases: Databases,
-): Pick<Data, 'connections' | 'publishedLayers' | 'display'> {
-  const { documents, collections } = state;
+): Pick<Data, 'connections' | 'sourceLayers' | 'publishedLayers' | 'display'> {
+  const { documents, collections, rasters } = state;
   const settle = async () => void (await cluster.settle());
   const keys = new SecretKeys(documents, new Sealing(config.security.stateKey));
   const connections = new Connections({
-    ...{ documents, keys, settings: config.connections, sources: config.data.sources, settle },
+    ...{ documents, keys, settings: config.connections, settle },
+    sources: () => (catalog.current.generation > 0 ? catalog.sources : config.data.sources),
     ping: (database) => pools.run('vector.ping', { database }, { deadlineMs: PING_MS }),
+    read: async (url) => (await readRemote(url, { pools })).quarantined[0]?.reason,
+  });
+  const sourceLayers = new SourceLayers({
+    ...{ documents, rasters, connections },
+    ownFolders: OWN_FOLDERS.map((folder) => join(dataDir, folder)),
+    catalog: () => catalog.current,
   });
   const publishedLayers = new PublishedLayers({
     ...{ documents, collections, connections, pools, settle },
+    sources: sourceLayers,
     catalog: () => catalog.current,
   });
   const display = new LayerDisplay({
@@ -183,7 +194,7 @@ function publishing(
     connect: (urls) => databases.connect(urls),
     onError: (error) => log.write('catalog.layers.failed', exception(error)),
   });
-  return { connections, publishedLayers, display };
+  return { connections, sourceLayers, publishedLayers, display };
 }
 
 function startDataEvents(

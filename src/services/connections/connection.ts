@@ -21,9 +21,15 @@ export interface Address {
   readonly sslMode: SslMode;
 }
 
-/** A PostGIS database that operators connected, as it is kept. */
+/** What a connection leads to. Of these the configuration alone has files and folders, and single objects and URLs. */
+export const CONNECTION_PROVIDERS = ['PostGIS', 'Local', 'Web', 'AwsS3', 'AzureBlob'] as const;
+export type ConnectionProvider = (typeof CONNECTION_PROVIDERS)[number];
+
+/** What operators connected, as it is kept. */
 export interface Connection extends Address {
   readonly name: string;
+  /** A PostGIS database when absent. */
+  readonly provider?: ConnectionProvider;
   readonly description: string | null;
   /** Sealed; null where there is none, or another place has it. */
   readonly password: string | null;
@@ -32,6 +38,9 @@ export interface Connection extends Address {
   readonly secretType: string | null;
   readonly isActive: boolean;
 }
+
+export const providerOf = ({ provider = 'PostGIS' }: Pick<Connection, 'provider'>): ConnectionProvider =>
+  provider;
 
 export const requiresSsl = (mode: SslMode): boolean => /^(Require|Verify)/.test(mode);
 

@@ -1,15 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../../core/config.js';
-import { withoutPassword } from '../../core/database-url.js';
+import { isDatabase } from '../../core/database-url.js';
 import { ApiError, notFound } from '../../core/errors.js';
 import { TaskFailure } from '../../core/failure.js';
+import { isPath } from '../../core/sources.js';
 import type { DocumentStore, StoredDocument } from '../../stores/documents.js';
 import { type KeyVersion, keyVersionOf, type SecretKeys } from '../access/secret-keys.js';
-import { type Address, type Connection, connectionUrl } from './connection.js';
+import { type Address, type Connection, connectionUrl, providerOf } from './connection.js';
+import { filesHealth } from './files.js';
 import { hostProblem } from './hosts.js';
 import { type ConnectionHealth, probe } from './probe.js';
 import { secretAt } from './secrets.js';
-import { type SourceConnection, sourceConnections } from './sources.js';
+import { publicPlace, type SourceConnection, sourceConnections, sourceFinder } from './sources.js';
 
 export const CONNECTION = 'connection';
 export const PUBLISHED_LAYER = 'published layer';
@@ -33,24 +35,34 @@ export interface ConnectionsDeps {
   readonly documents: DocumentStore;
   readonly keys: SecretKeys;
   readonly settings: Config['connections'];
-  /** What the configuration and the command line publish: databases among them are connections that stand there alone. */
-  readonly sources: readonly string[];
+  /** What the configuration and the command line publish: connections that are changed there alone. */
+  sources(): readonly string[];
   /** Connects to a database as the workers do. Rejects when that fails. */
   ping(database: string): Promise<unknown>;
+  /** Reads what is at a URL: what keeps it from being published, or undefined. */
+  read(url: string): Promise<string | undefined>;
   /** Waits until every process has taken over what changed. */
   settle(): Promise<void>;
 }
 
-/** Databases that operators connect, and those of the configuration, which are changed there alone. */
+/** What operators connect, and the sources of the configuration, which are changed there alone. */
 export class Connections {
   readonly #documents: DocumentStore;
   readonly #deps: ConnectionsDeps;
-  readonly #sources: ReadonlyMap<string, SourceConnection>;
+  readonly #openedAt = Date.now();
+  #configured: { places: readonly string[]; byId: ReadonlyMap<string, SourceConnection> } | undefined;
 
   constructor(deps: ConnectionsDeps) {
     this.#deps = deps;
     this.#documents = deps.documents.announcing('publishing');
-    this.#sources = sourceConnections(deps.sources, Date.now());
+  }
+
+  /** A reload of the configuration may have brought others. */
+  get #sources(): ReadonlyMap<string, SourceConnection> {
+    const places = this.#deps.sources();
+    if (this.#configured?.places !== places)
+      this.#configured = { places, byId: sourceConnections(places, this.#openedAt) };
+    return this.#configured.byId;
   }
 
   get settings(): Config['connections'] {
@@ -62,9 +74,19 @@ export class Connections {
     return [...this.sources, ...(await this.#stored())];
   }
 
+  /** Those that tables can be published from. */
+  async databases(): Promise<StoredConnection[]> {
+    return (await this.list()).filter(isDatabaseConnection);
+  }
+
   /** Those of the configuration. */
   get sources(): StoredConnection[] {
     return [...this.#sources.values()].map(({ stored }) => stored);
+  }
+
+  /** Finds the source that a collection is of, by the file that it names. */
+  sourceFinder(): ReturnType<typeof sourceFinder> {
+    return sourceFinder(this.#sources.values());
   }
 
   isSource({ id }: Pick<StoredConnection, 'id'>): boolean {
@@ -107,7 +129,7 @@ export class Connections {
     credential: Credential = {},
     ifMatch?: string,
   ): Promise<StoredConnection> {
-    this.#requireOwn(connection);
+    this.requireOwn(connection);
     const { id } = connection;
     const isNew = credential.password !== undefined || credential.secretReference !== undefined;
     const secret = isNew ? await this.#secretOf(id, credential) : {};
@@ -122,7 +144,8 @@ export class Connections {
     return changed;
   }
 
-  #requireOwn(connection: StoredConnection): void {
+  /** Throws `conflict` for one of the configuration. */
+  requireOwn(connection: StoredConnection): void {
     if (this.isSource(connection))
       throw new ApiError(
         'conflict',
@@ -140,7 +163,7 @@ export class Connections {
 
   /** Throws `conflict` while layers are published from it, and for one of the configuration. */
   async remove(connection: StoredConnection): Promise<void> {
-    this.#requireOwn(connection);
+    this.requireOwn(connection);
     const { id, body } = connection;
     await this.#documents.together([CONNECTION, id], async (store) => {
       const layers = await store.list<{ connectionId: string }>(PUBLISHED_LAYER);
@@ -156,10 +179,14 @@ export class Connections {
     await this.#deps.settle();
   }
 
-  /** What libpq connects by, with the password. Throws `unavailable` when that cannot be read, or the host is not allowed. */
+  /**
+   * What libpq connects by, with the password. Throws `unavailable` when that cannot be read, or the host is not allowed,
+   * and `invalid-request` for what is no database.
+   */
   async urlOf({ id, body }: StoredConnection): Promise<string> {
+    requireDatabase(body);
     const source = this.#sources.get(id);
-    if (source) return source.url;
+    if (source) return source.place;
     const problem = hostProblem(body, this.settings.allow);
     if (problem !== undefined) throw new ApiError('unavailable', problem);
     return connectionUrl(body, await this.#password(id, body), this.settings);
@@ -168,7 +195,7 @@ export class Connections {
   /** The same without its password. */
   publicUrlOf({ id, body }: StoredConnection): string {
     const source = this.#sources.get(id);
-    if (source) return withoutPassword(source.url);
+    if (source) return publicPlace(source.place);
     return connectionUrl(body, '', this.settings);
   }
 
@@ -193,10 +220,24 @@ export class Connections {
   async test({ id, body }: StoredConnection): Promise<ConnectionCheck> {
     const source = this.#sources.get(id);
     const check = source
-      ? await this.#pinged(source.url)
+      ? await this.#read(source.place)
       : await this.#tried(body, () => this.#password(id, body));
     await this.#deps.documents.put<ConnectionCheck>(CHECK, id, check, 'system');
     return check;
+  }
+
+  /** A source as the server itself reads it. */
+  async #read(place: string): Promise<ConnectionCheck> {
+    if (isDatabase(place)) return this.#pinged(place);
+    const health = await (isPath(place) ? filesHealth(place) : this.#urlHealth(place));
+    return { ...health, testedAt: Date.now() };
+  }
+
+  async #urlHealth(url: string): Promise<ConnectionHealth> {
+    const problem = await this.#deps.read(url);
+    return problem === undefined
+      ? { isHealthy: true, reason: 'ok', message: 'The URL can be read.' }
+      : { isHealthy: false, reason: 'other', message: problem };
   }
 
   /** The URL may say what an address does not hold, so the workers try it. */
@@ -285,6 +326,15 @@ export class Connections {
       return now ? this.#rewrap(now, by) : false;
     }
   }
+}
+
+export const isDatabaseConnection = ({ body }: Pick<StoredConnection, 'body'>): boolean =>
+  providerOf(body) === 'PostGIS';
+
+/** Throws `invalid-request`. */
+function requireDatabase(body: Connection): void {
+  if (!isDatabaseConnection({ body }))
+    throw new ApiError('invalid-request', `'${body.name}' is no database: no table of it can be chosen.`);
 }
 
 function named(connections: readonly StoredConnection[], name: string): StoredConnection | undefined {

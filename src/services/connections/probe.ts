@@ -24,6 +24,7 @@ export type ConnectionReason =
   | 'too-many-connections'
   | 'starting'
   | 'secret'
+  | 'missing'
   | 'other';
 
 export interface ConnectionHealth {

@@ -1,41 +1,66 @@
 import { createHash } from 'node:crypto';
+import { realpath } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { isDatabase, withoutPassword } from '../../core/database-url.js';
 import { plainText } from '../../core/percent.js';
-import { SSL_MODES, type SslMode } from './connection.js';
+import { isPath } from '../../core/sources.js';
+import { sourceUrl } from '../rasters/places.js';
+import { type Connection, type ConnectionProvider, SSL_MODES, type SslMode } from './connection.js';
 import type { StoredConnection } from './connections.js';
 
-/** A database among the sources of the server, as a connection. */
+/** A source of the server - a database, a file or folder, a URL - as a connection. */
 export interface SourceConnection {
   readonly stored: StoredConnection;
-  /** As the configuration has it, with its password. */
-  readonly url: string;
+  /** Where it is read: a URL with its password and query, or an absolute path. */
+  readonly place: string;
 }
 
 /** Who is named as its author. */
 const CONFIGURATION = 'configuration';
 
 /**
- * Databases that the configuration or the command line publishes, by id. The id is made of the URL without its password, so
- * that it is the same in all processes and after each start.
+ * What the configuration or the command line publishes, by id. The id is made of the place without its secrets, so that it
+ * is the same in all processes and after each start.
  */
 export function sourceConnections(sources: readonly string[], at: number): Map<string, SourceConnection> {
-  const connections = sources.filter(isDatabase).map((url) => ({ stored: connectionOf(url, at), url }));
+  const connections = sources.map((source) => connectionOf(source, at));
   return new Map(connections.map((one) => [one.stored.id, one]));
 }
 
-function connectionOf(url: string, at: number): StoredConnection {
-  const place = withoutPassword(url);
-  const id = uuidOf(place);
-  const { host, port, databaseName, username, sslMode } = addressOf(place);
+function connectionOf(source: string, at: number): SourceConnection {
+  const place = isPath(source) ? resolve(source) : source;
+  const shown = publicPlace(place);
+  const id = uuidOf(shown);
   return {
-    ...{ id, version: 1, etag: id, createdAt: at, createdBy: CONFIGURATION, updatedAt: at },
-    updatedBy: CONFIGURATION,
-    body: {
-      ...{ name: `${databaseName}@${host}`, description: `Source of the configuration: ${place}` },
-      ...{ host, port, databaseName, username, sslMode, isActive: true },
-      ...{ password: null, secretReference: null, secretType: null },
+    place,
+    stored: {
+      ...{ id, version: 1, etag: id, createdAt: at, createdBy: CONFIGURATION, updatedAt: at },
+      updatedBy: CONFIGURATION,
+      body: {
+        ...(isDatabase(place) ? databaseAt(shown) : isPath(place) ? filesAt(place) : objectAt(shown)),
+        description: `Source of the configuration: ${shown}`,
+        ...{ isActive: true, password: null, secretReference: null, secretType: null },
+      },
     },
   };
+}
+
+/** A place that may be shown: a query of a URL may hold a signature. */
+export function publicPlace(place: string): string {
+  if (isPath(place)) return place;
+  return isDatabase(place) ? withoutPassword(place) : plainUrl(place);
+}
+
+const plainUrl = (url: string) => url.replace(/[?#].*$/s, '').replace(/^(\w+:\/\/)[^/]*@/, '$1');
+
+type SourceAddress = Pick<
+  Connection,
+  'name' | 'provider' | 'host' | 'port' | 'databaseName' | 'username' | 'sslMode'
+>;
+
+function databaseAt(place: string): SourceAddress {
+  const address = addressOf(place);
+  return { name: `${address.databaseName}@${address.host}`, provider: 'PostGIS', ...address };
 }
 
 /** Of what libpq reads and this does not (several hosts, sockets), the host is told as it stands there. */
@@ -52,6 +77,57 @@ function addressOf(place: string) {
     username,
     sslMode: (Object.keys(SSL_MODES) as SslMode[]).find((one) => SSL_MODES[one] === mode) ?? 'Prefer',
   };
+}
+
+/** No host is asked for files: their path stands where databases have a name. */
+function filesAt(path: string): SourceAddress {
+  return {
+    ...{ name: path, provider: 'Local', host: '', port: 0 },
+    ...{ databaseName: path, username: '', sslMode: 'Disable' },
+  };
+}
+
+const STORES: Readonly<Record<string, ConnectionProvider>> = { s3: 'AwsS3', az: 'AzureBlob' };
+
+/** Of an object of a store, the bucket stands where others have a host. */
+function objectAt(url: string): SourceAddress {
+  const [, scheme = '', host = '', port, path = ''] =
+    /^(\w+):\/\/(\[[^\]]*\]|[^:/]*)(?::(\d+))?(.*)$/s.exec(url) ?? [];
+  const isPlain = scheme.toLowerCase() === 'http';
+  return {
+    ...{ name: url, provider: STORES[scheme.toLowerCase()] ?? 'Web', host },
+    ...{ port: Number(port ?? (isPlain ? 80 : 443)), databaseName: path.replace(/^\//, ''), username: '' },
+    sslMode: isPlain ? 'Disable' : 'VerifyFull',
+  };
+}
+
+/** Finds the source that data is of, by the file, URL or database that a collection names. */
+export async function sourceFinder(
+  sources: Iterable<SourceConnection>,
+): Promise<(file: string) => SourceConnection | undefined> {
+  const roots = await Promise.all(
+    [...sources].map(async (source) => ({ source, root: await rootOf(source) })),
+  );
+  // Of folders within each other the inner one.
+  const inner = roots.toSorted((a, b) => b.root.length - a.root.length);
+  return (file) => {
+    const place = isPath(file) ? file : publicPlace(file);
+    return inner.find(({ root }) => place === root || (isPath(root) && place.startsWith(`${root}/`)))?.source;
+  };
+}
+
+async function rootOf({ place }: SourceConnection): Promise<string> {
+  if (isPath(place)) return realpath(place).catch(() => place);
+  return publicPlace(isDatabase(place) ? place : urlOf(place));
+}
+
+/** A source that has no address is read by nobody. */
+function urlOf(source: string): string {
+  try {
+    return sourceUrl(source);
+  } catch {
+    return source;
+  }
 }
 
 /** A UUID (version 8, RFC 9562, 5.8) of a text. */

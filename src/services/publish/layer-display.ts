@@ -13,6 +13,7 @@ import type { Connection } from '../connections/connection.js';
 import {
   CONNECTION,
   type Connections,
+  isDatabaseConnection,
   PUBLISHED_LAYER,
   type StoredConnection,
 } from '../connections/connections.js';
@@ -79,7 +80,7 @@ export class LayerDisplay {
     const { documents } = this.#deps;
     if (subjects === 'all') {
       const [connections, layers] = await Promise.all([
-        this.#deps.connections.list(),
+        this.#deps.connections.databases(),
         documents.list<PublishedLayer>(PUBLISHED_LAYER),
       ]);
       keepOnly(this.#connections, connections);
@@ -96,7 +97,7 @@ export class LayerDisplay {
     const { documents } = this.#deps;
     if (kind === CONNECTION) {
       const stored = await documents.get<Connection>(CONNECTION, id);
-      if (stored) await this.#takeConnection(stored);
+      if (stored && isDatabaseConnection(stored)) await this.#takeConnection(stored);
       else this.#connections.delete(id);
     } else {
       const stored = await documents.get<PublishedLayer>(PUBLISHED_LAYER, id);

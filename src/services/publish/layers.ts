@@ -7,7 +7,7 @@ import type { Pools } from '../../core/tasks.js';
 import type { VectorLayerInfo } from '../../core/vector-tasks.js';
 import type { CollectionStore } from '../../stores/collections.js';
 import type { DocumentStore, StoredDocument } from '../../stores/documents.js';
-import type { Connection } from '../connections/connection.js';
+import { type Connection, providerOf } from '../connections/connection.js';
 import {
   CONNECTION,
   type Connections,
@@ -15,6 +15,7 @@ import {
   type StoredConnection,
 } from '../connections/connections.js';
 import { slug } from './slug.js';
+import type { SourceLayers } from './source-layers.js';
 
 /** A table that operators publish, as it is kept. */
 export interface PublishedLayer {
@@ -44,6 +45,8 @@ export interface LayersDeps {
   readonly documents: DocumentStore;
   readonly collections: Pick<CollectionStore, 'idOf'>;
   readonly connections: Connections;
+  /** What the configuration publishes beside these. */
+  readonly sources: Pick<SourceLayers, 'list'>;
   readonly pools: Pools;
   catalog(): CatalogSnapshot;
   /** Waits until every process shows what changed. */
@@ -72,10 +75,25 @@ export class PublishedLayers {
     );
   }
 
-  /** Throws `not-found` for a layer that is not of this connection, or not of this service. */
+  /**
+   * Throws `not-found` for a layer that is not of this connection, or not of this service, and `conflict` for one of the
+   * configuration.
+   */
   async get(connectionId: string, layerId: number, serviceName?: string): Promise<StoredLayer> {
     const layers = await this.list(connectionId, serviceName);
-    return layers.find(({ body }) => body.layerId === layerId) ?? missing(layerId);
+    const layer = layers.find(({ body }) => body.layerId === layerId);
+    if (layer) return layer;
+    const configured = await this.deps.sources.list(connectionId, serviceName);
+    const other = configured.find(({ collection }) => collection.layerId === layerId);
+    return other ? refuseConfigured(other.collection.id) : missing(layerId);
+  }
+
+  /** Those of a service, which are switched together. Throws `conflict` when the configuration alone has such. */
+  async ofService(connectionId: string, serviceName: string): Promise<StoredLayer[]> {
+    const layers = await this.list(connectionId, serviceName);
+    if (layers.length > 0) return layers;
+    const [other] = await this.deps.sources.list(connectionId, serviceName);
+    return other ? refuseConfigured(other.collection.id) : [];
   }
 
   /** What speaks for and against publishing a table under a name. Rejects while the database does not answer. */
@@ -107,6 +125,8 @@ export class PublishedLayers {
 
   /** Throws `conflict` for a name that is taken, and `invalid-body` that names all that is wrong with the table. */
   async publish(connection: StoredConnection, layer: NewLayer, by: string): Promise<StoredLayer> {
+    if (this.deps.connections.isSource(connection) && providerOf(connection.body) !== 'PostGIS')
+      throw new ApiError('conflict', `'${connection.body.name}' publishes all that it holds by itself.`);
     const { choice, layerName } = layer;
     const { checks } = await this.validate(connection, choice, layerName);
     const [name, ...others] = checks;
@@ -176,6 +196,7 @@ export class PublishedLayers {
     layers: readonly StoredLayer[],
     by: string,
   ): Promise<{ layers: StoredLayer[]; changed: boolean }> {
+    if (layers.length === 0) return { layers: [], changed: false };
     const database = await this.deps.connections.urlOf(connection);
     const extents = await mapInLanes(layers, PARALLEL, async ({ body: { info } }) => {
       const source = { ...info.source, database };
@@ -235,6 +256,10 @@ function withoutDatabase(layer: VectorLayerInfo): VectorLayerInfo {
 }
 
 const isSameBox = (a: Box | undefined, b: Box | undefined) => JSON.stringify(a) === JSON.stringify(b);
+
+function refuseConfigured(id: string): never {
+  throw new ApiError('conflict', `The layer '${id}' stands in the configuration: change it there.`);
+}
 
 function missing(layerId: number): never {
   throw notFound('layer', `${layerId}`);

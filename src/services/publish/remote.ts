@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { basename, extname } from 'node:path';
 import { ApiError } from '../../core/errors.js';
 import { TaskFailure } from '../../core/failure.js';
-import { objectUrl } from '../rasters/places.js';
+import { sourceUrl } from '../rasters/places.js';
 import { archiveCollection, type MakeCollection, rasterCollection } from './collections.js';
 import { ARCHIVE } from './formats.js';
 import { type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
@@ -10,9 +10,9 @@ import { type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 const PASSING: ReadonlySet<string> = new Set(['store-unavailable', 'deadline-exceeded']);
 
 /** What is at a URL, or why it cannot be published. */
-export async function readRemote(source: string, deps: PublishDeps): Promise<Found> {
+export async function readRemote(source: string, deps: Pick<PublishDeps, 'pools'>): Promise<Found> {
   try {
-    const url = addressOf(source);
+    const url = sourceUrl(source);
     const { hostname, pathname } = new URL(url);
     const extension = extname(pathname).toLowerCase();
     const name = basename(decodeURIComponent(pathname), extname(pathname));
@@ -28,15 +28,11 @@ export async function readRemote(source: string, deps: PublishDeps): Promise<Fou
   }
 }
 
-/** Objects of stores by their addresses: `s3://bucket/key` and `az://container/key`. */
-function addressOf(source: string): string {
-  const [, scheme, bucket, key] = /^(s3|az):\/\/([^/]+)\/(.+)$/i.exec(source) ?? [];
-  if (scheme === undefined) return source;
-  const provider = scheme.toLowerCase() === 's3' ? 'AwsS3' : 'AzureBlob';
-  return objectUrl(process.env)(provider, bucket!, key!);
-}
-
-async function readRaster(url: string, name: string, { pools }: PublishDeps): Promise<MakeCollection> {
+async function readRaster(
+  url: string,
+  name: string,
+  { pools }: Pick<PublishDeps, 'pools'>,
+): Promise<MakeCollection> {
   const source = { kind: 'remote', url } as const;
   const raster = await pools.run('raster.inspect', { source }, { deadlineMs: INSPECT_DEADLINE_MS });
   // A query may hold a signature.
@@ -47,7 +43,7 @@ async function readArchive(
   url: string,
   name: string,
   extension: string,
-  { pools }: PublishDeps,
+  { pools }: Pick<PublishDeps, 'pools'>,
 ): Promise<MakeCollection> {
   // Only PMTiles is laid out so that a tile takes one or two ranges.
   if (ARCHIVE.get(extension) !== 'pmtiles')

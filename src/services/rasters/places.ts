@@ -73,6 +73,14 @@ export function objectUrl(env: NodeJS.ProcessEnv): UrlOf {
   };
 }
 
+/** The address of a source that is read over HTTP; objects of stores are `s3://bucket/key` and `az://container/key`. */
+export function sourceUrl(source: string): string {
+  const [, scheme, bucket, key] = /^(s3|az):\/\/([^/]+)\/(.+)$/i.exec(source) ?? [];
+  if (scheme === undefined) return source;
+  const provider = scheme.toLowerCase() === 's3' ? 'AwsS3' : 'AzureBlob';
+  return objectUrl(process.env)(provider, bucket!, key!);
+}
+
 function s3Url(env: NodeJS.ProcessEnv, bucket: string, path: string): string {
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket) || bucket.includes('..'))
     throw new ApiError('invalid-request', 'bucket must be the name of a bucket.');

@@ -33,6 +33,7 @@ import { LayerWords } from '../../../src/services/migrations/geoserver/layer-wor
 import { GeoServerMigrations } from '../../../src/services/migrations/geoserver/migrations.js';
 import { Peers } from '../../../src/services/peers.js';
 import { PublishedLayers } from '../../../src/services/publish/layers.js';
+import { SourceLayers } from '../../../src/services/publish/source-layers.js';
 import { manageRasters } from '../../../src/services/rasters/managed.js';
 import { objectUrl } from '../../../src/services/rasters/places.js';
 import { CoverageImports } from '../../../src/services/remote-imports/coverages.js';
@@ -149,8 +150,9 @@ export async function adminHarness(temporary = () => temporaryState()) {
     documents: t.state.documents,
     keys: new SecretKeys(t.state.documents, new Sealing('')),
     settings: { allow: ['*'], secrets: [], certificates: '' },
-    sources: [],
+    sources: () => [],
     ping: async () => {},
+    read: async () => undefined,
     settle: async () => {},
   });
   const visible = () => new CatalogSnapshot([], [], 0);
@@ -173,12 +175,19 @@ export async function adminHarness(temporary = () => temporaryState()) {
     settle: async () => {},
     allowed: {},
   });
+  const sourceLayers = new SourceLayers({
+    ...{ documents: t.state.documents, rasters: t.state.rasters, connections },
+    ownFolders: [],
+    catalog: visible,
+  });
   const operations = adminOperations({
+    sourceLayers,
     exports: new Exports({ pools, jobs, dataDir, visible }),
     visible,
     connections,
     publishedLayers: new PublishedLayers({
       ...{ documents: t.state.documents, collections: t.state.collections, connections, pools },
+      sources: sourceLayers,
       catalog: () => new CatalogSnapshot([], [], 0),
       settle: async () => {},
     }),

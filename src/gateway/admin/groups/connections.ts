@@ -5,15 +5,19 @@ import { pathString } from '../../../core/params.js';
 import { keyVersionOf } from '../../../services/access/secret-keys.js';
 import {
   type Address,
+  CONNECTION_PROVIDERS,
   isHost,
+  providerOf,
   requiresSsl,
   SSL_MODES,
   type SslMode,
 } from '../../../services/connections/connection.js';
-import type {
-  ConnectionCheck,
-  Credential,
-  StoredConnection,
+import {
+  type ConnectionCheck,
+  type Connections,
+  type Credential,
+  isDatabaseConnection,
+  type StoredConnection,
 } from '../../../services/connections/connections.js';
 import { hostProblem } from '../../../services/connections/hosts.js';
 import { referenceProblem } from '../../../services/connections/secrets.js';
@@ -30,6 +34,8 @@ import {
   timestamp,
 } from '../envelope.js';
 import { action, group, implement, report, resource } from '../kit.js';
+import { OwnerSchema } from '../owner.js';
+import { sourceTables } from '../source-layers.js';
 
 const MODES = Object.keys(SSL_MODES) as SslMode[];
 const Mode = Type.Enum(MODES);
@@ -45,6 +51,7 @@ const SUMMARY = {
     createdAt: TimestampSchema,
     createdBy: OptionalStringSchema,
   },
+  ...{ provider: Type.Enum([...CONNECTION_PROVIDERS]), owner: OwnerSchema },
 };
 const Summary = Type.Object(SUMMARY);
 const Detail = Type.Object({
@@ -116,7 +123,7 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
         data: Type.Array(Summary),
         async answer(_x, { connections }) {
           const [all, checks] = await Promise.all([connections.list(), connections.checks()]);
-          return all.map((one) => summary(one, checks.get(one.id)));
+          return all.map((one) => summary(one, connections, checks.get(one.id)));
         },
       }),
       create: implement({
@@ -135,7 +142,7 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
             credentialOf(body, deps),
             actor(principal),
           );
-          return summary(stored);
+          return summary(stored, deps.connections);
         },
       }),
       get: implement({
@@ -145,7 +152,7 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
         async answer({ params: { id } }, { connections }) {
           if (id === 'tables') throw badParameter('id', 'name a connection: /connections/{id}/tables');
           const stored = await connections.get(id);
-          return detail(stored, (await connections.checks()).get(stored.id));
+          return detail(stored, connections, (await connections.checks()).get(stored.id));
         },
       }),
       update: implement({
@@ -158,6 +165,7 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
         async answer(x, deps) {
           const { connections } = deps;
           const before = await connections.get(x.params.id);
+          connections.requireOwn(before);
           const { description, isActive = before.body.isActive } = x.body;
           const address = addressOf(
             { ...before.body, ...x.body, ...sslOf(x.body, before.body.sslMode) },
@@ -171,7 +179,7 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
             credentialOf(x.body, deps),
             ifMatch(x),
           );
-          return summary(changed, (await connections.checks()).get(before.id));
+          return summary(changed, connections, (await connections.checks()).get(before.id));
         },
       }),
       remove: implement({
@@ -187,13 +195,17 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
     },
   ),
   report('GET /connections/{id}/tables', 'Get Connection Tables', {
-    description: 'All tables and views that the user of the connection may read, with or without geometries.',
+    description:
+      'All tables and views that the user of the connection may read, with or without geometries; of files those that are published.',
     params: byId,
     data: Type.Object({ tables: Type.Array(Table) }),
     envelope: 'raw',
     errors: [400, 404, 503],
-    async answer({ params }, { connections, pools }) {
-      const database = await connections.urlOf(await connections.get(params.id));
+    async answer({ params }, { connections, sourceLayers, pools }) {
+      const connection = await connections.get(params.id);
+      if (!isDatabaseConnection(connection))
+        return { tables: (await sourceLayers.list(connection.id)).flatMap(sourceTables) };
+      const database = await connections.urlOf(connection);
       const { tables } = await pools.run('vector.tables', { database }, { deadlineMs: TABLES_MS });
       return { tables };
     },
@@ -316,23 +328,30 @@ function credentialOf(
 }
 
 function summary(
-  { id, body, createdAt, createdBy }: StoredConnection,
+  stored: StoredConnection,
+  connections: Connections,
   check?: ConnectionCheck,
 ): Static<typeof Summary> {
+  const { id, body, createdAt, createdBy } = stored;
   const { name, description, host, port, databaseName, username, sslMode, isActive } = body;
   return {
     ...{ connectionId: id, name, description, host, port, databaseName, username },
     ...{ sslRequired: requiresSsl(sslMode), sslMode, storageType: 'external', isActive },
     healthStatus: check === undefined ? 'unknown' : check.isHealthy ? 'healthy' : 'unhealthy',
     lastHealthCheck: optionalTimestamp(check?.testedAt ?? null),
-    ...{ createdAt: timestamp(createdAt), createdBy },
+    ...{ createdAt: timestamp(createdAt), createdBy, provider: providerOf(body) },
+    owner: connections.isSource(stored) ? 'configuration' : 'api',
   };
 }
 
-function detail(stored: StoredConnection, check?: ConnectionCheck): Static<typeof Detail> {
+function detail(
+  stored: StoredConnection,
+  connections: Connections,
+  check?: ConnectionCheck,
+): Static<typeof Detail> {
   const { password, secretReference } = stored.body;
   return {
-    ...summary(stored, check),
+    ...summary(stored, connections, check),
     credentialReference: secretReference,
     encryptionVersion: password === null ? null : keyVersionOf(password),
     updatedAt: timestamp(stored.updatedAt),

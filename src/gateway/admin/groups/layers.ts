@@ -9,19 +9,12 @@ import { Acknowledgement, AcknowledgementSchema, OptionalStringSchema } from '..
 import { action, group, report } from '../kit.js';
 import { layerId } from '../layers.js';
 import { filter } from '../params.js';
+import { LayerSchema, type LayerView } from '../published-layer.js';
+import { sourceLayerView } from '../source-layers.js';
 import { connectionId } from './connections.js';
 
 const I = Type.Integer();
 const OptionalInteger = Type.Union([I, Type.Null()]);
-
-const Layer = Type.Object({
-  ...{ layerId: I, layerName: Type.String(), schema: Type.String(), table: Type.String() },
-  collectionId: Type.String({ description: 'Its id in the data APIs.' }),
-  ...{ description: OptionalStringSchema, geometryType: OptionalStringSchema, srid: OptionalInteger },
-  ...{ primaryKey: OptionalStringSchema, fieldCount: I, enabled: Type.Boolean(), serviceName: Type.String() },
-  ...{ license: OptionalStringSchema, licenseUrl: OptionalStringSchema, attribution: OptionalStringSchema },
-  ...{ publisher: OptionalStringSchema, sourceUrl: OptionalStringSchema },
-});
 
 const Identifier = Type.String({ minLength: 1, maxLength: 63 });
 const Name = Type.String({ minLength: 1, maxLength: 200 });
@@ -83,12 +76,17 @@ const byLayer = { id: connectionId, layerId, serviceName };
 /** Publishing of tables as layers. */
 export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped' }, [
   report('GET /connections/{id}/layers', 'List Published Layers', {
+    description: "Those that a source of the configuration publishes by itself are the configuration's.",
     params: { ...byConnection, serviceName },
-    data: Type.Array(Layer),
+    data: Type.Array(LayerSchema),
     errors: [400, 404],
-    async answer({ params }, { connections, publishedLayers: layers }) {
-      const { id } = await connections.get(params.id);
-      return (await layers.list(id, params.serviceName)).map(view);
+    async answer({ params: { id: name, serviceName } }, { connections, publishedLayers, sourceLayers }) {
+      const { id } = await connections.get(name);
+      const [published, configured] = await Promise.all([
+        publishedLayers.list(id, serviceName),
+        sourceLayers.list(id, serviceName),
+      ]);
+      return [...published.map(view), ...configured.map(sourceLayerView)];
     },
   }),
   action('POST /connections/{id}/layers', 'Publish Layer', {
@@ -96,7 +94,7 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
       'Validates the table, and publishes it on every protocol and in all processes before this is answered. Without layerName it is called as the table.',
     params: byConnection,
     body: anyCaseBody(Publish),
-    data: Layer,
+    data: LayerSchema,
     status: 201,
     errors: [400, 404, 409, 503],
     async answer({ params, body, principal }, { connections, publishedLayers: layers }) {
@@ -105,11 +103,12 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
     },
   }),
   action('PUT /connections/{id}/layers/{layerId}/enabled', 'Set Layer Enabled', {
-    description: 'A layer that is switched off is gone from every protocol; its id is kept for it.',
+    description:
+      'A layer that is switched off is gone from every protocol; its id is kept for it. One of the configuration cannot be switched.',
     params: byLayer,
     body: anyCaseBody(Enabled),
-    data: Layer,
-    errors: [400, 404],
+    data: LayerSchema,
+    errors: [400, 404, 409],
     async answer({ params, body, principal }, { connections, publishedLayers: layers }) {
       const { id } = await connections.get(params.id);
       const layer = await layers.get(id, params.layerId, params.serviceName);
@@ -121,11 +120,11 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
     description: 'Switches all layers that the connection has in a service, at once.',
     params: { ...byConnection, serviceName: service },
     body: anyCaseBody(Enabled),
-    data: Type.Array(Layer),
-    errors: [400, 404],
+    data: Type.Array(LayerSchema),
+    errors: [400, 404, 409],
     async answer({ params, body, principal }, { connections, publishedLayers: layers }) {
       const { id } = await connections.get(params.id);
-      const all = await layers.list(id, params.serviceName ?? SERVICE);
+      const all = await layers.ofService(id, params.serviceName ?? SERVICE);
       return (await layers.enable(all, body.enabled, actor(principal))).map(view);
     },
   }),
@@ -160,7 +159,7 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
       ...{ layerId: I, layerName: Type.String(), schema: Type.String(), table: Type.String() },
       materializedFeatureCount: I,
     }),
-    errors: [400, 404, 503],
+    errors: [400, 404, 409, 503],
     async answer({ params, principal }, { connections, publishedLayers: layers, cache }) {
       const connection = await connections.get(params.id);
       const layer = await layers.get(connection.id, params.layerId);
@@ -181,7 +180,7 @@ export const layerDeletion = group({ tag: 'Layers', scope: 'layers', envelope: '
     description: 'The table stays as it is.',
     params: byLayer,
     data: AcknowledgementSchema,
-    errors: [400, 404],
+    errors: [400, 404, 409],
     async answer({ params }, { connections, publishedLayers: layers }) {
       const { id } = await connections.get(params.id);
       await layers.remove(await layers.get(id, params.layerId, params.serviceName));
@@ -227,14 +226,14 @@ function addressProblem(member: string, url: string | undefined) {
   return isAddress ? undefined : problem(member, 'must be an http or https address');
 }
 
-function view({ id, body }: StoredLayer): Static<typeof Layer> {
+function view({ id, body }: StoredLayer): LayerView {
   const { layerId, layerName, serviceName, enabled, description, choice, info } = body;
   const { license, licenseUrl, attribution, publisher, sourceUrl } = body;
   const { geometryType, idColumn, fields } = info.source;
   return {
     ...{ layerId, layerName, schema: choice.schema, table: choice.table, collectionId: id, description },
     ...{ geometryType, srid: sridOf(info.source), primaryKey: idColumn, fieldCount: fields.length + 1 },
-    ...{ enabled, serviceName, license, licenseUrl, attribution, publisher, sourceUrl },
+    ...{ enabled, serviceName, license, licenseUrl, attribution, publisher, sourceUrl, owner: 'api' },
   };
 }
 

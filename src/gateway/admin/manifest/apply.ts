@@ -6,6 +6,7 @@ import type { Principal } from '../../../core/operation.js';
 import { compileOnUse } from '../../http/validation.js';
 import type { AdminDeps } from '../deps.js';
 import { actor } from '../documents.js';
+import type { Owner } from '../owner.js';
 import type { Entry, Kind, Stores, Targets } from './kind.js';
 import { KINDS, requireRight } from './kinds.js';
 
@@ -26,6 +27,8 @@ export interface Step {
   readonly action: Action;
   readonly kind: Kind;
   readonly name: string;
+  /** Whose it was before; null for what is new. */
+  readonly owner: Owner | null;
   readonly before: object | undefined;
   readonly after: object | undefined;
   /** What the kind needs to write it. */
@@ -59,17 +62,49 @@ const resource = ({ kind }: Kind, { name, spec }: Entry): Resource => ({
   spec: sorted(spec) as object,
 });
 
-/** Objects that were applied and are not as they were any more. */
+/** An object, and where it is changed. */
+export interface Owned {
+  readonly kind: string;
+  readonly name: string;
+  readonly owner: Owner;
+}
+
+/** All objects and who owns each: what a manifest made or changed last is its own. */
+export async function owners(deps: AdminDeps, current: readonly Resource[]): Promise<Owned[]> {
+  const [applied, configured] = await Promise.all([lastApplied(deps), configuration(deps)]);
+  const others = current.map(
+    ({ kind, metadata: { name } }): Owned => ({ kind, name, owner: ownerOf(keyOf(kind, name), applied) }),
+  );
+  return [...configured, ...others];
+}
+
+const ownerOf = (key: string, applied: Applied['objects'] | null): Owner =>
+  applied && Object.hasOwn(applied, key) ? 'manifest' : 'api';
+
+/** Objects of the configuration. */
+async function configuration(deps: AdminDeps): Promise<Owned[]> {
+  const lists = await Promise.all(
+    KINDS.map(async ({ kind, configured }) =>
+      ((await configured?.(deps)) ?? [])
+        .sort()
+        .map((name): Owned => ({ kind, name, owner: 'configuration' })),
+    ),
+  );
+  return lists.flat();
+}
+
+/** Objects that were applied and are not as they were any more, but for those that the configuration has taken over. */
 export async function drifted(
   deps: AdminDeps,
   current: readonly Resource[],
 ): Promise<{ kind: string; name: string }[]> {
-  const applied = await lastApplied(deps);
+  const [applied, configured] = await Promise.all([lastApplied(deps), configuration(deps)]);
+  const taken = new Set(configured.map(({ kind, name }) => keyOf(kind, name)));
   const hashes = new Map(
     current.map((one) => [keyOf(one.kind, one.metadata.name), fingerprintOf(one.kind, one.spec)]),
   );
   return Object.entries(applied ?? {})
-    .filter(([key, hash]) => hashes.get(key) !== hash)
+    .filter(([key, hash]) => hashes.get(key) !== hash && !taken.has(key))
     .map(([key]) => ({ kind: key.slice(0, key.indexOf('/')), name: key.slice(key.indexOf('/') + 1) }));
 }
 
@@ -95,14 +130,20 @@ export async function plan(
   requireForm(asked);
   const current = await resources(deps);
   const before = new Map(current.map((one) => [keyOf(one.kind, one.metadata.name), one.spec]));
+  const applied = await lastApplied(deps);
   const steps = asked.map(({ kind, metadata: { name }, spec }): Step => {
     const old = before.get(keyOf(kind, name));
     const isSame = old !== undefined && fingerprintOf(kind, old) === fingerprintOf(kind, spec);
     const action = isSame ? 'skipped' : old === undefined ? 'created' : 'updated';
-    return { action, kind: kinds.get(kind)!, name, before: old, after: spec };
+    const owner = old === undefined ? null : ownerOf(keyOf(kind, name), applied);
+    return { action, kind: kinds.get(kind)!, name, owner, before: old, after: spec };
   });
-  const former = prune ? Object.keys((await lastApplied(deps)) ?? {}) : [];
-  const all = inOrder([...steps, ...gone([...former, ...remove], asked, before)]);
+  const former = prune ? Object.keys(applied ?? {}) : [];
+  const removed = gone([...former, ...remove], asked, before).map((step) => ({
+    ...step,
+    owner: ownerOf(keyOf(step.kind.kind, step.name), applied),
+  }));
+  const all = inOrder([...steps, ...removed]);
   await requireMeaning(all, asked, principal, deps);
   return all;
 }
@@ -112,7 +153,7 @@ function gone(
   keys: readonly string[],
   asked: readonly Resource[],
   before: ReadonlyMap<string, object>,
-): Step[] {
+): Omit<Step, 'owner'>[] {
   const stays = new Set(asked.map(({ kind, metadata }) => keyOf(kind, metadata.name)));
   return [...new Set(keys)]
     .filter((key) => !stays.has(key) && before.has(key))
@@ -215,6 +256,7 @@ async function requireMeaning(
     catalog: catalogWith(deps.catalog(), collections),
   };
   const places = placesOf(asked);
+  const configured = new Set((await configuration(deps)).map((one) => keyOf(one.kind, one.name)));
   const errors: FieldError[] = [];
   for (const step of steps) {
     const { action, kind, name, after } = step;
@@ -222,6 +264,10 @@ async function requireMeaning(
     requireRight(kind, principal);
     if (!after) continue;
     const n = places.get(keyOf(kind.kind, name));
+    if (configured.has(keyOf(kind.kind, name))) {
+      errors.push(problem(`resources/${n}/metadata/name`, 'is owned by the configuration: change it there'));
+      continue;
+    }
     try {
       step.prepared = await kind.prepare?.({ name, spec: after }, targets, deps);
     } catch (error) {

@@ -35,6 +35,8 @@ export interface Kind {
   /** Members that a server gives once and keeps: another value is no difference. */
   readonly ownMembers?: readonly string[];
   list(deps: AdminDeps): Promise<Entry[]>;
+  /** Names of those that stand in the configuration: they are in no manifest. */
+  configured?(deps: AdminDeps): Promise<string[]>;
   /** Throws `invalid-body` for what the schema cannot say. What it returns is given to `write`. */
   prepare?(entry: Entry, targets: Targets, deps: AdminDeps): unknown;
   /** Makes or replaces an object; removes it when there is no spec. Uses nothing but these stores: they are locked. */

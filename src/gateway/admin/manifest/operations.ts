@@ -7,8 +7,9 @@ import {
 } from '../../../services/telemetry/spec-metrics.js';
 import { TimestampSchema, timestamp } from '../envelope.js';
 import { action, group, report } from '../kit.js';
+import { OWNERS } from '../owner.js';
 import { requireGenuine } from '../releases/signature.js';
-import { API_VERSION, carryOut, drifted, fingerprint, plan, resources, type Step } from './apply.js';
+import { API_VERSION, carryOut, drifted, fingerprint, owners, plan, resources, type Step } from './apply.js';
 
 /** The management state as one document: what it holds, what a document would change, and changing it. */
 
@@ -28,6 +29,12 @@ const ManifestSchema = Type.Object({
   resources: Type.Array(ResourceSchema),
   driftedResources: Type.Array(
     Type.Object({ kind: Type.String(), namespace: Type.Null(), name: Type.String() }),
+  ),
+  owners: Type.Array(
+    Type.Object({ kind: Type.String(), name: Type.String(), owner: Type.Enum([...OWNERS]) }),
+    {
+      description: 'Of every object, also of those of the configuration, which are no resources.',
+    },
   ),
   manifestHash: Type.String(),
 });
@@ -60,6 +67,9 @@ const ApplyResult = Type.Object({
     Type.Object({
       action: Type.Enum(['created', 'updated', 'deleted', 'skipped']),
       resource: Type.Object({ kind: Type.String(), name: Type.String() }),
+      owner: Type.Union([Type.Enum([...OWNERS]), Type.Null()], {
+        description: 'Whose it was before; null for what is new.',
+      }),
       before: Type.Union([Type.Object({}), Type.Null()]),
       after: Type.Union([Type.Object({}), Type.Null()]),
       message: Type.String(),
@@ -81,6 +91,7 @@ export const manifest = group({ tag: 'Manifest', scope: 'manifest', envelope: 'w
         generatedAt: timestamp(Date.now()),
         resources: all,
         driftedResources: drift.map(({ kind, name }) => ({ kind, namespace: null, name })),
+        owners: await owners(deps, all),
         manifestHash: fingerprint(all),
       };
     },
@@ -116,8 +127,8 @@ function resultOf(steps: readonly Step[], dryRun: boolean): Static<typeof ApplyR
       deleted: count('deleted'),
       skipped: count('skipped'),
     },
-    entries: steps.map(({ action: what, kind, name, before, after }) => ({
-      ...{ action: what, resource: { kind: kind.kind, name } },
+    entries: steps.map(({ action: what, kind, name, owner, before, after }) => ({
+      ...{ action: what, resource: { kind: kind.kind, name }, owner },
       ...{ before: before ?? null, after: after ?? null },
       message: `${kind.kind} ${name} ${dryRun ? 'would be' : 'is'} ${what}`,
     })),

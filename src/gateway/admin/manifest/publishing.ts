@@ -11,6 +11,7 @@ import {
 } from '../../../services/connections/connection.js';
 import {
   CONNECTION,
+  isDatabaseConnection,
   PUBLISHED_LAYER,
   type StoredConnection,
 } from '../../../services/connections/connections.js';
@@ -53,6 +54,7 @@ export const connection: Kind = {
     (await connections.list())
       .filter((one) => !connections.isSource(one))
       .map(({ body: { name, password: _, ...spec } }) => ({ name, spec })),
+  configured: async ({ connections }) => connections.sources.map(({ body }) => body.name),
   /** The connection as it will be kept, for the layers behind it. */
   async prepare({ name, spec }, targets, { connections }) {
     const { host, secretReference } = spec as ConnectionSpec;
@@ -64,8 +66,6 @@ export const connection: Kind = {
         : referenceProblem(secretReference, connections.settings.secrets));
     if (refused !== undefined) throw wrong(problem('spec', refused));
     const before = targets.connections.get(name);
-    if (before && connections.isSource(before))
-      throw wrong(problem('metadata/name', 'is that of a database of the configuration'));
     const password = secretReference === null ? (before?.body.password ?? null) : null;
     const body: Connection = { ...(spec as ConnectionSpec), name, password };
     const after = { ...(before ?? NEW), id: before?.id ?? randomUUID(), body };
@@ -126,11 +126,13 @@ export const publishedLayer: Kind = {
       return { name: id, spec: { ...spec, connection: names.get(connectionId)! } };
     });
   },
+  configured: async ({ sourceLayers }) => (await sourceLayers.list()).map(({ collection }) => collection.id),
   /** The layer as it will be kept: its table is looked at now. */
   async prepare({ name, spec }, targets, deps) {
     const { connection: from, choice, layerId: asked = 0, ...rest } = spec as LayerSpec;
     const source = targets.connections.get(from);
     if (!source) throw wrong(problem('spec/connection', 'is no connection'));
+    if (!isDatabaseConnection(source)) throw wrong(problem('spec/connection', 'is no database'));
     if (slug(rest.layerName) !== name)
       throw wrong(problem('metadata/name', `must be ${slug(rest.layerName)}, as of the layer's name`));
     const isPublished = (await deps.state.documents.get(PUBLISHED_LAYER, name)) !== undefined;
