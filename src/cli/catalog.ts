@@ -44,7 +44,8 @@ export async function withCatalog<T>(
       async (pools) => {
         const databases = new Databases(pools);
         const layerIdOf = (id: string) => state.collections.idOf(id);
-        const registered = () => registeredIn(state);
+        // Without a server nobody opens the passwords of connections.
+        const registered = () => registeredIn(state, async () => undefined);
         const storage = openStorage(config, pools);
         const catalog = new Catalog({ pools, databases, dataDir, storage, layerIdOf, registered });
         try {

@@ -1,5 +1,6 @@
 import type { Box } from './box.js';
 import type { GeoServerCatalog, GeoServerTask } from './geoserver.js';
+import type { ListedObjects, ListObjectsTask } from './object-stores.js';
 import type { FeatureComparison, FeatureComparisonTask } from './parity.js';
 import type { FieldType, GeometryType } from './vector-source.js';
 
@@ -360,6 +361,8 @@ export interface IngestTasks {
   'ingest.geoserver': { input: GeoServerTask; output: GeoServerCatalog };
   /** A GeoJSON text sequence, of at least one feature, as a FeatureCollection: OGR takes texts for dates in sequences. */
   'ingest.collect': { input: { readonly path: string; readonly output: string }; output: null };
+  /** A page of the objects of a bucket. */
+  'ingest.objects': { input: ListObjectsTask; output: ListedObjects };
   /** A remote file onto the disk. */
   'ingest.download': { input: DownloadTask; output: Download };
 }

@@ -1,5 +1,6 @@
 import type { Box } from './box.js';
 import type { Color } from './color-ramps.js';
+import type { StoreCredentials } from './object-stores.js';
 import type { PictureComparison, PictureComparisonTask } from './parity.js';
 import type { RasterLook } from './raster-look.js';
 
@@ -21,6 +22,8 @@ export interface FileRaster {
 export interface RemoteRaster {
   kind: 'remote';
   url: string;
+  /** In tasks and in the catalog alone: in the state a raster names its connection. */
+  credentials?: StoreCredentials;
 }
 
 /**

@@ -181,6 +181,7 @@ export function startManagement(options: ManagementOptions): Management {
     pools,
     jobs,
     urlOf: objectUrl(process.env),
+    storeOf: options.connections.storeFinder,
     folders: () => catalog.sources,
   });
   const coverageImports = new CoverageImports({

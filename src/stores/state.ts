@@ -57,7 +57,7 @@ export interface State {
   readonly replicaConflicts: ReplicaConflictStore;
   /** Runs changes of documents, styles and ids that become durable together, or not at all. */
   atomically<T>(
-    work: (stores: Pick<State, 'collections' | 'documents' | 'styles'>) => Promise<T>,
+    work: (stores: Pick<State, 'collections' | 'documents' | 'rasters' | 'styles'>) => Promise<T>,
   ): Promise<T>;
   /** Rejects when the database does not answer; for readiness. */
   check(): Promise<void>;
@@ -145,6 +145,7 @@ function storesOf(db: StateDb): State {
         work({
           collections: new CollectionStore(trx),
           documents: new DocumentStore(trx),
+          rasters: new RasterStore(trx),
           styles: new StyleStore(trx),
         }),
       ),

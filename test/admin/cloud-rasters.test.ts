@@ -38,6 +38,7 @@ describe('cloud rasters', () => {
       overviewLevelCount: 2,
       metadataScannedAt: expect.any(String),
       createdAt: expect.any(String),
+      connection: null,
     });
     const path = { id: `${made.body.id}` };
     const get = await admin.call('GET /cloud-rasters/{id}', { path });

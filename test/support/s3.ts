@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { pythonOfClients } from './python.js';
 import { freePort } from './server.js';
@@ -15,6 +15,38 @@ export interface TestS3 {
 
 const BUCKET = 'graticule-files';
 const START_MS = 60_000;
+
+/** What a user of such a store reads by. */
+export interface S3User {
+  accessKeyId: string;
+  secretAccessKey: string;
+}
+
+const USER = `
+import boto3, json, sys
+origin, name, policy = sys.argv[1:4]
+iam = boto3.client('iam', endpoint_url=origin, region_name='us-east-1', aws_access_key_id='test', aws_secret_access_key='test')
+iam.create_user(UserName=name)
+if policy: iam.put_user_policy(UserName=name, PolicyName='reads', PolicyDocument=policy)
+key = iam.create_access_key(UserName=name)['AccessKey']
+print(json.dumps({'accessKeyId': key['AccessKeyId'], 'secretAccessKey': key['SecretAccessKey']}))
+`;
+
+/** Makes a user who may do this with everything; an empty list is of one who may do nothing. */
+export function s3User(origin: string, name: string, actions: readonly string[]): S3User {
+  const policy = {
+    Version: '2012-10-17',
+    Statement: [{ Effect: 'Allow', Action: actions, Resource: '*' }],
+  };
+  const script = [origin, name, actions.length === 0 ? '' : JSON.stringify(policy)];
+  return JSON.parse(execFileSync(pythonOfClients(), ['-c', USER, ...script], { encoding: 'utf8' }));
+}
+
+/** From now on the store checks signatures and rights. */
+export async function guardS3(origin: string): Promise<void> {
+  const answer = await fetch(`${origin}/moto-api/reset-auth`, { method: 'POST', body: '0' });
+  if (!answer.ok) throw new Error(`the store takes anybody: ${answer.status}`);
+}
 
 /** Starts a server that speaks S3 and keeps everything in memory. */
 export async function startS3(): Promise<TestS3> {

@@ -67,7 +67,7 @@ export interface Registrations<Raster, Of, View extends TSchema, Body extends TO
   view: View;
   body: Body;
   of(deps: AdminDeps): Registry<Raster, Of>;
-  registrationOf(body: Static<Body>): Of;
+  registrationOf(body: Static<Body>, deps: AdminDeps): Of | Promise<Of>;
   describe(raster: Raster): Static<View>;
 }
 
@@ -100,7 +100,10 @@ export function registrations<Raster, Of, View extends TSchema, Body extends TOb
         status: 201,
         errors: [400, 404, 409, 503],
         location: ({ id }: { id: number }) => `${path}/${id}`,
-        answer: async (x, deps) => describe(await of(deps).register(registrationOf(x.body as Static<Body>))),
+        answer: async (x, deps) => {
+          const request = await registrationOf(x.body as Static<Body>, deps);
+          return describe(await of(deps).register(request));
+        },
       }),
       get: implement({
         params: byId,

@@ -21,6 +21,7 @@ import { LayerDisplay } from '../../services/publish/layer-display.js';
 import { PublishedLayers } from '../../services/publish/layers.js';
 import { readRemote } from '../../services/publish/remote.js';
 import { SourceLayers } from '../../services/publish/source-layers.js';
+import { connectionOf } from '../../services/rasters/connected.js';
 import { registeredIn } from '../../services/rasters/registered.js';
 import { Replicas } from '../../services/replicas/service.js';
 import { SourceRecoveries } from '../../services/source-recoveries.js';
@@ -74,7 +75,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
     dataDir,
     storage,
     layerIdOf: (id) => state.collections.idOf(id),
-    registered: () => registeredIn(state),
+    registered: () => registeredIn(state, (id) => published.connections.storeFinder(id)),
   });
   const current = () => catalog.current;
   const rules = new AccessRules(
@@ -108,8 +109,9 @@ export async function startData(foundation: Foundation): Promise<Data> {
     caching.edited(note);
     events.edited(note.collection);
   });
+  const published = publishing(foundation, { catalog, databases, allowed });
   const data: Data = {
-    ...publishing(foundation, catalog, databases),
+    ...published,
     databases,
     catalog,
     rules,
@@ -165,8 +167,7 @@ const PING_MS = 10_000;
 /** What is published over the management API. */
 function publishing(
   { config, dataDir, state, pools, cluster, log }: Foundation,
-  catalog: Catalog,
-  databases: Databases,
+  { catalog, databases, allowed }: Pick<Data, 'catalog' | 'databases'> & { allowed: AllowedHosts },
 ): Pick<Data, 'connections' | 'sourceLayers' | 'publishedLayers' | 'display'> {
   const { documents, collections, rasters } = state;
   const settle = async () => void (await cluster.settle());
@@ -175,6 +176,10 @@ function publishing(
     ...{ documents, keys, settings: config.connections, settle },
     sources: () => (catalog.current.generation > 0 ? catalog.sources : config.data.sources),
     ping: (database) => pools.run('vector.ping', { database }, { deadlineMs: PING_MS }),
+    listObjects: (store, query) => pools.run('ingest.objects', { store, ...query, timeoutMs: PING_MS }),
+    readProblem: (url) => allowed.problemOf(url),
+    rastersOf: async (id) =>
+      (await rasters.list({ kind: 'cloud' })).filter((one) => connectionOf(one) === id).length,
     read: async (url) => (await readRemote(url, { pools })).quarantined[0]?.reason,
   });
   const sourceLayers = new SourceLayers({

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import type { Config } from '../../core/config.js';
+import type { StoredDocument } from '../../stores/documents.js';
 
 /** How libpq calls them, by the names of the wire. */
 export const SSL_MODES = {
@@ -25,11 +26,17 @@ export interface Address {
 export const CONNECTION_PROVIDERS = ['PostGIS', 'Local', 'Web', 'AwsS3', 'AzureBlob'] as const;
 export type ConnectionProvider = (typeof CONNECTION_PROVIDERS)[number];
 
+/** Kind of the documents that connections are kept in. */
+export const CONNECTION = 'connection';
+export type StoredConnection = StoredDocument<Connection>;
+
 /** What operators connected, as it is kept. */
 export interface Connection extends Address {
   readonly name: string;
   /** A PostGIS database when absent. */
   readonly provider?: ConnectionProvider;
+  /** Of a bucket, whose name stands as that of the database, and whose access key as that of the user. */
+  readonly region?: string;
   readonly description: string | null;
   /** Sealed; null where there is none, or another place has it. */
   readonly password: string | null;

@@ -3,21 +3,34 @@ import type { Config } from '../../core/config.js';
 import { isDatabase } from '../../core/database-url.js';
 import { ApiError, notFound } from '../../core/errors.js';
 import { TaskFailure } from '../../core/failure.js';
+import type { ListedObjects, ObjectStore } from '../../core/object-stores.js';
 import { isPath } from '../../core/sources.js';
-import type { DocumentStore, StoredDocument } from '../../stores/documents.js';
-import { type KeyVersion, keyVersionOf, type SecretKeys } from '../access/secret-keys.js';
-import { type Address, type Connection, connectionUrl, providerOf } from './connection.js';
+import type { DocumentStore } from '../../stores/documents.js';
+import type { SecretKeys } from '../access/secret-keys.js';
+import {
+  CONNECTION,
+  type Connection,
+  connectionUrl,
+  providerOf,
+  type StoredConnection,
+} from './connection.js';
 import { filesHealth } from './files.js';
 import { hostProblem } from './hosts.js';
+import {
+  dataObjects,
+  endpointOf,
+  healthOf,
+  type ObjectQuery,
+  objectStoreOf,
+  type StoreAddress,
+} from './object-store.js';
+import { ConnectionPasswords } from './passwords.js';
 import { type ConnectionHealth, probe } from './probe.js';
 import { secretAt } from './secrets.js';
 import { publicPlace, type SourceConnection, sourceConnections, sourceFinder } from './sources.js';
 
-export const CONNECTION = 'connection';
 export const PUBLISHED_LAYER = 'published layer';
 const CHECK = 'connection check';
-
-export type StoredConnection = StoredDocument<Connection>;
 
 /** How a connection answered when it was tried last. */
 export interface ConnectionCheck extends ConnectionHealth {
@@ -31,6 +44,9 @@ export interface Credential {
   readonly secretType?: string | undefined;
 }
 
+/** What is tried. */
+type Target = StoreAddress & Pick<Connection, 'provider'>;
+
 export interface ConnectionsDeps {
   readonly documents: DocumentStore;
   readonly keys: SecretKeys;
@@ -41,6 +57,12 @@ export interface ConnectionsDeps {
   ping(database: string): Promise<unknown>;
   /** Reads what is at a URL: what keeps it from being published, or undefined. */
   read(url: string): Promise<string | undefined>;
+  /** A page of the objects of a bucket. */
+  listObjects(store: ObjectStore, query: ObjectQuery): Promise<ListedObjects>;
+  /** Why a host may not be read over HTTP; undefined when it may (`remote.allow`). */
+  readProblem(url: URL): string | undefined;
+  /** How many rasters are registered from a connection. */
+  rastersOf(connectionId: string): Promise<number>;
   /** Waits until every process has taken over what changed. */
   settle(): Promise<void>;
 }
@@ -49,12 +71,14 @@ export interface ConnectionsDeps {
 export class Connections {
   readonly #documents: DocumentStore;
   readonly #deps: ConnectionsDeps;
+  readonly passwords: ConnectionPasswords;
   readonly #openedAt = Date.now();
   #configured: { places: readonly string[]; byId: ReadonlyMap<string, SourceConnection> } | undefined;
 
   constructor(deps: ConnectionsDeps) {
     this.#deps = deps;
     this.#documents = deps.documents.announcing('publishing');
+    this.passwords = new ConnectionPasswords(this.#documents, deps.keys, () => deps.settle());
   }
 
   /** A reload of the configuration may have brought others. */
@@ -133,7 +157,11 @@ export class Connections {
     const { id } = connection;
     const isNew = credential.password !== undefined || credential.secretReference !== undefined;
     const secret = isNew ? await this.#secretOf(id, credential) : {};
-    const changed = await this.#documents.update<Connection>(
+    // Rasters of a bucket are a part of what the sources hold.
+    const documents = isDatabaseConnection(connection)
+      ? this.#documents
+      : this.#deps.documents.announcing('catalog');
+    const changed = await documents.update<Connection>(
       CONNECTION,
       id,
       by,
@@ -165,9 +193,10 @@ export class Connections {
   async remove(connection: StoredConnection): Promise<void> {
     this.requireOwn(connection);
     const { id, body } = connection;
+    const rasters = await this.#deps.rastersOf(id);
     await this.#documents.together([CONNECTION, id], async (store) => {
       const layers = await store.list<{ connectionId: string }>(PUBLISHED_LAYER);
-      const count = layers.filter((layer) => layer.body.connectionId === id).length;
+      const count = rasters + layers.filter((layer) => layer.body.connectionId === id).length;
       if (count > 0)
         throw new ApiError(
           'conflict',
@@ -208,7 +237,7 @@ export class Connections {
   }
 
   /** Tries a connection that is not kept. */
-  async testDraft(address: Address, { password, secretReference }: Credential): Promise<ConnectionCheck> {
+  async testDraft(address: Target, { password, secretReference }: Credential): Promise<ConnectionCheck> {
     const secret = () =>
       secretReference === undefined
         ? Promise.resolve(password ?? '')
@@ -252,79 +281,62 @@ export class Connections {
     }
   }
 
-  async #tried(address: Address, secret: () => Promise<string>): Promise<ConnectionCheck> {
+  async #tried(address: Target, secret: () => Promise<string>): Promise<ConnectionCheck> {
     const testedAt = Date.now();
     try {
-      return { ...(await probe(address, await secret(), this.settings)), testedAt };
+      return { ...(await this.#health(address, await secret())), testedAt };
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       return { isHealthy: false, reason: 'secret', message: error.message, testedAt };
     }
   }
 
+  async #health(target: Target, secret: string): Promise<ConnectionHealth> {
+    if (target.provider !== 'AwsS3') return probe(target, secret, this.settings);
+    const store = objectStoreOf(target, secret);
+    return healthOf(await this.#deps.listObjects(store, { prefix: '', limit: 1 }), store.bucket);
+  }
+
+  /** The bucket of a connection, with its secret. Throws `invalid-request` for another connection, and as `urlOf` does. */
+  async storeOf({ id, body }: StoredConnection): Promise<ObjectStore> {
+    if (body.provider !== 'AwsS3' || this.isSource({ id }))
+      throw new ApiError('invalid-request', `'${body.name}' is no bucket.`);
+    const store = objectStoreOf(body, await this.#password(id, body));
+    const problem = this.#deps.readProblem(new URL(store.endpoint));
+    if (problem !== undefined) throw new ApiError('unavailable', `The store may not be read: ${problem}.`);
+    return store;
+  }
+
+  /** By id; undefined for one that is gone or switched off. One whose secret cannot be read is read as everybody reads it. */
+  readonly storeFinder = async (id: string): Promise<ObjectStore | undefined> => {
+    const stored = await this.#documents.get<Connection>(CONNECTION, id);
+    if (!stored?.body.isActive) return undefined;
+    return this.storeOf(stored).catch((error: unknown) => {
+      if (!(error instanceof ApiError)) throw error;
+      return { endpoint: endpointOf(stored.body), bucket: stored.body.databaseName };
+    });
+  };
+
+  /** A page of what a bucket holds. Throws `unavailable` that says why it cannot be listed. */
+  async objects(connection: StoredConnection, query: ObjectQuery) {
+    const listed = await this.#deps.listObjects(await this.storeOf(connection), query);
+    if ('problem' in listed) {
+      const { reason, message } = listed.problem;
+      // The store says no more of a cursor that is not its own.
+      const isAsked = reason === 'other' && query.cursor !== undefined;
+      throw new ApiError(isAsked ? 'invalid-request' : 'unavailable', message);
+    }
+    return { objects: dataObjects(listed), next: listed.next };
+  }
+
+  /** Why a bucket may not be connected; undefined when it may. */
+  storeProblem(address: StoreAddress): string | undefined {
+    return this.#deps.readProblem(new URL(endpointOf(address)));
+  }
+
   async checks(): Promise<ReadonlyMap<string, ConnectionCheck>> {
     const checks = await this.#documents.list<ConnectionCheck>(CHECK);
     return new Map(checks.map(({ id, body }) => [id, body]));
-  }
-
-  /** Whether every password can be read, and by which version of the key. */
-  async validateEncryption(): Promise<{ isValid: boolean; version: number; message: string }> {
-    const { keys } = this.#deps;
-    const version = (await keys.versions()).at(-1)?.version ?? 0;
-    if (!keys.encrypts)
-      return {
-        ...{ isValid: false, version },
-        message: 'security.stateKey is not set: passwords lie in the state as they are.',
-      };
-    const secrets = (await this.#stored()).flatMap(({ id, body: { password, name } }) =>
-      password === null ? [] : [{ id, name, password }],
-    );
-    const problems = await Promise.all(secrets.map((one) => this.#secretProblem(one)));
-    const [problem] = problems.filter((one) => one !== undefined);
-    return {
-      ...{ isValid: problem === undefined, version },
-      message: problem ?? `${secrets.length} passwords are encrypted and can be read.`,
-    };
-  }
-
-  async #secretProblem(one: { id: string; name: string; password: string }): Promise<string | undefined> {
-    if (keyVersionOf(one.password) === null)
-      return `The password of '${one.name}' lies in the state as it is: rotate the key.`;
-    try {
-      await this.#deps.keys.open(one.password, one.id);
-      return undefined;
-    } catch (error) {
-      return `The password of '${one.name}' cannot be read: ${(error as Error).message}`;
-    }
-  }
-
-  /**
-   * Makes a new key and wraps all passwords anew, one by one: whatever ends it, each can be read, and the next rotation
-   * goes on. Throws `invalid-request` without `security.stateKey`.
-   */
-  async rotateKey(by: string): Promise<{ before: number; after: KeyVersion; secrets: number }> {
-    const { keys } = this.#deps;
-    if (!keys.encrypts)
-      throw new ApiError('invalid-request', 'security.stateKey is not set: there is no key to rotate.');
-    const rotation = await keys.advance();
-    let secrets = 0;
-    for (const one of await this.#stored()) if (await this.#rewrap(one, by)) secrets++;
-    await this.#deps.settle();
-    return { ...rotation, secrets };
-  }
-
-  /** Again when somebody set another password meanwhile. */
-  async #rewrap({ id, etag, body }: StoredConnection, by: string): Promise<boolean> {
-    if (body.password === null) return false;
-    const password = await this.#deps.keys.rewrap(body.password, id);
-    try {
-      await this.#documents.update<Connection>(CONNECTION, id, by, (now) => ({ ...now, password }), etag);
-      return true;
-    } catch (error) {
-      if (!(error instanceof ApiError) || !/not-found|precondition-failed/.test(error.code)) throw error;
-      const now = await this.#documents.get<Connection>(CONNECTION, id);
-      return now ? this.#rewrap(now, by) : false;
-    }
   }
 }
 

@@ -25,6 +25,9 @@ export type ConnectionReason =
   | 'starting'
   | 'secret'
   | 'missing'
+  | 'bucket-missing'
+  | 'region'
+  | 'clock'
   | 'other';
 
 export interface ConnectionHealth {

@@ -5,8 +5,13 @@ import { isDatabase, withoutPassword } from '../../core/database-url.js';
 import { plainText } from '../../core/percent.js';
 import { isPath } from '../../core/sources.js';
 import { sourceUrl } from '../rasters/places.js';
-import { type Connection, type ConnectionProvider, SSL_MODES, type SslMode } from './connection.js';
-import type { StoredConnection } from './connections.js';
+import {
+  type Connection,
+  type ConnectionProvider,
+  SSL_MODES,
+  type SslMode,
+  type StoredConnection,
+} from './connection.js';
 
 /** A source of the server - a database, a file or folder, a URL - as a connection. */
 export interface SourceConnection {

@@ -9,14 +9,8 @@ import type { Pools } from '../../core/tasks.js';
 import type { VectorLayerInfo } from '../../core/vector-tasks.js';
 import type { DocumentStore } from '../../stores/documents.js';
 import type { Announcements } from '../cluster/announcements.js';
-import type { Connection } from '../connections/connection.js';
-import {
-  CONNECTION,
-  type Connections,
-  isDatabaseConnection,
-  PUBLISHED_LAYER,
-  type StoredConnection,
-} from '../connections/connections.js';
+import { CONNECTION, type Connection, type StoredConnection } from '../connections/connection.js';
+import { type Connections, isDatabaseConnection, PUBLISHED_LAYER } from '../connections/connections.js';
 import type { CatalogLayers } from './catalog-layers.js';
 import { vectorCollection } from './collections.js';
 import type { PublishedLayer, StoredLayer } from './layers.js';

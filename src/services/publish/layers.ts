@@ -7,13 +7,8 @@ import type { Pools } from '../../core/tasks.js';
 import type { VectorLayerInfo } from '../../core/vector-tasks.js';
 import type { CollectionStore } from '../../stores/collections.js';
 import type { DocumentStore, StoredDocument } from '../../stores/documents.js';
-import { type Connection, providerOf } from '../connections/connection.js';
-import {
-  CONNECTION,
-  type Connections,
-  PUBLISHED_LAYER,
-  type StoredConnection,
-} from '../connections/connections.js';
+import { CONNECTION, type Connection, providerOf, type StoredConnection } from '../connections/connection.js';
+import { type Connections, PUBLISHED_LAYER } from '../connections/connections.js';
 import { slug } from './slug.js';
 import type { SourceLayers } from './source-layers.js';
 

@@ -1,16 +1,11 @@
-import type { RasterInfo } from '../../core/rasters.js';
+import { ApiError } from '../../core/errors.js';
+import type { RasterInfo, RemoteRaster } from '../../core/rasters.js';
 import type { Pools } from '../../core/tasks.js';
 import type { RegisteredRaster } from '../../stores/rasters.js';
 import { INSPECT_DEADLINE_MS } from '../publish/source.js';
+import { type CloudAbout, remoteRaster, type StoreOf } from './connected.js';
 import { placeOf, type UrlOf } from './places.js';
 import { type RegisteredRasters, refusalOf } from './registered.js';
-
-/** What a cloud raster remembers of its registration. */
-export interface CloudAbout {
-  provider: 'AwsS3' | 'AzureBlob';
-  bucket: string;
-  objectKey: string;
-}
 
 export interface NewCloudRaster extends CloudAbout {
   layerId: number;
@@ -26,7 +21,7 @@ export type CloudRaster = RegisteredRaster<CloudAbout>;
 export class CloudRasters {
   constructor(
     readonly registered: RegisteredRasters,
-    private readonly deps: { pools: Pools; urlOf: UrlOf },
+    private readonly deps: { pools: Pools; urlOf: UrlOf; storeOf: StoreOf },
   ) {}
 
   list(layerId: number): Promise<CloudRaster[]> {
@@ -44,10 +39,11 @@ export class CloudRasters {
     provider,
     bucket,
     objectKey,
+    connectionId,
     ...wanted
   }: NewCloudRaster): Promise<CloudRaster> {
-    const about = { provider, bucket, objectKey };
-    const place = placeOf({ provider, bucket, key: objectKey });
+    const about = { provider, bucket, objectKey, ...(connectionId === undefined ? {} : { connectionId }) };
+    const place = `${connectionId ?? ''}${placeOf({ provider, bucket, key: objectKey })}`;
     await this.registered.requireLayer(wanted.layerId, createLayer);
     await this.registered.refuseTwice('cloud', wanted.layerId, place);
     const raster = await this.#scan(about);
@@ -68,12 +64,24 @@ export class CloudRasters {
     return this.registered.remove('cloud', id);
   }
 
-  async #scan({ provider, bucket, objectKey }: CloudAbout): Promise<RasterInfo> {
+  /** Without the secret that it is read by. */
+  async #scan(about: CloudAbout): Promise<RasterInfo> {
     try {
-      const source = { kind: 'remote', url: this.deps.urlOf(provider, bucket, objectKey) } as const;
-      return await this.deps.pools.run('raster.inspect', { source }, { deadlineMs: INSPECT_DEADLINE_MS });
+      const source = await this.#sourceOf(about);
+      const options = { deadlineMs: INSPECT_DEADLINE_MS };
+      const raster = await this.deps.pools.run('raster.inspect', { source }, options);
+      return { ...raster, source: { kind: 'remote', url: source.url } };
     } catch (error) {
       throw refusalOf(error);
     }
+  }
+
+  /** Throws `unavailable` while the connection is switched off. */
+  async #sourceOf({ provider, bucket, objectKey, connectionId }: CloudAbout): Promise<RemoteRaster> {
+    if (connectionId === undefined)
+      return { kind: 'remote', url: this.deps.urlOf(provider, bucket, objectKey) };
+    const store = await this.deps.storeOf(connectionId);
+    if (!store) throw new ApiError('unavailable', 'The connection of the raster is switched off.');
+    return remoteRaster(store, objectKey);
   }
 }

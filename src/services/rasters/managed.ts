@@ -1,6 +1,7 @@
 import type { JobEngine } from '../jobs/engine.js';
 import type { Storage } from '../storage/storage.js';
 import { CloudRasters } from './cloud.js';
+import type { StoreOf } from './connected.js';
 import type { GridDeps } from './gridded.js';
 import { RasterImports } from './import.js';
 import { MultidimCoverages } from './multidim.js';
@@ -10,6 +11,7 @@ import { ZarrStores } from './zarr.js';
 export interface ManagedRastersDeps extends RegisteredDeps, GridDeps {
   jobs: JobEngine;
   storage: Storage;
+  storeOf: StoreOf;
 }
 
 /** Everything that the management API does with rasters. */

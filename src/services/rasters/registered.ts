@@ -10,6 +10,7 @@ import type { RegisteredKind } from '../../stores/schema.js';
 import type { State } from '../../stores/state.js';
 import { slug } from '../publish/slug.js';
 import type { Storage } from '../storage/storage.js';
+import { connectedRasters, type StoreOf } from './connected.js';
 import { importedPath, type Registered } from './layers.js';
 import { mismatch } from './mosaic.js';
 
@@ -26,8 +27,14 @@ export interface RegisteredDeps {
 const MAX_NEW_LAYER = 1_000_000;
 
 /** What the state database holds of registered rasters, for the catalog. */
-export async function registeredIn({ rasters, collections }: RegisteredDeps['state']): Promise<Registered> {
-  return { rasters: await rasters.list(), slugOf: (layerId) => collections.slugOf(layerId) };
+export async function registeredIn(
+  { rasters, collections }: RegisteredDeps['state'],
+  storeOf: StoreOf,
+): Promise<Registered> {
+  return {
+    rasters: await connectedRasters(await rasters.list(), storeOf),
+    slugOf: (layerId) => collections.slugOf(layerId),
+  };
 }
 
 /** Rasters that operators register with layers. A raster is durable, and published, once a method has resolved. */

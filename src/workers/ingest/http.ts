@@ -172,8 +172,12 @@ function mediaTypeOf({ headers }: IncomingMessage): string | undefined {
   );
 }
 
+/** Sockets write, too, and what they say is of the other server. */
+const OF_SOCKETS = /^(EPROTO|EPIPE|ECONN\w+|ENOTCONN)$/;
+
 const isOfDisk = (error: unknown) => {
   const { code, syscall } = (error ?? {}) as { code?: string; syscall?: string };
+  if (OF_SOCKETS.test(code ?? '')) return false;
   return code === 'ENOSPC' || code === 'EDQUOT' || syscall === 'open' || syscall === 'write';
 };
 

@@ -11,6 +11,7 @@ import { readGeoServer } from './geoserver/catalog.js';
 import { describeService } from './geoservices.js';
 import { describeLayer, listIds, readPage } from './geoservices-features.js';
 import { type Asking, download } from './http.js';
+import { listObjects } from './objects.js';
 import { planItems, readItems } from './ogc-features.js';
 import { collect, readPageIds } from './pages.js';
 import { appendRead, countWfs, downloadGml, planWfs, readWfs } from './wfs.js';
@@ -46,6 +47,7 @@ const TASKS: {
   'ingest.geoservicesIds': listIds,
   'ingest.geoservicesPage': readPage,
   'ingest.collect': collect,
+  'ingest.objects': listObjects,
   'ingest.download': download,
 };
 

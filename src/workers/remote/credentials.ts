@@ -1,6 +1,7 @@
 /** Credentials of object stores, by the usual variables of the environment. They are sent to their own store only. */
 
 import { createHash, createHmac } from 'node:crypto';
+import type { StoreCredentials } from '../../core/object-stores.js';
 
 const EMPTY_SHA256 = createHash('sha256').digest('hex');
 const AZURE_VERSION = '2021-08-06';
@@ -15,7 +16,7 @@ export function credentialsFor(
   env: NodeJS.ProcessEnv,
   now = new Date(),
 ): Record<string, string> {
-  if (isS3(url, env)) return s3Headers(url, env, now);
+  if (isS3(url, env)) return signedHeaders(url, ofEnvironment(env), now);
   if (isAzure(url, env) && url.search === '') return azureHeaders(url, range, env, now);
   return {};
 }
@@ -37,15 +38,32 @@ function isAzure(url: URL, env: NodeJS.ProcessEnv): boolean {
 const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest();
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
-function s3Headers(url: URL, env: NodeJS.ProcessEnv, now: Date): Record<string, string> {
+interface SigningKey extends StoreCredentials {
+  readonly sessionToken?: string | undefined;
+}
+
+function ofEnvironment(env: NodeJS.ProcessEnv): SigningKey {
+  return {
+    accessKeyId: env.AWS_ACCESS_KEY_ID!,
+    secretAccessKey: env.AWS_SECRET_ACCESS_KEY!,
+    region: env.AWS_REGION ?? env.AWS_DEFAULT_REGION ?? 'us-east-1',
+    sessionToken: env.AWS_SESSION_TOKEN,
+  };
+}
+
+/** What signs a GET (AWS Signature Version 4). Headers that are not among these are not covered. */
+export function signedHeaders(
+  url: URL,
+  { accessKeyId, secretAccessKey, region, sessionToken }: SigningKey,
+  now = new Date(),
+): Record<string, string> {
   const time = now.toISOString().replace(/[-:]|\.\d{3}/g, '');
   const day = time.slice(0, 8);
-  const region = env.AWS_REGION ?? env.AWS_DEFAULT_REGION ?? 'us-east-1';
   const headers: Record<string, string> = {
     host: url.host,
     'x-amz-content-sha256': EMPTY_SHA256,
     'x-amz-date': time,
-    ...(env.AWS_SESSION_TOKEN ? { 'x-amz-security-token': env.AWS_SESSION_TOKEN } : {}),
+    ...(sessionToken ? { 'x-amz-security-token': sessionToken } : {}),
   };
   const names = Object.keys(headers).join(';');
   const lines = Object.entries(headers).map(([name, value]) => `${name}:${value}\n`);
@@ -53,15 +71,12 @@ function s3Headers(url: URL, env: NodeJS.ProcessEnv, now: Date): Record<string, 
   const canonical = ['GET', pathOf(url), query.join('&'), lines.join(''), names, EMPTY_SHA256].join('\n');
   const scope = `${day}/${region}/s3/aws4_request`;
   const text = ['AWS4-HMAC-SHA256', time, scope, sha256(canonical)].join('\n');
-  const key = [region, 's3', 'aws4_request'].reduce<Buffer>(
-    hmac,
-    hmac(`AWS4${env.AWS_SECRET_ACCESS_KEY}`, day),
-  );
+  const key = [region, 's3', 'aws4_request'].reduce<Buffer>(hmac, hmac(`AWS4${secretAccessKey}`, day));
   const signature = createHmac('sha256', key).update(text).digest('hex');
   const { host: _, ...sent } = headers;
   return {
     ...sent,
-    authorization: `AWS4-HMAC-SHA256 Credential=${env.AWS_ACCESS_KEY_ID}/${scope}, SignedHeaders=${names}, Signature=${signature}`,
+    authorization: `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`,
   };
 }
 

@@ -1,8 +1,9 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { TaskFailure } from '../../core/failure.js';
+import type { StoreCredentials } from '../../core/object-stores.js';
 import { type AllowedHosts, refused } from './allowed.js';
-import { credentialsFor } from './credentials.js';
+import { credentialsFor, signedHeaders } from './credentials.js';
 
 export interface Range {
   offset: number;
@@ -31,13 +32,24 @@ const agents = {
 /**
  * Reads a range over HTTP. Rejects with `source-unreadable` for what may not be read or makes no sense, and with
  * `store-unavailable` when the host does not answer in time. A range that begins at 0 may be cut short by the end.
+ * `credentials` are sent to the host of the address alone; without them those of the environment to their own store.
  */
-export async function readRange(address: string, range: Range, allowed: AllowedHosts): Promise<RangeAnswer> {
+export async function readRange(
+  address: string,
+  range: Range,
+  allowed: AllowedHosts,
+  credentials?: StoreCredentials,
+): Promise<RangeAnswer> {
   const end = Date.now() + ANSWER_MS;
   let url = new URL(address);
+  const { origin } = url;
+  const headersFor = (to: URL, header: string) => {
+    if (!credentials) return credentialsFor(to, header, process.env);
+    return to.origin === origin ? signedHeaders(to, credentials) : {};
+  };
   for (let redirects = 0; ; redirects++) {
     allowed.check(url);
-    const answer = await ask(url, range, { allowed, end });
+    const answer = await ask(url, range, { allowed, end, headersFor });
     if ('answer' in answer) return answer.answer;
     if (redirects === MAX_REDIRECTS) throw refused('it is redirected too often');
     const next = new URL(answer.location, url);
@@ -50,11 +62,12 @@ export async function readRange(address: string, range: Range, allowed: AllowedH
 interface Asking {
   allowed: AllowedHosts;
   end: number;
+  headersFor(url: URL, range: string): Record<string, string>;
 }
 
 type Asked = { answer: RangeAnswer } | { location: string };
 
-function ask(url: URL, range: Range, { allowed, end }: Asking): Promise<Asked> {
+function ask(url: URL, range: Range, { allowed, end, headersFor }: Asking): Promise<Asked> {
   return new Promise((resolve, reject) => {
     const secure = url.protocol === 'https:';
     const header = `bytes=${range.offset}-${range.offset + range.length - 1}`;
@@ -62,7 +75,7 @@ function ask(url: URL, range: Range, { allowed, end }: Asking): Promise<Asked> {
       agent: agents[secure ? 'https:' : 'http:'],
       lookup: allowed.lookup,
       headers: {
-        ...credentialsFor(url, header, process.env),
+        ...headersFor(url, header),
         range: header,
         'accept-encoding': 'identity',
         'user-agent': 'graticule',

@@ -109,6 +109,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     pools,
     jobs,
     urlOf: objectUrl({}),
+    storeOf: async () => undefined,
     folders: () => [],
   });
   const invalidated: CacheScope[] = [];
@@ -153,6 +154,9 @@ export async function adminHarness(temporary = () => temporaryState()) {
     sources: () => [],
     ping: async () => {},
     read: async () => undefined,
+    listObjects: async () => ({ objects: [] }),
+    readProblem: () => undefined,
+    rastersOf: async () => 0,
     settle: async () => {},
   });
   const visible = () => new CatalogSnapshot([], [], 0);

@@ -1,7 +1,11 @@
 import Type, { type Static } from 'typebox';
+import { problem, requireSound } from '../../../core/body-problems.js';
 import { ApiError } from '../../../core/errors.js';
+import type { StoredConnection } from '../../../services/connections/connection.js';
+import type { Connections } from '../../../services/connections/connections.js';
 import type { CloudRaster } from '../../../services/rasters/cloud.js';
 import { PROVIDERS, requireKey } from '../../../services/rasters/places.js';
+import type { AdminDeps } from '../deps.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,
@@ -30,12 +34,19 @@ const View = Type.Object({
   overviewLevelCount: nullable(I),
   metadataScannedAt: OptionalTimestampSchema,
   createdAt: TimestampSchema,
+  connection: OptionalStringSchema,
 });
 
 const Register = Type.Object({
   ...REGISTRATION,
   provider: Type.Enum([...PROVIDERS]),
   objectKey: Type.String({ minLength: 1 }),
+  connection: Type.Optional(
+    Type.String({
+      ...{ minLength: 1, maxLength: 256 },
+      description: 'Id or name of the connection that the bucket is read by; else the environment says it.',
+    }),
+  ),
 });
 
 const byId = { id: longId('id', 'cloud raster') };
@@ -61,20 +72,40 @@ export const cloudRasters = group({ tag: 'Cloud rasters', scope: 'cloud-rasters'
   }),
 ]);
 
-function registrationOf(body: Static<typeof Register>) {
-  const { provider, createLayer = false, description, ...rest } = body;
+async function registrationOf(body: Static<typeof Register>, { connections }: AdminDeps) {
+  const { provider, createLayer = false, description, connection, ...rest } = body;
   if (provider === 'Local')
     throw new ApiError(
       'invalid-request',
       'A cloud raster is not Local: import the file, or publish its folder.',
     );
   requireKey('objectKey', rest.objectKey);
+  const stored = connection === undefined ? undefined : await bucketConnection(connection, connections);
+  requireSound([
+    stored === undefined || stored.body.provider === provider
+      ? undefined
+      : problem('provider', 'is not that of the connection'),
+    stored === undefined || stored.body.databaseName === rest.bucket
+      ? undefined
+      : problem('bucket', `must be ${stored.body.databaseName}, as of the connection`),
+  ]);
   return {
     ...rest,
+    ...(stored === undefined ? {} : { connectionId: stored.id }),
     provider: provider as 'AwsS3' | 'AzureBlob',
     createLayer,
     description: description || null,
   };
+}
+
+/** Throws 400 for what is no connection of a bucket, as the body names it. */
+async function bucketConnection(idOrName: string, connections: Connections): Promise<StoredConnection> {
+  const stored = (await connections.list()).find(
+    ({ id, body }) => id === idOrName.toLowerCase() || body.name.toLowerCase() === idOrName.toLowerCase(),
+  );
+  const isBucket = stored !== undefined && !connections.isSource(stored) && stored.body.provider === 'AwsS3';
+  requireSound([isBucket ? undefined : problem('connection', 'is no connection of a bucket')]);
+  return stored!;
 }
 
 function view(raster: CloudRaster): Static<typeof View> {
@@ -85,7 +116,8 @@ function view(raster: CloudRaster): Static<typeof View> {
     layerId,
     name,
     description,
-    ...about,
+    ...{ provider: about.provider, bucket: about.bucket, objectKey: about.objectKey },
+    connection: about.connectionId ?? null,
     width: info?.width ?? null,
     height: info?.height ?? null,
     bandCount: info?.bands.length ?? null,

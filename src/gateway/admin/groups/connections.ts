@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import { badParameter } from '../../../core/errors.js';
-import { pathString } from '../../../core/params.js';
+import { integer, pathString, text } from '../../../core/params.js';
 import { keyVersionOf } from '../../../services/access/secret-keys.js';
 import {
   type Address,
@@ -11,15 +11,22 @@ import {
   requiresSsl,
   SSL_MODES,
   type SslMode,
+  type StoredConnection,
 } from '../../../services/connections/connection.js';
 import {
   type ConnectionCheck,
   type Connections,
   type Credential,
   isDatabaseConnection,
-  type StoredConnection,
 } from '../../../services/connections/connections.js';
 import { hostProblem } from '../../../services/connections/hosts.js';
+import {
+  type DataObject,
+  isBucket,
+  type ObjectQuery,
+  type StoreAddress,
+  speaksTls,
+} from '../../../services/connections/object-store.js';
 import { referenceProblem } from '../../../services/connections/secrets.js';
 import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
@@ -35,6 +42,7 @@ import {
 } from '../envelope.js';
 import { action, group, implement, report, resource } from '../kit.js';
 import { OwnerSchema } from '../owner.js';
+import { filter } from '../params.js';
 import { sourceTables } from '../source-layers.js';
 
 const MODES = Object.keys(SSL_MODES) as SslMode[];
@@ -69,6 +77,8 @@ const TestResult = Type.Object({
 const Name = Type.String({ minLength: 1, maxLength: 200 });
 const Text = Type.String({ maxLength: 2000 });
 const Identifier = Type.String({ minLength: 1, maxLength: 63 });
+/** Access keys are longer than names of users. */
+const User = Type.String({ minLength: 1, maxLength: 128 });
 const Port = Type.Integer({ minimum: 1, maximum: 65_535 });
 
 const CHANGEABLE = {
@@ -77,9 +87,16 @@ const CHANGEABLE = {
   sslRequired: Type.Optional(Type.Boolean()),
   sslMode: Type.Optional(Type.String({ description: `One of ${MODES.join(', ')}, in any case.` })),
 };
+const Region = Type.Optional(Type.String({ pattern: '^[a-z0-9-]{1,40}$' }));
 const NewConnection = Type.Object({
   ...{ name: Name, host: Type.String({ minLength: 1, maxLength: 253 }) },
-  ...{ databaseName: Identifier, username: Identifier, port: Type.Optional(Port) },
+  ...{ databaseName: Identifier, username: User, port: Type.Optional(Port) },
+  provider: Type.Optional(
+    Type.String({
+      description: 'PostGIS when absent. AwsS3: databaseName is a bucket, username an access key.',
+    }),
+  ),
+  region: Region,
   ...CHANGEABLE,
   secretReference: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })),
   secretType: Type.Optional(Type.String({ maxLength: 100 })),
@@ -87,7 +104,12 @@ const NewConnection = Type.Object({
 const ConnectionPatch = Type.Object({
   host: Type.Optional(Type.String({ minLength: 1, maxLength: 253 })),
   ...{ port: Type.Optional(Port), databaseName: Type.Optional(Identifier) },
-  ...{ username: Type.Optional(Identifier), ...CHANGEABLE, isActive: Type.Optional(Type.Boolean()) },
+  ...{
+    username: Type.Optional(User),
+    region: Region,
+    ...CHANGEABLE,
+    isActive: Type.Optional(Type.Boolean()),
+  },
 });
 type NewConnection = Static<typeof NewConnection>;
 type ConnectionPatch = Static<typeof ConnectionPatch>;
@@ -102,9 +124,22 @@ const Table = Type.Object({
   ...{ srid: Type.Union([I, Type.Null()]), geometryColumns: Type.Array(Type.String()) },
   ...{ hasSpatialIndex: Type.Boolean(), estimatedRows: Type.Union([I, Type.Null()]) },
   ...{ comment: OptionalStringSchema, columns: Type.Array(Column) },
+  ...{ format: Type.Optional(Type.String()), bytes: Type.Optional(I) },
+  modified: Type.Optional(OptionalTimestampSchema),
 });
 
 export const connectionId = pathString('id', 'Id or name of the connection.');
+const prefix = filter('prefix', 'Of a bucket: what the keys of the objects begin with.');
+const cursor = text(
+  'cursor',
+  { description: 'Of a bucket: nextCursor of the page before.' },
+  { maxLength: 4096 },
+);
+const limit = integer(
+  'limit',
+  { min: 1, max: 1000, default: 200 as number },
+  { description: 'Of a bucket: keys that one page looks at.' },
+);
 const byId = { id: connectionId };
 
 /** Databases that layers are published from. */
@@ -136,9 +171,8 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
         location: ({ connectionId }: Static<typeof Summary>) => `/connections/${connectionId}`,
         async answer({ body, principal }, deps) {
           const { name, description } = body;
-          const address = addressOf(body, deps);
           const stored = await deps.connections.create(
-            { ...address, name, description: description ?? null, isActive: true },
+            { ...targetOf(body, deps), name, description: description ?? null, isActive: true },
             credentialOf(body, deps),
             actor(principal),
           );
@@ -167,11 +201,8 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
           const before = await connections.get(x.params.id);
           connections.requireOwn(before);
           const { description, isActive = before.body.isActive } = x.body;
-          const address = addressOf(
-            { ...before.body, ...x.body, ...sslOf(x.body, before.body.sslMode) },
-            deps,
-          );
-          const change = { ...address, isActive, ...(description === undefined ? {} : { description }) };
+          const target = targetOf({ ...before.body, ...x.body, ...sslOf(x.body, before.body.sslMode) }, deps);
+          const change = { ...target, isActive, ...(description === undefined ? {} : { description }) };
           const changed = await connections.update(
             before,
             actor(x.principal),
@@ -196,13 +227,22 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
   ),
   report('GET /connections/{id}/tables', 'Get Connection Tables', {
     description:
-      'All tables and views that the user of the connection may read, with or without geometries; of files those that are published.',
-    params: byId,
-    data: Type.Object({ tables: Type.Array(Table) }),
+      'All tables and views that the user of the connection may read, with or without geometries; of files those that are published; of a bucket, page by page, the objects that hold geodata by their names.',
+    params: { ...byId, prefix, cursor, limit },
+    data: Type.Object({
+      tables: Type.Array(Table),
+      nextCursor: Type.Optional(
+        Type.String({
+          description: 'Of buckets: where the next page begins. A page may be empty and not the last.',
+        }),
+      ),
+    }),
     envelope: 'raw',
     errors: [400, 404, 503],
     async answer({ params }, { connections, sourceLayers, pools }) {
       const connection = await connections.get(params.id);
+      if (connection.body.provider === 'AwsS3' && !connections.isSource(connection))
+        return objectsView(connection, await connections.objects(connection, queryOf(params)));
       if (!isDatabaseConnection(connection))
         return { tables: (await sourceLayers.list(connection.id)).flatMap(sourceTables) };
       const database = await connections.urlOf(connection);
@@ -217,7 +257,7 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
     errors: [400],
     async answer({ body }, deps) {
       const credential = credentialOf(body, deps);
-      const check = await deps.connections.testDraft(addressOf(body, deps), credential);
+      const check = await deps.connections.testDraft(targetOf(body, deps), credential);
       return testResult(null, body.name, check);
     },
   }),
@@ -239,7 +279,7 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
     }),
     errors: [400],
     async answer(_x, { connections }) {
-      const { isValid, version, message } = await connections.validateEncryption();
+      const { isValid, version, message } = await connections.passwords.validate();
       return { isValid, currentKeyVersion: version, validatedAt: timestamp(Date.now()), message };
     },
   }),
@@ -250,7 +290,7 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
     }),
     errors: [400],
     async answer({ principal }, { connections }) {
-      const { before, after, secrets } = await connections.rotateKey(actor(principal));
+      const { before, after, secrets } = await connections.passwords.rotate(actor(principal));
       return {
         ...{ previousKeyVersion: before, newKeyVersion: after.version },
         rotatedAt: timestamp(after.createdAt),
@@ -266,6 +306,34 @@ type AddressBody = Pick<
   NewConnection,
   'host' | 'port' | 'databaseName' | 'username' | 'sslRequired' | 'sslMode'
 >;
+
+type Target = StoreAddress & { provider: 'PostGIS' | 'AwsS3' };
+
+/** What is connected to. Throws 400 that names all that is wrong. */
+function targetOf(body: AddressBody & Pick<NewConnection, 'provider' | 'region'>, deps: AdminDeps): Target {
+  const { provider = 'PostGIS', region } = body;
+  if (provider.toLowerCase() === 'awss3') return bucketOf(body, deps);
+  requireSound([
+    provider.toLowerCase() === 'postgis' ? undefined : problem('provider', 'must be PostGIS or AwsS3'),
+    region === undefined ? undefined : problem('region', 'is of buckets alone'),
+  ]);
+  return { provider: 'PostGIS', ...addressOf(body, deps) };
+}
+
+function bucketOf(body: AddressBody & Pick<NewConnection, 'region'>, { connections }: AdminDeps): Target {
+  const { host, databaseName, username, region } = body;
+  const { sslMode } = sslOf(body, 'Require');
+  requireSound([
+    isHost(host) ? undefined : problem('host', 'must be one name or address'),
+    isBucket(databaseName) ? undefined : problem('databaseName', 'must be the name of a bucket'),
+    /^[\w+=,.@-]+$/.test(username) ? undefined : problem('username', 'must be an access key'),
+    contradiction(body),
+  ]);
+  const address = { host, port: body.port ?? (speaksTls({ sslMode }) ? 443 : 80), databaseName, username };
+  const unallowed = connections.storeProblem({ ...address, sslMode });
+  requireSound([unallowed === undefined ? undefined : problem('host', unallowed)]);
+  return { provider: 'AwsS3', ...address, sslMode, ...(region === undefined ? {} : { region }) };
+}
 
 /** Throws 400 that names all that is wrong. */
 function addressOf(body: AddressBody, { connections }: AdminDeps): Address {
@@ -325,6 +393,27 @@ function credentialOf(
       : problem('secretType', `must be ${type}, as secretReference says`),
   ]);
   return { secretReference, secretType };
+}
+
+function queryOf(params: {
+  prefix: string | undefined;
+  cursor: string | undefined;
+  limit: number;
+}): ObjectQuery {
+  return { prefix: params.prefix ?? '', cursor: params.cursor, limit: params.limit };
+}
+
+/** Objects in the form of tables: the bucket stands where a database has a schema. */
+function objectsView(
+  { body }: StoredConnection,
+  { objects, next }: { objects: readonly DataObject[]; next: string | undefined },
+) {
+  const tables = objects.map(({ key, bytes, modified, format, isRaster }) => ({
+    ...{ schema: body.databaseName, table: key, kind: isRaster ? 'raster' : 'object' },
+    ...{ geometryColumn: null, geometryType: null, srid: null, geometryColumns: [], hasSpatialIndex: false },
+    ...{ estimatedRows: null, comment: null, columns: [], format, bytes, modified },
+  }));
+  return { tables, ...(next === undefined ? {} : { nextCursor: next }) };
 }
 
 function summary(

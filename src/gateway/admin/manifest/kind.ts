@@ -3,7 +3,7 @@ import type { BodyProblem } from '../../../core/body-problems.js';
 import type { Collection } from '../../../core/collection.js';
 import { ApiError } from '../../../core/errors.js';
 import type { Principal } from '../../../core/operation.js';
-import type { StoredConnection } from '../../../services/connections/connections.js';
+import type { StoredConnection } from '../../../services/connections/connection.js';
 import type { State } from '../../../stores/state.js';
 import type { AdminDeps } from '../deps.js';
 import type { RuleTargets } from '../rule-checks.js';

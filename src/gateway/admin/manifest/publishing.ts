@@ -4,22 +4,25 @@ import { problem } from '../../../core/body-problems.js';
 import { ApiError } from '../../../core/errors.js';
 import type { TableChoice } from '../../../core/table-tasks.js';
 import {
+  CONNECTION,
   type Connection,
   isHost,
   SSL_MODES,
   type SslMode,
+  type StoredConnection,
 } from '../../../services/connections/connection.js';
 import {
-  CONNECTION,
+  type Connections,
   isDatabaseConnection,
   PUBLISHED_LAYER,
-  type StoredConnection,
 } from '../../../services/connections/connections.js';
 import { hostProblem } from '../../../services/connections/hosts.js';
+import { isBucket } from '../../../services/connections/object-store.js';
 import { referenceProblem } from '../../../services/connections/secrets.js';
 import { layerCollection } from '../../../services/publish/layer-display.js';
 import type { PublishedLayer } from '../../../services/publish/layers.js';
 import { slug } from '../../../services/publish/slug.js';
+import { connectionOf } from '../../../services/rasters/connected.js';
 import type { AdminDeps } from '../deps.js';
 import { NAME } from '../rule-schemas.js';
 import { type Kind, wrong } from './kind.js';
@@ -36,11 +39,13 @@ const ConnectionSpec = Type.Object(
     host: Type.String({ minLength: 1, maxLength: 253 }),
     port: Type.Integer({ minimum: 1, maximum: 65_535 }),
     databaseName: Identifier,
-    username: Identifier,
+    username: Type.String({ minLength: 1, maxLength: 128 }),
     sslMode: Type.Enum(Object.keys(SSL_MODES) as SslMode[]),
     secretReference: Type.Union([Type.String({ minLength: 1, maxLength: 1000 }), Type.Null()]),
     secretType: Type.Union([Type.String({ maxLength: 100 }), Type.Null()]),
     isActive: Type.Boolean(),
+    provider: Type.Optional(Type.Enum(['PostGIS', 'AwsS3'])),
+    region: Type.Optional(Type.String({ pattern: '^[a-z0-9-]{1,40}$' })),
   },
   CLOSED,
 );
@@ -60,7 +65,7 @@ export const connection: Kind = {
     const { host, secretReference } = spec as ConnectionSpec;
     if (!isHost(host)) throw wrong(problem('spec/host', 'is no name or address of a host'));
     const refused =
-      hostProblem(spec as ConnectionSpec, connections.settings.allow) ??
+      placeProblem(spec as ConnectionSpec, connections) ??
       (secretReference === null
         ? undefined
         : referenceProblem(secretReference, connections.settings.secrets));
@@ -72,20 +77,34 @@ export const connection: Kind = {
     targets.connections.set(name, after);
     return after;
   },
-  async write({ documents }, name, spec, by, prepared) {
+  async write({ documents, rasters }, name, spec, by, prepared) {
     const store = documents.announcing('publishing');
     if (spec) {
       const { id, body } = prepared as StoredConnection;
-      return void (await store.put(CONNECTION, id, body, by));
+      // Rasters of a bucket are a part of what the sources hold.
+      const announcing = isDatabaseConnection({ body }) ? store : documents.announcing('catalog');
+      return void (await announcing.put(CONNECTION, id, body, by));
     }
     const before = (await documents.list<Connection>(CONNECTION)).find(({ body }) => body.name === name);
     if (!before) return;
     const layers = await documents.list<PublishedLayer>(PUBLISHED_LAYER);
-    if (layers.some(({ body }) => body.connectionId === before.id))
+    const registered = await rasters.list({ kind: 'cloud' });
+    if (
+      layers.some(({ body }) => body.connectionId === before.id) ||
+      registered.some((raster) => connectionOf(raster) === before.id)
+    )
       throw new ApiError('conflict', `Layers are published from the connection '${name}'.`);
     await store.remove(CONNECTION, before.id);
   },
 };
+
+/** Why this may not be connected to; undefined when it may. */
+function placeProblem(spec: ConnectionSpec, connections: Connections): string | undefined {
+  if (spec.provider !== 'AwsS3') return hostProblem(spec, connections.settings.allow);
+  return isBucket(spec.databaseName)
+    ? connections.storeProblem(spec)
+    : 'databaseName must be the name of a bucket';
+}
 
 const NEW = { version: 0, etag: '', createdAt: 0, createdBy: null, updatedAt: 0, updatedBy: null };
 

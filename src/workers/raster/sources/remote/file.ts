@@ -1,4 +1,5 @@
 import { TaskFailure } from '../../../../core/failure.js';
+import type { StoreCredentials } from '../../../../core/object-stores.js';
 import type { AllowedHosts } from '../../../remote/allowed.js';
 import { type Range, type RangeAnswer, readRange } from '../../../remote/range.js';
 
@@ -16,11 +17,17 @@ export class RemoteFile {
     readonly url: string,
     readonly allowed: AllowedHosts,
     readonly head: RangeAnswer,
+    private readonly credentials: StoreCredentials | undefined,
   ) {}
 
   /** Rejects as `readRange` does. */
-  static async open(url: string, allowed: AllowedHosts): Promise<RemoteFile> {
-    return new RemoteFile(url, allowed, await readRange(url, { offset: 0, length: HEAD_BYTES }, allowed));
+  static async open(
+    url: string,
+    allowed: AllowedHosts,
+    credentials: StoreCredentials | undefined,
+  ): Promise<RemoteFile> {
+    const head = await readRange(url, { offset: 0, length: HEAD_BYTES }, allowed, credentials);
+    return new RemoteFile(url, allowed, head, credentials);
   }
 
   get size(): number {
@@ -38,7 +45,7 @@ export class RemoteFile {
     if (range.offset + range.length <= data.length)
       return data.subarray(range.offset, range.offset + range.length);
     try {
-      const answer = await readRange(this.url, range, this.allowed);
+      const answer = await readRange(this.url, range, this.allowed, this.credentials);
       if (answer.revision !== this.revision || answer.size !== this.size) {
         this.changed = true;
         throw new TaskFailure('source-unreadable', 'The remote source changed while it was read.');

@@ -6,8 +6,9 @@ import { checkShape, gdal, unreadable } from '../../gdal.js';
 import type { Opened, Opening } from '../opening.js';
 import { lookAt, stateOf } from './reader.js';
 
-export async function remoteOpening({ url }: RemoteRaster): Promise<Opening> {
-  const { name, revision } = await lookAt(url);
+export async function remoteOpening(source: RemoteRaster): Promise<Opening> {
+  const { name, revision } = await lookAt(source);
+  const { url } = source;
   return {
     key: url,
     origin: url,
@@ -21,8 +22,8 @@ export async function remoteOpening({ url }: RemoteRaster): Promise<Opening> {
 }
 
 /** What tells the state of the file from others. */
-export async function remoteRevision({ url }: RemoteRaster): Promise<string> {
-  return (await lookAt(url)).revision;
+export async function remoteRevision(source: RemoteRaster): Promise<string> {
+  return (await lookAt(source)).revision;
 }
 
 async function openRemote(name: string): Promise<Opened> {

@@ -1,14 +1,19 @@
 /** Messages between the raster thread and the thread that reads remote files. */
 
 import type { FailureMessage } from '../../../../core/failure.js';
+import type { StoreCredentials } from '../../../../core/object-stores.js';
 import type { Answer } from '../../../failure.js';
 
-export interface Asked {
-  id: number;
-  /** `look`: about a URL. `state`: about a name that a look gave. */
-  task: 'look' | 'state';
-  about: string;
+/** A URL, and who reads it. */
+export interface RemoteAddress {
+  url: string;
+  credentials?: StoreCredentials;
 }
+
+/** `look`: about an address. `state`: about a name that a look gave. */
+export type Question = { task: 'look'; about: RemoteAddress } | { task: 'state'; about: string };
+
+export type Asked = Question & { id: number };
 
 export interface Answered {
   id: number;

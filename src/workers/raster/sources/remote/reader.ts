@@ -5,7 +5,7 @@ import { TaskFailure } from '../../../../core/failure.js';
 import { REMOTE_ALLOW_VARIABLE } from '../../../engine/settings.js';
 import { failureFrom } from '../../../failure.js';
 import { gdal } from '../../gdal.js';
-import type { Answered, Asked, FileState, RemoteName } from './protocol.js';
+import type { Answered, Asked, FileState, Question, RemoteAddress, RemoteName } from './protocol.js';
 
 interface Waiting {
   resolve(value: unknown): void;
@@ -16,22 +16,23 @@ let thread: Worker | undefined;
 let count = 0;
 const waiting = new Map<number, Waiting>();
 
-/** The file at a URL as it is now. Rejects with `TaskFailure`. */
-export async function lookAt(url: string): Promise<RemoteName> {
-  const remote = await ask<RemoteName>('look', url);
+/** The file at an address as it is now. Rejects with `TaskFailure`. */
+export async function lookAt({ url, credentials }: RemoteAddress): Promise<RemoteName> {
+  const about = { url, ...(credentials && { credentials }) };
+  const remote = await ask<RemoteName>({ task: 'look', about });
   for (const name of ['GDAL_HTTP_PROXY', 'GDAL_HTTPS_PROXY']) gdal.config.set(name, remote.origin);
   return remote;
 }
 
 /** What became of a file that a look found. */
 export function stateOf(name: string): Promise<FileState> {
-  return ask<FileState>('state', name);
+  return ask<FileState>({ task: 'state', about: name });
 }
 
-function ask<T>(task: Asked['task'], about: string): Promise<T> {
+function ask<T>(asked: Question): Promise<T> {
   thread ??= start();
   const id = ++count;
-  const question: Asked = { id, task, about };
+  const question: Asked = { id, ...asked };
   return new Promise<T>((resolve, reject) => {
     waiting.set(id, { resolve: resolve as Waiting['resolve'], reject });
     thread!.postMessage(question);

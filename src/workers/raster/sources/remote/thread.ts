@@ -8,7 +8,7 @@ import { type FailureMessage, TaskFailure } from '../../../../core/failure.js';
 import { answer, failureMessage } from '../../../failure.js';
 import { AllowedHosts } from '../../../remote/allowed.js';
 import { RemoteFile } from './file.js';
-import type { Asked, FileState, RemoteName } from './protocol.js';
+import type { Asked, FileState, RemoteAddress, RemoteName } from './protocol.js';
 import { RangeProxy } from './proxy.js';
 
 /** Files that are remembered, with their heads; those after them are asked for anew. */
@@ -25,12 +25,13 @@ interface Known {
 
 const allowed = new AllowedHosts(workerData as string[]);
 const proxy = await RangeProxy.start();
-const filesByUrl = new Map<string, Known>();
+/** By address: who may read a file is a part of it. */
+const files = new Map<string, Known>();
 const down = new Map<string, { until: number; failure: TaskFailure }>();
 
 const TASKS = {
-  look: async (url: string): Promise<RemoteName> => {
-    const file = await current(url);
+  look: async (address: RemoteAddress): Promise<RemoteName> => {
+    const file = await current(address);
     return { name: proxy.nameOf(file), origin: proxy.origin, revision: file.revision };
   },
   state: async (name: string): Promise<FileState> => {
@@ -41,25 +42,31 @@ const TASKS = {
   },
 };
 
-parentPort!.on('message', async ({ id, task, about }: Asked) => {
-  parentPort!.postMessage({ id, answer: await answer(() => TASKS[task](about) as Promise<unknown>) });
+parentPort!.on('message', async ({ id, ...asked }: Asked) => {
+  const work = (): Promise<unknown> =>
+    asked.task === 'look' ? TASKS.look(asked.about) : TASKS.state(asked.about);
+  parentPort!.postMessage({ id, answer: await answer(work) });
 });
 
-async function current(url: string): Promise<RemoteFile> {
-  const { host } = parseUrl(url);
+async function current(address: RemoteAddress): Promise<RemoteFile> {
+  const { host } = parseUrl(address.url);
+  const key = keyOf(address);
   const resting = down.get(host);
   if (resting && resting.until > Date.now()) throw resting.failure;
   down.delete(host);
-  const before = filesByUrl.get(url);
-  if (!before) return look(url, host, undefined);
+  const before = files.get(key);
+  if (!before) return look(address, host, undefined);
   const file = await before.file;
   if (!file.changed && Date.now() - before.lookedAt < FRESH_MS) return file;
-  return filesByUrl.get(url) === before ? look(url, host, file) : current(url);
+  return files.get(key) === before ? look(address, host, file) : current(address);
 }
 
+const keyOf = ({ url, credentials }: RemoteAddress) => JSON.stringify([url, credentials ?? null]);
+
 /** A file that is as it was stays the same object, so that those who read it go on. */
-function look(url: string, host: string, before: RemoteFile | undefined): Promise<RemoteFile> {
-  const opening = RemoteFile.open(url, allowed).then(
+function look(address: RemoteAddress, host: string, before: RemoteFile | undefined): Promise<RemoteFile> {
+  const key = keyOf(address);
+  const opening = RemoteFile.open(address.url, allowed, address.credentials).then(
     (now) => {
       if (before && !before.changed && before.revision === now.revision) return before;
       if (before) proxy.remove(before);
@@ -67,23 +74,23 @@ function look(url: string, host: string, before: RemoteFile | undefined): Promis
       return now;
     },
     (error: unknown) => {
-      filesByUrl.delete(url);
+      files.delete(key);
       rest(host, error);
       throw error;
     },
   );
-  filesByUrl.delete(url);
-  filesByUrl.set(url, { file: opening, lookedAt: Date.now() });
-  if (filesByUrl.size > KEPT) forget(filesByUrl.keys().next().value as string);
+  files.delete(key);
+  files.set(key, { file: opening, lookedAt: Date.now() });
+  if (files.size > KEPT) forget(files.keys().next().value as string);
   return opening;
 }
 
-function forget(url: string): void {
-  filesByUrl.get(url)!.file.then(
+function forget(key: string): void {
+  files.get(key)!.file.then(
     (file) => proxy.remove(file),
     () => {},
   );
-  filesByUrl.delete(url);
+  files.delete(key);
 }
 
 function rest(host: string, error: unknown): void {

@@ -1,0 +1,67 @@
+/** Object stores that speak the protocol of S3. */
+
+/** Who reads a store. It holds a secret: it is never logged, kept in the state or sent to a client. */
+export interface StoreCredentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly region: string;
+}
+
+/** A bucket and who reads it. */
+export interface ObjectStore {
+  /** Scheme, host and port. */
+  readonly endpoint: string;
+  readonly bucket: string;
+  /** Absent: everybody may read it. */
+  readonly credentials?: StoreCredentials;
+}
+
+export interface ListObjectsTask {
+  readonly store: ObjectStore;
+  /** What keys begin with. */
+  readonly prefix: string;
+  /** Where the page before ended. */
+  readonly cursor?: string;
+  /** Keys of one page, 1 to 1000. */
+  readonly limit: number;
+  readonly timeoutMs: number;
+}
+
+export interface ListedObject {
+  readonly key: string;
+  readonly bytes: number;
+  /** RFC 3339. */
+  readonly modified: string | null;
+}
+
+/** What keeps a store from being read, as a word for programs and for people. */
+export interface StoreProblem {
+  readonly reason:
+    | 'host-not-allowed'
+    | 'name-not-found'
+    | 'refused'
+    | 'unreachable'
+    | 'timeout'
+    | 'tls-unavailable'
+    | 'certificate'
+    | 'password'
+    | 'rights'
+    | 'bucket-missing'
+    | 'region'
+    | 'clock'
+    | 'other';
+  readonly message: string;
+}
+
+export interface ObjectPage {
+  readonly objects: readonly ListedObject[];
+  /** Undefined after the last page. */
+  readonly next?: string;
+}
+
+export type ListedObjects = ObjectPage | { readonly problem: StoreProblem };
+
+/** The address of an object, in the form that all such stores take: the bucket is the first part of the path. */
+export function objectAddress({ endpoint, bucket }: ObjectStore, key: string): string {
+  return `${endpoint}/${bucket}/${key.split('/').map(encodeURIComponent).join('/')}`;
+}

@@ -1,0 +1,75 @@
+import { ApiError } from '../../core/errors.js';
+import type { DocumentStore } from '../../stores/documents.js';
+import { type KeyVersion, keyVersionOf, type SecretKeys } from '../access/secret-keys.js';
+import { CONNECTION, type Connection, type StoredConnection } from './connection.js';
+
+/** Passwords of all connections, and the key that they are under. */
+export class ConnectionPasswords {
+  constructor(
+    private readonly documents: DocumentStore,
+    private readonly keys: SecretKeys,
+    /** Waits until every process has taken over what changed. */
+    private readonly settle: () => Promise<void>,
+  ) {}
+
+  /** Whether every password can be read, and by which version of the key. */
+  async validate(): Promise<{ isValid: boolean; version: number; message: string }> {
+    const { keys } = this;
+    const version = (await keys.versions()).at(-1)?.version ?? 0;
+    if (!keys.encrypts)
+      return {
+        ...{ isValid: false, version },
+        message: 'security.stateKey is not set: passwords lie in the state as they are.',
+      };
+    const secrets = (await this.documents.list<Connection>(CONNECTION)).flatMap(
+      ({ id, body: { password, name } }) => (password === null ? [] : [{ id, name, password }]),
+    );
+    const problems = await Promise.all(secrets.map((one) => this.#secretProblem(one)));
+    const [problem] = problems.filter((one) => one !== undefined);
+    return {
+      ...{ isValid: problem === undefined, version },
+      message: problem ?? `${secrets.length} passwords are encrypted and can be read.`,
+    };
+  }
+
+  async #secretProblem(one: { id: string; name: string; password: string }): Promise<string | undefined> {
+    if (keyVersionOf(one.password) === null)
+      return `The password of '${one.name}' lies in the state as it is: rotate the key.`;
+    try {
+      await this.keys.open(one.password, one.id);
+      return undefined;
+    } catch (error) {
+      return `The password of '${one.name}' cannot be read: ${(error as Error).message}`;
+    }
+  }
+
+  /**
+   * Makes a new key and wraps all passwords anew, one by one: whatever ends it, each can be read, and the next rotation
+   * goes on. Throws `invalid-request` without `security.stateKey`.
+   */
+  async rotate(by: string): Promise<{ before: number; after: KeyVersion; secrets: number }> {
+    const { keys } = this;
+    if (!keys.encrypts)
+      throw new ApiError('invalid-request', 'security.stateKey is not set: there is no key to rotate.');
+    const rotation = await keys.advance();
+    let secrets = 0;
+    for (const one of await this.documents.list<Connection>(CONNECTION))
+      if (await this.#rewrap(one, by)) secrets++;
+    await this.settle();
+    return { ...rotation, secrets };
+  }
+
+  /** Again when somebody set another password meanwhile. */
+  async #rewrap({ id, etag, body }: StoredConnection, by: string): Promise<boolean> {
+    if (body.password === null) return false;
+    const password = await this.keys.rewrap(body.password, id);
+    try {
+      await this.documents.update<Connection>(CONNECTION, id, by, (now) => ({ ...now, password }), etag);
+      return true;
+    } catch (error) {
+      if (!(error instanceof ApiError) || !/not-found|precondition-failed/.test(error.code)) throw error;
+      const now = await this.documents.get<Connection>(CONNECTION, id);
+      return now ? this.#rewrap(now, by) : false;
+    }
+  }
+}

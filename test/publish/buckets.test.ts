@@ -1,0 +1,235 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { guardS3, type S3User, s3User, startS3, type TestS3 } from '../support/s3.js';
+import { freePort, startServer, type TestServer } from '../support/server.js';
+import { adminClient } from './support/admin-client.js';
+
+/** Buckets as connections, in a store that others wrote, which checks signatures and rights. */
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into JSON of any shape
+type Json = any;
+
+const work = mkdtempSync(join(tmpdir(), 'graticule-buckets-'));
+mkdirSync(join(work, 'data'));
+let store: TestS3;
+let origin: string;
+let reader: S3User;
+let stranger: S3User;
+let server: TestServer;
+const admin = adminClient(() => server);
+
+const start = () =>
+  startServer({
+    dataDir: join(work, 'data'),
+    env: {
+      SVC_REMOTE__ALLOW: '["127.0.0.1", "*.invalid"]',
+      SVC_SECURITY__STATE_KEY: 'the key of the state',
+      CONNECTION_BUCKET: reader.secretAccessKey,
+    },
+  });
+
+beforeAll(async () => {
+  store = await startS3();
+  origin = store.env['AWS_ENDPOINT_URL']!;
+  const path = join(work, 'cog.tif');
+  const size = ['-outsize', '600', '600', '-co', 'BLOCKSIZE=128'];
+  execFileSync('gdal_translate', ['-q', '-of', 'COG', ...size, 'demo/data/L7_ETMs.tif', path]);
+  const put = async (key: string, body: Buffer | string) => {
+    const url = `${origin}/${store.bucket}/${key.split('/').map(encodeURIComponent).join('/')}`;
+    expect((await fetch(url, { method: 'PUT', body: body as BodyInit })).ok).toBe(true);
+  };
+  await put('scenes/2026/a b+ü.tif', readFileSync(path));
+  await put('scenes/broken.tif', 'no raster at all'.repeat(100));
+  await put('vectors/roads.fgb', 'not looked into');
+  await put('vectors/towns.parquet', 'not looked into');
+  await put('notes/readme.txt', 'no geodata');
+  reader = s3User(origin, 'reader', ['s3:ListBucket', 's3:GetObject']);
+  stranger = s3User(origin, 'stranger', []);
+  await guardS3(origin);
+  server = await start();
+}, 120_000);
+afterAll(async () => {
+  await server?.stop();
+  await store?.stop();
+  rmSync(work, { recursive: true, force: true });
+});
+
+const draft = (change: object = {}) => ({
+  ...{ name: 'scenes', provider: 'AwsS3', host: '127.0.0.1', port: Number(new URL(origin).port) },
+  ...{ databaseName: store.bucket, username: reader.accessKeyId, password: reader.secretAccessKey },
+  ...{ sslMode: 'Disable' },
+  ...change,
+});
+const listed = async (query = '') => (await admin('GET', `/connections/scenes/tables${query}`)).body;
+const raster = (change: object = {}) => ({
+  ...{ layerId: 70, name: 'Summer scene', provider: 'AwsS3', bucket: store.bucket },
+  ...{ objectKey: 'scenes/2026/a b+ü.tif', createLayer: true, connection: 'scenes' },
+  ...change,
+});
+const tile = async () => (await fetch(`${server.url}/tiles/summer-scene/12/1651/2139.png`)).status;
+
+describe('a bucket', () => {
+  it('is connected to; the secret is never shown', async () => {
+    const made = await admin('POST', '/connections', draft());
+    expect(made.status, made.text).toBe(201);
+    expect(made.body.data).toMatchObject({
+      ...{ provider: 'AwsS3', owner: 'api', databaseName: store.bucket, username: reader.accessKeyId },
+      ...{ sslMode: 'Disable', sslRequired: false, healthStatus: 'unknown' },
+    });
+    const detail = await admin('GET', '/connections/scenes');
+    expect(detail.body.data.encryptionVersion).toBe(1);
+    const tested = await admin('POST', '/connections/scenes/test');
+    expect(tested.body.data, tested.text).toMatchObject({ isHealthy: true, reason: 'ok' });
+    for (const { text } of [made, detail, tested]) expect(text).not.toContain(reader.secretAccessKey);
+    const state = ['state.db', 'state.db-wal'].map((name) =>
+      readFileSync(join(work, 'data', name), 'latin1'),
+    );
+    expect(state.join('')).not.toContain(reader.secretAccessKey);
+  });
+
+  it('is listed page by page: what holds geodata by its name', async () => {
+    const whole = await listed();
+    expect(whole.tables.map(({ table, format, kind }: Json) => [table, format, kind])).toEqual([
+      ['scenes/2026/a b+ü.tif', 'GeoTIFF', 'raster'],
+      ['scenes/broken.tif', 'GeoTIFF', 'raster'],
+      ['vectors/roads.fgb', 'FlatGeobuf', 'object'],
+      ['vectors/towns.parquet', 'GeoParquet', 'object'],
+    ]);
+    expect(whole.tables[1]).toMatchObject({ bytes: 1600, schema: store.bucket, columns: [] });
+    expect(whole.nextCursor).toBeUndefined();
+    const prefixed = await listed('?prefix=vectors/');
+    expect(prefixed.tables).toHaveLength(2);
+    const keys: string[] = [];
+    let pages = 0;
+    for (let cursor: string | undefined = ''; cursor !== undefined; pages++) {
+      const page: Json = await listed(
+        `?limit=2${cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`}`,
+      );
+      keys.push(...page.tables.map(({ table }: Json) => table));
+      cursor = page.nextCursor;
+    }
+    expect(keys).toEqual(whole.tables.map(({ table }: Json) => table));
+    expect(pages).toBe(3);
+    expect((await admin('GET', '/connections/scenes/tables?limit=0')).status).toBe(400);
+    expect((await admin('GET', '/connections/scenes/tables?limit=5000')).status).toBe(400);
+  });
+
+  it('publishes a raster under a name of choice, read with its own key', async () => {
+    expect((await admin('POST', '/cloud-rasters', raster({ connection: undefined }))).status).toBe(400);
+    const made = await admin('POST', '/cloud-rasters', raster());
+    expect(made.status, made.text).toBe(201);
+    expect(made.body).toMatchObject({ width: 600, bandCount: 6, connection: expect.any(String) });
+    expect(made.text).not.toContain(reader.secretAccessKey);
+    expect(await tile()).toBe(200);
+    const items = await (await fetch(`${server.url}/stac/collections/summer-scene/items?f=json`)).text();
+    expect(items).not.toContain(reader.secretAccessKey);
+    expect((await admin('POST', '/cloud-rasters', raster())).status).toBe(409);
+    expect((await admin('POST', `/cloud-rasters/${made.body.id}/refresh`)).status).toBe(200);
+    await server.stop();
+    server = await start();
+    expect(await tile()).toBe(200);
+    const state = ['state.db', 'state.db-wal'].map((name) =>
+      readFileSync(join(work, 'data', name), 'latin1'),
+    );
+    expect(state.join('')).not.toContain(reader.secretAccessKey);
+    expect(server.log()).not.toContain(reader.secretAccessKey);
+  });
+
+  it.each([
+    ['is no raster', { objectKey: 'scenes/broken.tif' }, 'GeoTIFF'],
+    ['is not there', { objectKey: 'scenes/none.tif' }, 'gone'],
+    ['is in another bucket', { bucket: 'elsewhere' }, 'bucket'],
+    ['is of another provider', { provider: 'AzureBlob' }, 'provider'],
+    ['is of no connection', { connection: 'nobody' }, 'connection'],
+  ])('refuses what %s', async (_what, change, word) => {
+    const { status, text } = await admin('POST', '/cloud-rasters', raster({ layerId: 71, ...change }));
+    expect([status, text]).toEqual([400, expect.stringContaining(word)]);
+    expect((await admin('GET', '/cloud-rasters?layerId=71')).body).toEqual([]);
+  });
+
+  it('takes its rasters along when it is switched off, and another key over for them', async () => {
+    const off = await admin('PUT', '/connections/scenes', { isActive: false });
+    expect(off.status, off.text).toBe(200);
+    expect(await tile()).toBe(404);
+    expect((await admin('PUT', '/connections/scenes', { isActive: true })).status).toBe(200);
+    expect(await tile()).toBe(200);
+    const other = { username: stranger.accessKeyId, password: stranger.secretAccessKey };
+    expect((await admin('PUT', '/connections/scenes', other)).status).toBe(200);
+    const { layerId } = (await admin('GET', '/cloud-rasters?layerId=70')).body[0];
+    const [{ id }] = (await admin('GET', `/cloud-rasters?layerId=${layerId}`)).body;
+    expect((await admin('POST', `/cloud-rasters/${id}/refresh`)).status).toBe(400);
+    const back = { username: reader.accessKeyId, password: reader.secretAccessKey };
+    await admin('PUT', '/connections/scenes', back);
+    expect((await admin('POST', `/cloud-rasters/${id}/refresh`)).status).toBe(200);
+    expect((await admin('DELETE', '/connections/scenes')).status).toBe(409);
+    const gone = { resources: [], prune: true };
+    expect((await admin('POST', '/metadata/manifest/apply', gone)).status).toBe(200);
+    expect((await admin('GET', '/connections/scenes')).status).toBe(200);
+  });
+
+  it('stands in manifests without its secret, and keeps it when one is applied', async () => {
+    const { resources } = (await admin('GET', '/metadata/manifest')).body.data;
+    const connection = resources.find(({ kind }: Json) => kind === 'Connection');
+    expect(connection.spec).toMatchObject({ provider: 'AwsS3', databaseName: store.bucket });
+    expect(JSON.stringify(resources)).not.toContain(reader.secretAccessKey);
+    const changed = { ...connection, spec: { ...connection.spec, description: 'Of the satellites' } };
+    const applied = await admin('POST', '/metadata/manifest/apply', { resources: [changed] });
+    expect(applied.status, applied.text).toBe(200);
+    expect(await tile()).toBe(200);
+    const pruned = await admin('POST', '/metadata/manifest/apply', { resources: [], prune: true });
+    expect(pruned.status).toBe(409);
+    const elsewhere = { ...connection, spec: { ...connection.spec, host: '10.0.0.1' } };
+    expect((await admin('POST', '/metadata/manifest/apply', { resources: [elsewhere] })).status).toBe(400);
+  });
+
+  it.each([
+    ['ok', {}],
+    ['ok', { password: undefined, secretReference: 'env:CONNECTION_BUCKET' }],
+    ['password', { password: 'wrong' }],
+    ['password', { username: 'AKIAUNKNOWN' }],
+    ['rights', 'stranger'],
+    ['bucket-missing', { databaseName: 'no-such-bucket' }],
+    ['tls-unavailable', { sslMode: 'Require' }],
+    ['name-not-found', { host: 'nowhere.invalid' }],
+    ['refused', 'closed'],
+    ['secret', { password: undefined, secretReference: 'env:CONNECTION_NONE' }],
+  ])('is tried, and tells apart %s: %j', async (reason, change) => {
+    const special: Record<string, object> = {
+      stranger: { username: stranger.accessKeyId, password: stranger.secretAccessKey },
+      closed: { port: await freePort() },
+    };
+    const sent = draft(typeof change === 'string' ? special[change] : change);
+    const { status, body, text } = await admin('POST', '/connections/test', sent);
+    expect(status, text).toBe(200);
+    expect(body.data, text).toMatchObject({ reason, isHealthy: reason === 'ok', connectionId: null });
+    expect(body.data.message.length).toBeGreaterThan(10);
+    expect(text).not.toContain(reader.secretAccessKey);
+  });
+
+  it.each([
+    ['host', { host: '10.0.0.1' }],
+    ['host', { host: '169.254.169.254' }],
+    ['host', { host: 'a/b' }],
+    ['databaseName', { databaseName: '../other' }],
+    ['databaseName', { databaseName: 'Not_A_Bucket' }],
+    ['username', { username: 'a\r\nb' }],
+    ['provider', { provider: 'Floppy' }],
+    ['region', { region: 'eu/../' }],
+    ['region', { provider: 'PostGIS', region: 'eu-central-1' }],
+  ])('refuses a wrong %s: %j', async (member, change) => {
+    for (const path of ['/connections', '/connections/test']) {
+      const { status, text } = await admin('POST', path, draft({ name: 'wrong', ...change }));
+      expect([status, text]).toEqual([400, expect.stringContaining(member)]);
+    }
+  });
+
+  it('has no tables that can be published', async () => {
+    const layer = { schema: store.bucket, table: 'scenes/broken.tif' };
+    expect((await admin('POST', '/connections/scenes/layers', layer)).status).toBe(400);
+    const cursor = await admin('GET', '/connections/scenes/tables?cursor=nonsense');
+    expect([200, 400]).toContain(cursor.status);
+  });
+});
