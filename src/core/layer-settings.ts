@@ -55,6 +55,10 @@ export interface Relationship {
 }
 
 /** Settings of a layer, as they are kept by the id of its collection. */
+/** Which raster of a mosaic is on top where several lie. */
+export const MOSAIC_ORDERS = ['newest', 'oldest'] as const;
+export type MosaicOrder = (typeof MOSAIC_ORDERS)[number];
+
 export interface LayerSettings {
   readonly title?: string;
   readonly description?: string;
@@ -63,6 +67,7 @@ export interface LayerSettings {
   readonly fields?: readonly FieldSettings[];
   readonly filter?: PermanentFilter;
   readonly relationships?: readonly Relationship[];
+  readonly mosaicOrder?: MosaicOrder;
 }
 
 /** What licences and sources of a layer may lead to: pages have links to it. */

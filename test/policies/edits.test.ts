@@ -158,7 +158,7 @@ describe('access of services and layers', () => {
     expect((await put('/services/default/layers/99999/metadata', {})).status).toBe(404);
     const { layerId } = world.layer('gp_sites');
     const metadata = `/services/default/layers/${layerId}/metadata`;
-    expect((await put(metadata, { rasterMosaic: { mergeStrategy: 'max' } })).status).toBe(501);
+    expect((await put(metadata, { rasterMosaic: { mergeStrategy: 'oldest' } })).status).toBe(400);
     const kept = await put(metadata, { license: null, accessPolicy: null });
     expect(((await kept.json()) as { data: object }).data).toMatchObject({
       ...{ layerId, accessPolicy: { allowAnonymous: true, allowAnonymousWrite: false } },

@@ -167,6 +167,18 @@ describe('import of rasters', () => {
       return [15, 45, 75].map((x) => rgba[(20 * 90 + x) * 4]);
     };
     expect(await shades()).toEqual([100, 200, 200]);
+    const metadata = '/services/default/layers/5002/metadata';
+    const order = (mergeStrategy: string | null) => api('PUT', metadata, { rasterMosaic: { mergeStrategy } });
+    const oldest = await order('oldest');
+    expect([oldest.status, oldest.body.data.rasterMosaic]).toEqual([200, { mergeStrategy: 'oldest' }]);
+    expect(await shades()).toEqual([100, 100, 200]);
+    expect((await order('average')).status).toBe(501);
+    expect((await order('sideways')).status).toBe(400);
+    expect((await api('PUT', metadata, { rasterMosaic: null })).body.data.rasterMosaic).toEqual({
+      mergeStrategy: 'oldest',
+    });
+    expect((await order(null)).body.data.rasterMosaic).toBeNull();
+    expect(await shades()).toEqual([100, 200, 200]);
     // Made the older one, it is below the other.
     const dated = await api('PATCH', `/import/raster/${newer.body.rasterId}`, {
       acquisitionDate: '2025-12-01',

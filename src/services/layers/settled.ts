@@ -1,16 +1,18 @@
 import { createHash } from 'node:crypto';
-import { hasFeatures } from '../../core/abilities.js';
-import type { Collection, VectorCollection } from '../../core/collection.js';
+import { hasCoverage, hasFeatures } from '../../core/abilities.js';
+import type { Collection, RasterCollection, VectorCollection } from '../../core/collection.js';
 import { Cql2Error, check, type Expression, parseJson, parseText } from '../../core/cql2/index.js';
 import { CRS84 } from '../../core/crs.js';
 import { ApiError } from '../../core/errors.js';
 import type {
   FieldSettings,
   LayerSettings,
+  MosaicOrder,
   PermanentFilter,
   ServiceSettings,
   TimeInfo,
 } from '../../core/layer-settings.js';
+import { membersOf, ofMembers } from '../../core/raster-sources.js';
 import type { Field } from '../../core/vector-source.js';
 import { geoServicesFilter } from '../geoservices/filter.js';
 import { narrowed } from '../visible-catalog.js';
@@ -33,6 +35,7 @@ export function settled(
     ...(protocols === undefined ? {} : { protocols }),
     ...(mapServer === undefined ? {} : { maps: mapServer }),
   };
+  if (hasCoverage(told)) return inOrder(told, settings.mosaicOrder);
   if (!hasFeatures(told)) return told;
   const { fields = [], filter, timeInfo = service.timeInfo, relationships } = settings;
   const hidden = new Set(fields.filter((field) => field.hidden).map(({ name }) => name));
@@ -47,6 +50,21 @@ export function settled(
     measurements,
     'everybody',
   );
+}
+
+/** Mosaics are drawn in the order of their members, the newest last: what has no time stays below. */
+function inOrder(collection: RasterCollection, order: MosaicOrder | undefined): RasterCollection {
+  const { raster, version, origin } = collection;
+  const members = membersOf(raster.source);
+  if (order !== 'oldest' || !members) return collection;
+  const undated = members.filter(({ acquired }) => acquired === undefined);
+  const dated = members.filter(({ acquired }) => acquired !== undefined).toReversed();
+  return {
+    ...collection,
+    raster: { ...raster, source: ofMembers(raster.source, [...undated, ...dated]) },
+    version: `${version}-${order}`,
+    origin: `${origin}-${order}`,
+  };
 }
 
 function withFields(collection: VectorCollection, settings: readonly FieldSettings[]): VectorCollection {

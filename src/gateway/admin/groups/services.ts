@@ -1,10 +1,13 @@
 import Type, { type Static } from 'typebox';
+import { hasCoverage } from '../../../core/abilities.js';
 import { type DataAccess, OPEN, SERVICE } from '../../../core/access.js';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import type { Collection } from '../../../core/collection.js';
 import { ApiError, notFound } from '../../../core/errors.js';
 import {
   type MapSettings,
+  MOSAIC_ORDERS,
+  type MosaicOrder,
   PROTOCOLS,
   type ServiceProtocol,
   WEB_ADDRESS,
@@ -47,6 +50,7 @@ const Words = {
   licenseUrl: words(2048),
   sourceUrl: words(2048),
 };
+const MERGE_STRATEGIES = [...MOSAIC_ORDERS, 'average', 'max', 'min'] as const;
 const LayerChange = Type.Object({
   ...Words,
   title: words(256),
@@ -58,7 +62,14 @@ const LayerChange = Type.Object({
     ]),
   ),
   timeInfo: Type.Optional(Type.Union([TimeInfoChange, Type.Null()])),
-  rasterMosaic: Type.Optional(Type.Unknown()),
+  rasterMosaic: Type.Optional(
+    Type.Union([
+      Type.Object({
+        mergeStrategy: Type.Optional(Type.Union([Type.Enum([...MERGE_STRATEGIES]), Type.Null()])),
+      }),
+      Type.Null(),
+    ]),
+  ),
   accessPolicy: Type.Optional(Type.Union([AccessChange, Type.Null()])),
 });
 type LayerChange = Static<typeof LayerChange>;
@@ -71,7 +82,9 @@ const LayerMetadata = Type.Object({
   keywords: Type.Array(Type.String()),
   accessPolicy: AccessPolicy,
   timeInfo: TimeInfoSchema,
-  rasterMosaic: Type.Null({ description: 'Mosaics draw their newest image last.' }),
+  rasterMosaic: Type.Union([Type.Object({ mergeStrategy: Type.Enum([...MOSAIC_ORDERS]) }), Type.Null()], {
+    description: 'Which raster is on top where several lie: the newest when null.',
+  }),
   license: OptionalText,
   licenseUrl: OptionalText,
   attribution: OptionalText,
@@ -236,14 +249,14 @@ async function putMetadata(
   by: string,
 ): Promise<void> {
   const { accessPolicy, rasterMosaic, timeInfo, title, description, keywords, ...words } = change;
-  if (rasterMosaic !== undefined && rasterMosaic !== null)
-    throw new ApiError('not-implemented', 'rasterMosaic cannot be changed yet.');
+  const mosaicOrder = rasterMosaic ? mosaicOrderOf(rasterMosaic.mergeStrategy, collection) : undefined;
   requireUrls(words);
   const { layers } = deps;
   const before = layers.settingsOf(collection);
   const time = timeInfo ? changedTime(timeInfo, before.timeInfo) : before.timeInfo;
   if (timeInfo) requireTimeFields(time, [collection], 'timeInfo/');
   const settings = {
+    ...(rasterMosaic ? { mosaicOrder } : {}),
     title: changed(before.title, title),
     description: changed(before.description, description),
     timeInfo: time,
@@ -255,6 +268,22 @@ async function putMetadata(
   await layers.put(collection, settings, by);
   if (accessPolicy)
     await putAccess(deps, collection.id, accessPolicy, deps.rules.current.accessOf(collection), by);
+}
+
+/** Undefined for null, which clears it. Throws 400 for a layer without rasters, and 501 for what is no order. */
+function mosaicOrderOf(
+  strategy: (typeof MERGE_STRATEGIES)[number] | null | undefined,
+  collection: Collection,
+): MosaicOrder | undefined {
+  requireSound([hasCoverage(collection) ? undefined : problem('rasterMosaic', 'is of layers of rasters')]);
+  if (strategy === undefined || strategy === null) return undefined;
+  const order = MOSAIC_ORDERS.find((one) => one === strategy);
+  if (order === undefined)
+    throw new ApiError(
+      'not-implemented',
+      `Rasters are drawn over each other, and not merged by ${strategy}.`,
+    );
+  return order;
 }
 
 const WORDS = ['license', 'licenseUrl', 'attribution', 'publisher', 'sourceUrl'] as const;
@@ -311,7 +340,7 @@ function settingsOf(name: string, { layers, rules }: AdminDeps): Static<typeof S
 
 function layerView(collection: Collection, { layers, rules }: AdminDeps): Static<typeof LayerMetadata> {
   const { layerId, title, description } = collection;
-  const { about = {}, timeInfo } = layers.settingsOf(collection);
+  const { about = {}, timeInfo, mosaicOrder } = layers.settingsOf(collection);
   const { keywords = [], license, licenseUrl, attribution, publisher, sourceUrl } = about;
   return {
     layerId,
@@ -320,7 +349,7 @@ function layerView(collection: Collection, { layers, rules }: AdminDeps): Static
     keywords: [...keywords],
     accessPolicy: accessView(rules.current.accessOf(collection)),
     timeInfo: timeInfo ?? null,
-    rasterMosaic: null,
+    rasterMosaic: mosaicOrder === undefined ? null : { mergeStrategy: mosaicOrder },
     license: license ?? null,
     licenseUrl: licenseUrl ?? null,
     attribution: attribution ?? null,
